@@ -1,0 +1,30 @@
+# What every target is compiled with. One instruction set for all of them: mixing them would mix the bits.
+set(CMAKE_CXX_STANDARD 20)
+set(CMAKE_CXX_STANDARD_REQUIRED ON)
+set(CMAKE_CXX_EXTENSIONS OFF)
+set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
+
+set(FEDSTRIDE_MARCH "native" CACHE STRING "Value of -march for every target; x86-64-v2 for a portable build")
+option(FEDSTRIDE_SANITIZE "AddressSanitizer and UndefinedBehaviorSanitizer, except in the training kernels" OFF)
+option(FEDSTRIDE_WERROR "Warnings are errors" OFF)
+
+if(FEDSTRIDE_MARCH)
+  add_compile_options(-march=${FEDSTRIDE_MARCH})
+endif()
+# Contraction is stated, not left to a default: a fused multiply-add rounds once, and the bits depend on it.
+add_compile_options(-ffp-contract=fast -fno-math-errno)
+# Debian's Eigen aligns to the widest vector of the build; state it, so that a portable build aligns alike.
+add_compile_definitions(EIGEN_MAX_ALIGN_BYTES=64)
+
+set(FEDSTRIDE_WARNINGS -Wall -Wextra -Wshadow -Wconversion -Wno-sign-conversion)
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+  list(APPEND FEDSTRIDE_WARNINGS -Wno-psabi)
+endif()
+if(FEDSTRIDE_WERROR)
+  # GCC 12's own AVX-512 headers trip over these two.
+  list(APPEND FEDSTRIDE_WARNINGS -Werror -Wno-error=maybe-uninitialized -Wno-error=uninitialized)
+endif()
+if(FEDSTRIDE_SANITIZE)
+  set(FEDSTRIDE_SANITIZERS -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer)
+  add_link_options(-fsanitize=address,undefined)
+endif()

@@ -1,0 +1,27 @@
+#pragma once
+
+#include <stdexcept>
+#include <string>
+
+namespace fedstride {
+
+/// Bad configuration, file or flag. The message is one line that names the value and what would be valid.
+/// Caught once, in main, and turned into the exit code.
+class Error : public std::runtime_error {
+ public:
+  enum class Kind { usage = 2, failure = 1 };
+
+  Error(Kind kind, const std::string& message) : std::runtime_error(message), kind_(kind) {}
+  Kind kind() const { return kind_; }
+  int exit_code() const { return static_cast<int>(kind_); }
+
+ private:
+  Kind kind_;
+};
+
+/// What was asked for makes no sense: exit code 2.
+inline Error usage_error(const std::string& message) { return {Error::Kind::usage, message}; }
+/// What was asked for could not be done: exit code 1.
+inline Error failure(const std::string& message) { return {Error::Kind::failure, message}; }
+
+}  // namespace fedstride

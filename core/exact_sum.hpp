@@ -1,0 +1,43 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "core/vector.hpp"
+
+namespace fedstride {
+
+/// A weighted sum of vectors that is exact once each component has been quantised: the order of the additions, the
+/// number of threads and the number of processes cannot change a bit of it. Components are rounded to multiples of
+/// 2^-40 (so each contribution is off by at most 2^-41 a component) and kept as 128-bit integers.
+/// Not for use by several threads at once: whoever shares one, locks.
+class ExactSum {
+ public:
+  static constexpr double kScale = 0x1.0p40;
+  static constexpr float kLimit = 0x1.0p22F;  ///< components must be smaller than this in magnitude
+
+  explicit ExactSum(std::size_t size) : sums_(size, 0) {}
+
+  /// Whether `values` may be added: all finite and below the limit.
+  static bool admits(std::span<const float> values);
+
+  /// Adds weight x values. Requires admits(values) and the size of the sum; weight > 0, the sum of weights below 2^64.
+  void add(std::span<const float> values, std::uint64_t weight);
+
+  /// Adds all that another sum holds.
+  void merge(const ExactSum& other);
+
+  /// The sum of the weights so far.
+  std::uint64_t weight() const { return weight_; }
+  std::size_t size() const { return sums_.size(); }
+
+  /// The sum divided by `denominator` > 0, rounded once to double and once to float.
+  void divided_by(double denominator, Vector& out) const;
+
+ private:
+  std::vector<__int128> sums_;
+  std::uint64_t weight_ = 0;
+};
+
+}  // namespace fedstride

@@ -1,0 +1,105 @@
+#include "core/files.hpp"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+
+#include "core/error.hpp"
+
+namespace fedstride {
+namespace {
+
+Error cannot(const char* verb, const std::filesystem::path& path, int error) {
+  return failure(std::string("cannot ") + verb + " '" + path.string() + "': " + std::strerror(error));
+}
+
+class Descriptor {
+ public:
+  Descriptor(const std::filesystem::path& path, int flags, mode_t mode = 0) : fd_(::open(path.c_str(), flags | O_CLOEXEC, mode)) {}
+  ~Descriptor() {
+    if (fd_ >= 0) ::close(fd_);
+  }
+  Descriptor(const Descriptor&) = delete;
+  Descriptor& operator=(const Descriptor&) = delete;
+  explicit operator bool() const { return fd_ >= 0; }
+  int get() const { return fd_; }
+
+ private:
+  int fd_;
+};
+
+bool write_all(int fd, std::string_view bytes) {
+  while (!bytes.empty()) {
+    const ssize_t written = ::write(fd, bytes.data(), bytes.size());
+    if (written < 0) {
+      if (errno == EINTR) continue;
+      return false;
+    }
+    bytes.remove_prefix(static_cast<std::size_t>(written));
+  }
+  return true;
+}
+
+void sync_folder(const std::filesystem::path& folder) {
+  const Descriptor descriptor(folder.empty() ? std::filesystem::path(".") : folder, O_RDONLY | O_DIRECTORY);
+  if (descriptor) ::fsync(descriptor.get());
+}
+
+}  // namespace
+
+void write_file(const std::filesystem::path& path, std::string_view contents) {
+  std::filesystem::path temporary = path;
+  temporary += ".tmp";
+  {
+    const Descriptor file(temporary, O_WRONLY | O_CREAT | O_TRUNC, 0644);
+    if (!file) throw cannot("write", path, errno);
+    if (!write_all(file.get(), contents) || ::fsync(file.get()) != 0) {
+      const int error = errno;
+      ::unlink(temporary.c_str());
+      throw cannot("write", path, error);
+    }
+  }
+  if (::rename(temporary.c_str(), path.c_str()) != 0) {
+    const int error = errno;
+    ::unlink(temporary.c_str());
+    throw cannot("write", path, error);
+  }
+  sync_folder(path.parent_path());
+}
+
+void append_line(const std::filesystem::path& path, std::string_view line) {
+  const Descriptor file(path, O_WRONLY | O_CREAT | O_APPEND, 0644);
+  if (!file) throw cannot("write", path, errno);
+  const off_t before = ::lseek(file.get(), 0, SEEK_END);
+  if (!write_all(file.get(), std::string(line) + '\n') || ::fsync(file.get()) != 0) {
+    const int error = errno;
+    if (before >= 0 && ::ftruncate(file.get(), before) != 0) throw cannot("restore", path, errno);
+    throw cannot("write", path, error);
+  }
+}
+
+std::string read_file(const std::filesystem::path& path, std::uint64_t limit) {
+  const Descriptor file(path, O_RDONLY);
+  struct stat status {};
+  if (!file || ::fstat(file.get(), &status) != 0) throw cannot("read", path, errno);
+  if (S_ISDIR(status.st_mode)) throw cannot("read", path, EISDIR);
+  if (static_cast<std::uint64_t>(status.st_size) > limit)
+    throw failure("'" + path.string() + "' is larger than the " + std::to_string(limit) + " bytes that are read at most");
+  std::string contents;
+  contents.reserve(static_cast<std::size_t>(status.st_size));
+  char buffer[1 << 16];
+  for (;;) {
+    const ssize_t count = ::read(file.get(), buffer, sizeof buffer);
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0) throw cannot("read", path, errno);
+    if (count == 0) return contents;
+    contents.append(buffer, static_cast<std::size_t>(count));
+    if (contents.size() > limit)
+      throw failure("'" + path.string() + "' is larger than the " + std::to_string(limit) + " bytes that are read at most");
+  }
+}
+
+}  // namespace fedstride

@@ -1,0 +1,26 @@
+#pragma once
+
+#if defined(__SSE__)
+#include <xmmintrin.h>
+#endif
+
+namespace fedstride {
+
+/// Puts this thread's floating-point unit into the one mode all arithmetic here is done in (round to nearest, denormals
+/// are zero) and restores what was set before. Each thread that computes holds one: the mode is part of the bits.
+class FloatingPointMode {
+ public:
+#if defined(__SSE__)
+  FloatingPointMode() : saved_(_mm_getcsr()) { _mm_setcsr(0x9FC0); }  // FTZ, all exceptions masked, nearest, DAZ
+  ~FloatingPointMode() { _mm_setcsr(saved_); }
+#else
+  FloatingPointMode() = default;
+#endif
+  FloatingPointMode(const FloatingPointMode&) = delete;
+  FloatingPointMode& operator=(const FloatingPointMode&) = delete;
+
+ private:
+  [[maybe_unused]] unsigned saved_ = 0;
+};
+
+}  // namespace fedstride

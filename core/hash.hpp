@@ -1,0 +1,45 @@
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "core/vector.hpp"
+
+namespace fedstride {
+
+/// SHA-256 of everything fed to it.
+class Hash {
+ public:
+  Hash();
+  ~Hash();
+  Hash(Hash&&) noexcept;
+  Hash& operator=(Hash&&) noexcept;
+
+  Hash& bytes(const void* data, std::size_t size);
+  Hash& text(std::string_view text) { return bytes(text.data(), text.size()); }
+  template <class T>
+    requires std::is_trivially_copyable_v<T>
+  Hash& values(std::span<const T> values) {
+    return bytes(values.data(), values.size_bytes());
+  }
+  template <class T>
+    requires std::is_arithmetic_v<T>
+  Hash& value(T number) {
+    return bytes(&number, sizeof number);
+  }
+
+  /// 64 hexadecimal digits; nothing can be fed afterwards.
+  std::string hex();
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+/// Identity of a model: SHA-256 of its parameters' bits.
+std::string model_hash(const Vector& parameters);
+
+}  // namespace fedstride

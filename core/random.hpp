@@ -1,0 +1,90 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <limits>
+#include <span>
+#include <utility>
+
+namespace fedstride {
+
+/// What a draw is for. The numbers are part of every result: add new ones, never renumber.
+enum class Purpose : std::uint32_t {
+  initial_weights = 1,
+  partition = 2,
+  validation_split = 3,
+  data_order = 4,
+  dropout = 5,
+  augmentation = 6,
+  synthetic_data = 7,
+  limit_per_client = 8,
+  test = 1000,
+};
+
+/// Where a draw lives. Two different addresses give independent draws, the same address the same ones, whoever asks and
+/// whenever: no generator is shared, and an extra row shifts nobody else's draws.
+struct Address {
+  Purpose purpose;
+  std::uint32_t round = 0;
+  std::uint32_t client = 0;
+  std::uint32_t step = 0;
+  std::uint32_t row = 0;
+};
+
+/// Philox4x32-10 (Salmon et al., SC 2011): a bijection of 128-bit counters under a 64-bit key.
+std::array<std::uint32_t, 4> philox4x32(std::array<std::uint32_t, 4> counter, std::array<std::uint32_t, 2> key);
+
+/// The seeded source of draws at one address: the key is a bijection of (purpose, round) chosen by the seed, the counter
+/// is (block, row, step, client), so within one seed no two addresses share a block. 2^34 words an address.
+/// A cheap value: make one where it is needed.
+class RandomStream {
+ public:
+  using result_type = std::uint32_t;
+
+  RandomStream(std::uint64_t seed, Address address);
+
+  static constexpr result_type min() { return 0; }
+  static constexpr result_type max() { return std::numeric_limits<result_type>::max(); }
+
+  /// 32 random bits.
+  std::uint32_t operator()() {
+    if (used_ == block_.size()) refill();
+    return block_[used_++];
+  }
+  /// 64 random bits.
+  std::uint64_t bits64() {
+    const std::uint64_t low = (*this)();
+    return low | static_cast<std::uint64_t>((*this)()) << 32;
+  }
+  /// Uniform in [0, 1), 53 bits.
+  double uniform() { return static_cast<double>(bits64() >> 11) * 0x1.0p-53; }
+  /// Uniform in [0, 1), 24 bits.
+  float uniform_float() { return static_cast<float>((*this)() >> 8) * 0x1.0p-24F; }
+  /// Uniform in {0, ..., bound - 1}, without bias. bound > 0.
+  std::uint64_t below(std::uint64_t bound);
+  /// Standard normal (Box-Muller, both values used).
+  double normal();
+  /// Gamma distributed with the given shape > 0 and scale 1 (Marsaglia & Tsang 2000).
+  double gamma(double shape);
+
+ private:
+  void refill();
+
+  std::array<std::uint32_t, 2> key_;
+  std::array<std::uint32_t, 4> counter_;
+  std::array<std::uint32_t, 4> block_{};
+  std::size_t used_ = 4;
+  double spare_normal_ = 0;
+  bool has_spare_normal_ = false;
+};
+
+/// Uniformly random order (Fisher-Yates), the same on every standard library.
+template <class T>
+void shuffle(std::span<T> values, RandomStream& random) {
+  for (std::size_t i = values.size(); i > 1; --i) {
+    const auto j = static_cast<std::size_t>(random.below(i));
+    std::swap(values[i - 1], values[j]);
+  }
+}
+
+}  // namespace fedstride

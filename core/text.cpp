@@ -1,0 +1,80 @@
+#include "core/text.hpp"
+
+#include <algorithm>
+#include <numeric>
+
+#include "core/family.hpp"
+
+namespace fedstride {
+
+std::vector<std::string_view> split(std::string_view text, char separator) {
+  std::vector<std::string_view> parts;
+  for (;;) {
+    const auto end = text.find(separator);
+    parts.push_back(text.substr(0, end));
+    if (end == std::string_view::npos) return parts;
+    text.remove_prefix(end + 1);
+  }
+}
+
+std::string_view trimmed(std::string_view text) {
+  constexpr std::string_view space = " \t\r\n";
+  const auto begin = text.find_first_not_of(space);
+  if (begin == std::string_view::npos) return {};
+  return text.substr(begin, text.find_last_not_of(space) - begin + 1);
+}
+
+std::string joined(std::span<const std::string> parts, std::string_view separator) {
+  std::string text;
+  for (const auto& part : parts) {
+    if (!text.empty()) text += separator;
+    text += part;
+  }
+  return text;
+}
+
+std::string_view nearest(std::string_view name, std::span<const std::string> names) {
+  std::string_view best;
+  std::size_t best_distance = std::max<std::size_t>(2, name.size() / 3) + 1;
+  for (const auto& candidate : names) {
+    std::vector<std::size_t> row(candidate.size() + 1);
+    std::iota(row.begin(), row.end(), 0);
+    for (std::size_t i = 0; i < name.size(); ++i) {
+      std::size_t diagonal = row[0];
+      row[0] = i + 1;
+      for (std::size_t j = 0; j < candidate.size(); ++j) {
+        const std::size_t substituted = diagonal + (name[i] == candidate[j] ? 0 : 1);
+        diagonal = row[j + 1];
+        row[j + 1] = std::min({substituted, row[j] + 1, row[j + 1] + 1});
+      }
+    }
+    if (row.back() < best_distance) {
+      best_distance = row.back();
+      best = candidate;
+    }
+  }
+  return best;
+}
+
+std::string unknown_name(std::string_view what, std::string_view name, std::span<const std::string> names) {
+  std::string text = std::string(what) + " '" + std::string(name) + "' is unknown; ";
+  if (const auto near = nearest(name, names); !near.empty()) text += "did you mean '" + std::string(near) + "'? ";
+  return text + "valid: " + joined(names);
+}
+
+std::string Valid::text(bool whole) const {
+  if (!choices.empty()) {
+    std::string list;
+    for (const auto choice : split(choices, '|')) list += (list.empty() ? "" : ", ") + std::string(choice);
+    return "valid: " + list;
+  }
+  std::string text = whole ? "a whole number" : "a number";
+  if (std::isfinite(low) && std::isfinite(high) && low_included && high_included)
+    return text + " from " + number_text(low) + " to " + number_text(high);
+  if (std::isfinite(low)) text += low_included ? " from " + number_text(low) : " above " + number_text(low);
+  if (std::isfinite(high))
+    text += (std::isfinite(low) ? " and" : "") + std::string(high_included ? " up to " : " below ") + number_text(high);
+  return text;
+}
+
+}  // namespace fedstride

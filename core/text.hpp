@@ -1,0 +1,34 @@
+#pragma once
+
+#include <charconv>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace fedstride {
+
+/// The pieces between separators, empty ones included.
+std::vector<std::string_view> split(std::string_view text, char separator);
+
+/// Without white space at both ends.
+std::string_view trimmed(std::string_view text);
+
+/// "a, b, c"
+std::string joined(std::span<const std::string> parts, std::string_view separator = ", ");
+
+/// The name with the smallest edit distance, or nothing if none is near.
+std::string_view nearest(std::string_view name, std::span<const std::string> names);
+
+/// "model 'adadp-cn' is unknown; did you mean 'adadp-cnn'? valid: ..."
+std::string unknown_name(std::string_view what, std::string_view name, std::span<const std::string> names);
+
+/// The shortest text that reads back as the same number ("0.1", "1e-05", "10").
+template <class Number>
+std::string number_text(Number number) {
+  char buffer[64];
+  const auto end = std::to_chars(buffer, buffer + sizeof buffer, number).ptr;
+  return {buffer, end};
+}
+
+}  // namespace fedstride

@@ -1,0 +1,32 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "core/random.hpp"
+#include "data/dataset.hpp"
+
+namespace fedstride {
+
+enum class Augmentation {
+  none,
+  crop_flip,  ///< random crop after padding 4 black pixels on each side, random horizontal flip; pictures only
+};
+
+/// Where a batch's augmentation is drawn: each row draws at (purpose augmentation, round, client, step, row), so that
+/// another row in the batch changes nothing for this one.
+struct BatchAddress {
+  std::uint64_t seed = 0;
+  std::uint32_t round = 0;
+  std::uint32_t client = 0;
+  std::uint32_t step = 0;
+};
+
+/// Writes the rows, normalised, as floats with channels innermost: out has rows.size() x shape.size() elements.
+void fill_batch(const Dataset& data, std::span<const Row> rows, Augmentation augmentation, const BatchAddress& address,
+                std::span<float> out);
+
+/// The same rows' labels.
+void fill_labels(const Dataset& data, std::span<const Row> rows, std::span<Label> out);
+
+}  // namespace fedstride

@@ -1,0 +1,74 @@
+#pragma once
+
+#include <string_view>
+#include <variant>
+
+namespace fedstride {
+
+// The layers a model line is made of: plain descriptions. What they compute, slowly and obviously, is in
+// nn/reference.hpp; how the network computes it fast is in nn/network.hpp. kMixesExamples: whether one example's output
+// depends on the others of its batch; such a layer has no per-example gradient, and private training refuses it.
+
+/// conv CHANNELS KERNEL [stride S] [pad P] [nobias]: 2-d cross-correlation, square kernel, zero padding.
+struct Conv {
+  static constexpr std::string_view kName = "conv";
+  static constexpr bool kMixesExamples = false;
+  int channels = 1;
+  int kernel = 1;
+  int stride = 1;
+  int padding = 0;
+  bool bias = true;
+};
+
+/// maxpool KERNEL [STRIDE]: largest value of each window; windows lie fully inside the picture.
+struct MaxPool {
+  static constexpr std::string_view kName = "maxpool";
+  static constexpr bool kMixesExamples = false;
+  int kernel = 1;
+  int stride = 1;
+};
+
+/// avgpool KERNEL [STRIDE]: mean of each window.
+struct AvgPool {
+  static constexpr std::string_view kName = "avgpool";
+  static constexpr bool kMixesExamples = false;
+  int kernel = 1;
+  int stride = 1;
+};
+
+/// dense UNITS|classes [nobias]: fully connected; a picture is flattened first.
+struct Dense {
+  static constexpr std::string_view kName = "dense";
+  static constexpr bool kMixesExamples = false;
+  int units = 1;
+  bool bias = true;
+};
+
+struct Relu {
+  static constexpr std::string_view kName = "relu";
+  static constexpr bool kMixesExamples = false;
+};
+
+struct Tanh {
+  static constexpr std::string_view kName = "tanh";
+  static constexpr bool kMixesExamples = false;
+};
+
+/// dropout RATE: in training each value is zeroed with that probability, the others divided by 1 - RATE. Value i of a
+/// row is drawn at address (dropout, round, client, step, row), word layer_offset + i (see nn/dropout.hpp).
+struct Dropout {
+  static constexpr std::string_view kName = "dropout";
+  static constexpr bool kMixesExamples = false;
+  double rate = 0.5;
+};
+
+/// flatten: only says where a picture becomes a row; dense does it anyway.
+struct Flatten {
+  static constexpr std::string_view kName = "flatten";
+  static constexpr bool kMixesExamples = false;
+};
+
+/// The registry: a new layer is a struct here, its obvious form in reference.hpp, its fast form, its test.
+using Layer = std::variant<Conv, MaxPool, AvgPool, Dense, Relu, Tanh, Dropout, Flatten>;
+
+}  // namespace fedstride

@@ -1,0 +1,70 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/shape.hpp"
+#include "core/vector.hpp"
+#include "nn/layer.hpp"
+
+namespace fedstride {
+
+/// One tensor inside the flat parameter vector. Inside, convolution weights lie [output][row][column][input] and dense
+/// weights [input][output] with inputs in NHWC flatten order; `shape` is the tensor as PyTorch has it, [output, input,
+/// row, column] and [output, input] with inputs in NCHW flatten order (nn/safetensors.hpp permutes).
+struct Parameter {
+  std::string name;                 ///< "conv1.weight", "fc1.bias": PyTorch's, counted per kind from 1
+  std::vector<std::int64_t> shape;  ///< PyTorch's
+  std::size_t offset = 0;           ///< into the flat vector, a multiple of 16 floats
+  std::size_t size = 0;
+  int layer = 0;                    ///< index into layers()
+};
+
+enum class Initialisation {
+  fan_in,  ///< uniform in +-1/sqrt(fan-in), weights and biases (PyTorch's default bounds, the authors' start)
+  glorot,  ///< weights uniform in +-sqrt(6/(fan-in + fan-out)), biases 0
+};
+
+/// A model: a line of layers ending in `classes` scores that softmax cross-entropy compares with a label. A value,
+/// immutable; holds no weights.
+class Model {
+ public:
+  /// A named model (nn/models.hpp) or a line of layers: "conv 64 3 | relu | maxpool 3 2 | dense classes".
+  /// Throws Error (usage) naming the layer and what would fit.
+  static Model parse(std::string_view name_or_layers, Shape input, int classes);
+
+  const std::string& line() const { return line_; }  ///< the layers, normalised; parse(line()) gives the same model
+  Shape input() const { return input_; }
+  int classes() const { return classes_; }
+  std::span<const Layer> layers() const { return layers_; }
+  /// shapes()[i] is what layer i reads, shapes()[layers().size()] the scores.
+  std::span<const Shape> shapes() const { return shapes_; }
+  std::span<const Parameter> parameters() const { return parameters_; }
+  /// The parameter of that name ("conv1.weight") or nullptr.
+  const Parameter* find(std::string_view name) const;
+
+  /// Length of the flat vector: the parameters and the few zeros that align them.
+  std::size_t size() const { return size_; }
+  /// Number of parameters, alignment not counted.
+  std::size_t parameter_count() const;
+
+  /// Starting weights, drawn at (initial_weights, client = parameter index) from the seed alone; gaps are zero.
+  Vector initial(Initialisation initialisation, std::uint64_t seed) const;
+
+  /// Which layers hold still: "conv1,conv2" -> a flag a layer. Throws Error (usage) for a name no layer has.
+  std::vector<bool> frozen(std::string_view names) const;
+
+ private:
+  std::string line_;
+  Shape input_;
+  int classes_ = 0;
+  std::vector<Layer> layers_;
+  std::vector<Shape> shapes_;
+  std::vector<Parameter> parameters_;
+  std::size_t size_ = 0;
+};
+
+}  // namespace fedstride

@@ -1,0 +1,57 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "core/gradient.hpp"
+#include "data/batch.hpp"
+#include "nn/model.hpp"
+
+namespace fedstride {
+
+/// One batch as a network reads it. The inputs are whatever inputs(rows) of the network was filled with.
+struct Batch {
+  std::span<const Label> labels;  ///< one an example; their number is the batch's size
+  std::span<const Row> rows;      ///< the examples' row numbers: where their dropout masks are drawn
+  BatchAddress address;           ///< seed, round, client, step of those draws
+};
+
+struct BatchLoss {
+  double loss_sum = 0;   ///< softmax cross-entropy, summed over the examples
+  int correct = 0;       ///< examples whose largest score is the label's (the lowest class on a tie)
+  double sink_sum = 0;   ///< what the gradient's sink returned, in a fixed order
+};
+
+/// A model's workspace: activations and everything else a step needs, allocated once. Used by one thread at a time,
+/// which may have others help with pieces of a step; how a step is cut depends on the model and the batch's size alone,
+/// so the bits do not depend on the help.
+class Network {
+ public:
+  /// `frozen` has a flag a layer (Model::frozen), or is empty.
+  Network(const Model& model, int max_rows, std::vector<bool> frozen = {});
+  ~Network();
+  Network(Network&&) noexcept;
+  Network& operator=(Network&&) noexcept;
+
+  const Model& model() const;
+  int max_rows() const;
+
+  /// Room for the next batch's inputs: rows x input size, NHWC, normalised.
+  std::span<float> inputs(int rows);
+
+  /// Mean gradient of the batch at `weights` (flat, as Model lays it out), handed to the sink (core/gradient.hpp), with
+  /// dropout drawn. Alignment gaps are not reported. At least one example.
+  BatchLoss gradient(const float* weights, const Batch& batch, GradientSink sink, ForEachPiece for_each_piece = serially);
+
+  /// Scores without dropout: loss and hits; `predicted`, if not empty, receives a class an example.
+  BatchLoss evaluate(const float* weights, std::span<const Label> labels, std::span<Label> predicted = {},
+                     ForEachPiece for_each_piece = serially);
+
+ private:
+  struct Workspace;
+  std::unique_ptr<Workspace> workspace_;
+};
+
+}  // namespace fedstride

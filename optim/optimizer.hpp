@@ -1,0 +1,49 @@
+#pragma once
+
+#include <concepts>
+#include <cstdint>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "core/family.hpp"
+#include "core/gradient.hpp"
+#include "core/vector.hpp"
+
+namespace fedstride {
+
+/// How far training has come, for schedules: whole local epochs finished before this one, all rounds counted.
+/// A function of the round number, not of any state: a restarted client knows it too.
+struct Progress {
+  int epoch = 0;
+};
+
+/// What one step did.
+struct StepReport {
+  double learning_rate = 0;  ///< the one the step was taken with, mean-gradient unit
+  bool accepted = true;      ///< false: undone; the weights are what they were, bit for bit
+  double error = 0;          ///< ADADP's error estimate, 0 for the others
+};
+
+/// A local optimiser. It asks for gradients; it knows neither data nor model.
+///   kName, kSummary, kFields       core/family.hpp
+///   kGradientsPerStep              batches one step reads
+///   kKeepsState                    whether a client keeps its state from round to round unless told otherwise
+///   State                          what a client carries; State{} and start(state, size) is a fresh client. Cereal's
+///                                  serialize() is complete: save, load, step equals step.
+///   Scratch                        vectors a step needs but nobody carries; owned by a thread, reused by every client
+///   start(state, size)             fresh state for `size` parameters, reusing memory
+///   step(state, scratch, weights, gradient, progress)   one step in place
+///   learning_rate(state, progress) the rate the next step will use
+template <class T>
+concept LocalOptimizer = requires(const T optimizer, typename T::State state, typename T::Scratch scratch, Vector weights,
+                                  Gradient gradient, Progress progress) {
+  { T::kName } -> std::convertible_to<std::string_view>;
+  { T::kGradientsPerStep } -> std::convertible_to<int>;
+  { T::kKeepsState } -> std::convertible_to<bool>;
+  { optimizer.start(state, std::size_t{}) };
+  { optimizer.step(state, scratch, weights, gradient, progress) } -> std::same_as<StepReport>;
+  { optimizer.learning_rate(state, progress) } -> std::convertible_to<double>;
+};
+
+}  // namespace fedstride
