@@ -32,7 +32,7 @@ class ExactSum {
   std::uint64_t weight() const { return weight_; }
   std::size_t size() const { return sums_.size(); }
 
-  /// The sum divided by `denominator` > 0, rounded once to double and once to float.
+  /// The sum divided by `denominator` > 0: rounded to double, divided in double, rounded to float.
   void divided_by(double denominator, Vector& out) const;
 
  private:

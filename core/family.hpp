@@ -25,9 +25,10 @@ struct Valid {
   std::string_view choices = {};
 
   bool admits(double value) const {
-    return std::isfinite(value) && (low_included ? value >= low : value > low) && (high_included ? value <= high : value < high);
+    return std::isfinite(value) && (low_included ? value >= low : value > low) &&
+           (high_included ? value <= high : value < high);
   }
-  /// "a number above 0", "a whole number from 1", "one of keep, reset".
+  /// "a number above 0", "a whole number from 1", "valid: keep, reset".
   std::string text(bool whole) const;
 };
 

@@ -12,13 +12,18 @@
 namespace fedstride {
 namespace {
 
+Error too_large(const std::filesystem::path& path, std::uint64_t limit) {
+  return failure("'" + path.string() + "' is larger than the " + std::to_string(limit) + " bytes that are read at most");
+}
+
 Error cannot(const char* verb, const std::filesystem::path& path, int error) {
   return failure(std::string("cannot ") + verb + " '" + path.string() + "': " + std::strerror(error));
 }
 
 class Descriptor {
  public:
-  Descriptor(const std::filesystem::path& path, int flags, mode_t mode = 0) : fd_(::open(path.c_str(), flags | O_CLOEXEC, mode)) {}
+  Descriptor(const std::filesystem::path& path, int flags, mode_t mode = 0)
+      : fd_(::open(path.c_str(), flags | O_CLOEXEC, mode)) {}
   ~Descriptor() {
     if (fd_ >= 0) ::close(fd_);
   }
@@ -76,9 +81,11 @@ void append_line(const std::filesystem::path& path, std::string_view line) {
   const off_t before = ::lseek(file.get(), 0, SEEK_END);
   if (!write_all(file.get(), std::string(line) + '\n') || ::fsync(file.get()) != 0) {
     const int error = errno;
-    if (before >= 0 && ::ftruncate(file.get(), before) != 0) throw cannot("restore", path, errno);
+    // Best effort: what cannot be written to may refuse this too, and the first reason is the one to tell.
+    [[maybe_unused]] const int restored = before >= 0 ? ::ftruncate(file.get(), before) : 0;
     throw cannot("write", path, error);
   }
+  if (before == 0) sync_folder(path.parent_path());
 }
 
 std::string read_file(const std::filesystem::path& path, std::uint64_t limit) {
@@ -86,8 +93,7 @@ std::string read_file(const std::filesystem::path& path, std::uint64_t limit) {
   struct stat status {};
   if (!file || ::fstat(file.get(), &status) != 0) throw cannot("read", path, errno);
   if (S_ISDIR(status.st_mode)) throw cannot("read", path, EISDIR);
-  if (static_cast<std::uint64_t>(status.st_size) > limit)
-    throw failure("'" + path.string() + "' is larger than the " + std::to_string(limit) + " bytes that are read at most");
+  if (static_cast<std::uint64_t>(status.st_size) > limit) throw too_large(path, limit);
   std::string contents;
   contents.reserve(static_cast<std::size_t>(status.st_size));
   char buffer[1 << 16];
@@ -97,8 +103,7 @@ std::string read_file(const std::filesystem::path& path, std::uint64_t limit) {
     if (count < 0) throw cannot("read", path, errno);
     if (count == 0) return contents;
     contents.append(buffer, static_cast<std::size_t>(count));
-    if (contents.size() > limit)
-      throw failure("'" + path.string() + "' is larger than the " + std::to_string(limit) + " bytes that are read at most");
+    if (contents.size() > limit) throw too_large(path, limit);
   }
 }
 

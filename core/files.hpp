@@ -12,7 +12,8 @@ namespace fedstride {
 /// the folder synced. Throws Error (failure) that names the path and the reason; the temporary file is removed then.
 void write_file(const std::filesystem::path& path, std::string_view contents);
 
-/// Adds `line` and a newline at the end of the file and syncs it. Throws Error (failure).
+/// Adds `line` and a newline at the end of the file and syncs it. Throws Error (failure), the file as it was where that
+/// is possible.
 void append_line(const std::filesystem::path& path, std::string_view line);
 
 /// The whole file. Throws Error (failure) if it cannot be read or is larger than `limit` bytes.

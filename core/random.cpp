@@ -63,11 +63,7 @@ double RandomStream::normal() {
 }
 
 double RandomStream::gamma(double shape) {
-  if (shape < 1) {
-    // In logs: for a tiny shape the power underflows, and a row of zeros has no direction; 1e-300 keeps one.
-    const double boosted = gamma(shape + 1);
-    return std::fmax(std::exp(std::log(boosted) + std::log(1 - uniform()) / shape), 1e-300);
-  }
+  if (shape < 1) return std::fmax(std::exp(log_of_gamma(shape)), 1e-300);
   const double d = shape - 1.0 / 3;
   const double c = 1 / std::sqrt(9 * d);
   for (;;) {
@@ -76,6 +72,13 @@ double RandomStream::gamma(double shape) {
     if (v <= 0) continue;
     if (std::log(1 - uniform()) < 0.5 * x * x + d - d * v + d * std::log(v)) return d * v;
   }
+}
+
+double RandomStream::log_of_gamma(double shape) {
+  if (shape >= 1) return std::log(gamma(shape));
+  // gamma(a) = gamma(a + 1) U^(1/a), in logarithms because the power underflows.
+  const double boosted = std::log(gamma(shape + 1));
+  return boosted + std::log(1 - uniform()) / shape;
 }
 
 }  // namespace fedstride

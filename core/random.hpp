@@ -64,8 +64,11 @@ class RandomStream {
   std::uint64_t below(std::uint64_t bound);
   /// Standard normal (Box-Muller, both values used).
   double normal();
-  /// Gamma distributed with the given shape > 0 and scale 1 (Marsaglia & Tsang 2000).
+  /// Gamma distributed with the given shape > 0 and scale 1 (Marsaglia & Tsang 2000). Never 0.
   double gamma(double shape);
+  /// The logarithm of such a draw, which a tiny shape does not take out of range: for a Dirichlet draw subtract the
+  /// largest of its logarithms, then exp() and normalise.
+  double log_of_gamma(double shape);
 
  private:
   void refill();

@@ -26,9 +26,9 @@ std::string_view trimmed(std::string_view text) {
 
 std::string joined(std::span<const std::string> parts, std::string_view separator) {
   std::string text;
-  for (const auto& part : parts) {
-    if (!text.empty()) text += separator;
-    text += part;
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    if (i > 0) text += separator;
+    text += parts[i];
   }
   return text;
 }
@@ -63,6 +63,11 @@ std::string unknown_name(std::string_view what, std::string_view name, std::span
 }
 
 std::string Valid::text(bool whole) const {
+  // A whole bound in digits ("1000000"), where the shortest text would be "1e+06".
+  const auto number_text = [](double bound) {
+    const bool exact = std::trunc(bound) == bound && std::fabs(bound) < 0x1p53;
+    return exact ? fedstride::number_text(static_cast<std::int64_t>(bound)) : fedstride::number_text(bound);
+  };
   if (!choices.empty()) {
     std::string list;
     for (const auto choice : split(choices, '|')) list += (list.empty() ? "" : ", ") + std::string(choice);

@@ -10,7 +10,9 @@ namespace fedstride {
 /// (nn/model.hpp); averaging, sending, hashing and saving never ask.
 using Vector = Eigen::VectorXf;
 
-inline std::span<const float> view(const Vector& vector) { return {vector.data(), static_cast<std::size_t>(vector.size())}; }
+inline std::span<const float> view(const Vector& vector) {
+  return {vector.data(), static_cast<std::size_t>(vector.size())};
+}
 inline std::span<float> view(Vector& vector) { return {vector.data(), static_cast<std::size_t>(vector.size())}; }
 
 }  // namespace fedstride
