@@ -1,0 +1,138 @@
+#include "nn/model.hpp"
+
+#include <algorithm>
+#include <cassert>
+#include <cmath>
+#include <map>
+
+#include "core/error.hpp"
+#include "core/family.hpp"
+#include "core/random.hpp"
+#include "core/text.hpp"
+#include "nn/model_line.hpp"
+#include "nn/models.hpp"
+#include "nn/pytorch_layout.hpp"
+
+namespace fedstride {
+namespace {
+
+constexpr std::size_t kAlignment = 16;  // floats: 64 bytes
+constexpr std::size_t kMaxParameters = std::size_t{1} << 31;
+constexpr std::size_t kMaxLineLength = 20'000;
+
+std::size_t aligned(std::size_t offset) { return (offset + kAlignment - 1) / kAlignment * kAlignment; }
+
+/// The line a name stands for, or the text itself if it is a line of layers.
+std::string_view resolve_name(std::string_view text) {
+  if (const auto* named = find_named_model(text)) return named->line;
+  const auto layers = part_names<Layer>();
+  const bool one_word = text.find_first_of(" \t\r\n|") == std::string_view::npos;
+  if (one_word && std::find(layers.begin(), layers.end(), text) == layers.end()) {
+    std::vector<std::string> names;
+    for (const auto& model : kNamedModels) names.emplace_back(model.name);
+    throw usage_error(unknown_name("model", text, names) + ", or a line of layers such as 'dense 100 | relu | dense classes'");
+  }
+  return text;
+}
+
+std::size_t product(const std::vector<std::int64_t>& shape) {
+  std::size_t size = 1;
+  for (const auto extent : shape) size *= static_cast<std::size_t>(extent);
+  return size;
+}
+
+std::string_view layer_name(const Parameter& parameter) {
+  return std::string_view(parameter.name).substr(0, parameter.name.find('.'));
+}
+
+}  // namespace
+
+Model Model::parse(std::string_view name_or_layers, Shape input, int classes) {
+  assert(input.height >= 1 && input.width >= 1 && input.channels >= 1 && classes >= 1);
+  if (name_or_layers.size() > kMaxLineLength)
+    throw usage_error("the model's line has " + std::to_string(name_or_layers.size()) + " characters; at most " +
+                      std::to_string(kMaxLineLength) + " are supported");
+  Model model;
+  model.input_ = input;
+  model.classes_ = classes;
+  model.shapes_.push_back(input);
+  const auto places = split_layers(resolve_name(trimmed(name_or_layers)));
+  std::map<std::string_view, int> counted;
+  Flow flow{input, input.height > 1 || input.width > 1};
+  const auto add = [&](std::string name, std::vector<std::int64_t> shape, const LayerPlace& place) {
+    const std::size_t size = product(shape);
+    if (size > kMaxParameters || model.size_ + size > kMaxParameters)
+      throw usage_error(place.name() + " brings the model to more than 2^31 parameters, the most that is supported");
+    model.parameters_.push_back({std::move(name), std::move(shape), model.size_, size, place.number - 1});
+    model.size_ = aligned(model.size_ + size);
+  };
+  for (const auto& place : places) {
+    const Layer& layer = model.layers_.emplace_back(read_layer(place, classes));
+    if (const auto weights = layer_weights(layer, flow.shape)) {
+      const std::string name = std::string(weights->prefix) + std::to_string(++counted[weights->prefix]);
+      add(name + ".weight", weights->shape, place);
+      if (weights->bias) add(name + ".bias", {weights->shape.front()}, place);
+    }
+    flow = layer_output(layer, flow, place);
+    model.shapes_.push_back(flow.shape);
+    model.line_ += (model.line_.empty() ? "" : " | ") + layer_text(layer);
+  }
+  const auto* last = std::get_if<Dense>(&model.layers_.back());
+  if (last == nullptr || last->units != classes)
+    throw usage_error(places.back().name() + " cannot be the last: a model ends in 'dense classes', here 'dense " +
+                      std::to_string(classes) + "'");
+  model.line_.erase(model.line_.rfind("dense"));
+  model.line_ += last->bias ? "dense classes" : "dense classes nobias";
+  return model;
+}
+
+const Parameter* Model::find(std::string_view name) const {
+  const auto found = std::find_if(parameters_.begin(), parameters_.end(), [&](const auto& p) { return p.name == name; });
+  return found == parameters_.end() ? nullptr : &*found;
+}
+
+std::size_t Model::parameter_count() const {
+  std::size_t count = 0;
+  for (const auto& parameter : parameters_) count += parameter.size;
+  return count;
+}
+
+Vector Model::initial(Initialisation initialisation, std::uint64_t seed) const {
+  Vector weights = Vector::Zero(static_cast<Eigen::Index>(size_));
+  double fan_in = 1;
+  for (std::size_t index = 0; index < parameters_.size(); ++index) {
+    const Parameter& parameter = parameters_[index];
+    const bool is_weight = parameter.shape.size() > 1;  // a bias follows its weight and shares the fan-in
+    const auto outputs = static_cast<double>(parameter.shape.front());
+    if (is_weight) fan_in = static_cast<double>(parameter.size) / outputs;
+    double bound = 1 / std::sqrt(fan_in);
+    if (initialisation == Initialisation::glorot) {
+      const double receptive = is_weight ? fan_in / static_cast<double>(parameter.shape[1]) : 1;
+      bound = is_weight ? std::sqrt(6 / (fan_in + outputs * receptive)) : 0;
+    }
+    RandomStream random(seed, {.purpose = Purpose::initial_weights, .client = static_cast<std::uint32_t>(index)});
+    for_each_in_pytorch_order(*this, parameter, [&](std::size_t inside) {
+      weights[static_cast<Eigen::Index>(parameter.offset + inside)] =
+          static_cast<float>(bound * (2 * static_cast<double>(random.uniform_float()) - 1));
+    });
+  }
+  return weights;
+}
+
+std::vector<bool> Model::frozen(std::string_view names) const {
+  std::vector<bool> flags(layers_.size(), false);
+  if (trimmed(names).empty()) return flags;
+  std::vector<std::string> valid;
+  for (const auto& parameter : parameters_)
+    if (parameter.shape.size() > 1) valid.emplace_back(layer_name(parameter));
+  for (const auto piece : split(names, ',')) {
+    const auto name = trimmed(piece);
+    if (std::find(valid.begin(), valid.end(), name) == valid.end())
+      throw usage_error(unknown_name("layer to freeze", name, valid));
+    for (const auto& parameter : parameters_)
+      if (layer_name(parameter) == name) flags[static_cast<std::size_t>(parameter.layer)] = true;
+  }
+  return flags;
+}
+
+}  // namespace fedstride

@@ -1,0 +1,268 @@
+#include "nn/model_line.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <initializer_list>
+
+#include "core/error.hpp"
+#include "core/family.hpp"
+#include "core/text.hpp"
+
+namespace fedstride {
+namespace {
+
+constexpr std::size_t kMaxLayers = 1000;
+constexpr int kMaxUnits = 1 << 20;
+constexpr int kMaxChannels = 1 << 16;
+constexpr int kMaxKernel = 1024;
+constexpr std::size_t kMaxValues = std::size_t{1} << 28;  // of one example, between two layers
+
+/// The words of one layer after its name, taken one by one.
+class Words {
+ public:
+  Words(const LayerPlace& place, std::string_view syntax) : place_(place), syntax_(syntax) {
+    for (const auto word : split(place.text, ' ')) words_.push_back(word);
+  }
+
+  bool done() const { return next_ == words_.size(); }
+  bool takes(std::string_view word) {
+    if (done() || words_[next_] != word) return false;
+    ++next_;
+    return true;
+  }
+
+  int whole(std::string_view what, int low, int high) {
+    int value = 0;
+    const auto word = take(what);
+    const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), value);
+    if (error != std::errc{} || end != word.data() + word.size() || value < low || value > high)
+      complain(std::string(what) + " must be a whole number from " + std::to_string(low) + " to " + std::to_string(high) +
+               ", not '" + std::string(word) + "'");
+    return value;
+  }
+
+  double fraction_below_one(std::string_view what) {
+    double value = 0;
+    const auto word = take(what);
+    const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), value);
+    if (error != std::errc{} || end != word.data() + word.size() || !(value >= 0 && value < 1))
+      complain(std::string(what) + " must be a number from 0 to below 1, not '" + std::string(word) + "'");
+    return value;
+  }
+
+  struct Option {
+    std::string_view word;
+    int* value;  ///< the number after the word
+    int low;
+  };
+  /// The rest: options in any order, each at most once, and the word "nobias".
+  void options(std::initializer_list<Option> options, bool& bias) {
+    std::vector<std::string_view> seen;
+    while (!done()) {
+      const auto word = take("an option");
+      if (std::find(seen.begin(), seen.end(), word) != seen.end()) complain("'" + std::string(word) + "' stands twice");
+      seen.push_back(word);
+      if (word == "nobias") {
+        bias = false;
+        continue;
+      }
+      const auto option =
+          std::find_if(options.begin(), options.end(), [&](const Option& candidate) { return candidate.word == word; });
+      if (option == options.end()) complain("'" + std::string(word) + "' is not understood");
+      *option->value = whole(option->word, option->low, kMaxKernel);
+    }
+  }
+
+  void end() const {
+    if (!done()) complain("'" + std::string(words_[next_]) + "' is not understood");
+  }
+
+  [[noreturn]] void complain(const std::string& what) const {
+    throw usage_error(place_.name() + ": " + what + "; it is written: " + std::string(syntax_));
+  }
+
+ private:
+  std::string_view take(std::string_view what) {
+    if (done()) complain(std::string(what) + " is missing");
+    return words_[next_++];
+  }
+
+  const LayerPlace& place_;
+  std::string_view syntax_;
+  std::vector<std::string_view> words_;
+  std::size_t next_ = 1;
+};
+
+/// Height and width after square windows of that kernel and stride; throws if there is no picture or no room.
+Flow windows(const Flow& input, int channels, int kernel, int stride, int padding, const LayerPlace& place) {
+  if (!input.picture)
+    throw usage_error(place.name() + " needs a picture, but reads a row of " + std::to_string(input.shape.size()) +
+                      " values; after flatten or dense only dense, relu, tanh, dropout and flatten fit");
+  const int room = std::min(input.shape.height, input.shape.width) + 2 * padding;
+  if (kernel > room)
+    throw usage_error(place.name() + " does not fit a " + input.shape.text() + " picture: its kernel may be 1 to " +
+                      std::to_string(room));
+  const auto positions = [&](int side) { return (side + 2 * padding - kernel) / stride + 1; };
+  return {Shape{positions(input.shape.height), positions(input.shape.width), channels}, true};
+}
+
+// conv
+
+constexpr std::string_view syntax(const Conv&) { return "conv CHANNELS KERNEL [stride S] [pad P] [nobias]"; }
+
+void read(Conv& conv, Words& words, int) {
+  conv.channels = words.whole("the number of channels", 1, kMaxChannels);
+  conv.kernel = words.whole("the kernel", 1, kMaxKernel);
+  words.options({{"stride", &conv.stride, 1}, {"pad", &conv.padding, 0}}, conv.bias);
+  if (conv.padding >= conv.kernel)
+    words.complain("pad must be smaller than the kernel, not " + std::to_string(conv.padding));
+}
+
+std::string text(const Conv& conv) {
+  std::string result = std::to_string(conv.channels) + ' ' + std::to_string(conv.kernel);
+  if (conv.stride != 1) result += " stride " + std::to_string(conv.stride);
+  if (conv.padding != 0) result += " pad " + std::to_string(conv.padding);
+  return conv.bias ? result : result + " nobias";
+}
+
+Flow output(const Conv& conv, const Flow& input, const LayerPlace& place) {
+  return windows(input, conv.channels, conv.kernel, conv.stride, conv.padding, place);
+}
+
+std::optional<WeightShape> weights(const Conv& conv, Shape input) {
+  return WeightShape{"conv", {conv.channels, input.channels, conv.kernel, conv.kernel}, conv.bias};
+}
+
+// maxpool, avgpool
+
+template <class Layer>
+concept Pool = std::same_as<Layer, MaxPool> || std::same_as<Layer, AvgPool>;
+
+constexpr std::string_view syntax(const MaxPool&) { return "maxpool KERNEL [STRIDE]"; }
+constexpr std::string_view syntax(const AvgPool&) { return "avgpool KERNEL [STRIDE]"; }
+
+template <Pool P>
+void read(P& pool, Words& words, int) {
+  pool.kernel = words.whole("the kernel", 1, kMaxKernel);
+  pool.stride = words.done() ? pool.kernel : words.whole("the stride", 1, kMaxKernel);
+}
+
+template <Pool P>
+std::string text(const P& pool) {
+  return std::to_string(pool.kernel) + ' ' + std::to_string(pool.stride);
+}
+
+template <Pool P>
+Flow output(const P& pool, const Flow& input, const LayerPlace& place) {
+  return windows(input, input.shape.channels, pool.kernel, pool.stride, 0, place);
+}
+
+// dense
+
+constexpr std::string_view syntax(const Dense&) { return "dense UNITS|classes [nobias]"; }
+
+void read(Dense& dense, Words& words, int classes) {
+  dense.units = words.takes("classes") ? classes : words.whole("the number of units", 1, kMaxUnits);
+  words.options({}, dense.bias);
+}
+
+std::string text(const Dense& dense) { return std::to_string(dense.units) + (dense.bias ? "" : " nobias"); }
+
+Flow output(const Dense& dense, const Flow&, const LayerPlace&) { return {Shape{1, 1, dense.units}, false}; }
+
+std::optional<WeightShape> weights(const Dense& dense, Shape input) {
+  return WeightShape{"fc", {dense.units, static_cast<std::int64_t>(input.size())}, dense.bias};
+}
+
+// dropout
+
+constexpr std::string_view syntax(const Dropout&) { return "dropout RATE"; }
+void read(Dropout& dropout, Words& words, int) { dropout.rate = words.fraction_below_one("the rate"); }
+std::string text(const Dropout& dropout) { return number_text(dropout.rate); }
+
+// flatten
+
+Flow output(const Flatten&, const Flow& input, const LayerPlace&) {
+  return {Shape{1, 1, static_cast<int>(input.shape.size())}, false};
+}
+
+// relu, tanh, and what a layer does not say for itself: no further words, the shape unchanged, no weights
+
+template <class Layer>
+constexpr std::string_view syntax(const Layer&) {
+  return Layer::kName;
+}
+template <class Layer>
+void read(Layer&, Words&, int) {}
+template <class Layer>
+std::string text(const Layer&) {
+  return {};
+}
+template <class Layer>
+Flow output(const Layer&, const Flow& input, const LayerPlace&) {
+  return input;
+}
+template <class Layer>
+std::optional<WeightShape> weights(const Layer&, Shape) {
+  return std::nullopt;
+}
+
+}  // namespace
+
+Layer read_layer(const LayerPlace& place, int classes) {
+  const std::string_view name = split(place.text, ' ').front();
+  Layer layer = make_part<Layer>("layer " + std::to_string(place.number), name);
+  std::visit(
+      [&](auto& part) {
+        Words words(place, syntax(part));
+        read(part, words, classes);
+        words.end();
+      },
+      layer);
+  return layer;
+}
+
+std::string layer_text(const Layer& layer) {
+  return std::visit(
+      []<class Part>(const Part& part) {
+        const std::string words = text(part);
+        return std::string(Part::kName) + (words.empty() ? "" : " ") + words;
+      },
+      layer);
+}
+
+Flow layer_output(const Layer& layer, const Flow& input, const LayerPlace& place) {
+  const Flow flow = std::visit([&](const auto& part) { return output(part, input, place); }, layer);
+  if (flow.shape.size() > kMaxValues)
+    throw usage_error(place.name() + " makes " + std::to_string(flow.shape.size()) + " values of one example; at most " +
+                      std::to_string(kMaxValues) + " are supported");
+  return flow;
+}
+
+std::optional<WeightShape> layer_weights(const Layer& layer, Shape input) {
+  return std::visit([&](const auto& part) { return weights(part, input); }, layer);
+}
+
+std::vector<LayerPlace> split_layers(std::string_view line) {
+  std::vector<LayerPlace> places;
+  for (const auto piece : split(line, '|')) {
+    LayerPlace place{static_cast<int>(places.size()) + 1, {}};
+    for (const char character : piece) {
+      const bool blank = character == ' ' || (character >= '\t' && character <= '\r');
+      if (!blank)
+        place.text += character;
+      else if (!place.text.empty() && place.text.back() != ' ')
+        place.text += ' ';
+    }
+    if (place.text.ends_with(' ')) place.text.pop_back();
+    if (place.text.empty())
+      throw usage_error("layer " + std::to_string(place.number) +
+                        " of the model is empty; layers stand between '|', as in 'dense 100 | relu | dense classes'");
+    places.push_back(std::move(place));
+    if (places.size() > kMaxLayers)
+      throw usage_error("the model has more than the " + std::to_string(kMaxLayers) + " layers that are supported");
+  }
+  return places;
+}
+
+}  // namespace fedstride

@@ -1,0 +1,49 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/shape.hpp"
+#include "nn/layer.hpp"
+
+namespace fedstride {
+
+/// How one layer is written, what shape it makes of another and which weights it has; in model_line.cpp each layer has
+/// one section with all of it.
+
+/// Where a layer stands in a model line: what its errors begin with.
+struct LayerPlace {
+  int number = 1;    ///< counted from 1
+  std::string text;  ///< its words, one space between them
+  std::string name() const { return "layer " + std::to_string(number) + " '" + text + "'"; }
+};
+
+/// What runs along the line: a shape, and whether it is a picture (conv and pools read nothing else) or a row.
+struct Flow {
+  Shape shape;
+  bool picture = true;
+};
+
+/// A layer's weights as PyTorch has them: the prefix of their names ("conv", "fc"), their shape, output first.
+struct WeightShape {
+  std::string_view prefix;
+  std::vector<std::int64_t> shape;
+  bool bias = true;
+};
+
+/// Reads the layer of that place; `classes` is what "dense classes" stands for. Throws Error (usage).
+Layer read_layer(const LayerPlace& place, int classes);
+/// The normalised text: read_layer of it is the same layer.
+std::string layer_text(const Layer& layer);
+/// What comes out of the layer. Throws Error (usage) if it does not fit.
+Flow layer_output(const Layer& layer, const Flow& input, const LayerPlace& place);
+/// Nothing for a layer without weights.
+std::optional<WeightShape> layer_weights(const Layer& layer, Shape input);
+
+/// The places of a line's layers. Throws Error (usage) if there are too many or an empty one.
+std::vector<LayerPlace> split_layers(std::string_view line);
+
+}  // namespace fedstride

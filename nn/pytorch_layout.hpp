@@ -1,0 +1,48 @@
+#pragma once
+
+#include <cstddef>
+
+#include "nn/model.hpp"
+
+namespace fedstride {
+
+/// The picture whose values, flattened, are the columns of a dense layer; {1, 1, inputs} if there is none.
+inline Shape flattened_picture(const Model& model, int dense_layer) {
+  const auto shapes = model.shapes();
+  const auto layers = model.layers();
+  auto layer = static_cast<std::size_t>(dense_layer);
+  // Back over the layers that change no value's place, to where the row was still a picture.
+  while (layer > 0 && shapes[layer].height == 1 && shapes[layer].width == 1 &&
+         (std::holds_alternative<Flatten>(layers[layer - 1]) || std::holds_alternative<Relu>(layers[layer - 1]) ||
+          std::holds_alternative<Tanh>(layers[layer - 1]) || std::holds_alternative<Dropout>(layers[layer - 1])))
+    --layer;
+  return shapes[layer];
+}
+
+/// Calls visit(index inside the parameter, as this program lays it out) for every value in PyTorch's order.
+template <class Visit>
+void for_each_in_pytorch_order(const Model& model, const Parameter& parameter, Visit&& visit) {
+  if (parameter.shape.size() == 4) {
+    // [output][input][row][column] there, [output][row][column][input] here
+    const auto outputs = static_cast<std::size_t>(parameter.shape[0]), inputs = static_cast<std::size_t>(parameter.shape[1]);
+    const auto positions = static_cast<std::size_t>(parameter.shape[2] * parameter.shape[3]);
+    for (std::size_t output = 0; output < outputs; ++output)
+      for (std::size_t input = 0; input < inputs; ++input)
+        for (std::size_t position = 0; position < positions; ++position)
+          visit((output * positions + position) * inputs + input);
+  } else if (parameter.shape.size() == 2) {
+    // [output][channel, row, column] there, [row, column, channel][output] here
+    const auto outputs = static_cast<std::size_t>(parameter.shape[0]);
+    const Shape picture = flattened_picture(model, parameter.layer);
+    const auto channels = static_cast<std::size_t>(picture.channels);
+    const std::size_t positions = picture.size() / channels;
+    for (std::size_t output = 0; output < outputs; ++output)
+      for (std::size_t channel = 0; channel < channels; ++channel)
+        for (std::size_t position = 0; position < positions; ++position)
+          visit((position * channels + channel) * outputs + output);
+  } else {
+    for (std::size_t i = 0; i < parameter.size; ++i) visit(i);
+  }
+}
+
+}  // namespace fedstride
