@@ -1,0 +1,47 @@
+#pragma once
+
+#include <algorithm>
+#include <cereal/cereal.hpp>
+#include <cstdint>
+
+#include "core/error.hpp"
+#include "core/text.hpp"
+#include "core/vector.hpp"
+
+namespace fedstride {
+
+/// The longest vector that is read: 4 GiB of floats.
+inline constexpr std::uint64_t kMaximumVectorSize = std::uint64_t{1} << 30;
+
+}  // namespace fedstride
+
+/// cereal's save and load of fedstride::Vector, for its two binary archives: the length as 64 bits, then the floats.
+namespace cereal {
+
+template <class Archive>
+void save(Archive& archive, const fedstride::Vector& vector) {
+  const auto size = static_cast<std::uint64_t>(vector.size());
+  archive(size);
+  archive(binary_data(vector.data(), size * sizeof(float)));
+}
+
+/// Memory grows with the bytes that have arrived, never with what a length claims. Throws Error (failure) for a length
+/// above kMaximumVectorSize, cereal::Exception where the bytes end early.
+template <class Archive>
+void load(Archive& archive, fedstride::Vector& vector) {
+  std::uint64_t size = 0;
+  archive(size);
+  if (size > fedstride::kMaximumVectorSize)
+    throw fedstride::failure("stored vector claims " + fedstride::number_text(size) + " numbers; at most " +
+                             fedstride::number_text(fedstride::kMaximumVectorSize) + " are read");
+  constexpr std::uint64_t kFirstPiece = std::uint64_t{1} << 18;
+  if (static_cast<std::uint64_t>(vector.size()) > size) vector.resize(static_cast<Eigen::Index>(size));
+  for (std::uint64_t done = 0; done < size;) {
+    const std::uint64_t end = std::min(size, std::max<std::uint64_t>(vector.size(), done + std::max(done, kFirstPiece)));
+    if (static_cast<std::uint64_t>(vector.size()) < end) vector.conservativeResize(static_cast<Eigen::Index>(end));
+    archive(binary_data(vector.data() + done, (end - done) * sizeof(float)));
+    done = end;
+  }
+}
+
+}  // namespace cereal

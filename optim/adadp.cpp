@@ -1,0 +1,110 @@
+#include "optim/adadp.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace fedstride {
+namespace {
+
+/// What the strings of the settings say.
+struct Rule {
+  bool full_step;  ///< the next iterate is theta_full
+  bool root;       ///< the factor is sqrt(tolerance / err)
+  bool discard;    ///< a step with err > tolerance is undone
+};
+
+struct Preset {
+  std::string_view name;
+  Rule rule;
+};
+
+constexpr Preset kPresets[] = {
+    {"default", {.full_step = false, .root = false, .discard = true}},
+    {"paper", {.full_step = true, .root = false, .discard = true}},
+    {"authors-code", {.full_step = false, .root = true, .discard = true}},
+};
+
+bool chosen(const std::string& setting, std::string_view yes, bool preset) {
+  return setting == "preset" ? preset : setting == yes;
+}
+
+Rule rule_of(const Adadp& adadp) {
+  for (const auto& [name, rule] : kPresets)
+    if (name == adadp.preset)
+      return {.full_step = chosen(adadp.next_iterate, "full-step", rule.full_step),
+              .root = chosen(adadp.factor, "root", rule.root),
+              .discard = chosen(adadp.discard, "on", rule.discard)};
+  throw usage_error("preset '" + adadp.preset + "' is unknown; valid: default, paper, authors-code");
+}
+
+void first_half(const float* __restrict theta, float* __restrict half, const float* __restrict gradient,
+                std::size_t size, float half_rate) {
+  for (std::size_t i = 0; i < size; ++i) half[i] = theta[i] - half_rate * gradient[i];
+}
+
+/// Puts the next iterate in the place of the half step; returns the sum of the squared errors, NaN or infinite unless
+/// every number of the next iterate is finite.
+template <bool kFullStep, bool kRelative>
+double second_half(const float* __restrict theta, float* __restrict half, const float* __restrict gradient,
+                   std::size_t size, float half_rate) {
+  const auto one = [&](std::size_t i) {
+    const float moved = half[i] - theta[i];                    // -eta/2 G1
+    const float full = theta[i] + 2 * moved;                   // theta_full
+    const float difference = moved + half_rate * gradient[i];  // theta_full - theta_hat, without its cancellation
+    const float next = kFullStep ? full : half[i] - half_rate * gradient[i];
+    half[i] = next;
+    const float error = kRelative ? difference / std::max(1.0F, std::abs(full)) : difference;
+    return static_cast<double>(error + 0.0F * next);  // 0 x infinity is NaN
+  };
+  constexpr std::size_t kLanes = 16;
+  double lanes[kLanes] = {};
+  std::size_t i = 0;
+  for (; i + kLanes <= size; i += kLanes)
+    for (std::size_t lane = 0; lane < kLanes; ++lane) {
+      const double error = one(i + lane);
+      lanes[lane] += error * error;
+    }
+  for (std::size_t lane = 0; i < size; ++i, ++lane) {
+    const double error = one(i);
+    lanes[lane] += error * error;
+  }
+  double sum = 0;
+  for (const double lane : lanes) sum += lane;
+  return sum;
+}
+
+using SecondHalf = double (*)(const float*, float*, const float*, std::size_t, float);
+constexpr SecondHalf kSecondHalf[2][2] = {{second_half<false, false>, second_half<false, true>},
+                                          {second_half<true, false>, second_half<true, true>}};
+
+/// The factor for the rate; NaN gives the smallest.
+double limited(double ratio, double low, double high) { return ratio > low ? std::min(ratio, high) : low; }
+
+}  // namespace
+
+StepReport Adadp::step(State& state, Scratch& scratch, Vector& weights, Gradient gradient, Progress) const {
+  const Rule rule = rule_of(*this);
+  if (scratch.half.size() != weights.size()) scratch.half.setZero(weights.size());
+  const double rate = state.learning_rate;
+  const auto half_rate = static_cast<float>(rate / 2);
+  const float* theta = weights.data();
+  float* half = scratch.half.data();
+
+  gradient(theta, [&](std::size_t offset, std::span<const float> stretch) {
+    first_half(theta + offset, half + offset, stretch.data(), stretch.size(), half_rate);
+    return 0.0;
+  });
+  const SecondHalf second_half = kSecondHalf[rule.full_step][error_norm == "relative"];
+  const double error = std::sqrt(gradient(half, [&](std::size_t offset, std::span<const float> stretch) {
+    return second_half(theta + offset, half + offset, stretch.data(), stretch.size(), half_rate);
+  }));
+
+  const double ratio = tolerance / error;
+  const double factor = limited(rule.root ? std::sqrt(ratio) : ratio, minimum_factor, maximum_factor);
+  state.learning_rate = std::clamp(rate * factor, 1e-30, 1e30);
+  const bool accepted = rule.discard ? error <= tolerance : std::isfinite(error);
+  if (accepted) weights.swap(scratch.half);
+  return {.learning_rate = rate, .accepted = accepted, .error = error};
+}
+
+}  // namespace fedstride

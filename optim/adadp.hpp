@@ -1,0 +1,71 @@
+#pragma once
+
+#include <string>
+
+#include "optim/optimizer.hpp"
+
+namespace fedstride {
+
+/// ADADP without noise (Koskela & Honkela 2020, Algorithms 1 and 2): two half steps check a full one, and their distance
+/// sets the learning rate eta. With G1 the gradient of one batch at theta, G2 that of the next at the half step:
+///   theta_half = theta - eta/2 G1,  theta_full = theta - eta G1,  theta_hat = theta_half - eta/2 G2
+///   err = || (theta_full - theta_hat) / max(1, |theta_full|) ||_2   element by element (Equation 6; `plain`: Equation 3)
+///   accepted if err <= tolerance, else undone; NaN and infinities are never accepted
+///   eta <- eta min(max(tolerance / err, minimum factor), maximum factor), accepted or not; NaN counts as a large error
+/// What the text leaves open or the authors' code does otherwise has a preset each:
+///                 next iterate    factor            an error above the tolerance
+///   default       theta_hat       tolerance / err   undoes the step
+///   paper         theta_full      tolerance / err   undoes the step (the paper's federated learning, without noise)
+///   authors-code  theta_hat       its square root   undoes the step
+struct Adadp {
+  double initial_rate = 0.1;
+  double tolerance = 0.1;
+  std::string preset = "default";
+  std::string next_iterate = "preset";
+  std::string factor = "preset";
+  std::string discard = "preset";
+  std::string error_norm = "relative";
+  double minimum_factor = 0.9;
+  double maximum_factor = 1.1;
+
+  static constexpr std::string_view kName = "adadp";
+  static constexpr std::string_view kSummary = "finds its learning rate from the error of its steps (Koskela & Honkela)";
+  static constexpr auto kFields = std::tuple{
+      Field{"learning-rate", &Adadp::initial_rate, "step size for the mean gradient of a batch; where it starts",
+            Valid{.low = 0, .high = 1e6, .low_included = false}},
+      Field{"tolerance", &Adadp::tolerance, "error of a step aimed at, a distance between weights", kPositive},
+      Field{"preset", &Adadp::preset, "what next-iterate, factor and discard are where they are not set",
+            Valid{.choices = "default|paper|authors-code"}},
+      Field{"next-iterate", &Adadp::next_iterate, "where an accepted step ends", Valid{.choices = "preset|half-steps|full-step"}},
+      Field{"factor", &Adadp::factor, "the rate is multiplied by tolerance/error or by its root",
+            Valid{.choices = "preset|ratio|root"}},
+      Field{"discard", &Adadp::discard, "whether a step whose error is above the tolerance is undone",
+            Valid{.choices = "preset|on|off"}},
+      Field{"error-norm", &Adadp::error_norm, "error relative to weights above 1, or plain distance",
+            Valid{.choices = "relative|plain"}},
+      Field{"minimum-factor", &Adadp::minimum_factor, "the rate falls at most by this factor a step",
+            Valid{.low = 0, .high = 1, .low_included = false}},
+      Field{"maximum-factor", &Adadp::maximum_factor, "the rate grows at most by this factor a step",
+            Valid{.low = 1, .high = 1e6}},
+  };
+  static constexpr int kGradientsPerStep = 2;
+  static constexpr bool kKeepsState = true;
+
+  struct State {
+    double learning_rate = 0;  ///< of the next step, mean-gradient unit; kept between 1e-30 and 1e30
+    template <class Archive>
+    void serialize(Archive& archive) {
+      archive(learning_rate);
+    }
+  };
+  /// One scratch serves models of one layout: the gaps between parameters are zero in it as in the weights.
+  struct Scratch {
+    Vector half;  ///< the half step, then in place the next iterate; trades places with the weights when accepted
+  };
+
+  void start(State& state, std::size_t) const { state.learning_rate = initial_rate; }
+  double learning_rate(const State& state, Progress) const { return state.learning_rate; }
+  StepReport step(State& state, Scratch& scratch, Vector& weights, Gradient gradient, Progress progress) const;
+};
+
+}  // namespace fedstride

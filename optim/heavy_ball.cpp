@@ -1,0 +1,31 @@
+#include "optim/heavy_ball.hpp"
+
+#include "optim/state_size.hpp"
+
+namespace fedstride {
+namespace {
+
+void update(float* __restrict weights, float* __restrict momentum, const float* __restrict gradient, std::size_t size,
+            float rate, float share) {
+  for (std::size_t i = 0; i < size; ++i) {
+    const float m = share * momentum[i] + gradient[i];
+    momentum[i] = m;
+    weights[i] -= rate * m;
+  }
+}
+
+}  // namespace
+
+StepReport HeavyBall::step(State& state, Scratch&, Vector& weights, Gradient gradient, Progress progress) const {
+  check_state_size(kName, state.momentum, weights);
+  const double current = rate(progress);
+  const auto eta = static_cast<float>(current);
+  const auto share = static_cast<float>(momentum);
+  gradient(weights.data(), [&](std::size_t offset, std::span<const float> stretch) {
+    update(weights.data() + offset, state.momentum.data() + offset, stretch.data(), stretch.size(), eta, share);
+    return 0.0;
+  });
+  return {.learning_rate = current};
+}
+
+}  // namespace fedstride

@@ -1,0 +1,36 @@
+#pragma once
+
+#include "optim/schedule.hpp"
+
+namespace fedstride {
+
+/// Heavy-ball momentum (Yu, Zhang & Chen, Algorithm 1): m <- c m + g, weights -= rate m, m = 0 at the start.
+/// A constant gradient moves the weights 1/(1 - c) times as far as SGD at the same rate does.
+struct HeavyBall : Schedule {
+  double momentum = 0.6;
+
+  static constexpr std::string_view kName = "heavy-ball";
+  static constexpr std::string_view kSummary = "SGD with heavy-ball momentum (Yu et al.)";
+  static constexpr auto kFields = std::tuple_cat(
+      kScheduleFields,
+      std::tuple{Field{"momentum", &HeavyBall::momentum,
+                       "share c of the last step's direction, m = c m + g; 0.6 as in Yu et al., 0.9 is usual without noise",
+                       Valid{.low = 0, .high = 1, .high_included = false}}});
+  static constexpr int kGradientsPerStep = 1;
+  static constexpr bool kKeepsState = false;
+
+  struct State {
+    Vector momentum;
+    template <class Archive>
+    void serialize(Archive& archive) {
+      archive(momentum);
+    }
+  };
+  struct Scratch {};
+
+  void start(State& state, std::size_t size) const { state.momentum.setZero(static_cast<Eigen::Index>(size)); }
+  double learning_rate(const State&, Progress progress) const { return rate(progress); }
+  StepReport step(State& state, Scratch&, Vector& weights, Gradient gradient, Progress progress) const;
+};
+
+}  // namespace fedstride

@@ -1,0 +1,37 @@
+#pragma once
+
+#include <string>
+#include <tuple>
+
+#include "core/family.hpp"
+#include "optim/optimizer.hpp"
+
+namespace fedstride {
+
+/// The learning rates of an optimiser that does not find its own, in mean-gradient unit, as a function of the local
+/// epochs k finished so far:
+///   constant  A
+///   linear    from A at k = 0 to B at k = E, then B (Abadi et al. 2016: 0.1 to 0.052 over 10 epochs)
+///   inverse   A / (1 + k decay)
+struct Schedule {
+  double initial_rate = 0.01;
+  std::string schedule = "constant";
+  double final_rate = 0.001;
+  int schedule_epochs = 10;
+  double decay = 0.1;
+
+  static constexpr Valid kRate{.low = 0, .high = 1e6, .low_included = false};
+  static constexpr auto kScheduleFields = std::tuple{
+      Field{"learning-rate", &Schedule::initial_rate, "step size for the mean gradient of a batch; where it starts", kRate},
+      Field{"schedule", &Schedule::schedule, "how the rate goes on, by local epochs", Valid{.choices = "constant|linear|inverse"}},
+      Field{"final-learning-rate", &Schedule::final_rate, "linear: where the rate ends and stays",
+            Valid{.low = 0, .high = 1e6}},
+      Field{"schedule-epochs", &Schedule::schedule_epochs, "linear: local epochs until the final rate is reached", kAtLeastOne},
+      Field{"decay", &Schedule::decay, "inverse: rate / (1 + epochs x decay)", kNonNegative},
+  };
+
+  /// Throws Error (usage) for a schedule there is none of.
+  double rate(Progress progress) const;
+};
+
+}  // namespace fedstride

@@ -1,0 +1,26 @@
+#pragma once
+
+#include "optim/schedule.hpp"
+
+namespace fedstride {
+
+/// Stochastic gradient descent: weights -= rate g. Updates the weights while each stretch of g is hot.
+struct Sgd : Schedule {
+  static constexpr std::string_view kName = "sgd";
+  static constexpr std::string_view kSummary = "stochastic gradient descent";
+  static constexpr auto kFields = kScheduleFields;
+  static constexpr int kGradientsPerStep = 1;
+  static constexpr bool kKeepsState = false;
+
+  struct State {
+    template <class Archive>
+    void serialize(Archive&) {}
+  };
+  struct Scratch {};
+
+  void start(State&, std::size_t) const {}
+  double learning_rate(const State&, Progress progress) const { return rate(progress); }
+  StepReport step(State&, Scratch&, Vector& weights, Gradient gradient, Progress progress) const;
+};
+
+}  // namespace fedstride

@@ -1,0 +1,19 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "core/error.hpp"
+#include "core/text.hpp"
+#include "core/vector.hpp"
+
+namespace fedstride {
+
+/// A state may come from a file: it must be that of a model of this size. Throws Error (failure) where it is not.
+inline void check_state_size(std::string_view optimizer, const Vector& state, const Vector& weights) {
+  if (state.size() == weights.size()) return;
+  throw failure("state of optimizer " + std::string(optimizer) + " is for " + number_text(state.size()) +
+                " parameters; the model has " + number_text(weights.size()));
+}
+
+}  // namespace fedstride
