@@ -1,0 +1,93 @@
+#include "data/batch.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <vector>
+
+#include "core/error.hpp"
+
+namespace fedstride {
+namespace {
+
+constexpr int kPadding = 4;
+
+/// Planes of bytes -> channels innermost, value x scale + shift per channel.
+template <int Channels>
+void normalise(const std::uint8_t* planes, int count, const float* scale, const float* shift, float* out) {
+  for (int i = 0; i < count; ++i)
+    for (int c = 0; c < Channels; ++c)
+      out[i * Channels + c] = static_cast<float>(planes[c * count + i]) * scale[c] + shift[c];
+}
+
+void normalise_any(const std::uint8_t* planes, int count, int channels, const float* scale, const float* shift,
+                   float* out) {
+  if (channels == 3) return normalise<3>(planes, count, scale, shift, out);
+  if (channels == 1) return normalise<1>(planes, count, scale, shift, out);
+  for (int i = 0; i < count; ++i)
+    for (int c = 0; c < channels; ++c)
+      out[i * channels + c] = static_cast<float>(planes[c * count + i]) * scale[c] + shift[c];
+}
+
+/// Moves the picture by (dx, dy) pixels, black where nothing was, then mirrors it left to right if asked to.
+void crop_and_flip(const std::uint8_t* from, const Shape& shape, int dx, int dy, bool flip, std::uint8_t* to) {
+  const int plane = shape.height * shape.width;
+  std::memset(to, 0, shape.size());
+  const int x_begin = std::max(0, -dx);
+  const int x_end = std::min(shape.width, shape.width - dx);
+  for (int c = 0; c < shape.channels; ++c)
+    for (int y = std::max(0, -dy); y < std::min(shape.height, shape.height - dy); ++y) {
+      const std::uint8_t* source = from + c * plane + (y + dy) * shape.width + dx;
+      std::uint8_t* target = to + c * plane + y * shape.width;
+      if (x_begin < x_end) std::copy(source + x_begin, source + x_end, target + x_begin);
+      if (flip) std::reverse(target, target + shape.width);
+    }
+}
+
+void fill_pictures(const Dataset& data, std::span<const Row> rows, Augmentation augmentation,
+                   const BatchAddress& address, std::span<float> out) {
+  const auto channels = static_cast<std::size_t>(data.shape.channels);
+  const std::size_t size = data.shape.size();
+  std::array<float, 8> scales{};
+  std::array<float, 8> shifts{};
+  if (channels > scales.size()) throw usage_error("pictures have " + std::to_string(channels) + " channels; at most 8 are supported");
+  for (std::size_t c = 0; c < channels; ++c) {
+    scales[c] = 1 / (255 * data.deviation[c]);
+    shifts[c] = -data.mean[c] / data.deviation[c];
+  }
+  thread_local std::vector<std::uint8_t> moved;
+  if (augmentation == Augmentation::crop_flip) moved.resize(size);
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    const std::uint8_t* picture = data.pixels.data() + rows[i] * size;
+    if (augmentation == Augmentation::crop_flip) {
+      RandomStream random(address.seed, {Purpose::augmentation, address.round, address.client, address.step, rows[i]});
+      const int dx = static_cast<int>(random.below(2 * kPadding + 1)) - kPadding;
+      const int dy = static_cast<int>(random.below(2 * kPadding + 1)) - kPadding;
+      crop_and_flip(picture, data.shape, dx, dy, random() % 2 == 1, moved.data());
+      picture = moved.data();
+    }
+    normalise_any(picture, data.shape.height * data.shape.width, data.shape.channels, scales.data(), shifts.data(),
+                  out.data() + i * size);
+  }
+}
+
+}  // namespace
+
+void fill_batch(const Dataset& data, std::span<const Row> rows, Augmentation augmentation, const BatchAddress& address,
+                std::span<float> out) {
+  if (data.is_pictures()) return fill_pictures(data, rows, augmentation, address, out);
+  if (augmentation != Augmentation::none)
+    throw usage_error("augment crop-flip needs pictures; data set '" + data.name + "' has plain features (use --augment none)");
+  const std::size_t columns = data.shape.size();
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    const float* from = data.features.data() + rows[i] * columns;
+    float* to = out.data() + i * columns;
+    for (std::size_t c = 0; c < columns; ++c) to[c] = (from[c] - data.mean[c]) / data.deviation[c];
+  }
+}
+
+void fill_labels(const Dataset& data, std::span<const Row> rows, std::span<Label> out) {
+  for (std::size_t i = 0; i < rows.size(); ++i) out[i] = data.labels[rows[i]];
+}
+
+}  // namespace fedstride

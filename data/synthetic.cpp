@@ -1,0 +1,117 @@
+#include "data/synthetic.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+
+#include "core/random.hpp"
+
+namespace fedstride {
+namespace {
+
+constexpr int kSide = 32;
+constexpr int kPlane = kSide * kSide;
+constexpr int kClasses = 10;
+constexpr int kClutter = 3;
+constexpr int kNoise = 40;  // uniform in +-40 of 255, each pixel and channel for itself
+
+using Colour = std::array<int, 3>;
+
+/// The mean ground of a pair: what a linear model can see of the class.
+constexpr std::array<Colour, kClasses / 2> kTint{{{24, -8, -16}, {-16, 24, -8}, {-8, -16, 24}, {16, 16, -24}, {-16, 8, 16}}};
+
+int between(RandomStream& random, int low, int high) {
+  return low + static_cast<int>(random.below(static_cast<std::uint64_t>(high - low + 1)));
+}
+
+/// Whether the figure of a class covers the point (x, y), in quarter pixels from its centre; its half width is `radius`
+/// quarter pixels, `phase` shifts the bars of the third pair.
+bool covers(int label, int x, int y, int radius, int phase) {
+  const bool second = label % 2 == 1;
+  const int square = x * x + y * y;
+  const int limit = radius * radius;
+  switch (label / 2) {
+    case 0:  // disc | ring
+      return square <= limit && (!second || 4 * square >= limit);
+    case 1:  // square | diamond
+      return second ? 10 * (std::abs(x) + std::abs(y)) <= 12 * radius : 10 * std::max(std::abs(x), std::abs(y)) <= 8 * radius;
+    case 2:  // lying | standing bars
+      return square <= limit && (((second ? x : y) + 256 + phase) / 10) % 2 == 0;
+    case 3: {  // plus | cross
+      const int u = second ? (x + y) * 5 / 7 : x;
+      const int v = second ? (x - y) * 5 / 7 : y;
+      return std::max(std::abs(u), std::abs(v)) <= radius && 4 * std::min(std::abs(u), std::abs(v)) <= radius;
+    }
+    default: {  // triangle standing on its base | on its point
+      const int height = second ? -y : y;
+      return std::abs(height) <= radius && 2 * std::abs(x) <= radius + height;
+    }
+  }
+}
+
+/// One picture, as planes, into 3072 bytes.
+void paint(int label, RandomStream random, std::uint8_t* out) {
+  const Colour& tint = kTint[static_cast<std::size_t>(label / 2)];
+  Colour ground{};
+  Colour slope_x{};
+  Colour slope_y{};
+  Colour ink{};
+  const int contrast = (random() % 2 == 0 ? 1 : -1) * between(random, 30, 75);
+  for (std::size_t c = 0; c < 3; ++c) {
+    ground[c] = 128 + tint[c] + between(random, -36, 36);
+    slope_x[c] = between(random, -24, 24);
+    slope_y[c] = between(random, -24, 24);
+    ink[c] = contrast * between(random, 60, 110) / 100;
+  }
+  const int radius = between(random, 20, 40);
+  const int centre_x = between(random, 44, 84);
+  const int centre_y = between(random, 44, 84);
+  const int phase = between(random, 0, 19);
+
+  struct Patch {
+    int x, y, width, height;
+    Colour ink;
+  };
+  std::array<Patch, kClutter> clutter{};
+  for (auto& patch : clutter) {
+    patch = {between(random, 0, 28), between(random, 0, 28), between(random, 2, 6), between(random, 2, 6), {}};
+    for (auto& channel : patch.ink) channel = between(random, -60, 60);
+  }
+
+  for (int y = 0; y < kSide; ++y)
+    for (int x = 0; x < kSide; ++x) {
+      const bool inside = covers(label, 4 * x + 2 - centre_x, 4 * y + 2 - centre_y, radius, phase);
+      Colour value{};
+      for (std::size_t c = 0; c < 3; ++c)
+        value[c] = ground[c] + (slope_x[c] * (x - 16) + slope_y[c] * (y - 16)) / 16 + (inside ? ink[c] : 0);
+      for (const auto& patch : clutter)
+        if (x >= patch.x && x < patch.x + patch.width && y >= patch.y && y < patch.y + patch.height)
+          for (std::size_t c = 0; c < 3; ++c) value[c] += patch.ink[c];
+      const std::uint32_t word = random();
+      for (std::size_t c = 0; c < 3; ++c) {
+        const int byte = static_cast<int>(word >> (8 * c) & 255);
+        const int noisy = value[c] + (2 * byte - 255) * kNoise / 255;
+        out[c * kPlane + static_cast<std::size_t>(y * kSide + x)] = static_cast<std::uint8_t>(std::clamp(noisy, 0, 255));
+      }
+    }
+}
+
+}  // namespace
+
+Dataset make_synthetic(SyntheticPart part, std::size_t rows) {
+  Dataset data;
+  data.shape = {kSide, kSide, 3};
+  data.classes = kClasses;
+  data.class_names = {"disc", "ring", "square", "diamond", "lying bars", "standing bars", "plus", "cross", "triangle up", "triangle down"};
+  data.labels.resize(rows);
+  data.pixels.resize(rows * 3 * kPlane);
+  for (std::size_t row = 0; row < rows; ++row) {
+    const int label = static_cast<int>(row % kClasses);
+    data.labels[row] = static_cast<Label>(label);
+    paint(label, RandomStream(0, {.purpose = Purpose::synthetic_data, .client = static_cast<std::uint32_t>(part), .row = static_cast<std::uint32_t>(row)}),
+          data.pixels.data() + row * 3 * kPlane);
+  }
+  return data;
+}
+
+}  // namespace fedstride
