@@ -1,0 +1,27 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <tuple>
+
+#include "core/family.hpp"
+#include "partitions/partition.hpp"
+
+namespace fedstride {
+
+/// Who holds what is read from a JSON file {"clients": [[row, ...], ...]}: one list of rows a client, each training row in
+/// exactly one. Other keys are ignored, so a run's partition.json (manifest.hpp) reads back as the same assignment.
+/// Errors: usage if no file is named or it has another number of clients, failure if the file is not that.
+struct FromFile {
+  std::string partition_file;
+
+  static constexpr std::string_view kName = "file";
+  static constexpr std::string_view kSummary = "a manifest of your own, JSON {\"clients\": [[row, ...], ...]}";
+  static constexpr auto kFields = std::tuple{
+      Field{"partition-file", &FromFile::partition_file, "the manifest to read (JSON)"},
+  };
+
+  Assignment assign(const PartitionInput& input) const;
+};
+
+}  // namespace fedstride

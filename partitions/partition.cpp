@@ -1,0 +1,44 @@
+#include "partitions/partition.hpp"
+
+#include <string>
+
+#include "core/error.hpp"
+
+namespace fedstride {
+namespace {
+
+void check_class_order(const PartitionInput& input) {
+  if (input.class_order.empty()) return;
+  std::vector<bool> seen(static_cast<std::size_t>(input.classes), false);
+  bool valid = input.class_order.size() == seen.size();
+  for (const int label : input.class_order) {
+    valid = valid && label >= 0 && label < input.classes && !seen[static_cast<std::size_t>(label)];
+    if (valid) seen[static_cast<std::size_t>(label)] = true;
+  }
+  if (!valid)
+    throw usage_error("the class order is not valid; it must name each of the " + std::to_string(input.classes) +
+                      " classes once");
+}
+
+}  // namespace
+
+void check_input(const PartitionInput& input) {
+  const std::size_t rows = input.rows.size();
+  if (input.clients < 1 || static_cast<std::size_t>(input.clients) > rows)
+    throw usage_error("clients is " + std::to_string(input.clients) + "; it must be a whole number from 1 to " +
+                      std::to_string(rows) + ", the number of training rows");
+  std::vector<bool> seen(input.labels.size(), false);
+  for (const std::uint32_t row : input.rows) {
+    if (row >= input.labels.size())
+      throw usage_error("row " + std::to_string(row) + " does not exist; the data set has " +
+                        std::to_string(input.labels.size()) + " rows");
+    if (seen[row]) throw usage_error("row " + std::to_string(row) + " is there twice; each row can be dealt out once");
+    seen[row] = true;
+    if (static_cast<int>(input.labels[row]) >= input.classes)
+      throw usage_error("row " + std::to_string(row) + " has label " + std::to_string(input.labels[row]) +
+                        "; it must be below " + std::to_string(input.classes) + ", the number of classes");
+  }
+  check_class_order(input);
+}
+
+}  // namespace fedstride

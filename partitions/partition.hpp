@@ -1,0 +1,38 @@
+#pragma once
+
+#include <concepts>
+#include <cstdint>
+#include <span>
+#include <string_view>
+#include <vector>
+
+namespace fedstride {
+
+/// What there is to deal out.
+struct PartitionInput {
+  std::span<const std::uint16_t> labels;  ///< of the whole data set, indexed by row
+  std::span<const std::uint32_t> rows;    ///< the training rows to deal out, without repeats
+  int classes = 0;
+  std::span<const int> class_order;  ///< a permutation of the classes; empty: 0, 1, 2, ...
+  int clients = 0;
+  std::uint64_t seed = 0;
+};
+
+/// Who holds which rows: one ascending list a client.
+using Assignment = std::vector<std::vector<std::uint32_t>>;
+
+/// A part of the family: every row of the input in exactly one list, no list empty, in a time bounded by the sizes alone;
+/// or Error (usage) that says why not. The same input gives the same lists.
+template <class Part>
+concept Partition = requires(const Part part, const PartitionInput& input) {
+  { Part::kName } -> std::convertible_to<std::string_view>;
+  { Part::kSummary } -> std::convertible_to<std::string_view>;
+  Part::kFields;
+  { part.assign(input) } -> std::same_as<Assignment>;
+};
+
+/// Throws Error (usage) unless there is at least one client, at least one row for each, and every row has a label below
+/// `classes`. Every part begins with it.
+void check_input(const PartitionInput& input);
+
+}  // namespace fedstride

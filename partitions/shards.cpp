@@ -1,0 +1,39 @@
+#include "partitions/shards.hpp"
+
+#include <algorithm>
+#include <numeric>
+#include <string>
+
+#include "partitions/dealing.hpp"
+
+namespace fedstride {
+
+Assignment Shards::assign(const PartitionInput& input) const {
+  check_input(input);
+  const auto clients = static_cast<std::size_t>(input.clients);
+  const std::size_t most = input.rows.size() / clients;
+  if (shards_per_client < 1 || static_cast<std::size_t>(shards_per_client) > most)
+    throw usage_error("shards-per-client is " + std::to_string(shards_per_client) + "; with " +
+                      std::to_string(input.rows.size()) + " rows and " + std::to_string(clients) +
+                      " clients it must be a whole number from 1 to " + std::to_string(most));
+
+  std::vector<std::uint32_t> rows(input.rows.begin(), input.rows.end());
+  std::sort(rows.begin(), rows.end());
+  std::stable_sort(rows.begin(), rows.end(),
+                   [&](std::uint32_t a, std::uint32_t b) { return input.labels[a] < input.labels[b]; });
+  std::vector<std::size_t> shards(clients * static_cast<std::size_t>(shards_per_client));
+  std::iota(shards.begin(), shards.end(), 0);
+  RandomStream random = partition_stream(input.seed, PartitionDraw::shard_order);
+  shuffle(std::span(shards), random);
+
+  Assignment assignment(clients);
+  for (std::size_t i = 0; i < shards.size(); ++i) {
+    const auto shard = even_piece(rows, shards[i], shards.size());
+    auto& list = assignment[i % clients];
+    list.insert(list.end(), shard.begin(), shard.end());
+  }
+  finish(assignment);
+  return assignment;
+}
+
+}  // namespace fedstride
