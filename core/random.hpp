@@ -70,6 +70,10 @@ class RandomStream {
   /// largest of its logarithms, then exp() and normalise.
   double log_of_gamma(double shape);
 
+  /// For kernels that make many blocks at once: block b of a fresh stream is philox4x32({b, counter[1..3]}, key).
+  std::array<std::uint32_t, 2> key() const { return key_; }
+  std::array<std::uint32_t, 4> counter() const { return counter_; }
+
  private:
   void refill();
 

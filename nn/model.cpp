@@ -30,7 +30,8 @@ std::string_view resolve_name(std::string_view text) {
   if (one_word && std::find(layers.begin(), layers.end(), text) == layers.end()) {
     std::vector<std::string> names;
     for (const auto& model : kNamedModels) names.emplace_back(model.name);
-    throw usage_error(unknown_name("model", text, names) + ", or a line of layers such as 'dense 100 | relu | dense classes'");
+    throw usage_error(unknown_name("model", text, names) +
+                      ", or a line of layers such as 'dense 100 | relu | dense classes'");
   }
   return text;
 }
@@ -87,7 +88,8 @@ Model Model::parse(std::string_view name_or_layers, Shape input, int classes) {
 }
 
 const Parameter* Model::find(std::string_view name) const {
-  const auto found = std::find_if(parameters_.begin(), parameters_.end(), [&](const auto& p) { return p.name == name; });
+  const auto found = std::find_if(parameters_.begin(), parameters_.end(),
+                                  [&](const Parameter& parameter) { return parameter.name == name; });
   return found == parameters_.end() ? nullptr : &*found;
 }
 

@@ -36,8 +36,8 @@ class Words {
     const auto word = take(what);
     const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), value);
     if (error != std::errc{} || end != word.data() + word.size() || value < low || value > high)
-      complain(std::string(what) + " must be a whole number from " + std::to_string(low) + " to " + std::to_string(high) +
-               ", not '" + std::string(word) + "'");
+      complain(std::string(what) + " must be a whole number from " + std::to_string(low) + " to " +
+               std::to_string(high) + ", not '" + std::string(word) + "'");
     return value;
   }
 

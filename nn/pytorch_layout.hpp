@@ -24,7 +24,8 @@ template <class Visit>
 void for_each_in_pytorch_order(const Model& model, const Parameter& parameter, Visit&& visit) {
   if (parameter.shape.size() == 4) {
     // [output][input][row][column] there, [output][row][column][input] here
-    const auto outputs = static_cast<std::size_t>(parameter.shape[0]), inputs = static_cast<std::size_t>(parameter.shape[1]);
+    const auto outputs = static_cast<std::size_t>(parameter.shape[0]);
+    const auto inputs = static_cast<std::size_t>(parameter.shape[1]);
     const auto positions = static_cast<std::size_t>(parameter.shape[2] * parameter.shape[3]);
     for (std::size_t output = 0; output < outputs; ++output)
       for (std::size_t input = 0; input < inputs; ++input)

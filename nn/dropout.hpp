@@ -1,0 +1,22 @@
+#pragma once
+
+#include <cstddef>
+#include <span>
+
+#include "data/batch.hpp"
+#include "nn/model.hpp"
+
+namespace fedstride {
+
+/// The one rule for dropout's masks. Value i (NHWC) of a dropout layer's row is drawn by word first_word + i of the
+/// stream at (dropout, round, client, step, row), and dropped iff that word is less than rate x 2^32, rounded; what is
+/// kept is multiplied by 1 / (1 - rate). The first dropout layer of a model begins at word 0; each later one after the
+/// words of those before, rounded up to whole blocks of four. Weights, batch-mates and threads play no part.
+
+/// first_word of the dropout layer with this index into layers().
+std::size_t dropout_first_word(const Model& model, int layer);
+
+/// Fills the mask of one row: 0 or 1 / (1 - rate). first_word is a multiple of 4; 2^34 words a row at most.
+void dropout_mask(const BatchAddress& address, Row row, std::size_t first_word, double rate, std::span<float> mask);
+
+}  // namespace fedstride

@@ -1,0 +1,280 @@
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <span>
+#include <vector>
+
+#include "nn/dropout.hpp"
+#include "nn/model.hpp"
+#include "nn/network.hpp"
+
+namespace fedstride {
+
+/// The slow, obvious twin of the network: one example at a time, plain loops, no trick. What the fast kernels are tested
+/// against, and, with Scalar = double, what finite differences are taken of.
+///
+/// Conventions both keep: pictures are NHWC; relu'(0) = 0; of equal largest values in a pooling window the first in
+/// row-column order gets the gradient; of equal scores the lowest class is predicted; the gradient is the batch's mean.
+namespace reference {
+
+/// One example on its way through one layer.
+template <class Scalar>
+struct Place {
+  Shape in;
+  Shape out;
+  const Scalar* weight = nullptr;  ///< as the flat vector has them; null where the layer has none
+  const Scalar* bias = nullptr;
+  Scalar* weight_gradient = nullptr;  ///< added to
+  Scalar* bias_gradient = nullptr;
+  std::vector<float> mask;  ///< dropout's; empty where nothing is dropped
+
+  std::size_t in_at(int row, int column, int channel) const {
+    return (static_cast<std::size_t>(row) * in.width + column) * in.channels + channel;
+  }
+  std::size_t out_at(int row, int column, int channel) const {
+    return (static_cast<std::size_t>(row) * out.width + column) * out.channels + channel;
+  }
+};
+
+/// Calls visit(row, column, channel) for every value of a picture.
+template <class Visit>
+void for_each_value(Shape shape, Visit&& visit) {
+  for (int row = 0; row < shape.height; ++row)
+    for (int column = 0; column < shape.width; ++column)
+      for (int channel = 0; channel < shape.channels; ++channel) visit(row, column, channel);
+}
+
+/// Calls visit(input index, output index, weight index) for every product of a convolution.
+template <class Scalar, class Visit>
+void for_each_product(const Conv& conv, const Place<Scalar>& at, Visit&& visit) {
+  for_each_value(at.out, [&](int row, int column, int output) {
+    for (int ky = 0; ky < conv.kernel; ++ky)
+      for (int kx = 0; kx < conv.kernel; ++kx) {
+        const int y = row * conv.stride + ky - conv.padding, x = column * conv.stride + kx - conv.padding;
+        if (y < 0 || y >= at.in.height || x < 0 || x >= at.in.width) continue;
+        for (int input = 0; input < at.in.channels; ++input)
+          visit(at.in_at(y, x, input), at.out_at(row, column, output),
+                ((static_cast<std::size_t>(output) * conv.kernel + ky) * conv.kernel + kx) * at.in.channels + input);
+      }
+  });
+}
+
+template <class Scalar>
+void forward(const Conv& conv, const Place<Scalar>& at, const Scalar* in, Scalar* out) {
+  for (std::size_t i = 0; i < at.out.size(); ++i) out[i] = at.bias ? at.bias[i % at.out.channels] : Scalar{0};
+  for_each_product(conv, at, [&](auto i, auto o, auto w) { out[o] += in[i] * at.weight[w]; });
+}
+
+template <class Scalar>
+void backward(const Conv& conv, const Place<Scalar>& at, const Scalar* in, const Scalar*, const Scalar* out_gradient,
+              Scalar* in_gradient) {
+  for_each_product(conv, at, [&](auto i, auto o, auto w) {
+    in_gradient[i] += out_gradient[o] * at.weight[w];
+    at.weight_gradient[w] += out_gradient[o] * in[i];
+  });
+  if (at.bias)
+    for (std::size_t i = 0; i < at.out.size(); ++i) at.bias_gradient[i % at.out.channels] += out_gradient[i];
+}
+
+/// Index of the largest value in the window of a max-pool's output.
+template <class Scalar>
+std::size_t largest_in_window(const MaxPool& pool, const Place<Scalar>& at, const Scalar* in, int row, int column,
+                              int channel) {
+  std::size_t best = at.in_at(row * pool.stride, column * pool.stride, channel);
+  for (int ky = 0; ky < pool.kernel; ++ky)
+    for (int kx = 0; kx < pool.kernel; ++kx) {
+      const std::size_t candidate = at.in_at(row * pool.stride + ky, column * pool.stride + kx, channel);
+      if (in[candidate] > in[best]) best = candidate;
+    }
+  return best;
+}
+
+template <class Scalar>
+void forward(const MaxPool& pool, const Place<Scalar>& at, const Scalar* in, Scalar* out) {
+  for_each_value(at.out, [&](int row, int column, int channel) {
+    out[at.out_at(row, column, channel)] = in[largest_in_window(pool, at, in, row, column, channel)];
+  });
+}
+
+template <class Scalar>
+void backward(const MaxPool& pool, const Place<Scalar>& at, const Scalar* in, const Scalar*, const Scalar* out_gradient,
+              Scalar* in_gradient) {
+  for_each_value(at.out, [&](int row, int column, int channel) {
+    in_gradient[largest_in_window(pool, at, in, row, column, channel)] += out_gradient[at.out_at(row, column, channel)];
+  });
+}
+
+/// Calls visit(input index, output index) for every pair an average connects.
+template <class Scalar, class Visit>
+void for_each_pair(const AvgPool& pool, const Place<Scalar>& at, Visit&& visit) {
+  for_each_value(at.out, [&](int row, int column, int channel) {
+    for (int ky = 0; ky < pool.kernel; ++ky)
+      for (int kx = 0; kx < pool.kernel; ++kx)
+        visit(at.in_at(row * pool.stride + ky, column * pool.stride + kx, channel), at.out_at(row, column, channel));
+  });
+}
+
+template <class Scalar>
+void forward(const AvgPool& pool, const Place<Scalar>& at, const Scalar* in, Scalar* out) {
+  const Scalar count = static_cast<Scalar>(pool.kernel) * static_cast<Scalar>(pool.kernel);
+  for (std::size_t i = 0; i < at.out.size(); ++i) out[i] = 0;
+  for_each_pair(pool, at, [&](auto i, auto o) { out[o] += in[i] / count; });
+}
+
+template <class Scalar>
+void backward(const AvgPool& pool, const Place<Scalar>& at, const Scalar*, const Scalar*, const Scalar* out_gradient,
+              Scalar* in_gradient) {
+  const Scalar count = static_cast<Scalar>(pool.kernel) * static_cast<Scalar>(pool.kernel);
+  for_each_pair(pool, at, [&](auto i, auto o) { in_gradient[i] += out_gradient[o] / count; });
+}
+
+template <class Scalar>
+void forward(const Dense&, const Place<Scalar>& at, const Scalar* in, Scalar* out) {
+  const std::size_t inputs = at.in.size(), outputs = at.out.size();
+  for (std::size_t o = 0; o < outputs; ++o) out[o] = at.bias ? at.bias[o] : Scalar{0};
+  for (std::size_t i = 0; i < inputs; ++i)
+    for (std::size_t o = 0; o < outputs; ++o) out[o] += in[i] * at.weight[i * outputs + o];
+}
+
+template <class Scalar>
+void backward(const Dense&, const Place<Scalar>& at, const Scalar* in, const Scalar*, const Scalar* out_gradient,
+              Scalar* in_gradient) {
+  const std::size_t inputs = at.in.size(), outputs = at.out.size();
+  for (std::size_t i = 0; i < inputs; ++i)
+    for (std::size_t o = 0; o < outputs; ++o) {
+      in_gradient[i] += out_gradient[o] * at.weight[i * outputs + o];
+      at.weight_gradient[i * outputs + o] += out_gradient[o] * in[i];
+    }
+  if (at.bias)
+    for (std::size_t o = 0; o < outputs; ++o) at.bias_gradient[o] += out_gradient[o];
+}
+
+template <class Scalar>
+void forward(const Relu&, const Place<Scalar>& at, const Scalar* in, Scalar* out) {
+  for (std::size_t i = 0; i < at.in.size(); ++i) out[i] = in[i] > 0 ? in[i] : Scalar{0};
+}
+
+template <class Scalar>
+void backward(const Relu&, const Place<Scalar>& at, const Scalar* in, const Scalar*, const Scalar* out_gradient,
+              Scalar* in_gradient) {
+  for (std::size_t i = 0; i < at.in.size(); ++i) in_gradient[i] = in[i] > 0 ? out_gradient[i] : Scalar{0};
+}
+
+template <class Scalar>
+void forward(const Tanh&, const Place<Scalar>& at, const Scalar* in, Scalar* out) {
+  for (std::size_t i = 0; i < at.in.size(); ++i) out[i] = std::tanh(in[i]);
+}
+
+template <class Scalar>
+void backward(const Tanh&, const Place<Scalar>& at, const Scalar*, const Scalar* out, const Scalar* out_gradient,
+              Scalar* in_gradient) {
+  for (std::size_t i = 0; i < at.in.size(); ++i) in_gradient[i] = out_gradient[i] * (1 - out[i] * out[i]);
+}
+
+template <class Scalar>
+void forward(const Dropout&, const Place<Scalar>& at, const Scalar* in, Scalar* out) {
+  for (std::size_t i = 0; i < at.in.size(); ++i) out[i] = at.mask.empty() ? in[i] : in[i] * at.mask[i];
+}
+
+template <class Scalar>
+void backward(const Dropout&, const Place<Scalar>& at, const Scalar*, const Scalar*, const Scalar* out_gradient,
+              Scalar* in_gradient) {
+  for (std::size_t i = 0; i < at.in.size(); ++i)
+    in_gradient[i] = at.mask.empty() ? out_gradient[i] : out_gradient[i] * at.mask[i];
+}
+
+template <class Scalar>
+void forward(const Flatten&, const Place<Scalar>& at, const Scalar* in, Scalar* out) {
+  for (std::size_t i = 0; i < at.in.size(); ++i) out[i] = in[i];
+}
+
+template <class Scalar>
+void backward(const Flatten&, const Place<Scalar>& at, const Scalar*, const Scalar*, const Scalar* out_gradient,
+              Scalar* in_gradient) {
+  for (std::size_t i = 0; i < at.in.size(); ++i) in_gradient[i] = out_gradient[i];
+}
+
+/// Softmax cross-entropy of one example; scores become its gradient with respect to them.
+template <class Scalar>
+Scalar loss(std::vector<Scalar>& scores, Label label) {
+  Scalar largest = scores[0], sum = 0;
+  for (const Scalar score : scores) largest = std::max(largest, score);
+  for (const Scalar score : scores) sum += std::exp(score - largest);
+  const Scalar log_sum = largest + std::log(sum);
+  const Scalar value = log_sum - scores[label];
+  for (Scalar& score : scores) score = std::exp(score - log_sum);
+  scores[label] -= 1;
+  return value;
+}
+
+}  // namespace reference
+
+template <class Scalar>
+struct ReferenceResult {
+  Scalar loss_sum = 0;  ///< over the batch
+  int correct = 0;
+  std::vector<Scalar> scores;    ///< rows x classes
+  std::vector<Scalar> gradient;  ///< mean over the batch, laid out as the weights; zero in gaps and frozen layers
+};
+
+/// Everything the network computes of a batch. inputs: rows x input size, NHWC. `training` draws dropout; `frozen` has a
+/// flag a layer or is empty.
+template <class Scalar>
+ReferenceResult<Scalar> reference_gradient(const Model& model, std::span<const Scalar> weights,
+                                           std::span<const Scalar> inputs, const Batch& batch,
+                                           const std::vector<bool>& frozen = {}, bool training = true) {
+  const std::size_t layers = model.layers().size(), rows = batch.labels.size(), input_size = model.input().size();
+  ReferenceResult<Scalar> result;
+  result.gradient.assign(model.size(), 0);
+  std::vector<reference::Place<Scalar>> places(layers);
+  for (std::size_t layer = 0; layer < layers; ++layer) {
+    places[layer].in = model.shapes()[layer];
+    places[layer].out = model.shapes()[layer + 1];
+  }
+  for (const Parameter& parameter : model.parameters()) {
+    auto& place = places[static_cast<std::size_t>(parameter.layer)];
+    const bool is_bias = parameter.shape.size() == 1;
+    (is_bias ? place.bias : place.weight) = weights.data() + parameter.offset;
+    (is_bias ? place.bias_gradient : place.weight_gradient) = result.gradient.data() + parameter.offset;
+  }
+  for (std::size_t row = 0; row < rows; ++row) {
+    std::vector<std::vector<Scalar>> values(layers + 1);
+    values[0].assign(inputs.begin() + row * input_size, inputs.begin() + (row + 1) * input_size);
+    for (std::size_t layer = 0; layer < layers; ++layer) {
+      auto& place = places[layer];
+      if (const auto* dropout = std::get_if<Dropout>(&model.layers()[layer]); dropout != nullptr && training) {
+        place.mask.resize(place.in.size());
+        dropout_mask(batch.address, batch.rows[row], dropout_first_word(model, static_cast<int>(layer)), dropout->rate,
+                     place.mask);
+      }
+      values[layer + 1].resize(place.out.size());
+      std::visit(
+          [&](const auto& kind) { forward(kind, place, values[layer].data(), values[layer + 1].data()); },
+          model.layers()[layer]);
+    }
+    std::vector<Scalar> gradient = values[layers];
+    result.scores.insert(result.scores.end(), gradient.begin(), gradient.end());
+    const auto predicted = std::max_element(gradient.begin(), gradient.end()) - gradient.begin();
+    result.correct += predicted == batch.labels[row] ? 1 : 0;
+    result.loss_sum += reference::loss(gradient, batch.labels[row]);
+    for (Scalar& value : gradient) value /= static_cast<Scalar>(rows);
+    for (std::size_t layer = layers; layer-- > 0;) {
+      std::vector<Scalar> in_gradient(places[layer].in.size(), 0);
+      std::visit(
+          [&](const auto& kind) {
+            backward(kind, places[layer], values[layer].data(), values[layer + 1].data(), gradient.data(),
+                     in_gradient.data());
+          },
+          model.layers()[layer]);
+      gradient = std::move(in_gradient);
+    }
+  }
+  for (const Parameter& parameter : model.parameters())
+    if (!frozen.empty() && frozen[static_cast<std::size_t>(parameter.layer)])
+      std::fill_n(result.gradient.begin() + parameter.offset, parameter.size, Scalar{0});
+  return result;
+}
+
+}  // namespace fedstride
