@@ -1,6 +1,7 @@
 #include "data/cifar.hpp"
 
 #include <algorithm>
+#include <array>
 #include <fstream>
 
 #include "core/error.hpp"
@@ -8,14 +9,16 @@
 namespace fedstride {
 namespace {
 
+namespace fs = std::filesystem;
+
 constexpr std::size_t kPixels = 3072;
 constexpr std::uint64_t kLargestFile = std::uint64_t{4} << 30;
 
-void append_file(const std::filesystem::path& path, const CifarFormat& format, Dataset& into) {
+void append_file(const fs::path& path, const CifarFormat& format, Dataset& into) {
   const std::string name = "'" + path.string() + "'";
   const std::size_t record = static_cast<std::size_t>(format.label_bytes) + kPixels;
   std::error_code error;
-  const std::uint64_t bytes = std::filesystem::file_size(path, error);
+  const std::uint64_t bytes = fs::file_size(path, error);
   if (error) throw failure("cannot read " + name + ": " + error.message());
   if (bytes > kLargestFile)
     throw failure(name + " has " + std::to_string(bytes) + " bytes; at most " + std::to_string(kLargestFile) + " are read");
@@ -45,15 +48,29 @@ void append_file(const std::filesystem::path& path, const CifarFormat& format, D
   }
 }
 
+fs::path existing(const fs::path& path) {
+  if (std::error_code ignored; !fs::is_regular_file(path, ignored)) throw failure("'" + path.string() + "' is missing");
+  return path;
+}
+
+DataPair load_two(const DataOptions& options, const DataPlace& place, const CifarFormat& format) {
+  const fs::path folder = find_dataset(options, place);
+  const std::array train{existing(folder / "train.bin")};
+  const std::array test{existing(folder / "test.bin")};
+  return {read_cifar(train, format), read_cifar(test, format), {}};
+}
+
 }  // namespace
 
-Dataset read_cifar(std::span<const std::filesystem::path> files, const CifarFormat& format) {
+Dataset read_cifar(std::span<const fs::path> files, const CifarFormat& format) {
   Dataset data;
   data.shape = {32, 32, 3};
+  data.mean = {0.4914F, 0.4822F, 0.4465F};
+  data.deviation = {0.2023F, 0.1994F, 0.2010F};
   std::uint64_t bytes = 0;
   for (const auto& file : files) {
     std::error_code ignored;
-    const std::uint64_t size = std::filesystem::file_size(file, ignored);
+    const std::uint64_t size = fs::file_size(file, ignored);
     if (!ignored) bytes += std::min(size, kLargestFile);
   }
   data.pixels.reserve(bytes);  // one allocation: growing would hold the pictures twice
@@ -61,6 +78,29 @@ Dataset read_cifar(std::span<const std::filesystem::path> files, const CifarForm
   if (data.labels.empty()) throw failure("'" + files.front().string() + "' holds no record");
   data.classes = format.classes > 0 ? format.classes : 1 + *std::max_element(data.labels.begin(), data.labels.end());
   return data;
+}
+
+DataPair load_cifar10(const DataOptions& options) {
+  const fs::path folder = find_dataset(
+      options, {.name = "cifar10", .file = "data_batch_1.bin", .aliases = {"cifar-10-batches-bin", "cifar-10"}});
+  std::vector<fs::path> train;
+  for (int i = 1; i <= 5; ++i) train.push_back(existing(folder / ("data_batch_" + std::to_string(i) + ".bin")));
+  const std::array test{existing(folder / "test_batch.bin")};
+  const CifarFormat format{.classes = 10};
+  DataPair pair{read_cifar(train, format), read_cifar(test, format), {}};
+  pair.train.class_names = {"airplane", "automobile", "bird", "cat", "deer", "dog", "frog", "horse", "ship", "truck"};
+  // Client 1 has cars and trucks, 2 planes and ships, 3 cats and dogs, 4 birds and frogs, 5 deer and horses.
+  pair.train.class_order = {1, 9, 0, 8, 3, 5, 2, 6, 4, 7};
+  return pair;
+}
+
+DataPair load_cifar100(const DataOptions& options) {
+  const CifarFormat format{.label_bytes = 2, .label_at = 1, .classes = 100};
+  return load_two(options, {.name = "cifar100", .file = "train.bin", .aliases = {"cifar-100-binary", "cifar-100"}}, format);
+}
+
+DataPair load_cifar_binary(const DataOptions& options) {
+  return load_two(options, {.name = "cifar-binary", .file = "train.bin", .can_get = false}, {});
 }
 
 }  // namespace fedstride

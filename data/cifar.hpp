@@ -3,6 +3,7 @@
 #include <filesystem>
 #include <span>
 
+#include "data/data_folder.hpp"
 #include "data/dataset.hpp"
 
 namespace fedstride {
@@ -14,8 +15,14 @@ struct CifarFormat {
   int classes = 0;   ///< labels are below; 0: any byte is a label, and classes is 1 + the largest
 };
 
-/// Reads all records of the files, in order, into a set of 32x32x3 pictures without normalisation constants.
+/// Reads all records of the files, in order, into a set of 32x32x3 pictures normalised as CIFAR-10 is.
 /// Throws Error (failure) naming file, record and label: a fraction of a record, a label out of range, no record at all.
 Dataset read_cifar(std::span<const std::filesystem::path> files, const CifarFormat& format);
+
+DataPair load_cifar10(const DataOptions& options);
+/// The 100 fine labels.
+DataPair load_cifar100(const DataOptions& options);
+/// A user's own pictures: train.bin and test.bin of one label byte and 3072 pixels a record.
+DataPair load_cifar_binary(const DataOptions& options);
 
 }  // namespace fedstride

@@ -1,6 +1,7 @@
 #include "data/data_folder.hpp"
 
 #include <cstdlib>
+#include <vector>
 
 #include "core/error.hpp"
 
@@ -19,10 +20,6 @@ bool is_file(const fs::path& path) {
   return fs::is_regular_file(path, ignored);
 }
 
-bool has(const fs::path& folder, std::string_view file) {
-  return is_file(folder / file) || is_file(folder / (std::string(file) + ".gz"));
-}
-
 }  // namespace
 
 fs::path data_folder(const DataOptions& options) {
@@ -33,24 +30,29 @@ fs::path data_folder(const DataOptions& options) {
   throw failure("no folder for data: none of --data-dir, FEDSTRIDE_DATA, XDG_CACHE_HOME and HOME is set");
 }
 
-fs::path find_dataset(const DataOptions& options, std::string_view name, std::string_view file,
-                      std::initializer_list<std::string_view> aliases, std::string_view system_folder) {
+fs::path find_dataset(const DataOptions& options, const DataPlace& place) {
+  const bool told = !options.data_dir.empty();
   const fs::path folder = data_folder(options);
-  std::vector<fs::path> places{folder / name};
-  for (const auto alias : aliases) {
-    places.push_back(folder / alias);
-    places.push_back(folder / name / alias);
+  std::vector<fs::path> candidates{folder / place.name};
+  for (const auto alias : place.aliases) {
+    if (alias.empty()) continue;
+    candidates.push_back(folder / alias);
+    candidates.push_back(folder / place.name / alias);
   }
-  if (!options.data_dir.empty()) places.push_back(folder);
-  if (options.data_dir.empty() && !system_folder.empty()) places.emplace_back(system_folder);
-  for (const auto& place : places)
-    if (has(place, file)) return place;
+  if (told) candidates.push_back(folder);
+  if (!told && !place.system_folder.empty()) candidates.emplace_back(place.system_folder);
+  for (const auto& candidate : candidates)
+    if (has_file(candidate, place.file)) return candidate;
 
-  std::string text = "data set '" + std::string(name) + "' is not here: no " + std::string(file) + " in '" +
-                     places.front().string() + "'";
-  if (!options.data_dir.empty()) text += " or '" + folder.string() + "'";
-  if (options.data_dir.empty() && !system_folder.empty()) text += " or '" + std::string(system_folder) + "'";
-  throw failure(text + "; get it with 'fedstride data get " + std::string(name) + "' or name its folder with --data-dir");
+  std::string text = "data set '" + std::string(place.name) + "' is not here: no " + std::string(place.file) + " in '" +
+                     candidates.front().string() + "'";
+  if (candidates.size() > 1) text += " or '" + candidates.back().string() + "'";
+  text += place.can_get ? "; get it with 'fedstride data get " + std::string(place.name) + "' or name" : "; name";
+  throw failure(text + " the folder that holds it with --data-dir");
+}
+
+bool has_file(const fs::path& folder, std::string_view file) {
+  return is_file(folder / file) || is_file(folder / (std::string(file) + ".gz"));
 }
 
 fs::path plain_or_gzipped(const fs::path& folder, std::string_view file) {

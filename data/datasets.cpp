@@ -11,41 +11,31 @@
 #include "core/hash.hpp"
 #include "core/text.hpp"
 #include "data/cifar.hpp"
+#include "data/covertype.hpp"
+#include "data/csv.hpp"
+#include "data/idx.hpp"
 #include "data/synthetic.hpp"
 
 namespace fedstride {
 namespace {
 
-namespace fs = std::filesystem;
-
-DataPair synthetic(const DataOptions&) {
-  DataPair pair{make_synthetic(SyntheticPart::train, kSyntheticTrainRows),
-                make_synthetic(SyntheticPart::test, kSyntheticTestRows), {}};
-  pair.train.mean = {0.5F, 0.5F, 0.5F};
-  pair.train.deviation = {0.16F, 0.16F, 0.16F};
-  return pair;
-}
-
-DataPair cifar10(const DataOptions& options) {
-  const fs::path folder = find_dataset(options, "cifar10", "data_batch_1.bin", {"cifar-10-batches-bin"});
-  std::vector<fs::path> train;
-  for (int i = 1; i <= 5; ++i) train.push_back(folder / ("data_batch_" + std::to_string(i) + ".bin"));
-  const std::vector<fs::path> test{folder / "test_batch.bin"};
-  const CifarFormat format{.label_bytes = 1, .label_at = 0, .classes = 10};
-  DataPair pair{read_cifar(train, format), read_cifar(test, format), {}};
-  pair.train.class_names = {"airplane", "automobile", "bird", "cat", "deer", "dog", "frog", "horse", "ship", "truck"};
-  // Client 1 has cars and trucks, 2 planes and ships, 3 cats and dogs, 4 birds and frogs, 5 deer and horses.
-  pair.train.class_order = {1, 9, 0, 8, 3, 5, 2, 6, 4, 7};
-  pair.train.mean = {0.4914F, 0.4822F, 0.4465F};
-  pair.train.deviation = {0.2023F, 0.1994F, 0.2010F};
-  return pair;
-}
-
 constexpr std::array kSources{
     DatasetSource{"synthetic", "built in: ten figures in five look-alike pairs, 32x32 RGB, 10000 + 2000 pictures", "",
-                  synthetic},
+                  load_synthetic},
     DatasetSource{"cifar10", "CIFAR-10, binary version: 32x32 RGB photographs in ten classes",
-                  "data_batch_1.bin ... data_batch_5.bin, test_batch.bin", cifar10},
+                  "data_batch_1.bin ... data_batch_5.bin, test_batch.bin", load_cifar10},
+    DatasetSource{"cifar100", "CIFAR-100, binary version: 32x32 RGB photographs, the 100 fine labels",
+                  "train.bin, test.bin", load_cifar100},
+    DatasetSource{"mnist", "MNIST: 28x28 grey handwritten digits",
+                  "train-images-idx3-ubyte, train-labels-idx1-ubyte, t10k-...; gzipped or not", load_mnist},
+    DatasetSource{"fashion-mnist", "Fashion-MNIST: 28x28 grey pictures of clothes in ten classes",
+                  "as mnist; found without a flag where Debian's dataset-fashion-mnist puts it", load_fashion_mnist},
+    DatasetSource{"covertype", "UCI covertype: 54 columns, seven kinds of forest; a sixth is the test part",
+                  "covtype.data, gzipped or not", load_covertype},
+    DatasetSource{"csv", "your own table: numbers, the label (from 0) last; a header line is skipped",
+                  "--data-dir names the file, or a folder with train.csv and perhaps test.csv", load_csv},
+    DatasetSource{"cifar-binary", "your own 32x32 RGB pictures: a label byte and 3072 pixels (R, G, B planes) a record",
+                  "train.bin, test.bin", load_cifar_binary},
 };
 
 /// What the parts share is said once, by the training part.
@@ -56,6 +46,8 @@ void finish(DataPair& pair, std::string_view name) {
     throw failure("data set '" + std::string(name) + "': training examples are " + train.shape.text() +
                   ", test examples " + test.shape.text());
   train.name = test.name = name;
+  if (train.classes < 2 && test.classes < 2)
+    throw failure("data set '" + std::string(name) + "': every label is 0; there must be at least two classes");
   train.classes = test.classes = std::max(train.classes, test.classes);
   if (train.class_order.empty()) {
     train.class_order.resize(static_cast<std::size_t>(train.classes));

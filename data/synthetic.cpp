@@ -114,4 +114,12 @@ Dataset make_synthetic(SyntheticPart part, std::size_t rows) {
   return data;
 }
 
+DataPair load_synthetic(const DataOptions&) {
+  DataPair pair{make_synthetic(SyntheticPart::train, kSyntheticTrainRows),
+                make_synthetic(SyntheticPart::test, kSyntheticTestRows), {}};
+  pair.train.mean = {0.5F, 0.5F, 0.5F};
+  pair.train.deviation = {0.16F, 0.16F, 0.16F};
+  return pair;
+}
+
 }  // namespace fedstride

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 
+#include "data/data_folder.hpp"
 #include "data/dataset.hpp"
 
 namespace fedstride {
@@ -18,5 +19,7 @@ inline constexpr std::size_t kSyntheticTestRows = 2'000;
 /// only, row r drawn at (synthetic_data, client = part, row = r): the same bytes everywhere, and a shorter set is a
 /// prefix of a longer one. Classes are balanced: row r has label r mod 10.
 Dataset make_synthetic(SyntheticPart part, std::size_t rows);
+
+DataPair load_synthetic(const DataOptions& options);
 
 }  // namespace fedstride

@@ -1,0 +1,12 @@
+#pragma once
+
+#include "data/data_folder.hpp"
+#include "data/dataset.hpp"
+
+namespace fedstride {
+
+/// UCI's covertype: covtype.data, gzipped or not; 54 columns and a label from 1 to 7 a line. A sixth of the rows is
+/// the test part (split.hpp).
+DataPair load_covertype(const DataOptions& options);
+
+}  // namespace fedstride

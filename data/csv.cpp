@@ -1,0 +1,32 @@
+#include "data/csv.hpp"
+
+#include "data/split.hpp"
+#include "data/table.hpp"
+
+namespace fedstride {
+namespace {
+
+DataPair read(const DataOptions& options) {
+  if (std::error_code ignored; std::filesystem::is_regular_file(options.data_dir, ignored)) {
+    auto [train, test] = split_test_part(read_table(options.data_dir, {}));
+    return {std::move(train), std::move(test), {}};
+  }
+  const auto folder = find_dataset(options, {.name = "csv", .file = "train.csv", .can_get = false});
+  Dataset train = read_table(plain_or_gzipped(folder, "train.csv"), {});
+  if (!has_file(folder, "test.csv")) {
+    auto [kept, test] = split_test_part(std::move(train));
+    return {std::move(kept), std::move(test), {}};
+  }
+  const TableFormat same{.columns = static_cast<int>(train.shape.size())};
+  return {std::move(train), read_table(plain_or_gzipped(folder, "test.csv"), same), {}};
+}
+
+}  // namespace
+
+DataPair load_csv(const DataOptions& options) {
+  DataPair pair = read(options);
+  standardise(pair.train);
+  return pair;
+}
+
+}  // namespace fedstride

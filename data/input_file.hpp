@@ -1,0 +1,36 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <span>
+#include <string>
+
+namespace fedstride {
+
+/// A file read once from front to back, unpacked on the way if it is gzipped. Every error is an Error (failure) that
+/// names the file: missing, not a file, damaged, cut off in the middle of a gzip stream.
+class InputFile {
+ public:
+  static constexpr std::size_t kLongestLine = std::size_t{1} << 20;
+
+  explicit InputFile(const std::filesystem::path& path);
+  ~InputFile();
+  InputFile(const InputFile&) = delete;
+  InputFile& operator=(const InputFile&) = delete;
+
+  /// Fills `out`; returns how many bytes there were, fewer only at the end.
+  std::size_t read(std::span<std::uint8_t> out);
+  /// The next line without its end; false after the last. A line longer than kLongestLine is an error.
+  bool read_line(std::string& line);
+
+  /// "'path'", for messages.
+  const std::string& name() const { return name_; }
+
+ private:
+  void check();
+
+  std::string name_;
+  void* file_ = nullptr;
+};
+
+}  // namespace fedstride

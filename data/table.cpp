@@ -1,0 +1,144 @@
+#include "data/table.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <limits>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/error.hpp"
+#include "core/text.hpp"
+#include "data/input_file.hpp"
+
+namespace fedstride {
+namespace {
+
+constexpr std::size_t kMostFeatures = std::size_t{1} << 30;  // 4 GiB of floats
+constexpr int kLargestLabel = std::numeric_limits<Label>::max();
+
+std::optional<double> number(std::string_view text) {
+  text = trimmed(text);
+  if (!text.empty() && text.front() == '+') text.remove_prefix(1);
+  double value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc{} || end != text.data() + text.size() || text.empty()) return std::nullopt;
+  return value;
+}
+
+char separator_of(std::string_view line) {
+  for (const char candidate : {';', ',', '\t'})
+    if (line.find(candidate) != std::string_view::npos) return candidate;
+  return ',';
+}
+
+bool all_numbers(std::string_view line, char separator) {
+  const auto fields = split(line, separator);
+  return std::all_of(fields.begin(), fields.end(), [](std::string_view field) { return number(field).has_value(); });
+}
+
+class TableReader {
+ public:
+  TableReader(const std::filesystem::path& path, const TableFormat& format) : file_(path), format_(format) {}
+
+  Dataset read() {
+    std::string line;
+    for (bool first = true; file_.read_line(line);) {
+      ++line_number_;
+      if (trimmed(line).empty()) continue;
+      if (first) {
+        first = false;
+        begin(line);
+        if (!all_numbers(line, separator_)) continue;
+      }
+      add(line);
+    }
+    if (data_.labels.empty()) throw failure(file_.name() + " holds no record");
+    data_.shape = {1, 1, static_cast<int>(columns_)};
+    data_.classes = format_.classes > 0 ? format_.classes
+                                        : 1 + *std::max_element(data_.labels.begin(), data_.labels.end());
+    return std::move(data_);
+  }
+
+ private:
+  Error wrong(const std::string& what) const {
+    return failure(file_.name() + ", line " + std::to_string(line_number_) + ": " + what);
+  }
+
+  void begin(std::string_view line) {
+    separator_ = separator_of(line);
+    const std::size_t fields = split(line, separator_).size();
+    if (fields < 2) throw wrong("one column; valid: numbers separated by commas, the label last");
+    columns_ = format_.columns > 0 ? static_cast<std::size_t>(format_.columns) : fields - 1;
+  }
+
+  void add(std::string_view line) {
+    std::size_t column = 0;
+    for (std::size_t begin = 0; begin <= line.size(); ++column) {
+      const std::size_t end = std::min(line.find(separator_, begin), line.size());
+      const std::string_view field = line.substr(begin, end - begin);
+      begin = end + 1;
+      if (column > columns_) continue;
+      const auto value = number(field);
+      if (!value || !std::isfinite(static_cast<float>(*value)))
+        throw wrong("field " + std::to_string(column + 1) + " is '" + shown(field) + "', which is no number");
+      if (column < columns_)
+        data_.features.push_back(static_cast<float>(*value));
+      else
+        add_label(*value, field);
+    }
+    if (column != columns_ + 1)
+      throw wrong(std::to_string(column) + " fields; there must be " + std::to_string(columns_ + 1) + ", the label last");
+    if (data_.features.size() > kMostFeatures)
+      throw wrong("more than " + std::to_string(kMostFeatures) + " numbers; no more are read");
+  }
+
+  void add_label(double value, std::string_view field) {
+    const int last = format_.classes > 0 ? format_.first_label + format_.classes - 1 : kLargestLabel;
+    if (!(value >= format_.first_label && value <= last) || value != std::floor(value))
+      throw wrong("label '" + shown(field) + "' is out of range; valid: whole numbers from " +
+                  std::to_string(format_.first_label) + " to " + std::to_string(last));
+    data_.labels.push_back(static_cast<Label>(static_cast<int>(value) - format_.first_label));
+  }
+
+  /// A field as it may stand in one line of an error.
+  static std::string shown(std::string_view field) {
+    std::string text(trimmed(field).substr(0, 40));
+    std::replace_if(text.begin(), text.end(), [](unsigned char c) { return c < ' ' || c > '~'; }, '?');
+    return text;
+  }
+
+  InputFile file_;
+  TableFormat format_;
+  Dataset data_;
+  std::size_t columns_ = 0;
+  std::size_t line_number_ = 0;
+  char separator_ = ',';
+};
+
+}  // namespace
+
+Dataset read_table(const std::filesystem::path& path, const TableFormat& format) { return TableReader(path, format).read(); }
+
+void standardise(Dataset& train) {
+  const std::size_t columns = train.shape.size();
+  std::vector<double> sum(columns, 0);
+  std::vector<double> squares(columns, 0);
+  const auto rows = static_cast<double>(train.size());
+  for (std::size_t i = 0; i < train.features.size(); ++i) sum[i % columns] += train.features[i];
+  for (std::size_t i = 0; i < train.features.size(); ++i) {
+    const double difference = train.features[i] - sum[i % columns] / rows;
+    squares[i % columns] += difference * difference;
+  }
+  train.mean.resize(columns);
+  train.deviation.resize(columns);
+  for (std::size_t c = 0; c < columns; ++c) {
+    train.mean[c] = static_cast<float>(sum[c] / rows);
+    const auto deviation = static_cast<float>(std::sqrt(squares[c] / rows));
+    train.deviation[c] = std::isnormal(deviation) && std::isnormal(1 / deviation) ? deviation : 1;
+  }
+}
+
+}  // namespace fedstride
