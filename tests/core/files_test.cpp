@@ -1,0 +1,177 @@
+#include "core/files.hpp"
+
+#include <doctest/doctest.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <cstdlib>
+
+#include "core/error.hpp"
+
+namespace fedstride {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// A folder that lives as long as the test.
+class Folder {
+ public:
+  Folder() {
+    std::string name = (fs::temp_directory_path() / "fedstride-XXXXXX").string();
+    REQUIRE(::mkdtemp(name.data()) != nullptr);
+    path_ = name;
+  }
+  ~Folder() {
+    std::error_code ignored;
+    fs::remove_all(path_, ignored);
+  }
+  Folder(const Folder&) = delete;
+  Folder& operator=(const Folder&) = delete;
+  fs::path operator/(std::string_view name) const { return path_ / name; }
+  std::size_t entries() const { return static_cast<std::size_t>(std::distance(fs::directory_iterator(path_), {})); }
+  const fs::path& path() const { return path_; }
+
+ private:
+  fs::path path_;
+};
+
+/// Files of this process end at `bytes`, as on a disk that is full there.
+class FileSizeLimit {
+ public:
+  explicit FileSizeLimit(rlim_t bytes) : handler_(std::signal(SIGXFSZ, SIG_IGN)) {
+    ::getrlimit(RLIMIT_FSIZE, &saved_);
+    rlimit limit = saved_;
+    limit.rlim_cur = bytes;
+    ::setrlimit(RLIMIT_FSIZE, &limit);
+  }
+  ~FileSizeLimit() {
+    ::setrlimit(RLIMIT_FSIZE, &saved_);
+    std::signal(SIGXFSZ, handler_);
+  }
+  FileSizeLimit(const FileSizeLimit&) = delete;
+  FileSizeLimit& operator=(const FileSizeLimit&) = delete;
+
+ private:
+  void (*handler_)(int);
+  rlimit saved_{};
+};
+
+/// Root may write everywhere: as root, act as nobody for a while.
+class WithoutPrivileges {
+ public:
+  WithoutPrivileges() : root_(::geteuid() == 0) {
+    if (root_) REQUIRE(::seteuid(65534) == 0);
+  }
+  ~WithoutPrivileges() {
+    if (root_) [[maybe_unused]]
+      const int restored = ::seteuid(0);
+  }
+  WithoutPrivileges(const WithoutPrivileges&) = delete;
+  WithoutPrivileges& operator=(const WithoutPrivileges&) = delete;
+
+ private:
+  bool root_;
+};
+
+template <class Action>
+std::string failure_of(Action&& action) {
+  try {
+    action();
+  } catch (const Error& error) {
+    CHECK(error.kind() == Error::Kind::failure);
+    return error.what();
+  }
+  return "no error";
+}
+
+TEST_CASE("a file is written, replaced and read back whole, with nothing left beside it") {
+  const Folder folder;
+  const std::string bytes("one\0two\n", 8);
+  write_file(folder / "file", "first, and longer than the second");
+  write_file(folder / "file", bytes);
+  CHECK(read_file(folder / "file") == bytes);
+  write_file(folder / "empty", "");
+  CHECK(read_file(folder / "empty").empty());
+  CHECK(folder.entries() == 2);
+}
+
+TEST_CASE("whoever has the old file open still reads the old contents after a replacement") {
+  const Folder folder;
+  write_file(folder / "file", "old");
+  fs::create_hard_link(folder / "file", folder / "other name of the old file");
+  write_file(folder / "file", "new");
+  CHECK(read_file(folder / "other name of the old file") == "old");
+  CHECK(read_file(folder / "file") == "new");
+}
+
+TEST_CASE("a disk that is full in the middle of a file leaves the earlier file and nothing else") {
+  const Folder folder;
+  write_file(folder / "file", "earlier");
+  const FileSizeLimit limit(1000);
+  CHECK(failure_of([&] { write_file(folder / "file", std::string(5000, 'x')); }) ==
+        "cannot write '" + (folder / "file").string() + "': File too large");
+  CHECK(read_file(folder / "file") == "earlier");
+  CHECK(folder.entries() == 1);
+}
+
+TEST_CASE("a disk that is full in the middle of a line leaves the lines before it") {
+  const Folder folder;
+  append_line(folder / "lines", "one");
+  append_line(folder / "lines", "");
+  append_line(folder / "lines", "three");
+  const FileSizeLimit limit(20);
+  CHECK(failure_of([&] { append_line(folder / "lines", std::string(50, 'x')); }).ends_with("File too large"));
+  CHECK(read_file(folder / "lines") == "one\n\nthree\n");
+}
+
+TEST_CASE("a full device is named with the reason") {
+  CHECK(failure_of([] { append_line("/dev/full", "line"); }) == "cannot write '/dev/full': No space left on device");
+}
+
+TEST_CASE("a folder that may not be written to is named with the reason") {
+  const Folder folder;
+  fs::permissions(folder.path(), fs::perms::owner_read | fs::perms::owner_exec | fs::perms::others_exec);
+  const WithoutPrivileges unprivileged;
+  const std::string expected = "cannot write '" + (folder / "file").string() + "': Permission denied";
+  CHECK(failure_of([&] { write_file(folder / "file", "x"); }) == expected);
+  CHECK(failure_of([&] { append_line(folder / "file", "x"); }) == expected);
+}
+
+TEST_CASE("a place that cannot hold a file is named, and nothing is left behind") {
+  const Folder folder;
+  fs::create_directories(folder / "a folder" / "inside");
+  CHECK(failure_of([&] { write_file(folder / "a folder", "x"); }).ends_with("/a folder': Is a directory"));
+  CHECK(failure_of([&] { write_file(folder / "absent" / "file", "x"); }).ends_with(": No such file or directory"));
+  CHECK(folder.entries() == 1);
+}
+
+TEST_CASE("reading stops at the limit, also where a size is not known beforehand") {
+  const Folder folder;
+  write_file(folder / "file", std::string(1000, 'x'));
+  CHECK(read_file(folder / "file", 1000).size() == 1000);
+  CHECK(failure_of([&] {
+          read_file(folder / "file", 999);
+        }).ends_with("/file' is larger than the 999 bytes that are read at most"));
+  CHECK(failure_of([] { read_file("/dev/zero", 100000); }) ==
+        "'/dev/zero' is larger than the 100000 bytes that are read at most");
+}
+
+TEST_CASE("what cannot be read is named with the reason") {
+  const Folder folder;
+  CHECK(failure_of([&] { read_file(folder / "absent"); }) ==
+        "cannot read '" + (folder / "absent").string() + "': No such file or directory");
+  CHECK(failure_of([&] { read_file(folder.path()); }).ends_with(": Is a directory"));
+}
+
+TEST_CASE("a file beside which a stale temporary file lies is written all the same") {
+  const Folder folder;
+  append_line(folder / "file.tmp", "left by a process that was killed, and longer than what comes");
+  write_file(folder / "file", "new");
+  CHECK(read_file(folder / "file") == "new");
+  CHECK(folder.entries() == 1);
+}
+
+}  // namespace
+}  // namespace fedstride

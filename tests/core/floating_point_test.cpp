@@ -1,0 +1,71 @@
+#include "core/floating_point.hpp"
+
+#include <doctest/doctest.h>
+
+#include <cfenv>
+#include <limits>
+#include <thread>
+
+namespace fedstride {
+namespace {
+
+#if defined(__SSE__)
+
+// Out of line and through volatiles: the processor computes, not the compiler, and at the place of the call.
+[[gnu::noinline]] float product(float a, float b) {
+  volatile float left = a;
+  volatile float right = b;
+  return left * right;
+}
+[[gnu::noinline]] float sum(float a, float b) {
+  volatile float left = a;
+  volatile float right = b;
+  return left + right;
+}
+
+constexpr float kSmallest = std::numeric_limits<float>::min();
+
+TEST_CASE("denormal results and arguments are zero in the mode, and only there") {
+  const float denormal = kSmallest / 4;
+  CHECK(product(kSmallest, 0.5F) > 0);
+  {
+    const FloatingPointMode mode;
+    CHECK(product(kSmallest, 0.5F) == 0);
+    CHECK(product(denormal, 1e30F) == 0);
+    CHECK(product(kSmallest, 2.0F) > 0);
+  }
+  CHECK(product(kSmallest, 0.5F) > 0);
+  CHECK(product(denormal, 1e30F) > 0);
+}
+
+TEST_CASE("the mode rounds to nearest, whatever was set before, and puts that back") {
+  const unsigned before = _mm_getcsr();
+  _mm_setcsr((before & ~0x6000U) | 0x4000U);  // towards plus infinity
+  CHECK(sum(1.0F, 0x1p-30F) > 1.0F);
+  {
+    const FloatingPointMode mode;
+    CHECK(sum(1.0F, 0x1p-30F) == 1.0F);
+  }
+  CHECK(sum(1.0F, 0x1p-30F) > 1.0F);
+  _mm_setcsr(before);
+}
+
+TEST_CASE("the mode is that of one thread") {
+  const FloatingPointMode mode;
+  bool kept_elsewhere = false;
+  bool kept_elsewhere_in_mode = true;
+  std::thread([&] {
+    _mm_setcsr(0x1F80);  // a thread starts with its parent's mode here; this is the processor's own
+    kept_elsewhere = product(kSmallest, 0.5F) > 0;
+    const FloatingPointMode inner;
+    kept_elsewhere_in_mode = product(kSmallest, 0.5F) > 0;
+  }).join();
+  CHECK(kept_elsewhere);
+  CHECK_FALSE(kept_elsewhere_in_mode);
+  CHECK(product(kSmallest, 0.5F) == 0);
+}
+
+#endif
+
+}  // namespace
+}  // namespace fedstride

@@ -1,0 +1,57 @@
+#include "core/text.hpp"
+
+#include <doctest/doctest.h>
+
+namespace fedstride {
+namespace {
+
+using Pieces = std::vector<std::string_view>;
+
+TEST_CASE("splitting keeps empty pieces") {
+  CHECK(split("a|b|c", '|') == Pieces{"a", "b", "c"});
+  CHECK(split("|a||", '|') == Pieces{"", "a", "", ""});
+  CHECK(split("", '|') == Pieces{""});
+}
+
+TEST_CASE("trimming takes white space from both ends alone") {
+  CHECK(trimmed(" \t conv 64 3\r\n") == "conv 64 3");
+  CHECK(trimmed(" \n ").empty());
+  CHECK(trimmed("").empty());
+}
+
+TEST_CASE("joining puts separators between, empty pieces included") {
+  const std::vector<std::string> names{"", "iid", "", "shards"};
+  CHECK(joined(names) == ", iid, , shards");
+  CHECK(joined(std::span(names).subspan(1, 1)) == "iid");
+  CHECK(joined({}) == "");
+}
+
+TEST_CASE("the nearest name is the one with the fewest edits, if that is few") {
+  const std::vector<std::string> names{"iid", "pathological", "dirichlet", "dirichlet-balanced"};
+  CHECK(nearest("pathologic", names) == "pathological");
+  CHECK(nearest("dirchlet", names) == "dirichlet");  // one left out
+  CHECK(nearest("dirichlet-balance", names) == "dirichlet-balanced");
+  CHECK(nearest("iidd", names) == "iid");             // one too many
+  CHECK(nearest("diricjlet", names) == "dirichlet");  // one replaced
+  CHECK(nearest("shards", names).empty());
+  CHECK(nearest("", {}).empty());
+}
+
+TEST_CASE("an unknown name is answered with the nearest one and the list") {
+  const std::vector<std::string> names{"sgd", "adam"};
+  CHECK(unknown_name("optimizer", "agd", names) == "optimizer 'agd' is unknown; did you mean 'sgd'? valid: sgd, adam");
+  CHECK(unknown_name("optimizer", "newton", names) == "optimizer 'newton' is unknown; valid: sgd, adam");
+}
+
+TEST_CASE("numbers are written in the shortest way that reads back the same") {
+  CHECK(number_text(0.1) == "0.1");
+  CHECK(number_text(0.1F) == "0.1");
+  CHECK(number_text(1e-5) == "1e-05");
+  CHECK(number_text(10.0) == "10");
+  CHECK(number_text(-3) == "-3");
+  CHECK(number_text(0.1 + 0.2) == "0.30000000000000004");
+  CHECK(number_text(std::uint64_t{18446744073709551615ULL}) == "18446744073709551615");
+}
+
+}  // namespace
+}  // namespace fedstride
