@@ -234,8 +234,8 @@ std::string layer_text(const Layer& layer) {
 Flow layer_output(const Layer& layer, const Flow& input, const LayerPlace& place) {
   const Flow flow = std::visit([&](const auto& part) { return output(part, input, place); }, layer);
   if (flow.shape.size() > kMaxValues)
-    throw usage_error(place.name() + " makes " + std::to_string(flow.shape.size()) + " values of one example; at most " +
-                      std::to_string(kMaxValues) + " are supported");
+    throw usage_error(place.name() + " makes " + std::to_string(flow.shape.size()) +
+                      " values of one example; at most " + std::to_string(kMaxValues) + " are supported");
   return flow;
 }
 

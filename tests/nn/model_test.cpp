@@ -1,0 +1,79 @@
+#include "nn/model.hpp"
+
+#include <doctest/doctest.h>
+
+#include "core/error.hpp"
+#include "nn/models.hpp"
+
+using namespace fedstride;
+
+namespace {
+
+constexpr Shape kCifar{32, 32, 3};
+constexpr Shape kMnist{28, 28, 1};
+
+std::size_t count(std::string_view name, Shape input, int classes) {
+  return Model::parse(name, input, classes).parameter_count();
+}
+
+}  // namespace
+
+TEST_CASE("the named models have the published numbers of parameters") {
+  CHECK(count("adadp-cnn", kCifar, 10) == 1'094'730);
+  CHECK(count("adadp-mlp", kMnist, 10) == 334'336);
+  CHECK(count("yu-cnn", kMnist, 10) == 21'840);
+  CHECK(count("logistic", kMnist, 10) == 7'850);
+  CHECK(count("abadi-mlp", {1, 1, 60}, 10) == 60 * 1000 + 1000 + 1000 * 10 + 10);
+  CHECK(count("covertype-mlp", {1, 1, 54}, 7) == 54 * 100 + 100 + 100 * 100 + 100 + 100 * 7 + 7);
+  CHECK(count("pfl-cnn", kCifar, 10) == 1'626'442);
+  CHECK(count("tutorial-cnn", kMnist, 10) == 26'010);
+  CHECK(kNamedModels.size() == 8);
+}
+
+TEST_CASE("shapes run through the line as the papers state them") {
+  const auto model = Model::parse("adadp-cnn", kCifar, 10);
+  REQUIRE(model.shapes().size() == model.layers().size() + 1);
+  CHECK(model.shapes()[1] == Shape{30, 30, 64});
+  CHECK(model.shapes()[3] == Shape{14, 14, 64});
+  CHECK(model.shapes()[4] == Shape{12, 12, 64});
+  CHECK(model.shapes()[6] == Shape{5, 5, 64});
+  CHECK(model.shapes().back() == Shape{1, 1, 10});
+  const auto tutorial = Model::parse("tutorial-cnn", kMnist, 10);
+  CHECK(tutorial.shapes()[1] == Shape{14, 14, 16});
+  CHECK(tutorial.shapes()[3] == Shape{13, 13, 16});
+  CHECK(tutorial.shapes()[4] == Shape{5, 5, 32});
+  CHECK(tutorial.shapes()[6] == Shape{4, 4, 32});
+}
+
+TEST_CASE("parameters have PyTorch's names and shapes, and begin at multiples of 16") {
+  const auto model = Model::parse("adadp-cnn", kCifar, 10);
+  std::vector<std::string> names;
+  std::size_t end = 0;
+  for (const Parameter& parameter : model.parameters()) {
+    names.push_back(parameter.name);
+    CHECK(parameter.offset % 16 == 0);
+    CHECK(parameter.offset >= end);
+    CHECK(parameter.offset < end + 16);
+    end = parameter.offset + parameter.size;
+  }
+  CHECK(model.size() >= end);
+  CHECK(model.size() < end + 16);
+  CHECK(names == std::vector<std::string>{"conv1.weight", "conv1.bias", "conv2.weight", "conv2.bias", "fc1.weight",
+                                          "fc1.bias", "fc2.weight", "fc2.bias", "fc3.weight", "fc3.bias"});
+  CHECK(model.find("conv1.weight")->shape == std::vector<std::int64_t>{64, 3, 3, 3});
+  CHECK(model.find("conv2.bias")->shape == std::vector<std::int64_t>{64});
+  CHECK(model.find("conv2.bias")->layer == 3);
+  CHECK(model.find("fc1.weight")->shape == std::vector<std::int64_t>{500, 1600});
+  CHECK(model.find("fc4.weight") == nullptr);
+  CHECK(Model::parse("adadp-mlp", kMnist, 10).find("fc1.bias") == nullptr);
+}
+
+TEST_CASE("frozen layers are named as their parameters are") {
+  const auto model = Model::parse("conv 2 3 | relu | conv 2 3 | dense 4 | dense classes", {8, 8, 1}, 3);
+  CHECK(model.frozen("") == std::vector<bool>(5, false));
+  CHECK(model.frozen("conv1, fc1") == std::vector<bool>{true, false, false, true, false});
+  CHECK_THROWS_WITH_AS(model.frozen("conv1,conv3"),
+                       "layer to freeze 'conv3' is unknown; did you mean 'conv1'? valid: conv1, conv2, fc1, fc2",
+                       Error);
+  CHECK_THROWS_AS(model.frozen("conv1,"), Error);
+}
