@@ -37,8 +37,9 @@ void load(Archive& archive, fedstride::Vector& vector) {
   constexpr std::uint64_t kFirstPiece = std::uint64_t{1} << 18;
   if (static_cast<std::uint64_t>(vector.size()) > size) vector.resize(static_cast<Eigen::Index>(size));
   for (std::uint64_t done = 0; done < size;) {
-    const std::uint64_t end = std::min(size, std::max<std::uint64_t>(vector.size(), done + std::max(done, kFirstPiece)));
-    if (static_cast<std::uint64_t>(vector.size()) < end) vector.conservativeResize(static_cast<Eigen::Index>(end));
+    const auto room = static_cast<std::uint64_t>(vector.size());
+    const std::uint64_t end = std::min(size, std::max(room, done + std::max(done, kFirstPiece)));
+    if (room < end) vector.conservativeResize(static_cast<Eigen::Index>(end));
     archive(binary_data(vector.data() + done, (end - done) * sizeof(float)));
     done = end;
   }

@@ -42,8 +42,8 @@ void first_half(const float* __restrict theta, float* __restrict half, const flo
   for (std::size_t i = 0; i < size; ++i) half[i] = theta[i] - half_rate * gradient[i];
 }
 
-/// Puts the next iterate in the place of the half step; returns the sum of the squared errors, NaN or infinite unless
-/// every number of the next iterate is finite.
+/// Puts the next iterate in the place of the half step; returns the sum of the squared errors: NaN or infinite unless
+/// every number on the way is finite (an infinite theta_full would else divide its error to nothing).
 template <bool kFullStep, bool kRelative>
 double second_half(const float* __restrict theta, float* __restrict half, const float* __restrict gradient,
                    std::size_t size, float half_rate) {
@@ -54,7 +54,7 @@ double second_half(const float* __restrict theta, float* __restrict half, const 
     const float next = kFullStep ? full : half[i] - half_rate * gradient[i];
     half[i] = next;
     const float error = kRelative ? difference / std::max(1.0F, std::abs(full)) : difference;
-    return static_cast<double>(error + 0.0F * next);  // 0 x infinity is NaN
+    return static_cast<double>(error + 0.0F * (next + full));  // 0 x infinity is NaN
   };
   constexpr std::size_t kLanes = 16;
   double lanes[kLanes] = {};
@@ -100,8 +100,8 @@ StepReport Adadp::step(State& state, Scratch& scratch, Vector& weights, Gradient
   }));
 
   const double ratio = tolerance / error;
-  const double factor = limited(rule.root ? std::sqrt(ratio) : ratio, minimum_factor, maximum_factor);
-  state.learning_rate = std::clamp(rate * factor, 1e-30, 1e30);
+  const double change = limited(rule.root ? std::sqrt(ratio) : ratio, minimum_factor, maximum_factor);
+  state.learning_rate = std::clamp(rate * change, 1e-30, 1e30);
   const bool accepted = rule.discard ? error <= tolerance : std::isfinite(error);
   if (accepted) weights.swap(scratch.half);
   return {.learning_rate = rate, .accepted = accepted, .error = error};

@@ -6,10 +6,10 @@
 
 namespace fedstride {
 
-/// ADADP without noise (Koskela & Honkela 2020, Algorithms 1 and 2): two half steps check a full one, and their distance
-/// sets the learning rate eta. With G1 the gradient of one batch at theta, G2 that of the next at the half step:
+/// ADADP without noise (Koskela & Honkela 2020, Algorithms 1 and 2): two half steps check a full one, and how far apart
+/// they end sets the learning rate eta. With G1 the gradient of one batch at theta, G2 that of the next at the half step:
 ///   theta_half = theta - eta/2 G1,  theta_full = theta - eta G1,  theta_hat = theta_half - eta/2 G2
-///   err = || (theta_full - theta_hat) / max(1, |theta_full|) ||_2   element by element (Equation 6; `plain`: Equation 3)
+///   err = || (theta_full - theta_hat) / max(1, |theta_full|) ||_2, element by element (Equation 6; plain: Equation 3)
 ///   accepted if err <= tolerance, else undone; NaN and infinities are never accepted
 ///   eta <- eta min(max(tolerance / err, minimum factor), maximum factor), accepted or not; NaN counts as a large error
 /// What the text leaves open or the authors' code does otherwise has a preset each:
@@ -29,14 +29,15 @@ struct Adadp {
   double maximum_factor = 1.1;
 
   static constexpr std::string_view kName = "adadp";
-  static constexpr std::string_view kSummary = "finds its learning rate from the error of its steps (Koskela & Honkela)";
+  static constexpr std::string_view kSummary = "finds its rate from the error of its steps (Koskela & Honkela)";
   static constexpr auto kFields = std::tuple{
       Field{"learning-rate", &Adadp::initial_rate, "step size for the mean gradient of a batch; where it starts",
             Valid{.low = 0, .high = 1e6, .low_included = false}},
       Field{"tolerance", &Adadp::tolerance, "error of a step aimed at, a distance between weights", kPositive},
       Field{"preset", &Adadp::preset, "what next-iterate, factor and discard are where they are not set",
             Valid{.choices = "default|paper|authors-code"}},
-      Field{"next-iterate", &Adadp::next_iterate, "where an accepted step ends", Valid{.choices = "preset|half-steps|full-step"}},
+      Field{"next-iterate", &Adadp::next_iterate, "where an accepted step ends",
+            Valid{.choices = "preset|half-steps|full-step"}},
       Field{"factor", &Adadp::factor, "the rate is multiplied by tolerance/error or by its root",
             Valid{.choices = "preset|ratio|root"}},
       Field{"discard", &Adadp::discard, "whether a step whose error is above the tolerance is undone",

@@ -14,7 +14,7 @@ struct HeavyBall : Schedule {
   static constexpr auto kFields = std::tuple_cat(
       kScheduleFields,
       std::tuple{Field{"momentum", &HeavyBall::momentum,
-                       "share c of the last step's direction, m = c m + g; 0.6 as in Yu et al., 0.9 is usual without noise",
+                       "share c of the last direction that stays, m = c m + g; 0.6 is Yu et al.'s, 0.9 usual",
                        Valid{.low = 0, .high = 1, .high_included = false}}});
   static constexpr int kGradientsPerStep = 1;
   static constexpr bool kKeepsState = false;

@@ -1,0 +1,263 @@
+#include "optim/adadp.hpp"
+
+#include <doctest/doctest.h>
+
+#include <cmath>
+#include <limits>
+
+#include "tests/optim/gradients.hpp"
+
+using namespace fedstride;
+using fedstride::test::Quadratic;
+using fedstride::test::Scripted;
+using fedstride::test::values_of;
+using fedstride::test::vector_of;
+
+namespace {
+
+struct Run {
+  Adadp adadp;
+  Adadp::State state = {};
+  Adadp::Scratch scratch = {};
+  Vector weights = {};
+
+  Run(Adadp optimizer, const std::vector<float>& start) : adadp(std::move(optimizer)), weights(vector_of(start)) {
+    adadp.start(state, start.size());
+  }
+  StepReport step(Gradient gradient) { return adadp.step(state, scratch, weights, gradient, {}); }
+};
+
+Adadp with(double rate, double tolerance, const char* preset = "default") {
+  Adadp adadp;
+  adadp.initial_rate = rate;
+  adadp.tolerance = tolerance;
+  adadp.preset = preset;
+  return adadp;
+}
+
+const Quadratic kBowl{.curvature = {1}, .centre = {0}};
+
+}  // namespace
+
+// f = x^2/2 at 1, eta = 0.2: half step 0.9, full step 0.8, two half steps 0.9 - 0.1 x 0.9 = 0.81.
+TEST_CASE("one step on a parabola, by hand") {
+  Run run(with(0.2, 0.1), {1});
+  const StepReport report = run.step(kBowl);
+  CHECK(report.accepted);
+  CHECK(report.learning_rate == 0.2);
+  CHECK(report.error == doctest::Approx(0.01).epsilon(1e-5));
+  CHECK(run.weights[0] == doctest::Approx(0.81));
+  CHECK(run.state.learning_rate == doctest::Approx(0.22));  // tolerance / error = 10, limited to 1.1
+}
+
+TEST_CASE("the second gradient is taken at the half step, on the next batch") {
+  Run run(with(0.2, 1), {0, 1});
+  Scripted gradient{.gradients = {{1, 2}, {3, -2}}};
+  const StepReport report = run.step(gradient);
+  REQUIRE(gradient.calls == 2);
+  CHECK(gradient.asked_at[0] == std::vector<float>{0, 1});
+  CHECK(gradient.asked_at[1][0] == doctest::Approx(-0.1));
+  CHECK(gradient.asked_at[1][1] == doctest::Approx(0.8));
+  CHECK(run.weights[0] == doctest::Approx(-0.4));
+  CHECK(run.weights[1] == doctest::Approx(1.0));
+  // eta/2 (G2 - G1) = (0.2, -0.4)
+  CHECK(report.error == doctest::Approx(std::sqrt(0.2)));
+}
+
+TEST_CASE("Equation 6 divides by full-step weights above 1, Equation 3 does not") {
+  // At (4, 0.5): full step (3.2, 0.4), two half steps (3.24, 0.405).
+  const Quadratic bowls{.curvature = {1, 1}, .centre = {0, 0}};
+  Run relative(with(0.2, 1), {4, 0.5});
+  CHECK(relative.step(bowls).error == doctest::Approx(std::hypot(0.04 / 3.2, 0.005)).epsilon(1e-5));
+  Run plain(with(0.2, 1), {4, 0.5});
+  plain.adadp.error_norm = "plain";
+  CHECK(plain.step(bowls).error == doctest::Approx(std::hypot(0.04, 0.005)).epsilon(1e-5));
+}
+
+TEST_CASE("a step with too large an error is undone, bit for bit, and the rate adapts all the same") {
+  // error 0.01 at eta = 0.2: tolerance / error = 0.95
+  Run run(with(0.2, 0.0095), {1});
+  const StepReport report = run.step(kBowl);
+  CHECK_FALSE(report.accepted);
+  CHECK(values_of(run.weights) == std::vector<float>{1});
+  CHECK(run.state.learning_rate == doctest::Approx(0.19).epsilon(1e-5));
+}
+
+TEST_CASE("presets differ in the next iterate and in the root") {
+  struct Expected {
+    const char* preset;
+    double weight, factor;
+  };
+  // tolerance / error = 1.05: within the limits
+  for (const auto& [preset, weight, factor] :
+       {Expected{"default", 0.81, 1.05}, {"paper", 0.80, 1.05}, {"authors-code", 0.81, std::sqrt(1.05)}}) {
+    CAPTURE(preset);
+    Run run(with(0.2, 0.0105, preset), {1});
+    CHECK(run.step(kBowl).accepted);
+    CHECK(run.weights[0] == doctest::Approx(weight));
+    CHECK(run.state.learning_rate == doctest::Approx(0.2 * factor).epsilon(1e-5));
+  }
+}
+
+TEST_CASE("every preset undoes a step above the tolerance when there is no noise") {
+  for (const char* preset : {"default", "paper", "authors-code"}) {
+    CAPTURE(preset);
+    Run run(with(0.2, 0.0095, preset), {1});
+    CHECK_FALSE(run.step(kBowl).accepted);
+  }
+}
+
+TEST_CASE("what is set by name beats the preset") {
+  Adadp adadp = with(0.2, 0.0095, "authors-code");
+  adadp.next_iterate = "full-step";
+  adadp.factor = "ratio";
+  adadp.discard = "off";
+  Run run(adadp, {1});
+  const StepReport report = run.step(kBowl);
+  CHECK(report.accepted);
+  CHECK(report.error > adadp.tolerance);
+  CHECK(run.weights[0] == doctest::Approx(0.8));
+  CHECK(run.state.learning_rate == doctest::Approx(0.19).epsilon(1e-5));
+}
+
+TEST_CASE("a preset there is none of is refused") {
+  Run run(with(0.1, 0.1, "authors"), {1});
+  CHECK_THROWS_WITH_AS(run.step(kBowl), "preset 'authors' is unknown; valid: default, paper, authors-code", Error);
+}
+
+namespace {
+
+/// Forty weights, calm gradients but for one number in one of the two.
+void check_undone(Adadp adadp, float bad, std::size_t position, std::size_t pass) {
+  Scripted gradient{.gradients = {std::vector<float>(40, 0.0F), std::vector<float>(40, 0.0F)}};
+  gradient.gradients[pass][position] = bad;
+  const std::vector<float> start(40, 0.5F);
+  Run run(std::move(adadp), start);
+  CHECK_FALSE(run.step(gradient).accepted);
+  CHECK(values_of(run.weights) == start);
+  CHECK(run.state.learning_rate == doctest::Approx(1.8));
+}
+
+}  // namespace
+
+TEST_CASE("gradients that are not finite are never accepted and lower the rate by the smallest factor") {
+  constexpr float kInfinity = std::numeric_limits<float>::infinity();
+  for (const char* preset : {"default", "paper", "authors-code"})
+    for (const char* discard : {"on", "off"})
+      for (const char* norm : {"relative", "plain"}) {
+        CAPTURE(preset);
+        CAPTURE(discard);
+        CAPTURE(norm);
+        Adadp adadp = with(2, 0.1, preset);
+        adadp.discard = discard;
+        adadp.error_norm = norm;
+        for (const float bad : {std::numeric_limits<float>::quiet_NaN(), kInfinity, -kInfinity})
+          for (const std::size_t position : {0, 17, 39})  // a lane, the next round of lanes, the remainder
+            for (const std::size_t pass : {0, 1}) check_undone(adadp, bad, position, pass);
+      }
+}
+
+// Equation 6 would divide the error by an infinite weight. At rate 2 the half step 2.6e38 is finite, twice that is not.
+TEST_CASE("a full step that overflows is never accepted") {
+  for (const char* preset : {"default", "paper", "authors-code"}) check_undone(with(2, 0.1, preset), -2.6e38F, 17, 0);
+}
+
+TEST_CASE("check 3: without noise, halving eta divides the error by four, and twice the error is the Taylor error") {
+  constexpr std::size_t kSize = 400;
+  Quadratic quadratic{.curvature = std::vector<float>(kSize), .centre = std::vector<float>(kSize, 0.0F)};
+  std::vector<float> start(kSize);
+  for (std::size_t i = 0; i < kSize; ++i) {
+    quadratic.curvature[i] = 0.1F + 1.9F * static_cast<float>(i) / kSize;
+    start[i] = i % 2 == 0 ? 1.0F : -1.5F;
+  }
+  // || theta(eta) - theta_full || with theta(eta) = exp(-eta a) theta the gradient flow
+  const auto local_error = [&](double eta) {
+    double sum = 0;
+    for (std::size_t i = 0; i < kSize; ++i) {
+      const double a = quadratic.curvature[i];
+      sum += std::pow((std::exp(-eta * a) - (1 - eta * a)) * start[i], 2);
+    }
+    return std::sqrt(sum);
+  };
+  const auto error = [&](double eta) {
+    Run run(with(eta, 1), start);
+    run.adadp.error_norm = "plain";
+    return run.step(quadratic).error;
+  };
+  for (const double eta : {0.4, 0.2, 0.1, 0.05}) {
+    CAPTURE(eta);
+    CHECK(std::abs(error(eta) / error(eta / 2) - 4) < 0.02);
+  }
+  // The next term of the series is eta a / 3 of the first, a at most 2: in 2 err / true too much by at most that.
+  for (const double eta : {0.2, 0.1, 0.05, 0.02}) {
+    CAPTURE(eta);
+    const double quotient = 2 * error(eta) / local_error(eta);
+    CHECK(quotient > 1);
+    CHECK(quotient < 1 + 2 * eta / 3);
+  }
+}
+
+// G1 = 0, G2 = 1: the error is eta/2, so the rate settles at 2 x tolerance.
+TEST_CASE("the rate reaches a level ten times away after 22 steps down and 24 up, and stays") {
+  struct Case {
+    double start;
+    int steps;
+  };
+  for (const auto& [start, expected] : {Case{2.0, 22}, Case{0.02, 24}}) {
+    CAPTURE(start);
+    Run run(with(start, 0.1), {0});
+    int steps = 0;
+    while (std::abs(run.state.learning_rate / 0.2 - 1) > 0.02 && steps < 100) {
+      Scripted gradient{.gradients = {{0}, {1}}};
+      run.step(gradient);
+      ++steps;
+    }
+    CHECK(steps == expected);
+    for (int i = 0; i < 5; ++i) {
+      Scripted gradient{.gradients = {{0}, {1}}};
+      run.step(gradient);
+    }
+    CHECK(run.state.learning_rate == doctest::Approx(0.2).epsilon(1e-5));
+  }
+}
+
+TEST_CASE("the limits of the factor are settings") {
+  Run up(with(0.2, 0.1), {1});
+  up.adadp.maximum_factor = 2;
+  up.step(kBowl);
+  CHECK(up.state.learning_rate == doctest::Approx(0.4));
+  Run down(with(0.2, 1e-6), {1});
+  down.adadp.minimum_factor = 0.5;
+  down.step(kBowl);
+  CHECK(down.state.learning_rate == doctest::Approx(0.1));
+}
+
+TEST_CASE("a rate that only ever grows or falls stays a number a float can hold") {
+  Run up(with(1, 0.1), {1});
+  Scripted zeros{.gradients = {{0}}};
+  for (int i = 0; i < 2000; ++i) up.step(zeros);
+  CHECK(std::isfinite(static_cast<float>(up.state.learning_rate)));
+  CHECK(up.weights[0] == 1.0F);
+  Run down(with(1, 0.1), {1});
+  Scripted nans{.gradients = {{std::nanf("")}}};
+  for (int i = 0; i < 2000; ++i) down.step(nans);
+  CHECK(static_cast<float>(down.state.learning_rate) > 0.0F);
+}
+
+TEST_CASE("an accepted step trades places with the scratch instead of copying") {
+  Run run(with(0.2, 0.1), std::vector<float>(100, 0.5F));
+  const Quadratic bowl{.curvature = std::vector<float>(100, 0.1F), .centre = std::vector<float>(100, 0.0F)};
+  REQUIRE(run.step(bowl).accepted);
+  const float* weights = run.weights.data();
+  const float* scratch = run.scratch.half.data();
+  REQUIRE(run.step(bowl).accepted);
+  CHECK(run.weights.data() == scratch);
+  CHECK(run.scratch.half.data() == weights);
+}
+
+TEST_CASE("the error is exact to a few units in a million for a million parameters") {
+  constexpr std::size_t kSize = 200'000;
+  Scripted gradient{.gradients = {std::vector<float>(kSize, 0.0F), std::vector<float>(kSize, 1e-3F)}, .length = 1600};
+  Run run(with(0.5, 1), std::vector<float>(kSize, 0.0F));
+  CHECK(run.step(gradient).error == doctest::Approx(0.25e-3 * std::sqrt(double{kSize})).epsilon(1e-6));
+}

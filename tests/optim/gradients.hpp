@@ -1,0 +1,53 @@
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <vector>
+
+#include "core/gradient.hpp"
+#include "core/vector.hpp"
+
+namespace fedstride::test {
+
+/// Reports `values` in stretches of `length` numbers, first to last, adding up what the sink returns.
+inline double report(const std::vector<float>& values, std::size_t length, GradientSink sink) {
+  double sum = 0;
+  for (std::size_t i = 0; i < values.size(); i += length)
+    sum += sink(i, std::span(values).subspan(i, std::min(length, values.size() - i)));
+  return sum;
+}
+
+/// The gradients given, in turn, whatever the weights are; the last one for ever.
+struct Scripted {
+  std::vector<std::vector<float>> gradients;
+  std::size_t length = 1000;
+  std::size_t calls = 0;
+  std::vector<std::vector<float>> asked_at = {};
+
+  double operator()(const float* weights, GradientSink sink) {
+    const auto& gradient = gradients[std::min(calls++, gradients.size() - 1)];
+    asked_at.emplace_back(weights, weights + gradient.size());
+    return report(gradient, length, sink);
+  }
+};
+
+/// Gradient of sum_i curvature_i (x_i - centre_i)^2 / 2: a new one each call, the same function always.
+struct Quadratic {
+  std::vector<float> curvature;
+  std::vector<float> centre;
+  std::size_t length = 1000;
+
+  double operator()(const float* weights, GradientSink sink) const {
+    std::vector<float> gradient(curvature.size());
+    for (std::size_t i = 0; i < gradient.size(); ++i) gradient[i] = curvature[i] * (weights[i] - centre[i]);
+    return report(gradient, length, sink);
+  }
+};
+
+inline Vector vector_of(const std::vector<float>& values) {
+  return Eigen::Map<const Vector>(values.data(), static_cast<Eigen::Index>(values.size()));
+}
+
+inline std::vector<float> values_of(const Vector& vector) { return {vector.begin(), vector.end()}; }
+
+}  // namespace fedstride::test

@@ -1,0 +1,67 @@
+#include "core/serialize.hpp"
+
+#include <doctest/doctest.h>
+
+#include <cereal/archives/binary.hpp>
+#include <cereal/archives/portable_binary.hpp>
+#include <sstream>
+
+using namespace fedstride;
+
+namespace {
+
+template <class Archive>
+std::string saved(const Vector& vector) {
+  std::ostringstream bytes;
+  Archive archive(bytes);
+  archive(vector);
+  return bytes.str();
+}
+
+template <class Archive>
+void load(const std::string& bytes, Vector& vector) {
+  std::istringstream stream(bytes);
+  Archive archive(stream);
+  archive(vector);
+}
+
+std::string length_only(std::uint64_t length) { return {reinterpret_cast<const char*>(&length), sizeof length}; }
+
+}  // namespace
+
+TEST_CASE("a vector is saved as its length and its floats, and comes back whole") {
+  for (const int size : {0, 1, 1000, 600'000}) {  // the last is read in several pieces
+    CAPTURE(size);
+    const Vector vector = Vector::LinSpaced(size, -1, 1);
+    const std::string bytes = saved<cereal::BinaryOutputArchive>(vector);
+    CHECK(bytes.size() == 8 + 4 * static_cast<std::size_t>(size));
+    Vector loaded = Vector::Ones(77);
+    load<cereal::BinaryInputArchive>(bytes, loaded);
+    CHECK(loaded == vector);
+    Vector portable;
+    load<cereal::PortableBinaryInputArchive>(saved<cereal::PortableBinaryOutputArchive>(vector), portable);
+    CHECK(portable == vector);
+  }
+}
+
+TEST_CASE("a vector of the right size is read where it is") {
+  const Vector vector = Vector::LinSpaced(1000, -1, 1);
+  Vector loaded = Vector::Zero(1000);
+  const float* place = loaded.data();
+  load<cereal::BinaryInputArchive>(saved<cereal::BinaryOutputArchive>(vector), loaded);
+  CHECK(loaded.data() == place);
+  CHECK(loaded == vector);
+}
+
+TEST_CASE("a length above the bound is refused before memory is asked for") {
+  Vector vector;
+  CHECK_THROWS_WITH_AS(load<cereal::BinaryInputArchive>(length_only(std::uint64_t{1} << 62), vector),
+                       "stored vector claims 4611686018427387904 numbers; at most 1073741824 are read", Error);
+  CHECK(vector.size() == 0);
+}
+
+TEST_CASE("a length within the bound that the bytes do not keep costs a mebibyte, not what it claims") {
+  Vector vector;
+  CHECK_THROWS_AS(load<cereal::BinaryInputArchive>(length_only(kMaximumVectorSize) + "few", vector), cereal::Exception);
+  CHECK(vector.size() <= 1 << 18);
+}
