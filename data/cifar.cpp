@@ -53,8 +53,7 @@ fs::path existing(const fs::path& path) {
   return path;
 }
 
-DataPair load_two(const DataOptions& options, const DataPlace& place, const CifarFormat& format) {
-  const fs::path folder = find_dataset(options, place);
+DataPair load_two(const fs::path& folder, const CifarFormat& format) {
   const std::array train{existing(folder / "train.bin")};
   const std::array test{existing(folder / "test.bin")};
   return {read_cifar(train, format), read_cifar(test, format), {}};
@@ -80,9 +79,7 @@ Dataset read_cifar(std::span<const fs::path> files, const CifarFormat& format) {
   return data;
 }
 
-DataPair load_cifar10(const DataOptions& options) {
-  const fs::path folder = find_dataset(
-      options, {.name = "cifar10", .file = "data_batch_1.bin", .aliases = {"cifar-10-batches-bin", "cifar-10"}});
+DataPair load_cifar10(const fs::path& folder) {
   std::vector<fs::path> train;
   for (int i = 1; i <= 5; ++i) train.push_back(existing(folder / ("data_batch_" + std::to_string(i) + ".bin")));
   const std::array test{existing(folder / "test_batch.bin")};
@@ -94,13 +91,8 @@ DataPair load_cifar10(const DataOptions& options) {
   return pair;
 }
 
-DataPair load_cifar100(const DataOptions& options) {
-  const CifarFormat format{.label_bytes = 2, .label_at = 1, .classes = 100};
-  return load_two(options, {.name = "cifar100", .file = "train.bin", .aliases = {"cifar-100-binary", "cifar-100"}}, format);
-}
+DataPair load_cifar100(const fs::path& folder) { return load_two(folder, {.label_bytes = 2, .label_at = 1, .classes = 100}); }
 
-DataPair load_cifar_binary(const DataOptions& options) {
-  return load_two(options, {.name = "cifar-binary", .file = "train.bin", .can_get = false}, {});
-}
+DataPair load_cifar_binary(const fs::path& folder) { return load_two(folder, {}); }
 
 }  // namespace fedstride

@@ -3,7 +3,6 @@
 #include <filesystem>
 #include <span>
 
-#include "data/data_folder.hpp"
 #include "data/dataset.hpp"
 
 namespace fedstride {
@@ -19,10 +18,10 @@ struct CifarFormat {
 /// Throws Error (failure) naming file, record and label: a fraction of a record, a label out of range, no record at all.
 Dataset read_cifar(std::span<const std::filesystem::path> files, const CifarFormat& format);
 
-DataPair load_cifar10(const DataOptions& options);
+DataPair load_cifar10(const std::filesystem::path& folder);
 /// The 100 fine labels.
-DataPair load_cifar100(const DataOptions& options);
+DataPair load_cifar100(const std::filesystem::path& folder);
 /// A user's own pictures: train.bin and test.bin of one label byte and 3072 pixels a record.
-DataPair load_cifar_binary(const DataOptions& options);
+DataPair load_cifar_binary(const std::filesystem::path& folder);
 
 }  // namespace fedstride

@@ -1,12 +1,12 @@
 #include "data/covertype.hpp"
 
+#include "data/data_folder.hpp"
 #include "data/split.hpp"
 #include "data/table.hpp"
 
 namespace fedstride {
 
-DataPair load_covertype(const DataOptions& options) {
-  const auto folder = find_dataset(options, {.name = "covertype", .file = "covtype.data"});
+DataPair load_covertype(const std::filesystem::path& folder) {
   auto [train, test] = split_test_part(
       read_table(plain_or_gzipped(folder, "covtype.data"), {.columns = 54, .first_label = 1, .classes = 7}));
   train.class_names = {"spruce/fir", "lodgepole pine", "ponderosa pine", "cottonwood/willow",

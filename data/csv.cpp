@@ -1,17 +1,17 @@
 #include "data/csv.hpp"
 
+#include "data/data_folder.hpp"
 #include "data/split.hpp"
 #include "data/table.hpp"
 
 namespace fedstride {
 namespace {
 
-DataPair read(const DataOptions& options) {
-  if (std::error_code ignored; std::filesystem::is_regular_file(options.data_dir, ignored)) {
-    auto [train, test] = split_test_part(read_table(options.data_dir, {}));
+DataPair read(const std::filesystem::path& folder) {
+  if (std::error_code ignored; std::filesystem::is_regular_file(folder, ignored)) {
+    auto [train, test] = split_test_part(read_table(folder, {}));
     return {std::move(train), std::move(test), {}};
   }
-  const auto folder = find_dataset(options, {.name = "csv", .file = "train.csv", .can_get = false});
   Dataset train = read_table(plain_or_gzipped(folder, "train.csv"), {});
   if (!has_file(folder, "test.csv")) {
     auto [kept, test] = split_test_part(std::move(train));
@@ -23,8 +23,8 @@ DataPair read(const DataOptions& options) {
 
 }  // namespace
 
-DataPair load_csv(const DataOptions& options) {
-  DataPair pair = read(options);
+DataPair load_csv(const std::filesystem::path& folder) {
+  DataPair pair = read(folder);
   standardise(pair.train);
   return pair;
 }

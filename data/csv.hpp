@@ -1,12 +1,13 @@
 #pragma once
 
-#include "data/data_folder.hpp"
+#include <filesystem>
+
 #include "data/dataset.hpp"
 
 namespace fedstride {
 
 /// A user's own table (table.hpp): --data-dir names the file, or a folder with train.csv and, if there is one, test.csv.
 /// Labels count from 0; without a test file a sixth of the rows is the test part (split.hpp).
-DataPair load_csv(const DataOptions& options);
+DataPair load_csv(const std::filesystem::path& folder);
 
 }  // namespace fedstride

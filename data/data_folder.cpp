@@ -33,6 +33,7 @@ fs::path data_folder(const DataOptions& options) {
 fs::path find_dataset(const DataOptions& options, const DataPlace& place) {
   const bool told = !options.data_dir.empty();
   const fs::path folder = data_folder(options);
+  if (place.is_own && told && is_file(folder)) return folder;
   std::vector<fs::path> candidates{folder / place.name};
   for (const auto alias : place.aliases) {
     if (alias.empty()) continue;
@@ -47,7 +48,7 @@ fs::path find_dataset(const DataOptions& options, const DataPlace& place) {
   std::string text = "data set '" + std::string(place.name) + "' is not here: no " + std::string(place.file) + " in '" +
                      candidates.front().string() + "'";
   if (candidates.size() > 1) text += " or '" + candidates.back().string() + "'";
-  text += place.can_get ? "; get it with 'fedstride data get " + std::string(place.name) + "' or name" : "; name";
+  text += !place.is_own ? "; get it with 'fedstride data get " + std::string(place.name) + "' or name" : "; name";
   throw failure(text + " the folder that holds it with --data-dir");
 }
 

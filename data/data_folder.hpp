@@ -18,7 +18,7 @@ struct DataPlace {
   std::string_view file;                        ///< a file that must be there, plain or with ".gz" after it
   std::array<std::string_view, 2> aliases = {};  ///< other names of its folder: the archive's own, other programs'
   std::string_view system_folder = {};          ///< where a package of the system puts it
-  bool can_get = true;                          ///< whether `fedstride data get` knows it
+  bool is_own = false;                           ///< a user's own: not to be had by `fedstride data get`
 };
 
 /// The folder in which each data set has a folder of its own name. Throws Error (failure) if nothing says where.
@@ -26,6 +26,7 @@ std::filesystem::path data_folder(const DataOptions& options);
 
 /// The folder that holds a data set: the first of FOLDER/NAME, FOLDER/ALIAS, FOLDER/NAME/ALIAS and, if --data-dir was
 /// given, --data-dir itself that has the place's file. Without --data-dir the system folder is looked into last.
+/// A user's own set may also be one file, which --data-dir names: it is returned.
 /// Throws Error (failure), one line: what is missing, where it was looked for, how to get it.
 std::filesystem::path find_dataset(const DataOptions& options, const DataPlace& place);
 

@@ -20,22 +20,46 @@ namespace fedstride {
 namespace {
 
 constexpr std::array kSources{
-    DatasetSource{"synthetic", "built in: ten figures in five look-alike pairs, 32x32 RGB, 10000 + 2000 pictures", "",
-                  load_synthetic},
-    DatasetSource{"cifar10", "CIFAR-10, binary version: 32x32 RGB photographs in ten classes",
-                  "data_batch_1.bin ... data_batch_5.bin, test_batch.bin", load_cifar10},
-    DatasetSource{"cifar100", "CIFAR-100, binary version: 32x32 RGB photographs, the 100 fine labels",
-                  "train.bin, test.bin", load_cifar100},
-    DatasetSource{"mnist", "MNIST: 28x28 grey handwritten digits",
-                  "train-images-idx3-ubyte, train-labels-idx1-ubyte, t10k-...; gzipped or not", load_mnist},
-    DatasetSource{"fashion-mnist", "Fashion-MNIST: 28x28 grey pictures of clothes in ten classes",
-                  "as mnist; found without a flag where Debian's dataset-fashion-mnist puts it", load_fashion_mnist},
-    DatasetSource{"covertype", "UCI covertype: 54 columns, seven kinds of forest; a sixth is the test part",
-                  "covtype.data, gzipped or not", load_covertype},
-    DatasetSource{"csv", "your own table: numbers, the label (from 0) last; a header line is skipped",
-                  "--data-dir names the file, or a folder with train.csv and perhaps test.csv", load_csv},
-    DatasetSource{"cifar-binary", "your own 32x32 RGB pictures: a label byte and 3072 pixels (R, G, B planes) a record",
-                  "train.bin, test.bin", load_cifar_binary},
+    DatasetSource{.name = "synthetic",
+                  .summary = "built in: ten figures in five look-alike pairs, 32x32 RGB, 10000 + 2000 pictures",
+                  .files = "none",
+                  .place = {},
+                  .load = load_synthetic},
+    DatasetSource{.name = "cifar10",
+                  .summary = "CIFAR-10, binary version: 32x32 RGB photographs in ten classes",
+                  .files = "data_batch_1.bin to data_batch_5.bin, test_batch.bin",
+                  .place = {"cifar10", "data_batch_1.bin", {"cifar-10-batches-bin", "cifar-10"}},
+                  .load = load_cifar10},
+    DatasetSource{.name = "cifar100",
+                  .summary = "CIFAR-100, binary version: 32x32 RGB photographs, the 100 fine labels",
+                  .files = "train.bin, test.bin",
+                  .place = {"cifar100", "train.bin", {"cifar-100-binary", "cifar-100"}},
+                  .load = load_cifar100},
+    DatasetSource{.name = "mnist",
+                  .summary = "MNIST: 28x28 grey handwritten digits",
+                  .files = "{train,t10k}-images-idx3-ubyte, {train,t10k}-labels-idx1-ubyte; each gzipped or not",
+                  .place = {"mnist", "train-images-idx3-ubyte", {"MNIST/raw"}},
+                  .load = load_mnist},
+    DatasetSource{.name = "fashion-mnist",
+                  .summary = "Fashion-MNIST: 28x28 grey pictures of clothes in ten classes",
+                  .files = "as mnist; found without a flag where Debian's dataset-fashion-mnist puts them",
+                  .place = {"fashion-mnist", "train-images-idx3-ubyte", {"FashionMNIST/raw"}, "/usr/share/datasets/fashion-mnist"},
+                  .load = load_fashion_mnist},
+    DatasetSource{.name = "covertype",
+                  .summary = "UCI covertype: 54 columns, seven kinds of forest; a sixth of the rows is the test part",
+                  .files = "covtype.data, gzipped or not",
+                  .place = {"covertype", "covtype.data"},
+                  .load = load_covertype},
+    DatasetSource{.name = "csv",
+                  .summary = "your own table: numbers, the label (counted from 0) last; a header line is skipped",
+                  .files = "train.csv and perhaps test.csv, gzipped or not; or --data-dir names one file",
+                  .place = {.name = "csv", .file = "train.csv", .is_own = true},
+                  .load = load_csv},
+    DatasetSource{.name = "cifar-binary",
+                  .summary = "your own 32x32 RGB pictures: a label byte and 3072 pixels (R, G, B planes) a record",
+                  .files = "train.bin, test.bin",
+                  .place = {.name = "cifar-binary", .file = "train.bin", .is_own = true},
+                  .load = load_cifar_binary},
 };
 
 /// What the parts share is said once, by the training part.
@@ -73,8 +97,13 @@ const DatasetSource& dataset_source(std::string_view name) {
   throw usage_error(unknown_name("dataset", name, names));
 }
 
+std::filesystem::path dataset_folder(const DatasetSource& source, const DataOptions& options) {
+  return source.place.file.empty() ? std::filesystem::path() : find_dataset(options, source.place);
+}
+
 DataPair load_dataset(std::string_view name, const DataOptions& options) {
-  DataPair pair = dataset_source(name).load(options);
+  const DatasetSource& source = dataset_source(name);
+  DataPair pair = source.load(dataset_folder(source, options));
   finish(pair, name);
   return pair;
 }

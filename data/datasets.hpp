@@ -1,5 +1,6 @@
 #pragma once
 
+#include <filesystem>
 #include <span>
 #include <string>
 #include <string_view>
@@ -14,7 +15,8 @@ struct DatasetSource {
   std::string_view name;
   std::string_view summary;
   std::string_view files;  ///< what lies in its folder, for people
-  DataPair (*load)(const DataOptions& options);
+  DataPlace place;         ///< no file: built in
+  DataPair (*load)(const std::filesystem::path& folder);
 };
 
 /// Every data set there is, in the order help lists them.
@@ -22,6 +24,9 @@ std::span<const DatasetSource> dataset_sources();
 
 /// The entry of that name. Throws Error (usage) with the valid names.
 const DatasetSource& dataset_source(std::string_view name);
+
+/// Where it lies; empty if it is built in. Throws Error (failure) if it is not there.
+std::filesystem::path dataset_folder(const DatasetSource& source, const DataOptions& options);
 
 /// Reads (or makes) a data set: both parts named, normalised by the training part, checked to fit each other, hashed.
 /// Throws Error: usage for an unknown name, failure for anything that is missing or wrong in its files.

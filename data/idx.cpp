@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "core/error.hpp"
+#include "data/data_folder.hpp"
 #include "data/input_file.hpp"
 
 namespace fedstride {
@@ -52,8 +53,7 @@ std::vector<std::uint8_t> read_contents(InputFile& file, std::uint32_t records, 
   return contents;
 }
 
-DataPair load_pair(const DataOptions& options, const DataPlace& place) {
-  const fs::path folder = find_dataset(options, place);
+DataPair load_pair(const fs::path& folder) {
   const auto part = [&](const std::string& prefix) {
     return read_idx(plain_or_gzipped(folder, prefix + "-images-idx3-ubyte"),
                     plain_or_gzipped(folder, prefix + "-labels-idx1-ubyte"));
@@ -88,18 +88,15 @@ Dataset read_idx(const fs::path& images, const fs::path& labels) {
   return data;
 }
 
-DataPair load_mnist(const DataOptions& options) {
-  DataPair pair = load_pair(options, {.name = "mnist", .file = "train-images-idx3-ubyte", .aliases = {"MNIST/raw"}});
+DataPair load_mnist(const fs::path& folder) {
+  DataPair pair = load_pair(folder);
   pair.train.mean = {0.1307F};
   pair.train.deviation = {0.3081F};
   return pair;
 }
 
-DataPair load_fashion_mnist(const DataOptions& options) {
-  DataPair pair = load_pair(options, {.name = "fashion-mnist",
-                                      .file = "train-images-idx3-ubyte",
-                                      .aliases = {"FashionMNIST/raw"},
-                                      .system_folder = "/usr/share/datasets/fashion-mnist"});
+DataPair load_fashion_mnist(const fs::path& folder) {
+  DataPair pair = load_pair(folder);
   pair.train.class_names = {"T-shirt", "trouser", "pullover", "dress", "coat",
                             "sandal",  "shirt",   "sneaker",  "bag",   "ankle boot"};
   pair.train.mean = {0.2860F};

@@ -2,7 +2,6 @@
 
 #include <filesystem>
 
-#include "data/data_folder.hpp"
 #include "data/dataset.hpp"
 
 namespace fedstride {
@@ -12,7 +11,7 @@ namespace fedstride {
 /// header, length, counts or a label are wrong.
 Dataset read_idx(const std::filesystem::path& images, const std::filesystem::path& labels);
 
-DataPair load_mnist(const DataOptions& options);
-DataPair load_fashion_mnist(const DataOptions& options);
+DataPair load_mnist(const std::filesystem::path& folder);
+DataPair load_fashion_mnist(const std::filesystem::path& folder);
 
 }  // namespace fedstride

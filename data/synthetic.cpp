@@ -12,8 +12,8 @@ namespace {
 constexpr int kSide = 32;
 constexpr int kPlane = kSide * kSide;
 constexpr int kClasses = 10;
-constexpr int kClutter = 3;
-constexpr int kNoise = 40;  // uniform in +-40 of 255, each pixel and channel for itself
+constexpr int kClutter = 2;
+constexpr int kNoise = 32;  // uniform in +-32 of 255, each pixel and channel for itself
 
 using Colour = std::array<int, 3>;
 
@@ -56,14 +56,14 @@ void paint(int label, RandomStream random, std::uint8_t* out) {
   Colour slope_x{};
   Colour slope_y{};
   Colour ink{};
-  const int contrast = (random() % 2 == 0 ? 1 : -1) * between(random, 30, 75);
+  const int contrast = (random() % 2 == 0 ? 1 : -1) * between(random, 40, 90);
   for (std::size_t c = 0; c < 3; ++c) {
     ground[c] = 128 + tint[c] + between(random, -36, 36);
     slope_x[c] = between(random, -24, 24);
     slope_y[c] = between(random, -24, 24);
     ink[c] = contrast * between(random, 60, 110) / 100;
   }
-  const int radius = between(random, 20, 40);
+  const int radius = between(random, 26, 44);
   const int centre_x = between(random, 44, 84);
   const int centre_y = between(random, 44, 84);
   const int phase = between(random, 0, 19);
@@ -114,7 +114,7 @@ Dataset make_synthetic(SyntheticPart part, std::size_t rows) {
   return data;
 }
 
-DataPair load_synthetic(const DataOptions&) {
+DataPair load_synthetic(const std::filesystem::path&) {
   DataPair pair{make_synthetic(SyntheticPart::train, kSyntheticTrainRows),
                 make_synthetic(SyntheticPart::test, kSyntheticTestRows), {}};
   pair.train.mean = {0.5F, 0.5F, 0.5F};

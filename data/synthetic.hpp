@@ -1,8 +1,8 @@
 #pragma once
 
 #include <cstdint>
+#include <filesystem>
 
-#include "data/data_folder.hpp"
 #include "data/dataset.hpp"
 
 namespace fedstride {
@@ -20,6 +20,6 @@ inline constexpr std::size_t kSyntheticTestRows = 2'000;
 /// prefix of a longer one. Classes are balanced: row r has label r mod 10.
 Dataset make_synthetic(SyntheticPart part, std::size_t rows);
 
-DataPair load_synthetic(const DataOptions& options);
+DataPair load_synthetic(const std::filesystem::path& folder);
 
 }  // namespace fedstride

@@ -1,0 +1,127 @@
+#include "cli/data_command.hpp"
+
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <chrono>
+#include <cstdio>
+#include <iostream>
+#include <memory>
+#include <string>
+
+#include "core/error.hpp"
+#include "core/text.hpp"
+#include "data/datasets.hpp"
+#include "data/download.hpp"
+#include "data/official.hpp"
+
+namespace fedstride {
+namespace {
+
+struct DataFlags {
+  std::string name;
+  std::string url;
+  DataOptions options;
+};
+
+void list(const DataFlags& flags) {
+  for (const auto& source : dataset_sources()) {
+    std::string where = "built in";
+    try {
+      if (const auto folder = dataset_folder(source, flags.options); !folder.empty()) where = "in " + folder.string();
+    } catch (const Error&) {
+      where = official_set(source.name) != nullptr ? "not here; fedstride data get " + std::string(source.name)
+                                                   : "name its folder with --data-dir";
+    }
+    std::cout << source.name << std::string(15 - std::min<std::size_t>(14, source.name.size()), ' ') << source.summary
+              << "\n               files: " << source.files << "\n               " << where << "\n";
+  }
+}
+
+void verify(const DataFlags& flags) { std::cout << flags.name << ": " << verify_dataset(flags.name, flags.options) << "\n"; }
+
+/// "cifar-10-binary.tar.gz  [=====>    ]  52 %  88.4 of 170.1 MB", drawn over itself.
+class Bar {
+ public:
+  ~Bar() {
+    if (drawn_) std::fputc('\n', stderr);
+  }
+  void operator()(std::string_view file, std::uint64_t done, std::uint64_t total) {
+    const auto now = std::chrono::steady_clock::now();
+    if (isatty(STDERR_FILENO) == 0 || (done < total && now - last_ < std::chrono::milliseconds(100))) return;
+    last_ = now;
+    drawn_ = true;
+    constexpr int kWidth = 30;
+    const double megabytes = static_cast<double>(done) / 1e6;
+    if (total == 0) {
+      std::fprintf(stderr, "\r\033[K%.*s  %.1f MB", static_cast<int>(file.size()), file.data(), megabytes);
+      return;
+    }
+    const int filled = static_cast<int>(done * kWidth / total);
+    std::fprintf(stderr, "\r\033[K%.*s  [%s%s]  %3d %%  %.1f of %.1f MB", static_cast<int>(file.size()), file.data(),
+                 std::string(static_cast<std::size_t>(filled), '=').c_str(),
+                 std::string(static_cast<std::size_t>(kWidth - filled), ' ').c_str(),
+                 static_cast<int>(done * 100 / total), megabytes, static_cast<double>(total) / 1e6);
+  }
+
+ private:
+  std::chrono::steady_clock::time_point last_{};
+  bool drawn_ = false;
+};
+
+void get(const DataFlags& flags) {
+  const auto& source = dataset_source(flags.name);
+  const OfficialSet* set = official_set(flags.name);
+  if (set == nullptr) {
+    std::vector<std::string> names;
+    for (const auto& candidate : dataset_sources())
+      if (official_set(candidate.name) != nullptr) names.emplace_back(candidate.name);
+    throw usage_error("data set '" + flags.name + "' is not to be downloaded (" + std::string(source.summary) + "); valid: " + joined(names));
+  }
+  const auto folder = data_folder(flags.options);
+  if (is_official(*set, folder / set->name)) {
+    std::cout << flags.name << ": already in " << (folder / set->name).string() << ", official\n";
+    return;
+  }
+  {
+    Bar bar;
+    get_dataset(*set, folder, flags.url, bar);
+  }
+  std::cout << flags.name << ": in " << (folder / set->name).string() << ", " << verify_dataset(flags.name, flags.options) << "\n";
+}
+
+}  // namespace
+
+void add_data_command(CLI::App& app) {
+  auto flags = std::make_shared<DataFlags>();
+  CLI::App* data = app.add_subcommand("data", "Data sets: list them, verify or download one");
+  data->require_subcommand(1);
+  const auto folder_flag = [flags](CLI::App* command) {
+    command->add_option("--data-dir", flags->options.data_dir,
+                        "Folder with a folder a data set (default: $FEDSTRIDE_DATA, else $XDG_CACHE_HOME/fedstride, else "
+                        "~/.cache/fedstride)");
+  };
+  const auto name_argument = [flags](CLI::App* command) {
+    command->add_option("name", flags->name, "Data set, as 'fedstride data list' names it")->required();
+  };
+
+  CLI::App* list_command = data->add_subcommand("list", "What data sets there are, what lies where\nExample: fedstride data list");
+  folder_flag(list_command);
+  list_command->callback([flags] { list(*flags); });
+
+  CLI::App* verify_command = data->add_subcommand(
+      "verify", "Read a data set and say whether it is the official one\nExample: fedstride data verify cifar10 --data-dir ~/data");
+  name_argument(verify_command);
+  folder_flag(verify_command);
+  verify_command->callback([flags] { verify(*flags); });
+
+  CLI::App* get_command = data->add_subcommand(
+      "get", "Download a data set, check its SHA-256, put it in place; goes on where it was broken off\n"
+             "Example: fedstride data get cifar10");
+  name_argument(get_command);
+  get_command->add_option("--url", flags->url, "Mirror: address of the archive, or of the folder that holds the files");
+  folder_flag(get_command);
+  get_command->callback([flags] { get(*flags); });
+}
+
+}  // namespace fedstride
