@@ -1,0 +1,163 @@
+#include "nn/conv_stage.hpp"
+
+#include <algorithm>
+#include <bit>
+
+#include "nn/simd.hpp"
+
+namespace fedstride {
+
+ConvStage::ConvStage(const Options& options, int max_rows, int max_pieces)
+    : options_(options), max_rows_(static_cast<std::size_t>(max_rows)), max_pieces_(static_cast<std::size_t>(max_pieces)) {
+  const Conv& conv = options.conv;
+  shape_.input = {options.input.height + 2 * conv.padding, options.input.width + 2 * conv.padding, options.input.channels};
+  shape_.kernel = conv.kernel;
+  shape_.stride = conv.stride;
+  const auto positions = [](int extent, int kernel, int stride) { return (extent - kernel) / stride + 1; };
+  shape_.output = {positions(shape_.input.height, conv.kernel, conv.stride),
+                   positions(shape_.input.width, conv.kernel, conv.stride), conv.channels};
+  output_ = shape_.output;
+  if (options.pooled) {
+    output_.height = positions(output_.height, options.window.kernel, options.window.stride);
+    output_.width = positions(output_.width, options.window.kernel, options.window.stride);
+  }
+  padded_channels_ = whole_lanes(conv.channels);
+  places_ = static_cast<std::size_t>(output_.height) * output_.width;
+  const auto filter = static_cast<std::size_t>(shape_.filter_size());
+  channels_per_block_ = static_cast<int>(std::clamp<std::size_t>(kStretch / filter, 1, conv.channels));
+  channel_blocks_ = (conv.channels + channels_per_block_ - 1) / channels_per_block_;
+  packed_ = Buffer<float>(filter * padded_channels_);
+  bias_ = Buffer<float>(padded_channels_);
+  if (conv.padding > 0) bordered_ = Buffer<float>(max_rows_ * shape_.input.size());
+  rows_ = Buffer<float>(max_pieces_ * options.window.kernel * shape_.output.width * padded_channels_);
+}
+
+std::size_t ConvStage::work_per_row() const { return shape_.output.size() * shape_.filter_size(); }
+
+void ConvStage::begin(const float* weights) {
+  const LayerTensors& tensors = options_.tensors;
+  weights_ = weights + tensors.weight.offset;
+  pack_filters(weights_, options_.conv.channels, shape_.filter_size(), packed_.data());
+  std::copy_n(weights + tensors.bias.offset, tensors.bias.size, bias_.data());
+}
+
+const float* ConvStage::input_of(const Signal& in, int row) const {
+  return bordered_.size() > 0 ? bordered_.data() + row * shape_.input.size() : in.value[row];
+}
+
+void ConvStage::add_border(const float* from, float* to) const {
+  const std::size_t length = static_cast<std::size_t>(options_.input.width) * options_.input.channels;
+  to += options_.conv.padding * shape_.pitch() + static_cast<std::size_t>(options_.conv.padding) * options_.input.channels;
+  for (int y = 0; y < options_.input.height; ++y) std::copy_n(from + y * length, length, to + y * shape_.pitch());
+}
+
+void ConvStage::remove_border(const float* from, float* to) const {
+  const std::size_t length = static_cast<std::size_t>(options_.input.width) * options_.input.channels;
+  from += options_.conv.padding * shape_.pitch() + static_cast<std::size_t>(options_.conv.padding) * options_.input.channels;
+  for (int y = 0; y < options_.input.height; ++y) std::copy_n(from + y * shape_.pitch(), length, to + y * length);
+}
+
+void ConvStage::forward(const Signal& in, const Signal& out, RowRange range, bool training) {
+  const Window window = options_.window;
+  const std::size_t row_size = shape_.output.width * padded_channels_;
+  float* ring = rows_.data() + range.piece * window.kernel * row_size;
+  const float* window_rows[16];
+  for (int row = range.first; row < range.last; ++row) {
+    if (bordered_.size() > 0) add_border(in.value[row], bordered_.data() + row * shape_.input.size());
+    const float* input = input_of(in, row);
+    int ready = 0;  // output rows computed so far
+    for (int y = 0; y < output_.height; ++y) {
+      float* to = out.value[row] + static_cast<std::size_t>(y) * output_.width * output_.channels;
+      const int first = options_.pooled ? y * window.stride : y;
+      for (ready = std::max(ready, first); ready < first + window.kernel; ++ready)
+        conv_row(shape_, input, packed_.data(), bias_.data(), ready, ring + ready % window.kernel * row_size);
+      if (options_.pooled) {
+        for (int j = 0; j < window.kernel; ++j) window_rows[j] = ring + (first + j) % window.kernel * row_size;
+        std::uint8_t* winners = nullptr;
+        if (training) winners = winners_.data() + (row * places_ + static_cast<std::size_t>(y) * output_.width) * padded_channels_;
+        max_pool_row(window_rows, window, output_.width, output_.channels, options_.relu, to, winners);
+      } else {
+        unpad_row(ring, output_.width, output_.channels, options_.relu, to);
+      }
+    }
+  }
+}
+
+void ConvStage::prepare_training() {
+  const auto channels = static_cast<std::size_t>(options_.conv.channels);
+  const auto filter = static_cast<std::size_t>(shape_.filter_size());
+  if (options_.pooled) winners_ = Buffer<std::uint8_t>(max_rows_ * places_ * padded_channels_);
+  spots_ = Buffer<Spot>(max_rows_ * channels * places_);
+  counts_ = Buffer<int>(max_rows_ * channels);
+  if (options_.data_gradient && bordered_.size() > 0) bordered_gradient_ = Buffer<float>(max_pieces_ * shape_.input.size());
+  lists_ = Buffer<SpotList>(channel_blocks_ * max_rows_);
+  filter_gradient_ = Buffer<float>(channel_blocks_ * channels_per_block_ * (filter + 1));
+}
+
+void ConvStage::find_spots(int row, const Signal& out) {
+  const int channels = options_.conv.channels;
+  int* counts = counts_.data() + static_cast<std::size_t>(row) * channels;
+  Spot* spots = spots_.data() + static_cast<std::size_t>(row) * channels * places_;
+  std::uint32_t shift[kMaxPlaces];
+  const Window window = options_.pooled ? options_.window : Window{};
+  for (int place = 0; place < window.kernel * window.kernel; ++place)
+    shift[place] = static_cast<std::uint32_t>(shape_.source(place / window.kernel, place % window.kernel));
+  std::fill_n(counts, channels, 0);
+  const float* gradients = out.gradient[row];
+  const float* values = out.value[row];
+  for (std::size_t place = 0; place < places_; ++place, gradients += channels, values += channels) {
+    const int y = static_cast<int>(place) / output_.width * window.stride;
+    const int x = static_cast<int>(place) % output_.width * window.stride;
+    const auto base = static_cast<std::uint32_t>(shape_.source(y, x));
+    const std::uint8_t* winners = options_.pooled ? winners_.data() + (row * places_ + place) * padded_channels_ : nullptr;
+    for (int c = 0; c < channels; c += kLanes) {
+      const int count = std::min(kLanes, channels - c);
+      Lanes gradient = load_first(gradients + c, count);
+      if (options_.relu) gradient = load_first(values + c, count) > Lanes{} ? gradient : Lanes{};
+      for (std::uint32_t left = nonzero_lanes(gradient); left != 0; left &= left - 1) {
+        const int channel = c + std::countr_zero(left);
+        const std::uint32_t source = base + (winners == nullptr ? 0 : shift[winners[channel]]);
+        spots[channel * places_ + static_cast<std::size_t>(counts[channel]++)] = {source, gradients[channel]};
+      }
+    }
+  }
+}
+
+void ConvStage::backward(const Signal& in, const Signal& out, RowRange range) {
+  const int channels = options_.conv.channels;
+  for (int row = range.first; row < range.last; ++row) {
+    find_spots(row, out);
+    if (!options_.data_gradient) continue;
+    float* to = in.gradient[row];
+    if (bordered_.size() > 0) to = bordered_gradient_.data() + range.piece * shape_.input.size();
+    std::fill_n(to, shape_.input.size(), 0.0F);
+    for (int c = 0; c < channels; ++c) {
+      const std::size_t list = static_cast<std::size_t>(row) * channels + c;
+      conv_data_gradient(shape_, spots_.data() + list * places_, counts_[list],
+                         weights_ + static_cast<std::size_t>(c) * shape_.filter_size(), to);
+    }
+    if (bordered_.size() > 0) remove_border(to, in.gradient[row]);
+  }
+}
+
+void ConvStage::gradient_piece(int piece, const Signal& in, int rows, const GradientTarget& target) {
+  const LayerTensors& tensors = options_.tensors;
+  const int first = piece * channels_per_block_;
+  const int last = std::min(first + channels_per_block_, options_.conv.channels);
+  const auto filter = static_cast<std::size_t>(shape_.filter_size());
+  float* gradient = filter_gradient_.data() + piece * channels_per_block_ * (filter + 1);
+  float* bias_gradient = gradient + channels_per_block_ * filter;
+  SpotList* lists = lists_.data() + piece * max_rows_;
+  for (int c = first; c < last && !tensors.frozen; ++c) {
+    for (int row = 0; row < rows; ++row) {
+      const std::size_t list = static_cast<std::size_t>(row) * options_.conv.channels + c;
+      lists[row] = {input_of(in, row), spots_.data() + list * places_, counts_[list]};
+    }
+    bias_gradient[c - first] = conv_filter_gradient(shape_, lists, rows, gradient + (c - first) * filter);
+  }
+  target.report(piece, tensors.weight.offset + first * filter, gradient, (last - first) * filter);
+  if (tensors.bias.size > 0)
+    target.report(channel_blocks_ + piece, tensors.bias.offset + first, bias_gradient, static_cast<std::size_t>(last - first));
+}
+
+}  // namespace fedstride

@@ -1,0 +1,74 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "nn/kernels/buffer.hpp"
+#include "nn/kernels/conv.hpp"
+#include "nn/kernels/pool.hpp"
+#include "nn/layer.hpp"
+#include "nn/stage.hpp"
+
+namespace fedstride {
+
+/// A convolution with the ReLU and the max-pool next to it, if any. Only pooled values go to memory; backwards, only the
+/// spots that a gradient reaches are looked at.
+class ConvStage {
+ public:
+  struct Options {
+    Conv conv;
+    Shape input;
+    bool relu = false;
+    bool pooled = false;
+    Window window;
+    LayerTensors tensors;
+    bool data_gradient = false;  ///< whether somebody below needs the gradient of the inputs
+  };
+
+  ConvStage(const Options& options, int max_rows, int max_pieces);
+
+  /// A window that fits this stage: its places have a byte's worth of numbers.
+  static bool fits(Window window) { return window.kernel * window.kernel <= kMaxPlaces; }
+
+  std::size_t work_per_row() const;
+
+  /// Makes room for what backward and gradient_piece need.
+  void prepare_training();
+  void begin(const float* weights);
+  void forward(const Signal& in, const Signal& out, RowRange range, bool training);
+  void backward(const Signal& in, const Signal& out, RowRange range);
+
+  int stretches() const { return channel_blocks_ + (options_.tensors.bias.size > 0 ? channel_blocks_ : 0); }
+  int gradient_pieces() const { return channel_blocks_; }
+  void gradient_piece(int piece, const Signal& in, int rows, const GradientTarget& target);
+
+ private:
+  const float* input_of(const Signal& in, int row) const;
+  void add_border(const float* from, float* to) const;
+  void remove_border(const float* from, float* to) const;
+  void find_spots(int row, const Signal& out);
+
+  Options options_;
+  ConvShape shape_;
+  Shape output_;               ///< after pooling
+  int channel_blocks_ = 1;
+  int channels_per_block_ = 1;
+  std::size_t padded_channels_;
+  std::size_t places_;         ///< of pooled outputs, a channel
+  std::size_t max_rows_;
+  std::size_t max_pieces_;
+  const float* weights_ = nullptr;
+  Buffer<float> packed_;
+  Buffer<float> bias_;
+  Buffer<float> bordered_;     ///< inputs with their zero border, a row each
+  Buffer<float> rows_;         ///< a piece's last few output rows before pooling
+  // training only
+  Buffer<std::uint8_t> winners_;
+  Buffer<Spot> spots_;
+  Buffer<int> counts_;
+  Buffer<float> bordered_gradient_;
+  Buffer<SpotList> lists_;
+  Buffer<float> filter_gradient_;
+};
+
+}  // namespace fedstride

@@ -1,0 +1,76 @@
+#include "nn/dense_stage.hpp"
+
+#include <algorithm>
+
+#include "nn/kernels/dense.hpp"
+#include "nn/simd.hpp"
+
+namespace fedstride {
+namespace {
+
+constexpr std::size_t kWorkPerPiece = 1'000'000;  // multiply-adds: some ten microseconds
+constexpr int kMaxPieces = 16;
+constexpr int kOutputsPerBlock = 2 * kLanes;
+
+int pieces_for(std::size_t work, int most) {
+  return static_cast<int>(std::clamp<std::size_t>(work / kWorkPerPiece, 1, static_cast<std::size_t>(std::min(most, kMaxPieces))));
+}
+
+}  // namespace
+
+DenseStage::DenseStage(const Options& options, int max_rows) : options_(options), max_rows_(max_rows) {
+  // Whole groups of the inputs a weight tile takes.
+  const int fit = static_cast<int>(kStretch) / options.outputs;
+  inputs_per_stretch_ = std::min(fit >= 4 ? fit / 4 * 4 : std::max(fit, 1), options.inputs);
+  weight_stretches_ = (options.inputs + inputs_per_stretch_ - 1) / inputs_per_stretch_;
+}
+
+int DenseStage::forward_pieces(int rows) const {
+  return pieces_for(work(rows), (options_.outputs + kOutputsPerBlock - 1) / kOutputsPerBlock);
+}
+
+int DenseStage::backward_pieces(int rows) const { return pieces_for(2 * work(rows), weight_stretches_); }
+
+void DenseStage::prepare_training() {
+  max_backward_pieces_ = backward_pieces(max_rows_);
+  bias_gradient_ = Buffer<float>(whole_lanes(static_cast<std::size_t>(options_.outputs)));
+  weight_gradient_ = Buffer<float>(row_stride(static_cast<std::size_t>(inputs_per_stretch_) * options_.outputs) * max_backward_pieces_);
+  scratch_size_ = options_.data_gradient ? dense_scratch(max_rows_, inputs_per_stretch_) : 0;
+  scratch_ = Buffer<float>(scratch_size_ * max_backward_pieces_);
+}
+
+void DenseStage::forward_piece(int piece, int pieces, const Signal& in, const Signal& out, int rows) {
+  const int blocks = (options_.outputs + kOutputsPerBlock - 1) / kOutputsPerBlock;
+  const int first = blocks * piece / pieces * kOutputsPerBlock;
+  const int last = std::min(blocks * (piece + 1) / pieces * kOutputsPerBlock, options_.outputs);
+  const LayerTensors& tensors = options_.tensors;
+  dense_forward(in.value, rows, options_.inputs, weights_ + tensors.weight.offset, options_.outputs,
+                tensors.bias.size > 0 ? weights_ + tensors.bias.offset : nullptr, options_.relu, out.value, first, last);
+}
+
+void DenseStage::begin_backward(const Signal& out, int rows, const GradientTarget& target) {
+  const LayerTensors& tensors = options_.tensors;
+  if (options_.relu && out.gradient.data != nullptr) relu_mask(out.value, out.gradient, rows, static_cast<std::size_t>(options_.outputs));
+  if (tensors.bias.size == 0) return;
+  if (!tensors.frozen) column_sums(out.gradient, rows, options_.outputs, bias_gradient_.data());
+  target.report(weight_stretches_, tensors.bias.offset, bias_gradient_.data(), tensors.bias.size);
+}
+
+void DenseStage::backward_piece(int piece, int pieces, const Signal& in, const Signal& out, int rows,
+                                const GradientTarget& target) {
+  const LayerTensors& tensors = options_.tensors;
+  const float* weights = weights_ + tensors.weight.offset;
+  const auto outputs = static_cast<std::size_t>(options_.outputs);
+  float* gradient = weight_gradient_.data() + piece * row_stride(inputs_per_stretch_ * outputs);
+  for (int slot = weight_stretches_ * piece / pieces; slot < weight_stretches_ * (piece + 1) / pieces; ++slot) {
+    const int first = slot * inputs_per_stretch_;
+    const int last = std::min(first + inputs_per_stretch_, options_.inputs);
+    if (options_.data_gradient)
+      dense_data_gradient(out.gradient, rows, weights, options_.outputs, in.gradient, first, last,
+                          scratch_.data() + piece * scratch_size_);
+    if (!tensors.frozen) dense_weight_gradient(in.value, out.gradient, rows, options_.outputs, first, last, gradient);
+    target.report(slot, tensors.weight.offset + first * outputs, gradient, (last - first) * outputs);
+  }
+}
+
+}  // namespace fedstride

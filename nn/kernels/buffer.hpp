@@ -1,0 +1,53 @@
+#pragma once
+
+#include <cstddef>
+#include <cstring>
+#include <memory>
+#include <new>
+#include <type_traits>
+
+namespace fedstride {
+
+/// Zeroed memory that starts on a cache line and has a cache line to spare, so that a kernel may load a whole vector
+/// anywhere inside it.
+template <class T>
+  requires std::is_trivially_copyable_v<T>
+class Buffer {
+ public:
+  static constexpr std::size_t kAlignment = 64;
+
+  Buffer() = default;
+  explicit Buffer(std::size_t size)
+      : data_(static_cast<T*>(::operator new(size * sizeof(T) + kAlignment, std::align_val_t{kAlignment}))), size_(size) {
+    std::memset(static_cast<void*>(data_.get()), 0, size * sizeof(T) + kAlignment);
+  }
+
+  T* data() { return data_.get(); }
+  const T* data() const { return data_.get(); }
+  std::size_t size() const { return size_; }
+  T& operator[](std::size_t i) { return data_.get()[i]; }
+  const T& operator[](std::size_t i) const { return data_.get()[i]; }
+
+ private:
+  struct Free {
+    void operator()(T* data) const { ::operator delete(data, std::align_val_t{kAlignment}); }
+  };
+  std::unique_ptr<T, Free> data_;
+  std::size_t size_ = 0;
+};
+
+/// Rows of floats, `stride` apart.
+struct Rows {
+  float* data = nullptr;
+  std::size_t stride = 0;
+  float* operator[](int row) const { return data + static_cast<std::size_t>(row) * stride; }
+};
+
+/// Distance between rows of `size` floats: whole cache lines, an odd number of them, so that the rows of a batch do not
+/// all fall into the same few sets of the cache.
+constexpr std::size_t row_stride(std::size_t size) {
+  const std::size_t lines = (size + 15) / 16;
+  return (lines % 2 == 0 ? lines + 1 : lines) * 16;
+}
+
+}  // namespace fedstride

@@ -1,0 +1,55 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "core/shape.hpp"
+
+namespace fedstride {
+
+/// A convolution as the kernels see it: one picture, borders already added, channels innermost.
+struct ConvShape {
+  Shape input;   ///< borders included
+  Shape output;  ///< before any pooling
+  int kernel = 1;
+  int stride = 1;
+
+  /// Floats from one input row to the next.
+  std::size_t pitch() const { return static_cast<std::size_t>(input.width) * input.channels; }
+  /// The kernel's row over all input channels: contiguous in the input and in the filter.
+  int stretch() const { return kernel * input.channels; }
+  /// Weights of one filter: [row][column][input].
+  int filter_size() const { return kernel * stretch(); }
+  /// Where the field of output (y, x) begins in the input.
+  std::size_t source(int y, int x) const {
+    return static_cast<std::size_t>(y) * stride * pitch() + static_cast<std::size_t>(x) * stride * input.channels;
+  }
+};
+
+/// packed[k][o] = filters[o][k], o padded with zeros to whole vectors: `size` x whole_lanes(channels) floats.
+void pack_filters(const float* filters, int channels, int size, float* packed);
+
+/// One row of outputs: to[x][o] = bias[o] + sum_k input[source + k] packed[k][o], o padded to whole vectors; bias too.
+void conv_row(const ConvShape& shape, const float* input, const float* packed, const float* bias, int y, float* to);
+
+/// One output's share of a gradient: where its field begins in the input, and the gradient itself.
+struct Spot {
+  std::uint32_t source;
+  float gradient;
+};
+
+/// input_gradient[source + k] += gradient * filter[k] for every spot of one filter in one picture.
+void conv_data_gradient(const ConvShape& shape, const Spot* spots, int count, const float* filter, float* input_gradient);
+
+/// The spots of one filter in one picture of the batch.
+struct SpotList {
+  const float* input;
+  const Spot* spots;
+  int count;
+};
+
+/// filter_gradient[k] = sum over pictures and spots of gradient * input[source + k]; returns the sum of the gradients,
+/// which is the bias's.
+float conv_filter_gradient(const ConvShape& shape, const SpotList* lists, int pictures, float* filter_gradient);
+
+}  // namespace fedstride

@@ -1,0 +1,81 @@
+#include <algorithm>
+#include <array>
+
+#include "nn/kernels/conv.hpp"
+#include "nn/simd.hpp"
+
+namespace fedstride {
+namespace {
+
+// A tile of results lives in registers: kMaxPositions neighbouring outputs by kMaxVectors vectors of channels.
+constexpr int kMaxPositions = 6;
+constexpr int kMaxVectors = kRegisters == 32 ? 4 : 2;
+
+template <int kPositions, int kVectors>
+void conv_tile(const ConvShape& shape, const float* input, const float* packed, const float* bias, float* to,
+               std::size_t to_stride) {
+  Lanes sum[kPositions][kVectors];
+  for (int p = 0; p < kPositions; ++p)
+    for (int v = 0; v < kVectors; ++v) sum[p][v] = load(bias + v * kLanes);
+  const std::size_t step = static_cast<std::size_t>(shape.stride) * shape.input.channels;
+  const int stretch = shape.stretch();
+  for (int row = 0; row < shape.kernel; ++row) {
+    const float* from = input + row * shape.pitch();
+    for (int k = 0; k < stretch; ++k) {
+      Lanes weight[kVectors];
+      for (int v = 0; v < kVectors; ++v) weight[v] = load(packed + v * kLanes);
+      for (int p = 0; p < kPositions; ++p) {
+        const Lanes value = broadcast(from[p * step + k]);
+        for (int v = 0; v < kVectors; ++v) sum[p][v] += value * weight[v];
+      }
+      packed += to_stride;
+    }
+  }
+  for (int p = 0; p < kPositions; ++p)
+    for (int v = 0; v < kVectors; ++v) store(to + p * to_stride + v * kLanes, sum[p][v]);
+}
+
+template <int kVectors, int... kIndex>
+constexpr auto conv_tiles(std::integer_sequence<int, kIndex...>) {
+  return std::array{&conv_tile<kIndex + 1, kVectors>...};
+}
+template <int... kIndex>
+constexpr auto all_conv_tiles(std::integer_sequence<int, kIndex...>) {
+  return std::array{conv_tiles<kIndex + 1>(std::make_integer_sequence<int, kMaxPositions>{})...};
+}
+constexpr auto kConvTiles = all_conv_tiles(std::make_integer_sequence<int, kMaxVectors>{});
+
+}  // namespace
+
+void pack_filters(const float* filters, int channels, int size, float* packed) {
+  const std::size_t padded = whole_lanes(channels);
+  for (int o = 0; o < channels; o += kLanes) {
+    const int filters_here = std::min(kLanes, channels - o);
+    for (int k = 0; k < size; k += kLanes) {
+      const int weights_here = std::min(kLanes, size - k);
+      Lanes block[kLanes];
+      for (int i = 0; i < kLanes; ++i)
+        block[i] = i < filters_here ? load_first(filters + static_cast<std::size_t>(o + i) * size + k, weights_here) : Lanes{};
+      transpose(block);
+      for (int i = 0; i < weights_here; ++i) store(packed + (k + i) * padded + o, block[i]);
+    }
+  }
+}
+
+void conv_row(const ConvShape& shape, const float* input, const float* packed, const float* bias, int y, float* to) {
+  const std::size_t padded = whole_lanes(shape.output.channels);
+  const int vectors = static_cast<int>(padded) / kLanes;
+  const int width = shape.output.width;
+  const int blocks = (width + kMaxPositions - 1) / kMaxPositions;
+  for (int v = 0; v < vectors; v += kMaxVectors) {
+    const auto& tiles = kConvTiles[std::min(kMaxVectors, vectors - v) - 1];
+    for (int block = 0; block < blocks; ++block) {
+      const int x = width * block / blocks;
+      const int count = width * (block + 1) / blocks - x;
+      tiles[count - 1](shape, input + shape.source(y, x), packed + v * kLanes, bias + v * kLanes, to + x * padded + v * kLanes,
+                       padded);
+    }
+  }
+}
+
+}  // namespace fedstride

@@ -1,0 +1,201 @@
+#include "nn/kernels/dense.hpp"
+
+#include <algorithm>
+#include <array>
+
+#include "nn/simd.hpp"
+
+namespace fedstride {
+namespace {
+
+// A tile of results lives in registers: kMaxRows rows by two vectors.
+constexpr int kMaxRows = kRegisters == 32 ? 12 : 6;
+constexpr int kInputChunk = 64;  // inputs a tile takes in one go, so that their weights and activations stay in L1
+
+template <int kRows, int kVectors>
+void forward_tile(const float* x, std::size_t x_stride, const float* w, std::size_t w_stride, int depth, float* y,
+                  std::size_t y_stride, int tail) {
+  Lanes sum[kRows][kVectors];
+  for (int r = 0; r < kRows; ++r)
+    for (int v = 0; v < kVectors; ++v) sum[r][v] = load(y + r * y_stride + v * kLanes);
+  const auto add = [&](int i, auto&& last_vector) FEDSTRIDE_INLINE_LAMBDA {
+    Lanes weight[kVectors];
+    for (int v = 0; v + 1 < kVectors; ++v) weight[v] = load(w + v * kLanes);
+    weight[kVectors - 1] = last_vector(w + (kVectors - 1) * kLanes);
+    for (int r = 0; r < kRows; ++r) {
+      const Lanes value = broadcast(x[r * x_stride + i]);
+      for (int v = 0; v < kVectors; ++v) sum[r][v] += value * weight[v];
+    }
+    w += w_stride;
+  };
+  if (tail == kLanes)
+    for (int i = 0; i < depth; ++i) add(i, [](const float* from) FEDSTRIDE_INLINE_LAMBDA { return load(from); });
+  else
+    for (int i = 0; i < depth; ++i)
+      add(i, [tail](const float* from) FEDSTRIDE_INLINE_LAMBDA { return load_first(from, tail); });
+  for (int r = 0; r < kRows; ++r)
+    for (int v = 0; v < kVectors; ++v) store(y + r * y_stride + v * kLanes, sum[r][v]);
+}
+
+/// totals[i * kRows + r] = sum_o dy[r][o] w[i][o], as a vector that is still to be summed.
+template <int kRows, int kInputs>
+void data_tile(const float* dy, std::size_t dy_stride, const float* w, int outputs, float* totals, std::size_t totals_stride) {
+  Lanes sum[kInputs][kRows] = {};
+  int o = 0;
+  for (; o + kLanes <= outputs; o += kLanes) {
+    Lanes weight[kInputs];
+    for (int i = 0; i < kInputs; ++i) weight[i] = load(w + i * outputs + o);
+    for (int r = 0; r < kRows; ++r) {
+      const Lanes value = load(dy + r * dy_stride + o);
+      for (int i = 0; i < kInputs; ++i) sum[i][r] += value * weight[i];
+    }
+  }
+  if (o < outputs) {
+    Lanes weight[kInputs];
+    for (int i = 0; i < kInputs; ++i) weight[i] = load_first(w + i * outputs + o, outputs - o);
+    for (int r = 0; r < kRows; ++r) {
+      const Lanes value = load(dy + r * dy_stride + o);
+      for (int i = 0; i < kInputs; ++i) sum[i][r] += value * weight[i];
+    }
+  }
+  for (int i = 0; i < kInputs; ++i)
+    for (int r = 0; r < kRows; ++r) store(totals + i * totals_stride + r * kLanes, sum[i][r]);
+}
+
+template <int kInputs, int kVectors>
+void weight_tile(const float* x, std::size_t x_stride, const float* dy, std::size_t dy_stride, int rows, float* dw,
+                 std::size_t dw_stride, int tail) {
+  Lanes sum[kInputs][kVectors] = {};
+  for (int r = 0; r < rows; ++r) {
+    Lanes value[kVectors];
+    for (int v = 0; v < kVectors; ++v) value[v] = load(dy + r * dy_stride + v * kLanes);
+    for (int i = 0; i < kInputs; ++i) {
+      const Lanes factor = broadcast(x[r * x_stride + i]);
+      for (int v = 0; v < kVectors; ++v) sum[i][v] += factor * value[v];
+    }
+  }
+  for (int i = 0; i < kInputs; ++i) {
+    for (int v = 0; v + 1 < kVectors; ++v) store(dw + i * dw_stride + v * kLanes, sum[i][v]);
+    float* last = dw + i * dw_stride + (kVectors - 1) * kLanes;
+    if (tail == kLanes)
+      store(last, sum[i][kVectors - 1]);
+    else
+      store_first(last, sum[i][kVectors - 1], tail);
+  }
+}
+
+// One tile function for each number of rows (or inputs), chosen once a block.
+template <int kVectors, int... kIndex>
+constexpr auto forward_tiles(std::integer_sequence<int, kIndex...>) {
+  return std::array{&forward_tile<kIndex + 1, kVectors>...};
+}
+template <int kInputs, int... kIndex>
+constexpr auto data_tiles(std::integer_sequence<int, kIndex...>) {
+  return std::array{&data_tile<kIndex + 1, kInputs>...};
+}
+constexpr int kWeightInputs = 4;
+constexpr int kWeightVectors = kRegisters == 32 ? 4 : 2;
+template <int kInputs, int... kIndex>
+constexpr auto weight_tiles(std::integer_sequence<int, kIndex...>) {
+  return std::array{&weight_tile<kInputs, kIndex + 1>...};
+}
+using RowCounts = std::make_integer_sequence<int, kMaxRows>;
+using VectorCounts = std::make_integer_sequence<int, kWeightVectors>;
+
+constexpr auto kForwardTiles1 = forward_tiles<1>(RowCounts{});
+constexpr auto kForwardTiles2 = forward_tiles<2>(RowCounts{});
+constexpr auto kDataTiles1 = data_tiles<1>(RowCounts{});
+constexpr auto kDataTiles2 = data_tiles<2>(RowCounts{});
+constexpr auto kWeightTiles1 = weight_tiles<1>(VectorCounts{});
+constexpr auto kWeightTiles4 = weight_tiles<kWeightInputs>(VectorCounts{});
+
+/// Cuts `rows` into the fewest blocks of at most kMaxRows, as equal as possible; calls body(first, count).
+template <class Body>
+void for_row_blocks(int rows, Body&& body) {
+  const int blocks = (rows + kMaxRows - 1) / kMaxRows;
+  for (int block = 0; block < blocks; ++block) {
+    const int first = rows * block / blocks;
+    body(first, rows * (block + 1) / blocks - first);
+  }
+}
+
+}  // namespace
+
+void dense_forward(Rows x, int rows, int inputs, const float* w, int outputs, const float* bias, bool relu, Rows y,
+                   int first, int last) {
+  for (int r = 0; r < rows; ++r)
+    for (int o = first; o < last; o += kLanes)
+      store(y[r] + o, bias == nullptr ? Lanes{} : load_first(bias + o, std::min(kLanes, last - o)));
+  for (int i = 0; i < inputs; i += kInputChunk) {
+    const int depth = std::min(kInputChunk, inputs - i);
+    for_row_blocks(rows, [&](int row, int count) {
+      for (int o = first; o < last; o += 2 * kLanes) {
+        const int width = std::min(2 * kLanes, last - o);
+        const auto& tiles = width > kLanes ? kForwardTiles2 : kForwardTiles1;
+        const int tail = width > kLanes ? width - kLanes : width;
+        tiles[count - 1](x[row] + i, x.stride, w + static_cast<std::size_t>(i) * outputs + o, outputs, depth, y[row] + o,
+                         y.stride, tail);
+      }
+    });
+  }
+  if (relu)
+    for (int r = 0; r < rows; ++r)
+      for (int o = first; o < last; o += kLanes) store(y[r] + o, positive(load(y[r] + o)));
+}
+
+std::size_t dense_scratch(int rows, int inputs) {
+  const std::size_t padded_rows = whole_lanes(rows);
+  return padded_rows * inputs * kLanes;
+}
+
+void dense_data_gradient(Rows dy, int rows, const float* w, int outputs, Rows dx, int first, int last, float* scratch) {
+  const std::size_t totals_stride = static_cast<std::size_t>(rows) * kLanes;
+  for_row_blocks(rows, [&](int row, int count) {
+    for (int i = first; i < last; i += 2) {
+      const auto& tiles = last - i >= 2 ? kDataTiles2 : kDataTiles1;
+      tiles[count - 1](dy[row], dy.stride, w + static_cast<std::size_t>(i) * outputs, outputs,
+                       scratch + (i - first) * totals_stride + static_cast<std::size_t>(row) * kLanes, totals_stride);
+    }
+  });
+  const int total = (last - first) * rows;
+  alignas(64) float result[kLanes];
+  for (int k = 0; k < total; k += kLanes) {
+    Lanes block[kLanes];
+    for (int j = 0; j < kLanes; ++j) block[j] = load(scratch + static_cast<std::size_t>(k + j) * kLanes);
+    store(result, sums(block));
+    for (int j = 0; j < std::min(kLanes, total - k); ++j) dx[(k + j) % rows][first + (k + j) / rows] = result[j];
+  }
+}
+
+void dense_weight_gradient(Rows x, Rows dy, int rows, int outputs, int first, int last, float* dw) {
+  for (int i = first; i < last; i += kWeightInputs) {
+    const int inputs = std::min(kWeightInputs, last - i);
+    for (int o = 0; o < outputs; o += kWeightVectors * kLanes) {
+      const int width = std::min(kWeightVectors * kLanes, outputs - o);
+      const int vectors = (width + kLanes - 1) / kLanes;
+      const int tail = width - (vectors - 1) * kLanes;
+      float* to = dw + static_cast<std::size_t>(i - first) * outputs + o;
+      if (inputs == kWeightInputs)
+        kWeightTiles4[vectors - 1](x[0] + i, x.stride, dy[0] + o, dy.stride, rows, to, outputs, tail);
+      else
+        for (int j = 0; j < inputs; ++j)
+          kWeightTiles1[vectors - 1](x[0] + i + j, x.stride, dy[0] + o, dy.stride, rows, to + j * outputs, outputs, tail);
+    }
+  }
+}
+
+void column_sums(Rows dy, int rows, int outputs, float* sums) {
+  for (int o = 0; o < outputs; o += kLanes) {
+    Lanes total = load(dy[0] + o);
+    for (int r = 1; r < rows; ++r) total += load(dy[r] + o);
+    store(sums + o, total);
+  }
+}
+
+void relu_mask(Rows value, Rows gradient, int rows, std::size_t size) {
+  for (int r = 0; r < rows; ++r)
+    for (std::size_t i = 0; i < size; i += kLanes)
+      store(gradient[r] + i, load(value[r] + i) > Lanes{} ? load(gradient[r] + i) : Lanes{});
+}
+
+}  // namespace fedstride

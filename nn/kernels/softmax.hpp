@@ -1,0 +1,16 @@
+#pragma once
+
+#include <cstdint>
+
+namespace fedstride {
+
+struct RowLoss {
+  double loss = 0;
+  int predicted = 0;
+};
+
+/// Softmax cross-entropy of one row of scores, and the class with the largest score (the lowest on a tie). If `gradient`
+/// is not null: gradient[c] = scale * (softmax(scores)[c] - [c == label]), zeros behind, up to whole vectors.
+RowLoss softmax_row(const float* scores, int classes, int label, float scale, float* gradient);
+
+}  // namespace fedstride

@@ -1,0 +1,61 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "core/shape.hpp"
+#include "nn/kernels/buffer.hpp"
+#include "nn/kernels/pool.hpp"
+#include "nn/layer.hpp"
+#include "nn/stage.hpp"
+
+namespace fedstride {
+
+// Stages without parameters: each example on its own, pieces of a batch by rows.
+
+/// A ReLU or tanh that no other stage took in.
+template <class Kind>
+class ActivationStage {
+ public:
+  explicit ActivationStage(std::size_t size) : size_(size) {}
+  void forward(const Signal& in, const Signal& out, RowRange range) const;
+  void backward(const Signal& in, const Signal& out, RowRange range) const;
+
+ private:
+  std::size_t size_;
+};
+
+/// A max-pool or average pool that no convolution took in.
+template <class Kind>
+class PoolStage {
+ public:
+  PoolStage(Shape input, Shape output, Window window, int max_rows);
+  void prepare_training();
+  void forward(const Signal& in, const Signal& out, RowRange range, bool training);
+  void backward(const Signal& in, const Signal& out, RowRange range) const;
+
+ private:
+  Shape input_;
+  Shape output_;
+  Window window_;
+  std::size_t max_rows_;
+  Buffer<std::uint32_t> winners_;  ///< max-pool: which input value each output is
+};
+
+class DropoutStage {
+ public:
+  DropoutStage(std::size_t size, double rate, std::size_t first_word, int max_rows);
+  void prepare_training();
+  /// Without a batch (evaluation) nothing is dropped.
+  void forward(const Signal& in, const Signal& out, RowRange range, const Batch* batch);
+  void backward(const Signal& in, const Signal& out, RowRange range) const;
+
+ private:
+  std::size_t size_;
+  double rate_;
+  std::size_t first_word_;
+  std::size_t max_rows_;
+  Buffer<float> masks_;
+};
+
+}  // namespace fedstride

@@ -1,0 +1,189 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <utility>
+
+#if defined(__AVX512F__)
+#include <immintrin.h>
+#endif
+
+namespace fedstride {
+
+// As many floats as a vector register holds, by the compiler's vector extension: +, *, < and ?: work lane by lane.
+// a * b + c becomes one fused multiply-add where the processor has it (-ffp-contract=fast).
+
+#if defined(__AVX512F__)
+inline constexpr int kLanes = 16;
+inline constexpr int kRegisters = 32;
+#elif defined(__AVX__)
+inline constexpr int kLanes = 8;
+inline constexpr int kRegisters = 16;
+#else
+inline constexpr int kLanes = 4;
+inline constexpr int kRegisters = 16;
+#endif
+
+typedef float Lanes __attribute__((vector_size(kLanes * 4)));
+typedef std::int32_t IntLanes __attribute__((vector_size(kLanes * 4)));
+typedef std::uint8_t ByteLanes __attribute__((vector_size(kLanes)));
+typedef float UnalignedLanes __attribute__((vector_size(kLanes * 4), aligned(4), may_alias));
+typedef std::uint8_t UnalignedByteLanes __attribute__((vector_size(kLanes), aligned(1), may_alias));
+
+#define FEDSTRIDE_INLINE inline __attribute__((always_inline))
+#define FEDSTRIDE_INLINE_LAMBDA __attribute__((always_inline))
+
+/// Smallest number of whole vectors, in floats, that holds `count` floats.
+constexpr std::size_t whole_lanes(std::size_t count) {
+  constexpr auto lanes = static_cast<std::size_t>(kLanes);
+  return (count + lanes - 1) / lanes * lanes;
+}
+
+FEDSTRIDE_INLINE Lanes load(const float* from) { return *reinterpret_cast<const UnalignedLanes*>(from); }
+FEDSTRIDE_INLINE void store(float* to, Lanes value) { *reinterpret_cast<UnalignedLanes*>(to) = value; }
+FEDSTRIDE_INLINE Lanes broadcast(float value) { return value - Lanes{}; }
+FEDSTRIDE_INLINE IntLanes broadcast(std::int32_t value) { return value - IntLanes{}; }
+
+/// 0, 1, 2, ...
+FEDSTRIDE_INLINE IntLanes lane_numbers() {
+  IntLanes numbers{};
+  for (int i = 0; i < kLanes; ++i) numbers[i] = i;
+  return numbers;
+}
+
+/// The first `count` lanes (at most kLanes), zeros behind; memory behind them is not touched.
+FEDSTRIDE_INLINE Lanes load_first(const float* from, int count) {
+#if defined(__AVX512F__)
+  return reinterpret_cast<Lanes>(_mm512_maskz_loadu_ps(static_cast<__mmask16>((1U << count) - 1U), from));
+#else
+  Lanes value{};
+  for (int i = 0; i < kLanes; ++i)
+    if (i < count) value[i] = from[i];
+  return value;
+#endif
+}
+
+FEDSTRIDE_INLINE void store_first(float* to, Lanes value, int count) {
+#if defined(__AVX512F__)
+  _mm512_mask_storeu_ps(to, static_cast<__mmask16>((1U << count) - 1U), reinterpret_cast<__m512>(value));
+#else
+  for (int i = 0; i < kLanes; ++i)
+    if (i < count) to[i] = value[i];
+#endif
+}
+
+FEDSTRIDE_INLINE Lanes larger(Lanes a, Lanes b) { return a > b ? a : b; }
+FEDSTRIDE_INLINE Lanes positive(Lanes a) { return a > Lanes{} ? a : Lanes{}; }
+
+/// A bit a lane that differs from zero (NaN does).
+FEDSTRIDE_INLINE std::uint32_t nonzero_lanes(Lanes value) {
+#if defined(__AVX512F__)
+  return _mm512_cmp_ps_mask(reinterpret_cast<__m512>(value), _mm512_setzero_ps(), _CMP_NEQ_UQ);
+#else
+  std::uint32_t bits = 0;
+  for (int i = 0; i < kLanes; ++i) bits |= static_cast<std::uint32_t>(value[i] != 0.0F) << i;
+  return bits;
+#endif
+}
+
+namespace detail {
+
+template <int kStep, bool kUpper, int... kLane>
+FEDSTRIDE_INLINE Lanes exchange(Lanes a, Lanes b, std::integer_sequence<int, kLane...>) {
+  if constexpr (kUpper)
+    return __builtin_shufflevector(a, b, ((kLane & kStep) ? kLanes + kLane : kLane + kStep)...);
+  else
+    return __builtin_shufflevector(a, b, ((kLane & kStep) ? kLanes + kLane - kStep : kLane)...);
+}
+
+/// The pair (a, b) seen as blocks of kStep x kStep, transposed: the lower and the upper row of blocks.
+template <int kStep>
+FEDSTRIDE_INLINE Lanes lower(Lanes a, Lanes b) {
+  return exchange<kStep, false>(a, b, std::make_integer_sequence<int, kLanes>{});
+}
+template <int kStep>
+FEDSTRIDE_INLINE Lanes upper(Lanes a, Lanes b) {
+  return exchange<kStep, true>(a, b, std::make_integer_sequence<int, kLanes>{});
+}
+
+template <int kStep>
+FEDSTRIDE_INLINE void transpose_steps(Lanes (&rows)[kLanes]) {
+  if constexpr (kStep < kLanes) {
+#pragma GCC unroll 16
+    for (int i = 0; i < kLanes; ++i) {
+      if (i & kStep) continue;
+      const Lanes a = rows[i];
+      const Lanes b = rows[i + kStep];
+      rows[i] = lower<kStep>(a, b);
+      rows[i + kStep] = upper<kStep>(a, b);
+    }
+    transpose_steps<kStep * 2>(rows);
+  }
+}
+
+template <int kStep>
+FEDSTRIDE_INLINE Lanes sum_steps(Lanes* rows) {
+  if constexpr (kStep == kLanes) {
+    return rows[0];
+  } else {
+#pragma GCC unroll 16
+    for (int i = 0; i < kLanes; i += 2 * kStep)
+      rows[i] = lower<kStep>(rows[i], rows[i + kStep]) + upper<kStep>(rows[i], rows[i + kStep]);
+    return sum_steps<kStep * 2>(rows);
+  }
+}
+
+}  // namespace detail
+
+/// rows[i][j] <-> rows[j][i].
+FEDSTRIDE_INLINE void transpose(Lanes (&rows)[kLanes]) { detail::transpose_steps<1>(rows); }
+
+/// Lane i is the sum of the lanes of rows[i]; the rows are used up.
+FEDSTRIDE_INLINE Lanes sums(Lanes (&rows)[kLanes]) { return detail::sum_steps<1>(rows); }
+
+/// Sum of the lanes, always in the same order.
+FEDSTRIDE_INLINE float sum(Lanes value) {
+  for (int step = kLanes / 2; step > 0; step /= 2)
+    for (int i = 0; i < step; ++i) value[i] += value[i + step];
+  return value[0];
+}
+
+/// e^x to about 2 units in the last place for x <= 88, e^88 above, 0 below -87.3 (Cephes' expf).
+FEDSTRIDE_INLINE Lanes exp(Lanes x) {
+  const Lanes low = broadcast(-87.3F);
+  const Lanes high = broadcast(88.0F);
+  const IntLanes vanishes = x < low;
+  x = x > high ? high : x;
+  x = x < low ? low : x;
+  const Lanes rounder = broadcast(12582912.0F);  // 1.5 * 2^23: adding it rounds to a whole number
+  const Lanes shifted = x * 1.44269504088896341F + rounder;
+  const Lanes n = shifted - rounder;
+  const Lanes r = (x - n * 0.693359375F) + n * 2.12194440e-4F;
+  Lanes p = broadcast(1.9875691500e-4F);
+  p = p * r + 1.3981999507e-3F;
+  p = p * r + 8.3334519073e-3F;
+  p = p * r + 4.1665795894e-2F;
+  p = p * r + 1.6666665459e-1F;
+  p = p * r + 5.0000001201e-1F;
+  p = p * (r * r) + r + 1.0F;
+  const IntLanes exponent = (reinterpret_cast<IntLanes>(shifted) - reinterpret_cast<IntLanes>(rounder) + 127) << 23;
+  const Lanes result = p * reinterpret_cast<Lanes>(exponent);
+  return vanishes ? Lanes{} : result;
+}
+
+/// tanh x (Cephes' tanhf).
+FEDSTRIDE_INLINE Lanes tanh(Lanes x) {
+  const Lanes size = x < Lanes{} ? -x : x;
+  const Lanes z = x * x;
+  Lanes p = broadcast(-5.70498872745e-3F);
+  p = p * z + 2.06390887954e-2F;
+  p = p * z - 5.37397155531e-2F;
+  p = p * z + 1.33314422036e-1F;
+  p = p * z - 3.33332819422e-1F;
+  const Lanes near = p * z * x + x;
+  const Lanes far = 1.0F - 2.0F / (exp(size * 2.0F) + 1.0F);
+  return size < broadcast(0.625F) ? near : (x < Lanes{} ? -far : far);
+}
+
+}  // namespace fedstride

@@ -1,0 +1,223 @@
+#include "nn/network.hpp"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+#include <vector>
+
+#include "core/floating_point.hpp"
+#include "core/random.hpp"
+#include "nn/reference.hpp"
+
+using namespace fedstride;
+
+namespace {
+
+/// A model with random weights and a random batch.
+struct Setting {
+  Setting(std::string_view line, Shape input, int classes, int examples, std::uint64_t seed = 1)
+      : model(Model::parse(line, input, classes)), weights(model.initial(Initialisation::fan_in, seed)) {
+    RandomStream random(seed, {.purpose = Purpose::test});
+    inputs.resize(static_cast<std::size_t>(examples) * input.size());
+    for (float& value : inputs) value = static_cast<float>(random.normal());
+    for (int r = 0; r < examples; ++r) {
+      labels.push_back(static_cast<Label>(random.below(static_cast<std::uint64_t>(classes))));
+      rows.push_back(static_cast<Row>(1000 + 7 * r));
+    }
+  }
+
+  Batch batch() const { return {labels, rows, {.seed = 5, .round = 3, .client = 2, .step = 9}}; }
+
+  ReferenceResult<double> expected(const std::vector<bool>& frozen = {}, bool training = true) const {
+    const std::vector<double> exact_weights(weights.begin(), weights.end());
+    const std::vector<double> exact_inputs(inputs.begin(), inputs.end());
+    return reference_gradient<double>(model, exact_weights, exact_inputs, batch(), frozen, training);
+  }
+
+  Model model;
+  Vector weights;
+  std::vector<float> inputs;
+  std::vector<Label> labels;
+  std::vector<Row> rows;
+};
+
+struct Outcome {
+  BatchLoss loss;
+  std::vector<float> gradient;
+  std::vector<int> reported;  ///< how often each weight was
+};
+
+Outcome run(Network& network, const Setting& setting, ForEachPiece for_each_piece = serially) {
+  const FloatingPointMode mode;
+  Outcome outcome;
+  outcome.gradient.assign(setting.model.size(), 0);
+  outcome.reported.assign(setting.model.size(), 0);
+  const auto inputs = network.inputs(static_cast<int>(setting.labels.size()));
+  std::copy(setting.inputs.begin(), setting.inputs.end(), inputs.begin());
+  outcome.loss = network.gradient(
+      setting.weights.data(), setting.batch(),
+      [&](std::size_t offset, std::span<const float> gradient) {
+        for (std::size_t i = 0; i < gradient.size(); ++i) {
+          outcome.gradient[offset + i] = gradient[i];
+          ++outcome.reported[offset + i];
+        }
+        return static_cast<double>(gradient.size());
+      },
+      for_each_piece);
+  return outcome;
+}
+
+/// Relative difference of one tensor, in the 2-norm.
+double difference(const Parameter& parameter, const std::vector<float>& actual, const std::vector<double>& expected) {
+  double error = 0, size = 0;
+  for (std::size_t i = parameter.offset; i < parameter.offset + parameter.size; ++i) {
+    error += (actual[i] - expected[i]) * (actual[i] - expected[i]);
+    size += expected[i] * expected[i];
+  }
+  return size > 0 ? std::sqrt(error / size) : std::sqrt(error);
+}
+
+void check_against_twin(std::string_view line, Shape input, int rows, int classes = 5) {
+  CAPTURE(std::string(line));
+  CAPTURE(rows);
+  const Setting setting(line, input, classes, rows);
+  Network network(setting.model, rows);
+  const auto expected = setting.expected();
+  const auto outcome = run(network, setting);
+  CHECK(outcome.loss.loss_sum == doctest::Approx(expected.loss_sum).epsilon(1e-5));
+  CHECK(outcome.loss.correct == expected.correct);
+  for (const auto& parameter : setting.model.parameters()) {
+    CAPTURE(parameter.name);
+    CHECK(difference(parameter, outcome.gradient, expected.gradient) < 2e-5);
+  }
+}
+
+constexpr Shape kPicture{9, 8, 3};
+
+}  // namespace
+
+TEST_CASE("a dense network's gradient is its slow twin's for every number of rows up to 17") {
+  for (int rows = 1; rows <= 17; ++rows) check_against_twin("dense 32 | relu | dense classes", {1, 1, 16}, rows);
+}
+
+TEST_CASE("dense layers of odd widths, with and without biases, agree with the slow twin") {
+  check_against_twin("dense classes", {1, 1, 7}, 3);
+  check_against_twin("dense classes nobias", {1, 1, 1}, 2, 2);
+  check_against_twin("dense 33 nobias | tanh | dense 17 | relu | dense 500 | tanh | dense classes nobias", {1, 1, 54}, 13);
+  check_against_twin("dense 100 | relu | dense classes", {1, 1, 70}, 40, 21);
+  check_against_twin("relu | dense 1 | dense classes", {1, 1, 21}, 5);
+}
+
+TEST_CASE("a large dense batch, cut into blocks of rows and pieces, agrees with the slow twin") {
+  check_against_twin("dense 300 | relu | dense 200 | relu | dense classes", {1, 1, 500}, 101, 10);
+}
+
+TEST_CASE("a convolution with any mix of ReLU and max-pool agrees with the slow twin") {
+  for (const char* line :
+       {"conv 4 3 | dense classes", "conv 4 3 | relu | dense classes", "conv 5 3 | maxpool 2 2 | dense classes",
+        "conv 6 3 | relu | maxpool 3 2 | dense classes", "conv 6 3 | maxpool 3 2 | relu | dense classes",
+        "conv 6 3 nobias | relu | maxpool 2 1 | dense classes", "conv 3 3 | tanh | maxpool 2 2 | dense classes",
+        "conv 3 3 | relu | avgpool 2 2 | dense classes", "conv 3 1 | relu | relu | maxpool 3 3 | tanh | dense classes",
+        "maxpool 2 2 | conv 3 2 | dense classes", "avgpool 3 2 | conv 3 2 | relu | dense classes"})
+    check_against_twin(line, kPicture, 3);
+}
+
+TEST_CASE("strides, paddings and kernels of all sizes agree with the slow twin") {
+  for (const int kernel : {1, 2, 3, 5, 8})
+    for (const int stride : {1, 2, 3})
+      for (int padding = 0; padding < std::min(kernel, 3); ++padding)
+        check_against_twin("conv 7 " + std::to_string(kernel) + " stride " + std::to_string(stride) + " pad " +
+                               std::to_string(padding) + " | relu | conv 4 2 pad 1 | relu | dense classes",
+                           kPicture, 2);
+}
+
+TEST_CASE("channel counts on both sides of a vector's length agree with the slow twin") {
+  for (const int channels : {1, 15, 16, 17, 31, 33, 64, 65})
+    check_against_twin("conv " + std::to_string(channels) + " 3 | relu | maxpool 2 2 | conv " + std::to_string(channels) +
+                           " 3 | relu | dense classes",
+                       {9, 9, 2}, 2);
+}
+
+TEST_CASE("two padded, pooled convolutions like those of the CIFAR-10 network agree with the slow twin") {
+  check_against_twin("conv 64 3 | relu | maxpool 3 2 | conv 64 3 | relu | maxpool 3 2 | dense 20 | relu | dense classes",
+                     {20, 20, 3}, 5);
+  check_against_twin("conv 32 3 pad 1 | relu | conv 48 3 pad 1 | relu | maxpool 2 2 | dense 20 | relu | dense classes",
+                     {11, 13, 3}, 3);
+}
+
+TEST_CASE("dropout draws the twin's masks, after convolutions and between dense layers, and none in evaluation") {
+  const char* line = "conv 5 3 | relu | maxpool 2 2 | dropout 0.25 | dense 37 | relu | dropout 0.5 | dense classes";
+  check_against_twin(line, kPicture, 4);
+  const Setting setting(line, kPicture, 5, 4);
+  Network network(setting.model, 4);
+  const auto inputs = network.inputs(4);
+  std::copy(setting.inputs.begin(), setting.inputs.end(), inputs.begin());
+  CHECK(network.evaluate(setting.weights.data(), setting.labels).loss_sum ==
+        doctest::Approx(setting.expected({}, false).loss_sum).epsilon(1e-5));
+}
+
+TEST_CASE("evaluation gives the twin's loss, hits and classes, whatever the block") {
+  const Setting setting("conv 20 3 | relu | maxpool 2 2 | dense 30 | relu | dense classes", kPicture, 10, 33);
+  const auto expected = setting.expected();
+  Network network(setting.model, 40);
+  const auto inputs = network.inputs(33);
+  std::copy(setting.inputs.begin(), setting.inputs.end(), inputs.begin());
+  std::vector<Label> predicted(33);
+  const auto loss = network.evaluate(setting.weights.data(), setting.labels, predicted);
+  CHECK(loss.loss_sum == doctest::Approx(expected.loss_sum).epsilon(1e-5));
+  CHECK(loss.correct == expected.correct);
+  for (std::size_t r = 0; r < 33; ++r) {
+    const auto scores = expected.scores.begin() + static_cast<std::ptrdiff_t>(r) * 10;
+    CHECK(predicted[r] == std::max_element(scores, scores + 10) - scores);
+  }
+}
+
+TEST_CASE("every parameter is reported once, gaps never, and the sink's answers are added up") {
+  const Setting setting("conv 65 3 | relu | maxpool 2 2 | dense 333 | relu | dense classes", kPicture, 7, 6);
+  Network network(setting.model, 6);
+  const auto outcome = run(network, setting);
+  std::vector<int> expected(setting.model.size(), 0);
+  for (const auto& parameter : setting.model.parameters())
+    for (std::size_t i = 0; i < parameter.size; ++i) expected[parameter.offset + i] = 1;
+  CHECK(outcome.reported == expected);
+  CHECK(outcome.loss.sink_sum == static_cast<double>(setting.model.parameter_count()));
+}
+
+TEST_CASE("frozen layers are reported as zeros and change no other gradient") {
+  const char* line = "conv 6 3 | relu | maxpool 2 2 | conv 5 2 | relu | dense 20 | relu | dense classes";
+  const Setting setting(line, kPicture, 5, 4);
+  Network free(setting.model, 4);
+  const auto free_outcome = run(free, setting);
+  for (const char* names : {"conv1", "conv1,conv2", "conv2", "fc1", "conv1,fc2", "conv1,conv2,fc1", "conv1,conv2,fc1,fc2"}) {
+    CAPTURE(names);
+    const auto frozen = setting.model.frozen(names);
+    Network network(setting.model, 4, frozen);
+    const auto outcome = run(network, setting);
+    std::vector<float> expected = free_outcome.gradient;
+    std::vector<int> reported(setting.model.size(), 0);
+    for (const auto& parameter : setting.model.parameters()) {
+      const auto first = static_cast<std::ptrdiff_t>(parameter.offset), size = static_cast<std::ptrdiff_t>(parameter.size);
+      std::fill_n(reported.begin() + first, size, 1);
+      if (frozen[static_cast<std::size_t>(parameter.layer)]) std::fill_n(expected.begin() + first, size, 0.0F);
+    }
+    CHECK(outcome.gradient == expected);
+    CHECK(outcome.reported == reported);
+  }
+}
+
+TEST_CASE("a sink may overwrite the weights while the gradient is being taken") {
+  const Setting setting("conv 6 3 | relu | maxpool 2 2 | conv 5 2 | relu | dense 400 | relu | dense classes", kPicture, 5, 4);
+  Network network(setting.model, 4);
+  const auto outcome = run(network, setting);
+  Vector stepped = setting.weights;
+  network.gradient(stepped.data(), setting.batch(), [&](std::size_t offset, std::span<const float> gradient) {
+    for (std::size_t i = 0; i < gradient.size(); ++i) stepped[static_cast<Eigen::Index>(offset + i)] -= 0.5F * gradient[i];
+    return 0.0;
+  });
+  Vector expected = setting.weights;
+  for (std::size_t i = 0; i < outcome.gradient.size(); ++i)
+    expected[static_cast<Eigen::Index>(i)] -= 0.5F * outcome.gradient[i];
+  CHECK(stepped == expected);
+}
