@@ -7,7 +7,7 @@
 namespace fedstride {
 
 /// ADADP without noise (Koskela & Honkela 2020, Algorithms 1 and 2): two half steps check a full one, and how far apart
-/// they end sets the learning rate eta. With G1 the gradient of one batch at theta, G2 that of the next at the half step:
+/// they end sets the learning rate eta. G1 is the gradient of one batch at theta, G2 that of the next at the half step:
 ///   theta_half = theta - eta/2 G1,  theta_full = theta - eta G1,  theta_hat = theta_half - eta/2 G2
 ///   err = || (theta_full - theta_hat) / max(1, |theta_full|) ||_2, element by element (Equation 6; plain: Equation 3)
 ///   accepted if err <= tolerance, else undone; NaN and infinities are never accepted

@@ -65,11 +65,11 @@ TEST_CASE("the second gradient is taken at the half step, on the next batch") {
 }
 
 TEST_CASE("Equation 6 divides by full-step weights above 1, Equation 3 does not") {
-  // At (4, 0.5): full step (3.2, 0.4), two half steps (3.24, 0.405).
+  // At (-4, 0.5): full step (-3.2, 0.4), two half steps (-3.24, 0.405).
   const Quadratic bowls{.curvature = {1, 1}, .centre = {0, 0}};
-  Run relative(with(0.2, 1), {4, 0.5});
+  Run relative(with(0.2, 1), {-4, 0.5});
   CHECK(relative.step(bowls).error == doctest::Approx(std::hypot(0.04 / 3.2, 0.005)).epsilon(1e-5));
-  Run plain(with(0.2, 1), {4, 0.5});
+  Run plain(with(0.2, 1), {-4, 0.5});
   plain.adadp.error_norm = "plain";
   CHECK(plain.step(bowls).error == doctest::Approx(std::hypot(0.04, 0.005)).epsilon(1e-5));
 }
