@@ -38,7 +38,10 @@ void list(const DataFlags& flags) {
   }
 }
 
-void verify(const DataFlags& flags) { std::cout << flags.name << ": " << verify_dataset(flags.name, flags.options) << "\n"; }
+void verify(const DataFlags& flags) {
+  const std::string found = verify_dataset(flags.name, flags.options);
+  std::cout << flags.name << ": " << found << "\n";
+}
 
 /// "cifar-10-binary.tar.gz  [=====>    ]  52 %  88.4 of 170.1 MB", drawn over itself.
 class Bar {
@@ -87,7 +90,8 @@ void get(const DataFlags& flags) {
     Bar bar;
     get_dataset(*set, folder, flags.url, bar);
   }
-  std::cout << flags.name << ": in " << (folder / set->name).string() << ", " << verify_dataset(flags.name, flags.options) << "\n";
+  const std::string found = verify_dataset(flags.name, {.data_dir = folder.string()});
+  std::cout << flags.name << ": in " << (folder / set->name).string() << ", " << found << "\n";
 }
 
 }  // namespace

@@ -1,0 +1,18 @@
+#pragma once
+
+namespace CLI {
+class App;
+}
+
+namespace fedstride {
+
+// One function a subcommand, each in its own file: adds the subcommand to the program. What a subcommand refuses it
+// throws as Error; main turns that into one line and an exit code.
+
+void add_run_command(CLI::App& app);
+void add_evaluate_command(CLI::App& app);
+void add_partition_command(CLI::App& app);
+void add_data_command(CLI::App& app);
+void add_bench_command(CLI::App& app);
+
+}  // namespace fedstride

@@ -1,0 +1,63 @@
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <memory>
+
+#include "cli/commands.hpp"
+#include "cli/settings_flags.hpp"
+#include "experiments/evaluate.hpp"
+
+namespace fedstride {
+namespace {
+
+struct Arguments {
+  std::string model;
+  std::string dataset;
+  std::string data_dir;
+  std::string part = "test";
+  int threads = 0;
+  bool json = false;
+};
+
+void evaluate(const Arguments& arguments) {
+  if (arguments.part != "test" && arguments.part != "train")
+    throw usage_error("part '" + arguments.part + "' is unknown; valid: test, train");
+  if (arguments.threads < 0 || arguments.threads > 1024)
+    throw usage_error("threads is " + std::to_string(arguments.threads) + "; it must be a whole number from 0 to 1024");
+  const auto result = evaluate_file(arguments.model, arguments.dataset, arguments.data_dir, arguments.part == "train", arguments.threads);
+  if (arguments.json) {
+    std::printf("%s\n", evaluation_json(result).c_str());
+    return;
+  }
+  const Evaluation& evaluation = result.evaluation;
+  std::printf("%s, %s part, %llu examples: accuracy %.4f, loss %.4f\n", result.dataset.c_str(), arguments.part.c_str(),
+              static_cast<unsigned long long>(evaluation.examples), evaluation.accuracy, evaluation.loss);
+  for (std::size_t c = 0; c < evaluation.class_examples.size(); ++c) {
+    if (evaluation.class_examples[c] == 0) continue;
+    const std::string name = c < result.class_names.size() ? result.class_names[c] : "";
+    std::printf("  class %zu %-14s %.4f of %llu\n", c, name.c_str(),
+                static_cast<double>(evaluation.class_correct[c]) / static_cast<double>(evaluation.class_examples[c]),
+                static_cast<unsigned long long>(evaluation.class_examples[c]));
+  }
+}
+
+}  // namespace
+
+void add_evaluate_command(CLI::App& app) {
+  CLI::App& command = *app.add_subcommand("evaluate", "Accuracy and loss of a model on a data set.");
+  command.footer("Accuracy is a share of the examples, loss the mean softmax cross-entropy in nats.\n"
+                 "Example: fedstride evaluate runs/quickstart/model.safetensors");
+  auto arguments = std::make_shared<Arguments>();
+  command.allow_extras();
+  command.add_option("MODEL", arguments->model, "a .safetensors file that fedstride wrote, or the folder of a run")->required();
+  command.add_option("--dataset", arguments->dataset, "data set [the one it was trained on]");
+  command.add_option("--data-dir", arguments->data_dir, "folder of the data");
+  command.add_option("--part", arguments->part, "test or train [test]");
+  command.add_option("--threads", arguments->threads, "threads; 0: one for each processor [0]");
+  command.add_flag("--json", arguments->json, "print JSON");
+  command.callback([arguments, &command] {
+    check_flags(command);
+    evaluate(*arguments);
+  });
+}
+
+}  // namespace fedstride

@@ -1,0 +1,53 @@
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <memory>
+
+#include "cli/commands.hpp"
+#include "cli/settings_flags.hpp"
+#include "core/files.hpp"
+#include "experiments/setup.hpp"
+
+namespace fedstride {
+namespace {
+
+struct Arguments {
+  Settings settings;
+  std::string config;
+  std::string json;
+};
+
+bool wanted(const KeyInfo& key) {
+  for (const auto* name : {"dataset", "data-dir", "validation-fraction", "clients", "limit-per-client", "seed"})
+    if (key.name == name) return true;
+  return key.group == "partition";
+}
+
+void show(const Arguments& arguments) {
+  Setup setup{.configuration = resolve(merged(arguments.config, arguments.settings))};
+  prepare_partition(setup);
+  if (arguments.json == "-") {
+    std::fputs(partition_json(setup).c_str(), stdout);
+    return;
+  }
+  if (!arguments.json.empty()) write_file(arguments.json, partition_json(setup));
+  std::printf("%s", partition_text(setup).c_str());
+  std::printf("partition hash: %s\n", setup.partition_hash.c_str());
+}
+
+}  // namespace
+
+void add_partition_command(CLI::App& app) {
+  CLI::App& command = *app.add_subcommand("partition", "Show who would hold which rows, without training.");
+  command.footer("Rows are counted in examples.\nExample: fedstride partition --partition dirichlet --alpha 0.3 --clients 20 --json rows.json");
+  auto arguments = std::make_shared<Arguments>();
+  command.add_option("--config", arguments->config, "TOML file with the flags' names as keys; flags win over it")->group("Run");
+  command.add_option("--json", arguments->json, "write the manifest, which --partition file reads, to this file; -: standard output")
+      ->group("Run");
+  add_settings_flags(command, arguments->settings, wanted);
+  command.callback([arguments, &command] {
+    check_flags(command);
+    show(*arguments);
+  });
+}
+
+}  // namespace fedstride

@@ -1,0 +1,123 @@
+#include "cli/progress.hpp"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+
+namespace fedstride {
+namespace {
+
+std::string clock(double seconds) {
+  if (!std::isfinite(seconds) || seconds < 0) return "?";
+  const auto whole = static_cast<long>(std::lround(seconds));
+  char text[32];
+  if (whole >= 3600)
+    std::snprintf(text, sizeof text, "%ld:%02ld:%02ld", whole / 3600, whole / 60 % 60, whole % 60);
+  else
+    std::snprintf(text, sizeof text, "%ld:%02ld", whole / 60, whole % 60);
+  return text;
+}
+
+double seconds_since(std::chrono::steady_clock::time_point start) {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
+}  // namespace
+
+Progress::Progress(bool quiet, std::uint32_t rounds) : quiet_(quiet), terminal_(isatty(STDOUT_FILENO) != 0), rounds_(rounds) {}
+
+Progress::~Progress() {
+  if (!drawer_.joinable()) return;
+  drawer_.request_stop();
+  drawer_.join();
+  clear();
+}
+
+RunObserver Progress::observer(const std::atomic<bool>* stop) {
+  RunObserver observer;
+  observer.stop = stop;
+  if (quiet_) return observer;
+  observer.started = [this](const auto&... arguments) { started(arguments...); };
+  observer.round = [this](const RoundRecord& record) { round(record); };
+  return observer;
+}
+
+void Progress::started(const Setup& setup, const std::string& folder, std::uint32_t rounds_done,
+                       const std::atomic<std::uint64_t>& examples) {
+  first_ = done_ = rounds_done;
+  examples_ = &examples;
+  start_ = std::chrono::steady_clock::now();
+  std::uint64_t held = 0;
+  for (const auto& rows : setup.rows) held += rows.size();
+  examples_a_round_ = held * static_cast<std::uint64_t>(setup.configuration.local_epochs);
+  std::printf("%s: %zu training rows on %zu clients, %zu test rows; partition %s\n%s", setup.data.train.name.c_str(),
+              static_cast<std::size_t>(held), setup.rows.size(), setup.data.test.size(),
+              std::string(part_name(setup.configuration.partition)).c_str(), partition_text(setup).c_str());
+  std::printf("model: %s (%zu parameters)\noptimizer: %s\n", setup.model.line().c_str(), setup.model.parameter_count(),
+              std::string(part_name(setup.configuration.optimizer)).c_str());
+  for (const auto& note : setup.notes) std::printf("note: %s\n", note.c_str());
+  std::printf("results: %s\n", folder.c_str());
+  std::fflush(stdout);
+  if (terminal_)
+    drawer_ = std::jthread([this](const std::stop_token& stop) {
+      while (!stop.stop_requested()) {
+        draw();
+        std::this_thread::sleep_for(std::chrono::milliseconds(200));
+      }
+    });
+}
+
+std::string Progress::time_left() const {
+  const double computed = static_cast<double>(examples_->load(std::memory_order_relaxed));
+  const double total = static_cast<double>(examples_a_round_) * (rounds_ - first_);
+  return computed > 0 ? clock(seconds_since(start_) * std::max(0.0, total - computed) / computed) : "?";
+}
+
+void Progress::round(const RoundRecord& record) {
+  const std::lock_guard lock(mutex_);
+  done_ = record.round;
+  examples_before_ += record.examples;
+  examples_a_round_ = examples_before_ / (done_ - first_);
+  clear();
+  std::printf("round %u/%u", record.round, rounds_);
+  if (record.test) {
+    accuracy_ = record.test->accuracy;
+    std::printf("  test accuracy %.4f  loss %.4f", record.test->accuracy, record.test->loss);
+    if (!record.client_accuracy.empty())
+      std::printf("  worst client %.4f", *std::ranges::min_element(record.client_accuracy));
+  }
+  if (record.validation) std::printf("  validation %.4f", record.validation->accuracy);
+  std::printf("  train loss %.4f  %.0f examples/s  %s left\n", record.train_loss,
+              record.seconds > 0 ? static_cast<double>(record.examples) / record.seconds : 0.0, time_left().c_str());
+  for (const ClientReport& client : record.clients)
+    if (!client.failure.empty())
+      std::printf("round %u: client %u left out: %s\n", record.round, client.client, client.failure.c_str());
+  std::fflush(stdout);
+}
+
+void Progress::draw() {
+  const std::lock_guard lock(mutex_);
+  const std::uint64_t computed = examples_->load(std::memory_order_relaxed);
+  const double within =
+      examples_a_round_ > 0
+          ? std::min(1.0, static_cast<double>(computed - std::min(computed, examples_before_)) / static_cast<double>(examples_a_round_))
+          : 0.0;
+  const double share = rounds_ > 0 ? std::min(1.0, (done_ + within) / rounds_) : 1.0;
+  constexpr int width = 30;
+  const int filled = static_cast<int>(share * width);
+  const double seconds = seconds_since(start_);
+  std::printf("\r\033[K[%s%s] round %u/%u  accuracy %.4f  %.0f examples/s  %s left", std::string(static_cast<std::size_t>(filled), '#').c_str(),
+              std::string(static_cast<std::size_t>(width - filled), '.').c_str(), std::min(done_ + 1, rounds_), rounds_, accuracy_,
+              seconds > 0 ? static_cast<double>(computed) / seconds : 0.0, time_left().c_str());
+  std::fflush(stdout);
+}
+
+void Progress::clear() {
+  if (!terminal_) return;
+  std::printf("\r\033[K");
+  std::fflush(stdout);
+}
+
+}  // namespace fedstride

@@ -1,0 +1,79 @@
+#include <CLI/CLI.hpp>
+#include <csignal>
+#include <memory>
+
+#include "cli/commands.hpp"
+#include "cli/progress.hpp"
+#include "cli/settings_flags.hpp"
+#include "experiments/run.hpp"
+
+namespace fedstride {
+namespace {
+
+std::atomic<bool> stop_requested{false};
+
+// The first Ctrl-C ends the run after saving what is finished; a second one ends the process.
+void stop_on_signals() {
+  struct sigaction action {};
+  action.sa_handler = [](int) { stop_requested.store(true); };
+  action.sa_flags = static_cast<int>(SA_RESETHAND);
+  sigaction(SIGINT, &action, nullptr);
+  sigaction(SIGTERM, &action, nullptr);
+}
+
+struct Arguments {
+  Settings settings;
+  std::string config;
+  std::string resume;
+};
+
+void carry_out(const Arguments& arguments) {
+  if (!arguments.resume.empty() && !arguments.config.empty())
+    throw usage_error("--resume and --config exclude each other: a run goes on with its own configuration");
+  if (!arguments.resume.empty() && arguments.settings.contains("out"))
+    throw usage_error("--resume and --out exclude each other: a run goes on in its own folder");
+  const Settings settings = merged(arguments.config, arguments.settings);
+  RunSummary summary;
+  stop_on_signals();
+  bool quiet = false;
+  if (arguments.resume.empty()) {
+    const Configuration configuration = resolve(settings);
+    quiet = configuration.quiet;
+    Progress progress(quiet, static_cast<std::uint32_t>(configuration.rounds));
+    summary = run(configuration, settings, progress.observer(&stop_requested));
+  } else {
+    const Configuration configuration = configuration_to_resume(arguments.resume, settings);
+    quiet = configuration.quiet;
+    Progress progress(quiet, static_cast<std::uint32_t>(configuration.rounds));
+    summary = resume(arguments.resume, settings, progress.observer(&stop_requested));
+  }
+  if (!quiet)
+    std::printf("%s after round %u: test accuracy %.4f, loss %.4f; results in %s\n",
+                summary.interrupted ? "stopped" : "finished", summary.rounds, summary.test.accuracy, summary.test.loss,
+                summary.folder.c_str());
+  if (summary.interrupted) {
+    std::fprintf(stderr, "fedstride: stopped; go on with: fedstride run --resume %s\n", summary.folder.c_str());
+    throw CLI::RuntimeError(130);
+  }
+}
+
+}  // namespace
+
+void add_run_command(CLI::App& app) {
+  CLI::App& command = *app.add_subcommand("run", "Train a federation in this process.");
+  command.footer(
+      "Rates are in the mean-gradient unit. A new run needs a new or empty --out folder; it leaves config.toml,\n"
+      "partition.json, rounds.jsonl, checkpoint, model.safetensors and summary.json there.\n"
+      "Example: fedstride run --dataset cifar10 --partition interpolated --random-fraction 0.33 --optimizer adadp \\\n"
+      "           --rounds 30 --out runs/cifar");
+  auto arguments = std::make_shared<Arguments>();
+  command.add_option("--config", arguments->config, "TOML file with the flags' names as keys; flags win over it")->group("Run");
+  command.add_option("--resume", arguments->resume, "go on with the run in this folder, also to a larger --rounds")->group("Run");
+  add_settings_flags(command, arguments->settings, [](const KeyInfo&) { return true; });
+  command.callback([arguments, &command] {
+    check_flags(command);
+    carry_out(*arguments);
+  });
+}
+
+}  // namespace fedstride

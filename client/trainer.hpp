@@ -1,0 +1,97 @@
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "core/task.hpp"
+#include "data/batch.hpp"
+#include "nn/network.hpp"
+#include "optim/optimizers.hpp"
+
+namespace fedstride {
+
+/// How every client trains.
+struct LocalTraining {
+  Optimizer optimizer;
+  int epochs = 1;
+  int batch = 10;
+  Augmentation augmentation = Augmentation::none;
+  bool keep_state = true;  ///< whether the optimiser's state is carried from round to round
+  std::uint64_t seed = 0;
+  std::vector<bool> frozen = {};  ///< a flag a layer, or empty
+};
+
+/// The part of an optimiser that is kept, tagged with whose it is.
+template <class O>
+struct StateOf {
+  typename O::State value;
+};
+template <class O>
+struct ScratchOf {
+  typename O::Scratch value;
+};
+/// variant<monostate, Of<O>...> for the optimisers O of the family.
+template <template <class> class Of, class Family>
+struct ForFamily;
+template <template <class> class Of, class... O>
+struct ForFamily<Of, std::variant<O...>> {
+  using type = std::variant<std::monostate, Of<O>...>;
+};
+
+/// What one client carries from round to round besides its rows: its optimiser's state, empty before its first round.
+class ClientState {
+ public:
+  /// As bytes, and back: save, load, step equals step. load throws Error (failure) if they are not a state of this kind.
+  std::string save(const Optimizer& kind) const;
+  void load(const Optimizer& kind, const std::string& bytes);
+
+ private:
+  friend class Trainer;
+  ForFamily<StateOf, Optimizer>::type state_;
+};
+
+/// Thrown out of Trainer::train when training is to stop at once.
+struct Interrupted {};
+
+/// One thread's workshop for clients: network, optimiser scratch, weights. Trains one client at a time, any client.
+/// Memory is that of the model and one batch, however many clients pass through.
+class Trainer {
+ public:
+  /// Both must outlive the trainer. `max_rows` is the number of examples of the largest client.
+  Trainer(const Model& model, const Dataset& data, const LocalTraining& training, std::size_t max_rows);
+
+  /// The number of gradient examples all trainers sharing `progress` have computed is added to it as they go; when
+  /// `stop` becomes true, Interrupted is thrown.
+  struct Signals {
+    std::atomic<std::uint64_t>* progress = nullptr;
+    const std::atomic<bool>* stop = nullptr;
+  };
+
+  /// Trains `client` on its rows from the task's model, then passes the update on.
+  /// An epoch visits the rows in an order drawn at (data_order, round, client, epoch). A step reads the next
+  /// kGradientsPerStep batches; an epoch ends where fewer rows are left than a step needs (ADADP: floor(n / 2B) steps), but
+  /// an optimiser of one batch a step takes a last smaller batch. A client with fewer rows than one step reads gets
+  /// batches of (rows / kGradientsPerStep), at least one row.
+  void train(const Task& task, ClientId client, std::span<const Row> rows, ClientState& state, ForEachPiece for_each_piece,
+             const Signals& signals, UpdateSink sink);
+
+ private:
+  template <class O>
+  ClientReport train_with(const O& optimizer, typename O::State& state, const Task& task, ClientId client,
+                          std::span<const Row> rows, ForEachPiece for_each_piece, const Signals& signals);
+
+  const Dataset& data_;
+  const LocalTraining& training_;
+  Network network_;
+  ClientState spare_state_;
+  Vector weights_;
+  Vector change_;
+  ForFamily<ScratchOf, Optimizer>::type scratch_;
+  std::vector<Row> order_;
+  std::vector<Label> labels_;
+};
+
+}  // namespace fedstride

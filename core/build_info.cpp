@@ -1,0 +1,48 @@
+#include "core/build_info.hpp"
+
+#include <sys/resource.h>
+
+namespace fedstride {
+
+BuildInfo build_info() {
+  BuildInfo info;
+  info.version = FEDSTRIDE_VERSION;
+#if defined(__clang__)
+  info.compiler = "Clang " __clang_version__;
+#else
+  info.compiler = "GCC " __VERSION__;
+#endif
+#if defined(__AVX512F__)
+  info.instruction_set = "x86-64 AVX-512";
+#elif defined(__AVX2__) && defined(__FMA__)
+  info.instruction_set = "x86-64 AVX2 FMA";
+#elif defined(__AVX__)
+  info.instruction_set = "x86-64 AVX";
+#elif defined(__x86_64__)
+  info.instruction_set = "x86-64 SSE";
+#else
+  info.instruction_set = "other";
+#endif
+  return info;
+}
+
+std::string missing_instructions() {
+#if defined(__AVX512F__)
+  if (!__builtin_cpu_supports("avx512f")) return "AVX-512";
+#endif
+#if defined(__AVX2__)
+  if (!__builtin_cpu_supports("avx2")) return "AVX2";
+#endif
+#if defined(__FMA__) && defined(__x86_64__)
+  if (!__builtin_cpu_supports("fma")) return "FMA";
+#endif
+  return {};
+}
+
+std::uint64_t peak_memory() {
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  return static_cast<std::uint64_t>(usage.ru_maxrss) * 1024;
+}
+
+}  // namespace fedstride

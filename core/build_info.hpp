@@ -1,0 +1,22 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+namespace fedstride {
+
+/// What this program is, for the results: two builds give the same bits only if all of these agree.
+struct BuildInfo {
+  std::string version;          ///< "0.1.0"
+  std::string compiler;         ///< "GCC 12.2.0"
+  std::string instruction_set;  ///< what the arithmetic was compiled for: "x86-64 AVX-512"
+};
+BuildInfo build_info();
+
+/// The instruction set of the build that this processor lacks, or an empty text.
+std::string missing_instructions();
+
+/// Largest amount of memory this process has had, in bytes.
+std::uint64_t peak_memory();
+
+}  // namespace fedstride

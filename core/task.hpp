@@ -1,0 +1,41 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+
+#include "core/function_ref.hpp"
+#include "core/vector.hpp"
+
+namespace fedstride {
+
+using ClientId = std::uint32_t;  ///< 0, 1, ...; what a person reads counts from 0 as well
+
+/// What the coordinator asks of every client of a cohort: train this model, in this round (1, 2, ...).
+struct Task {
+  std::uint32_t round = 1;
+  const Vector& model;
+};
+
+/// What a client tells about its training. None of it is covered by a privacy guarantee.
+struct ClientReport {
+  ClientId client = 0;
+  std::uint64_t rows = 0;          ///< examples the client holds
+  std::uint64_t examples = 0;      ///< gradient examples: each batch the optimiser asked for counts
+  double loss = 0;                 ///< mean training loss over those, at the weights they were evaluated at
+  double learning_rate = 0;        ///< the one its next step would use, mean-gradient unit
+  std::uint64_t steps = 0;
+  std::uint64_t rejected = 0;      ///< steps undone by the optimiser; accepted = steps - rejected
+  std::string failure = {};        ///< why the update is not in the sum; empty if it is
+};
+
+/// What a client sends back: the change of the weights, trained minus received. Valid during the call it is passed to.
+struct ClientUpdate {
+  const ClientReport& report;
+  std::span<const float> change;
+};
+
+/// Takes updates as they come, from any thread.
+using UpdateSink = function_ref<void(const ClientUpdate&)>;
+
+}  // namespace fedstride

@@ -1,0 +1,27 @@
+#pragma once
+
+#include <string>
+
+#include "data/dataset.hpp"
+#include "nn/evaluation.hpp"
+#include "nn/model.hpp"
+
+namespace fedstride {
+
+/// A model out of a file, and how it does.
+struct ModelEvaluation {
+  Model model;
+  std::string dataset;
+  std::vector<std::string> class_names;
+  Evaluation evaluation;
+};
+
+/// Evaluates a model.safetensors, or the one in a run's folder, on the test examples (or the training ones) of a data
+/// set; an empty `dataset` means the one the file was trained on. Throws Error.
+ModelEvaluation evaluate_file(const std::string& path, const std::string& dataset, const std::string& data_dir,
+                              bool training_part, int threads);
+
+/// For programs: accuracy, loss, examples and accuracy per class as JSON.
+std::string evaluation_json(const ModelEvaluation& result);
+
+}  // namespace fedstride

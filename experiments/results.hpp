@@ -1,0 +1,15 @@
+#pragma once
+
+#include <string>
+
+#include "experiments/run.hpp"
+
+namespace fedstride {
+
+/// The line of rounds.jsonl for a round. Numbers that are not finite are null; so are those of rounds not evaluated.
+std::string round_json(const RoundRecord& record);
+
+/// summary.json: how a run ended and what it ran on.
+std::string summary_json(const Setup& setup, const RunSummary& summary, const std::string& model_hash);
+
+}  // namespace fedstride

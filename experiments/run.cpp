@@ -1,0 +1,140 @@
+#include "experiments/run.hpp"
+
+#include <chrono>
+
+#include "core/error.hpp"
+#include "core/hash.hpp"
+#include "experiments/run_folder.hpp"
+#include "sim/in_process_fleet.hpp"
+#include "sim/threads.hpp"
+
+namespace fedstride {
+namespace {
+
+double seconds_since(std::chrono::steady_clock::time_point start) {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
+// Everything of one session of a run, from the checkpoint (round 0: the initial weights) to the last round.
+RunSummary carry_out(const Setup& setup, RunFolder& folder, Checkpoint checkpoint, const RunObserver& observer) {
+  const Configuration& configuration = setup.configuration;
+  Threads threads(configuration.threads);
+  const auto help = [&](int count, function_ref<void(int)> piece) { threads.for_each_piece(count, piece); };
+  InProcessFleet fleet(setup.model, setup.data.train, setup.training, setup.rows, threads);
+  if (!checkpoint.fleet_state.empty()) fleet.load(checkpoint.fleet_state);
+  fleet.stop_when(observer.stop);
+
+  Evaluator test(setup.model, setup.data.test);
+  std::optional<Evaluator> validation;
+  if (!setup.validation_rows.empty()) validation.emplace(setup.model, setup.data.train, setup.validation_rows);
+  const auto evaluate = [&](Evaluator& evaluator) {
+    Evaluation result;
+    threads.for_each_task(1, [&](std::size_t) { result = evaluator.evaluate(checkpoint.model, help); });
+    return result;
+  };
+
+  RunSummary summary{.folder = folder.path().string()};
+  if (observer.started) observer.started(setup, summary.folder, checkpoint.round, fleet.progress());
+  std::string hash = model_hash(checkpoint.model);
+  std::optional<Evaluation> latest;
+  while (checkpoint.round < static_cast<std::uint32_t>(configuration.rounds)) {
+    RoundRecord record{.round = checkpoint.round + 1};
+    const auto start = std::chrono::steady_clock::now();
+    try {
+      record.clients = run_round(record.round, setup.rules, fleet, checkpoint.model);
+    } catch (const Interrupted&) {
+      summary.interrupted = true;
+      break;
+    }
+    record.seconds = seconds_since(start);
+    double loss = 0;
+    for (const ClientReport& client : record.clients) {
+      record.examples += client.examples;
+      loss += client.loss * static_cast<double>(client.examples);
+      summary.failures += client.failure.empty() ? 0 : 1;
+    }
+    record.train_loss = record.examples > 0 ? loss / static_cast<double>(record.examples) : 0;
+    record.model_hash = hash = model_hash(checkpoint.model);
+    latest.reset();
+    if (record.round % static_cast<std::uint32_t>(configuration.evaluate_every) == 0 ||
+        record.round == static_cast<std::uint32_t>(configuration.rounds)) {
+      record.test = latest = evaluate(test);
+      if (validation) record.validation = evaluate(*validation);
+      for (const auto& client : setup.label_counts) record.client_accuracy.push_back(latest->accuracy_on(client));
+    }
+
+    checkpoint.round = record.round;
+    checkpoint.fleet_state = fleet.save();
+    checkpoint.examples += record.examples;
+    checkpoint.seconds += record.seconds;
+    folder.append(record, checkpoint);
+    folder.save(checkpoint);
+    if (observer.round) observer.round(record);
+  }
+  summary.rounds = checkpoint.round;
+  summary.test = latest ? *latest : evaluate(test);
+  summary.examples = checkpoint.examples;
+  summary.seconds = checkpoint.seconds;
+  summary.pieces_helped = threads.pieces_helped();
+  folder.write_results(setup, checkpoint.model, summary, hash);
+  return summary;
+}
+
+}  // namespace
+
+RunSummary run(const Configuration& configuration, const Settings& settings, const RunObserver& observer) {
+  const Setup setup = prepare(configuration);
+  RunFolder folder = RunFolder::create(configuration.out, configuration);
+  Checkpoint checkpoint{.configuration = identity(setup), .model = setup.initial};
+  try {
+    folder.write_configuration(write_settings(configuration, settings));
+    folder.write_partition(partition_json(setup));
+    folder.start_results();
+    folder.save(checkpoint);
+  } catch (...) {
+    folder.discard();
+    throw;
+  }
+  return carry_out(setup, folder, std::move(checkpoint), observer);
+}
+
+namespace {
+
+Settings settings_to_resume(const std::string& folder, const Settings& overrides) {
+  Settings settings = read_settings((std::filesystem::path(folder) / "config.toml").string());
+  for (const auto& [key, setting] : overrides) {
+    if (key != "rounds" && !is_free_on_resume(key))
+      throw usage_error(key + " cannot change when a run goes on; only rounds, evaluate-every, threads, quiet and data-dir can");
+    settings[key] = setting;
+  }
+  return settings;
+}
+
+}  // namespace
+
+Configuration configuration_to_resume(const std::string& folder, const Settings& overrides) {
+  RunFolder::require(folder);
+  return resolve(settings_to_resume(folder, overrides));
+}
+
+RunSummary resume(const std::string& name, const Settings& overrides, const RunObserver& observer) {
+  RunFolder folder = RunFolder::open(name);
+  const Settings settings = settings_to_resume(name, overrides);
+  Configuration configuration = resolve(settings);
+  Checkpoint checkpoint = folder.load();
+  if (checkpoint.round > static_cast<std::uint32_t>(configuration.rounds))
+    throw usage_error("rounds is " + std::to_string(configuration.rounds) + "; the run in '" + name + "' has finished " +
+                      std::to_string(checkpoint.round) + " already, name that many or more");
+  const std::string init = std::exchange(configuration.init, "");  // what came of it is in the checkpoint
+  Setup setup = prepare(configuration);
+  setup.configuration.init = configuration.init = init;
+  if (identity(setup) != checkpoint.configuration)
+    throw failure("the run in '" + name + "' was started with other settings, other data or another build; it cannot go on");
+  if (checkpoint.model.size() != setup.initial.size())
+    throw failure("the checkpoint in '" + name + "' holds a model of another size");
+  folder.cut_results(checkpoint);
+  if (!overrides.empty()) folder.write_configuration(write_settings(configuration, settings));
+  return carry_out(setup, folder, std::move(checkpoint), observer);
+}
+
+}  // namespace fedstride

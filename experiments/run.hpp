@@ -1,0 +1,61 @@
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/task.hpp"
+#include "experiments/configuration.hpp"
+#include "experiments/setup.hpp"
+#include "nn/evaluation.hpp"
+
+namespace fedstride {
+
+/// One finished round, as a line of rounds.jsonl tells it.
+struct RoundRecord {
+  std::uint32_t round = 0;
+  std::optional<Evaluation> test;        ///< in rounds that evaluate
+  std::optional<Evaluation> validation;  ///< likewise, with a validation split
+  std::vector<ClientReport> clients;
+  std::vector<double> client_accuracy;   ///< test accuracy on the client's mix of classes; empty without `test`
+  double train_loss = 0;                 ///< mean over all gradient examples of the round
+  std::uint64_t examples = 0;            ///< gradient examples of the round
+  double seconds = 0;                    ///< training and averaging, evaluation not counted
+  std::string model_hash;
+};
+
+/// How a run ended.
+struct RunSummary {
+  std::uint32_t rounds = 0;  ///< finished, all sessions of the run together
+  bool interrupted = false;
+  Evaluation test;
+  std::string folder;
+  std::uint64_t examples = 0;
+  double seconds = 0;
+  std::uint64_t failures = 0;      ///< updates left out, this session
+  std::uint64_t pieces_helped = 0; ///< pieces of a client's step done by another thread, this session
+};
+
+/// Who watches a run. Any may be empty.
+struct RunObserver {
+  std::function<void(const Setup&, const std::string& folder, std::uint32_t rounds_done, const std::atomic<std::uint64_t>& examples)> started;
+  std::function<void(const RoundRecord&)> round;
+  const std::atomic<bool>* stop = nullptr;  ///< when true: the round in hand is given up, the run ends as interrupted
+};
+
+/// A new run in a new folder (configuration.out, or a free name under runs/). `settings` is what the configuration was
+/// resolved from. Throws Error: usage if the folder holds anything, failure for what goes wrong on the way; what has been
+/// finished stays on disk.
+RunSummary run(const Configuration& configuration, const Settings& settings, const RunObserver& observer = {});
+
+/// The configuration of the run in `folder` with those overrides, as resume will carry it out. Throws Error.
+Configuration configuration_to_resume(const std::string& folder, const Settings& overrides);
+
+/// Goes on with the run in `folder` from its checkpoint. `overrides` may set rounds (not fewer than are done), threads,
+/// evaluate-every and quiet; anything else is refused. The model ends up the same, bit for bit, as without a break.
+RunSummary resume(const std::string& folder, const Settings& overrides, const RunObserver& observer = {});
+
+}  // namespace fedstride

@@ -1,0 +1,138 @@
+#include "experiments/run_folder.hpp"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <system_error>
+
+#include "core/error.hpp"
+#include "core/files.hpp"
+#include "core/hash.hpp"
+#include "experiments/results.hpp"
+#include "nn/safetensors.hpp"
+
+namespace fedstride {
+namespace {
+
+namespace fs = std::filesystem;
+
+// Makes `path` with its parents; whether it was not there before.
+bool make_folder(const fs::path& path) {
+  std::error_code error;
+  const bool made = fs::create_directories(path, error);
+  if (error) throw failure("cannot make folder '" + path.string() + "': " + error.message());
+  return made;
+}
+
+fs::path free_name(const Configuration& configuration) {
+  const std::string base = configuration.dataset + "-" + std::string(part_name(configuration.optimizer));
+  make_folder("runs");
+  for (int number = 1;; ++number) {
+    const fs::path path = fs::path("runs") / (base + "-" + std::to_string(number));
+    std::error_code error;
+    if (fs::create_directory(path, error)) return path;  // made by us alone, however many look for a name at once
+    if (error) throw failure("cannot make folder '" + path.string() + "': " + error.message());
+  }
+}
+
+// Hash of all lines so far from the hash of those before.
+std::string chained(const std::string& before, std::string_view line) { return Hash().text(before).text(line).hex(); }
+
+}  // namespace
+
+RunFolder::RunFolder(fs::path path, bool created) : path_(std::move(path)), created_(created) {}
+
+RunFolder::RunFolder(RunFolder&& other) noexcept
+    : path_(std::move(other.path_)), created_(other.created_), lock_(std::exchange(other.lock_, -1)) {}
+
+RunFolder::~RunFolder() {
+  if (lock_ >= 0) ::close(lock_);
+}
+
+void RunFolder::lock() {
+  // The folder itself is locked, so that no file is left over by it.
+  lock_ = ::open(path_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (lock_ < 0) throw failure("cannot open folder '" + path_.string() + "': " + std::strerror(errno));
+  if (::flock(lock_, LOCK_EX | LOCK_NB) != 0)
+    throw failure("another fedstride process is running in '" + path_.string() + "'");
+}
+
+RunFolder RunFolder::create(const std::string& name, const Configuration& configuration) {
+  const fs::path path = name.empty() ? free_name(configuration) : fs::path(name);
+  std::error_code error;
+  if (fs::exists(path, error) && !fs::is_directory(path, error))
+    throw usage_error("out '" + path.string() + "' is not a folder; name a folder that is empty or not there yet");
+  const bool created = name.empty() || make_folder(path);
+  RunFolder folder(path, created);
+  folder.lock();
+  if (!fs::is_empty(path, error) || error)
+    throw usage_error("out '" + path.string() + "' is not empty; go on with a run that is there by --resume '" +
+                      path.string() + "', or name another folder");
+  return folder;
+}
+
+void RunFolder::require(const std::string& name) {
+  std::error_code error;
+  if (!fs::exists(fs::path(name) / "config.toml", error))
+    throw usage_error("resume '" + name + "' holds no run (no config.toml there); name the folder a run was given by --out");
+}
+
+RunFolder RunFolder::open(const std::string& name) {
+  require(name);
+  const fs::path path(name);
+  RunFolder folder(path, false);
+  folder.lock();
+  return folder;
+}
+
+void RunFolder::write_configuration(const std::string& text) const { write_file(path_ / "config.toml", text); }
+void RunFolder::write_partition(const std::string& json) const { write_file(path_ / "partition.json", json); }
+
+Checkpoint RunFolder::load() const { return load_checkpoint(path_ / "checkpoint"); }
+
+void RunFolder::save(const Checkpoint& checkpoint) const { save_checkpoint(path_ / "checkpoint", checkpoint); }
+
+void RunFolder::cut_results(const Checkpoint& checkpoint) const {
+  const fs::path path = path_ / "rounds.jsonl";
+  const std::string results = read_file(path);
+  std::string hash;
+  std::uint64_t seen = 0;
+  while (seen < checkpoint.results_bytes) {
+    const auto end = results.find('\n', seen);
+    if (end == std::string::npos) break;
+    hash = chained(hash, std::string_view(results).substr(seen, end - seen));
+    seen = end + 1;
+  }
+  if (seen != checkpoint.results_bytes || hash != checkpoint.results_hash)
+    throw failure("'" + path.string() + "' was altered: its lines are not those of the checkpoint's rounds");
+  if (seen != results.size()) write_file(path, std::string_view(results).substr(0, seen));
+}
+
+void RunFolder::start_results() const { write_file(path_ / "rounds.jsonl", ""); }
+
+void RunFolder::append(const RoundRecord& record, Checkpoint& checkpoint) const {
+  const std::string line = round_json(record);
+  append_line(path_ / "rounds.jsonl", line);
+  checkpoint.results_bytes += line.size() + 1;
+  checkpoint.results_hash = chained(checkpoint.results_hash, line);
+}
+
+void RunFolder::write_results(const Setup& setup, const Vector& model, const RunSummary& summary,
+                              const std::string& hash) const {
+  write_file(path_ / "model.safetensors",
+             write_safetensors(setup.model, model,
+                               {{"dataset", setup.configuration.dataset}, {"data_hash", setup.data.hash},
+                                {"rounds", std::to_string(summary.rounds)}, {"model_hash", hash}}));
+  write_file(path_ / "summary.json", summary_json(setup, summary, hash));
+}
+
+void RunFolder::discard() {
+  if (!created_) return;
+  std::error_code error;
+  fs::remove_all(path_, error);
+}
+
+}  // namespace fedstride

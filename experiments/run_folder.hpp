@@ -1,0 +1,50 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+
+#include "experiments/run.hpp"
+#include "server/checkpoint.hpp"
+
+namespace fedstride {
+
+/// The folder of one run: config.toml, partition.json, rounds.jsonl, checkpoint, model.safetensors, summary.json.
+/// Held by one process at a time.
+class RunFolder {
+ public:
+  /// A new folder, or an empty one that is there; an empty `path` means a free name under runs/. Throws Error (usage) if
+  /// it holds anything, failure if it cannot be made.
+  static RunFolder create(const std::string& path, const Configuration& configuration);
+  /// The folder of an earlier run. Throws Error (usage) if it holds none, failure if another process runs in it.
+  static RunFolder open(const std::string& path);
+  /// Throws Error (usage) if the folder holds no run.
+  static void require(const std::string& path);
+  ~RunFolder();
+  RunFolder(RunFolder&& other) noexcept;
+  RunFolder& operator=(RunFolder&&) = delete;
+
+  const std::filesystem::path& path() const { return path_; }
+
+  void write_configuration(const std::string& text) const;
+  void write_partition(const std::string& json) const;
+  Checkpoint load() const;
+  void save(const Checkpoint& checkpoint) const;
+  /// Cuts rounds.jsonl back to what the checkpoint has seen. Throws Error (failure) if that part was altered.
+  void cut_results(const Checkpoint& checkpoint) const;
+  void start_results() const;  ///< an empty rounds.jsonl
+  void append(const RoundRecord& record, Checkpoint& checkpoint) const;  ///< and moves the checkpoint's mark on
+  void write_results(const Setup& setup, const Vector& model, const RunSummary& summary, const std::string& model_hash) const;
+  /// Takes back a folder that create made, with all that is in it: the run did not get as far as its first round.
+  void discard();
+
+ private:
+  RunFolder(std::filesystem::path path, bool created);
+  void lock();
+
+  std::filesystem::path path_;
+  bool created_ = false;
+  int lock_ = -1;
+};
+
+}  // namespace fedstride

@@ -1,0 +1,121 @@
+#include "experiments/setup.hpp"
+
+#include <numeric>
+
+#include "core/build_info.hpp"
+#include "core/hash.hpp"
+#include "core/text.hpp"
+#include "data/datasets.hpp"
+#include "data/split.hpp"
+#include "nn/models.hpp"
+#include "nn/safetensors.hpp"
+#include "partitions/heat_map.hpp"
+#include "partitions/limit.hpp"
+#include "partitions/manifest.hpp"
+
+namespace fedstride {
+namespace {
+
+// "auto": what the optimiser says, as long as every client takes part in every round.
+bool keeps_state(const Configuration& configuration) {
+  if (configuration.client_state != "auto") return configuration.client_state == "keep";
+  return std::visit([]<class O>(const O&) { return O::kKeepsState; }, configuration.optimizer);
+}
+
+Initialisation initialisation(const Configuration& configuration) {
+  if (configuration.initialisation == "fan-in") return Initialisation::fan_in;
+  if (configuration.initialisation == "glorot") return Initialisation::glorot;
+  const NamedModel* named = find_named_model(configuration.model);
+  return named != nullptr ? named->initialisation : Initialisation::fan_in;
+}
+
+std::vector<std::uint64_t> client_weights(const Setup& setup) {
+  std::vector<std::uint64_t> weights;
+  for (const auto& rows : setup.rows)
+    weights.push_back(setup.configuration.weights == "equal" ? 1 : static_cast<std::uint64_t>(rows.size()));
+  return weights;
+}
+
+void note_unused_rows(Setup& setup) {
+  const int batches = std::visit([]<class O>(const O&) { return O::kGradientsPerStep; }, setup.configuration.optimizer);
+  if (batches == 1) return;
+  const auto step = static_cast<std::size_t>(batches) * static_cast<std::size_t>(setup.configuration.batch);
+  std::size_t unused = 0;
+  for (const auto& rows : setup.rows)
+    if (rows.size() >= step) unused += rows.size() % step;
+  if (unused > 0)
+    setup.notes.push_back("a step reads " + std::to_string(batches) + " batches; " + std::to_string(unused) +
+                          " rows, others each epoch, are left over and not used");
+}
+
+}  // namespace
+
+void prepare_partition(Setup& setup) {
+  const Configuration& configuration = setup.configuration;
+  setup.data = load_dataset(configuration.dataset, DataOptions{configuration.data_dir});
+  const Dataset& train = setup.data.train;
+  auto [training_rows, validation_rows] = split_validation(train.size(), configuration.validation_fraction, configuration.seed);
+  setup.validation_rows = std::move(validation_rows);
+  const PartitionInput input{train.labels,       training_rows,         train.classes, train.class_order,
+                             configuration.clients, configuration.seed};
+  setup.rows = assign(configuration.partition, input);
+  if (configuration.limit_per_client > 0) limit_per_client(setup.rows, configuration.limit_per_client, configuration.seed);
+  setup.label_counts = rows_per_class(setup.rows, train.labels, train.classes);
+  setup.partition_hash = partition_hash(setup.rows);
+}
+
+Setup prepare(const Configuration& configuration) {
+  Setup setup{.configuration = configuration};
+  prepare_partition(setup);
+  const Dataset& train = setup.data.train;
+  if (configuration.augment != "none" && !train.is_pictures())
+    throw usage_error("augment is '" + configuration.augment + "'; data set '" + configuration.dataset +
+                      "' has no pictures, only none is valid");
+
+  setup.model = Model::parse(configuration.model, train.shape, train.classes);
+  setup.training = {.optimizer = configuration.optimizer,
+                    .epochs = configuration.local_epochs,
+                    .batch = configuration.batch,
+                    .augmentation = configuration.augment == "none" ? Augmentation::none : Augmentation::crop_flip,
+                    .keep_state = keeps_state(configuration),
+                    .seed = configuration.seed,
+                    .frozen = setup.model.frozen(configuration.freeze)};
+  setup.rules = {.cohort = AllClients{}, .server = configuration.server, .weights = client_weights(setup)};
+  setup.initial = setup.model.initial(initialisation(configuration), configuration.seed);
+  if (!configuration.init.empty()) {
+    const InitReport report = take_matching(setup.model, read_safetensors(configuration.init), setup.initial);
+    if (report.taken.empty())
+      throw failure("init '" + configuration.init + "' has no tensor whose name and shape match the model's");
+    setup.notes.push_back("init took " + joined(report.taken) +
+                          (report.missing.empty() ? "" : "; drawn afresh: " + joined(report.missing)) +
+                          (report.ignored.empty() ? "" : "; not used: " + joined(report.ignored)));
+  }
+  note_unused_rows(setup);
+  return setup;
+}
+
+std::string partition_json(const Setup& setup) {
+  const Configuration& configuration = setup.configuration;
+  return manifest_json(configuration.partition, configuration.seed, setup.rows, setup.data.train.labels,
+                       setup.data.train.classes);
+}
+
+std::string partition_text(const Setup& setup) { return heat_map(setup.label_counts, setup.data.train.class_names); }
+
+std::string identity(const Setup& setup) {
+  Configuration configuration = setup.configuration;
+  const Configuration defaults;
+  configuration.rounds = defaults.rounds;
+  configuration.evaluate_every = defaults.evaluate_every;
+  configuration.threads = defaults.threads;
+  configuration.data_dir = defaults.data_dir;
+  const BuildInfo build = build_info();
+  return Hash()
+      .text(write_settings(configuration, {}))
+      .text(setup.data.hash)
+      .text(setup.partition_hash)
+      .text(build.version + build.compiler + build.instruction_set)
+      .hex();
+}
+
+}  // namespace fedstride

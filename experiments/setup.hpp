@@ -1,0 +1,45 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "client/trainer.hpp"
+#include "data/dataset.hpp"
+#include "experiments/configuration.hpp"
+#include "nn/model.hpp"
+#include "server/round.hpp"
+
+namespace fedstride {
+
+/// A configuration turned into the things a run works with. Everything that can be refused is refused here, before a
+/// folder is made or a step is taken.
+struct Setup {
+  Configuration configuration;
+  DataPair data;
+  std::vector<Row> validation_rows;          ///< of data.train, held by no client
+  std::vector<std::vector<Row>> rows;        ///< of data.train, one list a client
+  std::vector<std::vector<std::size_t>> label_counts;  ///< rows of each class each client holds
+  std::string partition_hash;
+  Model model;
+  LocalTraining training;
+  RoundRules rules;
+  Vector initial;
+  std::vector<std::string> notes;            ///< what a person should know: tensors taken by --init, rows not used
+};
+
+/// The parts that `fedstride partition` needs: data and who holds them.
+void prepare_partition(Setup& setup);
+
+/// All of it. Throws Error.
+Setup prepare(const Configuration& configuration);
+
+/// The manifest that --partition file reads.
+std::string partition_json(const Setup& setup);
+/// Rows per class per client as a text heat map.
+std::string partition_text(const Setup& setup);
+
+/// Digest of everything that determines the results but the number of rounds, this build included: a run goes on only if
+/// it is unchanged.
+std::string identity(const Setup& setup);
+
+}  // namespace fedstride

@@ -1,0 +1,50 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <vector>
+
+#include "core/gradient.hpp"
+#include "data/dataset.hpp"
+#include "nn/network.hpp"
+
+namespace fedstride {
+
+/// How a model does on a data set.
+struct Evaluation {
+  std::uint64_t examples = 0;
+  double loss = 0;      ///< mean softmax cross-entropy
+  double accuracy = 0;  ///< share of examples classified right
+  std::vector<std::uint64_t> class_examples;  ///< examples of each class
+  std::vector<std::uint64_t> class_correct;   ///< those of them classified right
+
+  /// Accuracy on examples mixed like `label_counts` (a count a class): the class accuracies, weighted. Classes that this
+  /// data set lacks are left out; 0 if none is left.
+  double accuracy_on(std::span<const std::uint64_t> label_counts) const;
+};
+
+/// Evaluates models of one kind on one data set, in blocks of kBlock rows that any threads may take; the result does not
+/// depend on them. Not for use by two callers at once.
+class Evaluator {
+ public:
+  static constexpr int kBlock = 100;
+
+  /// Both must outlive the evaluator. `rows` are the examples that count, all of them if empty.
+  Evaluator(const Model& model, const Dataset& data, std::vector<Row> rows = {});
+
+  Evaluation evaluate(const Vector& weights, ForEachPiece for_each_piece = serially);
+
+ private:
+  std::unique_ptr<Network> borrow();
+  void give_back(std::unique_ptr<Network> network);
+
+  const Model& model_;
+  const Dataset& data_;
+  std::vector<Row> rows_;
+  std::mutex mutex_;
+  std::vector<std::unique_ptr<Network>> idle_;  ///< one for each thread that ever worked on a block
+};
+
+}  // namespace fedstride

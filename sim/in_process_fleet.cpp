@@ -1,0 +1,74 @@
+#include "sim/in_process_fleet.hpp"
+
+#include <algorithm>
+#include <cereal/archives/portable_binary.hpp>
+#include <cereal/types/string.hpp>
+#include <cereal/types/vector.hpp>
+#include <sstream>
+
+#include "core/error.hpp"
+
+namespace fedstride {
+
+InProcessFleet::InProcessFleet(const Model& model, const Dataset& data, const LocalTraining& training,
+                               const std::vector<std::vector<Row>>& rows, Threads& threads)
+    : model_(model), data_(data), training_(training), rows_(rows), threads_(threads), states_(rows.size()) {
+  for (const auto& client : rows) max_rows_ = std::max(max_rows_, client.size());
+}
+
+void InProcessFleet::collect(const Task& task, const std::vector<ClientId>& cohort, UpdateSink sink) {
+  // The largest first: what is left for the end is small. Sums are exact, so the order is nobody's business.
+  std::vector<ClientId> order = cohort;
+  std::ranges::stable_sort(order, std::greater{}, [&](ClientId client) { return rows_[client].size(); });
+  threads_.for_each_task(order.size(), [&](std::size_t i) {
+    const ClientId client = order[i];
+    auto trainer = borrow();
+    trainer->train(task, client, rows_[client], states_[client],
+                   [&](int count, function_ref<void(int)> piece) { threads_.for_each_piece(count, piece); },
+                   {&progress_, stop_}, sink);
+    give_back(std::move(trainer));
+  });
+}
+
+std::unique_ptr<Trainer> InProcessFleet::borrow() {
+  {
+    const std::lock_guard lock(mutex_);
+    if (!idle_.empty()) {
+      auto trainer = std::move(idle_.back());
+      idle_.pop_back();
+      return trainer;
+    }
+  }
+  return std::make_unique<Trainer>(model_, data_, training_, max_rows_);
+}
+
+void InProcessFleet::give_back(std::unique_ptr<Trainer> trainer) {
+  const std::lock_guard lock(mutex_);
+  idle_.push_back(std::move(trainer));
+}
+
+std::string InProcessFleet::save() const {
+  std::vector<std::string> states;
+  for (const auto& state : states_) states.push_back(state.save(training_.optimizer));
+  std::ostringstream stream;
+  cereal::PortableBinaryOutputArchive archive(stream);
+  archive(states);
+  return stream.str();
+}
+
+void InProcessFleet::load(const std::string& bytes) {
+  std::vector<std::string> states;
+  try {
+    std::istringstream stream(bytes);
+    cereal::PortableBinaryInputArchive archive(stream);
+    archive(states);
+  } catch (const std::exception&) {
+    throw failure("the clients' saved states are damaged");
+  }
+  if (states.size() != states_.size())
+    throw failure("the checkpoint has the states of " + std::to_string(states.size()) + " clients; this run has " +
+                  std::to_string(states_.size()));
+  for (std::size_t i = 0; i < states.size(); ++i) states_[i].load(training_.optimizer, states[i]);
+}
+
+}  // namespace fedstride

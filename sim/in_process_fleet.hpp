@@ -1,0 +1,53 @@
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "client/trainer.hpp"
+#include "core/task.hpp"
+#include "sim/threads.hpp"
+
+namespace fedstride {
+
+/// Every client in this process, spread over its threads; a Fleet (server/round.hpp). A client is its rows and its
+/// state; the heavy things, a Trainer each, belong to the threads.
+class InProcessFleet {
+ public:
+  /// The references must outlive the fleet. rows[k] are client k's.
+  InProcessFleet(const Model& model, const Dataset& data, const LocalTraining& training,
+                 const std::vector<std::vector<Row>>& rows, Threads& threads);
+
+  /// Throws Interrupted if the run is stopped meanwhile.
+  void collect(const Task& task, const std::vector<ClientId>& cohort, UpdateSink sink);
+
+  /// What the clients carry from round to round, as bytes, and back. load throws Error (failure) if the bytes do not fit.
+  std::string save() const;
+  void load(const std::string& bytes);
+
+  /// Gradient examples computed so far, for a progress bar.
+  const std::atomic<std::uint64_t>& progress() const { return progress_; }
+  /// When *stop becomes true, clients stop in the middle of an epoch and collect throws Interrupted.
+  void stop_when(const std::atomic<bool>* stop) { stop_ = stop; }
+
+ private:
+  std::unique_ptr<Trainer> borrow();
+  void give_back(std::unique_ptr<Trainer> trainer);
+
+  const Model& model_;
+  const Dataset& data_;
+  const LocalTraining& training_;
+  const std::vector<std::vector<Row>>& rows_;
+  Threads& threads_;
+  std::size_t max_rows_ = 0;
+  std::vector<ClientState> states_;
+  std::mutex mutex_;
+  std::vector<std::unique_ptr<Trainer>> idle_;  ///< at most one for each thread
+  std::atomic<std::uint64_t> progress_{0};
+  const std::atomic<bool>* stop_ = nullptr;
+};
+
+}  // namespace fedstride

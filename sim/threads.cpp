@@ -1,0 +1,54 @@
+#include "sim/threads.hpp"
+
+#include <tbb/blocked_range.h>
+#include <tbb/global_control.h>
+#include <tbb/info.h>
+#include <tbb/parallel_for.h>
+#include <tbb/task_arena.h>
+
+#include <thread>
+
+#include "core/floating_point.hpp"
+
+namespace fedstride {
+
+struct Threads::Arena {
+  // The arena's slots do not make threads by themselves: without this, more threads than processors never come.
+  tbb::global_control limit;
+  tbb::task_arena arena;
+  explicit Arena(int count)
+      : limit(tbb::global_control::max_allowed_parallelism, static_cast<std::size_t>(count)), arena(count) {
+    arena.initialize();
+  }
+};
+
+Threads::Threads(int count)
+    : count_(count > 0 ? count : tbb::info::default_concurrency()), arena_(std::make_unique<Arena>(count_)) {}
+
+Threads::~Threads() = default;
+
+void Threads::for_each_task(std::size_t count, function_ref<void(std::size_t)> task) {
+  const auto run = [&](const tbb::blocked_range<std::size_t>& range) {
+    const FloatingPointMode mode;
+    for (std::size_t i = range.begin(); i != range.end(); ++i) task(i);
+  };
+  if (count_ == 1) return run({0, count});
+  arena_->arena.execute([&] {
+    tbb::parallel_for(tbb::blocked_range<std::size_t>(0, count, 1), run, tbb::simple_partitioner());
+  });
+}
+
+void Threads::for_each_piece(int count, function_ref<void(int)> piece) {
+  if (count == 1 || count_ == 1) return serially(count, piece);
+  const auto owner = std::this_thread::get_id();
+  const auto run = [&](const tbb::blocked_range<int>& range) {
+    const FloatingPointMode mode;
+    for (int i = range.begin(); i != range.end(); ++i) piece(i);
+    if (std::this_thread::get_id() != owner)
+      helped_.fetch_add(static_cast<std::uint64_t>(range.size()), std::memory_order_relaxed);
+  };
+  tbb::this_task_arena::isolate(
+      [&] { tbb::parallel_for(tbb::blocked_range<int>(0, count, 1), run, tbb::simple_partitioner()); });
+}
+
+}  // namespace fedstride
