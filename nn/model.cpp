@@ -53,11 +53,15 @@ Model Model::parse(std::string_view name_or_layers, Shape input, int classes) {
   if (name_or_layers.size() > kMaxLineLength)
     throw usage_error("the model's line has " + std::to_string(name_or_layers.size()) + " characters; at most " +
                       std::to_string(kMaxLineLength) + " are supported");
+  const std::size_t places = static_cast<std::size_t>(input.height) * static_cast<std::size_t>(input.width);
+  if (places > kMaxValues || places * static_cast<std::size_t>(input.channels) > kMaxValues)
+    throw usage_error("an example of " + input.text() + " is larger than the " + std::to_string(kMaxValues) +
+                      " values that are supported");
   Model model;
   model.input_ = input;
   model.classes_ = classes;
   model.shapes_.push_back(input);
-  const auto places = split_layers(resolve_name(trimmed(name_or_layers)));
+  const auto layer_places = split_layers(resolve_name(trimmed(name_or_layers)));
   std::map<std::string_view, int> counted;
   Flow flow{input, input.height > 1 || input.width > 1};
   const auto add = [&](std::string name, std::vector<std::int64_t> shape, const LayerPlace& place) {
@@ -67,7 +71,7 @@ Model Model::parse(std::string_view name_or_layers, Shape input, int classes) {
     model.parameters_.push_back({std::move(name), std::move(shape), model.size_, size, place.number - 1});
     model.size_ = aligned(model.size_ + size);
   };
-  for (const auto& place : places) {
+  for (const auto& place : layer_places) {
     const Layer& layer = model.layers_.emplace_back(read_layer(place, classes));
     if (const auto weights = layer_weights(layer, flow.shape)) {
       const std::string name = std::string(weights->prefix) + std::to_string(++counted[weights->prefix]);
@@ -80,8 +84,9 @@ Model Model::parse(std::string_view name_or_layers, Shape input, int classes) {
   }
   const auto* last = std::get_if<Dense>(&model.layers_.back());
   if (last == nullptr || last->units != classes)
-    throw usage_error(places.back().name() + " cannot be the last: a model ends in 'dense classes', here 'dense " +
-                      std::to_string(classes) + "'");
+    throw usage_error(layer_places.back().name() +
+                      " cannot be the last: a model ends in 'dense classes', here 'dense " + std::to_string(classes) +
+                      "'");
   model.line_.erase(model.line_.rfind("dense"));
   model.line_ += last->bias ? "dense classes" : "dense classes nobias";
   return model;

@@ -15,7 +15,6 @@ constexpr std::size_t kMaxLayers = 1000;
 constexpr int kMaxUnits = 1 << 20;
 constexpr int kMaxChannels = 1 << 16;
 constexpr int kMaxKernel = 1024;
-constexpr std::size_t kMaxValues = std::size_t{1} << 28;  // of one example, between two layers
 
 /// The words of one layer after its name, taken one by one.
 class Words {

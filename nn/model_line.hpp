@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -13,6 +14,9 @@ namespace fedstride {
 
 /// How one layer is written, what shape it makes of another and which weights it has; in model_line.cpp each layer has
 /// one section with all of it.
+
+/// Of one example, before, between and behind the layers.
+inline constexpr std::size_t kMaxValues = std::size_t{1} << 28;
 
 /// Where a layer stands in a model line: what its errors begin with.
 struct LayerPlace {

@@ -250,9 +250,8 @@ ReferenceResult<Scalar> reference_gradient(const Model& model, std::span<const S
                      place.mask);
       }
       values[layer + 1].resize(place.out.size());
-      std::visit(
-          [&](const auto& kind) { forward(kind, place, values[layer].data(), values[layer + 1].data()); },
-          model.layers()[layer]);
+      std::visit([&](const auto& kind) { forward(kind, place, values[layer].data(), values[layer + 1].data()); },
+                 model.layers()[layer]);
     }
     std::vector<Scalar> gradient = values[layers];
     result.scores.insert(result.scores.end(), gradient.begin(), gradient.end());

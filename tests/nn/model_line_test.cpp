@@ -46,8 +46,8 @@ TEST_CASE("a normalised line is a fixed point, for every named model") {
 
 TEST_CASE("an unknown name gets the nearest one") {
   CHECK(contains(refused("adadp-cn"), "model 'adadp-cn' is unknown; did you mean 'adadp-cnn'?"));
-  CHECK(contains(refused("conv 3 3 | maxpol 2 | dense classes"),
-                 "layer 2 'maxpol' is unknown; did you mean 'maxpool'?"));
+  CHECK(
+      contains(refused("conv 3 3 | maxpol 2 | dense classes"), "layer 2 'maxpol' is unknown; did you mean 'maxpool'?"));
   CHECK(contains(refused(""), "model '' is unknown"));
 }
 
@@ -100,6 +100,8 @@ TEST_CASE("sizes out of all proportion are refused before anything is allocated"
   CHECK(contains(refused("conv 65536 3 | conv 65536 3 | dense classes"), "more than 2^31 parameters"));
   CHECK(contains(refused("conv 65536 3 | dense 1048576 | dense classes"), "more than 2^31 parameters"));
   CHECK(contains(refused("conv 65536 1 | dense classes", {1024, 1024, 1}), "makes 68719476736 values of one example"));
+  CHECK(
+      contains(refused("dense classes", {2147483647, 2147483647, 2147483647}), "is larger than the 268435456 values"));
   std::string many = "relu";
   for (int i = 0; i < 1000; ++i) many += " | relu";
   CHECK(contains(refused(many), "more than the 1000 layers"));

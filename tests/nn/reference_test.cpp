@@ -213,8 +213,7 @@ TEST_CASE("dropout acts in training alone, and an example's mask depends on its 
   const auto all = sample.at(sample.weights);
   const std::vector<Label> label{2};
   const std::vector<Row> row{7};
-  const auto alone =
-      reference_gradient<double>(sample.model, sample.weights, std::span(sample.inputs).subspan(18, 9),
-                                 {label, row, sample.batch().address});
+  const auto alone = reference_gradient<double>(sample.model, sample.weights, std::span(sample.inputs).subspan(18, 9),
+                                                {label, row, sample.batch().address});
   CHECK(std::vector<double>(all.scores.begin() + 6, all.scores.end()) == alone.scores);
 }

@@ -1,0 +1,266 @@
+#include "nn/safetensors.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <charconv>
+#include <cmath>
+#include <cstring>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "core/error.hpp"
+#include "core/files.hpp"
+#include "core/text.hpp"
+#include "nn/pytorch_layout.hpp"
+
+static_assert(std::endian::native == std::endian::little, "safetensors holds little-endian numbers");
+
+namespace fedstride {
+namespace {
+
+using Json = nlohmann::json;
+
+constexpr std::uint64_t kMaxHeader = 100'000'000;  // the format's own limit
+constexpr std::uint64_t kMaxFile = kMaxHeader + (std::uint64_t{1} << 33) + 8;
+constexpr int kMaxDepth = 3;  // header, tensor, list of numbers
+constexpr std::size_t kMaxDimensions = 16;
+constexpr int kFormat = 1;
+
+std::string shape_text(const std::vector<std::int64_t>& shape) {
+  std::string text = "[";
+  for (const auto extent : shape) text += (text.size() > 1 ? "," : "") + std::to_string(extent);
+  return text + "]";
+}
+
+/// Text of a file as an error shows it: one line, not too long.
+std::string shown(std::string text) {
+  if (text.size() > 100) text = text.substr(0, 100) + "...";
+  for (char& character : text)
+    if (static_cast<unsigned char>(character) < ' ' || character == '\x7f') character = '?';
+  return "'" + text + "'";
+}
+
+Error broken(const std::string& origin, const std::string& what) {
+  return failure("'" + origin + "' is not a safetensors file that can be read: " + what);
+}
+
+/// The header as JSON, no name twice in an object, no deeper than the format.
+Json parse_header(std::string_view text, const std::string& origin) {
+  std::vector<std::set<std::string>> names(kMaxDepth + 2);  // of the objects now open, by depth
+  const auto check = [&](int depth, Json::parse_event_t event, Json& parsed) {
+    const bool opens = event == Json::parse_event_t::object_start || event == Json::parse_event_t::array_start;
+    if (opens && depth >= kMaxDepth) throw broken(origin, "its header is nested too deeply");
+    const auto level = static_cast<std::size_t>(depth);
+    if (event == Json::parse_event_t::object_start) names.at(level + 1).clear();
+    if (event == Json::parse_event_t::key && !names.at(level).insert(parsed.get<std::string>()).second)
+      throw broken(origin, "the name " + shown(parsed.get<std::string>()) + " stands twice in its header");
+    return true;
+  };
+  try {
+    Json header = Json::parse(text.begin(), text.end(), check);
+    if (header.is_object()) return header;
+  } catch (const Json::exception&) {
+  }
+  throw broken(origin, "its header is not a JSON object");
+}
+
+std::vector<std::uint64_t> whole_numbers(const Json& entry, const char* key, const std::string& where,
+                                         const std::string& origin) {
+  const auto found = entry.find(key);
+  if (found == entry.end() || !found->is_array() || found->size() > kMaxDimensions)
+    throw broken(origin, where + " has no " + key);
+  std::vector<std::uint64_t> numbers;
+  for (const Json& number : *found) {
+    if (!number.is_number_unsigned()) throw broken(origin, where + " has " + key + " that are not whole numbers");
+    numbers.push_back(number.get<std::uint64_t>());
+  }
+  return numbers;
+}
+
+struct Entry {
+  std::uint64_t begin = 0;
+  std::uint64_t end = 0;
+  std::string name;
+  std::vector<std::int64_t> shape;
+  bool operator<(const Entry& other) const { return std::pair(begin, end) < std::pair(other.begin, other.end); }
+};
+
+Entry read_entry(const std::string& name, const Json& json, std::uint64_t data_size, const std::string& origin) {
+  const std::string where = "tensor " + shown(name);
+  if (!json.is_object()) throw broken(origin, where + " is not described by an object");
+  const auto dtype = json.find("dtype");
+  if (dtype == json.end() || !dtype->is_string()) throw broken(origin, where + " has no dtype");
+  if (*dtype != "F32")
+    throw broken(origin, where + " has dtype " + shown(dtype->get<std::string>()) + "; only F32 is read");
+  const auto offsets = whole_numbers(json, "data_offsets", where, origin);
+  if (offsets.size() != 2 || offsets[0] > offsets[1] || offsets[1] > data_size)
+    throw broken(origin, where + " lies outside the file");
+  Entry entry{offsets[0], offsets[1], name, {}};
+  std::uint64_t bytes = sizeof(float);
+  for (const auto extent : whole_numbers(json, "shape", where, origin)) {
+    if (extent > kMaxFile) throw broken(origin, where + " has a shape that is too large");
+    const auto product = static_cast<unsigned __int128>(bytes) * extent;
+    if (product > kMaxFile) throw broken(origin, where + " has a shape that is too large");
+    bytes = static_cast<std::uint64_t>(product);
+    entry.shape.push_back(static_cast<std::int64_t>(extent));
+  }
+  if (bytes != entry.end - entry.begin)
+    throw broken(origin, where + " has shape " + shape_text(entry.shape) + " but " +
+                             std::to_string(entry.end - entry.begin) + " bytes");
+  return entry;
+}
+
+const std::string& metadata_string(const SafeTensors& file, const std::string& key) {
+  const auto found = file.metadata.find(key);
+  if (found == file.metadata.end())
+    throw failure("'" + file.origin + "' does not say which model it holds: its metadata lack " + key);
+  return found->second;
+}
+
+int metadata_number(const SafeTensors& file, std::string_view text, const std::string& key, int high) {
+  int value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc{} || end != text.data() + text.size() || value < 1 || value > high)
+    throw failure("'" + file.origin + "' has " + key + " " + shown(metadata_string(file, key)) +
+                  "; its numbers must be from 1 to " + std::to_string(high));
+  return value;
+}
+
+/// Copies the tensor, which has the parameter's shape, to its place.
+void take(const Model& model, const Parameter& parameter, const SafeTensors& file, Vector& weights) {
+  const auto& values = file.tensors.at(parameter.name).values;
+  const auto place = view(weights).subspan(parameter.offset, parameter.size);
+  std::size_t next = 0;
+  for_each_in_pytorch_order(model, parameter, [&](std::size_t inside) {
+    const float value = values[next++];
+    if (!std::isfinite(value))
+      throw failure("tensor '" + parameter.name + "' of '" + file.origin + "' holds a value that is not finite");
+    place[inside] = value;
+  });
+}
+
+}  // namespace
+
+std::string write_safetensors(const Model& model, const Vector& weights,
+                              const std::map<std::string, std::string>& metadata) {
+  Json header;
+  Json& strings = header["__metadata__"] = metadata;
+  strings["format"] = "pt";  // the tensors' layout, for tools that ask
+  strings["fedstride.format"] = std::to_string(kFormat);
+  strings["fedstride.model"] = model.line();
+  strings["fedstride.input"] = model.input().text();
+  strings["fedstride.classes"] = std::to_string(model.classes());
+  std::uint64_t end = 0;
+  for (const Parameter& parameter : model.parameters()) {
+    const std::uint64_t begin = end;
+    end += parameter.size * sizeof(float);
+    header[parameter.name] = {{"dtype", "F32"}, {"shape", parameter.shape}, {"data_offsets", {begin, end}}};
+  }
+  std::string text = header.dump(-1, ' ', false, Json::error_handler_t::replace);
+  text.resize((text.size() + 7) / 8 * 8, ' ');  // so that the tensors are aligned
+  std::string bytes(8, '\0');
+  const std::uint64_t length = text.size();
+  std::memcpy(bytes.data(), &length, 8);
+  bytes += text;
+  bytes.reserve(bytes.size() + end);
+  for (const Parameter& parameter : model.parameters())
+    for_each_in_pytorch_order(model, parameter, [&](std::size_t inside) {
+      char value[sizeof(float)];
+      std::memcpy(value, weights.data() + parameter.offset + inside, sizeof value);
+      bytes.append(value, sizeof value);
+    });
+  return bytes;
+}
+
+SafeTensors parse_safetensors(std::string_view bytes, const std::string& origin) {
+  std::uint64_t length = 0;
+  if (bytes.size() < 8) throw broken(origin, "it has fewer than 8 bytes");
+  std::memcpy(&length, bytes.data(), 8);
+  if (length > kMaxHeader || length > bytes.size() - 8)
+    throw broken(origin, "its header would have " + std::to_string(length) + " bytes");
+  const std::string_view data = bytes.substr(8 + length);
+  const Json header = parse_header(bytes.substr(8, length), origin);
+  SafeTensors file{origin, {}, {}};
+  std::vector<Entry> entries;
+  for (const auto& [name, json] : header.items()) {
+    if (name != "__metadata__") {
+      entries.push_back(read_entry(name, json, data.size(), origin));
+      continue;
+    }
+    if (!json.is_object()) throw broken(origin, "its metadata are not an object");
+    for (const auto& [key, value] : json.items()) {
+      if (!value.is_string()) throw broken(origin, "its metadata " + shown(key) + " are not a string");
+      file.metadata[key] = value.get<std::string>();
+    }
+  }
+  // Without gaps and overlaps, as the format demands.
+  std::sort(entries.begin(), entries.end());
+  std::uint64_t end = 0;
+  for (const Entry& entry : entries) {
+    if (entry.begin != end) throw broken(origin, "tensor " + shown(entry.name) + " does not follow the one before it");
+    end = entry.end;
+  }
+  if (end != data.size())
+    throw broken(origin, "its tensors end at byte " + std::to_string(end) + " of " + std::to_string(data.size()));
+  for (const Entry& entry : entries) {
+    auto& tensor = file.tensors[entry.name];
+    tensor.shape = entry.shape;
+    tensor.values.resize((entry.end - entry.begin) / sizeof(float));
+    if (!tensor.values.empty()) std::memcpy(tensor.values.data(), data.data() + entry.begin, entry.end - entry.begin);
+  }
+  return file;
+}
+
+SafeTensors read_safetensors(const std::filesystem::path& path) {
+  return parse_safetensors(read_file(path, kMaxFile), path.string());
+}
+
+Model model_of(const SafeTensors& file) {
+  if (metadata_number(file, metadata_string(file, "fedstride.format"), "fedstride.format", 1 << 20) > kFormat)
+    throw failure("'" + file.origin + "' has fedstride.format " + metadata_string(file, "fedstride.format") +
+                  "; this version reads format " + std::to_string(kFormat));
+  const auto& line = metadata_string(file, "fedstride.model");
+  const auto sides = split(metadata_string(file, "fedstride.input"), 'x');
+  if (sides.size() != 3)
+    throw failure("'" + file.origin + "' has fedstride.input " + shown(metadata_string(file, "fedstride.input")) +
+                  "; it must be HEIGHTxWIDTHxCHANNELS");
+  const auto side = [&](std::size_t i) { return metadata_number(file, sides[i], "fedstride.input", 1 << 20); };
+  const int classes = metadata_number(file, metadata_string(file, "fedstride.classes"), "fedstride.classes", 65536);
+  const Shape input{side(0), side(1), side(2)};
+  try {
+    return Model::parse(line, input, classes);
+  } catch (const Error& error) {
+    throw failure("'" + file.origin + "' holds a model that does not fit: " + error.what());
+  }
+}
+
+Vector exact(const Model& model, const SafeTensors& file) {
+  Vector weights = Vector::Zero(static_cast<Eigen::Index>(model.size()));
+  const InitReport report = take_matching(model, file, weights);
+  if (!report.missing.empty())
+    throw failure("'" + file.origin + "' has no tensor '" + report.missing.front() + "' " +
+                  shape_text(model.find(report.missing.front())->shape) + ", which the model needs");
+  if (!report.ignored.empty())
+    throw failure("'" + file.origin + "' has a tensor " + shown(report.ignored.front()) + ", which the model lacks");
+  return weights;
+}
+
+InitReport take_matching(const Model& model, const SafeTensors& file, Vector& weights) {
+  InitReport report;
+  for (const auto& [name, tensor] : file.tensors) {
+    const Parameter* parameter = model.find(name);
+    if (parameter != nullptr && parameter->shape == tensor.shape) continue;
+    report.ignored.push_back(parameter == nullptr ? name
+                                                  : name + " " + shape_text(tensor.shape) + " (the model's is " +
+                                                        shape_text(parameter->shape) + ")");
+  }
+  for (const Parameter& parameter : model.parameters()) {
+    const auto found = file.tensors.find(parameter.name);
+    const bool matches = found != file.tensors.end() && found->second.shape == parameter.shape;
+    (matches ? report.taken : report.missing).push_back(parameter.name);
+    if (matches) take(model, parameter, file, weights);
+  }
+  return report;
+}
+
+}  // namespace fedstride

@@ -1,0 +1,52 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "nn/model.hpp"
+
+namespace fedstride {
+
+/// A safetensors file: eight bytes with the length of a JSON header, the header (name -> dtype, shape, offsets; strings
+/// under __metadata__), the tensors' bytes. Models are saved with PyTorch's names, shapes and layouts as 32-bit floats,
+/// so that torch loads them; four metadata strings let model_of rebuild the model:
+///   fedstride.format "1" (a reader refuses a larger one), fedstride.model (the line of layers), fedstride.input
+///   "32x32x3" (height, width, channels), fedstride.classes "10".
+struct SafeTensors {
+  struct Tensor {
+    std::vector<std::int64_t> shape;
+    std::vector<float> values;  ///< last index fastest
+  };
+  std::string origin;  ///< what errors call the file
+  std::map<std::string, std::string> metadata;
+  std::map<std::string, Tensor> tensors;
+};
+
+/// The bytes of a file that holds the model; `metadata` is added to the model's own.
+std::string write_safetensors(const Model& model, const Vector& weights,
+                              const std::map<std::string, std::string>& metadata = {});
+
+/// Throws Error (failure) for whatever is not a complete, well-formed file of F32 tensors.
+SafeTensors parse_safetensors(std::string_view bytes, const std::string& origin);
+SafeTensors read_safetensors(const std::filesystem::path& path);
+
+/// The model the file's metadata describe. Throws Error (failure) if they do not.
+Model model_of(const SafeTensors& file);
+
+/// The file's weights, if it has exactly the model's tensors; throws Error (failure) naming the first that differs.
+Vector exact(const Model& model, const SafeTensors& file);
+
+struct InitReport {
+  std::vector<std::string> taken;    ///< tensors whose name and shape are the model's
+  std::vector<std::string> ignored;  ///< the file's others; with both shapes where the name is the model's
+  std::vector<std::string> missing;  ///< the model's others, which keep their weights
+};
+
+/// Copies what matches into `weights`. Throws Error (failure) for a value that is not finite.
+InitReport take_matching(const Model& model, const SafeTensors& file, Vector& weights);
+
+}  // namespace fedstride

@@ -1,0 +1,202 @@
+#include "nn/safetensors.hpp"
+
+#include <doctest/doctest.h>
+
+#include <cstring>
+#include <filesystem>
+#include <limits>
+
+#include "core/error.hpp"
+#include "core/files.hpp"
+
+using namespace fedstride;
+
+namespace {
+
+std::string file_of(std::string header, std::size_t data_bytes) {
+  std::string bytes(8, '\0');
+  const std::uint64_t length = header.size();
+  std::memcpy(bytes.data(), &length, 8);
+  return bytes + header + std::string(data_bytes, '\0');
+}
+
+std::string refused(const std::string& bytes) {
+  try {
+    parse_safetensors(bytes, "x");
+  } catch (const Error& error) {
+    CHECK(error.kind() == Error::Kind::failure);
+    const std::string message = error.what();
+    CHECK(message.find('\n') == std::string::npos);
+    CHECK(message.find("'x'") != std::string::npos);
+    return message;
+  }
+  return "accepted";
+}
+
+void check_refused(const std::string& bytes, std::string_view why) {
+  const std::string message = refused(bytes);
+  CAPTURE(message);
+  CAPTURE(why);
+  CHECK(message.find(why) != std::string::npos);
+}
+
+const char* const kCnn = "conv 3 2 | relu | dense 4 nobias | dropout 0.5 | dense classes";
+
+}  // namespace
+
+TEST_CASE("a model written and read is the same model with the same weights") {
+  const auto model = Model::parse(kCnn, {4, 3, 2}, 5);
+  const Vector weights = model.initial(Initialisation::fan_in, 3);
+  const auto file = parse_safetensors(write_safetensors(model, weights, {{"note", "a \"b\"\n"}}), "x");
+  CHECK(file.metadata.at("note") == "a \"b\"\n");
+  CHECK(file.metadata.at("fedstride.model") == model.line());
+  CHECK(file.tensors.size() == 5);
+  const auto again = model_of(file);
+  CHECK(again.line() == model.line());
+  CHECK(again.input() == model.input());
+  CHECK(again.classes() == 5);
+  CHECK(exact(again, file) == weights);
+}
+
+TEST_CASE("a model's file survives the disk") {
+  const auto path = std::filesystem::temp_directory_path() / "fedstride_safetensors_test.safetensors";
+  const auto model = Model::parse("dense classes", {1, 1, 3}, 2);
+  write_file(path, write_safetensors(model, model.initial(Initialisation::fan_in, 1)));
+  const auto file = read_safetensors(path);
+  std::filesystem::remove(path);
+  CHECK(file.origin == path.string());
+  CHECK(exact(model, file) == model.initial(Initialisation::fan_in, 1));
+  CHECK_THROWS_AS(read_safetensors(path), Error);
+}
+
+TEST_CASE("tensors are written in PyTorch's layout") {
+  // One filter of 1x2 places and 2 channels: inside [column][channel], in the file [channel][column].
+  const auto model = Model::parse("conv 1 2 nobias | dense classes nobias", {3, 3, 2}, 2);
+  Vector weights = Vector::Zero(static_cast<Eigen::Index>(model.size()));
+  for (Eigen::Index i = 0; i < 8; ++i) weights[i] = static_cast<float>(i);
+  // Inside [place 0..3][output 0..1], in the file [output][place] (one channel).
+  const auto offset = static_cast<Eigen::Index>(model.find("fc1.weight")->offset);
+  for (Eigen::Index i = 0; i < 8; ++i) weights[offset + i] = static_cast<float>(10 + i);
+  const auto file = parse_safetensors(write_safetensors(model, weights), "x");
+  CHECK(file.tensors.at("conv1.weight").shape == std::vector<std::int64_t>{1, 2, 2, 2});
+  CHECK(file.tensors.at("conv1.weight").values == std::vector<float>{0, 2, 4, 6, 1, 3, 5, 7});
+  CHECK(file.tensors.at("fc1.weight").shape == std::vector<std::int64_t>{2, 4});
+  CHECK(file.tensors.at("fc1.weight").values == std::vector<float>{10, 12, 14, 16, 11, 13, 15, 17});
+}
+
+TEST_CASE("the tensors of a file begin at a multiple of eight bytes, in the model's order") {
+  const auto model = Model::parse(kCnn, {4, 3, 2}, 5);
+  const std::string bytes = write_safetensors(model, Vector::Zero(static_cast<Eigen::Index>(model.size())));
+  std::uint64_t length = 0;
+  std::memcpy(&length, bytes.data(), 8);
+  CHECK(length % 8 == 0);
+  CHECK(bytes.size() == 8 + length + 4 * model.parameter_count());
+  CHECK(bytes.substr(8, length).find("\"data_offsets\":[0,96],\"dtype\":\"F32\",\"shape\":[3,2,2,2]") !=
+        std::string::npos);
+}
+
+TEST_CASE("--init takes the tensors whose names and shapes match and says which") {
+  const auto source = Model::parse("conv 3 2 | dense 6 | dense classes", {4, 4, 2}, 100);
+  const auto target = Model::parse("conv 3 2 | dense 6 | dense classes nobias", {4, 4, 2}, 10);
+  const Vector from = source.initial(Initialisation::fan_in, 1);
+  const auto file = parse_safetensors(write_safetensors(source, from), "x");
+  Vector weights = target.initial(Initialisation::fan_in, 2);
+  const Vector before = weights;
+  const auto report = take_matching(target, file, weights);
+  CHECK(report.taken == std::vector<std::string>{"conv1.weight", "conv1.bias", "fc1.weight", "fc1.bias"});
+  CHECK(report.ignored == std::vector<std::string>{"fc2.bias", "fc2.weight [100,6] (the model's is [10,6])"});
+  CHECK(report.missing == std::vector<std::string>{"fc2.weight"});
+  const auto head = static_cast<Eigen::Index>(target.find("fc2.weight")->offset);
+  CHECK(weights.head(head) == from.head(head));
+  CHECK(weights.tail(weights.size() - head) == before.tail(before.size() - head));
+  CHECK_THROWS_WITH_AS(exact(target, file), "'x' has no tensor 'fc2.weight' [10,6], which the model needs", Error);
+  CHECK_THROWS_WITH_AS(exact(Model::parse("conv 3 2 | dense classes nobias", {4, 4, 2}, 6), file),
+                       "'x' has a tensor 'fc1.bias', which the model lacks", Error);
+}
+
+TEST_CASE("a weight that is not finite is refused") {
+  const auto model = Model::parse("dense classes", {1, 1, 3}, 2);
+  Vector weights = model.initial(Initialisation::fan_in, 1);
+  weights[1] = std::numeric_limits<float>::quiet_NaN();
+  const auto file = parse_safetensors(write_safetensors(model, weights), "x");
+  CHECK_THROWS_WITH_AS(exact(model, file), "tensor 'fc1.weight' of 'x' holds a value that is not finite", Error);
+}
+
+TEST_CASE("a well-formed file of somebody else's is read") {
+  const auto file = parse_safetensors(file_of(R"({"b":{"dtype":"F32","shape":[2,1],"data_offsets":[4,12]},)"
+                                              R"("a":{"dtype":"F32","shape":[],"data_offsets":[0,4]},)"
+                                              R"("e":{"dtype":"F32","shape":[0,3],"data_offsets":[12,12]}}  )",
+                                              12),
+                                      "x");
+  CHECK(file.tensors.at("a").shape.empty());
+  CHECK(file.tensors.at("a").values == std::vector<float>{0});
+  CHECK(file.tensors.at("b").values.size() == 2);
+  CHECK(file.tensors.at("e").values.empty());
+  CHECK(file.metadata.empty());
+  CHECK_THROWS_WITH_AS(model_of(file), "'x' does not say which model it holds: its metadata lack fedstride.format",
+                       Error);
+}
+
+TEST_CASE("damaged bytes are refused with a reason") {
+  const auto tensor = [](const char* dtype, const char* shape, const char* offsets) {
+    return R"({"w":{"dtype":")" + std::string(dtype) + R"(","shape":)" + shape + R"(,"data_offsets":)" + offsets + "}}";
+  };
+  check_refused("", "fewer than 8 bytes");
+  check_refused("1234567", "fewer than 8 bytes");
+  check_refused(std::string(8, '\xff'), "its header would have 18446744073709551615 bytes");
+  check_refused(file_of("{}", 0).substr(0, 9), "its header would have 2 bytes");
+  check_refused(file_of("[]", 0), "not a JSON object");
+  check_refused(file_of("{\"a\":", 0), "not a JSON object");
+  check_refused(file_of(std::string(100'000, '['), 0), "nested too deeply");
+  check_refused(file_of(R"({"w":{"a":{"b":{"c":1}}}})", 0), "nested too deeply");
+  check_refused(file_of(R"({"w":1})", 0), "not described by an object");
+  check_refused(file_of(R"({"w\n":{}})", 0), "tensor 'w?' has no dtype");
+  check_refused(file_of(tensor("F64", "[1]", "[0,8]"), 8), "tensor 'w' has dtype 'F64'; only F32 is read");
+  check_refused(file_of(tensor("F16", "[2]", "[0,4]"), 4), "only F32 is read");
+  check_refused(file_of(tensor("F32", "[2]", "[0,8]"), 4), "lies outside the file");
+  check_refused(file_of(tensor("F32", "[2]", "[8,0]"), 8), "lies outside the file");
+  check_refused(file_of(tensor("F32", "[2]", "[0,18446744073709551615]"), 8), "lies outside the file");
+  check_refused(file_of(tensor("F32", "[2]", "[0,8,8]"), 8), "lies outside the file");
+  check_refused(file_of(tensor("F32", "[3]", "[0,8]"), 8), "has shape [3] but 8 bytes");
+  check_refused(file_of(tensor("F32", "[-2]", "[0,8]"), 8), "not whole numbers");
+  check_refused(file_of(tensor("F32", "[2.0]", "[0,8]"), 8), "not whole numbers");
+  check_refused(file_of(tensor("F32", "2", "[0,8]"), 8), "has no shape");
+  check_refused(file_of(tensor("F32", "[4294967296,4294967296,2]", "[0,8]"), 8), "too large");
+  check_refused(file_of(tensor("F32", "[18446744073709551615]", "[0,8]"), 8), "too large");
+  check_refused(file_of(tensor("F32", "[2]", "[4,12]"), 12), "does not follow the one before it");
+  check_refused(file_of(tensor("F32", "[2]", "[0,8]"), 12), "end at byte 8 of 12");
+  check_refused(file_of(R"({"w":{"dtype":"F32","dtype":"F32"}})", 0), "the name 'dtype' stands twice");
+  check_refused(file_of(R"({"__metadata__":{"a":1}})", 0), "its metadata 'a' are not a string");
+  const std::string half = R"({"dtype":"F32","shape":[1],"data_offsets":[0,4]})";
+  check_refused(file_of(R"({"a":)" + half + R"(,"b":)" + half + "}", 4), "does not follow");
+  check_refused(file_of(R"({"a":)" + half + R"(,"a":)" + half + "}", 4), "the name 'a' stands twice");
+}
+
+TEST_CASE("every cut of a file is refused") {
+  const auto model = Model::parse("dense classes", {1, 1, 3}, 2);
+  const std::string bytes = write_safetensors(model, model.initial(Initialisation::fan_in, 1));
+  for (std::size_t size = 0; size < bytes.size(); ++size) CHECK(refused(bytes.substr(0, size)) != "accepted");
+}
+
+TEST_CASE("metadata that name no model are refused") {
+  const auto model = Model::parse("dense classes", {1, 1, 3}, 2);
+  const auto good = parse_safetensors(write_safetensors(model, Vector::Zero(16 + 16)), "x");
+  const auto why = [&](const char* key, const char* value) -> std::string {
+    auto file = good;
+    file.metadata[key] = value;
+    try {
+      return model_of(file).line();
+    } catch (const Error& error) {
+      return error.what();
+    }
+  };
+  CHECK(why("fedstride.classes", "2") == "dense classes");
+  CHECK(why("fedstride.format", "2") == "'x' has fedstride.format 2; this version reads format 1");
+  CHECK(why("fedstride.classes", "0") == "'x' has fedstride.classes '0'; its numbers must be from 1 to 65536");
+  CHECK(why("fedstride.input", "3x3") == "'x' has fedstride.input '3x3'; it must be HEIGHTxWIDTHxCHANNELS");
+  CHECK(why("fedstride.input", "1x1x-3") == "'x' has fedstride.input '1x1x-3'; its numbers must be from 1 to 1048576");
+  CHECK(why("fedstride.input", "1048576x1048576x1048576").find("holds a model that does not fit") != std::string::npos);
+  CHECK(why("fedstride.model", "relu") ==
+        "'x' holds a model that does not fit: layer 1 'relu' cannot be the last: a model ends in 'dense classes', here "
+        "'dense 2'");
+}
