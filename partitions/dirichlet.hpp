@@ -8,17 +8,18 @@
 
 namespace fedstride {
 
-/// Each class is split over the clients in proportions drawn from the symmetric Dirichlet(alpha, ..., alpha) over clients
-/// (Yurochkin et al. 2019, section 4.1), so client sizes are unequal. Small alpha: a class lies with few clients; large
-/// alpha: everybody holds equal shares. Nothing is drawn again until it suits: a client left without a row gets one of
-/// the largest client's.
+/// Each class is split over the clients in proportions drawn from the symmetric Dirichlet(alpha, ..., alpha) over the
+/// clients (Yurochkin et al. 2019), so client sizes are unequal. Small alpha: a class lies with few clients; large alpha:
+/// everybody holds equal shares. Nothing is drawn again until it suits: a client left without a row gets one of the
+/// largest client's.
 struct Dirichlet {
   double alpha = 0.5;
 
   static constexpr std::string_view kName = "dirichlet";
   static constexpr std::string_view kSummary = "each class over the clients by Dirichlet(alpha), client sizes unequal";
   static constexpr auto kFields = std::tuple{
-      Field{"alpha", &Dirichlet::alpha, "concentration; small: few clients hold a class, large: equal shares", kPositive},
+      Field{"alpha", &Dirichlet::alpha, "concentration; small: few clients hold a class, large: equal shares",
+            kPositive},
   };
 
   Assignment assign(const PartitionInput& input) const;

@@ -9,8 +9,8 @@
 
 namespace fedstride {
 
-/// Who holds what is read from a JSON file {"clients": [[row, ...], ...]}: one list of rows a client, each training row in
-/// exactly one. Other keys are ignored, so a run's partition.json (manifest.hpp) reads back as the same assignment.
+/// Who holds what is read from a JSON file {"clients": [[row, ...], ...]}: one list of rows a client, each training row
+/// in exactly one. Other keys are ignored, so a run's partition.json (manifest.hpp) reads back as the same assignment.
 /// Errors: usage if no file is named or it has another number of clients, failure if the file is not that.
 struct FromFile {
   std::string partition_file;

@@ -21,8 +21,8 @@ struct PartitionInput {
 /// Who holds which rows: one ascending list a client.
 using Assignment = std::vector<std::vector<std::uint32_t>>;
 
-/// A part of the family: every row of the input in exactly one list, no list empty, in a time bounded by the sizes alone;
-/// or Error (usage) that says why not. The same input gives the same lists.
+/// A part of the family: every row of the input in exactly one list, no list empty, in a time bounded by the sizes
+/// alone; or Error (usage) that says why not. The same input gives the same lists.
 template <class Part>
 concept Partition = requires(const Part part, const PartitionInput& input) {
   { Part::kName } -> std::convertible_to<std::string_view>;

@@ -13,14 +13,15 @@ namespace fedstride {
 ///
 /// The classes that have rows, in the data set's class order, are laid round and round over the clients x K places:
 /// client c gets those numbered c K ... c K + K - 1, modulo their count. So consecutive classes of the order share a
-/// client, a client's classes differ, and the holders of two classes differ by one at most. A class's rows, shuffled, are
-/// split among its holders, equally up to one. (A client left without a row, which takes a class with fewer rows than
-/// holders, gets one of the largest client's.)
+/// client, a client's classes differ, and the holders of two classes differ by one at most. A class's rows, shuffled,
+/// are split among its holders, equally up to one. (A client left without a row, which takes a class with fewer rows
+/// than holders, gets one of the largest client's.)
 struct Pathological {
   int classes_per_client = 0;  ///< K; 0: as few as cover every class, ceil(classes / clients)
 
   static constexpr std::string_view kName = "pathological";
-  static constexpr std::string_view kSummary = "each client holds a few classes, for CIFAR-10 and five clients the paper's pairs";
+  static constexpr std::string_view kSummary =
+      "each client holds a few classes; for CIFAR-10 and five clients the paper's pairs";
   static constexpr auto kFields = std::tuple{
       Field{"classes-per-client", &Pathological::classes_per_client,
             "classes each client holds; 0: as few as cover every class", kNonNegative},

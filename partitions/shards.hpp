@@ -9,8 +9,8 @@
 namespace fedstride {
 
 /// The rows sorted by label, cut into clients x S shards of equal size up to one, S of them at random to each client
-/// (McMahan et al. 2017, section 3: 100 clients, 200 shards of 300). Rows of one label keep the data set's order, so the
-/// seed decides only who gets which shard.
+/// (McMahan et al. 2017, section 3: 100 clients, 200 shards of 300). Rows of one label keep the data set's order, so
+/// the seed decides only who gets which shard.
 struct Shards {
   int shards_per_client = 2;  ///< S
 

@@ -8,13 +8,8 @@ namespace fedstride {
 std::vector<double> log_gammas(std::span<const double> concentrations, RandomStream& random) {
   std::vector<double> logs;
   logs.reserve(concentrations.size());
-  for (const double concentration : concentrations) {
-    const double shape = std::clamp(concentration, 1e-300, 1e15);
-    // Gamma(a) = Gamma(a + 1) U^(1/a) (Marsaglia & Tsang 2000, section 6).
-    double log_gamma = std::log(random.gamma(shape < 1 ? shape + 1 : shape));
-    if (shape < 1) log_gamma += std::log(1 - random.uniform()) / shape;
-    logs.push_back(log_gamma);
-  }
+  for (const double concentration : concentrations)
+    logs.push_back(random.log_of_gamma(std::clamp(concentration, 1e-300, 1e15)));
   return logs;
 }
 

@@ -1,0 +1,65 @@
+#include "partitions/manifest.hpp"
+
+#include <nlohmann/json.hpp>
+
+#include "core/hash.hpp"
+
+namespace fedstride {
+namespace {
+
+// "[\n  [1, 2],\n  [3]\n ]": one line an inner list.
+template <class Number>
+void append_lists(std::string& text, const std::vector<std::vector<Number>>& lists) {
+  text += '[';
+  for (std::size_t i = 0; i < lists.size(); ++i) {
+    text += i == 0 ? "\n  [" : ",\n  [";
+    for (std::size_t j = 0; j < lists[i].size(); ++j) {
+      if (j > 0) text += ", ";
+      text += number_text(lists[i][j]);
+    }
+    text += ']';
+  }
+  text += "\n ]";
+}
+
+}  // namespace
+
+std::vector<std::vector<std::size_t>> rows_per_class(const Assignment& assignment, std::span<const std::uint16_t> labels,
+                                                     int classes) {
+  std::vector<std::vector<std::size_t>> table;
+  for (const auto& rows : assignment) {
+    auto& counts = table.emplace_back(static_cast<std::size_t>(classes), 0);
+    for (const std::uint32_t row : rows) ++counts[labels[row]];
+  }
+  return table;
+}
+
+std::string partition_hash(const Assignment& assignment) {
+  Hash hash;
+  hash.value(std::uint64_t{assignment.size()});
+  for (const auto& rows : assignment) hash.value(std::uint64_t{rows.size()}).values(std::span(rows));
+  return hash.hex();
+}
+
+std::string manifest_json(const Partitioner& partitioner, std::uint64_t seed, const Assignment& assignment,
+                          std::span<const std::uint16_t> labels, int classes) {
+  nlohmann::ordered_json settings = nlohmann::ordered_json::object();
+  std::visit(
+      [&]<class Part>(const Part& part) {
+        for_each_field<Part>([&](const auto& field) { settings[std::string(field.name)] = part.*field.member; });
+      },
+      partitioner);
+  std::string text = "{\n \"format\": \"fedstride partition 1\",\n \"partition\": \"";
+  text += part_name(partitioner);
+  // A file's name need not be UTF-8; JSON must be.
+  text += "\",\n \"settings\": " + settings.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
+  text += ",\n \"seed\": " + number_text(seed);
+  text += ",\n \"hash\": \"" + partition_hash(assignment) + "\"";
+  text += ",\n \"rows_per_class\": ";
+  append_lists(text, rows_per_class(assignment, labels, classes));
+  text += ",\n \"clients\": ";
+  append_lists(text, assignment);
+  return text + "\n}\n";
+}
+
+}  // namespace fedstride

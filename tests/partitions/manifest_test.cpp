@@ -1,0 +1,94 @@
+#include "partitions/manifest.hpp"
+
+#include <doctest/doctest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "partitions/heat_map.hpp"
+#include "tests/partitions/examples.hpp"
+
+namespace fedstride::test {
+namespace {
+
+std::size_t columns(std::string_view line) {
+  return static_cast<std::size_t>(
+      std::count_if(line.begin(), line.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xC0U) != 0x80U; }));
+}
+
+std::vector<std::vector<std::size_t>> table_of(std::size_t clients, std::size_t classes) {
+  return {clients, std::vector<std::size_t>(classes, 7)};
+}
+
+}  // namespace
+
+TEST_CASE("rows are counted per class per client") {
+  const std::vector<std::uint16_t> labels = {0, 1, 2, 1, 1, 0};
+  CHECK(rows_per_class({{0, 1, 3}, {2, 4, 5}}, labels, 4) ==
+        std::vector<std::vector<std::size_t>>{{1, 2, 0, 0}, {1, 1, 1, 0}});
+}
+
+TEST_CASE("the manifest names part, settings, seed, hash, counts and rows") {
+  const std::vector<std::uint16_t> labels = {0, 1, 1, 0};
+  const Assignment assignment = {{0, 1, 2}, {3}};
+  const auto json = nlohmann::json::parse(manifest_json(Interpolated{.random_fraction = 0.25}, 18446744073709551615ULL,
+                                                        assignment, labels, 2));
+  CHECK(json["partition"] == "interpolated");
+  CHECK(json["settings"]["random-fraction"] == 0.25);
+  CHECK(json["settings"]["classes-per-client"] == 0);
+  CHECK(json["seed"] == 18446744073709551615ULL);
+  CHECK(json["hash"] == partition_hash(assignment));
+  CHECK(json["rows_per_class"] == nlohmann::json{{1, 2}, {1, 0}});
+  CHECK(json["clients"] == nlohmann::json{{0, 1, 2}, {3}});
+}
+
+TEST_CASE("a file name that is not UTF-8 does not keep the manifest from being JSON") {
+  const std::vector<std::uint16_t> labels = {0};
+  CHECK(nlohmann::json::accept(manifest_json(FromFile{"a\xff\"b"}, 1, {{0}}, labels, 1)));
+}
+
+TEST_CASE("the hash tells apart who holds what, and where one client ends") {
+  const std::string hash = partition_hash({{0, 1}, {2}});
+  CHECK(hash.size() == 64);
+  CHECK(partition_hash({{0, 1}, {2}}) == hash);
+  CHECK(partition_hash({{0}, {1, 2}}) != hash);
+  CHECK(partition_hash({{2}, {0, 1}}) != hash);
+  CHECK(partition_hash({{0, 1, 2}}) != hash);
+}
+
+TEST_CASE("the heat map shades each class's share and prints the counts of ten classes") {
+  const std::vector<std::string> names = {"plane", "car"};
+  CHECK(heat_map({{100, 0}, {25, 51}}, names) ==
+        "client      rows  plane   car \n"
+        "     0       100  █  100·     \n"
+        "     1        76  ░   25▓   51\n");
+}
+
+TEST_CASE("the heat map fits 80 columns for one class, ten, a hundred and a thousand, and for many clients") {
+  for (const std::size_t classes : {1, 2, 10, 11, 26, 62, 63, 100, 1000})
+    for (const std::size_t clients : {1, 40, 41, 1000}) {
+      const std::string text = heat_map(table_of(clients, classes), {});
+      std::size_t lines = 0;
+      for (const auto line : split(text, '\n')) {
+        CHECK(columns(line) <= 80);
+        ++lines;
+      }
+      CHECK(lines <= 43);  // heading, forty clients or twenty and a summary, and the empty piece at the end
+    }
+}
+
+TEST_CASE("of more than forty clients the first twenty are shown, then quantiles over all") {
+  std::vector<std::vector<std::size_t>> table;
+  for (std::size_t client = 0; client < 101; ++client) table.push_back({client, client % 2});
+  const std::string text = heat_map(table, {});
+  CHECK(text.find("  ... and 81 more clients\n") != std::string::npos);
+  // Sizes are 0, 2, 2, 4, 4, ..., 100, 100: the middle of 101 is the 51st.
+  CHECK(text.find("rows a client: least 0, quartiles 26, 50, 76, most 100\n") != std::string::npos);
+  CHECK(text.find("classes a client: least 0, quartiles 1, 1, 2, most 2\n") != std::string::npos);
+}
+
+TEST_CASE("class names that are not ASCII are cut between characters") {
+  const std::vector<std::string> names = {"écureuil", "x"};
+  CHECK(heat_map({{1, 1}}, names).find("écure     x \n") != std::string::npos);
+}
+
+}  // namespace fedstride::test
