@@ -1,0 +1,32 @@
+#include <doctest/doctest.h>
+
+#include <cmath>
+
+#include "core/error.hpp"
+#include "data/datasets.hpp"
+#include "data/official.hpp"
+#include "tests/support/skip.hpp"
+
+using namespace fedstride;
+
+TEST_CASE("Fashion-MNIST is found without a flag, official, begins with an ankle boot, and has the mean and deviation it is normalised by") {
+  try {
+    dataset_folder(dataset_source("fashion-mnist"), {});
+  } catch (const Error&) {
+    FEDSTRIDE_SKIP("no Fashion-MNIST: install dataset-fashion-mnist");
+  }
+  CHECK(verify_dataset("fashion-mnist", {}) == "official, 70000 records (60000 training, 10000 test)");
+  const DataPair pair = load_dataset("fashion-mnist", {});
+  CHECK(pair.train.shape == Shape{28, 28, 1});
+  CHECK(pair.train.labels[0] == 9);
+  CHECK(pair.test.labels[0] == 9);
+  double sum = 0;
+  double squares = 0;
+  for (const auto pixel : pair.train.pixels) {
+    sum += pixel / 255.0;
+    squares += pixel / 255.0 * pixel / 255.0;
+  }
+  const auto count = static_cast<double>(pair.train.pixels.size());
+  CHECK(sum / count == doctest::Approx(pair.train.mean[0]).epsilon(0.001));
+  CHECK(std::sqrt(squares / count - sum * sum / count / count) == doctest::Approx(pair.train.deviation[0]).epsilon(0.001));
+}
