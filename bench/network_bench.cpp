@@ -1,0 +1,118 @@
+#include "bench/network_bench.hpp"
+
+#include <algorithm>
+#include <ctime>
+#include <variant>
+#include <vector>
+
+#include "core/floating_point.hpp"
+#include "core/random.hpp"
+#include "nn/network.hpp"
+#include "nn/simd.hpp"
+
+namespace fedstride {
+namespace {
+
+/// Processor time of this thread in seconds: other programs on the machine take none of it.
+double now() {
+  timespec time;
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+  return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
+}
+
+double median(std::vector<double> values) {
+  std::nth_element(values.begin(), values.begin() + values.size() / 2, values.end());
+  return values[values.size() / 2];
+}
+
+/// Times of body(), called for about `seconds` and 5 times at least.
+template <class Body>
+std::vector<double> times(double seconds, Body&& body) {
+  std::vector<double> result;
+  const double end = now() + seconds;
+  while (result.size() < 5 || now() < end) {
+    const double start = now();
+    body();
+    result.push_back(now() - start);
+  }
+  return result;
+}
+
+/// Keeps the compiler from computing the multiply-adds beforehand.
+FEDSTRIDE_INLINE void opaque(Lanes& value) {
+#if defined(__AVX512F__)
+  asm volatile("" : "+v"(value));
+#else
+  asm volatile("" : "+x"(value));
+#endif
+}
+
+}  // namespace
+
+double dense_flops_per_example(const Model& model) {
+  double products = 0;
+  bool first = true;
+  for (const Parameter& parameter : model.parameters()) {
+    if (parameter.shape.size() == 1) continue;
+    const auto layer = static_cast<std::size_t>(parameter.layer);
+    const Shape out = model.shapes()[layer + 1];
+    double forward = static_cast<double>(parameter.size);
+    if (std::holds_alternative<Conv>(model.layers()[layer])) forward *= static_cast<double>(out.height) * out.width;
+    products += forward * (first ? 2 : 3);
+    first = false;
+  }
+  return 2 * products;
+}
+
+NetworkSpeed measure_network(const Model& model, int batch, double seconds) {
+  const FloatingPointMode mode;
+  Vector weights = model.initial(Initialisation::fan_in, 1);
+  Network network(model, batch);
+  RandomStream random(1, {.purpose = Purpose::test});
+  for (float& value : network.inputs(batch)) value = static_cast<float>(random.normal());
+  std::vector<Label> labels;
+  std::vector<Row> rows;
+  for (int row = 0; row < batch; ++row) {
+    labels.push_back(static_cast<Label>(random.below(static_cast<std::uint64_t>(model.classes()))));
+    rows.push_back(static_cast<Row>(row));
+  }
+  Batch example{labels, rows, {.seed = 1}};
+  // The rate is so small that the weights stay where random data leaves them: the same share of zeros all along.
+  const auto update = [&](std::size_t offset, std::span<const float> gradient) {
+    float* to = weights.data() + offset;
+    for (std::size_t i = 0; i < gradient.size(); ++i) to[i] -= 1e-6F * gradient[i];
+    return 0.0;
+  };
+  const int steps = std::clamp(static_cast<int>(2e6 / (batch * dense_flops_per_example(model))), 1, 1000);
+  auto step_times = times(seconds, [&] {
+    for (int step = 0; step < steps; ++step, ++example.address.step) network.gradient(weights.data(), example, update);
+  });
+  auto evaluate_times = times(seconds / 4, [&] {
+    for (int step = 0; step < steps; ++step) network.evaluate(weights.data(), labels);
+  });
+  NetworkSpeed speed;
+  speed.batch = batch;
+  speed.step_seconds = median(step_times) / steps;
+  speed.best_step_seconds = *std::min_element(step_times.begin(), step_times.end()) / steps;
+  speed.evaluate_seconds = median(evaluate_times) / steps;
+  speed.flops_per_example = dense_flops_per_example(model);
+  return speed;
+}
+
+double measure_fp32_peak() {
+  constexpr int kChains = kRegisters == 32 ? 24 : 12;
+  constexpr int kRounds = 10'000;
+  const auto runs = times(0.1, [&] {
+    Lanes sum[kChains];
+    unrolled<kChains>([&](auto i) FEDSTRIDE_INLINE_LAMBDA { sum[i] = broadcast(static_cast<float>(i)); });
+    Lanes factor = broadcast(0.5F), addend = broadcast(1.0F);
+    opaque(factor);
+    opaque(addend);
+    for (int round = 0; round < kRounds; ++round)
+      unrolled<kChains>([&](auto i) FEDSTRIDE_INLINE_LAMBDA { sum[i] = sum[i] * factor + addend; });
+    unrolled<kChains>([&](auto i) FEDSTRIDE_INLINE_LAMBDA { opaque(sum[i]); });
+  });
+  return 2.0 * kLanes * kChains * kRounds / *std::min_element(runs.begin(), runs.end());
+}
+
+}  // namespace fedstride

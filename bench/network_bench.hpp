@@ -1,0 +1,29 @@
+#pragma once
+
+#include "nn/model.hpp"
+
+namespace fedstride {
+
+/// Speed of one thread on one model, on random data.
+struct NetworkSpeed {
+  int batch = 0;
+  double step_seconds = 0;         ///< gradient and SGD update of one batch: median of many
+  double best_step_seconds = 0;    ///< the fastest, as on an otherwise idle machine
+  double flops_per_example = 0;    ///< of the dense arithmetic, what sparsity saves not taken off
+  double evaluate_seconds = 0;     ///< forwards only, median
+
+  double examples_per_second() const { return batch / step_seconds; }
+  double flops_per_second() const { return flops_per_example * examples_per_second(); }
+};
+
+/// Two a multiply-add: forwards, data gradient (unless only the inputs would have it) and weight gradient.
+double dense_flops_per_example(const Model& model);
+
+/// Steps of `batch` random examples for about `seconds`.
+NetworkSpeed measure_network(const Model& model, int batch, double seconds = 1);
+
+/// What one core can do: independent fused multiply-adds on registers, floating-point operations a second, best of a
+/// few runs.
+double measure_fp32_peak();
+
+}  // namespace fedstride
