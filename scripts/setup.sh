@@ -7,6 +7,9 @@ program=$(basename -- "$0")
 say() { printf '%s: %s\n' "$program" "$*"; }
 stop() { printf '%s: %s\n' "$program" "$*" >&2; exit 1; }
 
+# help: the comment at the head of the program.
+help() { sed -n '2,/^[^#]/s/^# \{0,1\}//p' "$root/$program"; exit 0; }
+
 # Through sudo, what was built belongs to whoever called it, who may go on without sudo.
 give_back() {
   if [ "$(id -u)" = 0 ] && [ -n "${SUDO_UID:-}" ]; then
@@ -61,7 +64,7 @@ need_packages() {
     "${get[@]}" </dev/null >"$log" 2>&1 ||
       { "${apt[@]}" update </dev/null >>"$log" 2>&1 && "${get[@]}" </dev/null >>"$log" 2>&1; } ||
       { grep -E '^(E|Err|W):' "$log" | tail -n 5 >&2
-        stop "apt-get could not install the missing packages (all it said is in build/install.log)"; }
+        stop "apt-get could not install the missing packages, for the reason above (all it said is in build/install.log)"; }
   fi
   local cmake_version
   cmake_version=$(cmake --version | sed -n '1s/[^0-9]*//p')
@@ -69,7 +72,7 @@ need_packages() {
     stop "CMake $cmake_version at $(command -v cmake) is too old; 3.25 (Debian 12, Ubuntu 24.04) or later is needed"
 }
 
-jobs=${CMAKE_BUILD_PARALLEL_LEVEL:-$(nproc)}
+jobs=${CMAKE_BUILD_PARALLEL_LEVEL:-$(nproc 2>/dev/null || echo 1)}
 
 # build PRESET [OPTION...]: configures and builds one preset, in silence unless it fails. Options are those of cmake --build.
 build() {
