@@ -39,6 +39,8 @@ int main(int argc, char** argv) {
   try {
     app.parse(argc, argv);
     return 0;
+  } catch (const CLI::RuntimeError& error) {  // what there is to say has been said
+    return error.get_exit_code();
   } catch (const CLI::ParseError& error) {
     if (error.get_exit_code() == 0) return app.exit(error);  // --help, --version
     return complain(std::string(error.what()) + "; see 'fedstride --help'", 2);
@@ -46,8 +48,6 @@ int main(int argc, char** argv) {
     return complain(error.what(), error.exit_code());
   } catch (const std::bad_alloc&) {
     return complain("out of memory", 1);
-  } catch (const CLI::RuntimeError& error) {
-    return error.get_exit_code();
   } catch (const std::exception& error) {
     return complain(error.what(), 1);
   }

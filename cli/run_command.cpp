@@ -3,7 +3,7 @@
 #include <memory>
 
 #include "cli/commands.hpp"
-#include "cli/progress.hpp"
+#include "cli/progress_bar.hpp"
 #include "cli/settings_flags.hpp"
 #include "experiments/run.hpp"
 
@@ -39,12 +39,12 @@ void carry_out(const Arguments& arguments) {
   if (arguments.resume.empty()) {
     const Configuration configuration = resolve(settings);
     quiet = configuration.quiet;
-    Progress progress(quiet, static_cast<std::uint32_t>(configuration.rounds));
+    ProgressBar progress(quiet, static_cast<std::uint32_t>(configuration.rounds));
     summary = run(configuration, settings, progress.observer(&stop_requested));
   } else {
     const Configuration configuration = configuration_to_resume(arguments.resume, settings);
     quiet = configuration.quiet;
-    Progress progress(quiet, static_cast<std::uint32_t>(configuration.rounds));
+    ProgressBar progress(quiet, static_cast<std::uint32_t>(configuration.rounds));
     summary = resume(arguments.resume, settings, progress.observer(&stop_requested));
   }
   if (!quiet)

@@ -1,4 +1,4 @@
-#include "cli/progress.hpp"
+#include "cli/progress_bar.hpp"
 
 #include <unistd.h>
 
@@ -26,16 +26,16 @@ double seconds_since(std::chrono::steady_clock::time_point start) {
 
 }  // namespace
 
-Progress::Progress(bool quiet, std::uint32_t rounds) : quiet_(quiet), terminal_(isatty(STDOUT_FILENO) != 0), rounds_(rounds) {}
+ProgressBar::ProgressBar(bool quiet, std::uint32_t rounds) : quiet_(quiet), terminal_(isatty(STDOUT_FILENO) != 0), rounds_(rounds) {}
 
-Progress::~Progress() {
+ProgressBar::~ProgressBar() {
   if (!drawer_.joinable()) return;
   drawer_.request_stop();
   drawer_.join();
   clear();
 }
 
-RunObserver Progress::observer(const std::atomic<bool>* stop) {
+RunObserver ProgressBar::observer(const std::atomic<bool>* stop) {
   RunObserver observer;
   observer.stop = stop;
   if (quiet_) return observer;
@@ -44,7 +44,7 @@ RunObserver Progress::observer(const std::atomic<bool>* stop) {
   return observer;
 }
 
-void Progress::started(const Setup& setup, const std::string& folder, std::uint32_t rounds_done,
+void ProgressBar::started(const Setup& setup, const std::string& folder, std::uint32_t rounds_done,
                        const std::atomic<std::uint64_t>& examples) {
   first_ = done_ = rounds_done;
   examples_ = &examples;
@@ -69,13 +69,13 @@ void Progress::started(const Setup& setup, const std::string& folder, std::uint3
     });
 }
 
-std::string Progress::time_left() const {
+std::string ProgressBar::time_left() const {
   const double computed = static_cast<double>(examples_->load(std::memory_order_relaxed));
   const double total = static_cast<double>(examples_a_round_) * (rounds_ - first_);
   return computed > 0 ? clock(seconds_since(start_) * std::max(0.0, total - computed) / computed) : "?";
 }
 
-void Progress::round(const RoundRecord& record) {
+void ProgressBar::round(const RoundRecord& record) {
   const std::lock_guard lock(mutex_);
   done_ = record.round;
   examples_before_ += record.examples;
@@ -97,7 +97,7 @@ void Progress::round(const RoundRecord& record) {
   std::fflush(stdout);
 }
 
-void Progress::draw() {
+void ProgressBar::draw() {
   const std::lock_guard lock(mutex_);
   const std::uint64_t computed = examples_->load(std::memory_order_relaxed);
   const double within =
@@ -114,7 +114,7 @@ void Progress::draw() {
   std::fflush(stdout);
 }
 
-void Progress::clear() {
+void ProgressBar::clear() {
   if (!terminal_) return;
   std::printf("\r\033[K");
   std::fflush(stdout);

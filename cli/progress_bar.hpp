@@ -13,10 +13,10 @@ namespace fedstride {
 
 /// Tells a person how a run is going: a line a round on standard output, and on a terminal a bar below it that moves
 /// within the round.
-class Progress {
+class ProgressBar {
  public:
-  Progress(bool quiet, std::uint32_t rounds);
-  ~Progress();
+  ProgressBar(bool quiet, std::uint32_t rounds);
+  ~ProgressBar();
 
   RunObserver observer(const std::atomic<bool>* stop);
 
