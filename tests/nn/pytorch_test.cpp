@@ -1,0 +1,80 @@
+#include <doctest/doctest.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <string>
+
+#include "core/files.hpp"
+#include "core/random.hpp"
+#include "nn/network.hpp"
+#include "nn/reference.hpp"
+#include "nn/safetensors.hpp"
+#include "tests/support/skip.hpp"
+
+using namespace fedstride;
+
+namespace {
+
+template <class T>
+std::string_view bytes_of(const std::vector<T>& values) {
+  return {reinterpret_cast<const char*>(values.data()), values.size() * sizeof(T)};
+}
+
+/// Writes a model, a batch, its scores by the slow twin and the weights after one SGD step by the network.
+void write_case(const std::filesystem::path& folder, std::string_view line, Shape input) {
+  constexpr int kRows = 6;
+  constexpr float kRate = 0.1F;
+  const auto model = Model::parse(line, input, 10);
+  Vector weights = model.initial(Initialisation::fan_in, 1);
+  RandomStream random(1, {.purpose = Purpose::test});
+  std::vector<float> inputs(kRows * input.size());
+  for (float& value : inputs) value = static_cast<float>(random.normal());
+  std::vector<Label> labels;
+  std::vector<Row> rows;
+  for (Row row = 0; row < kRows; ++row) {
+    labels.push_back(static_cast<Label>(random.below(10)));
+    rows.push_back(row);
+  }
+  const Batch batch{labels, rows, {}};
+  write_file(folder / "model.safetensors", write_safetensors(model, weights));
+  const std::vector<double> exact_weights(weights.begin(), weights.end()), exact_inputs(inputs.begin(), inputs.end());
+  const auto twin = reference_gradient<double>(model, exact_weights, exact_inputs, batch);
+  Network network(model, kRows);
+  std::copy(inputs.begin(), inputs.end(), network.inputs(kRows).begin());
+  network.gradient(weights.data(), batch, [&](std::size_t offset, std::span<const float> gradient) {
+    for (std::size_t i = 0; i < gradient.size(); ++i) view(weights)[offset + i] -= kRate * gradient[i];
+    return 0.0;
+  });
+  write_file(folder / "step.safetensors", write_safetensors(model, weights));
+  write_file(folder / "inputs.bin", bytes_of(inputs));
+  write_file(folder / "labels.bin", bytes_of(labels));
+  write_file(folder / "scores.bin", bytes_of(std::vector<float>(twin.scores.begin(), twin.scores.end())));
+  write_file(folder / "rate.txt", "0.1");
+}
+
+}  // namespace
+
+TEST_CASE("the same weights in PyTorch give the same scores and the same step") {
+  const char* python = std::getenv("FEDSTRIDE_PYTORCH");
+  if (python == nullptr) FEDSTRIDE_SKIP("FEDSTRIDE_PYTORCH names no Python that has PyTorch");
+  struct Case {
+    std::string_view line;
+    Shape input;
+  };
+  const Case cases[] = {
+      {"adadp-cnn", {32, 32, 3}},
+      {"yu-cnn", {28, 28, 1}},
+      {"tutorial-cnn", {28, 28, 1}},
+      {"conv 5 3 stride 2 pad 2 nobias | tanh | avgpool 3 2 | flatten | dense 7 nobias | dense classes", {11, 14, 2}},
+  };
+  const auto folder = std::filesystem::temp_directory_path() / ("fedstride-pytorch-" + std::to_string(getpid()));
+  std::filesystem::create_directories(folder);
+  for (const Case& item : cases) {
+    CAPTURE(item.line);
+    write_case(folder, item.line, item.input);
+    const std::string script = std::string(FEDSTRIDE_SOURCE_DIR) + "/tests/nn/pytorch_check.py";
+    CHECK(std::system(("'" + std::string(python) + "' '" + script + "' '" + folder.string() + "'").c_str()) == 0);
+  }
+  std::filesystem::remove_all(folder);
+}
