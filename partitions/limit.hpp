@@ -6,8 +6,8 @@
 
 namespace fedstride {
 
-/// Keeps `limit` random rows of each client that has more (a client's draws depend on its own rows and on the seed alone;
-/// what a smaller limit keeps, a larger one keeps too). Throws Error (usage) unless limit >= 1.
+/// Keeps `limit` random rows of each client that has more. A client's draws depend on its own rows and on the seed
+/// alone; what a smaller limit keeps, a larger one keeps too. Throws Error (usage) unless limit >= 1.
 void limit_per_client(Assignment& assignment, int limit, std::uint64_t seed);
 
 }  // namespace fedstride

@@ -35,7 +35,7 @@ TEST_CASE("client sizes are equal at every fraction, as in the paper") {
     for (const auto& rows : Interpolated{.random_fraction = fraction}.assign(example.input)) CHECK(rows.size() == 1000);
 }
 
-TEST_CASE("with a third at random a client holds its own two classes at r/5 + 1 - r and the others at r/5 of the class") {
+TEST_CASE("a client of five holds r/5 + 1 - r of each of its own classes and r/5 of each other") {
   Example example(round_robin_labels(50000, 10), 10, 5);
   const auto assignment = Interpolated{.random_fraction = 0.33}.assign(example.input);
   for (std::size_t client = 0; client < 5; ++client) {

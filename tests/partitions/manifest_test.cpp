@@ -22,9 +22,9 @@ std::vector<std::vector<std::size_t>> table_of(std::size_t clients, std::size_t 
 }  // namespace
 
 TEST_CASE("rows are counted per class per client") {
-  const std::vector<std::uint16_t> labels = {0, 1, 2, 1, 1, 0};
-  CHECK(rows_per_class({{0, 1, 3}, {2, 4, 5}}, labels, 4) ==
-        std::vector<std::vector<std::size_t>>{{1, 2, 0, 0}, {1, 1, 1, 0}});
+  const std::vector<std::uint16_t> labels = {0, 1, 2, 1, 1, 0, 0};
+  CHECK(rows_per_class({{0, 1, 3}, {2, 4, 5, 6}}, labels, 4) ==
+        std::vector<std::vector<std::size_t>>{{1, 2, 0, 0}, {2, 1, 1, 0}});
 }
 
 TEST_CASE("the manifest names part, settings, seed, hash, counts and rows") {

@@ -108,8 +108,8 @@ TEST_CASE("every partition refuses no clients, and more clients than rows") {
   for (const int clients : {-1, 0, 21}) {
     Example example(random_labels(20, 3, 1), 3, clients);
     for_each_partitioner(example, folder, [&](const auto& part) {
-      const std::string expected =
-          "clients is " + std::to_string(clients) + "; it must be a whole number from 1 to 20, the number of training rows";
+      const std::string expected = "clients is " + std::to_string(clients) +
+                                   "; it must be a whole number from 1 to 20, the number of training rows";
       CHECK_THROWS_WITH_AS(part.assign(example.input), expected.c_str(), Error);
     });
   }
@@ -124,9 +124,11 @@ TEST_CASE("labels, rows and class orders that do not fit are refused") {
   row.rows = {0, 1, 1};
   CHECK_THROWS_WITH(Iid{}.assign(row.input), "row 1 is there twice; each row can be dealt out once");
   Example order(std::vector<std::uint16_t>{0, 1, 2}, 3, 1);
-  for (const std::vector<int>& wrong : {std::vector{0, 1}, std::vector{0, 1, 1}, std::vector{0, 1, 3}, std::vector{-1, 0, 1}}) {
+  const std::vector<std::vector<int>> wrong_orders = {{0, 1}, {0, 1, 1}, {0, 1, 3}, {-1, 0, 1}};
+  for (const auto& wrong : wrong_orders) {
     order.input.class_order = wrong;
-    CHECK_THROWS_WITH(Iid{}.assign(order.input), "the class order is not valid; it must name each of the 3 classes once");
+    CHECK_THROWS_WITH(Iid{}.assign(order.input),
+                      "the class order is not valid; it must name each of the 3 classes once");
   }
 }
 
@@ -142,11 +144,11 @@ TEST_CASE("settings outside their range are refused, named") {
   CHECK_THROWS_WITH(assign(Shards{.shards_per_client = 26}, example.input),
                     "shards-per-client is 26; with 100 rows and 4 clients it must be a whole number from 1 to 25");
   CHECK_THROWS_WITH(assign(Pathological{.classes_per_client = 1}, example.input),
-                    "classes-per-client is 1; with 4 clients and rows of 5 classes it must be a whole number from 2 to 5, "
-                    "or 0 for the least");
+                    "classes-per-client is 1; with 4 clients and rows of 5 classes it must be a whole number from 2 "
+                    "to 5, or 0 for the least");
   CHECK_THROWS_WITH(assign(Pathological{.classes_per_client = 6}, example.input),
-                    "classes-per-client is 6; with 4 clients and rows of 5 classes it must be a whole number from 2 to 5, "
-                    "or 0 for the least");
+                    "classes-per-client is 6; with 4 clients and rows of 5 classes it must be a whole number from 2 "
+                    "to 5, or 0 for the least");
 }
 
 TEST_CASE("the pathological partition is the default") { CHECK(part_name(Partitioner{}) == "pathological"); }

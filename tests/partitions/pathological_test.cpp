@@ -15,7 +15,7 @@ constexpr std::array<int, 10> kPaperOrder = {1, 9, 0, 8, 3, 5, 2, 6, 4, 7};
 
 }  // namespace
 
-TEST_CASE("five clients get the paper's pairs: cars and trucks, planes and ships, cats and dogs, birds and frogs, deer and horses") {
+TEST_CASE("five clients get the paper's pairs: car truck, plane ship, cat dog, bird frog, deer horse") {
   Example example(random_labels(5000, 10, 3), 10, 5);
   example.input.class_order = kPaperOrder;
   const auto assignment = Pathological{}.assign(example.input);
