@@ -117,6 +117,7 @@ Vector Model::initial(Initialisation initialisation, std::uint64_t seed) const {
       const double receptive = is_weight ? fan_in / static_cast<double>(parameter.shape[1]) : 1;
       bound = is_weight ? std::sqrt(6 / (fan_in + outputs * receptive)) : 0;
     }
+    // In PyTorch's order: the layout inside is no part of the result.
     RandomStream random(seed, {.purpose = Purpose::initial_weights, .client = static_cast<std::uint32_t>(index)});
     for_each_in_pytorch_order(*this, parameter, [&](std::size_t inside) {
       weights[static_cast<Eigen::Index>(parameter.offset + inside)] =

@@ -85,7 +85,7 @@ TEST_CASE("starting weights are drawn in PyTorch's order, so that an equal tenso
 }
 
 TEST_CASE("PyTorch's order visits every value of a tensor once, channels before rows") {
-  const auto model = Model::parse("conv 2 2 | relu | flatten | dense classes", {3, 3, 3}, 2);
+  const auto model = Model::parse("conv 2 2 | tanh | flatten | relu | dropout 0.5 | dense classes", {3, 3, 3}, 2);
   for (const Parameter& parameter : model.parameters()) {
     std::vector<std::size_t> order;
     for_each_in_pytorch_order(model, parameter, [&](std::size_t inside) { order.push_back(inside); });
