@@ -29,7 +29,13 @@ ConvStage::ConvStage(const Options& options, int max_rows, int max_pieces)
   packed_ = Buffer<float>(filter * padded_channels_);
   bias_ = Buffer<float>(padded_channels_);
   if (conv.padding > 0) bordered_ = Buffer<float>(max_rows_ * shape_.input.size());
-  rows_ = Buffer<float>(max_pieces_ * options.window.kernel * shape_.output.width * padded_channels_);
+  if (winograd_fits(shape_)) {
+    winograd_.emplace(shape_);
+    filters_ = Buffer<float>(winograd_->filters_size());
+    scratch_ = Buffer<float>(max_pieces_ * (winograd_->scratch_size() + winograd_->group() * winograd_->output_size()));
+  } else {
+    rows_ = Buffer<float>(max_pieces_ * options.window.kernel * shape_.output.width * padded_channels_);
+  }
 }
 
 std::size_t ConvStage::work_per_row() const { return shape_.output.size() * shape_.filter_size(); }
@@ -39,6 +45,7 @@ void ConvStage::begin(const float* weights) {
   weights_ = weights + tensors.weight.offset;
   pack_filters(weights_, options_.conv.channels, shape_.filter_size(), packed_.data());
   std::copy_n(weights + tensors.bias.offset, tensors.bias.size, bias_.data());
+  if (winograd_) winograd_->transform_filters(packed_.data(), filters_.data());
 }
 
 const float* ConvStage::input_of(const Signal& in, int row) const {
@@ -57,29 +64,62 @@ void ConvStage::remove_border(const float* from, float* to) const {
   for (int y = 0; y < options_.input.height; ++y) std::copy_n(from + y * shape_.pitch(), length, to + y * length);
 }
 
-void ConvStage::forward(const Signal& in, const Signal& out, RowRange range, bool training) {
+template <class RowOf>
+void ConvStage::emit(int row, const Signal& out, bool training, RowOf&& row_of) {
   const Window window = options_.window;
-  const std::size_t row_size = shape_.output.width * padded_channels_;
-  float* ring = rows_.data() + range.piece * window.kernel * row_size;
   const float* window_rows[16];
-  for (int row = range.first; row < range.last; ++row) {
-    if (bordered_.size() > 0) add_border(in.value[row], bordered_.data() + row * shape_.input.size());
-    const float* input = input_of(in, row);
-    int ready = 0;  // output rows computed so far
-    for (int y = 0; y < output_.height; ++y) {
-      float* to = out.value[row] + static_cast<std::size_t>(y) * output_.width * output_.channels;
-      const int first = options_.pooled ? y * window.stride : y;
-      for (ready = std::max(ready, first); ready < first + window.kernel; ++ready)
-        conv_row(shape_, input, packed_.data(), bias_.data(), ready, ring + ready % window.kernel * row_size);
-      if (options_.pooled) {
-        for (int j = 0; j < window.kernel; ++j) window_rows[j] = ring + (first + j) % window.kernel * row_size;
-        std::uint8_t* winners = nullptr;
-        if (training) winners = winners_.data() + (row * places_ + static_cast<std::size_t>(y) * output_.width) * padded_channels_;
-        max_pool_row(window_rows, window, output_.width, output_.channels, options_.relu, to, winners);
-      } else {
-        unpad_row(ring, output_.width, output_.channels, options_.relu, to);
-      }
+  for (int y = 0; y < output_.height; ++y) {
+    float* to = out.value[row] + static_cast<std::size_t>(y) * output_.width * output_.channels;
+    if (!options_.pooled) {
+      unpad_row(row_of(y), output_.width, output_.channels, options_.relu, to);
+      continue;
     }
+    for (int j = 0; j < window.kernel; ++j) window_rows[j] = row_of(y * window.stride + j);
+    std::uint8_t* winners = nullptr;
+    if (training) winners = winners_.data() + (row * places_ + static_cast<std::size_t>(y) * output_.width) * padded_channels_;
+    max_pool_row(window_rows, window, output_.width, output_.channels, options_.relu, to, winners);
+  }
+}
+
+void ConvStage::forward(const Signal& in, const Signal& out, RowRange range, bool training) {
+  if (bordered_.size() > 0)
+    for (int row = range.first; row < range.last; ++row)
+      add_border(in.value[row], bordered_.data() + row * shape_.input.size());
+  if (winograd_)
+    forward_winograd(in, out, range, training);
+  else
+    forward_direct(in, out, range, training);
+}
+
+void ConvStage::forward_direct(const Signal& in, const Signal& out, RowRange range, bool training) {
+  const int kept = options_.window.kernel;
+  const std::size_t row_size = shape_.output.width * padded_channels_;
+  float* ring = rows_.data() + range.piece * kept * row_size;
+  for (int row = range.first; row < range.last; ++row) {
+    const float* input = input_of(in, row);
+    int ready = 0;  // output rows computed so far, the last few of them still there
+    emit(row, out, training, [&](int y) {
+      float* to = ring + y % kept * row_size;
+      if (y >= ready) {
+        conv_row(shape_, input, packed_.data(), bias_.data(), y, to);
+        ready = y + 1;
+      }
+      return to;
+    });
+  }
+}
+
+void ConvStage::forward_winograd(const Signal& in, const Signal& out, RowRange range, bool training) {
+  const std::size_t size = winograd_->output_size();
+  float* scratch = scratch_.data() + range.piece * (winograd_->scratch_size() + winograd_->group() * size);
+  float* outputs = scratch + winograd_->scratch_size();
+  const float* inputs[Winograd::kMaxGroup];
+  for (int first = range.first; first < range.last; first += winograd_->group()) {
+    const int pictures = std::min(winograd_->group(), range.last - first);
+    for (int i = 0; i < pictures; ++i) inputs[i] = input_of(in, first + i);
+    winograd_->forward(inputs, pictures, filters_.data(), bias_.data(), scratch, outputs);
+    for (int i = 0; i < pictures; ++i)
+      emit(first + i, out, training, [&](int y) { return outputs + i * size + y * winograd_->output_pitch(); });
   }
 }
 

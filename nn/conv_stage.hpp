@@ -1,11 +1,13 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "nn/kernels/buffer.hpp"
 #include "nn/kernels/conv.hpp"
 #include "nn/kernels/pool.hpp"
+#include "nn/kernels/winograd.hpp"
 #include "nn/layer.hpp"
 #include "nn/stage.hpp"
 
@@ -46,6 +48,11 @@ class ConvStage {
   const float* input_of(const Signal& in, int row) const;
   void add_border(const float* from, float* to) const;
   void remove_border(const float* from, float* to) const;
+  void forward_direct(const Signal& in, const Signal& out, RowRange range, bool training);
+  void forward_winograd(const Signal& in, const Signal& out, RowRange range, bool training);
+  /// Pools, or only unpads, one example's outputs into out.value; row_of(y) gives row y of them, asked for in order.
+  template <class RowOf>
+  void emit(int row, const Signal& out, bool training, RowOf&& row_of);
   void find_spots(int row, const Signal& out);
 
   Options options_;
@@ -62,6 +69,9 @@ class ConvStage {
   Buffer<float> bias_;
   Buffer<float> bordered_;     ///< inputs with their zero border, a row each
   Buffer<float> rows_;         ///< a piece's last few output rows before pooling
+  std::optional<Winograd> winograd_;
+  Buffer<float> filters_;      ///< transformed
+  Buffer<float> scratch_;      ///< a piece's matrices and outputs
   // training only
   Buffer<std::uint8_t> winners_;
   Buffer<Spot> spots_;

@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <type_traits>
 #include <utility>
 
 #if defined(__AVX512F__)
@@ -33,6 +34,15 @@ typedef std::uint8_t UnalignedByteLanes __attribute__((vector_size(kLanes), alig
 
 #define FEDSTRIDE_INLINE inline __attribute__((always_inline))
 #define FEDSTRIDE_INLINE_LAMBDA __attribute__((always_inline))
+
+/// body(0) ... body(kCount - 1) with compile-time numbers: arrays of vectors indexed by them stay in registers. The body
+/// is a lambda marked FEDSTRIDE_INLINE_LAMBDA.
+template <int kCount, class Body>
+FEDSTRIDE_INLINE void unrolled(Body&& body) {
+  [&]<int... kIndex>(std::integer_sequence<int, kIndex...>) FEDSTRIDE_INLINE_LAMBDA {
+    (body(std::integral_constant<int, kIndex>{}), ...);
+  }(std::make_integer_sequence<int, kCount>{});
+}
 
 /// Smallest number of whole vectors, in floats, that holds `count` floats.
 constexpr std::size_t whole_lanes(std::size_t count) {
@@ -72,6 +82,9 @@ FEDSTRIDE_INLINE void store_first(float* to, Lanes value, int count) {
     if (i < count) to[i] = value[i];
 #endif
 }
+
+/// Asks for a line of memory that will be read soon; any address will do.
+FEDSTRIDE_INLINE void prefetch(const float* from) { __builtin_prefetch(from, 0, 2); }
 
 FEDSTRIDE_INLINE Lanes larger(Lanes a, Lanes b) { return a > b ? a : b; }
 FEDSTRIDE_INLINE Lanes positive(Lanes a) { return a > Lanes{} ? a : Lanes{}; }

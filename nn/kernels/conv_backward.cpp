@@ -18,10 +18,10 @@ void filter_stretch(const SpotList* lists, int pictures, std::size_t offset, flo
     for (int i = 0; i < lists[picture].count; ++i) {
       const Lanes gradient = broadcast(spots[i].gradient);
       const float* source = from + spots[i].source;
-      for (int v = 0; v < kVectors; ++v) sum[v] += gradient * load(source + v * kLanes);
+      unrolled<kVectors>([&](auto v) FEDSTRIDE_INLINE_LAMBDA { sum[v] += gradient * load(source + v * kLanes); });
     }
   }
-  for (int v = 0; v + 1 < kVectors; ++v) store(to + v * kLanes, sum[v]);
+  unrolled<kVectors - 1>([&](auto v) FEDSTRIDE_INLINE_LAMBDA { store(to + v * kLanes, sum[v]); });
   store_first(to + (kVectors - 1) * kLanes, sum[kVectors - 1], tail);
 }
 

@@ -15,24 +15,27 @@ template <int kPositions, int kVectors>
 void conv_tile(const ConvShape& shape, const float* input, const float* packed, const float* bias, float* to,
                std::size_t to_stride) {
   Lanes sum[kPositions][kVectors];
-  for (int p = 0; p < kPositions; ++p)
-    for (int v = 0; v < kVectors; ++v) sum[p][v] = load(bias + v * kLanes);
+  unrolled<kPositions>([&](auto p) FEDSTRIDE_INLINE_LAMBDA {
+    unrolled<kVectors>([&](auto v) FEDSTRIDE_INLINE_LAMBDA { sum[p][v] = load(bias + v * kLanes); });
+  });
   const std::size_t step = static_cast<std::size_t>(shape.stride) * shape.input.channels;
+  const std::size_t pitch = shape.pitch();
   const int stretch = shape.stretch();
   for (int row = 0; row < shape.kernel; ++row) {
-    const float* from = input + row * shape.pitch();
-    for (int k = 0; k < stretch; ++k) {
+    const float* from = input + row * pitch;
+    for (int k = 0; k < stretch; ++k, ++from) {
       Lanes weight[kVectors];
-      for (int v = 0; v < kVectors; ++v) weight[v] = load(packed + v * kLanes);
-      for (int p = 0; p < kPositions; ++p) {
-        const Lanes value = broadcast(from[p * step + k]);
-        for (int v = 0; v < kVectors; ++v) sum[p][v] += value * weight[v];
-      }
+      unrolled<kVectors>([&](auto v) FEDSTRIDE_INLINE_LAMBDA { weight[v] = load(packed + v * kLanes); });
+      unrolled<kPositions>([&](auto p) FEDSTRIDE_INLINE_LAMBDA {
+        const Lanes value = broadcast(from[p * step]);
+        unrolled<kVectors>([&](auto v) FEDSTRIDE_INLINE_LAMBDA { sum[p][v] += value * weight[v]; });
+      });
       packed += to_stride;
     }
   }
-  for (int p = 0; p < kPositions; ++p)
-    for (int v = 0; v < kVectors; ++v) store(to + p * to_stride + v * kLanes, sum[p][v]);
+  unrolled<kPositions>([&](auto p) FEDSTRIDE_INLINE_LAMBDA {
+    unrolled<kVectors>([&](auto v) FEDSTRIDE_INLINE_LAMBDA { store(to + p * to_stride + v * kLanes, sum[p][v]); });
+  });
 }
 
 template <int kVectors, int... kIndex>

@@ -11,77 +11,92 @@ namespace {
 // A tile of results lives in registers: kMaxRows rows by two vectors.
 constexpr int kMaxRows = kRegisters == 32 ? 12 : 6;
 constexpr int kInputChunk = 64;  // inputs a tile takes in one go, so that their weights and activations stay in L1
+constexpr int kPrefetchInputs = 4;  // how far ahead, on the way back
 
+template <int kRows, int kVectors, bool kTail>
+void forward_loop(const float* x, std::size_t x_stride, const float* w, std::size_t w_stride, int depth, float* y,
+                  std::size_t y_stride, [[maybe_unused]] int tail) {
+  Lanes sum[kRows][kVectors];
+  unrolled<kRows>([&](auto r) FEDSTRIDE_INLINE_LAMBDA {
+    unrolled<kVectors>([&](auto v) FEDSTRIDE_INLINE_LAMBDA { sum[r][v] = load(y + r * y_stride + v * kLanes); });
+  });
+  for (int i = 0; i < depth; ++i) {
+    prefetch(w + kInputChunk * w_stride);  // the same outputs' weights of the next inputs
+    prefetch(w + kInputChunk * w_stride + kLanes);
+    Lanes weight[kVectors];
+    unrolled<kVectors>([&](auto v) FEDSTRIDE_INLINE_LAMBDA {
+      if constexpr (kTail && v + 1 == kVectors)
+        weight[v] = load_first(w + v * kLanes, tail);
+      else
+        weight[v] = load(w + v * kLanes);
+    });
+    unrolled<kRows>([&](auto r) FEDSTRIDE_INLINE_LAMBDA {
+      const Lanes value = broadcast(x[r * x_stride]);
+      unrolled<kVectors>([&](auto v) FEDSTRIDE_INLINE_LAMBDA { sum[r][v] += value * weight[v]; });
+    });
+    w += w_stride;
+    ++x;
+  }
+  unrolled<kRows>([&](auto r) FEDSTRIDE_INLINE_LAMBDA {
+    unrolled<kVectors>([&](auto v) FEDSTRIDE_INLINE_LAMBDA { store(y + r * y_stride + v * kLanes, sum[r][v]); });
+  });
+}
+
+/// y[r][o] += sum_i x[r][i] w[i][o] for `depth` inputs; `tail` outputs in the last vector.
 template <int kRows, int kVectors>
 void forward_tile(const float* x, std::size_t x_stride, const float* w, std::size_t w_stride, int depth, float* y,
                   std::size_t y_stride, int tail) {
-  Lanes sum[kRows][kVectors];
-  for (int r = 0; r < kRows; ++r)
-    for (int v = 0; v < kVectors; ++v) sum[r][v] = load(y + r * y_stride + v * kLanes);
-  const auto add = [&](int i, auto&& last_vector) FEDSTRIDE_INLINE_LAMBDA {
-    Lanes weight[kVectors];
-    for (int v = 0; v + 1 < kVectors; ++v) weight[v] = load(w + v * kLanes);
-    weight[kVectors - 1] = last_vector(w + (kVectors - 1) * kLanes);
-    for (int r = 0; r < kRows; ++r) {
-      const Lanes value = broadcast(x[r * x_stride + i]);
-      for (int v = 0; v < kVectors; ++v) sum[r][v] += value * weight[v];
-    }
-    w += w_stride;
-  };
   if (tail == kLanes)
-    for (int i = 0; i < depth; ++i) add(i, [](const float* from) FEDSTRIDE_INLINE_LAMBDA { return load(from); });
+    forward_loop<kRows, kVectors, false>(x, x_stride, w, w_stride, depth, y, y_stride, tail);
   else
-    for (int i = 0; i < depth; ++i)
-      add(i, [tail](const float* from) FEDSTRIDE_INLINE_LAMBDA { return load_first(from, tail); });
-  for (int r = 0; r < kRows; ++r)
-    for (int v = 0; v < kVectors; ++v) store(y + r * y_stride + v * kLanes, sum[r][v]);
+    forward_loop<kRows, kVectors, true>(x, x_stride, w, w_stride, depth, y, y_stride, tail);
 }
 
-/// totals[i * kRows + r] = sum_o dy[r][o] w[i][o], as a vector that is still to be summed.
+/// totals[i][r] = sum_o dy[r][o] w[i][o], as a vector that is still to be summed.
 template <int kRows, int kInputs>
 void data_tile(const float* dy, std::size_t dy_stride, const float* w, int outputs, float* totals, std::size_t totals_stride) {
   Lanes sum[kInputs][kRows] = {};
+  const auto add = [&](int o, auto&& load_weight) FEDSTRIDE_INLINE_LAMBDA {
+    unrolled<kInputs>([&](auto i) FEDSTRIDE_INLINE_LAMBDA { prefetch(w + (kPrefetchInputs + i) * outputs + o); });
+    Lanes weight[kInputs];
+    unrolled<kInputs>([&](auto i) FEDSTRIDE_INLINE_LAMBDA { weight[i] = load_weight(w + i * outputs + o); });
+    unrolled<kRows>([&](auto r) FEDSTRIDE_INLINE_LAMBDA {
+      const Lanes value = load(dy + r * dy_stride + o);
+      unrolled<kInputs>([&](auto i) FEDSTRIDE_INLINE_LAMBDA { sum[i][r] += value * weight[i]; });
+    });
+  };
   int o = 0;
-  for (; o + kLanes <= outputs; o += kLanes) {
-    Lanes weight[kInputs];
-    for (int i = 0; i < kInputs; ++i) weight[i] = load(w + i * outputs + o);
-    for (int r = 0; r < kRows; ++r) {
-      const Lanes value = load(dy + r * dy_stride + o);
-      for (int i = 0; i < kInputs; ++i) sum[i][r] += value * weight[i];
-    }
-  }
-  if (o < outputs) {
-    Lanes weight[kInputs];
-    for (int i = 0; i < kInputs; ++i) weight[i] = load_first(w + i * outputs + o, outputs - o);
-    for (int r = 0; r < kRows; ++r) {
-      const Lanes value = load(dy + r * dy_stride + o);
-      for (int i = 0; i < kInputs; ++i) sum[i][r] += value * weight[i];
-    }
-  }
-  for (int i = 0; i < kInputs; ++i)
-    for (int r = 0; r < kRows; ++r) store(totals + i * totals_stride + r * kLanes, sum[i][r]);
+  for (; o + kLanes <= outputs; o += kLanes) add(o, [](const float* from) FEDSTRIDE_INLINE_LAMBDA { return load(from); });
+  const int tail = outputs - o;
+  if (tail > 0) add(o, [&](const float* from) FEDSTRIDE_INLINE_LAMBDA { return load_first(from, tail); });
+  unrolled<kInputs>([&](auto i) FEDSTRIDE_INLINE_LAMBDA {
+    unrolled<kRows>([&](auto r) FEDSTRIDE_INLINE_LAMBDA { store(totals + i * totals_stride + r * kLanes, sum[i][r]); });
+  });
 }
 
+/// dw[i][o] = sum_r x[r][i] dy[r][o]; `tail` outputs in the last vector.
 template <int kInputs, int kVectors>
 void weight_tile(const float* x, std::size_t x_stride, const float* dy, std::size_t dy_stride, int rows, float* dw,
                  std::size_t dw_stride, int tail) {
   Lanes sum[kInputs][kVectors] = {};
   for (int r = 0; r < rows; ++r) {
     Lanes value[kVectors];
-    for (int v = 0; v < kVectors; ++v) value[v] = load(dy + r * dy_stride + v * kLanes);
-    for (int i = 0; i < kInputs; ++i) {
-      const Lanes factor = broadcast(x[r * x_stride + i]);
-      for (int v = 0; v < kVectors; ++v) sum[i][v] += factor * value[v];
-    }
+    unrolled<kVectors>([&](auto v) FEDSTRIDE_INLINE_LAMBDA { value[v] = load(dy + v * kLanes); });
+    unrolled<kInputs>([&](auto i) FEDSTRIDE_INLINE_LAMBDA {
+      const Lanes factor = broadcast(x[i]);
+      unrolled<kVectors>([&](auto v) FEDSTRIDE_INLINE_LAMBDA { sum[i][v] += factor * value[v]; });
+    });
+    x += x_stride;
+    dy += dy_stride;
   }
-  for (int i = 0; i < kInputs; ++i) {
-    for (int v = 0; v + 1 < kVectors; ++v) store(dw + i * dw_stride + v * kLanes, sum[i][v]);
+  unrolled<kInputs>([&](auto i) FEDSTRIDE_INLINE_LAMBDA {
+    unrolled<kVectors - 1>([&](auto v) FEDSTRIDE_INLINE_LAMBDA { store(dw + i * dw_stride + v * kLanes, sum[i][v]); });
     float* last = dw + i * dw_stride + (kVectors - 1) * kLanes;
     if (tail == kLanes)
       store(last, sum[i][kVectors - 1]);
     else
       store_first(last, sum[i][kVectors - 1], tail);
-  }
+  });
 }
 
 // One tile function for each number of rows (or inputs), chosen once a block.

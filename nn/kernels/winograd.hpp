@@ -1,0 +1,45 @@
+#pragma once
+
+#include <cstddef>
+
+#include "nn/kernels/conv.hpp"
+
+namespace fedstride {
+
+// 3x3 convolutions of stride 1 by Winograd's minimal filtering F(4x4, 3x3) (Lavin & Gray, CVPR 2016): outputs in tiles of
+// 4x4, each from 6x6 inputs, 36 products a channel pair instead of 144. The rounding is some 5 times the direct sum's.
+
+/// Whether it applies and pays: enough channels that the transforms vanish beside the products.
+bool winograd_fits(const ConvShape& shape);
+
+class Winograd {
+ public:
+  static constexpr int kMaxGroup = 24;
+
+  explicit Winograd(const ConvShape& shape);
+
+  /// Pictures whose tiles are best transformed and multiplied together.
+  int group() const { return group_; }
+  std::size_t filters_size() const;  ///< floats of the transformed filters
+  std::size_t scratch_size() const;  ///< floats forward() needs
+  std::size_t output_size() const;   ///< floats of one picture's outputs
+  /// Floats from one output row to the next: whole tiles of whole vectors of channels.
+  std::size_t output_pitch() const;
+
+  /// From filters as pack_filters leaves them.
+  void transform_filters(const float* packed, float* filters) const;
+
+  /// to[picture][y][x][o] for `pictures` <= group() inputs.
+  void forward(const float* const* inputs, int pictures, const float* filters, const float* bias, float* scratch,
+               float* to) const;
+
+ private:
+  ConvShape shape_;
+  int rows_ = 0;  ///< of tiles
+  int columns_ = 0;
+  int group_ = 1;
+  int chunk_ = 1;  ///< tiles multiplied at once
+  std::size_t padded_ = 0;
+};
+
+}  // namespace fedstride
