@@ -1,7 +1,6 @@
 #include "nn/conv_stage.hpp"
 
 #include <algorithm>
-#include <bit>
 
 #include "nn/simd.hpp"
 
@@ -127,40 +126,39 @@ void ConvStage::prepare_training() {
   const auto channels = static_cast<std::size_t>(options_.conv.channels);
   const auto filter = static_cast<std::size_t>(shape_.filter_size());
   if (options_.pooled) winners_ = Buffer<std::uint8_t>(max_rows_ * places_ * padded_channels_);
-  spots_ = Buffer<Spot>(max_rows_ * channels * places_);
-  counts_ = Buffer<int>(max_rows_ * channels);
+  const Window window = options_.pooled ? options_.window : Window{};
+  bases_ = Buffer<std::uint32_t>(places_);
+  for (std::size_t place = 0; place < places_; ++place) {
+    const int y = static_cast<int>(place) / output_.width, x = static_cast<int>(place) % output_.width;
+    bases_[place] = static_cast<std::uint32_t>(shape_.source(y * window.stride, x * window.stride));
+  }
+  shifts_ = Buffer<std::uint32_t>(kMaxPlaces);
+  for (int place = 0; place < window.kernel * window.kernel; ++place)
+    shifts_[static_cast<std::size_t>(place)] =
+        static_cast<std::uint32_t>(shape_.source(place / window.kernel, place % window.kernel));
+  capacity_ = spot_capacity(places_);
+  spot_sources_ = Buffer<std::uint32_t>(max_rows_ * channels * capacity_);
+  spot_gradients_ = Buffer<float>(max_rows_ * channels * capacity_);
+  spot_counts_ = Buffer<int>(max_rows_ * channels);
   if (options_.data_gradient && bordered_.size() > 0) bordered_gradient_ = Buffer<float>(max_pieces_ * shape_.input.size());
   lists_ = Buffer<SpotList>(channel_blocks_ * max_rows_);
+  inputs_ = Buffer<const float*>(channel_blocks_ * max_rows_);
   filter_gradient_ = Buffer<float>(channel_blocks_ * channels_per_block_ * (filter + 1));
 }
 
 void ConvStage::find_spots(int row, const Signal& out) {
-  const int channels = options_.conv.channels;
-  int* counts = counts_.data() + static_cast<std::size_t>(row) * channels;
-  Spot* spots = spots_.data() + static_cast<std::size_t>(row) * channels * places_;
-  std::uint32_t shift[kMaxPlaces];
-  const Window window = options_.pooled ? options_.window : Window{};
-  for (int place = 0; place < window.kernel * window.kernel; ++place)
-    shift[place] = static_cast<std::uint32_t>(shape_.source(place / window.kernel, place % window.kernel));
-  std::fill_n(counts, channels, 0);
-  const float* gradients = out.gradient[row];
-  const float* values = out.value[row];
-  for (std::size_t place = 0; place < places_; ++place, gradients += channels, values += channels) {
-    const int y = static_cast<int>(place) / output_.width * window.stride;
-    const int x = static_cast<int>(place) % output_.width * window.stride;
-    const auto base = static_cast<std::uint32_t>(shape_.source(y, x));
-    const std::uint8_t* winners = options_.pooled ? winners_.data() + (row * places_ + place) * padded_channels_ : nullptr;
-    for (int c = 0; c < channels; c += kLanes) {
-      const int count = std::min(kLanes, channels - c);
-      Lanes gradient = load_first(gradients + c, count);
-      if (options_.relu) gradient = load_first(values + c, count) > Lanes{} ? gradient : Lanes{};
-      for (std::uint32_t left = nonzero_lanes(gradient); left != 0; left &= left - 1) {
-        const int channel = c + std::countr_zero(left);
-        const std::uint32_t source = base + (winners == nullptr ? 0 : shift[winners[channel]]);
-        spots[channel * places_ + static_cast<std::size_t>(counts[channel]++)] = {source, gradients[channel]};
-      }
-    }
-  }
+  const std::size_t first = static_cast<std::size_t>(row) * options_.conv.channels;
+  const SpotStore store{spot_sources_.data() + first * capacity_, spot_gradients_.data() + first * capacity_,
+                        spot_counts_.data() + first, capacity_};
+  const int window_places = options_.pooled ? options_.window.kernel * options_.window.kernel : 1;
+  list_spots(out.gradient[row], options_.relu ? out.value[row] : nullptr, bases_.data(),
+             options_.pooled ? winners_.data() + row * places_ * padded_channels_ : nullptr, shifts_.data(), window_places,
+             places_, options_.conv.channels, store);
+}
+
+SpotList ConvStage::spots(int row, int channel) const {
+  const std::size_t list = static_cast<std::size_t>(row) * options_.conv.channels + channel;
+  return {spot_sources_.data() + list * capacity_, spot_gradients_.data() + list * capacity_, spot_counts_[list]};
 }
 
 void ConvStage::backward(const Signal& in, const Signal& out, RowRange range) {
@@ -171,11 +169,8 @@ void ConvStage::backward(const Signal& in, const Signal& out, RowRange range) {
     float* to = in.gradient[row];
     if (bordered_.size() > 0) to = bordered_gradient_.data() + range.piece * shape_.input.size();
     std::fill_n(to, shape_.input.size(), 0.0F);
-    for (int c = 0; c < channels; ++c) {
-      const std::size_t list = static_cast<std::size_t>(row) * channels + c;
-      conv_data_gradient(shape_, spots_.data() + list * places_, counts_[list],
-                         weights_ + static_cast<std::size_t>(c) * shape_.filter_size(), to);
-    }
+    for (int c = 0; c < channels; ++c)
+      conv_data_gradient(shape_, spots(row, c), weights_ + static_cast<std::size_t>(c) * shape_.filter_size(), to);
     if (bordered_.size() > 0) remove_border(to, in.gradient[row]);
   }
 }
@@ -188,12 +183,11 @@ void ConvStage::gradient_piece(int piece, const Signal& in, int rows, const Grad
   float* gradient = filter_gradient_.data() + piece * channels_per_block_ * (filter + 1);
   float* bias_gradient = gradient + channels_per_block_ * filter;
   SpotList* lists = lists_.data() + piece * max_rows_;
+  const float** inputs = inputs_.data() + piece * max_rows_;
+  for (int row = 0; row < rows; ++row) inputs[row] = input_of(in, row);
   for (int c = first; c < last && !tensors.frozen; ++c) {
-    for (int row = 0; row < rows; ++row) {
-      const std::size_t list = static_cast<std::size_t>(row) * options_.conv.channels + c;
-      lists[row] = {input_of(in, row), spots_.data() + list * places_, counts_[list]};
-    }
-    bias_gradient[c - first] = conv_filter_gradient(shape_, lists, rows, gradient + (c - first) * filter);
+    for (int row = 0; row < rows; ++row) lists[row] = spots(row, c);
+    bias_gradient[c - first] = conv_filter_gradient(shape_, inputs, lists, rows, gradient + (c - first) * filter);
   }
   target.report(piece, tensors.weight.offset + first * filter, gradient, (last - first) * filter);
   if (tensors.bias.size > 0)

@@ -53,6 +53,7 @@ class ConvStage {
   /// Pools, or only unpads, one example's outputs into out.value; row_of(y) gives row y of them, asked for in order.
   template <class RowOf>
   void emit(int row, const Signal& out, bool training, RowOf&& row_of);
+  SpotList spots(int row, int channel) const;
   void find_spots(int row, const Signal& out);
 
   Options options_;
@@ -74,10 +75,15 @@ class ConvStage {
   Buffer<float> scratch_;      ///< a piece's matrices and outputs
   // training only
   Buffer<std::uint8_t> winners_;
-  Buffer<Spot> spots_;
-  Buffer<int> counts_;
+  std::size_t capacity_ = 0;   ///< of a filter's list of spots in one picture
+  Buffer<std::uint32_t> bases_;
+  Buffer<std::uint32_t> shifts_;
+  Buffer<std::uint32_t> spot_sources_;
+  Buffer<float> spot_gradients_;
+  Buffer<int> spot_counts_;
   Buffer<float> bordered_gradient_;
   Buffer<SpotList> lists_;
+  Buffer<const float*> inputs_;
   Buffer<float> filter_gradient_;
 };
 

@@ -32,24 +32,37 @@ void pack_filters(const float* filters, int channels, int size, float* packed);
 /// One row of outputs: to[x][o] = bias[o] + sum_k input[source + k] packed[k][o], o padded to whole vectors; bias too.
 void conv_row(const ConvShape& shape, const float* input, const float* packed, const float* bias, int y, float* to);
 
-/// One output's share of a gradient: where its field begins in the input, and the gradient itself.
-struct Spot {
-  std::uint32_t source;
-  float gradient;
+/// The outputs of one filter in one picture that a gradient reaches: where each one's field begins in the input, and the
+/// gradient. Neighbours with the same source are merged.
+struct SpotList {
+  const std::uint32_t* sources = nullptr;
+  const float* gradients = nullptr;
+  int count = 0;
 };
+
+/// Where the spots of `channels` filters go: filter c's begin at c * capacity, capacity >= spot_capacity(places).
+struct SpotStore {
+  std::uint32_t* sources;
+  float* gradients;
+  int* counts;
+  std::size_t capacity;
+};
+
+constexpr std::size_t spot_capacity(std::size_t places) { return (places + 15) / 16 * 16 + 16; }
+
+/// Lists the non-zero gradients of one picture, [place][channel] without gaps. bases[place] is the source of the place's
+/// first output; winners[place][channel], channels padded to whole vectors, picks one of the window's shifts (room for 16
+/// of them at least) to be added to it; null: nothing is added. With `values`, gradients whose value is not positive are
+/// left out (ReLU).
+void list_spots(const float* gradients, const float* values, const std::uint32_t* bases, const std::uint8_t* winners,
+                const std::uint32_t* shifts, int window_places, std::size_t places, int channels, const SpotStore& store);
 
 /// input_gradient[source + k] += gradient * filter[k] for every spot of one filter in one picture.
-void conv_data_gradient(const ConvShape& shape, const Spot* spots, int count, const float* filter, float* input_gradient);
-
-/// The spots of one filter in one picture of the batch.
-struct SpotList {
-  const float* input;
-  const Spot* spots;
-  int count;
-};
+void conv_data_gradient(const ConvShape& shape, const SpotList& spots, const float* filter, float* input_gradient);
 
 /// filter_gradient[k] = sum over pictures and spots of gradient * input[source + k]; returns the sum of the gradients,
 /// which is the bias's.
-float conv_filter_gradient(const ConvShape& shape, const SpotList* lists, int pictures, float* filter_gradient);
+float conv_filter_gradient(const ConvShape& shape, const float* const* inputs, const SpotList* lists, int pictures,
+                           float* filter_gradient);
 
 }  // namespace fedstride

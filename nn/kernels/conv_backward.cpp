@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <array>
+#include <bit>
 
 #include "nn/kernels/conv.hpp"
 #include "nn/simd.hpp"
@@ -7,40 +8,162 @@
 namespace fedstride {
 namespace {
 
-constexpr int kMaxVectors = 12;  // of a filter row's gradient in registers
+constexpr int kMaxVectors = 12;  // of a filter's gradient in registers
+constexpr int kMaxRows = 5;      // of a small filter, all at once
 
-template <int kVectors>
-void filter_stretch(const SpotList* lists, int pictures, std::size_t offset, float* to, int tail) {
-  Lanes sum[kVectors] = {};
+/// kRows rows of the filter, `tail` weights in the last of kVectors vectors of each. Two sets of sums, for even and odd
+/// spots, where one would wait for the processor's multiply-adds.
+template <int kRows, int kVectors>
+void filter_rows(const float* const* inputs, const SpotList* lists, int pictures, std::size_t offset, std::size_t pitch,
+                 float* to, std::size_t to_stride, int tail) {
+  constexpr int kSets = kRows * kVectors <= 4 ? 2 : 1;
+  Lanes sum[kSets][kRows][kVectors] = {};
   for (int picture = 0; picture < pictures; ++picture) {
-    const float* from = lists[picture].input + offset;
-    const Spot* spots = lists[picture].spots;
-    for (int i = 0; i < lists[picture].count; ++i) {
-      const Lanes gradient = broadcast(spots[i].gradient);
-      const float* source = from + spots[i].source;
-      unrolled<kVectors>([&](auto v) FEDSTRIDE_INLINE_LAMBDA { sum[v] += gradient * load(source + v * kLanes); });
-    }
+    const float* from = inputs[picture] + offset;
+    const SpotList spots = lists[picture];
+    const auto add = [&](int i, auto set) FEDSTRIDE_INLINE_LAMBDA {
+      const Lanes gradient = broadcast(spots.gradients[i]);
+      const float* source = from + spots.sources[i];
+      unrolled<kRows>([&](auto r) FEDSTRIDE_INLINE_LAMBDA {
+        unrolled<kVectors>([&](auto v) FEDSTRIDE_INLINE_LAMBDA {
+          sum[set][r][v] += gradient * load(source + r * pitch + v * kLanes);
+        });
+      });
+    };
+    int i = 0;
+    for (; i + kSets <= spots.count; i += kSets)
+      unrolled<kSets>([&](auto set) FEDSTRIDE_INLINE_LAMBDA { add(i + set, set); });
+    if (i < spots.count) add(i, std::integral_constant<int, 0>{});
   }
-  unrolled<kVectors - 1>([&](auto v) FEDSTRIDE_INLINE_LAMBDA { store(to + v * kLanes, sum[v]); });
-  store_first(to + (kVectors - 1) * kLanes, sum[kVectors - 1], tail);
+  unrolled<kRows>([&](auto r) FEDSTRIDE_INLINE_LAMBDA {
+    unrolled<kVectors>([&](auto v) FEDSTRIDE_INLINE_LAMBDA {
+      Lanes total = sum[0][r][v];
+      if constexpr (kSets == 2) total += sum[1][r][v];
+      float* here = to + r * to_stride + v * kLanes;
+      if constexpr (v + 1 < kVectors)
+        store(here, total);
+      else
+        store_first(here, total, tail);
+    });
+  });
 }
 
 template <int... kIndex>
-constexpr auto filter_stretches(std::integer_sequence<int, kIndex...>) {
-  return std::array{&filter_stretch<kIndex + 1>...};
+constexpr auto one_row_functions(std::integer_sequence<int, kIndex...>) {
+  return std::array{&filter_rows<1, kIndex + 1>...};
 }
-constexpr auto kFilterStretches = filter_stretches(std::make_integer_sequence<int, kMaxVectors>{});
+template <int kVectors, int... kIndex>
+constexpr auto all_rows_functions(std::integer_sequence<int, kIndex...>) {
+  return std::array{&filter_rows<kIndex + 1, kVectors>...};
+}
+using RowCounts = std::make_integer_sequence<int, kMaxRows>;
+constexpr auto kOneRow = one_row_functions(std::make_integer_sequence<int, kMaxVectors>{});
+constexpr std::array kAllRows = {all_rows_functions<1>(RowCounts{}), all_rows_functions<2>(RowCounts{})};
+
+float sum_of(const float* values, int count) {
+  Lanes total{};
+  int i = 0;
+  for (; i + kLanes <= count; i += kLanes) total += load(values + i);
+  if (i < count) total += load_first(values + i, count - i);
+  return sum(total);
+}
+
+#if defined(__AVX512F__)
+
+/// What list_spots does for 16 channels: places and channels are swapped 16 by 16, then each channel's non-zeros packed.
+void list_spots_of_16(const float* gradients, const float* values, const std::uint32_t* bases, const std::uint8_t* winners,
+                      const std::uint32_t* shifts, std::size_t places, std::size_t channels, int first, int count,
+                      const SpotStore& store) {
+  const std::size_t padded = whole_lanes(channels);
+  const __m512i table = _mm512_loadu_si512(shifts);
+  int counts[kLanes] = {};
+  for (std::size_t place = 0; place < places; place += kLanes) {
+    const int rows = static_cast<int>(std::min<std::size_t>(kLanes, places - place));
+    Lanes gradient[kLanes] = {};
+    Lanes source[kLanes] = {};
+    for (int j = 0; j < rows; ++j) {
+      const std::size_t at = (place + j) * channels + first;
+      gradient[j] = load_first(gradients + at, count);
+      if (values != nullptr) gradient[j] = load_first(values + at, count) > Lanes{} ? gradient[j] : Lanes{};
+      __m512i from = _mm512_set1_epi32(static_cast<int>(bases[place + j]));
+      if (winners != nullptr) {
+        const __m128i* winner = reinterpret_cast<const __m128i*>(winners + (place + j) * padded + first);
+        from = _mm512_add_epi32(from, _mm512_permutexvar_epi32(_mm512_cvtepu8_epi32(_mm_loadu_si128(winner)), table));
+      }
+      source[j] = reinterpret_cast<Lanes>(from);
+    }
+    transpose(gradient);
+    transpose(source);
+    for (int c = 0; c < count; ++c) {
+      // A spot that is the next one's too is added to it.
+      const __m512i sources = reinterpret_cast<__m512i>(source[c]);
+      const __m512i before = _mm512_maskz_alignr_epi32(0xFFFE, sources, sources, 15);
+      const unsigned equal = _mm512_mask_cmpeq_epi32_mask(0xFFFE, sources, before);
+      const auto same = static_cast<__mmask16>(equal & ~(equal << 1));
+      __m512 values_here = reinterpret_cast<__m512>(gradient[c]);
+      const __m512i bits = _mm512_castps_si512(values_here);
+      const __m512 from_before = _mm512_castsi512_ps(_mm512_maskz_alignr_epi32(same, bits, bits, 15));
+      values_here = _mm512_maskz_add_ps(static_cast<__mmask16>(~(same >> 1)), values_here, from_before);
+      const __mmask16 kept = _mm512_cmp_ps_mask(values_here, _mm512_setzero_ps(), _CMP_NEQ_UQ);
+      const std::size_t at = (first + c) * store.capacity + static_cast<std::size_t>(counts[c]);
+      _mm512_storeu_si512(store.sources + at, _mm512_maskz_compress_epi32(kept, sources));
+      _mm512_storeu_ps(store.gradients + at, _mm512_maskz_compress_ps(kept, values_here));
+      counts[c] += std::popcount(static_cast<unsigned>(kept));
+    }
+  }
+  std::copy_n(counts, count, store.counts + first);
+}
+
+#endif
+
+void list_spots_one_by_one(const float* gradients, const float* values, const std::uint32_t* bases,
+                           const std::uint8_t* winners, const std::uint32_t* shifts, std::size_t places, int channels,
+                           const SpotStore& store) {
+  const std::size_t padded = whole_lanes(static_cast<std::size_t>(channels));
+  std::fill_n(store.counts, channels, 0);
+  for (std::size_t place = 0; place < places; ++place) {
+    for (int c = 0; c < channels; ++c) {
+      const std::size_t at = place * channels + c;
+      if (gradients[at] == 0 || (values != nullptr && !(values[at] > 0))) continue;
+      const std::uint32_t source = bases[place] + (winners == nullptr ? 0 : shifts[winners[place * padded + c]]);
+      int& count = store.counts[c];
+      const std::size_t to = c * store.capacity + static_cast<std::size_t>(count);
+      if (count > 0 && store.sources[to - 1] == source) {
+        store.gradients[to - 1] += gradients[at];
+        continue;
+      }
+      store.sources[to] = source;
+      store.gradients[to] = gradients[at];
+      ++count;
+    }
+  }
+}
 
 }  // namespace
 
-void conv_data_gradient(const ConvShape& shape, const Spot* spots, int count, const float* filter, float* input_gradient) {
+void list_spots(const float* gradients, const float* values, const std::uint32_t* bases, const std::uint8_t* winners,
+                const std::uint32_t* shifts, [[maybe_unused]] int window_places, std::size_t places, int channels,
+                const SpotStore& store) {
+#if defined(__AVX512F__)
+  if (window_places <= kLanes) {
+    for (int first = 0; first < channels; first += kLanes)
+      list_spots_of_16(gradients, values, bases, winners, shifts, places, static_cast<std::size_t>(channels), first,
+                       std::min(kLanes, channels - first), store);
+    return;
+  }
+#endif
+  list_spots_one_by_one(gradients, values, bases, winners, shifts, places, channels, store);
+}
+
+void conv_data_gradient(const ConvShape& shape, const SpotList& spots, const float* filter, float* input_gradient) {
   const int stretch = shape.stretch();
   const int whole = stretch / kLanes * kLanes;
-  for (int i = 0; i < count; ++i) {
-    const Lanes gradient = broadcast(spots[i].gradient);
+  const std::size_t pitch = shape.pitch();
+  for (int i = 0; i < spots.count; ++i) {
+    const Lanes gradient = broadcast(spots.gradients[i]);
     const float* from = filter;
     for (int row = 0; row < shape.kernel; ++row, from += stretch) {
-      float* to = input_gradient + spots[i].source + row * shape.pitch();
+      float* to = input_gradient + spots.sources[i] + row * pitch;
       for (int k = 0; k < whole; k += kLanes) store(to + k, load(to + k) + gradient * load(from + k));
       if (whole < stretch) {
         const int tail = stretch - whole;
@@ -50,19 +173,25 @@ void conv_data_gradient(const ConvShape& shape, const Spot* spots, int count, co
   }
 }
 
-float conv_filter_gradient(const ConvShape& shape, const SpotList* lists, int pictures, float* filter_gradient) {
+float conv_filter_gradient(const ConvShape& shape, const float* const* inputs, const SpotList* lists, int pictures,
+                           float* filter_gradient) {
   const int stretch = shape.stretch();
-  for (int row = 0; row < shape.kernel; ++row) {
-    for (int k = 0; k < stretch; k += kMaxVectors * kLanes) {
-      const int width = std::min(kMaxVectors * kLanes, stretch - k);
-      const int vectors = (width + kLanes - 1) / kLanes;
-      kFilterStretches[vectors - 1](lists, pictures, row * shape.pitch() + k, filter_gradient + row * stretch + k,
-                                    width - (vectors - 1) * kLanes);
+  const std::size_t pitch = shape.pitch();
+  const auto last_vector = [](int width) { return width - (width - 1) / kLanes * kLanes; };
+  const int vectors = (stretch + kLanes - 1) / kLanes;
+  if (vectors <= static_cast<int>(kAllRows.size()) && shape.kernel <= kMaxRows) {
+    kAllRows[vectors - 1][shape.kernel - 1](inputs, lists, pictures, 0, pitch, filter_gradient, stretch, last_vector(stretch));
+  } else {
+    for (int row = 0; row < shape.kernel; ++row) {
+      for (int k = 0; k < stretch; k += kMaxVectors * kLanes) {
+        const int width = std::min(kMaxVectors * kLanes, stretch - k);
+        kOneRow[(width - 1) / kLanes](inputs, lists, pictures, row * pitch + k, pitch, filter_gradient + row * stretch + k,
+                                      stretch, last_vector(width));
+      }
     }
   }
   float total = 0;
-  for (int picture = 0; picture < pictures; ++picture)
-    for (int i = 0; i < lists[picture].count; ++i) total += lists[picture].spots[i].gradient;
+  for (int picture = 0; picture < pictures; ++picture) total += sum_of(lists[picture].gradients, lists[picture].count);
   return total;
 }
 
