@@ -15,7 +15,7 @@ namespace fedstride {
 
 /// How every client trains.
 struct LocalTraining {
-  Optimizer optimizer;
+  Optimizer optimizer = {};
   int epochs = 1;
   int batch = 10;
   Augmentation augmentation = Augmentation::none;

@@ -11,6 +11,12 @@ option(FEDSTRIDE_WERROR "Warnings are errors" OFF)
 if(FEDSTRIDE_MARCH)
   add_compile_options(-march=${FEDSTRIDE_MARCH})
 endif()
+# GCC 12 with AVX-512 writes wrong constants: std::vector<double>{3, 3, 3, 0} becomes 3, 3, 3, 3. Copying constants in
+# pieces of 16 bytes avoids it; arithmetic is not touched.
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13 AND
+   CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
+  add_compile_options(-mmove-max=128 -mstore-max=128)
+endif()
 # Contraction is stated, not left to a default: a fused multiply-add rounds once, and the bits depend on it.
 add_compile_options(-ffp-contract=fast -fno-math-errno)
 # Debian's Eigen aligns to the widest vector of the build; state it, so that a portable build aligns alike.

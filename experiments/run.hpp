@@ -17,21 +17,21 @@ namespace fedstride {
 /// One finished round, as a line of rounds.jsonl tells it.
 struct RoundRecord {
   std::uint32_t round = 0;
-  std::optional<Evaluation> test;        ///< in rounds that evaluate
-  std::optional<Evaluation> validation;  ///< likewise, with a validation split
-  std::vector<ClientReport> clients;
-  std::vector<double> client_accuracy;   ///< test accuracy on the client's mix of classes; empty without `test`
+  std::optional<Evaluation> test = {};        ///< in rounds that evaluate
+  std::optional<Evaluation> validation = {};  ///< likewise, with a validation split
+  std::vector<ClientReport> clients = {};
+  std::vector<double> client_accuracy = {};   ///< test accuracy on the client's mix of classes; empty without `test`
   double train_loss = 0;                 ///< mean over all gradient examples of the round
   std::uint64_t examples = 0;            ///< gradient examples of the round
   double seconds = 0;                    ///< training and averaging, evaluation not counted
-  std::string model_hash;
+  std::string model_hash = {};
 };
 
 /// How a run ended.
 struct RunSummary {
   std::uint32_t rounds = 0;  ///< finished, all sessions of the run together
   bool interrupted = false;
-  Evaluation test;
+  Evaluation test = {};
   std::string folder;
   std::uint64_t examples = 0;
   double seconds = 0;

@@ -15,16 +15,16 @@ namespace fedstride {
 /// folder is made or a step is taken.
 struct Setup {
   Configuration configuration;
-  DataPair data;
-  std::vector<Row> validation_rows;          ///< of data.train, held by no client
-  std::vector<std::vector<Row>> rows;        ///< of data.train, one list a client
-  std::vector<std::vector<std::size_t>> label_counts;  ///< rows of each class each client holds
-  std::string partition_hash;
-  Model model;
-  LocalTraining training;
-  RoundRules rules;
-  Vector initial;
-  std::vector<std::string> notes;            ///< what a person should know: tensors taken by --init, rows not used
+  DataPair data = {};
+  std::vector<Row> validation_rows = {};     ///< of data.train, held by no client
+  std::vector<std::vector<Row>> rows = {};   ///< of data.train, one list a client
+  std::vector<std::vector<std::size_t>> label_counts = {};  ///< rows of each class each client holds
+  std::string partition_hash = {};
+  Model model = {};
+  LocalTraining training = {};
+  RoundRules rules = {};
+  Vector initial = {};
+  std::vector<std::string> notes = {};       ///< what a person should know: tensors taken by --init, rows not used
 };
 
 /// The parts that `fedstride partition` needs: data and who holds them.

@@ -12,10 +12,10 @@ namespace fedstride {
 struct Checkpoint {
   std::string configuration;       ///< digest of what must not change when a run goes on
   std::uint32_t round = 0;         ///< the last finished round
-  Vector model;
-  std::string fleet_state;         ///< what the clients carry from round to round, as the fleet wrote it
+  Vector model = {};
+  std::string fleet_state = {};    ///< what the clients carry from round to round, as the fleet wrote it
   std::uint64_t results_bytes = 0; ///< length of rounds.jsonl after that round
-  std::string results_hash;        ///< of those lines, each hashed together with the hash before it
+  std::string results_hash = {};   ///< of those lines, each hashed together with the hash before it
   std::uint64_t examples = 0;      ///< gradient examples so far
   double seconds = 0;              ///< time spent training so far
 };

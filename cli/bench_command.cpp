@@ -1,0 +1,74 @@
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "bench/network_bench.hpp"
+#include "cli/commands.hpp"
+#include "cli/settings_flags.hpp"
+#include "core/build_info.hpp"
+#include "core/error.hpp"
+#include "core/text.hpp"
+
+namespace fedstride {
+namespace {
+
+struct Arguments {
+  std::string model;
+  int batch = 10;
+  double seconds = 1;
+};
+
+// What is measured when nothing is named: the networks the speed goals are stated for, on the inputs they are meant for.
+struct Case {
+  const char* name;
+  const char* model;
+  Shape input;
+};
+constexpr Case kCases[] = {{"adadp-cnn", "adadp-cnn", {32, 32, 3}},
+                           {"pfl-cnn", "pfl-cnn", {32, 32, 3}},
+                           {"874-parameter MLP", "dense 32 | relu | dense classes", {1, 1, 16}}};
+
+void measure(const char* name, const Model& model, const Arguments& arguments, double peak) {
+  const NetworkSpeed speed = measure_network(model, arguments.batch, arguments.seconds);
+  std::printf("%-18s batch %d: %9.0f examples/s  %8.1f us a step  %6.1f GFLOP/s  %3.0f %% of peak  (forward only: %.0f examples/s)\n",
+              name, speed.batch, speed.examples_per_second(), speed.step_seconds * 1e6, speed.flops_per_second() * 1e-9,
+              100 * speed.flops_per_second() / peak, speed.batch / speed.evaluate_seconds);
+}
+
+void bench(const Arguments& arguments) {
+  if (arguments.batch < 1 || arguments.batch > 100000)
+    throw usage_error("batch is " + std::to_string(arguments.batch) + "; it must be a whole number from 1 to 100000");
+  if (!(arguments.seconds > 0 && arguments.seconds <= 600))
+    throw usage_error("seconds is " + number_text(arguments.seconds) + "; it must be a number above 0 and up to 600");
+  const BuildInfo build = build_info();
+  const double peak = measure_fp32_peak();
+  std::printf("fedstride %s, %s, %s; one thread; measured fp32 peak %.1f GFLOP/s\n", build.version.c_str(),
+              build.compiler.c_str(), build.instruction_set.c_str(), peak * 1e-9);
+  std::printf("A step is a gradient of one batch of random data and an SGD update. GFLOP/s count the dense arithmetic of\n"
+              "forward pass and both gradients, also where sparsity or a faster algorithm saves it: above 100 %% is possible.\n");
+  if (!arguments.model.empty()) {
+    measure(arguments.model.c_str(), Model::parse(arguments.model, {32, 32, 3}, 10), arguments, peak);
+    return;
+  }
+  for (const Case& one : kCases) measure(one.name, Model::parse(one.model, one.input, 10), arguments, peak);
+}
+
+}  // namespace
+
+void add_bench_command(CLI::App& app) {
+  CLI::App& command = *app.add_subcommand("bench", "Measure the speed of one training thread on this machine.");
+  command.footer("Example: fedstride bench --model pfl-cnn --batch 50");
+  auto arguments = std::make_shared<Arguments>();
+  command.allow_extras();
+  command.add_option("--model", arguments->model, "a named model or its layers, on 32x32x3 pictures [three of them]");
+  command.add_option("--batch", arguments->batch, "examples a batch [10]");
+  command.add_option("--seconds", arguments->seconds, "seconds each measurement takes [1]");
+  command.callback([arguments, &command] {
+    check_flags(command);
+    bench(*arguments);
+  });
+}
+
+}  // namespace fedstride

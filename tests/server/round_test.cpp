@@ -1,0 +1,129 @@
+#include "server/round.hpp"
+
+#include <doctest/doctest.h>
+
+#include <cmath>
+#include <limits>
+#include <numbers>
+
+#include "core/random.hpp"
+
+using namespace fedstride;
+
+namespace {
+
+// Client k minimises a_k (theta - b_k)^2 / 2 by plain gradient steps of 0.05, `steps` of them a round.
+struct QuadraticFleet {
+  std::vector<double> a;
+  std::vector<double> b;
+  int steps = 1;
+  std::vector<ClientId> order = {};  // of arrival; empty: that of the cohort
+
+  void collect(const Task& task, const std::vector<ClientId>& cohort, UpdateSink sink) {
+    for (const ClientId client : order.empty() ? cohort : order) {
+      double theta = task.model[0];
+      for (int i = 0; i < steps; ++i) theta -= 0.05 * a[client] * (theta - b[client]);
+      const Vector change = Vector::Constant(1, static_cast<float>(theta - task.model[0]));
+      const ClientReport report{.client = client, .rows = 1, .examples = 1, .steps = static_cast<std::uint64_t>(steps)};
+      sink({report, view(change)});
+    }
+  }
+};
+
+double limit_of(int steps, std::vector<std::uint64_t> weights = {1, 1}) {
+  QuadraticFleet fleet{{1, 10}, {0, 1}, steps};
+  const RoundRules rules{.cohort = AllClients{}, .server = FederatedAveraging{}, .weights = std::move(weights)};
+  Vector model = Vector::Constant(1, 0.3F);
+  for (std::uint32_t round = 1; round <= 2000; ++round) run_round(round, rules, fleet, model);
+  return model[0];
+}
+
+// The fixed point: sum w_k b_k / sum w_k with w_k = p_k (1 - (1 - eta a_k)^E).
+double predicted(int steps, double p0 = 1, double p1 = 1) {
+  const double w0 = p0 * (1 - std::pow(1 - 0.05 * 1, steps));
+  const double w1 = p1 * (1 - std::pow(1 - 0.05 * 10, steps));
+  return w1 / (w0 + w1);
+}
+
+// Clients that send what they are told to.
+struct ScriptedFleet {
+  std::vector<Vector> changes;
+  std::vector<ClientId> order;
+  void collect(const Task&, const std::vector<ClientId>&, UpdateSink sink) {
+    for (const ClientId client : order) sink({ClientReport{.client = client}, view(std::as_const(changes[client]))});
+  }
+};
+
+RoundRules equal_weights(std::size_t clients) {
+  return {.cohort = AllClients{}, .server = FederatedAveraging{}, .weights = std::vector<std::uint64_t>(clients, 1)};
+}
+
+}  // namespace
+
+TEST_CASE("two quadratic clients meet where their local steps, not their losses, balance") {
+  CHECK(limit_of(1) == doctest::Approx(0.909091).epsilon(1e-5));
+  CHECK(limit_of(1) == doctest::Approx(predicted(1)).epsilon(1e-5));
+  CHECK(limit_of(5) == doctest::Approx(predicted(5)).epsilon(1e-5));
+  CHECK(limit_of(20) == doctest::Approx(predicted(20)).epsilon(1e-5));
+  CHECK(limit_of(2000) == doctest::Approx(0.5).epsilon(1e-5));
+  CHECK(limit_of(3, {1, 3}) == doctest::Approx(predicted(3, 1, 3)).epsilon(1e-5));
+}
+
+TEST_CASE("the order in which updates arrive changes no bit of the model") {
+  constexpr ClientId kClients = 7;
+  constexpr int kSize = 1000;
+  ScriptedFleet fleet;
+  RoundRules rules = equal_weights(kClients);
+  for (ClientId client = 0; client < kClients; ++client) {
+    RandomStream random(3, {.purpose = Purpose::test, .client = client});
+    Vector change(kSize);
+    for (float& value : change) value = static_cast<float>(random.normal() * std::pow(10, 4 * random.uniform() - 3));
+    fleet.changes.push_back(change);
+    fleet.order.push_back(client);
+    rules.weights[client] = 1 + random.below(1000);
+  }
+  Vector first = Vector::Constant(kSize, 0.1F);
+  run_round(1, rules, fleet, first);
+  RandomStream random(4, {.purpose = Purpose::test});
+  for (int repetition = 0; repetition < 50; ++repetition) {
+    shuffle(std::span(fleet.order), random);
+    Vector model = Vector::Constant(kSize, 0.1F);
+    const auto reports = run_round(1, rules, fleet, model);
+    REQUIRE(model == first);
+    for (ClientId client = 0; client < kClients; ++client) REQUIRE(reports[client].client == client);
+  }
+}
+
+TEST_CASE("an update that is not finite or too large is left out, named, and the others count") {
+  const float bad[] = {std::numeric_limits<float>::quiet_NaN(), std::numeric_limits<float>::infinity(), 0x1p22F, -0x1p23F};
+  for (const float value : bad) {
+    ScriptedFleet fleet{{Vector::Constant(3, 1), Vector::Constant(3, 3), Vector::Constant(3, 5)}, {0, 1, 2}};
+    fleet.changes[1][2] = value;
+    Vector model = Vector::Zero(3);
+    const auto reports = run_round(1, equal_weights(3), fleet, model);
+    CHECK(model == Vector::Constant(3, 3));  // (1 + 5) / 2
+    CHECK(reports[0].failure.empty());
+    CHECK(reports[1].failure.find("diverged") != std::string::npos);
+    CHECK(reports[2].failure.empty());
+  }
+}
+
+TEST_CASE("a round that nobody finished changes nothing") {
+  ScriptedFleet nobody{{}, {}};
+  ScriptedFleet all_bad{{Vector::Constant(2, std::numeric_limits<float>::infinity())}, {0}};
+  Vector model = Vector::Constant(2, 0.7F);
+  run_round(1, equal_weights(1), nobody, model);
+  CHECK(model == Vector::Constant(2, 0.7F));
+  run_round(2, equal_weights(1), all_bad, model);
+  CHECK(model == Vector::Constant(2, 0.7F));
+}
+
+TEST_CASE("the server's rate scales the mean change") {
+  ScriptedFleet fleet{{Vector::Constant(2, 1), Vector::Constant(2, 2)}, {0, 1}};
+  RoundRules rules = equal_weights(2);
+  rules.weights = {3, 1};
+  rules.server = FederatedAveraging{.server_learning_rate = 0.5};
+  Vector model = Vector::Zero(2);
+  run_round(1, rules, fleet, model);
+  CHECK(model == Vector::Constant(2, 0.625F));  // half of (3 x 1 + 1 x 2) / 4
+}
