@@ -35,8 +35,6 @@ void DenseStage::prepare_training() {
   max_backward_pieces_ = backward_pieces(max_rows_);
   bias_gradient_ = Buffer<float>(whole_lanes(static_cast<std::size_t>(options_.outputs)));
   weight_gradient_ = Buffer<float>(row_stride(static_cast<std::size_t>(inputs_per_stretch_) * options_.outputs) * max_backward_pieces_);
-  scratch_size_ = options_.data_gradient ? dense_scratch(max_rows_, inputs_per_stretch_) : 0;
-  scratch_ = Buffer<float>(scratch_size_ * max_backward_pieces_);
 }
 
 void DenseStage::forward_piece(int piece, int pieces, const Signal& in, const Signal& out, int rows) {
@@ -66,8 +64,7 @@ void DenseStage::backward_piece(int piece, int pieces, const Signal& in, const S
     const int first = slot * inputs_per_stretch_;
     const int last = std::min(first + inputs_per_stretch_, options_.inputs);
     if (options_.data_gradient)
-      dense_data_gradient(out.gradient, rows, weights, options_.outputs, in.gradient, first, last,
-                          scratch_.data() + piece * scratch_size_);
+      dense_data_gradient(out.gradient, rows, weights, options_.outputs, in.gradient, first, last);
     if (!tensors.frozen) dense_weight_gradient(in.value, out.gradient, rows, options_.outputs, first, last, gradient);
     target.report(slot, tensors.weight.offset + first * outputs, gradient, (last - first) * outputs);
   }

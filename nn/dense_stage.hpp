@@ -40,11 +40,9 @@ class DenseStage {
   int inputs_per_stretch_ = 1;
   int weight_stretches_ = 1;
   int max_backward_pieces_ = 1;
-  std::size_t scratch_size_ = 0;
   const float* weights_ = nullptr;
   Buffer<float> bias_gradient_;
   Buffer<float> weight_gradient_;
-  Buffer<float> scratch_;
 };
 
 }  // namespace fedstride

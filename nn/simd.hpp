@@ -135,25 +135,25 @@ FEDSTRIDE_INLINE void transpose_steps(Lanes (&rows)[kLanes]) {
   }
 }
 
-template <int kStep>
-FEDSTRIDE_INLINE Lanes sum_steps(Lanes* rows) {
-  if constexpr (kStep == kLanes) {
-    return rows[0];
-  } else {
-#pragma GCC unroll 16
-    for (int i = 0; i < kLanes; i += 2 * kStep)
-      rows[i] = lower<kStep>(rows[i], rows[i + kStep]) + upper<kStep>(rows[i], rows[i + kStep]);
-    return sum_steps<kStep * 2>(rows);
-  }
-}
-
 }  // namespace detail
 
 /// rows[i][j] <-> rows[j][i].
 FEDSTRIDE_INLINE void transpose(Lanes (&rows)[kLanes]) { detail::transpose_steps<1>(rows); }
 
-/// Lane i is the sum of the lanes of rows[i]; the rows are used up.
-FEDSTRIDE_INLINE Lanes sums(Lanes (&rows)[kLanes]) { return detail::sum_steps<1>(rows); }
+/// Number i of packed[i / kLanes]'s lanes is the sum of the lanes of rows[i]; the rows are used up.
+template <int kRows, int kStep = 1>
+FEDSTRIDE_INLINE void packed_sums(Lanes* rows, Lanes* packed) {
+  if constexpr (kStep == kLanes) {
+    unrolled<kRows>([&](auto i) FEDSTRIDE_INLINE_LAMBDA { packed[i] = rows[i]; });
+  } else {
+    unrolled<kRows / 2>([&](auto i) FEDSTRIDE_INLINE_LAMBDA {
+      rows[i] = detail::lower<kStep>(rows[2 * i], rows[2 * i + 1]) + detail::upper<kStep>(rows[2 * i], rows[2 * i + 1]);
+    });
+    if constexpr (kRows % 2 != 0)
+      rows[kRows / 2] = detail::lower<kStep>(rows[kRows - 1], Lanes{}) + detail::upper<kStep>(rows[kRows - 1], Lanes{});
+    packed_sums<(kRows + 1) / 2, kStep * 2>(rows, packed);
+  }
+}
 
 /// Sum of the lanes, always in the same order.
 FEDSTRIDE_INLINE float sum(Lanes value) {

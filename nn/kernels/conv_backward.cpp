@@ -70,48 +70,59 @@ float sum_of(const float* values, int count) {
 
 #if defined(__AVX512F__)
 
-/// What list_spots does for 16 channels: places and channels are swapped 16 by 16, then each channel's non-zeros packed.
-void list_spots_of_16(const float* gradients, const float* values, const std::uint32_t* bases, const std::uint8_t* winners,
-                      const std::uint32_t* shifts, std::size_t places, std::size_t channels, int first, int count,
-                      const SpotStore& store) {
+/// What list_spots does for 16 places of 16 channels: places and channels are swapped, then each channel's non-zeros
+/// packed behind those it has.
+void list_block(const float* gradients, const float* values, const std::uint32_t* bases, const std::uint8_t* winners,
+                __m512i shifts, std::size_t channels, std::size_t padded, int places, int count, std::uint32_t* sources_to,
+                float* gradients_to, std::size_t capacity, int* counts) {
+  Lanes gradient[kLanes];
+  Lanes source[kLanes];
+  for (int j = 0; j < places; ++j) {
+    gradient[j] = load_first(gradients + j * channels, count);
+    if (values != nullptr) gradient[j] = load_first(values + j * channels, count) > Lanes{} ? gradient[j] : Lanes{};
+    __m512i from = _mm512_set1_epi32(static_cast<int>(bases[j]));
+    if (winners != nullptr) {
+      const __m128i winner = _mm_loadu_si128(reinterpret_cast<const __m128i*>(winners + j * padded));
+      from = _mm512_add_epi32(from, _mm512_permutexvar_epi32(_mm512_cvtepu8_epi32(winner), shifts));
+    }
+    source[j] = reinterpret_cast<Lanes>(from);
+  }
+  for (int j = places; j < kLanes; ++j) gradient[j] = source[j] = Lanes{};
+  transpose(gradient);
+  transpose(source);
+  for (int c = 0; c < count; ++c) {
+    // A spot that is the next one's too is added to it.
+    const __m512i sources = reinterpret_cast<__m512i>(source[c]);
+    const __m512i before = _mm512_maskz_alignr_epi32(0xFFFE, sources, sources, 15);
+    const unsigned equal = _mm512_mask_cmpeq_epi32_mask(0xFFFE, sources, before);
+    const auto same = static_cast<__mmask16>(equal & ~(equal << 1));
+    __m512 here = reinterpret_cast<__m512>(gradient[c]);
+    const __m512i bits = _mm512_castps_si512(here);
+    const __m512 from_before = _mm512_castsi512_ps(_mm512_maskz_alignr_epi32(same, bits, bits, 15));
+    here = _mm512_maskz_add_ps(static_cast<__mmask16>(~(same >> 1)), here, from_before);
+    const __mmask16 kept = _mm512_cmp_ps_mask(here, _mm512_setzero_ps(), _CMP_NEQ_UQ);
+    const std::size_t at = c * capacity + static_cast<std::size_t>(counts[c]);
+    _mm512_storeu_si512(sources_to + at, _mm512_maskz_compress_epi32(kept, sources));
+    _mm512_storeu_ps(gradients_to + at, _mm512_maskz_compress_ps(kept, here));
+    counts[c] += std::popcount(static_cast<unsigned>(kept));
+  }
+}
+
+void list_blocks(const float* gradients, const float* values, const std::uint32_t* bases, const std::uint8_t* winners,
+                 const std::uint32_t* shifts, std::size_t places, std::size_t channels, const SpotStore& store) {
   const std::size_t padded = whole_lanes(channels);
   const __m512i table = _mm512_loadu_si512(shifts);
-  int counts[kLanes] = {};
+  std::fill_n(store.counts, channels, 0);
   for (std::size_t place = 0; place < places; place += kLanes) {
-    const int rows = static_cast<int>(std::min<std::size_t>(kLanes, places - place));
-    Lanes gradient[kLanes] = {};
-    Lanes source[kLanes] = {};
-    for (int j = 0; j < rows; ++j) {
-      const std::size_t at = (place + j) * channels + first;
-      gradient[j] = load_first(gradients + at, count);
-      if (values != nullptr) gradient[j] = load_first(values + at, count) > Lanes{} ? gradient[j] : Lanes{};
-      __m512i from = _mm512_set1_epi32(static_cast<int>(bases[place + j]));
-      if (winners != nullptr) {
-        const __m128i* winner = reinterpret_cast<const __m128i*>(winners + (place + j) * padded + first);
-        from = _mm512_add_epi32(from, _mm512_permutexvar_epi32(_mm512_cvtepu8_epi32(_mm_loadu_si128(winner)), table));
-      }
-      source[j] = reinterpret_cast<Lanes>(from);
-    }
-    transpose(gradient);
-    transpose(source);
-    for (int c = 0; c < count; ++c) {
-      // A spot that is the next one's too is added to it.
-      const __m512i sources = reinterpret_cast<__m512i>(source[c]);
-      const __m512i before = _mm512_maskz_alignr_epi32(0xFFFE, sources, sources, 15);
-      const unsigned equal = _mm512_mask_cmpeq_epi32_mask(0xFFFE, sources, before);
-      const auto same = static_cast<__mmask16>(equal & ~(equal << 1));
-      __m512 values_here = reinterpret_cast<__m512>(gradient[c]);
-      const __m512i bits = _mm512_castps_si512(values_here);
-      const __m512 from_before = _mm512_castsi512_ps(_mm512_maskz_alignr_epi32(same, bits, bits, 15));
-      values_here = _mm512_maskz_add_ps(static_cast<__mmask16>(~(same >> 1)), values_here, from_before);
-      const __mmask16 kept = _mm512_cmp_ps_mask(values_here, _mm512_setzero_ps(), _CMP_NEQ_UQ);
-      const std::size_t at = (first + c) * store.capacity + static_cast<std::size_t>(counts[c]);
-      _mm512_storeu_si512(store.sources + at, _mm512_maskz_compress_epi32(kept, sources));
-      _mm512_storeu_ps(store.gradients + at, _mm512_maskz_compress_ps(kept, values_here));
-      counts[c] += std::popcount(static_cast<unsigned>(kept));
+    for (std::size_t c = 0; c < channels; c += kLanes) {
+      const std::size_t at = place * channels + c;
+      list_block(gradients + at, values == nullptr ? nullptr : values + at, bases + place,
+                 winners == nullptr ? nullptr : winners + place * padded + c, table, channels, padded,
+                 static_cast<int>(std::min<std::size_t>(kLanes, places - place)),
+                 static_cast<int>(std::min<std::size_t>(kLanes, channels - c)), store.sources + c * store.capacity,
+                 store.gradients + c * store.capacity, store.capacity, store.counts + c);
     }
   }
-  std::copy_n(counts, count, store.counts + first);
 }
 
 #endif
@@ -146,9 +157,7 @@ void list_spots(const float* gradients, const float* values, const std::uint32_t
                 const SpotStore& store) {
 #if defined(__AVX512F__)
   if (window_places <= kLanes) {
-    for (int first = 0; first < channels; first += kLanes)
-      list_spots_of_16(gradients, values, bases, winners, shifts, places, static_cast<std::size_t>(channels), first,
-                       std::min(kLanes, channels - first), store);
+    list_blocks(gradients, values, bases, winners, shifts, places, static_cast<std::size_t>(channels), store);
     return;
   }
 #endif

@@ -52,26 +52,28 @@ void forward_tile(const float* x, std::size_t x_stride, const float* w, std::siz
     forward_loop<kRows, kVectors, true>(x, x_stride, w, w_stride, depth, y, y_stride, tail);
 }
 
-/// totals[i][r] = sum_o dy[r][o] w[i][o], as a vector that is still to be summed.
+/// to[i * kRows + r] = sum_o dy[r][o] w[i][o]; whole vectors are written.
 template <int kRows, int kInputs>
-void data_tile(const float* dy, std::size_t dy_stride, const float* w, int outputs, float* totals, std::size_t totals_stride) {
-  Lanes sum[kInputs][kRows] = {};
+void data_tile(const float* dy, std::size_t dy_stride, const float* w, int outputs, float* to) {
+  constexpr int kSums = kInputs * kRows;
+  Lanes sum[kSums] = {};
   const auto add = [&](int o, auto&& load_weight) FEDSTRIDE_INLINE_LAMBDA {
     unrolled<kInputs>([&](auto i) FEDSTRIDE_INLINE_LAMBDA { prefetch(w + (kPrefetchInputs + i) * outputs + o); });
     Lanes weight[kInputs];
     unrolled<kInputs>([&](auto i) FEDSTRIDE_INLINE_LAMBDA { weight[i] = load_weight(w + i * outputs + o); });
     unrolled<kRows>([&](auto r) FEDSTRIDE_INLINE_LAMBDA {
       const Lanes value = load(dy + r * dy_stride + o);
-      unrolled<kInputs>([&](auto i) FEDSTRIDE_INLINE_LAMBDA { sum[i][r] += value * weight[i]; });
+      unrolled<kInputs>([&](auto i) FEDSTRIDE_INLINE_LAMBDA { sum[i * kRows + r] += value * weight[i]; });
     });
   };
   int o = 0;
   for (; o + kLanes <= outputs; o += kLanes) add(o, [](const float* from) FEDSTRIDE_INLINE_LAMBDA { return load(from); });
   const int tail = outputs - o;
   if (tail > 0) add(o, [&](const float* from) FEDSTRIDE_INLINE_LAMBDA { return load_first(from, tail); });
-  unrolled<kInputs>([&](auto i) FEDSTRIDE_INLINE_LAMBDA {
-    unrolled<kRows>([&](auto r) FEDSTRIDE_INLINE_LAMBDA { store(totals + i * totals_stride + r * kLanes, sum[i][r]); });
-  });
+  constexpr int kPacked = (kSums + kLanes - 1) / kLanes;
+  Lanes packed[kPacked];
+  packed_sums<kSums>(sum, packed);
+  unrolled<kPacked>([&](auto i) FEDSTRIDE_INLINE_LAMBDA { store(to + i * kLanes, packed[i]); });
 }
 
 /// dw[i][o] = sum_r x[r][i] dy[r][o]; `tail` outputs in the last vector.
@@ -158,28 +160,18 @@ void dense_forward(Rows x, int rows, int inputs, const float* w, int outputs, co
       for (int o = first; o < last; o += kLanes) store(y[r] + o, positive(load(y[r] + o)));
 }
 
-std::size_t dense_scratch(int rows, int inputs) {
-  const std::size_t padded_rows = whole_lanes(rows);
-  return padded_rows * inputs * kLanes;
-}
-
-void dense_data_gradient(Rows dy, int rows, const float* w, int outputs, Rows dx, int first, int last, float* scratch) {
-  const std::size_t totals_stride = static_cast<std::size_t>(rows) * kLanes;
+void dense_data_gradient(Rows dy, int rows, const float* w, int outputs, Rows dx, int first, int last) {
+  alignas(64) float sums[whole_lanes(2 * kMaxRows)];
   for_row_blocks(rows, [&](int row, int count) {
     for (int i = first; i < last; i += 2) {
-      const auto& tiles = last - i >= 2 ? kDataTiles2 : kDataTiles1;
-      tiles[count - 1](dy[row], dy.stride, w + static_cast<std::size_t>(i) * outputs, outputs,
-                       scratch + (i - first) * totals_stride + static_cast<std::size_t>(row) * kLanes, totals_stride);
+      const int inputs = std::min(2, last - i);
+      const auto& tiles = inputs == 2 ? kDataTiles2 : kDataTiles1;
+      tiles[count - 1](dy[row], dy.stride, w + static_cast<std::size_t>(i) * outputs, outputs, sums);
+      for (int r = 0; r < count; ++r) dx[row + r][i] = sums[r];
+      if (inputs == 2)
+        for (int r = 0; r < count; ++r) dx[row + r][i + 1] = sums[count + r];
     }
   });
-  const int total = (last - first) * rows;
-  alignas(64) float result[kLanes];
-  for (int k = 0; k < total; k += kLanes) {
-    Lanes block[kLanes];
-    for (int j = 0; j < kLanes; ++j) block[j] = load(scratch + static_cast<std::size_t>(k + j) * kLanes);
-    store(result, sums(block));
-    for (int j = 0; j < std::min(kLanes, total - k); ++j) dx[(k + j) % rows][first + (k + j) / rows] = result[j];
-  }
 }
 
 void dense_weight_gradient(Rows x, Rows dy, int rows, int outputs, int first, int last, float* dw) {

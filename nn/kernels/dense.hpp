@@ -14,9 +14,8 @@ namespace fedstride {
 void dense_forward(Rows x, int rows, int inputs, const float* w, int outputs, const float* bias, bool relu, Rows y,
                    int first, int last);
 
-/// dx[r][i] = sum_o dy[r][o] w[i][o] for inputs [first, last). `scratch` has dense_scratch(rows, last - first) floats.
-void dense_data_gradient(Rows dy, int rows, const float* w, int outputs, Rows dx, int first, int last, float* scratch);
-std::size_t dense_scratch(int rows, int inputs);
+/// dx[r][i] = sum_o dy[r][o] w[i][o] for inputs [first, last).
+void dense_data_gradient(Rows dy, int rows, const float* w, int outputs, Rows dx, int first, int last);
 
 /// dw[i - first][o] = sum_r x[r][i] dy[r][o] for inputs [first, last), without gaps.
 void dense_weight_gradient(Rows x, Rows dy, int rows, int outputs, int first, int last, float* dw);
