@@ -42,7 +42,8 @@ class ConvStage {
 
   int stretches() const { return channel_blocks_ + (options_.tensors.bias.size > 0 ? channel_blocks_ : 0); }
   int gradient_pieces() const { return channel_blocks_; }
-  void gradient_piece(int piece, const Signal& in, int rows, const GradientTarget& target);
+  /// Weight gradient of one block of channels; `row_pieces` is how many pieces backward was called for.
+  void gradient_piece(int piece, const Signal& in, int rows, int row_pieces, const GradientTarget& target);
 
  private:
   const float* input_of(const Signal& in, int row) const;
@@ -53,8 +54,14 @@ class ConvStage {
   /// Pools, or only unpads, one example's outputs into out.value; row_of(y) gives row y of them, asked for in order.
   template <class RowOf>
   void emit(int row, const Signal& out, bool training, RowOf&& row_of);
-  SpotList spots(int row, int channel) const;
-  void find_spots(int row, const Signal& out);
+  /// Spots are kept where: one example's of each piece, or every example's.
+  std::size_t spot_list(int row, int piece) const {
+    return static_cast<std::size_t>(sums_by_rows_ ? piece : row) * options_.conv.channels;
+  }
+  SpotList spots(std::size_t list) const;
+  void find_spots(int row, int piece, const Signal& out);
+  void sum_spots(int piece, const Signal& in, int rows, float* gradient, float* bias_gradient);
+  void sum_rows(int first, int last, int row_pieces, float* gradient, float* bias_gradient) const;
 
   Options options_;
   ConvShape shape_;
@@ -74,6 +81,9 @@ class ConvStage {
   Buffer<float> filters_;      ///< transformed
   Buffer<float> scratch_;      ///< a piece's matrices and outputs
   // training only
+  bool sums_by_rows_ = false;  ///< each piece by rows adds up a weight gradient of its own: for small filters
+  std::size_t partial_size_ = 0;
+  Buffer<float> partial_;
   Buffer<std::uint8_t> winners_;
   std::size_t capacity_ = 0;   ///< of a filter's list of spots in one picture
   Buffer<std::uint32_t> bases_;

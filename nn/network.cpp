@@ -155,7 +155,8 @@ struct Network::Workspace {
     run((blocks + kBlocksPerPiece - 1) / kBlocksPerPiece, for_each_piece, [&](int piece) {
       for (int b = piece * kBlocksPerPiece; b < std::min((piece + 1) * kBlocksPerPiece, blocks); ++b) {
         const auto [s, block] = conv_pieces[static_cast<std::size_t>(b)];
-        std::get<ConvStage>(stages[s].stage).gradient_piece(block, signals[s], rows, {sink, slots.data() + first_slot[s]});
+        std::get<ConvStage>(stages[s].stage)
+            .gradient_piece(block, signals[s], rows, row_pieces(rows), {sink, slots.data() + first_slot[s]});
       }
     });
   }

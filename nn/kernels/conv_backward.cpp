@@ -18,6 +18,15 @@ void filter_rows(const float* const* inputs, const SpotList* lists, int pictures
                  float* to, std::size_t to_stride, int tail) {
   constexpr int kSets = kRows * kVectors <= 4 ? 2 : 1;
   Lanes sum[kSets][kRows][kVectors] = {};
+  unrolled<kRows>([&](auto r) FEDSTRIDE_INLINE_LAMBDA {
+    unrolled<kVectors>([&](auto v) FEDSTRIDE_INLINE_LAMBDA {
+      const float* here = to + r * to_stride + v * kLanes;
+      if constexpr (v + 1 < kVectors)
+        sum[0][r][v] = load(here);
+      else
+        sum[0][r][v] = load_first(here, tail);
+    });
+  });
   for (int picture = 0; picture < pictures; ++picture) {
     const float* from = inputs[picture] + offset;
     const SpotList spots = lists[picture];
