@@ -16,17 +16,17 @@ ModelEvaluation evaluate_file(const std::string& path, const std::string& datase
   std::error_code error;
   if (std::filesystem::is_directory(file, error)) file /= "model.safetensors";
   const SafeTensors tensors = read_safetensors(file);
-  const auto metadata = [&](const std::string& key) {
-    const auto found = tensors.metadata.find(key);
-    return found == tensors.metadata.end() ? std::string() : found->second;
-  };
-  const std::string line = metadata("model");
-  if (line.empty())
-    throw failure("'" + file.string() + "' does not say which layers its model has; files that fedstride wrote do");
-  const std::string name = dataset.empty() ? metadata("dataset") : dataset;
-  const DataPair data = load_dataset(name, DataOptions{data_dir});
+  ModelEvaluation result{model_of(tensors), dataset, {}, {}};
+  if (const auto trained_on = tensors.metadata.find("dataset"); dataset.empty() && trained_on != tensors.metadata.end())
+    result.dataset = trained_on->second;
+  if (result.dataset.empty()) throw usage_error("'" + file.string() + "' does not say what it was trained on; name a --dataset");
+  const DataPair data = load_dataset(result.dataset, DataOptions{data_dir});
   const Dataset& part = training_part ? data.train : data.test;
-  ModelEvaluation result{Model::parse(line, part.shape, part.classes), name, part.class_names, {}};
+  if (result.model.input() != part.shape || result.model.classes() != part.classes)
+    throw usage_error("the model reads " + result.model.input().text() + " and tells " + std::to_string(result.model.classes()) +
+                      " classes; dataset '" + result.dataset + "' has " + part.shape.text() + " and " +
+                      std::to_string(part.classes));
+  result.class_names = part.class_names;
   const Vector weights = exact(result.model, tensors);
   Threads pool(threads);
   Evaluator evaluator(result.model, part);
