@@ -1,0 +1,94 @@
+#!/usr/bin/env python3
+"""Training speed of PyTorch on one thread, for comparison with `fedstride bench`.
+
+Same models, same batch, same work: forward, backward and SGD step on a batch that is already in memory. Every setting
+that could help is tried (NCHW or channels-last, oneDNN on or off, foreach or plain optimiser, TorchScript) and the
+fastest counts. Times are processor time of the one thread, the median of many short runs.
+
+    /usr/bin/python3 bench/pytorch.py [--seconds S] [MODEL ...]      (Debian: python3-torch)
+"""
+import argparse
+import itertools
+import os
+import statistics
+import time
+
+os.environ["OMP_NUM_THREADS"] = "1"
+os.environ["MKL_NUM_THREADS"] = "1"
+
+import torch  # noqa: E402  (after the environment is set)
+from torch import nn  # noqa: E402
+
+torch.set_num_threads(1)
+torch.set_flush_denormal(True)
+
+
+def adadp_cnn():
+    return nn.Sequential(
+        nn.Conv2d(3, 64, 3), nn.ReLU(), nn.MaxPool2d(3, 2), nn.Conv2d(64, 64, 3), nn.ReLU(), nn.MaxPool2d(3, 2),
+        nn.Flatten(), nn.Linear(1600, 500), nn.ReLU(), nn.Linear(500, 500), nn.ReLU(), nn.Linear(500, 10))
+
+
+def pfl_cnn():
+    return nn.Sequential(
+        nn.Conv2d(3, 32, 3), nn.ReLU(), nn.Conv2d(32, 64, 3), nn.ReLU(), nn.MaxPool2d(2), nn.Dropout(0.25),
+        nn.Flatten(), nn.Linear(64 * 14 * 14, 128), nn.ReLU(), nn.Dropout(0.5), nn.Linear(128, 10))
+
+
+def tiny_mlp():
+    return nn.Sequential(nn.Linear(16, 32), nn.ReLU(), nn.Linear(32, 10))
+
+
+MODELS = {"adadp-cnn": (adadp_cnn, (3, 32, 32)), "pfl-cnn": (pfl_cnn, (3, 32, 32)), "tiny-mlp": (tiny_mlp, (16,))}
+
+
+def step_seconds(build, shape, batch, seconds, channels_last, onednn, foreach, script):
+    torch.manual_seed(0)
+    torch.backends.mkldnn.enabled = onednn
+    model, loss_function = build(), nn.CrossEntropyLoss()
+    inputs, labels = torch.randn(batch, *shape), torch.randint(0, 10, (batch,))
+    if channels_last:
+        model = model.to(memory_format=torch.channels_last)
+        inputs = inputs.contiguous(memory_format=torch.channels_last)
+    if script:
+        model = torch.jit.script(model)
+    optimizer = torch.optim.SGD(model.parameters(), lr=1e-6, foreach=foreach)
+
+    def step():
+        optimizer.zero_grad(set_to_none=True)
+        loss_function(model(inputs), labels).backward()
+        optimizer.step()
+
+    for _ in range(5):
+        step()
+    start = time.thread_time()
+    step()
+    repeats = max(1, int(0.02 / max(time.thread_time() - start, 1e-6)))
+    times, end = [], time.thread_time() + seconds
+    while len(times) < 5 or time.thread_time() < end:
+        start = time.thread_time()
+        for _ in range(repeats):
+            step()
+        times.append((time.thread_time() - start) / repeats)
+    return statistics.median(times)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("models", nargs="*", default=list(MODELS), help="of " + ", ".join(MODELS))
+    parser.add_argument("--batch", type=int, default=10)
+    parser.add_argument("--seconds", type=float, default=2, help="for each setting tried")
+    arguments = parser.parse_args()
+    for name in arguments.models:
+        build, shape = MODELS[name]
+        settings = list(itertools.product([False, True] if len(shape) == 3 else [False], [True, False], [True, False], [False, True]))
+        # A short look at every setting, a long one at the three fastest.
+        ranked = sorted(settings, key=lambda s: step_seconds(build, shape, arguments.batch, arguments.seconds / 8, *s))
+        seconds, best = min((step_seconds(build, shape, arguments.batch, arguments.seconds, *s), s) for s in ranked[:3])
+        words = [w for w, on in zip(["channels-last", "oneDNN", "foreach", "TorchScript"], best) if on]
+        print(f"{name}: {arguments.batch / seconds:.0f} examples/s, {1e6 * seconds:.0f} us a step of {arguments.batch}"
+              f"  ({', '.join(words) or 'plain'}; PyTorch {torch.__version__})", flush=True)
+
+
+if __name__ == "__main__":
+    main()
