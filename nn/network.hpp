@@ -24,7 +24,8 @@ struct BatchLoss {
   double sink_sum = 0;   ///< what the gradient's sink returned, in a fixed order
 };
 
-/// A model's workspace: activations and everything else a step needs, allocated once. Used by one thread at a time,
+/// A model's workspace: activations and everything else a step needs, allocated once (what only training needs, at the
+/// first gradient). Used by one thread at a time,
 /// which may have others help with pieces of a step; how a step is cut depends on the model and the batch's size alone,
 /// so the bits do not depend on the help.
 class Network {

@@ -1,0 +1,160 @@
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cstdlib>
+#include <new>
+#include <thread>
+#include <vector>
+
+#include "core/floating_point.hpp"
+#include "core/random.hpp"
+#include "nn/network.hpp"
+
+using namespace fedstride;
+
+namespace {
+
+std::atomic<long> allocations = 0;
+
+}  // namespace
+
+// Every way of asking for memory counts.
+[[gnu::noinline]] void* operator new(std::size_t size) {
+  ++allocations;
+  if (void* memory = std::malloc(size)) return memory;
+  throw std::bad_alloc();
+}
+[[gnu::noinline]] void* operator new(std::size_t size, std::align_val_t alignment) {
+  ++allocations;
+  const auto step = static_cast<std::size_t>(alignment);
+  if (void* memory = std::aligned_alloc(step, (size + step - 1) / step * step)) return memory;
+  throw std::bad_alloc();
+}
+[[gnu::noinline]] void operator delete(void* memory) noexcept { std::free(memory); }
+[[gnu::noinline]] void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
+[[gnu::noinline]] void operator delete(void* memory, std::align_val_t) noexcept { std::free(memory); }
+[[gnu::noinline]] void operator delete(void* memory, std::size_t, std::align_val_t) noexcept { std::free(memory); }
+
+namespace {
+
+constexpr const char* kLine =
+    "conv 64 3 | relu | maxpool 3 2 | conv 64 3 | relu | maxpool 3 2 | dropout 0.25 | dense 500 | relu | dense classes";
+constexpr Shape kPicture{32, 32, 3};
+
+struct Outcome {
+  std::vector<float> gradient;
+  double loss = 0;
+  double sink = 0;
+  bool operator==(const Outcome&) const = default;
+};
+
+class Fixture {
+ public:
+  explicit Fixture(int examples)
+      : model(Model::parse(kLine, kPicture, 10)),
+        weights(model.initial(Initialisation::fan_in, 3)),
+        network(model, 12),
+        inputs(static_cast<std::size_t>(examples) * kPicture.size()),
+        labels(static_cast<std::size_t>(examples)),
+        rows(static_cast<std::size_t>(examples)) {
+    RandomStream random(2, {.purpose = Purpose::test});
+    for (float& value : inputs) value = static_cast<float>(random.normal());
+    for (Label& label : labels) label = static_cast<Label>(random.below(10));
+    for (std::size_t r = 0; r < rows.size(); ++r) rows[r] = static_cast<Row>(r);
+  }
+
+  /// One gradient, recorded stretch by stretch; the sink returns a square sum whose rounding shows any change of order.
+  Outcome gradient(ForEachPiece for_each_piece) {
+    const FloatingPointMode mode;
+    Outcome outcome;
+    outcome.gradient.resize(model.size());
+    std::copy(inputs.begin(), inputs.end(), network.inputs(static_cast<int>(labels.size())).begin());
+    const auto loss = network.gradient(
+        weights.data(), {labels, rows, {.seed = 1}},
+        [&](std::size_t offset, std::span<const float> stretch) {
+          std::copy(stretch.begin(), stretch.end(), outcome.gradient.begin() + static_cast<std::ptrdiff_t>(offset));
+          double squares = 0;
+          for (const float value : stretch) squares += static_cast<double>(value) * value;
+          return squares;
+        },
+        for_each_piece);
+    outcome.loss = loss.loss_sum;
+    outcome.sink = loss.sink_sum;
+    return outcome;
+  }
+
+  Model model;
+  Vector weights;
+  Network network;
+  std::vector<float> inputs;
+  std::vector<Label> labels;
+  std::vector<Row> rows;
+};
+
+void backwards(int count, function_ref<void(int)> piece) {
+  for (int i = count; i-- > 0;) piece(i);
+}
+
+void on_three_threads(int count, function_ref<void(int)> piece) {
+  std::atomic<int> next = 0;
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 3; ++t)
+    threads.emplace_back([&] {
+      const FloatingPointMode mode;
+      for (int i = next++; i < count; i = next++) piece(i);
+    });
+  for (auto& thread : threads) thread.join();
+}
+
+}  // namespace
+
+TEST_CASE("pieces in any order and on any threads give the same gradient, loss and sink's sum, bit for bit") {
+  for (const int examples : {1, 7, 10}) {
+    CAPTURE(examples);
+    Fixture fixture(examples);
+    const Outcome expected = fixture.gradient(serially);
+    CHECK((fixture.gradient(backwards) == expected));
+    CHECK((fixture.gradient(on_three_threads) == expected));
+    CHECK((fixture.gradient(serially) == expected));
+  }
+}
+
+TEST_CASE("a step on ten pictures is cut into several pieces, one of few flops is not cut at all") {
+  Fixture fixture(10);
+  int regions = 0, most = 0;
+  fixture.gradient([&](int count, function_ref<void(int)> piece) {
+    ++regions;
+    most = std::max(most, count);
+    serially(count, piece);
+  });
+  CHECK(regions >= 4);
+  CHECK(most >= 4);
+
+  const Model small = Model::parse("dense 32 | relu | dense classes", {1, 1, 16}, 10);
+  Network network(small, 10);
+  const std::vector<Label> labels(10);
+  const std::vector<Row> rows(10);
+  network.gradient(
+      small.initial(Initialisation::fan_in, 1).data(), {labels, rows, {}}, [](auto, auto) { return 0.0; },
+      [](int, function_ref<void(int)>) { FAIL("a tiny step asked for help"); });
+}
+
+TEST_CASE("another network with more room gives the same bits") {
+  Fixture fixture(5);
+  const Outcome expected = fixture.gradient(serially);
+  fixture.network = Network(fixture.model, 100);
+  CHECK((fixture.gradient(serially) == expected));
+}
+
+TEST_CASE("after its first step a network asks for no memory") {
+  Fixture fixture(10);
+  fixture.gradient(serially);
+  const Batch batch{fixture.labels, fixture.rows, {.seed = 1}};
+  const auto ignore = [](std::size_t, std::span<const float>) { return 0.0; };
+  const long before = allocations;
+  fixture.network.gradient(fixture.weights.data(), batch, ignore);
+  fixture.network.evaluate(fixture.weights.data(), fixture.labels);
+  fixture.network.gradient(fixture.weights.data(), {batch.labels.first(3), batch.rows.first(3), batch.address}, ignore);
+  CHECK(allocations == before);
+}
