@@ -9,6 +9,7 @@
 #include <memory>
 #include <string>
 
+#include "cli/settings_flags.hpp"
 #include "core/error.hpp"
 #include "core/text.hpp"
 #include "data/datasets.hpp"
@@ -79,7 +80,8 @@ void get(const DataFlags& flags) {
     std::vector<std::string> names;
     for (const auto& candidate : dataset_sources())
       if (official_set(candidate.name) != nullptr) names.emplace_back(candidate.name);
-    throw usage_error("data set '" + flags.name + "' is not to be downloaded (" + std::string(source.summary) + "); valid: " + joined(names));
+    throw usage_error("data set '" + flags.name + "' is not to be downloaded (" + std::string(source.summary) +
+                      "); valid: " + joined(names));
   }
   const auto folder = data_folder(flags.options);
   if (is_official(*set, folder / set->name)) {
@@ -101,31 +103,47 @@ void add_data_command(CLI::App& app) {
   CLI::App* data = app.add_subcommand("data", "Data sets: list them, verify or download one");
   data->require_subcommand(1);
   const auto folder_flag = [flags](CLI::App* command) {
-    command->add_option("--data-dir", flags->options.data_dir,
-                        "Folder with a folder a data set (default: $FEDSTRIDE_DATA, else $XDG_CACHE_HOME/fedstride, else "
-                        "~/.cache/fedstride)");
+    command->add_option(
+        "--data-dir", flags->options.data_dir,
+        "Folder with a folder a data set (default: $FEDSTRIDE_DATA, else $XDG_CACHE_HOME/fedstride, else "
+        "~/.cache/fedstride)");
   };
   const auto name_argument = [flags](CLI::App* command) {
     command->add_option("name", flags->name, "Data set, as 'fedstride data list' names it")->required();
   };
 
-  CLI::App* list_command = data->add_subcommand("list", "What data sets there are, what lies where\nExample: fedstride data list");
+  CLI::App* list_command =
+      data->add_subcommand("list", "What data sets there are, what lies where\nExample: fedstride data list");
   folder_flag(list_command);
-  list_command->callback([flags] { list(*flags); });
+  list_command->allow_extras();
+  list_command->callback([flags, list_command] {
+    check_flags(*list_command);
+    list(*flags);
+  });
 
-  CLI::App* verify_command = data->add_subcommand(
-      "verify", "Read a data set and say whether it is the official one\nExample: fedstride data verify cifar10 --data-dir ~/data");
+  CLI::App* verify_command = data->add_subcommand("verify",
+                                                  "Read a data set and say whether it is the official one\nExample: "
+                                                  "fedstride data verify cifar10 --data-dir ~/data");
   name_argument(verify_command);
   folder_flag(verify_command);
-  verify_command->callback([flags] { verify(*flags); });
+  verify_command->allow_extras();
+  verify_command->callback([flags, verify_command] {
+    check_flags(*verify_command);
+    verify(*flags);
+  });
 
-  CLI::App* get_command = data->add_subcommand(
-      "get", "Download a data set, check its SHA-256, put it in place; goes on where it was broken off\n"
-             "Example: fedstride data get cifar10");
+  CLI::App* get_command =
+      data->add_subcommand("get",
+                           "Download a data set, check its SHA-256, put it in place; goes on where it was broken off\n"
+                           "Example: fedstride data get cifar10");
   name_argument(get_command);
   get_command->add_option("--url", flags->url, "Mirror: address of the archive, or of the folder that holds the files");
   folder_flag(get_command);
-  get_command->callback([flags] { get(*flags); });
+  get_command->allow_extras();
+  get_command->callback([flags, get_command] {
+    check_flags(*get_command);
+    get(*flags);
+  });
 }
 
 }  // namespace fedstride

@@ -50,7 +50,8 @@ void fill_pictures(const Dataset& data, std::span<const Row> rows, Augmentation 
   const std::size_t size = data.shape.size();
   std::array<float, 8> scales{};
   std::array<float, 8> shifts{};
-  if (channels > scales.size()) throw usage_error("pictures have " + std::to_string(channels) + " channels; at most 8 are supported");
+  if (channels > scales.size())
+    throw usage_error("pictures have " + std::to_string(channels) + " channels; at most 8 are supported");
   for (std::size_t c = 0; c < channels; ++c) {
     scales[c] = 1 / (255 * data.deviation[c]);
     shifts[c] = -data.mean[c] / data.deviation[c];
@@ -77,7 +78,8 @@ void fill_batch(const Dataset& data, std::span<const Row> rows, Augmentation aug
                 std::span<float> out) {
   if (data.is_pictures()) return fill_pictures(data, rows, augmentation, address, out);
   if (augmentation != Augmentation::none)
-    throw usage_error("augment crop-flip needs pictures; data set '" + data.name + "' has plain features (use --augment none)");
+    throw usage_error("augment crop-flip needs pictures; data set '" + data.name +
+                      "' has plain features (use --augment none)");
   const std::size_t columns = data.shape.size();
   for (std::size_t i = 0; i < rows.size(); ++i) {
     const float* from = data.features.data() + rows[i] * columns;

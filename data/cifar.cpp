@@ -21,7 +21,8 @@ void append_file(const fs::path& path, const CifarFormat& format, Dataset& into)
   const std::uint64_t bytes = fs::file_size(path, error);
   if (error) throw failure("cannot read " + name + ": " + error.message());
   if (bytes > kLargestFile)
-    throw failure(name + " has " + std::to_string(bytes) + " bytes; at most " + std::to_string(kLargestFile) + " are read");
+    throw failure(name + " has " + std::to_string(bytes) + " bytes; at most " + std::to_string(kLargestFile) +
+                  " are read");
   if (bytes % record != 0)
     throw failure(name + " has " + std::to_string(bytes) + " bytes, which is not a whole number of records of " +
                   std::to_string(record) + " bytes");
@@ -91,7 +92,9 @@ DataPair load_cifar10(const fs::path& folder) {
   return pair;
 }
 
-DataPair load_cifar100(const fs::path& folder) { return load_two(folder, {.label_bytes = 2, .label_at = 1, .classes = 100}); }
+DataPair load_cifar100(const fs::path& folder) {
+  return load_two(folder, {.label_bytes = 2, .label_at = 1, .classes = 100});
+}
 
 DataPair load_cifar_binary(const fs::path& folder) { return load_two(folder, {}); }
 

@@ -15,7 +15,7 @@ struct CifarFormat {
 };
 
 /// Reads all records of the files, in order, into a set of 32x32x3 pictures normalised as CIFAR-10 is.
-/// Throws Error (failure) naming file, record and label: a fraction of a record, a label out of range, no record at all.
+/// Throws Error (failure) naming file, record and label: a fraction of a record, a label out of range, no record.
 Dataset read_cifar(std::span<const std::filesystem::path> files, const CifarFormat& format);
 
 DataPair load_cifar10(const std::filesystem::path& folder);

@@ -45,9 +45,13 @@ fs::path find_dataset(const DataOptions& options, const DataPlace& place) {
   for (const auto& candidate : candidates)
     if (has_file(candidate, place.file)) return candidate;
 
-  std::string text = "data set '" + std::string(place.name) + "' is not here: no " + std::string(place.file) + " in '" +
-                     candidates.front().string() + "'";
-  if (candidates.size() > 1) text += " or '" + candidates.back().string() + "'";
+  std::string text = "data set '" + std::string(place.name) + "' is not here: ";
+  if (std::error_code ignored; told && !fs::exists(folder, ignored)) {
+    text += "'" + folder.string() + "' does not exist";
+  } else {
+    text += "no " + std::string(place.file) + " in '" + candidates.front().string() + "'";
+    if (candidates.size() > 1) text += " or '" + candidates.back().string() + "'";
+  }
   text += !place.is_own ? "; get it with 'fedstride data get " + std::string(place.name) + "' or name" : "; name";
   throw failure(text + " the folder that holds it with --data-dir");
 }

@@ -9,15 +9,16 @@ namespace fedstride {
 
 /// What a user may say about where data lie.
 struct DataOptions {
-  std::string data_dir;  ///< --data-dir; empty: $FEDSTRIDE_DATA, else $XDG_CACHE_HOME/fedstride, else ~/.cache/fedstride
+  std::string
+      data_dir;  ///< --data-dir; empty: $FEDSTRIDE_DATA, else $XDG_CACHE_HOME/fedstride, else ~/.cache/fedstride
 };
 
 /// Where a data set may lie.
 struct DataPlace {
-  std::string_view name;                        ///< its folder's name
-  std::string_view file;                        ///< a file that must be there, plain or with ".gz" after it
+  std::string_view name;                         ///< its folder's name
+  std::string_view file;                         ///< a file that must be there, plain or with ".gz" after it
   std::array<std::string_view, 2> aliases = {};  ///< other names of its folder: the archive's own, other programs'
-  std::string_view system_folder = {};          ///< where a package of the system puts it
+  std::string_view system_folder = {};           ///< where a package of the system puts it
   bool is_own = false;                           ///< a user's own: not to be had by `fedstride data get`
 };
 

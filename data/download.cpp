@@ -56,7 +56,8 @@ Outcome fetch(const std::string& url, const fs::path& path, std::uint64_t offset
   static const CURLcode initialised = curl_global_init(CURL_GLOBAL_DEFAULT);
   const std::unique_ptr<CURL, decltype(&curl_easy_cleanup)> handle(curl_easy_init(), curl_easy_cleanup);
   if (initialised != CURLE_OK || !handle) throw failure("libcurl cannot be initialised");
-  const std::unique_ptr<std::FILE, decltype(&std::fclose)> file(std::fopen(path.c_str(), offset > 0 ? "ab" : "wb"), std::fclose);
+  const std::unique_ptr<std::FILE, decltype(&std::fclose)> file(std::fopen(path.c_str(), offset > 0 ? "ab" : "wb"),
+                                                                std::fclose);
   if (!file) throw failure("cannot write '" + path.string() + "': " + std::strerror(errno));
 
   Transfer transfer{.file = file.get(), .name = path.filename().string(), .offset = offset, .progress = progress};
@@ -88,7 +89,8 @@ Outcome fetch(const std::string& url, const fs::path& path, std::uint64_t offset
   curl_easy_getinfo(curl, CURLINFO_RESPONSE_CODE, &answer);
   const std::string asked = "cannot get " + url + ": ";
   if (transfer.write_error != 0 || !flushed)
-    throw failure("cannot write '" + path.string() + "': " + std::strerror(transfer.write_error != 0 ? transfer.write_error : errno));
+    throw failure("cannot write '" + path.string() +
+                  "': " + std::strerror(transfer.write_error != 0 ? transfer.write_error : errno));
   if (transfer.too_large || code == CURLE_FILESIZE_EXCEEDED)
     throw failure(asked + "it is larger than the " + std::to_string(kLargestFile) + " bytes that are accepted");
   if (offset > 0 && (code == CURLE_RANGE_ERROR || code == CURLE_BAD_DOWNLOAD_RESUME ||

@@ -13,9 +13,10 @@ namespace fedstride {
 /// Called now and then while a file comes in: its name, bytes here, bytes in all (0 while unknown).
 using DownloadProgress = function_ref<void(std::string_view file, std::uint64_t done, std::uint64_t total)>;
 
-/// Downloads `url` (http, https, file) to `path`. What a broken-off attempt left at `path` is continued where the server
-/// can do that, else fetched anew. On return the file's SHA-256 is `sha256`. Throws Error (failure), one line: the
-/// server's answer, the network's fault, another checksum (then nothing is left at `path`), more than 1 GiB, a full disk.
+/// Downloads `url` (http, https, file) to `path`. What a broken-off attempt left at `path` is continued where the
+/// server can do that, else fetched anew. On return the file's SHA-256 is `sha256`. Throws Error (failure), one line:
+/// the server's answer, the network's fault, another checksum (then nothing is left at `path`), more than 1 GiB, a full
+/// disk.
 void download_file(const std::string& url, const std::filesystem::path& path, std::string_view sha256,
                    DownloadProgress progress);
 

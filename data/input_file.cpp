@@ -58,7 +58,8 @@ bool InputFile::read_line(std::string& line) {
       return true;
     }
     if (line.size() > kLongestLine)
-      throw failure(name_ + " has a line of more than " + std::to_string(kLongestLine) + " bytes: it is no table of numbers");
+      throw failure(name_ + " has a line of more than " + std::to_string(kLongestLine) +
+                    " bytes: it is no table of numbers");
   }
   check();
   return !line.empty();

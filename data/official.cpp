@@ -39,14 +39,14 @@ constexpr std::array kMnistFiles{
     OfficialFile{"t10k-labels-idx1-ubyte", "ff7bcfd416de33731a308c3f266cc351222c34898ecbeaf847f06e48f7ec33f2"},
 };
 constexpr std::array kMnistDownloads{
-    OfficialDownload{"https://ossci-datasets.s3.amazonaws.com/mnist/train-images-idx3-ubyte.gz", "train-images-idx3-ubyte.gz",
-                     "440fcabf73cc546fa21475e81ea370265605f56be210a4024d2ca8f203523609"},
-    OfficialDownload{"https://ossci-datasets.s3.amazonaws.com/mnist/train-labels-idx1-ubyte.gz", "train-labels-idx1-ubyte.gz",
-                     "3552534a0a558bbed6aed32b30c495cca23d567ec52cac8be1a0730e8010255c"},
-    OfficialDownload{"https://ossci-datasets.s3.amazonaws.com/mnist/t10k-images-idx3-ubyte.gz", "t10k-images-idx3-ubyte.gz",
-                     "8d422c7b0a1c1c79245a5bcf07fe86e33eeafee792b84584aec276f5a2dbc4e6"},
-    OfficialDownload{"https://ossci-datasets.s3.amazonaws.com/mnist/t10k-labels-idx1-ubyte.gz", "t10k-labels-idx1-ubyte.gz",
-                     "f7ae60f92e00ec6debd23a6088c31dbd2371eca3ffa0defaefb259924204aec6"},
+    OfficialDownload{"https://ossci-datasets.s3.amazonaws.com/mnist/train-images-idx3-ubyte.gz",
+                     "train-images-idx3-ubyte.gz", "440fcabf73cc546fa21475e81ea370265605f56be210a4024d2ca8f203523609"},
+    OfficialDownload{"https://ossci-datasets.s3.amazonaws.com/mnist/train-labels-idx1-ubyte.gz",
+                     "train-labels-idx1-ubyte.gz", "3552534a0a558bbed6aed32b30c495cca23d567ec52cac8be1a0730e8010255c"},
+    OfficialDownload{"https://ossci-datasets.s3.amazonaws.com/mnist/t10k-images-idx3-ubyte.gz",
+                     "t10k-images-idx3-ubyte.gz", "8d422c7b0a1c1c79245a5bcf07fe86e33eeafee792b84584aec276f5a2dbc4e6"},
+    OfficialDownload{"https://ossci-datasets.s3.amazonaws.com/mnist/t10k-labels-idx1-ubyte.gz",
+                     "t10k-labels-idx1-ubyte.gz", "f7ae60f92e00ec6debd23a6088c31dbd2371eca3ffa0defaefb259924204aec6"},
 };
 
 constexpr std::array kFashionFiles{
@@ -69,8 +69,8 @@ constexpr std::array kFashionDownloads{
 constexpr std::array kCovertypeFiles{
     OfficialFile{"covtype.data.gz", "614360d0257557dd1792834a85a1cdebfadc3c4f30b011d56afee7ffb5b15771", false}};
 constexpr std::array kCovertypeDownloads{
-    OfficialDownload{"https://archive.ics.uci.edu/ml/machine-learning-databases/covtype/covtype.data.gz", "covtype.data.gz",
-                     "614360d0257557dd1792834a85a1cdebfadc3c4f30b011d56afee7ffb5b15771"}};
+    OfficialDownload{"https://archive.ics.uci.edu/ml/machine-learning-databases/covtype/covtype.data.gz",
+                     "covtype.data.gz", "614360d0257557dd1792834a85a1cdebfadc3c4f30b011d56afee7ffb5b15771"}};
 
 constexpr std::array kSets{
     OfficialSet{"cifar10", kCifar10Files, kCifar10Downloads, true},
@@ -100,7 +100,8 @@ const OfficialSet* official_set(std::string_view name) {
 bool is_official(const OfficialSet& set, const std::filesystem::path& folder) {
   for (const auto& file : set.files) {
     if (!has_file(folder, file.name)) return false;
-    if ((file.of_contents ? contents_sha256(plain_or_gzipped(folder, file.name)) : file_sha256(folder / file.name)) != file.sha256)
+    if ((file.of_contents ? contents_sha256(plain_or_gzipped(folder, file.name)) : file_sha256(folder / file.name)) !=
+        file.sha256)
       return false;
   }
   return true;
@@ -111,8 +112,10 @@ std::string verify_dataset(std::string_view name, const DataOptions& options) {
   const OfficialSet* set = official_set(name);
   const bool official = set != nullptr && is_official(*set, dataset_folder(dataset_source(name), options));
   const std::size_t records = pair.train.size() + pair.test.size();
-  return std::string(name == "synthetic" ? "built in" : official ? "official" : "readable, not official") + ", " +
-         std::to_string(records) + " records (" + std::to_string(pair.train.size()) + " training, " +
+  return std::string(name == "synthetic" ? "built in"
+                     : official          ? "official"
+                                         : "readable, not official") +
+         ", " + std::to_string(records) + " records (" + std::to_string(pair.train.size()) + " training, " +
          std::to_string(pair.test.size()) + " test)";
 }
 

@@ -11,9 +11,9 @@ namespace fedstride {
 
 /// SHA-256 of a data set's file as its authors publish it.
 struct OfficialFile {
-  std::string_view name;      ///< in the set's folder
-  std::string_view sha256;    ///< of its contents
-  bool of_contents = true;    ///< of what is inside, gzipped or not; else of the file as it is
+  std::string_view name;    ///< in the set's folder
+  std::string_view sha256;  ///< of its contents
+  bool of_contents = true;  ///< of what is inside, gzipped or not; else of the file as it is
 };
 
 /// Something to download.

@@ -13,12 +13,14 @@ constexpr int kSide = 32;
 constexpr int kPlane = kSide * kSide;
 constexpr int kClasses = 10;
 constexpr int kClutter = 2;
-constexpr int kNoise = 32;  // uniform in +-32 of 255, each pixel and channel for itself
+constexpr int kFaintOneIn = 16;  // so often the figure hardly shows: nobody gets all of them right
+constexpr int kNoise = 24;       // uniform in +-24 of 255, each pixel and channel for itself
 
 using Colour = std::array<int, 3>;
 
 /// The mean ground of a pair: what a linear model can see of the class.
-constexpr std::array<Colour, kClasses / 2> kTint{{{24, -8, -16}, {-16, 24, -8}, {-8, -16, 24}, {16, 16, -24}, {-16, 8, 16}}};
+constexpr std::array<Colour, kClasses / 2> kTint{
+    {{36, -12, -24}, {-24, 36, -12}, {-12, -24, 36}, {28, 20, -36}, {-28, 16, 20}}};
 
 int between(RandomStream& random, int low, int high) {
   return low + static_cast<int>(random.below(static_cast<std::uint64_t>(high - low + 1)));
@@ -32,9 +34,10 @@ bool covers(int label, int x, int y, int radius, int phase) {
   const int limit = radius * radius;
   switch (label / 2) {
     case 0:  // disc | ring
-      return square <= limit && (!second || 4 * square >= limit);
+      return square <= limit && (!second || 25 * square >= 9 * limit);
     case 1:  // square | diamond
-      return second ? 10 * (std::abs(x) + std::abs(y)) <= 12 * radius : 10 * std::max(std::abs(x), std::abs(y)) <= 8 * radius;
+      return second ? 10 * (std::abs(x) + std::abs(y)) <= 12 * radius
+                    : 10 * std::max(std::abs(x), std::abs(y)) <= 8 * radius;
     case 2:  // lying | standing bars
       return square <= limit && (((second ? x : y) + 256 + phase) / 10) % 2 == 0;
     case 3: {  // plus | cross
@@ -56,16 +59,17 @@ void paint(int label, RandomStream random, std::uint8_t* out) {
   Colour slope_x{};
   Colour slope_y{};
   Colour ink{};
-  const int contrast = (random() % 2 == 0 ? 1 : -1) * between(random, 40, 90);
+  const bool faint = random.below(kFaintOneIn) == 0;
+  const int contrast = (random() % 2 == 0 ? 1 : -1) * (faint ? between(random, 6, 16) : between(random, 60, 100));
   for (std::size_t c = 0; c < 3; ++c) {
-    ground[c] = 128 + tint[c] + between(random, -36, 36);
+    ground[c] = 128 + tint[c] + between(random, -24, 24);
     slope_x[c] = between(random, -24, 24);
     slope_y[c] = between(random, -24, 24);
     ink[c] = contrast * between(random, 60, 110) / 100;
   }
-  const int radius = between(random, 26, 44);
-  const int centre_x = between(random, 44, 84);
-  const int centre_y = between(random, 44, 84);
+  const int radius = between(random, 28, 44);
+  const int centre_x = between(random, 50, 78);
+  const int centre_y = between(random, 50, 78);
   const int phase = between(random, 0, 19);
 
   struct Patch {
@@ -75,7 +79,7 @@ void paint(int label, RandomStream random, std::uint8_t* out) {
   std::array<Patch, kClutter> clutter{};
   for (auto& patch : clutter) {
     patch = {between(random, 0, 28), between(random, 0, 28), between(random, 2, 6), between(random, 2, 6), {}};
-    for (auto& channel : patch.ink) channel = between(random, -60, 60);
+    for (auto& channel : patch.ink) channel = between(random, -40, 40);
   }
 
   for (int y = 0; y < kSide; ++y)
@@ -91,7 +95,8 @@ void paint(int label, RandomStream random, std::uint8_t* out) {
       for (std::size_t c = 0; c < 3; ++c) {
         const int byte = static_cast<int>(word >> (8 * c) & 255);
         const int noisy = value[c] + (2 * byte - 255) * kNoise / 255;
-        out[c * kPlane + static_cast<std::size_t>(y * kSide + x)] = static_cast<std::uint8_t>(std::clamp(noisy, 0, 255));
+        out[c * kPlane + static_cast<std::size_t>(y * kSide + x)] =
+            static_cast<std::uint8_t>(std::clamp(noisy, 0, 255));
       }
     }
 }
@@ -102,13 +107,17 @@ Dataset make_synthetic(SyntheticPart part, std::size_t rows) {
   Dataset data;
   data.shape = {kSide, kSide, 3};
   data.classes = kClasses;
-  data.class_names = {"disc", "ring", "square", "diamond", "lying bars", "standing bars", "plus", "cross", "triangle up", "triangle down"};
+  data.class_names = {"disc",          "ring", "square", "diamond",     "lying bars",
+                      "standing bars", "plus", "cross",  "triangle up", "triangle down"};
   data.labels.resize(rows);
   data.pixels.resize(rows * 3 * kPlane);
   for (std::size_t row = 0; row < rows; ++row) {
     const int label = static_cast<int>(row % kClasses);
     data.labels[row] = static_cast<Label>(label);
-    paint(label, RandomStream(0, {.purpose = Purpose::synthetic_data, .client = static_cast<std::uint32_t>(part), .row = static_cast<std::uint32_t>(row)}),
+    paint(label,
+          RandomStream(0, {.purpose = Purpose::synthetic_data,
+                           .client = static_cast<std::uint32_t>(part),
+                           .row = static_cast<std::uint32_t>(row)}),
           data.pixels.data() + row * 3 * kPlane);
   }
   return data;
@@ -116,7 +125,8 @@ Dataset make_synthetic(SyntheticPart part, std::size_t rows) {
 
 DataPair load_synthetic(const std::filesystem::path&) {
   DataPair pair{make_synthetic(SyntheticPart::train, kSyntheticTrainRows),
-                make_synthetic(SyntheticPart::test, kSyntheticTestRows), {}};
+                make_synthetic(SyntheticPart::test, kSyntheticTestRows),
+                {}};
   pair.train.mean = {0.5F, 0.5F, 0.5F};
   pair.train.deviation = {0.16F, 0.16F, 0.16F};
   return pair;

@@ -57,8 +57,8 @@ class TableReader {
     }
     if (data_.labels.empty()) throw failure(file_.name() + " holds no record");
     data_.shape = {1, 1, static_cast<int>(columns_)};
-    data_.classes = format_.classes > 0 ? format_.classes
-                                        : 1 + *std::max_element(data_.labels.begin(), data_.labels.end());
+    data_.classes =
+        format_.classes > 0 ? format_.classes : 1 + *std::max_element(data_.labels.begin(), data_.labels.end());
     return std::move(data_);
   }
 
@@ -90,7 +90,8 @@ class TableReader {
         add_label(*value, field);
     }
     if (column != columns_ + 1)
-      throw wrong(std::to_string(column) + " fields; there must be " + std::to_string(columns_ + 1) + ", the label last");
+      throw wrong(std::to_string(column) + " fields; there must be " + std::to_string(columns_ + 1) +
+                  ", the label last");
     if (data_.features.size() > kMostFeatures)
       throw wrong("more than " + std::to_string(kMostFeatures) + " numbers; no more are read");
   }
@@ -106,7 +107,8 @@ class TableReader {
   /// A field as it may stand in one line of an error.
   static std::string shown(std::string_view field) {
     std::string text(trimmed(field).substr(0, 40));
-    std::replace_if(text.begin(), text.end(), [](unsigned char c) { return c < ' ' || c > '~'; }, '?');
+    std::replace_if(
+        text.begin(), text.end(), [](unsigned char c) { return c < ' ' || c > '~'; }, '?');
     return text;
   }
 
@@ -120,7 +122,9 @@ class TableReader {
 
 }  // namespace
 
-Dataset read_table(const std::filesystem::path& path, const TableFormat& format) { return TableReader(path, format).read(); }
+Dataset read_table(const std::filesystem::path& path, const TableFormat& format) {
+  return TableReader(path, format).read();
+}
 
 void standardise(Dataset& train) {
   const std::size_t columns = train.shape.size();

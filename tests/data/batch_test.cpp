@@ -22,14 +22,16 @@ Dataset pictures(int count, Shape shape = {6, 5, 3}) {
     data.labels.push_back(static_cast<Label>(p % 7));
     for (int c = 0; c < shape.channels; ++c)
       for (int y = 0; y < shape.height; ++y)
-        for (int x = 0; x < shape.width; ++x) data.pixels.push_back(static_cast<std::uint8_t>(1 + (5 * p + 60 * c + 6 * y + x) % 250));
+        for (int x = 0; x < shape.width; ++x)
+          data.pixels.push_back(static_cast<std::uint8_t>(1 + (5 * p + 60 * c + 6 * y + x) % 250));
   }
   data.mean.assign(static_cast<std::size_t>(shape.channels), 0.25F);
   data.deviation.assign(static_cast<std::size_t>(shape.channels), 0.5F);
   return data;
 }
 
-std::vector<float> batch(const Dataset& data, const std::vector<Row>& rows, Augmentation augmentation, std::uint32_t step = 0) {
+std::vector<float> batch(const Dataset& data, const std::vector<Row>& rows, Augmentation augmentation,
+                         std::uint32_t step = 0) {
   std::vector<float> out(rows.size() * data.shape.size());
   fill_batch(data, rows, augmentation, {.seed = 3, .round = 1, .client = 2, .step = step}, out);
   return out;
@@ -56,7 +58,8 @@ TEST_CASE("pictures come out channels innermost, (value / 255 - mean) / deviatio
       for (std::size_t x = 0; x < 5; ++x)
         for (std::size_t c = 0; c < 3; ++c) {
           const double value = data.pixels[rows[i] * 90 + c * 30 + y * 5 + x] / 255.0;
-          CHECK(out[i * 90 + (y * 5 + x) * 3 + c] == doctest::Approx((value - data.mean[c]) / data.deviation[c]).epsilon(1e-5));
+          CHECK(out[i * 90 + (y * 5 + x) * 3 + c] ==
+                doctest::Approx((value - data.mean[c]) / data.deviation[c]).epsilon(1e-5));
         }
 }
 
@@ -65,8 +68,7 @@ TEST_CASE("grey pictures and pictures of two and four channels are normalised to
     const Dataset data = pictures(1, {2, 3, channels});
     const auto out = batch(data, {0}, Augmentation::none);
     for (std::size_t pixel = 0; pixel < 6; ++pixel)
-      for (int c = 0; c < channels; ++c)
-        CHECK(byte_of(out[pixel * channels + c]) == data.pixels[c * 6 + pixel]);
+      for (int c = 0; c < channels; ++c) CHECK(byte_of(out[pixel * channels + c]) == data.pixels[c * 6 + pixel]);
   }
 }
 

@@ -62,6 +62,8 @@ TEST_CASE("a set that is not there: one line says where it was looked for and ho
   const std::string own = error_of([&] { load_dataset("csv", {folder.path().string()}); });
   CHECK(contains(own, "train.csv"));
   CHECK(!contains(own, "data get"));
+  const std::string nowhere = error_of([&] { load_dataset("csv", {(folder / "nowhere.csv").string()}); });
+  CHECK(contains(nowhere, "'" + (folder / "nowhere.csv").string() + "' does not exist"));
 }
 
 TEST_CASE("the system's folder is looked into last, and not where --data-dir says where to look") {

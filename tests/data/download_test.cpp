@@ -58,12 +58,13 @@ TEST_CASE("a file is downloaded, checked, and reported on up to its last byte") 
   server.serve("/f", {body});
   std::uint64_t done = 0;
   std::uint64_t total = 0;
-  download_file(server.url("/f"), folder / "f", sha256(body), [&](std::string_view name, std::uint64_t now, std::uint64_t all) {
-    CHECK(name == "f");
-    CHECK(now >= done);
-    done = now;
-    total = all;
-  });
+  download_file(server.url("/f"), folder / "f", sha256(body),
+                [&](std::string_view name, std::uint64_t now, std::uint64_t all) {
+                  CHECK(name == "f");
+                  CHECK(now >= done);
+                  done = now;
+                  total = all;
+                });
   CHECK(read(folder / "f") == body);
   CHECK(done == 300'000);
   CHECK(total == 300'000);
@@ -115,7 +116,8 @@ TEST_CASE("another checksum, 404 and no server are errors of one line, and leave
   const std::string pin = sha256("right");
   const std::string wrong = error_of([&] { download_file(server.url("/f"), folder / "f", pin, no_progress); });
   CHECK(contains(wrong, "has SHA-256 " + sha256("forged") + "; it must be " + pin));
-  CHECK(contains(error_of([&] { download_file(server.url("/g"), folder / "f", pin, no_progress); }), "/g: the server answered 404"));
+  CHECK(contains(error_of([&] { download_file(server.url("/g"), folder / "f", pin, no_progress); }),
+                 "/g: the server answered 404"));
   std::string closed;
   {
     const HttpServer gone;
@@ -130,7 +132,8 @@ TEST_CASE("another checksum, 404 and no server are errors of one line, and leave
 TEST_CASE("a set in one archive: its files alone land in FOLDER/NAME, whatever folder they had") {
   const TemporaryFolder folder;
   HttpServer server;
-  const std::string archive = tar_gz({{"set-bin/readme.html", "no"}, {"set-bin/a.bin", "AAA"}, {"../../b.bin", "BB"}, {"../evil", "x"}});
+  const std::string archive =
+      tar_gz({{"set-bin/readme.html", "no"}, {"set-bin/a.bin", "AAA"}, {"../../b.bin", "BB"}, {"../evil", "x"}});
   server.serve("/set.tar.gz", {archive});
   const std::string sum = sha256(archive);
   const std::string a = sha256("AAA");
@@ -163,11 +166,15 @@ TEST_CASE("an archive that lacks a file is an error, and what was in place stays
   const std::array files{OfficialFile{"a.bin", ""}, OfficialFile{"b.bin", ""}};
   const std::array downloads{OfficialDownload{address, "set.tar.gz", sum}};
   write(folder / "pictures/a.bin", "old");
-  CHECK(contains(error_of([&] { get_dataset({"pictures", files, downloads, true}, folder.path(), "", no_progress); }), "has no 'b.bin' in it"));
+  CHECK(contains(error_of([&] {
+                   get_dataset({"pictures", files, downloads, true}, folder.path(), "", no_progress);
+                 }),
+                 "has no 'b.bin' in it"));
   CHECK(read(folder / "pictures/a.bin") == "old");
 }
 
-TEST_CASE("a set of several files is moved into place only when all are right; a mirror is the folder that holds them") {
+TEST_CASE(
+    "a set of several files is moved into place only when all are right; a mirror is the folder that holds them") {
   const TemporaryFolder folder;
   HttpServer server;
   const std::string one = gzipped("one");
@@ -179,7 +186,8 @@ TEST_CASE("a set of several files is moved into place only when all are right; a
   const OfficialSet set{"digits", files, downloads};
   server.serve("/mirror/one.gz", {one});
   server.serve("/mirror/two.gz", {"forged"});
-  CHECK(contains(error_of([&] { get_dataset(set, folder.path(), server.url("/mirror"), no_progress); }), "/mirror/two.gz sends has SHA-256"));
+  CHECK(contains(error_of([&] { get_dataset(set, folder.path(), server.url("/mirror"), no_progress); }),
+                 "/mirror/two.gz sends has SHA-256"));
   CHECK(!std::filesystem::exists(folder / "digits"));
   server.serve("/mirror/two.gz", {two});
   get_dataset(set, folder.path(), server.url("/mirror/"), no_progress);

@@ -9,7 +9,9 @@
 
 using namespace fedstride;
 
-TEST_CASE("Fashion-MNIST is found without a flag, official, begins with an ankle boot, and has the mean and deviation it is normalised by") {
+TEST_CASE(
+    "Fashion-MNIST is found without a flag, official, begins with an ankle boot, and has the mean and deviation it is "
+    "normalised by") {
   try {
     dataset_folder(dataset_source("fashion-mnist"), {});
   } catch (const Error&) {
@@ -28,5 +30,6 @@ TEST_CASE("Fashion-MNIST is found without a flag, official, begins with an ankle
   }
   const auto count = static_cast<double>(pair.train.pixels.size());
   CHECK(sum / count == doctest::Approx(pair.train.mean[0]).epsilon(0.001));
-  CHECK(std::sqrt(squares / count - sum * sum / count / count) == doctest::Approx(pair.train.deviation[0]).epsilon(0.001));
+  CHECK(std::sqrt(squares / count - sum * sum / count / count) ==
+        doctest::Approx(pair.train.deviation[0]).epsilon(0.001));
 }

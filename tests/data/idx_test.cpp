@@ -45,7 +45,8 @@ struct Files {
 TEST_CASE("idx files read the same gzipped or not") {
   const Files files;
   for (const bool packed : {false, true}) {
-    const Dataset data = files.read(packed ? gzipped(images(3)) : images(3), packed ? gzipped(labels({4, 0, 9})) : labels({4, 0, 9}));
+    const Dataset data =
+        files.read(packed ? gzipped(images(3)) : images(3), packed ? gzipped(labels({4, 0, 9})) : labels({4, 0, 9}));
     CHECK(data.shape == Shape{2, 3, 1});
     CHECK(data.labels == std::vector<Label>{4, 0, 9});
     REQUIRE(data.pixels.size() == 18);
@@ -66,12 +67,14 @@ TEST_CASE("MNIST is four files, each gzipped or not, with one normalisation for 
   CHECK(pair.test.mean == std::vector<float>{0.1307F});
   CHECK(pair.test.deviation == std::vector<float>{0.3081F});
   std::filesystem::remove(folder / "mnist/t10k-labels-idx1-ubyte");
-  CHECK(contains(error_of([&] { load_dataset("mnist", {folder.path().string()}); }), "t10k-labels-idx1-ubyte' is missing"));
+  CHECK(contains(error_of([&] { load_dataset("mnist", {folder.path().string()}); }),
+                 "t10k-labels-idx1-ubyte' is missing"));
 }
 
 TEST_CASE("an idx file that is cut off, in a record or between two, is an error that says how much is there") {
   const Files files;
-  CHECK(contains(files.error(images(3).substr(0, 16 + 12), labels({1, 2, 3})), "its header names 3 records, it holds 2"));
+  CHECK(
+      contains(files.error(images(3).substr(0, 16 + 12), labels({1, 2, 3})), "its header names 3 records, it holds 2"));
   CHECK(contains(files.error(images(3).substr(0, 16 + 13), labels({1, 2, 3})), "it holds 2 and a fraction of one"));
   CHECK(contains(files.error(images(3), labels({1, 2, 3}).substr(0, 10)), "its header names 3 records, it holds 2"));
   CHECK(contains(files.error("\0\0\x8", labels({1})), "too short"));
@@ -107,7 +110,8 @@ TEST_CASE("counts that differ, no record, and pictures without pixels are errors
 
 TEST_CASE("an idx label out of range names file, record and label") {
   const Files files;
-  CHECK(contains(files.error(images(3), labels({1, 2, 10})), "labels', record 2 (counted from 0): label 10 is out of range; valid: 0 to 9"));
+  CHECK(contains(files.error(images(3), labels({1, 2, 10})),
+                 "labels', record 2 (counted from 0): label 10 is out of range; valid: 0 to 9"));
 }
 
 TEST_CASE("a header that promises gigabytes asks for no memory") {

@@ -28,5 +28,6 @@ TEST_CASE("MNIST is official, begins with a five, and has the mean and deviation
   }
   const auto count = static_cast<double>(pair.train.pixels.size());
   CHECK(sum / count == doctest::Approx(pair.train.mean[0]).epsilon(0.001));
-  CHECK(std::sqrt(squares / count - sum * sum / count / count) == doctest::Approx(pair.train.deviation[0]).epsilon(0.001));
+  CHECK(std::sqrt(squares / count - sum * sum / count / count) ==
+        doctest::Approx(pair.train.deviation[0]).epsilon(0.001));
 }
