@@ -82,6 +82,7 @@ ClientReport Trainer::train_with(const O& optimizer, typename O::State& state, c
 
   ClientReport report{.client = client, .rows = rows.size()};
   double loss = 0;
+  std::uint64_t loss_examples = 0;
   BatchAddress address{training_.seed, task.round, client, 0};
   Progress progress{.epoch = static_cast<int>(task.round - 1) * training_.epochs};
   for (int epoch = 0; epoch < training_.epochs; ++epoch, ++progress.epoch) {
@@ -98,7 +99,10 @@ ClientReport Trainer::train_with(const O& optimizer, typename O::State& state, c
       fill_labels(data_, drawn, labels);
       const BatchLoss result = network_.gradient(at, {labels, drawn, address}, sink, for_each_piece);
       ++address.step;
-      loss += result.loss_sum;
+      if (at == weights_.data()) {  // not at a half step, which may be undone
+        loss += result.loss_sum;
+        loss_examples += drawn.size();
+      }
       report.examples += drawn.size();
       if (signals.progress != nullptr) signals.progress->fetch_add(drawn.size(), std::memory_order_relaxed);
       return result.sink_sum;
@@ -109,7 +113,7 @@ ClientReport Trainer::train_with(const O& optimizer, typename O::State& state, c
       report.rejected += outcome.accepted ? 0 : 1;
     }
   }
-  report.loss = report.examples > 0 ? loss / static_cast<double>(report.examples) : 0;
+  report.loss = loss_examples > 0 ? loss / static_cast<double>(loss_examples) : 0;
   report.learning_rate = optimizer.learning_rate(state, progress);
   return report;
 }

@@ -22,7 +22,7 @@ struct ClientReport {
   ClientId client = 0;
   std::uint64_t rows = 0;          ///< examples the client holds
   std::uint64_t examples = 0;      ///< gradient examples: each batch the optimiser asked for counts
-  double loss = 0;                 ///< mean training loss over those, at the weights they were evaluated at
+  double loss = 0;                 ///< mean training loss over the batches at weights it held (ADADP: not at half steps)
   double learning_rate = 0;        ///< the one its next step would use, mean-gradient unit
   std::uint64_t steps = 0;
   std::uint64_t rejected = 0;      ///< steps undone by the optimiser; accepted = steps - rejected

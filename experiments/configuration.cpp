@@ -109,6 +109,13 @@ Error does_not_apply(const std::string& key, const Configuration& configuration)
 
 }  // namespace
 
+Error unknown_key(const std::string& key) {
+  const auto names = key_names();
+  const auto near = nearest(key, names);
+  return usage_error("key '" + key + "' is unknown; " + (near.empty() ? "" : "did you mean '" + std::string(near) + "'? ") +
+                     "valid: the names of the flags that 'fedstride run --help' lists");
+}
+
 bool is_about_output(std::string_view key) { return key == "out" || key == "quiet"; }
 
 bool is_free_on_resume(std::string_view key) {
@@ -187,7 +194,7 @@ Configuration resolve(const Settings& settings) {
   const auto names = key_names();
   for (const auto& [key, setting] : settings) {
     if (used.contains(key)) continue;
-    if (std::ranges::find(names, key) == names.end()) throw usage_error(unknown_name("key", key, names));
+    if (std::ranges::find(names, key) == names.end()) throw unknown_key(key);
     if (!setting.from_command_line && replaced.contains(key)) continue;
     throw does_not_apply(key, configuration);
   }

@@ -112,6 +112,9 @@ struct KeyInfo {
   bool is_flag = false;      ///< a bool: --quiet needs no value
 };
 
+/// "key 'runds' is unknown; did you mean 'rounds'? ..."
+Error unknown_key(const std::string& key);
+
 /// All keys: the run's own, the families', those of the parts.
 std::vector<KeyInfo> all_keys();
 

@@ -82,15 +82,26 @@ RunSummary carry_out(const Setup& setup, RunFolder& folder, Checkpoint checkpoin
 
 }  // namespace
 
+namespace {
+
+// A run's beginning on disk, once its configuration is there: with that alone it can go on after a kill.
+Checkpoint begin(const Setup& setup, const RunFolder& folder) {
+  Checkpoint checkpoint{.configuration = identity(setup), .model = setup.initial};
+  folder.write_partition(partition_json(setup));
+  folder.start_results();
+  folder.save(checkpoint);
+  return checkpoint;
+}
+
+}  // namespace
+
 RunSummary run(const Configuration& configuration, const Settings& settings, const RunObserver& observer) {
   const Setup setup = prepare(configuration);
   RunFolder folder = RunFolder::create(configuration.out, configuration);
-  Checkpoint checkpoint{.configuration = identity(setup), .model = setup.initial};
+  Checkpoint checkpoint;
   try {
     folder.write_configuration(write_settings(configuration, settings));
-    folder.write_partition(partition_json(setup));
-    folder.start_results();
-    folder.save(checkpoint);
+    checkpoint = begin(setup, folder);
   } catch (...) {
     folder.discard();
     throw;
@@ -121,13 +132,15 @@ RunSummary resume(const std::string& name, const Settings& overrides, const RunO
   RunFolder folder = RunFolder::open(name);
   const Settings settings = settings_to_resume(name, overrides);
   Configuration configuration = resolve(settings);
-  Checkpoint checkpoint = folder.load();
-  if (checkpoint.round > static_cast<std::uint32_t>(configuration.rounds))
+  std::optional<Checkpoint> saved = folder.load();
+  if (saved && saved->round > static_cast<std::uint32_t>(configuration.rounds))
     throw usage_error("rounds is " + std::to_string(configuration.rounds) + "; the run in '" + name + "' has finished " +
-                      std::to_string(checkpoint.round) + " already, name that many or more");
-  const std::string init = std::exchange(configuration.init, "");  // what came of it is in the checkpoint
+                      std::to_string(saved->round) + " already, name that many or more");
+  // What came of --init is in the checkpoint.
+  const std::string init = saved ? std::exchange(configuration.init, "") : "";
   Setup setup = prepare(configuration);
-  setup.configuration.init = configuration.init = init;
+  if (saved) setup.configuration.init = configuration.init = init;
+  Checkpoint checkpoint = saved ? std::move(*saved) : begin(setup, folder);
   if (identity(setup) != checkpoint.configuration)
     throw failure("the run in '" + name + "' was started with other settings, other data or another build; it cannot go on");
   if (checkpoint.model.size() != setup.initial.size())

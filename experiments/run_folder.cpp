@@ -19,21 +19,45 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Makes `path` with its parents; whether it was not there before.
-bool make_folder(const fs::path& path) {
+// Removes `path`, if it is empty, and then its parents up to `topmost`.
+void remove_empty(fs::path path, const fs::path& topmost) {
   std::error_code error;
-  const bool made = fs::create_directories(path, error);
-  if (error) throw failure("cannot make folder '" + path.string() + "': " + error.message());
-  return made;
+  for (;; path = path.parent_path()) {
+    if (fs::exists(path, error) && !fs::remove(path, error)) return;
+    if (path == topmost || !path.has_relative_path()) return;
+  }
 }
 
-fs::path free_name(const Configuration& configuration) {
+// Makes `path` with its parents. The topmost folder that was not there before; empty if all were.
+fs::path make_folder(const fs::path& path) {
+  std::error_code error;
+  fs::path topmost;
+  for (fs::path at = path; !at.empty() && !fs::exists(at, error) && at != at.root_path(); at = at.parent_path()) topmost = at;
+  fs::create_directories(path, error);
+  if (error) {
+    if (!topmost.empty()) remove_empty(path, topmost);
+    throw failure("cannot make folder '" + path.string() + "': " + error.message());
+  }
+  return topmost;
+}
+
+// What is left of a run that was killed before its configuration was written does not count.
+bool holds_something(const fs::path& folder) {
+  std::error_code error;
+  fs::remove(folder / "config.toml.tmp", error);
+  return !fs::is_empty(folder, error) || error;
+}
+
+fs::path free_name(const Configuration& configuration, fs::path& topmost) {
   const std::string base = configuration.dataset + "-" + std::string(part_name(configuration.optimizer));
-  make_folder("runs");
+  topmost = make_folder("runs");
   for (int number = 1;; ++number) {
     const fs::path path = fs::path("runs") / (base + "-" + std::to_string(number));
     std::error_code error;
-    if (fs::create_directory(path, error)) return path;  // made by us alone, however many look for a name at once
+    if (fs::create_directory(path, error)) {  // made by us alone, however many look for a name at once
+      if (topmost.empty()) topmost = path;
+      return path;
+    }
     if (error) throw failure("cannot make folder '" + path.string() + "': " + error.message());
   }
 }
@@ -43,10 +67,10 @@ std::string chained(const std::string& before, std::string_view line) { return H
 
 }  // namespace
 
-RunFolder::RunFolder(fs::path path, bool created) : path_(std::move(path)), created_(created) {}
+RunFolder::RunFolder(fs::path path, fs::path topmost) : path_(std::move(path)), topmost_(std::move(topmost)) {}
 
 RunFolder::RunFolder(RunFolder&& other) noexcept
-    : path_(std::move(other.path_)), created_(other.created_), lock_(std::exchange(other.lock_, -1)) {}
+    : path_(std::move(other.path_)), topmost_(std::move(other.topmost_)), lock_(std::exchange(other.lock_, -1)) {}
 
 RunFolder::~RunFolder() {
   if (lock_ >= 0) ::close(lock_);
@@ -61,14 +85,15 @@ void RunFolder::lock() {
 }
 
 RunFolder RunFolder::create(const std::string& name, const Configuration& configuration) {
-  const fs::path path = name.empty() ? free_name(configuration) : fs::path(name);
+  fs::path topmost;
+  const fs::path path = name.empty() ? free_name(configuration, topmost) : fs::path(name);
   std::error_code error;
   if (fs::exists(path, error) && !fs::is_directory(path, error))
     throw usage_error("out '" + path.string() + "' is not a folder; name a folder that is empty or not there yet");
-  const bool created = name.empty() || make_folder(path);
-  RunFolder folder(path, created);
+  if (!name.empty()) topmost = make_folder(path);
+  RunFolder folder(path, topmost);
   folder.lock();
-  if (!fs::is_empty(path, error) || error)
+  if (holds_something(path))
     throw usage_error("out '" + path.string() + "' is not empty; go on with a run that is there by --resume '" +
                       path.string() + "', or name another folder");
   return folder;
@@ -83,7 +108,7 @@ void RunFolder::require(const std::string& name) {
 RunFolder RunFolder::open(const std::string& name) {
   require(name);
   const fs::path path(name);
-  RunFolder folder(path, false);
+  RunFolder folder(path, {});
   folder.lock();
   return folder;
 }
@@ -91,7 +116,12 @@ RunFolder RunFolder::open(const std::string& name) {
 void RunFolder::write_configuration(const std::string& text) const { write_file(path_ / "config.toml", text); }
 void RunFolder::write_partition(const std::string& json) const { write_file(path_ / "partition.json", json); }
 
-Checkpoint RunFolder::load() const { return load_checkpoint(path_ / "checkpoint"); }
+std::optional<Checkpoint> RunFolder::load() const {
+  std::error_code error;
+  const bool has_rounds = fs::exists(path_ / "rounds.jsonl", error) && fs::file_size(path_ / "rounds.jsonl", error) > 0;
+  if (!has_rounds && !fs::exists(path_ / "checkpoint", error)) return std::nullopt;
+  return load_checkpoint(path_ / "checkpoint");
+}
 
 void RunFolder::save(const Checkpoint& checkpoint) const { save_checkpoint(path_ / "checkpoint", checkpoint); }
 
@@ -130,9 +160,9 @@ void RunFolder::write_results(const Setup& setup, const Vector& model, const Run
 }
 
 void RunFolder::discard() {
-  if (!created_) return;
   std::error_code error;
-  fs::remove_all(path_, error);
+  for (const char* name : {"config.toml", "partition.json", "rounds.jsonl", "checkpoint"}) fs::remove(path_ / name, error);
+  if (!topmost_.empty()) remove_empty(path_, topmost_);
 }
 
 }  // namespace fedstride

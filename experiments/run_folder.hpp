@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <string>
 
 #include "experiments/run.hpp"
@@ -28,22 +29,23 @@ class RunFolder {
 
   void write_configuration(const std::string& text) const;
   void write_partition(const std::string& json) const;
-  Checkpoint load() const;
+  /// Nothing if the run was ended before its first checkpoint. Throws Error (failure) for a damaged one.
+  std::optional<Checkpoint> load() const;
   void save(const Checkpoint& checkpoint) const;
   /// Cuts rounds.jsonl back to what the checkpoint has seen. Throws Error (failure) if that part was altered.
   void cut_results(const Checkpoint& checkpoint) const;
   void start_results() const;  ///< an empty rounds.jsonl
   void append(const RoundRecord& record, Checkpoint& checkpoint) const;  ///< and moves the checkpoint's mark on
   void write_results(const Setup& setup, const Vector& model, const RunSummary& summary, const std::string& model_hash) const;
-  /// Takes back a folder that create made, with all that is in it: the run did not get as far as its first round.
+  /// Takes back what create and the writing before the first round made: the run could not begin.
   void discard();
 
  private:
-  RunFolder(std::filesystem::path path, bool created);
+  RunFolder(std::filesystem::path path, std::filesystem::path topmost);
   void lock();
 
   std::filesystem::path path_;
-  bool created_ = false;
+  std::filesystem::path topmost_;  ///< the topmost folder that create made; empty if it was there
   int lock_ = -1;
 };
 

@@ -42,9 +42,9 @@ Settings parse_settings(std::string_view text, const std::string& name) {
   for (const auto& key : all_keys()) names.push_back(key.name);
   for (auto&& [key, node] : table) {
     const std::string where = std::string(key.str());
-    if (std::ranges::find(names, where) == names.end())
-      throw usage_error("'" + name + "', line " + std::to_string(node.source().begin.line) + ": " +
-                        unknown_name("key", where, names));
+    const std::string line = "'" + name + "', line " + std::to_string(node.source().begin.line) + ": ";
+    if (node.is_table()) throw usage_error(line + "table '" + where + "' is not valid; keys stand for themselves, without [tables] and dots");
+    if (std::ranges::find(names, where) == names.end()) throw usage_error(line + unknown_key(where).what());
     Setting setting;
     if (const auto* boolean = node.as_boolean()) {
       setting.value = boolean->get();
@@ -55,8 +55,7 @@ Settings parse_settings(std::string_view text, const std::string& name) {
     } else if (const auto* string = node.as_string()) {
       setting.value = string->get();
     } else {
-      throw usage_error("'" + name + "', line " + std::to_string(node.source().begin.line) + ": " + where +
-                        " must be one value: a number, a text, true or false");
+      throw usage_error(line + where + " must be one value: a number, a text, true or false");
     }
     settings.emplace(where, setting);
   }
