@@ -63,9 +63,12 @@ void DenseStage::backward_piece(int piece, int pieces, const Signal& in, const S
   for (int slot = weight_stretches_ * piece / pieces; slot < weight_stretches_ * (piece + 1) / pieces; ++slot) {
     const int first = slot * inputs_per_stretch_;
     const int last = std::min(first + inputs_per_stretch_, options_.inputs);
-    if (options_.data_gradient)
+    if (options_.data_gradient && !tensors.frozen)
+      dense_both_gradients(in.value, out.gradient, rows, weights, options_.outputs, in.gradient, first, last, gradient);
+    else if (options_.data_gradient)
       dense_data_gradient(out.gradient, rows, weights, options_.outputs, in.gradient, first, last);
-    if (!tensors.frozen) dense_weight_gradient(in.value, out.gradient, rows, options_.outputs, first, last, gradient);
+    else if (!tensors.frozen)
+      dense_weight_gradient(in.value, out.gradient, rows, options_.outputs, first, last, gradient);
     target.report(slot, tensors.weight.offset + first * outputs, gradient, (last - first) * outputs);
   }
 }

@@ -55,6 +55,16 @@ FEDSTRIDE_INLINE void store(float* to, Lanes value) { *reinterpret_cast<Unaligne
 FEDSTRIDE_INLINE Lanes broadcast(float value) { return value - Lanes{}; }
 FEDSTRIDE_INLINE IntLanes broadcast(std::int32_t value) { return value - IntLanes{}; }
 
+/// The same value, which the compiler now has to have in a register: it would rather load it again at each use.
+FEDSTRIDE_INLINE Lanes in_register(Lanes value) {
+#if defined(__AVX512F__)
+  asm("" : "+v"(value));
+#elif defined(__x86_64__)
+  asm("" : "+x"(value));
+#endif
+  return value;
+}
+
 /// 0, 1, 2, ...
 FEDSTRIDE_INLINE IntLanes lane_numbers() {
   IntLanes numbers{};

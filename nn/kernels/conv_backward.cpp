@@ -92,7 +92,7 @@ void list_block(const float* gradients, const float* values, const std::uint32_t
     __m512i from = _mm512_set1_epi32(static_cast<int>(bases[j]));
     if (winners != nullptr) {
       const __m128i winner = _mm_loadu_si128(reinterpret_cast<const __m128i*>(winners + j * padded));
-      from = _mm512_add_epi32(from, _mm512_permutexvar_epi32(_mm512_cvtepu8_epi32(winner), shifts));
+      from = _mm512_add_epi32(from, _mm512_maskz_permutexvar_epi32(0xFFFF, _mm512_maskz_cvtepu8_epi32(0xFFFF, winner), shifts));
     }
     source[j] = reinterpret_cast<Lanes>(from);
   }

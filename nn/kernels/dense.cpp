@@ -62,7 +62,7 @@ void data_tile(const float* dy, std::size_t dy_stride, const float* w, int outpu
     Lanes weight[kInputs];
     unrolled<kInputs>([&](auto i) FEDSTRIDE_INLINE_LAMBDA { weight[i] = load_weight(w + i * outputs + o); });
     unrolled<kRows>([&](auto r) FEDSTRIDE_INLINE_LAMBDA {
-      const Lanes value = load(dy + r * dy_stride + o);
+      const Lanes value = in_register(load(dy + r * dy_stride + o));
       unrolled<kInputs>([&](auto i) FEDSTRIDE_INLINE_LAMBDA { sum[i * kRows + r] += value * weight[i]; });
     });
   };
@@ -83,7 +83,7 @@ void weight_tile(const float* x, std::size_t x_stride, const float* dy, std::siz
   Lanes sum[kInputs][kVectors] = {};
   for (int r = 0; r < rows; ++r) {
     Lanes value[kVectors];
-    unrolled<kVectors>([&](auto v) FEDSTRIDE_INLINE_LAMBDA { value[v] = load(dy + v * kLanes); });
+    unrolled<kVectors>([&](auto v) FEDSTRIDE_INLINE_LAMBDA { value[v] = in_register(load(dy + v * kLanes)); });
     unrolled<kInputs>([&](auto i) FEDSTRIDE_INLINE_LAMBDA {
       const Lanes factor = broadcast(x[i]);
       unrolled<kVectors>([&](auto v) FEDSTRIDE_INLINE_LAMBDA { sum[i][v] += factor * value[v]; });
@@ -101,6 +101,40 @@ void weight_tile(const float* x, std::size_t x_stride, const float* dy, std::siz
   });
 }
 
+/// Both gradients of two inputs: the gradients of the outputs are loaded once for the two.
+/// sums as data_tile leaves them; dw[i][o] = sum_r factors[r][i] dy[r][o].
+template <int kRows>
+void both_tile(const float* factors, const float* dy, std::size_t dy_stride, const float* w, int outputs, float* sums,
+               float* dw) {
+  constexpr int kInputs = 2;
+  Lanes sum[kInputs * kRows] = {};
+  const auto add = [&](int o, auto&& load_some, auto&& store_some) FEDSTRIDE_INLINE_LAMBDA {
+    unrolled<kInputs>([&](auto i) FEDSTRIDE_INLINE_LAMBDA { prefetch(w + (kPrefetchInputs + i) * outputs + o); });
+    Lanes weight[kInputs], gradient[kInputs] = {};
+    unrolled<kInputs>([&](auto i) FEDSTRIDE_INLINE_LAMBDA { weight[i] = load_some(w + i * outputs + o); });
+    unrolled<kRows>([&](auto r) FEDSTRIDE_INLINE_LAMBDA {
+      const Lanes value = in_register(load(dy + r * dy_stride + o));
+      unrolled<kInputs>([&](auto i) FEDSTRIDE_INLINE_LAMBDA {
+        sum[i * kRows + r] += value * weight[i];
+        gradient[i] += value * factors[r * kInputs + i];
+      });
+    });
+    unrolled<kInputs>([&](auto i) FEDSTRIDE_INLINE_LAMBDA { store_some(dw + i * outputs + o, gradient[i]); });
+  };
+  int o = 0;
+  for (; o + kLanes <= outputs; o += kLanes)
+    add(o, [](const float* from) FEDSTRIDE_INLINE_LAMBDA { return load(from); },
+        [](float* to, Lanes value) FEDSTRIDE_INLINE_LAMBDA { store(to, value); });
+  const int tail = outputs - o;
+  if (tail > 0)
+    add(o, [&](const float* from) FEDSTRIDE_INLINE_LAMBDA { return load_first(from, tail); },
+        [&](float* to, Lanes value) FEDSTRIDE_INLINE_LAMBDA { store_first(to, value, tail); });
+  constexpr int kPacked = (kInputs * kRows + kLanes - 1) / kLanes;
+  Lanes packed[kPacked];
+  packed_sums<kInputs * kRows>(sum, packed);
+  unrolled<kPacked>([&](auto i) FEDSTRIDE_INLINE_LAMBDA { store(sums + i * kLanes, packed[i]); });
+}
+
 // One tile function for each number of rows (or inputs), chosen once a block.
 template <int kVectors, int... kIndex>
 constexpr auto forward_tiles(std::integer_sequence<int, kIndex...>) {
@@ -109,6 +143,10 @@ constexpr auto forward_tiles(std::integer_sequence<int, kIndex...>) {
 template <int kInputs, int... kIndex>
 constexpr auto data_tiles(std::integer_sequence<int, kIndex...>) {
   return std::array{&data_tile<kIndex + 1, kInputs>...};
+}
+template <int... kIndex>
+constexpr auto both_tiles(std::integer_sequence<int, kIndex...>) {
+  return std::array{&both_tile<kIndex + 1>...};
 }
 constexpr int kWeightInputs = 4;
 constexpr int kWeightVectors = kRegisters == 32 ? 4 : 2;
@@ -123,6 +161,7 @@ constexpr auto kForwardTiles1 = forward_tiles<1>(RowCounts{});
 constexpr auto kForwardTiles2 = forward_tiles<2>(RowCounts{});
 constexpr auto kDataTiles1 = data_tiles<1>(RowCounts{});
 constexpr auto kDataTiles2 = data_tiles<2>(RowCounts{});
+constexpr auto kBothTiles = both_tiles(RowCounts{});
 constexpr auto kWeightTiles1 = weight_tiles<1>(VectorCounts{});
 constexpr auto kWeightTiles4 = weight_tiles<kWeightInputs>(VectorCounts{});
 
@@ -172,6 +211,28 @@ void dense_data_gradient(Rows dy, int rows, const float* w, int outputs, Rows dx
         for (int r = 0; r < count; ++r) dx[row + r][i + 1] = sums[count + r];
     }
   });
+}
+
+void dense_both_gradients(Rows x, Rows dy, int rows, const float* w, int outputs, Rows dx, int first, int last, float* dw) {
+  if (rows > kMaxRows || (last - first) % 2 != 0) {
+    dense_data_gradient(dy, rows, w, outputs, dx, first, last);
+    dense_weight_gradient(x, dy, rows, outputs, first, last, dw);
+    return;
+  }
+  alignas(64) float sums[whole_lanes(2 * kMaxRows)];
+  float factors[2 * kMaxRows];
+  for (int i = first; i < last; i += 2) {
+    for (int r = 0; r < rows; ++r) {
+      factors[2 * r] = x[r][i];
+      factors[2 * r + 1] = x[r][i + 1];
+    }
+    kBothTiles[rows - 1](factors, dy.data, dy.stride, w + static_cast<std::size_t>(i) * outputs, outputs, sums,
+                         dw + static_cast<std::size_t>(i - first) * outputs);
+    for (int r = 0; r < rows; ++r) {
+      dx[r][i] = sums[r];
+      dx[r][i + 1] = sums[rows + r];
+    }
+  }
 }
 
 void dense_weight_gradient(Rows x, Rows dy, int rows, int outputs, int first, int last, float* dw) {
