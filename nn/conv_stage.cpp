@@ -164,7 +164,7 @@ void ConvStage::find_spots(int row, int piece, const Signal& out) {
   const int window_places = options_.pooled ? options_.window.kernel * options_.window.kernel : 1;
   list_spots(out.gradient[row], options_.relu ? out.value[row] : nullptr, bases_.data(),
              options_.pooled ? winners_.data() + row * places_ * padded_channels_ : nullptr, shifts_.data(), window_places,
-             places_, options_.conv.channels, store);
+             places_, output_.width, options_.conv.channels, store);
 }
 
 SpotList ConvStage::spots(std::size_t list) const {

@@ -79,11 +79,22 @@ float sum_of(const float* values, int count) {
 
 #if defined(__AVX512F__)
 
+/// The gradients, where the spot `distance` places later has the same source added to that one and zeroed here.
+FEDSTRIDE_INLINE __m512 merged(__m512 gradients, __m512i sources, int distance) {
+  const __m512i earlier = _mm512_sub_epi32(reinterpret_cast<__m512i>(lane_numbers()), _mm512_set1_epi32(distance));
+  const auto exists = static_cast<__mmask16>(0xFFFFU << distance);
+  const __m512i sources_before = _mm512_maskz_permutexvar_epi32(exists, earlier, sources);
+  const unsigned equal = _mm512_mask_cmpeq_epi32_mask(exists, sources, sources_before);
+  const auto same = static_cast<__mmask16>(equal & ~(equal << distance));  // of three in a row, the first two
+  const __m512 gradients_before = _mm512_maskz_permutexvar_ps(same, earlier, gradients);
+  return _mm512_maskz_add_ps(static_cast<__mmask16>(~(same >> distance)), gradients, gradients_before);
+}
+
 /// What list_spots does for 16 places of 16 channels: places and channels are swapped, then each channel's non-zeros
 /// packed behind those it has.
 void list_block(const float* gradients, const float* values, const std::uint32_t* bases, const std::uint8_t* winners,
-                __m512i shifts, std::size_t channels, std::size_t padded, int places, int count, std::uint32_t* sources_to,
-                float* gradients_to, std::size_t capacity, int* counts) {
+                __m512i shifts, std::size_t channels, std::size_t padded, int places, int width, int count,
+                std::uint32_t* sources_to, float* gradients_to, std::size_t capacity, int* counts) {
   Lanes gradient[kLanes];
   Lanes source[kLanes];
   for (int j = 0; j < places; ++j) {
@@ -100,15 +111,10 @@ void list_block(const float* gradients, const float* values, const std::uint32_t
   transpose(gradient);
   transpose(source);
   for (int c = 0; c < count; ++c) {
-    // A spot that is the next one's too is added to it.
     const __m512i sources = reinterpret_cast<__m512i>(source[c]);
-    const __m512i before = _mm512_maskz_alignr_epi32(0xFFFE, sources, sources, 15);
-    const unsigned equal = _mm512_mask_cmpeq_epi32_mask(0xFFFE, sources, before);
-    const auto same = static_cast<__mmask16>(equal & ~(equal << 1));
     __m512 here = reinterpret_cast<__m512>(gradient[c]);
-    const __m512i bits = _mm512_castps_si512(here);
-    const __m512 from_before = _mm512_castsi512_ps(_mm512_maskz_alignr_epi32(same, bits, bits, 15));
-    here = _mm512_maskz_add_ps(static_cast<__mmask16>(~(same >> 1)), here, from_before);
+    here = merged(here, sources, 1);
+    if (width < kLanes / 2) here = merged(here, sources, width);
     const __mmask16 kept = _mm512_cmp_ps_mask(here, _mm512_setzero_ps(), _CMP_NEQ_UQ);
     const std::size_t at = c * capacity + static_cast<std::size_t>(counts[c]);
     _mm512_storeu_si512(sources_to + at, _mm512_maskz_compress_epi32(kept, sources));
@@ -118,7 +124,7 @@ void list_block(const float* gradients, const float* values, const std::uint32_t
 }
 
 void list_blocks(const float* gradients, const float* values, const std::uint32_t* bases, const std::uint8_t* winners,
-                 const std::uint32_t* shifts, std::size_t places, std::size_t channels, const SpotStore& store) {
+                 const std::uint32_t* shifts, std::size_t places, int width, std::size_t channels, const SpotStore& store) {
   const std::size_t padded = whole_lanes(channels);
   const __m512i table = _mm512_loadu_si512(shifts);
   std::fill_n(store.counts, channels, 0);
@@ -127,7 +133,7 @@ void list_blocks(const float* gradients, const float* values, const std::uint32_
       const std::size_t at = place * channels + c;
       list_block(gradients + at, values == nullptr ? nullptr : values + at, bases + place,
                  winners == nullptr ? nullptr : winners + place * padded + c, table, channels, padded,
-                 static_cast<int>(std::min<std::size_t>(kLanes, places - place)),
+                 static_cast<int>(std::min<std::size_t>(kLanes, places - place)), width,
                  static_cast<int>(std::min<std::size_t>(kLanes, channels - c)), store.sources + c * store.capacity,
                  store.gradients + c * store.capacity, store.capacity, store.counts + c);
     }
@@ -162,11 +168,11 @@ void list_spots_one_by_one(const float* gradients, const float* values, const st
 }  // namespace
 
 void list_spots(const float* gradients, const float* values, const std::uint32_t* bases, const std::uint8_t* winners,
-                const std::uint32_t* shifts, [[maybe_unused]] int window_places, std::size_t places, int channels,
-                const SpotStore& store) {
+                const std::uint32_t* shifts, [[maybe_unused]] int window_places, std::size_t places,
+                [[maybe_unused]] int width, int channels, const SpotStore& store) {
 #if defined(__AVX512F__)
   if (window_places <= kLanes) {
-    list_blocks(gradients, values, bases, winners, shifts, places, static_cast<std::size_t>(channels), store);
+    list_blocks(gradients, values, bases, winners, shifts, places, width, static_cast<std::size_t>(channels), store);
     return;
   }
 #endif
