@@ -8,7 +8,7 @@
 namespace fedstride {
 namespace {
 
-constexpr int kMaxVectors = 12;  // of a filter's gradient in registers
+constexpr int kMaxVectors = kRegisters == 32 ? 20 : 12;  // of a filter's gradient in registers
 constexpr int kMaxRows = 5;      // of a small filter, all at once
 
 /// kRows rows of the filter, `tail` weights in the last of kVectors vectors of each. Two sets of sums, for even and odd
@@ -57,17 +57,25 @@ void filter_rows(const float* const* inputs, const SpotList* lists, int pictures
   });
 }
 
+using FilterRows = decltype(&filter_rows<1, 1>);
+
+/// The function for `rows` x `vectors`, null where the sums do not fit the registers.
+template <int kRows, int kVectors>
+constexpr FilterRows filter_rows_if_fits() {
+  if constexpr (kRows * kVectors <= kMaxVectors || kRows == 1)
+    return &filter_rows<kRows, kVectors>;
+  else
+    return nullptr;
+}
+template <int kRows, int... kIndex>
+constexpr auto functions_for_rows(std::integer_sequence<int, kIndex...>) {
+  return std::array{filter_rows_if_fits<kRows, kIndex + 1>()...};
+}
 template <int... kIndex>
-constexpr auto one_row_functions(std::integer_sequence<int, kIndex...>) {
-  return std::array{&filter_rows<1, kIndex + 1>...};
+constexpr auto all_filter_rows(std::integer_sequence<int, kIndex...>) {
+  return std::array{functions_for_rows<kIndex + 1>(std::make_integer_sequence<int, kMaxVectors>{})...};
 }
-template <int kVectors, int... kIndex>
-constexpr auto all_rows_functions(std::integer_sequence<int, kIndex...>) {
-  return std::array{&filter_rows<kIndex + 1, kVectors>...};
-}
-using RowCounts = std::make_integer_sequence<int, kMaxRows>;
-constexpr auto kOneRow = one_row_functions(std::make_integer_sequence<int, kMaxVectors>{});
-constexpr std::array kAllRows = {all_rows_functions<1>(RowCounts{}), all_rows_functions<2>(RowCounts{})};
+constexpr auto kFilterRows = all_filter_rows(std::make_integer_sequence<int, kMaxRows>{});
 
 float sum_of(const float* values, int count) {
   Lanes total{};
@@ -180,18 +188,24 @@ void list_spots(const float* gradients, const float* values, const std::uint32_t
 }
 
 void conv_data_gradient(const ConvShape& shape, const SpotList& spots, const float* filter, float* input_gradient) {
+  constexpr int kBlock = 6;  // vectors without a branch between them
   const int stretch = shape.stretch();
-  const int whole = stretch / kLanes * kLanes;
+  const int kernel = shape.kernel;
   const std::size_t pitch = shape.pitch();
   for (int i = 0; i < spots.count; ++i) {
     const Lanes gradient = broadcast(spots.gradients[i]);
     const float* from = filter;
-    for (int row = 0; row < shape.kernel; ++row, from += stretch) {
-      float* to = input_gradient + spots.sources[i] + row * pitch;
-      for (int k = 0; k < whole; k += kLanes) store(to + k, load(to + k) + gradient * load(from + k));
-      if (whole < stretch) {
-        const int tail = stretch - whole;
-        store_first(to + whole, load_first(to + whole, tail) + gradient * load_first(from + whole, tail), tail);
+    float* to = input_gradient + spots.sources[i];
+    for (int row = 0; row < kernel; ++row, from += stretch, to += pitch) {
+      int k = 0;
+      for (; k + kBlock * kLanes <= stretch; k += kBlock * kLanes)
+        unrolled<kBlock>([&](auto v) FEDSTRIDE_INLINE_LAMBDA {
+          store(to + k + v * kLanes, load(to + k + v * kLanes) + gradient * load(from + k + v * kLanes));
+        });
+      for (; k + kLanes <= stretch; k += kLanes) store(to + k, load(to + k) + gradient * load(from + k));
+      if (k < stretch) {
+        const int tail = stretch - k;
+        store_first(to + k, load_first(to + k, tail) + gradient * load_first(from + k, tail), tail);
       }
     }
   }
@@ -203,14 +217,16 @@ float conv_filter_gradient(const ConvShape& shape, const float* const* inputs, c
   const std::size_t pitch = shape.pitch();
   const auto last_vector = [](int width) { return width - (width - 1) / kLanes * kLanes; };
   const int vectors = (stretch + kLanes - 1) / kLanes;
-  if (vectors <= static_cast<int>(kAllRows.size()) && shape.kernel <= kMaxRows) {
-    kAllRows[vectors - 1][shape.kernel - 1](inputs, lists, pictures, 0, pitch, filter_gradient, stretch, last_vector(stretch));
+  const FilterRows at_once =
+      vectors <= kMaxVectors && shape.kernel <= kMaxRows ? kFilterRows[shape.kernel - 1][vectors - 1] : nullptr;
+  if (at_once != nullptr) {
+    at_once(inputs, lists, pictures, 0, pitch, filter_gradient, stretch, last_vector(stretch));
   } else {
     for (int row = 0; row < shape.kernel; ++row) {
       for (int k = 0; k < stretch; k += kMaxVectors * kLanes) {
         const int width = std::min(kMaxVectors * kLanes, stretch - k);
-        kOneRow[(width - 1) / kLanes](inputs, lists, pictures, row * pitch + k, pitch, filter_gradient + row * stretch + k,
-                                      stretch, last_vector(width));
+        kFilterRows[0][(width - 1) / kLanes](inputs, lists, pictures, row * pitch + k, pitch,
+                                             filter_gradient + row * stretch + k, stretch, last_vector(width));
       }
     }
   }
