@@ -8,8 +8,6 @@
 #include "cli/commands.hpp"
 #include "cli/settings_flags.hpp"
 #include "core/build_info.hpp"
-#include "core/error.hpp"
-#include "core/text.hpp"
 
 namespace fedstride {
 namespace {
@@ -38,10 +36,6 @@ void measure(const char* name, const Model& model, const Arguments& arguments, d
 }
 
 void bench(const Arguments& arguments) {
-  if (arguments.batch < 1 || arguments.batch > 100000)
-    throw usage_error("batch is " + std::to_string(arguments.batch) + "; it must be a whole number from 1 to 100000");
-  if (!(arguments.seconds > 0 && arguments.seconds <= 600))
-    throw usage_error("seconds is " + number_text(arguments.seconds) + "; it must be a number above 0 and up to 600");
   const BuildInfo build = build_info();
   const double peak = measure_fp32_peak();
   std::printf("fedstride %s, %s, %s; one thread; measured fp32 peak %.1f GFLOP/s\n", build.version.c_str(),
@@ -63,8 +57,9 @@ void add_bench_command(CLI::App& app) {
   auto arguments = std::make_shared<Arguments>();
   command.allow_extras();
   command.add_option("--model", arguments->model, "a named model or its layers, on 32x32x3 pictures [three of them]");
-  command.add_option("--batch", arguments->batch, "examples a batch [10]");
-  command.add_option("--seconds", arguments->seconds, "seconds each measurement takes [1]");
+  add_number_flag(command, "--batch", arguments->batch, {.low = 1, .high = 100000}, "examples a batch");
+  add_number_flag(command, "--seconds", arguments->seconds, {.low = 0, .high = 600, .low_included = false},
+                  "seconds each measurement takes");
   command.callback([arguments, &command] {
     check_flags(command);
     bench(*arguments);

@@ -21,8 +21,6 @@ struct Arguments {
 void evaluate(const Arguments& arguments) {
   if (arguments.part != "test" && arguments.part != "train")
     throw usage_error("part '" + arguments.part + "' is unknown; valid: test, train");
-  if (arguments.threads < 0 || arguments.threads > 1024)
-    throw usage_error("threads is " + std::to_string(arguments.threads) + "; it must be a whole number from 0 to 1024");
   const auto result = evaluate_file(arguments.model, arguments.dataset, arguments.data_dir, arguments.part == "train", arguments.threads);
   if (arguments.json) {
     std::printf("%s\n", evaluation_json(result).c_str());
@@ -50,9 +48,9 @@ void add_evaluate_command(CLI::App& app) {
   command.allow_extras();
   command.add_option("MODEL", arguments->model, "a .safetensors file that fedstride wrote, or the folder of a run")->required();
   command.add_option("--dataset", arguments->dataset, "data set [the one it was trained on]");
-  command.add_option("--data-dir", arguments->data_dir, "folder of the data");
+  command.add_option("--data-dir", arguments->data_dir, "folder of the data (default: $FEDSTRIDE_DATA, else $XDG_CACHE_HOME/fedstride, else ~/.cache/fedstride)");
   command.add_option("--part", arguments->part, "test or train [test]");
-  command.add_option("--threads", arguments->threads, "threads; 0: one for each processor [0]");
+  add_number_flag(command, "--threads", arguments->threads, {.low = 0, .high = 1024}, "threads; 0: one for each processor");
   command.add_flag("--json", arguments->json, "print JSON");
   command.callback([arguments, &command] {
     check_flags(command);

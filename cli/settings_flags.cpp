@@ -18,24 +18,49 @@ void add_settings_flags(CLI::App& command, Settings& settings, const std::functi
     if (!key.valid_text.empty()) help += "; " + key.valid_text;
     if (!key.default_text.empty() && !key.is_flag) help += " [" + key.default_text + "]";
     CLI::Option* option =
-        key.is_flag ? command.add_flag_function("--" + key.name, [store](std::int64_t) { store(true); }, help)
+        key.is_flag ? command.add_flag_function("--" + key.name, [store](std::int64_t count) { store(count > 0); }, help)
                     : command.add_option_function<std::string>("--" + key.name, [store](const std::string& text) { store(text); }, help);
     option->group(key.group == "run" ? "Run" : "Choice of " + key.group);
     if (!key.is_flag) option->type_name("")->option_text(key.group == "run" && key.valid_text.empty() ? "TEXT" : "VALUE");
   }
 }
 
+template <class Number>
+void add_number_flag(CLI::App& command, const std::string& name, Number& number, const Valid& valid, const std::string& help) {
+  const auto read = [&number, valid, name](const std::string& text) {
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+    if (error != std::errc{} || end != text.data() + text.size() || !valid.admits(static_cast<double>(number)))
+      throw usage_error(name.substr(2) + " is '" + text + "'; it must be " + valid.text(std::is_integral_v<Number>));
+  };
+  command.add_option_function<std::string>(name, read, help + "; " + valid.text(std::is_integral_v<Number>) + " [" + number_text(number) + "]")
+      ->type_name("")
+      ->option_text("VALUE");
+}
+template void add_number_flag(CLI::App&, const std::string&, int&, const Valid&, const std::string&);
+template void add_number_flag(CLI::App&, const std::string&, double&, const Valid&, const std::string&);
+
+std::string full_name(const CLI::App& command) {
+  const CLI::App* parent = command.get_parent();
+  return (parent == nullptr ? "" : full_name(*parent) + " ") + command.get_name();
+}
+
 void check_flags(const CLI::App& command) {
+  for (const std::string name : {"--config", "--resume", "--out", "--json", "--url"}) {
+    const CLI::Option* option = command.get_option_no_throw(name);
+    if (option != nullptr && option->count() > 0 && option->results().front().empty())
+      throw usage_error(name.substr(2) + " is ''; it must name a place, or the flag be left out");
+  }
   const auto unknown = command.remaining();
   if (unknown.empty()) return;
   std::vector<std::string> flags;
   for (const CLI::Option* option : command.get_options())
     for (const auto& name : option->get_lnames()) flags.push_back("--" + name);
   const std::string given = unknown.front().substr(0, unknown.front().find('='));
-  if (!given.starts_with("-")) throw usage_error("'" + given + "' was not expected after 'fedstride " + command.get_name() + "'");
+  const std::string full = full_name(command);
+  if (!given.starts_with("-")) throw usage_error("'" + given + "' was not expected after '" + full + "'; see '" + full + " --help'");
   const auto near = nearest(given, flags);
   throw usage_error("flag '" + given + "' is unknown; " + (near.empty() ? "" : "did you mean '" + std::string(near) + "'? ") +
-                    "'fedstride " + command.get_name() + " --help' lists them");
+                    "'" + full + " --help' lists them");
 }
 
 Settings merged(const std::string& path, const Settings& from_command_line) {

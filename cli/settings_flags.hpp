@@ -4,6 +4,7 @@
 #include <string>
 #include <string_view>
 
+#include "core/family.hpp"
 #include "experiments/configuration.hpp"
 
 namespace CLI {
@@ -16,8 +17,17 @@ namespace fedstride {
 /// marked as of the command line. Unknown flags are left to check_flags.
 void add_settings_flags(CLI::App& command, Settings& settings, const std::function<bool(const KeyInfo&)>& wanted);
 
-/// Throws Error (usage) that names the nearest flag if the command line had one the subcommand does not know.
+/// A flag that takes a number; its value is refused, as a setting's is, with Error (usage) unless it is valid.
+/// Number is int or double.
+template <class Number>
+void add_number_flag(CLI::App& command, const std::string& name, Number& number, const Valid& valid, const std::string& help);
+
+/// Throws Error (usage) that names the nearest flag if the command line had one the subcommand does not know, and one
+/// that names the flag if a place to read or write is the empty text: a script's unset variable, most likely.
 void check_flags(const CLI::App& command);
+
+/// "fedstride data verify"
+std::string full_name(const CLI::App& command);
 
 /// The settings of a file (none if `path` is empty) with those of the command line on top.
 Settings merged(const std::string& path, const Settings& from_command_line);

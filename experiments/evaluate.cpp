@@ -5,6 +5,7 @@
 
 #include "core/error.hpp"
 #include "data/datasets.hpp"
+#include "experiments/configuration.hpp"
 #include "nn/safetensors.hpp"
 #include "sim/threads.hpp"
 
@@ -14,13 +15,19 @@ ModelEvaluation evaluate_file(const std::string& path, const std::string& datase
                               bool training_part, int threads) {
   std::filesystem::path file(path);
   std::error_code error;
-  if (std::filesystem::is_directory(file, error)) file /= "model.safetensors";
+  std::string data_folder = data_dir;
+  if (std::filesystem::is_directory(file, error)) {
+    const auto configuration = file / "config.toml";
+    if (dataset.empty() && data_dir.empty() && std::filesystem::exists(configuration, error))
+      data_folder = resolve(read_settings(configuration.string())).data_dir;
+    file /= "model.safetensors";
+  }
   const SafeTensors tensors = read_safetensors(file);
   ModelEvaluation result{model_of(tensors), dataset, {}, {}};
   if (const auto trained_on = tensors.metadata.find("dataset"); dataset.empty() && trained_on != tensors.metadata.end())
     result.dataset = trained_on->second;
   if (result.dataset.empty()) throw usage_error("'" + file.string() + "' does not say what it was trained on; name a --dataset");
-  const DataPair data = load_dataset(result.dataset, DataOptions{data_dir});
+  const DataPair data = load_dataset(result.dataset, DataOptions{data_folder});
   const Dataset& part = training_part ? data.train : data.test;
   if (result.model.input() != part.shape || result.model.classes() != part.classes)
     throw usage_error("the model reads " + result.model.input().text() + " and tells " + std::to_string(result.model.classes()) +

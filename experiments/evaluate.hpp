@@ -17,7 +17,8 @@ struct ModelEvaluation {
 };
 
 /// Evaluates a model.safetensors, or the one in a run's folder, on the test examples (or the training ones) of a data
-/// set; an empty `dataset` means the one the file was trained on. Throws Error.
+/// set; an empty `dataset` means the one the file was trained on, and then, with a run's folder, an empty `data_dir` the
+/// run's own. Throws Error.
 ModelEvaluation evaluate_file(const std::string& path, const std::string& dataset, const std::string& data_dir,
                               bool training_part, int threads);
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <fcntl.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -14,11 +15,13 @@
 
 namespace fedstride::test {
 
-/// The program under test, running on its own; its output goes to files in `folder`.
+/// The program under test, running on its own; its output goes to files in `folder`, or what it prints to `out`.
+/// Files it writes are cut off at `largest_file` bytes, with an error as a full disk gives.
 class Process {
  public:
-  Process(const std::vector<std::string>& arguments, const TemporaryFolder& folder)
-      : out_(folder / "stdout.txt"), err_(folder / "stderr.txt") {
+  Process(const std::vector<std::string>& arguments, const TemporaryFolder& folder, const std::string& out = "",
+          rlim_t largest_file = RLIM_INFINITY)
+      : out_(out.empty() ? folder / "stdout.txt" : out), err_(folder / "stderr.txt") {
     std::vector<std::string> all{FEDSTRIDE_PROGRAM};
     all.insert(all.end(), arguments.begin(), arguments.end());
     std::vector<char*> pointers;
@@ -26,12 +29,17 @@ class Process {
     pointers.push_back(nullptr);
     child_ = fork();
     if (child_ == 0) {
-      const int out = open(out_.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0644);
-      const int err = open(err_.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0644);
-      const int in = open("/dev/null", O_RDONLY);
-      dup2(in, 0);
-      dup2(out, 1);
-      dup2(err, 2);
+      if (largest_file != RLIM_INFINITY) {
+        const rlimit limit{largest_file, largest_file};
+        setrlimit(RLIMIT_FSIZE, &limit);
+        std::signal(SIGXFSZ, SIG_IGN);
+      }
+      const int output = open(out_.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0644);
+      const int error = open(err_.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0644);
+      const int input = open("/dev/null", O_RDONLY);
+      dup2(input, 0);
+      dup2(output, 1);
+      dup2(error, 2);
       execv(pointers[0], pointers.data());
       _exit(127);
     }

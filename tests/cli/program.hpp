@@ -1,0 +1,73 @@
+#pragma once
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "core/files.hpp"
+#include "core/random.hpp"
+#include "tests/support/folder.hpp"
+#include "tests/support/process.hpp"
+
+namespace fedstride::test {
+
+using Words = std::vector<std::string>;
+
+struct Outcome {
+  int code = 0;
+  std::string out;
+  std::string err;
+};
+
+inline Outcome run_program(const Words& arguments) {
+  const TemporaryFolder folder;
+  const Process process(arguments, folder);
+  const int code = process.wait();
+  return {code, process.out(), process.err()};
+}
+
+/// train.csv and test.csv: three classes of a user's own data, small enough for the sanitised program.
+inline void write_table(const std::filesystem::path& folder, int train_rows = 180, int test_rows = 60) {
+  std::filesystem::create_directories(folder);
+  std::ofstream train(folder / "train.csv");
+  std::ofstream test(folder / "test.csv");
+  for (int row = 0; row < train_rows + test_rows; ++row) {
+    RandomStream random(9, {.purpose = Purpose::test, .row = static_cast<std::uint32_t>(row)});
+    const int label = row % 3;
+    auto& file = row < train_rows ? train : test;
+    for (int column = 0; column < 3; ++column) file << random.normal() * 0.7 + (column == label ? 2 : 0) << ',';
+    file << label << '\n';
+  }
+}
+
+/// `fedstride run` on the table in folder/data, results in folder/out; what `more` says comes instead.
+inline Words federation(const TemporaryFolder& folder, Words more) {
+  Words arguments{"run"};
+  const auto add = [&](const std::string& flag, const std::string& value) {
+    if (std::ranges::find(more, flag) == more.end()) arguments.insert(arguments.end(), {flag, value});
+  };
+  add("--dataset", "csv");
+  add("--data-dir", folder / "data");
+  add("--model", "logistic");
+  add("--clients", "3");
+  add("--rounds", "2");
+  add("--threads", "1");
+  add("--out", folder / "out");
+  arguments.insert(arguments.end(), more.begin(), more.end());
+  return arguments;
+}
+
+/// Every file below a folder, with its contents, and every folder.
+inline std::map<std::string, std::string> contents(const std::filesystem::path& folder) {
+  std::map<std::string, std::string> files;
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(folder))
+    files[entry.path().string()] = entry.is_regular_file() ? read_file(entry.path()) : "";
+  return files;
+}
+
+inline std::size_t line_count(const std::string& text) { return static_cast<std::size_t>(std::ranges::count(text, '\n')); }
+
+}  // namespace fedstride::test

@@ -1,0 +1,44 @@
+#pragma once
+
+#include <doctest/doctest.h>
+
+#include "tests/cli/program.hpp"
+
+namespace fedstride::test {
+
+/// A command line that must be refused. '@' in a word stands for the test's folder. A row whose words begin with a flag
+/// is a `fedstride run` with that flag, otherwise in order (federation).
+struct Refusal {
+  Words words;
+  int code;
+  std::string says;  ///< part of the one line on standard error
+};
+
+inline std::string placed(std::string text, const TemporaryFolder& folder) {
+  for (std::size_t at = text.find('@'); at != std::string::npos; at = text.find('@', at + 1))
+    text.replace(at, 1, folder.path().string());
+  return text;
+}
+
+/// Exit code, one line that says it, and no file made, changed or removed.
+inline void check_refused(const Refusal& row, const TemporaryFolder& folder) {
+  Words words = row.words;
+  std::string shown;
+  for (auto& word : words) {
+    shown += " '" + word + "'";
+    word = placed(word, folder);
+  }
+  const bool is_run = !words.empty() && words.front().starts_with("--");
+  CAPTURE(shown);
+  const auto before = contents(folder.path());
+  const Outcome outcome = run_program(is_run ? federation(folder, words) : words);
+  CHECK(outcome.code == row.code);
+  CHECK(line_count(outcome.err) == 1);
+  CHECK(outcome.err.starts_with("fedstride: "));
+  INFO("standard error: ", outcome.err);
+  CHECK(outcome.err.find(placed(row.says, folder)) != std::string::npos);
+  CHECK(outcome.err.find("terminate called") == std::string::npos);
+  CHECK(contents(folder.path()) == before);
+}
+
+}  // namespace fedstride::test
