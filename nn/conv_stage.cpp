@@ -8,6 +8,10 @@ namespace fedstride {
 namespace {
 
 constexpr std::size_t kSmallFilters = 8192;  // floats of all a layer's filters: half of a first-level cache
+// Blocks of channels whose gradients are summed and reported together: the more of them, the fewer times the inputs are
+// read, but some are needed for threads to share.
+constexpr std::size_t kFilterStretch = 9216;  // floats
+constexpr std::size_t kMinBlocks = 4;
 constexpr std::size_t kCachedInputs = 131'072;  // floats: half a second-level cache
 
 }  // namespace
@@ -29,7 +33,8 @@ ConvStage::ConvStage(const Options& options, int max_rows, int max_pieces)
   padded_channels_ = whole_lanes(conv.channels);
   places_ = static_cast<std::size_t>(output_.height) * output_.width;
   const auto filter = static_cast<std::size_t>(shape_.filter_size());
-  channels_per_block_ = static_cast<int>(std::clamp<std::size_t>(kStretch / filter, 1, conv.channels));
+  channels_per_block_ = static_cast<int>(
+      std::clamp<std::size_t>(kFilterStretch / filter, 1, (static_cast<std::size_t>(conv.channels) + kMinBlocks - 1) / kMinBlocks));
   channel_blocks_ = (conv.channels + channels_per_block_ - 1) / channels_per_block_;
   packed_ = Buffer<float>(filter * padded_channels_);
   bias_ = Buffer<float>(padded_channels_);

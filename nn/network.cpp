@@ -14,8 +14,6 @@ namespace {
 // How a batch is cut into pieces by rows: enough work in a piece to be worth a thread's while, few enough pieces.
 constexpr std::size_t kWorkPerPiece = 12'000'000;  // multiply-adds, forwards
 constexpr int kMaxPieces = 16;
-// Weight gradients of convolutions, cut by channels: blocks of channels in one piece.
-constexpr int kBlocksPerPiece = 2;
 
 template <class Kind>
 inline constexpr bool kHasWeights = std::is_same_v<Kind, ConvStage> || std::is_same_v<Kind, DenseStage>;
@@ -151,13 +149,11 @@ struct Network::Workspace {
     run_rows(rows, for_each_piece, [&](RowRange range) {
       for (std::size_t s = row_stages; s-- > 0;) backward_rows(s, range);
     });
-    const int blocks = static_cast<int>(conv_pieces.size());
-    run((blocks + kBlocksPerPiece - 1) / kBlocksPerPiece, for_each_piece, [&](int piece) {
-      for (int b = piece * kBlocksPerPiece; b < std::min((piece + 1) * kBlocksPerPiece, blocks); ++b) {
-        const auto [s, block] = conv_pieces[static_cast<std::size_t>(b)];
-        std::get<ConvStage>(stages[s].stage)
-            .gradient_piece(block, signals[s], rows, row_pieces(rows), {sink, slots.data() + first_slot[s]});
-      }
+    const bool worth_help = row_work * static_cast<std::size_t>(rows) > kWorkPerPiece;
+    run(static_cast<int>(conv_pieces.size()), worth_help ? for_each_piece : ForEachPiece(serially), [&](int piece) {
+      const auto [s, block] = conv_pieces[static_cast<std::size_t>(piece)];
+      std::get<ConvStage>(stages[s].stage)
+          .gradient_piece(block, signals[s], rows, row_pieces(rows), {sink, slots.data() + first_slot[s]});
     });
   }
 
