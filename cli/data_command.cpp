@@ -100,50 +100,28 @@ void get(const DataFlags& flags) {
 
 void add_data_command(CLI::App& app) {
   auto flags = std::make_shared<DataFlags>();
-  CLI::App* data = app.add_subcommand("data", "Data sets: list them, verify or download one");
-  data->require_subcommand(1);
-  const auto folder_flag = [flags](CLI::App* command) {
-    command->add_option(
-        "--data-dir", flags->options.data_dir,
-        "Folder with a folder a data set (default: $FEDSTRIDE_DATA, else $XDG_CACHE_HOME/fedstride, else "
-        "~/.cache/fedstride)");
+  CLI::App& data = *app.add_subcommand("data", "Data sets: list them, verify or download one.");
+  data.require_subcommand(1);
+  data.footer("Example: fedstride data get cifar10");
+  const auto add = [&data, flags](const std::string& name, const std::string& what, const std::string& example, bool named,
+                                  void (*carry_out)(const DataFlags&)) {
+    CLI::App* command = data.add_subcommand(name, what);
+    command->footer("Example: fedstride data " + example);
+    command->allow_extras();
+    if (named) command->add_option("NAME", flags->name, "data set, as 'fedstride data list' names it")->required();
+    command->add_option("--data-dir", flags->options.data_dir,
+                        "folder that holds a folder for each data set (default: $FEDSTRIDE_DATA, else "
+                        "$XDG_CACHE_HOME/fedstride, else ~/.cache/fedstride)");
+    command->callback([flags, command, carry_out] {
+      check_flags(*command);
+      carry_out(*flags);
+    });
+    return command;
   };
-  const auto name_argument = [flags](CLI::App* command) {
-    command->add_option("name", flags->name, "Data set, as 'fedstride data list' names it")->required();
-  };
-
-  CLI::App* list_command =
-      data->add_subcommand("list", "What data sets there are, what lies where\nExample: fedstride data list");
-  folder_flag(list_command);
-  list_command->allow_extras();
-  list_command->callback([flags, list_command] {
-    check_flags(*list_command);
-    list(*flags);
-  });
-
-  CLI::App* verify_command = data->add_subcommand("verify",
-                                                  "Read a data set and say whether it is the official one\nExample: "
-                                                  "fedstride data verify cifar10 --data-dir ~/data");
-  name_argument(verify_command);
-  folder_flag(verify_command);
-  verify_command->allow_extras();
-  verify_command->callback([flags, verify_command] {
-    check_flags(*verify_command);
-    verify(*flags);
-  });
-
-  CLI::App* get_command =
-      data->add_subcommand("get",
-                           "Download a data set, check its SHA-256, put it in place; goes on where it was broken off\n"
-                           "Example: fedstride data get cifar10");
-  name_argument(get_command);
-  get_command->add_option("--url", flags->url, "Mirror: address of the archive, or of the folder that holds the files");
-  folder_flag(get_command);
-  get_command->allow_extras();
-  get_command->callback([flags, get_command] {
-    check_flags(*get_command);
-    get(*flags);
-  });
+  add("list", "What data sets there are, what lies where.", "list", false, list);
+  add("verify", "Read a data set and say whether it is the official one.", "verify cifar10 --data-dir ~/data", true, verify);
+  add("get", "Download a data set, check its SHA-256, put it in place; goes on where it was broken off.", "get cifar10", true, get)
+      ->add_option("--url", flags->url, "mirror: address of the archive, or of the folder that holds the files");
 }
 
 }  // namespace fedstride

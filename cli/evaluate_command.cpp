@@ -1,4 +1,5 @@
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cstdio>
 #include <memory>
 
@@ -29,10 +30,12 @@ void evaluate(const Arguments& arguments) {
   const Evaluation& evaluation = result.evaluation;
   std::printf("%s, %s part, %llu examples: accuracy %.4f, loss %.4f\n", result.dataset.c_str(), arguments.part.c_str(),
               static_cast<unsigned long long>(evaluation.examples), evaluation.accuracy, evaluation.loss);
+  std::size_t width = 0;
+  for (const auto& name : result.class_names) width = std::max(width, name.size() + 1);
   for (std::size_t c = 0; c < evaluation.class_examples.size(); ++c) {
     if (evaluation.class_examples[c] == 0) continue;
     const std::string name = c < result.class_names.size() ? result.class_names[c] : "";
-    std::printf("  class %zu %-14s %.4f of %llu\n", c, name.c_str(),
+    std::printf("  class %-3zu %-*s accuracy %.4f of %llu\n", c, static_cast<int>(width), name.c_str(),
                 static_cast<double>(evaluation.class_correct[c]) / static_cast<double>(evaluation.class_examples[c]),
                 static_cast<unsigned long long>(evaluation.class_examples[c]));
   }

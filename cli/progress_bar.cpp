@@ -20,6 +20,28 @@ std::string clock(double seconds) {
   return text;
 }
 
+// ", learning rate 0.1"; empty for an optimizer without one.
+std::string rate_text(const Optimizer& optimizer) {
+  std::string text;
+  std::visit(
+      [&]<class Part>(const Part& part) {
+        for_each_field<Part>([&](const auto& field) {
+          if constexpr (std::is_same_v<decltype(part.*field.member), const double&>)
+            if (field.name == "learning-rate") text = ", learning rate " + number_text(part.*field.member);
+        });
+      },
+      optimizer);
+  return text;
+}
+
+// "0.1234", or "-" where there is no such number.
+std::string figure(double value) {
+  if (!std::isfinite(value) || value < 0) return "-";
+  char text[32];
+  std::snprintf(text, sizeof text, "%.4f", value);
+  return text;
+}
+
 double seconds_since(std::chrono::steady_clock::time_point start) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
@@ -55,10 +77,14 @@ void ProgressBar::started(const Setup& setup, const std::string& folder, std::ui
   std::printf("%s: %zu training rows on %zu clients, %zu test rows; partition %s\n%s", setup.data.train.name.c_str(),
               static_cast<std::size_t>(held), setup.rows.size(), setup.data.test.size(),
               std::string(part_name(setup.configuration.partition)).c_str(), partition_text(setup).c_str());
-  std::printf("model: %s (%zu parameters)\noptimizer: %s\n", setup.model.line().c_str(), setup.model.parameter_count(),
-              std::string(part_name(setup.configuration.optimizer)).c_str());
+  std::printf("model: %s (%zu parameters)\n", setup.model.line().c_str(), setup.model.parameter_count());
+  const Configuration& configuration = setup.configuration;
+  std::printf("optimizer: %s%s; batch %d, local epochs %d, seed %s\n", std::string(part_name(configuration.optimizer)).c_str(),
+              rate_text(configuration.optimizer).c_str(), configuration.batch, configuration.local_epochs,
+              number_text(configuration.seed).c_str());
   for (const auto& note : setup.notes) std::printf("note: %s\n", note.c_str());
   std::printf("results: %s\n", folder.c_str());
+  if (rounds_done > 0) std::printf("going on after round %u\n", rounds_done);
   std::fflush(stdout);
   if (terminal_)
     drawer_ = std::jthread([this](const std::stop_token& stop) {
@@ -89,7 +115,7 @@ void ProgressBar::round(const RoundRecord& record) {
       std::printf("  worst client %.4f", *std::ranges::min_element(record.client_accuracy));
   }
   if (record.validation) std::printf("  validation %.4f", record.validation->accuracy);
-  std::printf("  train loss %.4f  %.0f examples/s  %s left\n", record.train_loss,
+  std::printf("  train loss %s  %.0f examples/s  %s left\n", figure(record.train_loss).c_str(),
               record.seconds > 0 ? static_cast<double>(record.examples) / record.seconds : 0.0, time_left().c_str());
   for (const ClientReport& client : record.clients)
     if (!client.failure.empty())
@@ -108,8 +134,8 @@ void ProgressBar::draw() {
   constexpr int width = 30;
   const int filled = static_cast<int>(share * width);
   const double seconds = seconds_since(start_);
-  std::printf("\r\033[K[%s%s] round %u/%u  accuracy %.4f  %.0f examples/s  %s left", std::string(static_cast<std::size_t>(filled), '#').c_str(),
-              std::string(static_cast<std::size_t>(width - filled), '.').c_str(), std::min(done_ + 1, rounds_), rounds_, accuracy_,
+  std::printf("\r\033[K[%s%s] round %u/%u  accuracy %s  %.0f examples/s  %s left", std::string(static_cast<std::size_t>(filled), '#').c_str(),
+              std::string(static_cast<std::size_t>(width - filled), '.').c_str(), std::min(done_ + 1, rounds_), rounds_, figure(accuracy_).c_str(),
               seconds > 0 ? static_cast<double>(computed) / seconds : 0.0, time_left().c_str());
   std::fflush(stdout);
 }

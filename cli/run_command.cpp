@@ -47,10 +47,13 @@ void carry_out(const Arguments& arguments) {
     ProgressBar progress(quiet, static_cast<std::uint32_t>(configuration.rounds));
     summary = resume(arguments.resume, settings, progress.observer(&stop_requested));
   }
-  if (!quiet)
-    std::printf("%s after round %u: test accuracy %.4f, loss %.4f; results in %s\n",
-                summary.interrupted ? "stopped" : "finished", summary.rounds, summary.test.accuracy, summary.test.loss,
-                summary.folder.c_str());
+  if (!quiet) {
+    std::printf("%s after round %u: test accuracy %.4f, loss %.4f", summary.interrupted ? "stopped" : "finished", summary.rounds,
+                summary.test.accuracy, summary.test.loss);
+    if (summary.failures > 0)
+      std::printf("; %llu updates of clients left out", static_cast<unsigned long long>(summary.failures));
+    std::printf("; results in %s\n", summary.folder.c_str());
+  }
   if (summary.interrupted) {
     std::fprintf(stderr, "fedstride: stopped; go on with: fedstride run --resume %s\n", summary.folder.c_str());
     throw CLI::RuntimeError(130);

@@ -14,7 +14,7 @@ void add_settings_flags(CLI::App& command, Settings& settings, const std::functi
       settings[name] = {std::move(value), true};
     };
     std::string help = key.help;
-    if (!key.parts.empty()) help += " (" + key.parts + ")";
+    if (!key.parts.empty()) help += " (" + joined(key.parts) + ")";
     if (!key.valid_text.empty()) help += "; " + key.valid_text;
     if (!key.default_text.empty() && !key.is_flag) help += " [" + key.default_text + "]";
     CLI::Option* option =

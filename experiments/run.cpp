@@ -1,6 +1,7 @@
 #include "experiments/run.hpp"
 
 #include <chrono>
+#include <limits>
 
 #include "core/error.hpp"
 #include "core/hash.hpp"
@@ -48,12 +49,17 @@ RunSummary carry_out(const Setup& setup, RunFolder& folder, Checkpoint checkpoin
     }
     record.seconds = seconds_since(start);
     double loss = 0;
+    double counted = 0;
     for (const ClientReport& client : record.clients) {
       record.examples += client.examples;
+      if (!client.failure.empty()) {
+        ++summary.failures;
+        continue;
+      }
       loss += client.loss * static_cast<double>(client.examples);
-      summary.failures += client.failure.empty() ? 0 : 1;
+      counted += static_cast<double>(client.examples);
     }
-    record.train_loss = record.examples > 0 ? loss / static_cast<double>(record.examples) : 0;
+    record.train_loss = counted > 0 ? loss / counted : std::numeric_limits<double>::quiet_NaN();
     record.model_hash = hash = model_hash(checkpoint.model);
     latest.reset();
     if (record.round % static_cast<std::uint32_t>(configuration.evaluate_every) == 0 ||

@@ -21,7 +21,7 @@ struct RoundRecord {
   std::optional<Evaluation> validation = {};  ///< likewise, with a validation split
   std::vector<ClientReport> clients = {};
   std::vector<double> client_accuracy = {};   ///< test accuracy on the client's mix of classes; empty without `test`
-  double train_loss = 0;                 ///< mean of the clients', by gradient examples
+  double train_loss = 0;                 ///< mean of the clients' not left out, by gradient examples; NaN: none
   std::uint64_t examples = 0;            ///< gradient examples of the round
   double seconds = 0;                    ///< training and averaging, evaluation not counted
   std::string model_hash = {};

@@ -14,7 +14,7 @@ const Refusal kRefusals[] = {
     {{"data"}, 2, "'fedstride data' needs a command: list, verify, get"},
     {{"data", "lst"}, 2, "command 'lst' is unknown; did you mean 'list'?"},
     {{"data", "list", "x"}, 2, "'x' was not expected after 'fedstride data list'"},
-    {{"data", "verify"}, 2, "name is required; see 'fedstride data verify --help'"},
+    {{"data", "verify"}, 2, "NAME is required; see 'fedstride data verify --help'"},
     {{"data", "verify", "csv", "--datadir", "x"}, 2, "flag '--datadir' is unknown; did you mean '--data-dir'?"},
     {{"data", "verify", "cifar"}, 2, "dataset 'cifar' is unknown; did you mean 'cifar10'?"},
     {{"data", "get", "csv"}, 2, "'csv' is not to be downloaded"},

@@ -148,6 +148,31 @@ TEST_CASE("a run without --out takes a new folder under runs/ and says which") {
   CHECK(fs::exists(folder / "runs/csv-adadp-2/summary.json"));
 }
 
+TEST_CASE("a client that diverges is named, counted, and does not hide the loss of the others") {
+  const TemporaryFolder folder;
+  write_table(folder / "data");
+  // One more class, of huge numbers: with this rate a client overflows, and those with one class of small ones do not.
+  {
+    std::ofstream train(folder / "data/train.csv", std::ios::app);
+    for (int row = 0; row < 60; ++row) train << "1e18,-1e18,1e18,3\n";
+  }
+  const Outcome outcome = run_program(federation(
+      folder, {"--clients", "4", "--rounds", "1", "--optimizer", "sgd", "--learning-rate", "1000000", "--model", "dense 4 | dense 4 | dense classes"}));
+  CHECK(outcome.code == 0);
+  CHECK(has(outcome.out, "left out: its training diverged"));
+  CHECK(has(outcome.out, "updates of clients left out; results in"));
+  CHECK(!has(outcome.out, "nan"));
+}
+
+TEST_CASE("a resumed run says where it goes on") {
+  const TemporaryFolder folder;
+  write_table(folder / "data");
+  REQUIRE(run_program(federation(folder, {"--quiet"})).code == 0);
+  const Outcome outcome = run_program({"run", "--resume", folder / "out", "--rounds", "3", "--threads", "2"});
+  CHECK(outcome.code == 0);
+  CHECK(has(outcome.out, "\ngoing on after round 2\nround 3/3  test accuracy "));
+}
+
 TEST_CASE("into a pipe or a file go plain lines, one a round, without codes for a terminal") {
   const TemporaryFolder folder;
   write_table(folder / "data");
