@@ -14,21 +14,27 @@ FEDSTRIDE_INLINE void store_some(float* to, Lanes value, int count) {
     store_first(to, value, count);
 }
 
-template <bool kWinners>
+/// kKernel: the window's, 0 for any.
+template <int kKernel, bool kWinners>
 void max_pool_vectors(const float* const* rows, Window window, int width, int channels, bool relu, float* to,
                       std::uint8_t* winners) {
+  if constexpr (kKernel > 0) window.kernel = kKernel;
   const std::size_t padded = whole_lanes(channels);
   for (int x = 0; x < width; ++x) {
     const std::size_t left = static_cast<std::size_t>(x) * window.stride * padded;
     for (int c = 0; c < channels; c += kLanes) {
       Lanes best = load(rows[0] + left + c);
       IntLanes place{};
-      for (int j = 0, here = 0; j < window.kernel; ++j) {
-        for (int i = 0; i < window.kernel; ++i, ++here) {
-          const Lanes value = load(rows[j] + left + i * padded + c);
-          if constexpr (kWinners) place = value > best ? broadcast(here) : place;
-          best = value > best ? value : best;
-        }
+      const auto compare = [&](int j, int i) FEDSTRIDE_INLINE_LAMBDA {
+        const Lanes value = load(rows[j] + left + i * padded + c);
+        if constexpr (kWinners) place = value > best ? broadcast(j * window.kernel + i) : place;
+        best = value > best ? value : best;
+      };
+      if constexpr (kKernel > 0) {
+        unrolled<kKernel * kKernel>([&](auto k) FEDSTRIDE_INLINE_LAMBDA { compare(k / kKernel, k % kKernel); });
+      } else {
+        for (int j = 0; j < window.kernel; ++j)
+          for (int i = 0; i < window.kernel; ++i) compare(j, i);
       }
       if (relu) best = positive(best);
       store_some(to + static_cast<std::size_t>(x) * channels + c, best, channels - c);
@@ -42,10 +48,14 @@ void max_pool_vectors(const float* const* rows, Window window, int width, int ch
 
 void max_pool_row(const float* const* rows, Window window, int width, int channels, bool relu, float* to,
                   std::uint8_t* winners) {
-  if (winners == nullptr)
-    max_pool_vectors<false>(rows, window, width, channels, relu, to, winners);
-  else
-    max_pool_vectors<true>(rows, window, width, channels, relu, to, winners);
+  const auto pool = [&]<bool kWinners>() {
+    switch (window.kernel) {
+      case 2: return max_pool_vectors<2, kWinners>(rows, window, width, channels, relu, to, winners);
+      case 3: return max_pool_vectors<3, kWinners>(rows, window, width, channels, relu, to, winners);
+      default: return max_pool_vectors<0, kWinners>(rows, window, width, channels, relu, to, winners);
+    }
+  };
+  winners == nullptr ? pool.operator()<false>() : pool.operator()<true>();
 }
 
 void unpad_row(const float* from, int width, int channels, bool relu, float* to) {

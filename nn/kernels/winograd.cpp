@@ -102,15 +102,19 @@ void product(const float* v, int tiles, int depth, const float* u, std::size_t p
   }
 }
 
-/// v[f * stride + i] = (B^T d B)[f][i] of the field that begins at `from`; values beyond rows x columns are zero.
+/// v[f * stride + i] = (B^T d B)[f][i] of the field that begins at `from`; unless kWhole, values beyond rows x columns are
+/// zero.
+template <bool kWhole>
 void field_to_matrices(const float* from, std::size_t pitch, int channels, int rows, int columns, float* v,
                        std::size_t stride) {
   for (int i = 0; i < channels; i += kLanes) {
     Lanes d[kField][kField];  // [column][row], then [column][transformed row]
     for (int x = 0; x < kField; ++x) {
       Lanes column[kField];
-      for (int y = 0; y < kField; ++y)
-        column[y] = y < rows && x < columns ? load(from + y * pitch + static_cast<std::size_t>(x) * channels + i) : Lanes{};
+      unrolled<kField>([&](auto y) FEDSTRIDE_INLINE_LAMBDA {
+        const float* value = from + y * pitch + static_cast<std::size_t>(x) * channels + i;
+        column[y] = kWhole || (y < rows && x < columns) ? load(value) : Lanes{};
+      });
       transform_input(column);
       for (int y = 0; y < kField; ++y) d[x][y] = column[y];
     }
@@ -206,8 +210,10 @@ void Winograd::forward(const float* const* inputs, int pictures, const float* fi
   for (int first = 0; first < pictures * tiles; first += chunk_) {
     const int count = std::min(chunk_, pictures * tiles - first);
     for_tiles(first, count, [&](int t, int picture, int y, int x) {
-      field_to_matrices(inputs[picture] + y * pitch + static_cast<std::size_t>(x) * channels, pitch, channels,
-                        shape_.input.height - y, shape_.input.width - x, v + static_cast<std::size_t>(t) * channels, v_stride);
+      const int rows = shape_.input.height - y, columns = shape_.input.width - x;
+      const auto transform = rows >= kField && columns >= kField ? &field_to_matrices<true> : &field_to_matrices<false>;
+      transform(inputs[picture] + y * pitch + static_cast<std::size_t>(x) * channels, pitch, channels, rows, columns,
+                v + static_cast<std::size_t>(t) * channels, v_stride);
     });
     for (int f = 0; f < kProducts; ++f)
       product(v + f * v_stride, count, channels, filters + f * channels * padded_, padded_, m + f * m_stride);
