@@ -17,22 +17,27 @@ void add_settings_flags(CLI::App& command, Settings& settings, const std::functi
     if (!key.parts.empty()) help += " (" + joined(key.parts) + ")";
     if (!key.valid_text.empty()) help += "; " + key.valid_text;
     if (!key.default_text.empty() && !key.is_flag) help += " [" + key.default_text + "]";
-    CLI::Option* option =
-        key.is_flag ? command.add_flag_function("--" + key.name, [store](std::int64_t count) { store(count > 0); }, help)
-                    : command.add_option_function<std::string>("--" + key.name, [store](const std::string& text) { store(text); }, help);
+    CLI::Option* option = key.is_flag ? command.add_flag_function(
+                                            "--" + key.name, [store](std::int64_t count) { store(count > 0); }, help)
+                                      : command.add_option_function<std::string>(
+                                            "--" + key.name, [store](const std::string& text) { store(text); }, help);
     option->group(key.group == "run" ? "Run" : "Choice of " + key.group);
-    if (!key.is_flag) option->type_name("")->option_text(key.group == "run" && key.valid_text.empty() ? "TEXT" : "VALUE");
+    if (!key.is_flag)
+      option->type_name("")->option_text(key.group == "run" && key.valid_text.empty() ? "TEXT" : "VALUE");
   }
 }
 
 template <class Number>
-void add_number_flag(CLI::App& command, const std::string& name, Number& number, const Valid& valid, const std::string& help) {
+void add_number_flag(CLI::App& command, const std::string& name, Number& number, const Valid& valid,
+                     const std::string& help) {
   const auto read = [&number, valid, name](const std::string& text) {
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
     if (error != std::errc{} || end != text.data() + text.size() || !valid.admits(static_cast<double>(number)))
       throw usage_error(name.substr(2) + " is '" + text + "'; it must be " + valid.text(std::is_integral_v<Number>));
   };
-  command.add_option_function<std::string>(name, read, help + "; " + valid.text(std::is_integral_v<Number>) + " [" + number_text(number) + "]")
+  command
+      .add_option_function<std::string>(
+          name, read, help + "; " + valid.text(std::is_integral_v<Number>) + " [" + number_text(number) + "]")
       ->type_name("")
       ->option_text("VALUE");
 }
@@ -57,10 +62,12 @@ void check_flags(const CLI::App& command) {
     for (const auto& name : option->get_lnames()) flags.push_back("--" + name);
   const std::string given = unknown.front().substr(0, unknown.front().find('='));
   const std::string full = full_name(command);
-  if (!given.starts_with("-")) throw usage_error("'" + given + "' was not expected after '" + full + "'; see '" + full + " --help'");
+  if (!given.starts_with("-"))
+    throw usage_error("'" + given + "' was not expected after '" + full + "'; see '" + full + " --help'");
   const auto near = nearest(given, flags);
-  throw usage_error("flag '" + given + "' is unknown; " + (near.empty() ? "" : "did you mean '" + std::string(near) + "'? ") +
-                    "'" + full + " --help' lists them");
+  throw usage_error("flag '" + given + "' is unknown; " +
+                    (near.empty() ? "" : "did you mean '" + std::string(near) + "'? ") + "'" + full +
+                    " --help' lists them");
 }
 
 Settings merged(const std::string& path, const Settings& from_command_line) {

@@ -52,19 +52,23 @@ Field(std::string_view, Value Owner::*, std::string_view) -> Field<Owner, Value>
 template <class Owner, class Value>
 Field(std::string_view, Value Owner::*, std::string_view, Valid) -> Field<Owner, Value>;
 
-/// Throws Error (usage) unless the value is valid for the field.
+/// Throws Error (usage) that names the setting and what is valid, unless the value is.
+template <class Value>
+void check_value(std::string_view name, const Valid& valid, const Value& value) {
+  if constexpr (std::is_same_v<Value, std::string>) {
+    if (valid.choices.empty()) return;
+    for (const auto choice : split(valid.choices, '|'))
+      if (choice == value) return;
+    throw usage_error(std::string(name) + " '" + value + "' is unknown; " + valid.text(false));
+  } else if constexpr (!std::is_same_v<Value, bool>) {
+    if (!valid.admits(static_cast<double>(value)))
+      throw usage_error(std::string(name) + " is " + number_text(value) + "; it must be " +
+                        valid.text(std::is_integral_v<Value>));
+  }
+}
 template <class Owner, class Value>
 void check_field(const Field<Owner, Value>& field, const Value& value) {
-  if constexpr (std::is_same_v<Value, std::string>) {
-    if (field.valid.choices.empty()) return;
-    for (const auto choice : split(field.valid.choices, '|'))
-      if (choice == value) return;
-    throw usage_error(std::string(field.name) + " '" + value + "' is unknown; " + field.valid.text(false));
-  } else if constexpr (!std::is_same_v<Value, bool>) {
-    if (!field.valid.admits(static_cast<double>(value)))
-      throw usage_error(std::string(field.name) + " is " + number_text(value) + "; it must be " +
-                        field.valid.text(std::is_integral_v<Value>));
-  }
+  check_value(field.name, field.valid, value);
 }
 
 /// A family is a std::variant of parts; the variant is the registry. Each part has

@@ -31,57 +31,72 @@ std::string described(const Setting& setting) {
   return std::visit([](const auto& value) { return shown(value); }, setting.value);
 }
 
-// The setting as the field's type, or an error that names the key, the value and what would be valid.
-template <class Owner, class Value, std::derived_from<Owner> Part>
-void assign(const Field<Owner, Value>& field, const Setting& setting, Part& owner) {
+// The setting as a Value. Compiled once a type, not once a field: there are many fields.
+template <class Value>
+Value converted(std::string_view name, const Valid& valid, const Setting& setting) {
   Value result{};
   bool good = false;
-  std::visit(
-      [&]<class Given>(const Given& given) {
-        if constexpr (std::is_same_v<Given, std::string>) {
-          if constexpr (std::is_same_v<Value, std::string>) {
-            result = given;
-            good = true;
-          } else if (setting.from_command_line) {
-            if constexpr (std::is_same_v<Value, bool>) {
-              result = given == "true";
-              good = given == "true" || given == "false";
-            } else {
-              good = parse_number(given, result);
-            }
-          }
-        } else if constexpr (std::is_same_v<Given, bool> || std::is_same_v<Value, bool>) {
-          if constexpr (std::is_same_v<Given, Value>) {
-            result = given;
-            good = true;
-          }
-        } else if constexpr (!std::is_same_v<Value, std::string>) {
-          if constexpr (std::is_integral_v<Given> && std::is_integral_v<Value>) {
-            good = std::in_range<Value>(given);
-            if (good) result = static_cast<Value>(given);
-          } else if constexpr (!std::is_integral_v<Value>) {
-            result = static_cast<Value>(given);
-            good = true;
-          }
-        }
-      },
-      setting.value);
+  const auto* text = std::get_if<std::string>(&setting.value);
+  if constexpr (std::is_same_v<Value, std::string>) {
+    good = text != nullptr;
+    if (good) result = *text;
+  } else if constexpr (std::is_same_v<Value, bool>) {
+    if (const auto* given = std::get_if<bool>(&setting.value)) {
+      result = *given;
+      good = true;
+    } else if (text != nullptr && setting.from_command_line) {
+      result = *text == "true";
+      good = result || *text == "false";
+    }
+  } else {
+    if (const auto* whole = std::get_if<std::int64_t>(&setting.value)) {
+      if constexpr (std::is_integral_v<Value>)
+        good = std::in_range<Value>(*whole);
+      else
+        good = true;
+      if (good) result = static_cast<Value>(*whole);
+    } else if (const auto* number = std::get_if<double>(&setting.value)) {
+      good = !std::is_integral_v<Value>;
+      if (good) result = static_cast<Value>(*number);
+    } else if (text != nullptr && setting.from_command_line) {
+      good = parse_number(*text, result);
+    }
+  }
   if (!good)
-    throw usage_error(std::string(field.name) + " is '" + described(setting) + "'; it must be " +
-                      (std::is_arithmetic_v<Value> && !std::is_same_v<Value, bool> ? field.valid.text(std::is_integral_v<Value>)
+    throw usage_error(std::string(name) + " is '" + described(setting) + "'; it must be " +
+                      (std::is_arithmetic_v<Value> && !std::is_same_v<Value, bool> ? valid.text(std::is_integral_v<Value>)
                                                                                    : std::string(kKind<Value>)));
-  check_field(field, result);
-  owner.*field.member = result;
+  check_value(name, valid, result);
+  return result;
 }
 
-template <class Visitor>
-void for_each_key_of_parts(Visitor&& visitor) {
-  const Configuration configuration;
-  for_each_family(configuration, [&]<class Family>(std::string_view key, std::string_view, const Family&) {
-    for_each_part<Family>([&]<class Part>(const Part& part) {
-      for_each_field<Part>([&](const auto& field) { visitor(key, part, field); });
-    });
-  });
+// Takes the field's value out of the settings, if it is there; whether it is.
+template <class Part, class Owner, class Value>
+bool take(const Settings& settings, const Field<Owner, Value>& field, Part& part) {
+  const auto found = settings.find(field.name);
+  if (found == settings.end()) return false;
+  part.*field.member = converted<Value>(field.name, field.valid, found->second);
+  return true;
+}
+
+template <class Value>
+KeyInfo key_info(std::string_view name, std::string_view help, const Valid& valid, const Value& value,
+                 std::string_view group, std::vector<std::string> parts) {
+  const bool anything = std::is_same_v<Value, bool> || (std::is_same_v<Value, std::string> && valid.choices.empty());
+  return {.name = std::string(name), .help = std::string(help), .default_text = shown(value),
+          .valid_text = anything ? "" : valid.text(std::is_integral_v<Value>), .group = std::string(group),
+          .parts = std::move(parts), .is_flag = std::is_same_v<Value, bool>};
+}
+
+// Adds a key, or what another part says of one that is there already.
+void add_key(std::vector<KeyInfo>& keys, KeyInfo key) {
+  const auto known = std::ranges::find(keys, key.name, &KeyInfo::name);
+  if (known == keys.end()) {
+    keys.push_back(std::move(key));
+    return;
+  }
+  if (known->default_text != key.default_text) known->default_text += "; " + key.parts.front() + " " + key.default_text;
+  known->parts.push_back(key.parts.front());
 }
 
 std::vector<std::string> key_names() {
@@ -91,20 +106,18 @@ std::vector<std::string> key_names() {
 }
 
 // "tolerance does not go with optimizer 'sgd'; its settings: learning-rate, ..."
-Error does_not_apply(const std::string& key, const Configuration& configuration) {
-  std::string message = key + " cannot be used here";
-  for_each_key_of_parts([&](std::string_view family, const auto&, const auto& field) {
-    if (field.name != key) return;
-    for_each_family(configuration, [&](std::string_view name, std::string_view, const auto& chosen) {
-      if (name != family) return;
-      std::vector<std::string> own;
-      std::visit([&]<class Part>(const Part&) { for_each_field<Part>([&](const auto& f) { own.emplace_back(f.name); }); },
-                 chosen);
-      message = key + " does not go with " + std::string(family) + " '" + std::string(part_name(chosen)) +
-                "'; its settings: " + (own.empty() ? "none" : joined(own));
-    });
+Error does_not_apply(const std::string& name, const Configuration& configuration) {
+  const auto keys = all_keys();
+  const std::string family = std::ranges::find(keys, name, &KeyInfo::name)->group;
+  std::string chosen;
+  for_each_family(configuration, [&](std::string_view key, std::string_view, const auto& part) {
+    if (key == family) chosen = part_name(part);
   });
-  return usage_error(message);
+  std::vector<std::string> own;
+  for (const KeyInfo& key : keys)
+    if (key.group == family && std::ranges::find(key.parts, chosen) != key.parts.end()) own.push_back(key.name);
+  return usage_error(name + " does not go with " + family + " '" + chosen + "'; its settings: " +
+                     (own.empty() ? "none" : joined(own)));
 }
 
 }  // namespace
@@ -125,29 +138,17 @@ bool is_free_on_resume(std::string_view key) {
 std::vector<KeyInfo> all_keys() {
   std::vector<KeyInfo> keys;
   const Configuration defaults;
-  for_each_field<Configuration>([&]<class Value>(const Field<Configuration, Value>& field) {
-    keys.push_back({.name = std::string(field.name), .help = std::string(field.help),
-                    .default_text = shown(defaults.*field.member), .valid_text = field.valid.text(std::is_integral_v<Value>),
-                    .group = "run", .parts = "", .is_flag = std::is_same_v<Value, bool>});
-    if (std::is_same_v<Value, bool> || (std::is_same_v<Value, std::string> && field.valid.choices.empty()))
-      keys.back().valid_text.clear();
+  for_each_field<Configuration>([&](const auto& field) {
+    add_key(keys, key_info(field.name, field.help, field.valid, defaults.*field.member, "run", {}));
   });
   for_each_family(defaults, [&]<class Family>(std::string_view key, std::string_view what, const Family& family) {
-    keys.push_back({.name = std::string(key), .help = std::string(what), .default_text = std::string(part_name(family)),
-                    .valid_text = "valid: " + joined(part_names<Family>()), .group = std::string(key), .parts = ""});
-  });
-  for_each_key_of_parts([&]<class Part, class Owner, class Value>(std::string_view family, const Part& part, const Field<Owner, Value>& field) {
-    const std::string text = shown(part.*field.member);
-    const auto known = std::ranges::find(keys, field.name, &KeyInfo::name);
-    if (known == keys.end()) {
-      keys.push_back({.name = std::string(field.name), .help = std::string(field.help), .default_text = text,
-                      .valid_text = field.valid.text(std::is_integral_v<Value>), .group = std::string(family),
-                      .parts = std::string(Part::kName), .is_flag = std::is_same_v<Value, bool>});
-      if (std::is_same_v<Value, std::string> && field.valid.choices.empty()) keys.back().valid_text.clear();
-      return;
-    }
-    known->parts += ", " + std::string(Part::kName);
-    if (known->default_text != text) known->default_text += "; " + std::string(Part::kName) + " " + text;
+    add_key(keys, {.name = std::string(key), .help = std::string(what), .default_text = std::string(part_name(family)),
+                   .valid_text = "valid: " + joined(part_names<Family>()), .group = std::string(key), .parts = {}});
+    for_each_part<Family>([&]<class Part>(const Part& part) {
+      for_each_field<Part>([&](const auto& field) {
+        add_key(keys, key_info(field.name, field.help, field.valid, part.*field.member, key, {std::string(Part::kName)}));
+      });
+    });
   });
   return keys;
 }
@@ -176,19 +177,13 @@ Configuration resolve(const Settings& settings) {
     std::visit(
         [&]<class Part>(Part& part) {
           for_each_field<Part>([&](const auto& field) {
-            const auto found = settings.find(field.name);
-            if (found == settings.end()) return;
-            assign(field, found->second, part);
-            used.emplace(field.name);
+            if (take(settings, field, part)) used.emplace(field.name);
           });
         },
         family);
   });
   for_each_field<Configuration>([&](const auto& field) {
-    const auto found = settings.find(field.name);
-    if (found == settings.end()) return;
-    assign(field, found->second, configuration);
-    used.emplace(field.name);
+    if (take(settings, field, configuration)) used.emplace(field.name);
   });
 
   const auto names = key_names();

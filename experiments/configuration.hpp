@@ -107,8 +107,8 @@ struct KeyInfo {
   std::string help;
   std::string default_text;  ///< of each part that has it, if they differ
   std::string valid_text;
-  std::string group;         ///< "Run", or the family its parts belong to
-  std::string parts;         ///< the parts that have it, empty for the run's own
+  std::string group;         ///< "run", or the family it chooses from or whose parts have it
+  std::vector<std::string> parts;  ///< those that have it; empty for the run's own and for the families' names
   bool is_flag = false;      ///< a bool: --quiet needs no value
 };
 

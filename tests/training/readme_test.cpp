@@ -1,0 +1,74 @@
+#include <doctest/doctest.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "core/files.hpp"
+#include "core/text.hpp"
+#include "tests/support/folder.hpp"
+#include "tests/support/skip.hpp"
+
+using namespace fedstride;
+
+namespace {
+
+const std::string kRoot = FEDSTRIDE_SOURCE_DIR;
+
+// The blocks between ``` lines whose opening line is "```" + language.
+std::vector<std::string> blocks(const std::string& text, const std::string& language) {
+  std::vector<std::string> result;
+  bool inside = false;
+  bool wanted = false;
+  for (const auto line : split(text, '\n')) {
+    if (line.starts_with("```")) {
+      inside = !inside;
+      wanted = inside && line.substr(3) == language;
+      if (wanted) result.emplace_back();
+    } else if (wanted) {
+      result.back() += std::string(line) + '\n';
+    }
+  }
+  return result;
+}
+
+// The README's commands as a person types them, but few rows and no download.
+std::string small(std::string command) {
+  const std::string program = "build/release/fedstride";
+  if (const auto at = command.find(program); at != std::string::npos) command.replace(at, program.size(), FEDSTRIDE_PROGRAM);
+  if (command.find(" data get ") != std::string::npos) return "true";
+  if (command.find(" run ") != std::string::npos && command.find("--resume") == std::string::npos) command += " --limit-per-client 20";
+  return command;
+}
+
+int run_in(const test::TemporaryFolder& folder, const std::string& command) {
+  return std::system(("cd '" + folder.path().string() + "' && " + command + " > output.txt 2>&1").c_str());
+}
+
+}  // namespace
+
+TEST_CASE("the README's experiment file is the one in examples/") {
+  const auto files = blocks(read_file(kRoot + "/README.md"), "toml");
+  REQUIRE(files.size() == 1);
+  CHECK(files[0] == read_file(kRoot + "/examples/fashion.toml"));
+}
+
+TEST_CASE("every command of the README that runs the program runs") {
+  const char* data = std::getenv("FEDSTRIDE_DATA");
+  if (data == nullptr || !std::filesystem::exists(std::filesystem::path(data) / "cifar10/data_batch_1.bin"))
+    FEDSTRIDE_SKIP("CIFAR-10 is not in $FEDSTRIDE_DATA");
+  if (!std::filesystem::exists("/usr/share/datasets/fashion-mnist")) FEDSTRIDE_SKIP("dataset-fashion-mnist is not installed");
+  const test::TemporaryFolder folder;
+  std::filesystem::create_directory_symlink(kRoot + "/examples", folder.path() / "examples");
+  int commands = 0;
+  for (const auto& block : blocks(read_file(kRoot + "/README.md"), ""))
+    for (const auto line : split(block, '\n')) {
+      if (!line.starts_with("build/release/fedstride")) continue;
+      ++commands;
+      CAPTURE(line);
+      const int status = run_in(folder, small(std::string(line)));
+      CHECK_MESSAGE(status == 0, read_file(folder / "output.txt"));
+    }
+  CHECK(commands >= 6);
+}
