@@ -48,8 +48,6 @@ ConvStage::ConvStage(const Options& options, int max_rows, int max_pieces)
   }
 }
 
-std::size_t ConvStage::work_per_row() const { return shape_.output.size() * shape_.filter_size(); }
-
 void ConvStage::begin(const float* weights) {
   const LayerTensors& tensors = options_.tensors;
   weights_ = weights + tensors.weight.offset;

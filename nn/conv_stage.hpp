@@ -32,8 +32,6 @@ class ConvStage {
   /// A window that fits this stage: its places have a byte's worth of numbers.
   static bool fits(Window window) { return window.kernel * window.kernel <= kMaxPlaces; }
 
-  std::size_t work_per_row() const;
-
   /// Makes room for what backward and gradient_piece need.
   void prepare_training();
   void begin(const float* weights);

@@ -18,14 +18,28 @@ constexpr int kMaxPieces = 16;
 template <class Kind>
 inline constexpr bool kHasWeights = std::is_same_v<Kind, ConvStage> || std::is_same_v<Kind, DenseStage>;
 
+/// Multiply-adds of an example's convolutions, forwards.
+std::size_t convolution_work(const Model& model) {
+  std::size_t work = 0;
+  for (const Parameter& parameter : model.parameters()) {
+    const auto layer = static_cast<std::size_t>(parameter.layer);
+    const Shape output = model.shapes()[layer + 1];
+    if (parameter.shape.size() > 1 && std::holds_alternative<Conv>(model.layers()[layer]))
+      work += parameter.size * static_cast<std::size_t>(output.height) * output.width;
+  }
+  return work;
+}
+
 }  // namespace
 
 struct Network::Workspace {
   Workspace(const Model& model_, int max_rows_, std::vector<bool> frozen)
-      : model(model_), max_rows(max_rows_), stages(plan_stages(model, frozen, max_rows_, kMaxPieces)) {
+      : model(model_),
+        max_rows(max_rows_),
+        row_work(convolution_work(model)),
+        stages(plan_stages(model, frozen, max_rows, most_row_pieces())) {
     assert(max_rows >= 1 && (frozen.empty() || frozen.size() == model.layers().size()));
     while (row_stages < stages.size() && !std::holds_alternative<DenseStage>(stages[row_stages].stage)) ++row_stages;
-    for (const auto& placed : stages) row_work += placed.work_per_row;
     signals.resize(stages.size() + 1);
     add_value(0, model.input().size());
     for (std::size_t s = 0; s < stages.size(); ++s) add_value(s + 1, row_stride(stages[s].output_size));
@@ -61,6 +75,12 @@ struct Network::Workspace {
     const std::size_t worth = row_work == 0 ? static_cast<std::size_t>(rows) : (kWorkPerPiece + row_work - 1) / row_work;
     const std::size_t per_piece = std::max(least, worth);
     return static_cast<int>((static_cast<std::size_t>(rows) + per_piece - 1) / per_piece);
+  }
+
+  int most_row_pieces() const {
+    int most = 1;
+    for (int rows = 1; rows <= max_rows; ++rows) most = std::max(most, row_pieces(rows));
+    return most;
   }
 
   template <class Body>
@@ -174,9 +194,9 @@ struct Network::Workspace {
 
   Model model;
   int max_rows;
+  std::size_t row_work = 0;
   std::vector<PlacedStage> stages;
   std::size_t row_stages = 0;  ///< those before the first dense layer: whole examples, one piece from bottom to top
-  std::size_t row_work = 0;
   std::vector<Signal> signals;  ///< signals[s] is what stage s reads
   std::vector<Buffer<float>> memory;
   std::vector<std::pair<std::size_t, int>> conv_pieces;  ///< stage, block of channels

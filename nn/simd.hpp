@@ -96,7 +96,6 @@ FEDSTRIDE_INLINE void store_first(float* to, Lanes value, int count) {
 /// Asks for a line of memory that will be read soon; any address will do.
 FEDSTRIDE_INLINE void prefetch(const float* from) { __builtin_prefetch(from, 0, 2); }
 
-FEDSTRIDE_INLINE Lanes larger(Lanes a, Lanes b) { return a > b ? a : b; }
 FEDSTRIDE_INLINE Lanes positive(Lanes a) { return a > Lanes{} ? a : Lanes{}; }
 
 /// A bit a lane that differs from zero (NaN does).

@@ -30,9 +30,7 @@ class Planner {
       take();
       if (!options.relu) options.relu = take_if<Relu>() != nullptr;
     }
-    ConvStage stage(options, max_rows_, max_pieces_);
-    const std::size_t work = stage.work_per_row();
-    add(std::move(stage), work, !options.tensors.frozen);
+    add(ConvStage(options, max_rows_, max_pieces_), !options.tensors.frozen);
   }
 
   void place(const Dense& dense) {
@@ -40,7 +38,7 @@ class Planner {
                                 .data_gradient = training_};
     take();
     options.relu = take_if<Relu>() != nullptr;
-    add(DenseStage(options, max_rows_), 0, !options.tensors.frozen);
+    add(DenseStage(options, max_rows_), !options.tensors.frozen);
   }
 
   void place(const Relu&) { place_activation<Relu>(); }
@@ -70,8 +68,8 @@ class Planner {
     add(std::move(stage));
   }
 
-  void add(Stage stage, std::size_t work_per_row = 0, bool trains = false) {
-    stages_.push_back({std::move(stage), input().size(), work_per_row, trains, training_});
+  void add(Stage stage, bool trains = false) {
+    stages_.push_back({std::move(stage), input().size(), trains, training_});
     training_ = training_ || trains;
   }
 

@@ -17,7 +17,6 @@ using Stage = std::variant<ConvStage, PoolStage<MaxPool>, PoolStage<AvgPool>, Ac
 struct PlacedStage {
   Stage stage;
   std::size_t output_size = 0;   ///< values an example
-  std::size_t work_per_row = 0;  ///< multiply-adds of a convolution, forwards
   bool trains = false;           ///< has weights that move
   bool data_gradient = false;    ///< something before it trains
 };
