@@ -16,7 +16,7 @@ std::string ClientState::save(const Optimizer& kind) const {
   std::visit(
       [&]<class O>(const O&) {
         const auto* state = std::get_if<StateOf<O>>(&state_);
-        archive(state != nullptr);
+        archive(static_cast<std::uint8_t>(state != nullptr));
         if (state != nullptr) archive(state->value);
       },
       kind);
@@ -29,10 +29,11 @@ void ClientState::load(const Optimizer& kind, const std::string& bytes) {
     cereal::PortableBinaryInputArchive archive(stream);
     std::visit(
         [&]<class O>(const O&) {
-          bool present = false;
+          std::uint8_t present = 0;
           archive(present);
+          if (present > 1) throw failure("");
           state_ = {};
-          if (present) archive(state_.emplace<StateOf<O>>().value);
+          if (present == 1) archive(state_.emplace<StateOf<O>>().value);
         },
         kind);
   } catch (const std::exception&) {

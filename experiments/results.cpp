@@ -26,7 +26,7 @@ std::string round_json(const RoundRecord& record) {
   Json json;
   json["round"] = record.round;
   add_evaluation(json, "test", record.test);
-  if (record.validation) add_evaluation(json, "validation", record.validation);
+  add_evaluation(json, "validation", record.validation);
   json["train_loss"] = number(record.train_loss);
   json["examples"] = record.examples;
   json["seconds"] = record.seconds;
