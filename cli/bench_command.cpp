@@ -30,9 +30,11 @@ constexpr Case kCases[] = {{"adadp-cnn", "adadp-cnn", {32, 32, 3}},
 
 void measure(const char* name, const Model& model, const Arguments& arguments, double peak) {
   const NetworkSpeed speed = measure_network(model, arguments.batch, arguments.seconds);
-  std::printf("%-18s batch %d: %9.0f examples/s  %8.1f us a step  %6.1f GFLOP/s  %3.0f %% of peak  (forward only: %.0f examples/s)\n",
-              name, speed.batch, speed.examples_per_second(), speed.step_seconds * 1e6, speed.flops_per_second() * 1e-9,
-              100 * speed.flops_per_second() / peak, speed.batch / speed.evaluate_seconds);
+  std::printf(
+      "%-18s batch %d: %9.0f examples/s  %8.1f us a step  %6.1f GFLOP/s  %3.0f %% of peak  (forward only: %.0f "
+      "examples/s)\n",
+      name, speed.batch, speed.examples_per_second(), speed.step_seconds * 1e6, speed.flops_per_second() * 1e-9,
+      100 * speed.flops_per_second() / peak, speed.batch / speed.evaluate_seconds);
 }
 
 void bench(const Arguments& arguments) {
@@ -40,8 +42,10 @@ void bench(const Arguments& arguments) {
   const double peak = measure_fp32_peak();
   std::printf("fedstride %s, %s, %s; one thread; measured fp32 peak %.1f GFLOP/s\n", build.version.c_str(),
               build.compiler.c_str(), build.instruction_set.c_str(), peak * 1e-9);
-  std::printf("A step is a gradient of one batch of random data and an SGD update. GFLOP/s count the dense arithmetic of\n"
-              "forward pass and both gradients, also where sparsity or a faster algorithm saves it: above 100 %% is possible.\n");
+  std::printf(
+      "A step is a gradient of one batch of random data and an SGD update. GFLOP/s count the dense arithmetic of\n"
+      "forward pass and both gradients, also where sparsity or a faster algorithm saves it: above 100 %% is "
+      "possible.\n");
   if (!arguments.model.empty()) {
     measure(arguments.model.c_str(), Model::parse(arguments.model, {32, 32, 3}, 10), arguments, peak);
     return;

@@ -103,8 +103,8 @@ void add_data_command(CLI::App& app) {
   CLI::App& data = *app.add_subcommand("data", "Data sets: list them, verify or download one.");
   data.require_subcommand(1);
   data.footer("Example: fedstride data get cifar10");
-  const auto add = [&data, flags](const std::string& name, const std::string& what, const std::string& example, bool named,
-                                  void (*carry_out)(const DataFlags&)) {
+  const auto add = [&data, flags](const std::string& name, const std::string& what, const std::string& example,
+                                  bool named, void (*carry_out)(const DataFlags&)) {
     CLI::App* command = data.add_subcommand(name, what);
     command->footer("Example: fedstride data " + example);
     command->allow_extras();
@@ -119,8 +119,10 @@ void add_data_command(CLI::App& app) {
     return command;
   };
   add("list", "What data sets there are, what lies where.", "list", false, list);
-  add("verify", "Read a data set and say whether it is the official one.", "verify cifar10 --data-dir ~/data", true, verify);
-  add("get", "Download a data set, check its SHA-256, put it in place; goes on where it was broken off.", "get cifar10", true, get)
+  add("verify", "Read a data set and say whether it is the official one.", "verify cifar10 --data-dir ~/data", true,
+      verify);
+  add("get", "Download a data set, check its SHA-256, put it in place; goes on where it was broken off.", "get cifar10",
+      true, get)
       ->add_option("--url", flags->url, "mirror: address of the archive, or of the folder that holds the files");
 }
 

@@ -22,7 +22,8 @@ struct Arguments {
 void evaluate(const Arguments& arguments) {
   if (arguments.part != "test" && arguments.part != "train")
     throw usage_error("part '" + arguments.part + "' is unknown; valid: test, train");
-  const auto result = evaluate_file(arguments.model, arguments.dataset, arguments.data_dir, arguments.part == "train", arguments.threads);
+  const auto result = evaluate_file(arguments.model, arguments.dataset, arguments.data_dir, arguments.part == "train",
+                                    arguments.threads);
   if (arguments.json) {
     std::printf("%s\n", evaluation_json(result).c_str());
     return;
@@ -45,15 +46,20 @@ void evaluate(const Arguments& arguments) {
 
 void add_evaluate_command(CLI::App& app) {
   CLI::App& command = *app.add_subcommand("evaluate", "Accuracy and loss of a model on a data set.");
-  command.footer("Accuracy is a share of the examples, loss the mean softmax cross-entropy in nats.\n"
-                 "Example: fedstride evaluate runs/quickstart/model.safetensors");
+  command.footer(
+      "Accuracy is a share of the examples, loss the mean softmax cross-entropy in nats.\n"
+      "Example: fedstride evaluate runs/quickstart/model.safetensors");
   auto arguments = std::make_shared<Arguments>();
   command.allow_extras();
-  command.add_option("MODEL", arguments->model, "a .safetensors file that fedstride wrote, or the folder of a run")->required();
+  command.add_option("MODEL", arguments->model, "a .safetensors file that fedstride wrote, or the folder of a run")
+      ->required();
   command.add_option("--dataset", arguments->dataset, "data set [the one it was trained on]");
-  command.add_option("--data-dir", arguments->data_dir, "folder of the data (default: $FEDSTRIDE_DATA, else $XDG_CACHE_HOME/fedstride, else ~/.cache/fedstride)");
+  command.add_option(
+      "--data-dir", arguments->data_dir,
+      "folder of the data (default: $FEDSTRIDE_DATA, else $XDG_CACHE_HOME/fedstride, else ~/.cache/fedstride)");
   command.add_option("--part", arguments->part, "test or train [test]");
-  add_number_flag(command, "--threads", arguments->threads, {.low = 0, .high = 1024}, "threads; 0: one for each processor");
+  add_number_flag(command, "--threads", arguments->threads, {.low = 0, .high = 1024},
+                  "threads; 0: one for each processor");
   command.add_flag("--json", arguments->json, "print JSON");
   command.callback([arguments, &command] {
     check_flags(command);

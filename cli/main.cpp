@@ -20,7 +20,8 @@ namespace {
 int complain(const std::string& message, int code) {
   std::string line = message;
   // What a file or a flag holds is quoted in messages: one line, and no codes that move a terminal's cursor.
-  std::ranges::replace_if(line, [](unsigned char c) { return c < ' ' || c == 0x7f; }, ' ');
+  std::ranges::replace_if(
+      line, [](unsigned char c) { return c < ' ' || c == 0x7f; }, ' ');
   std::fflush(stdout);
   std::fprintf(stderr, "fedstride: %s\n", line.c_str());
   return code;
@@ -33,11 +34,16 @@ void check_command(const CLI::App& app, int argc, char** argv) {
     const std::string full = fedstride::full_name(*command);
     std::vector<std::string> names;
     for (const CLI::App* subcommand : command->get_subcommands({})) names.push_back(subcommand->get_name());
-    if (i >= argc) throw fedstride::usage_error("'" + full + "' needs a command: " + fedstride::joined(names) + "; see '" + full + " --help'");
+    if (i >= argc)
+      throw fedstride::usage_error("'" + full + "' needs a command: " + fedstride::joined(names) + "; see '" + full +
+                                   " --help'");
     const std::string word = argv[i];
     if (word == "-h" || word == "--help" || word == "--version") return;
-    if (word.starts_with("-")) throw fedstride::usage_error("flag '" + word + "' is unknown; '" + full + "' needs a command first: " + fedstride::joined(names));
-    if (std::ranges::find(names, word) == names.end()) throw fedstride::usage_error(fedstride::unknown_name("command", word, names));
+    if (word.starts_with("-"))
+      throw fedstride::usage_error("flag '" + word + "' is unknown; '" + full +
+                                   "' needs a command first: " + fedstride::joined(names));
+    if (std::ranges::find(names, word) == names.end())
+      throw fedstride::usage_error(fedstride::unknown_name("command", word, names));
     command = command->get_subcommand(word);
   }
 }
@@ -71,9 +77,10 @@ int main(int argc, char** argv) {
   if (const std::string missing = fedstride::missing_instructions(); !missing.empty())
     return complain("this build needs " + missing + ", which this processor lacks; build the preset 'portable'", 1);
   const fedstride::FloatingPointMode mode;
-  CLI::App app("Federated learning with adaptive steps: exact, reproducible, fast on a CPU.\n"
-               "Example: fedstride run --dataset synthetic --clients 5 --rounds 10 --out runs/first",
-               "fedstride");
+  CLI::App app(
+      "Federated learning with adaptive steps: exact, reproducible, fast on a CPU.\n"
+      "Example: fedstride run --dataset synthetic --clients 5 --rounds 10 --out runs/first",
+      "fedstride");
   app.set_version_flag("--version", fedstride::build_info().version + " (" + fedstride::build_info().compiler + ", " +
                                         fedstride::build_info().instruction_set + ")");
   app.require_subcommand(1);

@@ -38,10 +38,15 @@ void show(const Arguments& arguments) {
 
 void add_partition_command(CLI::App& app) {
   CLI::App& command = *app.add_subcommand("partition", "Show who would hold which rows, without training.");
-  command.footer("Rows are counted in examples.\nExample: fedstride partition --partition dirichlet --alpha 0.3 --clients 20 --json rows.json");
+  command.footer(
+      "Rows are counted in examples.\nExample: fedstride partition --partition dirichlet --alpha 0.3 --clients 20 "
+      "--json rows.json");
   auto arguments = std::make_shared<Arguments>();
-  command.add_option("--config", arguments->config, "TOML file with the flags' names as keys; flags win over it")->group("Run");
-  command.add_option("--json", arguments->json, "write the manifest, which --partition file reads, to this file; -: standard output")
+  command.add_option("--config", arguments->config, "TOML file with the flags' names as keys; flags win over it")
+      ->group("Run");
+  command
+      .add_option("--json", arguments->json,
+                  "write the manifest, which --partition file reads, to this file; -: standard output")
       ->group("Run");
   add_settings_flags(command, arguments->settings, wanted);
   command.callback([arguments, &command] {

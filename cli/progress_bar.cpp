@@ -48,7 +48,8 @@ double seconds_since(std::chrono::steady_clock::time_point start) {
 
 }  // namespace
 
-ProgressBar::ProgressBar(bool quiet, std::uint32_t rounds) : quiet_(quiet), terminal_(isatty(STDOUT_FILENO) != 0), rounds_(rounds) {}
+ProgressBar::ProgressBar(bool quiet, std::uint32_t rounds)
+    : quiet_(quiet), terminal_(isatty(STDOUT_FILENO) != 0), rounds_(rounds) {}
 
 ProgressBar::~ProgressBar() {
   if (!drawer_.joinable()) return;
@@ -67,7 +68,7 @@ RunObserver ProgressBar::observer(const std::atomic<bool>* stop) {
 }
 
 void ProgressBar::started(const Setup& setup, const std::string& folder, std::uint32_t rounds_done,
-                       const std::atomic<std::uint64_t>& examples) {
+                          const std::atomic<std::uint64_t>& examples) {
   first_ = done_ = rounds_done;
   examples_ = &examples;
   start_ = std::chrono::steady_clock::now();
@@ -79,9 +80,9 @@ void ProgressBar::started(const Setup& setup, const std::string& folder, std::ui
               std::string(part_name(setup.configuration.partition)).c_str(), partition_text(setup).c_str());
   std::printf("model: %s (%zu parameters)\n", setup.model.line().c_str(), setup.model.parameter_count());
   const Configuration& configuration = setup.configuration;
-  std::printf("optimizer: %s%s; batch %d, local epochs %d, seed %s\n", std::string(part_name(configuration.optimizer)).c_str(),
-              rate_text(configuration.optimizer).c_str(), configuration.batch, configuration.local_epochs,
-              number_text(configuration.seed).c_str());
+  std::printf("optimizer: %s%s; batch %d, local epochs %d, seed %s\n",
+              std::string(part_name(configuration.optimizer)).c_str(), rate_text(configuration.optimizer).c_str(),
+              configuration.batch, configuration.local_epochs, number_text(configuration.seed).c_str());
   for (const auto& note : setup.notes) std::printf("note: %s\n", note.c_str());
   std::printf("results: %s\n", folder.c_str());
   if (rounds_done > 0) std::printf("going on after round %u\n", rounds_done);
@@ -126,17 +127,19 @@ void ProgressBar::round(const RoundRecord& record) {
 void ProgressBar::draw() {
   const std::lock_guard lock(mutex_);
   const std::uint64_t computed = examples_->load(std::memory_order_relaxed);
-  const double within =
-      examples_a_round_ > 0
-          ? std::min(1.0, static_cast<double>(computed - std::min(computed, examples_before_)) / static_cast<double>(examples_a_round_))
-          : 0.0;
+  const double within = examples_a_round_ > 0
+                            ? std::min(1.0, static_cast<double>(computed - std::min(computed, examples_before_)) /
+                                                static_cast<double>(examples_a_round_))
+                            : 0.0;
   const double share = rounds_ > 0 ? std::min(1.0, (done_ + within) / rounds_) : 1.0;
   constexpr int width = 30;
   const int filled = static_cast<int>(share * width);
   const double seconds = seconds_since(start_);
-  std::printf("\r\033[K[%s%s] round %u/%u  accuracy %s  %.0f examples/s  %s left", std::string(static_cast<std::size_t>(filled), '#').c_str(),
-              std::string(static_cast<std::size_t>(width - filled), '.').c_str(), std::min(done_ + 1, rounds_), rounds_, figure(accuracy_).c_str(),
-              seconds > 0 ? static_cast<double>(computed) / seconds : 0.0, time_left().c_str());
+  std::printf("\r\033[K[%s%s] round %u/%u  accuracy %s  %.0f examples/s  %s left",
+              std::string(static_cast<std::size_t>(filled), '#').c_str(),
+              std::string(static_cast<std::size_t>(width - filled), '.').c_str(), std::min(done_ + 1, rounds_), rounds_,
+              figure(accuracy_).c_str(), seconds > 0 ? static_cast<double>(computed) / seconds : 0.0,
+              time_left().c_str());
   std::fflush(stdout);
 }
 

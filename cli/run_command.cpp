@@ -48,8 +48,8 @@ void carry_out(const Arguments& arguments) {
     summary = resume(arguments.resume, settings, progress.observer(&stop_requested));
   }
   if (!quiet) {
-    std::printf("%s after round %u: test accuracy %.4f, loss %.4f", summary.interrupted ? "stopped" : "finished", summary.rounds,
-                summary.test.accuracy, summary.test.loss);
+    std::printf("%s after round %u: test accuracy %.4f, loss %.4f", summary.interrupted ? "stopped" : "finished",
+                summary.rounds, summary.test.accuracy, summary.test.loss);
     if (summary.failures > 0)
       std::printf("; %llu updates of clients left out", static_cast<unsigned long long>(summary.failures));
     std::printf("; results in %s\n", summary.folder.c_str());
@@ -70,8 +70,10 @@ void add_run_command(CLI::App& app) {
       "Example: fedstride run --dataset cifar10 --partition interpolated --random-fraction 0.33 --optimizer adadp \\\n"
       "           --rounds 30 --out runs/cifar");
   auto arguments = std::make_shared<Arguments>();
-  command.add_option("--config", arguments->config, "TOML file with the flags' names as keys; flags win over it")->group("Run");
-  command.add_option("--resume", arguments->resume, "go on with the run in this folder, also to a larger --rounds")->group("Run");
+  command.add_option("--config", arguments->config, "TOML file with the flags' names as keys; flags win over it")
+      ->group("Run");
+  command.add_option("--resume", arguments->resume, "go on with the run in this folder, also to a larger --rounds")
+      ->group("Run");
   add_settings_flags(command, arguments->settings, [](const KeyInfo&) { return true; });
   command.callback([arguments, &command] {
     check_flags(command);

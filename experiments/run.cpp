@@ -121,7 +121,8 @@ Settings settings_to_resume(const std::string& folder, const Settings& overrides
   Settings settings = read_settings((std::filesystem::path(folder) / "config.toml").string());
   for (const auto& [key, setting] : overrides) {
     if (key != "rounds" && !is_free_on_resume(key))
-      throw usage_error(key + " cannot change when a run goes on; only rounds, evaluate-every, threads, quiet and data-dir can");
+      throw usage_error(
+          key + " cannot change when a run goes on; only rounds, evaluate-every, threads, quiet and data-dir can");
     settings[key] = setting;
   }
   return settings;
@@ -140,15 +141,16 @@ RunSummary resume(const std::string& name, const Settings& overrides, const RunO
   Configuration configuration = resolve(settings);
   std::optional<Checkpoint> saved = folder.load();
   if (saved && saved->round > static_cast<std::uint32_t>(configuration.rounds))
-    throw usage_error("rounds is " + std::to_string(configuration.rounds) + "; the run in '" + name + "' has finished " +
-                      std::to_string(saved->round) + " already, name that many or more");
+    throw usage_error("rounds is " + std::to_string(configuration.rounds) + "; the run in '" + name +
+                      "' has finished " + std::to_string(saved->round) + " already, name that many or more");
   // What came of --init is in the checkpoint.
   const std::string init = saved ? std::exchange(configuration.init, "") : "";
   Setup setup = prepare(configuration);
   if (saved) setup.configuration.init = configuration.init = init;
   Checkpoint checkpoint = saved ? std::move(*saved) : begin(setup, folder);
   if (identity(setup) != checkpoint.configuration)
-    throw failure("the run in '" + name + "' was started with other settings, other data or another build; it cannot go on");
+    throw failure("the run in '" + name +
+                  "' was started with other settings, other data or another build; it cannot go on");
   if (checkpoint.model.size() != setup.initial.size())
     throw failure("the checkpoint in '" + name + "' holds a model of another size");
   folder.cut_results(checkpoint);

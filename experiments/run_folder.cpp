@@ -32,7 +32,8 @@ void remove_empty(fs::path path, const fs::path& topmost) {
 fs::path make_folder(const fs::path& path) {
   std::error_code error;
   fs::path topmost;
-  for (fs::path at = path; !at.empty() && !fs::exists(at, error) && at != at.root_path(); at = at.parent_path()) topmost = at;
+  for (fs::path at = path; !at.empty() && !fs::exists(at, error) && at != at.root_path(); at = at.parent_path())
+    topmost = at;
   fs::create_directories(path, error);
   if (error) {
     if (!topmost.empty()) remove_empty(path, topmost);
@@ -102,7 +103,8 @@ RunFolder RunFolder::create(const std::string& name, const Configuration& config
 void RunFolder::require(const std::string& name) {
   std::error_code error;
   if (!fs::exists(fs::path(name) / "config.toml", error))
-    throw usage_error("resume '" + name + "' holds no run (no config.toml there); name the folder a run was given by --out");
+    throw usage_error("resume '" + name +
+                      "' holds no run (no config.toml there); name the folder a run was given by --out");
 }
 
 RunFolder RunFolder::open(const std::string& name) {
@@ -152,16 +154,18 @@ void RunFolder::append(const RoundRecord& record, Checkpoint& checkpoint) const 
 
 void RunFolder::write_results(const Setup& setup, const Vector& model, const RunSummary& summary,
                               const std::string& hash) const {
-  write_file(path_ / "model.safetensors",
-             write_safetensors(setup.model, model,
-                               {{"dataset", setup.configuration.dataset}, {"data_hash", setup.data.hash},
-                                {"rounds", std::to_string(summary.rounds)}, {"model_hash", hash}}));
+  write_file(path_ / "model.safetensors", write_safetensors(setup.model, model,
+                                                            {{"dataset", setup.configuration.dataset},
+                                                             {"data_hash", setup.data.hash},
+                                                             {"rounds", std::to_string(summary.rounds)},
+                                                             {"model_hash", hash}}));
   write_file(path_ / "summary.json", summary_json(setup, summary, hash));
 }
 
 void RunFolder::discard() {
   std::error_code error;
-  for (const char* name : {"config.toml", "partition.json", "rounds.jsonl", "checkpoint"}) fs::remove(path_ / name, error);
+  for (const char* name : {"config.toml", "partition.json", "rounds.jsonl", "checkpoint"})
+    fs::remove(path_ / name, error);
   if (!topmost_.empty()) remove_empty(path_, topmost_);
 }
 

@@ -43,7 +43,9 @@ Settings parse_settings(std::string_view text, const std::string& name) {
   for (auto&& [key, node] : table) {
     const std::string where = std::string(key.str());
     const std::string line = "'" + name + "', line " + std::to_string(node.source().begin.line) + ": ";
-    if (node.is_table()) throw usage_error(line + "table '" + where + "' is not valid; keys stand for themselves, without [tables] and dots");
+    if (node.is_table())
+      throw usage_error(line + "table '" + where +
+                        "' is not valid; keys stand for themselves, without [tables] and dots");
     if (std::ranges::find(names, where) == names.end()) throw usage_error(line + unknown_key(where).what());
     Setting setting;
     if (const auto* boolean = node.as_boolean()) {

@@ -19,7 +19,8 @@ void damage(const TemporaryFolder& folder, const std::string& run, const std::st
 // CIFAR-10 as six files of two records; one of them instead as `third`.
 void put_cifar(const TemporaryFolder& folder, const std::string& place, const std::string& third) {
   const std::string record = std::string(1, '\1') + std::string(3072, '\7');
-  for (const char* name : {"data_batch_1.bin", "data_batch_2.bin", "data_batch_4.bin", "data_batch_5.bin", "test_batch.bin"})
+  for (const char* name :
+       {"data_batch_1.bin", "data_batch_2.bin", "data_batch_4.bin", "data_batch_5.bin", "test_batch.bin"})
     put(folder, place + "/" + name, record + record);
   if (third != "missing") put(folder, place + "/data_batch_3.bin", third);
 }
@@ -96,7 +97,8 @@ void put_runs(const TemporaryFolder& folder) {
   put(folder, "garbage.safetensors", std::string(64, '\7'));
   put(folder, "empty.safetensors", "");
   std::string renamed = model;
-  for (std::size_t at = renamed.find("fc1"); at != std::string::npos; at = renamed.find("fc1", at)) renamed.replace(at, 3, "xy1");
+  for (std::size_t at = renamed.find("fc1"); at != std::string::npos; at = renamed.find("fc1", at))
+    renamed.replace(at, 3, "xy1");
   put(folder, "renamed.safetensors", renamed);
 }
 
@@ -111,7 +113,9 @@ const Refusal kRefusals[] = {
     {{"--data-dir", "@/one-class"}, 1, "every label is 0; there must be at least two classes"},
     {{"--data-dir", "@/noise"}, 1, "'@/noise/train.csv.gz'"},
     {{"--dataset", "cifar10", "--data-dir", "@/nowhere"}, 1, "data set 'cifar10' is not here: "},
-    {{"--dataset", "cifar10", "--data-dir", "@/cifar-cut"}, 1, "data_batch_3.bin' has 3000 bytes, which is not a whole number"},
+    {{"--dataset", "cifar10", "--data-dir", "@/cifar-cut"},
+     1,
+     "data_batch_3.bin' has 3000 bytes, which is not a whole number"},
     {{"--dataset", "cifar10", "--data-dir", "@/cifar-label"}, 1, "label 11 is out of range; valid: 0 to 9"},
     {{"--dataset", "cifar10", "--data-dir", "@/cifar-missing"}, 1, "data_batch_3.bin' is missing"},
     {{"data", "verify", "cifar10", "--data-dir", "@/cifar-cut"}, 1, "has 3000 bytes"},
@@ -139,14 +143,22 @@ const Refusal kRefusals[] = {
     {{"--partition", "file"}, 2, "partition-file is empty; it must name a JSON file"},
     {{"--partition", "file", "--partition-file", "@/nowhere"}, 1, "cannot read '@/nowhere'"},
     {{"--partition", "file", "--partition-file", "@/twice.json"}, 1, "client 1 has row 1 a second time"},
-    {{"--partition", "file", "--partition-file", "@/outside.json"}, 1, "client 1 has the row 180; rows are whole numbers from 0 to 179"},
-    {{"--partition", "file", "--partition-file", "@/minus.json"}, 1, "client 1 has the row -2; rows are whole numbers from 0 to 179"},
+    {{"--partition", "file", "--partition-file", "@/outside.json"},
+     1,
+     "client 1 has the row 180; rows are whole numbers from 0 to 179"},
+    {{"--partition", "file", "--partition-file", "@/minus.json"},
+     1,
+     "client 1 has the row -2; rows are whole numbers from 0 to 179"},
     {{"--partition", "file", "--partition-file", "@/missing.json"}, 1, "176 training rows are missing, row 4 first"},
     {{"--partition", "file", "--partition-file", "@/two.json"}, 2, "clients is 3; '@/two.json' needs it to be 2"},
     {{"--partition", "file", "--partition-file", "@/list.json"}, 1, "has no list \"clients\""},
     {{"--partition", "file", "--partition-file", "@/cut.json"}, 1, "'@/cut.json' is not JSON"},
-    {{"partition", "--dataset", "csv", "--data-dir", "@/data", "--clients", "3", "--json", "@/nowhere/p.json"}, 1, "cannot write '@/nowhere/p.json'"},
-    {{"partition", "--dataset", "csv", "--data-dir", "@/data", "--clients", "3", "--json", "@/data"}, 1, "cannot write '@/data': Is a directory"},
+    {{"partition", "--dataset", "csv", "--data-dir", "@/data", "--clients", "3", "--json", "@/nowhere/p.json"},
+     1,
+     "cannot write '@/nowhere/p.json'"},
+    {{"partition", "--dataset", "csv", "--data-dir", "@/data", "--clients", "3", "--json", "@/data"},
+     1,
+     "cannot write '@/data': Is a directory"},
     // model files
     {{"--init", "@/nowhere"}, 1, "cannot read '@/nowhere'"},
     {{"--init", "@/garbage.safetensors"}, 1, "'@/garbage.safetensors' is not a safetensors file that can be read"},
@@ -189,7 +201,8 @@ const Refusal kRefusals[] = {
 
 }  // namespace
 
-TEST_CASE("files that are missing, damaged or make no sense are refused in one line that names them, and left as they were") {
+TEST_CASE(
+    "files that are missing, damaged or make no sense are refused in one line that names them, and left as they were") {
   const TemporaryFolder folder;
   put_data(folder);
   put_configurations(folder);

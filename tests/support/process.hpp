@@ -1,6 +1,7 @@
 #pragma once
 
 #include <fcntl.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -40,10 +41,20 @@ class Process {
       dup2(input, 0);
       dup2(output, 1);
       dup2(error, 2);
+      prctl(PR_SET_PDEATHSIG, SIGKILL);
       execv(pointers[0], pointers.data());
       _exit(127);
     }
   }
+
+  /// A test that fails half-way leaves no program running; nor does one that is killed itself.
+  ~Process() {
+    if (waited_) return;
+    signal(SIGKILL);
+    wait();
+  }
+  Process(const Process&) = delete;
+  Process& operator=(const Process&) = delete;
 
   void signal(int number) const { kill(child_, number); }
 
@@ -51,6 +62,7 @@ class Process {
   int wait() const {
     int status = 0;
     waitpid(child_, &status, 0);
+    waited_ = true;
     return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
   }
   std::string out() const { return read_file(out_); }
@@ -60,6 +72,7 @@ class Process {
   std::string out_;
   std::string err_;
   pid_t child_ = -1;
+  mutable bool waited_ = false;
 };
 
 }  // namespace fedstride::test
