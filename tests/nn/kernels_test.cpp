@@ -15,6 +15,8 @@ using namespace fedstride;
 
 namespace {
 
+float lane(Lanes value, int i) { return value[i]; }
+
 template <class Function>
 float at(Function&& function, float x) {
   return function(broadcast(x))[0];
@@ -52,7 +54,7 @@ TEST_CASE("the first lanes are loaded and stored without touching what lies behi
     std::vector<float> to(kLanes, -1.0F);
     store_first(to.data(), value, count);
     for (int i = 0; i < kLanes; ++i) {
-      CHECK(value[i] == (i < count ? 3.0F : 0.0F));
+      CHECK(lane(value, i) == (i < count ? 3.0F : 0.0F));
       CHECK(to[static_cast<std::size_t>(i)] == (i < count ? 3.0F : -1.0F));
     }
   }
@@ -64,14 +66,14 @@ TEST_CASE("transposing swaps rows and lanes; packed sums add up each row's lanes
     for (int j = 0; j < kLanes; ++j) rows[i][j] = static_cast<float>(100 * i + j);
   transpose(rows);
   for (int i = 0; i < kLanes; ++i)
-    for (int j = 0; j < kLanes; ++j) CHECK(rows[i][j] == static_cast<float>(100 * j + i));
+    for (int j = 0; j < kLanes; ++j) CHECK(lane(rows[i], j) == static_cast<float>(100 * j + i));
 
   constexpr int kRows = kLanes + 3;
   Lanes some[kRows];
   for (int i = 0; i < kRows; ++i) some[i] = broadcast(static_cast<float>(i));
   Lanes packed[2];
   packed_sums<kRows>(some, packed);
-  for (int i = 0; i < kRows; ++i) CHECK(packed[i / kLanes][i % kLanes] == static_cast<float>(kLanes * i));
+  for (int i = 0; i < kRows; ++i) CHECK(lane(packed[i / kLanes], i % kLanes) == static_cast<float>(kLanes * i));
 }
 
 TEST_CASE("softmax of large and equal scores: loss ln 3, gradient 1/3 and -2/3") {
