@@ -7,10 +7,10 @@ namespace fedstride {
 /// Speed of one thread on one model, on random data.
 struct NetworkSpeed {
   int batch = 0;
-  double step_seconds = 0;         ///< gradient and SGD update of one batch: median of many
-  double best_step_seconds = 0;    ///< the fastest, as on an otherwise idle machine
-  double flops_per_example = 0;    ///< of the dense arithmetic, what sparsity saves not taken off
-  double evaluate_seconds = 0;     ///< forwards only, median
+  double step_seconds = 0;       ///< gradient and SGD update of one batch: median of many
+  double best_step_seconds = 0;  ///< the fastest, as on an otherwise idle machine
+  double flops_per_example = 0;  ///< of the dense arithmetic, what sparsity saves not taken off
+  double evaluate_seconds = 0;   ///< forwards only, median
 
   double examples_per_second() const { return batch / step_seconds; }
   double flops_per_second() const { return flops_per_example * examples_per_second(); }

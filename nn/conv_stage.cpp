@@ -17,9 +17,12 @@ constexpr std::size_t kCachedInputs = 131'072;  // floats: half a second-level c
 }  // namespace
 
 ConvStage::ConvStage(const Options& options, int max_rows, int max_pieces)
-    : options_(options), max_rows_(static_cast<std::size_t>(max_rows)), max_pieces_(static_cast<std::size_t>(max_pieces)) {
+    : options_(options),
+      max_rows_(static_cast<std::size_t>(max_rows)),
+      max_pieces_(static_cast<std::size_t>(max_pieces)) {
   const Conv& conv = options.conv;
-  shape_.input = {options.input.height + 2 * conv.padding, options.input.width + 2 * conv.padding, options.input.channels};
+  shape_.input = {options.input.height + 2 * conv.padding, options.input.width + 2 * conv.padding,
+                  options.input.channels};
   shape_.kernel = conv.kernel;
   shape_.stride = conv.stride;
   const auto positions = [](int extent, int kernel, int stride) { return (extent - kernel) / stride + 1; };
@@ -33,8 +36,8 @@ ConvStage::ConvStage(const Options& options, int max_rows, int max_pieces)
   padded_channels_ = whole_lanes(conv.channels);
   places_ = static_cast<std::size_t>(output_.height) * output_.width;
   const auto filter = static_cast<std::size_t>(shape_.filter_size());
-  channels_per_block_ = static_cast<int>(
-      std::clamp<std::size_t>(kFilterStretch / filter, 1, (static_cast<std::size_t>(conv.channels) + kMinBlocks - 1) / kMinBlocks));
+  channels_per_block_ = static_cast<int>(std::clamp<std::size_t>(
+      kFilterStretch / filter, 1, (static_cast<std::size_t>(conv.channels) + kMinBlocks - 1) / kMinBlocks));
   channel_blocks_ = (conv.channels + channels_per_block_ - 1) / channels_per_block_;
   packed_ = Buffer<float>(filter * padded_channels_);
   bias_ = Buffer<float>(padded_channels_);
@@ -62,13 +65,15 @@ const float* ConvStage::input_of(const Signal& in, int row) const {
 
 void ConvStage::add_border(const float* from, float* to) const {
   const std::size_t length = static_cast<std::size_t>(options_.input.width) * options_.input.channels;
-  to += options_.conv.padding * shape_.pitch() + static_cast<std::size_t>(options_.conv.padding) * options_.input.channels;
+  to += options_.conv.padding * shape_.pitch() +
+        static_cast<std::size_t>(options_.conv.padding) * options_.input.channels;
   for (int y = 0; y < options_.input.height; ++y) std::copy_n(from + y * length, length, to + y * shape_.pitch());
 }
 
 void ConvStage::remove_border(const float* from, float* to) const {
   const std::size_t length = static_cast<std::size_t>(options_.input.width) * options_.input.channels;
-  from += options_.conv.padding * shape_.pitch() + static_cast<std::size_t>(options_.conv.padding) * options_.input.channels;
+  from += options_.conv.padding * shape_.pitch() +
+          static_cast<std::size_t>(options_.conv.padding) * options_.input.channels;
   for (int y = 0; y < options_.input.height; ++y) std::copy_n(from + y * shape_.pitch(), length, to + y * length);
 }
 
@@ -84,7 +89,8 @@ void ConvStage::emit(int row, const Signal& out, bool training, RowOf&& row_of) 
     }
     for (int j = 0; j < window.kernel; ++j) window_rows[j] = row_of(y * window.stride + j);
     std::uint8_t* winners = nullptr;
-    if (training) winners = winners_.data() + (row * places_ + static_cast<std::size_t>(y) * output_.width) * padded_channels_;
+    if (training)
+      winners = winners_.data() + (row * places_ + static_cast<std::size_t>(y) * output_.width) * padded_channels_;
     max_pool_row(window_rows, window, output_.width, output_.channels, options_.relu, to, winners);
   }
 }
@@ -155,7 +161,8 @@ void ConvStage::prepare_training() {
     partial_size_ = row_stride(channels * (filter + 1));
     partial_ = Buffer<float>(max_pieces_ * partial_size_);
   }
-  if (options_.data_gradient && bordered_.size() > 0) bordered_gradient_ = Buffer<float>(max_pieces_ * shape_.input.size());
+  if (options_.data_gradient && bordered_.size() > 0)
+    bordered_gradient_ = Buffer<float>(max_pieces_ * shape_.input.size());
   lists_ = Buffer<SpotList>(channel_blocks_ * max_rows_);
   inputs_ = Buffer<const float*>(channel_blocks_ * max_rows_);
   filter_gradient_ = Buffer<float>(channel_blocks_ * channels_per_block_ * (filter + 1));
@@ -167,8 +174,8 @@ void ConvStage::find_spots(int row, int piece, const Signal& out) {
                         spot_counts_.data() + first, capacity_};
   const int window_places = options_.pooled ? options_.window.kernel * options_.window.kernel : 1;
   list_spots(out.gradient[row], options_.relu ? out.value[row] : nullptr, bases_.data(),
-             options_.pooled ? winners_.data() + row * places_ * padded_channels_ : nullptr, shifts_.data(), window_places,
-             places_, output_.width, options_.conv.channels, store);
+             options_.pooled ? winners_.data() + row * places_ * padded_channels_ : nullptr, shifts_.data(),
+             window_places, places_, output_.width, options_.conv.channels, store);
 }
 
 SpotList ConvStage::spots(std::size_t list) const {
@@ -217,7 +224,8 @@ void ConvStage::gradient_piece(int piece, const Signal& in, int rows, int row_pi
   }
   target.report(piece, tensors.weight.offset + first * filter, gradient, size);
   if (tensors.bias.size > 0)
-    target.report(channel_blocks_ + piece, tensors.bias.offset + first, bias_gradient, static_cast<std::size_t>(last - first));
+    target.report(channel_blocks_ + piece, tensors.bias.offset + first, bias_gradient,
+                  static_cast<std::size_t>(last - first));
 }
 
 void ConvStage::sum_rows(int first, int last, int row_pieces, float* gradient, float* bias_gradient) const {

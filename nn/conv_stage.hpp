@@ -63,27 +63,27 @@ class ConvStage {
 
   Options options_;
   ConvShape shape_;
-  Shape output_;               ///< after pooling
+  Shape output_;  ///< after pooling
   int channel_blocks_ = 1;
   int channels_per_block_ = 1;
   std::size_t padded_channels_;
-  std::size_t places_;         ///< of pooled outputs, a channel
+  std::size_t places_;  ///< of pooled outputs, a channel
   std::size_t max_rows_;
   std::size_t max_pieces_;
   const float* weights_ = nullptr;
   Buffer<float> packed_;
   Buffer<float> bias_;
-  Buffer<float> bordered_;     ///< inputs with their zero border, a row each
-  Buffer<float> rows_;         ///< a piece's last few output rows before pooling
+  Buffer<float> bordered_;  ///< inputs with their zero border, a row each
+  Buffer<float> rows_;      ///< a piece's last few output rows before pooling
   std::optional<Winograd> winograd_;
-  Buffer<float> filters_;      ///< transformed
-  Buffer<float> scratch_;      ///< a piece's matrices and outputs
+  Buffer<float> filters_;  ///< transformed
+  Buffer<float> scratch_;  ///< a piece's matrices and outputs
   // training only
   bool sums_by_rows_ = false;  ///< each piece by rows adds up a weight gradient of its own: for small filters
   std::size_t partial_size_ = 0;
   Buffer<float> partial_;
   Buffer<std::uint8_t> winners_;
-  std::size_t capacity_ = 0;   ///< of a filter's list of spots in one picture
+  std::size_t capacity_ = 0;  ///< of a filter's list of spots in one picture
   Buffer<std::uint32_t> bases_;
   Buffer<std::uint32_t> shifts_;
   Buffer<std::uint32_t> spot_sources_;

@@ -13,7 +13,8 @@ constexpr int kMaxPieces = 16;
 constexpr int kOutputsPerBlock = 2 * kLanes;
 
 int pieces_for(std::size_t work, int most) {
-  return static_cast<int>(std::clamp<std::size_t>(work / kWorkPerPiece, 1, static_cast<std::size_t>(std::min(most, kMaxPieces))));
+  return static_cast<int>(
+      std::clamp<std::size_t>(work / kWorkPerPiece, 1, static_cast<std::size_t>(std::min(most, kMaxPieces))));
 }
 
 }  // namespace
@@ -34,7 +35,8 @@ int DenseStage::backward_pieces(int rows) const { return pieces_for(2 * work(row
 void DenseStage::prepare_training() {
   max_backward_pieces_ = backward_pieces(max_rows_);
   bias_gradient_ = Buffer<float>(whole_lanes(static_cast<std::size_t>(options_.outputs)));
-  weight_gradient_ = Buffer<float>(row_stride(static_cast<std::size_t>(inputs_per_stretch_) * options_.outputs) * max_backward_pieces_);
+  weight_gradient_ = Buffer<float>(row_stride(static_cast<std::size_t>(inputs_per_stretch_) * options_.outputs) *
+                                   max_backward_pieces_);
 }
 
 void DenseStage::forward_piece(int piece, int pieces, const Signal& in, const Signal& out, int rows) {
@@ -43,12 +45,14 @@ void DenseStage::forward_piece(int piece, int pieces, const Signal& in, const Si
   const int last = std::min(blocks * (piece + 1) / pieces * kOutputsPerBlock, options_.outputs);
   const LayerTensors& tensors = options_.tensors;
   dense_forward(in.value, rows, options_.inputs, weights_ + tensors.weight.offset, options_.outputs,
-                tensors.bias.size > 0 ? weights_ + tensors.bias.offset : nullptr, options_.relu, out.value, first, last);
+                tensors.bias.size > 0 ? weights_ + tensors.bias.offset : nullptr, options_.relu, out.value, first,
+                last);
 }
 
 void DenseStage::begin_backward(const Signal& out, int rows, const GradientTarget& target) {
   const LayerTensors& tensors = options_.tensors;
-  if (options_.relu && out.gradient.data != nullptr) relu_mask(out.value, out.gradient, rows, static_cast<std::size_t>(options_.outputs));
+  if (options_.relu && out.gradient.data != nullptr)
+    relu_mask(out.value, out.gradient, rows, static_cast<std::size_t>(options_.outputs));
   if (tensors.bias.size == 0) return;
   if (!tensors.frozen) column_sums(out.gradient, rows, options_.outputs, bias_gradient_.data());
   target.report(weight_stretches_, tensors.bias.offset, bias_gradient_.data(), tensors.bias.size);

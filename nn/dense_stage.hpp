@@ -30,7 +30,8 @@ class DenseStage {
   int stretches() const { return weight_stretches_ + (options_.tensors.bias.size > 0 ? 1 : 0); }
   /// Applies the ReLU to out.gradient and reports the bias: once, before the pieces.
   void begin_backward(const Signal& out, int rows, const GradientTarget& target);
-  void backward_piece(int piece, int pieces, const Signal& in, const Signal& out, int rows, const GradientTarget& target);
+  void backward_piece(int piece, int pieces, const Signal& in, const Signal& out, int rows,
+                      const GradientTarget& target);
 
  private:
   std::size_t work(int rows) const { return static_cast<std::size_t>(rows) * options_.inputs * options_.outputs; }

@@ -72,7 +72,8 @@ struct Network::Workspace {
 
   int row_pieces(int rows) const {
     const std::size_t least = (static_cast<std::size_t>(rows) + kMaxPieces - 1) / kMaxPieces;
-    const std::size_t worth = row_work == 0 ? static_cast<std::size_t>(rows) : (kWorkPerPiece + row_work - 1) / row_work;
+    const std::size_t worth =
+        row_work == 0 ? static_cast<std::size_t>(rows) : (kWorkPerPiece + row_work - 1) / row_work;
     const std::size_t per_piece = std::max(least, worth);
     return static_cast<int>((static_cast<std::size_t>(rows) + per_piece - 1) / per_piece);
   }
@@ -182,9 +183,9 @@ struct Network::Workspace {
     BatchLoss total;
     for (std::size_t r = 0; r < labels.size(); ++r) {
       const int row = static_cast<int>(r);
-      const RowLoss loss = softmax_row(signals.back().value[row], model.classes(), static_cast<int>(labels[r]),
-                                       scale == nullptr ? 0.0F : *scale,
-                                       scale == nullptr ? nullptr : signals.back().gradient[row]);
+      const RowLoss loss =
+          softmax_row(signals.back().value[row], model.classes(), static_cast<int>(labels[r]),
+                      scale == nullptr ? 0.0F : *scale, scale == nullptr ? nullptr : signals.back().gradient[row]);
       total.loss_sum += loss.loss;
       total.correct += loss.predicted == static_cast<int>(labels[r]) ? 1 : 0;
       if (!predicted.empty()) predicted[r] = static_cast<Label>(loss.predicted);
@@ -196,7 +197,7 @@ struct Network::Workspace {
   int max_rows;
   std::size_t row_work = 0;
   std::vector<PlacedStage> stages;
-  std::size_t row_stages = 0;  ///< those before the first dense layer: whole examples, one piece from bottom to top
+  std::size_t row_stages = 0;   ///< those before the first dense layer: whole examples, one piece from bottom to top
   std::vector<Signal> signals;  ///< signals[s] is what stage s reads
   std::vector<Buffer<float>> memory;
   std::vector<std::pair<std::size_t, int>> conv_pieces;  ///< stage, block of channels

@@ -58,8 +58,10 @@ void for_each_window(Shape input, Shape output, Window window, Body&& body) {
   for (int y = 0; y < output.height; ++y)
     for (int x = 0; x < output.width; ++x)
       for (int c = 0; c < output.channels; ++c, ++index)
-        body(index, (static_cast<std::size_t>(y) * window.stride * input.width + static_cast<std::size_t>(x) * window.stride) *
-                            input.channels + c);
+        body(index,
+             (static_cast<std::size_t>(y) * window.stride * input.width + static_cast<std::size_t>(x) * window.stride) *
+                     input.channels +
+                 c);
 }
 
 /// Calls body(input index) for every place of a window.

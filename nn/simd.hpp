@@ -41,7 +41,8 @@ template <int kCount, class Body>
 FEDSTRIDE_INLINE void unrolled(Body&& body) {
   [&]<int... kIndex>(std::integer_sequence<int, kIndex...>) FEDSTRIDE_INLINE_LAMBDA {
     (body(std::integral_constant<int, kIndex>{}), ...);
-  }(std::make_integer_sequence<int, kCount>{});
+  }
+  (std::make_integer_sequence<int, kCount>{});
 }
 
 /// Smallest number of whole vectors, in floats, that holds `count` floats.

@@ -14,13 +14,15 @@ class Planner {
       : model_(model), frozen_(frozen), max_rows_(max_rows), max_pieces_(max_pieces) {}
 
   std::vector<PlacedStage> plan() {
-    while (next_ < model_.layers().size()) std::visit([this](const auto& layer) { place(layer); }, model_.layers()[next_]);
+    while (next_ < model_.layers().size())
+      std::visit([this](const auto& layer) { place(layer); }, model_.layers()[next_]);
     return std::move(stages_);
   }
 
  private:
   void place(const Conv& conv) {
-    ConvStage::Options options{.conv = conv, .input = input(), .window = {}, .tensors = tensors(), .data_gradient = training_};
+    ConvStage::Options options{
+        .conv = conv, .input = input(), .window = {}, .tensors = tensors(), .data_gradient = training_};
     take();
     options.relu = take_if<Relu>() != nullptr;
     const auto* pool = peek<MaxPool>();
@@ -34,7 +36,9 @@ class Planner {
   }
 
   void place(const Dense& dense) {
-    DenseStage::Options options{.inputs = static_cast<int>(input().size()), .outputs = dense.units, .tensors = tensors(),
+    DenseStage::Options options{.inputs = static_cast<int>(input().size()),
+                                .outputs = dense.units,
+                                .tensors = tensors(),
                                 .data_gradient = training_};
     take();
     options.relu = take_if<Relu>() != nullptr;
@@ -108,7 +112,8 @@ class Planner {
 
 }  // namespace
 
-std::vector<PlacedStage> plan_stages(const Model& model, const std::vector<bool>& frozen, int max_rows, int max_pieces) {
+std::vector<PlacedStage> plan_stages(const Model& model, const std::vector<bool>& frozen, int max_rows,
+                                     int max_pieces) {
   return Planner(model, frozen, max_rows, max_pieces).plan();
 }
 

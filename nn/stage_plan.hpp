@@ -10,15 +10,15 @@
 
 namespace fedstride {
 
-using Stage = std::variant<ConvStage, PoolStage<MaxPool>, PoolStage<AvgPool>, ActivationStage<Relu>, ActivationStage<Tanh>,
-                           DropoutStage, DenseStage>;
+using Stage = std::variant<ConvStage, PoolStage<MaxPool>, PoolStage<AvgPool>, ActivationStage<Relu>,
+                           ActivationStage<Tanh>, DropoutStage, DenseStage>;
 
 /// A stage in its place.
 struct PlacedStage {
   Stage stage;
-  std::size_t output_size = 0;   ///< values an example
-  bool trains = false;           ///< has weights that move
-  bool data_gradient = false;    ///< something before it trains
+  std::size_t output_size = 0;  ///< values an example
+  bool trains = false;          ///< has weights that move
+  bool data_gradient = false;   ///< something before it trains
 };
 
 /// Which layers are computed together, in order. A convolution takes in the ReLU and the max-pool behind it in either

@@ -18,7 +18,8 @@ class Buffer {
 
   Buffer() = default;
   explicit Buffer(std::size_t size)
-      : data_(static_cast<T*>(::operator new(size * sizeof(T) + kAlignment, std::align_val_t{kAlignment}))), size_(size) {
+      : data_(static_cast<T*>(::operator new (size * sizeof(T) + kAlignment, std::align_val_t{kAlignment}))),
+        size_(size) {
     std::memset(static_cast<void*>(data_.get()), 0, size * sizeof(T) + kAlignment);
   }
 
@@ -30,7 +31,7 @@ class Buffer {
 
  private:
   struct Free {
-    void operator()(T* data) const { ::operator delete(data, std::align_val_t{kAlignment}); }
+    void operator()(T* data) const { ::operator delete (data, std::align_val_t{kAlignment}); }
   };
   std::unique_ptr<T, Free> data_;
   std::size_t size_ = 0;

@@ -32,8 +32,8 @@ void pack_filters(const float* filters, int channels, int size, float* packed);
 /// One row of outputs: to[x][o] = bias[o] + sum_k input[source + k] packed[k][o], o padded to whole vectors; bias too.
 void conv_row(const ConvShape& shape, const float* input, const float* packed, const float* bias, int y, float* to);
 
-/// The outputs of one filter in one picture that a gradient reaches: where each one's field begins in the input, and the
-/// gradient. Neighbours with the same source may be merged.
+/// The outputs of one filter in one picture that a gradient reaches: where each one's field begins in the input, and
+/// the gradient. Neighbours with the same source may be merged.
 struct SpotList {
   const std::uint32_t* sources = nullptr;
   const float* gradients = nullptr;
@@ -50,13 +50,13 @@ struct SpotStore {
 
 constexpr std::size_t spot_capacity(std::size_t places) { return (places + 15) / 16 * 16 + 16; }
 
-/// Lists the non-zero gradients of one picture, [place][channel] without gaps, `width` places a row. bases[place] is the source of the place's
-/// first output; winners[place][channel], channels padded to whole vectors, picks one of the window's shifts (room for 16
-/// of them at least) to be added to it; null: nothing is added. With `values`, gradients whose value is not positive are
-/// left out (ReLU).
+/// Lists the non-zero gradients of one picture, [place][channel] without gaps, `width` places a row. bases[place] is the
+/// source of the place's first output; winners[place][channel], channels padded to whole vectors, picks one of the
+/// window's shifts (room for 16 of them at least) to be added to it; null: nothing is added. With `values`, gradients
+/// whose value is not positive are left out (ReLU).
 void list_spots(const float* gradients, const float* values, const std::uint32_t* bases, const std::uint8_t* winners,
-                const std::uint32_t* shifts, int window_places, std::size_t places, int width,
-                int channels, const SpotStore& store);
+                const std::uint32_t* shifts, int window_places, std::size_t places, int width, int channels,
+                const SpotStore& store);
 
 /// input_gradient[source + k] += gradient * filter[k] for every spot of one filter in one picture.
 void conv_data_gradient(const ConvShape& shape, const SpotList& spots, const float* filter, float* input_gradient);

@@ -9,7 +9,7 @@ namespace fedstride {
 namespace {
 
 constexpr int kMaxVectors = kRegisters == 32 ? 20 : 12;  // of a filter's gradient in registers
-constexpr int kMaxRows = 5;      // of a small filter, all at once
+constexpr int kMaxRows = 5;                              // of a small filter, all at once
 
 /// kRows rows of the filter, `tail` weights in the last of kVectors vectors of each. Two sets of sums, for even and odd
 /// spots, where one would wait for the processor's multiply-adds.
@@ -111,7 +111,8 @@ void list_block(const float* gradients, const float* values, const std::uint32_t
     __m512i from = _mm512_set1_epi32(static_cast<int>(bases[j]));
     if (winners != nullptr) {
       const __m128i winner = _mm_loadu_si128(reinterpret_cast<const __m128i*>(winners + j * padded));
-      from = _mm512_add_epi32(from, _mm512_maskz_permutexvar_epi32(0xFFFF, _mm512_maskz_cvtepu8_epi32(0xFFFF, winner), shifts));
+      from = _mm512_add_epi32(
+          from, _mm512_maskz_permutexvar_epi32(0xFFFF, _mm512_maskz_cvtepu8_epi32(0xFFFF, winner), shifts));
     }
     source[j] = reinterpret_cast<Lanes>(from);
   }
@@ -132,7 +133,8 @@ void list_block(const float* gradients, const float* values, const std::uint32_t
 }
 
 void list_blocks(const float* gradients, const float* values, const std::uint32_t* bases, const std::uint8_t* winners,
-                 const std::uint32_t* shifts, std::size_t places, int width, std::size_t channels, const SpotStore& store) {
+                 const std::uint32_t* shifts, std::size_t places, int width, std::size_t channels,
+                 const SpotStore& store) {
   const std::size_t padded = whole_lanes(channels);
   const __m512i table = _mm512_loadu_si512(shifts);
   std::fill_n(store.counts, channels, 0);

@@ -10,7 +10,7 @@ namespace {
 
 // A tile of results lives in registers: kMaxRows rows by two vectors.
 constexpr int kMaxRows = kRegisters == 32 ? 12 : 6;
-constexpr int kInputChunk = 64;  // inputs a tile takes in one go, so that their weights and activations stay in L1
+constexpr int kInputChunk = 64;     // inputs a tile takes in one go, so that their weights and activations stay in L1
 constexpr int kPrefetchInputs = 4;  // how far ahead, on the way back
 
 template <int kRows, int kVectors, bool kTail>
@@ -67,7 +67,8 @@ void data_tile(const float* dy, std::size_t dy_stride, const float* w, int outpu
     });
   };
   int o = 0;
-  for (; o + kLanes <= outputs; o += kLanes) add(o, [](const float* from) FEDSTRIDE_INLINE_LAMBDA { return load(from); });
+  for (; o + kLanes <= outputs; o += kLanes)
+    add(o, [](const float* from) FEDSTRIDE_INLINE_LAMBDA { return load(from); });
   const int tail = outputs - o;
   if (tail > 0) add(o, [&](const float* from) FEDSTRIDE_INLINE_LAMBDA { return load_first(from, tail); });
   constexpr int kPacked = (kSums + kLanes - 1) / kLanes;
@@ -123,11 +124,13 @@ void both_tile(const float* factors, const float* dy, std::size_t dy_stride, con
   };
   int o = 0;
   for (; o + kLanes <= outputs; o += kLanes)
-    add(o, [](const float* from) FEDSTRIDE_INLINE_LAMBDA { return load(from); },
+    add(
+        o, [](const float* from) FEDSTRIDE_INLINE_LAMBDA { return load(from); },
         [](float* to, Lanes value) FEDSTRIDE_INLINE_LAMBDA { store(to, value); });
   const int tail = outputs - o;
   if (tail > 0)
-    add(o, [&](const float* from) FEDSTRIDE_INLINE_LAMBDA { return load_first(from, tail); },
+    add(
+        o, [&](const float* from) FEDSTRIDE_INLINE_LAMBDA { return load_first(from, tail); },
         [&](float* to, Lanes value) FEDSTRIDE_INLINE_LAMBDA { store_first(to, value, tail); });
   constexpr int kPacked = (kInputs * kRows + kLanes - 1) / kLanes;
   Lanes packed[kPacked];
@@ -189,8 +192,8 @@ void dense_forward(Rows x, int rows, int inputs, const float* w, int outputs, co
         const int width = std::min(2 * kLanes, last - o);
         const auto& tiles = width > kLanes ? kForwardTiles2 : kForwardTiles1;
         const int tail = width > kLanes ? width - kLanes : width;
-        tiles[count - 1](x[row] + i, x.stride, w + static_cast<std::size_t>(i) * outputs + o, outputs, depth, y[row] + o,
-                         y.stride, tail);
+        tiles[count - 1](x[row] + i, x.stride, w + static_cast<std::size_t>(i) * outputs + o, outputs, depth,
+                         y[row] + o, y.stride, tail);
       }
     });
   }
@@ -213,7 +216,8 @@ void dense_data_gradient(Rows dy, int rows, const float* w, int outputs, Rows dx
   });
 }
 
-void dense_both_gradients(Rows x, Rows dy, int rows, const float* w, int outputs, Rows dx, int first, int last, float* dw) {
+void dense_both_gradients(Rows x, Rows dy, int rows, const float* w, int outputs, Rows dx, int first, int last,
+                          float* dw) {
   if (rows > kMaxRows || (last - first) % 2 != 0) {
     dense_data_gradient(dy, rows, w, outputs, dx, first, last);
     dense_weight_gradient(x, dy, rows, outputs, first, last, dw);
@@ -247,7 +251,8 @@ void dense_weight_gradient(Rows x, Rows dy, int rows, int outputs, int first, in
         kWeightTiles4[vectors - 1](x[0] + i, x.stride, dy[0] + o, dy.stride, rows, to, outputs, tail);
       else
         for (int j = 0; j < inputs; ++j)
-          kWeightTiles1[vectors - 1](x[0] + i + j, x.stride, dy[0] + o, dy.stride, rows, to + j * outputs, outputs, tail);
+          kWeightTiles1[vectors - 1](x[0] + i + j, x.stride, dy[0] + o, dy.stride, rows, to + j * outputs, outputs,
+                                     tail);
     }
   }
 }

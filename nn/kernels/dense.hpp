@@ -21,7 +21,8 @@ void dense_data_gradient(Rows dy, int rows, const float* w, int outputs, Rows dx
 void dense_weight_gradient(Rows x, Rows dy, int rows, int outputs, int first, int last, float* dw);
 
 /// The two above in one.
-void dense_both_gradients(Rows x, Rows dy, int rows, const float* w, int outputs, Rows dx, int first, int last, float* dw);
+void dense_both_gradients(Rows x, Rows dy, int rows, const float* w, int outputs, Rows dx, int first, int last,
+                          float* dw);
 
 /// sum_r dy[r][o], for the whole vectors of outputs.
 void column_sums(Rows dy, int rows, int outputs, float* sums);

@@ -50,9 +50,12 @@ void max_pool_row(const float* const* rows, Window window, int width, int channe
                   std::uint8_t* winners) {
   const auto pool = [&]<bool kWinners>() {
     switch (window.kernel) {
-      case 2: return max_pool_vectors<2, kWinners>(rows, window, width, channels, relu, to, winners);
-      case 3: return max_pool_vectors<3, kWinners>(rows, window, width, channels, relu, to, winners);
-      default: return max_pool_vectors<0, kWinners>(rows, window, width, channels, relu, to, winners);
+      case 2:
+        return max_pool_vectors<2, kWinners>(rows, window, width, channels, relu, to, winners);
+      case 3:
+        return max_pool_vectors<3, kWinners>(rows, window, width, channels, relu, to, winners);
+      default:
+        return max_pool_vectors<0, kWinners>(rows, window, width, channels, relu, to, winners);
     }
   };
   winners == nullptr ? pool.operator()<false>() : pool.operator()<true>();

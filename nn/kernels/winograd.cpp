@@ -8,8 +8,8 @@
 namespace fedstride {
 namespace {
 
-constexpr int kTile = 4;    // outputs a side
-constexpr int kField = 6;   // inputs a side
+constexpr int kTile = 4;   // outputs a side
+constexpr int kField = 6;  // inputs a side
 constexpr int kProducts = kField * kField;
 constexpr int kTilesAtOnce = 24;
 constexpr int kMaxRows = 6;  // a tile of results in registers
@@ -170,7 +170,8 @@ std::size_t Winograd::filters_size() const { return kProducts * shape_.input.cha
 std::size_t Winograd::output_pitch() const { return columns_ * kTile * padded_; }
 std::size_t Winograd::output_size() const { return rows_ * kTile * output_pitch(); }
 std::size_t Winograd::scratch_size() const {
-  return kProducts * (matrix_stride(static_cast<std::size_t>(chunk_) * shape_.input.channels) + matrix_stride(chunk_ * padded_));
+  return kProducts *
+         (matrix_stride(static_cast<std::size_t>(chunk_) * shape_.input.channels) + matrix_stride(chunk_ * padded_));
 }
 
 void Winograd::transform_filters(const float* packed, float* filters) const {
@@ -181,7 +182,8 @@ void Winograd::transform_filters(const float* packed, float* filters) const {
       const float* from = packed + i * padded_ + o;
       Lanes half[3][kField];  // [column][transformed row]
       for (int x = 0; x < 3; ++x)
-        transform_filter(load(from + x * matrix), load(from + (3 + x) * matrix), load(from + (6 + x) * matrix), half[x]);
+        transform_filter(load(from + x * matrix), load(from + (3 + x) * matrix), load(from + (6 + x) * matrix),
+                         half[x]);
       for (int y = 0; y < kField; ++y) {
         Lanes row[kField];
         transform_filter(half[0][y], half[1][y], half[2][y], row);
@@ -191,8 +193,8 @@ void Winograd::transform_filters(const float* packed, float* filters) const {
   }
 }
 
-void Winograd::forward(const float* const* inputs, int pictures, const float* filters, const float* bias, float* scratch,
-                       float* to) const {
+void Winograd::forward(const float* const* inputs, int pictures, const float* filters, const float* bias,
+                       float* scratch, float* to) const {
   const int channels = shape_.input.channels;
   const int tiles = rows_ * columns_;
   const std::size_t pitch = shape_.pitch();
