@@ -28,23 +28,6 @@ Evaluator::Evaluator(const Model& model, const Dataset& data, std::vector<Row> r
   }
 }
 
-std::unique_ptr<Network> Evaluator::borrow() {
-  {
-    const std::lock_guard lock(mutex_);
-    if (!idle_.empty()) {
-      auto network = std::move(idle_.back());
-      idle_.pop_back();
-      return network;
-    }
-  }
-  return std::make_unique<Network>(model_, kBlock);
-}
-
-void Evaluator::give_back(std::unique_ptr<Network> network) {
-  const std::lock_guard lock(mutex_);
-  idle_.push_back(std::move(network));
-}
-
 Evaluation Evaluator::evaluate(const Vector& weights, ForEachPiece for_each_piece) {
   const std::size_t blocks = (rows_.size() + kBlock - 1) / kBlock;
   std::vector<double> losses(blocks);
@@ -54,12 +37,12 @@ Evaluation Evaluator::evaluate(const Vector& weights, ForEachPiece for_each_piec
     const auto rows = std::span(rows_).subspan(begin, std::min<std::size_t>(kBlock, rows_.size() - begin));
     std::array<Label, kBlock> memory;
     const auto labels = std::span(memory).first(rows.size());
-    auto network = borrow();
+    auto network = networks_.borrow([&] { return std::make_unique<Network>(model_, kBlock); });
     fill_batch(data_, rows, Augmentation::none, {}, network->inputs(static_cast<int>(rows.size())));
     fill_labels(data_, rows, labels);
     const auto result = network->evaluate(weights.data(), labels, std::span(predicted).subspan(begin, rows.size()));
     losses[static_cast<std::size_t>(block)] = result.loss_sum;
-    give_back(std::move(network));
+    networks_.give_back(std::move(network));
   });
 
   Evaluation result;

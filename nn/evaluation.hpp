@@ -1,12 +1,11 @@
 #pragma once
 
 #include <cstdint>
-#include <memory>
-#include <mutex>
 #include <span>
 #include <vector>
 
 #include "core/gradient.hpp"
+#include "core/pool.hpp"
 #include "data/dataset.hpp"
 #include "nn/network.hpp"
 
@@ -37,14 +36,10 @@ class Evaluator {
   Evaluation evaluate(const Vector& weights, ForEachPiece for_each_piece = serially);
 
  private:
-  std::unique_ptr<Network> borrow();
-  void give_back(std::unique_ptr<Network> network);
-
   const Model& model_;
   const Dataset& data_;
   std::vector<Row> rows_;
-  std::mutex mutex_;
-  std::vector<std::unique_ptr<Network>> idle_;  ///< one for each thread that ever worked on a block
+  Pool<Network> networks_;  ///< one for each thread that ever worked on a block
 };
 
 }  // namespace fedstride

@@ -22,29 +22,12 @@ void InProcessFleet::collect(const Task& task, const std::vector<ClientId>& coho
   std::ranges::stable_sort(order, std::greater{}, [&](ClientId client) { return rows_[client].size(); });
   threads_.for_each_task(order.size(), [&](std::size_t i) {
     const ClientId client = order[i];
-    auto trainer = borrow();
+    auto trainer = trainers_.borrow([&] { return std::make_unique<Trainer>(model_, data_, training_, max_rows_); });
     trainer->train(task, client, rows_[client], states_[client],
                    [&](int count, function_ref<void(int)> piece) { threads_.for_each_piece(count, piece); },
                    {&progress_, stop_}, sink);
-    give_back(std::move(trainer));
+    trainers_.give_back(std::move(trainer));
   });
-}
-
-std::unique_ptr<Trainer> InProcessFleet::borrow() {
-  {
-    const std::lock_guard lock(mutex_);
-    if (!idle_.empty()) {
-      auto trainer = std::move(idle_.back());
-      idle_.pop_back();
-      return trainer;
-    }
-  }
-  return std::make_unique<Trainer>(model_, data_, training_, max_rows_);
-}
-
-void InProcessFleet::give_back(std::unique_ptr<Trainer> trainer) {
-  const std::lock_guard lock(mutex_);
-  idle_.push_back(std::move(trainer));
 }
 
 std::string InProcessFleet::save() const {

@@ -2,12 +2,11 @@
 
 #include <atomic>
 #include <cstdint>
-#include <memory>
-#include <mutex>
 #include <string>
 #include <vector>
 
 #include "client/trainer.hpp"
+#include "core/pool.hpp"
 #include "core/task.hpp"
 #include "sim/threads.hpp"
 
@@ -34,9 +33,6 @@ class InProcessFleet {
   void stop_when(const std::atomic<bool>* stop) { stop_ = stop; }
 
  private:
-  std::unique_ptr<Trainer> borrow();
-  void give_back(std::unique_ptr<Trainer> trainer);
-
   const Model& model_;
   const Dataset& data_;
   const LocalTraining& training_;
@@ -44,8 +40,7 @@ class InProcessFleet {
   Threads& threads_;
   std::size_t max_rows_ = 0;
   std::vector<ClientState> states_;
-  std::mutex mutex_;
-  std::vector<std::unique_ptr<Trainer>> idle_;  ///< at most one for each thread
+  Pool<Trainer> trainers_;  ///< at most one for each thread
   std::atomic<std::uint64_t> progress_{0};
   const std::atomic<bool>* stop_ = nullptr;
 };

@@ -53,7 +53,7 @@ TEST_CASE("CIFAR-10 is found under the archive's own folder name and directly in
   const TemporaryFolder folder;
   write_cifar10(folder / "cifar-10-batches-bin");
   CHECK(load_dataset("cifar10", {folder.path().string()}).train.size() == 10);
-  CHECK(load_dataset("cifar10", {(folder / "cifar-10-batches-bin").string()}).train.size() == 10);
+  CHECK(load_dataset("cifar10", {(folder / "cifar-10-batches-bin")}).train.size() == 10);
 }
 
 TEST_CASE("CIFAR-100 gives the fine labels") {
@@ -102,7 +102,7 @@ TEST_CASE("a missing CIFAR file and a set without records are errors") {
   CHECK(contains(error_of([&] { load_dataset("cifar10", {folder.path().string()}); }), "data_batch_4.bin' is missing"));
   write(folder / "own/train.bin", record({1}, 0));
   write(folder / "own/test.bin", "");
-  CHECK(contains(error_of([&] { load_dataset("cifar-binary", {(folder / "own").string()}); }),
+  CHECK(contains(error_of([&] { load_dataset("cifar-binary", {(folder / "own")}); }),
                  "test.bin' holds no record"));
 }
 

@@ -56,24 +56,24 @@ TEST_CASE("data lie in --data-dir, else FEDSTRIDE_DATA, else XDG_CACHE_HOME/feds
 TEST_CASE("a set that is not there: one line says where it was looked for and how to get it") {
   const TemporaryFolder folder;
   const std::string error = error_of([&] { load_dataset("cifar10", {folder.path().string()}); });
-  CHECK(contains(error, (folder / "cifar10").string()));
+  CHECK(contains(error, (folder / "cifar10")));
   CHECK(contains(error, "fedstride data get cifar10"));
   CHECK(!contains(error, "\n"));
   const std::string own = error_of([&] { load_dataset("csv", {folder.path().string()}); });
   CHECK(contains(own, "train.csv"));
   CHECK(!contains(own, "data get"));
-  const std::string nowhere = error_of([&] { load_dataset("csv", {(folder / "nowhere.csv").string()}); });
-  CHECK(contains(nowhere, "'" + (folder / "nowhere.csv").string() + "' does not exist"));
+  const std::string nowhere = error_of([&] { load_dataset("csv", {(folder / "nowhere.csv")}); });
+  CHECK(contains(nowhere, "'" + (folder / "nowhere.csv") + "' does not exist"));
 }
 
 TEST_CASE("the system's folder is looked into last, and not where --data-dir says where to look") {
   const TemporaryFolder folder;
-  const std::string system = (folder / "system").string();
+  const std::string system = (folder / "system");
   const DataPlace place{.name = "x", .file = "f", .system_folder = system};
   write(folder / "system/f.gz", "");
   const Variable data("FEDSTRIDE_DATA", (folder / "data").c_str());
   CHECK(find_dataset({}, place) == system);
-  CHECK(contains(error_of([&] { find_dataset({(folder / "data").string()}, place); }), "'x' is not here"));
+  CHECK(contains(error_of([&] { find_dataset({(folder / "data")}, place); }), "'x' is not here"));
   write(folder / "data/x/f", "");
   CHECK(find_dataset({}, place) == folder / "data/x");
 }

@@ -126,15 +126,15 @@ TEST_CASE("csv: --data-dir names one file, or a folder with train.csv and perhap
   const auto file = write(folder / "mine.csv", rows(12));
   CHECK(load_dataset("csv", {file.string()}).test.size() == 2);
   write(folder / "two/train.csv", rows(12));
-  CHECK(load_dataset("csv", {(folder / "two").string()}).train.size() == 10);
+  CHECK(load_dataset("csv", {(folder / "two")}).train.size() == 10);
   write(folder / "two/test.csv", "1,4\n");
-  const DataPair pair = load_dataset("csv", {(folder / "two").string()});
+  const DataPair pair = load_dataset("csv", {(folder / "two")});
   CHECK(pair.train.size() == 12);
   CHECK(pair.test.size() == 1);
   CHECK(pair.train.classes == 5);
   CHECK(pair.test.mean == pair.train.mean);
   write(folder / "two/test.csv", "1,2,0\n");
-  CHECK(contains(error_of([&] { load_dataset("csv", {(folder / "two").string()}); }), "3 fields; there must be 2"));
+  CHECK(contains(error_of([&] { load_dataset("csv", {(folder / "two")}); }), "3 fields; there must be 2"));
   write(folder / "tiny.csv", "1,1\n");
-  CHECK(contains(error_of([&] { load_dataset("csv", {(folder / "tiny.csv").string()}); }), "at least two rows"));
+  CHECK(contains(error_of([&] { load_dataset("csv", {(folder / "tiny.csv")}); }), "at least two rows"));
 }
