@@ -71,7 +71,7 @@ struct Configuration {
             Valid{.choices = "auto|keep|reset"}},
       Field{"weights", &Configuration::weights, "weight of a client in the mean: its number of examples, or the same for all",
             Valid{.choices = "examples|equal"}},
-      Field{"rounds", &Configuration::rounds, "number of rounds", Valid{.low = 1, .high = 4e9}},
+      Field{"rounds", &Configuration::rounds, "number of rounds", Valid{.low = 1, .high = 2e9}},
       Field{"evaluate-every", &Configuration::evaluate_every, "evaluate the model every so many rounds, and after the last",
             Valid{.low = 1, .high = 1e9}},
       Field{"seed", &Configuration::seed, "what all randomness follows from", Valid{.low = 0, .high = 0x1p62}},

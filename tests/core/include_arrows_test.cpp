@@ -28,7 +28,7 @@ const std::map<std::string, Names> kArrows{
     {"server", {"nn"}},
     {"sim", {"client", "server", "partitions"}},
     {"experiments", {"sim"}},
-    {"bench", {"experiments"}},
+    {"bench", {"nn"}},
     {"cli", {"experiments", "bench"}},
 };
 
