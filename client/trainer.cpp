@@ -31,7 +31,7 @@ void ClientState::load(const Optimizer& kind, const std::string& bytes) {
         [&]<class O>(const O&) {
           std::uint8_t present = 0;
           archive(present);
-          if (present > 1) throw failure("");
+          if (present > 1) throw failure("not a flag");
           state_ = {};
           if (present == 1) archive(state_.emplace<StateOf<O>>().value);
         },
