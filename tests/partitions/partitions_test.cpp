@@ -9,7 +9,7 @@
 
 #include "core/files.hpp"
 #include "tests/partitions/examples.hpp"
-#include "tests/partitions/temporary_folder.hpp"
+#include "tests/support/folder.hpp"
 
 namespace fedstride::test {
 namespace {
