@@ -80,7 +80,7 @@ const Refusal kRefusals[] = {
      2,
      "clients is '99999999999999999999'; it must be a whole number from 1 to 1000000"},
     {{"--rounds", "0"}, 2, "rounds is 0; it must be a whole number from 1"},
-    {{"--rounds", "5000000000"}, 2, "rounds is '5000000000'; it must be a whole number from 1 to 4000000000"},
+    {{"--rounds", "5000000000"}, 2, "rounds is '5000000000'; it must be a whole number from 1 to 2000000000"},
     {{"--batch", "0"}, 2, "batch is 0; it must be a whole number from 1"},
     {{"--local-epochs", "0"}, 2, "local-epochs is 0; it must be a whole number from 1"},
     {{"--evaluate-every", "0"}, 2, "evaluate-every is 0; it must be a whole number from 1"},
