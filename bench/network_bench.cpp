@@ -8,7 +8,7 @@
 #include "core/floating_point.hpp"
 #include "core/random.hpp"
 #include "nn/network.hpp"
-#include "nn/simd.hpp"
+#include "core/simd.hpp"
 
 namespace fedstride {
 namespace {

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "nn/kernels/dense.hpp"
-#include "nn/simd.hpp"
+#include "core/simd.hpp"
 
 namespace fedstride {
 namespace {

@@ -4,7 +4,7 @@
 #include <limits>
 
 #include "nn/dropout.hpp"
-#include "nn/simd.hpp"
+#include "core/simd.hpp"
 
 namespace fedstride {
 

@@ -3,7 +3,7 @@
 #include <bit>
 
 #include "nn/kernels/conv.hpp"
-#include "nn/simd.hpp"
+#include "core/simd.hpp"
 
 namespace fedstride {
 namespace {

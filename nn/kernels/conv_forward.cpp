@@ -2,7 +2,7 @@
 #include <array>
 
 #include "nn/kernels/conv.hpp"
-#include "nn/simd.hpp"
+#include "core/simd.hpp"
 
 namespace fedstride {
 namespace {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <array>
 
-#include "nn/simd.hpp"
+#include "core/simd.hpp"
 
 namespace fedstride {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "nn/simd.hpp"
+#include "core/simd.hpp"
 
 namespace fedstride {
 namespace {

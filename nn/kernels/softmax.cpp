@@ -4,7 +4,7 @@
 #include <bit>
 #include <limits>
 
-#include "nn/simd.hpp"
+#include "core/simd.hpp"
 
 namespace fedstride {
 namespace {

@@ -9,7 +9,7 @@
 #include "nn/kernels/conv.hpp"
 #include "nn/kernels/softmax.hpp"
 #include "nn/kernels/winograd.hpp"
-#include "nn/simd.hpp"
+#include "core/simd.hpp"
 
 using namespace fedstride;
 

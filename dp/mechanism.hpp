@@ -1,0 +1,44 @@
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+namespace fedstride {
+
+/// How the records of one release are drawn.
+enum class Sampling {
+  poisson,              ///< each record on its own with probability `rate`
+  full,                 ///< every record (or every client)
+  without_replacement,  ///< a fixed number of records, `rate` of all, uniformly
+  shuffle,              ///< the lots of a shuffled order; every record is in exactly one lot of an epoch
+};
+
+/// Which data sets are neighbours. Under shuffle and full, where sizes are public, add_remove means that a record's
+/// contribution is replaced by zero.
+enum class Neighbours {
+  add_remove,   ///< one record more or less: the sum moves by at most the clip bound
+  replace_one,  ///< one record replaced by any other: the sum moves by at most twice the clip bound
+};
+
+/// `count` releases of a clipped sum with Gaussian noise that are alike in all that an accountant asks about.
+struct Releases {
+  Sampling sampling = Sampling::poisson;
+  Neighbours neighbours = Neighbours::add_remove;
+  double rate = 1;              ///< in (0, 1]; 1 where sampling is full
+  double noise_multiplier = 1;  ///< noise standard deviation / clip bound of one record, whatever the neighbours are
+  std::uint64_t count = 1;
+  std::uint64_t passes = 0;     ///< shuffle: in how many of them one record can be (epochs they touch)
+  bool adaptive = false;        ///< noise or rate were chosen after looking at earlier outputs
+};
+
+/// What one record (or client) was exposed to, in order.
+using Spending = std::vector<Releases>;
+
+std::string_view name_of(Sampling sampling);
+std::string_view name_of(Neighbours neighbours);
+/// Throw Error (usage) naming the choices.
+Sampling sampling_named(std::string_view name);
+Neighbours neighbours_named(std::string_view name);
+
+}  // namespace fedstride
