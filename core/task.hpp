@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "core/function_ref.hpp"
 #include "core/vector.hpp"
@@ -11,10 +12,22 @@ namespace fedstride {
 
 using ClientId = std::uint32_t;  ///< 0, 1, ...; what a person reads counts from 0 as well
 
+/// Noisy releases in a row that were alike: `count` clipped sums, each with noise of standard deviation
+/// noise_multiplier x clip on the sum.
+struct ReleaseRun {
+  double noise_multiplier = 0;
+  double clip = 0;
+  std::uint64_t count = 0;
+  bool operator==(const ReleaseRun&) const = default;
+};
+
 /// What the coordinator asks of every client of a cohort: train this model, in this round (1, 2, ...).
 struct Task {
   std::uint32_t round = 1;
   const Vector& model;
+  /// Under example-level privacy: how many noisy releases each client may make in this round, by client; what is
+  /// reserved for it in the ledger. Empty without.
+  std::span<const std::uint64_t> releases = {};
 };
 
 /// What a client tells about its training. None of it is covered by a privacy guarantee.
@@ -26,6 +39,9 @@ struct ClientReport {
   double learning_rate = 0;        ///< the one its next step would use, mean-gradient unit
   std::uint64_t steps = 0;
   std::uint64_t rejected = 0;      ///< steps undone by the optimiser; accepted = steps - rejected
+  std::vector<ReleaseRun> releases = {};  ///< noisy releases made, in order; what is charged to the client
+  std::uint64_t empty_lots = 0;    ///< releases whose lot had no example: noise alone
+  std::uint64_t nonfinite = 0;     ///< examples left out of a release because their gradient was not finite
   std::string failure = {};        ///< why the update is not in the sum; empty if it is
 };
 

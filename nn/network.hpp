@@ -46,6 +46,19 @@ class Network {
   /// dropout drawn. Alignment gaps are not reported. At least one example.
   BatchLoss gradient(const float* weights, const Batch& batch, GradientSink sink, ForEachPiece for_each_piece = serially);
 
+  /// The first half of a private step: one forward and one backward pass of the batch in training mode, up to where the
+  /// L2 norm of each example's gradient over all trainable parameters is known. norms has an element an example:
+  /// never below the true norm of what weighted_sum will add for it with factor 1, above it by at most a relative
+  /// kNormMargin; NaN or infinite if the gradient is not finite. At least one example.
+  BatchLoss per_example(const float* weights, const Batch& batch, std::span<double> norms,
+                        ForEachPiece for_each_piece = serially);
+  static constexpr double kNormMargin = 1e-4;
+
+  /// The second half: hands sum_i factors[i] x gradient of example i of the last per_example batch to the sink (a sum, not
+  /// a mean), frozen parameters as zeros; returns the sum of what the sink returned. An example with factor 0 contributes
+  /// nothing, whatever its values are. The weights are not read any more.
+  double weighted_sum(std::span<const float> factors, GradientSink sink, ForEachPiece for_each_piece = serially);
+
   /// Scores without dropout: loss and hits; `predicted`, if not empty, receives a class an example.
   BatchLoss evaluate(const float* weights, std::span<const Label> labels, std::span<Label> predicted = {},
                      ForEachPiece for_each_piece = serially);
