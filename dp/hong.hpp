@@ -1,0 +1,56 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+/// Hong, Wang & Zhou, "Dynamic privacy budget allocation improves data efficiency of differentially private gradient
+/// descent" (FAccT 2022). sigma_t is the noise standard deviation in multiples of C_t / N on the mean gradient, that is
+/// the noise multiplier on the sum; R = sum_t 1 / sigma_t^2. Every input is a number a person gives, from public or
+/// auxiliary data alone: estimated on the private data they would leak it. Out of range: Error (usage).
+namespace fedstride::hong {
+
+/// Equation 5: alpha = (M D / 2R) (eta C / N)^2 / gap, with smoothness M, dimension D and gap f(theta_1) - f*.
+struct Problem {
+  double smoothness = 1;     ///< M > 0
+  double dimension = 1;      ///< D > 0
+  double budget = 1;         ///< R > 0
+  double learning_rate = 1;  ///< eta; the theorem takes 1 / M
+  double clip = 1;           ///< C; no clipping takes place, and the theorem holds, if C >= the Lipschitz constant G
+  double examples = 1;       ///< N, public
+  double gap = 1;            ///< f(theta_1) - f* > 0
+};
+double alpha(const Problem& problem);
+/// 1 - 1 / kappa, kappa = M / mu >= 1.
+double gamma(double kappa);
+
+/// ln of the influence of the noise of a step that n - 1 steps follow (n = T - t + 1), without the factor alpha:
+/// gamma^{n-1}; with momentum beta (Theorem 3.4) sum_{j<n} gamma^{n-1-j} beta^{2j}. 0 < gamma <= 1, 0 <= beta < 1.
+double log_influence(std::uint64_t n, double gamma, double momentum = 0);
+/// q_1 .. q_T by the recursion q_T = 1, q_t = gamma q_{t+1} + beta^{2 (T - t)}: the same, for small T.
+std::vector<double> influences(std::uint64_t steps, double gamma, double momentum = 0);
+
+/// ln sum_t sqrt(q_t) for T steps.
+double log_root_sum(std::uint64_t steps, double gamma, double momentum = 0);
+/// Lemma 3.1: sigma_1 .. sigma_T with sigma_t^2 = sum_i sqrt(q_i) / (R sqrt(q_t)), q_t as above.
+std::vector<double> dynamic_sigmas(std::uint64_t steps, double budget, double gamma, double momentum = 0);
+
+/// Equation 6 over the gap, sigma_t^2 = T / R: gamma^T + kappa alpha T (1 - gamma^T).
+double static_bound(double steps, double alpha, double kappa);
+/// The same with Lemma 3.1's sigma_t: gamma^T + alpha (sum_t gamma^{(T-t)/2})^2.
+double dynamic_bound(double steps, double alpha, double kappa);
+
+/// Best numbers of steps at sigma_t^2 = T / R.
+struct StaticSteps {
+  std::uint64_t printed = 0;  ///< Theorem 3.3 as printed, rounded up
+  std::uint64_t relaxed = 0;  ///< minimises gamma^T + kappa alpha T, which the theorem relaxes the bound to
+  std::uint64_t bound = 0;    ///< minimises static_bound itself
+};
+StaticSteps best_static_steps(double alpha, double kappa);
+/// Lemma 3.2, the neighbouring whole number with the smaller dynamic_bound.
+std::uint64_t best_dynamic_steps(double alpha, double kappa);
+
+/// Equation 17; Theorem 3.4 bounds the error by noise and decay alone where it is <= 0. The printed condition on eta_0
+/// does not imply that for large beta: look at the value.
+double zeta(double smoothness, double momentum, double gamma, double learning_rate);
+
+}  // namespace fedstride::hong
