@@ -1,0 +1,10 @@
+#pragma once
+
+namespace fedstride {
+
+/// The exact privacy curve of a Gaussian release (Balle, Wang 2018, the analytic Gaussian mechanism): `mu` is the
+/// distance between the sums of neighbours / noise standard deviation. Rounding errors are added, not left to chance.
+double gaussian_delta(double mu, double epsilon);
+double gaussian_epsilon(double mu, double delta);
+
+}  // namespace fedstride

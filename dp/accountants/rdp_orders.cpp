@@ -1,0 +1,179 @@
+#include "dp/accountants/rdp_orders.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <tuple>
+#include <utility>
+
+#include "dp/accountants/poisson_rdp.hpp"
+#include "dp/accountants/without_replacement_rdp.hpp"
+
+namespace fedstride {
+namespace {
+
+std::vector<double> whole(int first, int last, int step = 1) {
+  std::vector<double> orders;
+  for (int order = first; order <= last; order += step) orders.push_back(order);
+  return orders;
+}
+
+std::vector<double> default_orders() {
+  std::vector<double> orders;
+  for (int tenths = 11; tenths < 110; ++tenths) orders.push_back(tenths / 10.0);
+  for (int order = 11; order < 64; ++order) orders.push_back(order);
+  for (const double order : {128.0, 256.0, 512.0, 1024.0}) orders.push_back(order);
+  return orders;
+}
+
+std::vector<double> wide_orders() {
+  auto orders = default_orders();
+  for (const double order : whole(64, 1016, 8)) orders.push_back(order);
+  for (const double order : {2048.0, 4096.0, 8192.0, 16384.0}) orders.push_back(order);
+  std::ranges::sort(orders);
+  orders.erase(std::ranges::unique(orders).begin(), orders.end());
+  return orders;
+}
+
+auto kind(const Releases& releases) {
+  return std::tuple{releases.sampling, releases.neighbours, releases.rate, releases.noise_multiplier,
+                    releases.adaptive};
+}
+
+/// Fewer kinds, of about the same divergence: sigma and rate are put into cells of a common relative width.
+Spending lumped(const Spending& spending, std::size_t most) {
+  for (double width = 0.02;; width *= 2) {
+    using Cell = std::tuple<Sampling, Neighbours, long, long>;
+    std::map<Cell, std::pair<Releases, double>> cells;  // and the sum of count / sigma^2
+    for (const Releases& releases : spending) {
+      const Cell cell{releases.sampling, releases.neighbours, std::lround(std::log(releases.rate) / width),
+                      std::lround(std::log(releases.noise_multiplier) / width)};
+      auto& [sum, precision] = cells.try_emplace(cell, releases, 0.0).first->second;
+      if (precision > 0) sum.count += releases.count;
+      precision += static_cast<double>(releases.count) / (releases.noise_multiplier * releases.noise_multiplier);
+    }
+    if (cells.size() > most) continue;
+    Spending fewer;
+    for (auto& [cell, lump] : cells) {
+      lump.first.noise_multiplier = std::sqrt(static_cast<double>(lump.first.count) / lump.second);
+      fewer.push_back(lump.first);
+    }
+    return fewer;
+  }
+}
+
+std::vector<double> sum_of_merged(const Spending& spending, std::span<const double> orders) {
+  std::vector<double> sums(orders.size());
+  for (const Releases& releases : spending) {
+    const auto values = release_rdp(releases, orders);
+    for (std::size_t i = 0; i < orders.size(); ++i) sums[i] += static_cast<double>(releases.count) * values[i];
+  }
+  return sums;
+}
+
+}  // namespace
+
+std::span<const double> order_grid(std::string_view name) {
+  static const std::vector<double> kDefault = default_orders();
+  static const std::vector<double> kMoments = whole(2, 33);
+  static const std::vector<double> kWhole = whole(2, 256);
+  static const std::vector<double> kWide = wide_orders();
+  return name == "ma32" ? kMoments : name == "int256" ? kWhole : name == "wide" ? kWide : kDefault;
+}
+
+Spending merged(std::span<const Releases> spending) {
+  Spending sorted;
+  for (Releases releases : spending) {
+    if (releases.sampling == Sampling::shuffle) {
+      releases.sampling = Sampling::full;
+      if (releases.passes > 0) releases.count = std::min(releases.count, releases.passes);
+    }
+    if (releases.sampling == Sampling::full) releases.rate = 1;
+    if (releases.rate == 1) releases.sampling = Sampling::full;
+    releases.passes = 0;
+    if (releases.count > 0) sorted.push_back(releases);
+  }
+  std::ranges::sort(sorted, {}, kind);
+  Spending result;
+  for (const Releases& releases : sorted) {
+    if (!result.empty() && kind(result.back()) == kind(releases)) {
+      result.back().count += releases.count;
+    } else {
+      result.push_back(releases);
+    }
+  }
+  return result;
+}
+
+std::vector<double> release_rdp(const Releases& release, std::span<const double> orders) {
+  const double sigma = release.noise_multiplier;
+  if (release.rate < 1 && release.sampling == Sampling::poisson)
+    return poisson_rdp(release.rate, sigma, release.neighbours, orders);
+  if (release.rate < 1 && release.sampling == Sampling::without_replacement)
+    return without_replacement_rdp(release.rate, sigma / 2, orders);
+  const double distance = release.neighbours == Neighbours::replace_one ? 2 : 1;
+  std::vector<double> values(orders.begin(), orders.end());
+  for (double& value : values) value *= distance * distance / (2 * sigma * sigma);
+  return values;
+}
+
+double release_rdp(const Releases& release, double order) {
+  return release_rdp(release, std::span<const double>(&order, 1)).front();
+}
+
+std::vector<double> spending_rdp(std::span<const Releases> spending, std::span<const double> orders) {
+  return sum_of_merged(merged(spending), orders);
+}
+
+BestOrder best_order(std::span<const Releases> spending, std::span<const double> orders,
+                     function_ref<double(double order, double divergence)> cost) {
+  constexpr std::size_t kFew = 48;
+  const Spending kinds = merged(spending);
+  const bool few = kinds.size() <= kFew;
+  const auto found = sum_of_merged(few ? kinds : lumped(kinds, kFew), orders);
+  std::size_t best = 0;
+  for (std::size_t i = 1; i < orders.size(); ++i)
+    if (cost(orders[i], found[i]) < cost(orders[best], found[best])) best = i;
+  double smallest = cost(orders[best], found[best]);
+  if (!few) {
+    std::size_t first = best == 0 ? 0 : best - 1;
+    std::size_t last = std::min(best + 1, orders.size() - 1);
+    auto exact = sum_of_merged(kinds, orders.subspan(first, last - first + 1));
+    for (;;) {
+      best = first;
+      for (std::size_t i = first; i <= last; ++i)
+        if (cost(orders[i], exact[i - first]) < cost(orders[best], exact[best - first])) best = i;
+      smallest = cost(orders[best], exact[best - first]);
+      if (best == first && first > 0) {
+        --first;
+        exact.insert(exact.begin(), sum_of_merged(kinds, orders.subspan(first, 1)).front());
+      } else if (best == last && last + 1 < orders.size()) {
+        ++last;
+        exact.push_back(sum_of_merged(kinds, orders.subspan(last, 1)).front());
+      } else {
+        break;
+      }
+    }
+  }
+  return {orders[best], smallest, best == 0, best + 1 == orders.size()};
+}
+
+Conversion conversion_named(std::string_view name) {
+  return name == "classical" ? Conversion::classical : Conversion::improved;
+}
+
+double epsilon_at(Conversion conversion, double order, double divergence, double delta) {
+  if (conversion == Conversion::classical) return divergence - std::log(delta) / (order - 1);
+  return divergence + std::log1p(-1 / order) - std::log(delta * order) / (order - 1);
+}
+
+double log_delta_at(Conversion conversion, double order, double divergence, double epsilon) {
+  if (conversion == Conversion::classical) return (order - 1) * (divergence - epsilon);
+  return (order - 1) * (divergence - epsilon + std::log1p(-1 / order)) - std::log(order);
+}
+
+double divergence_within(Conversion conversion, double order, double epsilon, double delta) {
+  return epsilon - epsilon_at(conversion, order, 0, delta);
+}
+
+}  // namespace fedstride

@@ -1,0 +1,59 @@
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/function_ref.hpp"
+#include "dp/mechanism.hpp"
+
+namespace fedstride {
+
+/// Grids of orders, rising.
+///   default   1.1, 1.2, ..., 10.9, 11, ..., 63, 128, 256, 512, 1024
+///   ma32      2, ..., 33 (lambda 1 to 32 of the moments accountant)
+///   int256    2, ..., 256
+///   wide      default, with 72, 80, ..., 1016 between and 2048, 4096, 8192, 16384 beyond
+std::span<const double> order_grid(std::string_view name);
+inline constexpr std::string_view kOrderGrids = "default|ma32|int256|wide";
+
+/// Releases that differ in count alone become one; a shuffled one becomes the full releases it is bounded by, one a pass
+/// (as many as `count` where passes are not given). Sorted.
+Spending merged(std::span<const Releases> spending);
+
+/// Rényi divergence of one release (`count` is not looked at) at each order above 1. Exact for Gaussian sums under full
+/// and Poisson sampling (dp/accountants/poisson_rdp.hpp), an upper bound without replacement (replace-one only) and for
+/// shuffled lots (no amplification).
+std::vector<double> release_rdp(const Releases& release, std::span<const double> orders);
+double release_rdp(const Releases& release, double order);
+
+/// The sum over everything spent.
+std::vector<double> spending_rdp(std::span<const Releases> spending, std::span<const double> orders);
+
+/// The order of the grid at which `cost(order, divergence)` is smallest, and that cost. Where the releases are of more
+/// than a few dozen kinds, the order is looked for with similar kinds lumped together; the divergence it is judged by in
+/// the end, its neighbours' too, is that of every single release.
+struct BestOrder {
+  double order = 0;
+  double cost = 0;
+  bool is_first = false;
+  bool is_last = false;
+};
+BestOrder best_order(std::span<const Releases> spending, std::span<const double> orders,
+                     function_ref<double(double order, double divergence)> cost);
+
+/// From Rényi to approximate privacy.
+///   classical   epsilon = rdp + ln(1/delta) / (a-1)                              (Mironov 2017, Abadi et al. 2016)
+///   improved    epsilon = rdp + ln(1 - 1/a) - ln(delta a) / (a-1)                (Canonne, Kamath, Steinke 2020)
+enum class Conversion { classical, improved };
+Conversion conversion_named(std::string_view name);
+inline constexpr std::string_view kConversions = "improved|classical";
+/// May be negative. The logarithm of delta may be positive.
+double epsilon_at(Conversion conversion, double order, double divergence, double delta);
+double log_delta_at(Conversion conversion, double order, double divergence, double epsilon);
+/// The largest divergence at this order that still means (epsilon, delta); negative if none does.
+double divergence_within(Conversion conversion, double order, double epsilon, double delta);
+
+}  // namespace fedstride

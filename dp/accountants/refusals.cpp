@@ -1,0 +1,45 @@
+#include "dp/accountants/refusals.hpp"
+
+#include <cmath>
+
+#include "core/error.hpp"
+
+namespace fedstride {
+
+std::string uncovered(std::span<const Releases> spending, const Covers& covers) {
+  for (const Releases& releases : spending) {
+    if (releases.neighbours != spending.front().neighbours)
+      return "neighbours are add-remove in some releases and replace-one in others; valid: one of them for all";
+    if (releases.adaptive && !covers.adaptive)
+      return "noise or rate were chosen after looking at earlier outputs; valid: an RDP or zCDP filter, set up "
+             "beforehand";
+    const bool sampled = releases.rate < 1;
+    const bool replaced = releases.neighbours == Neighbours::replace_one;
+    if (sampled && releases.sampling == Sampling::without_replacement && !replaced)
+      return "sampling without replacement has no bound under add-remove neighbours; valid: neighbours replace-one";
+    if (sampled && releases.sampling == Sampling::without_replacement && !covers.without_replacement)
+      return "it has no bound for sampling without replacement; valid: rdp, strong, basic";
+    if (sampled && releases.sampling == Sampling::poisson && replaced && !covers.poisson_replace_one)
+      return "it has no bound for Poisson sampling under replace-one neighbours; valid: tight, rdp, strong, basic";
+  }
+  return {};
+}
+
+void check_sound(std::string_view accountant, std::span<const Releases> spending, const std::string& reason) {
+  check_spending(spending);
+  if (!reason.empty()) throw usage_error(std::string(accountant) + ": " + reason);
+}
+
+double smallest_delta(function_ref<double(double delta)> epsilon_of, double epsilon) {
+  double low = std::log(1e-300);
+  double high = std::log1p(-1e-12);
+  if (epsilon_of(std::exp(low)) <= epsilon) return std::exp(low);
+  if (!(epsilon_of(std::exp(high)) <= epsilon)) return 1;
+  while (high - low > 1e-9) {
+    const double middle = (low + high) / 2;
+    (epsilon_of(std::exp(middle)) <= epsilon ? high : low) = middle;
+  }
+  return std::exp(high);
+}
+
+}  // namespace fedstride

@@ -1,0 +1,80 @@
+#include "dp/accountants/zcdp.hpp"
+
+#include <algorithm>
+#include <boost/math/tools/minima.hpp>
+#include <cmath>
+
+#include "dp/accountants/rdp_orders.hpp"
+#include "dp/accountants/refusals.hpp"
+
+namespace fedstride {
+namespace {
+
+/// cost(order) at its least over orders above 1; whatever order is found, what it proves holds.
+template <class Cost>
+double least_over_orders(const Cost& cost) {
+  const auto found = boost::math::tools::brent_find_minima(
+      [&](double t) { return cost(1 + std::exp(t)); }, -20.0, 40.0, 40);
+  return found.second;
+}
+
+std::string adaptive_warning(std::span<const Releases> spending) {
+  if (std::ranges::none_of(spending, &Releases::adaptive)) return {};
+  return "noise was chosen after looking at earlier outputs: this holds if a zCDP filter's budget, fixed beforehand, "
+         "was no larger";
+}
+
+}  // namespace
+
+double zcdp_rho(std::span<const Releases> spending) {
+  double rho = 0;
+  for (const Releases& releases : merged(spending)) {
+    const double distance = releases.neighbours == Neighbours::replace_one ? 2 : 1;
+    rho += static_cast<double>(releases.count) * std::pow(distance / releases.noise_multiplier, 2) / 2;
+  }
+  return rho;
+}
+
+double zcdp_epsilon_classic(double rho, double delta) { return rho + 2 * std::sqrt(-rho * std::log(delta)); }
+
+double zcdp_epsilon(double rho, double delta) {
+  if (rho == 0) return 0;
+  const double least = least_over_orders(
+      [&](double order) { return epsilon_at(Conversion::improved, order, order * rho, delta); });
+  return std::max(least, 0.0);
+}
+
+double zcdp_delta(double rho, double epsilon) {
+  if (rho == 0) return 0;
+  const double least = least_over_orders(
+      [&](double order) { return log_delta_at(Conversion::improved, order, order * rho, epsilon); });
+  return std::exp(std::min(least, 0.0));
+}
+
+std::string Zcdp::unsound(std::span<const Releases> spending) const {
+  for (const Releases& releases : spending)
+    if (releases.rate < 1 && (releases.sampling == Sampling::poisson ||
+                              releases.sampling == Sampling::without_replacement))
+      return "it has no amplification by sampling, and the rate is " + number_text(releases.rate) +
+             "; valid: tight, rdp";
+  return uncovered(spending, {.adaptive = true});
+}
+
+PrivacyBound Zcdp::epsilon(std::span<const Releases> spending, double delta) const {
+  check_sound(kName, spending, unsound(spending));
+  check_delta(delta);
+  const double rho = zcdp_rho(spending);
+  return {conversion == "classic" ? zcdp_epsilon_classic(rho, delta) : zcdp_epsilon(rho, delta),
+          adaptive_warning(spending)};
+}
+
+PrivacyBound Zcdp::delta(std::span<const Releases> spending, double epsilon) const {
+  check_sound(kName, spending, unsound(spending));
+  check_epsilon(epsilon);
+  const double rho = zcdp_rho(spending);
+  if (conversion != "classic" || rho == 0) return {zcdp_delta(rho, epsilon), adaptive_warning(spending)};
+  const double beyond = std::max(epsilon - rho, 0.0);  // Bun, Steinke: exp(-(epsilon - rho)^2 / 4 rho)
+  return {std::exp(-beyond * beyond / (4 * rho)), adaptive_warning(spending)};
+}
+
+}  // namespace fedstride
