@@ -1,0 +1,92 @@
+#pragma once
+
+#include <complex>
+#include <cstddef>
+#include <span>
+#include <vector>
+
+namespace fedstride::tight {
+
+/// Which pair (P, Q) of output distributions the privacy loss L = log dP/dQ of one Poisson-sampled Gaussian release is
+/// of. N(m) has mean m in units of the clip bound and standard deviation sigma.
+enum class Pair {
+  remove,   ///< P = (1-q) N(0) + q N(1),  Q = N(0)
+  add,      ///< P = N(0),                 Q = (1-q) N(0) + q N(1)
+  replace,  ///< P = (1-q) N(0) + q N(1),  Q = (1-q) N(0) + q N(-1)
+};
+
+struct Moments {
+  double log_moment = 0;  ///< log M(c), M(s) = E_P[e^{sL}]
+  double mean = 0;        ///< first derivative of log M at c: the mean of L, tilted by e^{cL}
+  double variance = 0;    ///< second derivative
+};
+
+/// The loss of one release. With A(x) = 1 - q + q e^{(2x-1)/(2 sigma^2)}, and u = 1 where P is the mixture, v = 1 where
+/// Q is (mirrored for `replace` and `add`: its shift is to -1),
+///   L(x) = u log A(x) - v log A(-x),   M(s) = int N(x; 0, sigma) A(x)^{u (1+s)} A(-x)^{-v s} dx.
+class Loss {
+ public:
+  Loss(Pair pair, double rate, double sigma);
+
+  Moments moments(double c) const;
+  /// Log of an upper bound on |M(c + it)| / M(c) that holds for every t from `t` on; never above 0.
+  double log_bound(double c, double t) const;
+  /// Largest value that L can take; infinite where there is none.
+  double largest() const;
+
+ private:
+  friend class LossLine;
+  struct Node {
+    double x;
+    double log_weight;  ///< log of the integrand of M(c) at x
+    double loss;
+  };
+  using Complex = std::complex<double>;
+
+  double log_ratio(double x) const;        ///< log A(x)
+  Complex log_ratio(Complex x) const;      ///< its continuation to |Im x| < pi sigma^2
+  double log_integrand(double x, double c) const;
+  double uphill(double x, double c) const;  ///< where the derivative of log_integrand would vanish, P and Q held at x
+  /// Nodes of the trapezoid rule of step step_ over all of the integrand of M(c) that matters.
+  std::vector<Node> nodes(double c) const;
+  struct Shifted {
+    Complex log_weight;
+    Complex loss;
+  };
+  Shifted shifted(double x, double y, double c) const;
+
+  double up_;       // u
+  double down_;     // v
+  double rate_;
+  double log_rate_;
+  double sigma_;
+  double variance_;
+  double height_;   // Im x of the contour
+  double step_;
+};
+
+/// M(c + ikh) / M(c) e^{-ikh mean}, k = 0, 1, 2, ..., `mean` as Moments has it.
+class LossLine {
+ public:
+  LossLine(const Loss& loss, double c, double h);
+
+  const Moments& moments() const { return moments_; }
+  /// The next values.
+  void next(std::span<std::complex<double>> values);
+  /// Bound on the absolute error of each of them.
+  double error() const { return error_; }
+
+ private:
+  void renew();
+
+  Moments moments_;
+  double h_;
+  double error_ = 0;
+  std::size_t at_ = 0;
+  std::vector<std::complex<double>> log_weights_;
+  std::vector<std::complex<double>> exponents_;      // i (L - mean)
+  std::vector<double> real_, imaginary_;             // the terms at `at_`
+  std::vector<double> real_turn_, imaginary_turn_;   // their factor from one k to the next
+};
+
+}  // namespace fedstride::tight
