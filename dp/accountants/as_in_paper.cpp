@@ -5,16 +5,32 @@
 #include <cstdio>
 
 #include "dp/accountants/composition.hpp"
+#include "dp/accountants/gaussian_curve.hpp"
 #include "dp/accountants/rdp_orders.hpp"
 #include "dp/accountants/refusals.hpp"
 
 namespace fedstride {
 namespace {
 
-double total_count(const Spending& kinds) {
+/// What each step adds to delta.
+double step_delta(std::span<const Releases> spending, double delta) {
   double count = 0;
-  for (const Releases& releases : kinds) count += static_cast<double>(releases.count);
-  return count;
+  for (const Releases& releases : merged(spending)) count += static_cast<double>(releases.count);
+  return delta / 2 / count;
+}
+
+struct PaperStep {
+  Releases releases;
+  double epsilon = 0;  ///< before amplification
+};
+
+std::vector<PaperStep> paper_steps(std::span<const Releases> spending, double delta) {
+  std::vector<PaperStep> steps;
+  for (const Releases& releases : merged(spending)) {
+    const double own_delta = std::min(step_delta(spending, delta) / releases.rate, 0.5);
+    steps.push_back({releases, std::sqrt(2 * std::log(1.25 / own_delta)) / releases.noise_multiplier});
+  }
+  return steps;
 }
 
 std::string rounded(double number) {
@@ -26,21 +42,23 @@ std::string rounded(double number) {
 }  // namespace
 
 double abadi_heuristic(std::span<const Releases> spending, double delta) {
-  const Spending kinds = merged(spending);
-  const double step_delta = delta / 2 / total_count(kinds);
   double square = 0;
-  for (const Releases& releases : kinds) {
-    const double own_delta = std::min(step_delta / releases.rate, 0.5);
-    const double epsilon = releases.rate * std::sqrt(2 * std::log(1.25 / own_delta)) / releases.noise_multiplier;
-    square += static_cast<double>(releases.count) * epsilon * epsilon;
+  for (const auto& [releases, epsilon] : paper_steps(spending, delta)) {
+    const double amplified = releases.rate * epsilon;
+    square += static_cast<double>(releases.count) * amplified * amplified;
   }
   return std::sqrt(2 * std::log(2 / delta) * square) + square;
 }
 
 double abadi_valid(std::span<const Releases> spending, double delta) {
-  const Spending kinds = merged(spending);
-  if (kinds.empty()) return 0;
-  return advanced_composition(approximate_steps(kinds, delta / 2 / total_count(kinds)), delta / 2);
+  std::vector<ApproximateSteps> steps;
+  for (const auto& [releases, epsilon] : paper_steps(spending, delta)) {
+    const double own_delta = step_delta(spending, delta) / releases.rate;
+    const double exact = gaussian_epsilon(1 / releases.noise_multiplier, std::min(own_delta, 0.5));
+    const double amplified = amplified_epsilon(std::max(epsilon, exact), releases.rate);
+    steps.push_back({amplified, step_delta(spending, delta), releases.count});
+  }
+  return steps.empty() ? 0 : advanced_composition(steps, delta / 2);
 }
 
 std::string AsInPaper::unsound(std::span<const Releases> spending) const {
@@ -56,7 +74,7 @@ PrivacyBound AsInPaper::epsilon(std::span<const Releases> spending, double delta
   const Spending kinds = merged(spending);
   if (kinds.empty()) return {};
   const double heuristic = abadi_heuristic(kinds, delta);
-  return {heuristic, "a heuristic of Abadi et al. (2016), not a valid bound: the same composition with proven steps gives " +
+  return {heuristic, "a heuristic of Abadi et al. (2016), not a valid bound: the same composition with proven amplification gives " +
                          rounded(abadi_valid(kinds, delta))};
 }
 
@@ -68,7 +86,7 @@ PrivacyBound AsInPaper::delta(std::span<const Releases> spending, double epsilon
   const double heuristic = smallest_delta([&](double delta) { return abadi_heuristic(kinds, delta); }, epsilon);
   const double valid = smallest_delta([&](double delta) { return abadi_valid(kinds, delta); }, epsilon);
   return {heuristic,
-          "a heuristic of Abadi et al. (2016), not a valid bound: the same composition with proven steps gives " +
+          "a heuristic of Abadi et al. (2016), not a valid bound: the same composition with proven amplification gives " +
               rounded(valid)};
 }
 

@@ -22,8 +22,8 @@ struct AsInPaper {
 
 /// eps1 sqrt(2 T ln(2/delta)) + T eps1^2, eps1 = q sqrt(2 ln(1.25/delta0)) / sigma, T q delta0 = delta/2.
 double abadi_heuristic(std::span<const Releases> spending, double delta);
-/// The same division of delta with what is proven: eps0 of the exact curve of the Gaussian, eps1 = ln(1 + q (exp(eps0) -
-/// 1)), T eps1 (exp(eps1) - 1).
+/// The same division of delta and eps0 (or the exact curve's, were it larger) with what is proven: eps1 = ln(1 + q
+/// (exp(eps0) - 1)), T eps1 (exp(eps1) - 1) in place of T eps1^2. 26.78 in the paper's case.
 double abadi_valid(std::span<const Releases> spending, double delta);
 
 }  // namespace fedstride

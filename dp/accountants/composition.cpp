@@ -37,15 +37,19 @@ double binomial_below(double count, double p, double bound) {
 
 }  // namespace
 
+double amplified_epsilon(double epsilon, double rate) {
+  if (rate == 1) return epsilon;
+  return epsilon < 30 ? std::log1p(rate * std::expm1(epsilon))
+                      : epsilon + std::log(rate + (1 - rate) * std::exp(-epsilon));
+}
+
 std::vector<ApproximateSteps> approximate_steps(const Spending& merged, double step_delta) {
   std::vector<ApproximateSteps> steps;
   for (const Releases& releases : merged) {
     const double distance = releases.neighbours == Neighbours::replace_one ? 2 : 1;
     const double own_delta = std::min(step_delta / releases.rate, 0.5);
     const double epsilon = gaussian_epsilon(distance / releases.noise_multiplier, own_delta);
-    const double amplified = epsilon < 30 ? std::log1p(releases.rate * std::expm1(epsilon))
-                                          : epsilon + std::log(releases.rate + (1 - releases.rate) * std::exp(-epsilon));
-    steps.push_back({releases.rate < 1 ? amplified : epsilon, step_delta, releases.count});
+    steps.push_back({amplified_epsilon(epsilon, releases.rate), step_delta, releases.count});
   }
   return steps;
 }

@@ -15,6 +15,9 @@ struct ApproximateSteps {
   std::uint64_t count = 1;
 };
 
+/// ln(1 + q (exp(epsilon) - 1))
+double amplified_epsilon(double epsilon, double rate);
+
 /// Every step of the spending (merged: full, Poisson, and without replacement under replace-one) at the same delta
 /// `step_delta`: the Gaussian's exact curve at delta0 = step_delta / q, then amplified to
 /// (ln(1 + q (exp(epsilon0) - 1)), q delta0) (Balle, Barthe, Gaboardi 2018).
