@@ -22,6 +22,11 @@ void ExactSum::add(std::span<const float> values, std::uint64_t weight) {
   weight_ += weight;
 }
 
+void ExactSum::add_integers(std::size_t first, std::span<const __int128> integers) {
+  assert(first <= sums_.size() && integers.size() <= sums_.size() - first);
+  for (std::size_t i = 0; i < integers.size(); ++i) sums_[first + i] += integers[i];
+}
+
 void ExactSum::merge(const ExactSum& other) {
   assert(other.size() == size());
   for (std::size_t i = 0; i < sums_.size(); ++i) sums_[i] += other.sums_[i];

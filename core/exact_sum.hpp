@@ -11,7 +11,7 @@ namespace fedstride {
 /// A weighted sum of vectors that is exact once each component has been quantised: the order of the additions, the
 /// number of threads and the number of processes cannot change a bit of it. Components are rounded to multiples of
 /// 2^-40 (so each contribution is off by at most 2^-41 a component) and kept as 128-bit integers.
-/// Not for use by several threads at once: whoever shares one, locks.
+/// Not for use by several threads at once (but see add_integers): whoever shares one, locks.
 class ExactSum {
  public:
   static constexpr double kScale = 0x1.0p40;
@@ -24,6 +24,10 @@ class ExactSum {
 
   /// Adds weight x values. Requires admits(values) and the size of the sum; weight > 0, the sum of weights below 2^64.
   void add(std::span<const float> values, std::uint64_t weight);
+
+  /// Adds integers[i] x 2^-40 to component first + i; the sum of weights stays as it is. Each must be below 2^125 in
+  /// magnitude. Different components may be added to by different threads.
+  void add_integers(std::size_t first, std::span<const __int128> integers);
 
   /// Adds all that another sum holds.
   void merge(const ExactSum& other);

@@ -1,7 +1,14 @@
 #include "core/random.hpp"
 
+#include <openssl/evp.h>
+#include <openssl/hmac.h>
+
+#include <bit>
 #include <cmath>
 #include <numbers>
+#include <string_view>
+
+#include "core/error.hpp"
 
 namespace fedstride {
 namespace {
@@ -27,17 +34,66 @@ std::array<std::uint32_t, 4> philox4x32(std::array<std::uint32_t, 4> counter, st
   return counter;
 }
 
-RandomStream::RandomStream(std::uint64_t seed, Address address)
-    : counter_{0, address.row, address.step, address.client} {
-  const std::uint64_t place = static_cast<std::uint64_t>(address.purpose) << 32 | address.round;
-  const std::uint64_t key = mix(mix(seed + 0x9e3779b97f4a7c15ULL) ^ place);
-  key_ = {static_cast<std::uint32_t>(key), static_cast<std::uint32_t>(key >> 32)};
+std::array<std::uint32_t, 16> chacha20_block(const std::array<std::uint32_t, 8>& key,
+                                             const std::array<std::uint32_t, 4>& counter) {
+  std::array<std::uint32_t, 16> start{0x61707865, 0x3320646e, 0x79622d32, 0x6b206574};
+  for (std::size_t i = 0; i < 8; ++i) start[4 + i] = key[i];
+  for (std::size_t i = 0; i < 4; ++i) start[12 + i] = counter[i];
+  auto words = start;
+  const auto quarter_round = [&](int a, int b, int c, int d) {
+    words[d] = std::rotl(words[d] ^ (words[a] += words[b]), 16);
+    words[b] = std::rotl(words[b] ^ (words[c] += words[d]), 12);
+    words[d] = std::rotl(words[d] ^ (words[a] += words[b]), 8);
+    words[b] = std::rotl(words[b] ^ (words[c] += words[d]), 7);
+  };
+  for (int round = 0; round < 20; round += 2) {
+    for (int i = 0; i < 4; ++i) quarter_round(i, 4 + i, 8 + i, 12 + i);
+    for (int i = 0; i < 4; ++i) quarter_round(i, 4 + (i + 1) % 4, 8 + (i + 2) % 4, 12 + (i + 3) % 4);
+  }
+  for (std::size_t i = 0; i < words.size(); ++i) words[i] += start[i];
+  return words;
 }
 
+RandomStream::RandomStream(std::uint64_t seed, Address address)
+    : counter_{0, address.row, address.step, address.client}, used_(4), secret_(false) {
+  const std::uint64_t place = static_cast<std::uint64_t>(address.purpose) << 32 | address.round;
+  const std::uint64_t key = mix(mix(seed + 0x9e3779b97f4a7c15ULL) ^ place);
+  key_[0] = static_cast<std::uint32_t>(key);
+  key_[1] = static_cast<std::uint32_t>(key >> 32);
+}
+
+RandomStream::RandomStream(const std::array<std::uint32_t, 8>& secret_key, const Address& address)
+    : key_(secret_key), counter_{0, address.row, address.step, address.client}, used_(16), secret_(true) {}
+
 void RandomStream::refill() {
-  block_ = philox4x32(counter_, key_);
+  if (secret_) {
+    block_ = chacha20_block(key_, counter_);
+  } else {
+    const auto words = philox4x32(counter_, key());
+    for (std::size_t i = 0; i < words.size(); ++i) block_[i] = words[i];
+  }
   ++counter_[0];
   used_ = 0;
+}
+
+RandomSource::RandomSource(const SecretKey& key) : secret_(true) {
+  constexpr std::string_view kUse = "fedstride: draws";
+  std::array<unsigned char, 32> digest{};
+  unsigned size = 0;
+  if (HMAC(EVP_sha256(), key.data(), static_cast<int>(key.size()),
+           reinterpret_cast<const unsigned char*>(kUse.data()), kUse.size(), digest.data(), &size) == nullptr ||
+      size != digest.size())
+    throw failure("HMAC with SHA-256 is not available in this OpenSSL");
+  for (std::size_t i = 0; i < digest.size(); ++i) root_[i / 4] |= std::uint32_t{digest[i]} << (8 * (i % 4));
+}
+
+RandomStream RandomSource::at(const Address& address) const {
+  if (!secret_) return {seed_, address};
+  // The root keys nothing but this: half a block of its output is the key of one (purpose, round).
+  const auto words = chacha20_block(root_, {0, static_cast<std::uint32_t>(address.purpose), address.round, 0});
+  std::array<std::uint32_t, 8> key;
+  for (std::size_t i = 0; i < key.size(); ++i) key[i] = words[i];
+  return {key, address};
 }
 
 std::uint64_t RandomStream::below(std::uint64_t bound) {

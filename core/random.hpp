@@ -6,6 +6,8 @@
 #include <span>
 #include <utility>
 
+#include "core/secret_key.hpp"
+
 namespace fedstride {
 
 /// What a draw is for. The numbers are part of every result: add new ones, never renumber.
@@ -39,13 +41,19 @@ struct Address {
 /// Philox4x32-10 (Salmon et al., SC 2011): a bijection of 128-bit counters under a 64-bit key.
 std::array<std::uint32_t, 4> philox4x32(std::array<std::uint32_t, 4> counter, std::array<std::uint32_t, 2> key);
 
-/// The seeded source of draws at one address: the key is a bijection of (purpose, round) chosen by the seed, the counter
-/// is (block, row, step, client), so within one seed no two addresses share a block. 2^34 words an address.
-/// A cheap value: make one where it is needed.
+/// The block function of ChaCha20 (RFC 8439, 2.3): 16 words of the state `key`, counter[0] as the block counter and
+/// counter[1..3] as the nonce.
+std::array<std::uint32_t, 16> chacha20_block(const std::array<std::uint32_t, 8>& key,
+                                             const std::array<std::uint32_t, 4>& counter);
+
+/// The draws at one address. The counter is (block, row, step, client), the key a function of (purpose, round) and of
+/// the source, so that no two addresses share a block: Philox blocks of 4 words where the source is seeded, ChaCha20
+/// blocks of 16 where it is secret. 2^32 blocks an address. A cheap value: make one where it is needed.
 class RandomStream {
  public:
   using result_type = std::uint32_t;
 
+  /// Seeded: the key is a bijection of (purpose, round) chosen by the seed.
   RandomStream(std::uint64_t seed, Address address);
 
   static constexpr result_type min() { return 0; }
@@ -53,7 +61,7 @@ class RandomStream {
 
   /// 32 random bits.
   std::uint32_t operator()() {
-    if (used_ == block_.size()) refill();
+    if (used_ == words_per_block()) refill();
     return block_[used_++];
   }
   /// 64 random bits.
@@ -75,19 +83,43 @@ class RandomStream {
   /// largest of its logarithms, then exp() and normalise.
   double log_of_gamma(double shape);
 
-  /// For kernels that make many blocks at once: block b of a fresh stream is philox4x32({b, counter[1..3]}, key).
-  std::array<std::uint32_t, 2> key() const { return key_; }
+  /// For kernels that make many blocks at once. Block b of a fresh stream is philox4x32({b, counter[1..3]}, key) of a
+  /// seeded one, chacha20_block(secret_key, {b, counter[1..3]}) of a secret one.
+  bool is_secret() const { return secret_; }
+  std::size_t words_per_block() const { return secret_ ? 16 : 4; }
+  std::array<std::uint32_t, 2> key() const { return {key_[0], key_[1]}; }
+  const std::array<std::uint32_t, 8>& secret_key() const { return key_; }
   std::array<std::uint32_t, 4> counter() const { return counter_; }
 
  private:
+  friend class RandomSource;
+  RandomStream(const std::array<std::uint32_t, 8>& secret_key, const Address& address);
   void refill();
 
-  std::array<std::uint32_t, 2> key_;
+  std::array<std::uint32_t, 8> key_{};  ///< a seeded stream uses two words of it
   std::array<std::uint32_t, 4> counter_;
-  std::array<std::uint32_t, 4> block_{};
-  std::size_t used_ = 4;
+  std::array<std::uint32_t, 16> block_{};
+  std::size_t used_;
   double spare_normal_ = 0;
   bool has_spare_normal_ = false;
+  bool secret_;
+};
+
+/// Where draws come from; the addressing is the same for both kinds, and a restarted process draws what it drew.
+/// Seeded (Philox): for experiments; whoever knows the seed can redo every draw. Secret (ChaCha20 in counter mode): for
+/// everybody without the key its draws are as good as random.
+class RandomSource {
+ public:
+  explicit RandomSource(std::uint64_t seed) : seed_(seed) {}
+  explicit RandomSource(const SecretKey& key);
+
+  bool is_secret() const { return secret_; }
+  RandomStream at(const Address& address) const;
+
+ private:
+  std::uint64_t seed_ = 0;
+  std::array<std::uint32_t, 8> root_{};  ///< HMAC-SHA256 of the key: its other uses tell nothing about this one
+  bool secret_ = false;
 };
 
 /// Uniformly random order (Fisher-Yates), the same on every standard library.

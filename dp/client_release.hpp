@@ -1,0 +1,51 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "core/exact_sum.hpp"
+#include "core/gradient.hpp"
+#include "core/random.hpp"
+#include "core/vector.hpp"
+
+namespace fedstride {
+
+/// A stretch of the flat parameter vector that is clipped on its own.
+struct ParameterRange {
+  std::size_t offset = 0;
+  std::size_t size = 0;
+};
+
+/// Clips a client's update to the L2 norm S, so that what an ExactSum makes of it, multiples of 2^-40, has a norm of at
+/// most S whatever rounding does on the way.
+class UpdateClip {
+ public:
+  /// Flat without layers; otherwise each of the L layers is clipped to S / sqrt(L), and what is in none of them is set to
+  /// zero. Throws Error (usage) unless S is positive and finite; layers that overlap are a failure.
+  explicit UpdateClip(double bound, std::vector<ParameterRange> layers = {});
+
+  /// out = change, scaled down where it is too long; returns the norm before. Requires ExactSum::admits(change).
+  double clip(std::span<const float> change, Vector& out) const;
+
+  double bound() const { return bound_; }
+
+ private:
+  double bound_;
+  std::vector<ParameterRange> layers_;
+};
+
+/// Noise on a sum of client updates.
+struct ClientNoise {
+  double standard_deviation = 0;  ///< absolute, on the sum: noise multiplier x S
+  bool discrete = false;          ///< exact discrete Gaussian on multiples of 2^-40; otherwise rounded to them
+};
+
+/// Adds to each component of the sum a draw of its own, a function of source, address and component alone. Each 1,024
+/// components have a row of the address (rows 0, 1, ...). Discrete: the deviation is rounded up to a multiple of 2^-40; it
+/// must be at most 2^22. Throws Error (usage) unless the deviation is positive and in range.
+void add_noise(ExactSum& sum, const ClientNoise& noise, const RandomSource& source, const Address& address,
+               ForEachPiece for_each_piece = serially);
+
+}  // namespace fedstride
