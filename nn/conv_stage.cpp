@@ -7,12 +7,10 @@
 namespace fedstride {
 namespace {
 
-constexpr std::size_t kSmallFilters = 8192;  // floats of all a layer's filters: half of a first-level cache
 // Blocks of channels whose gradients are summed and reported together: the more of them, the fewer times the inputs are
 // read, but some are needed for threads to share.
 constexpr std::size_t kFilterStretch = 9216;  // floats
 constexpr std::size_t kMinBlocks = 4;
-constexpr std::size_t kCachedInputs = 131'072;  // floats: half a second-level cache
 
 }  // namespace
 
@@ -99,6 +97,7 @@ void ConvStage::forward(const Signal& in, const Signal& out, RowRange range, boo
   if (bordered_.size() > 0)
     for (int row = range.first; row < range.last; ++row)
       add_border(in.value[row], bordered_.data() + row * shape_.input.size());
+  training = training && goes_back();
   if (winograd_)
     forward_winograd(in, out, range, training);
   else
@@ -134,128 +133,6 @@ void ConvStage::forward_winograd(const Signal& in, const Signal& out, RowRange r
     winograd_->forward(inputs, pictures, filters_.data(), bias_.data(), scratch, outputs);
     for (int i = 0; i < pictures; ++i)
       emit(first + i, out, training, [&](int y) { return outputs + i * size + y * winograd_->output_pitch(); });
-  }
-}
-
-void ConvStage::prepare_training() {
-  const auto channels = static_cast<std::size_t>(options_.conv.channels);
-  const auto filter = static_cast<std::size_t>(shape_.filter_size());
-  if (options_.pooled) winners_ = Buffer<std::uint8_t>(max_rows_ * places_ * padded_channels_);
-  const Window window = options_.pooled ? options_.window : Window{};
-  bases_ = Buffer<std::uint32_t>(places_);
-  for (std::size_t place = 0; place < places_; ++place) {
-    const int y = static_cast<int>(place) / output_.width, x = static_cast<int>(place) % output_.width;
-    bases_[place] = static_cast<std::uint32_t>(shape_.source(y * window.stride, x * window.stride));
-  }
-  shifts_ = Buffer<std::uint32_t>(kMaxPlaces);
-  for (int place = 0; place < window.kernel * window.kernel; ++place)
-    shifts_[static_cast<std::size_t>(place)] =
-        static_cast<std::uint32_t>(shape_.source(place / window.kernel, place % window.kernel));
-  capacity_ = spot_capacity(places_);
-  sums_by_rows_ = channels * filter <= kSmallFilters;
-  const std::size_t lists = (sums_by_rows_ ? max_pieces_ : max_rows_) * channels;
-  spot_sources_ = Buffer<std::uint32_t>(lists * capacity_);
-  spot_gradients_ = Buffer<float>(lists * capacity_);
-  spot_counts_ = Buffer<int>(lists);
-  if (sums_by_rows_) {
-    partial_size_ = row_stride(channels * (filter + 1));
-    partial_ = Buffer<float>(max_pieces_ * partial_size_);
-  }
-  if (options_.data_gradient && bordered_.size() > 0)
-    bordered_gradient_ = Buffer<float>(max_pieces_ * shape_.input.size());
-  lists_ = Buffer<SpotList>(channel_blocks_ * max_rows_);
-  inputs_ = Buffer<const float*>(channel_blocks_ * max_rows_);
-  filter_gradient_ = Buffer<float>(channel_blocks_ * channels_per_block_ * (filter + 1));
-}
-
-void ConvStage::find_spots(int row, int piece, const Signal& out) {
-  const std::size_t first = spot_list(row, piece);
-  const SpotStore store{spot_sources_.data() + first * capacity_, spot_gradients_.data() + first * capacity_,
-                        spot_counts_.data() + first, capacity_};
-  const int window_places = options_.pooled ? options_.window.kernel * options_.window.kernel : 1;
-  list_spots(out.gradient[row], options_.relu ? out.value[row] : nullptr, bases_.data(),
-             options_.pooled ? winners_.data() + row * places_ * padded_channels_ : nullptr, shifts_.data(),
-             window_places, places_, output_.width, options_.conv.channels, store);
-}
-
-SpotList ConvStage::spots(std::size_t list) const {
-  return {spot_sources_.data() + list * capacity_, spot_gradients_.data() + list * capacity_, spot_counts_[list]};
-}
-
-void ConvStage::backward(const Signal& in, const Signal& out, RowRange range) {
-  const int channels = options_.conv.channels;
-  const auto filter = static_cast<std::size_t>(shape_.filter_size());
-  float* partial = sums_by_rows_ ? partial_.data() + range.piece * partial_size_ : nullptr;
-  if (sums_by_rows_) std::fill_n(partial, partial_size_, 0.0F);
-  for (int row = range.first; row < range.last; ++row) {
-    find_spots(row, range.piece, out);
-    const std::size_t list = spot_list(row, range.piece);
-    if (options_.data_gradient) {
-      float* to = in.gradient[row];
-      if (bordered_.size() > 0) to = bordered_gradient_.data() + range.piece * shape_.input.size();
-      std::fill_n(to, shape_.input.size(), 0.0F);
-      for (int c = 0; c < channels; ++c) conv_data_gradient(shape_, spots(list + c), weights_ + c * filter, to);
-      if (bordered_.size() > 0) remove_border(to, in.gradient[row]);
-    }
-    if (sums_by_rows_ && !options_.tensors.frozen) {
-      const float* input = input_of(in, row);
-      for (int c = 0; c < channels; ++c) {
-        const SpotList here = spots(list + c);
-        partial[channels * filter + c] += conv_filter_gradient(shape_, &input, &here, 1, partial + c * filter);
-      }
-    }
-  }
-}
-
-void ConvStage::gradient_piece(int piece, const Signal& in, int rows, int row_pieces, const GradientTarget& target) {
-  const LayerTensors& tensors = options_.tensors;
-  const int first = piece * channels_per_block_;
-  const int last = std::min(first + channels_per_block_, options_.conv.channels);
-  const auto filter = static_cast<std::size_t>(shape_.filter_size());
-  const std::size_t size = (last - first) * filter;
-  float* gradient = filter_gradient_.data() + piece * channels_per_block_ * (filter + 1);
-  float* bias_gradient = gradient + channels_per_block_ * filter;
-  if (!tensors.frozen) {
-    std::fill_n(gradient, size, 0.0F);
-    if (sums_by_rows_)
-      sum_rows(first, last, row_pieces, gradient, bias_gradient);
-    else
-      sum_spots(piece, in, rows, gradient, bias_gradient);
-  }
-  target.report(piece, tensors.weight.offset + first * filter, gradient, size);
-  if (tensors.bias.size > 0)
-    target.report(channel_blocks_ + piece, tensors.bias.offset + first, bias_gradient,
-                  static_cast<std::size_t>(last - first));
-}
-
-void ConvStage::sum_rows(int first, int last, int row_pieces, float* gradient, float* bias_gradient) const {
-  const auto filter = static_cast<std::size_t>(shape_.filter_size());
-  const auto count = static_cast<std::size_t>(last - first);
-  std::fill_n(bias_gradient, count, 0.0F);
-  for (int p = 0; p < row_pieces; ++p) {
-    const float* weights = partial_.data() + p * partial_size_ + first * filter;
-    const float* biases = partial_.data() + p * partial_size_ + options_.conv.channels * filter + first;
-    for (std::size_t i = 0; i < count * filter; ++i) gradient[i] += weights[i];
-    for (std::size_t i = 0; i < count; ++i) bias_gradient[i] += biases[i];
-  }
-}
-
-void ConvStage::sum_spots(int piece, const Signal& in, int rows, float* gradient, float* bias_gradient) {
-  const int first = piece * channels_per_block_;
-  const int last = std::min(first + channels_per_block_, options_.conv.channels);
-  SpotList* lists = lists_.data() + piece * max_rows_;
-  const float** inputs = inputs_.data() + piece * max_rows_;
-  for (int row = 0; row < rows; ++row) inputs[row] = input_of(in, row);
-  std::fill_n(bias_gradient, last - first, 0.0F);
-  // As many pictures at a time as stay in the second-level cache while channel after channel reads them.
-  const int group = static_cast<int>(std::clamp<std::size_t>(kCachedInputs / shape_.input.size(), 1, max_rows_));
-  for (int row = 0; row < rows; row += group) {
-    const int pictures = std::min(group, rows - row);
-    for (int c = first; c < last; ++c) {
-      for (int i = 0; i < pictures; ++i) lists[i] = spots(spot_list(row + i, 0) + c);
-      bias_gradient[c - first] += conv_filter_gradient(
-          shape_, inputs + row, lists, pictures, gradient + static_cast<std::size_t>(c - first) * shape_.filter_size());
-    }
   }
 }
 

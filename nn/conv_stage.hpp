@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "nn/kernels/buffer.hpp"
@@ -32,16 +33,22 @@ class ConvStage {
   /// A window that fits this stage: its places have a byte's worth of numbers.
   static bool fits(Window window) { return window.kernel * window.kernel <= kMaxPlaces; }
 
-  /// Makes room for what backward and gradient_piece need.
+  /// Makes room for what both ways back need, then for each of them.
   void prepare_training();
+  void prepare_gradient();
+  void prepare_per_example();
   void begin(const float* weights);
   void forward(const Signal& in, const Signal& out, RowRange range, bool training);
   void backward(const Signal& in, const Signal& out, RowRange range);
+  /// The same; adds the squared norm of each example's weight gradient to squared_norms[row].
+  void backward_norms(const Signal& in, const Signal& out, RowRange range, double* squared_norms);
 
   int stretches() const { return channel_blocks_ + (options_.tensors.bias.size > 0 ? channel_blocks_ : 0); }
   int gradient_pieces() const { return channel_blocks_; }
   /// Weight gradient of one block of channels; `row_pieces` is how many pieces backward was called for.
   void gradient_piece(int piece, const Signal& in, int rows, int row_pieces, const GradientTarget& target);
+  /// The same after backward_norms, with a factor an example.
+  void weighted_piece(int piece, const Signal& in, std::span<const float> factors, const GradientTarget& target);
 
  private:
   const float* input_of(const Signal& in, int row) const;
@@ -52,14 +59,25 @@ class ConvStage {
   /// Pools, or only unpads, one example's outputs into out.value; row_of(y) gives row y of them, asked for in order.
   template <class RowOf>
   void emit(int row, const Signal& out, bool training, RowOf&& row_of);
-  /// Spots are kept where: one example's of each piece, or every example's.
-  std::size_t spot_list(int row, int piece) const {
-    return static_cast<std::size_t>(sums_by_rows_ ? piece : row) * options_.conv.channels;
-  }
+  /// Whether something before it, or the layer itself, needs gradients.
+  bool goes_back() const { return options_.data_gradient || !options_.tensors.frozen; }
+  void prepare_spots(bool by_piece);
+  /// Number of the first channel's list of spots of an example, or of a piece.
+  std::size_t spot_list(int owner) const { return static_cast<std::size_t>(owner) * options_.conv.channels; }
   SpotList spots(std::size_t list) const;
-  void find_spots(int row, int piece, const Signal& out);
-  void sum_spots(int piece, const Signal& in, int rows, float* gradient, float* bias_gradient);
-  void sum_rows(int first, int last, int row_pieces, float* gradient, float* bias_gradient) const;
+  void find_spots(std::size_t first_list, int row, const Signal& out);
+  /// Spots and data gradient of one example; returns the first of its lists.
+  std::size_t backward_row(int row, int piece, bool by_piece, const Signal& in, const Signal& out);
+  /// Reports what sum(first channel, last channel, gradient, bias gradient) adds to zeros.
+  template <class Sum>
+  void report_piece(int piece, const GradientTarget& target, Sum&& sum);
+  /// Pictures summed at a time.
+  int group() const;
+  // Sums over examples or pieces, times factors unless there are none; what has factor 0 is left out.
+  void sum_spots(int piece, int first, int last, const Signal& in, int rows, std::span<const float> factors,
+                 float* gradient, float* bias_gradient);
+  void sum_vectors(int first, int last, const float* vectors, std::size_t distance, int count,
+                   std::span<const float> factors, float* gradient, float* bias_gradient) const;
 
   Options options_;
   ConvShape shape_;
@@ -93,6 +111,11 @@ class ConvStage {
   Buffer<SpotList> lists_;
   Buffer<const float*> inputs_;
   Buffer<float> filter_gradient_;
+  // per_example and weighted_sum only
+  bool keeps_examples_ = false;  ///< each example's weight gradient is kept; otherwise its spots are
+  std::size_t example_size_ = 0;
+  Buffer<float> examples_;  ///< an example's weight gradient each, or a piece's last filter
+  Buffer<float> scaled_spots_;
 };
 
 }  // namespace fedstride

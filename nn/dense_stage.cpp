@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "nn/kernels/dense.hpp"
 #include "core/simd.hpp"
+#include "nn/kernels/squares.hpp"
 
 namespace fedstride {
 namespace {
@@ -24,6 +24,9 @@ DenseStage::DenseStage(const Options& options, int max_rows) : options_(options)
   const int fit = static_cast<int>(kStretch) / options.outputs;
   inputs_per_stretch_ = std::min(fit >= 4 ? fit / 4 * 4 : std::max(fit, 1), options.inputs);
   weight_stretches_ = (options.inputs + inputs_per_stretch_ - 1) / inputs_per_stretch_;
+  // As many as fill the rows of one or two tiles.
+  if (inputs_per_stretch_ < kTileRows)
+    stretches_at_once_ = (kTileRows % inputs_per_stretch_ == 0 ? 1 : 2) * kTileRows / inputs_per_stretch_;
 }
 
 int DenseStage::forward_pieces(int rows) const {
@@ -33,10 +36,9 @@ int DenseStage::forward_pieces(int rows) const {
 int DenseStage::backward_pieces(int rows) const { return pieces_for(2 * work(rows), weight_stretches_); }
 
 void DenseStage::prepare_training() {
-  max_backward_pieces_ = backward_pieces(max_rows_);
   bias_gradient_ = Buffer<float>(whole_lanes(static_cast<std::size_t>(options_.outputs)));
-  weight_gradient_ = Buffer<float>(row_stride(static_cast<std::size_t>(inputs_per_stretch_) * options_.outputs) *
-                                   max_backward_pieces_);
+  gradient_size_ = row_stride(static_cast<std::size_t>(stretches_at_once_) * inputs_per_stretch_ * options_.outputs);
+  weight_gradient_ = Buffer<float>(gradient_size_ * backward_pieces(max_rows_));
 }
 
 void DenseStage::forward_piece(int piece, int pieces, const Signal& in, const Signal& out, int rows) {
@@ -49,24 +51,60 @@ void DenseStage::forward_piece(int piece, int pieces, const Signal& in, const Si
                 last);
 }
 
-void DenseStage::begin_backward(const Signal& out, int rows, const GradientTarget& target) {
-  const LayerTensors& tensors = options_.tensors;
+void DenseStage::begin_backward(const Signal& out, int rows) const {
   if (options_.relu && out.gradient.data != nullptr)
     relu_mask(out.value, out.gradient, rows, static_cast<std::size_t>(options_.outputs));
+}
+
+void DenseStage::add_norms(const Signal& in, const Signal& out, int rows, double* squared_norms) const {
+  const double bias = options_.tensors.bias.size > 0 ? 1 : 0;
+  for (int r = 0; r < rows; ++r)
+    squared_norms[r] += (squared_norm(in.value[r], static_cast<std::size_t>(options_.inputs)) + bias) *
+                        squared_norm(out.gradient[r], static_cast<std::size_t>(options_.outputs));
+}
+
+void DenseStage::data_piece(int piece, int pieces, const Signal& in, const Signal& out, int rows) const {
+  dense_data_gradient(out.gradient, rows, weights_ + options_.tensors.weight.offset, options_.outputs, in.gradient,
+                      first_input(first_stretch(piece, pieces)), first_input(first_stretch(piece + 1, pieces)));
+}
+
+void DenseStage::report_bias(const Signal& out, int rows, const PackedGradients* packed, const GradientTarget& target) {
+  const LayerTensors& tensors = options_.tensors;
   if (tensors.bias.size == 0) return;
-  if (!tensors.frozen) column_sums(out.gradient, rows, options_.outputs, bias_gradient_.data());
+  if (!tensors.frozen && packed != nullptr)
+    column_sums(*packed, options_.outputs, bias_gradient_.data());
+  else if (!tensors.frozen)
+    column_sums(out.gradient, rows, options_.outputs, bias_gradient_.data());
   target.report(weight_stretches_, tensors.bias.offset, bias_gradient_.data(), tensors.bias.size);
 }
 
-void DenseStage::backward_piece(int piece, int pieces, const Signal& in, const Signal& out, int rows,
-                                const GradientTarget& target) {
+void DenseStage::weight_piece(int piece, int pieces, const Signal& in, const PackedGradients& packed,
+                              const GradientTarget& target) {
+  const LayerTensors& tensors = options_.tensors;
+  const auto outputs = static_cast<std::size_t>(options_.outputs);
+  float* gradient = gradient_of(piece);
+  const int end = first_stretch(piece + 1, pieces);
+  for (int slot = first_stretch(piece, pieces); slot < end;) {
+    const int first = first_input(slot);
+    const int group_end = std::min(slot + stretches_at_once_, end);
+    if (!tensors.frozen)
+      dense_weight_gradient(in.value, packed, options_.outputs, first, first_input(group_end), gradient);
+    for (; slot < group_end; ++slot)
+      target.report(slot, tensors.weight.offset + first_input(slot) * outputs,
+                    gradient + (first_input(slot) - first) * outputs,
+                    (first_input(slot + 1) - first_input(slot)) * outputs);
+  }
+}
+
+void DenseStage::fused_piece(int piece, int pieces, const Signal& in, const Signal& out, int rows,
+                             const GradientTarget& target) {
   const LayerTensors& tensors = options_.tensors;
   const float* weights = weights_ + tensors.weight.offset;
   const auto outputs = static_cast<std::size_t>(options_.outputs);
-  float* gradient = weight_gradient_.data() + piece * row_stride(inputs_per_stretch_ * outputs);
-  for (int slot = weight_stretches_ * piece / pieces; slot < weight_stretches_ * (piece + 1) / pieces; ++slot) {
-    const int first = slot * inputs_per_stretch_;
-    const int last = std::min(first + inputs_per_stretch_, options_.inputs);
+  float* gradient = gradient_of(piece);
+  for (int slot = first_stretch(piece, pieces); slot < first_stretch(piece + 1, pieces); ++slot) {
+    const int first = first_input(slot);
+    const int last = first_input(slot + 1);
     if (options_.data_gradient && !tensors.frozen)
       dense_both_gradients(in.value, out.gradient, rows, weights, options_.outputs, in.gradient, first, last, gradient);
     else if (options_.data_gradient)

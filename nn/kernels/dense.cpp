@@ -9,7 +9,7 @@ namespace fedstride {
 namespace {
 
 // A tile of results lives in registers: kMaxRows rows by two vectors.
-constexpr int kMaxRows = kRegisters == 32 ? 12 : 6;
+constexpr int kMaxRows = kTileRows;
 constexpr int kInputChunk = 64;     // inputs a tile takes in one go, so that their weights and activations stay in L1
 constexpr int kPrefetchInputs = 4;  // how far ahead, on the way back
 

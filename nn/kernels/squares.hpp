@@ -1,0 +1,16 @@
+#pragma once
+
+#include <cstddef>
+
+namespace fedstride {
+
+/// Sum of the squares, in double: no square of a finite float over- or underflows.
+double squared_norm(const float* values, std::size_t size);
+
+/// to[i] += from[i] * factor.
+void add_scaled(float* to, const float* from, float factor, std::size_t size);
+
+/// to[i] = from[i] * factor.
+void scale(float* to, const float* from, float factor, std::size_t size);
+
+}  // namespace fedstride
