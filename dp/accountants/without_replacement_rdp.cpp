@@ -15,29 +15,34 @@ using Array = Eigen::ArrayXd;
 
 /// ln E_{N(0)}[(r - 1)^l] for even l, r = N(1)/N(0): the forward difference of order l of k -> exp(k(k-1) / 2 sigma^2) at
 /// 0, whose alternating sum would cancel. The integrand is x^l-like on the scale of sigma: a step of sigma/10 resolves it
-/// up to l = 1024.
-double log_central_moment(double sigma, int l) {
-  constexpr double kStep = 0.1;
-  const double reach = 13 + std::sqrt(static_cast<double>(l));
-  const auto count = static_cast<Eigen::Index>((2 * reach + l / sigma) / kStep) + 1;
-  const Array t = Array::LinSpaced(count, 0, static_cast<double>(count - 1)) * kStep - reach;
-  const Array z = (t - 0.5 / sigma) / sigma;
-  const Array log_distance = (z < 36).select(z.min(36).expm1().abs().max(1e-300).log(), z);
-  const Array terms = l * log_distance - t * t / 2;
-  const double peak = terms.maxCoeff();
-  return peak + std::log((terms - peak).exp().sum()) + std::log(kStep / std::sqrt(2 * std::numbers::pi));
-}
+/// up to l = kLargest.
+class CentralMoments {
+ public:
+  static constexpr int kLargest = 1024;
 
-/// 4 sqrt(moment of l below j times moment of l above j) or 2 exp(j(j-1) v), the smaller; in logarithms. Where r - 1 is
-/// r but for a few per cent, the moments cannot win and are not computed.
-double log_factor(double sigma, int j) {
-  const double v = 1 / (2 * sigma * sigma);
-  const double plain = std::numbers::ln2 + j * (j - 1.0) * v;
-  if (j * std::exp(-(j - 1) * v) < 0.05 || j > 1024) return plain;
-  const double below = log_central_moment(sigma, j / 2 * 2);
-  const double above = j % 2 == 0 ? below : log_central_moment(sigma, j + 1);
-  return std::min(plain, 2 * std::numbers::ln2 + (below + above) / 2);
-}
+  CentralMoments(double sigma, int largest) : logs_(static_cast<std::size_t>(largest / 2 + 1)) {
+    constexpr double kStep = 0.1;
+    const double reach = 13 + std::sqrt(static_cast<double>(largest));
+    const auto count = static_cast<Eigen::Index>((2 * reach + largest / sigma) / kStep) + 1;
+    const Array t = Array::LinSpaced(count, 0, static_cast<double>(count - 1)) * kStep - reach;
+    const Array z = (t - 0.5 / sigma) / sigma;
+    const Array log_distance = (z < 36).select(z.min(36).expm1().abs().max(1e-300).log(), z);
+    const Array log_weight = std::log(kStep / std::sqrt(2 * std::numbers::pi)) - t * t / 2;
+    for (int l = 2; l <= largest; l += 2) {
+      const Array terms = l * log_distance + log_weight;
+      const double peak = terms.maxCoeff();
+      logs_[static_cast<std::size_t>(l / 2)] = peak + std::log((terms - peak).exp().sum());
+    }
+  }
+
+  double log_of(int l) const { return logs_[static_cast<std::size_t>(l / 2)]; }
+
+ private:
+  std::vector<double> logs_;
+};
+
+/// Where r - 1 is r but for a few per cent, moments cannot be the smaller term of the theorem, and are not computed.
+bool moments_matter(double v, int j) { return j < CentralMoments::kLargest && j * std::exp(-(j - 1) * v) >= 0.05; }
 
 }  // namespace
 
@@ -46,10 +51,19 @@ std::vector<double> without_replacement_rdp(double rate, double sigma, std::span
   const double log_rate = std::log(rate);
   const auto largest =
       static_cast<int>(std::ceil(std::min<double>(kLargestClosedOrder, *std::ranges::max_element(orders))));
+  int last = 2;  // j for which moments matter come first
+  while (last < largest && moments_matter(v, last + 1)) ++last;
+  const CentralMoments moments(sigma, last + 1);
+  // 4 sqrt(moment of l below j times moment of l above j) or 2 exp(j(j-1) v), the smaller; in logarithms.
+  const auto log_factor = [&](int j) {
+    const double plain = std::numbers::ln2 + j * (j - 1.0) * v;
+    if (j > last) return plain;
+    return std::min(plain, 2 * std::numbers::ln2 + (moments.log_of(j / 2 * 2) + moments.log_of((j + 1) / 2 * 2)) / 2);
+  };
   Array terms(std::max(largest - 1, 1));  // element j - 2: ln of q^j (factor of j) / j!
   for (int j = 2; j <= largest; ++j) {
     const double factor = j == 2 ? std::min(std::log(4 * std::expm1(std::min(2 * v, 600.0))), std::numbers::ln2 + 2 * v)
-                                 : log_factor(sigma, j);
+                                 : log_factor(j);
     terms[j - 2] = j * log_rate + factor - log_factorial(j);
   }
   const auto cumulant = [&](int order) {  // (a - 1) times the divergence
