@@ -49,6 +49,38 @@ FEDSTRIDE_INLINE void opaque(Lanes& value) {
 
 }  // namespace
 
+namespace {
+
+/// A network, weights and a batch of random examples.
+struct RandomSteps {
+  RandomSteps(const Model& model, int batch, const std::vector<bool>& frozen)
+      : weights(model.initial(Initialisation::fan_in, 1)), network(model, batch, frozen) {
+    RandomStream random(1, {.purpose = Purpose::test});
+    for (float& value : network.inputs(batch)) value = static_cast<float>(random.normal());
+    for (int row = 0; row < batch; ++row) {
+      labels.push_back(static_cast<Label>(random.below(static_cast<std::uint64_t>(model.classes()))));
+      rows.push_back(static_cast<Row>(row));
+    }
+  }
+
+  /// The same examples at the next step.
+  Batch next() { return {labels, rows, {.seed = 1, .step = step++}}; }
+
+  /// So many that the clock's resolution does not matter.
+  int steps_at_once() const {
+    return std::clamp(static_cast<int>(2e6 / (static_cast<double>(labels.size()) * dense_flops_per_example(network.model()))),
+                      1, 1000);
+  }
+
+  Vector weights;
+  Network network;
+  std::vector<Label> labels;
+  std::vector<Row> rows;
+  std::uint32_t step = 0;
+};
+
+}  // namespace
+
 double dense_flops_per_example(const Model& model) {
   double products = 0;
   bool first = true;
@@ -66,29 +98,19 @@ double dense_flops_per_example(const Model& model) {
 
 NetworkSpeed measure_network(const Model& model, int batch, double seconds) {
   const FloatingPointMode mode;
-  Vector weights = model.initial(Initialisation::fan_in, 1);
-  Network network(model, batch);
-  RandomStream random(1, {.purpose = Purpose::test});
-  for (float& value : network.inputs(batch)) value = static_cast<float>(random.normal());
-  std::vector<Label> labels;
-  std::vector<Row> rows;
-  for (int row = 0; row < batch; ++row) {
-    labels.push_back(static_cast<Label>(random.below(static_cast<std::uint64_t>(model.classes()))));
-    rows.push_back(static_cast<Row>(row));
-  }
-  Batch example{labels, rows, {.seed = 1}};
+  RandomSteps random(model, batch, {});
   // The rate is so small that the weights stay where random data leaves them: the same share of zeros all along.
   const auto update = [&](std::size_t offset, std::span<const float> gradient) {
-    float* to = weights.data() + offset;
+    float* to = random.weights.data() + offset;
     for (std::size_t i = 0; i < gradient.size(); ++i) to[i] -= 1e-6F * gradient[i];
     return 0.0;
   };
-  const int steps = std::clamp(static_cast<int>(2e6 / (batch * dense_flops_per_example(model))), 1, 1000);
+  const int steps = random.steps_at_once();
   auto step_times = times(seconds, [&] {
-    for (int step = 0; step < steps; ++step, ++example.address.step) network.gradient(weights.data(), example, update);
+    for (int step = 0; step < steps; ++step) random.network.gradient(random.weights.data(), random.next(), update);
   });
   auto evaluate_times = times(seconds / 4, [&] {
-    for (int step = 0; step < steps; ++step) network.evaluate(weights.data(), labels);
+    for (int step = 0; step < steps; ++step) random.network.evaluate(random.weights.data(), random.labels);
   });
   NetworkSpeed speed;
   speed.batch = batch;
@@ -97,6 +119,33 @@ NetworkSpeed measure_network(const Model& model, int batch, double seconds) {
   speed.evaluate_seconds = median(evaluate_times) / steps;
   speed.flops_per_example = dense_flops_per_example(model);
   return speed;
+}
+
+PrivateSpeed measure_private(const Model& model, int batch, const std::vector<bool>& frozen, double seconds) {
+  const FloatingPointMode mode;
+  RandomSteps random(model, batch, frozen);
+  Vector sum = random.weights;
+  const auto keep = [&](std::size_t offset, std::span<const float> gradient) {
+    std::copy(gradient.begin(), gradient.end(), sum.data() + offset);
+    return 0.0;
+  };
+  const int steps = random.steps_at_once();
+  std::vector<double> norms(random.labels.size()), plain_times, private_times, ratios;
+  std::vector<float> factors(random.labels.size());
+  times(seconds, [&] {
+    const double start = now();
+    for (int step = 0; step < steps; ++step) random.network.gradient(random.weights.data(), random.next(), keep);
+    const double middle = now();
+    for (int step = 0; step < steps; ++step) {
+      random.network.per_example(random.weights.data(), random.next(), norms);
+      for (std::size_t r = 0; r < norms.size(); ++r) factors[r] = static_cast<float>(std::min(1.0, 1 / norms[r]));
+      random.network.weighted_sum(factors, keep);
+    }
+    plain_times.push_back((middle - start) / steps);
+    private_times.push_back((now() - middle) / steps);
+    ratios.push_back(private_times.back() / plain_times.back());
+  });
+  return {median(plain_times), median(private_times), median(ratios)};
 }
 
 double measure_fp32_peak() {
