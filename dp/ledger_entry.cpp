@@ -71,7 +71,7 @@ std::string malformed(const LedgerGroups& groups, const LedgerHeader& header) {
     const LedgerStatement* statement = header.at(group.level);
     const std::string level(name_of(group.level));
     if (statement == nullptr) return "releases at " + level + " level, for which the ledger has no statement";
-    if (statement->neighbours != group.neighbours && group.quantity == Quantity::sums)
+    if (statement->neighbours != group.neighbours)
       return "releases for " + std::string(name_of(group.neighbours)) + " neighbours; the statement is for " +
              std::string(name_of(statement->neighbours));
     if (group.level == Level::client && !group.clients.empty())
