@@ -1,27 +1,40 @@
 #include "core/normals.hpp"
 
-#include <cmath>
-#include <numbers>
+#include <algorithm>
+#include <array>
+#include <cassert>
+
+#include "core/kernels/normals.hpp"
 
 namespace fedstride {
 
 void add_normals(const RandomSource& source, const Address& address, std::uint64_t first, float scale,
                  std::span<float> values) {
+  assert(first <= kLastNormal && values.size() <= kLastNormal - first);
   const RandomStream stream = source.at(address);
-  const std::size_t words = stream.words_per_block();
-  for (std::size_t i = 0; i < values.size(); ++i) {
-    const std::uint64_t j = first + i;
-    const std::uint64_t row = j % (16 * words) / 16;
-    auto counter = stream.counter();
-    counter[0] = static_cast<std::uint32_t>(j / (16 * words) * 16 + j % 16);
-    const auto word = [&](std::uint64_t k) {
-      return stream.is_secret() ? chacha20_block(stream.secret_key(), counter)[k]
-                                : philox4x32(counter, stream.key())[k];
-    };
-    const double u = (word(row / 2 * 2) + 0.5) * 0x1p-32;
-    const double v = (word(row / 2 * 2 + 1) + 0.5) * 0x1p-32;
-    const double angle = 2 * std::numbers::pi * v;
-    values[i] += scale * static_cast<float>(std::sqrt(-2 * std::log(u)) * (row % 2 == 0 ? std::cos(angle) : std::sin(angle)));
+  const auto counter = stream.counter();
+  const auto short_key = stream.key();
+  const BlockKey from{stream.is_secret() ? stream.secret_key().data() : short_key.data(), counter.data() + 1};
+  const std::size_t group = stream.is_secret() ? kChachaNormals : kPhiloxNormals;
+  const auto add_groups = stream.is_secret() ? add_chacha_normals : add_philox_normals;
+
+  while (!values.empty()) {
+    const auto number = static_cast<std::uint32_t>(first / group);
+    const auto skipped = static_cast<std::size_t>(first % group);
+    std::size_t done = 0;
+    if (skipped == 0 && values.size() >= group) {
+      done = values.size() / group * group;
+      add_groups(from, number, scale, values.data(), done / group);
+    } else {
+      // Part of a group: made whole elsewhere, by the same kernel, so that the bits are the same.
+      alignas(64) std::array<float, kChachaNormals> whole{};
+      done = std::min(group - skipped, values.size());
+      std::ranges::copy(values.first(done), whole.begin() + static_cast<std::ptrdiff_t>(skipped));
+      add_groups(from, number, scale, whole.data(), 1);
+      std::copy_n(whole.begin() + static_cast<std::ptrdiff_t>(skipped), done, values.begin());
+    }
+    values = values.subspan(done);
+    first += done;
   }
 }
 

@@ -1,27 +1,56 @@
 #include "dp/sampling.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cassert>
 #include <cmath>
 #include <utility>
 
+#include "core/kernels/words.hpp"
+
 namespace fedstride {
 namespace {
 
-std::vector<std::uint64_t> draws(const RandomSource& source, const Address& address,
-                                 std::span<const std::uint32_t> ids) {
+/// take(first, draws): draws[i] is that of ids[first + i]; batch after batch, in order.
+template <class Take>
+void for_each_draw(const RandomSource& source, const Address& address, std::span<const std::uint32_t> ids, Take take) {
   const RandomStream stream = source.at(address);
-  const std::size_t ids_per_block = stream.words_per_block() / 2;
-  std::vector<std::uint64_t> result(ids.size());
-  for (std::size_t i = 0; i < ids.size(); ++i) {
-    auto counter = stream.counter();
-    counter[0] = static_cast<std::uint32_t>(ids[i] / ids_per_block);
-    const std::size_t place = 2 * (ids[i] % ids_per_block);
-    const auto pick = [&](const auto& words) { return words[place] | std::uint64_t{words[place + 1]} << 32; };
-    result[i] = stream.is_secret() ? pick(chacha20_block(stream.secret_key(), counter))
-                                   : pick(philox4x32(counter, stream.key()));
+  const auto counter = stream.counter();
+  const auto short_key = stream.key();
+  const BlockKey from{stream.is_secret() ? stream.secret_key().data() : short_key.data(), counter.data() + 1};
+  const auto words_of = stream.is_secret() ? chacha_words : philox_words;
+  const int shift = stream.is_secret() ? 3 : 1;  // two words an id: 8 ids a block or 2
+  const std::uint32_t mask = (1U << shift) - 1;
+
+  // As many words at once whichever kind of blocks they come from.
+  constexpr std::uint32_t kRow = kBlocksAtOnce;
+  constexpr std::size_t kWords = 16 * kRow;
+  const std::size_t most_blocks = kWords / stream.words_per_block();
+
+  alignas(64) std::array<std::uint32_t, kWords> words;
+  alignas(64) std::array<std::uint32_t, kWords / 4> blocks{};
+  std::array<std::uint32_t, kWords / 2> places;  // of the lower word
+  std::array<std::uint64_t, kWords / 2> draws;
+  for (std::size_t first = 0; first < ids.size();) {
+    std::size_t used = 0;
+    std::size_t count = 0;
+    std::uint32_t place_of_block = 0;
+    for (; count < places.size() && first + count < ids.size(); ++count) {
+      const std::uint32_t id = ids[first + count];
+      const std::uint32_t block = id >> shift;
+      if (used == 0 || block != blocks[used - 1]) {  // ids that share a block mostly stand together
+        if (used == most_blocks) break;
+        place_of_block = static_cast<std::uint32_t>(used / kRow * kRow * stream.words_per_block() + used % kRow);
+        blocks[used++] = block;
+      }
+      places[count] = place_of_block + (id & mask) * 2 * kRow;
+    }
+    words_of(from, blocks.data(), (used + kRow - 1) / kRow, words.data());
+    for (std::size_t i = 0; i < count; ++i)
+      draws[i] = words[places[i]] | std::uint64_t{words[places[i] + kRow]} << 32;
+    take(first, std::span<const std::uint64_t>(draws).first(count));
+    first += count;
   }
-  return result;
 }
 
 }  // namespace
@@ -35,9 +64,10 @@ void draw_poisson(const RandomSource& source, const Address& address, double rat
   }
   drawn.clear();
   const auto threshold = static_cast<std::uint64_t>(std::floor(std::ldexp(rate, 64)));
-  const auto draw = draws(source, address, ids);
-  for (std::size_t i = 0; i < ids.size(); ++i)
-    if (draw[i] < threshold) drawn.push_back(ids[i]);
+  for_each_draw(source, address, ids, [&](std::size_t first, std::span<const std::uint64_t> draws) {
+    for (std::size_t i = 0; i < draws.size(); ++i)
+      if (draws[i] < threshold) drawn.push_back(ids[first + i]);
+  });
 }
 
 void draw_without_replacement(const RandomSource& source, const Address& address, std::size_t count,
@@ -48,14 +78,17 @@ void draw_without_replacement(const RandomSource& source, const Address& address
   }
   drawn.clear();
   if (count == 0) return;
-  const auto draw = draws(source, address, ids);
-  std::vector<std::pair<std::uint64_t, std::uint32_t>> keys(ids.size());
-  for (std::size_t i = 0; i < ids.size(); ++i) keys[i] = {draw[i], ids[i]};
-  const auto last = keys.begin() + static_cast<std::ptrdiff_t>(count - 1);
-  std::ranges::nth_element(keys, last);
-  const auto largest = *last;
-  for (std::size_t i = 0; i < ids.size(); ++i)
-    if (std::pair(draw[i], ids[i]) <= largest) drawn.push_back(ids[i]);
+  using Key = std::pair<std::uint64_t, std::uint32_t>;
+  std::vector<Key> keys;
+  keys.reserve(ids.size());
+  for_each_draw(source, address, ids, [&](std::size_t first, std::span<const std::uint64_t> draws) {
+    for (std::size_t i = 0; i < draws.size(); ++i) keys.emplace_back(draws[i], ids[first + i]);
+  });
+  std::vector<Key> ordered = keys;
+  const auto last = ordered.begin() + static_cast<std::ptrdiff_t>(count - 1);
+  std::ranges::nth_element(ordered, last);
+  for (const Key& key : keys)
+    if (key <= *last) drawn.push_back(key.second);
 }
 
 }  // namespace fedstride
