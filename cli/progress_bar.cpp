@@ -48,8 +48,7 @@ double seconds_since(std::chrono::steady_clock::time_point start) {
 
 }  // namespace
 
-ProgressBar::ProgressBar(bool quiet, std::uint32_t rounds)
-    : quiet_(quiet), terminal_(isatty(STDOUT_FILENO) != 0), rounds_(rounds) {}
+ProgressBar::ProgressBar() : terminal_(isatty(STDOUT_FILENO) != 0) {}
 
 ProgressBar::~ProgressBar() {
   if (!drawer_.joinable()) return;
@@ -61,7 +60,6 @@ ProgressBar::~ProgressBar() {
 RunObserver ProgressBar::observer(const std::atomic<bool>* stop) {
   RunObserver observer;
   observer.stop = stop;
-  if (quiet_) return observer;
   observer.started = [this](const auto&... arguments) { started(arguments...); };
   observer.round = [this](const RoundRecord& record) { round(record); };
   return observer;
@@ -69,6 +67,9 @@ RunObserver ProgressBar::observer(const std::atomic<bool>* stop) {
 
 void ProgressBar::started(const Setup& setup, const std::string& folder, std::uint32_t rounds_done,
                           const std::atomic<std::uint64_t>& examples) {
+  quiet_ = setup.configuration.quiet;
+  if (quiet_) return;
+  rounds_ = static_cast<std::uint32_t>(setup.configuration.rounds);
   first_ = done_ = rounds_done;
   examples_ = &examples;
   start_ = std::chrono::steady_clock::now();
@@ -83,6 +84,14 @@ void ProgressBar::started(const Setup& setup, const std::string& folder, std::ui
   std::printf("optimizer: %s%s; batch %d, local epochs %d, seed %s\n",
               std::string(part_name(configuration.optimizer)).c_str(), rate_text(configuration.optimizer).c_str(),
               configuration.batch, configuration.local_epochs, number_text(configuration.seed).c_str());
+  const auto privacy = [](const char* whose, const LevelSetup& level) {
+    std::printf("privacy of %s: clip %s, noise multiplier %s%s, delta %s%s\n", whose, number_text(level.clip).c_str(),
+                number_text(level.noise_multiplier).c_str(), level.calibrated ? " (calibrated)" : "",
+                number_text(level.delta).c_str(),
+                level.epsilon > 0 ? (", budget epsilon " + number_text(level.epsilon)).c_str() : "");
+  };
+  if (setup.privacy.example) privacy("examples", *setup.privacy.example);
+  if (setup.privacy.client) privacy("clients", *setup.privacy.client);
   for (const auto& note : setup.notes) std::printf("note: %s\n", note.c_str());
   std::printf("results: %s\n", folder.c_str());
   if (rounds_done > 0) std::printf("going on after round %u\n", rounds_done);
@@ -103,6 +112,7 @@ std::string ProgressBar::time_left() const {
 }
 
 void ProgressBar::round(const RoundRecord& record) {
+  if (quiet_) return;
   const std::lock_guard lock(mutex_);
   done_ = record.round;
   examples_before_ += record.examples;
@@ -116,6 +126,8 @@ void ProgressBar::round(const RoundRecord& record) {
       std::printf("  worst client %.4f", *std::ranges::min_element(record.client_accuracy));
   }
   if (record.validation) std::printf("  validation %.4f", record.validation->accuracy);
+  if (record.example_spent) std::printf("  epsilon %s", epsilon_text(record.example_spent->epsilon).c_str());
+  if (record.client_spent) std::printf("  client epsilon %s", epsilon_text(record.client_spent->epsilon).c_str());
   std::printf("  train loss %s  %.0f examples/s  %s left\n", figure(record.train_loss).c_str(),
               record.seconds > 0 ? static_cast<double>(record.examples) / record.seconds : 0.0, time_left().c_str());
   for (const ClientReport& client : record.clients)

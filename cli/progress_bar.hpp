@@ -15,10 +15,12 @@ namespace fedstride {
 /// within the round.
 class ProgressBar {
  public:
-  ProgressBar(bool quiet, std::uint32_t rounds);
+  ProgressBar();
   ~ProgressBar();
 
   RunObserver observer(const std::atomic<bool>* stop);
+  /// What the run's configuration says, once it has started.
+  bool quiet() const { return quiet_; }
 
  private:
   void started(const Setup& setup, const std::string& folder, std::uint32_t rounds_done,
@@ -28,9 +30,9 @@ class ProgressBar {
   void clear();
   std::string time_left() const;
 
-  bool quiet_;
+  bool quiet_ = true;
   bool terminal_;
-  std::uint32_t rounds_;
+  std::uint32_t rounds_ = 0;
   std::uint32_t done_ = 0;
   std::uint32_t first_ = 0;
   double accuracy_ = -1;                ///< below 0: not known yet

@@ -33,26 +33,22 @@ void carry_out(const Arguments& arguments) {
   if (!arguments.resume.empty() && arguments.settings.contains("out"))
     throw usage_error("--resume and --out exclude each other: a run goes on in its own folder");
   const Settings settings = merged(arguments.config, arguments.settings);
-  RunSummary summary;
   stop_on_signals();
-  bool quiet = false;
-  if (arguments.resume.empty()) {
-    const Configuration configuration = resolve(settings);
-    quiet = configuration.quiet;
-    ProgressBar progress(quiet, static_cast<std::uint32_t>(configuration.rounds));
-    summary = run(configuration, settings, progress.observer(&stop_requested));
-  } else {
-    const Configuration configuration = configuration_to_resume(arguments.resume, settings);
-    quiet = configuration.quiet;
-    ProgressBar progress(quiet, static_cast<std::uint32_t>(configuration.rounds));
-    summary = resume(arguments.resume, settings, progress.observer(&stop_requested));
-  }
-  if (!quiet) {
-    std::printf("%s after round %u: test accuracy %.4f, loss %.4f", summary.interrupted ? "stopped" : "finished",
+  ProgressBar progress;
+  const RunObserver observer = progress.observer(&stop_requested);
+  const RunSummary summary =
+      arguments.resume.empty() ? run(resolve(settings), settings, observer) : resume(arguments.resume, settings, observer);
+  if (!progress.quiet()) {
+    std::printf("%s after round %u: test accuracy %.4f, loss %.4f",
+                summary.interrupted        ? "stopped"
+                : summary.halted.empty() ? "finished"
+                                           : "halted",
                 summary.rounds, summary.test.accuracy, summary.test.loss);
     if (summary.failures > 0)
       std::printf("; %llu updates of clients left out", static_cast<unsigned long long>(summary.failures));
     std::printf("; results in %s\n", summary.folder.c_str());
+    if (!summary.halted.empty()) std::printf("halted: %s\n", summary.halted.c_str());
+    for (const PrivacyStatement& statement : summary.privacy) std::printf("%s\n", statement_text(statement).c_str());
   }
   if (summary.interrupted) {
     std::fprintf(stderr, "fedstride: stopped; go on with: fedstride run --resume %s\n", summary.folder.c_str());

@@ -2,16 +2,27 @@
 
 #include <atomic>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
+#include "client/private_lots.hpp"
 #include "core/task.hpp"
 #include "data/batch.hpp"
+#include "dp/client_release.hpp"
 #include "nn/network.hpp"
 #include "optim/optimizers.hpp"
 
 namespace fedstride {
+
+/// Client-level privacy where each client adds all the noise itself, to its own clipped update.
+struct LocalRelease {
+  UpdateClip clip;
+  double standard_deviation = 0;
+  std::vector<ParameterRange> trained;  ///< where the model moves; noise on frozen parameters is dropped
+  RandomSource source;
+};
 
 /// How every client trains.
 struct LocalTraining {
@@ -22,7 +33,12 @@ struct LocalTraining {
   bool keep_state = true;  ///< whether the optimiser's state is carried from round to round
   std::uint64_t seed = 0;
   std::vector<bool> frozen = {};  ///< a flag a layer, or empty
+  std::optional<PrivateTraining> privacy = {};        ///< example-level privacy
+  std::optional<LocalRelease> local_release = {};     ///< client-level privacy where each client adds all the noise
 };
+
+/// The largest number of examples a network computes at once for clients with at most `max_rows` rows.
+int rows_at_once(const LocalTraining& training, std::size_t max_rows);
 
 /// The part of an optimiser that is kept, tagged with whose it is.
 template <class O>
@@ -72,13 +88,23 @@ class Trainer {
 
   /// Trains `client` on its rows from the task's model, then passes the update on.
   /// An epoch visits the rows in an order drawn at (data_order, round, client, epoch). A step reads the next
-  /// kGradientsPerStep batches; an epoch ends where fewer rows are left than a step needs (ADADP: floor(n / 2B) steps), but
+  /// gradients_per_step batches; an epoch ends where fewer rows are left than a step needs (ADADP: floor(n / 2B) steps), but
   /// an optimiser of one batch a step takes a last smaller batch. A client with fewer rows than one step reads gets
   /// batches of (rows / kGradientsPerStep), at least one row.
+  /// Under example-level privacy lots and noise are the client's PrivatePlan's, and training ends before the step that
+  /// would release more than task.releases allows.
   void train(const Task& task, ClientId client, std::span<const Row> rows, ClientState& state, ForEachPiece for_each_piece,
              const Signals& signals, UpdateSink sink);
 
  private:
+  /// Clips the change and adds the client's own noise.
+  void release_change(const LocalRelease& release, std::uint32_t round, ClientId client);
+
+  class PlainBatches;
+  /// `source` is where batches come from: PlainBatches or PrivateLots.
+  template <class O, class Source>
+  void train_epochs(const O& optimizer, typename O::State& state, Source& source, int first_epoch,
+                    const Signals& signals, ClientReport& report);
   template <class O>
   ClientReport train_with(const O& optimizer, typename O::State& state, const Task& task, ClientId client,
                           std::span<const Row> rows, ForEachPiece for_each_piece, const Signals& signals);
@@ -92,6 +118,7 @@ class Trainer {
   ForFamily<ScratchOf, Optimizer>::type scratch_;
   std::vector<Row> order_;
   std::vector<Label> labels_;
+  std::optional<PrivateWorkshop> workshop_;
 };
 
 }  // namespace fedstride

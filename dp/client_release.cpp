@@ -79,6 +79,18 @@ double UpdateClip::clip(std::span<const float> change, Vector& out) const {
   return std::sqrt(sum_of_squares(change));
 }
 
+void keep_only(std::span<const ParameterRange> ranges, Vector& vector) {
+  std::size_t done = 0;
+  const auto clear_to = [&](std::size_t end) {
+    if (end > done) std::fill(vector.data() + done, vector.data() + end, 0.0F);
+  };
+  for (const auto& [offset, size] : ranges) {
+    clear_to(offset);
+    done = offset + size;
+  }
+  clear_to(static_cast<std::size_t>(vector.size()));
+}
+
 void add_noise(ExactSum& sum, const ClientNoise& noise, const RandomSource& source, const Address& address,
                ForEachPiece for_each_piece) {
   if (!(noise.standard_deviation > 0) || noise.standard_deviation > kLargestDeviation)

@@ -36,6 +36,9 @@ class UpdateClip {
   std::vector<ParameterRange> layers_;
 };
 
+/// Sets to zero what lies outside the ranges, which are in order: frozen parameters and the gaps between tensors.
+void keep_only(std::span<const ParameterRange> ranges, Vector& vector);
+
 /// Noise on a sum of client updates.
 struct ClientNoise {
   double standard_deviation = 0;  ///< absolute, on the sum: noise multiplier x S

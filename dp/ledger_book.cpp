@@ -70,7 +70,9 @@ void LedgerBook::add_closing(const LedgerEntry& entry) {
   else if (const std::string more = excess(executed, reserved->second); !more.empty())
     problem(entry.round, more);
   if (const std::string weight = breaks_sensitivity(executed, header_); !weight.empty()) problem(entry.round, weight);
-  for (const LedgerGroup& group : executed) closed_.add(group);
+  for (const LedgerGroup& group : latest_) closed_.add(group);
+  latest_ = executed;
+  latest_round_ = entry.round;
   if (reserved == open_.end()) return;
   rounds_[entry.round].executed = hash_of(executed);
   open_.erase(reserved);
@@ -81,25 +83,32 @@ Spending LedgerBook::spent(ClientId client) const {
     throw usage_error("client " + std::to_string(client) + " is not in the ledger; the last is " +
                       std::to_string(header_.clients - 1));
   Spending spending = closed_.examples(client);
-  for (const auto& [round, groups] : open_)
-    for (const LedgerGroup& group : groups)
-      if (group.level == Level::example && holds(group, client)) append(spending, group);
+  for_each_recent(kAllRounds, [&](const LedgerGroup& group) {
+    if (group.level == Level::example && holds(group, client)) append(spending, group);
+  });
   return spending;
 }
 
 Spending LedgerBook::spent_by_update() const {
   Spending spending = closed_.updates();
-  for (const auto& [round, groups] : open_)
-    for (const LedgerGroup& group : groups)
-      if (group.level == Level::client) append(spending, group);
+  for_each_recent(kAllRounds, [&](const LedgerGroup& group) {
+    if (group.level == Level::client) append(spending, group);
+  });
   return spending;
 }
 
-SpendingTotals LedgerBook::totals() const {
+SpendingTotals LedgerBook::before(std::uint64_t round) const {
   SpendingTotals totals = closed_;
-  for (const auto& [round, groups] : open_)
-    for (const LedgerGroup& group : groups) totals.add(group);
+  for_each_recent(round, [&](const LedgerGroup& group) { totals.add(group); });
   return totals;
+}
+
+void LedgerBook::for_each_recent(std::uint64_t before, function_ref<void(const LedgerGroup&)> visit) const {
+  if (latest_round_ < before)
+    for (const LedgerGroup& group : latest_) visit(group);
+  for (const auto& [round, groups] : open_)
+    if (round < before)
+      for (const LedgerGroup& group : groups) visit(group);
 }
 
 LedgerReading read_ledger(const std::filesystem::path& path, const LedgerMark& mark, std::string_view key) {

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "core/function_ref.hpp"
 #include "dp/ledger_entry.hpp"
 #include "dp/ledger_file.hpp"
 #include "dp/ledger_totals.hpp"
@@ -33,9 +34,10 @@ class LedgerBook {
 
   Spending spent(ClientId client) const;
   Spending spent_by_update() const;
-  /// Everything, open reservations in full. Copies; `closed()` does not.
-  SpendingTotals totals() const;
-  const SpendingTotals& closed() const { return closed_; }
+  /// Everything, open reservations in full.
+  SpendingTotals totals() const { return before(kAllRounds); }
+  /// The same of the rounds before this one, if no later round but it was closed: what counts when it is done again.
+  SpendingTotals before(std::uint64_t round) const;
 
   std::uint32_t rounds() const { return static_cast<std::uint32_t>(rounds_.size()); }
   /// What is reserved and not closed, by round.
@@ -50,11 +52,16 @@ class LedgerBook {
   void add_reservation(const LedgerEntry& entry);
   void add_closing(const LedgerEntry& entry);
   void problem(std::uint32_t round, const std::string& what);
+  /// What is not in closed_ yet, of rounds before that one.
+  void for_each_recent(std::uint64_t before, function_ref<void(const LedgerGroup&)> visit) const;
+  static constexpr std::uint64_t kAllRounds = std::uint64_t{1} << 33;
 
   LedgerHeader header_;
   std::map<std::uint32_t, Round> rounds_;
   std::map<std::uint32_t, LedgerGroups> open_;
-  SpendingTotals closed_;
+  SpendingTotals closed_;          // closed rounds but for the latest
+  LedgerGroups latest_;            // what was executed in the round closed last
+  std::uint32_t latest_round_ = 0;
   std::vector<std::string> problems_;
 };
 

@@ -193,6 +193,10 @@ Configuration resolve(const Settings& settings) {
     if (!setting.from_command_line && replaced.contains(key)) continue;
     throw does_not_apply(key, configuration);
   }
+  if (auto* adadp = std::get_if<Adadp>(&configuration.optimizer); adadp != nullptr && example_level(configuration.privacy)) {
+    adadp->noisy = true;
+    if (!settings.contains("tolerance")) adadp->tolerance = 1;  // the paper's, with noise
+  }
   return configuration;
 }
 

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "core/family.hpp"
+#include "experiments/privacy_settings.hpp"
 #include "optim/optimizers.hpp"
 #include "partitions/partitions.hpp"
 #include "server/cohort.hpp"
@@ -37,8 +38,12 @@ struct Configuration {
   int batch = 10;
   std::string client_state = "auto";
 
-  std::string weights = "examples";
+  std::string weights = "auto";
+  Cohort cohort;
   ServerOptimizer server;
+  Privacy privacy;
+  std::string randomness = "seeded";
+  bool publishable = false;
   int rounds = 20;
   int evaluate_every = 1;
   std::uint64_t seed = 1;
@@ -67,10 +72,17 @@ struct Configuration {
       Field{"local-epochs", &Configuration::local_epochs, "epochs a client trains in a round", Valid{.low = 1, .high = 1e6}},
       Field{"batch", &Configuration::batch, "examples a batch", Valid{.low = 1, .high = 1e6}},
       Field{"client-state", &Configuration::client_state,
-            "whether a client keeps its optimiser's state from round to round; auto: adadp keeps its rate, others restart",
+            "whether a client keeps its optimiser's state from round to round; auto: adadp keeps its rate if every client takes "
+            "part in every round, and a single client keeps everything",
             Valid{.choices = "auto|keep|reset"}},
-      Field{"weights", &Configuration::weights, "weight of a client in the mean: its number of examples, or the same for all",
-            Valid{.choices = "examples|equal"}},
+      Field{"weights", &Configuration::weights,
+            "weight of a client in the mean: its number of examples, or the same for all; auto: examples, and equal where "
+            "clients are protected",
+            Valid{.choices = "auto|examples|equal"}},
+      Field{"randomness", &Configuration::randomness,
+            "source of noise and private sampling: repeatable from the seed, or secret (ChaCha20 under a key in the run's folder)",
+            Valid{.choices = "seeded|secret"}},
+      Field{"publishable", &Configuration::publishable, "leave out of the results what no privacy guarantee covers"},
       Field{"rounds", &Configuration::rounds, "number of rounds", Valid{.low = 1, .high = 2e9}},
       Field{"evaluate-every", &Configuration::evaluate_every, "evaluate the model every so many rounds, and after the last",
             Valid{.low = 1, .high = 1e9}},
@@ -86,7 +98,9 @@ template <class C, class Visitor>
 void for_each_family(C& configuration, Visitor&& visitor) {
   visitor("partition", "who holds which rows", configuration.partition);
   visitor("optimizer", "how clients train", configuration.optimizer);
+  visitor("cohort", "who takes part in a round", configuration.cohort);
   visitor("server-optimizer", "what becomes of the mean change", configuration.server);
+  visitor("dp", "whose privacy is protected", configuration.privacy);
 }
 
 /// Keys that say where the output goes: written only if a file set them.

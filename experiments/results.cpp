@@ -18,11 +18,44 @@ void add_evaluation(Json& json, const std::string& name, const std::optional<Eva
   json[name + "_loss"] = evaluation ? number(evaluation->loss) : Json(nullptr);
 }
 
+void add_spent(Json& json, const char* level, const std::optional<SpentSoFar>& spent) {
+  if (spent) json[level] = Json{{"epsilon", number(spent->epsilon)}, {"delta", spent->delta}};
+}
+
+// What a line says that no guarantee covers. Rates and undone steps follow from noisy gradients, which covers them where
+// examples are protected, but they are one client's own.
+std::vector<std::string> not_covered(const RoundRecord& record) {
+  if (!record.example_spent && !record.client_spent) return {};
+  std::vector<std::string> names{"validation_accuracy", "validation_loss",        "train_loss",
+                                 "examples",            "seconds",                "examples_per_second",
+                                 "worst_client_accuracy", "best_client_accuracy", "client_accuracy_deviation",
+                                 "failed_clients",      "clients.examples",       "clients.loss",
+                                 "clients.accuracy",    "clients.empty_lots",     "clients.nonfinite",
+                                 "clients.failure"};
+  if (record.client_spent)
+    for (const char* name : {"clients.client", "clients.rows", "clients.learning_rate", "clients.steps",
+                             "clients.accepted", "clients.rejected", "clients.releases"})
+      names.emplace_back(name);
+  return names;
+}
+
+// Takes out what stands in `names`; "clients.x" is x of every client, and clients that say nothing any more go.
+void leave_out(Json& json, const std::vector<std::string>& names) {
+  for (const std::string& name : names) {
+    if (!name.starts_with("clients.")) {
+      json.erase(name);
+      continue;
+    }
+    for (Json& client : json["clients"]) client.erase(name.substr(8));
+  }
+  if (std::ranges::all_of(json["clients"], [](const Json& client) { return client.empty(); })) json.erase("clients");
+}
+
 double rate(std::uint64_t examples, double seconds) { return seconds > 0 ? static_cast<double>(examples) / seconds : 0; }
 
 }  // namespace
 
-std::string round_json(const RoundRecord& record) {
+std::string round_json(const RoundRecord& record, bool publishable) {
   Json json;
   json["round"] = record.round;
   add_evaluation(json, "test", record.test);
@@ -56,8 +89,23 @@ std::string round_json(const RoundRecord& record) {
                 {"steps", report.steps},
                 {"accepted", report.steps - report.rejected},
                 {"rejected", report.rejected}};
+    if (record.example_spent) {
+      std::uint64_t releases = 0;
+      for (const ReleaseRun& run : report.releases) releases += run.count;
+      client["releases"] = releases;
+      client["empty_lots"] = report.empty_lots;
+      client["nonfinite"] = report.nonfinite;
+    }
     if (!report.failure.empty()) client["failure"] = report.failure;
     clients.push_back(std::move(client));
+  }
+  add_spent(json, "example_privacy", record.example_spent);
+  add_spent(json, "client_privacy", record.client_spent);
+  if (const auto names = not_covered(record); !names.empty()) {
+    if (publishable)
+      leave_out(json, names);
+    else
+      json["not_covered"] = names;
   }
   return json.dump();
 }
@@ -67,6 +115,7 @@ std::string summary_json(const Setup& setup, const RunSummary& summary, const st
   Json json;
   json["rounds"] = summary.rounds;
   json["finished"] = !summary.interrupted;
+  if (!summary.halted.empty()) json["halted"] = summary.halted;
   json["test_accuracy"] = number(summary.test.accuracy);
   json["test_loss"] = number(summary.test.loss);
   json["examples"] = summary.examples;
@@ -86,7 +135,18 @@ std::string summary_json(const Setup& setup, const RunSummary& summary, const st
   json["version"] = build.version;
   json["compiler"] = build.compiler;
   json["instruction_set"] = build.instruction_set;
-  json["randomness"] = "seeded";
+  json["randomness"] = setup.privacy.on() ? setup.configuration.randomness : "seeded";
+  if (setup.privacy.on()) {
+    json["ledger_head"] = summary.ledger.head;
+    json["ledger_lines"] = summary.ledger.lines;
+    Json& statements = json["privacy"] = Json::array();
+    for (const PrivacyStatement& statement : summary.privacy) statements.push_back(Json::parse(statement_json(statement)));
+    const std::vector<std::string> names{"examples", "seconds", "examples_per_second", "failed_updates_this_session"};
+    if (setup.configuration.publishable)
+      for (const auto& name : names) json.erase(name);
+    else
+      json["not_covered"] = names;
+  }
   return json.dump(2) + "\n";
 }
 

@@ -17,7 +17,8 @@ double seconds_since(std::chrono::steady_clock::time_point start) {
 }
 
 // Everything of one session of a run, from the checkpoint (round 0: the initial weights) to the last round.
-RunSummary carry_out(const Setup& setup, RunFolder& folder, Checkpoint checkpoint, const RunObserver& observer) {
+RunSummary carry_out(const Setup& setup, RunFolder& folder, Checkpoint checkpoint, RunPrivacy& privacy,
+                     const RunObserver& observer) {
   const Configuration& configuration = setup.configuration;
   Threads threads(configuration.threads);
   const auto help = [&](int count, function_ref<void(int)> piece) { threads.for_each_piece(count, piece); };
@@ -40,14 +41,22 @@ RunSummary carry_out(const Setup& setup, RunFolder& folder, Checkpoint checkpoin
   std::optional<Evaluation> latest;
   while (checkpoint.round < static_cast<std::uint32_t>(configuration.rounds)) {
     RoundRecord record{.round = checkpoint.round + 1};
+    const RunPrivacy::Permission permission = privacy.reserve(record.round, hash);
+    if (!permission.refusal.empty()) {
+      summary.halted = permission.refusal;
+      break;
+    }
     const auto start = std::chrono::steady_clock::now();
     try {
-      record.clients = run_round(record.round, setup.rules, fleet, checkpoint.model);
+      record.clients = run_round(record.round, setup.rules, fleet, checkpoint.model, permission.releases);
     } catch (const Interrupted&) {
       summary.interrupted = true;
       break;
     }
     record.seconds = seconds_since(start);
+    privacy.record(record.round, record.clients);
+    record.example_spent = privacy.example_spent();
+    record.client_spent = privacy.client_spent();
     double loss = 0;
     double counted = 0;
     for (const ClientReport& client : record.clients) {
@@ -73,7 +82,8 @@ RunSummary carry_out(const Setup& setup, RunFolder& folder, Checkpoint checkpoin
     checkpoint.fleet_state = fleet.save();
     checkpoint.examples += record.examples;
     checkpoint.seconds += record.seconds;
-    folder.append(record, checkpoint);
+    checkpoint.ledger = privacy.mark();
+    folder.append(record, configuration.publishable, checkpoint);
     folder.save(checkpoint);
     if (observer.round) observer.round(record);
   }
@@ -82,40 +92,20 @@ RunSummary carry_out(const Setup& setup, RunFolder& folder, Checkpoint checkpoin
   summary.examples = checkpoint.examples;
   summary.seconds = checkpoint.seconds;
   summary.pieces_helped = threads.pieces_helped();
+  summary.privacy = privacy.statements();
+  summary.ledger = privacy.mark();
   folder.write_results(setup, checkpoint.model, summary, hash);
   return summary;
 }
 
-}  // namespace
-
-namespace {
-
 // A run's beginning on disk, once its configuration is there: with that alone it can go on after a kill.
-Checkpoint begin(const Setup& setup, const RunFolder& folder) {
-  Checkpoint checkpoint{.configuration = identity(setup), .model = setup.initial};
-  folder.write_partition(partition_json(setup));
+Checkpoint begin(const Setup& setup, const RunFolder& folder, LedgerMark ledger) {
+  Checkpoint checkpoint{.configuration = identity(setup), .model = setup.initial, .ledger = std::move(ledger)};
+  if (!setup.configuration.publishable) folder.write_partition(partition_json(setup));
   folder.start_results();
   folder.save(checkpoint);
   return checkpoint;
 }
-
-}  // namespace
-
-RunSummary run(const Configuration& configuration, const Settings& settings, const RunObserver& observer) {
-  const Setup setup = prepare(configuration);
-  RunFolder folder = RunFolder::create(configuration.out, configuration);
-  Checkpoint checkpoint;
-  try {
-    folder.write_configuration(write_settings(configuration, settings));
-    checkpoint = begin(setup, folder);
-  } catch (...) {
-    folder.discard();
-    throw;
-  }
-  return carry_out(setup, folder, std::move(checkpoint), observer);
-}
-
-namespace {
 
 Settings settings_to_resume(const std::string& folder, const Settings& overrides) {
   Settings settings = read_settings((std::filesystem::path(folder) / "config.toml").string());
@@ -128,11 +118,30 @@ Settings settings_to_resume(const std::string& folder, const Settings& overrides
   return settings;
 }
 
+// The key of a run with secret randomness, kept in its folder for its owner alone; the setup draws by it.
+std::optional<SecretKey> use_secret_key(Setup& setup, const RunFolder& folder) {
+  if (!setup.privacy.on() || setup.configuration.randomness != "secret") return std::nullopt;
+  const SecretKey key = load_or_create_key(folder.path() / "secret.key");
+  use_source(setup, RandomSource(key));
+  return key;
+}
+
 }  // namespace
 
-Configuration configuration_to_resume(const std::string& folder, const Settings& overrides) {
-  RunFolder::require(folder);
-  return resolve(settings_to_resume(folder, overrides));
+RunSummary run(const Configuration& configuration, const Settings& settings, const RunObserver& observer) {
+  Setup setup = prepare(configuration);
+  RunFolder folder = RunFolder::create(configuration.out, configuration);
+  Checkpoint checkpoint;
+  std::optional<RunPrivacy> privacy;
+  try {
+    folder.write_configuration(write_settings(configuration, settings));
+    privacy.emplace(setup, folder.path(), std::nullopt, use_secret_key(setup, folder));
+    checkpoint = begin(setup, folder, privacy->mark());
+  } catch (...) {
+    folder.discard();
+    throw;
+  }
+  return carry_out(setup, folder, std::move(checkpoint), *privacy, observer);
 }
 
 RunSummary resume(const std::string& name, const Settings& overrides, const RunObserver& observer) {
@@ -147,7 +156,9 @@ RunSummary resume(const std::string& name, const Settings& overrides, const RunO
   const std::string init = saved ? std::exchange(configuration.init, "") : "";
   Setup setup = prepare(configuration);
   if (saved) setup.configuration.init = configuration.init = init;
-  Checkpoint checkpoint = saved ? std::move(*saved) : begin(setup, folder);
+  const std::optional<SecretKey> key = use_secret_key(setup, folder);
+  RunPrivacy privacy(setup, folder.path(), saved ? std::optional(saved->ledger) : std::nullopt, key);
+  Checkpoint checkpoint = saved ? std::move(*saved) : begin(setup, folder, privacy.mark());
   if (identity(setup) != checkpoint.configuration)
     throw failure("the run in '" + name +
                   "' was started with other settings, other data or another build; it cannot go on");
@@ -155,7 +166,7 @@ RunSummary resume(const std::string& name, const Settings& overrides, const RunO
     throw failure("the checkpoint in '" + name + "' holds a model of another size");
   folder.cut_results(checkpoint);
   if (!overrides.empty()) folder.write_configuration(write_settings(configuration, settings));
-  return carry_out(setup, folder, std::move(checkpoint), observer);
+  return carry_out(setup, folder, std::move(checkpoint), privacy, observer);
 }
 
 }  // namespace fedstride

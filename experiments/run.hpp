@@ -9,6 +9,7 @@
 
 #include "core/task.hpp"
 #include "experiments/configuration.hpp"
+#include "experiments/run_privacy.hpp"
 #include "experiments/setup.hpp"
 #include "nn/evaluation.hpp"
 
@@ -25,17 +26,22 @@ struct RoundRecord {
   std::uint64_t examples = 0;            ///< gradient examples of the round
   double seconds = 0;                    ///< training and averaging, evaluation not counted
   std::string model_hash = {};
+  std::optional<SpentSoFar> example_spent = {};  ///< example-level privacy: of the client that has spent most
+  std::optional<SpentSoFar> client_spent = {};   ///< client-level privacy
 };
 
 /// How a run ended.
 struct RunSummary {
   std::uint32_t rounds = 0;  ///< finished, all sessions of the run together
   bool interrupted = false;
+  std::string halted = {};   ///< why it ended before its last round: a privacy budget
   Evaluation test = {};
   std::string folder;
   std::uint64_t examples = 0;
   double seconds = 0;
   std::uint64_t failures = 0;      ///< updates left out, this session
+  std::vector<PrivacyStatement> privacy = {};
+  LedgerMark ledger = {};
   std::uint64_t pieces_helped = 0; ///< pieces of a client's step done by another thread, this session
 };
 
@@ -50,9 +56,6 @@ struct RunObserver {
 /// resolved from. Throws Error: usage if the folder holds anything, failure for what goes wrong on the way; what has been
 /// finished stays on disk.
 RunSummary run(const Configuration& configuration, const Settings& settings, const RunObserver& observer = {});
-
-/// The configuration of the run in `folder` with those overrides, as resume will carry it out. Throws Error.
-Configuration configuration_to_resume(const std::string& folder, const Settings& overrides);
 
 /// Goes on with the run in `folder` from its checkpoint. `overrides` may set rounds (not fewer than are done), threads,
 /// evaluate-every and quiet; anything else is refused. The model ends up the same, bit for bit, as without a break.

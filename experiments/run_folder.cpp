@@ -145,8 +145,8 @@ void RunFolder::cut_results(const Checkpoint& checkpoint) const {
 
 void RunFolder::start_results() const { write_file(path_ / "rounds.jsonl", ""); }
 
-void RunFolder::append(const RoundRecord& record, Checkpoint& checkpoint) const {
-  const std::string line = round_json(record);
+void RunFolder::append(const RoundRecord& record, bool publishable, Checkpoint& checkpoint) const {
+  const std::string line = round_json(record, publishable);
   append_line(path_ / "rounds.jsonl", line);
   checkpoint.results_bytes += line.size() + 1;
   checkpoint.results_hash = chained(checkpoint.results_hash, line);
@@ -164,7 +164,7 @@ void RunFolder::write_results(const Setup& setup, const Vector& model, const Run
 
 void RunFolder::discard() {
   std::error_code error;
-  for (const char* name : {"config.toml", "partition.json", "rounds.jsonl", "checkpoint"})
+  for (const char* name : {"config.toml", "partition.json", "rounds.jsonl", "checkpoint", "ledger.jsonl", "secret.key"})
     fs::remove(path_ / name, error);
   if (!topmost_.empty()) remove_empty(path_, topmost_);
 }

@@ -35,7 +35,8 @@ class RunFolder {
   /// Cuts rounds.jsonl back to what the checkpoint has seen. Throws Error (failure) if that part was altered.
   void cut_results(const Checkpoint& checkpoint) const;
   void start_results() const;                                            ///< an empty rounds.jsonl
-  void append(const RoundRecord& record, Checkpoint& checkpoint) const;  ///< and moves the checkpoint's mark on
+  /// And moves the checkpoint's mark on.
+  void append(const RoundRecord& record, bool publishable, Checkpoint& checkpoint) const;
   void write_results(const Setup& setup, const Vector& model, const RunSummary& summary,
                      const std::string& model_hash) const;
   /// Takes back what create and the writing before the first round made: the run could not begin.

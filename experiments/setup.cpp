@@ -16,9 +16,12 @@
 namespace fedstride {
 namespace {
 
-// "auto": what the optimiser says, as long as every client takes part in every round.
+// "auto": what the optimiser says, as long as every client takes part in every round. A federation of one is training as
+// on a single machine.
 bool keeps_state(const Configuration& configuration) {
   if (configuration.client_state != "auto") return configuration.client_state == "keep";
+  if (!std::holds_alternative<AllClients>(configuration.cohort)) return false;
+  if (configuration.clients == 1) return true;
   return std::visit([]<class O>(const O&) { return O::kKeepsState; }, configuration.optimizer);
 }
 
@@ -31,8 +34,9 @@ Initialisation initialisation(const Configuration& configuration) {
 
 std::vector<std::uint64_t> client_weights(const Setup& setup) {
   std::vector<std::uint64_t> weights;
-  for (const auto& rows : setup.rows)
-    weights.push_back(setup.configuration.weights == "equal" ? 1 : static_cast<std::uint64_t>(rows.size()));
+  const std::string& rule = setup.configuration.weights;
+  const bool equal = rule == "equal" || (rule == "auto" && client_level(setup.configuration.privacy) != nullptr);
+  for (const auto& rows : setup.rows) weights.push_back(equal ? 1 : static_cast<std::uint64_t>(rows.size()));
   return weights;
 }
 
@@ -80,7 +84,7 @@ Setup prepare(const Configuration& configuration) {
                     .keep_state = keeps_state(configuration),
                     .seed = configuration.seed,
                     .frozen = setup.model.frozen(configuration.freeze)};
-  setup.rules = {.cohort = AllClients{}, .server = configuration.server, .weights = client_weights(setup)};
+  setup.rules = {.cohort = configuration.cohort, .server = configuration.server, .weights = client_weights(setup)};
   setup.initial = setup.model.initial(initialisation(configuration), configuration.seed);
   if (!configuration.init.empty()) {
     const InitReport report = take_matching(setup.model, read_safetensors(configuration.init), setup.initial);
@@ -90,7 +94,8 @@ Setup prepare(const Configuration& configuration) {
                           (report.missing.empty() ? "" : "; drawn afresh: " + joined(report.missing)) +
                           (report.ignored.empty() ? "" : "; not used: " + joined(report.ignored)));
   }
-  note_unused_rows(setup);
+  prepare_privacy(setup);
+  if (!setup.training.privacy) note_unused_rows(setup);
   return setup;
 }
 

@@ -6,6 +6,7 @@
 #include "client/trainer.hpp"
 #include "data/dataset.hpp"
 #include "experiments/configuration.hpp"
+#include "experiments/privacy_setup.hpp"
 #include "nn/model.hpp"
 #include "server/round.hpp"
 
@@ -23,6 +24,7 @@ struct Setup {
   Model model = {};
   LocalTraining training = {};
   RoundRules rules = {};
+  PrivacySetup privacy = {};
   Vector initial = {};
   std::vector<std::string> notes = {};       ///< what a person should know: tensors taken by --init, rows not used
 };

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "optim/sgd.hpp"
+
 namespace fedstride {
 namespace {
 
@@ -11,6 +13,7 @@ struct Rule {
   bool full_step;  ///< the next iterate is theta_full
   bool root;       ///< the factor is sqrt(tolerance / err)
   bool discard;    ///< a step with err > tolerance is undone
+  bool discard_noisy = false;  ///< the same where the gradients carry noise
 };
 
 struct Preset {
@@ -21,7 +24,7 @@ struct Preset {
 constexpr Preset kPresets[] = {
     {"default", {.full_step = false, .root = false, .discard = true}},
     {"paper", {.full_step = true, .root = false, .discard = true}},
-    {"authors-code", {.full_step = false, .root = true, .discard = true}},
+    {"authors-code", {.full_step = false, .root = true, .discard = true, .discard_noisy = true}},
 };
 
 bool chosen(const std::string& setting, std::string_view yes, bool preset) {
@@ -33,7 +36,7 @@ Rule rule_of(const Adadp& adadp) {
     if (name == adadp.preset)
       return {.full_step = chosen(adadp.next_iterate, "full-step", rule.full_step),
               .root = chosen(adadp.factor, "root", rule.root),
-              .discard = chosen(adadp.discard, "on", rule.discard)};
+              .discard = chosen(adadp.discard, "on", adadp.noisy ? rule.discard_noisy : rule.discard)};
   throw usage_error("preset '" + adadp.preset + "' is unknown; valid: default, paper, authors-code");
 }
 
@@ -82,7 +85,12 @@ double limited(double ratio, double low, double high) { return ratio > low ? std
 
 }  // namespace
 
-StepReport Adadp::step(State& state, Scratch& scratch, Vector& weights, Gradient gradient, Progress) const {
+StepReport Adadp::step(State& state, Scratch& scratch, Vector& weights, Gradient gradient, Progress progress) const {
+  if (!adapts(progress)) {
+    const double decayed = learning_rate(state, progress);
+    sgd_step(weights, gradient, decayed);
+    return {.learning_rate = decayed};
+  }
   const Rule rule = rule_of(*this);
   if (scratch.half.size() != weights.size()) scratch.half.setZero(weights.size());
   const double rate = state.learning_rate;

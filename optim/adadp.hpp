@@ -6,7 +6,7 @@
 
 namespace fedstride {
 
-/// ADADP without noise (Koskela & Honkela 2020, Algorithms 1 and 2): two half steps check a full one, and how far apart
+/// ADADP (Koskela & Honkela 2020, Algorithms 1 and 2): two half steps check a full one, and how far apart
 /// they end sets the learning rate eta. G1 is the gradient of one batch at theta, G2 that of the next at the half step:
 ///   theta_half = theta - eta/2 G1,  theta_full = theta - eta G1,  theta_hat = theta_half - eta/2 G2
 ///   err = || (theta_full - theta_hat) / max(1, |theta_full|) ||_2, element by element (Equation 6; plain: Equation 3)
@@ -14,9 +14,12 @@ namespace fedstride {
 ///   eta <- eta min(max(tolerance / err, minimum factor), maximum factor), accepted or not; NaN counts as a large error
 /// What the text leaves open or the authors' code does otherwise has a preset each:
 ///                 next iterate    factor            an error above the tolerance
-///   default       theta_hat       tolerance / err   undoes the step
-///   paper         theta_full      tolerance / err   undoes the step (the paper's federated learning, without noise)
+///   default       theta_hat       tolerance / err   undoes the step; with noise on the gradients it stands
+///   paper         theta_full      tolerance / err   undoes the step; with noise on the gradients it stands
 ///   authors-code  theta_hat       its square root   undoes the step
+/// The paper's tolerances are 0.1 without noise and 1 with it. Each gradient is one noisy release: two a step, undone or
+/// not. After `adapt-epochs` K epochs the rate it has found, eta_K, is kept and plain SGD goes on at
+/// eta_K / (1 + decay (k - K)) in epoch k = K+1, K+2, ... (the paper's comparison with Adam: K = 50, decay 0.1).
 struct Adadp {
   double initial_rate = 0.1;
   double tolerance = 0.1;
@@ -27,13 +30,17 @@ struct Adadp {
   std::string error_norm = "relative";
   double minimum_factor = 0.9;
   double maximum_factor = 1.1;
+  int adapt_epochs = 0;
+  double decay = 0.1;
+  bool noisy = false;  ///< the gradients carry noise: part of how training is set up, not a setting
 
   static constexpr std::string_view kName = "adadp";
   static constexpr std::string_view kSummary = "finds its rate from the error of its steps (Koskela & Honkela)";
   static constexpr auto kFields = std::tuple{
       Field{"learning-rate", &Adadp::initial_rate, "step size for the mean gradient of a batch; where it starts",
             Valid{.low = 0, .high = 1e6, .low_included = false}},
-      Field{"tolerance", &Adadp::tolerance, "error of a step aimed at, a distance between weights", kPositive},
+      Field{"tolerance", &Adadp::tolerance, "error of a step aimed at, a distance between weights; unless set, 1 with noise",
+            kPositive},
       Field{"preset", &Adadp::preset, "what next-iterate, factor and discard are where they are not set",
             Valid{.choices = "default|paper|authors-code"}},
       Field{"next-iterate", &Adadp::next_iterate, "where an accepted step ends",
@@ -48,6 +55,9 @@ struct Adadp {
             Valid{.low = 0, .high = 1, .low_included = false}},
       Field{"maximum-factor", &Adadp::maximum_factor, "the rate grows at most by this factor a step",
             Valid{.low = 1, .high = 1e6}},
+      Field{"adapt-epochs", &Adadp::adapt_epochs, "local epochs after which SGD goes on at the rate found; 0: never",
+            Valid{.low = 0, .high = 1e9}},
+      Field{"decay", &Adadp::decay, "after adapt-epochs: rate / (1 + epochs since then x decay)", kNonNegative},
   };
   static constexpr int kGradientsPerStep = 2;
   static constexpr bool kKeepsState = true;
@@ -65,7 +75,13 @@ struct Adadp {
   };
 
   void start(State& state, std::size_t) const { state.learning_rate = initial_rate; }
-  double learning_rate(const State& state, Progress) const { return state.learning_rate; }
+  bool adapts(Progress progress) const { return adapt_epochs == 0 || progress.epoch < adapt_epochs; }
+  int gradients_per_step(Progress progress) const { return adapts(progress) ? kGradientsPerStep : 1; }
+  int epoch_of_change() const { return adapt_epochs == 0 ? kNoChange : adapt_epochs; }
+  double learning_rate(const State& state, Progress progress) const {
+    return adapts(progress) ? state.learning_rate
+                            : state.learning_rate / (1 + decay * (progress.epoch + 1 - adapt_epochs));
+  }
   StepReport step(State& state, Scratch& scratch, Vector& weights, Gradient gradient, Progress progress) const;
 };
 

@@ -2,6 +2,7 @@
 
 #include <concepts>
 #include <cstdint>
+#include <limits>
 #include <string_view>
 #include <variant>
 #include <vector>
@@ -25,9 +26,15 @@ struct StepReport {
   double error = 0;          ///< ADADP's error estimate, 0 for the others
 };
 
+/// epoch_of_change() of an optimiser whose steps always read as many batches.
+inline constexpr int kNoChange = std::numeric_limits<int>::max();
+
 /// A local optimiser. It asks for gradients; it knows neither data nor model.
 ///   kName, kSummary, kFields       core/family.hpp
 ///   kGradientsPerStep              batches one step reads
+/// and, where that changes once on the way,
+///   gradients_per_step(progress)   batches a step reads then
+///   epoch_of_change()              the first epoch in which it is another number than in the first; kNoChange: none
 ///   kKeepsState                    whether a client keeps its state from round to round unless told otherwise
 ///   State                          what a client carries; State{} and start(state, size) is a fresh client. Cereal's
 ///                                  serialize() is complete: save, load, step equals step.
@@ -45,5 +52,21 @@ concept LocalOptimizer = requires(const T optimizer, typename T::State state, ty
   { optimizer.step(state, scratch, weights, gradient, progress) } -> std::same_as<StepReport>;
   { optimizer.learning_rate(state, progress) } -> std::convertible_to<double>;
 };
+
+/// Batches a step of this optimiser reads.
+template <LocalOptimizer O>
+int gradients_per_step(const O& optimizer, Progress progress) {
+  if constexpr (requires { optimizer.gradients_per_step(progress); })
+    return optimizer.gradients_per_step(progress);
+  else
+    return O::kGradientsPerStep;
+}
+template <LocalOptimizer O>
+int epoch_of_change(const O& optimizer) {
+  if constexpr (requires { optimizer.epoch_of_change(); })
+    return optimizer.epoch_of_change();
+  else
+    return kNoChange;
+}
 
 }  // namespace fedstride

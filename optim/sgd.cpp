@@ -9,13 +9,17 @@ void update(float* __restrict weights, const float* __restrict gradient, std::si
 
 }  // namespace
 
-StepReport Sgd::step(State&, Scratch&, Vector& weights, Gradient gradient, Progress progress) const {
-  const double current = rate(progress);
-  const auto eta = static_cast<float>(current);
+void sgd_step(Vector& weights, Gradient gradient, double rate) {
+  const auto eta = static_cast<float>(rate);
   gradient(weights.data(), [&](std::size_t offset, std::span<const float> stretch) {
     update(weights.data() + offset, stretch.data(), stretch.size(), eta);
     return 0.0;
   });
+}
+
+StepReport Sgd::step(State&, Scratch&, Vector& weights, Gradient gradient, Progress progress) const {
+  const double current = rate(progress);
+  sgd_step(weights, gradient, current);
   return {.learning_rate = current};
 }
 

@@ -4,6 +4,9 @@
 
 namespace fedstride {
 
+/// weights -= rate g, each stretch of g while it is hot.
+void sgd_step(Vector& weights, Gradient gradient, double rate);
+
 /// Stochastic gradient descent: weights -= rate g. Updates the weights while each stretch of g is hot.
 struct Sgd : Schedule {
   static constexpr std::string_view kName = "sgd";

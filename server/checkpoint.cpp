@@ -12,13 +12,13 @@
 namespace fedstride {
 namespace {
 
-constexpr std::string_view kMagic = "fedstride checkpoint 1\n";
+constexpr std::string_view kMagic = "fedstride checkpoint 2\n";
 constexpr std::size_t kDigest = 64;
 
 template <class Archive>
 void fields(Archive& archive, Checkpoint& checkpoint) {
   archive(checkpoint.configuration, checkpoint.round, checkpoint.model, checkpoint.fleet_state, checkpoint.results_bytes,
-          checkpoint.results_hash, checkpoint.examples, checkpoint.seconds);
+          checkpoint.results_hash, checkpoint.examples, checkpoint.seconds, checkpoint.ledger.head, checkpoint.ledger.lines);
 }
 
 }  // namespace
@@ -43,7 +43,7 @@ Checkpoint load_checkpoint(const std::filesystem::path& path) {
   const auto damaged = [&] { return failure("checkpoint '" + path.string() + "' is damaged: its checksum does not match its contents"); };
   if (!text.starts_with(kMagic)) {
     if (text.starts_with("fedstride checkpoint "))
-      throw failure("checkpoint '" + path.string() + "' was written in another format; this version reads format 1");
+      throw failure("checkpoint '" + path.string() + "' was written in another format; this version reads format 2");
     throw damaged();
   }
   if (text.size() < kMagic.size() + kDigest + 1) throw damaged();

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "core/vector.hpp"
+#include "dp/ledger.hpp"
 
 namespace fedstride {
 
@@ -18,9 +19,10 @@ struct Checkpoint {
   std::string results_hash = {};   ///< of those lines, each hashed together with the hash before it
   std::uint64_t examples = 0;      ///< gradient examples so far
   double seconds = 0;              ///< time spent training so far
+  LedgerMark ledger = {};          ///< where the privacy ledger stood after that round; empty without privacy
 };
 
-/// Format 1: "fedstride checkpoint 1\n", SHA-256 of the rest in hexadecimal and a newline, the fields above as a cereal
+/// Format 2: "fedstride checkpoint 2\n", SHA-256 of the rest in hexadecimal and a newline, the fields above as a cereal
 /// portable binary archive. Another format number is refused. Written so that a kill leaves the old file or the new.
 void save_checkpoint(const std::filesystem::path& path, const Checkpoint& checkpoint);
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <numeric>
 #include <string_view>
 #include <tuple>
@@ -7,9 +8,17 @@
 #include <vector>
 
 #include "core/family.hpp"
+#include "core/random.hpp"
 #include "core/task.hpp"
+#include "dp/sampling.hpp"
 
 namespace fedstride {
+
+inline std::vector<ClientId> all_clients(std::size_t clients) {
+  std::vector<ClientId> everyone(clients);
+  std::iota(everyone.begin(), everyone.end(), ClientId{0});
+  return everyone;
+}
 
 /// Every client, every round.
 struct AllClients {
@@ -17,14 +26,50 @@ struct AllClients {
   static constexpr std::string_view kSummary = "every client takes part in every round";
   static constexpr auto kFields = std::tuple{};
 
-  std::vector<ClientId> sample(std::uint32_t /*round*/, std::size_t clients) const {
-    std::vector<ClientId> cohort(clients);
-    std::iota(cohort.begin(), cohort.end(), ClientId{0});
-    return cohort;
+  std::vector<ClientId> sample(std::uint32_t /*round*/, std::size_t clients, const RandomSource& /*source*/) const {
+    return all_clients(clients);
   }
+  double rate(std::size_t /*clients*/) const { return 1; }
 };
 
-/// The registry: who takes part in a round is sample(round, number of clients), a function of nothing else.
-using Cohort = std::variant<AllClients>;
+/// Each client on its own with the same probability; the round may be empty.
+struct PoissonCohort {
+  double cohort_rate = 0.1;
+
+  static constexpr std::string_view kName = "poisson";
+  static constexpr std::string_view kSummary = "each client takes part with the same probability";
+  static constexpr auto kFields = std::tuple{Field{"cohort-rate", &PoissonCohort::cohort_rate,
+                                                   "probability that a client takes part in a round",
+                                                   Valid{.low = 0, .high = 1, .low_included = false}}};
+
+  std::vector<ClientId> sample(std::uint32_t round, std::size_t clients, const RandomSource& source) const {
+    std::vector<ClientId> drawn;
+    draw_poisson(source, {Purpose::cohort, round}, cohort_rate, all_clients(clients), drawn);
+    return drawn;
+  }
+  double rate(std::size_t /*clients*/) const { return cohort_rate; }
+};
+
+/// A fixed number of clients, uniformly.
+struct FixedCohort {
+  int cohort_size = 10;
+
+  static constexpr std::string_view kName = "fixed";
+  static constexpr std::string_view kSummary = "a fixed number of clients, drawn uniformly";
+  static constexpr auto kFields = std::tuple{Field{"cohort-size", &FixedCohort::cohort_size, "clients in a round",
+                                                   Valid{.low = 1, .high = 1e6}}};
+
+  std::vector<ClientId> sample(std::uint32_t round, std::size_t clients, const RandomSource& source) const {
+    std::vector<ClientId> drawn;
+    draw_without_replacement(source, {Purpose::cohort, round}, std::min(clients, static_cast<std::size_t>(cohort_size)),
+                             all_clients(clients), drawn);
+    return drawn;
+  }
+  double rate(std::size_t clients) const { return std::min(1.0, cohort_size / static_cast<double>(clients)); }
+};
+
+/// The registry: who takes part in a round is sample(round, number of clients, source), a function of nothing else;
+/// rate(number of clients) is the probability that a given client does.
+using Cohort = std::variant<AllClients, PoissonCohort, FixedCohort>;
 
 }  // namespace fedstride

@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <mutex>
+#include <optional>
 #include <vector>
 
 #include "core/exact_sum.hpp"
 #include "core/task.hpp"
+#include "dp/client_release.hpp"
 #include "server/cohort.hpp"
 #include "server/server_optimizer.hpp"
 
@@ -18,36 +20,54 @@ concept Fleet = requires(T fleet, const Task& task, const std::vector<ClientId>&
   fleet.collect(task, cohort, sink);
 };
 
+/// Client-level privacy where the coordinator adds the noise: every update is clipped before it is summed.
+struct CentralRelease {
+  UpdateClip clip;
+  ClientNoise noise;
+  std::vector<ParameterRange> trained;  ///< where the model moves; noise on frozen parameters is dropped
+  RandomSource source;
+};
+
 /// What does not change from round to round.
 struct RoundRules {
   Cohort cohort;
+  RandomSource cohort_source{std::uint64_t{0}};
   ServerOptimizer server;
   std::vector<std::uint64_t> weights;  ///< of each client's update in the mean, from the coordinator's own roster
+  double denominator = 0;              ///< what the sum is divided by; 0: by the weights that came
+  std::optional<CentralRelease> release = {};
 };
 
 /// Federated averaging, one round:
-///   sample a cohort -> every client trains the model -> exact weighted sum of the changes -> server optimiser.
-/// An update that is not finite or out of the exact sum's range is left out and named; a round nobody finished changes
-/// nothing. Returns the reports in order of clients.
+///   sample a cohort -> every client trains the model -> exact weighted sum of the changes (+ noise) -> server optimiser.
+/// `releases` is what each client may spend of its example-level privacy (Task); a client with nothing left stays out.
+/// An update that is not finite or out of the exact sum's range is left out and named; without privacy a round nobody
+/// finished changes nothing. Returns the reports in order of clients.
 template <Fleet F>
-std::vector<ClientReport> run_round(std::uint32_t round, const RoundRules& rules, F& fleet, Vector& model) {
-  const auto sample = [&](const auto& cohort) { return cohort.sample(round, rules.weights.size()); };
-  const std::vector<ClientId> cohort = std::visit(sample, rules.cohort);
+std::vector<ClientReport> run_round(std::uint32_t round, const RoundRules& rules, F& fleet, Vector& model,
+                                    std::span<const std::uint64_t> releases = {}) {
+  const auto sample = [&](const auto& kind) { return kind.sample(round, rules.weights.size(), rules.cohort_source); };
+  std::vector<ClientId> cohort = std::visit(sample, rules.cohort);
+  std::erase_if(cohort, [&](ClientId client) { return !releases.empty() && releases[client] == 0; });
 
   ExactSum sum(static_cast<std::size_t>(model.size()));
   std::vector<ClientReport> reports;
   std::mutex mutex;
-  fleet.collect(Task{round, model}, cohort, [&](const ClientUpdate& update) {
+  fleet.collect(Task{round, model, releases}, cohort, [&](const ClientUpdate& update) {
     const bool admitted = ExactSum::admits(update.change);
+    Vector clipped;
+    if (admitted && rules.release) rules.release->clip.clip(update.change, clipped);
     const std::lock_guard lock(mutex);
-    if (admitted) sum.add(update.change, rules.weights[update.report.client]);
+    if (admitted) sum.add(rules.release ? view(clipped) : update.change, rules.weights[update.report.client]);
     reports.push_back(update.report);
     if (!admitted) reports.back().failure = "its training diverged: the update is not finite or 2^22 and larger";
   });
 
-  if (sum.weight() > 0) {
+  if (rules.release) add_noise(sum, rules.release->noise, rules.release->source, {Purpose::client_noise, round});
+  if (sum.weight() > 0 || rules.release) {
     Vector mean_change;
-    sum.divided_by(static_cast<double>(sum.weight()), mean_change);
+    sum.divided_by(rules.denominator > 0 ? rules.denominator : static_cast<double>(sum.weight()), mean_change);
+    if (rules.release) keep_only(rules.release->trained, mean_change);
     std::visit([&](const auto& server) { server.apply(model, mean_change); }, rules.server);
   }
   std::ranges::sort(reports, {}, &ClientReport::client);

@@ -1,10 +1,9 @@
 #include <doctest/doctest.h>
 
-#include <cmath>
-
 #include "core/error.hpp"
 #include "data/datasets.hpp"
 #include "data/official.hpp"
+#include "tests/data/files.hpp"
 #include "tests/support/skip.hpp"
 
 using namespace fedstride;
@@ -22,14 +21,5 @@ TEST_CASE(
   CHECK(pair.train.shape == Shape{28, 28, 1});
   CHECK(pair.train.labels[0] == 9);
   CHECK(pair.test.labels[0] == 9);
-  double sum = 0;
-  double squares = 0;
-  for (const auto pixel : pair.train.pixels) {
-    sum += pixel / 255.0;
-    squares += pixel / 255.0 * pixel / 255.0;
-  }
-  const auto count = static_cast<double>(pair.train.pixels.size());
-  CHECK(sum / count == doctest::Approx(pair.train.mean[0]).epsilon(0.001));
-  CHECK(std::sqrt(squares / count - sum * sum / count / count) ==
-        doctest::Approx(pair.train.deviation[0]).epsilon(0.001));
+  test::check_normalisation(pair.train);
 }

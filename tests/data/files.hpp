@@ -1,8 +1,10 @@
 #pragma once
 
+#include <doctest/doctest.h>
 #include <stdlib.h>
 #include <zlib.h>
 
+#include <cmath>
 #include <cstdint>
 #include <filesystem>
 #include <fstream>
@@ -13,6 +15,7 @@
 #include <vector>
 
 #include "core/error.hpp"
+#include "data/dataset.hpp"
 #include "tests/support/folder.hpp"
 
 namespace fedstride::test {
@@ -51,6 +54,19 @@ std::string error_of(Call&& call) {
     return error.what();
   }
   return "";
+}
+
+/// Whether grey pictures are normalised by their own mean and deviation, as printed to four digits.
+inline void check_normalisation(const Dataset& train) {
+  double sum = 0;
+  double squares = 0;
+  for (const auto pixel : train.pixels) {
+    sum += pixel / 255.0;
+    squares += pixel / 255.0 * pixel / 255.0;
+  }
+  const auto count = static_cast<double>(train.pixels.size());
+  CHECK(sum / count == doctest::Approx(train.mean[0]).epsilon(0.001));
+  CHECK(std::sqrt(squares / count - sum * sum / count / count) == doctest::Approx(train.deviation[0]).epsilon(0.001));
 }
 
 inline bool contains(std::string_view text, std::string_view part) { return text.find(part) != std::string_view::npos; }

@@ -24,7 +24,9 @@ struct Run {
   Run(Adadp optimizer, const std::vector<float>& start) : adadp(std::move(optimizer)), weights(vector_of(start)) {
     adadp.start(state, start.size());
   }
-  StepReport step(Gradient gradient) { return adadp.step(state, scratch, weights, gradient, {}); }
+  StepReport step(Gradient gradient, Progress progress = {}) {
+    return adadp.step(state, scratch, weights, gradient, progress);
+  }
 };
 
 Adadp with(double rate, double tolerance, const char* preset = "default") {
@@ -260,4 +262,35 @@ TEST_CASE("the error is exact to a few units in a million for a million paramete
   Scripted gradient{.gradients = {std::vector<float>(kSize, 0.0F), std::vector<float>(kSize, 1e-3F)}, .length = 1600};
   Run run(with(0.5, 1), std::vector<float>(kSize, 0.0F));
   CHECK(run.step(gradient).error == doctest::Approx(0.25e-3 * std::sqrt(double{kSize})).epsilon(1e-6));
+}
+
+TEST_CASE("with noise a step above the tolerance stands, except in the preset of the authors' code") {
+  for (const auto& [preset, stands] : {std::pair{"default", true}, {"paper", true}, {"authors-code", false}}) {
+    CAPTURE(preset);
+    Adadp adadp = with(1, 1e-3, preset);
+    adadp.noisy = true;
+    Run run(adadp, {1});
+    CHECK(run.step(kBowl).accepted == stands);
+    CHECK((run.weights[0] != 1.0F) == stands);
+  }
+}
+
+// eta_k = eta_K / (1 + 0.1 (k - K)) in epoch k > K; Progress counts the epochs before this one.
+TEST_CASE("after adapt-epochs plain SGD goes on at the decaying rate found") {
+  Adadp adadp = with(0.2, 0.1);
+  adadp.adapt_epochs = 2;
+  Run run(adadp, {1});
+  CHECK(gradients_per_step(adadp, Progress{1}) == 2);
+  CHECK(gradients_per_step(adadp, Progress{2}) == 1);
+  CHECK(epoch_of_change(adadp) == 2);
+  run.step(kBowl, Progress{1});
+  const double found = run.state.learning_rate;
+  const float before = run.weights[0];
+  Scripted gradient{.gradients = {{3}}};
+  const StepReport report = run.step(gradient, Progress{2});
+  CHECK(gradient.calls == 1);
+  CHECK(report.learning_rate == doctest::Approx(found / 1.1));
+  CHECK(run.weights[0] == doctest::Approx(before - 3 * found / 1.1));
+  CHECK(run.state.learning_rate == found);
+  CHECK(run.step(gradient, Progress{51}).learning_rate == doctest::Approx(found / 6));
 }

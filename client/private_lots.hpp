@@ -1,0 +1,82 @@
+#pragma once
+
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "client/private_plan.hpp"
+#include "core/task.hpp"
+#include "data/batch.hpp"
+#include "dp/clipped_sum.hpp"
+#include "nn/network.hpp"
+
+namespace fedstride {
+
+/// What a trainer needs besides rows to train privately, example by example.
+struct PrivateTraining {
+  std::vector<std::shared_ptr<const PrivatePlan>> plans;  ///< one a client; clients of one size share
+  RandomSource source{std::uint64_t{0}};                  ///< of lots and noise
+};
+
+/// One thread's memory for noisy gradients of a network.
+class PrivateWorkshop {
+ public:
+  PrivateWorkshop(const Model& model, const std::vector<bool>& frozen);
+
+ private:
+  friend class PrivateLots;
+  ClippedSum sum_;
+  std::vector<Row> drawn_;
+  std::vector<Label> labels_;
+  std::vector<double> norms_;
+};
+
+/// One client's noisy gradients in one round: draws a lot, lets the network compute it part by part, releases the clipped
+/// and noised sum. The training loop asks it as it asks a client without privacy for batches.
+class PrivateLots {
+ public:
+  struct Places {  ///< where everything lives; all outlive the object
+    const Dataset& data;
+    Augmentation augmentation;
+    Network& network;
+    PrivateWorkshop& workshop;
+    ForEachPiece for_each_piece;
+  };
+
+  /// `address` is that of the round's first batch; `reserved` the number of releases the ledger has room for.
+  PrivateLots(const Places& places, const PrivatePlan& plan, const RandomSource& source, std::span<const Row> rows,
+              const BatchAddress& address, std::uint64_t first_release, std::uint64_t reserved);
+
+  void begin_epoch(int epoch);
+  std::size_t steps(int epoch, int /*batches*/) const { return plan_.steps(epoch); }
+  bool has(int batches) const { return meter_.left() >= static_cast<std::uint64_t>(batches); }
+
+  struct Result {
+    double loss_sum = 0;
+    std::size_t examples = 0;
+    double sink_sum = 0;
+  };
+  /// One noisy release, for the gradient at `weights`.
+  Result gradient(const float* weights, GradientSink sink);
+
+  /// Adds what was released to the report.
+  void report(ClientReport& report) const;
+
+ private:
+  class Lot;
+  void draw();
+
+  Places places_;
+  const PrivatePlan& plan_;
+  const RandomSource& source_;
+  std::span<const Row> rows_;
+  BatchAddress address_;
+  std::uint64_t next_release_;
+  Meter meter_;
+  LotReport lots_;
+  std::uint64_t empty_ = 0;
+  std::vector<Row> order_;       ///< shuffled lots: the epoch's order
+  std::size_t ahead_ = 0;        ///< how much of it is used
+};
+
+}  // namespace fedstride

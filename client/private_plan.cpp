@@ -1,0 +1,67 @@
+#include "client/private_plan.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace fedstride {
+namespace {
+
+// 1 / rate is a whole number more often than its double is.
+constexpr double kSlack = 1e-9;
+
+std::uint64_t whole_below(double value) { return static_cast<std::uint64_t>(std::floor(value * (1 + kSlack))); }
+std::uint64_t whole_above(double value) { return static_cast<std::uint64_t>(std::ceil(value * (1 - kSlack))); }
+
+}  // namespace
+
+PrivatePlan::PrivatePlan(const PrivateRules& rules, const Optimizer& optimizer, std::size_t rows)
+    : sampling_(rules.sampling), neighbours_(rules.neighbours) {
+  const auto size = static_cast<double>(rows);
+  rate_ = std::min(1.0, rules.sampling_rate > 0 ? rules.sampling_rate : rules.batch / size);
+  lot_ = std::clamp<std::size_t>(static_cast<std::size_t>(std::llround(rate_ * size)), 1, rows);
+  if (sampling_ != Sampling::poisson) rate_ = static_cast<double>(lot_) / size;
+  if (rate_ == 1) sampling_ = Sampling::full;
+  denominator_ = rate_ * size;
+  std::visit(
+      [&](const auto& kind) {
+        epoch_of_change_ = fedstride::epoch_of_change(kind);
+        first_lots_per_step_ = gradients_per_step(kind, Progress{0});
+        later_lots_per_step_ = epoch_of_change_ == kNoChange ? first_lots_per_step_
+                                                             : gradients_per_step(kind, Progress{epoch_of_change_});
+      },
+      optimizer);
+  NoisePlanRules noise = rules.noise;
+  noise.target = std::max<std::uint64_t>(1, releases_before(rules.target_epochs));
+  noise_ = NoisePlan(noise);
+}
+
+// Steps of the first `epoch` epochs, had all of them so many lots a step.
+std::uint64_t PrivatePlan::steps_before(int epoch, int lots_per_step) const {
+  const auto epochs = static_cast<std::uint64_t>(epoch);
+  const double lots = 1 / rate_;
+  if (sampling_ == Sampling::shuffle) return epochs * std::max<std::uint64_t>(1, whole_below(lots) / lots_per_step);
+  if (lots_per_step == 1) return whole_above(static_cast<double>(epoch) * lots);
+  return epochs * std::max<std::uint64_t>(1, whole_below(lots / lots_per_step));
+}
+
+std::uint64_t PrivatePlan::steps(int epoch) const {
+  const int lots = lots_per_step(epoch);
+  return steps_before(epoch + 1, lots) - steps_before(epoch, lots);
+}
+
+std::uint64_t PrivatePlan::releases_before(int epoch) const {
+  const int change = std::min(epoch, epoch_of_change_);
+  return steps_before(change, first_lots_per_step_) * static_cast<std::uint64_t>(first_lots_per_step_) +
+         (steps_before(epoch, later_lots_per_step_) - steps_before(change, later_lots_per_step_)) *
+             static_cast<std::uint64_t>(later_lots_per_step_);
+}
+
+Spending PrivatePlan::spending(std::uint64_t first, std::uint64_t count, int epochs) const {
+  return noise_.spending(first, count,
+                         {.sampling = sampling_,
+                          .neighbours = neighbours_,
+                          .rate = rate_,
+                          .passes = sampling_ == Sampling::shuffle ? static_cast<std::uint64_t>(epochs) : 0});
+}
+
+}  // namespace fedstride

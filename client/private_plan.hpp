@@ -1,0 +1,58 @@
+#pragma once
+
+#include <cstdint>
+
+#include "dp/mechanism.hpp"
+#include "dp/noise_plan.hpp"
+#include "optim/optimizers.hpp"
+
+namespace fedstride {
+
+/// How every client trains under example-level privacy.
+struct PrivateRules {
+  Sampling sampling = Sampling::poisson;
+  Neighbours neighbours = Neighbours::add_remove;
+  int batch = 10;            ///< examples a lot has, on average where it is drawn by Poisson sampling
+  double sampling_rate = 0;  ///< share of a client's rows in a lot; 0: batch / rows
+  NoisePlanRules noise = {}; ///< its target is set for each client: the releases of target_epochs
+  int target_epochs = 1;     ///< over how many local epochs the schedules of clip and noise run
+};
+
+/// What is fixed before training about one client's lots and the noise of its releases: a function of the rules and of
+/// the client's number of rows, which is public. The sampler and the accountants are both told by this.
+/// An epoch has 1 / rate lots (rounded so that E epochs have ceil(E / rate)) where a step reads one lot, and
+/// floor(1 / (2 rate)) steps, at least one, where it reads two (ADADP). Shuffled lots are floor(rows / batch) an epoch.
+class PrivatePlan {
+ public:
+  PrivatePlan(const PrivateRules& rules, const Optimizer& optimizer, std::size_t rows);
+
+  Sampling sampling() const { return sampling_; }      ///< full where the rate is 1
+  double rate() const { return rate_; }
+  std::size_t lot() const { return lot_; }             ///< examples of a lot of fixed size
+  double denominator() const { return denominator_; }  ///< expected number of examples in a lot, a public constant
+  const NoisePlan& noise() const { return noise_; }
+
+  /// Lots a step of that epoch reads.
+  int lots_per_step(int epoch) const { return epoch < epoch_of_change_ ? first_lots_per_step_ : later_lots_per_step_; }
+  /// Steps in one epoch (0, 1, ...), and noisy releases in all epochs before it.
+  std::uint64_t steps(int epoch) const;
+  std::uint64_t releases_before(int epoch) const;
+
+  /// `count` releases from number `first` on, the rounds' epochs being [first_epoch, last_epoch), as the accountants see them.
+  Spending spending(std::uint64_t first, std::uint64_t count, int epochs) const;
+
+ private:
+  std::uint64_t steps_before(int epoch, int lots_per_step) const;
+
+  Sampling sampling_;
+  Neighbours neighbours_;
+  double rate_ = 1;
+  std::size_t lot_ = 1;
+  double denominator_ = 1;
+  int first_lots_per_step_ = 1;
+  int later_lots_per_step_ = 1;
+  int epoch_of_change_ = kNoChange;
+  NoisePlan noise_;
+};
+
+}  // namespace fedstride

@@ -1,0 +1,150 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <variant>
+
+#include "core/family.hpp"
+
+namespace fedstride {
+
+/// Settings of example-level privacy: each example's gradient is clipped, each sum of a lot noised.
+struct ExampleSettings {
+  double clip = 1;
+  double noise_multiplier = 0;
+  double epsilon = 0;
+  double delta = 1e-5;
+  std::string accountant = "auto";
+  std::string neighbours = "add-remove";
+  std::string sampling = "poisson";
+  double sampling_rate = 0;
+  std::string clip_schedule = "constant";
+  std::string noise_schedule = "constant";
+  double noise_decay = 0.99;
+  double noise_momentum = 0.9;
+  int target_epochs = 0;
+  int components = 0;
+  double components_noise = 0;
+};
+
+/// Settings of client-level privacy: each client's update is clipped, the sum of the round noised.
+struct ClientSettings {
+  double client_clip = 1;
+  double client_noise_multiplier = 0;
+  double client_epsilon = 0;
+  double client_delta = 1e-5;
+  std::string client_accountant = "auto";
+  std::string client_neighbours = "add-remove";
+  std::string clip_per = "model";
+  std::string client_noise = "central";
+};
+
+namespace settings_help {
+inline constexpr Valid kDelta{.low = 0, .high = 1, .low_included = false, .high_included = false};
+inline constexpr Valid kNeighbours{.choices = "add-remove|replace-one"};
+inline constexpr Valid kAccountants{.choices = "auto|tight|rdp|moments|zcdp|strong|basic"};
+inline constexpr std::string_view kNoise =
+    "noise standard deviation on the sum / clip; 0: what --epsilon needs over the planned steps";
+inline constexpr std::string_view kEpsilon =
+    "budget: training stops before it is passed; 0: none, the noise is what --noise-multiplier says";
+inline constexpr std::string_view kDeltaHelp = "delta of every epsilon that is printed";
+inline constexpr std::string_view kAccountant =
+    "who computes epsilon; auto: tight, or the tightest that can where tight cannot";
+inline constexpr std::string_view kNeighboursHelp = "which data sets are to be indistinguishable";
+}  // namespace settings_help
+
+/// No privacy: everything is as measured.
+struct NoPrivacy {
+  static constexpr std::string_view kName = "none";
+  static constexpr std::string_view kSummary = "no differential privacy";
+  static constexpr auto kFields = std::tuple{};
+};
+
+struct ExamplePrivacy : ExampleSettings {
+  static constexpr std::string_view kName = "example";
+  static constexpr std::string_view kSummary = "every example is protected: gradients are clipped and noised";
+  static constexpr auto kFields = std::tuple{
+      Field{"clip", &ExampleSettings::clip, "largest L2 norm one record's contribution keeps", kPositive},
+      Field{"noise-multiplier", &ExampleSettings::noise_multiplier, settings_help::kNoise, kNonNegative},
+      Field{"epsilon", &ExampleSettings::epsilon, settings_help::kEpsilon, kNonNegative},
+      Field{"delta", &ExampleSettings::delta, settings_help::kDeltaHelp, settings_help::kDelta},
+      Field{"accountant", &ExampleSettings::accountant, settings_help::kAccountant, settings_help::kAccountants},
+      Field{"neighbours", &ExampleSettings::neighbours, settings_help::kNeighboursHelp, settings_help::kNeighbours},
+      Field{"sampling", &ExampleSettings::sampling, "how lots are drawn",
+            Valid{.choices = "poisson|shuffle|without-replacement"}},
+      Field{"sampling-rate", &ExampleSettings::sampling_rate, "share of a client's rows in a lot; 0: batch / rows", kFraction},
+      Field{"clip-schedule", &ExampleSettings::clip_schedule, "how the clip bound falls to half, at constant noise (Yu et al.)",
+            Valid{.choices = "constant|hyperbolic|linear|linear-1000|factor-1000"}},
+      Field{"noise-schedule", &ExampleSettings::noise_schedule, "how the noise falls at equal total budget (Hong et al.)",
+            Valid{.choices = "constant|dynamic|dynamic-momentum"}},
+      Field{"noise-decay", &ExampleSettings::noise_decay,
+            "dynamic: gamma, the factor by which a step's noise is forgotten, from public data",
+            Valid{.low = 0, .high = 1, .low_included = false}},
+      Field{"noise-momentum", &ExampleSettings::noise_momentum, "dynamic-momentum: beta of the optimiser's average",
+            Valid{.low = 0, .high = 1, .high_included = false}},
+      Field{"target-epochs", &ExampleSettings::target_epochs,
+            "local epochs that calibrated noise lasts at constant clip, and schedules run over; 0: all",
+            Valid{.low = 0, .high = 2e9}},
+      Field{"private-components", &ExampleSettings::components,
+            "train on so many private principal components of the inputs (one client); 0: on the inputs",
+            Valid{.low = 0, .high = 1e5}},
+      Field{"components-noise", &ExampleSettings::components_noise, "their noise multiplier", kNonNegative},
+  };
+};
+
+struct ClientPrivacy : ClientSettings {
+  static constexpr std::string_view kName = "client";
+  static constexpr std::string_view kSummary = "every client is protected: its updates are clipped and noised";
+  static constexpr auto kFields = std::tuple{
+      Field{"clip", &ClientSettings::client_clip, "largest L2 norm one record's contribution keeps", kPositive},
+      Field{"noise-multiplier", &ClientSettings::client_noise_multiplier, settings_help::kNoise, kNonNegative},
+      Field{"epsilon", &ClientSettings::client_epsilon, settings_help::kEpsilon, kNonNegative},
+      Field{"delta", &ClientSettings::client_delta, settings_help::kDeltaHelp, settings_help::kDelta},
+      Field{"accountant", &ClientSettings::client_accountant, settings_help::kAccountant, settings_help::kAccountants},
+      Field{"neighbours", &ClientSettings::client_neighbours, settings_help::kNeighboursHelp, settings_help::kNeighbours},
+      Field{"clip-per", &ClientSettings::clip_per, "clip the whole update, or each tensor to its share",
+            Valid{.choices = "model|layer"}},
+      Field{"client-noise", &ClientSettings::client_noise,
+            "who adds it: the coordinator, the coordinator on integers, or each client all of it",
+            Valid{.choices = "central|discrete|local"}},
+  };
+};
+
+struct BothPrivacy : ExampleSettings, ClientSettings {
+  static constexpr std::string_view kName = "both";
+  static constexpr std::string_view kSummary = "examples and clients: two statements, never added";
+  static constexpr auto kFields = std::tuple_cat(
+      ExamplePrivacy::kFields,
+      std::tuple{
+          Field{"client-clip", &ClientSettings::client_clip, "as clip, for clients' updates", kPositive},
+          Field{"client-noise-multiplier", &ClientSettings::client_noise_multiplier, "as noise-multiplier, for clients' updates",
+                kNonNegative},
+          Field{"client-epsilon", &ClientSettings::client_epsilon, "as epsilon, for clients", kNonNegative},
+          Field{"client-delta", &ClientSettings::client_delta, "as delta, for clients", settings_help::kDelta},
+          Field{"client-accountant", &ClientSettings::client_accountant, "as accountant, for clients",
+                settings_help::kAccountants},
+          Field{"client-neighbours", &ClientSettings::client_neighbours, "as neighbours, for clients",
+                settings_help::kNeighbours},
+          Field{"clip-per", &ClientSettings::clip_per, "clip the whole update, or each tensor to its share",
+                Valid{.choices = "model|layer"}},
+          Field{"client-noise", &ClientSettings::client_noise,
+                "who adds it: the coordinator, the coordinator on integers, or each client all of it",
+                Valid{.choices = "central|discrete|local"}},
+      });
+};
+
+/// The registry: whose privacy is protected.
+using Privacy = std::variant<NoPrivacy, ExamplePrivacy, ClientPrivacy, BothPrivacy>;
+
+/// The settings of a level, or nullptr if it is off.
+inline const ExampleSettings* example_level(const Privacy& privacy) {
+  if (const auto* both = std::get_if<BothPrivacy>(&privacy)) return both;
+  return std::get_if<ExamplePrivacy>(&privacy);
+}
+inline const ClientSettings* client_level(const Privacy& privacy) {
+  if (const auto* both = std::get_if<BothPrivacy>(&privacy)) return both;
+  return std::get_if<ClientPrivacy>(&privacy);
+}
+
+}  // namespace fedstride

@@ -1,0 +1,52 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "client/private_plan.hpp"
+#include "core/random.hpp"
+#include "dp/accountants.hpp"
+#include "experiments/privacy_settings.hpp"
+
+namespace fedstride {
+
+struct Setup;
+
+/// One level of privacy of a run, resolved: everything the ledger, the accountants and the statements are told.
+struct LevelSetup {
+  Accountant accountant;
+  double delta = 1e-5;
+  double epsilon = 0;            ///< budget; 0: none
+  Neighbours neighbours = Neighbours::add_remove;
+  double clip = 1;
+  double noise_multiplier = 0;   ///< as given, or calibrated
+  bool calibrated = false;
+};
+
+/// What is fixed about the privacy of a run before it starts.
+struct PrivacySetup {
+  std::optional<LevelSetup> example;
+  std::optional<LevelSetup> client;
+  /// Example level: by number of rows, the plan of the clients that have as many.
+  std::map<std::size_t, std::shared_ptr<const PrivatePlan>> plans;
+  Releases client_release;       ///< client level: one round, as the accountant sees it
+  double largest_weight = 1;     ///< client level: weight counted in the sensitivity
+  Spending components;           ///< what private components cost; empty without
+
+  bool on() const { return example.has_value() || client.has_value(); }
+};
+
+/// Resolves setup.configuration.privacy into setup.privacy and fits training and rounds to it: plans, noise calibrated
+/// where none is given, clips, denominators. Draws follow from the seed and from a digest of the configuration.
+/// Throws Error (usage) for what cannot be accounted for: a layer that mixes examples, sampling and neighbours without a
+/// sound accountant, a budget no noise reaches.
+void prepare_privacy(Setup& setup);
+
+/// Makes noise, lots and cohorts come from this source.
+void use_source(Setup& setup, const RandomSource& source);
+
+}  // namespace fedstride
