@@ -14,5 +14,6 @@ void add_evaluate_command(CLI::App& app);
 void add_partition_command(CLI::App& app);
 void add_data_command(CLI::App& app);
 void add_bench_command(CLI::App& app);
+void add_privacy_command(CLI::App& app);
 
 }  // namespace fedstride

@@ -88,6 +88,7 @@ int main(int argc, char** argv) {
   fedstride::add_evaluate_command(app);
   fedstride::add_partition_command(app);
   fedstride::add_data_command(app);
+  fedstride::add_privacy_command(app);
   fedstride::add_bench_command(app);
   try {
     check_command(app, argc, argv);

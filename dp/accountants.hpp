@@ -7,15 +7,16 @@
 #include "dp/accountants/moments.hpp"
 #include "dp/accountants/rdp.hpp"
 #include "dp/accountants/strong.hpp"
+#include "dp/accountants/tight.hpp"
 #include "dp/accountants/zcdp.hpp"
 
 namespace fedstride {
 
 /// The registry of privacy accountants; the first is the default.
-using Accountant = std::variant<Rdp, Moments, Zcdp, Strong, Basic, AsInPaper>;
+using Accountant = std::variant<Tight, Rdp, Moments, Zcdp, Strong, Basic, AsInPaper>;
 
-static_assert(PrivacyAccountant<Rdp> && PrivacyAccountant<Moments> && PrivacyAccountant<Zcdp> &&
-              PrivacyAccountant<Strong> && PrivacyAccountant<Basic> && PrivacyAccountant<AsInPaper>);
+static_assert(PrivacyAccountant<Tight> && PrivacyAccountant<Rdp> && PrivacyAccountant<Moments> &&
+              PrivacyAccountant<Zcdp> && PrivacyAccountant<Strong> && PrivacyAccountant<Basic> && PrivacyAccountant<AsInPaper>);
 
 /// What std::visit would say.
 inline std::string unsound_by(const Accountant& accountant, std::span<const Releases> spending) {
