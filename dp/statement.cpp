@@ -52,8 +52,8 @@ void add_client_assumptions(std::vector<std::string>& list, const Spending& spen
 
 // Whether whoever has spent `more` has lost at least what `less` cost.
 bool covers(const Spending& more, const Spending& less) {
-  return more.size() == less.size() &&
-         std::equal(more.begin(), more.end(), less.begin(), [](const Releases& a, const Releases& b) {
+  return more.size() >= less.size() &&
+         std::equal(less.begin(), less.end(), more.begin(), [](const Releases& b, const Releases& a) {
            return a.sampling == b.sampling && a.neighbours == b.neighbours && a.adaptive == b.adaptive &&
                   a.noise_multiplier <= b.noise_multiplier && a.rate >= b.rate && a.count >= b.count &&
                   a.passes >= b.passes;
@@ -101,7 +101,7 @@ std::vector<double> history_epsilons(const SpendingTotals& totals, const Account
   std::vector<const Spending*> histories(totals.histories());
   for (ClientId client = 0; client < totals.clients(); ++client)
     histories[totals.history_of(client)] = &totals.examples(client);
-  std::vector<double> epsilons(histories.size(), -1);
+  std::vector<double> epsilons(histories.size(), 0);
   std::vector<std::size_t> computed;
   std::vector<std::size_t> order(histories.size());
   for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
@@ -112,14 +112,8 @@ std::vector<double> history_epsilons(const SpendingTotals& totals, const Account
   };
   if (only_largest) std::ranges::stable_sort(order, std::greater{}, weight);
   for (const std::size_t i : order) {
-    if (only_largest) {
-      const auto larger =
-          std::ranges::find_if(computed, [&](std::size_t j) { return covers(*histories[j], *histories[i]); });
-      if (larger != computed.end()) {
-        epsilons[i] = epsilons[*larger];
-        continue;
-      }
-    }
+    const auto larger = [&](std::size_t j) { return covers(*histories[j], *histories[i]); };
+    if (only_largest && std::ranges::any_of(computed, larger)) continue;
     epsilons[i] = histories[i]->empty() ? 0 : epsilon_by(accountant, *histories[i], delta).value;
     computed.push_back(i);
   }

@@ -33,9 +33,8 @@ PrivacyStatement make_statement(const LedgerHeader& header, Level level, const s
 /// accountant of a level.
 std::vector<PrivacyStatement> model_statements(const LedgerBook& book, function_ref<Accountant(Level)> accountant_of);
 
-/// One epsilon for each history of totals (SpendingTotals::history_of). Histories that cost no more than another one
-/// (the same noise, no larger rates, counts and passes) are not computed where only the largest is asked for: they get
-/// that one's value.
+/// One epsilon for each history of totals (SpendingTotals::history_of). Where only the largest is asked for, histories
+/// that cost no more than another one (the same noise or more, no larger rates, counts and passes) get 0 instead.
 std::vector<double> history_epsilons(const SpendingTotals& totals, const Accountant& accountant, double delta,
                                      bool only_largest);
 
