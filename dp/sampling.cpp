@@ -25,7 +25,8 @@ void for_each_draw(const RandomSource& source, const Address& address, std::span
   // As many words at once whichever kind of blocks they come from.
   constexpr std::uint32_t kRow = kBlocksAtOnce;
   constexpr std::size_t kWords = 16 * kRow;
-  const std::size_t most_blocks = kWords / stream.words_per_block();
+  const std::size_t words_per_block = stream.words_per_block();
+  const std::size_t most_blocks = kWords / words_per_block;
 
   alignas(64) std::array<std::uint32_t, kWords> words;
   alignas(64) std::array<std::uint32_t, kWords / 4> blocks{};
@@ -34,13 +35,15 @@ void for_each_draw(const RandomSource& source, const Address& address, std::span
   for (std::size_t first = 0; first < ids.size();) {
     std::size_t used = 0;
     std::size_t count = 0;
+    std::uint32_t last_block = 0;
     std::uint32_t place_of_block = 0;
     for (; count < places.size() && first + count < ids.size(); ++count) {
       const std::uint32_t id = ids[first + count];
       const std::uint32_t block = id >> shift;
-      if (used == 0 || block != blocks[used - 1]) {  // ids that share a block mostly stand together
+      if (used == 0 || block != last_block) {  // ids that share a block mostly stand together
         if (used == most_blocks) break;
-        place_of_block = static_cast<std::uint32_t>(used / kRow * kRow * stream.words_per_block() + used % kRow);
+        place_of_block = static_cast<std::uint32_t>(used / kRow * kRow * words_per_block + used % kRow);
+        last_block = block;
         blocks[used++] = block;
       }
       places[count] = place_of_block + (id & mask) * 2 * kRow;

@@ -6,6 +6,10 @@
 #include "core/kernels/block_key.hpp"
 #include "core/simd.hpp"
 
+#if defined(__SSE2__)
+#include <immintrin.h>
+#endif
+
 namespace fedstride {
 
 typedef std::uint32_t WordLanes __attribute__((vector_size(kLanes * 4)));
