@@ -88,8 +88,8 @@ int main(int argc, char** argv) {
   fedstride::add_evaluate_command(app);
   fedstride::add_partition_command(app);
   fedstride::add_data_command(app);
-  fedstride::add_privacy_command(app);
   fedstride::add_bench_command(app);
+  fedstride::add_privacy_command(app);
   try {
     check_command(app, argc, argv);
     app.parse(argc, argv);
