@@ -109,8 +109,12 @@ void add_noise(ExactSum& sum, const ClientNoise& noise, const RandomSource& sour
       Address here = address;
       here.row += static_cast<std::uint32_t>(row);
       RandomStream random = source.at(here);
-      for (auto& integer : part)
-        integer = noise.discrete ? discrete(random) : static_cast<__int128>(std::nearbyint(random.normal() * deviation));
+      for (auto& integer : part) {
+        if (noise.discrete)
+          integer = discrete(random);
+        else
+          integer = static_cast<__int128>(std::nearbyint(random.normal() * deviation));
+      }
       sum.add_integers(first, part);
     }
   });

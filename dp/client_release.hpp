@@ -22,8 +22,8 @@ struct ParameterRange {
 /// most S whatever rounding does on the way.
 class UpdateClip {
  public:
-  /// Flat without layers; otherwise each of the L layers is clipped to S / sqrt(L), and what is in none of them is set to
-  /// zero. Throws Error (usage) unless S is positive and finite; layers that overlap are a failure.
+  /// Flat without layers; otherwise each of the L layers is clipped to S / sqrt(L), and what is in none of them is set
+  /// to zero. Throws Error (usage) unless S is positive and finite; layers that overlap are a failure.
   explicit UpdateClip(double bound, std::vector<ParameterRange> layers = {});
 
   /// out = change, scaled down where it is too long; returns the norm before. Requires ExactSum::admits(change).
@@ -46,8 +46,8 @@ struct ClientNoise {
 };
 
 /// Adds to each component of the sum a draw of its own, a function of source, address and component alone. Each 1,024
-/// components have a row of the address (rows 0, 1, ...). Discrete: the deviation is rounded up to a multiple of 2^-40; it
-/// must be at most 2^22. Throws Error (usage) unless the deviation is positive and in range.
+/// components have a row of the address (rows 0, 1, ...). Discrete: the deviation is rounded up to a multiple of 2^-40.
+/// Throws Error (usage) unless the deviation is above 0 and at most 2^22.
 void add_noise(ExactSum& sum, const ClientNoise& noise, const RandomSource& source, const Address& address,
                ForEachPiece for_each_piece = serially);
 

@@ -43,8 +43,8 @@ DiscreteGaussian::DiscreteGaussian(std::uint64_t sigma) : sigma_(sigma) {
 
 __int128 DiscreteGaussian::operator()(RandomStream& random) const {
   // Algorithm 3 with the discrete Laplace of scale t = sigma (any t is right; the paper takes floor(sigma) + 1):
-  // |Y| = U + sigma V is kept with probability exp(-(|Y| - sigma)^2 / (2 sigma^2)) = exp(-(a + V - 1)^2 / 2), a = U / sigma.
-  // An exponential of a sum is a conjunction of independent draws, so that no number has more than 64 bits.
+  // |Y| = U + sigma V is kept with probability exp(-(|Y| - sigma)^2 / (2 sigma^2)) = exp(-(a + V - 1)^2 / 2) with
+  // a = U / sigma. An exponential of a sum is a conjunction of independent draws, so that no number has more than 64 bits.
   for (;;) {
     // Algorithm 2: P(U) proportional to exp(-U / sigma) on 0 ... sigma - 1.
     const std::uint64_t u = random.below(sigma_);

@@ -9,8 +9,9 @@
 
 namespace fedstride {
 
-// Who is in a lot or a cohort. The draw of an id is number `id` of the address's 64-bit words, whoever else there is: one
-// more record changes nobody else's draw. The address's row is 0; ids are distinct; what is drawn comes in their order.
+// Who is in a lot or a cohort. The draw of an id is number `id` of the address's 64-bit words, whoever else there is:
+// one more record changes nobody else's draw. The address's row is 0; ids are distinct; what is drawn comes in their
+// order.
 
 /// Each id with probability `rate`, in [0, 1], rounded down to a multiple of 2^-64.
 void draw_poisson(const RandomSource& source, const Address& address, double rate, std::span<const std::uint32_t> ids,

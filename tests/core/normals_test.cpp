@@ -37,7 +37,8 @@ std::uint32_t word_of(const RandomStream& stream, std::uint32_t block, std::size
   auto counter = stream.counter();
   counter[0] = block;
   if (stream.is_secret()) return chacha20_block(stream.secret_key(), counter)[k];
-  return r123::Philox4x32()({{counter[0], counter[1], counter[2], counter[3]}}, {{stream.key()[0], stream.key()[1]}})[k];
+  const auto key = stream.key();
+  return r123::Philox4x32()({{counter[0], counter[1], counter[2], counter[3]}}, {{key[0], key[1]}})[k];
 }
 
 /// z(j) by its definition in core/normals.hpp, in long double.
@@ -239,6 +240,27 @@ TEST_CASE("moments, distribution function and tails are the normal distribution'
     }
     CHECK(distance * std::sqrt(m) < 1.95);
   }
+}
+
+TEST_CASE("beyond 4.4 deviations, where words are refined, tails have their share too: 134 million draws") {
+  const double limits[] = {4.4, 4.7, 5, 5.5};
+  double beyond[4][2] = {};
+  std::vector<float> values(1 << 16);
+  const int parts = 1 << 11;
+  for (int part = 0; part < parts; ++part) {
+    std::ranges::fill(values, 0.0F);
+    add_normals(kSeeded, {Purpose::test, 77}, static_cast<std::uint64_t>(part) << 16, 1.0F, values);
+    for (const float value : values) {
+      if (std::fabs(value) < 4.4F) continue;
+      for (std::size_t i = 0; i < 4; ++i) beyond[i][value < 0 ? 1 : 0] += std::fabs(value) > limits[i] ? 1 : 0;
+    }
+  }
+  for (std::size_t i = 0; i < 4; ++i)
+    for (const double count : beyond[i]) {
+      const double expected = parts * 65536.0 * 0.5 * std::erfc(limits[i] / std::sqrt(2.0));
+      CAPTURE(limits[i]);
+      CHECK(std::abs(count - expected) < 4 * std::sqrt(expected));
+    }
 }
 
 TEST_CASE("normals at any small distance, of neighbouring addresses, and their squares are uncorrelated") {

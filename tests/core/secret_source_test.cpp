@@ -1,6 +1,7 @@
 #include <doctest/doctest.h>
 #include <openssl/evp.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <array>
 #include <bit>
@@ -78,7 +79,7 @@ TEST_CASE("ChaCha20's blocks are OpenSSL's, for any key, counter and nonce") {
   }
 }
 
-// Worked out by a second implementation, in Python: HMAC-SHA256 of the key, a block of that as the key of (purpose, round).
+// Worked out by a second implementation, in Python: half a block under HMAC-SHA256(key) is the key of (purpose, round).
 TEST_CASE("the words of a secret source never change from version to version") {
   const RandomSource source(counted_key());
   const auto drawn = words(source.at({Purpose::noise, 3, 4, 5, 6}), 18);
@@ -190,6 +191,11 @@ TEST_CASE("a key that others may read or write, of another size, or that is no f
   CHECK(message_of(folder / "empty").find("has 0 bytes") != std::string::npos);
   CHECK(message_of(folder.path()).find("is not a file") != std::string::npos);
   CHECK(message_of(folder / "absent/noise.key").find("cannot create the secret key") != std::string::npos);
+  if (::geteuid() == 0) {
+    write(folder / "foreign", key, 0600);
+    REQUIRE(::chown((folder / "foreign").c_str(), 1, 1) == 0);
+    CHECK(message_of(folder / "foreign").find("belongs to another user") != std::string::npos);
+  }
   write(folder / "good", key, 0400);
   CHECK(load_or_create_key(folder / "good")[31] == 'k');
 }
