@@ -120,7 +120,8 @@ TEST_CASE("each normal is what the definition says, in long double, of Random123
 }
 
 TEST_CASE("words at every edge of the transform give what they should") {
-  const std::uint32_t edges[] = {0,          1,          2,          0x3fffe,    0x3ffff,    0x40000,    0x40001,
+  const std::uint32_t edges[] = {0,          1,          2,          9,          0x1000,     0x4000,     0x5000,
+                                 0x8000,     0x3fffe,    0x3ffff,    0x40000,    0x40001,    0x50000,    0x60000,
                                  0x7fffff,   0x800000,   0xffffff,   0x1000000,  0x1000001,  0x7fffffff, 0x80000000,
                                  0x80000001, 0xb504f332, 0xb504f333, 0xb504f334, 0xb504f380, 0xb5050000, 0xfffffeff,
                                  0xffffff7f, 0xffffff80, 0xfffffffd, 0xfffffffe, 0xffffffff};
