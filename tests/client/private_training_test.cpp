@@ -1,0 +1,157 @@
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <memory>
+
+#include "client/trainer.hpp"
+#include "tests/client/blobs.hpp"
+
+using namespace fedstride;
+using fedstride::test::blobs;
+using fedstride::test::first_rows;
+
+namespace {
+
+const Dataset& data() {
+  static const Dataset all = blobs(200);
+  return all;
+}
+
+const Model& model() {
+  static const Model line = Model::parse("dense 5 | tanh | dense classes", data().shape, data().classes);
+  return line;
+}
+
+LocalTraining private_training(const Optimizer& optimizer, const PrivateRules& rules, std::size_t rows, int epochs = 1) {
+  LocalTraining training{.optimizer = optimizer, .epochs = epochs, .batch = rules.batch, .seed = 1};
+  training.privacy.emplace();
+  training.privacy->plans = {std::make_shared<const PrivatePlan>(rules, optimizer, rows)};
+  training.privacy->source = RandomSource(std::uint64_t{11});
+  return training;
+}
+
+struct Outcome {
+  ClientReport report;
+  Vector change;
+};
+
+Outcome train(const LocalTraining& training, const std::vector<Row>& rows, std::uint64_t allowed = 1000,
+              std::uint32_t round = 1) {
+  Trainer trainer(model(), data(), training, rows.size());
+  const Vector start = model().initial(Initialisation::fan_in, 1);
+  ClientState state;
+  Outcome outcome;
+  const std::vector<std::uint64_t> releases{allowed};
+  trainer.train({round, start, releases}, 0, rows, state, serially, {}, [&](const ClientUpdate& update) {
+    outcome.report = update.report;
+    outcome.change = Eigen::Map<const Vector>(update.change.data(), static_cast<Eigen::Index>(update.change.size()));
+  });
+  return outcome;
+}
+
+std::uint64_t released(const ClientReport& report) {
+  std::uint64_t count = 0;
+  for (const auto& run : report.releases) count += run.count;
+  return count;
+}
+
+constexpr double kTiny = 1e-12;
+
+}  // namespace
+
+TEST_CASE("what the report charges is what the accountant is told: every gradient of every optimiser, once") {
+  for (const Optimizer& optimizer : {Optimizer(Sgd{}), Optimizer(Adadp{}), Optimizer(HeavyBall{}), Optimizer(Ema{}), Optimizer(Adam{})}) {
+    CAPTURE(part_name(optimizer));
+    const LocalTraining training = private_training(optimizer, {.batch = 20, .noise = {.noise_multiplier = 2}}, 120, 3);
+    const Outcome outcome = train(training, first_rows(120));
+    const PrivatePlan& plan = *training.privacy->plans[0];
+    CHECK(released(outcome.report) == plan.releases_before(3));
+    CHECK(released(outcome.report) == 18);
+    CHECK(outcome.report.steps == (std::holds_alternative<Adadp>(optimizer) ? 9 : 18));
+    REQUIRE(outcome.report.releases.size() == 1);
+    CHECK(outcome.report.releases[0].noise_multiplier == 2);
+    CHECK(outcome.change.allFinite());
+  }
+}
+
+TEST_CASE("training ends before the step that would release more than is allowed") {
+  const PrivateRules rules{.batch = 20, .noise = {.noise_multiplier = 2}};
+  const auto sgd = train(private_training(Sgd{}, rules, 120, 3), first_rows(120), 7).report;
+  CHECK(released(sgd) == 7);
+  CHECK(sgd.steps == 7);
+  const auto adadp = train(private_training(Adadp{}, rules, 120, 3), first_rows(120), 7).report;
+  CHECK(released(adadp) == 6);
+  CHECK(adadp.steps == 3);
+}
+
+TEST_CASE("Poisson lots vary in size around the expected one, some are empty and are released all the same") {
+  const LocalTraining training = private_training(Sgd{}, {.batch = 1, .noise = {.noise_multiplier = 1}}, 60, 20);
+  const auto report = train(training, first_rows(60), 100000).report;
+  CHECK(report.steps == 1200);
+  CHECK(released(report) == 1200);
+  // Expected 1,200 examples, standard deviation 34; (59/60)^60 = 0.365 of the lots empty, 438 of 1,200, deviation 17.
+  CHECK(std::abs(static_cast<double>(report.examples) - 1200) < 5 * 34.4);
+  CHECK(std::abs(static_cast<double>(report.empty_lots) - 437.8) < 5 * 16.7);
+}
+
+TEST_CASE("lots of fixed size have that size, and shuffled ones use every row at most once an epoch") {
+  for (const auto sampling : {Sampling::without_replacement, Sampling::shuffle}) {
+    const LocalTraining training =
+        private_training(Sgd{}, {.sampling = sampling, .batch = 25, .noise = {.noise_multiplier = 1}}, 110, 1);
+    const auto report = train(training, first_rows(110)).report;
+    CHECK(report.steps == (sampling == Sampling::shuffle ? 4 : 5));
+    CHECK(report.examples == 25 * report.steps);
+  }
+}
+
+// Without noise and clipping a full lot is the full batch.
+TEST_CASE("a lot of everything without noise to speak of moves the model as plain SGD does") {
+  const auto exact = train(private_training(Sgd{}, {.batch = 60, .noise = {.clip = 1e6, .noise_multiplier = kTiny}}, 60),
+                           first_rows(60));
+  LocalTraining plain{.optimizer = Sgd{}, .batch = 60, .seed = 1};
+  const auto reference = train(plain, first_rows(60));
+  CHECK((exact.change - reference.change).cwiseAbs().maxCoeff() < 1e-6F);
+}
+
+TEST_CASE("a lot larger than what is computed at once is accumulated") {
+  const std::vector<Row> few = first_rows(100);
+  std::vector<Row> many;
+  for (int i = 0; i < 6; ++i) many.insert(many.end(), few.begin(), few.end());  // 600 rows: three parts
+  const PrivateRules rules{.batch = 600, .noise = {.clip = 1e6, .noise_multiplier = kTiny}};
+  const auto large = train(private_training(Sgd{}, rules, 600), many);
+  const auto small = train(private_training(Sgd{}, {.batch = 100, .noise = rules.noise}, 100), few);
+  CHECK(large.report.examples == 600);
+  CHECK((large.change - small.change).cwiseAbs().maxCoeff() < 1e-6F);
+}
+
+TEST_CASE("a row whose features are not finite changes nothing but its own count") {
+  Dataset broken = blobs(200);
+  broken.features[4 * 17] = std::numeric_limits<float>::quiet_NaN();
+  const LocalTraining training = private_training(Sgd{}, {.batch = 60, .noise = {.noise_multiplier = 1}}, 60);
+  std::vector<Row> without = first_rows(60);
+  without.erase(without.begin() + 17);
+  without.push_back(17);
+  const auto run = [&](const Dataset& set, const std::vector<Row>& rows) {
+    Trainer trainer(model(), set, training, rows.size());
+    const Vector start = model().initial(Initialisation::fan_in, 1);
+    ClientState state;
+    Outcome outcome;
+    const std::vector<std::uint64_t> releases{10};
+    trainer.train({1, start, releases}, 0, rows, state, serially, {}, [&](const ClientUpdate& update) {
+      outcome.report = update.report;
+      outcome.change = Eigen::Map<const Vector>(update.change.data(), static_cast<Eigen::Index>(update.change.size()));
+    });
+    return outcome;
+  };
+  const auto outcome = run(broken, first_rows(60));
+  CHECK(outcome.report.nonfinite == 1);
+  CHECK(outcome.change.allFinite());
+}
+
+TEST_CASE("rounds, and the two gradients of a step, have noise of their own; the same round the same") {
+  const LocalTraining training = private_training(Sgd{}, {.batch = 60, .noise = {.noise_multiplier = 5}}, 60);
+  const auto first = train(training, first_rows(60), 10, 1).change;
+  CHECK(train(training, first_rows(60), 10, 1).change == first);
+  CHECK(train(training, first_rows(60), 10, 2).change != first);
+}
