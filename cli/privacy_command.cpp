@@ -7,6 +7,7 @@
 
 #include "cli/commands.hpp"
 #include "cli/privacy_cases.hpp"
+#include "cli/privacy_parts.hpp"
 #include "cli/privacy_question.hpp"
 #include "cli/settings_flags.hpp"
 #include "core/text.hpp"
@@ -222,6 +223,9 @@ void add_privacy_command(CLI::App& app) {
     check_flags(*evaluate);
     evaluate_cases(*path);
   });
+
+  add_privacy_schedule(privacy);
+  add_privacy_audit(privacy);
 }
 
 }  // namespace fedstride
