@@ -62,10 +62,11 @@ double abadi_valid(std::span<const Releases> spending, double delta) {
 }
 
 std::string AsInPaper::unsound(std::span<const Releases> spending) const {
+  if (std::string reason = uncovered(spending, {}); !reason.empty()) return reason;
   for (const Releases& releases : spending)
     if (releases.neighbours == Neighbours::replace_one)
       return "the paper's formula is for add-remove neighbours; valid: tight, rdp, strong, basic";
-  return uncovered(spending, {});
+  return {};
 }
 
 PrivacyBound AsInPaper::epsilon(std::span<const Releases> spending, double delta) const {

@@ -56,7 +56,7 @@ std::string Zcdp::unsound(std::span<const Releases> spending) const {
     if (releases.rate < 1 && (releases.sampling == Sampling::poisson ||
                               releases.sampling == Sampling::without_replacement))
       return "it has no amplification by sampling, and the rate is " + number_text(releases.rate) +
-             "; valid: tight, rdp";
+             (releases.sampling == Sampling::poisson ? "; valid: tight, rdp" : "; valid: rdp");
   return uncovered(spending, {.adaptive = true});
 }
 
