@@ -189,7 +189,7 @@ void prepare_clients(Setup& setup, const ClientSettings& settings, std::string_v
 std::uint64_t private_seed(const Setup& setup) {
   Configuration configuration = setup.configuration;
   const Configuration defaults;
-  configuration.rounds = defaults.rounds;
+  if (!rounds_decide_noise(setup)) configuration.rounds = defaults.rounds;
   configuration.evaluate_every = defaults.evaluate_every;
   configuration.threads = defaults.threads;
   configuration.data_dir = defaults.data_dir;
@@ -206,8 +206,19 @@ void prepare_privacy(Setup& setup) {
   if (const auto* settings = client_level(chosen))
     prepare_clients(setup, *settings, std::holds_alternative<BothPrivacy>(chosen) ? "client-" : "");
   setup.rules.cohort_source = RandomSource(setup.configuration.seed);
-  if (setup.privacy.on()) use_source(setup, RandomSource(private_seed(setup)));
+  if (setup.privacy.on()) use_source(setup, private_source(setup));
 }
+
+bool rounds_decide_noise(const Setup& setup) {
+  const auto* settings = example_level(setup.configuration.privacy);
+  const bool scheduled =
+      settings != nullptr && (settings->clip_schedule != "constant" || settings->noise_schedule != "constant");
+  const bool example = setup.privacy.example && settings->target_epochs == 0 &&
+                       (setup.privacy.example->calibrated || scheduled);
+  return example || (setup.privacy.client && setup.privacy.client->calibrated);
+}
+
+RandomSource private_source(const Setup& setup) { return RandomSource(private_seed(setup)); }
 
 void use_source(Setup& setup, const RandomSource& source) {
   if (setup.training.privacy) setup.training.privacy->source = source;

@@ -46,6 +46,12 @@ struct PrivacySetup {
 /// sound accountant, a budget no noise reaches.
 void prepare_privacy(Setup& setup);
 
+/// Whether the noise was fitted to the number of rounds: then that is part of what must not change.
+bool rounds_decide_noise(const Setup& setup);
+
+/// The seeded source of noise and private sampling: no two configurations share their draws.
+RandomSource private_source(const Setup& setup);
+
 /// Makes noise, lots and cohorts come from this source.
 void use_source(Setup& setup, const RandomSource& source);
 

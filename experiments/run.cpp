@@ -5,6 +5,7 @@
 
 #include "core/error.hpp"
 #include "core/hash.hpp"
+#include "experiments/private_components.hpp"
 #include "experiments/run_folder.hpp"
 #include "sim/in_process_fleet.hpp"
 #include "sim/threads.hpp"
@@ -118,12 +119,17 @@ Settings settings_to_resume(const std::string& folder, const Settings& overrides
   return settings;
 }
 
-// The key of a run with secret randomness, kept in its folder for its owner alone; the setup draws by it.
-std::optional<SecretKey> use_secret_key(Setup& setup, const RunFolder& folder) {
-  if (!setup.privacy.on() || setup.configuration.randomness != "secret") return std::nullopt;
-  const SecretKey key = load_or_create_key(folder.path() / "secret.key");
-  use_source(setup, RandomSource(key));
-  return key;
+// The privacy of a run, its noise from the run's own source: with secret randomness under a key in the folder, for its
+// owner alone. Private components are charged and then released here.
+RunPrivacy begin_privacy(Setup& setup, const RunFolder& folder, const std::optional<LedgerMark>& mark) {
+  std::optional<SecretKey> key;
+  if (setup.privacy.on() && setup.configuration.randomness == "secret") {
+    key = load_or_create_key(folder.path() / "secret.key");
+    use_source(setup, RandomSource(*key));
+  }
+  RunPrivacy privacy(setup, folder.path(), mark, key);
+  project_on_components(setup, key ? RandomSource(*key) : private_source(setup));
+  return privacy;
 }
 
 }  // namespace
@@ -135,7 +141,7 @@ RunSummary run(const Configuration& configuration, const Settings& settings, con
   std::optional<RunPrivacy> privacy;
   try {
     folder.write_configuration(write_settings(configuration, settings));
-    privacy.emplace(setup, folder.path(), std::nullopt, use_secret_key(setup, folder));
+    privacy.emplace(begin_privacy(setup, folder, std::nullopt));
     checkpoint = begin(setup, folder, privacy->mark());
   } catch (...) {
     folder.discard();
@@ -156,12 +162,12 @@ RunSummary resume(const std::string& name, const Settings& overrides, const RunO
   const std::string init = saved ? std::exchange(configuration.init, "") : "";
   Setup setup = prepare(configuration);
   if (saved) setup.configuration.init = configuration.init = init;
-  const std::optional<SecretKey> key = use_secret_key(setup, folder);
-  RunPrivacy privacy(setup, folder.path(), saved ? std::optional(saved->ledger) : std::nullopt, key);
+  RunPrivacy privacy = begin_privacy(setup, folder, saved ? std::optional(saved->ledger) : std::nullopt);
   Checkpoint checkpoint = saved ? std::move(*saved) : begin(setup, folder, privacy.mark());
   if (identity(setup) != checkpoint.configuration)
-    throw failure("the run in '" + name +
-                  "' was started with other settings, other data or another build; it cannot go on");
+    throw failure("the run in '" + name + "' was started with other settings, other data or another build" +
+                  (rounds_decide_noise(setup) ? ", or for another number of rounds, which its noise was fitted to" : "") +
+                  "; it cannot go on");
   if (checkpoint.model.size() != setup.initial.size())
     throw failure("the checkpoint in '" + name + "' holds a model of another size");
   folder.cut_results(checkpoint);

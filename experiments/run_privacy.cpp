@@ -57,6 +57,7 @@ RunPrivacy::RunPrivacy(const Setup& setup, const std::filesystem::path& folder, 
       key ? std::string_view(reinterpret_cast<const char*>(key->data()), key->size()) : std::string_view{};
   if (mark) {
     ledger_.emplace(Ledger::open(path, *mark, secret));
+    enter_components();
     return;
   }
   // Left over by a run that was killed before its first checkpoint, that is before it had released anything but what is
@@ -64,6 +65,19 @@ RunPrivacy::RunPrivacy(const Setup& setup, const std::filesystem::path& folder, 
   std::error_code error;
   std::filesystem::remove(path, error);
   ledger_.emplace(Ledger::create(path, header_of(setup), secret));
+  enter_components();
+}
+
+// Private components are released before the first round; entered again when a run goes on, they count once.
+void RunPrivacy::enter_components() {
+  if (setup_.privacy.components.empty()) return;
+  const Releases& release = setup_.privacy.components.front();
+  LedgerGroup group{.sampling = Sampling::full,
+                    .neighbours = release.neighbours,
+                    .runs = {{release.noise_multiplier, 1, 1}},
+                    .quantity = Quantity::components};
+  ledger_->reserve(0, Hash().text(identity_).text("components").hex(), {group});
+  ledger_->close(0, {group});
 }
 
 std::vector<RunPrivacy::Class> RunPrivacy::classes(const SpendingTotals& before,

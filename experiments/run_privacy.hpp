@@ -50,6 +50,7 @@ class RunPrivacy {
     const Spending* spent;
     std::vector<ClientId> clients;
   };
+  void enter_components();
   std::vector<Class> classes(const SpendingTotals& before, const std::vector<ClientId>& clients) const;
   std::uint64_t within_budget(const Class& alike, std::uint64_t first, std::uint64_t planned) const;
 

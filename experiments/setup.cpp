@@ -7,6 +7,7 @@
 #include "core/text.hpp"
 #include "data/datasets.hpp"
 #include "data/split.hpp"
+#include "experiments/private_components.hpp"
 #include "nn/models.hpp"
 #include "nn/safetensors.hpp"
 #include "partitions/heat_map.hpp"
@@ -76,7 +77,8 @@ Setup prepare(const Configuration& configuration) {
     throw usage_error("augment is '" + configuration.augment + "'; data set '" + configuration.dataset +
                       "' has no pictures, only none is valid");
 
-  setup.model = Model::parse(configuration.model, train.shape, train.classes);
+  prepare_components(setup);
+  setup.model = Model::parse(configuration.model, input_shape(setup), train.classes);
   setup.training = {.optimizer = configuration.optimizer,
                     .epochs = configuration.local_epochs,
                     .batch = configuration.batch,
@@ -110,7 +112,7 @@ std::string partition_text(const Setup& setup) { return heat_map(setup.label_cou
 std::string identity(const Setup& setup) {
   Configuration configuration = setup.configuration;
   const Configuration defaults;
-  configuration.rounds = defaults.rounds;
+  if (!rounds_decide_noise(setup)) configuration.rounds = defaults.rounds;
   configuration.evaluate_every = defaults.evaluate_every;
   configuration.threads = defaults.threads;
   configuration.data_dir = defaults.data_dir;
