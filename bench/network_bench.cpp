@@ -68,8 +68,8 @@ struct RandomSteps {
 
   /// So many that the clock's resolution does not matter.
   int steps_at_once() const {
-    return std::clamp(static_cast<int>(2e6 / (static_cast<double>(labels.size()) * dense_flops_per_example(network.model()))),
-                      1, 1000);
+    const double flops = static_cast<double>(labels.size()) * dense_flops_per_example(network.model());
+    return std::clamp(static_cast<int>(2e6 / flops), 1, 1000);
   }
 
   Vector weights;

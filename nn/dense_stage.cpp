@@ -24,9 +24,6 @@ DenseStage::DenseStage(const Options& options, int max_rows) : options_(options)
   const int fit = static_cast<int>(kStretch) / options.outputs;
   inputs_per_stretch_ = std::min(fit >= 4 ? fit / 4 * 4 : std::max(fit, 1), options.inputs);
   weight_stretches_ = (options.inputs + inputs_per_stretch_ - 1) / inputs_per_stretch_;
-  // As many as fill the rows of one or two tiles.
-  if (inputs_per_stretch_ < kTileRows)
-    stretches_at_once_ = (kTileRows % inputs_per_stretch_ == 0 ? 1 : 2) * kTileRows / inputs_per_stretch_;
 }
 
 int DenseStage::forward_pieces(int rows) const {
@@ -37,8 +34,8 @@ int DenseStage::backward_pieces(int rows) const { return pieces_for(2 * work(row
 
 void DenseStage::prepare_training() {
   bias_gradient_ = Buffer<float>(whole_lanes(static_cast<std::size_t>(options_.outputs)));
-  gradient_size_ = row_stride(static_cast<std::size_t>(stretches_at_once_) * inputs_per_stretch_ * options_.outputs);
-  weight_gradient_ = Buffer<float>(gradient_size_ * backward_pieces(max_rows_));
+  weight_gradient_ = Buffer<float>(row_stride(static_cast<std::size_t>(inputs_per_stretch_) * options_.outputs) *
+                                   backward_pieces(max_rows_));
 }
 
 void DenseStage::forward_piece(int piece, int pieces, const Signal& in, const Signal& out, int rows) {
@@ -68,51 +65,45 @@ void DenseStage::data_piece(int piece, int pieces, const Signal& in, const Signa
                       first_input(first_stretch(piece, pieces)), first_input(first_stretch(piece + 1, pieces)));
 }
 
-void DenseStage::report_bias(const Signal& out, int rows, const PackedGradients* packed, const GradientTarget& target) {
+void DenseStage::report_bias(const OutputGradients& gradients, const GradientTarget& target) {
   const LayerTensors& tensors = options_.tensors;
   if (tensors.bias.size == 0) return;
-  if (!tensors.frozen && packed != nullptr)
-    column_sums(*packed, options_.outputs, bias_gradient_.data());
-  else if (!tensors.frozen)
-    column_sums(out.gradient, rows, options_.outputs, bias_gradient_.data());
+  if (!tensors.frozen) column_sums(gradients, options_.outputs, bias_gradient_.data());
   target.report(weight_stretches_, tensors.bias.offset, bias_gradient_.data(), tensors.bias.size);
 }
 
-void DenseStage::weight_piece(int piece, int pieces, const Signal& in, const PackedGradients& packed,
-                              const GradientTarget& target) {
-  const LayerTensors& tensors = options_.tensors;
+template <class Body>
+void DenseStage::for_each_stretch(int piece, int pieces, const GradientTarget& target, Body&& body) {
   const auto outputs = static_cast<std::size_t>(options_.outputs);
-  float* gradient = gradient_of(piece);
-  const int end = first_stretch(piece + 1, pieces);
-  for (int slot = first_stretch(piece, pieces); slot < end;) {
+  float* gradient = weight_gradient_.data() + piece * row_stride(inputs_per_stretch_ * outputs);
+  for (int slot = first_stretch(piece, pieces); slot < first_stretch(piece + 1, pieces); ++slot) {
     const int first = first_input(slot);
-    const int group_end = std::min(slot + stretches_at_once_, end);
-    if (!tensors.frozen)
-      dense_weight_gradient(in.value, packed, options_.outputs, first, first_input(group_end), gradient);
-    for (; slot < group_end; ++slot)
-      target.report(slot, tensors.weight.offset + first_input(slot) * outputs,
-                    gradient + (first_input(slot) - first) * outputs,
-                    (first_input(slot + 1) - first_input(slot)) * outputs);
+    const int last = first_input(slot + 1);
+    body(gradient, first, last);
+    target.report(slot, options_.tensors.weight.offset + first * outputs, gradient, (last - first) * outputs);
   }
+}
+
+void DenseStage::weight_piece(int piece, int pieces, const Signal& in, const OutputGradients& gradients,
+                              const GradientTarget& target) {
+  for_each_stretch(piece, pieces, target, [&](float* gradient, int first, int last) {
+    if (!options_.tensors.frozen)
+      dense_weight_gradient(in.value, gradients, options_.outputs, first, last, gradient);
+  });
 }
 
 void DenseStage::fused_piece(int piece, int pieces, const Signal& in, const Signal& out, int rows,
                              const GradientTarget& target) {
-  const LayerTensors& tensors = options_.tensors;
-  const float* weights = weights_ + tensors.weight.offset;
-  const auto outputs = static_cast<std::size_t>(options_.outputs);
-  float* gradient = gradient_of(piece);
-  for (int slot = first_stretch(piece, pieces); slot < first_stretch(piece + 1, pieces); ++slot) {
-    const int first = first_input(slot);
-    const int last = first_input(slot + 1);
-    if (options_.data_gradient && !tensors.frozen)
-      dense_both_gradients(in.value, out.gradient, rows, weights, options_.outputs, in.gradient, first, last, gradient);
+  const float* weights = weights_ + options_.tensors.weight.offset;
+  const int outputs = options_.outputs;
+  for_each_stretch(piece, pieces, target, [&](float* gradient, int first, int last) {
+    if (options_.data_gradient && !options_.tensors.frozen)
+      dense_both_gradients(in.value, out.gradient, rows, weights, outputs, in.gradient, first, last, gradient);
     else if (options_.data_gradient)
-      dense_data_gradient(out.gradient, rows, weights, options_.outputs, in.gradient, first, last);
-    else if (!tensors.frozen)
-      dense_weight_gradient(in.value, out.gradient, rows, options_.outputs, first, last, gradient);
-    target.report(slot, tensors.weight.offset + first * outputs, gradient, (last - first) * outputs);
-  }
+      dense_data_gradient(out.gradient, rows, weights, outputs, in.gradient, first, last);
+    else if (!options_.tensors.frozen)
+      dense_weight_gradient(in.value, {out.gradient, rows}, outputs, first, last, gradient);
+  });
 }
 
 }  // namespace fedstride

@@ -34,34 +34,34 @@ class DenseStage {
   int stretches() const { return weight_stretches_ + (options_.tensors.bias.size > 0 ? 1 : 0); }
   bool trains() const { return !options_.tensors.frozen; }
   int outputs() const { return options_.outputs; }
-  /// Whether the weight gradient of so many rows is taken from packed gradients.
-  static bool packs(int rows) { return rows > kFusedRows; }
+  /// Whether both gradients of so many rows are best computed at once.
+  static bool fuses(int rows) { return rows <= kFusedRows; }
 
   /// Applies the ReLU to out.gradient: once, before anything else backwards.
   void begin_backward(const Signal& out, int rows) const;
   /// Adds the squared norm of each example's weight gradient to squared_norms.
   void add_norms(const Signal& in, const Signal& out, int rows, double* squared_norms) const;
   void data_piece(int piece, int pieces, const Signal& in, const Signal& out, int rows) const;
-  /// Reports the bias: once. Of the gradients it reads the packed ones if there are any.
-  void report_bias(const Signal& out, int rows, const PackedGradients* packed, const GradientTarget& target);
-  void weight_piece(int piece, int pieces, const Signal& in, const PackedGradients& packed,
+  /// Reports the bias: once.
+  void report_bias(const OutputGradients& gradients, const GradientTarget& target);
+  void weight_piece(int piece, int pieces, const Signal& in, const OutputGradients& gradients,
                     const GradientTarget& target);
   /// Data and weight gradient of a few rows.
   void fused_piece(int piece, int pieces, const Signal& in, const Signal& out, int rows, const GradientTarget& target);
 
  private:
+  /// Calls body(gradient, first input, last input) for every stretch of a piece and reports the gradient it wrote.
+  template <class Body>
+  void for_each_stretch(int piece, int pieces, const GradientTarget& target, Body&& body);
   std::size_t work(int rows) const { return static_cast<std::size_t>(rows) * options_.inputs * options_.outputs; }
   int first_stretch(int piece, int pieces) const { return weight_stretches_ * piece / pieces; }
   int first_input(int stretch) const { return std::min(stretch * inputs_per_stretch_, options_.inputs); }
-  float* gradient_of(int piece) { return weight_gradient_.data() + piece * gradient_size_; }
 
   Options options_;
   int max_rows_;
   int inputs_per_stretch_ = 1;
   int weight_stretches_ = 1;
-  int stretches_at_once_ = 1;  ///< from packed gradients
   const float* weights_ = nullptr;
-  std::size_t gradient_size_ = 0;  ///< room a piece has
   Buffer<float> bias_gradient_;
   Buffer<float> weight_gradient_;
 };

@@ -47,11 +47,16 @@ double Network::Workspace::weighted_sum(std::span<const float> factors, Gradient
   for (std::size_t s = stages.size(); s-- > row_stages;) {
     auto* dense = std::get_if<DenseStage>(&stages[s].stage);
     if (dense == nullptr) continue;
-    const PackedGradients gradients = pack(*dense, signals[s + 1], rows, factors);
-    dense->report_bias(signals[s + 1], rows, &gradients, target(s, sink));
+    OutputGradients gradients;
+    if (dense->trains()) {
+      const auto outputs = static_cast<std::size_t>(dense->outputs());
+      gradients = scaled_gradients(signals[s + 1].gradient, rows, dense->outputs(), factors.data(),
+                                   {scaled.data(), row_stride(outputs)}, scaled_examples.data());
+    }
+    const GradientTarget to = target(s, sink);
+    dense->report_bias(gradients, to);
     const int pieces = dense->backward_pieces(rows);
-    run(pieces, for_each_piece,
-        [&](int piece) { dense->weight_piece(piece, pieces, signals[s], gradients, target(s, sink)); });
+    run(pieces, for_each_piece, [&](int piece) { dense->weight_piece(piece, pieces, signals[s], gradients, to); });
   }
   run_conv_pieces(rows, for_each_piece, [&](std::size_t s, int block) {
     std::get<ConvStage>(stages[s].stage).weighted_piece(block, signals[s], factors, target(s, sink));

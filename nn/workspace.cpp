@@ -46,7 +46,8 @@ void Network::Workspace::prepare_training() {
           if constexpr (std::is_same_v<Kind, ConvStage>)
             for (int piece = 0; piece < stage.gradient_pieces(); ++piece) conv_pieces.emplace_back(s, piece);
           if constexpr (std::is_same_v<Kind, DenseStage>)
-            if (stage.trains()) most_packed = std::max(most_packed, packed_size(max_rows, stage.outputs()));
+            if (stage.trains())
+              widest_dense = std::max(widest_dense, row_stride(static_cast<std::size_t>(stage.outputs())));
         },
         stages[s].stage);
   }
@@ -56,19 +57,14 @@ void Network::Workspace::prepare_gradient() {
   prepare_training();
   for (PlacedStage& placed : stages)
     if (auto* conv = std::get_if<ConvStage>(&placed.stage)) conv->prepare_gradient();
-  if (DenseStage::packs(max_rows)) prepare_packing();
 }
 
 void Network::Workspace::prepare_per_example() {
   prepare_training();
   for (PlacedStage& placed : stages)
     if (auto* conv = std::get_if<ConvStage>(&placed.stage)) conv->prepare_per_example();
-  prepare_packing();
-}
-
-void Network::Workspace::prepare_packing() {
-  if (packed.size() < most_packed) packed = Buffer<float>(most_packed);
-  packed_rows.resize(static_cast<std::size_t>(max_rows));
+  if (scaled.size() < max_rows * widest_dense) scaled = Buffer<float>(max_rows * widest_dense);
+  scaled_examples.resize(static_cast<std::size_t>(max_rows));
 }
 
 int Network::Workspace::row_pieces(int rows) const {
@@ -143,19 +139,18 @@ void Network::Workspace::backward(int rows, GradientSink sink, ForEachPiece for_
     const Signal &in = signals[s], &out = signals[s + 1];
     if (auto* dense = std::get_if<DenseStage>(&stages[s].stage)) {
       dense->begin_backward(out, rows);
+      const OutputGradients gradients{out.gradient, rows};
+      const GradientTarget to = target(s, sink);
+      dense->report_bias(gradients, to);
       const int pieces = dense->backward_pieces(rows);
-      if (DenseStage::packs(rows)) {
-        const PackedGradients gradients = pack(*dense, out, rows, {});
-        dense->report_bias(out, rows, &gradients, target(s, sink));
-        run(pieces, for_each_piece, [&](int piece) {
+      run(pieces, for_each_piece, [&](int piece) {
+        if (DenseStage::fuses(rows)) {
+          dense->fused_piece(piece, pieces, in, out, rows, to);
+        } else {
           if (stages[s].data_gradient) dense->data_piece(piece, pieces, in, out, rows);
-          dense->weight_piece(piece, pieces, in, gradients, target(s, sink));
-        });
-      } else {
-        dense->report_bias(out, rows, nullptr, target(s, sink));
-        run(pieces, for_each_piece,
-            [&](int piece) { dense->fused_piece(piece, pieces, in, out, rows, target(s, sink)); });
-      }
+          dense->weight_piece(piece, pieces, in, gradients, to);
+        }
+      });
     } else {
       backward_rows(s, {0, rows, 0});
     }
@@ -167,13 +162,6 @@ void Network::Workspace::backward(int rows, GradientSink sink, ForEachPiece for_
   run_conv_pieces(rows, for_each_piece, [&](std::size_t s, int block) {
     std::get<ConvStage>(stages[s].stage).gradient_piece(block, signals[s], rows, row_pieces(rows), target(s, sink));
   });
-}
-
-PackedGradients Network::Workspace::pack(const DenseStage& dense, const Signal& out, int rows,
-                                         std::span<const float> factors) {
-  if (!dense.trains()) return {};
-  return pack_gradients(out.gradient, rows, dense.outputs(), factors.empty() ? nullptr : factors.data(), packed.data(),
-                        packed_rows.data());
 }
 
 BatchLoss Network::Workspace::losses(std::span<const Label> labels, const float* scale, std::span<Label> predicted) {

@@ -33,7 +33,6 @@ struct Network::Workspace {
   void prepare_gradient();
   void prepare_per_example();
   void prepare_training();  ///< what both need
-  void prepare_packing();
 
   int row_pieces(int rows) const;
   int most_row_pieces() const;
@@ -72,8 +71,6 @@ struct Network::Workspace {
   void backward(int rows, GradientSink sink, ForEachPiece for_each_piece);
   void backward_norms(int rows, double* squared_norms, ForEachPiece for_each_piece);
   double weighted_sum(std::span<const float> factors, GradientSink sink, ForEachPiece for_each_piece);
-  /// A dense layer's output gradients times the factors, if any.
-  PackedGradients pack(const DenseStage& dense, const Signal& out, int rows, std::span<const float> factors);
 
   /// Losses of the batch, added up in row order; with `scale`, the scores' gradients too.
   BatchLoss losses(std::span<const Label> labels, const float* scale, std::span<Label> predicted);
@@ -91,9 +88,10 @@ struct Network::Workspace {
   std::vector<std::pair<std::size_t, int>> conv_pieces;  ///< stage, block of channels
   std::vector<std::size_t> first_slot;                   ///< of each stage, in slots
   std::vector<double> slots;
-  std::size_t most_packed = 0;
-  Buffer<float> packed;  ///< one dense layer's PackedGradients
-  std::vector<int> packed_rows;
+  // per_example and weighted_sum only
+  std::size_t widest_dense = 0;  ///< row stride of the dense layer that has most outputs
+  Buffer<float> scaled;          ///< its output gradients times the factors
+  std::vector<int> scaled_examples;
   int per_example_rows = 0;  ///< of the last per_example batch
 };
 

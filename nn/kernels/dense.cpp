@@ -11,6 +11,9 @@ namespace {
 // A tile of results lives in registers: kMaxRows rows by two vectors.
 constexpr int kMaxRows = kTileRows;
 constexpr int kInputChunk = 64;     // inputs a tile takes in one go, so that their weights and activations stay in L1
+// From so many rows on, weights that are not aligned are copied to where they are, for so many inputs at a time.
+constexpr int kMinRowsToCopy = 3 * kMaxRows;
+constexpr int kCopiedInputs = 128;
 constexpr int kPrefetchInputs = 4;  // how far ahead, on the way back
 
 template <int kRows, int kVectors, bool kTail>
@@ -77,19 +80,23 @@ void data_tile(const float* dy, std::size_t dy_stride, const float* w, int outpu
   unrolled<kPacked>([&](auto i) FEDSTRIDE_INLINE_LAMBDA { store(to + i * kLanes, packed[i]); });
 }
 
-/// dw[i][o] = sum_r x[r][i] dy[r][o]; `tail` outputs in the last vector.
-template <int kInputs, int kVectors>
-void weight_tile(const float* x, std::size_t x_stride, const float* dy, std::size_t dy_stride, int rows, float* dw,
-                 std::size_t dw_stride, int tail) {
+/// dw[i][o] = sum_r x[r][i] dy[r][o], where kChosen x[examples[r]][i]; `tail` outputs in the last vector.
+template <int kInputs, int kVectors, bool kChosen>
+void weight_tile(const float* x, std::size_t x_stride, [[maybe_unused]] const int* examples, const float* dy,
+                 std::size_t dy_stride, int rows, float* dw, std::size_t dw_stride, int tail) {
   Lanes sum[kInputs][kVectors] = {};
   for (int r = 0; r < rows; ++r) {
+    const float* inputs = x;
+    if constexpr (kChosen)
+      inputs += static_cast<std::size_t>(examples[r]) * x_stride;
+    else
+      x += x_stride;
     Lanes value[kVectors];
     unrolled<kVectors>([&](auto v) FEDSTRIDE_INLINE_LAMBDA { value[v] = in_register(load(dy + v * kLanes)); });
     unrolled<kInputs>([&](auto i) FEDSTRIDE_INLINE_LAMBDA {
-      const Lanes factor = broadcast(x[i]);
+      const Lanes factor = broadcast(inputs[i]);
       unrolled<kVectors>([&](auto v) FEDSTRIDE_INLINE_LAMBDA { sum[i][v] += factor * value[v]; });
     });
-    x += x_stride;
     dy += dy_stride;
   }
   unrolled<kInputs>([&](auto i) FEDSTRIDE_INLINE_LAMBDA {
@@ -153,9 +160,9 @@ constexpr auto both_tiles(std::integer_sequence<int, kIndex...>) {
 }
 constexpr int kWeightInputs = 4;
 constexpr int kWeightVectors = kRegisters == 32 ? 4 : 2;
-template <int kInputs, int... kIndex>
+template <int kInputs, bool kChosen, int... kIndex>
 constexpr auto weight_tiles(std::integer_sequence<int, kIndex...>) {
-  return std::array{&weight_tile<kInputs, kIndex + 1>...};
+  return std::array{&weight_tile<kInputs, kIndex + 1, kChosen>...};
 }
 using RowCounts = std::make_integer_sequence<int, kMaxRows>;
 using VectorCounts = std::make_integer_sequence<int, kWeightVectors>;
@@ -165,8 +172,9 @@ constexpr auto kForwardTiles2 = forward_tiles<2>(RowCounts{});
 constexpr auto kDataTiles1 = data_tiles<1>(RowCounts{});
 constexpr auto kDataTiles2 = data_tiles<2>(RowCounts{});
 constexpr auto kBothTiles = both_tiles(RowCounts{});
-constexpr auto kWeightTiles1 = weight_tiles<1>(VectorCounts{});
-constexpr auto kWeightTiles4 = weight_tiles<kWeightInputs>(VectorCounts{});
+constexpr std::array kWeightTiles1{weight_tiles<1, false>(VectorCounts{}), weight_tiles<1, true>(VectorCounts{})};
+constexpr std::array kWeightTiles4{weight_tiles<kWeightInputs, false>(VectorCounts{}),
+                                   weight_tiles<kWeightInputs, true>(VectorCounts{})};
 
 /// Cuts `rows` into the fewest blocks of at most kMaxRows, as equal as possible; calls body(first, count).
 template <class Body>
@@ -178,6 +186,14 @@ void for_row_blocks(int rows, Body&& body) {
   }
 }
 
+/// `width` columns (at most two vectors) of `depth` rows, without gaps between whole vectors.
+void copy_columns(const float* from, int stride, int depth, int width, float* to) {
+  for (int k = 0; k < depth; ++k, from += stride, to += 2 * kLanes) {
+    store(to, load_first(from, std::min(width, kLanes)));
+    if (width > kLanes) store(to + kLanes, load_first(from + kLanes, width - kLanes));
+  }
+}
+
 }  // namespace
 
 void dense_forward(Rows x, int rows, int inputs, const float* w, int outputs, const float* bias, bool relu, Rows y,
@@ -185,17 +201,28 @@ void dense_forward(Rows x, int rows, int inputs, const float* w, int outputs, co
   for (int r = 0; r < rows; ++r)
     for (int o = first; o < last; o += kLanes)
       store(y[r] + o, bias == nullptr ? Lanes{} : load_first(bias + o, std::min(kLanes, last - o)));
-  for (int i = 0; i < inputs; i += kInputChunk) {
-    const int depth = std::min(kInputChunk, inputs - i);
-    for_row_blocks(rows, [&](int row, int count) {
+  const bool copies = rows >= kMinRowsToCopy && outputs % kLanes != 0;
+  const int chunk = copies ? kCopiedInputs : kInputChunk;
+  for (int i = 0; i < inputs; i += chunk) {
+    const int depth = std::min(chunk, inputs - i);
+    const auto add = [&](int row, int count, int o, const float* from, int stride) {
+      const int width = std::min(2 * kLanes, last - o);
+      const auto& tiles = width > kLanes ? kForwardTiles2 : kForwardTiles1;
+      const int tail = width > kLanes ? width - kLanes : width;
+      tiles[count - 1](x[row] + i, x.stride, from, stride, depth, y[row] + o, y.stride, tail);
+    };
+    const float* weights = w + static_cast<std::size_t>(i) * outputs;
+    if (copies) {
+      alignas(64) float copy[kCopiedInputs * 2 * kLanes];
       for (int o = first; o < last; o += 2 * kLanes) {
-        const int width = std::min(2 * kLanes, last - o);
-        const auto& tiles = width > kLanes ? kForwardTiles2 : kForwardTiles1;
-        const int tail = width > kLanes ? width - kLanes : width;
-        tiles[count - 1](x[row] + i, x.stride, w + static_cast<std::size_t>(i) * outputs + o, outputs, depth,
-                         y[row] + o, y.stride, tail);
+        copy_columns(weights + o, outputs, depth, std::min(2 * kLanes, last - o), copy);
+        for_row_blocks(rows, [&](int row, int count) { add(row, count, o, copy, 2 * kLanes); });
       }
-    });
+    } else {
+      for_row_blocks(rows, [&](int row, int count) {
+        for (int o = first; o < last; o += 2 * kLanes) add(row, count, o, weights + o, outputs);
+      });
+    }
   }
   if (relu)
     for (int r = 0; r < rows; ++r)
@@ -220,7 +247,7 @@ void dense_both_gradients(Rows x, Rows dy, int rows, const float* w, int outputs
                           float* dw) {
   if (rows > kMaxRows || (last - first) % 2 != 0) {
     dense_data_gradient(dy, rows, w, outputs, dx, first, last);
-    dense_weight_gradient(x, dy, rows, outputs, first, last, dw);
+    dense_weight_gradient(x, {dy, rows}, outputs, first, last, dw);
     return;
   }
   alignas(64) float sums[whole_lanes(2 * kMaxRows)];
@@ -239,36 +266,20 @@ void dense_both_gradients(Rows x, Rows dy, int rows, const float* w, int outputs
   }
 }
 
-void dense_weight_gradient(Rows x, Rows dy, int rows, int outputs, int first, int last, float* dw) {
+void dense_weight_gradient(Rows x, const OutputGradients& dy, int outputs, int first, int last, float* dw) {
+  const std::size_t chosen = dy.examples == nullptr ? 0 : 1;
   for (int i = first; i < last; i += kWeightInputs) {
     const int inputs = std::min(kWeightInputs, last - i);
     for (int o = 0; o < outputs; o += kWeightVectors * kLanes) {
       const int width = std::min(kWeightVectors * kLanes, outputs - o);
       const int vectors = (width + kLanes - 1) / kLanes;
       const int tail = width - (vectors - 1) * kLanes;
-      float* to = dw + static_cast<std::size_t>(i - first) * outputs + o;
-      if (inputs == kWeightInputs)
-        kWeightTiles4[vectors - 1](x[0] + i, x.stride, dy[0] + o, dy.stride, rows, to, outputs, tail);
-      else
-        for (int j = 0; j < inputs; ++j)
-          kWeightTiles1[vectors - 1](x[0] + i + j, x.stride, dy[0] + o, dy.stride, rows, to + j * outputs, outputs,
-                                     tail);
+      const auto tile = (inputs == kWeightInputs ? kWeightTiles4 : kWeightTiles1)[chosen][vectors - 1];
+      for (int j = 0; j < inputs; j += inputs == kWeightInputs ? kWeightInputs : 1)
+        tile(x.data + i + j, x.stride, dy.examples, dy.values.data + o, dy.values.stride, dy.count,
+             dw + static_cast<std::size_t>(i + j - first) * outputs + o, outputs, tail);
     }
   }
-}
-
-void column_sums(Rows dy, int rows, int outputs, float* sums) {
-  for (int o = 0; o < outputs; o += kLanes) {
-    Lanes total = load(dy[0] + o);
-    for (int r = 1; r < rows; ++r) total += load(dy[r] + o);
-    store(sums + o, total);
-  }
-}
-
-void relu_mask(Rows value, Rows gradient, int rows, std::size_t size) {
-  for (int r = 0; r < rows; ++r)
-    for (std::size_t i = 0; i < size; i += kLanes)
-      store(gradient[r] + i, load(value[r] + i) > Lanes{} ? load(gradient[r] + i) : Lanes{});
 }
 
 }  // namespace fedstride
