@@ -6,45 +6,44 @@
 #include <limits>
 #include <numbers>
 
+#include "dp/accountants/gaussian_curve.hpp"
+
 namespace fedstride::tight {
 namespace {
 
 constexpr double kRootTwoPi = 2.5066282746310002;
 constexpr double kAliasing = 16;       // in the exponent: what the period lets through, against delta
 constexpr double kTail = 14;           // likewise what lies beyond the end
+constexpr double kDetour = 5;          // in the exponent: how far from the lowest crossing
+constexpr double kPlaces[] = {0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 1, 1.03, 1.07, 1.15, 1.3, 1.6, 2.2, 3.5, 6, 12};
 constexpr double kRounding = 1e-11;    // relative, of sums and exponentials
 constexpr std::size_t kBlock = 128;
 constexpr double kMostWork = 4e5;      // values times (parts + 1)
 
-struct Saddle {
-  double log_delta;  // by the saddle point approximation
-  double epsilon;    // whose crossing this is
-  double curvature;
-};
-
-Saddle saddle(const Moments& moments, double c) {
-  const double curvature = moments.variance + 1 / (c * c) + 1 / ((c + 1) * (c + 1));
-  const double epsilon = moments.mean - 1 / c - 1 / (c + 1);
-  return {moments.log_moment - c * epsilon - std::log(c) - std::log1p(c) - std::log(kRootTwoPi * std::sqrt(curvature)),
-          epsilon, curvature};
-}
-
-/// Newton's method in log c for a function that grows with c, to a few per cent.
+/// c where an increasing function is zero, from below, to a per cent: Newton's method in log c, with bisection.
+/// `function(c)` gives value and slope in log c.
 template <class Function>
-double grown_to_zero(Function&& function) {
+double root_from_below(Function&& function) {
   double low = -60;
   double high = 60;
   double at = 0;
-  for (int i = 0; i < 80; ++i) {
+  for (int i = 0; i < 200; ++i) {
     const auto [value, slope] = function(std::exp(at));
     (value < 0 ? low : high) = at;
+    if (high - low < 0.01) break;
     double step = std::clamp(-value / slope, -3.0, 3.0);
     if (!std::isfinite(step)) step = value < 0 ? 1 : -1;
-    if (at + step <= low || at + step >= high) step = (value < 0 ? high - at : low - at) / 2;
-    at += step;
-    if (std::abs(step) < 0.01) break;
+    if (value < 0 && step < 0.003) break;
+    if (value >= 0) step = std::min(step, -0.005);
+    const bool outside = at + step <= low || at + step >= high;
+    const bool slow = i % 3 == 2 && high - low < 30;
+    at = outside || slow ? (low + high) / 2 : at + step;
   }
-  return std::exp(at);
+  return std::exp(low > -60 ? low : at);
+}
+
+double curvature(const Moments& moments, double c) {
+  return moments.variance + 1 / (c * c) + 1 / ((c + 1) * (c + 1));
 }
 
 }  // namespace
@@ -72,64 +71,99 @@ double Composition::largest() const {
   return sum;
 }
 
-double crossing_for_epsilon(const Composition& composition, double epsilon) {
-  return grown_to_zero([&](double c) {
-    const auto at = saddle(composition.moments(c), c);
-    return std::pair{at.epsilon - epsilon, c * at.curvature};
-  });
-}
-
-double crossing_for_delta(const Composition& composition, double delta) {
-  return grown_to_zero([&](double c) {
-    const auto at = saddle(composition.moments(c), c);
-    return std::pair{std::log(delta) - at.log_delta, c * c * at.curvature};
-  });
-}
-
 double log_chernoff(const Composition& composition, double c, double epsilon) {
   return composition.moments(c).log_moment + composition.log_error - c * epsilon - c * std::log1p(1 / c) -
          std::log1p(c);
 }
 
-Contour::Contour(const Composition& composition, double c, double epsilon)
-    : composition_(composition), c_(c), epsilon_(epsilon), moments_(composition.moments(c)) {
-  const auto here = saddle(moments_, c);
-  spread_ = std::sqrt(here.curvature);
-  // The trapezoid rule adds delta(epsilon + k period) e^{k c period}, k = ..., -1, 1, ...: small against delta(epsilon)
-  // by Chernoff's bound at c + theta and c - theta.
-  const double level = kAliasing + std::log(kRootTwoPi * spread_) + std::log(c) + std::log1p(c);
-  const auto needed = [&](double theta, double log_moment) {
-    return (log_moment - moments_.log_moment - theta * epsilon + level) / std::abs(theta);
+Crossing crossing(const Composition& composition, double epsilon, double most) {
+  double c = root_from_below([&](double at) {
+    const auto moments = composition.moments(at);
+    return std::pair{moments.mean - epsilon - 1 / at - 1 / (at + 1), at * curvature(moments, at)};
+  });
+  const auto lowest = composition.moments(c);
+  const double saddle = lowest.log_moment - c * epsilon - std::log(c) - std::log1p(c) -
+                        std::log(kRootTwoPi * std::sqrt(curvature(lowest, c)));
+  const double log_delta = std::min(saddle, most);
+  // With a period p the trapezoid rule adds delta(epsilon + k p) e^{k c p}, k = ..., -1, 1, ... By Chernoff's bound at
+  // other crossings these are small against delta(epsilon) if p is at least `level` over the distance to one on either
+  // side. Rare large losses can make the best period long; it is shorter further to the left.
+  struct Place {
+    double c, level, height;
   };
-  double above = std::numeric_limits<double>::infinity();
-  double below = needed(-c, 0);
-  for (const double width : {2.0, 4.0, 8.0}) {
-    const double theta = width / spread_;
-    above = std::min(above, needed(theta, composition.moments(c + theta).log_moment));
-    if (theta < 0.9 * c) below = std::min(below, needed(-theta, composition.moments(c - theta).log_moment));
+  std::vector<Place> places{{0, kAliasing - log_delta, std::numeric_limits<double>::infinity()}};
+  for (const double factor : kPlaces) {
+    const double at = factor * c;
+    const double exponent = factor == 1 ? lowest.log_moment - c * epsilon : composition.moments(at).log_moment - at * epsilon;
+    places.push_back({at, exponent - log_delta + kAliasing, exponent - std::log(at) - std::log1p(at)});
   }
-  period_ = std::max({above, below, 8 / spread_});
-  h_ = 2 * std::numbers::pi / period_;
-  for (const auto& part : composition.parts) {
-    lines_.emplace_back(part.loss, c, h_);
-    error_ += std::abs(part.count) * lines_.back().error();
+  Crossing best{c, epsilon, log_delta, std::numeric_limits<double>::infinity()};
+  const double highest = lowest.log_moment - c * epsilon - std::log(c) - std::log1p(c) + kDetour;
+  for (auto here = places.rbegin(); here != places.rend(); ++here) {
+    if (here->c > c || here->height > highest) continue;
+    double above = std::numeric_limits<double>::infinity();
+    double below = std::numeric_limits<double>::infinity();
+    for (const auto& place : places) {
+      if (place.c > here->c) above = std::min(above, place.level / (place.c - here->c));
+      if (place.c < here->c) below = std::min(below, place.level / (here->c - place.c));
+    }
+    if (std::max(above, below) < 0.8 * best.period) best = {here->c, epsilon, log_delta, std::max(above, below)};
   }
-  error_ = std::expm1(error_ + composition.log_error);
+  return best;
+}
+
+double chernoff_epsilon(const Composition& composition, double delta) {
+  const double c = root_from_below([&](double at) {
+    const auto moments = composition.moments(at);
+    return std::pair{at * moments.mean - moments.log_moment + std::log1p(at) + std::log(delta),
+                     at * at * moments.variance + at / (at + 1)};
+  });
+  return std::max(0.0, (log_chernoff(composition, c, 0) - std::log(delta)) / c);
+}
+
+Contour::Contour(const Composition& composition, const Crossing& at)
+    : composition_(composition),
+      c_(at.c),
+      epsilon_(at.epsilon),
+      moments_(composition.moments(at.c)),
+      period_(at.period),
+      h_(2 * std::numbers::pi / at.period),
+      spread_(std::sqrt(curvature(moments_, at.c))),
+      plain_(moments_.log_moment < 1),
+      mean_(plain_ ? 0 : moments_.mean),
+      log_scale_(plain_ ? 0 : moments_.log_moment),
+      floor_(log_scale_ - at.c * at.epsilon - at.log_delta) {
+  for (const auto& part : composition.parts) lines_.emplace_back(part.loss, c_, h_, plain_);
 }
 
 void Contour::append(std::size_t count) {
-  const std::size_t old = values_.size();
-  std::vector<std::complex<double>> logs(count);
-  std::vector<std::complex<double>> one(count);
-  for (std::size_t i = 0; i < lines_.size(); ++i) {
-    lines_[i].next(one);
-    for (std::size_t k = 0; k < count; ++k) logs[k] += composition_.parts[i].count * std::log(one[k]);
-  }
-  values_.resize(old + count);
-  for (std::size_t k = 0; k < count; ++k) {
-    const double t = h_ * static_cast<double>(old + k);
-    const double size = logs[k].real() - composition_.gaussian * t * t / 2;
-    values_[old + k] = size < -100 ? 0 : std::exp(std::complex{size, logs[k].imag()});
+  const std::size_t end = values_.size() + count;
+  std::vector<std::complex<double>> logs(kBlock);
+  std::vector<std::complex<double>> one(kBlock);
+  while (values_.size() < end) {
+    const std::size_t first = values_.size();
+    double error = composition_.log_error;
+    for (std::size_t k = 0; k < kBlock; ++k) {
+      const double t = h_ * static_cast<double>(first + k);
+      // s (s+1) mu^2 / 2, against its value at c where the rest is
+      logs[k] = composition_.gaussian / 2 * (plain_ ? std::complex{c_ * (c_ + 1) - t * t, t * (2 * c_ + 1)}
+                                                    : std::complex{-t * t, 0.0});
+    }
+    for (std::size_t i = 0; i < lines_.size(); ++i) {
+      lines_[i].next(one);
+      const double times = composition_.parts[i].count;
+      for (std::size_t k = 0; k < kBlock; ++k) logs[k] += times * log1p(one[k]);
+      error += std::abs(times) * lines_[i].error();
+    }
+    error = std::expm1(error) * std::exp(moments_.log_moment - log_scale_);
+    for (std::size_t k = 0; k < kBlock; ++k) {
+      const double t = h_ * static_cast<double>(first + k);
+      if (plain_)
+        values_.push_back(expm1(logs[k]));
+      else
+        values_.push_back(logs[k].real() < -100 ? 0 : std::polar(std::exp(logs[k].real()), logs[k].imag()));
+      error_ += error * h_ / std::numbers::pi / std::sqrt((c_ * c_ + t * t) * ((c_ + 1) * (c_ + 1) + t * t));
+    }
   }
 }
 
@@ -142,59 +176,86 @@ double Contour::log_rest(double t) const {
 
 Contour::Value Contour::at(double epsilon) const {
   // Sums over k of Re (term), term / s, ... : values e^{it (mean - epsilon)} times the extra release, its M(c) apart.
-  const double angle = h_ * (moments_.mean - epsilon + extra_ * (c_ + 0.5));
+  const double angle = h_ * (mean_ - epsilon + extra_ * (c_ + 0.5));
   const std::complex<double> turn = std::polar(1.0, angle);
-  std::complex<double> turned;
+  double cosine = 1;
+  double sine = 0;
   double delta = 0;
   double slope = 0;
   double density = 0;
   for (std::size_t k = 0; k < values_.size(); ++k) {
     const double t = h_ * static_cast<double>(k);
-    turned = k % kBlock == 0 ? std::polar(1.0, angle * static_cast<double>(k)) : turned * turn;
-    const auto term = values_[k] * turned * (std::exp(-extra_ * t * t / 2) * (k == 0 ? 0.5 : 1));
-    const std::complex<double> s{c_, t};
-    density += term.real();
-    slope += (term * std::conj(s + 1.0)).real() / std::norm(s + 1.0);
-    delta += (term / (s * (s + 1.0))).real();
+    if (k % kBlock == 0) {
+      cosine = std::cos(angle * static_cast<double>(k));
+      sine = std::sin(angle * static_cast<double>(k));
+    }
+    const double weight = (extra_ > 0 ? std::exp(-extra_ * t * t / 2) : 1) * (k == 0 ? 0.5 : 1);
+    const double real = weight * (values_[k].real() * cosine - values_[k].imag() * sine);
+    const double imaginary = weight * (values_[k].real() * sine + values_[k].imag() * cosine);
+    // 1 / (s+1) = (c+1 - it) / |s+1|^2;  1 / (s (s+1)) = (p - ir) / (|s|^2 |s+1|^2), p + ir = s (s+1)
+    const double beyond = 1 / ((c_ + 1) * (c_ + 1) + t * t);
+    density += real;
+    slope += beyond * (real * (c_ + 1) + imaginary * t);
+    delta += beyond / (c_ * c_ + t * t) * (real * (c_ * (c_ + 1) - t * t) + imaginary * t * (2 * c_ + 1));
+    const double turned = cosine * turn.real() - sine * turn.imag();
+    sine = cosine * turn.imag() + sine * turn.real();
+    cosine = turned;
   }
-  const double factor = std::exp(extra_ * c_ * (c_ + 1) / 2) * h_ / std::numbers::pi;
-  const double errors = std::exp(log_tail_) + error_ * std::exp(extra_ * c_ * (c_ + 1) / 2) / (2 * c_);
-  const double bound = std::max(delta, 0.0) * factor * (1 + kRounding) + errors;
+  const double gain = std::exp(extra_ * c_ * (c_ + 1) / 2);
+  const double factor = gain * h_ / std::numbers::pi;
+  const double errors = std::exp(log_tail_) + gain * error_;
+  double bound = std::max(delta, 0.0) * factor * (1 + kRounding) + errors;
+  slope = -slope * factor - c_ * errors;
+  density *= factor;
+  if (plain_ && extra_ > 0) {
+    // The one that was taken off is the extra release alone.
+    const double w = std::sqrt(extra_);
+    const double rise = std::exp(c_ * epsilon);
+    bound += gaussian_delta(w, epsilon) * rise;
+    slope -= std::erfc((epsilon / w + w / 2) / std::numbers::sqrt2) / 2 * std::exp(epsilon) * rise;
+    density += std::exp(-0.5 * (epsilon / w - w / 2) * (epsilon / w - w / 2)) / (w * kRootTwoPi) * rise;
+  }
   Value value;
-  value.log_delta = std::min(std::log(bound), -c_ * std::log1p(1 / c_) - std::log1p(c_) + composition_.log_error) +
-                    moments_.log_moment - c_ * epsilon + 1e-15 * std::abs(moments_.log_moment);
-  value.slope = -(slope * factor + c_ * errors) / bound;
-  value.excess = extra_ / 2 * std::max(density, 0.0) * factor / bound;
+  value.log_delta = log_scale_ + std::log(bound) - c_ * epsilon + 1e-15 * std::abs(moments_.log_moment);
+  value.log_delta = std::min(value.log_delta, moments_.log_moment - c_ * epsilon - c_ * std::log1p(1 / c_) -
+                                                  std::log1p(c_) + composition_.log_error);
+  value.slope = slope / bound;
+  value.excess = extra_ / 2 * std::max(density, 0.0) / bound;
   return value;
 }
 
 void Contour::extend(double epsilon, double log_delta_excess, double epsilon_excess) {
   const double parts = static_cast<double>(lines_.size() + 1);
-  const double floor = std::log(c_) + std::log1p(c_) + std::log(kRootTwoPi * spread_);  // - log delta, about
-  if (values_.empty()) append(std::max<std::size_t>(16, static_cast<std::size_t>(8 / spread_ / h_)));
+  double wanted = 8 / spread_ / h_;
   while (true) {
+    const double most = std::min(kMostWork / parts, 3.0 * static_cast<double>(values_.size()) + 1e4);
+    wanted = std::clamp(wanted, 16.0, most);
+    if (wanted > static_cast<double>(values_.size())) append(static_cast<std::size_t>(wanted) - values_.size());
     // The terms from `end` on are at most those of the integral of 1 / (pi t^2) from the last value on.
     const double end = h_ * static_cast<double>(values_.size());
     const double log_end = -std::log(std::numbers::pi * (end - h_));
     extra_ = 0;
-    if (std::abs(values_.back()) < 1e-6) {
+    if (!plain_ && std::abs(values_.back()) < 1e-6) {
       log_tail_ = log_rest(end) + log_end;
-      if (log_tail_ + floor < -kTail) return;
+      if (log_tail_ + floor_ < -kTail) return;
     }
-    for (double exponent = std::max(4.0, kTail + floor + log_end); exponent < 60; exponent += 4) {
+    double growth = 2;
+    for (double exponent = std::max(4.0, kTail + floor_ + log_end); exponent < 200; exponent += 4) {
       extra_ = 2 * exponent / (end * end);
       log_tail_ = log_end - exponent + extra_ * c_ * (c_ + 1) / 2;
+      if (plain_) log_tail_ += std::log1p(std::exp(moments_.log_moment));
       const auto value = at(epsilon);
-      const double tail = log_tail_ + moments_.log_moment - c_ * epsilon - value.log_delta;
-      if (tail > -10) continue;
-      if (value.excess <= log_delta_excess && value.excess <= epsilon_excess * -value.slope) return;
+      if (log_tail_ + log_scale_ - c_ * epsilon - value.log_delta > -10) continue;
+      const double most_excess = std::min(log_delta_excess, epsilon_excess * std::max(-value.slope, 1e-9));
+      if (value.excess <= most_excess) return;
+      growth = std::clamp(1.1 * std::sqrt(value.excess / most_excess), 1.3, 3.0);
       break;
     }
-    if (static_cast<double>(values_.size()) * parts > kMostWork) return;
-    append(values_.size());
+    if (static_cast<double>(values_.size() + kBlock) * parts > kMostWork) return;
+    wanted = growth * static_cast<double>(values_.size());
   }
 }
 
-bool Contour::covers(double epsilon) const { return std::abs(epsilon - epsilon_) < period_ / 8; }
+bool Contour::covers(double epsilon) const { return std::abs(epsilon - epsilon_) * c_ < 1; }
 
 }  // namespace fedstride::tight

@@ -22,19 +22,27 @@ struct Composition {
   double largest() const;  ///< of the loss
 };
 
-/// Where to cross the real axis: the minimum over c > 0 of log M(c) - c epsilon - log c - log (c+1).
-double crossing_for_epsilon(const Composition& composition, double epsilon);
-/// The same for the epsilon that has about this delta.
-double crossing_for_delta(const Composition& composition, double delta);
 /// delta(epsilon) <= M(c) e^{-c epsilon} c^c / (1+c)^{1+c}, for any c > 0; this is its logarithm.
 double log_chernoff(const Composition& composition, double c, double epsilon);
+/// The smallest epsilon >= 0 that this bound gives.
+double chernoff_epsilon(const Composition& composition, double delta);
+
+/// Where to cross the real axis: near the minimum over c > 0 of log M(c) - c epsilon - log c - log (c+1).
+struct Crossing {
+  double c;
+  double epsilon;
+  double log_delta;  ///< about what will come out
+  double period;     ///< of the trapezoid rule's aliases in epsilon
+};
+/// `most`: what log delta is known not to be far above.
+Crossing crossing(const Composition& composition, double epsilon, double most);
 
 /// delta(epsilon) = (1 / 2 pi i) int M(s) e^{-s epsilon} / (s (s+1)) ds along Re s = c, by the trapezoid rule, as an
 /// upper bound. Why it is one: docs/privacy.md.
 class Contour {
  public:
-  /// Good for epsilons in a neighbourhood of `epsilon`.
-  Contour(const Composition& composition, double c, double epsilon);
+  /// Good for epsilons in a neighbourhood of the crossing's.
+  Contour(const Composition& composition, const Crossing& at);
 
   struct Value {
     double log_delta = 0;     ///< of the bound
@@ -45,7 +53,7 @@ class Contour {
   /// Goes on along the line until the integral up to there is all that matters at `epsilon`, or an extra Gaussian
   /// release that makes it so adds no more to log delta, or to epsilon, than this; or a limit of work is reached.
   void extend(double epsilon, double log_delta_excess, double epsilon_excess);
-  /// Whether `epsilon` is near enough to the one of the constructor.
+  /// Whether `epsilon` is in that neighbourhood.
   bool covers(double epsilon) const;
 
  private:
@@ -56,14 +64,18 @@ class Contour {
   double c_;
   double epsilon_;
   Moments moments_;
-  double spread_;       // of the integrand's bulk: its width in t is 1 / spread_
   double period_;       // 2 pi / h
   double h_;
-  double error_ = 0;    // bound on the error of each of values_
+  double spread_;       // the integrand's bulk is 1 / spread_ wide in t
+  bool plain_;          // values_ are M(c + ikh) - 1 instead: few draws, so that one is most of it
+  double mean_;
+  double log_scale_;    // of values_, and of delta e^{c epsilon}
+  double floor_;        // how far log delta is, about, below log_scale_ - c epsilon
+  double error_ = 0;    // of the integral up to here
   double extra_ = 0;    // w^2 of the extra Gaussian release
   double log_tail_ = 0; // log of the bound on what lies beyond the last value, against M(c) e^{-c epsilon}
   std::vector<LossLine> lines_;
-  std::vector<std::complex<double>> values_;  // M(c + ikh) / M(c) e^{-ikh mean}
+  std::vector<std::complex<double>> values_;  // M(c + ikh) / M(c) e^{-ikh mean} or, if plain_, M(c + ikh) - 1
 };
 
 }  // namespace fedstride::tight

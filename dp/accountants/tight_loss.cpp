@@ -3,16 +3,19 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <cstring>
 #include <limits>
 #include <numbers>
 
 namespace fedstride::tight {
 namespace {
 
-constexpr double kNegligible = 46;    // in the exponent, against the largest
+constexpr double kNegligible = 54;    // in the exponent, against the largest
 constexpr double kQuadrature = 42;    // e^-42 is what the trapezoid rule in x leaves out, see docs/privacy.md
 constexpr std::size_t kRenewal = 256; // steps after which terms are computed afresh
-constexpr double kTermError = 3e-14;  // of a term: kRenewal / 2 complex products on average, and its start
+constexpr double kTermError = 4e-14;   // relative, of a term: its start and kRenewal complex products and sums
+
+}  // namespace
 
 std::complex<double> log1p(std::complex<double> w) {
   const double a = w.real();
@@ -27,8 +30,6 @@ std::complex<double> expm1(std::complex<double> w) {
   return {std::expm1(w.real()) * std::cos(w.imag()) - 2 * half_sine * half_sine,
           std::exp(w.real()) * std::sin(w.imag())};
 }
-
-}  // namespace
 
 Loss::Loss(Pair pair, double rate, double sigma)
     : up_(pair == Pair::add ? 0 : 1),
@@ -182,68 +183,84 @@ double Loss::log_bound(double c, double t) const {
   return std::log(best / moment);
 }
 
-LossLine::LossLine(const Loss& loss, double c, double h) : moments_(loss.moments(c)), h_(h) {
+LossLine::LossLine(const Loss& loss, double c, double h, bool plain) : h_(h) {
   const auto all = loss.nodes(c);
-  const double scale =
-      moments_.log_moment - std::log(loss.step_ / (loss.sigma_ * std::sqrt(2 * std::numbers::pi)));
-  double sum = 0;
-  double sum_above = 0;
+  const auto moments = plain ? Moments{} : loss.moments(c);
+  const double scale = moments.log_moment - std::log(loss.step_ / (loss.sigma_ * std::sqrt(2 * std::numbers::pi)));
+  double above = 0;
   for (const auto& node : all) {
     const auto at = loss.shifted(node.x, loss.height_, c);
-    sum += std::exp(at.log_weight.real() - scale);
-    sum_above += std::exp(loss.shifted(node.x, 2 * loss.height_, c).log_weight.real() - scale);
-    log_weights_.push_back(at.log_weight - scale);
-    exponents_.push_back(Loss::Complex{0, 1} * (at.loss - moments_.mean));
+    const Loss::Complex z{node.x, loss.height_};
+    const auto gaussian = -z * z / (2 * loss.variance_);
+    const auto log_weight = (plain ? gaussian : at.log_weight) - scale;
+    nodes_.push_back({log_weight, std::exp(log_weight), plain ? at.log_weight - gaussian : 0,
+                      Loss::Complex{0, 1} * (at.loss - moments.mean)});
+    above += std::exp(loss.shifted(node.x, 2 * loss.height_, c).log_weight.real() - scale);
   }
-  error_ = kTermError * sum + (1 + sum_above) * std::exp(-kQuadrature);
+  relative_error_ = kTermError + (1 + above) * std::exp(-kQuadrature);
   renew();
 }
 
 void LossLine::renew() {
   constexpr std::size_t kLanes = 8;
   const double t = h_ * static_cast<double>(at_);
-  real_.clear();
-  imaginary_.clear();
-  real_turn_.clear();
-  imaginary_turn_.clear();
+  const double until = h_ * static_cast<double>(kRenewal);
+  for (auto* values : {&real_, &imaginary_, &real_weight_, &imaginary_weight_, &real_turn_, &imaginary_turn_})
+    values->clear();
   std::size_t kept = 0;
-  for (std::size_t i = 0; i < exponents_.size(); ++i) {
-    const auto exponent = log_weights_[i] + t * exponents_[i];
-    if (exponent.real() < -kNegligible) continue;  // and so it stays: the real part falls in t
-    const auto term = std::exp(exponent);
-    const auto turn = std::exp(h_ * exponents_[i]);
+  double sizes = std::abs(gone_);
+  for (const auto& node : nodes_) {
+    const auto exponent = node.start + t * node.rate;
+    if (exponent.real() + node.log_weight.real() < -kNegligible) {  // and so it stays: the real part falls in t
+      gone_ -= node.weight;
+      sizes += std::abs(node.weight);
+      continue;
+    }
+    const auto term = exponent.real() > 30 ? std::exp(node.log_weight + exponent) - node.weight
+                                           : node.weight * expm1(exponent);
+    const auto turn = expm1(h_ * node.rate);
+    const double now = std::abs(term + node.weight);
+    sizes += std::min(std::abs(term) + now * std::abs(node.rate) * until, now + std::abs(node.weight));
     real_.push_back(term.real());
     imaginary_.push_back(term.imag());
+    real_weight_.push_back(node.weight.real());
+    imaginary_weight_.push_back(node.weight.imag());
     real_turn_.push_back(turn.real());
     imaginary_turn_.push_back(turn.imag());
-    log_weights_[kept] = log_weights_[i];
-    exponents_[kept++] = exponents_[i];
+    nodes_[kept++] = node;
   }
-  log_weights_.resize(kept);
-  exponents_.resize(kept);
+  nodes_.resize(kept);
+  error_ = relative_error_ * sizes;
   const std::size_t whole = (kept + kLanes - 1) / kLanes * kLanes;
-  for (auto* values : {&real_, &imaginary_, &real_turn_, &imaginary_turn_}) values->resize(whole, 0.0);
+  for (auto* values : {&real_, &imaginary_, &real_weight_, &imaginary_weight_, &real_turn_, &imaginary_turn_})
+    values->resize(whole, 0.0);
 }
 
 void LossLine::next(std::span<std::complex<double>> values) {
-  typedef double Lanes __attribute__((vector_size(64), aligned(8), may_alias));
+  typedef double Lanes __attribute__((vector_size(64)));
+  const auto load = [](const double* from) {
+    Lanes lanes;
+    std::memcpy(&lanes, from, sizeof lanes);
+    return lanes;
+  };
+  const auto store = [](double* to, const Lanes& lanes) { std::memcpy(to, &lanes, sizeof lanes); };
   for (auto& value : values) {
     if (at_ % kRenewal == 0 && at_ > 0) renew();
     Lanes real{};
     Lanes imaginary{};
     for (std::size_t i = 0; i < real_.size(); i += 8) {
-      // Not `auto`: it would forget that these need not be aligned.
-      Lanes& a = *reinterpret_cast<Lanes*>(&real_[i]);
-      Lanes& b = *reinterpret_cast<Lanes*>(&imaginary_[i]);
-      const Lanes& c = *reinterpret_cast<const Lanes*>(&real_turn_[i]);
-      const Lanes& d = *reinterpret_cast<const Lanes*>(&imaginary_turn_[i]);
+      const Lanes a = load(&real_[i]);
+      const Lanes b = load(&imaginary_[i]);
+      const Lanes c = load(&real_turn_[i]);
+      const Lanes d = load(&imaginary_turn_[i]);
+      const Lanes whole_a = a + load(&real_weight_[i]);
+      const Lanes whole_b = b + load(&imaginary_weight_[i]);
       real += a;
       imaginary += b;
-      const Lanes turned = a * c - b * d;
-      b = a * d + b * c;
-      a = turned;
+      store(&real_[i], a + (whole_a * c - whole_b * d));
+      store(&imaginary_[i], b + (whole_a * d + whole_b * c));
     }
-    double sums[2] = {0, 0};
+    double sums[2] = {gone_.real(), gone_.imag()};
     for (int lane = 0; lane < 8; ++lane) {
       sums[0] += real[lane];
       sums[1] += imaginary[lane];

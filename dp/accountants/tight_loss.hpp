@@ -65,28 +65,36 @@ class Loss {
   double step_;
 };
 
-/// M(c + ikh) / M(c) e^{-ikh mean}, k = 0, 1, 2, ..., `mean` as Moments has it.
+/// M(c + ikh), k = 0, 1, 2, ..., against M(c) e^{ikh mean}, `mean` as Moments has it, or as it is (`plain`); less one,
+/// so that what is near one keeps its digits.
 class LossLine {
  public:
-  LossLine(const Loss& loss, double c, double h);
+  LossLine(const Loss& loss, double c, double h, bool plain);
 
-  const Moments& moments() const { return moments_; }
   /// The next values.
   void next(std::span<std::complex<double>> values);
-  /// Bound on the absolute error of each of them.
+  /// Bound on the absolute error of the value given last.
   double error() const { return error_; }
 
  private:
+  struct Node {
+    std::complex<double> log_weight, weight;
+    std::complex<double> start, rate;  // the term at t is weight e^{start + t rate}, less weight
+  };
   void renew();
 
-  Moments moments_;
   double h_;
+  double relative_error_ = 0;
   double error_ = 0;
   std::size_t at_ = 0;
-  std::vector<std::complex<double>> log_weights_;
-  std::vector<std::complex<double>> exponents_;      // i (L - mean)
-  std::vector<double> real_, imaginary_;             // the terms at `at_`
-  std::vector<double> real_turn_, imaginary_turn_;   // their factor from one k to the next
+  std::vector<Node> nodes_;
+  std::complex<double> gone_;  // the terms of nodes that have died out: - weight
+  // Terms at at_, weights, and e^{h rate} - 1, real and imaginary parts apart.
+  std::vector<double> real_, imaginary_, real_weight_, imaginary_weight_, real_turn_, imaginary_turn_;
 };
+
+/// log (1 + w) and e^w - 1 without cancellation.
+std::complex<double> log1p(std::complex<double> w);
+std::complex<double> expm1(std::complex<double> w);
 
 }  // namespace fedstride::tight
