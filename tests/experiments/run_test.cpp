@@ -9,51 +9,15 @@
 #include "core/error.hpp"
 #include "core/files.hpp"
 #include "experiments/evaluate.hpp"
-#include "tests/support/folder.hpp"
+#include "tests/experiments/csv_runs.hpp"
 
 using namespace fedstride;
 using nlohmann::json;
-
-namespace {
-
-// Three well separated classes in a CSV of the user's own; small enough for the sanitised build.
-void write_data(const test::TemporaryFolder& folder) {
-  std::ofstream train(folder / "train.csv");
-  std::ofstream test(folder / "test.csv");
-  for (int row = 0; row < 240; ++row) {
-    RandomStream random(9, {.purpose = Purpose::test, .row = static_cast<std::uint32_t>(row)});
-    const int label = row % 3;
-    auto& file = row < 180 ? train : test;
-    for (int column = 0; column < 3; ++column) file << random.normal() * 0.7 + (column == label ? 2 : 0) << ',';
-    file << label << '\n';
-  }
-}
-
-Settings settings_for(const test::TemporaryFolder& folder, const std::string& out, const std::string& more = "") {
-  Settings settings = parse_settings("dataset = 'csv'\ndata-dir = '" + folder.path().string() +
-                                         "'\nmodel = 'dense 8 | relu | dense classes'\nclients = 3\nrounds = 6\n"
-                                         "threads = 2\nout = '" + (folder / out) + "'\n",
-                                     "test");
-  for (const auto& [key, setting] : parse_settings(more, "test")) settings[key] = setting;
-  return settings;
-}
-
-RunSummary start(const Settings& settings, const RunObserver& observer = {}) { return run(resolve(settings), settings, observer); }
-
-std::vector<json> lines(const std::string& path) {
-  std::vector<json> result;
-  std::ifstream file(path);
-  for (std::string line; std::getline(file, line);) result.push_back(json::parse(line));
-  return result;
-}
-
-std::vector<std::string> hashes(const std::string& folder) {
-  std::vector<std::string> result;
-  for (const auto& line : lines(folder + "/rounds.jsonl")) result.push_back(line["model_hash"]);
-  return result;
-}
-
-}  // namespace
+using test::hashes;
+using test::lines;
+using test::settings_for;
+using test::start;
+using test::write_data;
 
 TEST_CASE("a run learns, and leaves everything it promises in its folder") {
   const test::TemporaryFolder folder;

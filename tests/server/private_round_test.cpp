@@ -1,0 +1,111 @@
+#include <doctest/doctest.h>
+
+#include <cmath>
+#include <set>
+
+#include "server/round.hpp"
+
+using namespace fedstride;
+
+namespace {
+
+constexpr Eigen::Index kSize = 64;
+
+/// Client k of the cohort sends `length[k]` times the k-th unit vector.
+struct UnitFleet {
+  std::vector<float> length;
+  void collect(const Task&, const std::vector<ClientId>& cohort, UpdateSink sink) {
+    for (const ClientId client : cohort) {
+      Vector change = Vector::Zero(kSize);
+      change[client] = length[client];
+      sink({ClientReport{.client = client}, view(std::as_const(change))});
+    }
+  }
+};
+
+RoundRules private_rules(Cohort cohort, std::vector<std::uint64_t> weights, double clip, double deviation,
+                         double denominator) {
+  return {.cohort = cohort,
+          .cohort_source = RandomSource(std::uint64_t{3}),
+          .server = FederatedAveraging{},
+          .weights = std::move(weights),
+          .denominator = denominator,
+          .release = CentralRelease{UpdateClip(clip),
+                                    {.standard_deviation = deviation},
+                                    {{0, 32}},  // the second half is frozen
+                                    RandomSource(std::uint64_t{4})}};
+}
+
+constexpr double kTiny = 1e-9;
+
+}  // namespace
+
+TEST_CASE("updates are clipped, weighted, and divided by the constant, whoever drops out") {
+  UnitFleet fleet{{10, 0.25F, -3}};
+  const RoundRules rules = private_rules(AllClients{}, {1, 2, 1}, 1, kTiny, 8);
+  Vector model = Vector::Zero(kSize);
+  run_round(1, rules, fleet, model);
+  CHECK(model[0] == doctest::Approx(1.0 / 8));
+  CHECK(model[1] == doctest::Approx(0.5 / 8));
+  CHECK(model[2] == doctest::Approx(-1.0 / 8));
+  fleet.length[0] = std::numeric_limits<float>::quiet_NaN();
+  model.setZero();
+  const auto reports = run_round(1, rules, fleet, model);
+  CHECK_FALSE(reports[0].failure.empty());
+  CHECK(model[1] == doctest::Approx(0.5 / 8));
+}
+
+TEST_CASE("one client more or less moves the noisy sum by at most its weight times the clip bound") {
+  UnitFleet with{{1e6F, 5}}, without{{0, 5}};
+  const RoundRules rules = private_rules(AllClients{}, {3, 1}, 2, 1, 1);
+  Vector a = Vector::Zero(kSize), b = Vector::Zero(kSize);
+  run_round(1, rules, with, a);
+  run_round(1, rules, without, b);
+  CHECK((a - b).norm() <= 6 * (1 + 1e-6));
+  CHECK((a - b).norm() > 5.99);
+}
+
+TEST_CASE("an empty cohort is noised all the same, frozen parameters are not") {
+  UnitFleet fleet{{1, 1}};
+  const RoundRules rules = private_rules(PoissonCohort{1e-9}, {1, 1}, 1, 2, 1);
+  double squares = 0;
+  for (std::uint32_t round = 1; round <= 200; ++round) {
+    Vector model = Vector::Zero(kSize);
+    CHECK(run_round(round, rules, fleet, model).empty());
+    squares += model.head(32).squaredNorm();
+    CHECK(model.tail(32).isZero());
+  }
+  CHECK(std::sqrt(squares / (200 * 32)) == doctest::Approx(2).epsilon(0.05));
+}
+
+TEST_CASE("clients that have nothing left to spend stay out") {
+  UnitFleet fleet{{1, 1, 1}};
+  RoundRules rules{.cohort = AllClients{}, .server = FederatedAveraging{}, .weights = {1, 1, 1}};
+  Vector model = Vector::Zero(kSize);
+  const std::vector<std::uint64_t> releases{4, 0, 4};
+  const auto reports = run_round(1, rules, fleet, model, releases);
+  REQUIRE(reports.size() == 2);
+  CHECK(reports[1].client == 2);
+  CHECK(model[0] == doctest::Approx(0.5));
+}
+
+TEST_CASE("cohorts: everyone, each with a probability, a fixed number; a function of the round and the source") {
+  const RandomSource source(std::uint64_t{9});
+  CHECK(AllClients{}.sample(1, 5, source) == std::vector<ClientId>{0, 1, 2, 3, 4});
+  std::size_t drawn = 0;
+  std::set<std::vector<ClientId>> seen;
+  for (std::uint32_t round = 1; round <= 400; ++round) {
+    const auto cohort = PoissonCohort{0.3}.sample(round, 50, source);
+    CHECK(cohort == PoissonCohort{0.3}.sample(round, 50, source));
+    drawn += cohort.size();
+    seen.insert(cohort);
+    const auto fixed = FixedCohort{7}.sample(round, 50, source);
+    CHECK(fixed.size() == 7);
+    CHECK(std::set<ClientId>(fixed.begin(), fixed.end()).size() == 7);
+  }
+  CHECK(seen.size() == 400);
+  // 20,000 draws at 0.3: 6,000, standard deviation 65.
+  CHECK(std::abs(static_cast<double>(drawn) - 6000) < 5 * 65);
+  CHECK(FixedCohort{7}.sample(1, 3, source).size() == 3);
+  CHECK(FixedCohort{7}.rate(50) == doctest::Approx(0.14));
+}
