@@ -59,21 +59,41 @@ Moments Composition::moments(double c) const {
   return total;
 }
 
-double Composition::counts() const {
-  double sum = 0;
-  for (const auto& part : parts) sum += std::abs(part.count);
-  return sum;
+double Composition::log_error(double c, double spread) const {
+  if (checks.empty()) return 0;
+  constexpr std::size_t kTimes = 8;
+  using Values = std::array<std::complex<double>, kTimes>;
+  const auto logs = [&](const Loss& loss) {
+    const auto here = loss.moments(c);
+    Values values;
+    LossLine(loss, c, 1 / spread, false).next(values);
+    for (std::size_t k = 0; k < kTimes; ++k)
+      values[k] = log1p(values[k]) + std::complex{here.log_moment, here.mean * static_cast<double>(k) / spread};
+    return values;
+  };
+  std::vector<Values> at_parts;
+  for (const auto& part : parts) at_parts.push_back(logs(part.loss));
+  double worst = 0;
+  for (const auto& check : checks) {
+    auto difference = logs(check.loss);
+    for (std::size_t k = 0; k < kTimes; ++k) {
+      for (const auto& [part, weight] : check.weights) difference[k] -= weight * at_parts[part][k];
+      worst = std::max(worst, std::abs(difference[k]));
+    }
+  }
+  return 2 * worst * interpolated;
 }
 
 double Composition::largest() const {
-  double sum = gaussian > 0 ? std::numeric_limits<double>::infinity() : 0;
+  double sum = gaussian > 0 || interpolated > 0 ? std::numeric_limits<double>::infinity() : 0;
   for (const auto& part : parts) sum += part.count * part.loss.largest();
   return sum;
 }
 
 double log_chernoff(const Composition& composition, double c, double epsilon) {
-  return composition.moments(c).log_moment + composition.log_error - c * epsilon - c * std::log1p(1 / c) -
-         std::log1p(c);
+  const auto moments = composition.moments(c);
+  return moments.log_moment + composition.log_error(c, std::sqrt(curvature(moments, c))) - c * epsilon -
+         c * std::log1p(1 / c) - std::log1p(c);
 }
 
 Crossing crossing(const Composition& composition, double epsilon, double most) {
@@ -132,7 +152,8 @@ Contour::Contour(const Composition& composition, const Crossing& at)
       plain_(moments_.log_moment < 1),
       mean_(plain_ ? 0 : moments_.mean),
       log_scale_(plain_ ? 0 : moments_.log_moment),
-      floor_(log_scale_ - at.c * at.epsilon - at.log_delta) {
+      floor_(log_scale_ - at.c * at.epsilon - at.log_delta),
+      log_error_(composition.log_error(at.c, spread_)) {
   for (const auto& part : composition.parts) lines_.emplace_back(part.loss, c_, h_, plain_);
 }
 
@@ -142,7 +163,7 @@ void Contour::append(std::size_t count) {
   std::vector<std::complex<double>> one(kBlock);
   while (values_.size() < end) {
     const std::size_t first = values_.size();
-    double error = composition_.log_error;
+    double error = log_error_;
     for (std::size_t k = 0; k < kBlock; ++k) {
       const double t = h_ * static_cast<double>(first + k);
       // s (s+1) mu^2 / 2, against its value at c where the rest is
@@ -169,8 +190,9 @@ void Contour::append(std::size_t count) {
 
 double Contour::log_rest(double t) const {
   double bound = -composition_.gaussian * t * t / 2;
+  if (composition_.interpolated > 0) return bound + composition_.interpolated * composition_.slowest.log_bound(c_, t);
   for (const auto& part : composition_.parts)
-    if (part.count > 0) bound += part.count * part.loss.log_bound(c_, t);
+    bound += part.count * part.loss.log_bound(c_, t);
   return bound;
 }
 
@@ -218,7 +240,7 @@ Contour::Value Contour::at(double epsilon) const {
   Value value;
   value.log_delta = log_scale_ + std::log(bound) - c_ * epsilon + 1e-15 * std::abs(moments_.log_moment);
   value.log_delta = std::min(value.log_delta, moments_.log_moment - c_ * epsilon - c_ * std::log1p(1 / c_) -
-                                                  std::log1p(c_) + composition_.log_error);
+                                                  std::log1p(c_) + log_error_);
   value.slope = slope / bound;
   value.excess = extra_ / 2 * std::max(density, 0.0) / bound;
   return value;

@@ -1,6 +1,8 @@
 #pragma once
 
 #include <complex>
+#include <cstddef>
+#include <utility>
 #include <vector>
 
 #include "dp/accountants/tight_loss.hpp"
@@ -15,10 +17,20 @@ struct Composition {
   };
   std::vector<Part> parts;
   double gaussian = 0;   ///< mu^2 of all Gaussian releases of every record together
-  double log_error = 0;  ///< bound on the error of log M by interpolation
+
+  /// Where parts stand for an interpolation, some of the steps that it is for, and what parts weigh in theirs.
+  struct Check {
+    Loss loss;
+    std::vector<std::pair<std::size_t, double>> weights;
+  };
+  std::vector<Check> checks;
+  double interpolated = 0;               ///< number of such steps
+  Loss slowest{Pair::remove, 1.0, 1.0};  ///< of them, whose M(c + it) / M(c) falls most slowly: least drawn, most noise
 
   Moments moments(double c) const;
-  double counts() const;   ///< sum of |count|
+  /// Error of log M(c + it) by interpolation, t up to some times 1 / spread: twice the largest of the checks', of every
+  /// step. 0 where nothing is interpolated.
+  double log_error(double c, double spread) const;
   double largest() const;  ///< of the loss
 };
 
@@ -71,6 +83,7 @@ class Contour {
   double mean_;
   double log_scale_;    // of values_, and of delta e^{c epsilon}
   double floor_;        // how far log delta is, about, below log_scale_ - c epsilon
+  double log_error_;    // of log M by interpolation
   double error_ = 0;    // of the integral up to here
   double extra_ = 0;    // w^2 of the extra Gaussian release
   double log_tail_ = 0; // log of the bound on what lies beyond the last value, against M(c) e^{-c epsilon}

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <map>
 #include <numbers>
+#include <vector>
 #include <utility>
 
 namespace fedstride::tight {
@@ -38,10 +39,76 @@ double Schedule::total_variation() const {
   return std::min(1.0, sum * (1 + 1e-12));
 }
 
+namespace {
+
+constexpr std::size_t kDirect = 32;   // so many different steps are taken as they are
+constexpr std::size_t kChecks = 12;   // steps whose interpolation is checked
+
+/// Chebyshev points on equal panels of [low, high], which are at most `widest` long; one point if low == high.
+struct Points {
+  double low, high;
+  std::size_t panels = 1;
+  std::size_t degree = 1;
+
+  Points(double from, double to, double widest, std::size_t many) : low(from), high(to) {
+    if (to <= from) return;
+    panels = static_cast<std::size_t>(std::ceil((to - from) / widest));
+    degree = many;
+  }
+  std::size_t count() const { return panels * degree; }
+  double at(std::size_t i) const {
+    const double angle = std::numbers::pi * (static_cast<double>(i % degree) + 0.5) / static_cast<double>(degree);
+    const double place = degree == 1 ? 0.5 : 0.5 - 0.5 * std::cos(angle);
+    return low + (high - low) * (static_cast<double>(i / degree) + place) / static_cast<double>(panels);
+  }
+  /// First point of x's panel, and what each of its points weighs in the interpolation at x.
+  std::pair<std::size_t, std::vector<double>> weights(double x) const {
+    if (degree == 1) return {0, {1.0}};
+    const double place = (x - low) / (high - low) * static_cast<double>(panels);
+    const std::size_t first = std::min(panels - 1, static_cast<std::size_t>(std::max(0.0, place))) * degree;
+    std::vector<double> weights(degree, 1.0);
+    for (std::size_t i = 0; i < degree; ++i)
+      for (std::size_t j = 0; j < degree; ++j)
+        if (i != j) weights[i] *= (x - at(first + j)) / (at(first + i) - at(first + j));
+    return {first, weights};
+  }
+};
+
+}  // namespace
+
 Composition Schedule::composition(Pair pair) const {
   Composition result;
   result.gaussian = gaussian;
-  for (const auto& step : steps) result.parts.push_back({Loss(pair, step.rate, step.noise_multiplier), step.count});
+  const auto directly = [&] {
+    for (const auto& step : steps) result.parts.push_back({Loss(pair, step.rate, step.noise_multiplier), step.count});
+    return result;
+  };
+  if (steps.size() <= kDirect) return directly();
+  const auto by_rate = [](const Step& a, const Step& b) { return a.rate < b.rate; };
+  const auto by_noise = [](const Step& a, const Step& b) { return a.noise_multiplier < b.noise_multiplier; };
+  const auto [least, most] = std::minmax_element(steps.begin(), steps.end(), by_rate);
+  const auto [quietest, loudest] = std::minmax_element(steps.begin(), steps.end(), by_noise);
+  const Points rates(std::log(least->rate), std::log(most->rate), 1.2, 10);
+  const Points noises(std::log(quietest->noise_multiplier), std::log(loudest->noise_multiplier), 0.4, 12);
+  if (rates.count() * noises.count() >= steps.size()) return directly();
+  std::vector<double> counts(rates.count() * noises.count());
+  const std::size_t stride = std::max<std::size_t>(1, steps.size() / kChecks);
+  for (std::size_t i = 0; i < steps.size(); ++i) {
+    const auto [first_rate, rate_weights] = rates.weights(std::log(steps[i].rate));
+    const auto [first_noise, noise_weights] = noises.weights(std::log(steps[i].noise_multiplier));
+    std::vector<std::pair<std::size_t, double>> weights;
+    for (std::size_t j = 0; j < rate_weights.size(); ++j)
+      for (std::size_t k = 0; k < noise_weights.size(); ++k)
+        weights.emplace_back((first_rate + j) * noises.count() + first_noise + k, rate_weights[j] * noise_weights[k]);
+    for (const auto& [at, weight] : weights) counts[at] += weight * steps[i].count;
+    result.interpolated += steps[i].count;
+    if (i % stride == stride / 2)
+      result.checks.push_back({Loss(pair, steps[i].rate, steps[i].noise_multiplier), std::move(weights)});
+  }
+  for (std::size_t i = 0; i < counts.size(); ++i)
+    result.parts.push_back({Loss(pair, std::exp(rates.at(i / noises.count())), std::exp(noises.at(i % noises.count()))),
+                            counts[i]});
+  result.slowest = Loss(pair, least->rate, loudest->noise_multiplier);
   return result;
 }
 
