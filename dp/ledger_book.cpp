@@ -120,9 +120,7 @@ LedgerReading read_ledger(const std::filesystem::path& path, const LedgerMark& m
       if (!book) {
         book.emplace(read_header(text));
       } else {
-        LedgerEntry entry = read_entry(text, book->header());
-        entry.groups = canonical(std::move(entry.groups), book->header().clients);
-        book->add(entry);
+        book->add(read_entry(text, book->header()));
       }
     } catch (const Error& error) {
       throw failure("line " + std::to_string(reader.mark().lines) + " of " + name + ": " + error.what());

@@ -26,7 +26,7 @@ class LedgerBook {
   std::string refuses(const LedgerEntry& reservation, bool& replay) const;
   /// Whether the round was closed with just these groups before.
   bool closed_alike(const LedgerEntry& closing) const;
-  /// Groups in canonical form, numbers checked (read_entry, canonical, malformed).
+  /// Groups in canonical form, as lines are written; numbers checked (malformed), clients in order.
   void add(const LedgerEntry& entry);
 
   /// Lines that break what a ledger promises: "round 3: client 2 executed 21 releases ...".

@@ -102,7 +102,9 @@ std::string_view LedgerReader::next() {
   text_ += '}';
   if (chain_value(mark_.head, text_, key_) != value)
     throw failure(where + "breaks the chain: it, or a line before it, was changed, added or taken out" +
-                  (key_.empty() ? "" : ", or the key is another"));
+                  (!key_.empty()      ? ", or the key is another"
+                   : mark_.lines == 0 ? "; that of a secret source needs its key"
+                                      : ""));
   mark_.head = value;
   ++mark_.lines;
   end_ += line.size() + 1;
