@@ -9,12 +9,13 @@
 namespace fedstride {
 namespace {
 
-/// The largest n in [0, limit] that holds, of a property that holds up to some n; 0 is taken to hold.
+/// The largest n in [0, limit] that holds, of a property that holds up to some n; 0 is taken to hold. `guess` is where
+/// the search begins.
 template <class Holds>
-std::uint64_t largest(std::uint64_t limit, const Holds& holds) {
+std::uint64_t largest(std::uint64_t limit, std::uint64_t guess, const Holds& holds) {
   if (limit == 0) return 0;
   std::uint64_t low = 0;
-  std::uint64_t beyond = 1;
+  std::uint64_t beyond = std::clamp<std::uint64_t>(guess, 1, limit);
   while (holds(beyond)) {
     if (beyond == limit) return limit;
     low = beyond;
@@ -81,10 +82,15 @@ std::uint64_t most_steps(const Accountant& accountant, std::span<const Releases>
   check_delta(delta);
   Spending spending(spent.begin(), spent.end());
   spending.push_back(next);
-  return largest(kMostSteps, [&](std::uint64_t count) {
-    spending.back().count = count;
-    return meets(accountant, spending, epsilon, delta);
-  });
+  const auto found = [&](const Accountant& by, std::uint64_t guess) {
+    return largest(kMostSteps, guess, [&](std::uint64_t count) {
+      spending.back().count = count;
+      return meets(by, spending, epsilon, delta);
+    });
+  };
+  // A cheap accountant says where to begin; one after the other the accountants differ by a small factor.
+  const bool helps = !std::holds_alternative<Rdp>(accountant) && Rdp{}.unsound(spending).empty();
+  return found(accountant, helps ? found(Rdp{}, 1) : 1);
 }
 
 std::uint64_t longest_prefix(const Accountant& accountant, std::span<const Releases> spent,
@@ -94,7 +100,7 @@ std::uint64_t longest_prefix(const Accountant& accountant, std::span<const Relea
   std::uint64_t total = 0;
   for (const Releases& releases : sequence) total += releases.count;
   Spending spending;
-  return largest(total, [&](std::uint64_t length) {
+  return largest(total, 1, [&](std::uint64_t length) {
     spending.assign(spent.begin(), spent.end());
     for (const Releases& releases : sequence) {
       if (length == 0) break;
