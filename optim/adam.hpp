@@ -21,7 +21,7 @@ struct Adam : Schedule {
       kScheduleFields,
       std::tuple{Field{"beta1", &Adam::beta1, "share of the mean of the gradients that stays", kBeta},
                  Field{"beta2", &Adam::beta2, "share of the mean of their squares that stays", kBeta},
-                 Field{"epsilon", &Adam::epsilon, "added to the root of the mean square",
+                 Field{"adam-epsilon", &Adam::epsilon, "added to the root of the mean square",
                        Valid{.low = 1e-30, .high = 1e6}}});
   static constexpr int kGradientsPerStep = 1;
   static constexpr bool kKeepsState = false;

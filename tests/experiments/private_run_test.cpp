@@ -185,7 +185,10 @@ TEST_CASE("examples and clients are protected together by two statements") {
   const auto reading = ledger_of(folder / "a");
   CHECK(count(reading.book.spent_by_update()) == 6);  // whoever was drawn
   CHECK(reading.book.spent_by_update()[0].rate == 0.5);
-  CHECK(count(reading.book.spent(0)) < 6 * 10);       // only in its own rounds
+  std::uint64_t releases = 0;
+  for (ClientId client = 0; client < 3; ++client) releases += count(reading.book.spent(client));
+  CHECK(releases < 3 * 6 * 10);  // each client in its own rounds alone
+  CHECK(releases > 0);
   CHECK(audit_book(reading.book, true).failures.empty());
 }
 
