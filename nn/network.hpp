@@ -49,14 +49,15 @@ class Network {
   /// The first half of a private step: one forward and one backward pass of the batch in training mode, up to where the
   /// L2 norm of each example's gradient over all trainable parameters is known. norms has an element an example:
   /// never below the true norm of what weighted_sum will add for it with factor 1, above it by at most a relative
-  /// kNormMargin; NaN or infinite if the gradient is not finite. At least one example.
+  /// kNormMargin; NaN or infinite if the gradient is not finite. At least one example. The true norm is that of the
+  /// gradient as single precision computes it for the example alone; how the sum over the batch rounds is no example's.
   BatchLoss per_example(const float* weights, const Batch& batch, std::span<double> norms,
                         ForEachPiece for_each_piece = serially);
   static constexpr double kNormMargin = 1e-4;
 
   /// The second half: hands sum_i factors[i] x gradient of example i of the last per_example batch to the sink (a sum, not
   /// a mean), frozen parameters as zeros; returns the sum of what the sink returned. An example with factor 0 contributes
-  /// nothing, whatever its values are. The weights are not read any more.
+  /// nothing, whatever its values are. The weights are not read any more. May be called again with other factors.
   double weighted_sum(std::span<const float> factors, GradientSink sink, ForEachPiece for_each_piece = serially);
 
   /// Scores without dropout: loss and hits; `predicted`, if not empty, receives a class an example.
