@@ -89,7 +89,7 @@ Composition Schedule::composition(Pair pair) const {
   const auto [least, most] = std::minmax_element(steps.begin(), steps.end(), by_rate);
   const auto [quietest, loudest] = std::minmax_element(steps.begin(), steps.end(), by_noise);
   const Points rates(std::log(least->rate), std::log(most->rate), 1.2, 10);
-  const Points noises(std::log(quietest->noise_multiplier), std::log(loudest->noise_multiplier), 0.4, 12);
+  const Points noises(std::log(quietest->noise_multiplier), std::log(loudest->noise_multiplier), 0.4, 14);
   if (rates.count() * noises.count() >= steps.size()) return directly();
   std::vector<double> counts(rates.count() * noises.count());
   const std::size_t stride = std::max<std::size_t>(1, steps.size() / kChecks);
