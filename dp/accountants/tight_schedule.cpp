@@ -49,17 +49,18 @@ struct Points {
   double low, high;
   std::size_t panels = 1;
   std::size_t degree = 1;
+  std::vector<double> all;
 
   Points(double from, double to, double widest, std::size_t many) : low(from), high(to) {
-    if (to <= from) return;
-    panels = static_cast<std::size_t>(std::ceil((to - from) / widest));
-    degree = many;
-  }
-  std::size_t count() const { return panels * degree; }
-  double at(std::size_t i) const {
-    const double angle = std::numbers::pi * (static_cast<double>(i % degree) + 0.5) / static_cast<double>(degree);
-    const double place = degree == 1 ? 0.5 : 0.5 - 0.5 * std::cos(angle);
-    return low + (high - low) * (static_cast<double>(i / degree) + place) / static_cast<double>(panels);
+    if (to > from) {
+      panels = static_cast<std::size_t>(std::ceil((to - from) / widest));
+      degree = many;
+    }
+    for (std::size_t i = 0; i < panels * degree; ++i) {
+      const double angle = std::numbers::pi * (static_cast<double>(i % degree) + 0.5) / static_cast<double>(degree);
+      const double place = degree == 1 ? 0.5 : 0.5 - 0.5 * std::cos(angle);
+      all.push_back(low + (high - low) * (static_cast<double>(i / degree) + place) / static_cast<double>(panels));
+    }
   }
   /// First point of x's panel, and what each of its points weighs in the interpolation at x.
   std::pair<std::size_t, std::vector<double>> weights(double x) const {
@@ -69,7 +70,7 @@ struct Points {
     std::vector<double> weights(degree, 1.0);
     for (std::size_t i = 0; i < degree; ++i)
       for (std::size_t j = 0; j < degree; ++j)
-        if (i != j) weights[i] *= (x - at(first + j)) / (at(first + i) - at(first + j));
+        if (i != j) weights[i] *= (x - all[first + j]) / (all[first + i] - all[first + j]);
     return {first, weights};
   }
 };
@@ -90,8 +91,8 @@ Composition Schedule::composition(Pair pair) const {
   const auto [quietest, loudest] = std::minmax_element(steps.begin(), steps.end(), by_noise);
   const Points rates(std::log(least->rate), std::log(most->rate), 1.2, 10);
   const Points noises(std::log(quietest->noise_multiplier), std::log(loudest->noise_multiplier), 0.4, 14);
-  if (rates.count() * noises.count() >= steps.size()) return directly();
-  std::vector<double> counts(rates.count() * noises.count());
+  if (rates.all.size() * noises.all.size() >= steps.size()) return directly();
+  std::vector<double> counts(rates.all.size() * noises.all.size());
   const std::size_t stride = std::max<std::size_t>(1, steps.size() / kChecks);
   for (std::size_t i = 0; i < steps.size(); ++i) {
     const auto [first_rate, rate_weights] = rates.weights(std::log(steps[i].rate));
@@ -99,14 +100,14 @@ Composition Schedule::composition(Pair pair) const {
     std::vector<std::pair<std::size_t, double>> weights;
     for (std::size_t j = 0; j < rate_weights.size(); ++j)
       for (std::size_t k = 0; k < noise_weights.size(); ++k)
-        weights.emplace_back((first_rate + j) * noises.count() + first_noise + k, rate_weights[j] * noise_weights[k]);
+        weights.emplace_back((first_rate + j) * noises.all.size() + first_noise + k, rate_weights[j] * noise_weights[k]);
     for (const auto& [at, weight] : weights) counts[at] += weight * steps[i].count;
     result.interpolated += steps[i].count;
     if (i % stride == stride / 2)
       result.checks.push_back({Loss(pair, steps[i].rate, steps[i].noise_multiplier), std::move(weights)});
   }
   for (std::size_t i = 0; i < counts.size(); ++i)
-    result.parts.push_back({Loss(pair, std::exp(rates.at(i / noises.count())), std::exp(noises.at(i % noises.count()))),
+    result.parts.push_back({Loss(pair, std::exp(rates.all[i / noises.all.size()]), std::exp(noises.all[i % noises.all.size()])),
                             counts[i]});
   result.slowest = Loss(pair, least->rate, loudest->noise_multiplier);
   return result;
