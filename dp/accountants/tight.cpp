@@ -21,8 +21,13 @@ constexpr double kEpsilonExcess = 4e-5;
 constexpr double kLogDeltaExcess = 7e-4;
 constexpr double kNoLimit = std::numeric_limits<double>::infinity();
 
+// Below this nobody asks how much below: Chernoff's bound stands there for the integral.
+constexpr double kLogNoMatter = -150;
+
 double log_delta_of(const Composition& composition, double epsilon) {
   double log_delta = 0;
+  const double chernoff = tight::log_chernoff(composition, tight::crossing(composition, epsilon, 0).c, epsilon);
+  if (chernoff < kLogNoMatter) return chernoff;
   for (int attempt = 0; attempt < 6; ++attempt) {
     const auto at = tight::crossing(composition, epsilon, log_delta);
     Contour contour(composition, at);
