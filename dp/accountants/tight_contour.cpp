@@ -146,7 +146,6 @@ Contour::Contour(const Composition& composition, const Crossing& at)
       c_(at.c),
       epsilon_(at.epsilon),
       moments_(composition.moments(at.c)),
-      period_(at.period),
       h_(2 * std::numbers::pi / at.period),
       spread_(std::sqrt(curvature(moments_, at.c))),
       plain_(moments_.log_moment < 1),

@@ -76,7 +76,6 @@ class Contour {
   double c_;
   double epsilon_;
   Moments moments_;
-  double period_;       // 2 pi / h
   double h_;
   double spread_;       // the integrand's bulk is 1 / spread_ wide in t
   bool plain_;          // values_ are M(c + ikh) - 1 instead: few draws, so that one is most of it
