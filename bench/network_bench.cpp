@@ -2,13 +2,16 @@
 
 #include <algorithm>
 #include <ctime>
+#include <limits>
+#include <utility>
 #include <variant>
 #include <vector>
 
+#include "client/private_lots.hpp"
 #include "core/floating_point.hpp"
 #include "core/random.hpp"
-#include "nn/network.hpp"
 #include "core/simd.hpp"
+#include "nn/network.hpp"
 
 namespace fedstride {
 namespace {
@@ -121,6 +124,27 @@ NetworkSpeed measure_network(const Model& model, int batch, double seconds) {
   return speed;
 }
 
+namespace {
+
+/// A batch as a lot of one part.
+struct WholeBatch {
+  Network& network;
+  const float* weights;
+  Batch batch;
+  std::vector<double>& lengths;
+  bool computed = false;
+
+  bool next() {
+    if (std::exchange(computed, true)) return false;
+    network.per_example(weights, batch, lengths);
+    return true;
+  }
+  std::span<const double> norms() const { return lengths; }
+  void weighted_sum(std::span<const float> factors, GradientSink sink) { network.weighted_sum(factors, sink); }
+};
+
+}  // namespace
+
 PrivateSpeed measure_private(const Model& model, int batch, const std::vector<bool>& frozen, double seconds) {
   const FloatingPointMode mode;
   RandomSteps random(model, batch, frozen);
@@ -130,16 +154,20 @@ PrivateSpeed measure_private(const Model& model, int batch, const std::vector<bo
     return 0.0;
   };
   const int steps = random.steps_at_once();
+  ClippedSum clipped(gradient_stretches(model, frozen));
+  Meter meter(std::numeric_limits<std::uint64_t>::max());
+  LotReport report;
+  ReleaseRules rules{.denominator = static_cast<double>(batch),
+                     .source = RandomSource(std::uint64_t{1}),
+                     .address = {.purpose = Purpose::test, .round = 1}};
   std::vector<double> norms(random.labels.size()), plain_times, private_times, ratios;
-  std::vector<float> factors(random.labels.size());
   times(seconds, [&] {
     const double start = now();
     for (int step = 0; step < steps; ++step) random.network.gradient(random.weights.data(), random.next(), keep);
     const double middle = now();
-    for (int step = 0; step < steps; ++step) {
-      random.network.per_example(random.weights.data(), random.next(), norms);
-      for (std::size_t r = 0; r < norms.size(); ++r) factors[r] = static_cast<float>(std::min(1.0, 1 / norms[r]));
-      random.network.weighted_sum(factors, keep);
+    for (int step = 0; step < steps; ++step, ++rules.address.step) {
+      WholeBatch lot{random.network, random.weights.data(), random.next(), norms};
+      clipped.release(lot, rules, meter, keep, serially, report);
     }
     plain_times.push_back((middle - start) / steps);
     private_times.push_back((now() - middle) / steps);

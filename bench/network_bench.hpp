@@ -24,14 +24,15 @@ double dense_flops_per_example(const Model& model);
 /// Steps of `batch` random examples for about `seconds`.
 NetworkSpeed measure_network(const Model& model, int batch, double seconds = 1);
 
-/// A gradient, and norms of each example's gradient with a sum weighted by them; neither moves the weights.
+/// A gradient, and a noisy release: per-example norms, clipped sum, seeded noise (dp/clipped_sum.hpp); neither moves the
+/// weights.
 struct PrivateSpeed {
   double plain_seconds = 0;    ///< median of many
   double private_seconds = 0;  ///< median of many
   double ratio = 0;            ///< private to plain: median over pairs measured one after the other
 };
 
-/// Without the noise. `frozen` has a flag a layer (Model::frozen), or is empty.
+/// `frozen` has a flag a layer (Model::frozen), or is empty.
 PrivateSpeed measure_private(const Model& model, int batch, const std::vector<bool>& frozen = {}, double seconds = 1);
 
 /// What one core can do: independent fused multiply-adds on registers, floating-point operations a second, best of a

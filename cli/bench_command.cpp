@@ -37,6 +37,32 @@ void measure(const char* name, const Model& model, const Arguments& arguments, d
       100 * speed.flops_per_second() / peak, speed.batch / speed.evaluate_seconds);
 }
 
+// A noisy release against a plain gradient of the same batch.
+struct PrivateCase {
+  const char* name;
+  const char* model;
+  const char* frozen;
+  Shape input;
+};
+constexpr int kPrivateBatch = 200;
+constexpr PrivateCase kPrivateCases[] = {
+    {"adadp-cnn's dense part", "dense 500 | relu | dense 500 | relu | dense classes", "", {1, 1, 1600}},
+    {"adadp-cnn", "adadp-cnn", "", {32, 32, 3}},
+    {"adadp-cnn, convolutions frozen", "adadp-cnn", "conv1,conv2", {32, 32, 3}},
+    {"tutorial-cnn", "tutorial-cnn", "", {28, 28, 1}}};
+
+void measure_private_steps(double seconds) {
+  std::printf("A private step (norms, clipping, sum, noise) against a plain gradient, batch %d, pairs one after the other:\n",
+              kPrivateBatch);
+  for (const PrivateCase& one : kPrivateCases) {
+    const Model model = Model::parse(one.model, one.input, 10);
+    const auto frozen = *one.frozen == '\0' ? std::vector<bool>{} : model.frozen(one.frozen);
+    const PrivateSpeed speed = measure_private(model, kPrivateBatch, frozen, seconds);
+    std::printf("%-31s plain %7.2f ms  private %7.2f ms  ratio %.2f\n", one.name, speed.plain_seconds * 1e3,
+                speed.private_seconds * 1e3, speed.ratio);
+  }
+}
+
 void bench(const Arguments& arguments) {
   const BuildInfo build = build_info();
   const double peak = measure_fp32_peak();
@@ -51,6 +77,7 @@ void bench(const Arguments& arguments) {
     return;
   }
   for (const Case& one : kCases) measure(one.name, Model::parse(one.model, one.input, 10), arguments, peak);
+  measure_private_steps(arguments.seconds);
 }
 
 }  // namespace

@@ -5,9 +5,8 @@
 #include "dp/sampling.hpp"
 
 namespace fedstride {
-namespace {
 
-std::vector<GradientStretch> stretches_of(const Model& model, const std::vector<bool>& frozen) {
+std::vector<GradientStretch> gradient_stretches(const Model& model, const std::vector<bool>& frozen) {
   std::vector<GradientStretch> stretches;
   for (const Parameter& parameter : model.parameters())
     append_stretches(stretches, parameter.offset, parameter.size,
@@ -15,10 +14,8 @@ std::vector<GradientStretch> stretches_of(const Model& model, const std::vector<
   return stretches;
 }
 
-}  // namespace
-
 PrivateWorkshop::PrivateWorkshop(const Model& model, const std::vector<bool>& frozen)
-    : sum_(stretches_of(model, frozen)) {}
+    : sum_(gradient_stretches(model, frozen)) {}
 
 /// The rows drawn, in parts of about equal size that the network has room for.
 class PrivateLots::Lot {

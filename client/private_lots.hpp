@@ -18,6 +18,9 @@ struct PrivateTraining {
   RandomSource source{std::uint64_t{0}};                  ///< of lots and noise
 };
 
+/// The stretches in which a network's noisy gradient is handed on.
+std::vector<GradientStretch> gradient_stretches(const Model& model, const std::vector<bool>& frozen);
+
 /// One thread's memory for noisy gradients of a network.
 class PrivateWorkshop {
  public:

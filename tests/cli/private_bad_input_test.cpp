@@ -32,6 +32,6 @@ TEST_CASE("privacy that cannot be had is refused in one line, and no file is mad
       {{"--cohort-rate", "0.5"}, 2, "cohort-rate does not go with cohort 'all'"},
       {{"--randomness", "none"}, 2, "randomness 'none' is unknown; valid: seeded, secret"},
   };
-  write_table(folder.path());
+  write_table(folder.path() / "data");
   for (const Refusal& row : rows) check_refused(row, folder);
 }

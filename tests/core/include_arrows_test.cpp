@@ -29,7 +29,7 @@ const std::map<std::string, Names> kArrows{
     {"server", {"nn", "dp"}},
     {"sim", {"client", "server", "partitions"}},
     {"experiments", {"sim"}},
-    {"bench", {"nn"}},
+    {"bench", {"client"}},
     {"cli", {"experiments", "bench"}},
 };
 
