@@ -6,6 +6,7 @@
 #include <cstdlib>
 
 #include "dp/accountants/tight.hpp"
+#include "tests/dp/twin/one_release.hpp"
 #include "tests/dp/twin/settings.hpp"
 #include "tests/dp/twin/twin.hpp"
 
@@ -24,6 +25,18 @@ int main(int argc, char** argv) {
     for (const bool forward : {true, false}) {
       if (start == 0 || (!forward && setting.releases.neighbours == Neighbours::replace_one)) continue;
       const double rate = setting.releases.sampling == Sampling::full ? 1 : setting.releases.rate;
+      if (setting.releases.count == 1) {
+        long double low = 0;
+        long double high = 1000;
+        for (int i = 0; i < 200; ++i) {
+          const long double middle = (low + high) / 2;
+          const bool enough = test::one_release(setting.releases.neighbours, forward, rate,
+                                                setting.releases.noise_multiplier, middle) <= setting.delta;
+          (enough ? high : low) = middle;
+        }
+        epsilon = std::max(epsilon, static_cast<double>(high));
+        continue;
+      }
       const test::Twin<long double>::Setting one{setting.releases.neighbours, forward, rate,
                                                  setting.releases.noise_multiplier,
                                                  static_cast<double>(setting.releases.count)};

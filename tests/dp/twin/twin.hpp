@@ -26,16 +26,15 @@ class Twin {
   /// To be asked for values of epsilon about this. `fineness` shrinks the extra Gaussian release.
   Twin(const Setting& setting, double epsilon, double fineness) : Twin(setting, epsilon) {
     fineness_ = fineness;
-    h_ = Real(6.283185307179586) / (22 * spread(c_));
-    gather();
-    Real before = log_delta(epsilon).value;
-    for (int i = 0; i < 5; ++i) {
-      h_ /= 2;
-      gather();
-      const Real now = log_delta(epsilon).value;
+    first_c_ = static_cast<double>(c_);
+    // Rare large losses can alias without a trace where c is large: two crossings have to agree.
+    Real before = converge(epsilon);
+    for (int i = 0; i < 6; ++i) {
       using std::abs;
-      change_ = abs(now - before);
-      if (change_ < Real(1e-8)) return;
+      c_ *= Real(0.75);
+      const Real now = converge(epsilon);
+      change_ += abs(now - before);
+      if (abs(now - before) < Real(1e-8)) return;
       before = now;
     }
   }
@@ -70,18 +69,48 @@ class Twin {
     using std::abs;
     using std::log;
     const Real target = log(Real(delta));
-    double at = start;
-    double slope = 0;
-    Value value{};
-    for (int i = 0; i < 60; ++i) {
-      value = log_delta(at);
-      const double step = 1e-5 * (at + 1e-3);
-      slope = static_cast<double>((log_delta(at + step).value - value.value) / Real(step));
-      const double move = static_cast<double>((target - value.value) / Real(slope));
-      at += move;
-      if (std::abs(move) < 1e-13 * (1 + at)) break;
+    // What the extrapolation makes negative is below. The regula falsi, with halved weights (Illinois).
+    const auto over = [&](Real at) {
+      const Real value = log_delta(static_cast<double>(at)).value;
+      return value > target || value <= target ? Real(value - target) : Real(-100);
+    };
+    Real low = 0;
+    Real high(start);
+    Real above = over(low);
+    if (above <= 0) return {0, 0};
+    Real below = over(high);
+    for (; below > 0; below = over(high)) {
+      low = high;
+      above = below;
+      high = 2 * high + Real(1e-6);
     }
-    return {Real(at), value.uncertainty / Real(std::abs(slope))};
+    Real width = high - low;
+    const Real slope = (below - above) / width;
+    int kept = 0;
+    for (int i = 0; i < 80 && width > Real(1e-14) * (1 + high); ++i) {
+      Real at = i % 4 == 3 ? (low + high) / 2 : (low * below - high * above) / (below - above);
+      const Real value = over(at);
+      if (value > 0) {
+        low = at;
+        above = value;
+        if (kept == 1) below /= 2;
+        kept = 1;
+      } else {
+        high = at;
+        below = value;
+        if (kept == -1) above /= 2;
+        kept = -1;
+      }
+      width = high - low;
+      if (abs(value) < Real(1e-13)) {
+        high = at;
+        break;
+      }
+    }
+    const double step = 1e-5 * (static_cast<double>(high) + 1e-3);
+    const Real uncertainty = log_delta(static_cast<double>(high)).uncertainty;
+    const Real here = abs(over(high + Real(step)) - over(high)) / Real(step);
+    return {high, uncertainty / (here > 0 ? here : abs(slope))};
   }
 
  private:
@@ -191,6 +220,22 @@ class Twin {
     nodes(c, 0, 0, log_moment);
     return Real(setting_.count) * log_moment - c * Real(epsilon) - log(c) - log(c + 1);
   }
+  /// Values with a step so small that log delta, which is returned, stands still.
+  Real converge(double epsilon) {
+    using std::abs;
+    h_ = Real(6.283185307179586) / (22 * spread(c_));
+    gather();
+    Real before = log_delta(epsilon).value;
+    for (int i = 0; i < 6; ++i) {
+      h_ /= 2;
+      gather();
+      const Real now = log_delta(epsilon).value;
+      change_ = abs(now - before);
+      if (change_ < Real(1e-8)) break;
+      before = now;
+    }
+    return log_delta(epsilon).value;
+  }
   /// The lowest point of the integrand on the real axis, or further left if that makes it less spread.
   Real crossing(double epsilon) const {
     const auto at = [&](double log_c) { return height(Real(std::exp(log_c)), epsilon); };
@@ -230,8 +275,7 @@ class Twin {
     using std::sqrt;
     real_.clear();
     imaginary_.clear();
-    const double c = static_cast<double>(c_);
-    const double width = std::min(4e-3, 0.03 / (1 + c)) / fineness_;  // of the extra Gaussian release
+    const double width = std::min(4e-3, 0.03 / (1 + first_c_)) / fineness_;  // of the extra Gaussian release
     const double until = 9 / width;
     Real log_moment;
     nodes(c_, 0, 0, log_moment);
@@ -304,9 +348,10 @@ class Twin {
   Real c_;
   Real h_;
   double fineness_ = 1;
+  double first_c_ = 1;
   Real log_moment_ = 0;
   Real extra_ = 0;
-  Real change_ = 0;  // of log delta when the step was halved last
+  Real change_ = 0;  // of log delta when the step was halved, and the crossing moved, last
   std::vector<Real> real_, imaginary_;
 };
 
