@@ -184,17 +184,9 @@ void prepare_clients(Setup& setup, const ClientSettings& settings, std::string_v
   privacy.client = level;
 }
 
-// The key of noise, lots and cohorts: no two configurations share their draws. Where a run may be continued with more
-// rounds, their number is not part of it.
+// The key of noise, lots and cohorts: no two configurations share their draws, a run that goes on has those it had.
 std::uint64_t private_seed(const Setup& setup) {
-  Configuration configuration = setup.configuration;
-  const Configuration defaults;
-  if (!rounds_decide_noise(setup)) configuration.rounds = defaults.rounds;
-  configuration.evaluate_every = defaults.evaluate_every;
-  configuration.threads = defaults.threads;
-  configuration.data_dir = defaults.data_dir;
-  configuration.publishable = defaults.publishable;
-  const std::string digest = Hash().text("private draws").text(write_settings(configuration, {})).hex();
+  const std::string digest = Hash().text("private draws").text(lasting_settings(setup)).hex();
   return std::stoull(digest.substr(0, 16), nullptr, 16);
 }
 

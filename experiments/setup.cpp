@@ -109,16 +109,20 @@ std::string partition_json(const Setup& setup) {
 
 std::string partition_text(const Setup& setup) { return heat_map(setup.label_counts, setup.data.train.class_names); }
 
-std::string identity(const Setup& setup) {
+std::string lasting_settings(const Setup& setup) {
   Configuration configuration = setup.configuration;
   const Configuration defaults;
   if (!rounds_decide_noise(setup)) configuration.rounds = defaults.rounds;
   configuration.evaluate_every = defaults.evaluate_every;
   configuration.threads = defaults.threads;
   configuration.data_dir = defaults.data_dir;
+  return write_settings(configuration, {});
+}
+
+std::string identity(const Setup& setup) {
   const BuildInfo build = build_info();
   return Hash()
-      .text(write_settings(configuration, {}))
+      .text(lasting_settings(setup))
       .text(setup.data.hash)
       .text(setup.partition_hash)
       .text(build.version + build.compiler + build.instruction_set)

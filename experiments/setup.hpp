@@ -40,6 +40,9 @@ std::string partition_json(const Setup& setup);
 /// Rows per class per client as a text heat map.
 std::string partition_text(const Setup& setup);
 
+/// The settings that must stay as they are when a run goes on.
+std::string lasting_settings(const Setup& setup);
+
 /// Digest of everything that determines the results but the number of rounds, this build included: a run goes on only if
 /// it is unchanged.
 std::string identity(const Setup& setup);
