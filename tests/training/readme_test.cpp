@@ -33,6 +33,12 @@ std::vector<std::string> blocks(const std::string& text, const std::string& lang
   return result;
 }
 
+// Lines that end in a backslash go on with the next one.
+std::string joined_lines(std::string block) {
+  for (std::size_t at = block.find("\\\n"); at != std::string::npos; at = block.find("\\\n", at)) block.replace(at, 2, " ");
+  return block;
+}
+
 // The README's commands as a person types them, but few rows and no download.
 std::string small(std::string command) {
   const std::string program = "build/release/fedstride";
@@ -62,13 +68,15 @@ TEST_CASE("every command of the README that runs the program runs") {
   const test::TemporaryFolder folder;
   std::filesystem::create_directory_symlink(kRoot + "/examples", folder.path() / "examples");
   int commands = 0;
-  for (const auto& block : blocks(read_file(kRoot + "/README.md"), ""))
-    for (const auto line : split(block, '\n')) {
+  for (const auto& block : blocks(read_file(kRoot + "/README.md"), "")) {
+    const std::string whole = joined_lines(block);
+    for (const auto line : split(whole, '\n')) {
       if (!line.starts_with("build/release/fedstride")) continue;
       ++commands;
       CAPTURE(line);
       const int status = run_in(folder, small(std::string(line)));
       CHECK_MESSAGE(status == 0, read_file(folder / "output.txt"));
     }
+  }
   CHECK(commands >= 6);
 }
