@@ -15,7 +15,9 @@ constexpr double kRootTwoPi = 2.5066282746310002;
 constexpr double kAliasing = 16;       // in the exponent: what the period lets through, against delta
 constexpr double kTail = 14;           // likewise what lies beyond the end
 constexpr double kDetour = 5;          // in the exponent: how far from the lowest crossing
-constexpr double kPlaces[] = {0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 1, 1.03, 1.07, 1.15, 1.3, 1.6, 2.2, 3.5, 6, 12};
+// Crossings that are looked at, against the lowest.
+constexpr double kPlaces[] = {0.2, 0.3,  0.4,  0.5,  0.6, 0.7, 0.8, 0.9, 0.95, 1,
+                              1.03, 1.07, 1.15, 1.3, 1.6, 2.2, 3.5, 6,   12};
 constexpr double kRounding = 1e-11;    // relative, of sums and exponentials
 constexpr std::size_t kBlock = 128;
 constexpr double kMostWork = 4e5;      // values times (parts + 1)
@@ -114,7 +116,7 @@ Crossing crossing(const Composition& composition, double epsilon, double most) {
   std::vector<Place> places{{0, kAliasing - log_delta, std::numeric_limits<double>::infinity()}};
   for (const double factor : kPlaces) {
     const double at = factor * c;
-    const double exponent = factor == 1 ? lowest.log_moment - c * epsilon : composition.moments(at).log_moment - at * epsilon;
+    const double exponent = (factor == 1 ? lowest : composition.moments(at)).log_moment - at * epsilon;
     places.push_back({at, exponent - log_delta + kAliasing, exponent - std::log(at) - std::log1p(at)});
   }
   Crossing best{c, epsilon, log_delta, std::numeric_limits<double>::infinity()};

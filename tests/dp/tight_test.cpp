@@ -108,7 +108,8 @@ TEST_CASE("Releases of every record are Gaussian differential privacy, whatever 
                        1e-6 * exact);
       check_just_above(delta(poisson(1, 2 / mu, 1, Neighbours::replace_one), at), exact, 1e-6 * exact);
       check_just_above(
-          delta({{.sampling = Sampling::shuffle, .rate = 0.1, .noise_multiplier = 3 / mu, .count = 90, .passes = 9}}, at),
+          delta({{.sampling = Sampling::shuffle, .rate = 0.1, .noise_multiplier = 3 / mu, .count = 90, .passes = 9}},
+                at),
           exact, 1e-6 * exact);
     }
   }
@@ -117,7 +118,8 @@ TEST_CASE("Releases of every record are Gaussian differential privacy, whatever 
   for (int t = 0; t < 100; ++t) {
     double sum = 0;
     for (int i = 0; i < 100; ++i) sum += std::pow(0.99, (99 - i) / 2.0);
-    hong.push_back({.sampling = Sampling::full, .noise_multiplier = std::sqrt(sum / (0.5 * std::pow(0.99, (99 - t) / 2.0)))});
+    const double share = 0.5 * std::pow(0.99, (99 - t) / 2.0);
+    hong.push_back({.sampling = Sampling::full, .noise_multiplier = std::sqrt(sum / share)});
   }
   check_just_above(epsilon(hong, 1e-5), 2.9432252398013645, 1e-7);
   Spending yu;

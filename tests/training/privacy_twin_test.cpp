@@ -16,9 +16,11 @@ using namespace fedstride;
 namespace {
 
 // What is what: tests/dp/twin/twin.hpp is the twin, another way to the same number in 80 bits or more; settings.hpp
-// draws the settings; generate.cpp (run once, an hour) wrote the twin's answers to the golden file; four of them were made
-// anew after the twin had learnt to check itself by a second crossing (numbers 44, 766, 1039, 1767). Here the
-// accountant is held against all of them, the twin is asked again for some, and is itself held against closed forms.
+// draws the settings; generate.cpp wrote the twin's answers to the golden file, most of them before the twin had learnt
+// to check itself by a second crossing. 319 of them were asked for again after that: two differed by more than the
+// file's uncertainty (by 3e-9 and 5e-7, both too high) and were replaced, as were four others seen to be wrong (numbers
+// 44, 138, 178, 766, 1039, 1767). So a few of the rest may be too high by as little. Here the accountant is
+// held against all of them, the twin is asked again for some, and is itself held against closed forms.
 struct Golden {
   std::uint32_t number;
   double epsilon, uncertainty;
@@ -75,7 +77,8 @@ TEST_CASE("The twin says again what the golden file has") {
     const auto& row = rows[i];
     const auto setting = test::twin_setting(row.number);
     // Few draws take the twin seconds; from epsilon 0 its search does not find its way to hundreds.
-    if (row.epsilon == 0 || row.epsilon > 100 || setting.releases.rate * static_cast<double>(setting.releases.count) < 10) continue;
+    const double draws = setting.releases.rate * static_cast<double>(setting.releases.count);
+    if (row.epsilon == 0 || row.epsilon > 100 || draws < 10) continue;
     ++asked;
     CAPTURE(row.number);
     double exact = 0;

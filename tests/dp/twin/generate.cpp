@@ -1,5 +1,5 @@
-// Writes tests/golden/privacy_twin.csv (to standard output): the exact epsilon of random settings by the twin, in 80-bit
-// floating point. Built by hand, with the libraries of core/ and dp/; `generate FIRST LAST`, some seconds a setting.
+// Writes tests/golden/privacy_twin.csv (to standard output): the exact epsilon of random settings by the twin, in
+// 80-bit floating point. Built by hand, with the libraries of core/ and dp/; `generate FIRST LAST`, some seconds a setting.
 #include <algorithm>
 #include <cmath>
 #include <cstdio>

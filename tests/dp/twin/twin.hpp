@@ -265,7 +265,7 @@ class Twin {
     return best;
   }
 
-  /// values_: M(c + ikh)^count / M(c)^count, until they vanish, or to where the extra Gaussian release makes them vanish.
+  /// M(c + ikh)^count / M(c)^count, until they vanish, or to where the extra Gaussian release makes them vanish.
   void gather() {
     using std::atan2;
     using std::cos;
@@ -310,7 +310,8 @@ class Twin {
         }
       }
       for (std::size_t i = 0; i < many; ++i) {
-        const Real size = Real(setting_.count) / 2 * log(sum_real[i] * sum_real[i] + sum_imaginary[i] * sum_imaginary[i]);
+        const Real square = sum_real[i] * sum_real[i] + sum_imaginary[i] * sum_imaginary[i];
+        const Real size = Real(setting_.count) / 2 * log(square);
         const Real angle = Real(setting_.count) * atan2(sum_imaginary[i], sum_real[i]);
         const Real value = exp(size);
         if (value > largest) largest = value;
