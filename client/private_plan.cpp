@@ -16,12 +16,6 @@ std::uint64_t whole_above(double value) { return static_cast<std::uint64_t>(std:
 
 PrivatePlan::PrivatePlan(const PrivateRules& rules, const Optimizer& optimizer, std::size_t rows)
     : sampling_(rules.sampling), neighbours_(rules.neighbours) {
-  const auto size = static_cast<double>(rows);
-  rate_ = std::min(1.0, rules.sampling_rate > 0 ? rules.sampling_rate : rules.batch / size);
-  lot_ = std::clamp<std::size_t>(static_cast<std::size_t>(std::llround(rate_ * size)), 1, rows);
-  if (sampling_ != Sampling::poisson) rate_ = static_cast<double>(lot_) / size;
-  if (rate_ == 1) sampling_ = Sampling::full;
-  denominator_ = rate_ * size;
   std::visit(
       [&](const auto& kind) {
         epoch_of_change_ = fedstride::epoch_of_change(kind);
@@ -30,6 +24,15 @@ PrivatePlan::PrivatePlan(const PrivateRules& rules, const Optimizer& optimizer, 
                                                              : gradients_per_step(kind, Progress{epoch_of_change_});
       },
       optimizer);
+  const auto size = static_cast<double>(rows);
+  rate_ = std::min(1.0, rules.sampling_rate > 0 ? rules.sampling_rate : rules.batch / size);
+  lot_ = std::clamp<std::size_t>(static_cast<std::size_t>(std::llround(rate_ * size)), 1, rows);
+  // The lots of a step are distinct parts of one order.
+  if (sampling_ == Sampling::shuffle)
+    lot_ = std::clamp<std::size_t>(rows / static_cast<std::size_t>(first_lots_per_step_), 1, lot_);
+  if (sampling_ != Sampling::poisson) rate_ = static_cast<double>(lot_) / size;
+  if (rate_ == 1) sampling_ = Sampling::full;
+  denominator_ = rate_ * size;
   NoisePlanRules noise = rules.noise;
   noise.target = std::max<std::uint64_t>(1, releases_before(rules.target_epochs));
   noise_ = NoisePlan(noise);
@@ -39,7 +42,7 @@ PrivatePlan::PrivatePlan(const PrivateRules& rules, const Optimizer& optimizer, 
 std::uint64_t PrivatePlan::steps_before(int epoch, int lots_per_step) const {
   const auto epochs = static_cast<std::uint64_t>(epoch);
   const double lots = 1 / rate_;
-  if (sampling_ == Sampling::shuffle) return epochs * std::max<std::uint64_t>(1, whole_below(lots) / lots_per_step);
+  if (sampling_ == Sampling::shuffle) return epochs * (whole_below(lots) / static_cast<std::uint64_t>(lots_per_step));
   if (lots_per_step == 1) return whole_above(static_cast<double>(epoch) * lots);
   return epochs * std::max<std::uint64_t>(1, whole_below(lots / lots_per_step));
 }

@@ -105,6 +105,14 @@ TEST_CASE("lots of fixed size have that size, and shuffled ones use every row at
   }
 }
 
+TEST_CASE("a client with fewer rows than a step's shuffled lots reads gets smaller lots") {
+  for (const auto& [rows, examples] : {std::pair<std::size_t, std::uint64_t>{60, 60}, {30, 30}, {3, 2}}) {
+    const LocalTraining training =
+        private_training(Adadp{}, {.sampling = Sampling::shuffle, .batch = 40, .noise = {.noise_multiplier = 1}}, rows);
+    CHECK(train(training, first_rows(rows)).report.examples == examples);
+  }
+}
+
 // Without noise and clipping a full lot is the full batch.
 TEST_CASE("a lot of everything without noise to speak of moves the model as plain SGD does") {
   const auto exact = train(private_training(Sgd{}, {.batch = 60, .noise = {.clip = 1e6, .noise_multiplier = kTiny}}, 60),
