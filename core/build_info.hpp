@@ -13,6 +13,10 @@ struct BuildInfo {
 };
 BuildInfo build_info();
 
+/// Goes up by one whenever some configuration gives other results than before; a result is computed anew only if this, its
+/// configuration or its data changed.
+inline constexpr int kNumericsVersion = 1;
+
 /// The instruction set of the build that this processor lacks, or an empty text.
 std::string missing_instructions();
 

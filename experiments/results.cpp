@@ -132,6 +132,7 @@ std::string summary_json(const Setup& setup, const RunSummary& summary, const st
   json["training_rows"] = setup.data.train.size() - setup.validation_rows.size();
   json["test_rows"] = setup.data.test.size();
   json["notes"] = setup.notes;
+  json["numerics_version"] = kNumericsVersion;
   json["version"] = build.version;
   json["compiler"] = build.compiler;
   json["instruction_set"] = build.instruction_set;

@@ -108,7 +108,7 @@ StepReport Adadp::step(State& state, Scratch& scratch, Vector& weights, Gradient
   }));
 
   const double ratio = tolerance / error;
-  const double change = limited(rule.root ? std::sqrt(ratio) : ratio, minimum_factor, maximum_factor);
+  const double change = limited(safety * (rule.root ? std::sqrt(ratio) : ratio), minimum_factor, maximum_factor);
   state.learning_rate = std::clamp(rate * change, 1e-30, 1e30);
   const bool accepted = rule.discard ? error <= tolerance : std::isfinite(error);
   if (accepted) weights.swap(scratch.half);

@@ -11,7 +11,8 @@ namespace fedstride {
 ///   theta_half = theta - eta/2 G1,  theta_full = theta - eta G1,  theta_hat = theta_half - eta/2 G2
 ///   err = || (theta_full - theta_hat) / max(1, |theta_full|) ||_2, element by element (Equation 6; plain: Equation 3)
 ///   accepted if err <= tolerance, else undone; NaN and infinities are never accepted
-///   eta <- eta min(max(tolerance / err, minimum factor), maximum factor), accepted or not; NaN counts as a large error
+///   eta <- eta min(max(safety tolerance / err, minimum factor), maximum factor), accepted or not; NaN counts as a large
+///   error. safety is 1 in the paper; solvers of differential equations take less, so that fewer steps are undone.
 /// What the text leaves open or the authors' code does otherwise has a preset each:
 ///                 next iterate    factor            an error above the tolerance
 ///   default       theta_hat       tolerance / err   undoes the step; with noise on the gradients it stands
@@ -28,6 +29,7 @@ struct Adadp {
   std::string factor = "preset";
   std::string discard = "preset";
   std::string error_norm = "relative";
+  double safety = 1;
   double minimum_factor = 0.9;
   double maximum_factor = 1.1;
   int adapt_epochs = 0;
@@ -51,6 +53,8 @@ struct Adadp {
             Valid{.choices = "preset|on|off"}},
       Field{"error-norm", &Adadp::error_norm, "error relative to weights above 1, or plain distance",
             Valid{.choices = "relative|plain"}},
+      Field{"safety", &Adadp::safety, "the factor is multiplied by this before it is limited",
+            Valid{.low = 0, .high = 1, .low_included = false}},
       Field{"minimum-factor", &Adadp::minimum_factor, "the rate falls at most by this factor a step",
             Valid{.low = 0, .high = 1, .low_included = false}},
       Field{"maximum-factor", &Adadp::maximum_factor, "the rate grows at most by this factor a step",

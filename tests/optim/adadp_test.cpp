@@ -223,6 +223,22 @@ TEST_CASE("the rate reaches a level ten times away after 22 steps down and 24 up
   }
 }
 
+// As above the error is eta/2: with a safety factor the rate settles where safety x tolerance / error is 1.
+TEST_CASE("a safety factor lowers the rate at which the steps settle, by ratio and by root") {
+  for (const auto& [factor, share] : {std::pair{"ratio", 0.7}, std::pair{"root", 0.49}}) {
+    CAPTURE(factor);
+    Run run(with(0.2, 0.1), {0});
+    run.adadp.error_norm = "plain";
+    run.adadp.safety = 0.7;
+    run.adadp.factor = factor;
+    for (int i = 0; i < 60; ++i) {
+      Scripted gradient{.gradients = {{0}, {1}}};
+      run.step(gradient);
+    }
+    CHECK(run.state.learning_rate == doctest::Approx(share * 0.2).epsilon(1e-5));
+  }
+}
+
 TEST_CASE("the limits of the factor are settings") {
   Run up(with(0.2, 0.1), {1});
   up.adadp.maximum_factor = 2;
