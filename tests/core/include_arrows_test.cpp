@@ -29,8 +29,10 @@ const std::map<std::string, Names> kArrows{
     {"server", {"nn", "dp"}},
     {"sim", {"client", "server", "partitions"}},
     {"experiments", {"sim"}},
+    {"sweep", {"experiments"}},
+    {"report", {"sweep"}},
     {"bench", {"client"}},
-    {"cli", {"experiments", "bench"}},
+    {"cli", {"report", "bench"}},
 };
 
 Names reachable(const std::string& folder) {

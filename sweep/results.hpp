@@ -1,0 +1,85 @@
+#pragma once
+
+#include <filesystem>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "sweep/experiment.hpp"
+
+namespace fedstride {
+
+using Numbers = std::map<std::string, double>;  ///< metric to value; NaN is left out
+
+/// What a cell's folder says.
+struct CellResult {
+  struct Round {
+    std::uint32_t round = 0;
+    Numbers numbers;
+    std::string model_hash;
+  };
+  struct Client {
+    std::uint32_t round = 0;
+    std::uint32_t client = 0;
+    Numbers numbers;
+  };
+  Cell cell;
+  std::string status = "missing";        ///< "finished", "unfinished", "failed" or "missing"
+  std::string error = {};
+  Numbers numbers = {};                  ///< after the last round; of another command than run: all its numbers
+  std::map<std::string, std::string> texts = {};  ///< hashes, version, compiler, instruction set, notes of privacy
+  std::vector<Round> rounds = {};
+  std::vector<Client> clients = {};
+  std::vector<std::vector<std::uint64_t>> rows_per_class = {};  ///< one list a client; empty if not published
+};
+
+/// Mean over seeds of one metric of one configuration.
+struct SummaryRow {
+  std::string configuration;
+  std::vector<std::pair<std::string, std::string>> point = {};  ///< without the seed
+  std::string metric;
+  std::optional<std::uint32_t> round = {};   ///< nothing: after the last round
+  std::optional<std::uint32_t> client = {};  ///< nothing: of the federation
+  int n = 0;                             ///< seeds
+  double mean = 0;
+  double deviation = 0;                  ///< standard deviation with n - 1; NaN for n = 1
+  double low = 0;                        ///< 95 % interval by Student's t; NaN for n = 1
+  double high = 0;
+  int rank = 0;                          ///< place in the tuned grid, 1: best; 0: nothing is tuned here
+};
+
+struct ExpectationResult {
+  Expectation expectation;
+  std::string status;                    ///< "holds", "fails", "not run"
+  double value = 0;
+  double other = 0;
+  std::string text;                      ///< "0.442 against 0.431", or what is missing
+};
+
+/// A sweep's folder, read.
+struct SweepResults {
+  std::filesystem::path folder;
+  Experiment experiment;
+  std::vector<CellResult> cells = {};    ///< in the grid's order
+  std::vector<SummaryRow> summary = {};
+  std::vector<ExpectationResult> expectations = {};
+  std::map<std::string, std::string> machine = {};  ///< processor, cores, memory, version, compiler, commit if known
+};
+
+/// Reads the folder of a sweep (or of one run: then a sweep of one cell). A damaged cell counts as failed, with its error.
+/// Throws Error (usage) if the folder holds neither.
+SweepResults read_results(const std::filesystem::path& folder);
+
+/// Means, intervals and places, from the cells that are finished.
+std::vector<SummaryRow> summarise(const Experiment& experiment, const std::vector<CellResult>& cells);
+
+std::vector<ExpectationResult> check(const Experiment& experiment, const std::vector<SummaryRow>& summary);
+
+/// Writes cells.csv, rounds.csv, clients.csv, summary.csv and expectations.csv (RFC 4180; docs/results.md says what every column is).
+/// Each replaces its predecessor whole. The same results give the same bytes, but for the columns of kTimings.
+void write_tables(const SweepResults& results);
+
+/// Columns that a second run does not repeat.
+inline constexpr std::string_view kTimings[] = {"seconds", "examples_per_second", "peak_memory_bytes"};
+
+}  // namespace fedstride

@@ -1,0 +1,55 @@
+#pragma once
+
+#include <atomic>
+#include <filesystem>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "sweep/experiment.hpp"
+
+namespace fedstride {
+
+struct SweepOptions {
+  std::string out;                       ///< folder; empty: sweeps/NAME
+  int jobs = 1;                          ///< cells at a time; each has threads / jobs of the processors
+  int threads = 0;                       ///< of all jobs together; 0: one for each processor
+  std::size_t shard = 0;                 ///< of `shards`, from 0: every shards-th cell, beginning with this one
+  std::size_t shards = 1;
+  std::string program;                   ///< this program, for cells of other commands than run
+};
+
+/// Who watches a sweep; called from several threads, one call at a time. Any may be empty.
+struct SweepObserver {
+  std::function<void(std::size_t cells, std::size_t done_before)> started;
+  std::function<void(const Cell&, int job)> cell_started;
+  std::function<void(const Cell&, int job, std::uint32_t round, std::uint32_t rounds, double accuracy)> round;
+  std::function<void(const Cell&, int job, const std::string& error)> cell_ended;  ///< error "": finished
+  const std::atomic<bool>* stop = nullptr;
+};
+
+struct SweepSummary {
+  std::filesystem::path folder;
+  std::size_t cells = 0;                 ///< of this shard
+  std::size_t finished = 0;              ///< earlier ones included
+  bool interrupted = false;
+  std::vector<std::pair<Cell, std::string>> failed = {};  ///< with its error
+};
+
+/// Carries out what is not finished yet of an experiment and writes the tables. The folder:
+///
+///   experiment.toml, sweep.json (scale, what the command line fixed, machine)   cells/KEY/ (a run's folder, or result.json)
+///   cells.csv rounds.csv clients.csv summary.csv expectations.csv               cells/KEY/error.txt where one failed
+///
+/// A cell is finished if its summary says so and its key is that of the cell; an unfinished one goes on from its
+/// checkpoint. Several processes may work on one folder at once (shards, or the same sweep twice): a cell is held by one
+/// of them, the tables are written by one at a time. Throws Error: usage if the folder belongs to another experiment or
+/// holds something else.
+SweepSummary sweep(const Experiment& experiment, const std::vector<Cell>& cells, const SweepOptions& options,
+                   const SweepObserver& observer = {});
+
+/// Seconds that each cell would take here from its beginning, with the options' threads and jobs: a short measurement for
+/// each kind of cell (data set, model, optimiser, batch, privacy), scaled by examples and rounds. 0 for finished ones.
+std::vector<double> estimate(const Experiment& experiment, const std::vector<Cell>& cells, const SweepOptions& options);
+
+}  // namespace fedstride
