@@ -22,22 +22,22 @@ struct Tuning {
 };
 
 /// A number out of a sweep's results: the mean over seeds of `metric` for the configuration that `where` leaves.
-struct Quantity {
+struct ResultQuantity {
   std::string metric;
   std::map<std::string, std::string> where = {};  ///< swept key to value, both as text ("0.0" and "0" are the same number)
   std::string pick = {};                 ///< which of several configurations: best, second, worst, mean, lowest, highest
   std::optional<std::uint32_t> round = {};         ///< nothing: the last
-  std::vector<Quantity> minus = {};      ///< at most one, taken off
-  std::vector<Quantity> over = {};       ///< at most one, divided by (after `minus`)
+  std::vector<ResultQuantity> minus = {};      ///< at most one, taken off
+  std::vector<ResultQuantity> over = {};       ///< at most one, divided by (after `minus`)
 };
 
 /// One [[expect]]: a claim that the results bear out or not.
 struct Expectation {
   std::string claim;
-  Quantity value;
+  ResultQuantity value;
   std::string relation;                  ///< "above", "below" or "equals"
   std::optional<double> number = {};     ///< what with: a number, or
-  std::optional<Quantity> other = {};    ///< another quantity
+  std::optional<ResultQuantity> other = {};    ///< another quantity
   double within = 0;                     ///< of "equals"
   double margin = 0;                     ///< of "above" and "below": by more than this
   std::string scale = "full";            ///< "full", "quick" or "both": where it is checked
