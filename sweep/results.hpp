@@ -1,8 +1,12 @@
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
 #include <map>
+#include <optional>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "sweep/experiment.hpp"
@@ -56,7 +60,8 @@ struct ExpectationResult {
   std::string text;                      ///< "0.442 against 0.431", or what is missing
 };
 
-/// A sweep's folder, read.
+/// A sweep's folder, read. Of a sweep too large to hold, cells have no rounds, clients and rows_per_class, and the summary
+/// lacks rows by round; write_tables reads them again, one configuration at a time.
 struct SweepResults {
   std::filesystem::path folder;
   Experiment experiment;
@@ -64,16 +69,27 @@ struct SweepResults {
   std::vector<SummaryRow> summary = {};
   std::vector<ExpectationResult> expectations = {};
   std::map<std::string, std::string> machine = {};  ///< processor, cores, memory, version, compiler, commit if known
+  bool rounds_left_out = false;          ///< cells have no rounds, clients and rows_per_class
+  std::string left_out = {};             ///< which rows of the summary are in summary.csv alone: one line; empty: none
+};
+
+/// How much of a sweep's rounds.jsonl files is held in memory, and how many rows of the summary; what is beyond is in the
+/// tables alone.
+struct ReadLimits {
+  std::uint64_t held_bytes = std::uint64_t{64} << 20;
+  std::size_t rows = 500'000;            ///< of each kind: by round, by client, by round and client
 };
 
 /// Reads the folder of a sweep (or of one run: then a sweep of one cell). A damaged cell counts as failed, with its error.
 /// Throws Error (usage) if the folder holds neither.
-SweepResults read_results(const std::filesystem::path& folder);
+SweepResults read_results(const std::filesystem::path& folder, const ReadLimits& limits = {});
 
-/// Means, intervals and places, from the cells that are finished.
+/// Means, intervals and places, from the cells that are finished. Timings are no results and are left out.
 std::vector<SummaryRow> summarise(const Experiment& experiment, const std::vector<CellResult>& cells);
 
-std::vector<ExpectationResult> check(const Experiment& experiment, const std::vector<SummaryRow>& summary);
+/// Whether the experiment's claims hold. `cells` tell what is missing.
+std::vector<ExpectationResult> check(const Experiment& experiment, const std::vector<CellResult>& cells,
+                                     const std::vector<SummaryRow>& summary);
 
 /// Writes cells.csv, rounds.csv, clients.csv, summary.csv and expectations.csv (RFC 4180; docs/results.md says what every column is).
 /// Each replaces its predecessor whole. The same results give the same bytes, but for the columns of kTimings.
