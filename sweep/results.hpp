@@ -70,6 +70,8 @@ struct SweepResults {
   std::vector<ExpectationResult> expectations = {};
   std::map<std::string, std::string> machine = {};  ///< processor, cores, memory, version, compiler, commit if known
   bool rounds_left_out = false;          ///< cells have no rounds, clients and rows_per_class
+  std::vector<std::string> round_metrics = {};   ///< names of numbers that some round, some client has; with rounds_left_out
+  std::vector<std::string> client_metrics = {};
   std::string left_out = {};             ///< which rows of the summary are in summary.csv alone: one line; empty: none
 };
 

@@ -1,0 +1,240 @@
+#include <algorithm>
+#include <set>
+
+#include "core/error.hpp"
+#include "sweep/csv.hpp"
+#include "sweep/read_cell.hpp"
+#include "sweep/summary.hpp"
+
+namespace fedstride {
+namespace {
+
+using Names = std::vector<std::string>;
+using NameSet = std::set<std::string, std::less<>>;
+
+// What a table says first; the rest follows by name.
+constexpr std::string_view kFirst[] = {
+    "rounds_done",     "test_accuracy",         "test_loss",         "validation_accuracy", "validation_loss",
+    "train_loss",      "rows",                  "loss",              "accuracy",            "examples",
+    "steps",           "rejected_steps",        "accepted",          "rejected",            "rejected_share",
+    "learning_rate",   "worst_client_accuracy", "best_client_accuracy", "failed_updates",   "epsilon_spent",
+    "delta_spent",     "client_epsilon_spent",  "client_delta_spent"};
+
+constexpr std::string_view kTexts[] = {"model_hash", "data_hash", "partition_hash",  "numerics_version", "version",
+                                       "compiler",   "instruction_set", "randomness", "halted"};
+
+std::string as_column(std::string name) {
+  std::ranges::replace(name, '-', '_');
+  return name;
+}
+
+/// The columns of a table, no two alike: what a key or a fixed column has the name of gets "_result" behind.
+class Columns {
+ public:
+  void add(std::string_view name) {
+    std::string unique(name);
+    while (std::ranges::find(names_, unique) != names_.end()) unique += "_result";
+    names_.push_back(std::move(unique));
+  }
+  template <class List>
+  void add_all(const List& list) {
+    for (const auto& name : list) add(name);
+  }
+  const Names& names() const { return names_; }
+
+ private:
+  Names names_;
+};
+
+// Swept keys in the order of the axes; a key that several conditions have is one column.
+Names swept_keys(const SweepResults& results) {
+  Names keys;
+  const auto add = [&](const std::string& key) {
+    if (std::ranges::find(keys, key) == keys.end()) keys.push_back(key);
+  };
+  for (const Axis& axis : results.experiment.axes)
+    for (const auto& key : axis.keys) add(key);
+  for (const CellResult& cell : results.cells)
+    for (const auto& [key, value] : cell.cell.point) add(key);
+  return keys;
+}
+
+Names as_columns(const Names& keys) {
+  Names columns;
+  for (const auto& key : keys) columns.push_back(as_column(key));
+  return columns;
+}
+
+Names metrics_in_order(const NameSet& found) {
+  Names names;
+  for (const auto name : kFirst)
+    if (found.find(name) != found.end()) names.emplace_back(name);
+  for (const auto& name : found)
+    if (!is_timing(name) && std::ranges::find(kFirst, name) == std::end(kFirst)) names.push_back(name);
+  return names;
+}
+
+template <class Entries>
+void note_names(const Entries& entries, NameSet& names) {
+  for (const auto& entry : entries)
+    for (const auto& [name, value] : entry.numbers)
+      if (names.find(name) == names.end()) names.insert(name);
+}
+
+// Names in an order of their own, numbers sorted: most columns follow each other in both.
+void write_numbers(CsvFile& file, const Names& names, const Numbers& numbers) {
+  for (const auto& name : names) {
+    const auto found = numbers.find(name);
+    found == numbers.end() ? file.nothing() : file.number(found->second);
+  }
+}
+
+void write_point(CsvFile& file, const Names& keys, const Cell& cell) {
+  for (const auto& key : keys) file.text(cell.value_of(key));
+}
+
+class Tables {
+ public:
+  explicit Tables(const SweepResults& results) : results_(results), keys_(swept_keys(results)), columns_(as_columns(keys_)) {}
+
+  void cells() const {
+    NameSet found;
+    note_names(results_.cells, found);
+    const Names metrics = metrics_in_order(found);
+    Names texts;
+    if (results_.experiment.command == "run") texts.assign(std::begin(kTexts), std::end(kTexts));
+    const Names timings(std::begin(kTimings), std::end(kTimings));
+    Columns columns;
+    columns.add_all(Names{"cell", "configuration"});
+    columns.add_all(columns_);
+    columns.add("status");
+    columns.add_all(metrics);
+    columns.add_all(texts);
+    columns.add_all(timings);
+    columns.add_all(Names{"error", "command"});
+    CsvFile file(results_.folder / "cells.csv", columns.names());
+    for (const CellResult& cell : results_.cells) {
+      file.text(cell.cell.key).text(cell.cell.configuration);
+      write_point(file, keys_, cell.cell);
+      file.text(cell.status);
+      write_numbers(file, metrics, cell.numbers);
+      for (const auto& name : texts) {
+        const auto text = cell.texts.find(name);
+        file.text(text == cell.texts.end() ? "" : text->second);
+      }
+      write_numbers(file, timings, cell.numbers);
+      file.text(cell.error).text(cell.cell.command);
+    }
+    file.finish();
+  }
+
+  /// rounds.csv, clients.csv and summary.csv, which need what a cell's rounds say: one configuration in memory at a time.
+  void rounds() const {
+    NameSet round_names(results_.round_metrics.begin(), results_.round_metrics.end());
+    NameSet client_names(results_.client_metrics.begin(), results_.client_metrics.end());
+    for (const CellResult& cell : results_.cells) {
+      note_names(cell.rounds, round_names);
+      note_names(cell.clients, client_names);
+    }
+    const Names round_metrics = metrics_in_order(round_names);
+    const Names client_metrics = metrics_in_order(client_names);
+    const Names timings{"seconds", "examples_per_second"};
+    Columns of_rounds, of_clients, of_summary;
+    for (Columns* columns : {&of_rounds, &of_clients}) {
+      columns->add_all(Names{"cell", "configuration"});
+      columns->add_all(columns_);
+      columns->add("round");
+    }
+    of_rounds.add_all(round_metrics);
+    of_rounds.add("model_hash");
+    of_rounds.add_all(timings);
+    of_clients.add("client");
+    of_clients.add_all(client_metrics);
+    of_summary.add("configuration");
+    Names seedless = keys_;
+    std::erase(seedless, "seed");
+    of_summary.add_all(as_columns(seedless));
+    of_summary.add_all(Names{"metric", "round", "client", "n", "mean", "standard_deviation", "low", "high", "rank"});
+    CsvFile rounds(results_.folder / "rounds.csv", of_rounds.names());
+    CsvFile clients(results_.folder / "clients.csv", of_clients.names());
+    CsvFile summary(results_.folder / "summary.csv", of_summary.names());
+    const auto ranks = places(results_.experiment, results_.cells);
+    for_each_configuration([&](const Seeds& seeds) {
+      for (const CellResult* cell : seeds) {
+        for (const auto& round : cell->rounds) {
+          rounds.text(cell->cell.key).text(cell->cell.configuration);
+          write_point(rounds, keys_, cell->cell);
+          rounds.whole(round.round);
+          write_numbers(rounds, round_metrics, round.numbers);
+          rounds.text(round.model_hash);
+          write_numbers(rounds, timings, round.numbers);
+        }
+        for (const auto& client : cell->clients) {
+          clients.text(cell->cell.key).text(cell->cell.configuration);
+          write_point(clients, keys_, cell->cell);
+          clients.whole(client.round).whole(client.client);
+          write_numbers(clients, client_metrics, client.numbers);
+        }
+      }
+      const Cell& cell = seeds.front()->cell;
+      const auto rank = ranks.find(cell.configuration);
+      summarise_configuration(seeds, {}, [&](const SummaryLine& line) {
+        summary.text(cell.configuration);
+        write_point(summary, seedless, cell);
+        summary.text(line.metric);
+        line.round ? summary.whole(*line.round) : summary.nothing();
+        line.client ? summary.whole(*line.client) : summary.nothing();
+        summary.whole(static_cast<std::uint64_t>(line.statistics.n));
+        summary.number(line.statistics.mean).number(line.statistics.deviation);
+        summary.number(line.statistics.low).number(line.statistics.high);
+        rank == ranks.end() ? summary.nothing() : summary.whole(static_cast<std::uint64_t>(rank->second));
+      });
+    });
+    rounds.finish();
+    clients.finish();
+    summary.finish();
+  }
+
+  void expectations() const {
+    CsvFile file(results_.folder / "expectations.csv",
+                 {"claim", "status", "value", "relation", "other", "within", "text", "reason"});
+    for (const ExpectationResult& result : results_.expectations) {
+      const Expectation& claim = result.expectation;
+      file.text(claim.claim).text(result.status).number(result.value).text(claim.relation).number(result.other);
+      file.number(claim.relation == "equals" ? claim.within : claim.margin).text(result.text).text(claim.reason);
+    }
+    file.finish();
+  }
+
+ private:
+  void for_each_configuration(function_ref<void(const Seeds&)> visit) const {
+    const bool is_run = results_.experiment.command == "run";
+    for (const Seeds& held : by_configuration(results_.cells)) {
+      if (!results_.rounds_left_out) {
+        visit(held);
+        continue;
+      }
+      std::vector<CellResult> cells;
+      for (const CellResult* cell : held)
+        cells.push_back(read_cell(cell->cell, cell_folder(results_.folder, cell->cell), is_run));
+      Seeds seeds;
+      for (const CellResult& cell : cells) seeds.push_back(&cell);
+      visit(seeds);
+    }
+  }
+
+  const SweepResults& results_;
+  Names keys_;
+  Names columns_;
+};
+
+}  // namespace
+
+void write_tables(const SweepResults& results) {
+  const Tables tables(results);
+  tables.cells();
+  tables.rounds();
+  tables.expectations();
+}
+
+}  // namespace fedstride
