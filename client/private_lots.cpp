@@ -125,6 +125,9 @@ void PrivateLots::report(ClientReport& report) const {
   report.releases = meter_.runs();
   report.empty_lots = empty_;
   report.nonfinite = lots_.nonfinite;
+  const auto counted = static_cast<double>(lots_.examples - lots_.nonfinite);  // none: 0 / 0 is NaN, as it should be
+  report.gradient_norm = lots_.norms / counted;
+  report.clipped_share = static_cast<double>(lots_.clipped) / counted;
 }
 
 }  // namespace fedstride

@@ -42,6 +42,8 @@ struct ClientReport {
   std::vector<ReleaseRun> releases = {};  ///< noisy releases made, in order; what is charged to the client
   std::uint64_t empty_lots = 0;    ///< releases whose lot had no example: noise alone
   std::uint64_t nonfinite = 0;     ///< examples left out of a release because their gradient was not finite
+  double gradient_norm = 0;        ///< under example-level privacy: mean norm of an example's gradient before clipping; NaN: none
+  double clipped_share = 0;        ///< likewise: share of the examples whose gradient was scaled down; NaN: none
   std::string failure = {};        ///< why the update is not in the sum; empty if it is
 };
 

@@ -33,7 +33,10 @@ void ClippedSum::set_factors(std::span<const double> norms, double clip, LotRepo
     if (!std::isfinite(norms[i])) {
       ++report.nonfinite;
       factors_[i] = 0;
-    } else if (norms[i] > clip) {
+      continue;
+    }
+    report.norms += norms[i];
+    if (norms[i] > clip) {
       ++report.clipped;
       factors_[i] = std::max(0.0F, std::nextafter(static_cast<float>(clip / norms[i]), 0.0F));
     } else {

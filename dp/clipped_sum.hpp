@@ -39,6 +39,7 @@ struct LotReport {
   std::uint64_t examples = 0;
   std::uint64_t clipped = 0;    ///< of these, those whose gradient was scaled down
   std::uint64_t nonfinite = 0;  ///< of these, those that contribute nothing because their gradient is not finite
+  double norms = 0;             ///< sum of the finite gradients' norms before clipping
 };
 
 /// Part of the flat parameter vector; what is frozen is reported as zeros, without noise.

@@ -31,7 +31,7 @@ std::vector<std::string> not_covered(const RoundRecord& record) {
                                  "worst_client_accuracy", "best_client_accuracy", "client_accuracy_deviation",
                                  "failed_clients",      "clients.examples",       "clients.loss",
                                  "clients.accuracy",    "clients.empty_lots",     "clients.nonfinite",
-                                 "clients.failure"};
+                                 "clients.gradient_norm", "clients.clipped_share", "clients.failure"};
   if (record.client_spent)
     for (const char* name : {"clients.client", "clients.rows", "clients.learning_rate", "clients.steps",
                              "clients.accepted", "clients.rejected", "clients.releases"})
@@ -95,6 +95,8 @@ std::string round_json(const RoundRecord& record, bool publishable) {
       client["releases"] = releases;
       client["empty_lots"] = report.empty_lots;
       client["nonfinite"] = report.nonfinite;
+      client["gradient_norm"] = number(report.gradient_norm);
+      client["clipped_share"] = number(report.clipped_share);
     }
     if (!report.failure.empty()) client["failure"] = report.failure;
     clients.push_back(std::move(client));

@@ -71,6 +71,14 @@ constexpr double kNoNoise = 1e-30;
 
 }  // namespace
 
+TEST_CASE("the report has the norms before clipping, without those that are not finite") {
+  const float nan = std::numeric_limits<float>::quiet_NaN();
+  const LotReport report = release({{{3, 4}, {nan, 1}, {0.3F, 0.4F}}}, 2, 2, kNoNoise).report;
+  CHECK(report.norms == doctest::Approx(5.5));
+  CHECK(report.clipped == 1);
+  CHECK(report.nonfinite == 1);
+}
+
 TEST_CASE("long gradients are scaled to the clip bound, short ones stand, and the sum is divided by the constant") {
   const Released released = release({{{3, 4}, {0.3F, 0.4F}, {-6, 8}}}, 2, 2, kNoNoise, 4);
   CHECK(released.gradient[0] == doctest::Approx((1.2 + 0.3 - 1.2) / 4));
