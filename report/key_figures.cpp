@@ -1,0 +1,99 @@
+#include <algorithm>
+#include <map>
+
+#include "core/error.hpp"
+#include "core/text.hpp"
+#include "report/metrics.hpp"
+#include "report/samples.hpp"
+
+// Figures over a swept key, after the last round.
+
+namespace fedstride {
+namespace {
+
+bool spans_decades(const std::vector<double>& numbers) {
+  const auto [least, most] = std::ranges::minmax(numbers);
+  return least > 0 && most / least >= 30;
+}
+
+std::string default_key(const FigureData& data, const FigureRequest& request) {
+  if (!request.x.empty()) return request.x;
+  const auto keys = data.numeric_keys();
+  if (request.kind == "accuracy-by-rate") {
+    for (const auto& key : keys)
+      if (key == "learning-rate") return key;
+    for (const auto& key : keys)
+      if (data.is_tuned(key)) return key;
+    return "learning-rate";
+  }
+  for (const auto& key : keys)
+    if (!data.is_tuned(key)) return key;
+  return keys.empty() ? "" : keys.front();
+}
+
+Figure draw_metric(const FigureData& data, const FigureRequest& request, const std::string& key, const std::string& metric) {
+  Figure figure{.kind = request.kind, .title = request.title, .caption = {}};
+  if (figure.title.empty()) figure.title = metric_label(metric) + " by " + key_label(key);
+  const bool all_ranks = request.kind == "accuracy-by-rate" || data.is_tuned(key);
+  // At each x the best of what is tuned; which one that is, its text says.
+  std::vector<std::string> left_out{key};
+  if (!all_ranks && request.ranks.size() == 1)
+    for (const auto& tuned : data.results().experiment.tuning.keys) left_out.push_back(tuned);
+  std::vector<std::string> names;
+  std::vector<double> numbers;
+  for (const auto& value : data.values(key)) {
+    names.push_back(value);
+    if (const auto number = number_of(value)) numbers.push_back(*number);
+  }
+  const bool is_numeric = numbers.size() == names.size();
+  std::vector<Sample> samples;
+  for (const SummaryRow* row : data.rows(metric)) {
+    if (row->round || row->client || !is_wanted(*row, request, all_ranks)) continue;
+    const std::string value = value_at(row->point, key);
+    Sample sample{.row = row, .slot = value, .identity = identity_of(*row, request, left_out), .text = point_text(*row, "", ""),
+                  .is_reference = value.empty()};
+    if (!value.empty())
+      sample.x = is_numeric ? *number_of(value) : static_cast<double>(std::ranges::find(names, value) - names.begin());
+    samples.push_back(std::move(sample));
+  }
+  // A level without an x goes beside lines that have one, in a plot of numbers.
+  const bool has_lines = std::ranges::any_of(samples, [](const Sample& sample) { return !sample.is_reference; });
+  if (!has_lines || !is_numeric) std::erase_if(samples, [](const Sample& sample) { return sample.is_reference; });
+  if (samples.empty()) {
+    figure.caption = "Nothing to draw yet: no finished cell that is asked for has " + metric + " and " + key + ".";
+    return figure;
+  }
+  for (auto& sample : samples)
+    if (sample.is_reference)
+      sample.x = std::ranges::find_if(samples, [](const Sample& other) { return !other.is_reference; })->x;
+  Plot model{.style = Plot::Style::bars_of_error, .x_label = key_label(key), .y_label = metric_label(metric)};
+  model.log_x = is_numeric && request.log_x.value_or(request.kind == "accuracy-by-rate" || spans_decades(numbers));
+  model.log_y = request.log_y.value_or(false);
+  if (!is_numeric) model.x_names = names;
+  if (is_share(metric)) model.least = 0, model.most = 1;
+  figure.caption = caption_of(data, samples, model, !all_ranks) + " After the last round.";
+  figure.plots = plots_of(samples, request, model, {}, figure.caption);
+  for (auto& plot : figure.plots)
+    for (auto& line : plot.lines) std::ranges::stable_sort(line.points, {}, &PlotPoint::x);
+  return figure;
+}
+
+}  // namespace
+
+Figure draw_by_key(const FigureData& data, const FigureRequest& request) {
+  const bool has_test = !data.rows("test_accuracy").empty() || data.rows("validation_accuracy").empty();
+  return draw_metric(data, request, default_key(data, request),
+                     !request.y.empty() ? request.y : has_test ? "test_accuracy" : "validation_accuracy");
+}
+
+Figure draw_lines(const FigureData& data, const FigureRequest& request) {
+  if (request.x.empty() || request.x == "round") return draw_by_round(data, request);
+  if (std::ranges::find(data.keys(), request.x) == data.keys().end() && !data.rows(request.x).empty())
+    return draw_by_epsilon(data, request);
+  const std::string metric = !request.y.empty() ? request.y : data.rows("test_accuracy").empty() && !data.metrics().empty()
+                                                                  ? data.metrics().front()
+                                                                  : "test_accuracy";
+  return draw_metric(data, request, request.x, metric);
+}
+
+}  // namespace fedstride

@@ -1,0 +1,76 @@
+#include "report/metrics.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <utility>
+
+
+namespace fedstride {
+namespace {
+
+using Words = std::pair<std::string_view, std::string_view>;
+
+constexpr Words kMetrics[] = {
+    {"test_accuracy", "test accuracy (share of examples)"},
+    {"validation_accuracy", "validation accuracy (share of examples)"},
+    {"accuracy", "accuracy (share of examples)"},
+    {"worst_client_accuracy", "accuracy of the worst client (share of examples)"},
+    {"best_client_accuracy", "accuracy of the best client (share of examples)"},
+    {"test_loss", "test loss (nats an example)"},
+    {"validation_loss", "validation loss (nats an example)"},
+    {"train_loss", "training loss (nats an example)"},
+    {"loss", "loss (nats an example)"},
+    {"learning_rate", "learning rate"},
+    {"learning_rate_result", "learning rate after the last round"},
+    {"rejected_steps", "steps that were undone"},
+    {"rejected_share", "share of steps that were undone"},
+    {"clipped_share", "share of gradients that were clipped"},
+    {"gradient_norm", "gradient norm (mean over examples)"},
+    {"epsilon_spent", "epsilon spent, of an example"},
+    {"client_epsilon_spent", "epsilon spent, of a client"},
+    {"delta_spent", "delta, of an example"},
+    {"client_delta_spent", "delta, of a client"},
+    {"seconds", "time of a run (seconds, on this machine)"},
+    {"examples_per_second", "speed (examples a second, on this machine)"},
+};
+
+constexpr Words kKeys[] = {
+    {"random-fraction", "share of random data (random-fraction)"},
+    {"learning-rate", "learning rate"},
+    {"batch", "examples a batch"},
+    {"noise-multiplier", "noise multiplier (standard deviation over clip)"},
+    {"clip", "clip bound (norm of a gradient)"},
+    {"clients", "clients"},
+    {"local-epochs", "local epochs a round"},
+};
+
+std::string looked_up(const auto& table, std::string_view name) {
+  for (const auto& [known, words] : table)
+    if (known == name) return std::string(words);
+  std::string words(name);
+  std::ranges::replace_if(
+      words, [](char c) { return c == '_' || c == '-'; }, ' ');
+  return words;
+}
+
+}  // namespace
+
+std::string metric_label(std::string_view metric) { return looked_up(kMetrics, metric); }
+std::string key_label(std::string_view key) { return looked_up(kKeys, key); }
+
+std::optional<double> number_of(std::string_view text) {
+  double number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error != std::errc() || end != text.data() + text.size() || !std::isfinite(number)) return {};
+  return number;
+}
+
+std::string value_label(const std::string& key, const std::string& value) {
+  const bool says_itself = !number_of(value) && value != "true" && value != "false";
+  return says_itself ? value : key + " " + value;
+}
+
+bool is_share(std::string_view metric) { return metric.ends_with("accuracy") || metric.ends_with("share"); }
+
+}  // namespace fedstride

@@ -1,0 +1,123 @@
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <set>
+
+#include "core/text.hpp"
+#include "report/metrics.hpp"
+#include "report/samples.hpp"
+
+// Figures that are not lines: who holds what, and how fast it went.
+
+namespace fedstride {
+namespace {
+
+constexpr std::uint32_t kMostClients = 100;
+constexpr std::size_t kMostMaps = 6;
+constexpr std::size_t kMostBars = 40;
+
+// What varies among configurations, as their name.
+std::string name_of(const FigureData& data, const FigureData::Point& point) {
+  std::string name;
+  for (const auto& [key, value] : point)
+    if (data.values(key).size() > 1 || data.keys().size() == 1) name += (name.empty() ? "" : ", ") + value_label(key, value);
+  return name.empty() ? "the only configuration" : name;
+}
+
+}  // namespace
+
+Figure draw_partition(const FigureData& data, const FigureRequest& request) {
+  Figure figure{.kind = request.kind, .title = request.title.empty() ? "Who holds which classes" : request.title, .caption = {}};
+  // Class by metric's name: rows_of_class_10 comes before rows_of_class_2.
+  std::map<int, std::string> classes;
+  constexpr std::string_view start = "rows_of_class_";
+  for (const auto& metric : data.metrics())
+    if (const auto number = metric.starts_with(start) ? number_of(metric.substr(start.size())) : std::nullopt)
+      classes[static_cast<int>(*number)] = metric;
+  std::map<std::string_view, std::vector<std::pair<int, const SummaryRow*>>> of;
+  std::vector<std::string_view> order;
+  std::uint32_t clients = 0;
+  for (const auto& [label, metric] : classes)
+    for (const SummaryRow* row : data.rows(metric)) {
+      if (!row->client || row->round || !is_wanted(*row, request, false)) continue;
+      clients = std::max(clients, *row->client + 1);
+      auto& rows = of[row->configuration];
+      if (rows.empty()) order.push_back(row->configuration);
+      if (*row->client < kMostClients) rows.emplace_back(label, row);
+    }
+  std::set<std::vector<double>> seen;
+  std::size_t maps = 0;
+  for (const auto configuration : order) {
+    const auto& rows = of[configuration];
+    std::vector<double> content;
+    for (const auto& [label, row] : rows) content.push_back(row->mean);
+    if (rows.empty() || !seen.insert(content).second || ++maps > kMostMaps) continue;
+    Plot plot{.style = Plot::Style::map, .x_label = "client", .y_label = "class"};
+    for (std::uint32_t client = 0; client < std::min(clients, kMostClients); ++client) plot.x_names.push_back(std::to_string(client));
+    for (int label = 0; label <= classes.rbegin()->first; ++label) plot.y_names.push_back(std::to_string(label));
+    PlotLine map;
+    for (const auto& [label, row] : rows) {
+      map.points.push_back({.x = static_cast<double>(*row->client), .y = static_cast<double>(label), .text = point_text(*row, "", "")});
+      map.values.push_back(row->mean);
+    }
+    plot.lines.push_back(std::move(map));
+    plot.panel = name_of(data, rows.front().second->point);
+    figure.plots.push_back(std::move(plot));
+  }
+  if (figure.plots.size() == 1) figure.plots.front().panel.clear();
+  figure.caption = figure.plots.empty() ? "Nothing to draw yet: no finished cell that is asked for has published its partition."
+                                        : "Rows of each class that each client holds, mean over seeds; white: none, dark: the most.";
+  if (maps > 1 || seen.size() < order.size()) figure.caption += " Configurations with the same partition are drawn once.";
+  if (maps > kMostMaps) figure.caption += " " + std::to_string(maps - kMostMaps) + " more partitions are in summary.csv.";
+  if (clients > kMostClients)
+    figure.caption += " The first " + std::to_string(kMostClients) + " of " + std::to_string(clients) + " clients.";
+  return figure;
+}
+
+Figure draw_time(const FigureData& data, const FigureRequest& request) {
+  Figure figure{.kind = request.kind, .title = request.title.empty() ? "Time and speed on this machine" : request.title, .caption = {}};
+  std::size_t configurations = 0;
+  for (const std::string metric : {"seconds", "examples_per_second"}) {
+    struct Mean {
+      const CellResult* first;
+      double sum = 0;
+      int n = 0;
+    };
+    std::map<std::string_view, std::size_t> places;
+    std::vector<Mean> means;
+    for (const auto& cell : data.results().cells) {
+      const auto found = cell.numbers.find(metric);
+      if (cell.status != "finished" || found == cell.numbers.end()) continue;
+      const bool wanted = std::ranges::all_of(
+          request.where, [&](const auto& part) { return same_value(cell.cell.value_of(part.first), part.second); });
+      if (!wanted) continue;
+      const auto [place, is_new] = places.try_emplace(cell.cell.configuration, means.size());
+      if (is_new) means.push_back({&cell});
+      means[place->second].sum += found->second;
+      ++means[place->second].n;
+    }
+    if (means.empty()) continue;
+    configurations = std::max(configurations, means.size());
+    Plot plot{.style = Plot::Style::bars, .x_label = metric_label(metric)};
+    PlotLine bars;
+    for (std::size_t i = 0; i < std::min(means.size(), kMostBars); ++i) {
+      FigureData::Point point = means[i].first->cell.point;
+      std::erase_if(point, [](const auto& part) { return part.first == "seed"; });
+      plot.y_names.push_back(name_of(data, point));
+      const double mean = means[i].sum / means[i].n;
+      bars.points.push_back({.x = mean, .y = static_cast<double>(i),
+                             .text = plot.y_names.back() + "\n" + metric_label(metric) + ": " + number_text(mean) +
+                                     "\nmean of " + std::to_string(means[i].n) + " runs"});
+    }
+    plot.lines.push_back(std::move(bars));
+    figure.plots.push_back(std::move(plot));
+  }
+  figure.caption = figure.plots.empty() ? "Nothing to draw yet: no finished cell has its time."
+                                        : "Mean over the runs of a configuration, from cells.csv. Runs that shared this machine's "
+                                          "cores with others were slower for it.";
+  if (configurations > kMostBars)
+    figure.caption += " The first " + std::to_string(kMostBars) + " of " + std::to_string(configurations) + " configurations.";
+  return figure;
+}
+
+}  // namespace fedstride

@@ -1,0 +1,45 @@
+#pragma once
+
+#include <limits>
+#include <string>
+#include <vector>
+
+namespace fedstride {
+
+/// A number of a figure, with what the reader is told who points at it.
+struct PlotPoint {
+  double x = 0;
+  double y = 0;
+  double low = std::numeric_limits<double>::quiet_NaN();   ///< of the interval; NaN: none
+  double high = std::numeric_limits<double>::quiet_NaN();
+  std::string text = {};
+};
+
+/// A line of a plot, or its bars, or the squares of a map (y: the row; value: what is shown by darkness).
+struct PlotLine {
+  std::string name = {};
+  std::vector<PlotPoint> points = {};
+  std::vector<double> values = {};       ///< of a map alone: one for each point
+  bool is_reference = false;             ///< a level that has no x of its own: drawn from end to end without markers
+};
+
+/// One picture: what is drawn, not how.
+struct Plot {
+  enum class Style { bands, bars_of_error, bars, map };
+  Style style = Style::bands;
+  std::string panel = {};                ///< what this one of several pictures shows; empty for the only one
+  std::string x_label = {};
+  std::string y_label = {};
+  bool log_x = false;
+  bool log_y = false;
+  std::vector<std::string> x_names = {}; ///< categories instead of numbers: x is 0, 1, ...
+  std::vector<std::string> y_names = {};
+  double least = -std::numeric_limits<double>::infinity();  ///< y beyond which an interval is not followed
+  double most = std::numeric_limits<double>::infinity();
+  std::vector<PlotLine> lines = {};
+};
+
+/// Lines that can be told apart by dash, marker and colour; more belong into another picture.
+inline constexpr std::size_t kMostLines = 7;
+
+}  // namespace fedstride

@@ -1,0 +1,204 @@
+#include "report/samples.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <set>
+
+#include "core/text.hpp"
+#include "report/metrics.hpp"
+
+namespace fedstride {
+namespace {
+
+using Point = FigureData::Point;
+
+constexpr std::size_t kMostPoints = 200;   // of a line, in a picture
+constexpr std::size_t kMostPictures = 12;  // of a figure
+
+Point only(const Point& point, const std::vector<std::string>& keys) {
+  Point result;
+  for (const auto& part : point)
+    if (std::ranges::find(keys, part.first) != keys.end()) result.push_back(part);
+  return result;
+}
+
+std::string name_of(const Point& identity) {
+  std::string name;
+  for (const auto& [key, value] : identity)
+    if (!value.empty()) name += (name.empty() ? "" : ", ") + value_label(key, value);
+  return name;
+}
+
+std::vector<std::string> keys_of(const std::vector<Sample>& samples) {
+  std::vector<std::string> keys;
+  for (const auto& sample : samples)
+    for (const auto& [key, value] : sample.identity)
+      if (std::ranges::find(keys, key) == keys.end()) keys.push_back(key);
+  return keys;
+}
+
+std::set<std::string> values_of(const std::vector<Sample>& samples, const std::string& key) {
+  std::set<std::string> values;
+  for (const auto& sample : samples) values.insert(value_at(sample.identity, key));
+  return values;
+}
+
+bool told_apart(const std::vector<Sample>& samples, const std::vector<std::string>& keys) {
+  std::set<std::pair<Point, std::string>> seen;
+  return std::ranges::all_of(
+      samples, [&](const Sample& sample) { return seen.emplace(only(sample.identity, keys), sample.slot).second; });
+}
+
+// Keys that lines are named by.
+std::vector<std::string> naming_keys(const std::vector<Sample>& samples, const FigureRequest& request) {
+  std::vector<std::string> varying, named;
+  for (const auto& key : keys_of(samples))
+    if (values_of(samples, key).size() > 1) varying.push_back(key);
+  if (request.lines.empty()) return varying;
+  for (const auto& key : varying)
+    if (std::ranges::find(request.lines, key) != request.lines.end()) named.push_back(key);
+  for (const auto& key : varying) {
+    if (told_apart(samples, named)) break;
+    if (std::ranges::find(named, key) == named.end()) named.push_back(key);
+  }
+  return named;
+}
+
+using Lines = std::vector<std::pair<Point, std::vector<const Sample*>>>;
+
+Lines grouped(const std::vector<Sample>& samples, const std::vector<std::string>& keys) {
+  Lines lines;
+  std::map<Point, std::size_t> places;
+  for (const auto& sample : samples) {
+    const Point identity = only(sample.identity, keys);
+    const auto [place, is_new] = places.try_emplace(identity, lines.size());
+    if (is_new) lines.push_back({identity, {}});
+    lines[place->second].second.push_back(&sample);
+  }
+  return lines;
+}
+
+// The key whose values make the fewest pictures that are not too full; a number rather than a name, which is better
+// compared within a picture. Nothing if none does.
+std::string splitting_key(const Lines& lines, const std::vector<std::string>& keys) {
+  std::string best;
+  std::size_t fewest = kMostPictures + 1;
+  for (const auto& key : keys) {
+    std::map<std::string, std::size_t> sizes;
+    bool is_number = true;
+    for (const auto& [identity, samples] : lines) {
+      const std::string value = value_at(identity, key);
+      ++sizes[value];
+      is_number = is_number && (value.empty() || number_of(value));
+    }
+    const bool fits = std::ranges::all_of(sizes, [](const auto& size) { return size.second <= kMostLines; });
+    const std::size_t cost = sizes.size() + (is_number ? 0 : kMostPictures / 2);
+    if (fits && sizes.size() > 1 && cost < fewest) {
+      fewest = cost;
+      best = key;
+    }
+  }
+  return best;
+}
+
+PlotLine drawn(const std::vector<const Sample*>& samples, std::string name) {
+  PlotLine line{.name = std::move(name)};
+  line.is_reference = std::ranges::all_of(samples, [](const Sample* sample) { return sample->is_reference; });
+  for (std::size_t i = 0; i < samples.size(); ++i) {
+    // Of a long line evenly spaced points, and the last.
+    const std::size_t step = 1 + (samples.size() - 1) / kMostPoints;
+    if ((samples.size() - 1 - i) % step != 0) continue;
+    const SummaryRow& row = *samples[i]->row;
+    line.points.push_back({.x = samples[i]->x, .y = row.mean, .low = row.low, .high = row.high, .text = samples[i]->text});
+  }
+  return line;
+}
+
+}  // namespace
+
+bool is_wanted(const SummaryRow& row, const FigureRequest& request, bool all_ranks) {
+  for (const auto& [key, value] : request.where)
+    if (!same_value(value_at(row.point, key), value)) return false;
+  return all_ranks || row.rank == 0 || std::ranges::find(request.ranks, row.rank) != request.ranks.end();
+}
+
+Point identity_of(const SummaryRow& row, const FigureRequest& request, const std::vector<std::string>& left_out) {
+  Point identity;
+  for (const auto& part : row.point)
+    if (std::ranges::find(left_out, part.first) == left_out.end()) identity.push_back(part);
+  if (request.ranks.size() > 1 && row.rank > 0)
+    identity.emplace_back("place", row.rank == 1 ? "best" : row.rank == 2 ? "second best" : "place " + std::to_string(row.rank));
+  return identity;
+}
+
+std::string point_text(const SummaryRow& row, const std::string& x_label, const std::string& x) {
+  std::string text;
+  for (const auto& [key, value] : row.point) text += (text.empty() ? "" : ", ") + key + " " + value;
+  if (row.client) text += (text.empty() ? "client " : ", client ") + std::to_string(*row.client);
+  if (!text.empty()) text += '\n';
+  if (!x.empty()) text += x_label + ": " + x + "\n";
+  text += metric_label(row.metric) + ": " + number_text(row.mean);
+  if (row.n > 1) text += "\n95 %: " + number_text(row.low) + " to " + number_text(row.high) + ", n = " + std::to_string(row.n);
+  return text;
+}
+
+std::vector<Plot> plots_of(std::vector<Sample> samples, const FigureRequest& request, const Plot& model,
+                           const std::vector<std::string>& panel_keys, std::string& notes) {
+  std::erase_if(samples, [&](const Sample& sample) {
+    return (model.log_y && sample.row->mean <= 0) || (model.log_x && sample.x <= 0 && !sample.is_reference);
+  });
+  const auto keys = naming_keys(samples, request);
+  const Lines lines = grouped(samples, keys);
+  std::vector<std::string> panels;
+  for (const auto& key : keys)
+    if (std::ranges::find(panel_keys, key) != panel_keys.end()) panels.push_back(key);
+  if (panels.empty() && lines.size() > kMostLines)
+    if (const auto key = splitting_key(lines, keys); !key.empty()) panels.push_back(key);
+
+  std::vector<Plot> plots;
+  std::map<Point, std::size_t> last;
+  std::size_t left_out = 0;
+  for (const auto& [identity, group] : lines) {
+    const Point panel = only(identity, panels);
+    Point rest;
+    for (const auto& part : identity)
+      if (std::ranges::find(panel, part) == panel.end()) rest.push_back(part);
+    const auto [place, is_new] = last.try_emplace(panel, plots.size());
+    const bool is_full = !is_new && plots[place->second].lines.size() == kMostLines;
+    if ((is_new || is_full) && plots.size() == kMostPictures) {
+      if (is_new) last.erase(place);
+      ++left_out;
+      continue;
+    }
+    if (is_new || is_full) {
+      place->second = plots.size();
+      plots.push_back(model);
+      plots.back().panel = name_of(panel) + (is_full ? (panel.empty() ? "further lines" : ", further lines") : "");
+    }
+    plots[place->second].lines.push_back(drawn(group, name_of(rest)));
+  }
+  if (left_out > 0)
+    notes += " " + std::to_string(left_out) + " more lines are not drawn; a [[figure]] with 'where' picks some, summary.csv has all.";
+  return plots;
+}
+
+std::string caption_of(const FigureData& data, const std::vector<Sample>& samples, const Plot& model, bool chosen) {
+  const Tuning& tuning = data.results().experiment.tuning;
+  int least = 1 << 30, most = 0;
+  bool is_ranked = false;
+  for (const auto& sample : samples) {
+    least = std::min(least, sample.row->n);
+    most = std::max(most, sample.row->n);
+    is_ranked = is_ranked || sample.row->rank > 0;
+  }
+  std::string text = most == 0 ? "" : most == 1 ? "One seed, so no interval is known."
+                     : "Mean of " + (least == most ? "" : std::to_string(least) + " to ") + std::to_string(most) + " seeds; " +
+                           (model.style == Plot::Style::bands ? "band" : "bar") + ": its 95 % interval (Student's t).";
+  if (chosen && is_ranked && !tuning.keys.empty())
+    text += " Drawn at the best " + joined(tuning.keys) + ", chosen by " + tuning.metric + " on the " + tuning.on + " set" +
+            (tuning.why.empty() ? "" : " (" + tuning.why + ")") + ".";
+  return text;
+}
+
+}  // namespace fedstride

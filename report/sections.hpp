@@ -1,0 +1,32 @@
+#pragma once
+
+#include <filesystem>
+#include <string>
+
+#include "sweep/results.hpp"
+
+namespace fedstride {
+
+// Parts of the page on one sweep, as HTML. A part with nothing to say is empty.
+
+std::string title_of(const SweepResults& sweep);
+
+/// Title, source, claim, how much of it has been run. `among_others`: the page has a title of its own.
+std::string heading(const SweepResults& sweep, bool among_others);
+/// What was expected, whether it holds, by which numbers, and why not.
+std::string claims(const SweepResults& sweep);
+/// Results after the last round of every configuration, best and second best of what was tuned.
+std::string configurations(const SweepResults& sweep);
+/// What was chosen on which data, and whose epsilons these are.
+std::string notes(const SweepResults& sweep);
+/// Cells that failed, stopped half-way or were not run.
+std::string unfinished(const SweepResults& sweep);
+std::string machine(const SweepResults& sweep);
+/// One command for each cell.
+std::string commands(const SweepResults& sweep);
+/// Links to the CSV files, from a page in `folder`.
+std::string tables(const SweepResults& sweep, const std::filesystem::path& folder);
+/// The experiment file, word for word.
+std::string file(const SweepResults& sweep);
+
+}  // namespace fedstride
