@@ -10,6 +10,7 @@ namespace fedstride {
 // throws as Error; main turns that into one line and an exit code.
 
 void add_run_command(CLI::App& app);
+void add_sweep_command(CLI::App& app);
 void add_evaluate_command(CLI::App& app);
 void add_partition_command(CLI::App& app);
 void add_data_command(CLI::App& app);

@@ -85,6 +85,7 @@ int main(int argc, char** argv) {
                                         fedstride::build_info().instruction_set + ")");
   app.require_subcommand(1);
   fedstride::add_run_command(app);
+  fedstride::add_sweep_command(app);
   fedstride::add_evaluate_command(app);
   fedstride::add_partition_command(app);
   fedstride::add_data_command(app);

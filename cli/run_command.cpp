@@ -1,25 +1,14 @@
 #include <CLI/CLI.hpp>
-#include <csignal>
 #include <memory>
 
 #include "cli/commands.hpp"
 #include "cli/progress_bar.hpp"
 #include "cli/settings_flags.hpp"
+#include "cli/stop_signal.hpp"
 #include "experiments/run.hpp"
 
 namespace fedstride {
 namespace {
-
-std::atomic<bool> stop_requested{false};
-
-// The first Ctrl-C ends the run after saving what is finished; a second one ends the process.
-void stop_on_signals() {
-  struct sigaction action {};
-  action.sa_handler = [](int) { stop_requested.store(true); };
-  action.sa_flags = static_cast<int>(SA_RESETHAND);
-  sigaction(SIGINT, &action, nullptr);
-  sigaction(SIGTERM, &action, nullptr);
-}
 
 struct Arguments {
   Settings settings;
@@ -33,9 +22,8 @@ void carry_out(const Arguments& arguments) {
   if (!arguments.resume.empty() && arguments.settings.contains("out"))
     throw usage_error("--resume and --out exclude each other: a run goes on in its own folder");
   const Settings settings = merged(arguments.config, arguments.settings);
-  stop_on_signals();
   ProgressBar progress;
-  const RunObserver observer = progress.observer(&stop_requested);
+  const RunObserver observer = progress.observer(stop_on_signals());
   const RunSummary summary =
       arguments.resume.empty() ? run(resolve(settings), settings, observer) : resume(arguments.resume, settings, observer);
   if (!progress.quiet()) {

@@ -1,8 +1,11 @@
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -44,7 +47,12 @@ struct Expectation {
   std::string reason = {};               ///< why it does not hold, as tested; said beside a failure
 };
 
-/// One [[figure]]: lines of `y` against `x`. Kinds and their defaults: report/figures.hpp.
+/// What a [[figure]] may be of; report/ has one entry for each.
+inline constexpr std::string_view kFigureKinds[] = {
+    "lines", "accuracy-by-round", "loss-by-round", "accuracy-by-key", "accuracy-by-rate", "step-sizes", "rejected-share",
+    "epsilon-by-round", "accuracy-by-epsilon", "partition", "time"};
+
+/// One [[figure]]: lines of `y` against `x`.
 struct FigureRequest {
   std::string kind;
   std::string title = {};
@@ -64,7 +72,7 @@ struct Axis {
     std::vector<std::string> labels;     ///< one for each of `keys`: the value as text, or the variant's name
   };
   std::vector<std::string> keys;
-  std::vector<Value> values;
+  std::vector<Value> values = {};
   /// Conditions, key to text: the axis is there for cells with all of these. Made from [when.KEY.VALUE].
   std::map<std::string, std::string> when = {};
 };
@@ -105,6 +113,9 @@ Experiment read_experiment(const std::string& path, const std::string& scale, co
 Experiment parse_experiment(const std::string& text, const std::string& path, const std::string& scale,
                             const Settings& fixed = {});
 
+/// Equal as text, or the same number: "0.0" and "0".
+bool same_value(std::string_view a, std::string_view b);
+
 /// One point of the grid.
 struct Cell {
   std::vector<std::pair<std::string, std::string>> point = {};  ///< swept key and value as text, in the order of the axes
@@ -112,12 +123,25 @@ struct Cell {
   std::string key = {};                  ///< 16 hexadecimal digits, see cell_keys; names the cell's folder
   std::string configuration = {};        ///< likewise without the seed: cells that differ in it alone share it
   std::string command = {};              ///< repeats it: "fedstride run --dataset ..."
-  std::string value_of(std::string_view key) const;  ///< of `point`; "" where the cell has no such key
+  std::string value_of(std::string_view wanted) const;  ///< of `point`; "" where the cell has no such key
 };
+
+/// "random-fraction 0, optimizer sgd, seed 1"; "the only cell" for a grid without axes.
+std::string point_text(const Cell& cell);
+
+/// How many cells the grid has. Throws Error (usage) for more than a million, for none, and for an exclusion that excludes
+/// nothing.
+std::size_t cell_count(const Experiment& experiment);
+
+/// SHA-256 of what cells read, data sets and files, by a name for each. Kept with a sweep, so that its keys can be told
+/// where the data are not.
+using InputHashes = std::map<std::string, std::string>;
 
 /// All cells of the grid, the last axis fastest, no two alike; keys, configuration and commands are filled in. Every
 /// configuration is resolved, so that what can be refused is refused here. Throws Error (usage): the cell's point and
-/// what is wrong with it, an exclusion that excludes nothing, no cell left, more than a million cells.
+/// what is wrong with it, two points that are the same run, and what cell_count refuses; failure: data that cannot be
+/// read. `inputs`: hashes known already are taken from there, those found out are added.
+std::vector<Cell> expand(const Experiment& experiment, InputHashes& inputs);
 std::vector<Cell> expand(const Experiment& experiment);
 
 }  // namespace fedstride

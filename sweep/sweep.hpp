@@ -1,12 +1,15 @@
 #pragma once
 
 #include <atomic>
+#include <cstdint>
 #include <filesystem>
 #include <functional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "sweep/experiment.hpp"
+#include "sweep/results.hpp"
 
 namespace fedstride {
 
@@ -17,6 +20,7 @@ struct SweepOptions {
   std::size_t shard = 0;                 ///< of `shards`, from 0: every shards-th cell, beginning with this one
   std::size_t shards = 1;
   std::string program;                   ///< this program, for cells of other commands than run
+  InputHashes inputs = {};               ///< as expand left them
 };
 
 /// Who watches a sweep; called from several threads, one call at a time. Any may be empty.
@@ -32,13 +36,15 @@ struct SweepSummary {
   std::filesystem::path folder;
   std::size_t cells = 0;                 ///< of this shard
   std::size_t finished = 0;              ///< earlier ones included
+  std::size_t held_elsewhere = 0;        ///< another process is running them still
   bool interrupted = false;
   std::vector<std::pair<Cell, std::string>> failed = {};  ///< with its error
+  std::vector<ExpectationResult> expectations = {};
 };
 
 /// Carries out what is not finished yet of an experiment and writes the tables. The folder:
 ///
-///   experiment.toml, sweep.json (scale, what the command line fixed, machine)   cells/KEY/ (a run's folder, or result.json)
+///   experiment.toml, sweep.json (see write_sweep_folder)                        cells/KEY/ (a run's folder, or result.json)
 ///   cells.csv rounds.csv clients.csv summary.csv expectations.csv               cells/KEY/error.txt where one failed
 ///
 /// A cell is finished if its summary says so and its key is that of the cell; an unfinished one goes on from its
@@ -49,7 +55,8 @@ SweepSummary sweep(const Experiment& experiment, const std::vector<Cell>& cells,
                    const SweepObserver& observer = {});
 
 /// Seconds that each cell would take here from its beginning, with the options' threads and jobs: a short measurement for
-/// each kind of cell (data set, model, optimiser, batch, privacy), scaled by examples and rounds. 0 for finished ones.
+/// each kind of cell (data set, model, optimiser, batch, privacy), scaled by examples and rounds. 0 for finished ones, NaN
+/// where the measured run fails.
 std::vector<double> estimate(const Experiment& experiment, const std::vector<Cell>& cells, const SweepOptions& options);
 
 }  // namespace fedstride

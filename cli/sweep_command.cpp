@@ -1,0 +1,165 @@
+#include <CLI/CLI.hpp>
+#include <charconv>
+#include <filesystem>
+#include <memory>
+
+#include "cli/commands.hpp"
+#include "cli/settings_flags.hpp"
+#include "cli/stop_signal.hpp"
+#include "cli/sweep_progress.hpp"
+#include "core/error.hpp"
+#include "core/text.hpp"
+#include "sweep/cell_keys.hpp"
+#include "sweep/cell_state.hpp"
+#include "sweep/sweep_folder.hpp"
+
+namespace fedstride {
+namespace {
+
+constexpr std::size_t kManyCells = 10'000;
+
+struct Arguments {
+  std::string file;
+  std::string out;
+  std::string shard;
+  std::string scale = "full";
+  int jobs = 1;
+  int threads = 0;
+  bool dry_run = false;
+  bool yes = false;
+  bool quiet = false;
+  Settings fixed;
+};
+
+// "2/4": the second of four.
+void read_shard(const std::string& text, SweepOptions& options) {
+  if (text.empty()) return;
+  const auto parts = split(text, '/');
+  const auto number = [](std::string_view part, std::size_t& value) {
+    const auto [end, error] = std::from_chars(part.data(), part.data() + part.size(), value);
+    return error == std::errc{} && end == part.data() + part.size();
+  };
+  std::size_t which = 0;
+  if (parts.size() != 2 || !number(parts[0], which) || !number(parts[1], options.shards) || which < 1 ||
+      which > options.shards || options.shards > 1'000'000)
+    throw usage_error("shard is '" + text + "'; it must be I/N with I from 1 to N: 1/4, 2/4, 3/4 and 4/4 are everything");
+  options.shard = which - 1;
+}
+
+// The command that does this again.
+std::string own_command(const Arguments& arguments) {
+  std::string command = "fedstride sweep " + shell_quoted(arguments.file);
+  const auto add = [&](const std::string& flag, const std::string& value) { command += " " + flag + " " + shell_quoted(value); };
+  if (!arguments.out.empty()) add("--out", arguments.out);
+  if (arguments.jobs != 1) add("--jobs", std::to_string(arguments.jobs));
+  if (arguments.threads != 0) add("--threads", std::to_string(arguments.threads));
+  if (!arguments.shard.empty()) add("--shard", arguments.shard);
+  if (arguments.scale != "full") add("--scale", arguments.scale);
+  if (arguments.yes) command += " --yes";
+  for (const auto& [key, setting] : arguments.fixed) {
+    if (const auto* text = std::get_if<std::string>(&setting.value))
+      add("--" + key, *text);
+    else
+      command += " --" + key;
+  }
+  return command;
+}
+
+void show_cells(const Experiment& experiment, const std::vector<Cell>& cells, const SweepOptions& options) {
+  const auto folder = sweep_path(experiment, options.out);
+  check_sweep_folder(folder, experiment);
+  std::vector<Cell> mine;
+  for (std::size_t i = options.shard; i < cells.size(); i += options.shards) mine.push_back(cells[i]);
+  const std::vector<double> seconds = estimate(experiment, mine, options);
+  std::printf("%-16s  %-10s  %9s  %s\n", "key", "state", "time", "cell");
+  double total = 0;
+  for (std::size_t i = 0; i < mine.size(); ++i) {
+    const CellState state = cell_state(folder, experiment, mine[i], options.inputs);
+    total += seconds[i];
+    std::printf("%s  %-10s  %9s  %s\n", mine[i].key.c_str(), std::string(name_of(state.kind)).c_str(),
+                seconds[i] != 0 ? clock_text(seconds[i]).c_str() : "-", point_text(mine[i]).c_str());
+  }
+  std::printf("%zu cells; about %s in all, %s with %d at a time, measured here; results would go to %s\n", mine.size(),
+              clock_text(total).c_str(), clock_text(total / options.jobs).c_str(), options.jobs, folder.c_str());
+}
+
+void show_claims(const SweepSummary& summary) {
+  for (const ExpectationResult& result : summary.expectations) {
+    std::printf("%s: %s (%s)\n", result.status.c_str(), result.expectation.claim.c_str(), result.text.c_str());
+    if (result.status == "fails" && !result.expectation.reason.empty())
+      std::printf("  reason: %s\n", result.expectation.reason.c_str());
+  }
+}
+
+void show_end(const SweepSummary& summary) {
+  std::printf("%zu of %zu cells finished", summary.finished, summary.cells);
+  if (!summary.failed.empty()) std::printf(", %zu failed", summary.failed.size());
+  if (summary.held_elsewhere > 0) std::printf(", %zu are being run by another process", summary.held_elsewhere);
+  std::printf("; tables in %s\n", summary.folder.c_str());
+  std::fflush(stdout);
+}
+
+void carry_out(const Arguments& arguments) {
+  SweepOptions options{.out = arguments.out, .jobs = arguments.jobs, .threads = arguments.threads,
+                       .program = std::filesystem::read_symlink("/proc/self/exe").string()};
+  read_shard(arguments.shard, options);
+  const Experiment experiment = read_experiment(arguments.file, arguments.scale, arguments.fixed);
+  const std::size_t count = cell_count(experiment);
+  if (count > kManyCells && !arguments.yes)
+    throw usage_error("'" + arguments.file + "' has " + std::to_string(count) + " cells, more than " +
+                      std::to_string(kManyCells) + "; say --yes if that is meant");
+  check_sweep_folder(sweep_path(experiment, options.out), experiment);
+  const std::vector<Cell> cells = expand(experiment, options.inputs);
+  if (arguments.dry_run) return show_cells(experiment, cells, options);
+
+  const std::atomic<bool>* stop = stop_on_signals();
+  SweepProgress progress(arguments.quiet);
+  const SweepSummary summary = sweep(experiment, cells, options, progress.observer(stop));
+  progress.end();
+  if (!arguments.quiet) {
+    if (!summary.interrupted && options.shards == 1) show_claims(summary);
+    show_end(summary);
+  }
+  for (const auto& [cell, error] : summary.failed)
+    std::fprintf(stderr, "fedstride: cell (%s) failed: %s; repeat it by: %s\n", point_text(cell).c_str(), error.c_str(),
+                 cell.command.c_str());
+  if (summary.interrupted && summary.finished + summary.failed.size() < summary.cells) {
+    std::fprintf(stderr, "fedstride: stopped; go on with: %s\n", own_command(arguments).c_str());
+    throw CLI::RuntimeError(130);
+  }
+  if (!summary.failed.empty()) throw CLI::RuntimeError(1);
+  if (!arguments.quiet) std::printf("page: fedstride report %s\n", shell_quoted(summary.folder.string()).c_str());
+}
+
+}  // namespace
+
+void add_sweep_command(CLI::App& app) {
+  CLI::App& command = *app.add_subcommand("sweep", "Run every cell of an experiment file that is not finished yet.");
+  command.footer(
+      "An experiment file is a run's configuration plus a [sweep] table of lists; docs/sweeps.md has all of it. Any flag of\n"
+      "'fedstride run' fixes that key: it wins over the file, and the key is not swept any more. A finished cell is never run\n"
+      "again; one that was broken off goes on from its checkpoint. Exit code: 1 if a cell failed, 130 when stopped.\n"
+      "Example: fedstride sweep experiments/koskela-figure-1a/experiment.toml --scale quick --jobs 2");
+  auto arguments = std::make_shared<Arguments>();
+  command.add_option("FILE", arguments->file, "the experiment file")->required();
+  command.add_option("--out", arguments->out, "folder of the sweep [sweeps/NAME]; a sweep that is there goes on");
+  add_number_flag(command, "--jobs", arguments->jobs, {.low = 1, .high = 1024}, "cells at a time; no result depends on it");
+  add_number_flag(command, "--threads", arguments->threads, {.low = 0, .high = 1024},
+                  "threads of all cells together; 0: one for each processor");
+  command.add_option("--shard", arguments->shard, "I/N: only every N-th cell, beginning with the I-th");
+  command.add_option("--scale", arguments->scale, "full or quick: whose overrides of the file are used [full]");
+  command.add_flag("--dry-run", arguments->dry_run, "print the cells and how long they would take here, and run nothing");
+  command.add_flag("--yes", arguments->yes, "also for more than 10000 cells");
+  command.add_flag("--quiet", arguments->quiet, "print nothing but errors");
+  add_settings_flags(command, arguments->fixed,
+                     [](const KeyInfo& key) { return key.name != "out" && key.name != "threads" && key.name != "quiet"; });
+  for (const KeyInfo& key : all_keys())
+    if (key.name != "out" && key.name != "threads" && key.name != "quiet")
+      command.get_option("--" + key.name)->group("");  // 'fedstride run --help' lists them
+  command.callback([arguments, &command] {
+    check_flags(command);
+    carry_out(*arguments);
+  });
+}
+
+}  // namespace fedstride

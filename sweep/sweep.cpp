@@ -1,0 +1,119 @@
+#include "sweep/sweep.hpp"
+
+#include <algorithm>
+#include <mutex>
+#include <set>
+#include <thread>
+
+#include "core/error.hpp"
+#include "sim/threads.hpp"
+#include "sweep/run_cell.hpp"
+#include "sweep/sweep_folder.hpp"
+
+namespace fedstride {
+namespace {
+
+class Sweep {
+ public:
+  Sweep(const Experiment& experiment, const std::vector<Cell>& cells, const SweepOptions& options,
+        const SweepObserver& observer, const InputHashes& inputs, const std::filesystem::path& folder)
+      : work_{.experiment = experiment, .sweep = folder, .program = options.program, .stop = observer.stop},
+        observer_(observer), inputs_(inputs), jobs_(options.jobs) {
+    const int threads = Threads(options.threads).count();
+    work_.threads = std::max(1, threads / jobs_);
+    for (std::size_t i = options.shard; i < cells.size(); i += options.shards) mine_.push_back(&cells[i]);
+  }
+
+  SweepSummary all() {
+    std::vector<const Cell*> left;
+    for (const Cell* cell : mine_) {
+      if (state_of(*cell).kind == CellState::Kind::finished)
+        ++finished_;
+      else
+        left.push_back(cell);
+    }
+    if (observer_.started) observer_.started(mine_.size(), finished_);
+    work_on(left);
+    // What others held may be theirs to finish, or have been left by them.
+    work_on(std::exchange(held_, {}));
+    std::ranges::sort(failed_, {}, [](const auto& failure) { return failure.first; });
+    SweepSummary summary{.folder = work_.sweep, .cells = mine_.size(), .finished = finished_, .interrupted = stopped()};
+    for (const auto& [cell, error] : failed_) summary.failed.emplace_back(*cell, error);
+    summary.held_elsewhere = held_.size();
+    return summary;
+  }
+
+ private:
+  CellState state_of(const Cell& cell) const { return cell_state(work_.sweep, work_.experiment, cell, inputs_); }
+  bool stopped() const { return work_.stop != nullptr && work_.stop->load(); }
+
+  void work_on(const std::vector<const Cell*>& cells) {
+    next_ = 0;
+    std::vector<std::jthread> threads;
+    for (int job = 0; job < std::min<int>(jobs_, static_cast<int>(cells.size())); ++job)
+      threads.emplace_back([&, job] {
+        while (!stopped()) {
+          const std::size_t index = next_.fetch_add(1);
+          if (index >= cells.size()) return;
+          attempt(*cells[index], job);
+        }
+      });
+  }
+
+  void attempt(const Cell& cell, int job) {
+    if (is_held_elsewhere(work_.sweep / "cells" / cell.key)) return settle(cell, job, {CellOutcome::Kind::held_elsewhere}, false);
+    const CellState state = state_of(cell);
+    if (state.kind == CellState::Kind::finished) return settle(cell, job, {}, false);  // by another process meanwhile
+    if (observer_.cell_started) {
+      const std::lock_guard lock(mutex_);
+      observer_.cell_started(cell, job);
+    }
+    const auto round = [&](const RoundRecord& record, std::uint32_t rounds) {
+      if (!observer_.round) return;
+      const std::lock_guard lock(mutex_);
+      observer_.round(cell, job, record.round, rounds, record.test ? record.test->accuracy : -1);
+    };
+    CellOutcome outcome = state.kind == CellState::Kind::damaged ? refuse_damaged(cell, state, work_)
+                                                                 : carry_out(cell, state.kind, work_, round);
+    if (outcome.kind == CellOutcome::Kind::failed && state_of(cell).kind == CellState::Kind::finished) outcome = {};
+    settle(cell, job, outcome, true);
+  }
+
+  void settle(const Cell& cell, int job, const CellOutcome& outcome, bool started) {
+    const std::lock_guard lock(mutex_);
+    if (outcome.kind == CellOutcome::Kind::finished) ++finished_;
+    if (outcome.kind == CellOutcome::Kind::failed) failed_.emplace_back(&cell, outcome.error);
+    if (outcome.kind == CellOutcome::Kind::held_elsewhere) held_.push_back(&cell);
+    if (!started || !observer_.cell_ended || outcome.kind == CellOutcome::Kind::interrupted) return;
+    observer_.cell_ended(cell, job,
+                         outcome.kind == CellOutcome::Kind::held_elsewhere ? "another process is running it" : outcome.error);
+  }
+
+  CellWork work_;
+  const SweepObserver& observer_;
+  const InputHashes& inputs_;
+  int jobs_;
+  std::vector<const Cell*> mine_ = {};
+  std::vector<const Cell*> held_ = {};
+  std::vector<std::pair<const Cell*, std::string>> failed_ = {};
+  std::size_t finished_ = 0;
+  std::atomic<std::size_t> next_{0};
+  std::mutex mutex_;
+};
+
+}  // namespace
+
+SweepSummary sweep(const Experiment& experiment, const std::vector<Cell>& cells, const SweepOptions& options,
+                   const SweepObserver& observer) {
+  const std::filesystem::path folder = sweep_path(experiment, options.out);
+  check_sweep_folder(folder, experiment);
+  write_sweep_folder(folder, experiment, options.inputs);
+  SweepSummary summary = Sweep(experiment, cells, options, observer, options.inputs, folder).all();
+  const FolderLock lock(folder, FolderLock::Wait::yes);  // tables are written by one process at a time
+  const SweepResults results = read_results(folder);
+  write_tables(results);
+  summary.expectations = results.expectations;
+  return summary;
+}
+
+}  // namespace fedstride
