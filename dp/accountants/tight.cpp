@@ -16,24 +16,62 @@ using tight::Contour;
 using tight::Pair;
 using tight::Schedule;
 
-// What the extra Gaussian release may add, see docs/privacy.md.
+// What the extra Gaussian release may add, see docs/privacy-tight.md.
 constexpr double kEpsilonExcess = 4e-5;
+constexpr double kEpsilonShare = 1e-2;  // of epsilon, if that is less and can be had
+constexpr double kLeastEpsilon = 1e-10;
 constexpr double kLogDeltaExcess = 7e-4;
 constexpr double kNoLimit = std::numeric_limits<double>::infinity();
 
 // Below this nobody asks how much below: Chernoff's bound stands there for the integral.
 constexpr double kLogNoMatter = -150;
 
+// Values times (parts + 1) of a contour: before outcomes are given away, after, and where none can be.
+constexpr double kFirstWork = 3e4;
+constexpr double kFirstWorkDelta = 3.2e5;
+constexpr double kLeakWork = 1e4;
+constexpr double kMostWork = 1e5;
+
+// What outcomes that are given away may add to epsilon, in the same sense as kEpsilonExcess, and to log delta at most.
+constexpr double kLeakEpsilon = 2e-5;
+constexpr double kLeakLogDelta = 0.1;
+constexpr double kLeakDelta = 2e-4;  // where delta itself is asked for
+
+bool may_leak(const Composition& composition) {
+  return composition.interpolated == 0 && std::isinf(composition.largest()) && !composition.parts.empty();
+}
+
+/// Lowers log_delta as far as the contour gets; whether that is as far as it should.
+bool lower_log_delta(const Composition& composition, double epsilon, double& log_delta, double most_work) {
+  // Less work first: what comes out says how exact the next has to be.
+  for (int attempt = 0; attempt < 6; ++attempt) {
+    const auto at = tight::crossing(composition, epsilon, log_delta);
+    Contour contour(composition, at);
+    const double work = attempt == 0 ? std::min(most_work, kLeakWork) : most_work;
+    const bool done = contour.extend(epsilon, kLogDeltaExcess, kEpsilonExcess, work);
+    log_delta = std::min(log_delta, contour.at(epsilon).log_delta);
+    if (!done && attempt > 0) return false;
+    if (done && log_delta > at.log_delta - 1) break;  // else its aliases may not be small against it
+  }
+  return true;
+}
+
 double log_delta_of(const Composition& composition, double epsilon) {
   double log_delta = 0;
   const double chernoff = tight::log_chernoff(composition, tight::crossing(composition, epsilon, 0).c, epsilon);
   if (chernoff < kLogNoMatter) return chernoff;
-  for (int attempt = 0; attempt < 6; ++attempt) {
-    const auto at = tight::crossing(composition, epsilon, log_delta);
-    Contour contour(composition, at);
-    contour.extend(epsilon, kLogDeltaExcess, kEpsilonExcess);
-    log_delta = std::min(log_delta, contour.at(epsilon).log_delta);
-    if (log_delta > at.log_delta - 1) break;  // else its aliases may not be small against it
+  log_delta = std::min(log_delta, chernoff);
+  const bool may = may_leak(composition);
+  if (lower_log_delta(composition, epsilon, log_delta, kFirstWorkDelta) || !may) return log_delta;
+  // The less delta is, the less may be given away. Chernoff's bound tells most of the way down.
+  for (int attempt = 0; attempt < 12; ++attempt) {
+    const double before = log_delta;
+    const auto left = composition.leaking(log_delta + std::log(kLeakDelta));
+    const double bound = tight::log_chernoff(left, tight::crossing(left, epsilon, 0).c, epsilon);
+    log_delta = std::min(log_delta, std::log(left.leak + std::exp(bound)));
+    if (log_delta < kLogNoMatter) break;
+    if (log_delta < before - 1) continue;
+    if (!lower_log_delta(left, epsilon, log_delta, kLeakWork) || log_delta > before - 0.3) break;
   }
   return log_delta;
 }
@@ -46,7 +84,7 @@ double solve(const Contour& contour, double log_delta, double start) {
   const double close = 1e-9 * std::max(1.0, start);
   for (int i = 0; i < 100 && high - std::max(low, 0.0) > close; ++i) {
     const auto value = contour.at(at);
-    (value.log_delta > log_delta ? low : high) = at;
+    (value.log_delta <= log_delta ? high : low) = at;
     // Newton's step, and a little beyond the root, so that the last point is on its safe side.
     double next = at - (value.log_delta - log_delta) / value.slope + 0.4 * close;
     if (std::isfinite(high) && i % 3 == 2) next = (std::max(low, 0.0) + high) / 2;
@@ -57,19 +95,43 @@ double solve(const Contour& contour, double log_delta, double start) {
   return high;
 }
 
-double epsilon_of(const Composition& composition, double delta) {
-  const double target = std::log(delta);
-  double epsilon = tight::chernoff_epsilon(composition, delta);
+double excess_at(double epsilon) { return std::min(kEpsilonExcess, kEpsilonShare * std::max(epsilon, kLeastEpsilon)); }
+
+/// Lowers epsilon, which is an upper bound already, as far as contours get; whether that is as far as it should.
+bool lower_epsilon(const Composition& composition, double target, double& epsilon, double most_work) {
   for (int attempt = 0; attempt < 30; ++attempt) {
     Contour contour(composition, tight::crossing(composition, epsilon, target));
     for (int i = 0; i < 20; ++i) {
-      contour.extend(epsilon, kNoLimit, kEpsilonExcess);
+      const bool done = contour.extend(epsilon, kNoLimit, excess_at(epsilon), most_work);
       const double next = std::min(epsilon, solve(contour, target, epsilon));
-      const bool settled = next > epsilon - kEpsilonExcess / 10 * std::max(1.0, epsilon);
+      const bool settled = next > epsilon - excess_at(epsilon) / 10 * std::max(1.0, epsilon);
       epsilon = next;
-      if (settled) return epsilon;
+      if (!done) return false;
+      if (settled) return true;
       if (!contour.covers(epsilon)) break;
     }
+  }
+  return true;
+}
+
+double epsilon_of(const Composition& composition, double delta) {
+  const double target = std::log(delta);
+  auto [epsilon, c] = tight::chernoff_epsilon(composition, delta);
+  const bool may = may_leak(composition);
+  if (lower_epsilon(composition, target, epsilon, may ? kFirstWork : kMostWork) || !may) return epsilon;
+  // The steeper delta falls, the more may be given away; and the more is given away, the further to the right, where
+  // delta falls as steeply as this, the contour can cross.
+  for (int attempt = 0; attempt < 12; ++attempt) {
+    const double share = std::min(kLeakLogDelta, kLeakEpsilon * c);
+    const auto left = composition.leaking(target + std::log(share));
+    const auto bound = tight::chernoff_epsilon(left, delta - left.leak);
+    epsilon = std::min(epsilon, bound.epsilon);
+    if (bound.c > 1.5 * c && share < kLeakLogDelta) {
+      c = bound.c;
+      continue;
+    }
+    lower_epsilon(left, target, epsilon, kLeakWork);
+    break;
   }
   return epsilon;
 }

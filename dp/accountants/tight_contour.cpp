@@ -20,7 +20,6 @@ constexpr double kPlaces[] = {0.2, 0.3,  0.4,  0.5,  0.6, 0.7, 0.8, 0.9, 0.95, 1
                               1.03, 1.07, 1.15, 1.3, 1.6, 2.2, 3.5, 6,   12};
 constexpr double kRounding = 1e-11;    // relative, of sums and exponentials
 constexpr std::size_t kBlock = 128;
-constexpr double kMostWork = 4e5;      // values times (parts + 1)
 
 /// c where an increasing function is zero, from below, to a per cent: Newton's method in log c, with bisection.
 /// `function(c)` gives value and slope in log c.
@@ -49,6 +48,17 @@ double curvature(const Moments& moments, double c) {
 }
 
 }  // namespace
+
+Composition Composition::leaking(double log_leak) const {
+  Composition result = *this;
+  result.leak = 0;
+  for (auto& part : result.parts) {
+    const double log_share = log_leak - std::log(part.count * static_cast<double>(parts.size()));
+    part.loss = part.loss.leaking(log_share);
+    result.leak += part.count * std::exp(log_share);
+  }
+  return result;
+}
 
 Moments Composition::moments(double c) const {
   Moments total{gaussian * c * (c + 1) / 2, gaussian * (c + 0.5), gaussian};
@@ -134,13 +144,13 @@ Crossing crossing(const Composition& composition, double epsilon, double most) {
   return best;
 }
 
-double chernoff_epsilon(const Composition& composition, double delta) {
+ChernoffEpsilon chernoff_epsilon(const Composition& composition, double delta) {
   const double c = root_from_below([&](double at) {
     const auto moments = composition.moments(at);
     return std::pair{at * moments.mean - moments.log_moment + std::log1p(at) + std::log(delta),
                      at * at * moments.variance + at / (at + 1)};
   });
-  return std::max(0.0, (log_chernoff(composition, c, 0) - std::log(delta)) / c);
+  return {std::max(0.0, (log_chernoff(composition, c, 0) - std::log(delta)) / c), c};
 }
 
 Contour::Contour(const Composition& composition, const Crossing& at)
@@ -238,20 +248,24 @@ Contour::Value Contour::at(double epsilon) const {
     slope -= std::erfc((epsilon / w + w / 2) / std::numbers::sqrt2) / 2 * std::exp(epsilon) * rise;
     density += std::exp(-0.5 * (epsilon / w - w / 2) * (epsilon / w - w / 2)) / (w * kRootTwoPi) * rise;
   }
+  // Without its leak, a composition with one may lack that much against the one that was taken off, in its aliases too.
+  const double scaled_leak = composition_.leak * (1 + 1e-6) * std::exp(c_ * epsilon - log_scale_);
+  bound += scaled_leak;
   Value value;
   value.log_delta = log_scale_ + std::log(bound) - c_ * epsilon + 1e-15 * std::abs(moments_.log_moment);
-  value.log_delta = std::min(value.log_delta, moments_.log_moment - c_ * epsilon - c_ * std::log1p(1 / c_) -
-                                                  std::log1p(c_) + log_error_);
+  if (composition_.leak == 0)
+    value.log_delta = std::min(value.log_delta, moments_.log_moment - c_ * epsilon - c_ * std::log1p(1 / c_) -
+                                                    std::log1p(c_) + log_error_);
   value.slope = slope / bound;
   value.excess = extra_ / 2 * std::max(density, 0.0) / bound;
   return value;
 }
 
-void Contour::extend(double epsilon, double log_delta_excess, double epsilon_excess) {
+bool Contour::extend(double epsilon, double log_delta_excess, double epsilon_excess, double most_work) {
   const double parts = static_cast<double>(lines_.size() + 1);
   double wanted = 8 / spread_ / h_;
   while (true) {
-    const double most = std::min(kMostWork / parts, 3.0 * static_cast<double>(values_.size()) + 1e4);
+    const double most = std::min(most_work / parts, 3.0 * static_cast<double>(values_.size()) + 1e4);
     wanted = std::clamp(wanted, 16.0, most);
     if (wanted > static_cast<double>(values_.size())) append(static_cast<std::size_t>(wanted) - values_.size());
     // The terms from `end` on are at most those of the integral of 1 / (pi t^2) from the last value on.
@@ -260,7 +274,7 @@ void Contour::extend(double epsilon, double log_delta_excess, double epsilon_exc
     extra_ = 0;
     if (!plain_ && std::abs(values_.back()) < 1e-6) {
       log_tail_ = log_rest(end) + log_end;
-      if (log_tail_ + floor_ < -kTail) return;
+      if (log_tail_ + floor_ < -kTail) return true;
     }
     double growth = 2;
     for (double exponent = std::max(4.0, kTail + floor_ + log_end); exponent < 200; exponent += 4) {
@@ -268,13 +282,14 @@ void Contour::extend(double epsilon, double log_delta_excess, double epsilon_exc
       log_tail_ = log_end - exponent + extra_ * c_ * (c_ + 1) / 2;
       if (plain_) log_tail_ += std::log1p(std::exp(moments_.log_moment));
       const auto value = at(epsilon);
+      if (!std::isfinite(value.log_delta)) return false;
       if (log_tail_ + log_scale_ - c_ * epsilon - value.log_delta > -10) continue;
       const double most_excess = std::min(log_delta_excess, epsilon_excess * std::max(-value.slope, 1e-9));
-      if (value.excess <= most_excess) return;
+      if (value.excess <= most_excess) return true;
       growth = std::clamp(1.1 * std::sqrt(value.excess / most_excess), 1.3, 3.0);
       break;
     }
-    if (static_cast<double>(values_.size() + kBlock) * parts > kMostWork) return;
+    if (static_cast<double>(values_.size() + kBlock) * parts > most_work) return false;
     wanted = growth * static_cast<double>(values_.size());
   }
 }

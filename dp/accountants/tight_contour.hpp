@@ -27,6 +27,11 @@ struct Composition {
   double interpolated = 0;               ///< number of such steps
   Loss slowest{Pair::remove, 1.0, 1.0};  ///< of them, whose M(c + it) / M(c) falls most slowly: least drawn, most noise
 
+  double leak = 0;  ///< probability that any of them gave its outcome away; to be added to delta
+
+  /// The same where parts give outcomes away (Loss::leaking) with probability e^log_leak at most, all together.
+  Composition leaking(double log_leak) const;
+
   Moments moments(double c) const;
   /// Error of log M(c + it) by interpolation, t up to some times 1 / spread: twice the largest of the checks', of every
   /// step. 0 where nothing is interpolated.
@@ -34,10 +39,15 @@ struct Composition {
   double largest() const;  ///< of the loss
 };
 
-/// delta(epsilon) <= M(c) e^{-c epsilon} c^c / (1+c)^{1+c}, for any c > 0; this is its logarithm.
+/// delta(epsilon) <= M(c) e^{-c epsilon} c^c / (1+c)^{1+c}, for any c > 0; this is its logarithm. What leaks is apart,
+/// here and in what follows up to the contour's values.
 double log_chernoff(const Composition& composition, double c, double epsilon);
-/// The smallest epsilon >= 0 that this bound gives.
-double chernoff_epsilon(const Composition& composition, double delta);
+/// The smallest epsilon >= 0 that this bound gives, and the c that gives it.
+struct ChernoffEpsilon {
+  double epsilon;
+  double c;
+};
+ChernoffEpsilon chernoff_epsilon(const Composition& composition, double delta);
 
 /// Where to cross the real axis: near the minimum over c > 0 of log M(c) - c epsilon - log c - log (c+1).
 struct Crossing {
@@ -63,8 +73,9 @@ class Contour {
   };
   Value at(double epsilon) const;
   /// Goes on along the line until the integral up to there is all that matters at `epsilon`, or an extra Gaussian
-  /// release that makes it so adds no more to log delta, or to epsilon, than this; or a limit of work is reached.
-  void extend(double epsilon, double log_delta_excess, double epsilon_excess);
+  /// release that makes it so adds no more to log delta, or to epsilon, than this (true); or so many values times
+  /// (parts + 1) are reached.
+  bool extend(double epsilon, double log_delta_excess, double epsilon_excess, double most_work);
   /// Whether `epsilon` is in that neighbourhood.
   bool covers(double epsilon) const;
 

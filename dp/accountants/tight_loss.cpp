@@ -11,8 +11,11 @@ namespace fedstride::tight {
 namespace {
 
 constexpr double kNegligible = 54;    // in the exponent, against the largest
+constexpr double kLeft = 11;          // standard deviations: e^{-11^2 / 2} is below e^-54
+constexpr double kBeyond = 3.5;       // e-folds of 1 - g beyond b, until g ends e^{cL}: to choose k by
 constexpr double kQuadrature = 42;    // e^-42 is what the trapezoid rule in x leaves out, see docs/privacy.md
 constexpr std::size_t kRenewal = 256; // steps after which terms are computed afresh
+constexpr std::size_t kLanes = 32;     // nodes that are turned together
 constexpr double kTermError = 4e-14;   // relative, of a term: its start and kRenewal complex products and sums
 
 }  // namespace
@@ -21,14 +24,15 @@ std::complex<double> log1p(std::complex<double> w) {
   const double a = w.real();
   const double b = w.imag();
   const double size = a * a + b * b;
-  const double real = size < 0.25 ? 0.5 * std::log1p(2 * a + size) : std::log(std::hypot(1 + a, b));
+  const double real = size < 0.25 ? 0.5 * std::log1p(2 * a + size) : 0.5 * std::log((1 + a) * (1 + a) + b * b);
   return {real, std::atan2(b, 1 + a)};
 }
 
 std::complex<double> expm1(std::complex<double> w) {
-  const double half_sine = std::sin(w.imag() / 2);
-  return {std::expm1(w.real()) * std::cos(w.imag()) - 2 * half_sine * half_sine,
-          std::exp(w.real()) * std::sin(w.imag())};
+  const double sine = std::sin(w.imag() / 2);
+  const double cosine = std::cos(w.imag() / 2);
+  const double less_one = std::expm1(w.real());
+  return {less_one - 2 * (less_one + 1) * sine * sine, 2 * (less_one + 1) * sine * cosine};
 }
 
 Loss::Loss(Pair pair, double rate, double sigma)
@@ -66,6 +70,52 @@ double Loss::log_integrand(double x, double c) const {
   return value;
 }
 
+Loss Loss::leaking(double log_leak) const {
+  // 1 - g(x) <= e^{k (x - b)}, and E_P[e^{kx}] = e^{k^2 sigma^2 / 2} (1 - q + q e^k), but for `add`, whose P is N(0).
+  Loss result = *this;
+  const double room = std::max(1.0, -log_leak) + kBeyond;
+  const double k = std::sqrt(2 * room) / sigma_;
+  const double drawn = k < 30 ? std::log1p(rate_ * std::expm1(k)) : std::max(0.0, log_rate_ + k) + std::log(2.0);
+  result.steepness_ = k;
+  result.edge_ = (k * k * variance_ / 2 + (up_ > 0 ? drawn : 0) - log_leak) / k;
+  result.height_ = std::min(height_, 0.5 / k);  // Re e^{k (x + iy)} > 0 up to twice the height
+  result.step_ = 2 * std::numbers::pi * result.height_ / kQuadrature;
+  auto kept = std::make_shared<std::vector<Node>>();
+  const double end = result.edge_ + 9 / k;  // beyond, nodes are made as they are needed
+  for (double number = std::floor(-kLeft * sigma_ / result.step_); number * result.step_ < end; ++number)
+    kept->push_back(result.node(number, 0));
+  result.kept_ = std::move(kept);
+  return result;
+}
+
+Loss::Node Loss::node(double number, double c) const {
+  const double x = number * step_;
+  const double forward = up_ > 0 ? log_ratio(x) : 0;
+  const double backward = down_ > 0 ? log_ratio(-x) : 0;
+  const double loss = forward - backward;
+  const double given = steepness_ > 0 ? std::exp(steepness_ * (x - edge_)) : 0;
+  return {x, -x * x / (2 * variance_) + forward + c * loss - given, loss};
+}
+
+std::vector<Loss::Node> Loss::leaking_nodes(double c) const {
+  // Left of 0 the loss is at most L(0), so that the Gaussian alone ends it. To the right g does, at the latest where its
+  // slope is beyond that of e^{cL}.
+  double top = -std::numeric_limits<double>::infinity();
+  std::vector<Node> nodes = *kept_;
+  for (auto& node : nodes) {
+    node.log_weight += c * node.loss;
+    top = std::max(top, node.log_weight);
+  }
+  const double steepest = (1 + 2 * c) / variance_;
+  while (nodes.back().log_weight > top - kNegligible ||
+         steepness_ * std::exp(steepness_ * (nodes.back().x - edge_)) < steepest) {
+    nodes.push_back(node(std::round(nodes.back().x / step_) + 1, c));
+    top = std::max(top, nodes.back().log_weight);
+  }
+  std::erase_if(nodes, [&](const Node& node) { return node.log_weight < top - kNegligible; });
+  return nodes;
+}
+
 double Loss::uphill(double x, double c) const {
   const auto drawn = [&](double at) { return std::exp(log_rate_ + (at - 0.5) / variance_ - log_ratio(at)); };
   double value = 0;
@@ -75,6 +125,7 @@ double Loss::uphill(double x, double c) const {
 }
 
 std::vector<Loss::Node> Loss::nodes(double c) const {
+  if (steepness_ > 0) return leaking_nodes(c);
   // All maxima lie in [0, u (1+c) + v c], where uphill(x) - x changes sign.
   const double last = up_ * (1 + c) + down_ * c;
   std::array<double, 3> starts{0, last, last};
@@ -101,13 +152,7 @@ std::vector<Loss::Node> Loss::nodes(double c) const {
   std::vector<Node> nodes;
   std::vector<Node> below;
   double reached = -std::numeric_limits<double>::infinity();  // grid number of the last node
-  const auto node_at = [&](double number) {
-    const double x = number * step_;
-    const double forward = up_ > 0 ? log_ratio(x) : 0;
-    const double backward = down_ > 0 ? log_ratio(-x) : 0;
-    const double loss = forward - backward;
-    return Node{x, -x * x / (2 * variance_) + forward + c * loss, loss};
-  };
+  const auto node_at = [&](double number) { return node(number, c); };
   for (const double start : starts) {
     const double first = std::round(start / step_);
     below.clear();
@@ -159,7 +204,8 @@ Loss::Shifted Loss::shifted(double x, double y, double c) const {
   const Complex forward = up_ > 0 ? log_ratio(z) : 0;
   const Complex backward = down_ > 0 ? log_ratio(-z) : 0;
   const Complex loss = forward - backward;
-  return {-z * z / (2 * variance_) + forward + c * loss, loss};
+  const Complex given = steepness_ > 0 ? std::exp(steepness_ * (z - edge_)) : 0;
+  return {-z * z / (2 * variance_) + forward + c * loss - given, loss};
 }
 
 double Loss::log_bound(double c, double t) const {
@@ -170,7 +216,8 @@ double Loss::log_bound(double c, double t) const {
   double moment = 0;
   for (const auto& node : all) moment += std::exp(node.log_weight - top);
   double best = moment;
-  const double highest = std::min(0.75 * std::numbers::pi * variance_, 12 * sigma_);
+  double highest = std::min(0.75 * std::numbers::pi * variance_, 12 * sigma_);
+  if (steepness_ > 0) highest = std::min(highest, 1 / steepness_);
   for (double y = highest; y > 1e-8 * highest; y /= 2) {
     double bound = 0;
     for (const auto& node : all) {
@@ -202,7 +249,6 @@ LossLine::LossLine(const Loss& loss, double c, double h, bool plain) : h_(h) {
 }
 
 void LossLine::renew() {
-  constexpr std::size_t kLanes = 8;
   const double t = h_ * static_cast<double>(at_);
   const double until = h_ * static_cast<double>(kRenewal);
   for (auto* values : {&real_, &imaginary_, &real_weight_, &imaginary_weight_, &real_turn_, &imaginary_turn_})
@@ -237,36 +283,57 @@ void LossLine::renew() {
 }
 
 void LossLine::next(std::span<std::complex<double>> values) {
-  typedef double Lanes __attribute__((vector_size(64)));
+  constexpr std::size_t kVectors = kLanes / 8;
+  typedef double Vector __attribute__((vector_size(64)));
   const auto load = [](const double* from) {
-    Lanes lanes;
-    std::memcpy(&lanes, from, sizeof lanes);
-    return lanes;
+    Vector vector;
+    std::memcpy(&vector, from, sizeof vector);
+    return vector;
   };
-  const auto store = [](double* to, const Lanes& lanes) { std::memcpy(to, &lanes, sizeof lanes); };
-  for (auto& value : values) {
+  const auto store = [](double* to, const Vector& vector) { std::memcpy(to, &vector, sizeof vector); };
+  std::array<Vector, kRenewal> reals;
+  std::array<Vector, kRenewal> imaginaries;
+  while (!values.empty()) {
     if (at_ % kRenewal == 0 && at_ > 0) renew();
-    Lanes real{};
-    Lanes imaginary{};
-    for (std::size_t i = 0; i < real_.size(); i += 8) {
-      const Lanes a = load(&real_[i]);
-      const Lanes b = load(&imaginary_[i]);
-      const Lanes c = load(&real_turn_[i]);
-      const Lanes d = load(&imaginary_turn_[i]);
-      const Lanes whole_a = a + load(&real_weight_[i]);
-      const Lanes whole_b = b + load(&imaginary_weight_[i]);
-      real += a;
-      imaginary += b;
-      store(&real_[i], a + (whole_a * c - whole_b * d));
-      store(&imaginary_[i], b + (whole_a * d + whole_b * c));
+    const std::size_t many = std::min(values.size(), kRenewal - at_ % kRenewal);
+    std::fill_n(reals.begin(), many, Vector{});
+    std::fill_n(imaginaries.begin(), many, Vector{});
+    // Some nodes at a time go through all the steps, so that they stay in registers.
+    for (std::size_t first = 0; first < real_.size(); first += kLanes) {
+      std::array<Vector, kVectors> a, b, c, d, u, v;
+      for (std::size_t i = 0; i < kVectors; ++i) {
+        a[i] = load(&real_[first + 8 * i]);
+        b[i] = load(&imaginary_[first + 8 * i]);
+        u[i] = load(&real_weight_[first + 8 * i]);
+        v[i] = load(&imaginary_weight_[first + 8 * i]);
+        c[i] = load(&real_turn_[first + 8 * i]);
+        d[i] = load(&imaginary_turn_[first + 8 * i]);
+      }
+      for (std::size_t k = 0; k < many; ++k) {
+        for (std::size_t i = 0; i < kVectors; ++i) {
+          reals[k] += a[i];
+          imaginaries[k] += b[i];
+          const Vector whole_a = a[i] + u[i];
+          const Vector whole_b = b[i] + v[i];
+          a[i] += whole_a * c[i] - whole_b * d[i];
+          b[i] += whole_a * d[i] + whole_b * c[i];
+        }
+      }
+      for (std::size_t i = 0; i < kVectors; ++i) {
+        store(&real_[first + 8 * i], a[i]);
+        store(&imaginary_[first + 8 * i], b[i]);
+      }
     }
-    double sums[2] = {gone_.real(), gone_.imag()};
-    for (int lane = 0; lane < 8; ++lane) {
-      sums[0] += real[lane];
-      sums[1] += imaginary[lane];
+    for (std::size_t k = 0; k < many; ++k) {
+      double sums[2] = {gone_.real(), gone_.imag()};
+      for (int lane = 0; lane < 8; ++lane) {
+        sums[0] += reals[k][lane];
+        sums[1] += imaginaries[k][lane];
+      }
+      values[k] = {sums[0], sums[1]};
     }
-    value = {sums[0], sums[1]};
-    ++at_;
+    values = values.subspan(many);
+    at_ += many;
   }
 }
 

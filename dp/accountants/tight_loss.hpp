@@ -2,6 +2,7 @@
 
 #include <complex>
 #include <cstddef>
+#include <memory>
 #include <span>
 #include <vector>
 
@@ -28,6 +29,11 @@ class Loss {
  public:
   Loss(Pair pair, double rate, double sigma);
 
+  /// The same release where x, with probability 1 - g(x), is given away instead, g(x) = exp(-e^{k (x - b)}): what is
+  /// left has hardly any loss beyond L(b). b and k are such that under P this happens with probability e^log_leak at
+  /// most. M(s) is then that of what is left, its mass M(0) a little below 1. Why this bounds: docs/privacy-tight.md.
+  Loss leaking(double log_leak) const;
+
   Moments moments(double c) const;
   /// Log of an upper bound on |M(c + it)| / M(c) that holds for every t from `t` on; never above 0.
   double log_bound(double c, double t) const;
@@ -49,6 +55,8 @@ class Loss {
   double uphill(double x, double c) const;  ///< where the derivative of log_integrand would vanish, P and Q held at x
   /// Nodes of the trapezoid rule of step step_ over all of the integrand of M(c) that matters.
   std::vector<Node> nodes(double c) const;
+  std::vector<Node> leaking_nodes(double c) const;
+  Node node(double number, double c) const;  ///< at x = number step_
   struct Shifted {
     Complex log_weight;
     Complex loss;
@@ -63,6 +71,9 @@ class Loss {
   double variance_;
   double height_;   // Im x of the contour
   double step_;
+  double steepness_ = 0;  // k of g; 0: nothing is given away
+  double edge_ = 0;       // b
+  std::shared_ptr<const std::vector<Node>> kept_;  // where g is above e^{-e^9}: nodes at c = 0
 };
 
 /// M(c + ikh), k = 0, 1, 2, ..., against M(c) e^{ikh mean}, `mean` as Moments has it, or as it is (`plain`); less one,
