@@ -110,26 +110,17 @@ class Checker {
   }
 
   double number_of(const ResultQuantity& quantity, const Seeds& seeds) const {
+    const auto found = rows_.find({seeds.front()->cell.configuration, quantity.metric});
+    if (found != rows_.end())
+      if (const auto at = found->second.find(quantity.round); at != found->second.end()) return at->second;
     const std::string after = quantity.round ? " after round " + std::to_string(*quantity.round) : "";
-    const auto none = [&] { return NotRun{"no " + quantity.metric + after + " of " + point_text(seeds.front()->cell)}; };
-    if (!quantity.where.contains("seed")) {
-      const auto found = rows_.find({seeds.front()->cell.configuration, quantity.metric});
-      if (found == rows_.end()) throw none();
-      const auto at = found->second.find(quantity.round);
-      if (at == found->second.end()) throw none();
-      return at->second;
-    }
-    // One seed's number is not in the summary.
-    std::vector<double> values;
-    for (const CellResult* cell : seeds) {
-      const Numbers* numbers = &cell->numbers;
-      if (quantity.round && (*quantity.round < 1 || *quantity.round > cell->rounds.size())) throw none();
-      if (quantity.round) numbers = &cell->rounds[*quantity.round - 1].numbers;
-      const auto found = numbers->find(quantity.metric);
-      if (found == numbers->end()) throw none();
-      values.push_back(found->second);
-    }
-    return statistics(values).mean;
+    throw NotRun{"no " + quantity.metric + after + " of " + point_text(seedless(seeds.front()->cell))};
+  }
+
+  static Cell seedless(const Cell& cell) {
+    Cell result{.point = cell.point};
+    std::erase_if(result.point, [](const auto& part) { return part.first == "seed"; });
+    return result;
   }
 
   Value single(const ResultQuantity& quantity) const {
@@ -150,18 +141,42 @@ class Checker {
     return value;
   }
 
+  // Those whose results decide which of `left` is picked: they themselves, or their like at other values.
+  std::vector<Seeds> judged(const ResultQuantity& quantity, const std::vector<Seeds>& left) const {
+    if (quantity.pick_where.empty()) return left;
+    ResultQuantity at = quantity;
+    for (const auto& [key, value] : quantity.pick_where) at.where[key] = value;
+    const std::vector<Seeds> candidates = selected(at);
+    std::vector<Seeds> judges;
+    for (const Seeds& seeds : left) {
+      Cell wanted = seedless(seeds.front()->cell);
+      for (auto& [key, value] : wanted.point)
+        if (const auto other = quantity.pick_where.find(key); other != quantity.pick_where.end()) value = other->second;
+      const auto found = std::ranges::find_if(candidates, [&](const Seeds& candidate) {
+        const Cell cell = seedless(candidate.front()->cell);
+        return std::ranges::equal(cell.point, wanted.point, [](const auto& a, const auto& b) {
+          return a.first == b.first && same_value(a.second, b.second);
+        });
+      });
+      if (found == candidates.end()) throw NotRun{"no cell has " + point_text(wanted) + " to pick by"};
+      judges.push_back(*found);
+    }
+    return judges;
+  }
+
   std::size_t place_of(const ResultQuantity& quantity, const std::vector<Seeds>& left) const {
     if (quantity.pick.empty()) return 0;
+    const std::vector<Seeds> judges = judged(quantity, left);
     if (quantity.pick == "lowest" || quantity.pick == "highest") {
       std::vector<double> numbers;
-      for (const Seeds& seeds : left) numbers.push_back(number_of(quantity, seeds));
+      for (const Seeds& seeds : judges) numbers.push_back(number_of(quantity, seeds));
       const auto at = quantity.pick == "lowest" ? std::ranges::min_element(numbers) : std::ranges::max_element(numbers);
       return static_cast<std::size_t>(at - numbers.begin());
     }
-    const auto order = ordered(experiment_.tuning, left);
-    if (order.size() < left.size())
+    const auto order = ordered(experiment_.tuning, judges);
+    if (order.size() < judges.size())
       throw NotRun{"no " + experiment_.tuning.metric_name() + " to choose by, of " +
-                   std::to_string(left.size() - order.size()) + " of " + std::to_string(left.size()) +
+                   std::to_string(judges.size() - order.size()) + " of " + std::to_string(judges.size()) +
                    " configurations"};
     if (quantity.pick == "worst") return order.back();
     if (quantity.pick == "best") return order.front();

@@ -29,6 +29,8 @@ struct ResultQuantity {
   std::string metric;
   std::map<std::string, std::string> where = {};  ///< swept key to value, both as text ("0.0" and "0" are the same number)
   std::string pick = {};                 ///< which of several configurations: best, second, worst, mean, lowest, highest
+  /// What `pick` goes by: the results at these values instead ("the rate that was best at noise 2"); nothing: at its own.
+  std::map<std::string, std::string> pick_where = {};
   std::optional<std::uint32_t> round = {};         ///< nothing: the last
   std::vector<ResultQuantity> minus = {};      ///< at most one, taken off
   std::vector<ResultQuantity> over = {};       ///< at most one, divided by (after `minus`)
@@ -121,7 +123,7 @@ struct Cell {
   std::vector<std::pair<std::string, std::string>> point = {};  ///< swept key and value as text, in the order of the axes
   Settings settings = {};                ///< all of its keys
   std::string key = {};                  ///< 16 hexadecimal digits, see cell_keys; names the cell's folder
-  std::string configuration = {};        ///< likewise without the seed: cells that differ in it alone share it
+  std::string configuration = {};        ///< likewise, of the run and its point without the seed: a mean is over these
   std::string command = {};              ///< repeats it: "fedstride run --dataset ..."
   std::string value_of(std::string_view wanted) const;  ///< of `point`; "" where the cell has no such key
 };
@@ -137,9 +139,9 @@ std::size_t cell_count(const Experiment& experiment);
 /// where the data are not.
 using InputHashes = std::map<std::string, std::string>;
 
-/// All cells of the grid, the last axis fastest, no two alike; keys, configuration and commands are filled in. Every
-/// configuration is resolved, so that what can be refused is refused here. Throws Error (usage): the cell's point and
-/// what is wrong with it, two points that are the same run, and what cell_count refuses; failure: data that cannot be
+/// All cells of the grid, the last axis fastest; keys, configuration and commands are filled in. Points that come to the
+/// same run have one key, and share its folder. Every configuration is resolved, so that what can be refused is refused
+/// here. Throws Error (usage): the cell's point and what is wrong with it, and what cell_count refuses; failure: data that cannot be
 /// read. `inputs`: hashes known already are taken from there, those found out are added.
 std::vector<Cell> expand(const Experiment& experiment, InputHashes& inputs);
 std::vector<Cell> expand(const Experiment& experiment);

@@ -6,6 +6,7 @@
 
 #include "core/error.hpp"
 #include "core/files.hpp"
+#include "sweep/cell_state.hpp"
 #include "sweep/read_cell.hpp"
 #include "sweep/summary.hpp"
 
@@ -35,7 +36,7 @@ std::map<std::string, std::string> texts_at(const Json& json, const char* key) {
 }
 
 // What sweep() has written: the experiment as it was carried out, and on which machine.
-std::vector<Cell> read_sweep(const fs::path& folder, SweepResults& results) {
+std::vector<Cell> read_sweep(const fs::path& folder, SweepResults& results, InputHashes& inputs) {
   constexpr std::uint64_t kLargest = std::uint64_t{1} << 24;
   const fs::path path = folder / "sweep.json";
   const Json json = Json::parse(read_file(path, kLargest), nullptr, false);
@@ -48,7 +49,7 @@ std::vector<Cell> read_sweep(const fs::path& folder, SweepResults& results) {
   if (const std::string name = text_at(json, "experiment"); !name.empty()) results.experiment.name = name;
   if (const std::string file = text_at(json, "file"); !file.empty()) results.experiment.file = file;
   results.machine = texts_at(json, "machine");
-  InputHashes inputs = texts_at(json, "inputs");
+  inputs = texts_at(json, "inputs");
   return expand(results.experiment, inputs);
 }
 
@@ -125,6 +126,15 @@ class HeldSummary {
   std::string left_out_;
 };
 
+// A folder may hold another run than the cell's, or less of it than the cell needs.
+void check_state(CellResult& cell, const CellState& state, const fs::path& folder) {
+  if (state.kind == CellState::Kind::unfinished) cell.status = "unfinished";
+  if (state.kind != CellState::Kind::damaged) return;
+  cell = {.cell = std::move(cell.cell),
+          .status = "failed",
+          .error = "'" + folder.string() + "' is damaged: " + state.why + "; remove it to run the cell again"};
+}
+
 template <class Entries>
 void note_names(const Entries& entries, std::set<std::string, std::less<>>& names) {
   for (const auto& entry : entries)
@@ -142,8 +152,9 @@ SweepResults read_results(const fs::path& folder, const ReadLimits& limits) {
     throw usage_error("'" + folder.string() + "' holds no results; " +
                       (present(folder / "experiment.toml") ? "'fedstride sweep' makes them from its experiment.toml"
                                                            : "name a folder that 'fedstride sweep' or 'run' has written"));
+  InputHashes inputs;
   std::uint64_t bytes = 0;
-  for (Cell& cell : is_sweep ? read_sweep(folder, results) : read_run(folder, results)) {
+  for (Cell& cell : is_sweep ? read_sweep(folder, results, inputs) : read_run(folder, results)) {
     bytes += round_bytes(cell_folder(folder, cell));
     results.cells.push_back({.cell = std::move(cell)});
   }
@@ -157,6 +168,8 @@ SweepResults read_results(const fs::path& folder, const ReadLimits& limits) {
     for (const CellResult* seed : seeds) {
       CellResult& cell = results.cells[static_cast<std::size_t>(seed - results.cells.data())];
       cell = read_cell(cell.cell, cell_folder(folder, cell.cell), is_run);
+      if (is_sweep && cell.status == "finished")
+        check_state(cell, cell_state(folder, results.experiment, cell.cell, inputs), cell_folder(folder, cell.cell));
       read.push_back(&cell);
     }
     summary.add(seeds);

@@ -60,7 +60,7 @@ class RoundLine {
       round_.numbers["rejected_steps"] = rejected_;
       if (steps_ > 0) round_.numbers["rejected_share"] = rejected_ / steps_;
     }
-    if (with_rates_ > 0) round_.numbers["learning_rate"] = rates_ / with_rates_;
+    if (with_rates_ > 0) round_.numbers["learning_rate"] = first_rate_ + rates_ / with_rates_;
     const auto begin = result_.clients.begin() + static_cast<std::ptrdiff_t>(first_client_);
     if (!std::ranges::is_sorted(begin, result_.clients.end(), {}, &CellResult::Client::client))
       std::ranges::stable_sort(begin, result_.clients.end(), {}, &CellResult::Client::client);
@@ -143,7 +143,11 @@ class RoundLine {
     };
     if (key_ == "steps") add(steps_, with_steps_);
     if (key_ == "rejected") add(rejected_, with_rejected_);
-    if (key_ == "learning_rate") add(rates_, with_rates_);
+    if (key_ == "learning_rate") {  // from the first, so that the mean of equal rates is that rate
+      if (with_rates_ == 0) first_rate_ = value;
+      rates_ += value - first_rate_;
+      ++with_rates_;
+    }
     if (keep_clients_) client_.numbers.insert_or_assign(key_, value);
   }
 
@@ -169,7 +173,7 @@ class RoundLine {
   double told_ = -1;
   double client_number_ = -1;
   std::size_t first_client_ = 0;
-  double steps_ = 0, rejected_ = 0, rates_ = 0;
+  double steps_ = 0, rejected_ = 0, rates_ = 0, first_rate_ = 0;
   int with_steps_ = 0, with_rejected_ = 0, with_rates_ = 0;
 };
 

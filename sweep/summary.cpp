@@ -129,8 +129,9 @@ bool is_timing(std::string_view metric) { return std::ranges::find(kTimings, met
 SeedStatistics statistics(std::span<const double> values) {
   SeedStatistics result{.n = static_cast<int>(values.size()), .deviation = kNone, .low = kNone, .high = kNone};
   const double n = result.n;
-  for (const double value : values) result.mean += value;
-  result.mean /= n;
+  // From the first, so that equal values have no deviation.
+  for (const double value : values) result.mean += value - values.front();
+  result.mean = values.front() + result.mean / n;
   if (result.n < 2) return result;
   double squares = 0;
   for (const double value : values) squares += (value - result.mean) * (value - result.mean);

@@ -215,8 +215,10 @@ class Tables {
         continue;
       }
       std::vector<CellResult> cells;
-      for (const CellResult* cell : held)
+      for (const CellResult* cell : held) {
         cells.push_back(read_cell(cell->cell, cell_folder(results_.folder, cell->cell), is_run));
+        if (cells.back().status != cell->status) cells.back() = *cell;  // it changed, or is another run's
+      }
       Seeds seeds;
       for (const CellResult& cell : cells) seeds.push_back(&cell);
       visit(seeds);
