@@ -18,6 +18,7 @@ using tight::Schedule;
 
 // What the extra Gaussian release may add, see docs/privacy-tight.md.
 constexpr double kEpsilonExcess = 4e-5;
+constexpr double kEpsilonEnough = 8e-5;  // where less would cost much
 constexpr double kEpsilonShare = 1e-2;  // of epsilon, if that is less and can be had
 constexpr double kLeastEpsilon = 1e-10;
 constexpr double kLogDeltaExcess = 7e-4;
@@ -26,11 +27,11 @@ constexpr double kNoLimit = std::numeric_limits<double>::infinity();
 // Below this nobody asks how much below: Chernoff's bound stands there for the integral.
 constexpr double kLogNoMatter = -150;
 
-// Values times (parts + 1) of a contour: before outcomes are given away, after, and where none can be.
+// Values times (parts + 1) of a contour: before outcomes are given away, after, and where that does not help.
 constexpr double kFirstWork = 3e4;
-constexpr double kFirstWorkDelta = 3.2e5;
 constexpr double kLeakWork = 1e4;
-constexpr double kMostWork = 1e5;
+constexpr double kMostWork = 4e5;
+constexpr double kMostWorkDelta = 3.2e5;
 
 // What outcomes that are given away may add to epsilon, in the same sense as kEpsilonExcess, and to log delta at most.
 constexpr double kLeakEpsilon = 2e-5;
@@ -62,7 +63,7 @@ double log_delta_of(const Composition& composition, double epsilon) {
   if (chernoff < kLogNoMatter) return chernoff;
   log_delta = std::min(log_delta, chernoff);
   const bool may = may_leak(composition);
-  if (lower_log_delta(composition, epsilon, log_delta, kFirstWorkDelta) || !may) return log_delta;
+  if (lower_log_delta(composition, epsilon, log_delta, kMostWorkDelta) || !may) return log_delta;
   // The less delta is, the less may be given away. Chernoff's bound tells most of the way down.
   for (int attempt = 0; attempt < 12; ++attempt) {
     const double before = log_delta;
@@ -97,16 +98,21 @@ double solve(const Contour& contour, double log_delta, double start) {
 
 double excess_at(double epsilon) { return std::min(kEpsilonExcess, kEpsilonShare * std::max(epsilon, kLeastEpsilon)); }
 
-/// Lowers epsilon, which is an upper bound already, as far as contours get; whether that is as far as it should.
-bool lower_epsilon(const Composition& composition, double target, double& epsilon, double most_work) {
+/// Lowers epsilon, which is an upper bound already, as far as contours get; whether that is within kEpsilonEnough.
+/// As far as kEpsilonExcess, or even, if `fine`, excess_at(epsilon).
+bool lower_epsilon(const Composition& composition, double target, double& epsilon, double most_work, bool fine) {
+  const auto wanted = [&](double at) { return fine ? excess_at(at) : kEpsilonExcess; };
   for (int attempt = 0; attempt < 30; ++attempt) {
     Contour contour(composition, tight::crossing(composition, epsilon, target));
     for (int i = 0; i < 20; ++i) {
-      const bool done = contour.extend(epsilon, kNoLimit, excess_at(epsilon), most_work);
+      const bool done = contour.extend(epsilon, kNoLimit, wanted(epsilon), most_work);
       const double next = std::min(epsilon, solve(contour, target, epsilon));
-      const bool settled = next > epsilon - excess_at(epsilon) / 10 * std::max(1.0, epsilon);
+      const bool settled = next > epsilon - wanted(epsilon) / 10 * std::max(1.0, epsilon);
       epsilon = next;
-      if (!done) return false;
+      if (!done) {
+        const auto value = contour.at(epsilon);
+        return value.excess < kEpsilonEnough * -value.slope;
+      }
       if (settled) return true;
       if (!contour.covers(epsilon)) break;
     }
@@ -117,8 +123,11 @@ bool lower_epsilon(const Composition& composition, double target, double& epsilo
 double epsilon_of(const Composition& composition, double delta) {
   const double target = std::log(delta);
   auto [epsilon, c] = tight::chernoff_epsilon(composition, delta);
-  const bool may = may_leak(composition);
-  if (lower_epsilon(composition, target, epsilon, may ? kFirstWork : kMostWork) || !may) return epsilon;
+  if (!may_leak(composition)) {
+    lower_epsilon(composition, target, epsilon, kMostWork, true);
+    return epsilon;
+  }
+  if (lower_epsilon(composition, target, epsilon, kFirstWork, true)) return epsilon;
   // The steeper delta falls, the more may be given away; and the more is given away, the further to the right, where
   // delta falls as steeply as this, the contour can cross.
   for (int attempt = 0; attempt < 12; ++attempt) {
@@ -130,7 +139,8 @@ double epsilon_of(const Composition& composition, double delta) {
       c = bound.c;
       continue;
     }
-    lower_epsilon(left, target, epsilon, kLeakWork);
+    if (!lower_epsilon(left, target, epsilon, kLeakWork, true))
+      lower_epsilon(composition, target, epsilon, kMostWork, false);
     break;
   }
   return epsilon;
