@@ -86,6 +86,7 @@ int main(int argc, char** argv) {
   app.require_subcommand(1);
   fedstride::add_run_command(app);
   fedstride::add_sweep_command(app);
+  fedstride::add_report_command(app);
   fedstride::add_evaluate_command(app);
   fedstride::add_partition_command(app);
   fedstride::add_data_command(app);

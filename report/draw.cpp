@@ -15,7 +15,8 @@ constexpr int kWidth = 760;
 constexpr int kHeight = 400;
 
 std::string size_text(const Plot& plot, int scale) {
-  int height = kHeight + 22 * static_cast<int>((plot.lines.size() + 1) / 2);
+  const int columns = name_columns(plot);
+  int height = kHeight + 22 * ((static_cast<int>(plot.lines.size()) + columns - 1) / columns);
   if (plot.style == Plot::Style::map || plot.style == Plot::Style::bars)
     height = 110 + 26 * static_cast<int>(std::min<std::size_t>(std::max<std::size_t>(plot.y_names.size(), 3), 40));
   return std::to_string(kWidth * scale) + "," + std::to_string(height * scale);
@@ -124,7 +125,7 @@ std::string page_svg(const std::string& source, const Plot& plot, const std::str
 
 Drawing draw(const Plot& plot, const std::string& id, const std::string& label) {
   const std::string vector = "set terminal svg noenhanced font 'sans,14' background 'white' size " + size_text(plot, 1) + "\n";
-  const std::string font = " noenhanced font 'sans,20' background rgb 'white' linewidth 2 size " + size_text(plot, 2) + "\n";
+  const std::string font = " noenhanced font 'sans,20' background rgb 'white' linewidth 2 pointscale 2 size " + size_text(plot, 2) + "\n";
   const std::string pixels = "if (strstrt(GPVAL_TERMINALS, ' pngcairo ') > 0) {\nset terminal pngcairo" + font +
                              "} else {\nset terminal png noenhanced size " + size_text(plot, 2) + "\n}\n";
   return {.svg = page_svg(run_gnuplot(gnuplot_script(plot, vector, true)), plot, id, label),

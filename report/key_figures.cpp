@@ -11,6 +11,12 @@
 namespace fedstride {
 namespace {
 
+// A key's label without its unit.
+std::string words(const std::string& key) {
+  const std::string label = key_label(key);
+  return label.substr(0, label.find(" ("));
+}
+
 bool spans_decades(const std::vector<double>& numbers) {
   const auto [least, most] = std::ranges::minmax(numbers);
   return least > 0 && most / least >= 30;
@@ -33,7 +39,7 @@ std::string default_key(const FigureData& data, const FigureRequest& request) {
 
 Figure draw_metric(const FigureData& data, const FigureRequest& request, const std::string& key, const std::string& metric) {
   Figure figure{.kind = request.kind, .title = request.title, .caption = {}};
-  if (figure.title.empty()) figure.title = metric_label(metric) + " by " + key_label(key);
+  if (figure.title.empty()) figure.title = title_of_metric(metric) + " by " + words(key);
   const bool all_ranks = request.kind == "accuracy-by-rate" || data.is_tuned(key);
   // At each x the best of what is tuned; which one that is, its text says.
   std::vector<std::string> left_out{key};

@@ -57,6 +57,14 @@ std::string looked_up(const auto& table, std::string_view name) {
 }  // namespace
 
 std::string metric_label(std::string_view metric) { return looked_up(kMetrics, metric); }
+
+std::string title_of_metric(std::string_view metric) {
+  std::string title = metric_label(metric);
+  title.resize(std::min(title.find(" ("), title.size()));
+  if (!title.empty() && title[0] >= 'a' && title[0] <= 'z') title[0] = static_cast<char>(title[0] - 'a' + 'A');
+  return title;
+}
+
 std::string key_label(std::string_view key) { return looked_up(kKeys, key); }
 
 std::optional<double> number_of(std::string_view text) {

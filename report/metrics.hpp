@@ -9,6 +9,9 @@ namespace fedstride {
 /// A metric as it stands at an axis or over a column: words and unit. One that is not known: its name with spaces.
 std::string metric_label(std::string_view metric);
 
+/// Its words alone, as they begin a title: "Test accuracy".
+std::string title_of_metric(std::string_view metric);
+
 /// A swept key likewise.
 std::string key_label(std::string_view key);
 

@@ -45,13 +45,23 @@ Figure draw_partition(const FigureData& data, const FigureRequest& request) {
       if (rows.empty()) order.push_back(row->configuration);
       if (*row->client < kMostClients) rows.emplace_back(label, row);
     }
-  std::set<std::vector<double>> seen;
+  std::map<std::vector<double>, std::size_t> seen;
+  std::vector<FigureData::Point> points;  // what the configurations of a map have in common
   std::size_t maps = 0;
   for (const auto configuration : order) {
     const auto& rows = of[configuration];
     std::vector<double> content;
     for (const auto& [label, row] : rows) content.push_back(row->mean);
-    if (rows.empty() || !seen.insert(content).second || ++maps > kMostMaps) continue;
+    if (rows.empty()) continue;
+    const auto& point = rows.front().second->point;
+    const auto [place, is_new] = seen.try_emplace(content, maps);
+    if (!is_new) {
+      if (place->second < points.size())
+        std::erase_if(points[place->second], [&](const auto& part) { return value_at(point, part.first) != part.second; });
+      continue;
+    }
+    if (++maps > kMostMaps) continue;
+    points.push_back(point);
     Plot plot{.style = Plot::Style::map, .x_label = "client", .y_label = "class"};
     for (std::uint32_t client = 0; client < std::min(clients, kMostClients); ++client) plot.x_names.push_back(std::to_string(client));
     for (int label = 0; label <= classes.rbegin()->first; ++label) plot.y_names.push_back(std::to_string(label));
@@ -61,10 +71,10 @@ Figure draw_partition(const FigureData& data, const FigureRequest& request) {
       map.values.push_back(row->mean);
     }
     plot.lines.push_back(std::move(map));
-    plot.panel = name_of(data, rows.front().second->point);
     figure.plots.push_back(std::move(plot));
   }
-  if (figure.plots.size() == 1) figure.plots.front().panel.clear();
+  for (std::size_t i = 0; i < figure.plots.size() && figure.plots.size() > 1; ++i)
+    figure.plots[i].panel = name_of(data, points[i]);
   figure.caption = figure.plots.empty() ? "Nothing to draw yet: no finished cell that is asked for has published its partition."
                                         : "Rows of each class that each client holds, mean over seeds; white: none, dark: the most.";
   if (maps > 1 || seen.size() < order.size()) figure.caption += " Configurations with the same partition are drawn once.";

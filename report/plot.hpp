@@ -36,6 +36,9 @@ struct Plot {
   std::vector<std::string> y_names = {};
   double least = -std::numeric_limits<double>::infinity();  ///< y beyond which an interval is not followed
   double most = std::numeric_limits<double>::infinity();
+  bool shows_intervals = true;           ///< or only tells them
+  double from = std::numeric_limits<double>::quiet_NaN();  ///< y axis; NaN: as the numbers need
+  double to = std::numeric_limits<double>::quiet_NaN();
   std::vector<PlotLine> lines = {};
 };
 

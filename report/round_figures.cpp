@@ -54,7 +54,7 @@ Figure draw_by_round(const FigureData& data, const FigureRequest& request) {
   if (metric.empty()) metric = accuracy_metric(data);
   if (metric == "test_accuracy" && request.kind == "loss-by-round")
     metric = data.rows("test_loss").empty() && !data.rows("validation_loss").empty() ? "validation_loss" : "test_loss";
-  const std::string label = round_label(data), title = title_or(request, metric_label(metric) + " by round");
+  const std::string label = round_label(data), title = title_or(request, title_of_metric(metric) + " by round");
   std::vector<Sample> samples;
   for (const SummaryRow* row : data.rows(metric)) {
     if (!row->round || row->client || !is_wanted(*row, request, false)) continue;
@@ -71,7 +71,7 @@ Figure draw_by_round(const FigureData& data, const FigureRequest& request) {
 Figure draw_clients(const FigureData& data, const FigureRequest& request) {
   const bool is_rate = request.kind == "step-sizes";
   const std::string metric = !request.y.empty() ? request.y : is_rate ? "learning_rate" : "rejected_share";
-  const std::string label = round_label(data), title = title_or(request, metric_label(metric) + " of each client by round");
+  const std::string label = round_label(data), title = title_or(request, title_of_metric(metric) + " of each client by round");
   FigureRequest filled = request;
   if (is_rate && !filled.log_y) filled.log_y = true;
   std::vector<Sample> samples;
@@ -92,7 +92,8 @@ Figure draw_clients(const FigureData& data, const FigureRequest& request) {
   if (request.where.empty())
     std::erase_if(samples, [&](const Sample& sample) { return rates.at(sample.row->configuration).size() < 2; });
   if (samples.empty()) return nothing(request, title, metric + " of clients that changes");
-  const Plot model = round_plot(label, metric, filled);
+  Plot model = round_plot(label, metric, filled);
+  model.shows_intervals = false;
   std::string caption = caption_of(data, samples, model, true);
   if (!left_out.empty())
     caption += " Clients 0 to " + std::to_string(kMostLines - 1) + "; " + std::to_string(left_out.size()) + " more are in clients.csv.";
@@ -179,7 +180,7 @@ Figure draw_epsilon(const FigureData& data, const FigureRequest& request) {
 Figure draw_by_epsilon(const FigureData& data, const FigureRequest& request) {
   const std::string y = request.y.empty() ? accuracy_metric(data) : request.y;
   const std::string x = request.x.empty() ? spent_metric(data) : request.x;
-  const std::string title = title_or(request, metric_label(y) + " by epsilon");
+  const std::string title = title_or(request, title_of_metric(y) + " by epsilon");
   std::map<std::pair<std::string_view, std::uint32_t>, const SummaryRow*> spent;
   for (const SummaryRow* row : data.rows(x))
     if (!row->client) spent[{row->configuration, row->round.value_or(0)}] = row;

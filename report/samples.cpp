@@ -6,6 +6,7 @@
 #include <set>
 
 #include "core/text.hpp"
+#include "report/draw.hpp"
 #include "report/metrics.hpp"
 
 namespace fedstride {
@@ -80,10 +81,10 @@ Lines grouped(const std::vector<Sample>& samples, const std::vector<std::string>
 }
 
 // The key whose values make the fewest pictures that are not too full; a number rather than a name, which is better
-// compared within a picture. Nothing if none does.
+// compared within a picture, and one that every line has. Nothing if none does.
 std::string splitting_key(const Lines& lines, const std::vector<std::string>& keys) {
   std::string best;
-  std::size_t fewest = kMostPictures + 1;
+  std::size_t fewest = 3 * kMostPictures;
   for (const auto& key : keys) {
     std::map<std::string, std::size_t> sizes;
     bool is_number = true;
@@ -93,7 +94,7 @@ std::string splitting_key(const Lines& lines, const std::vector<std::string>& ke
       is_number = is_number && (value.empty() || number_of(value));
     }
     const bool fits = std::ranges::all_of(sizes, [](const auto& size) { return size.second <= kMostLines; });
-    const std::size_t cost = sizes.size() + (is_number ? 0 : kMostPictures / 2);
+    const std::size_t cost = sizes.size() + (is_number ? 0 : kMostPictures / 2) + (sizes.contains("") ? kMostPictures : 0);
     if (fits && sizes.size() > 1 && cost < fewest) {
       fewest = cost;
       best = key;
@@ -180,6 +181,7 @@ std::vector<Plot> plots_of(std::vector<Sample> samples, const FigureRequest& req
   }
   if (left_out > 0)
     notes += " " + std::to_string(left_out) + " more lines are not drawn; a [[figure]] with 'where' picks some, summary.csv has all.";
+  share_scale(plots);
   return plots;
 }
 
@@ -194,7 +196,8 @@ std::string caption_of(const FigureData& data, const std::vector<Sample>& sample
   }
   std::string text = most == 0 ? "" : most == 1 ? "One seed, so no interval is known."
                      : "Mean of " + (least == most ? "" : std::to_string(least) + " to ") + std::to_string(most) + " seeds; " +
-                           (model.style == Plot::Style::bands ? "band" : "bar") + ": its 95 % interval (Student's t).";
+                           (!model.shows_intervals ? "its 95 % interval (Student's t) is said at the points."
+                            : std::string(model.style == Plot::Style::bands ? "band" : "bar") + ": its 95 % interval (Student's t).");
   if (chosen && is_ranked && !tuning.keys.empty())
     text += " Drawn at the best " + joined(tuning.keys) + ", chosen by " + tuning.metric + " on the " + tuning.on + " set" +
             (tuning.why.empty() ? "" : " (" + tuning.why + ")") + ".";

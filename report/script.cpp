@@ -60,12 +60,13 @@ double followed(const Plot& plot, const PlotPoint& point, double end) {
 }
 
 Range y_range(const Plot& plot) {
+  if (std::isfinite(plot.from)) return {plot.from, plot.to};
   Range range;
   for (const auto& line : plot.lines)
     for (const auto& point : line.points) {
       range.add(point.y);
-      if (std::isfinite(point.low)) range.add(followed(plot, point, point.low));
-      if (std::isfinite(point.high)) range.add(followed(plot, point, point.high));
+      if (plot.shows_intervals && std::isfinite(point.low)) range.add(followed(plot, point, point.low));
+      if (plot.shows_intervals && std::isfinite(point.high)) range.add(followed(plot, point, point.high));
     }
   range.widen(plot.log_y, 0.05);
   // No room is left beyond 0 and 1 for shares of a whole.
@@ -80,7 +81,7 @@ Range y_range(const Plot& plot) {
 std::string names_as_tics(const std::vector<std::string>& names) {
   std::string list;
   for (std::size_t i = 0; i < names.size(); ++i) {
-    std::string name = shortened(names[i], 40);
+    std::string name = shortened(names[i], 56);
     for (std::size_t at = 0; (at = name.find('%', at)) != std::string::npos; at += 2) name.insert(at, 1, '%');
     list += (i > 0 ? ", " : "") + gnuplot_text(name) + " " + std::to_string(i);
   }
@@ -107,13 +108,14 @@ std::string x_tics(const Plot& plot, const Range& range) {
 }
 
 std::string set_up(const Plot& plot, const Range& x, const Range& y) {
-  std::string script =
+  std::string script = std::string() +
       "set encoding utf8\nset border 3 lw 1\nset tics nomirror out\nset format '%g'\n"
       "set grid ytics lc rgb '#d9d9d9' lw 1 dt solid\n"
-      "set key outside below center horizontal Left reverse samplen 4 spacing 1.3 width 2 maxcols 2\n"
+      "set key outside below center horizontal Left reverse samplen 4 spacing 1.3 width 2 maxcols " +
+      std::to_string(name_columns(plot)) + "\n"
       "set errorbars 0.6\n";
   if (!plot.panel.empty()) script += "set title " + gnuplot_text(shortened(plot.panel, 90)) + "\n";
-  script += "set xlabel " + gnuplot_text(plot.x_label) + "\nset ylabel " + gnuplot_text(plot.y_label) + "\n";
+  script += "set xlabel " + gnuplot_text(plot.x_label) + " offset 0,0.4\nset ylabel " + gnuplot_text(plot.y_label) + "\n";
   if (plot.log_x) script += "set logscale x\n";
   if (plot.log_y) script += "set logscale y\n";
   return script + "set xrange " + x.text() + "\nset yrange " + y.text() + "\n" + x_tics(plot, x);
@@ -138,7 +140,7 @@ std::vector<std::string> line_parts(const Plot& plot, std::size_t index, const R
   for (std::size_t i = 0; i < line.points.size(); ++i) {
     const PlotPoint& point = line.points[i];
     points += row({point.x, point.y});
-    if (std::isfinite(point.low) && std::isfinite(point.high) && point.low < point.high)
+    if (plot.shows_intervals && std::isfinite(point.low) && std::isfinite(point.high) && point.low < point.high)
       intervals += row({point.x, point.y, followed(plot, point, point.low), followed(plot, point, point.high)});
     // Lines that share rounds have their markers at different ones; the last is marked on each.
     if (i % step == index % step || i + 1 == line.points.size()) markers += row({point.x, point.y});
@@ -167,7 +169,7 @@ std::vector<std::string> bar_parts(const Plot& plot, std::string& data) {
   std::string rows;
   for (const auto& line : plot.lines)
     for (const auto& point : line.points)
-      rows += row({point.x, point.y, 0, point.x, point.y - 0.35, point.y + 0.35}).insert(0, "") ;
+      rows += row({point.x, point.y, 0, point.x, point.y - 0.35, point.y + 0.35});
   data += block("bars", rows);
   return {"$bars using 1:2:3:4:5:6 with boxxyerror lc rgb '#0072B2' fs solid 0.55 border lc rgb '#003B5C' notitle",
           "$bars using 1:2:(sprintf(' %.4g', $1)) with labels left notitle"};
@@ -208,6 +210,22 @@ std::string marks_of(const Plot& plot) {
 }
 
 }  // namespace
+
+int name_columns(const Plot& plot) {
+  std::size_t longest = 0;
+  for (const auto& line : plot.lines) longest = std::max(longest, line.name.size());
+  return longest > 36 ? 1 : longest > 20 ? 2 : 3;
+}
+
+void share_scale(std::vector<Plot>& plots) {
+  Range shared;
+  for (const auto& plot : plots) {
+    const Range own = y_range(plot);
+    shared.add(own.low);
+    shared.add(own.high);
+  }
+  for (auto& plot : plots) plot.from = shared.low, plot.to = shared.high;
+}
 
 std::string gnuplot_script(const Plot& plot, const std::string& terminal, bool marks) {
   Range x;

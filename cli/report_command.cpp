@@ -1,0 +1,61 @@
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <filesystem>
+#include <memory>
+
+#include "cli/commands.hpp"
+#include "cli/settings_flags.hpp"
+#include "core/error.hpp"
+#include "report/report.hpp"
+#include "sweep/cell_state.hpp"
+
+namespace fedstride {
+namespace {
+
+struct Arguments {
+  std::vector<std::string> folders;
+  std::string out;
+};
+
+// The tables as they are now, so that the page's numbers stand in them: a sweep that was killed has older ones or none.
+void renew_tables(const SweepResults& sweep) {
+  if (!std::filesystem::exists(sweep.folder / "sweep.json") || ::access(sweep.folder.c_str(), W_OK) != 0) return;
+  const FolderLock lock(sweep.folder, FolderLock::Wait::yes);
+  write_tables(sweep);
+}
+
+void report(const Arguments& arguments, bool has_out) {
+  if (arguments.folders.size() > 1 && !has_out)
+    throw usage_error("a report on " + std::to_string(arguments.folders.size()) + " folders needs a place: --out FILE.html");
+  std::vector<SweepResults> sweeps;
+  for (const auto& folder : arguments.folders) {
+    if (folder.empty()) throw usage_error("DIR is ''; it must name a place");
+    sweeps.push_back(read_results(folder));
+    renew_tables(sweeps.back());
+  }
+  const std::string out = has_out ? arguments.out : (std::filesystem::path(arguments.folders.front()) / "report.html").string();
+  write_report(sweeps, out);
+  std::printf("%s\n", out.c_str());
+}
+
+}  // namespace
+
+void add_report_command(CLI::App& app) {
+  CLI::App& command = *app.add_subcommand("report", "A page with figures, tables and claims from finished sweeps.");
+  command.footer(
+      "The page needs no network. Figures are drawn by gnuplot; SVG and PNG files lie beside the page. A folder of one run\n"
+      "is reported on as well.\n"
+      "Example: fedstride report sweeps/koskela-figure-1a");
+  auto arguments = std::make_shared<Arguments>();
+  command.allow_extras();
+  command.add_option("DIR", arguments->folders, "folders of sweeps or of runs")->required();
+  CLI::Option* out = command.add_option("--out", arguments->out, "the page [DIR/report.html]");
+  command.callback([arguments, out, &command] {
+    check_flags(command);
+    report(*arguments, out->count() > 0);
+  });
+}
+
+}  // namespace fedstride
