@@ -6,20 +6,51 @@
 #include <tbb/parallel_for.h>
 #include <tbb/task_arena.h>
 
+#include <mutex>
+#include <optional>
 #include <thread>
 
 #include "core/floating_point.hpp"
 
 namespace fedstride {
+namespace {
 
+// How many threads oneTBB may have: those of all arenas that there are. Of several limits the least would count, and runs
+// side by side would take each other's threads.
+class Limit {
+ public:
+  void change(int workers) {
+    const std::lock_guard lock(mutex_);
+    workers_ += workers;
+    limit_.reset();
+    if (workers_ > 0) limit_.emplace(tbb::global_control::max_allowed_parallelism,
+                                     static_cast<std::size_t>(workers_ + 1));
+  }
+
+ private:
+  std::mutex mutex_;
+  int workers_ = 0;
+  std::optional<tbb::global_control> limit_ = {};
+};
+
+Limit& limit() {
+  static Limit all;
+  return all;
+}
+
+}  // namespace
+
+// The arena's slots do not make threads by themselves: without a limit of our own, more threads than processors never come.
 struct Threads::Arena {
-  // The arena's slots do not make threads by themselves: without this, more threads than processors never come.
-  tbb::global_control limit;
+  int count;
   tbb::task_arena arena;
-  explicit Arena(int count)
-      : limit(tbb::global_control::max_allowed_parallelism, static_cast<std::size_t>(count)), arena(count) {
+  explicit Arena(int threads) : count(threads), arena(threads) {
+    limit().change(count - 1);
     arena.initialize();
   }
+  ~Arena() { limit().change(1 - count); }
+  Arena(const Arena&) = delete;
+  Arena& operator=(const Arena&) = delete;
 };
 
 Threads::Threads(int count)

@@ -18,6 +18,14 @@ std::string key_of(std::initializer_list<std::string_view> parts) {
   return hash.hex().substr(0, 16);
 }
 
+// Points that are the same run are configurations of their own.
+std::string seedless_point(const Cell& cell) {
+  std::string text;
+  for (const auto& [key, value] : cell.point)
+    if (key != "seed") text += key + '\0' + value + '\0';
+  return text;
+}
+
 // The paths of files that a configuration reads, taken out of it.
 std::vector<std::string> take_files(Configuration& configuration) {
   std::vector<std::string> files{std::exchange(configuration.init, "")};
@@ -69,7 +77,7 @@ void CellKeys::fill_run(Cell& cell) {
   for (const auto& path : take_files(configuration)) inputs += file_hash(path);
   const std::string version = std::to_string(kNumericsVersion);
   cell.key = key_of({"run", text, inputs, version});
-  cell.configuration = key_of({"run, any seed", seedless, inputs, version});
+  cell.configuration = key_of({"run, any seed", seedless, inputs, version, seedless_point(cell)});
 }
 
 void CellKeys::fill_other(Cell& cell) const {
@@ -82,7 +90,7 @@ void CellKeys::fill_other(Cell& cell) const {
   cell.key = key_of({"command", words_of(cell), version});
   Cell seedless = cell;
   seedless.settings.erase("seed");
-  cell.configuration = key_of({"command, any seed", words_of(seedless), version});
+  cell.configuration = key_of({"command, any seed", words_of(seedless), version, seedless_point(cell)});
 }
 
 void CellKeys::fill(Cell& cell) {

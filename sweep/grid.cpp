@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <set>
-#include <unordered_map>
 
 #include "core/text.hpp"
 #include "sweep/cell_keys.hpp"
@@ -138,7 +137,6 @@ std::size_t cell_count(const Experiment& experiment) {
 std::vector<Cell> expand(const Experiment& experiment, InputHashes& inputs) {
   std::vector<Cell> cells;
   cells.reserve(cell_count(experiment));
-  std::unordered_map<std::string, std::size_t> known;
   CellKeys keys(experiment, inputs);
   for_each_cell(experiment, [&](const Cell& point) {
     Cell cell = point;
@@ -147,10 +145,6 @@ std::vector<Cell> expand(const Experiment& experiment, InputHashes& inputs) {
     } catch (const Error& error) {
       throw in_cell(cell, error);
     }
-    const auto [other, is_new] = known.emplace(cell.key, cells.size());
-    if (!is_new)
-      throw usage_error("'" + experiment.file + "': cells (" + point_text(cells[other->second]) + ") and (" + point_text(cell) +
-                        ") are the same run; exclude one of them");
     cells.push_back(std::move(cell));
   });
   return cells;

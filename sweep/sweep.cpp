@@ -62,12 +62,12 @@ class Sweep {
 
   void attempt(const Cell& cell, int job) {
     if (is_held_elsewhere(work_.sweep / "cells" / cell.key)) return settle(cell, job, {CellOutcome::Kind::held_elsewhere}, false);
-    const CellState state = state_of(cell);
-    if (state.kind == CellState::Kind::finished) return settle(cell, job, {}, false);  // by another process meanwhile
     if (observer_.cell_started) {
       const std::lock_guard lock(mutex_);
       observer_.cell_started(cell, job);
     }
+    const CellState state = state_of(cell);
+    if (state.kind == CellState::Kind::finished) return settle(cell, job, {}, true);  // by somebody else meanwhile
     const auto round = [&](const RoundRecord& record, std::uint32_t rounds) {
       if (!observer_.round) return;
       const std::lock_guard lock(mutex_);
