@@ -75,8 +75,10 @@ Numbers ask_all(Level level, double delta, const SpendingTotals& totals) {
 Numbers ask_all(const LedgerBook& book) {
   const SpendingTotals totals = book.totals();
   Numbers numbers;
-  for (const LedgerStatement& promised : book.header().statements)
-    numbers.merge(ask_all(promised.level, promised.delta, totals));
+  for (const LedgerStatement& promised : book.header().statements) {
+    const Numbers level = ask_all(promised.level, promised.delta, totals);
+    numbers.insert(level.begin(), level.end());
+  }
   return numbers;
 }
 
@@ -119,7 +121,8 @@ std::optional<Accounts> read_kept(const fs::path& path, const LedgerMark& mark, 
       return std::nullopt;
     Accounts accounts;
     for (const auto& [round, numbers] : json.at("rounds").items())
-      accounts[static_cast<std::uint32_t>(std::stoul(round))] = numbers.get<Numbers>();
+      for (const auto& [name, value] : numbers.items())
+        accounts[static_cast<std::uint32_t>(std::stoul(round))][name] = value.get<double>();
     return accounts;
   } catch (const std::exception&) {
     return std::nullopt;  // damaged: it is computed again
@@ -129,7 +132,8 @@ std::optional<Accounts> read_kept(const fs::path& path, const LedgerMark& mark, 
 void keep(const fs::path& path, const LedgerMark& mark, std::uint32_t rounds, const Accounts& accounts) {
   Json json{{"format", kFormat}, {"version", build_info().version}, {"ledger_head", mark.head}, {"rounds_done", rounds}};
   Json& all = json["rounds"] = Json::object();
-  for (const auto& [round, numbers] : accounts) all[std::to_string(round)] = numbers;
+  for (const auto& [round, numbers] : accounts)
+    for (const auto& [name, value] : numbers) all[std::to_string(round)][name] = value;
   try {
     write_file(path, json.dump(1) + "\n");
   } catch (const Error&) {

@@ -56,7 +56,8 @@ void CsvFile::end_field() {
 
 CsvFile& CsvFile::text(std::string_view field) {
   begin_field();
-  if (field.find_first_of(",\"\r\n") == std::string_view::npos) {
+  const auto special = [](char letter) { return letter == ',' || letter == '"' || letter == '\r' || letter == '\n'; };
+  if (std::ranges::none_of(field, special)) {
     buffer_ += field;
   } else {
     buffer_ += '"';

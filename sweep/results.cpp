@@ -6,6 +6,7 @@
 
 #include "core/error.hpp"
 #include "core/files.hpp"
+#include "sweep/ahead.hpp"
 #include "sweep/cell_state.hpp"
 #include "sweep/read_cell.hpp"
 #include "sweep/summary.hpp"
@@ -85,7 +86,9 @@ class HeldSummary {
     }
   }
 
-  void add(const Seeds& seeds) {
+  void add(const std::vector<CellResult>& cells) {
+    Seeds seeds;
+    for (const CellResult& cell : cells) seeds.push_back(&cell);
     summarise_configuration(seeds, kinds_, [&](const SummaryLine& line) {
       rows_.push_back(summary_row(seeds.front()->cell, 0, line));
       if (line.round && line.client) ++client_rounds_;
@@ -163,25 +166,31 @@ SweepResults read_results(const fs::path& folder, const ReadLimits& limits) {
   const bool is_run = results.experiment.command == "run";
   HeldSummary summary(results.experiment, limits.rows);
   std::set<std::string, std::less<>> round_names, client_names;
-  for (const Seeds& seeds : by_configuration(results.cells)) {
-    std::vector<CellResult*> read;
-    for (const CellResult* seed : seeds) {
-      CellResult& cell = results.cells[static_cast<std::size_t>(seed - results.cells.data())];
-      cell = read_cell(cell.cell, cell_folder(folder, cell.cell), is_run);
+  const std::vector<Seeds> configurations = by_configuration(results.cells);
+  const auto read = [&](std::size_t i) {
+    std::vector<CellResult> cells;
+    for (const CellResult* seed : configurations[i]) {
+      const fs::path path = cell_folder(folder, seed->cell);
+      CellResult& cell = cells.emplace_back(read_cell(seed->cell, path, is_run));
       if (is_sweep && cell.status == "finished")
-        check_state(cell, cell_state(folder, results.experiment, cell.cell, inputs), cell_folder(folder, cell.cell));
-      read.push_back(&cell);
+        check_state(cell, cell_state(folder, results.experiment, cell.cell, inputs), path);
     }
-    summary.add(seeds);
-    if (!results.rounds_left_out) continue;
-    for (CellResult* cell : read) {
-      note_names(cell->rounds, round_names);
-      note_names(cell->clients, client_names);
-      cell->rounds = {};
-      cell->clients = {};
-      cell->rows_per_class = {};
+    return cells;
+  };
+  make_ahead(configurations.size(), read, [&](std::size_t i, std::vector<CellResult> cells) {
+    summary.add(cells);
+    for (std::size_t seed = 0; seed < cells.size(); ++seed) {
+      if (results.rounds_left_out) {
+        note_names(cells[seed].rounds, round_names);
+        note_names(cells[seed].clients, client_names);
+        cells[seed].rounds = {};
+        cells[seed].clients = {};
+        cells[seed].rows_per_class = {};
+      }
+      const auto place = static_cast<std::size_t>(configurations[i][seed] - results.cells.data());
+      results.cells[place] = std::move(cells[seed]);
     }
-  }
+  });
   results.round_metrics.assign(round_names.begin(), round_names.end());
   results.client_metrics.assign(client_names.begin(), client_names.end());
   summary.finish(results);

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <boost/container/flat_map.hpp>
 #include <cstdint>
 #include <filesystem>
 #include <map>
@@ -13,7 +14,8 @@
 
 namespace fedstride {
 
-using Numbers = std::map<std::string, double>;  ///< metric to value; NaN is left out
+/// Metric to value; what is not finite is left out. One piece of memory each: a sweep has millions of them.
+using Numbers = boost::container::flat_map<std::string, double>;
 
 /// What a cell's folder says.
 struct CellResult {

@@ -53,6 +53,7 @@ class RoundLine {
     steps_ = rejected_ = rates_ = 0;
     with_steps_ = with_rejected_ = with_rates_ = 0;
     round_ = CellResult::Round{.round = round, .numbers = {}, .model_hash = {}};
+    round_.numbers.reserve(round_size_);
     first_client_ = result_.clients.size();
     if (!Json::sax_parse(line.begin(), line.end(), this) || told_ != round) return false;
     if (with_steps_ > 0) round_.numbers["steps"] = steps_;
@@ -61,6 +62,7 @@ class RoundLine {
       if (steps_ > 0) round_.numbers["rejected_share"] = rejected_ / steps_;
     }
     if (with_rates_ > 0) round_.numbers["learning_rate"] = first_rate_ + rates_ / with_rates_;
+    round_size_ = std::max(round_size_, round_.numbers.size());
     const auto begin = result_.clients.begin() + static_cast<std::ptrdiff_t>(first_client_);
     if (!std::ranges::is_sorted(begin, result_.clients.end(), {}, &CellResult::Client::client))
       std::ranges::stable_sort(begin, result_.clients.end(), {}, &CellResult::Client::client);
@@ -89,7 +91,7 @@ class RoundLine {
                : key_ == "client_privacy" ? Place::client_privacy
                                           : Place::elsewhere;
     if (depth_ == 3 && place_ == Place::clients) {
-      client_ = {};
+      client_.numbers.reserve(client_size_);
       client_number_ = -1;
     }
     return true;
@@ -153,14 +155,19 @@ class RoundLine {
 
   void end_client() {
     constexpr double kMost = 4294967295.0;
-    if (!keep_clients_ || !(client_number_ >= 0 && client_number_ <= kMost)) return;
+    if (!keep_clients_ || !(client_number_ >= 0 && client_number_ <= kMost)) {
+      client_.numbers.clear();
+      return;
+    }
     client_.round = round_.round;
     client_.client = static_cast<std::uint32_t>(client_number_);
     const auto steps = client_.numbers.find("steps");
     const auto rejected = client_.numbers.find("rejected");
     if (steps != client_.numbers.end() && rejected != client_.numbers.end() && steps->second > 0)
       client_.numbers["rejected_share"] = rejected->second / steps->second;
+    client_size_ = std::max(client_size_, client_.numbers.size());
     result_.clients.push_back(std::move(client_));
+    client_ = {};
   }
 
   CellResult& result_;
@@ -170,6 +177,7 @@ class RoundLine {
   Place place_ = Place::elsewhere;
   CellResult::Round round_;
   CellResult::Client client_;
+  std::size_t round_size_ = 0, client_size_ = 0;  // most numbers that one had
   double told_ = -1;
   double client_number_ = -1;
   std::size_t first_client_ = 0;

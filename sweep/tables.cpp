@@ -1,7 +1,9 @@
 #include <algorithm>
+#include <cmath>
 #include <set>
 
 #include "core/error.hpp"
+#include "sweep/ahead.hpp"
 #include "sweep/csv.hpp"
 #include "sweep/read_cell.hpp"
 #include "sweep/summary.hpp"
@@ -81,16 +83,39 @@ void note_names(const Entries& entries, NameSet& names) {
       if (names.find(name) == names.end()) names.insert(name);
 }
 
-// Names in an order of their own, numbers sorted: most columns follow each other in both.
-void write_numbers(CsvFile& file, const Names& names, const Numbers& numbers) {
-  for (const auto& name : names) {
-    const auto found = numbers.find(name);
-    found == numbers.end() ? file.nothing() : file.number(found->second);
+/// Some metrics in the order of their columns, ready for many rows.
+class Metrics {
+ public:
+  explicit Metrics(Names names) : names_(std::move(names)), values_(names_.size()) {
+    for (std::size_t i = 0; i < names_.size(); ++i) sorted_.push_back(i);
+    std::ranges::sort(sorted_, {}, [&](std::size_t i) -> const std::string& { return names_[i]; });
   }
+  const Names& names() const { return names_; }
+
+  void write(CsvFile& file, const Numbers& numbers) {
+    std::ranges::fill(values_, NAN);
+    auto column = sorted_.begin();
+    for (const auto& [name, value] : numbers) {  // both are sorted
+      while (column != sorted_.end() && names_[*column] < name) ++column;
+      if (column != sorted_.end() && names_[*column] == name) values_[*column] = value;
+    }
+    for (const double value : values_) file.number(value);
+  }
+
+ private:
+  Names names_;
+  std::vector<std::size_t> sorted_;
+  std::vector<double> values_;
+};
+
+Names values_of(const Cell& cell, const Names& keys) {
+  Names values;
+  for (const auto& key : keys) values.push_back(cell.value_of(key));
+  return values;
 }
 
-void write_point(CsvFile& file, const Names& keys, const Cell& cell) {
-  for (const auto& key : keys) file.text(cell.value_of(key));
+void write_texts(CsvFile& file, const Names& texts) {
+  for (const auto& text : texts) file.text(text);
 }
 
 class Tables {
@@ -100,29 +125,29 @@ class Tables {
   void cells() const {
     NameSet found;
     note_names(results_.cells, found);
-    const Names metrics = metrics_in_order(found);
+    Metrics metrics(metrics_in_order(found));
     Names texts;
     if (results_.experiment.command == "run") texts.assign(std::begin(kTexts), std::end(kTexts));
-    const Names timings(std::begin(kTimings), std::end(kTimings));
+    Metrics timings(Names(std::begin(kTimings), std::end(kTimings)));
     Columns columns;
     columns.add_all(Names{"cell", "configuration"});
     columns.add_all(columns_);
     columns.add("status");
-    columns.add_all(metrics);
+    columns.add_all(metrics.names());
     columns.add_all(texts);
-    columns.add_all(timings);
+    columns.add_all(timings.names());
     columns.add_all(Names{"error", "command"});
     CsvFile file(results_.folder / "cells.csv", columns.names());
     for (const CellResult& cell : results_.cells) {
       file.text(cell.cell.key).text(cell.cell.configuration);
-      write_point(file, keys_, cell.cell);
+      write_texts(file, values_of(cell.cell, keys_));
       file.text(cell.status);
-      write_numbers(file, metrics, cell.numbers);
+      metrics.write(file, cell.numbers);
       for (const auto& name : texts) {
         const auto text = cell.texts.find(name);
         file.text(text == cell.texts.end() ? "" : text->second);
       }
-      write_numbers(file, timings, cell.numbers);
+      timings.write(file, cell.numbers);
       file.text(cell.error).text(cell.cell.command);
     }
     file.finish();
@@ -136,20 +161,20 @@ class Tables {
       note_names(cell.rounds, round_names);
       note_names(cell.clients, client_names);
     }
-    const Names round_metrics = metrics_in_order(round_names);
-    const Names client_metrics = metrics_in_order(client_names);
-    const Names timings{"seconds", "examples_per_second"};
+    Metrics round_metrics(metrics_in_order(round_names));
+    Metrics client_metrics(metrics_in_order(client_names));
+    Metrics timings(Names{"seconds", "examples_per_second"});
     Columns of_rounds, of_clients, of_summary;
     for (Columns* columns : {&of_rounds, &of_clients}) {
       columns->add_all(Names{"cell", "configuration"});
       columns->add_all(columns_);
       columns->add("round");
     }
-    of_rounds.add_all(round_metrics);
+    of_rounds.add_all(round_metrics.names());
     of_rounds.add("model_hash");
-    of_rounds.add_all(timings);
+    of_rounds.add_all(timings.names());
     of_clients.add("client");
-    of_clients.add_all(client_metrics);
+    of_clients.add_all(client_metrics.names());
     of_summary.add("configuration");
     Names seedless = keys_;
     std::erase(seedless, "seed");
@@ -161,26 +186,28 @@ class Tables {
     const auto ranks = places(results_.experiment, results_.cells);
     for_each_configuration([&](const Seeds& seeds) {
       for (const CellResult* cell : seeds) {
+        const Names point = values_of(cell->cell, keys_);
         for (const auto& round : cell->rounds) {
           rounds.text(cell->cell.key).text(cell->cell.configuration);
-          write_point(rounds, keys_, cell->cell);
+          write_texts(rounds, point);
           rounds.whole(round.round);
-          write_numbers(rounds, round_metrics, round.numbers);
+          round_metrics.write(rounds, round.numbers);
           rounds.text(round.model_hash);
-          write_numbers(rounds, timings, round.numbers);
+          timings.write(rounds, round.numbers);
         }
         for (const auto& client : cell->clients) {
           clients.text(cell->cell.key).text(cell->cell.configuration);
-          write_point(clients, keys_, cell->cell);
+          write_texts(clients, point);
           clients.whole(client.round).whole(client.client);
-          write_numbers(clients, client_metrics, client.numbers);
+          client_metrics.write(clients, client.numbers);
         }
       }
       const Cell& cell = seeds.front()->cell;
+      const Names point = values_of(cell, seedless);
       const auto rank = ranks.find(cell.configuration);
       summarise_configuration(seeds, {}, [&](const SummaryLine& line) {
         summary.text(cell.configuration);
-        write_point(summary, seedless, cell);
+        write_texts(summary, point);
         summary.text(line.metric);
         line.round ? summary.whole(*line.round) : summary.nothing();
         line.client ? summary.whole(*line.client) : summary.nothing();
@@ -208,21 +235,24 @@ class Tables {
 
  private:
   void for_each_configuration(function_ref<void(const Seeds&)> visit) const {
-    const bool is_run = results_.experiment.command == "run";
-    for (const Seeds& held : by_configuration(results_.cells)) {
-      if (!results_.rounds_left_out) {
-        visit(held);
-        continue;
-      }
+    const std::vector<Seeds> configurations = by_configuration(results_.cells);
+    if (!results_.rounds_left_out) {
+      for (const Seeds& seeds : configurations) visit(seeds);
+      return;
+    }
+    const auto read = [&](std::size_t i) {
       std::vector<CellResult> cells;
-      for (const CellResult* cell : held) {
-        cells.push_back(read_cell(cell->cell, cell_folder(results_.folder, cell->cell), is_run));
-        if (cells.back().status != cell->status) cells.back() = *cell;  // it changed, or is another run's
+      for (const CellResult* known : configurations[i]) {
+        cells.push_back(read_cell(known->cell, cell_folder(results_.folder, known->cell), true));
+        if (cells.back().status != known->status) cells.back() = *known;  // it changed, or is another run's
       }
+      return cells;
+    };
+    make_ahead(configurations.size(), read, [&](std::size_t, const std::vector<CellResult>& cells) {
       Seeds seeds;
       for (const CellResult& cell : cells) seeds.push_back(&cell);
       visit(seeds);
-    }
+    });
   }
 
   const SweepResults& results_;
