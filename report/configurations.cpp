@@ -3,6 +3,7 @@
 #include <map>
 
 #include "core/text.hpp"
+#include "report/figures.hpp"
 #include "report/html.hpp"
 #include "report/metrics.hpp"
 #include "report/sections.hpp"
@@ -45,7 +46,7 @@ std::string configurations(const SweepResults& sweep) {
     if (is_new) all.push_back({&row});
     all[place->second].metrics[row.metric] = &row;
     ++known[row.metric];
-    is_tuned = is_tuned || row.rank > 0;
+    is_tuned = is_tuned || (row.rank > 0 && competes(sweep.experiment.tuning, row.point));
     for (const auto& [key, value] : row.point)
       if (is_new && std::ranges::find(keys, key) == keys.end()) keys.push_back(key);
   }
@@ -57,7 +58,8 @@ std::string configurations(const SweepResults& sweep) {
   html += "<th class=\"n\">n</th>" + std::string(is_tuned ? "<th>place</th>" : "") + "</tr></thead>\n<tbody>\n";
   for (std::size_t i = 0; i < std::min(all.size(), kMostRows); ++i) {
     const auto& [first, metrics] = all[i];
-    html += first->rank == 1 ? "<tr class=\"first\">" : first->rank == 2 ? "<tr class=\"second\">" : "<tr>";
+    const int rank = competes(sweep.experiment.tuning, first->point) ? first->rank : 0;
+    html += rank == 1 ? "<tr class=\"first\">" : rank == 2 ? "<tr class=\"second\">" : "<tr>";
     for (const auto& key : keys) {
       const auto found = std::ranges::find(first->point, key, &std::pair<std::string, std::string>::first);
       const std::string value = found == first->point.end() ? "" : found->second;
@@ -76,7 +78,7 @@ std::string configurations(const SweepResults& sweep) {
     }
     html += "<td class=\"n\">" + std::to_string(n) + "</td>";
     if (is_tuned)
-      html += "<td>" + std::string(first->rank == 0 ? "" : first->rank == 1 ? "best" : first->rank == 2 ? "second best" : std::to_string(first->rank)) + "</td>";
+      html += "<td>" + std::string(rank == 0 ? "" : rank == 1 ? "best" : rank == 2 ? "second best" : std::to_string(rank)) + "</td>";
     html += "</tr>\n";
   }
   html += "</tbody></table></div>\n<p class=\"note\">Mean ± standard deviation over n seeds, after the last round.";

@@ -25,6 +25,9 @@ int name_columns(const Plot& plot);
 /// as hypertext.
 std::string gnuplot_script(const Plot& plot, const std::string& terminal, bool marks);
 
+/// Whether an interval goes on beyond the picture.
+bool cuts_intervals(const Plot& plot);
+
 /// Gives pictures that are compared with each other the same y axis.
 void share_scale(std::vector<Plot>& plots);
 

@@ -12,6 +12,10 @@ std::string value_at(const FigureData::Point& point, std::string_view key) {
   return {};
 }
 
+bool competes(const Tuning& tuning, const FigureData::Point& point) {
+  return std::ranges::any_of(tuning.keys, [&](const std::string& key) { return !value_at(point, key).empty(); });
+}
+
 FigureData::FigureData(const SweepResults& results) : results_(&results) {
   for (const auto& row : results.summary) rows_[row.metric].push_back(&row);
   for (const auto& axis : results.experiment.axes)

@@ -48,6 +48,9 @@ class FigureData {
 /// The value of a key at a point of the grid; "" where it has none.
 std::string value_at(const FigureData::Point& point, std::string_view key);
 
+/// Whether a configuration competes with others that differ in tuned keys alone: it has such a key.
+bool competes(const Tuning& tuning, const FigureData::Point& point);
+
 /// One kind: what it draws of a request, and the requests that are made of it where the experiment file makes none.
 struct FigureKind {
   std::string_view name;

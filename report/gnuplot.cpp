@@ -79,8 +79,11 @@ std::string gnuplot_text(const std::string& text) {
   std::string quoted = "'";
   for (const char c : clean_text(text)) {
     const bool is_control = static_cast<unsigned char>(c) < ' ' || c == 0x7f;
-    quoted += is_control ? ' ' : c;
-    if (c == '\'') quoted += c;
+    // gnuplot 5.4 takes a doubled quote at the beginning for an empty text, and what follows for more of the command.
+    if (c == '\'')
+      quoted += "’";
+    else
+      quoted += is_control ? ' ' : c;
   }
   return quoted + "'";
 }

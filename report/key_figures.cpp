@@ -56,7 +56,7 @@ Figure draw_metric(const FigureData& data, const FigureRequest& request, const s
   for (const SummaryRow* row : data.rows(metric)) {
     if (row->round || row->client || !is_wanted(*row, request, all_ranks)) continue;
     const std::string value = value_at(row->point, key);
-    Sample sample{.row = row, .slot = value, .identity = identity_of(*row, request, left_out), .text = point_text(*row, "", ""),
+    Sample sample{.row = row, .slot = value, .identity = identity_of(data, *row, request, left_out), .text = point_text(*row, "", ""),
                   .is_reference = value.empty()};
     if (!value.empty())
       sample.x = is_numeric ? *number_of(value) : static_cast<double>(std::ranges::find(names, value) - names.begin());
@@ -76,7 +76,8 @@ Figure draw_metric(const FigureData& data, const FigureRequest& request, const s
   model.log_x = is_numeric && request.log_x.value_or(request.kind == "accuracy-by-rate" || spans_decades(numbers));
   model.log_y = request.log_y.value_or(false);
   if (!is_numeric) model.x_names = names;
-  if (is_share(metric)) model.least = 0, model.most = 1;
+  if (is_never_negative(metric)) model.least = 0;
+  if (is_share(metric)) model.most = 1;
   figure.caption = caption_of(data, samples, model, !all_ranks) + " After the last round.";
   figure.plots = plots_of(samples, request, model, {}, figure.caption);
   for (auto& plot : figure.plots)

@@ -18,6 +18,9 @@ std::string key_label(std::string_view key);
 /// Whether the metric is a share of a whole, from 0 to 1.
 bool is_share(std::string_view metric);
 
+/// Whether no value below 0 makes sense.
+bool is_never_negative(std::string_view metric);
+
 /// The number that the whole text is, or nothing.
 std::optional<double> number_of(std::string_view text);
 

@@ -43,7 +43,8 @@ Sample by_round(const SummaryRow& row, const std::string& label) {
 
 Plot round_plot(const std::string& label, const std::string& metric, const FigureRequest& request) {
   Plot plot{.x_label = label, .y_label = metric_label(metric), .log_x = request.log_x.value_or(false), .log_y = request.log_y.value_or(false)};
-  if (is_share(metric)) plot.least = 0, plot.most = 1;
+  if (is_never_negative(metric)) plot.least = 0;
+  if (is_share(metric)) plot.most = 1;
   return plot;
 }
 
@@ -59,7 +60,7 @@ Figure draw_by_round(const FigureData& data, const FigureRequest& request) {
   for (const SummaryRow* row : data.rows(metric)) {
     if (!row->round || row->client || !is_wanted(*row, request, false)) continue;
     samples.push_back(by_round(*row, label));
-    samples.back().identity = identity_of(*row, request, {});
+    samples.back().identity = identity_of(data, *row, request, {});
   }
   if (samples.empty()) return nothing(request, title, metric + " by round");
   const Plot model = round_plot(label, metric, request);
@@ -85,7 +86,7 @@ Figure draw_clients(const FigureData& data, const FigureRequest& request) {
       continue;
     }
     samples.push_back(by_round(*row, label));
-    samples.back().identity = identity_of(*row, request, {});
+    samples.back().identity = identity_of(data, *row, request, {});
     samples.back().identity.emplace_back("client", std::to_string(*row->client));
   }
   // Where nobody asked for it, constant rates are no news.
@@ -155,7 +156,7 @@ Figure draw_epsilon(const FigureData& data, const FigureRequest& request) {
       auto& samples = of[row->configuration];
       if (samples.empty()) order.push_back(row->configuration);
       samples.push_back(by_round(*row, label));
-      samples.back().identity = identity_of(*row, request, {});
+      samples.back().identity = identity_of(data, *row, request, {});
       samples.back().identity.emplace_back("accountant", accountant_of(metric));
     }
   // Configurations that spend alike are one picture.
@@ -192,7 +193,7 @@ Figure draw_by_epsilon(const FigureData& data, const FigureRequest& request) {
     const std::string value = number_text(found->second->mean);
     auto& samples = row->round ? by_rounds : last;
     samples.push_back({.row = row, .x = found->second->mean, .slot = std::to_string(row->round.value_or(0)),
-                       .identity = identity_of(*row, request, {}),
+                       .identity = identity_of(data, *row, request, {}),
                        .text = point_text(*row, metric_label(x), value) +
                                (row->round ? "\nround " + std::to_string(*row->round) : "")});
     if (row->round) ++lengths[row->configuration];

@@ -124,11 +124,12 @@ bool is_wanted(const SummaryRow& row, const FigureRequest& request, bool all_ran
   return all_ranks || row.rank == 0 || std::ranges::find(request.ranks, row.rank) != request.ranks.end();
 }
 
-Point identity_of(const SummaryRow& row, const FigureRequest& request, const std::vector<std::string>& left_out) {
+Point identity_of(const FigureData& data, const SummaryRow& row, const FigureRequest& request,
+                  const std::vector<std::string>& left_out) {
   Point identity;
   for (const auto& part : row.point)
     if (std::ranges::find(left_out, part.first) == left_out.end()) identity.push_back(part);
-  if (request.ranks.size() > 1 && row.rank > 0)
+  if (request.ranks.size() > 1 && row.rank > 0 && competes(data.results().experiment.tuning, row.point))
     identity.emplace_back("place", row.rank == 1 ? "best" : row.rank == 2 ? "second best" : "place " + std::to_string(row.rank));
   return identity;
 }
@@ -182,6 +183,7 @@ std::vector<Plot> plots_of(std::vector<Sample> samples, const FigureRequest& req
   if (left_out > 0)
     notes += " " + std::to_string(left_out) + " more lines are not drawn; a [[figure]] with 'where' picks some, summary.csv has all.";
   share_scale(plots);
+  if (std::ranges::any_of(plots, cuts_intervals)) notes += " Intervals that reach an edge go on beyond it; their ends are said at the points.";
   return plots;
 }
 
@@ -192,7 +194,7 @@ std::string caption_of(const FigureData& data, const std::vector<Sample>& sample
   for (const auto& sample : samples) {
     least = std::min(least, sample.row->n);
     most = std::max(most, sample.row->n);
-    is_ranked = is_ranked || sample.row->rank > 0;
+    is_ranked = is_ranked || (sample.row->rank > 0 && competes(tuning, sample.row->point));
   }
   std::string text = most == 0 ? "" : most == 1 ? "One seed, so no interval is known."
                      : "Mean of " + (least == most ? "" : std::to_string(least) + " to ") + std::to_string(most) + " seeds; " +

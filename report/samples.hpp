@@ -21,7 +21,8 @@ struct Sample {
 bool is_wanted(const SummaryRow& row, const FigureRequest& request, bool all_ranks);
 
 /// What tells configurations apart in a line's name: the point without `left_out`, and the place where several are drawn.
-FigureData::Point identity_of(const SummaryRow& row, const FigureRequest& request, const std::vector<std::string>& left_out);
+FigureData::Point identity_of(const FigureData& data, const SummaryRow& row, const FigureRequest& request,
+                              const std::vector<std::string>& left_out);
 
 /// "variant adadp, random-fraction 0.33\nround 10\ntest accuracy (share of examples) 0.4421\n95 %: 0.43 to 0.45, n = 3"
 std::string point_text(const SummaryRow& row, const std::string& x_label, const std::string& x);

@@ -59,23 +59,56 @@ double followed(const Plot& plot, const PlotPoint& point, double end) {
   return plot.log_y ? std::max(end, point.y / 10) : end;
 }
 
-Range y_range(const Plot& plot) {
-  if (std::isfinite(plot.from)) return {plot.from, plot.to};
-  Range range;
+/// Of the numbers themselves, and that of their intervals.
+std::pair<Range, Range> spans(const Plot& plot) {
+  Range numbers, all;
   for (const auto& line : plot.lines)
     for (const auto& point : line.points) {
-      range.add(point.y);
-      if (plot.shows_intervals && std::isfinite(point.low)) range.add(followed(plot, point, point.low));
-      if (plot.shows_intervals && std::isfinite(point.high)) range.add(followed(plot, point, point.high));
+      numbers.add(point.y);
+      all.add(point.y);
+      if (!plot.shows_intervals) continue;
+      if (std::isfinite(point.low)) all.add(followed(plot, point, point.low));
+      if (std::isfinite(point.high)) all.add(followed(plot, point, point.high));
     }
+  return {numbers, all};
+}
+
+// Intervals from two seeds can be many times as long as all that the lines do: they get as much room again as the lines
+// have, above and below.
+Range cut_off(const Plot& plot, const Range& numbers, Range all) {
+  if (!(numbers.low < numbers.high)) return all;
+  const double room = plot.log_y ? numbers.high / numbers.low : numbers.high - numbers.low;
+  all.low = std::max(all.low, plot.log_y ? numbers.low / room : numbers.low - room);
+  all.high = std::min(all.high, plot.log_y ? numbers.high * room : numbers.high + room);
+  return all;
+}
+
+Range y_range(const Plot& plot) {
+  if (std::isfinite(plot.from)) return {plot.from, plot.to};
+  const auto [numbers, all] = spans(plot);
+  Range range = cut_off(plot, numbers, all);
   range.widen(plot.log_y, 0.05);
   // No room is left beyond 0 and 1 for shares of a whole.
   if (!plot.log_y) {
     const double hair = (range.high - range.low) * 0.01;
-    range.low = std::max(range.low, plot.least - hair);
-    range.high = std::min(range.high, plot.most + hair);
+    range.low = std::min(std::max(range.low, plot.least - hair), numbers.low);
+    range.high = std::max(std::min(range.high, plot.most + hair), numbers.high);
   }
   return range;
+}
+
+// gnuplot has one tic a decade on a log axis; where that is too few, these are 1, 2 and 5.
+std::string log_tics(const Range& range) {
+  std::string list;
+  int exponent = static_cast<int>(std::floor(std::log10(range.low)));
+  if (range.high / range.low > 200) return {};
+  for (; std::pow(10.0, exponent) <= range.high; ++exponent)
+    for (const int digit : {1, 2, 5}) {
+      const std::string text = std::to_string(digit) + "e" + std::to_string(exponent);
+      const double value = std::stod(text);
+      if (value >= range.low && value <= range.high) list += (list.empty() ? "" : ", ") + gnuplot_text(number_text(value)) + " " + text;
+    }
+  return list.empty() ? "" : "(" + list + ")";
 }
 
 std::string names_as_tics(const std::vector<std::string>& names) {
@@ -98,7 +131,10 @@ std::string x_tics(const Plot& plot, const Range& range) {
   double before = -1;
   for (const double value : values) {
     const double place = range.place(value, plot.log_x);
-    if (values.size() > 12 || place - before < 0.07) return "set xtics autofreq\n";
+    if (values.size() > 12 || place - before < 0.07) {
+      const std::string own = plot.log_x ? log_tics(range) : "";
+      return "set xtics " + (own.empty() ? "autofreq" : own) + "\n";
+    }
     before = place;
   }
   std::string list;
@@ -118,6 +154,7 @@ std::string set_up(const Plot& plot, const Range& x, const Range& y) {
   script += "set xlabel " + gnuplot_text(plot.x_label) + " offset 0,0.4\nset ylabel " + gnuplot_text(plot.y_label) + "\n";
   if (plot.log_x) script += "set logscale x\n";
   if (plot.log_y) script += "set logscale y\n";
+  if (const auto own = plot.log_y ? log_tics(y) : ""; !own.empty()) script += "set ytics " + own + "\n";
   return script + "set xrange " + x.text() + "\nset yrange " + y.text() + "\n" + x_tics(plot, x);
 }
 
@@ -215,6 +252,12 @@ int name_columns(const Plot& plot) {
   std::size_t longest = 0;
   for (const auto& line : plot.lines) longest = std::max(longest, line.name.size());
   return longest > 36 ? 1 : longest > 20 ? 2 : 3;
+}
+
+bool cuts_intervals(const Plot& plot) {
+  const auto [numbers, all] = spans(plot);
+  const Range shown = std::isfinite(plot.from) ? Range{plot.from, plot.to} : cut_off(plot, numbers, all);
+  return all.low < shown.low || all.high > shown.high;
 }
 
 void share_scale(std::vector<Plot>& plots) {

@@ -1,0 +1,115 @@
+#include <cstdlib>
+
+#include "tests/cli/refusal.hpp"
+
+using namespace fedstride::test;
+
+namespace {
+
+constexpr const char* kExperiment = R"(
+dataset = "csv"
+model = "logistic"
+clients = 3
+rounds = 2
+threads = 1
+
+[experiment]
+title = "Three <classes>"
+
+[sweep]
+optimizer = ["adadp", "sgd"]
+seed = [1, 2]
+
+[[expect]]
+claim = "adadp learns something"
+value = { metric = "test_accuracy", where = { optimizer = "adadp" } }
+above = 0
+)";
+
+/// folder/sweep, a finished one.
+void sweep_in(const TemporaryFolder& folder) {
+  write_table(folder.path() / "data");
+  fedstride::write_file(folder / "experiment.toml", kExperiment);
+  const Outcome outcome = run_program({"sweep", folder / "experiment.toml", "--data-dir", folder / "data", "--out", folder / "sweep"});
+  REQUIRE_MESSAGE(outcome.code == 0, outcome.err);
+}
+
+bool is_there(const std::string& path) { return std::filesystem::exists(path); }
+
+}  // namespace
+
+TEST_CASE("a sweep's page stands in its folder, with pictures and tables beside it") {
+  const TemporaryFolder folder;
+  sweep_in(folder);
+  // A sweep that was killed may not have got to its tables.
+  std::filesystem::remove(folder / "sweep/summary.csv");
+  const Outcome outcome = run_program({"report", folder / "sweep"});
+  CHECK(outcome.code == 0);
+  CHECK(outcome.err.empty());
+  CHECK(outcome.out == (folder / "sweep/report.html") + "\n");
+  const std::string page = fedstride::read_file(folder / "sweep/report.html");
+  CHECK(page.find("<h1>Three &lt;classes&gt;</h1>") != std::string::npos);
+  CHECK(page.find("4 of 4 cells are finished") != std::string::npos);
+  CHECK(page.find("✓ holds") != std::string::npos);
+  CHECK(page.find("href=\"summary.csv\"") != std::string::npos);
+  CHECK(is_there(folder / "sweep/report-figures/figure1.png"));
+
+  // Every number of the first picture is in the table.
+  const std::string summary = fedstride::read_file(folder / "sweep/summary.csv");
+  const std::string svg = fedstride::read_file(folder / "sweep/report-figures/figure1.svg");
+  std::size_t numbers = 0;
+  for (std::size_t at = 0; (at = svg.find("data-y=\"", at)) != std::string::npos; ++numbers) {
+    at += 8;
+    const std::string value = svg.substr(at, svg.find('"', at) - at);
+    CAPTURE(value);
+    CHECK(summary.find("," + value + ",") != std::string::npos);
+  }
+  CHECK(numbers == 2 * 2);
+}
+
+TEST_CASE("a run has a page too, and several folders share one") {
+  const TemporaryFolder folder;
+  write_table(folder.path() / "data");
+  for (const char* out : {"one", "two"}) REQUIRE(run_program(federation(folder, {"--out", folder / out})).code == 0);
+  const Outcome outcome = run_program({"report", folder / "one", folder / "two", "--out", folder / "pages/both.html"});
+  CHECK_MESSAGE(outcome.code == 0, outcome.err);
+  const std::string page = fedstride::read_file(folder / "pages/both.html");
+  CHECK(page.find("<section id=\"sweep2\">") != std::string::npos);
+  CHECK(is_there(folder / "pages/both-figures/sweep2-figure1.svg"));
+  CHECK(!is_there(folder / "one/report.html"));
+}
+
+TEST_CASE("without gnuplot its package is named, and the tables are there all the same") {
+  const TemporaryFolder folder;
+  sweep_in(folder);
+  std::filesystem::remove(folder / "sweep/summary.csv");
+  const std::string path = std::getenv("PATH") == nullptr ? "" : std::getenv("PATH");
+  std::filesystem::create_directory(folder / "nothing");
+  setenv("PATH", (folder / "nothing").c_str(), 1);
+  const Outcome outcome = run_program({"report", folder / "sweep"});
+  setenv("PATH", path.c_str(), 1);
+  CHECK(outcome.code == 1);
+  CHECK(line_count(outcome.err) == 1);
+  CHECK(outcome.err.find("'gnuplot-nox'") != std::string::npos);
+  CHECK(is_there(folder / "sweep/summary.csv"));
+  CHECK(is_there(folder / "sweep/cells.csv"));
+  CHECK(!is_there(folder / "sweep/report.html"));
+}
+
+TEST_CASE("what makes no page is refused in one line, and nothing is left behind") {
+  const TemporaryFolder folder;
+  write_table(folder.path() / "data");
+  REQUIRE(run_program(federation(folder, {"--out", folder / "run"})).code == 0);
+  const Refusal rows[] = {
+      {{"report"}, 2, "DIR is required; see 'fedstride report --help'"},
+      {{"report", "@/run", "--ouf", "x"}, 2, "flag '--ouf' is unknown; did you mean '--out'?"},
+      {{"report", "@/run", "--out", ""}, 2, "out is ''; it must name a place"},
+      {{"report", "@/run", "@/run"}, 2, "a report on 2 folders needs a place: --out FILE.html"},
+      {{"report", ""}, 2, "DIR is ''; it must name a place"},
+      {{"report", "@/data"}, 2, "@/data"},
+      {{"report", "@/none"}, 2, "@/none"},
+      {{"report", "@/run", "--out", "@/run"}, 1, "cannot write '@/run': it is a folder"},
+      {{"report", "@/run", "--out", "@/data/train.csv/page.html"}, 1, "@/data/train.csv"},
+  };
+  for (const auto& row : rows) check_refused(row, folder);
+}

@@ -1,0 +1,135 @@
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <set>
+
+#include "core/error.hpp"
+#include "report/draw.hpp"
+#include "report/figures.hpp"
+#include "tests/report/made_results.hpp"
+
+using namespace fedstride;
+using namespace fedstride::test;
+
+namespace {
+
+std::vector<std::string> kinds_of(const SweepResults& results) {
+  std::vector<std::string> kinds;
+  for (const auto& figure : figures_of(results)) kinds.push_back(figure.kind);
+  return kinds;
+}
+
+using Names = std::vector<std::string>;
+
+Names names_of(const Plot& plot) {
+  Names names;
+  for (const auto& line : plot.lines) names.push_back(line.name);
+  return names;
+}
+
+Figure drawn(SweepResults results, const FigureRequest& request) {
+  results.experiment.figures = {request};
+  return figures_of(results).front();
+}
+
+}  // namespace
+
+TEST_CASE("every kind that an experiment file may ask for is drawn, and no other") {
+  std::set<std::string_view> known, drawn_kinds;
+  for (const auto kind : kFigureKinds) known.insert(kind);
+  for (const auto& kind : figure_kinds()) drawn_kinds.insert(kind.name);
+  CHECK(known == drawn_kinds);
+  SweepResults results = made_results({.rounds = 2});
+  results.experiment.figures = {{.kind = "accuracy"}};
+  CHECK_THROWS_AS(figures_of(results), Error);
+}
+
+TEST_CASE("without a request there is a figure of everything that varies") {
+  CHECK(kinds_of(made_results({.rounds = 3})) ==
+        Names{"accuracy-by-round", "loss-by-round", "accuracy-by-key", "accuracy-by-rate", "step-sizes", "rejected-share", "partition", "time"});
+  CHECK(kinds_of(made_results({.fractions = {0}, .rates = {0.01}, .rounds = 1, .clients = 1})) == Names{"time"});
+  const auto kinds = kinds_of(made_results({.rounds = 3, .is_private = true}));
+  CHECK(std::ranges::count(kinds, "epsilon-by-round") == 1);
+  CHECK(std::ranges::count(kinds, "accuracy-by-epsilon") == 1);
+}
+
+TEST_CASE("of a tuned grid the best is drawn, or the places asked for") {
+  const SweepResults results = made_results({.fractions = {0}, .rounds = 3});
+  CHECK(names_of(drawn(results, {.kind = "accuracy-by-round"}).plots.front()) == Names{"adadp", "sgd, learning-rate 0.01"});
+  CHECK(drawn(results, {.kind = "accuracy-by-round", .ranks = {1, 2}}).plots.front().lines.size() == 3);
+  CHECK(drawn(results, {.kind = "accuracy-by-rate"}).plots.front().lines.size() == 2);
+}
+
+TEST_CASE("a configuration without the key is a level beside those with it") {
+  const Plot plot = drawn(made_results({.fractions = {0}, .rounds = 3}), {.kind = "accuracy-by-rate"}).plots.front();
+  REQUIRE(names_of(plot) == Names{"adadp", "sgd"});
+  CHECK(plot.lines[0].is_reference);
+  CHECK(plot.lines[0].points.size() == 1);
+  CHECK(!plot.lines[1].is_reference);
+  CHECK(plot.log_x);
+  std::vector<double> x;
+  for (const auto& point : plot.lines[1].points) x.push_back(point.x);
+  CHECK(x == std::vector<double>{0.00316, 0.01, 0.0316});
+}
+
+TEST_CASE("more lines than can be told apart make several pictures with one scale") {
+  const Figure figure = drawn(made_results({.rounds = 3}), {.kind = "accuracy-by-round"});
+  REQUIRE(figure.plots.size() == 4);
+  for (const auto& plot : figure.plots) {
+    CHECK(plot.lines.size() == 2);
+    CHECK(plot.from == figure.plots.front().from);
+    CHECK(plot.to == figure.plots.front().to);
+  }
+  CHECK(figure.plots[1].panel == "random-fraction 0.33");
+}
+
+TEST_CASE("conditions pick configurations, as numbers where they are numbers") {
+  const Figure figure = drawn(made_results({.rounds = 3}), {.kind = "accuracy-by-round", .where = {{"random-fraction", "1.0"}}});
+  REQUIRE(figure.plots.size() == 1);
+  for (const auto& point : figure.plots.front().lines.front().points) CHECK(point.text.starts_with("random-fraction 1,"));
+  CHECK(drawn(made_results({.rounds = 3}), {.kind = "accuracy-by-round", .where = {{"optimizer", "adam"}}}).plots.empty());
+}
+
+TEST_CASE("keys that were asked for name the lines, and others only where they must") {
+  const SweepResults results = made_results({.fractions = {0, 1}, .rounds = 3});
+  CHECK(names_of(drawn(results, {.kind = "accuracy-by-round", .lines = {"random-fraction", "optimizer"}}).plots.front()) ==
+        Names{"random-fraction 0, adadp", "random-fraction 0, sgd", "random-fraction 1, adadp", "random-fraction 1, sgd"});
+  CHECK(names_of(drawn(results, {.kind = "accuracy-by-round", .lines = {"optimizer"}}).plots.front()).size() == 4);
+}
+
+TEST_CASE("captions say how many seeds, which interval, and what was chosen on what") {
+  const std::string caption = drawn(made_results({.rounds = 3}), {.kind = "accuracy-by-key"}).caption;
+  CHECK(caption.starts_with("Mean of 3 seeds; bar: its 95 % interval (Student's t). Drawn at the best learning-rate, chosen by accuracy on the test set (as in the paper"));
+  CHECK(drawn(made_results({.seeds = 1, .rounds = 3}), {.kind = "accuracy-by-round"}).caption.starts_with("One seed, so no interval is known."));
+  CHECK(drawn(made_results({.rounds = 3, .is_private = true}), {.kind = "accuracy-by-epsilon"}).caption.find("At delta 1e-05. Epsilon is that of the mechanism, if the seed were secret.") !=
+        std::string::npos);
+}
+
+TEST_CASE("lines differ by colour, by dash and by marker") {
+  Plot plot;
+  for (std::size_t i = 0; i < kMostLines; ++i)
+    plot.lines.push_back({.name = std::to_string(i), .points = {{.x = 0, .y = static_cast<double>(i)}, {.x = 1, .y = 2.0 * static_cast<double>(i)}}});
+  const std::string script = gnuplot_script(plot, "", false);
+  std::set<std::string> colours, dashes, markers;
+  for (std::size_t at = 0; (at = script.find("keyentry", at)) != std::string::npos; ++at) {
+    const auto word = [&](const std::string& name) {
+      const auto from = script.find(name, at) + name.size();
+      return script.substr(from, script.find(' ', from) - from);
+    };
+    colours.insert(word(" lc rgb "));
+    dashes.insert(word(" dt "));
+    markers.insert(word(" pt "));
+  }
+  CHECK(colours.size() == kMostLines);
+  CHECK(dashes.size() == kMostLines);
+  CHECK(markers.size() == kMostLines);
+}
+
+TEST_CASE("numbers that a log axis cannot show are left out") {
+  SweepResults results = made_results({.fractions = {0}, .rates = {0.01}, .rounds = 3});
+  for (auto& row : results.summary)
+    if (row.metric == "test_loss" && row.round == 2u) row.mean = 0;
+  const Figure figure = drawn(results, {.kind = "loss-by-round", .log_y = true});
+  for (const auto& line : figure.plots.front().lines) CHECK(line.points.size() == 2);
+  CHECK(!draw(figure.plots.front(), "f", "a figure").svg.empty());
+}
