@@ -2,6 +2,7 @@
 #include <charconv>
 #include <filesystem>
 #include <memory>
+#include <optional>
 
 #include "cli/commands.hpp"
 #include "cli/settings_flags.hpp"
@@ -21,7 +22,7 @@ constexpr std::size_t kManyCells = 10'000;
 struct Arguments {
   std::string file;
   std::string out;
-  std::string shard;
+  std::optional<std::string> shard;
   std::string scale = "full";
   int jobs = 1;
   int threads = 0;
@@ -33,7 +34,6 @@ struct Arguments {
 
 // "2/4": the second of four.
 void read_shard(const std::string& text, SweepOptions& options) {
-  if (text.empty()) return;
   const auto parts = split(text, '/');
   const auto number = [](std::string_view part, std::size_t& value) {
     const auto [end, error] = std::from_chars(part.data(), part.data() + part.size(), value);
@@ -53,7 +53,7 @@ std::string own_command(const Arguments& arguments) {
   if (!arguments.out.empty()) add("--out", arguments.out);
   if (arguments.jobs != 1) add("--jobs", std::to_string(arguments.jobs));
   if (arguments.threads != 0) add("--threads", std::to_string(arguments.threads));
-  if (!arguments.shard.empty()) add("--shard", arguments.shard);
+  if (arguments.shard) add("--shard", *arguments.shard);
   if (arguments.scale != "full") add("--scale", arguments.scale);
   if (arguments.yes) command += " --yes";
   for (const auto& [key, setting] : arguments.fixed) {
@@ -102,7 +102,7 @@ void show_end(const SweepSummary& summary) {
 void carry_out(const Arguments& arguments) {
   SweepOptions options{.out = arguments.out, .jobs = arguments.jobs, .threads = arguments.threads,
                        .program = std::filesystem::read_symlink("/proc/self/exe").string()};
-  read_shard(arguments.shard, options);
+  if (arguments.shard) read_shard(*arguments.shard, options);
   const Experiment experiment = read_experiment(arguments.file, arguments.scale, arguments.fixed);
   const std::size_t count = cell_count(experiment);
   if (count > kManyCells && !arguments.yes)
@@ -146,7 +146,7 @@ void add_sweep_command(CLI::App& app) {
   add_number_flag(command, "--jobs", arguments->jobs, {.low = 1, .high = 1024}, "cells at a time; no result depends on it");
   add_number_flag(command, "--threads", arguments->threads, {.low = 0, .high = 1024},
                   "threads of all cells together; 0: one for each processor");
-  command.add_option("--shard", arguments->shard, "I/N: only every N-th cell, beginning with the I-th");
+  command.add_option_function<std::string>("--shard", [arguments](const std::string& text) { arguments->shard = text; }, "I/N: only every N-th cell, beginning with the I-th");
   command.add_option("--scale", arguments->scale, "full or quick: whose overrides of the file are used [full]");
   command.add_flag("--dry-run", arguments->dry_run, "print the cells and how long they would take here, and run nothing");
   command.add_flag("--yes", arguments->yes, "also for more than 10000 cells");

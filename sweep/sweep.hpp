@@ -14,12 +14,12 @@
 namespace fedstride {
 
 struct SweepOptions {
-  std::string out;                       ///< folder; empty: sweeps/NAME
+  std::string out = {};                  ///< folder; empty: sweeps/NAME
   int jobs = 1;                          ///< cells at a time; each has threads / jobs of the processors
   int threads = 0;                       ///< of all jobs together; 0: one for each processor
   std::size_t shard = 0;                 ///< of `shards`, from 0: every shards-th cell, beginning with this one
   std::size_t shards = 1;
-  std::string program;                   ///< this program, for cells of other commands than run
+  std::string program = {};              ///< this program, for cells of other commands than run
   InputHashes inputs = {};               ///< as expand left them
 };
 

@@ -1,0 +1,53 @@
+#include <doctest/doctest.h>
+
+#include <cmath>
+
+#include "sweep/sweep.hpp"
+#include "tests/experiments/csv_runs.hpp"
+
+using namespace fedstride;
+
+namespace {
+
+std::vector<double> estimated(const std::string& text, const SweepOptions& options) {
+  const Experiment experiment = parse_experiment(text, "e.toml", "full");
+  SweepOptions all = options;
+  const auto cells = expand(experiment, all.inputs);
+  return estimate(experiment, cells, all);
+}
+
+std::string table(const test::TemporaryFolder& folder) {
+  return "dataset = 'csv'\ndata-dir = '" + folder.path().string() + "'\nclients = 3\n";
+}
+
+}  // namespace
+
+TEST_CASE("the estimate grows with rounds, and is nothing for what is finished") {
+  const test::TemporaryFolder folder;
+  test::write_data(folder);
+  const std::string text = table(folder) + "model = 'dense 64 | relu | dense classes'\n[sweep]\nrounds = [1, 1000, 100000]\n";
+  const SweepOptions options{.out = folder / "s", .threads = 1};
+  const auto before = estimated(text, options);
+  REQUIRE(before.size() == 3);
+  CHECK(before[0] > 0);
+  CHECK(before[1] > before[0]);
+  CHECK(before[2] > 50 * before[1]);
+  CHECK(before[2] < 200 * before[1]);
+  CHECK(!std::filesystem::exists(folder / "s"));
+  const Experiment experiment = parse_experiment(text, "e.toml", "full");
+  sweep(experiment, expand(experiment), {.out = folder / "s", .shards = 3});
+  const auto after = estimated(text, options);
+  CHECK(after[0] == 0);
+  CHECK(after[1] > 0);
+}
+
+TEST_CASE("a private cell is estimated without its budget ending the measurement, a failing one is not known") {
+  const test::TemporaryFolder folder;
+  test::write_data(folder);
+  const auto seconds = estimated(table(folder) + "dp = 'example'\nrounds = 50\noptimizer = 'sgd'\n[sweep]\nepsilon = [0.1]\n"
+                                                 "model = ['logistic', 'conv 3 3']",
+                                 {.out = folder / "s", .threads = 1});
+  REQUIRE(seconds.size() == 2);
+  CHECK(seconds[0] > 0);
+  CHECK(std::isnan(seconds[1]));
+}
