@@ -106,7 +106,8 @@ Accounts compute(const fs::path& path, const LedgerMark& mark, std::string_view 
     marked = marked || reader.mark() == mark;
   }
   if (!book || !marked)
-    throw failure("the ledger '" + path.string() + "' is not the one that summary.json tells of: it was cut or replaced");
+    throw failure("the ledger '" + path.string() +
+                  "' is not the one that summary.json tells of: it was cut or replaced");
   look();
   return accounts;
 }
@@ -130,7 +131,10 @@ std::optional<Accounts> read_kept(const fs::path& path, const LedgerMark& mark, 
 }
 
 void keep(const fs::path& path, const LedgerMark& mark, std::uint32_t rounds, const Accounts& accounts) {
-  Json json{{"format", kFormat}, {"version", build_info().version}, {"ledger_head", mark.head}, {"rounds_done", rounds}};
+  Json json{{"format", kFormat},
+            {"version", build_info().version},
+            {"ledger_head", mark.head},
+            {"rounds_done", rounds}};
   Json& all = json["rounds"] = Json::object();
   for (const auto& [round, numbers] : accounts)
     for (const auto& [name, value] : numbers) all[std::to_string(round)][name] = value;
@@ -150,7 +154,8 @@ std::vector<std::uint32_t> accounted_rounds(std::uint32_t rounds) {
   return wanted;
 }
 
-std::map<std::uint32_t, Numbers> account(const fs::path& run, const LedgerMark& mark, std::uint32_t rounds, bool secret) {
+std::map<std::uint32_t, Numbers> account(const fs::path& run, const LedgerMark& mark, std::uint32_t rounds,
+                                         bool secret) {
   if (auto kept = read_kept(run / "accounting.json", mark, rounds)) return *kept;
   std::error_code error;
   std::string key;

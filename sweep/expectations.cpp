@@ -77,8 +77,8 @@ class Checker {
     return value;
   }
 
-  // The cells that `where` leaves, by configuration. All must be finished: a best of those that happen to be there would
-  // be another claim.
+  // The cells that `where` leaves, by configuration. All must be finished: a best of those that happen to be there
+  // would be another claim.
   std::vector<Seeds> selected(const ResultQuantity& quantity) const {
     std::vector<Seeds> left;
     std::vector<const CellResult*> missing;
@@ -96,7 +96,8 @@ class Checker {
     }
     if (left.empty()) throw NotRun{"no cell has " + where_text(quantity)};
     if (!missing.empty()) {
-      std::string text = std::to_string(missing.size()) + (missing.size() == 1 ? " cell is" : " cells are") + " missing: ";
+      std::string text = std::to_string(missing.size());
+      text += missing.size() == 1 ? " cell is missing: " : " cells are missing: ";
       constexpr std::size_t kNamed = 3;
       for (std::size_t i = 0; i < std::min(missing.size(), kNamed); ++i)
         text += (i == 0 ? "" : "; ") + point_text(missing[i]->cell) + " (" + missing[i]->status + ")";

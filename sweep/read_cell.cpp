@@ -104,8 +104,8 @@ void take_accounts(const fs::path& folder, const Json& summary, CellResult& resu
   const auto lines = summary.find("ledger_lines");
   if (head == summary.end() || !head->is_string() || lines == summary.end() || !lines->is_number_unsigned()) return;
   const auto rounds = static_cast<std::uint32_t>(result.rounds.size());
-  const auto accounts = account(folder, {.head = head->get<std::string>(), .lines = lines->get<std::uint64_t>()}, rounds,
-                                result.texts["randomness"] == "secret");
+  const LedgerMark mark{.head = head->get<std::string>(), .lines = lines->get<std::uint64_t>()};
+  const auto accounts = account(folder, mark, rounds, result.texts["randomness"] == "secret");
   for (const auto& [round, numbers] : accounts) {
     if (round < 1 || round > rounds) continue;
     result.rounds[round - 1].numbers.insert(numbers.begin(), numbers.end());

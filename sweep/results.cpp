@@ -153,8 +153,9 @@ SweepResults read_results(const fs::path& folder, const ReadLimits& limits) {
   const bool is_sweep = present(folder / "sweep.json");
   if (!is_sweep && !present(folder / "config.toml"))
     throw usage_error("'" + folder.string() + "' holds no results; " +
-                      (present(folder / "experiment.toml") ? "'fedstride sweep' makes them from its experiment.toml"
-                                                           : "name a folder that 'fedstride sweep' or 'run' has written"));
+                      (present(folder / "experiment.toml")
+                           ? "'fedstride sweep' makes them from its experiment.toml"
+                           : "name a folder that 'fedstride sweep' or 'run' has written"));
   InputHashes inputs;
   std::uint64_t bytes = 0;
   for (Cell& cell : is_sweep ? read_sweep(folder, results, inputs) : read_run(folder, results)) {

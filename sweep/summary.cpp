@@ -25,7 +25,8 @@ double t_quantile(int n) {
 }
 
 /// Visits each name of several sorted lists of numbers with the values that are there.
-void merge_numbers(std::span<const Numbers* const> lists, function_ref<void(std::string_view, std::span<const double>)> visit) {
+void merge_numbers(std::span<const Numbers* const> lists,
+                   function_ref<void(std::string_view, std::span<const double>)> visit) {
   std::vector<std::pair<Numbers::const_iterator, Numbers::const_iterator>> heads;
   for (const Numbers* list : lists) heads.emplace_back(list->begin(), list->end());
   std::vector<double> values;
