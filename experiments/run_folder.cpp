@@ -82,7 +82,7 @@ void RunFolder::lock() {
   lock_ = ::open(path_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (lock_ < 0) throw failure("cannot open folder '" + path_.string() + "': " + std::strerror(errno));
   if (::flock(lock_, LOCK_EX | LOCK_NB) != 0)
-    throw failure("another fedstride process is running in '" + path_.string() + "'");
+    throw FolderInUse(Error::Kind::failure, "another fedstride process is running in '" + path_.string() + "'");
 }
 
 RunFolder RunFolder::create(const std::string& name, const Configuration& configuration) {

@@ -5,19 +5,26 @@
 #include <optional>
 #include <string>
 
+#include "core/error.hpp"
 #include "experiments/run.hpp"
 #include "server/checkpoint.hpp"
 
 namespace fedstride {
+
+/// Another process works in a run's folder.
+class FolderInUse : public Error {
+ public:
+  using Error::Error;
+};
 
 /// The folder of one run: config.toml, partition.json, rounds.jsonl, checkpoint, model.safetensors, summary.json.
 /// Held by one process at a time.
 class RunFolder {
  public:
   /// A new folder, or an empty one that is there; an empty `path` means a free name under runs/. Throws Error (usage) if
-  /// it holds anything, failure if it cannot be made.
+  /// it holds anything, failure if it cannot be made, FolderInUse.
   static RunFolder create(const std::string& path, const Configuration& configuration);
-  /// The folder of an earlier run. Throws Error (usage) if it holds none, failure if another process runs in it.
+  /// The folder of an earlier run. Throws Error (usage) if it holds none, FolderInUse if another process runs in it.
   static RunFolder open(const std::string& path);
   /// Throws Error (usage) if the folder holds no run.
   static void require(const std::string& path);

@@ -11,7 +11,8 @@ namespace {
 // Reads the entries of one table, each once by its kind.
 class TableReader {
  public:
-  TableReader(const Document& document, const DocumentNode& node, std::string name, const std::vector<std::string>& keys)
+  TableReader(const Document& document, const DocumentNode& node, std::string name,
+              const std::vector<std::string>& keys)
       : document_(document), node_(node), name_(std::move(name)) {
     if (node.table() == nullptr) throw document.wrong(node, name_ + " must be a table with " + joined(keys));
     require_known(document, *node.table(), name_, keys);
@@ -28,7 +29,8 @@ class TableReader {
     return *node->text();
   }
   std::string required_text(const std::string& key, const std::vector<std::string>& choices = {}) const {
-    if (find(key) == nullptr) throw document_.wrong(node_, name_ + " has no " + key + "; it must say " + key + " = \"...\"");
+    if (find(key) == nullptr)
+      throw document_.wrong(node_, name_ + " has no " + key + "; it must say " + key + " = \"...\"");
     return text(key, choices);
   }
   double non_negative(const std::string& key) const {
@@ -74,7 +76,8 @@ class TableReader {
   std::string name_;
 };
 
-Error not_swept(const Document& document, const DocumentNode& at, const std::string& key, const ExperimentDraft& draft) {
+Error not_swept(const Document& document, const DocumentNode& at, const std::string& key,
+                const ExperimentDraft& draft) {
   const auto axes = draft.axis_keys();
   std::vector<std::string> names(axes.begin(), axes.end());
   std::erase(names, "seed");
@@ -83,7 +86,8 @@ Error not_swept(const Document& document, const DocumentNode& at, const std::str
 }
 
 // Swept keys of a list; those that the scale or the command line fixed are left out.
-std::vector<std::string> swept_keys(const Document& document, const DocumentNode::List& list, const ExperimentDraft& draft) {
+std::vector<std::string> swept_keys(const Document& document, const DocumentNode::List& list,
+                                    const ExperimentDraft& draft) {
   std::vector<std::string> keys;
   for (const DocumentNode& node : list) {
     if (node.text() == nullptr) throw document.wrong(node, "keys must be texts");
@@ -96,8 +100,8 @@ std::vector<std::string> swept_keys(const Document& document, const DocumentNode
 }
 
 // A condition on swept keys. One on a key that was fixed to that very value is met by every cell and left out.
-std::map<std::string, std::string> swept_where(const Document& document, const DocumentNode* node, const std::string& name,
-                                               const ExperimentDraft& draft) {
+std::map<std::string, std::string> swept_where(const Document& document, const DocumentNode* node,
+                                               const std::string& name, const ExperimentDraft& draft) {
   if (node == nullptr) return {};
   auto where = read_where(document, *node, name);
   const auto axes = draft.axis_keys();
@@ -106,19 +110,24 @@ std::map<std::string, std::string> swept_where(const Document& document, const D
     if (key == "seed" || !draft.overridden.contains(key)) throw not_swept(document, value_node, key, draft);
     const DocumentNode* plain = find_entry(draft.plain, key);
     const auto given = draft.fixed.find(key);
-    const bool is_met = given != draft.fixed.end() ? same_value(value_text(given->second), where[key])
-                                             : plain != nullptr && same_value(value_text(plain->setting()), where[key]);
+    const bool is_met = given != draft.fixed.end()
+                            ? same_value(value_text(given->second), where[key])
+                            : plain != nullptr && same_value(value_text(plain->setting()), where[key]);
     if (is_met) where.erase(key);
   }
   return where;
 }
 
 ResultQuantity read_quantity(const Document& document, const DocumentNode& node, const std::string& name,
-                       const ExperimentDraft& draft) {
-  const TableReader table(document, node, name, {"metric", "where", "pick", "round", "minus", "over"});
+                             const ExperimentDraft& draft) {
+  const TableReader table(document, node, name, {"metric", "where", "pick", "pick-where", "round", "minus", "over"});
   ResultQuantity quantity{.metric = table.required_text("metric")};
   quantity.where = swept_where(document, table.find("where"), name, draft);
   quantity.pick = table.text("pick", {"best", "second", "worst", "mean", "lowest", "highest"});
+  quantity.pick_where = swept_where(document, table.find("pick-where"), name, draft);
+  if (!quantity.pick_where.empty() && quantity.pick.empty())
+    throw document.wrong(node, name + " has pick-where without a pick; it must say which of the configurations to pick");
+  quantity.pick_where = swept_where(document, table.find("pick-where"), "pick-where of " + name, draft);
   if (const auto round = table.whole("round")) quantity.round = static_cast<std::uint32_t>(*round);
   if (const DocumentNode* minus = table.find("minus"))
     quantity.minus = {read_quantity(document, *minus, "minus of " + name, draft)};
@@ -138,7 +147,8 @@ Expectation read_expectation(const Document& document, const DocumentNode& node,
     const DocumentNode* other = table.find(relation);
     if (other == nullptr) continue;
     if (!result.relation.empty())
-      throw document.wrong(*other, "[[expect]] says both " + result.relation + " and " + relation + "; one of them is valid");
+      throw document.wrong(*other,
+                           "[[expect]] says both " + result.relation + " and " + relation + "; one of them is valid");
     result.relation = relation;
     result.number = TableReader::number(*other);
     if (other->table() != nullptr)
@@ -163,8 +173,11 @@ FigureRequest read_figure(const Document& document, const DocumentNode& node, co
   const TableReader table(document, node, "[[figure]]",
                           {"kind", "title", "x", "y", "lines", "where", "ranks", "log-x", "log-y"});
   const std::vector<std::string> kinds(std::begin(kFigureKinds), std::end(kFigureKinds));
-  FigureRequest figure{.kind = table.required_text("kind", kinds), .title = table.text("title"), .x = table.text("x"),
-                       .y = table.text("y"), .lines = swept_keys(document, table.list("lines"), draft)};
+  FigureRequest figure{.kind = table.required_text("kind", kinds),
+                       .title = table.text("title"),
+                       .x = table.text("x"),
+                       .y = table.text("y"),
+                       .lines = swept_keys(document, table.list("lines"), draft)};
   figure.where = swept_where(document, table.find("where"), "[[figure]]", draft);
   if (table.find("ranks") != nullptr) figure.ranks.clear();
   for (const DocumentNode& rank : table.list("ranks")) {
@@ -191,11 +204,14 @@ auto each_table(const Document& document, const char* name, Read read) {
 
 }  // namespace
 
-std::map<std::string, std::string> read_where(const Document& document, const DocumentNode& node, const std::string& name) {
-  if (node.table() == nullptr) throw document.wrong(node, "where of " + name + " must be a table: { optimizer = \"sgd\" }");
+std::map<std::string, std::string> read_where(const Document& document, const DocumentNode& node,
+                                              const std::string& name) {
+  if (node.table() == nullptr)
+    throw document.wrong(node, "where of " + name + " must be a table: { optimizer = \"sgd\" }");
   std::map<std::string, std::string> where;
   for (const auto& [key, value] : *node.table()) {
-    if (!value.is_scalar()) throw document.wrong(value, key + " must be one value here: a number, a text, true or false");
+    if (!value.is_scalar())
+      throw document.wrong(value, key + " must be one value here: a number, a text, true or false");
     where[key] = value_text(value.setting());
   }
   return where;
@@ -205,7 +221,8 @@ Tuning read_tuning(const Document& document, const ExperimentDraft& draft) {
   const DocumentNode* node = find_entry(*document.root.table(), "tune");
   if (node == nullptr) return {};
   const TableReader table(document, *node, "[tune]", {"keys", "on", "metric", "why"});
-  if (table.list("keys").empty()) throw document.wrong(*node, "[tune] has no keys; it must say keys = [\"learning-rate\"]");
+  if (table.list("keys").empty())
+    throw document.wrong(*node, "[tune] has no keys; it must say keys = [\"learning-rate\"]");
   Tuning tuning{.keys = swept_keys(document, table.list("keys"), draft)};
   if (const auto on = table.text("on", {"validation", "test"}); !on.empty()) tuning.on = on;
   if (const auto metric = table.text("metric", {"accuracy", "loss"}); !metric.empty()) tuning.metric = metric;
