@@ -28,14 +28,16 @@ void renew_tables(const SweepResults& sweep) {
 
 void report(const Arguments& arguments, bool has_out) {
   if (arguments.folders.size() > 1 && !has_out)
-    throw usage_error("a report on " + std::to_string(arguments.folders.size()) + " folders needs a place: --out FILE.html");
+    throw usage_error("a report on " + std::to_string(arguments.folders.size()) +
+                      " folders needs a place: --out FILE.html");
   std::vector<SweepResults> sweeps;
   for (const auto& folder : arguments.folders) {
     if (folder.empty()) throw usage_error("DIR is ''; it must name a place");
     sweeps.push_back(read_results(folder));
     renew_tables(sweeps.back());
   }
-  const std::string out = has_out ? arguments.out : (std::filesystem::path(arguments.folders.front()) / "report.html").string();
+  const std::string out =
+      has_out ? arguments.out : (std::filesystem::path(arguments.folders.front()) / "report.html").string();
   write_report(sweeps, out);
   std::printf("%s\n", out.c_str());
 }
@@ -45,7 +47,8 @@ void report(const Arguments& arguments, bool has_out) {
 void add_report_command(CLI::App& app) {
   CLI::App& command = *app.add_subcommand("report", "A page with figures, tables and claims from finished sweeps.");
   command.footer(
-      "The page needs no network. Figures are drawn by gnuplot; SVG and PNG files lie beside the page. A folder of one run\n"
+      "The page needs no network. Figures are drawn by gnuplot; SVG and PNG files lie beside the page. A folder of one "
+      "run\n"
       "is reported on as well.\n"
       "Example: fedstride report sweeps/koskela-figure-1a");
   auto arguments = std::make_shared<Arguments>();

@@ -18,8 +18,9 @@ constexpr std::size_t kMostColumns = 10;
 std::vector<std::string> columns_of(const SweepResults& sweep, const std::map<std::string, int, std::less<>>& known) {
   std::vector<std::string> columns;
   if (sweep.experiment.command == "run") {
-    for (const char* name : {"test_accuracy", "test_loss", "validation_accuracy", "validation_loss", "worst_client_accuracy",
-                             "rejected_share", "epsilon_spent", "delta_spent", "client_epsilon_spent", "client_delta_spent", "rounds_done"})
+    for (const char* name : {"test_accuracy", "test_loss", "validation_accuracy", "validation_loss",
+                             "worst_client_accuracy", "rejected_share", "epsilon_spent", "delta_spent",
+                             "client_epsilon_spent", "client_delta_spent", "rounds_done"})
       if (known.contains(name)) columns.emplace_back(name);
   }
   if (columns.empty())
@@ -54,7 +55,8 @@ std::string configurations(const SweepResults& sweep) {
   const auto columns = columns_of(sweep, known);
   std::string html = "<h2>Configurations</h2>\n<div class=\"wide\"><table>\n<thead><tr>";
   for (const auto& key : keys) html += "<th>" + escaped(key) + "</th>";
-  for (const auto& column : columns) html += "<th class=\"n\" title=\"" + escaped(metric_label(column)) + "\">" + escaped(column) + "</th>";
+  for (const auto& column : columns)
+    html += "<th class=\"n\" title=\"" + escaped(metric_label(column)) + "\">" + escaped(column) + "</th>";
   html += "<th class=\"n\">n</th>" + std::string(is_tuned ? "<th>place</th>" : "") + "</tr></thead>\n<tbody>\n";
   for (std::size_t i = 0; i < std::min(all.size(), kMostRows); ++i) {
     const auto& [first, metrics] = all[i];
@@ -74,15 +76,23 @@ std::string configurations(const SweepResults& sweep) {
       }
       const SummaryRow& row = *found->second;
       n = std::max(n, row.n);
-      html += "<td class=\"n\" title=\"" + number_text(row.mean) + "\">" + spread_for_people(row.mean, row.deviation) + "</td>";
+      html += "<td class=\"n\" title=\"" + number_text(row.mean) + "\">" + spread_for_people(row.mean, row.deviation) +
+              "</td>";
     }
     html += "<td class=\"n\">" + std::to_string(n) + "</td>";
     if (is_tuned)
-      html += "<td>" + std::string(rank == 0 ? "" : rank == 1 ? "best" : rank == 2 ? "second best" : std::to_string(rank)) + "</td>";
+      html += "<td>" +
+              std::string(rank == 0   ? ""
+                          : rank == 1 ? "best"
+                          : rank == 2 ? "second best"
+                                      : std::to_string(rank)) +
+              "</td>";
     html += "</tr>\n";
   }
   html += "</tbody></table></div>\n<p class=\"note\">Mean ± standard deviation over n seeds, after the last round.";
-  if (all.size() > kMostRows) html += " The first " + std::to_string(kMostRows) + " of " + std::to_string(all.size()) + " configurations; summary.csv has all.";
+  if (all.size() > kMostRows)
+    html += " The first " + std::to_string(kMostRows) + " of " + std::to_string(all.size()) +
+            " configurations; summary.csv has all.";
   return html + "</p>\n";
 }
 

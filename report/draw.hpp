@@ -1,7 +1,6 @@
 #pragma once
 
 #include <string>
-#include <vector>
 
 #include "report/plot.hpp"
 
@@ -21,15 +20,9 @@ Drawing draw(const Plot& plot, const std::string& id, const std::string& label);
 /// Columns in which the names of the lines have room below the picture.
 int name_columns(const Plot& plot);
 
-/// gnuplot's commands for a plot. With `marks`, each number is also marked by its place in the order of lines and points
-/// as hypertext.
+/// gnuplot's commands for a plot. With `marks`, each number is also marked by its place in the order of lines and
+/// points as hypertext.
 std::string gnuplot_script(const Plot& plot, const std::string& terminal, bool marks);
-
-/// Whether an interval goes on beyond the picture.
-bool cuts_intervals(const Plot& plot);
-
-/// Gives pictures that are compared with each other the same y axis.
-void share_scale(std::vector<Plot>& plots);
 
 /// What gnuplot's svg terminal wrote for a script with marks, made fit for a page.
 std::string page_svg(const std::string& svg, const Plot& plot, const std::string& id, const std::string& label);

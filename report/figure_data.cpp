@@ -39,7 +39,8 @@ bool FigureData::has_rounds(std::string_view metric) const {
   std::map<std::string_view, std::uint32_t> first;
   for (const SummaryRow* row : rows(metric))
     if (row->round && !row->client)
-      if (const auto [known, is_new] = first.try_emplace(row->configuration, *row->round); !is_new && known->second != *row->round)
+      if (const auto [known, is_new] = first.try_emplace(row->configuration, *row->round);
+          !is_new && known->second != *row->round)
         return true;
   return false;
 }
@@ -63,7 +64,8 @@ std::vector<std::string> FigureData::numeric_keys() const {
   std::vector<std::string> numeric;
   for (const auto& key : keys_) {
     const auto all = values(key);
-    if (all.size() > 1 && std::ranges::all_of(all, [](const std::string& value) { return number_of(value).has_value(); }))
+    if (all.size() > 1 &&
+        std::ranges::all_of(all, [](const std::string& value) { return number_of(value).has_value(); }))
       numeric.push_back(key);
   }
   return numeric;

@@ -37,40 +37,60 @@ Requests each_metric(const FigureData& data) {
 }
 
 bool is_tuned_by_number(const FigureData& data) {
-  return std::ranges::any_of(data.numeric_keys(), [&](const std::string& key) { return data.is_tuned(key) || key == "learning-rate"; });
+  return std::ranges::any_of(data.numeric_keys(),
+                             [&](const std::string& key) { return data.is_tuned(key) || key == "learning-rate"; });
 }
 
 bool varies_by_client(const FigureData& data, const char* metric) {
   std::map<std::string_view, double> first;
   for (const SummaryRow* row : data.rows(metric))
     if (row->round && row->client)
-      if (const auto [known, is_new] = first.try_emplace(row->configuration, row->mean); !is_new && known->second != row->mean) return true;
+      if (const auto [known, is_new] = first.try_emplace(row->configuration, row->mean);
+          !is_new && known->second != row->mean)
+        return true;
   return false;
 }
 
 bool is_private(const FigureData& data) {
   const auto metrics = data.metrics();
   return std::ranges::any_of(metrics, [](const std::string& metric) {
-    return metric == "epsilon_spent" || metric == "client_epsilon_spent" || metric.find("epsilon_by_") != std::string::npos;
+    return metric == "epsilon_spent" || metric == "client_epsilon_spent" ||
+           metric.find("epsilon_by_") != std::string::npos;
   });
 }
 
 constexpr FigureKind kKinds[] = {
-    {"accuracy-by-round", [](const FigureData& data) { return once_if(has_accuracy_rounds(data), "accuracy-by-round"); }, draw_by_round},
+    {"accuracy-by-round",
+     [](const FigureData& data) { return once_if(has_accuracy_rounds(data), "accuracy-by-round"); }, draw_by_round},
     {"loss-by-round",
-     [](const FigureData& data) { return once_if(data.has_rounds("test_loss") || data.has_rounds("validation_loss"), "loss-by-round"); },
+     [](const FigureData& data) {
+       return once_if(data.has_rounds("test_loss") || data.has_rounds("validation_loss"), "loss-by-round");
+     },
      draw_by_round},
     {"accuracy-by-key", each_key, draw_by_key},
-    {"accuracy-by-rate", [](const FigureData& data) { return once_if(!data.rows("test_accuracy").empty() && is_tuned_by_number(data), "accuracy-by-rate"); }, draw_by_key},
-    {"step-sizes", [](const FigureData& data) { return once_if(varies_by_client(data, "learning_rate"), "step-sizes"); }, draw_clients},
-    {"rejected-share", [](const FigureData& data) { return once_if(varies_by_client(data, "rejected_share"), "rejected-share"); }, draw_clients},
-    {"epsilon-by-round", [](const FigureData& data) { return once_if(is_private(data), "epsilon-by-round"); }, draw_epsilon},
-    {"accuracy-by-epsilon", [](const FigureData& data) { return once_if(is_private(data), "accuracy-by-epsilon"); }, draw_by_epsilon},
+    {"accuracy-by-rate",
+     [](const FigureData& data) {
+       return once_if(!data.rows("test_accuracy").empty() && is_tuned_by_number(data), "accuracy-by-rate");
+     },
+     draw_by_key},
+    {"step-sizes",
+     [](const FigureData& data) { return once_if(varies_by_client(data, "learning_rate"), "step-sizes"); },
+     draw_clients},
+    {"rejected-share",
+     [](const FigureData& data) { return once_if(varies_by_client(data, "rejected_share"), "rejected-share"); },
+     draw_clients},
+    {"epsilon-by-round", [](const FigureData& data) { return once_if(is_private(data), "epsilon-by-round"); },
+     draw_epsilon},
+    {"accuracy-by-epsilon", [](const FigureData& data) { return once_if(is_private(data), "accuracy-by-epsilon"); },
+     draw_by_epsilon},
     {"lines", each_metric, draw_lines},
-    {"partition", [](const FigureData& data) { return once_if(data.has_clients("rows_of_class_0"), "partition"); }, draw_partition},
+    {"partition", [](const FigureData& data) { return once_if(data.has_clients("rows_of_class_0"), "partition"); },
+     draw_partition},
     {"time",
      [](const FigureData& data) {
-       return once_if(std::ranges::any_of(data.results().cells, [](const CellResult& cell) { return cell.numbers.contains("seconds"); }), "time");
+       return once_if(std::ranges::any_of(data.results().cells,
+                                          [](const CellResult& cell) { return cell.numbers.contains("seconds"); }),
+                      "time");
      },
      draw_time},
 };

@@ -16,7 +16,7 @@ struct Figure {
   std::string kind;
   std::string title;
   std::string caption;
-  std::vector<Plot> plots = {};          ///< none: there is nothing to draw, the caption says why
+  std::vector<Plot> plots = {};  ///< none: there is nothing to draw, the caption says why
 };
 
 /// A sweep's results, sorted for drawing: the rows of the summary by metric. Refers to the results.

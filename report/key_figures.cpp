@@ -37,7 +37,8 @@ std::string default_key(const FigureData& data, const FigureRequest& request) {
   return keys.empty() ? "" : keys.front();
 }
 
-Figure draw_metric(const FigureData& data, const FigureRequest& request, const std::string& key, const std::string& metric) {
+Figure draw_metric(const FigureData& data, const FigureRequest& request, const std::string& key,
+                   const std::string& metric) {
   Figure figure{.kind = request.kind, .title = request.title, .caption = {}};
   if (figure.title.empty()) figure.title = title_of_metric(metric) + " by " + words(key);
   const bool all_ranks = request.kind == "accuracy-by-rate" || data.is_tuned(key);
@@ -56,7 +57,10 @@ Figure draw_metric(const FigureData& data, const FigureRequest& request, const s
   for (const SummaryRow* row : data.rows(metric)) {
     if (row->round || row->client || !is_wanted(*row, request, all_ranks)) continue;
     const std::string value = value_at(row->point, key);
-    Sample sample{.row = row, .slot = value, .identity = identity_of(data, *row, request, left_out), .text = point_text(*row, "", ""),
+    Sample sample{.row = row,
+                  .slot = value,
+                  .identity = identity_of(data, *row, request, left_out),
+                  .text = point_text(*row, "", ""),
                   .is_reference = value.empty()};
     if (!value.empty())
       sample.x = is_numeric ? *number_of(value) : static_cast<double>(std::ranges::find(names, value) - names.begin());
@@ -78,7 +82,8 @@ Figure draw_metric(const FigureData& data, const FigureRequest& request, const s
   if (!is_numeric) model.x_names = names;
   if (is_never_negative(metric)) model.least = 0;
   if (is_share(metric)) model.most = 1;
-  figure.caption = caption_of(data, samples, model, !all_ranks) + " After the last round.";
+  figure.caption = caption_of(data, samples, model, !all_ranks);
+  if (data.results().experiment.command == "run") figure.caption += " After the last round.";
   figure.plots = plots_of(samples, request, model, {}, figure.caption);
   for (auto& plot : figure.plots)
     for (auto& line : plot.lines) std::ranges::stable_sort(line.points, {}, &PlotPoint::x);
@@ -90,16 +95,18 @@ Figure draw_metric(const FigureData& data, const FigureRequest& request, const s
 Figure draw_by_key(const FigureData& data, const FigureRequest& request) {
   const bool has_test = !data.rows("test_accuracy").empty() || data.rows("validation_accuracy").empty();
   return draw_metric(data, request, default_key(data, request),
-                     !request.y.empty() ? request.y : has_test ? "test_accuracy" : "validation_accuracy");
+                     !request.y.empty() ? request.y
+                     : has_test         ? "test_accuracy"
+                                        : "validation_accuracy");
 }
 
 Figure draw_lines(const FigureData& data, const FigureRequest& request) {
   if (request.x.empty() || request.x == "round") return draw_by_round(data, request);
   if (std::ranges::find(data.keys(), request.x) == data.keys().end() && !data.rows(request.x).empty())
     return draw_by_epsilon(data, request);
-  const std::string metric = !request.y.empty() ? request.y : data.rows("test_accuracy").empty() && !data.metrics().empty()
-                                                                  ? data.metrics().front()
-                                                                  : "test_accuracy";
+  const std::string metric = !request.y.empty()                                              ? request.y
+                             : data.rows("test_accuracy").empty() && !data.metrics().empty() ? data.metrics().front()
+                                                                                             : "test_accuracy";
   return draw_metric(data, request, request.x, metric);
 }
 

@@ -20,14 +20,16 @@ constexpr std::size_t kMostBars = 40;
 std::string name_of(const FigureData& data, const FigureData::Point& point) {
   std::string name;
   for (const auto& [key, value] : point)
-    if (data.values(key).size() > 1 || data.keys().size() == 1) name += (name.empty() ? "" : ", ") + value_label(key, value);
+    if (data.values(key).size() > 1 || data.keys().size() == 1)
+      name += (name.empty() ? "" : ", ") + value_label(key, value);
   return name.empty() ? "the only configuration" : name;
 }
 
 }  // namespace
 
 Figure draw_partition(const FigureData& data, const FigureRequest& request) {
-  Figure figure{.kind = request.kind, .title = request.title.empty() ? "Who holds which classes" : request.title, .caption = {}};
+  Figure figure{
+      .kind = request.kind, .title = request.title.empty() ? "Who holds which classes" : request.title, .caption = {}};
   // Class by metric's name: rows_of_class_10 comes before rows_of_class_2.
   std::map<int, std::string> classes;
   constexpr std::string_view start = "rows_of_class_";
@@ -57,17 +59,20 @@ Figure draw_partition(const FigureData& data, const FigureRequest& request) {
     const auto [place, is_new] = seen.try_emplace(content, maps);
     if (!is_new) {
       if (place->second < points.size())
-        std::erase_if(points[place->second], [&](const auto& part) { return value_at(point, part.first) != part.second; });
+        std::erase_if(points[place->second],
+                      [&](const auto& part) { return value_at(point, part.first) != part.second; });
       continue;
     }
     if (++maps > kMostMaps) continue;
     points.push_back(point);
     Plot plot{.style = Plot::Style::map, .x_label = "client", .y_label = "class"};
-    for (std::uint32_t client = 0; client < std::min(clients, kMostClients); ++client) plot.x_names.push_back(std::to_string(client));
+    for (std::uint32_t client = 0; client < std::min(clients, kMostClients); ++client)
+      plot.x_names.push_back(std::to_string(client));
     for (int label = 0; label <= classes.rbegin()->first; ++label) plot.y_names.push_back(std::to_string(label));
     PlotLine map;
     for (const auto& [label, row] : rows) {
-      map.points.push_back({.x = static_cast<double>(*row->client), .y = static_cast<double>(label), .text = point_text(*row, "", "")});
+      map.points.push_back(
+          {.x = static_cast<double>(*row->client), .y = static_cast<double>(label), .text = point_text(*row, "", "")});
       map.values.push_back(row->mean);
     }
     plot.lines.push_back(std::move(map));
@@ -75,17 +80,22 @@ Figure draw_partition(const FigureData& data, const FigureRequest& request) {
   }
   for (std::size_t i = 0; i < figure.plots.size() && figure.plots.size() > 1; ++i)
     figure.plots[i].panel = name_of(data, points[i]);
-  figure.caption = figure.plots.empty() ? "Nothing to draw yet: no finished cell that is asked for has published its partition."
-                                        : "Rows of each class that each client holds, mean over seeds; white: none, dark: the most.";
-  if (maps > 1 || seen.size() < order.size()) figure.caption += " Configurations with the same partition are drawn once.";
-  if (maps > kMostMaps) figure.caption += " " + std::to_string(maps - kMostMaps) + " more partitions are in summary.csv.";
+  figure.caption = figure.plots.empty()
+                       ? "Nothing to draw yet: no finished cell that is asked for has published its partition."
+                       : "Rows of each class that each client holds, mean over seeds; white: none, dark: the most.";
+  if (maps > 1 || seen.size() < order.size())
+    figure.caption += " Configurations with the same partition are drawn once.";
+  if (maps > kMostMaps)
+    figure.caption += " " + std::to_string(maps - kMostMaps) + " more partitions are in summary.csv.";
   if (clients > kMostClients)
     figure.caption += " The first " + std::to_string(kMostClients) + " of " + std::to_string(clients) + " clients.";
   return figure;
 }
 
 Figure draw_time(const FigureData& data, const FigureRequest& request) {
-  Figure figure{.kind = request.kind, .title = request.title.empty() ? "Time and speed on this machine" : request.title, .caption = {}};
+  Figure figure{.kind = request.kind,
+                .title = request.title.empty() ? "Time and speed on this machine" : request.title,
+                .caption = {}};
   std::size_t configurations = 0;
   for (const std::string metric : {"seconds", "examples_per_second"}) {
     struct Mean {
@@ -115,18 +125,21 @@ Figure draw_time(const FigureData& data, const FigureRequest& request) {
       std::erase_if(point, [](const auto& part) { return part.first == "seed"; });
       plot.y_names.push_back(name_of(data, point));
       const double mean = means[i].sum / means[i].n;
-      bars.points.push_back({.x = mean, .y = static_cast<double>(i),
+      bars.points.push_back({.x = mean,
+                             .y = static_cast<double>(i),
                              .text = plot.y_names.back() + "\n" + metric_label(metric) + ": " + number_text(mean) +
                                      "\nmean of " + std::to_string(means[i].n) + " runs"});
     }
     plot.lines.push_back(std::move(bars));
     figure.plots.push_back(std::move(plot));
   }
-  figure.caption = figure.plots.empty() ? "Nothing to draw yet: no finished cell has its time."
-                                        : "Mean over the runs of a configuration, from cells.csv. Runs that shared this machine's "
-                                          "cores with others were slower for it.";
+  figure.caption = figure.plots.empty()
+                       ? "Nothing to draw yet: no finished cell has its time."
+                       : "Mean over the runs of a configuration, from cells.csv. Runs that shared this machine's "
+                         "cores with others were slower for it.";
   if (configurations > kMostBars)
-    figure.caption += " The first " + std::to_string(kMostBars) + " of " + std::to_string(configurations) + " configurations.";
+    figure.caption +=
+        " The first " + std::to_string(kMostBars) + " of " + std::to_string(configurations) + " configurations.";
   return figure;
 }
 

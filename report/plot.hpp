@@ -10,7 +10,7 @@ namespace fedstride {
 struct PlotPoint {
   double x = 0;
   double y = 0;
-  double low = std::numeric_limits<double>::quiet_NaN();   ///< of the interval; NaN: none
+  double low = std::numeric_limits<double>::quiet_NaN();  ///< of the interval; NaN: none
   double high = std::numeric_limits<double>::quiet_NaN();
   std::string text = {};
 };
@@ -19,24 +19,24 @@ struct PlotPoint {
 struct PlotLine {
   std::string name = {};
   std::vector<PlotPoint> points = {};
-  std::vector<double> values = {};       ///< of a map alone: one for each point
-  bool is_reference = false;             ///< a level that has no x of its own: drawn from end to end without markers
+  std::vector<double> values = {};  ///< of a map alone: one for each point
+  bool is_reference = false;        ///< a level that has no x of its own: drawn from end to end without markers
 };
 
 /// One picture: what is drawn, not how.
 struct Plot {
   enum class Style { bands, bars_of_error, bars, map };
   Style style = Style::bands;
-  std::string panel = {};                ///< what this one of several pictures shows; empty for the only one
+  std::string panel = {};  ///< what this one of several pictures shows; empty for the only one
   std::string x_label = {};
   std::string y_label = {};
   bool log_x = false;
   bool log_y = false;
-  std::vector<std::string> x_names = {}; ///< categories instead of numbers: x is 0, 1, ...
+  std::vector<std::string> x_names = {};  ///< categories instead of numbers: x is 0, 1, ...
   std::vector<std::string> y_names = {};
   double least = -std::numeric_limits<double>::infinity();  ///< y beyond which an interval is not followed
   double most = std::numeric_limits<double>::infinity();
-  bool shows_intervals = true;           ///< or only tells them
+  bool shows_intervals = true;                             ///< or only tells them
   double from = std::numeric_limits<double>::quiet_NaN();  ///< y axis; NaN: as the numbers need
   double to = std::numeric_limits<double>::quiet_NaN();
   std::vector<PlotLine> lines = {};

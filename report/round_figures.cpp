@@ -25,7 +25,9 @@ std::string round_label(const FigureData& data) {
 }
 
 Figure nothing(const FigureRequest& request, const std::string& title, const std::string& what) {
-  return {.kind = request.kind, .title = title, .caption = "Nothing to draw yet: no finished cell that is asked for has " + what + "."};
+  return {.kind = request.kind,
+          .title = title,
+          .caption = "Nothing to draw yet: no finished cell that is asked for has " + what + "."};
 }
 
 std::string title_or(const FigureRequest& request, const std::string& title) {
@@ -33,16 +35,24 @@ std::string title_or(const FigureRequest& request, const std::string& title) {
 }
 
 std::string accuracy_metric(const FigureData& data) {
-  return data.rows("test_accuracy").empty() && !data.rows("validation_accuracy").empty() ? "validation_accuracy" : "test_accuracy";
+  return data.rows("test_accuracy").empty() && !data.rows("validation_accuracy").empty() ? "validation_accuracy"
+                                                                                         : "test_accuracy";
 }
 
 Sample by_round(const SummaryRow& row, const std::string& label) {
   const std::string round = std::to_string(*row.round);
-  return {.row = &row, .x = static_cast<double>(*row.round), .slot = round, .identity = {}, .text = point_text(row, label, round)};
+  return {.row = &row,
+          .x = static_cast<double>(*row.round),
+          .slot = round,
+          .identity = {},
+          .text = point_text(row, label, round)};
 }
 
 Plot round_plot(const std::string& label, const std::string& metric, const FigureRequest& request) {
-  Plot plot{.x_label = label, .y_label = metric_label(metric), .log_x = request.log_x.value_or(false), .log_y = request.log_y.value_or(false)};
+  Plot plot{.x_label = label,
+            .y_label = metric_label(metric),
+            .log_x = request.log_x.value_or(false),
+            .log_y = request.log_y.value_or(false)};
   if (is_never_negative(metric)) plot.least = 0;
   if (is_share(metric)) plot.most = 1;
   return plot;
@@ -72,7 +82,8 @@ Figure draw_by_round(const FigureData& data, const FigureRequest& request) {
 Figure draw_clients(const FigureData& data, const FigureRequest& request) {
   const bool is_rate = request.kind == "step-sizes";
   const std::string metric = !request.y.empty() ? request.y : is_rate ? "learning_rate" : "rejected_share";
-  const std::string label = round_label(data), title = title_or(request, title_of_metric(metric) + " of each client by round");
+  const std::string label = round_label(data),
+                    title = title_or(request, title_of_metric(metric) + " of each client by round");
   FigureRequest filled = request;
   if (is_rate && !filled.log_y) filled.log_y = true;
   std::vector<Sample> samples;
@@ -97,7 +108,8 @@ Figure draw_clients(const FigureData& data, const FigureRequest& request) {
   model.shows_intervals = false;
   std::string caption = caption_of(data, samples, model, true);
   if (!left_out.empty())
-    caption += " Clients 0 to " + std::to_string(kMostLines - 1) + "; " + std::to_string(left_out.size()) + " more are in clients.csv.";
+    caption += " Clients 0 to " + std::to_string(kMostLines - 1) + "; " + std::to_string(left_out.size()) +
+               " more are in clients.csv.";
   std::vector<std::string> panels = data.keys();
   panels.push_back("place");
   auto plots = plots_of(samples, filled, model, panels, caption);
@@ -112,7 +124,9 @@ std::string accountant_of(std::string_view metric) {
   if (of_client) metric.remove_prefix(7);
   constexpr std::string_view start = "epsilon_by_";
   if (!metric.starts_with(start)) return {};
-  return std::string(metric.substr(start.size())) + (of_client ? " (of a client)" : "");
+  std::string name(metric.substr(start.size()));
+  std::ranges::replace(name, '_', '-');
+  return name + (of_client ? " (of a client)" : "");
 }
 
 std::string delta_text(const FigureData& data) {
@@ -170,6 +184,8 @@ Figure draw_epsilon(const FigureData& data, const FigureRequest& request) {
   if (samples.empty()) return nothing(request, title, "an epsilon by round");
   Plot model = round_plot(label, samples.front().row->metric, request);
   model.y_label = "epsilon";
+  const auto [least, most] = std::ranges::minmax(samples, {}, [](const Sample& sample) { return sample.row->mean; });
+  if (!request.log_y) model.log_y = least.row->mean > 0 && most.row->mean / least.row->mean >= 30;
   std::string caption = caption_of(data, samples, model, true) + delta_text(data) + whose(data);
   if (seen.size() < order.size()) caption += " Configurations that spend the same are drawn once.";
   std::vector<std::string> panels;
@@ -192,7 +208,9 @@ Figure draw_by_epsilon(const FigureData& data, const FigureRequest& request) {
     if (row->client || found == spent.end() || !is_wanted(*row, request, false)) continue;
     const std::string value = number_text(found->second->mean);
     auto& samples = row->round ? by_rounds : last;
-    samples.push_back({.row = row, .x = found->second->mean, .slot = std::to_string(row->round.value_or(0)),
+    samples.push_back({.row = row,
+                       .x = found->second->mean,
+                       .slot = std::to_string(row->round.value_or(0)),
                        .identity = identity_of(data, *row, request, {}),
                        .text = point_text(*row, metric_label(x), value) +
                                (row->round ? "\nround " + std::to_string(*row->round) : "")});

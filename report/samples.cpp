@@ -6,7 +6,7 @@
 #include <set>
 
 #include "core/text.hpp"
-#include "report/draw.hpp"
+#include "report/axes.hpp"
 #include "report/metrics.hpp"
 
 namespace fedstride {
@@ -94,7 +94,8 @@ std::string splitting_key(const Lines& lines, const std::vector<std::string>& ke
       is_number = is_number && (value.empty() || number_of(value));
     }
     const bool fits = std::ranges::all_of(sizes, [](const auto& size) { return size.second <= kMostLines; });
-    const std::size_t cost = sizes.size() + (is_number ? 0 : kMostPictures / 2) + (sizes.contains("") ? kMostPictures : 0);
+    const std::size_t cost =
+        sizes.size() + (is_number ? 0 : kMostPictures / 2) + (sizes.contains("") ? kMostPictures : 0);
     if (fits && sizes.size() > 1 && cost < fewest) {
       fewest = cost;
       best = key;
@@ -111,7 +112,8 @@ PlotLine drawn(const std::vector<const Sample*>& samples, std::string name) {
     const std::size_t step = 1 + (samples.size() - 1) / kMostPoints;
     if ((samples.size() - 1 - i) % step != 0) continue;
     const SummaryRow& row = *samples[i]->row;
-    line.points.push_back({.x = samples[i]->x, .y = row.mean, .low = row.low, .high = row.high, .text = samples[i]->text});
+    line.points.push_back(
+        {.x = samples[i]->x, .y = row.mean, .low = row.low, .high = row.high, .text = samples[i]->text});
   }
   return line;
 }
@@ -130,7 +132,9 @@ Point identity_of(const FigureData& data, const SummaryRow& row, const FigureReq
   for (const auto& part : row.point)
     if (std::ranges::find(left_out, part.first) == left_out.end()) identity.push_back(part);
   if (request.ranks.size() > 1 && row.rank > 0 && competes(data.results().experiment.tuning, row.point))
-    identity.emplace_back("place", row.rank == 1 ? "best" : row.rank == 2 ? "second best" : "place " + std::to_string(row.rank));
+    identity.emplace_back("place", row.rank == 1   ? "best"
+                                   : row.rank == 2 ? "second best"
+                                                   : "place " + std::to_string(row.rank));
   return identity;
 }
 
@@ -141,7 +145,8 @@ std::string point_text(const SummaryRow& row, const std::string& x_label, const 
   if (!text.empty()) text += '\n';
   if (!x.empty()) text += x_label + ": " + x + "\n";
   text += metric_label(row.metric) + ": " + number_text(row.mean);
-  if (row.n > 1) text += "\n95 %: " + number_text(row.low) + " to " + number_text(row.high) + ", n = " + std::to_string(row.n);
+  if (row.n > 1)
+    text += "\n95 %: " + number_text(row.low) + " to " + number_text(row.high) + ", n = " + std::to_string(row.n);
   return text;
 }
 
@@ -181,9 +186,11 @@ std::vector<Plot> plots_of(std::vector<Sample> samples, const FigureRequest& req
     plots[place->second].lines.push_back(drawn(group, name_of(rest)));
   }
   if (left_out > 0)
-    notes += " " + std::to_string(left_out) + " more lines are not drawn; a [[figure]] with 'where' picks some, summary.csv has all.";
+    notes += " " + std::to_string(left_out) +
+             " more lines are not drawn; a [[figure]] with 'where' picks some, summary.csv has all.";
   share_scale(plots);
-  if (std::ranges::any_of(plots, cuts_intervals)) notes += " Intervals that reach an edge go on beyond it; their ends are said at the points.";
+  if (std::ranges::any_of(plots, cuts_intervals))
+    notes += " Intervals that reach an edge go on beyond it; their ends are said at the points.";
   return plots;
 }
 
@@ -196,13 +203,18 @@ std::string caption_of(const FigureData& data, const std::vector<Sample>& sample
     most = std::max(most, sample.row->n);
     is_ranked = is_ranked || (sample.row->rank > 0 && competes(tuning, sample.row->point));
   }
-  std::string text = most == 0 ? "" : most == 1 ? "One seed, so no interval is known."
-                     : "Mean of " + (least == most ? "" : std::to_string(least) + " to ") + std::to_string(most) + " seeds; " +
-                           (!model.shows_intervals ? "its 95 % interval (Student's t) is said at the points."
-                            : std::string(model.style == Plot::Style::bands ? "band" : "bar") + ": its 95 % interval (Student's t).");
+  const bool has_seeds = data.results().experiment.command == "run" || most > 1;
+  std::string text =
+      most == 0 || !has_seeds ? ""
+      : most == 1
+          ? "One seed, so no interval is known."
+          : "Mean of " + (least == most ? "" : std::to_string(least) + " to ") + std::to_string(most) + " seeds; " +
+                (!model.shows_intervals ? "its 95 % interval (Student's t) is said at the points."
+                                        : std::string(model.style == Plot::Style::bands ? "band" : "bar") +
+                                              ": its 95 % interval (Student's t).");
   if (chosen && is_ranked && !tuning.keys.empty())
-    text += " Drawn at the best " + joined(tuning.keys) + ", chosen by " + tuning.metric + " on the " + tuning.on + " set" +
-            (tuning.why.empty() ? "" : " (" + tuning.why + ")") + ".";
+    text += " Drawn at the best " + joined(tuning.keys) + ", chosen by " + tuning.metric + " on the " + tuning.on +
+            " set" + (tuning.why.empty() ? "" : " (" + tuning.why + ")") + ".";
   return text;
 }
 

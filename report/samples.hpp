@@ -11,16 +11,18 @@ namespace fedstride {
 struct Sample {
   const SummaryRow* row = nullptr;
   double x = 0;
-  std::string slot;                      ///< what a line has one of: a round, a value of the key
-  FigureData::Point identity;            ///< what tells its line from others
-  std::string text;                      ///< for people who point at it
-  bool is_reference = false;             ///< of a configuration that has no such key
+  std::string slot;            ///< what a line has one of: a round, a value of the key
+  FigureData::Point identity;  ///< what tells its line from others
+  std::string text;            ///< for people who point at it
+  bool is_reference = false;   ///< of a configuration that has no such key
 };
 
-/// Whether a row belongs to the configurations that a request is about: its conditions, and unless `all_ranks`, its places.
+/// Whether a row belongs to the configurations that a request is about: its conditions, and unless `all_ranks`, its
+/// places.
 bool is_wanted(const SummaryRow& row, const FigureRequest& request, bool all_ranks);
 
-/// What tells configurations apart in a line's name: the point without `left_out`, and the place where several are drawn.
+/// What tells configurations apart in a line's name: the point without `left_out`, and the place where several are
+/// drawn.
 FigureData::Point identity_of(const FigureData& data, const SummaryRow& row, const FigureRequest& request,
                               const std::vector<std::string>& left_out);
 

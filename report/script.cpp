@@ -1,9 +1,9 @@
 #include <algorithm>
 #include <cmath>
-#include <set>
 #include <tuple>
 
 #include "core/text.hpp"
+#include "report/axes.hpp"
 #include "report/draw.hpp"
 #include "report/gnuplot.hpp"
 #include "report/html.hpp"
@@ -17,152 +17,41 @@ struct Look {
   const char* dash;
   int marker;
 };
-constexpr Look kLooks[kMostLines] = {{"#0072B2", "solid", 7},          {"#D55E00", "(14,5)", 5},
-                                     {"#009E73", "(3,4)", 9},          {"#CC79A7", "(14,4,3,4)", 13},
-                                     {"#000000", "(7,4)", 4},          {"#E69F00", "(20,4,3,4,3,4)", 11},
+constexpr Look kLooks[kMostLines] = {{"#0072B2", "solid", 7},     {"#D55E00", "(14,5)", 5},
+                                     {"#009E73", "(3,4)", 9},     {"#CC79A7", "(14,4,3,4)", 13},
+                                     {"#000000", "(7,4)", 4},     {"#E69F00", "(20,4,3,4,3,4)", 11},
                                      {"#56B4E9", "(3,4,3,10)", 6}};
 
 constexpr int kMarkersOnALine = 12;
 constexpr std::size_t kLongestName = 60;
 
-/// The span of an axis.
-struct Range {
-  double low = std::numeric_limits<double>::infinity();
-  double high = -std::numeric_limits<double>::infinity();
-
-  void add(double value) {
-    if (!std::isfinite(value)) return;
-    low = std::min(low, value);
-    high = std::max(high, value);
-  }
-  void widen(bool log, double share) {
-    if (low > high) low = log ? 0.1 : 0, high = 1;
-    if (log) {
-      const double factor = low == high ? 2 : std::pow(high / low, share);
-      low /= factor;
-      high *= factor;
-    } else {
-      const double more = low == high ? std::max(std::fabs(low) * 0.1, 1e-9) : (high - low) * share;
-      low -= more;
-      high += more;
-    }
-  }
-  std::string text() const { return "[" + number_text(low) + ":" + number_text(high) + "]"; }
-  double place(double value, bool log) const {
-    return log ? std::log(value / low) / std::log(high / low) : (value - low) / (high - low);
-  }
-};
-
-/// Where an end of an interval is drawn: no further than makes sense, and above 0 on a log axis.
-double followed(const Plot& plot, const PlotPoint& point, double end) {
-  end = std::clamp(end, plot.least, plot.most);
-  return plot.log_y ? std::max(end, point.y / 10) : end;
-}
-
-/// Of the numbers themselves, and that of their intervals.
-std::pair<Range, Range> spans(const Plot& plot) {
-  Range numbers, all;
-  for (const auto& line : plot.lines)
-    for (const auto& point : line.points) {
-      numbers.add(point.y);
-      all.add(point.y);
-      if (!plot.shows_intervals) continue;
-      if (std::isfinite(point.low)) all.add(followed(plot, point, point.low));
-      if (std::isfinite(point.high)) all.add(followed(plot, point, point.high));
-    }
-  return {numbers, all};
-}
-
-// Intervals from two seeds can be many times as long as all that the lines do: they get as much room again as the lines
-// have, above and below.
-Range cut_off(const Plot& plot, const Range& numbers, Range all) {
-  if (!(numbers.low < numbers.high)) return all;
-  const double room = plot.log_y ? numbers.high / numbers.low : numbers.high - numbers.low;
-  all.low = std::max(all.low, plot.log_y ? numbers.low / room : numbers.low - room);
-  all.high = std::min(all.high, plot.log_y ? numbers.high * room : numbers.high + room);
-  return all;
-}
-
-Range y_range(const Plot& plot) {
-  if (std::isfinite(plot.from)) return {plot.from, plot.to};
-  const auto [numbers, all] = spans(plot);
-  Range range = cut_off(plot, numbers, all);
-  range.widen(plot.log_y, 0.05);
-  // No room is left beyond 0 and 1 for shares of a whole.
-  if (!plot.log_y) {
-    const double hair = (range.high - range.low) * 0.01;
-    range.low = std::min(std::max(range.low, plot.least - hair), numbers.low);
-    range.high = std::max(std::min(range.high, plot.most + hair), numbers.high);
-  }
-  return range;
-}
-
-// gnuplot has one tic a decade on a log axis; where that is too few, these are 1, 2 and 5.
-std::string log_tics(const Range& range) {
-  std::string list;
-  int exponent = static_cast<int>(std::floor(std::log10(range.low)));
-  if (range.high / range.low > 200) return {};
-  for (; std::pow(10.0, exponent) <= range.high; ++exponent)
-    for (const int digit : {1, 2, 5}) {
-      const std::string text = std::to_string(digit) + "e" + std::to_string(exponent);
-      const double value = std::stod(text);
-      if (value >= range.low && value <= range.high) list += (list.empty() ? "" : ", ") + gnuplot_text(number_text(value)) + " " + text;
-    }
-  return list.empty() ? "" : "(" + list + ")";
-}
-
-std::string names_as_tics(const std::vector<std::string>& names) {
-  std::string list;
-  for (std::size_t i = 0; i < names.size(); ++i) {
-    std::string name = shortened(names[i], 56);
-    for (std::size_t at = 0; (at = name.find('%', at)) != std::string::npos; at += 2) name.insert(at, 1, '%');
-    list += (i > 0 ? ", " : "") + gnuplot_text(name) + " " + std::to_string(i);
-  }
-  return "(" + list + ")";
-}
-
-// The numbers themselves as tics where they are few and far enough from each other.
-std::string x_tics(const Plot& plot, const Range& range) {
-  if (!plot.x_names.empty()) return "set xtics " + names_as_tics(plot.x_names) + (plot.x_names.size() > 6 ? " rotate by -30\n" : "\n");
-  std::set<double> values;
-  for (const auto& line : plot.lines)
-    if (!line.is_reference)
-      for (const auto& point : line.points) values.insert(point.x);
-  double before = -1;
-  for (const double value : values) {
-    const double place = range.place(value, plot.log_x);
-    if (values.size() > 12 || place - before < 0.07) {
-      const std::string own = plot.log_x ? log_tics(range) : "";
-      return "set xtics " + (own.empty() ? "autofreq" : own) + "\n";
-    }
-    before = place;
-  }
-  std::string list;
-  for (const double value : values)
-    list += (list.empty() ? "" : ", ") + gnuplot_text(number_text(value)) + " " + number_text(value);
-  return "set xtics (" + list + ")\n";
-}
-
 std::string set_up(const Plot& plot, const Range& x, const Range& y) {
   std::string script = std::string() +
-      "set encoding utf8\nset border 3 lw 1\nset tics nomirror out\nset format '%g'\n"
-      "set grid ytics lc rgb '#d9d9d9' lw 1 dt solid\n"
-      "set key outside below center horizontal Left reverse samplen 4 spacing 1.3 width 2 maxcols " +
-      std::to_string(name_columns(plot)) + "\n"
-      "set errorbars 0.6\n";
+                       "set encoding utf8\nset border 3 lw 1\nset tics nomirror out\nset format '%g'\n"
+                       "set grid ytics lc rgb '#d9d9d9' lw 1 dt solid\n"
+                       "set key outside below center horizontal Left reverse samplen 4 spacing 1.3 width 2 maxcols " +
+                       std::to_string(name_columns(plot)) +
+                       "\n"
+                       "set errorbars 0.6\n";
   if (!plot.panel.empty()) script += "set title " + gnuplot_text(shortened(plot.panel, 90)) + "\n";
-  script += "set xlabel " + gnuplot_text(plot.x_label) + " offset 0,0.4\nset ylabel " + gnuplot_text(plot.y_label) + "\n";
+  // An empty line keeps the names of the lines away from the axis.
+  const bool is_named = std::ranges::any_of(plot.lines, [](const PlotLine& line) { return !line.name.empty(); });
+  script += "set xlabel " + gnuplot_text(plot.x_label) + (is_named ? ".\"\\n\"" : "") + "\nset ylabel " +
+            gnuplot_text(plot.y_label) + "\n";
   if (plot.log_x) script += "set logscale x\n";
   if (plot.log_y) script += "set logscale y\n";
   if (const auto own = plot.log_y ? log_tics(y) : ""; !own.empty()) script += "set ytics " + own + "\n";
-  return script + "set xrange " + x.text() + "\nset yrange " + y.text() + "\n" + x_tics(plot, x);
+  return script + "set xrange " + x.text() + "\nset yrange " + y.text() + "\n" + set_x_tics(plot, x);
 }
 
-std::string block(const std::string& name, const std::string& rows) { return "$" + name + " << EOD\n" + rows + "EOD\n"; }
+std::string block(const std::string& name, const std::string& rows) {
+  return "$" + name + " << EOD\n" + rows + "EOD\n";
+}
 
 std::string row(std::initializer_list<double> numbers) {
   std::string text;
-  for (const double number : numbers) text += (text.empty() ? "" : " ") + (std::isfinite(number) ? number_text(number) : "NaN");
+  for (const double number : numbers)
+    text += (text.empty() ? "" : " ") + (std::isfinite(number) ? number_text(number) : "NaN");
   return text + "\n";
 }
 
@@ -171,7 +60,8 @@ std::vector<std::string> line_parts(const Plot& plot, std::size_t index, const R
   const PlotLine& line = plot.lines[index];
   const Look& look = kLooks[index % kMostLines];
   const std::string number = std::to_string(index), colour = std::string(" lc rgb '") + look.colour + "'";
-  const std::string stroke = colour + " lw 2 dt " + look.dash, marker = colour + " pt " + std::to_string(look.marker) + " ps 0.9";
+  const std::string stroke = colour + " lw 2 dt " + look.dash,
+                    marker = colour + " pt " + std::to_string(look.marker) + " ps 0.9";
   std::string points, intervals, markers;
   const std::size_t step = plot.style == Plot::Style::bands ? 1 + line.points.size() / kMarkersOnALine : 1;
   for (std::size_t i = 0; i < line.points.size(); ++i) {
@@ -187,7 +77,8 @@ std::vector<std::string> line_parts(const Plot& plot, std::size_t index, const R
   std::vector<std::string> parts;
   if (!intervals.empty()) data += block("interval" + number, intervals);
   if (!intervals.empty() && plot.style == Plot::Style::bands && line.points.size() > 1)
-    parts.push_back("$interval" + number + " using 1:3:4 with filledcurves" + colour + " fs transparent solid 0.15 noborder notitle");
+    parts.push_back("$interval" + number + " using 1:3:4 with filledcurves" + colour +
+                    " fs transparent solid 0.15 noborder notitle");
   else if (!intervals.empty() && !line.is_reference)
     parts.push_back("$interval" + number + " using 1:2:3:4 with yerrorbars" + colour + " lw 1.5 pt 0 notitle");
   parts.push_back("$line" + number + " using 1:2 with lines" + stroke + " notitle");
@@ -196,7 +87,9 @@ std::vector<std::string> line_parts(const Plot& plot, std::size_t index, const R
     parts.push_back("$markers" + number + " using 1:2 with points" + marker + " notitle");
   }
   if (!line.name.empty())
-    parts.push_back(std::string("keyentry with ") + (line.is_reference ? "lines" + stroke : "linespoints" + stroke + " pt " + std::to_string(look.marker) + " ps 0.9") +
+    parts.push_back(std::string("keyentry with ") +
+                    (line.is_reference ? "lines" + stroke
+                                       : "linespoints" + stroke + " pt " + std::to_string(look.marker) + " ps 0.9") +
                     " title " + gnuplot_text(shortened(line.name, kLongestName)));
   return parts;
 }
@@ -205,11 +98,10 @@ std::vector<std::string> line_parts(const Plot& plot, std::size_t index, const R
 std::vector<std::string> bar_parts(const Plot& plot, std::string& data) {
   std::string rows;
   for (const auto& line : plot.lines)
-    for (const auto& point : line.points)
-      rows += row({point.x, point.y, 0, point.x, point.y - 0.35, point.y + 0.35});
+    for (const auto& point : line.points) rows += row({point.x, point.y, 0, point.x, point.y - 0.35, point.y + 0.35});
   data += block("bars", rows);
   return {"$bars using 1:2:3:4:5:6 with boxxyerror lc rgb '#0072B2' fs solid 0.55 border lc rgb '#003B5C' notitle",
-          "$bars using 1:2:(sprintf(' %.4g', $1)) with labels left notitle"};
+          "$bars using 1:2:(sprintf($1 >= 1000 ? ' %.0f' : ' %.4g', $1)) with labels left notitle"};
 }
 
 // White for nothing, dark for the most.
@@ -230,10 +122,12 @@ std::vector<std::string> map_parts(const Plot& plot, std::string& data) {
   std::vector<std::string> parts{
       "$squares using 1:2:3:4:5:6:7 with boxxyerror lc rgb variable fs solid 1 border lc rgb '#bbbbbb' notitle"};
   if (plot.x_names.size() > 12) return parts;
-  for (const auto& [name, numbers, colour] : {std::tuple{"dark", dark, "#000000"}, std::tuple{"light", light, "#ffffff"}}) {
+  for (const auto& [name, numbers, colour] :
+       {std::tuple{"dark", dark, "#000000"}, std::tuple{"light", light, "#ffffff"}}) {
     if (numbers.empty()) continue;
     data += block(name, numbers);
-    parts.push_back("$" + std::string(name) + " using 1:2:(sprintf('%.4g', $3)) with labels tc rgb '" + colour + "' notitle");
+    parts.push_back("$" + std::string(name) + " using 1:2:(sprintf('%.4g', $3)) with labels tc rgb '" + colour +
+                    "' notitle");
   }
   return parts;
 }
@@ -242,7 +136,8 @@ std::string marks_of(const Plot& plot) {
   std::string rows;
   std::size_t mark = 0;
   for (const auto& line : plot.lines)
-    for (const auto& point : line.points) rows += number_text(point.x) + " " + number_text(point.y) + " v" + std::to_string(mark++) + "\n";
+    for (const auto& point : line.points)
+      rows += number_text(point.x) + " " + number_text(point.y) + " v" + std::to_string(mark++) + "\n";
   return rows;
 }
 
@@ -252,22 +147,6 @@ int name_columns(const Plot& plot) {
   std::size_t longest = 0;
   for (const auto& line : plot.lines) longest = std::max(longest, line.name.size());
   return longest > 36 ? 1 : longest > 20 ? 2 : 3;
-}
-
-bool cuts_intervals(const Plot& plot) {
-  const auto [numbers, all] = spans(plot);
-  const Range shown = std::isfinite(plot.from) ? Range{plot.from, plot.to} : cut_off(plot, numbers, all);
-  return all.low < shown.low || all.high > shown.high;
-}
-
-void share_scale(std::vector<Plot>& plots) {
-  Range shared;
-  for (const auto& plot : plots) {
-    const Range own = y_range(plot);
-    shared.add(own.low);
-    shared.add(own.high);
-  }
-  for (auto& plot : plots) plot.from = shared.low, plot.to = shared.high;
 }
 
 std::string gnuplot_script(const Plot& plot, const std::string& terminal, bool marks) {
@@ -285,12 +164,15 @@ std::string gnuplot_script(const Plot& plot, const std::string& terminal, bool m
     x = {-0.6, static_cast<double>(plot.x_names.size()) - 0.4};
     parts = map_parts(plot, data);
   } else if (plot.style == Plot::Style::bars) {
-    x = {0, x.high > 0 ? x.high * 1.12 : 1};
-    tail += "set xtics autofreq\nset grid xtics lc rgb '#d9d9d9' lw 1 dt solid\nset yrange " + Range{y.high, y.low}.text() + "\n";
+    x = {0, x.high > 0 ? x.high * 1.2 : 1};
+    tail += "set xtics autofreq\nset grid xtics lc rgb '#d9d9d9' lw 1 dt solid\nset yrange " +
+            Range{y.high, y.low}.text() + "\n";
     parts = bar_parts(plot, data);
   } else {
-    if (!plot.x_names.empty()) x = {-0.5, static_cast<double>(plot.x_names.size()) - 0.5};
-    else x.widen(plot.log_x, plot.style == Plot::Style::bands && x.high - x.low >= 1 ? 0.01 : 0.05);
+    if (!plot.x_names.empty())
+      x = {-0.5, static_cast<double>(plot.x_names.size()) - 0.5};
+    else
+      x.widen(plot.log_x, plot.style == Plot::Style::bands && x.high - x.low >= 1 ? 0.01 : 0.05);
     for (std::size_t i = 0; i < plot.lines.size(); ++i)
       for (auto& part : line_parts(plot, i, x, data)) parts.push_back(std::move(part));
   }

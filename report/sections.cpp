@@ -14,7 +14,9 @@ namespace fs = std::filesystem;
 constexpr std::size_t kMostListed = 500;
 
 std::string paragraph(const std::string& text, const char* kind = "") {
-  return text.empty() ? "" : "<p" + std::string(*kind == '\0' ? "" : " class=\"") + kind + (*kind == '\0' ? "" : "\"") + ">" + escaped(text) + "</p>\n";
+  return text.empty() ? ""
+                      : "<p" + std::string(*kind == '\0' ? "" : " class=\"") + kind + (*kind == '\0' ? "" : "\"") +
+                            ">" + escaped(text) + "</p>\n";
 }
 
 std::string point_of(const Cell& cell) {
@@ -28,7 +30,10 @@ std::size_t count(const SweepResults& sweep, std::string_view status) {
 }
 
 std::string rest(std::size_t all, const char* what, const char* where) {
-  return all <= kMostListed ? "" : paragraph("The first " + std::to_string(kMostListed) + " of " + std::to_string(all) + " " + what + "; " + where + " has all.", "note");
+  return all <= kMostListed ? ""
+                            : paragraph("The first " + std::to_string(kMostListed) + " of " + std::to_string(all) +
+                                            " " + what + "; " + where + " has all.",
+                                        "note");
 }
 
 }  // namespace
@@ -43,24 +48,33 @@ std::string heading(const SweepResults& sweep, bool among_others) {
   std::string html = "<" + level + ">" + escaped(title_of(sweep)) + "</" + level + ">\n";
   html += paragraph(experiment.source.empty() ? "" : "Source: " + experiment.source);
   html += paragraph(experiment.claim.empty() ? "" : "Claim: " + experiment.claim) + paragraph(experiment.note);
-  std::string state = std::to_string(count(sweep, "finished")) + " of " + std::to_string(sweep.cells.size()) + " cells are finished";
+  std::string state =
+      std::to_string(count(sweep, "finished")) + " of " + std::to_string(sweep.cells.size()) + " cells are finished";
   for (const char* status : {"unfinished", "failed", "missing"})
     if (const auto number = count(sweep, status); number > 0)
-      state += ", " + std::to_string(number) + (std::string_view(status) == "missing" ? " not run" : std::string(" ") + status);
+      state += ", " + std::to_string(number) +
+               (std::string_view(status) == "missing" ? " not run" : std::string(" ") + status);
   if (!experiment.scale.empty()) state += "; scale: " + experiment.scale;
   html += paragraph(state + ".");
   if (experiment.scale == "quick")
-    html += paragraph("These are the small settings that show that everything works; they are not those of the source.", "note");
+    html += paragraph("These are the small settings that show that everything works; they are not those of the source.",
+                      "note");
   return html;
 }
 
 std::string claims(const SweepResults& sweep) {
   if (sweep.expectations.empty()) return {};
-  std::string html = "<h2>What was expected</h2>\n<div class=\"wide\"><table>\n<thead><tr><th>expectation</th><th>result</th><th>numbers</th><th>reason</th></tr></thead>\n<tbody>\n";
+  std::string html =
+      "<h2>What was expected</h2>\n<div "
+      "class=\"wide\"><table>\n<thead><tr><th>expectation</th><th>result</th><th>numbers</th><th>reason</th></tr></"
+      "thead>\n<tbody>\n";
   for (const auto& result : sweep.expectations)
     html += "<tr><td>" + escaped(result.expectation.claim) + "</td><td class=\"status\">" +
-            (result.status == "holds" ? "✓ " : result.status == "fails" ? "✗ " : "– ") + escaped(result.status) + "</td><td>" +
-            escaped(result.text) + "</td><td>" + escaped(result.status == "fails" ? result.expectation.reason : "") + "</td></tr>\n";
+            (result.status == "holds"   ? "✓ "
+             : result.status == "fails" ? "✗ "
+                                        : "– ") +
+            escaped(result.status) + "</td><td>" + escaped(result.text) + "</td><td>" +
+            escaped(result.status == "fails" ? result.expectation.reason : "") + "</td></tr>\n";
   return html + "</tbody></table></div>\n";
 }
 
@@ -75,17 +89,23 @@ std::string notes(const SweepResults& sweep) {
     const auto randomness = cell.texts.find("randomness");
     is_seeded = is_seeded || (spends && (randomness == cell.texts.end() || randomness->second != "secret"));
     for (const char* key : {"privacy_example", "privacy_client"})
-      if (const auto found = cell.texts.find(key); found != cell.texts.end() && statements.size() < 10) statements.insert(found->second);
+      if (const auto found = cell.texts.find(key); found != cell.texts.end() && statements.size() < 10)
+        statements.insert(found->second);
   }
   std::string html;
   if (!tuning.keys.empty())
     html += paragraph("Of " + joined(tuning.keys) + " the best and the second best are those with the " +
-                      (tuning.metric == "loss" ? "lowest loss" : "highest accuracy") + " on the " + tuning.on +
-                      " set after the last round, mean over seeds" + (tuning.why.empty() ? "" : "; " + tuning.why) +
-                      ". A number chosen on the same data that it is reported on is too good by as much as the choice had to choose from." , "note");
+                          (tuning.metric == "loss" ? "lowest loss" : "highest accuracy") + " on the " + tuning.on +
+                          " set after the last round, mean over seeds" + (tuning.why.empty() ? "" : "; " + tuning.why) +
+                          ". A number chosen on the same data that it is reported on is too good by as much as the "
+                          "choice had to choose from.",
+                      "note");
   if (is_private) html += paragraph("Choosing on private data is not charged to any epsilon on this page.", "note");
   if (is_seeded)
-    html += paragraph("These runs drew their noise from a published seed: every epsilon is that of the mechanism, if the seed were secret.", "note");
+    html += paragraph(
+        "These runs drew their noise from a published seed: every epsilon is that of the mechanism, if the seed were "
+        "secret.",
+        "note");
   for (const auto& statement : statements) html += paragraph("Privacy: " + statement, "note");
   if (!sweep.left_out.empty()) html += paragraph(sweep.left_out, "note");
   return html;
@@ -94,12 +114,15 @@ std::string notes(const SweepResults& sweep) {
 std::string unfinished(const SweepResults& sweep) {
   const std::size_t all = sweep.cells.size() - count(sweep, "finished");
   if (all == 0) return {};
-  std::string html = "<h2>Cells without a result</h2>\n<div class=\"wide\"><table>\n<thead><tr><th>cell</th><th>what</th><th>why</th></tr></thead>\n<tbody>\n";
+  std::string html =
+      "<h2>Cells without a result</h2>\n<div "
+      "class=\"wide\"><table>\n<thead><tr><th>cell</th><th>what</th><th>why</th></tr></thead>\n<tbody>\n";
   std::size_t listed = 0;
   for (const auto& cell : sweep.cells)
     if (cell.status != "finished" && ++listed <= kMostListed)
       html += "<tr><td>" + escaped(point_of(cell.cell)) + "</td><td class=\"status\">" +
-              escaped(cell.status == "missing" ? "not run" : cell.status) + "</td><td>" + escaped(cell.error) + "</td></tr>\n";
+              escaped(cell.status == "missing" ? "not run" : cell.status) + "</td><td>" + escaped(cell.error) +
+              "</td></tr>\n";
   return html + "</tbody></table></div>\n" + rest(all, "cells", "cells.csv");
 }
 
@@ -110,14 +133,16 @@ std::string machine(const SweepResults& sweep) {
     if (sweep.machine.contains(key)) continue;
     std::set<std::string> values;
     for (const auto& cell : sweep.cells)
-      if (const auto found = cell.texts.find(key); found != cell.texts.end() && values.size() < 5) values.insert(found->second);
+      if (const auto found = cell.texts.find(key); found != cell.texts.end() && values.size() < 5)
+        values.insert(found->second);
     if (!values.empty()) rows.emplace_back(key, values);
   }
   if (rows.empty()) return {};
   std::string html = "<h2>Machine and program</h2>\n<table>\n<tbody>\n";
   for (auto& [name, values] : rows) {
     std::ranges::replace(name, '_', ' ');
-    html += "<tr><th scope=\"row\">" + escaped(name) + "</th><td>" + escaped(joined(std::vector(values.begin(), values.end()))) + "</td></tr>\n";
+    html += "<tr><th scope=\"row\">" + escaped(name) + "</th><td>" +
+            escaped(joined(std::vector(values.begin(), values.end()))) + "</td></tr>\n";
   }
   return html + "</tbody></table>\n";
 }
@@ -138,7 +163,8 @@ std::string tables(const SweepResults& sweep, const fs::path& folder) {
     const fs::path path = fs::absolute(sweep.folder).lexically_normal() / name;
     std::error_code error;
     if (!fs::exists(path, error)) continue;
-    links += "<li><a href=\"" + url_of(path.lexically_relative(folder.lexically_normal()).string()) + "\">" + name + "</a></li>\n";
+    links += "<li><a href=\"" + url_of(path.lexically_relative(folder.lexically_normal()).string()) + "\">" + name +
+             "</a></li>\n";
   }
   return links.empty() ? "" : "<h2>Tables</h2>\n<ul>\n" + links + "</ul>\n";
 }

@@ -30,7 +30,8 @@ above = 0
 void sweep_in(const TemporaryFolder& folder) {
   write_table(folder.path() / "data");
   fedstride::write_file(folder / "experiment.toml", kExperiment);
-  const Outcome outcome = run_program({"sweep", folder / "experiment.toml", "--data-dir", folder / "data", "--out", folder / "sweep"});
+  const Outcome outcome =
+      run_program({"sweep", folder / "experiment.toml", "--data-dir", folder / "data", "--out", folder / "sweep"});
   REQUIRE_MESSAGE(outcome.code == 0, outcome.err);
 }
 

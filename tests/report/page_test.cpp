@@ -41,12 +41,14 @@ TEST_CASE("a page needs no script and no network, and its pictures lie beside it
   const TemporaryFolder folder;
   write_report({small()}, folder / "page.html");
   const std::string page = read_file(folder / "page.html");
-  for (const char* never : {"<script", "<link", "<iframe", "<img", "@import", "javascript:", "onmouse", "onclick", "<?xml"}) {
+  for (const char* never :
+       {"<script", "<link", "<iframe", "<img", "@import", "javascript:", "onmouse", "onclick", "<?xml"}) {
     CAPTURE(never);
     CHECK(!has(page, never));
   }
   // Addresses name the languages of the page and are not fetched.
-  for (std::size_t at = 0; (at = page.find("http", at)) != std::string::npos; at += 4) CHECK(page.substr(at).starts_with("http://www.w3.org/"));
+  for (std::size_t at = 0; (at = page.find("http", at)) != std::string::npos; at += 4)
+    CHECK(page.substr(at).starts_with("http://www.w3.org/"));
   for (const char* start : {"url(", "src="}) CHECK(!has(page, start));
   CHECK(has(page, "href=\"page-figures/figure1.svg\""));
   CHECK(read_file(folder / "page-figures/figure1.png").starts_with("\x89PNG"));
@@ -70,9 +72,18 @@ TEST_CASE("no two things of a page have the same id") {
 
 TEST_CASE("expectations stand there with what became of them, and why one fails") {
   SweepResults results = small();
-  results.expectations = {{.expectation = {.claim = "a < b", .value = {}, .relation = "below", .reason = "unsaid"}, .status = "holds", .value = 1, .other = 2, .text = "1 against 2"},
-                          {.expectation = {.claim = "b < a", .value = {}, .relation = "below", .reason = "they are not"}, .status = "fails", .value = 2, .other = 1, .text = "2 against 1"},
-                          {.expectation = {.claim = "c", .value = {}, .relation = "above"}, .status = "not run", .text = "no such cell"}};
+  results.expectations = {
+      {.expectation = {.claim = "a < b", .value = {}, .relation = "below", .reason = "unsaid"},
+       .status = "holds",
+       .value = 1,
+       .other = 2,
+       .text = "1 against 2"},
+      {.expectation = {.claim = "b < a", .value = {}, .relation = "below", .reason = "they are not"},
+       .status = "fails",
+       .value = 2,
+       .other = 1,
+       .text = "2 against 1"},
+      {.expectation = {.claim = "c", .value = {}, .relation = "above"}, .status = "not run", .text = "no such cell"}};
   const std::string page = page_of({results});
   CHECK(has(page, "<td>a &lt; b</td><td class=\"status\">✓ holds</td><td>1 against 2</td><td></td>"));
   CHECK(has(page, "<td>b &lt; a</td><td class=\"status\">✗ fails</td><td>2 against 1</td><td>they are not</td>"));
@@ -106,7 +117,9 @@ TEST_CASE("cells without a result are named with their error") {
   results.cells[1].status = "missing";
   const std::string page = page_of({results});
   CHECK(has(page, "14 of 16 cells are finished, 1 failed, 1 not run; scale: full."));
-  CHECK(has(page, "<td>random-fraction 0, optimizer adadp, seed 1</td><td class=\"status\">failed</td><td>no &lt;room&gt; left</td>"));
+  CHECK(has(page,
+            "<td>random-fraction 0, optimizer adadp, seed 1</td><td class=\"status\">failed</td><td>no &lt;room&gt; "
+            "left</td>"));
   CHECK(has(page, "fedstride run --random-fraction 1 --optimizer sgd --seed 2"));
 }
 

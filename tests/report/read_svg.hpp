@@ -8,9 +8,9 @@ namespace fedstride::test {
 
 /// A number that a figure shows, as its SVG has it.
 struct Shown {
-  double px = 0, py = 0;                 ///< where it is, in pixels
-  std::string x, y, low, high;           ///< what its attributes say
-  std::string title;                     ///< what a person is told
+  double px = 0, py = 0;        ///< where it is, in pixels
+  std::string x, y, low, high;  ///< what its attributes say
+  std::string title;            ///< what a person is told
 };
 
 inline std::string between(const std::string& text, const std::string& begin, const std::string& end, std::size_t& at) {
@@ -27,8 +27,10 @@ inline std::string attribute(const std::string& tag, const std::string& name) {
 }
 
 inline std::string unescaped(std::string text) {
-  for (const auto& [code, c] : {std::pair{"&lt;", "<"}, {"&gt;", ">"}, {"&quot;", "\""}, {"&#39;", "'"}, {"&amp;", "&"}})
-    for (std::size_t at = 0; (at = text.find(code, at)) != std::string::npos; ++at) text.replace(at, std::string(code).size(), c);
+  for (const auto& [code, c] :
+       {std::pair{"&lt;", "<"}, {"&gt;", ">"}, {"&quot;", "\""}, {"&#39;", "'"}, {"&amp;", "&"}})
+    for (std::size_t at = 0; (at = text.find(code, at)) != std::string::npos; ++at)
+      text.replace(at, std::string(code).size(), c);
   return text;
 }
 
@@ -38,8 +40,12 @@ inline std::vector<Shown> shown_numbers(const std::string& svg) {
     const std::string tag = between(svg, "<circle class=\"v\"", "</circle>", at);
     if (at == std::string::npos) return all;
     std::size_t begin = 0;
-    all.push_back({.px = std::stod(attribute(tag, "cx")), .py = std::stod(attribute(tag, "cy")), .x = attribute(tag, "data-x"),
-                   .y = attribute(tag, "data-y"), .low = attribute(tag, "data-low"), .high = attribute(tag, "data-high"),
+    all.push_back({.px = std::stod(attribute(tag, "cx")),
+                   .py = std::stod(attribute(tag, "cy")),
+                   .x = attribute(tag, "data-x"),
+                   .y = attribute(tag, "data-y"),
+                   .low = attribute(tag, "data-low"),
+                   .high = attribute(tag, "data-high"),
                    .title = unescaped(between(tag, "<title>", "</title>", begin))});
   }
 }
