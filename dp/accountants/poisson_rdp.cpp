@@ -67,93 +67,63 @@ class BinomialSums {
   Array terms_;
 };
 
+// exp and log of arrays run on vectors, expm1 and log1p of double do not: these are as accurate, at the cost of a log.
+Array log1p_of(const Array& x) {  // Higham, Accuracy and Stability of Numerical Algorithms, problem 1.5
+  const Array whole = (1 + x).max(1e-300);
+  return (whole == 1).select(x, whole.log() * x / (whole - 1));
+}
+Array expm1_of(const Array& x) {  // ibid., section 1.14.1
+  const Array power = x.exp();
+  return (x.abs() > 0.5).select(power - 1, (power == 1).select(x, (power - 1) * x / power.log()));
+}
+
 /// r = P/Q on nodes of the trapezoid rule, spectrally accurate here: the integrand is analytic in a strip about the real
 /// line, up to the zeros of P and Q at a height of pi sigma^2, and falls off as a Gaussian.
-/// E_Q[r^a] - 1 = E_Q[r^a - 1 - a (r - 1)], whose integrand is nowhere negative: nothing cancels.
+/// E_Q[r^a] - 1 = E_Q[r^a - 1 - a (r - 1)], whose integrand is nowhere negative: no sum cancels.
 class Quadrature {
  public:
   Quadrature(double rate, double sigma, Neighbours neighbours, double largest)
       : sigma_(sigma), two_sided_(neighbours == Neighbours::replace_one) {
     const double variance = sigma * sigma;
-    step_ = two_sided_ ? std::min(0.7 * sigma, 0.4 * variance) : std::min(0.7 * sigma, 0.55 * variance);
+    step_ = two_sided_ ? std::min(0.6 * sigma, 0.4 * variance) : std::min(0.7 * sigma, 0.55 * variance);
     low_ = (two_sided_ ? -1 : 0) - kReach * sigma;
-    nodes_.resize(static_cast<std::size_t>((high(largest) - low_) / step_) + 1);
-    const double log_scale = std::log(step_ / (sigma * std::sqrt(2 * std::numbers::pi)));
-    for (std::size_t i = 0; i < nodes_.size(); ++i) {
-      const double x = low_ + static_cast<double>(i) * step_;
-      nodes_[i] = node(rate, (2 * x - 1) / (2 * variance), (-2 * x - 1) / (2 * variance));
-      nodes_[i].log_weight += log_scale - x * x / (2 * variance);
-      nodes_[i].weight = std::exp(nodes_[i].log_weight);
+    const auto count = static_cast<Eigen::Index>((high(largest) - low_) / step_) + 1;
+    const Array x = low_ + Array::LinSpaced(count, 0, static_cast<double>(count - 1)) * step_;
+    const Array up = (2 * x - 1) / (2 * variance);  // ln of the density of N(1) over that of N(0)
+    const Array held = up.min(kHeld);
+    excess_ = rate * expm1_of(held);
+    log_weight_ = std::log(step_ / (sigma * std::sqrt(2 * std::numbers::pi))) - x.square() / (2 * variance);
+    if (two_sided_) {
+      const Array down = ((-2 * x - 1) / (2 * variance)).min(kHeld);
+      const Array below = rate * expm1_of(down);  // Q / N(0) - 1
+      excess_ = (excess_ - below) / (1 + below);
+      log_weight_ += log1p_of(below);
     }
+    log_ratio_ = log1p_of(excess_) + (up - held);
+    weight_ = log_weight_.exp();
   }
 
   double rdp(double order) const {
-    const double beyond = order - 1;
-    const auto end = std::min(nodes_.size(), static_cast<std::size_t>((high(order) - low_) / step_) + 1);
-    double peak = -std::numeric_limits<double>::infinity();
-    for (std::size_t i = 0; i < end; ++i) peak = std::max(peak, order * nodes_[i].log_ratio + nodes_[i].log_weight);
-    const double scale = std::max(peak, 0.0);
-    const double unscale = std::exp(-scale);
-    double sum = 0;
-    for (std::size_t i = 0; i < end; ++i) {
-      const Node& node = nodes_[i];
-      const double u = node.excess;
-      if (std::abs(u) * order < 0.02) {  // binomial series
-        double term = order * beyond / 2 * u * u;
-        double series = 0;
-        for (int k = 3; k <= 9; ++k) {
-          series += term;
-          term *= (order - k + 1) / k * u;
-        }
-        sum += series * node.weight * unscale;
-      } else {  // r^a - 1 - a u = r (r^(a-1) - 1) - (a-1) u
-        const double power = beyond * node.log_ratio;
-        const double own = node.log_ratio + node.log_weight - scale;
-        if (u > 0 && own + power < std::log(sum) - 45) continue;  // too small to be seen
-        if (power > 30)  // what is left out is smaller by exp(-30), and would make it less
-          sum += std::exp(own + power);
-        else if (node.log_ratio > 30)
-          sum += std::exp(own) * (std::expm1(power) - beyond);
-        else
-          sum += unscale * node.weight * ((1 + u) * std::expm1(power) - beyond * u);
-      }
-    }
-    return (scale > 0 ? log1p_exp(scale + std::log(sum)) : std::log1p(sum)) / beyond;
+    const auto end = std::min(weight_.size(), static_cast<Eigen::Index>((high(order) - low_) / step_) + 1);
+    const auto excess = excess_.head(end);
+    const Array power = order * log_ratio_.head(end) + log_weight_.head(end);
+    const double scale = std::max(power.maxCoeff(), 0.0);
+    double binomial[8];  // C(a, 2), ..., C(a, 9)
+    binomial[0] = order * (order - 1) / 2;
+    for (int k = 3; k <= 9; ++k) binomial[k - 2] = binomial[k - 3] * (order - k + 1) / k;
+    Array series = Array::Constant(end, binomial[7]);
+    for (int k = 6; k >= 0; --k) series = series * excess + binomial[k];
+    const Array weight = weight_.head(end) * std::exp(-scale);
+    const Array near = weight * excess.square() * series;  // of r about 1: binomial series
+    const Array far = (power - scale).exp() - weight * (1 + order * excess);
+    const double sum = (excess.abs() * order < 0.02).select(near, far).sum();
+    return (scale > 0 ? log1p_exp(scale + std::log(sum)) : std::log1p(sum)) / (order - 1);
   }
 
  private:
-  struct Node {
-    double log_ratio = 0;   ///< ln r
-    double excess = 0;      ///< r - 1; no more than exp(40), read below exp(30)
-    double log_weight = 0;  ///< ln of Q's density times the step
-    double weight = 0;
-  };
-  static constexpr double kReach = 10;  // standard deviations: exp(-10^2 / 2) is 2e-22
-
-  /// `up` and `down` are the logarithms of the density of N(1) and of N(-1) over that of N(0).
-  Node node(double rate, double up, double down) const {
-    const double log_rest = std::log1p(-rate);
-    const double log_rate = std::log(rate);
-    const auto log_mixture = [&](double z) {  // ln(1 - q + q e^z)
-      return z > 40 + log_rest - log_rate ? log_rate + z
-             : z > 30                     ? log_add(log_rest, log_rate + z)
-             : z < -40                    ? log_rest
-                                          : std::log1p(rate * std::expm1(z));
-    };
-    if (!two_sided_) {
-      if (up > 30) return {log_mixture(up), std::exp(std::min(log_rate + up, 40.0)), 0, 0};
-      const double excess = rate * std::expm1(up);
-      return {std::log1p(excess), excess, 0, 0};
-    }
-    const double log_q = log_mixture(down);
-    const double log_ratio = log_mixture(up) - log_q;
-    if (std::abs(log_ratio) > 0.5) return {log_ratio, std::expm1(std::min(log_ratio, 40.0)), log_q, 0};
-    // The two are near each other: (P - Q) / Q without their difference. Neither exponent is large then.
-    const double larger = std::max(up, down);
-    const double size = std::exp(log_rate + larger - log_q) * -std::expm1(-std::abs(up - down));
-    const double excess = up > down ? size : -size;
-    return {std::log1p(excess), excess, log_q, 0};
-  }
+  static constexpr double kReach = 8.5;  // standard deviations: exp(-8.5^2 / 2) is 2e-16
+  /// exp(300) stands for whatever is more in r - 1, where r^a is so much larger that r itself is not seen.
+  static constexpr double kHeld = 300;
 
   /// Where r^a Q has its mass: about a for a lone N(0) below, up to 2a - 1 if N(-1) is there instead.
   double high(double order) const { return (two_sided_ ? 2 * order - 1 : order) + kReach * sigma_; }
@@ -162,7 +132,10 @@ class Quadrature {
   bool two_sided_;
   double step_;
   double low_;
-  std::vector<Node> nodes_;
+  Array excess_;      ///< r - 1
+  Array log_ratio_;   ///< ln r
+  Array log_weight_;  ///< ln of Q's density times the step
+  Array weight_;
 };
 
 }  // namespace
