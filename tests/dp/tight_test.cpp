@@ -97,6 +97,15 @@ TEST_CASE("One sampled release agrees with its closed form") {
       }
 }
 
+TEST_CASE("The total variation of two releases under replace-one is that of their sum, in closed form") {
+  // log P/Q is odd and rises, so that of two outcomes is positive where their sum is.
+  for (const auto& [rate, sigma] : {std::pair{0.00027311638049455568, 0.70385759134256831}, {0.1, 2.0}, {0.6, 1.0}}) {
+    const double sum = 2 * rate * (1 - rate) * (1 - 2 * above(1 / (sigma * std::sqrt(2.0)))) +
+                       rate * rate * (1 - 2 * above(2 / (sigma * std::sqrt(2.0))));
+    check_just_above(delta(poisson(rate, sigma, 2, Neighbours::replace_one), 0), sum, 1e-3 * sum);
+  }
+}
+
 TEST_CASE("Releases of every record are Gaussian differential privacy, whatever they are called") {
   for (const double mu : {1e-3, 0.1, 1.0, 5.0, 20.0}) {
     for (const double at : {0.0, mu, mu * mu / 2 + 3 * mu}) {
