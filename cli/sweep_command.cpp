@@ -42,14 +42,17 @@ void read_shard(const std::string& text, SweepOptions& options) {
   std::size_t which = 0;
   if (parts.size() != 2 || !number(parts[0], which) || !number(parts[1], options.shards) || which < 1 ||
       which > options.shards || options.shards > 1'000'000)
-    throw usage_error("shard is '" + text + "'; it must be I/N with I from 1 to N: 1/4, 2/4, 3/4 and 4/4 are everything");
+    throw usage_error("shard is '" + text +
+                      "'; it must be I/N with I from 1 to N: 1/4, 2/4, 3/4 and 4/4 are everything");
   options.shard = which - 1;
 }
 
 // The command that does this again.
 std::string own_command(const Arguments& arguments) {
   std::string command = "fedstride sweep " + shell_quoted(arguments.file);
-  const auto add = [&](const std::string& flag, const std::string& value) { command += " " + flag + " " + shell_quoted(value); };
+  const auto add = [&](const std::string& flag, const std::string& value) {
+    command += " " + flag + " " + shell_quoted(value);
+  };
   if (!arguments.out.empty()) add("--out", arguments.out);
   if (arguments.jobs != 1) add("--jobs", std::to_string(arguments.jobs));
   if (arguments.threads != 0) add("--threads", std::to_string(arguments.threads));
@@ -100,7 +103,9 @@ void show_end(const SweepSummary& summary) {
 }
 
 void carry_out(const Arguments& arguments) {
-  SweepOptions options{.out = arguments.out, .jobs = arguments.jobs, .threads = arguments.threads,
+  SweepOptions options{.out = arguments.out,
+                       .jobs = arguments.jobs,
+                       .threads = arguments.threads,
                        .program = std::filesystem::read_symlink("/proc/self/exe").string()};
   if (arguments.shard) read_shard(*arguments.shard, options);
   const Experiment experiment = read_experiment(arguments.file, arguments.scale, arguments.fixed);
@@ -136,23 +141,30 @@ void carry_out(const Arguments& arguments) {
 void add_sweep_command(CLI::App& app) {
   CLI::App& command = *app.add_subcommand("sweep", "Run every cell of an experiment file that is not finished yet.");
   command.footer(
-      "An experiment file is a run's configuration plus a [sweep] table of lists; docs/sweeps.md has all of it. Any flag of\n"
-      "'fedstride run' fixes that key: it wins over the file, and the key is not swept any more. A finished cell is never run\n"
+      "An experiment file is a run's configuration plus a [sweep] table of lists; docs/sweeps.md has all of it. Any "
+      "flag of\n"
+      "'fedstride run' fixes that key: it wins over the file, and the key is not swept any more. A finished cell is "
+      "never run\n"
       "again; one that was broken off goes on from its checkpoint. Exit code: 1 if a cell failed, 130 when stopped.\n"
       "Example: fedstride sweep experiments/koskela-figure-1a/experiment.toml --scale quick --jobs 2");
   auto arguments = std::make_shared<Arguments>();
   command.add_option("FILE", arguments->file, "the experiment file")->required();
   command.add_option("--out", arguments->out, "folder of the sweep [sweeps/NAME]; a sweep that is there goes on");
-  add_number_flag(command, "--jobs", arguments->jobs, {.low = 1, .high = 1024}, "cells at a time; no result depends on it");
+  add_number_flag(command, "--jobs", arguments->jobs, {.low = 1, .high = 1024},
+                  "cells at a time; no result depends on it");
   add_number_flag(command, "--threads", arguments->threads, {.low = 0, .high = 1024},
                   "threads of all cells together; 0: one for each processor");
-  command.add_option_function<std::string>("--shard", [arguments](const std::string& text) { arguments->shard = text; }, "I/N: only every N-th cell, beginning with the I-th");
+  command.add_option_function<std::string>(
+      "--shard", [arguments](const std::string& text) { arguments->shard = text; },
+      "I/N: only every N-th cell, beginning with the I-th");
   command.add_option("--scale", arguments->scale, "full or quick: whose overrides of the file are used [full]");
-  command.add_flag("--dry-run", arguments->dry_run, "print the cells and how long they would take here, and run nothing");
+  command.add_flag("--dry-run", arguments->dry_run,
+                   "print the cells and how long they would take here, and run nothing");
   command.add_flag("--yes", arguments->yes, "also for more than 10000 cells");
   command.add_flag("--quiet", arguments->quiet, "print nothing but errors");
-  add_settings_flags(command, arguments->fixed,
-                     [](const KeyInfo& key) { return key.name != "out" && key.name != "threads" && key.name != "quiet"; });
+  add_settings_flags(command, arguments->fixed, [](const KeyInfo& key) {
+    return key.name != "out" && key.name != "threads" && key.name != "quiet";
+  });
   for (const KeyInfo& key : all_keys())
     if (key.name != "out" && key.name != "threads" && key.name != "quiet")
       command.get_option("--" + key.name)->group("");  // 'fedstride run --help' lists them

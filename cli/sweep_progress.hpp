@@ -10,8 +10,8 @@
 
 namespace fedstride {
 
-/// Tells a person how a sweep is going: a line for each cell that ends, and on a terminal below them a bar for the sweep
-/// with the time left, and a line for each running cell.
+/// Tells a person how a sweep is going: a line for each cell that ends, and on a terminal below them a bar for the
+/// sweep with the time left, and a line for each running cell.
 class SweepProgress {
  public:
   explicit SweepProgress(bool quiet);

@@ -15,16 +15,16 @@
 namespace fedstride {
 namespace {
 
-// How many threads oneTBB may have: those of all arenas that there are. Of several limits the least would count, and runs
-// side by side would take each other's threads.
+// How many threads oneTBB may have: those of all arenas that there are. Of several limits the least would count, and
+// runs side by side would take each other's threads.
 class Limit {
  public:
   void change(int workers) {
     const std::lock_guard lock(mutex_);
     workers_ += workers;
     limit_.reset();
-    if (workers_ > 0) limit_.emplace(tbb::global_control::max_allowed_parallelism,
-                                     static_cast<std::size_t>(workers_ + 1));
+    if (workers_ > 0)
+      limit_.emplace(tbb::global_control::max_allowed_parallelism, static_cast<std::size_t>(workers_ + 1));
   }
 
  private:
@@ -40,7 +40,8 @@ Limit& limit() {
 
 }  // namespace
 
-// The arena's slots do not make threads by themselves: without a limit of our own, more threads than processors never come.
+// The arena's slots do not make threads by themselves: without a limit of our own, more threads than processors never
+// come.
 struct Threads::Arena {
   int count;
   tbb::task_arena arena;
@@ -64,9 +65,8 @@ void Threads::for_each_task(std::size_t count, function_ref<void(std::size_t)> t
     for (std::size_t i = range.begin(); i != range.end(); ++i) task(i);
   };
   if (count_ == 1) return run({0, count});
-  arena_->arena.execute([&] {
-    tbb::parallel_for(tbb::blocked_range<std::size_t>(0, count, 1), run, tbb::simple_partitioner());
-  });
+  arena_->arena.execute(
+      [&] { tbb::parallel_for(tbb::blocked_range<std::size_t>(0, count, 1), run, tbb::simple_partitioner()); });
 }
 
 void Threads::for_each_piece(int count, function_ref<void(int)> piece) {

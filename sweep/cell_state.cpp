@@ -54,7 +54,8 @@ CellState run_state(const fs::path& folder, const Cell& cell, const InputHashes&
     return damaged("its run is of another numerics_version than " + std::to_string(kNumericsVersion));
   const bool complete = rounds == static_cast<std::uint64_t>(wanted.rounds) || summary.contains("halted");
   if (finished != true || !complete) return {CellState::Kind::unfinished};
-  if (line_count(folder / "rounds.jsonl") != rounds) return damaged("its rounds.jsonl does not have the rounds of its summary");
+  if (line_count(folder / "rounds.jsonl") != rounds)
+    return damaged("its rounds.jsonl does not have the rounds of its summary");
   return {CellState::Kind::finished};
 }
 

@@ -26,7 +26,8 @@ DocumentNode converted(const toml::node& node) {
   } else if (const auto* table = node.as_table()) {
     DocumentNode::Table entries;
     for (auto&& [key, element] : *table) entries.emplace_back(std::string(key.str()), converted(element));
-    std::ranges::stable_sort(entries, {}, [](const auto& entry) { return std::pair(entry.second.line, entry.second.column); });
+    std::ranges::stable_sort(entries, {},
+                             [](const auto& entry) { return std::pair(entry.second.line, entry.second.column); });
     result.value = std::move(entries);
   }
   return result;

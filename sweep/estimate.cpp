@@ -6,6 +6,7 @@
 #include <map>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <thread>
 
 #include "core/error.hpp"
@@ -24,8 +25,10 @@ namespace {
 namespace fs = std::filesystem;
 using Clock = std::chrono::steady_clock;
 
-constexpr double kMeasured = 0.7;        // seconds of training for each kind of cell
-constexpr double kLongestCommand = 10;   // seconds after which another command is not waited for
+constexpr double kMeasured = 0.7;  // seconds of training for each kind of cell, fewer where there are many kinds
+constexpr double kMeasuredInAll = 15;
+constexpr double kLeastMeasured = 0.1;
+constexpr double kLongestCommand = 10;  // seconds after which another command is not waited for
 
 double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
 
@@ -34,7 +37,8 @@ class ScratchFolder {
  public:
   ScratchFolder() {
     std::string name = (fs::temp_directory_path() / "fedstride-estimate-XXXXXX").string();
-    if (::mkdtemp(name.data()) == nullptr) throw failure("cannot make a folder in '" + fs::temp_directory_path().string() + "'");
+    if (::mkdtemp(name.data()) == nullptr)
+      throw failure("cannot make a folder in '" + fs::temp_directory_path().string() + "'");
     path_ = name;
   }
   ~ScratchFolder() {
@@ -51,9 +55,9 @@ class ScratchFolder {
 
 // What a kind of cell costs.
 struct Speed {
-  double preparation = 0;                ///< seconds before the first round
-  double example = 0;                    ///< seconds a gradient example
-  double evaluation = 0;                 ///< seconds, of the test part
+  double preparation = 0;  ///< seconds before the first round
+  double example = 0;      ///< seconds a gradient example
+  double evaluation = 0;   ///< seconds, of the test part
   double training_rows = 0;
   double test_rows = 0;
 };
@@ -61,10 +65,13 @@ struct Speed {
 // The beginning of a run: it is told to stop when its time is over, in the middle of a round if need be.
 class Measurement {
  public:
+  explicit Measurement(double seconds) : length_(seconds) {}
+
   Speed measure(const Configuration& configuration) {
     RunObserver observer;
     observer.stop = &stop_;
-    observer.started = [&](const Setup& setup, const std::string&, std::uint32_t, const std::atomic<std::uint64_t>& examples) {
+    observer.started = [&](const Setup& setup, const std::string&, std::uint32_t,
+                           const std::atomic<std::uint64_t>& examples) {
       speed_.preparation = seconds_since(begin_);
       speed_.training_rows = static_cast<double>(setup.data.train.size());
       speed_.test_rows = static_cast<double>(setup.data.test.size());
@@ -91,7 +98,7 @@ class Measurement {
   // `examples` lives until the run ends, which is not before its last round or the stop that this asks for.
   void watch(const std::atomic<std::uint64_t>& examples, Clock::time_point start) {
     std::unique_lock lock(mutex_);
-    if (ended_.wait_for(lock, std::chrono::duration<double>(kMeasured), [&] { return over_; })) return;
+    if (ended_.wait_for(lock, std::chrono::duration<double>(length_), [&] { return over_; })) return;
     if (const std::uint64_t computed = examples.load(); computed > examples_) {
       examples_ = computed;
       seconds_ = seconds_since(start);
@@ -100,6 +107,7 @@ class Measurement {
     stop_ = true;
   }
 
+  const double length_;
   const Clock::time_point begin_ = Clock::now();
   std::atomic<bool> stop_{false};
   std::mutex mutex_;
@@ -121,7 +129,8 @@ Configuration measured(Configuration configuration) {
   std::visit(
       [&]<class Level>(Level& level) {
         if constexpr (std::is_base_of_v<ExampleSettings, Level>) plain_noise(level.noise_multiplier, level.epsilon);
-        if constexpr (std::is_base_of_v<ClientSettings, Level>) plain_noise(level.client_noise_multiplier, level.client_epsilon);
+        if constexpr (std::is_base_of_v<ClientSettings, Level>)
+          plain_noise(level.client_noise_multiplier, level.client_epsilon);
       },
       configuration.privacy);
   configuration.evaluate_every = 1'000'000'000;
@@ -136,7 +145,8 @@ std::string kind_of(const Configuration& configuration) {
   for_each_family(configuration, [&](std::string_view key, std::string_view, const auto& part) {
     if (key == "optimizer" || key == "dp") text += '\n' + std::string(part_name(part));
   });
-  if (const ExampleSettings* example = example_level(configuration.privacy)) text += '\n' + std::to_string(example->components);
+  if (const ExampleSettings* example = example_level(configuration.privacy))
+    text += '\n' + std::to_string(example->components);
   return text + '\n' + std::to_string(std::min(configuration.clients, 64));
 }
 
@@ -155,7 +165,18 @@ double seconds_of(const Configuration& configuration, const Speed& speed) {
 class Estimator {
  public:
   Estimator(const Experiment& experiment, const SweepOptions& options)
-      : experiment_(experiment), options_(options), threads_(std::max(1, Threads(options.threads).count() / options.jobs)) {}
+      : experiment_(experiment),
+        options_(options),
+        threads_(std::max(1, Threads(options.threads).count() / options.jobs)) {}
+
+  // Many kinds are measured for a shorter time each.
+  void look_at(const std::vector<const Cell*>& cells) {
+    if (experiment_.command != "run") return;
+    std::set<std::string> kinds;
+    for (const Cell* cell : cells) kinds.insert(kind_of(resolve(cell->settings)));
+    length_ = std::clamp(kMeasuredInAll / static_cast<double>(std::max<std::size_t>(kinds.size(), 1)), kLeastMeasured,
+                         kMeasured);
+  }
 
   double seconds(const Cell& cell) {
     try {
@@ -174,7 +195,7 @@ class Estimator {
       shortened.threads = threads_;
       shortened.out = (scratch_.path() / std::to_string(speeds_.size())).string();
       speed->second.example = std::nan("");
-      speed->second = Measurement().measure(shortened);
+      speed->second = Measurement(length_).measure(shortened);
     }
     return seconds_of(configuration, speed->second);
   }
@@ -194,6 +215,7 @@ class Estimator {
   const Experiment& experiment_;
   const SweepOptions& options_;
   int threads_;
+  double length_ = kMeasured;
   ScratchFolder scratch_;
   std::map<std::string, Speed> speeds_ = {};
   std::optional<double> command_seconds_ = {};
@@ -201,15 +223,17 @@ class Estimator {
 
 }  // namespace
 
-std::vector<double> estimate(const Experiment& experiment, const std::vector<Cell>& cells, const SweepOptions& options) {
+std::vector<double> estimate(const Experiment& experiment, const std::vector<Cell>& cells,
+                             const SweepOptions& options) {
   const FloatingPointMode mode;
   const fs::path folder = sweep_path(experiment, options.out);
   Estimator estimator(experiment, options);
-  std::vector<double> seconds;
-  for (const Cell& cell : cells) {
-    const bool finished = cell_state(folder, experiment, cell, options.inputs).kind == CellState::Kind::finished;
-    seconds.push_back(finished ? 0 : estimator.seconds(cell));
-  }
+  std::vector<double> seconds(cells.size(), 0);
+  std::vector<const Cell*> left;
+  for (const Cell& cell : cells)
+    if (cell_state(folder, experiment, cell, options.inputs).kind != CellState::Kind::finished) left.push_back(&cell);
+  estimator.look_at(left);
+  for (const Cell* cell : left) seconds[static_cast<std::size_t>(cell - cells.data())] = estimator.seconds(*cell);
   return seconds;
 }
 

@@ -43,8 +43,9 @@ void read_header(const Document& document, Experiment& experiment) {
   constexpr std::string_view valid = "abcdefghijklmnopqrstuvwxyz0123456789- ";
   if (experiment.command.find_first_not_of(valid) != std::string::npos || experiment.command.starts_with("-") ||
       experiment.command.starts_with("sweep") || experiment.command.starts_with("report"))
-    throw document.wrong(*command, "command '" + experiment.command +
-                                       "' is not valid; it must be run, or a command that knows --json: \"privacy epsilon\"");
+    throw document.wrong(*command,
+                         "command '" + experiment.command +
+                             "' is not valid; it must be run, or a command that knows --json: \"privacy epsilon\"");
 }
 
 // Those of a key with another value now, which no cell has, are left out.
@@ -87,10 +88,13 @@ void check_tuning(const Document& document, const ExperimentDraft& draft, const 
   if (tuning.keys.empty() || tuning.on != "validation" || experiment.command != "run") return;
   const std::string key = "validation-fraction";
   const bool set = experiment.settings.contains(key) || draft.axis_keys().contains(key) ||
-                   std::ranges::any_of(draft.sections, [&](const auto& section) { return find_entry(section.entries, key) != nullptr; });
+                   std::ranges::any_of(draft.sections, [&](const auto& section) {
+                     return find_entry(section.entries, key) != nullptr;
+                   });
   if (!set)
-    throw document.wrong(*find_entry(*document.root.table(), "tune"),
-                         "[tune] chooses on the validation split, and validation-fraction is 0; set it, or say on = \"test\" and why");
+    throw document.wrong(
+        *find_entry(*document.root.table(), "tune"),
+        "[tune] chooses on the validation split, and validation-fraction is 0; set it, or say on = \"test\" and why");
 }
 
 // Flags that have become texts on their way through a sweep's folder.
@@ -107,7 +111,8 @@ Settings with_flags(Settings settings) {
 
 Experiment parse_experiment(const std::string& text, const std::string& path, const std::string& scale,
                             const Settings& given) {
-  if (scale != "quick" && scale != "full") throw usage_error(unknown_name("scale", scale, std::vector<std::string>{"quick", "full"}));
+  if (scale != "quick" && scale != "full")
+    throw usage_error(unknown_name("scale", scale, std::vector<std::string>{"quick", "full"}));
   const Document document = parse_document(text, path);
   Experiment experiment;
   experiment.name = name_of(path);

@@ -29,7 +29,8 @@ struct ResultQuantity {
   std::string metric;
   std::map<std::string, std::string> where = {};  ///< swept key to value, both as text ("0.0" and "0" are the same number)
   std::string pick = {};                 ///< which of several configurations: best, second, worst, mean, lowest, highest
-  /// What `pick` goes by: the results at these values instead ("the rate that was best at noise 2"); nothing: at its own.
+  /// What `pick` goes by: the results at these values instead ("the rate that was best at noise 2"); nothing: at its
+  /// own.
   std::map<std::string, std::string> pick_where = {};
   std::optional<std::uint32_t> round = {};         ///< nothing: the last
   std::vector<ResultQuantity> minus = {};      ///< at most one, taken off
@@ -109,8 +110,9 @@ struct Experiment {
   std::vector<FigureRequest> figures = {};
 };
 
-/// Reads a file at a scale, "quick" or "full". `fixed` comes from the command line: it wins over the file, and a key given
-/// there stops being an axis. Throws Error (usage: file and line, what is wrong, what would be valid; failure: unreadable).
+/// Reads a file at a scale, "quick" or "full". `fixed` comes from the command line: it wins over the file, and a key
+/// given there stops being an axis. Throws Error (usage: file and line, what is wrong, what would be valid; failure:
+/// unreadable).
 Experiment read_experiment(const std::string& path, const std::string& scale, const Settings& fixed = {});
 Experiment parse_experiment(const std::string& text, const std::string& path, const std::string& scale,
                             const Settings& fixed = {});
@@ -131,18 +133,18 @@ struct Cell {
 /// "random-fraction 0, optimizer sgd, seed 1"; "the only cell" for a grid without axes.
 std::string point_text(const Cell& cell);
 
-/// How many cells the grid has. Throws Error (usage) for more than a million, for none, and for an exclusion that excludes
-/// nothing.
+/// How many cells the grid has. Throws Error (usage) for more than a million, for none, and for an exclusion that
+/// excludes nothing.
 std::size_t cell_count(const Experiment& experiment);
 
 /// SHA-256 of what cells read, data sets and files, by a name for each. Kept with a sweep, so that its keys can be told
 /// where the data are not.
 using InputHashes = std::map<std::string, std::string>;
 
-/// All cells of the grid, the last axis fastest; keys, configuration and commands are filled in. Points that come to the
-/// same run have one key, and share its folder. Every configuration is resolved, so that what can be refused is refused
-/// here. Throws Error (usage): the cell's point and what is wrong with it, and what cell_count refuses; failure: data that cannot be
-/// read. `inputs`: hashes known already are taken from there, those found out are added.
+/// All cells of the grid, the last axis fastest; keys, configuration and commands are filled in. Points that come to
+/// the same run have one key, and share its folder. Every configuration is resolved, so that what can be refused is
+/// refused here. Throws Error (usage): the cell's point and what is wrong with it, and what cell_count refuses;
+/// failure: data that cannot be read. `inputs`: hashes known already are taken from there, those found out are added.
 std::vector<Cell> expand(const Experiment& experiment, InputHashes& inputs);
 std::vector<Cell> expand(const Experiment& experiment);
 

@@ -9,7 +9,8 @@ namespace {
 
 using Section = ExperimentDraft::Section;
 
-// Adds a value; one that is there already is refused, or left out where the command line took away what told them apart.
+// Adds a value; one that is there already is refused, or left out where the command line took away what told them
+// apart.
 void add_value(const Document& document, const DocumentNode& at, Axis& axis, Axis::Value value, bool may_repeat) {
   const bool repeated = std::ranges::any_of(axis.values, [&](const Axis::Value& other) {
     return std::ranges::equal(other.labels, value.labels, same_value);
@@ -22,7 +23,8 @@ void add_value(const Document& document, const DocumentNode& at, Axis& axis, Axi
 Axis axis_of(const Document& document, const std::string& key, const DocumentNode& node) {
   Axis axis{.keys = {key}};
   for (const DocumentNode& value : *node.list())
-    add_value(document, value, axis, {.settings = {{key, value.setting()}}, .labels = {value_text(value.setting())}}, false);
+    add_value(document, value, axis, {.settings = {{key, value.setting()}}, .labels = {value_text(value.setting())}},
+              false);
   return axis;
 }
 
@@ -53,14 +55,16 @@ std::vector<std::vector<std::string>> read_zips(const Document& document, const 
 }
 
 Axis tied_axis(const Document& document, const ExperimentDraft& draft, const std::vector<std::string>& keys) {
-  const auto list = [&](const std::string& key) -> const DocumentNode::List& { return *find_entry(draft.swept, key)->list(); };
+  const auto list = [&](const std::string& key) -> const DocumentNode::List& {
+    return *find_entry(draft.swept, key)->list();
+  };
   Axis axis{.keys = keys};
   const std::size_t length = list(keys.front()).size();
   for (const std::string& key : keys)
     if (list(key).size() != length)
       throw document.wrong(*find_entry(draft.swept, key),
-                           "zip ties " + keys.front() + " with " + std::to_string(length) + " values to " + key + " with " +
-                               std::to_string(list(key).size()) + "; the lists must be of one length");
+                           "zip ties " + keys.front() + " with " + std::to_string(length) + " values to " + key +
+                               " with " + std::to_string(list(key).size()) + "; the lists must be of one length");
   for (std::size_t i = 0; i < length; ++i) {
     Axis::Value value;
     for (const std::string& key : keys) {
@@ -68,7 +72,8 @@ Axis tied_axis(const Document& document, const ExperimentDraft& draft, const std
       value.labels.push_back(value_text(list(key)[i].setting()));
     }
     const bool may_repeat = std::ranges::any_of(*draft.zip->list(), [&](const DocumentNode& group) {
-      return std::ranges::any_of(*group.list(), [&](const DocumentNode& key) { return draft.overridden.contains(*key.text()); });
+      return std::ranges::any_of(*group.list(),
+                                 [&](const DocumentNode& key) { return draft.overridden.contains(*key.text()); });
     });
     add_value(document, list(keys.front())[i], axis, std::move(value), may_repeat);
   }
@@ -78,7 +83,8 @@ Axis tied_axis(const Document& document, const ExperimentDraft& draft, const std
 void add_swept(const Document& document, const ExperimentDraft& draft, std::vector<Axis>& axes) {
   const auto zips = read_zips(document, draft);
   for (const auto& [key, node] : draft.swept) {
-    const auto zip = std::ranges::find_if(zips, [&](const auto& keys) { return std::ranges::find(keys, key) != keys.end(); });
+    const auto zip =
+        std::ranges::find_if(zips, [&](const auto& keys) { return std::ranges::find(keys, key) != keys.end(); });
     if (zip == zips.end())
       axes.push_back(axis_of(document, key, node));
     else if (zip->front() == key)
@@ -110,7 +116,8 @@ std::vector<Axis> in_order(const Document& document, std::vector<Axis> axes) {
   while (!axes.empty()) {
     const auto ready = std::ranges::find_if(axes, [&](const Axis& axis) {
       return std::ranges::all_of(axis.when, [&](const auto& condition) {
-        return std::ranges::none_of(axes, [&](const Axis& other) { return &other != &axis && sets(other, condition.first); });
+        return std::ranges::none_of(axes,
+                                    [&](const Axis& other) { return &other != &axis && sets(other, condition.first); });
       });
     });
     if (ready == axes.end())

@@ -11,7 +11,8 @@ namespace {
 using Entries = ExperimentDraft::Entries;
 using Section = ExperimentDraft::Section;
 
-const std::vector<std::string> kTables{"experiment", "sweep", "when", "variant", "tune", "expect", "figure", "quick", "full"};
+const std::vector<std::string> kTables{"experiment", "sweep",  "when",  "variant", "tune",
+                                       "expect",     "figure", "quick", "full"};
 const std::vector<std::string> kOverridable{"sweep", "when", "variant"};
 
 class Drafter {
@@ -25,12 +26,13 @@ class Drafter {
     ExperimentDraft draft;
     for (const auto& [key, node] : *root.table()) {
       if (std::ranges::find(tables, key) != tables.end()) continue;
-      const bool is_table = node.table() != nullptr ||
-                            (node.list() != nullptr && !node.list()->empty() && node.list()->front().table() != nullptr);
+      const bool is_table = node.table() != nullptr || (node.list() != nullptr && !node.list()->empty() &&
+                                                        node.list()->front().table() != nullptr);
       if (is_table) throw document_.wrong(node, unknown_name("table", prefix + key, tables));
       check_key(node, key);
       if (node.list() != nullptr)
-        throw document_.wrong(node, key + " has a list; put it into [" + prefix + "sweep], only one value is valid here");
+        throw document_.wrong(node,
+                              key + " has a list; put it into [" + prefix + "sweep], only one value is valid here");
       check_scalar(node, key);
       draft.plain.emplace_back(key, node);
     }
@@ -56,7 +58,8 @@ class Drafter {
       }
       check_key(node, key);
       if (node.list() == nullptr)
-        throw document_.wrong(node, key + " in [" + prefix + "sweep] must be a list: " + key + " = [...]; one value stands at the top");
+        throw document_.wrong(
+            node, key + " in [" + prefix + "sweep] must be a list: " + key + " = [...]; one value stands at the top");
       check_list(node, key);
       draft.swept.emplace_back(key, node);
     }
@@ -94,7 +97,8 @@ class Drafter {
     if (key == "out") throw document_.wrong(at, "out is no key of an experiment; name the folder by --out");
     if (is_run_) {
       if (std::ranges::find(names_, key) == names_.end()) throw document_.wrong(at, unknown_key(key).what());
-    } else if (key.empty() || key.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789-") != key.npos || key[0] == '-') {
+    } else if (key.empty() || key.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789-") != key.npos ||
+               key[0] == '-') {
       throw document_.wrong(at, "key '" + key + "' is no flag's name; small letters, digits and '-' are valid");
     }
   }
@@ -206,7 +210,8 @@ void check_conditions(const Document& document, const ExperimentDraft& draft, bo
     }
     for (const Section& other : draft.sections) add(other.entries);
     if (std::ranges::none_of(values, [&](const auto& value) { return same_value(value, section.value); }))
-      throw document.wrong(section.at, section_name(section) + " is for no cell; " + section.key + " is " + joined(values));
+      throw document.wrong(section.at,
+                           section_name(section) + " is for no cell; " + section.key + " is " + joined(values));
   }
 }
 
@@ -229,7 +234,8 @@ std::set<std::string, std::less<>> ExperimentDraft::axis_keys() const {
   return keys;
 }
 
-ExperimentDraft draft_experiment(const Document& document, const std::string& scale, const Settings& fixed, bool is_run) {
+ExperimentDraft draft_experiment(const Document& document, const std::string& scale, const Settings& fixed,
+                                 bool is_run) {
   Drafter drafter(document, is_run);
   ExperimentDraft draft = drafter.read(document.root, kTables, "");
   for (const std::string name : {"quick", "full"}) {  // both are checked, one is used
@@ -253,7 +259,8 @@ const DocumentNode* find_entry(const DocumentNode::Table& table, std::string_vie
 }
 
 std::string section_name(const Section& section) {
-  return section.key == "variant" ? "[variant." + section.value + "]" : "[when." + section.key + "." + section.value + "]";
+  return section.key == "variant" ? "[variant." + section.value + "]"
+                                  : "[when." + section.key + "." + section.value + "]";
 }
 
 void require_known(const Document& document, const DocumentNode::Table& table, const std::string& where,

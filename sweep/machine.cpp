@@ -33,7 +33,8 @@ std::map<std::string, std::string> machine_description() {
                                              {"numerics_version", std::to_string(kNumericsVersion)}};
   const long pages = ::sysconf(_SC_PHYS_PAGES);
   const long page = ::sysconf(_SC_PAGE_SIZE);
-  if (pages > 0 && page > 0) machine["memory_bytes"] = std::to_string(static_cast<std::uint64_t>(pages) * static_cast<std::uint64_t>(page));
+  if (pages > 0 && page > 0)
+    machine["memory_bytes"] = std::to_string(static_cast<std::uint64_t>(pages) * static_cast<std::uint64_t>(page));
   if (utsname system{}; ::uname(&system) == 0) machine["system"] = std::string(system.sysname) + " " + system.release;
   return machine;
 }

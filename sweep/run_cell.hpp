@@ -25,8 +25,8 @@ struct CellWork {
   const std::atomic<bool>* stop = nullptr;
 };
 
-/// Begins a cell or goes on with it, in this thread. Nothing is thrown. A failure is also kept in the cell's error.txt, which
-/// goes when the cell is finished.
+/// Begins a cell or goes on with it, in this thread. Nothing is thrown. A failure is also kept in the cell's error.txt,
+/// which goes when the cell is finished.
 CellOutcome carry_out(const Cell& cell, CellState::Kind state, const CellWork& work,
                       const std::function<void(const RoundRecord&, std::uint32_t rounds)>& round);
 

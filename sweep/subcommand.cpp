@@ -25,7 +25,8 @@ constexpr std::size_t kMostErrors = std::size_t{1} << 16;
 class Pipe {
  public:
   Pipe() {
-    if (::pipe2(ends_.data(), O_CLOEXEC) != 0) throw failure(std::string("cannot make a pipe: ") + std::strerror(errno));
+    if (::pipe2(ends_.data(), O_CLOEXEC) != 0)
+      throw failure(std::string("cannot make a pipe: ") + std::strerror(errno));
   }
   ~Pipe() {
     close(0);

@@ -14,8 +14,8 @@ struct ProgramOutput {
   std::string err;           ///< its beginning
 };
 
-/// Runs a program, without a shell, to its end; *stop or the passing of `seconds` (0: any time) ends it early. Throws Error
-/// (failure) if it cannot be started or says more than 64 MiB.
+/// Runs a program, without a shell, to its end; *stop or the passing of `seconds` (0: any time) ends it early. Throws
+/// Error (failure) if it cannot be started or says more than 64 MiB.
 ProgramOutput run_program(const std::vector<std::string>& words, const std::atomic<bool>* stop, double seconds = 0);
 
 }  // namespace fedstride

@@ -18,7 +18,9 @@ class Sweep {
   Sweep(const Experiment& experiment, const std::vector<Cell>& cells, const SweepOptions& options,
         const SweepObserver& observer, const InputHashes& inputs, const std::filesystem::path& folder)
       : work_{.experiment = experiment, .sweep = folder, .program = options.program, .stop = observer.stop},
-        observer_(observer), inputs_(inputs), jobs_(options.jobs) {
+        observer_(observer),
+        inputs_(inputs),
+        jobs_(options.jobs) {
     const int threads = Threads(options.threads).count();
     work_.threads = std::max(1, threads / jobs_);
     for (std::size_t i = options.shard; i < cells.size(); i += options.shards) mine_.push_back(&cells[i]);
@@ -61,7 +63,8 @@ class Sweep {
   }
 
   void attempt(const Cell& cell, int job) {
-    if (is_held_elsewhere(work_.sweep / "cells" / cell.key)) return settle(cell, job, {CellOutcome::Kind::held_elsewhere}, false);
+    if (is_held_elsewhere(work_.sweep / "cells" / cell.key))
+      return settle(cell, job, {CellOutcome::Kind::held_elsewhere}, false);
     if (observer_.cell_started) {
       const std::lock_guard lock(mutex_);
       observer_.cell_started(cell, job);
@@ -75,7 +78,11 @@ class Sweep {
     };
     CellOutcome outcome = state.kind == CellState::Kind::damaged ? refuse_damaged(cell, state, work_)
                                                                  : carry_out(cell, state.kind, work_, round);
-    if (outcome.kind == CellOutcome::Kind::failed && state_of(cell).kind == CellState::Kind::finished) outcome = {};
+    if (outcome.kind == CellOutcome::Kind::failed && state_of(cell).kind == CellState::Kind::finished) {
+      std::error_code ignored;  // another process was quicker, which is no failure
+      std::filesystem::remove(work_.sweep / "cells" / cell.key / "error.txt", ignored);
+      outcome = {};
+    }
     settle(cell, job, outcome, true);
   }
 
@@ -85,8 +92,8 @@ class Sweep {
     if (outcome.kind == CellOutcome::Kind::failed) failed_.emplace_back(&cell, outcome.error);
     if (outcome.kind == CellOutcome::Kind::held_elsewhere) held_.push_back(&cell);
     if (!started || !observer_.cell_ended || outcome.kind == CellOutcome::Kind::interrupted) return;
-    observer_.cell_ended(cell, job,
-                         outcome.kind == CellOutcome::Kind::held_elsewhere ? "another process is running it" : outcome.error);
+    observer_.cell_ended(
+        cell, job, outcome.kind == CellOutcome::Kind::held_elsewhere ? "another process is running it" : outcome.error);
   }
 
   CellWork work_;

@@ -48,15 +48,15 @@ struct SweepSummary {
 ///   cells.csv rounds.csv clients.csv summary.csv expectations.csv               cells/KEY/error.txt where one failed
 ///
 /// A cell is finished if its summary says so and its key is that of the cell; an unfinished one goes on from its
-/// checkpoint. Several processes may work on one folder at once (shards, or the same sweep twice): a cell is held by one
-/// of them, the tables are written by one at a time. Throws Error: usage if the folder belongs to another experiment or
-/// holds something else.
+/// checkpoint. Several processes may work on one folder at once (shards, or the same sweep twice): a cell is held by
+/// one of them, the tables are written by one at a time. Throws Error: usage if the folder belongs to another
+/// experiment or holds something else.
 SweepSummary sweep(const Experiment& experiment, const std::vector<Cell>& cells, const SweepOptions& options,
                    const SweepObserver& observer = {});
 
-/// Seconds that each cell would take here from its beginning, with the options' threads and jobs: a short measurement for
-/// each kind of cell (data set, model, optimiser, batch, privacy), scaled by examples and rounds. 0 for finished ones, NaN
-/// where the measured run fails.
+/// Seconds that each cell would take here from its beginning, with the options' threads and jobs: a short measurement
+/// for each kind of cell (data set, model, optimiser, batch, privacy), scaled by examples and rounds. 0 for finished
+/// ones, NaN where the measured run fails.
 std::vector<double> estimate(const Experiment& experiment, const std::vector<Cell>& cells, const SweepOptions& options);
 
 }  // namespace fedstride

@@ -20,7 +20,8 @@ std::size_t finished_rounds(const std::string& sweep) {
   std::size_t rounds = 0;
   std::error_code error;
   for (fs::directory_iterator cell(fs::path(sweep) / "cells", error), end; !error && cell != end; cell.increment(error))
-    if (const fs::path file = cell->path() / "rounds.jsonl"; fs::exists(file, error)) rounds += line_count(fedstride::read_file(file));
+    if (const fs::path file = cell->path() / "rounds.jsonl"; fs::exists(file, error))
+      rounds += line_count(fedstride::read_file(file));
   return rounds;
 }
 
@@ -50,7 +51,8 @@ std::string lasting_tables(const std::string& sweep) {
       const auto row = fields(std::string(line));
       if (names.empty()) names = row;
       for (std::size_t i = 0; i < row.size() && i < names.size(); ++i)
-        if (names[i] != "seconds" && names[i] != "examples_per_second" && names[i] != "peak_memory_bytes") text += row[i] + ';';
+        if (names[i] != "seconds" && names[i] != "examples_per_second" && names[i] != "peak_memory_bytes")
+          text += row[i] + ';';
       text += '\n';
     }
   }
@@ -73,7 +75,8 @@ TEST_CASE("a sweep killed at ten moments inside its cells ends with the tables o
     const Process process(sweeping(folder, "out"), output);
     // One to three rounds on, then anywhere in a round, in its evaluation or in the writing of its checkpoint.
     const std::size_t wanted = before + 1 + random.below(3);
-    for (int i = 0; i < 60'000 && finished_rounds(out) < wanted; ++i) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    for (int i = 0; i < 60'000 && finished_rounds(out) < wanted; ++i)
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
     std::this_thread::sleep_for(std::chrono::microseconds(random.below(20'000)));
     process.signal(SIGKILL);
     REQUIRE(process.wait() == -SIGKILL);

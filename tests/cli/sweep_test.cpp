@@ -15,13 +15,17 @@ void write(const std::string& path, const std::string& text) { std::ofstream(pat
 // The table in folder/data and an experiment on it.
 void write_experiment(const TemporaryFolder& folder, const std::string& more, const std::string& rounds = "2") {
   write_table(folder / "data");
-  write(folder / "tiny.toml", "dataset = 'csv'\ndata-dir = '" + (folder / "data") + "'\nclients = 3\nrounds = " + rounds + "\n" + more);
+  write(folder / "tiny.toml",
+        "dataset = 'csv'\ndata-dir = '" + (folder / "data") + "'\nclients = 3\nrounds = " + rounds + "\n" + more);
 }
 
-const char* kGrid = "model = 'logistic'\n[experiment]\ntitle = 'T'\n[sweep]\noptimizer = ['adadp', 'sgd']\nseed = [1, 2]\n"
-                    "[[expect]]\nclaim = 'accuracy is a share'\nvalue = { metric = 'test_accuracy', where = { optimizer = 'sgd' } }\nbelow = 1.5\n"
-                    "[[expect]]\nclaim = 'accuracy is large'\nvalue = { metric = 'test_accuracy', where = { optimizer = 'sgd' } }\nabove = 2\n"
-                    "reason = 'a share is 1 at most'\n[quick]\nrounds = 1\n[quick.sweep]\nseed = [3]\n";
+const char* kGrid =
+    "model = 'logistic'\n[experiment]\ntitle = 'T'\n[sweep]\noptimizer = ['adadp', 'sgd']\nseed = [1, 2]\n"
+    "[[expect]]\nclaim = 'accuracy is a share'\nvalue = { metric = 'test_accuracy', where = { optimizer = 'sgd' } "
+    "}\nbelow = 1.5\n"
+    "[[expect]]\nclaim = 'accuracy is large'\nvalue = { metric = 'test_accuracy', where = { optimizer = 'sgd' } "
+    "}\nabove = 2\n"
+    "reason = 'a share is 1 at most'\n[quick]\nrounds = 1\n[quick.sweep]\nseed = [3]\n";
 
 Outcome sweep(const TemporaryFolder& folder, Words more) {
   Words words{"sweep", folder / "tiny.toml", "--out", folder / "out"};
@@ -46,7 +50,8 @@ TEST_CASE("fedstride sweep runs the cells, says which claims hold, and where the
   CHECK(outcome.err == "");
   CHECK(outcome.code == 0);
   CHECK(contains(outcome.out, "4 cells, 0 finished before\n"));
-  for (const char* cell : {"optimizer adadp, seed 1, test accuracy 0.", "optimizer sgd, seed 2, test accuracy 0.", "[4/4] "})
+  for (const char* cell :
+       {"optimizer adadp, seed 1, test accuracy 0.", "optimizer sgd, seed 2, test accuracy 0.", "[4/4] "})
     CHECK_MESSAGE(contains(outcome.out, cell), cell);
   CHECK(contains(outcome.out, "holds: accuracy is a share (0."));
   CHECK(contains(outcome.out, "fails: accuracy is large (0."));
@@ -67,7 +72,9 @@ TEST_CASE("the command that a cell tells repeats its model") {
   const std::string cells = fedstride::read_file(folder / "out/cells.csv");
   const std::string command = cells.substr(cells.rfind("fedstride run"));
   REQUIRE(line_count(command) == 1);
-  REQUIRE(std::system((FEDSTRIDE_PROGRAM + command.substr(9, command.size() - 10) + " --quiet --out " + (folder / "again")).c_str()) == 0);
+  REQUIRE(
+      std::system((FEDSTRIDE_PROGRAM + command.substr(9, command.size() - 10) + " --quiet --out " + (folder / "again"))
+                      .c_str()) == 0);
   const auto summary = nlohmann::json::parse(fedstride::read_file(folder / "again/summary.json"));
   CHECK(contains(cells, summary["model_hash"].get<std::string>()));
 }
@@ -123,29 +130,32 @@ TEST_CASE("Ctrl-C ends a sweep with exit code 130 and the command that goes on w
     std::size_t most = 0;
     std::error_code error;
     for (fs::directory_iterator cell(folder / "out/cells", error), end; !error && cell != end; ++cell)
-      if (fs::exists(cell->path() / "rounds.jsonl")) most = std::max(most, line_count(fedstride::read_file(cell->path() / "rounds.jsonl")));
+      if (fs::exists(cell->path() / "rounds.jsonl"))
+        most = std::max(most, line_count(fedstride::read_file(cell->path() / "rounds.jsonl")));
     return most;
   };
   for (int i = 0; i < 60'000 && rounds() < 2; ++i) std::this_thread::sleep_for(std::chrono::milliseconds(1));
   process.signal(SIGINT);
   CHECK(process.wait() == 130);
-  CHECK(process.err() == "fedstride: stopped; go on with: fedstride sweep " + (folder / "tiny.toml") + " --out " + (folder / "out") +
-                             " --jobs 2 --seed 4\n");
+  CHECK(process.err() == "fedstride: stopped; go on with: fedstride sweep " + (folder / "tiny.toml") + " --out " +
+                             (folder / "out") + " --jobs 2 --seed 4\n");
   CHECK(contains(process.out(), "0 of 2 cells finished; tables in"));
   CHECK(count(sweep(folder, {"--dry-run", "--seed", "4"}).out, "  unfinished ") >= 1);
 }
 
 TEST_CASE("another command than run is swept by its JSON output") {
   const TemporaryFolder folder;
-  write(folder / "tiny.toml", "delta = 1e-5\nsampling-rate = 0.01\nsteps = 100\n[experiment]\ntitle = 'E'\ncommand = 'privacy epsilon'\n"
-                              "[sweep]\nnoise-multiplier = [2.0, 4.0, -1.0]\n");
+  write(folder / "tiny.toml",
+        "delta = 1e-5\nsampling-rate = 0.01\nsteps = 100\n[experiment]\ntitle = 'E'\ncommand = 'privacy epsilon'\n"
+        "[sweep]\nnoise-multiplier = [2.0, 4.0, -1.0]\n");
   const Outcome outcome = sweep(folder, {"--jobs", "2"});
   CHECK(outcome.code == 1);
   CHECK(contains(outcome.out, "2 of 3 cells finished, 1 failed"));
   CHECK(line_count(outcome.err) == 1);
   CHECK(contains(outcome.err, "cell (noise-multiplier -1) failed: noise-multiplier is "));
   const std::string cells = fedstride::read_file(folder / "out/cells.csv");
-  CHECK(contains(cells, "fedstride privacy epsilon --delta 1e-05 --noise-multiplier 2 --sampling-rate 0.01 --steps 100 --json"));
+  CHECK(contains(
+      cells, "fedstride privacy epsilon --delta 1e-05 --noise-multiplier 2 --sampling-rate 0.01 --steps 100 --json"));
   CHECK(contains(sweep(folder, {}).out, "3 cells, 2 finished before"));
   CHECK(contains(sweep(folder, {"--dry-run"}).out, "finished"));
   CHECK(contains(sweep(folder, {"--noise-multiplier", "3"}).out, "1 cells, 0 finished before"));
@@ -156,7 +166,10 @@ TEST_CASE("many cells must be meant") {
   std::string list = "[1";
   for (int i = 2; i <= 101; ++i) list += ", " + std::to_string(i);
   write_experiment(folder, "model = 'logistic'\n[sweep]\nseed = " + list + "]\nbatch = " + list + "]\n");
-  check_refused({{"sweep", "@/tiny.toml", "--out", "@/out"}, 2, "'@/tiny.toml' has 10201 cells, more than 10000; say --yes if that is meant"}, folder);
+  check_refused({{"sweep", "@/tiny.toml", "--out", "@/out"},
+                 2,
+                 "'@/tiny.toml' has 10201 cells, more than 10000; say --yes if that is meant"},
+                folder);
 }
 
 TEST_CASE("what makes no sense for a sweep is refused, and nothing is made") {
@@ -174,14 +187,22 @@ TEST_CASE("what makes no sense for a sweep is refused, and nothing is made") {
       {{"sweep", "@/tiny.toml", "more"}, 2, "'more' was not expected after 'fedstride sweep'"},
       {{"sweep", "@/none.toml"}, 1, "cannot read '@/none.toml'"},
       {{"sweep", "@/data"}, 1, "cannot read '@/data'"},
-      {{"sweep", "@/bad.toml", "--out", "@/out"}, 2, "'@/bad.toml', line 3: key 'sead' is unknown; did you mean 'seed'?"},
-      {{"sweep", "@/fails.toml", "--out", "@/out"}, 2, "cell (optimizer sgd, tolerance 1): tolerance does not go with optimizer 'sgd'"},
+      {{"sweep", "@/bad.toml", "--out", "@/out"},
+       2,
+       "'@/bad.toml', line 3: key 'sead' is unknown; did you mean 'seed'?"},
+      {{"sweep", "@/fails.toml", "--out", "@/out"},
+       2,
+       "cell (optimizer sgd, tolerance 1): tolerance does not go with optimizer 'sgd'"},
       {{"sweep", "@/absent.toml", "--out", "@/out"}, 1, "cell (the only cell): "},
-      {{"sweep", "@/tiny.toml", "--learnin-rate", "1"}, 2, "flag '--learnin-rate' is unknown; did you mean '--learning-rate'?"},
+      {{"sweep", "@/tiny.toml", "--learnin-rate", "1"},
+       2,
+       "flag '--learnin-rate' is unknown; did you mean '--learning-rate'?"},
       {{"sweep", "@/tiny.toml", "--job", "1"}, 2, "flag '--job' is unknown; did you mean '--jobs'?"},
       {{"sweep", "@/tiny.toml", "--jobs", "0"}, 2, "jobs is '0'; it must be a whole number from 1 to 1024"},
       {{"sweep", "@/tiny.toml", "--threads", "x"}, 2, "threads is 'x'; it must be a whole number from 0 to 1024"},
-      {{"sweep", "@/tiny.toml", "--scale", "ful"}, 2, "scale 'ful' is unknown; did you mean 'full'? valid: quick, full"},
+      {{"sweep", "@/tiny.toml", "--scale", "ful"},
+       2,
+       "scale 'ful' is unknown; did you mean 'full'? valid: quick, full"},
       {{"sweep", "@/tiny.toml", "--shard", "3"}, 2, "shard is '3'; it must be I/N with I from 1 to N"},
       {{"sweep", "@/tiny.toml", "--shard", "0/2"}, 2, "shard is '0/2'; it must be I/N with I from 1 to N"},
       {{"sweep", "@/tiny.toml", "--shard", "3/2"}, 2, "shard is '3/2'; it must be I/N with I from 1 to N"},
@@ -190,10 +211,16 @@ TEST_CASE("what makes no sense for a sweep is refused, and nothing is made") {
       {{"sweep", "@/tiny.toml", "--out", ""}, 2, "out is ''; it must name a place"},
       {{"sweep", "@/tiny.toml", "--out", "@/tiny.toml"}, 2, "out '@/tiny.toml' is not a folder"},
       {{"sweep", "@/tiny.toml", "--out", "@/else"}, 2, "out '@/else' holds something else than a sweep ('letter.txt')"},
-      {{"sweep", "@/tiny.toml", "--out", "@/other"}, 2, "out '@/other' belongs to the experiment 'figure', not to 'tiny'"},
-      {{"sweep", "@/tiny.toml", "--out", "@/other", "--dry-run"}, 2, "out '@/other' belongs to the experiment 'figure'"},
+      {{"sweep", "@/tiny.toml", "--out", "@/other"},
+       2,
+       "out '@/other' belongs to the experiment 'figure', not to 'tiny'"},
+      {{"sweep", "@/tiny.toml", "--out", "@/other", "--dry-run"},
+       2,
+       "out '@/other' belongs to the experiment 'figure'"},
       {{"sweep", "@/tiny.toml", "--out", "@/out", "--batch", "-1"}, 2, "batch is -1; it must be"},
-      {{"sweep", "@/tiny.toml", "--out", "@/out", "--optimizer", "agd"}, 2, "optimizer 'agd' is unknown; did you mean 'sgd'?"},
+      {{"sweep", "@/tiny.toml", "--out", "@/out", "--optimizer", "agd"},
+       2,
+       "optimizer 'agd' is unknown; did you mean 'sgd'?"},
       {{"sweep", "@/tiny.toml", "--out", "/dev/null/x"}, 1, "cannot make folder '/dev/null/x'"},
   };
   for (const Refusal& row : rows) check_refused(row, folder);
@@ -201,7 +228,8 @@ TEST_CASE("what makes no sense for a sweep is refused, and nothing is made") {
 
 TEST_CASE("help names the sweep's own flags and points to those of a run") {
   const std::string help = run_program({"sweep", "--help"}).out;
-  for (const char* part : {"--jobs", "--shard", "--scale", "--dry-run", "--yes", "Any flag of"}) CHECK_MESSAGE(contains(help, part), part);
+  for (const char* part : {"--jobs", "--shard", "--scale", "--dry-run", "--yes", "Any flag of"})
+    CHECK_MESSAGE(contains(help, part), part);
   CHECK(!contains(help, "--learning-rate"));
   CHECK(!contains(help, "--server-optimizer"));
 }
@@ -214,7 +242,8 @@ TEST_CASE("on a terminal a sweep shows a bar with the time left and a line for e
   const TemporaryFolder folder;
   write_experiment(folder, "model = 'dense 64 | relu | dense classes'\n[sweep]\nseed = [1, 2, 3, 4]\n", "15");
   const std::string shown = folder / "shown.txt";
-  const std::string command = std::string(FEDSTRIDE_PROGRAM) + " sweep " + (folder / "tiny.toml") + " --jobs 2 --out " + (folder / "out");
+  const std::string command =
+      std::string(FEDSTRIDE_PROGRAM) + " sweep " + (folder / "tiny.toml") + " --jobs 2 --out " + (folder / "out");
   REQUIRE(std::system(("script -qec '" + command + "' /dev/null > " + shown + " < /dev/null").c_str()) == 0);
   const std::string text = fedstride::read_file(shown);
   CHECK(contains(text, "#"));

@@ -33,7 +33,8 @@ TEST_CASE("a key is 16 hexadecimal digits that follow from what a run does, not 
 
 TEST_CASE("settings, rounds, data and evaluations all change the key") {
   std::set<std::string> keys;
-  for (const char* text : {"", "seed = 2", "rounds = 3", "evaluate-every = 2", "dataset = 'mnist'", "batch = 11", "dp = 'example'\nnoise-multiplier = 1"})
+  for (const char* text : {"", "seed = 2", "rounds = 3", "evaluate-every = 2", "dataset = 'mnist'", "batch = 11",
+                           "dp = 'example'\nnoise-multiplier = 1"})
     keys.insert(cell_of(text).key);
   InputHashes others = known_data();
   others["data set synthetic"] = "d3";
@@ -51,7 +52,8 @@ TEST_CASE("files that a run reads count by their contents, not by their names") 
   CHECK(with("b", "weights") == key);
   CHECK(with("c", "other weights") != key);
   CHECK(cell_of("").key != key);
-  CHECK_THROWS_WITH(cell_of("init = '" + (folder / "none") + "'"), doctest::Contains("cell (the only cell): cannot read"));
+  CHECK_THROWS_WITH(cell_of("init = '" + (folder / "none") + "'"),
+                    doctest::Contains("cell (the only cell): cannot read"));
 }
 
 TEST_CASE("cells that differ in the seed alone share a configuration; others do not") {
@@ -73,8 +75,9 @@ TEST_CASE("two points that come to the same run share its key, and are configura
 }
 
 TEST_CASE("a cell tells the command that repeats it, quoted for a shell") {
-  const auto cells = cells_of("model = 'dense 8 | relu | dense classes'\npublishable = true\nthreads = 3\n[sweep]\nrandom-fraction = [0.5]\n"
-                              "seed = [4]\n[when.random-fraction.\"0.5\"]\npartition = 'interpolated'\n");
+  const auto cells = cells_of(
+      "model = 'dense 8 | relu | dense classes'\npublishable = true\nthreads = 3\n[sweep]\nrandom-fraction = [0.5]\n"
+      "seed = [4]\n[when.random-fraction.\"0.5\"]\npartition = 'interpolated'\n");
   CHECK(cells.at(0).command ==
         "fedstride run --model 'dense 8 | relu | dense classes' --partition interpolated --publishable "
         "--random-fraction 0.5 --seed 4");
@@ -89,7 +92,8 @@ TEST_CASE("a flag that went through a sweep's folder as text is the same flag") 
 }
 
 TEST_CASE("cells of another command are keyed by its words") {
-  const auto cells = cells_of("[experiment]\ntitle = 'x'\ncommand = 'privacy epsilon'\n[sweep]\nsteps = [10, 20]\nnoise-multiplier = [4.0]");
+  const auto cells = cells_of(
+      "[experiment]\ntitle = 'x'\ncommand = 'privacy epsilon'\n[sweep]\nsteps = [10, 20]\nnoise-multiplier = [4.0]");
   REQUIRE(cells.size() == 2);
   CHECK(cells[0].command == "fedstride privacy epsilon --noise-multiplier 4 --steps 10 --json");
   CHECK(cells[0].key != cells[1].key);
@@ -98,7 +102,8 @@ TEST_CASE("cells of another command are keyed by its words") {
 TEST_CASE("a configuration that does not resolve is refused with the cell's point") {
   CHECK_THROWS_WITH(cells_of("[sweep]\noptimizer = ['adadp', 'sgd']\ntolerance = [1.0]"),
                     doctest::Contains("cell (optimizer sgd, tolerance 1): tolerance does not go with optimizer 'sgd'"));
-  CHECK_THROWS_WITH(cells_of("[sweep]\nbatch = [10, -1]"), doctest::Contains("cell (batch -1): batch is -1; it must be"));
+  CHECK_THROWS_WITH(cells_of("[sweep]\nbatch = [10, -1]"),
+                    doctest::Contains("cell (batch -1): batch is -1; it must be"));
 }
 
 TEST_CASE("hashes that were found out are remembered") {

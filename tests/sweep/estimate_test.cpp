@@ -25,7 +25,8 @@ std::string table(const test::TemporaryFolder& folder) {
 TEST_CASE("the estimate grows with rounds, and is nothing for what is finished") {
   const test::TemporaryFolder folder;
   test::write_data(folder);
-  const std::string text = table(folder) + "model = 'dense 64 | relu | dense classes'\n[sweep]\nrounds = [1, 1000, 100000]\n";
+  const std::string text =
+      table(folder) + "model = 'dense 64 | relu | dense classes'\n[sweep]\nrounds = [1, 1000, 100000]\n";
   const SweepOptions options{.out = folder / "s", .threads = 1};
   const auto before = estimated(text, options);
   REQUIRE(before.size() == 3);
@@ -44,8 +45,9 @@ TEST_CASE("the estimate grows with rounds, and is nothing for what is finished")
 TEST_CASE("a private cell is estimated without its budget ending the measurement, a failing one is not known") {
   const test::TemporaryFolder folder;
   test::write_data(folder);
-  const auto seconds = estimated(table(folder) + "dp = 'example'\nrounds = 50\noptimizer = 'sgd'\n[sweep]\nepsilon = [0.1]\n"
-                                                 "model = ['logistic', 'conv 3 3']",
+  const auto seconds = estimated(table(folder) +
+                                     "dp = 'example'\nrounds = 50\noptimizer = 'sgd'\n[sweep]\nepsilon = [0.1]\n"
+                                     "model = ['logistic', 'conv 3 3']",
                                  {.out = folder / "s", .threads = 1});
   REQUIRE(seconds.size() == 2);
   CHECK(seconds[0] > 0);

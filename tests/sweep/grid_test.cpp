@@ -11,7 +11,9 @@ using namespace fedstride;
 
 namespace {
 
-Experiment parsed(const std::string& text, const Settings& fixed = {}) { return parse_experiment(text, "grid.toml", "full", fixed); }
+Experiment parsed(const std::string& text, const Settings& fixed = {}) {
+  return parse_experiment(text, "grid.toml", "full", fixed);
+}
 
 std::vector<std::string> points(const Experiment& experiment) {
   std::vector<std::string> result;
@@ -68,15 +70,20 @@ TEST_CASE("a variant is a bundle of keys under a name, with lists of its own") {
 }
 
 TEST_CASE("exclusions take cells away") {
-  const Experiment experiment = parsed("[sweep]\noptimizer = ['adadp', 'sgd']\nbatch = [1, 2]\n"
-                                       "exclude = [{ optimizer = 'sgd', batch = 2.0 }]");
-  CHECK(points(experiment) == std::vector<std::string>{"optimizer adadp, batch 1", "optimizer adadp, batch 2", "optimizer sgd, batch 1"});
+  const Experiment experiment = parsed(
+      "[sweep]\noptimizer = ['adadp', 'sgd']\nbatch = [1, 2]\n"
+      "exclude = [{ optimizer = 'sgd', batch = 2.0 }]");
+  CHECK(points(experiment) ==
+        std::vector<std::string>{"optimizer adadp, batch 1", "optimizer adadp, batch 2", "optimizer sgd, batch 1"});
   CHECK(cell_count(experiment) == 3);
 }
 
 TEST_CASE("an exclusion that the command line left without cells is no error, and one it did not is kept") {
-  const std::string text = "[sweep]\noptimizer = ['adadp', 'sgd']\nbatch = [1, 2]\nexclude = [{ optimizer = 'sgd', batch = 2 }]";
-  const auto fixed = [](const char* key, const char* value) { return Settings{{key, {.value = std::string(value), .from_command_line = true}}}; };
+  const std::string text =
+      "[sweep]\noptimizer = ['adadp', 'sgd']\nbatch = [1, 2]\nexclude = [{ optimizer = 'sgd', batch = 2 }]";
+  const auto fixed = [](const char* key, const char* value) {
+    return Settings{{key, {.value = std::string(value), .from_command_line = true}}};
+  };
   CHECK(points(parsed(text, fixed("optimizer", "adadp"))).size() == 2);
   CHECK(points(parsed(text, fixed("optimizer", "sgd"))) == std::vector<std::string>{"batch 1"});
   CHECK(points(parsed(text, fixed("batch", "2"))) == std::vector<std::string>{"optimizer adadp"});

@@ -21,7 +21,8 @@ namespace {
 std::string tiny(const test::TemporaryFolder& folder, const std::string& seeds = "1, 2") {
   return "dataset = 'csv'\ndata-dir = '" + folder.path().string() +
          "'\nmodel = 'dense 8 | relu | dense classes'\nclients = 3\nrounds = 3\n[experiment]\ntitle = 'Tiny'\n"
-         "[sweep]\noptimizer = ['adadp', 'sgd']\nseed = [" + seeds + "]\n[when.optimizer.sgd]\nlearning-rate = [0.05]\n";
+         "[sweep]\noptimizer = ['adadp', 'sgd']\nseed = [" +
+         seeds + "]\n[when.optimizer.sgd]\nlearning-rate = [0.05]\n";
 }
 
 struct Made {
@@ -29,16 +30,20 @@ struct Made {
   std::vector<Cell> cells;
 };
 
-Made make(const std::string& text, SweepOptions options, const SweepObserver& observer = {}, const std::string& name = "tiny.toml") {
+Made make(const std::string& text, SweepOptions options, const SweepObserver& observer = {},
+          const std::string& name = "tiny.toml") {
   const Experiment experiment = parse_experiment(text, name, "full");
   const auto cells = expand(experiment, options.inputs);
   return {sweep(experiment, cells, options, observer), cells};
 }
 
-auto written(const fs::path& sweep, const Cell& cell) { return fs::last_write_time(sweep / "cells" / cell.key / "summary.json"); }
+auto written(const fs::path& sweep, const Cell& cell) {
+  return fs::last_write_time(sweep / "cells" / cell.key / "summary.json");
+}
 
 std::size_t files_below(const fs::path& folder) {
-  return static_cast<std::size_t>(std::distance(fs::recursive_directory_iterator(folder), fs::recursive_directory_iterator()));
+  return static_cast<std::size_t>(
+      std::distance(fs::recursive_directory_iterator(folder), fs::recursive_directory_iterator()));
 }
 
 }  // namespace
@@ -51,16 +56,22 @@ TEST_CASE("a sweep runs every cell, tells who watches, and leaves cells, tables 
   std::uint32_t rounds = 0;
   SweepObserver observer;
   observer.started = [&](std::size_t count, std::size_t before) { cells = count + before; };
-  observer.round = [&](const Cell&, int, std::uint32_t, std::uint32_t of, double accuracy) { rounds += of == 3 && accuracy > 0; };
-  observer.cell_ended = [&](const Cell& cell, int, const std::string& error) { ended.push_back(point_text(cell) + error); };
+  observer.round = [&](const Cell&, int, std::uint32_t, std::uint32_t of, double accuracy) {
+    rounds += of == 3 && accuracy > 0;
+  };
+  observer.cell_ended = [&](const Cell& cell, int, const std::string& error) {
+    ended.push_back(point_text(cell) + error);
+  };
   const Made made = make(tiny(folder), {.out = folder / "s"}, observer);
   CHECK(cells == 4);
   CHECK(rounds == 12);
   CHECK(ended == std::vector<std::string>{"optimizer adadp, seed 1", "optimizer adadp, seed 2",
-                                          "optimizer sgd, learning-rate 0.05, seed 1", "optimizer sgd, learning-rate 0.05, seed 2"});
+                                          "optimizer sgd, learning-rate 0.05, seed 1",
+                                          "optimizer sgd, learning-rate 0.05, seed 2"});
   CHECK(made.summary.finished == 4);
   CHECK(made.summary.failed.empty());
-  for (const char* name : {"experiment.toml", "sweep.json", "cells.csv", "rounds.csv", "clients.csv", "summary.csv", "expectations.csv"})
+  for (const char* name :
+       {"experiment.toml", "sweep.json", "cells.csv", "rounds.csv", "clients.csv", "summary.csv", "expectations.csv"})
     CHECK(fs::exists(made.summary.folder / name));
   const auto json = nlohmann::json::parse(read_file(made.summary.folder / "sweep.json"));
   CHECK(json["experiment"] == "tiny");
@@ -116,12 +127,14 @@ TEST_CASE("a finished cell is never run again, and a seed that is added runs its
 TEST_CASE("two points that are the same run are run once and both finished") {
   const test::TemporaryFolder folder;
   test::write_data(folder);
-  const std::string text = "dataset = 'csv'\ndata-dir = '" + folder.path().string() +
-                           "'\nmodel = 'logistic'\nclients = 3\n[variant.a]\nrounds = [2, 1]\n[variant.b]\nbatch = [10, 20]\nrounds = 2\n";
+  const std::string text =
+      "dataset = 'csv'\ndata-dir = '" + folder.path().string() +
+      "'\nmodel = 'logistic'\nclients = 3\n[variant.a]\nrounds = [2, 1]\n[variant.b]\nbatch = [10, 20]\nrounds = 2\n";
   for (const int jobs : {1, 3}) {
     const Made made = make(text, {.out = folder / std::to_string(jobs), .jobs = jobs});
     CHECK(made.summary.finished == 4);
-    CHECK(std::distance(fs::directory_iterator(folder.path() / std::to_string(jobs) / "cells"), fs::directory_iterator()) == 3);
+    CHECK(std::distance(fs::directory_iterator(folder.path() / std::to_string(jobs) / "cells"),
+                        fs::directory_iterator()) == 3);
     CHECK(read_csv(folder.path() / std::to_string(jobs) / "cells.csv").rows.size() == 4);
   }
 }
@@ -257,10 +270,13 @@ TEST_CASE("another experiment's folder, and one that holds something else, are r
   test::write_data(folder);
   make(tiny(folder), {.out = folder / "s", .shards = 4});
   const auto before = files_below(folder.path());
-  CHECK_THROWS_WITH(make(tiny(folder), {.out = folder / "s"}, {}, "other.toml"),
-                    ("out '" + (folder / "s") + "' belongs to the experiment 'tiny', not to 'other'; name another folder").c_str());
-  CHECK_THROWS_WITH(make(tiny(folder), {.out = folder.path().string()}), doctest::Contains("holds something else than a sweep"));
-  CHECK_THROWS_WITH(make(tiny(folder), {.out = folder / "train.csv"}), doctest::Contains("is not a folder; name a sweep's folder"));
+  CHECK_THROWS_WITH(
+      make(tiny(folder), {.out = folder / "s"}, {}, "other.toml"),
+      ("out '" + (folder / "s") + "' belongs to the experiment 'tiny', not to 'other'; name another folder").c_str());
+  CHECK_THROWS_WITH(make(tiny(folder), {.out = folder.path().string()}),
+                    doctest::Contains("holds something else than a sweep"));
+  CHECK_THROWS_WITH(make(tiny(folder), {.out = folder / "train.csv"}),
+                    doctest::Contains("is not a folder; name a sweep's folder"));
   CHECK(files_below(folder.path()) == before);
   std::ofstream(folder / "s/sweep.json") << "rubbish";
   CHECK_THROWS_WITH(make(tiny(folder), {.out = folder / "s"}), doctest::Contains("has a damaged sweep.json"));
