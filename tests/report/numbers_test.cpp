@@ -175,7 +175,8 @@ TEST_CASE("of a long line at most two hundred points are drawn, the last among t
   made.rates = {0.01};
   SweepResults results = made_results(made);
   results.experiment.figures = {{.kind = "accuracy-by-round"}};
-  for (const auto& line : figures_of(results).front().plots.front().lines) {
+  const Plot plot = figures_of(results).front().plots.front();
+  for (const auto& line : plot.lines) {
     CHECK(line.points.size() <= 200);
     CHECK(line.points.size() >= 100);
     CHECK(line.points.back().x == 1001);
