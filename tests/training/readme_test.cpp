@@ -44,7 +44,7 @@ std::string small(std::string command) {
   const std::string program = "build/release/fedstride";
   if (const auto at = command.find(program); at != std::string::npos) command.replace(at, program.size(), FEDSTRIDE_PROGRAM);
   if (command.find(" data get ") != std::string::npos) return "true";
-  if (command.find(" run ") != std::string::npos && command.find("--resume") == std::string::npos) command += " --limit-per-client 20";
+  if ((command.find(" run ") != std::string::npos || command.find(" sweep ") != std::string::npos) && command.find("--resume") == std::string::npos) command += " --limit-per-client 20";
   return command;
 }
 
@@ -66,7 +66,8 @@ TEST_CASE("every command of the README that runs the program runs") {
     FEDSTRIDE_SKIP("CIFAR-10 is not in $FEDSTRIDE_DATA");
   if (!std::filesystem::exists("/usr/share/datasets/fashion-mnist")) FEDSTRIDE_SKIP("dataset-fashion-mnist is not installed");
   const test::TemporaryFolder folder;
-  std::filesystem::create_directory_symlink(kRoot + "/examples", folder.path() / "examples");
+  for (const char* name : {"examples", "experiments"})
+    std::filesystem::create_directory_symlink(kRoot + "/" + name, folder.path() / name);
   int commands = 0;
   for (const auto& block : blocks(read_file(kRoot + "/README.md"), "")) {
     const std::string whole = joined_lines(block);
