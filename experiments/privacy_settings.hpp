@@ -52,6 +52,14 @@ inline constexpr std::string_view kDeltaHelp = "delta of every epsilon that is p
 inline constexpr std::string_view kAccountant =
     "who computes epsilon; auto: tight, or the tightest that can where tight cannot";
 inline constexpr std::string_view kNeighboursHelp = "which data sets are to be indistinguishable";
+/// What has the same name under `client` and `both`.
+inline constexpr auto kClientFields = std::tuple{
+    Field{"clip-per", &ClientSettings::clip_per, "clip the whole update, or each tensor to its share",
+          Valid{.choices = "model|layer"}},
+    Field{"client-noise", &ClientSettings::client_noise,
+          "who adds it: the coordinator, the coordinator on integers, or each client all of it",
+          Valid{.choices = "central|discrete|local"}},
+};
 }  // namespace settings_help
 
 /// No privacy: everything is as measured.
@@ -96,19 +104,18 @@ struct ExamplePrivacy : ExampleSettings {
 struct ClientPrivacy : ClientSettings {
   static constexpr std::string_view kName = "client";
   static constexpr std::string_view kSummary = "every client is protected: its updates are clipped and noised";
-  static constexpr auto kFields = std::tuple{
-      Field{"clip", &ClientSettings::client_clip, "largest L2 norm one record's contribution keeps", kPositive},
-      Field{"noise-multiplier", &ClientSettings::client_noise_multiplier, settings_help::kNoise, kNonNegative},
-      Field{"epsilon", &ClientSettings::client_epsilon, settings_help::kEpsilon, kNonNegative},
-      Field{"delta", &ClientSettings::client_delta, settings_help::kDeltaHelp, settings_help::kDelta},
-      Field{"accountant", &ClientSettings::client_accountant, settings_help::kAccountant, settings_help::kAccountants},
-      Field{"neighbours", &ClientSettings::client_neighbours, settings_help::kNeighboursHelp, settings_help::kNeighbours},
-      Field{"clip-per", &ClientSettings::clip_per, "clip the whole update, or each tensor to its share",
-            Valid{.choices = "model|layer"}},
-      Field{"client-noise", &ClientSettings::client_noise,
-            "who adds it: the coordinator, the coordinator on integers, or each client all of it",
-            Valid{.choices = "central|discrete|local"}},
-  };
+  static constexpr auto kFields = std::tuple_cat(
+      std::tuple{
+          Field{"clip", &ClientSettings::client_clip, "largest L2 norm one record's contribution keeps", kPositive},
+          Field{"noise-multiplier", &ClientSettings::client_noise_multiplier, settings_help::kNoise, kNonNegative},
+          Field{"epsilon", &ClientSettings::client_epsilon, settings_help::kEpsilon, kNonNegative},
+          Field{"delta", &ClientSettings::client_delta, settings_help::kDeltaHelp, settings_help::kDelta},
+          Field{"accountant", &ClientSettings::client_accountant, settings_help::kAccountant,
+                settings_help::kAccountants},
+          Field{"neighbours", &ClientSettings::client_neighbours, settings_help::kNeighboursHelp,
+                settings_help::kNeighbours},
+      },
+      settings_help::kClientFields);
 };
 
 struct BothPrivacy : ExampleSettings, ClientSettings {
@@ -126,12 +133,8 @@ struct BothPrivacy : ExampleSettings, ClientSettings {
                 settings_help::kAccountants},
           Field{"client-neighbours", &ClientSettings::client_neighbours, "as neighbours, for clients",
                 settings_help::kNeighbours},
-          Field{"clip-per", &ClientSettings::clip_per, "clip the whole update, or each tensor to its share",
-                Valid{.choices = "model|layer"}},
-          Field{"client-noise", &ClientSettings::client_noise,
-                "who adds it: the coordinator, the coordinator on integers, or each client all of it",
-                Valid{.choices = "central|discrete|local"}},
-      });
+      },
+      settings_help::kClientFields);
 };
 
 /// The registry: whose privacy is protected.

@@ -13,18 +13,6 @@
 namespace fedstride {
 namespace {
 
-void refuse_mixing_layers(const Model& model) {
-  for (const Layer& layer : model.layers())
-    std::visit(
-        [&]<class Kind>(const Kind&) {
-          if (Kind::kMixesExamples)
-            throw usage_error("model '" + model.line() +
-                              "' has a layer that mixes the examples of a batch; under example-level privacy every "
-                              "example needs a gradient of its own");
-        },
-        layer);
-}
-
 // "auto": the tightest accountant that can speak of this spending.
 Accountant accountant_for(const std::string& name, const Spending& spending) {
   if (name == "auto") {
@@ -78,7 +66,7 @@ Spending planned(const PrivatePlan& plan, int epochs, const Spending& components
 }
 
 void prepare_examples(Setup& setup, const ExampleSettings& settings) {
-  refuse_mixing_layers(setup.model);
+  refuse_mixing_layers(setup.model.layers(), setup.model.line());
   PrivacySetup& privacy = setup.privacy;
   PrivateRules rules = private_rules(settings, setup.configuration);
   LevelSetup level{.accountant = {},

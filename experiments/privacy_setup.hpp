@@ -5,9 +5,12 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
+#include <variant>
 #include <vector>
 
 #include "client/private_plan.hpp"
+#include "core/error.hpp"
 #include "core/random.hpp"
 #include "dp/accountants.hpp"
 #include "experiments/privacy_settings.hpp"
@@ -45,6 +48,16 @@ struct PrivacySetup {
 /// Throws Error (usage) for what cannot be accounted for: a layer that mixes examples, sampling and neighbours without a
 /// sound accountant, a budget no noise reaches.
 void prepare_privacy(Setup& setup);
+
+/// Throws Error (usage) if one of the layers, variants over kinds that say kMixesExamples, mixes the examples of a batch.
+template <class Layers>
+void refuse_mixing_layers(const Layers& layers, std::string_view model) {
+  for (const auto& layer : layers)
+    if (std::visit([]<class Kind>(const Kind&) { return Kind::kMixesExamples; }, layer))
+      throw usage_error("model '" + std::string(model) +
+                        "' has a layer that mixes the examples of a batch; under example-level privacy every example "
+                        "needs a gradient of its own");
+}
 
 /// Whether the noise was fitted to the number of rounds: then that is part of what must not change.
 bool rounds_decide_noise(const Setup& setup);

@@ -80,16 +80,15 @@ void RunPrivacy::enter_components() {
   ledger_->close(0, {group});
 }
 
-std::vector<RunPrivacy::Class> RunPrivacy::classes(const SpendingTotals& before,
-                                                   const std::vector<ClientId>& clients) const {
-  std::vector<Class> found;
+RunPrivacy::Classes RunPrivacy::classes(const SpendingTotals& before) const {
+  Classes found{.all = {}, .of = std::vector(setup_.rows.size(), kNoClass)};
   std::map<std::pair<const PrivatePlan*, std::uint32_t>, std::size_t> places;
-  for (const ClientId client : clients) {
+  for (const ClientId client : all_clients(setup_.rows.size())) {
     const auto& plan = setup_.training.privacy->plans[client];
     if (plan == nullptr) continue;  // a client without rows releases nothing
-    const auto [place, fresh] = places.try_emplace({plan.get(), before.history_of(client)}, found.size());
-    if (fresh) found.push_back({plan.get(), &before.examples(client), {}});
-    found[place->second].clients.push_back(client);
+    const auto [place, fresh] = places.try_emplace({plan.get(), before.history_of(client)}, found.all.size());
+    if (fresh) found.all.push_back({plan.get(), &before.examples(client)});
+    found.of[client] = place->second;
   }
   return found;
 }
@@ -141,32 +140,36 @@ RunPrivacy::Permission RunPrivacy::reserve(std::uint32_t round, const std::strin
     permission.releases.assign(client_count, 0);
     const int first_epoch = static_cast<int>(round - 1) * setup_.training.epochs;
     const auto sample = [&](const auto& kind) { return kind.sample(round, client_count, setup_.rules.cohort_source); };
-    bool anyone = false;
-    for (const Class& alike : classes(before, all_clients(client_count))) {
+    const Classes classes = this->classes(before);
+    std::vector<std::uint64_t> allowed;  // by class
+    for (const Class& alike : classes.all) {
       const std::uint64_t first = alike.plan->releases_before(first_epoch);
       const std::uint64_t planned = alike.plan->releases_before(first_epoch + setup_.training.epochs) - first;
-      std::uint64_t allowed = within_budget(alike, first, planned);
-      if (allowed < static_cast<std::uint64_t>(alike.plan->lots_per_step(first_epoch))) allowed = 0;
-      anyone = anyone || allowed > 0;
-      for (const ClientId client : alike.clients) permission.releases[client] = allowed;
+      const std::uint64_t most = within_budget(alike, first, planned);
+      allowed.push_back(most < static_cast<std::uint64_t>(alike.plan->lots_per_step(first_epoch)) ? 0 : most);
     }
-    if (!anyone) {
+    if (std::ranges::all_of(allowed, [](std::uint64_t count) { return count == 0; })) {
       permission.refusal = "another step would pass every client's budget of " + budget_text(*setup_.privacy.example);
       return permission;
     }
-    for (const Class& alike : classes(before, std::visit(sample, setup_.rules.cohort))) {
-      const std::uint64_t first = alike.plan->releases_before(first_epoch);
-      const std::uint64_t most = permission.releases[alike.clients.front()];
-      if (most == 0) continue;
-      const bool shuffled = alike.plan->sampling() == Sampling::shuffle;
+    for (std::size_t client = 0; client < client_count; ++client)
+      if (classes.of[client] != kNoClass) permission.releases[client] = allowed[classes.of[client]];
+    std::vector<std::vector<ClientId>> drawn(classes.all.size());
+    for (const ClientId client : std::visit(sample, setup_.rules.cohort))
+      if (classes.of[client] != kNoClass) drawn[classes.of[client]].push_back(client);
+    for (std::size_t i = 0; i < drawn.size(); ++i) {
+      if (drawn[i].empty() || allowed[i] == 0) continue;
+      const PrivatePlan& plan = *classes.all[i].plan;
+      const std::uint64_t first = plan.releases_before(first_epoch);
+      const bool shuffled = plan.sampling() == Sampling::shuffle;
       reserved_.push_back({.level = Level::example,
-                           .clients = alike.clients,
-                           .sampling = alike.plan->sampling(),
+                           .clients = std::move(drawn[i]),
+                           .sampling = plan.sampling(),
                            .neighbours = setup_.privacy.example->neighbours,
-                           .rate = alike.plan->rate(),
+                           .rate = plan.rate(),
                            .passes = shuffled ? static_cast<std::uint64_t>(setup_.training.epochs) : 0,
                            .first = first,
-                           .runs = alike.plan->noise().runs(first, most),
+                           .runs = plan.noise().runs(first, allowed[i]),
                            .largest_weight = 1});
     }
   }

@@ -48,10 +48,14 @@ class RunPrivacy {
   struct Class {
     const PrivatePlan* plan;
     const Spending* spent;
-    std::vector<ClientId> clients;
   };
+  struct Classes {
+    std::vector<Class> all;
+    std::vector<std::size_t> of;  ///< by client
+  };
+  static constexpr std::size_t kNoClass = SIZE_MAX;
   void enter_components();
-  std::vector<Class> classes(const SpendingTotals& before, const std::vector<ClientId>& clients) const;
+  Classes classes(const SpendingTotals& before) const;
   std::uint64_t within_budget(const Class& alike, std::uint64_t first, std::uint64_t planned) const;
 
   const Setup& setup_;
