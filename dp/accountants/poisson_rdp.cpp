@@ -77,8 +77,8 @@ Array expm1_of(const Array& x) {  // ibid., section 1.14.1
   return (x.abs() > 0.5).select(power - 1, (power == 1).select(x, (power - 1) * x / power.log()));
 }
 
-/// r = P/Q on nodes of the trapezoid rule, spectrally accurate here: the integrand is analytic in a strip about the real
-/// line, up to the zeros of P and Q at a height of pi sigma^2, and falls off as a Gaussian.
+/// r = P/Q on nodes of the trapezoid rule, spectrally accurate here: the integrand is analytic in a strip about the
+/// real line, up to the zeros of P and Q at a height of pi sigma^2, and falls off as a Gaussian.
 /// E_Q[r^a] - 1 = E_Q[r^a - 1 - a (r - 1)], whose integrand is nowhere negative: no sum cancels.
 class Quadrature {
  public:
