@@ -133,6 +133,23 @@ TEST_CASE("a lot larger than what is computed at once is accumulated") {
   CHECK((large.change - small.change).cwiseAbs().maxCoeff() < 1e-6F);
 }
 
+TEST_CASE("the mean norm before clipping and the share clipped follow the clip bound") {
+  const auto report = [](double clip) {
+    const PrivateRules rules{.batch = 60, .noise = {.clip = clip, .noise_multiplier = kTiny}};
+    Sgd still;
+    still.initial_rate = 1e-9;
+    return train(private_training(still, rules, 60), first_rows(60)).report;
+  };
+  const ClientReport loose = report(1e6);
+  CHECK(loose.clipped_share == 0);
+  CHECK(loose.gradient_norm > 0);
+  const ClientReport strict = report(1e-6);
+  CHECK(strict.clipped_share == 1);
+  CHECK(strict.gradient_norm == doctest::Approx(loose.gradient_norm).epsilon(1e-4));
+  CHECK(report(loose.gradient_norm).clipped_share > 0);
+  CHECK(report(loose.gradient_norm).clipped_share < 1);
+}
+
 TEST_CASE("a row whose features are not finite changes nothing but its own count") {
   Dataset broken = blobs(200);
   broken.features[4 * 17] = std::numeric_limits<float>::quiet_NaN();
@@ -154,6 +171,7 @@ TEST_CASE("a row whose features are not finite changes nothing but its own count
   };
   const auto outcome = run(broken, first_rows(60));
   CHECK(outcome.report.nonfinite == 1);
+  CHECK(std::isfinite(outcome.report.gradient_norm));
   CHECK(outcome.change.allFinite());
 }
 
