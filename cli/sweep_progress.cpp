@@ -89,10 +89,12 @@ SweepObserver SweepProgress::observer(const std::atomic<bool>* stop) {
   observer.round = [this](const Cell&, int job, std::uint32_t round, std::uint32_t rounds, double accuracy) {
     const std::lock_guard lock(mutex_);
     Running& cell = running_[job];
-    if (cell.rounds == 0) cell.first = round - 1;
+    const bool is_first = cell.rounds == 0;
+    if (is_first) cell.first = round - 1;
     cell.round = round;
     cell.rounds = rounds;
     if (accuracy >= 0) cell.accuracy = accuracy;
+    if (is_first && terminal_) draw();
   };
   observer.cell_ended = [this](const Cell& cell, int job, const std::string& error) {
     const std::lock_guard lock(mutex_);

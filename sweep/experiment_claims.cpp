@@ -127,7 +127,6 @@ ResultQuantity read_quantity(const Document& document, const DocumentNode& node,
   quantity.pick_where = swept_where(document, table.find("pick-where"), name, draft);
   if (!quantity.pick_where.empty() && quantity.pick.empty())
     throw document.wrong(node, name + " has pick-where without a pick; it must say which of the configurations to pick");
-  quantity.pick_where = swept_where(document, table.find("pick-where"), "pick-where of " + name, draft);
   if (const auto round = table.whole("round")) quantity.round = static_cast<std::uint32_t>(*round);
   if (const DocumentNode* minus = table.find("minus"))
     quantity.minus = {read_quantity(document, *minus, "minus of " + name, draft)};
