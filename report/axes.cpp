@@ -123,8 +123,9 @@ std::string names_as_tics(const std::vector<std::string>& names) {
   return "(" + list + ")";
 }
 
-// The numbers themselves as tics where they are few and far enough from each other.
+// The numbers themselves as tics where they are few, short and far enough from each other.
 std::string set_x_tics(const Plot& plot, const Range& range) {
+  constexpr std::size_t kLongestTic = 8;
   if (!plot.x_names.empty())
     return "set xtics " + names_as_tics(plot.x_names) + (plot.x_names.size() > 6 ? " rotate by -30\n" : "\n");
   std::set<double> values;
@@ -134,7 +135,7 @@ std::string set_x_tics(const Plot& plot, const Range& range) {
   double before = -1;
   for (const double value : values) {
     const double place = range.place(value, plot.log_x);
-    if (values.size() > 12 || place - before < 0.07) {
+    if (values.size() > 12 || place - before < 0.07 || number_text(value).size() > kLongestTic) {
       const std::string own = plot.log_x ? log_tics(range) : "";
       return "set xtics " + (own.empty() ? "autofreq" : own) + "\n";
     }

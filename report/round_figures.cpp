@@ -48,6 +48,12 @@ Sample by_round(const SummaryRow& row, const std::string& label) {
           .text = point_text(row, label, round)};
 }
 
+// Where values are so far apart that a linear axis would hide the small ones.
+bool spans_decades(const std::vector<Sample>& samples) {
+  const auto [least, most] = std::ranges::minmax(samples, {}, [](const Sample& sample) { return sample.row->mean; });
+  return least.row->mean > 0 && most.row->mean / least.row->mean >= 30;
+}
+
 Plot round_plot(const std::string& label, const std::string& metric, const FigureRequest& request) {
   Plot plot{.x_label = label,
             .y_label = metric_label(metric),
@@ -84,8 +90,6 @@ Figure draw_clients(const FigureData& data, const FigureRequest& request) {
   const std::string metric = !request.y.empty() ? request.y : is_rate ? "learning_rate" : "rejected_share";
   const std::string label = round_label(data),
                     title = title_or(request, title_of_metric(metric) + " of each client by round");
-  FigureRequest filled = request;
-  if (is_rate && !filled.log_y) filled.log_y = true;
   std::vector<Sample> samples;
   std::set<std::uint32_t> left_out;
   std::map<std::string_view, std::set<double>> rates;
@@ -104,7 +108,8 @@ Figure draw_clients(const FigureData& data, const FigureRequest& request) {
   if (request.where.empty())
     std::erase_if(samples, [&](const Sample& sample) { return rates.at(sample.row->configuration).size() < 2; });
   if (samples.empty()) return nothing(request, title, metric + " of clients that changes");
-  Plot model = round_plot(label, metric, filled);
+  Plot model = round_plot(label, metric, request);
+  if (is_rate && !request.log_y) model.log_y = spans_decades(samples);
   model.shows_intervals = false;
   std::string caption = caption_of(data, samples, model, true);
   if (!left_out.empty())
@@ -112,7 +117,7 @@ Figure draw_clients(const FigureData& data, const FigureRequest& request) {
                " more are in clients.csv.";
   std::vector<std::string> panels = data.keys();
   panels.push_back("place");
-  auto plots = plots_of(samples, filled, model, panels, caption);
+  auto plots = plots_of(samples, request, model, panels, caption);
   return {.kind = request.kind, .title = title, .caption = caption, .plots = std::move(plots)};
 }
 
@@ -184,8 +189,7 @@ Figure draw_epsilon(const FigureData& data, const FigureRequest& request) {
   if (samples.empty()) return nothing(request, title, "an epsilon by round");
   Plot model = round_plot(label, samples.front().row->metric, request);
   model.y_label = "epsilon";
-  const auto [least, most] = std::ranges::minmax(samples, {}, [](const Sample& sample) { return sample.row->mean; });
-  if (!request.log_y) model.log_y = least.row->mean > 0 && most.row->mean / least.row->mean >= 30;
+  if (!request.log_y) model.log_y = spans_decades(samples);
   std::string caption = caption_of(data, samples, model, true) + delta_text(data) + whose(data);
   if (seen.size() < order.size()) caption += " Configurations that spend the same are drawn once.";
   std::vector<std::string> panels;
