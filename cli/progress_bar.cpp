@@ -6,19 +6,10 @@
 #include <cmath>
 #include <cstdio>
 
+#include "cli/clock_text.hpp"
+
 namespace fedstride {
 namespace {
-
-std::string clock(double seconds) {
-  if (!std::isfinite(seconds) || seconds < 0) return "?";
-  const auto whole = static_cast<long>(std::lround(seconds));
-  char text[32];
-  if (whole >= 3600)
-    std::snprintf(text, sizeof text, "%ld:%02ld:%02ld", whole / 3600, whole / 60 % 60, whole % 60);
-  else
-    std::snprintf(text, sizeof text, "%ld:%02ld", whole / 60, whole % 60);
-  return text;
-}
 
 // ", learning rate 0.1"; empty for an optimizer without one.
 std::string rate_text(const Optimizer& optimizer) {
@@ -108,7 +99,7 @@ void ProgressBar::started(const Setup& setup, const std::string& folder, std::ui
 std::string ProgressBar::time_left() const {
   const double computed = static_cast<double>(examples_->load(std::memory_order_relaxed));
   const double total = static_cast<double>(examples_a_round_) * (rounds_ - first_);
-  return computed > 0 ? clock(seconds_since(start_) * std::max(0.0, total - computed) / computed) : "?";
+  return computed > 0 ? clock_text(seconds_since(start_) * std::max(0.0, total - computed) / computed) : "?";
 }
 
 void ProgressBar::round(const RoundRecord& record) {

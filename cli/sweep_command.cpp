@@ -4,6 +4,7 @@
 #include <memory>
 #include <optional>
 
+#include "cli/clock_text.hpp"
 #include "cli/commands.hpp"
 #include "cli/settings_flags.hpp"
 #include "cli/stop_signal.hpp"

@@ -7,6 +7,8 @@
 #include <cmath>
 #include <cstdio>
 
+#include "cli/clock_text.hpp"
+
 namespace fedstride {
 namespace {
 
@@ -36,17 +38,6 @@ std::string cut(const std::string& line) {
 }
 
 }  // namespace
-
-std::string clock_text(double seconds) {
-  if (!std::isfinite(seconds) || seconds < 0) return "?";
-  const auto whole = static_cast<long>(std::min(std::round(seconds), 1e12));
-  char text[48];
-  if (whole >= 3600)
-    std::snprintf(text, sizeof text, "%ld:%02ld:%02ld", whole / 3600, whole / 60 % 60, whole % 60);
-  else
-    std::snprintf(text, sizeof text, "%ld:%02ld", whole / 60, whole % 60);
-  return text;
-}
 
 SweepProgress::SweepProgress(bool quiet) : quiet_(quiet), terminal_(isatty(STDOUT_FILENO) != 0) {}
 

@@ -52,7 +52,4 @@ class SweepProgress {
   std::jthread drawer_;
 };
 
-/// "1:02:03", "4:05"
-std::string clock_text(double seconds);
-
 }  // namespace fedstride
