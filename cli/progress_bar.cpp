@@ -7,6 +7,7 @@
 #include <cstdio>
 
 #include "cli/clock_text.hpp"
+#include "core/seconds_since.hpp"
 
 namespace fedstride {
 namespace {
@@ -31,10 +32,6 @@ std::string figure(double value) {
   char text[32];
   std::snprintf(text, sizeof text, "%.4f", value);
   return text;
-}
-
-double seconds_since(std::chrono::steady_clock::time_point start) {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 
 }  // namespace

@@ -8,13 +8,10 @@
 #include <cstdio>
 
 #include "cli/clock_text.hpp"
+#include "core/seconds_since.hpp"
 
 namespace fedstride {
 namespace {
-
-double seconds_since(std::chrono::steady_clock::time_point start) {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-}
 
 std::string accuracy_text(double accuracy) {
   if (!(accuracy >= 0)) return "";

@@ -5,6 +5,7 @@
 
 #include "core/error.hpp"
 #include "core/hash.hpp"
+#include "core/seconds_since.hpp"
 #include "experiments/private_components.hpp"
 #include "experiments/run_folder.hpp"
 #include "sim/in_process_fleet.hpp"
@@ -12,10 +13,6 @@
 
 namespace fedstride {
 namespace {
-
-double seconds_since(std::chrono::steady_clock::time_point start) {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-}
 
 // Everything of one session of a run, from the checkpoint (round 0: the initial weights) to the last round.
 RunSummary carry_out(const Setup& setup, RunFolder& folder, Checkpoint checkpoint, RunPrivacy& privacy,

@@ -1,10 +1,9 @@
-#include <toml++/toml.h>
-
 #include <sstream>
 
 #include "core/files.hpp"
 #include "core/text.hpp"
 #include "experiments/configuration.hpp"
+#include "experiments/parse_toml.hpp"
 
 namespace fedstride {
 namespace {
@@ -29,14 +28,7 @@ std::string written(Integer value) {
 }  // namespace
 
 Settings parse_settings(std::string_view text, const std::string& name) {
-  toml::table table;
-  try {
-    table = toml::parse(text, name);
-  } catch (const toml::parse_error& error) {
-    std::string what(error.description());
-    std::ranges::replace(what, '\n', ' ');
-    throw usage_error("'" + name + "', line " + std::to_string(error.source().begin.line) + ": " + what);
-  }
+  const toml::table table = parse_toml(text, name);
   Settings settings;
   std::vector<std::string> names;
   for (const auto& key : all_keys()) names.push_back(key.name);

@@ -1,10 +1,9 @@
 #include "sweep/document.hpp"
 
-#include <toml++/toml.h>
-
 #include <algorithm>
 
 #include "core/text.hpp"
+#include "experiments/parse_toml.hpp"
 
 namespace fedstride {
 namespace {
@@ -64,13 +63,7 @@ Error Document::wrong(const DocumentNode& at, const std::string& what) const {
 }
 
 Document parse_document(std::string_view text, const std::string& name) {
-  try {
-    return {name, converted(toml::parse(text, name))};
-  } catch (const toml::parse_error& error) {
-    std::string what(error.description());
-    std::ranges::replace(what, '\n', ' ');
-    throw usage_error("'" + name + "', line " + std::to_string(error.source().begin.line) + ": " + what);
-  }
+  return {name, converted(parse_toml(text, name))};
 }
 
 }  // namespace fedstride

@@ -11,6 +11,7 @@
 
 #include "core/error.hpp"
 #include "core/floating_point.hpp"
+#include "core/seconds_since.hpp"
 #include "experiments/run.hpp"
 #include "sim/threads.hpp"
 #include "sweep/cell_keys.hpp"
@@ -29,8 +30,6 @@ constexpr double kMeasured = 0.7;  // seconds of training for each kind of cell,
 constexpr double kMeasuredInAll = 15;
 constexpr double kLeastMeasured = 0.1;
 constexpr double kLongestCommand = 10;  // seconds after which another command is not waited for
-
-double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
 
 // A folder for the measured runs, gone afterwards.
 class ScratchFolder {
