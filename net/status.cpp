@@ -1,0 +1,247 @@
+#include "net/status.hpp"
+
+// As the library itself was compiled: the layout of its classes depends on it.
+#define CPPHTTPLIB_OPENSSL_SUPPORT
+#include <httplib.h>
+#include <poll.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <csignal>
+#include <cstring>
+#include <future>
+#include <mutex>
+#include <semaphore>
+#include <set>
+#include <thread>
+
+#include "core/error.hpp"
+
+namespace fedstride {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr std::size_t kThreads = 4;
+constexpr std::ptrdiff_t kConnections = 32;  // answered or queued; more wait in the backlog of the socket
+constexpr std::size_t kRequestBytes = 1 << 14;
+constexpr auto kReceiveTime = std::chrono::seconds(3);  // of a whole request
+constexpr auto kAnswerTime = std::chrono::seconds(10);  // of request and answer
+
+// One request and its answer. The library's own stream bounds each read, and neither a request's size nor its duration.
+class BoundedStream : public httplib::Stream {
+ public:
+  explicit BoundedStream(socket_t socket) : socket_(socket), start_(Clock::now()) {}
+
+  bool is_readable() const override { return ready(POLLIN, start_ + kReceiveTime); }
+  bool is_writable() const override { return ready(POLLOUT, start_ + kAnswerTime); }
+
+  ssize_t read(char* data, size_t size) override {
+    // The library reads lines byte by byte.
+    if (next_ == end_) {
+      const std::size_t most = std::min(sizeof buffer_, left_);
+      if (most == 0 || !is_readable()) return -1;
+      const ssize_t count = ::recv(socket_, buffer_, most, 0);
+      if (count <= 0) return count;
+      next_ = buffer_;
+      end_ = buffer_ + count;
+      left_ -= static_cast<std::size_t>(count);
+    }
+    const auto taken = std::min(size, static_cast<std::size_t>(end_ - next_));
+    std::memcpy(data, next_, taken);
+    next_ += taken;
+    return static_cast<ssize_t>(taken);
+  }
+
+  ssize_t write(const char* data, size_t size) override {
+    return is_writable() ? ::send(socket_, data, size, MSG_NOSIGNAL | MSG_DONTWAIT) : -1;
+  }
+
+  void get_remote_ip_and_port(std::string&, int&) const override {}
+  void get_local_ip_and_port(std::string&, int&) const override {}
+  socket_t socket() const override { return socket_; }
+
+ private:
+  bool ready(short event, Clock::time_point until) const {
+    for (;;) {
+      const auto left = std::chrono::ceil<std::chrono::milliseconds>(until - Clock::now()).count();
+      pollfd waiting{socket_, event, 0};
+      const int found = left > 0 ? ::poll(&waiting, 1, static_cast<int>(left)) : 0;
+      if (found >= 0 || errno != EINTR) return found > 0;
+    }
+  }
+
+  socket_t socket_;
+  Clock::time_point start_;
+  std::size_t left_ = kRequestBytes;
+  char buffer_[4096];
+  const char* next_ = buffer_;
+  const char* end_ = buffer_;
+};
+
+class BoundedQueue : public httplib::ThreadPool {
+ public:
+  BoundedQueue() : ThreadPool(kThreads) {}
+  void enqueue(std::function<void()> task) override {
+    free_.acquire();
+    ThreadPool::enqueue([this, run = std::move(task)] {
+      run();
+      free_.release();
+    });
+  }
+
+ private:
+  std::counting_semaphore<kConnections> free_{kConnections};
+};
+
+/// One request to a connection, which lasts no longer than the server.
+class HttpServer : public httplib::Server {
+ public:
+  void end_connections() {
+    const std::scoped_lock lock(mutex_);
+    ended_ = true;
+    for (const socket_t socket : open_) ::shutdown(socket, SHUT_RDWR);
+  }
+
+ private:
+  bool process_and_close_socket(socket_t socket) override {
+    bool answered = false;
+    if (opened(socket)) {
+      BoundedStream stream(socket);
+      bool closed = false;
+      answered = process_request(stream, true, closed, [](httplib::Request& request) {
+        // Neither parts of an answer (a range asked for a thousand times is a thousand answers) nor compression.
+        request.ranges.clear();
+        request.headers.erase("Accept-Encoding");
+      });
+      ::shutdown(socket, SHUT_RDWR);
+    }
+    const std::scoped_lock lock(mutex_);
+    open_.erase(socket);
+    ::close(socket);
+    return answered;
+  }
+
+  bool opened(socket_t socket) {
+    const std::scoped_lock lock(mutex_);
+    return !ended_ && open_.insert(socket).second;
+  }
+
+  std::mutex mutex_;
+  std::set<socket_t> open_;
+  bool ended_ = false;
+};
+
+/// The host of a Host header, without port and brackets, in lower case.
+std::string host_of(std::string header) {
+  std::transform(header.begin(), header.end(), header.begin(),
+                 [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
+  if (header.starts_with('[')) return header.substr(1, header.find(']') - 1);
+  return header.substr(0, header.find(':'));
+}
+
+void answer(httplib::Response& response, int status, const std::string& text, const char* type = "text/plain") {
+  response.status = status;
+  response.set_content(text, std::string(type) + "; charset=utf-8");
+}
+
+Error cannot_listen(const Address& address, int error) {
+  return failure("status address '" + address.text() + "' cannot be listened at: " +
+                 (error == EADDRINUSE || error == EACCES ? std::strerror(error) : "it is not one of this machine") +
+                 "; valid: an address of this machine with a port that is free, or port 0 for any that is");
+}
+
+}  // namespace
+
+struct StatusServer::Server {
+  Server(const Address& where, std::function<FederationStatus()> what) : address(where), status(std::move(what)) {
+    http.set_default_headers(
+        {{"Content-Security-Policy",
+          "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"},
+         {"X-Content-Type-Options", "nosniff"},
+         {"Referrer-Policy", "no-referrer"},
+         {"Cross-Origin-Resource-Policy", "same-origin"},
+         {"Cache-Control", "no-store"}});
+    // Not the library's SO_REUSEPORT, with which a second coordinator would share the port.
+    http.set_socket_options([](socket_t socket) {
+      const int yes = 1;
+      ::setsockopt(socket, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
+    });
+    http.set_payload_max_length(0);
+    http.set_pre_routing_handler([this](const httplib::Request& request, httplib::Response& response) {
+      handle(request, response);
+      return httplib::Server::HandlerResponse::Handled;
+    });
+    http.set_exception_handler([](const httplib::Request&, httplib::Response& response, std::exception_ptr) {
+      answer(response, 500, "the status cannot be told\n");
+    });
+    http.new_task_queue = [this] {
+      listening.set_value();
+      return new BoundedQueue;
+    };
+    errno = 0;
+    port = address.port == 0 ? http.bind_to_any_port(address.host)
+           : http.bind_to_port(address.host, address.port) ? address.port
+                                                           : -1;
+    if (port <= 0) throw cannot_listen(address, errno);
+    thread = std::thread([this] { http.listen_after_bind(); });
+    listening.get_future().wait();
+  }
+
+  ~Server() {
+    http.stop();
+    http.end_connections();
+    thread.join();
+  }
+
+  void handle(const httplib::Request& request, httplib::Response& response) {
+    if (is_loopback(address) && !names_this_machine(request))
+      return answer(response, 403, "only a Host header with a loopback address or localhost is answered here\n");
+    if (request.path != "/" && request.path != "/status" && request.path != "/metrics")
+      return answer(response, 404, "there is only /, /status and /metrics\n");
+    if (request.method != "GET" && request.method != "HEAD") {
+      response.set_header("Allow", "GET, HEAD");
+      return answer(response, 405, "only GET and HEAD are answered\n");
+    }
+    const auto now = current();
+    if (request.path == "/status") return answer(response, 200, status_json(now), "application/json");
+    if (request.path == "/metrics") return answer(response, 200, status_metrics(now), "text/plain; version=0.0.4");
+    answer(response, 200, status_page(now), "text/html");
+  }
+
+  bool names_this_machine(const httplib::Request& request) const {
+    if (request.get_header_value_count("Host") != 1) return false;
+    return is_loopback({host_of(request.get_header_value("Host")), 0});
+  }
+
+  FederationStatus current() {
+    const std::scoped_lock lock(mutex);
+    return status();
+  }
+
+  Address address;
+  std::function<FederationStatus()> status;
+  std::mutex mutex;
+  HttpServer http;
+  int port = 0;
+  std::promise<void> listening;
+  std::thread thread;
+};
+
+StatusServer::StatusServer(const Address& address, std::function<FederationStatus()> status) {
+  // The library ignores SIGPIPE for the whole process; nothing here needs that.
+  struct sigaction before {};
+  ::sigaction(SIGPIPE, nullptr, &before);
+  struct Restore {
+    ~Restore() { ::sigaction(SIGPIPE, &action, nullptr); }
+    const struct sigaction& action;
+  } const restore{before};
+  server_ = std::make_unique<Server>(address, std::move(status));
+}
+
+StatusServer::~StatusServer() = default;
+
+std::uint16_t StatusServer::port() const { return static_cast<std::uint16_t>(server_->port); }
+
+}  // namespace fedstride
