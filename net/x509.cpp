@@ -1,0 +1,216 @@
+#include "net/x509.hpp"
+
+#include <openssl/bn.h>
+#include <openssl/err.h>
+#include <openssl/pem.h>
+#include <openssl/x509v3.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+
+#include "core/error.hpp"
+#include "core/files.hpp"
+
+namespace fedstride {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::uint64_t kLargestFile = std::uint64_t{1} << 20;
+
+struct FreeOther {
+  void operator()(BIO* bio) const { BIO_free(bio); }
+  void operator()(BIGNUM* number) const { BN_free(number); }
+  void operator()(X509_EXTENSION* extension) const { X509_EXTENSION_free(extension); }
+  void operator()(EVP_PKEY_CTX* context) const { EVP_PKEY_CTX_free(context); }
+  void operator()(X509_STORE* store) const { X509_STORE_free(store); }
+  void operator()(X509_STORE_CTX* context) const { X509_STORE_CTX_free(context); }
+};
+template <class Type>
+using Handle = std::unique_ptr<Type, FreeOther>;
+
+/// For what fails only when OpenSSL itself is broken or out of memory.
+void require(bool done) {
+  if (done) return;
+  char reason[256];
+  ERR_error_string_n(ERR_get_error(), reason, sizeof reason);
+  ERR_clear_error();
+  throw failure(std::string("OpenSSL cannot make a certificate: ") + reason);
+}
+
+void set_random_serial(X509* certificate) {
+  const Handle<BIGNUM> serial(BN_new());
+  require(serial && BN_rand(serial.get(), 128, BN_RAND_TOP_ANY, BN_RAND_BOTTOM_ANY) == 1 &&
+          BN_to_ASN1_INTEGER(serial.get(), X509_get_serialNumber(certificate)) != nullptr);
+}
+
+void add_extension(X509* certificate, X509* issuer, int kind, const std::string& value) {
+  X509V3_CTX context;
+  X509V3_set_ctx_nodb(&context);
+  X509V3_set_ctx(&context, issuer, certificate, nullptr, nullptr, 0);
+  const Handle<X509_EXTENSION> extension(X509V3_EXT_conf_nid(nullptr, &context, kind, value.c_str()));
+  require(extension && X509_add_ext(certificate, extension.get(), -1) == 1);
+}
+
+std::string text_of(BIO* bio) {
+  char* data = nullptr;
+  const long size = BIO_get_mem_data(bio, &data);
+  return {data, static_cast<std::size_t>(size)};
+}
+
+struct stat status_of(const fs::path& path) {
+  struct stat status {};
+  if (::stat(path.c_str(), &status) != 0) throw failure("cannot read '" + path.string() + "': " + std::strerror(errno));
+  if (!S_ISREG(status.st_mode)) throw failure("'" + path.string() + "' is not a file");
+  return status;
+}
+
+Handle<BIO> open_text(const std::string& text) {
+  Handle<BIO> bio(BIO_new_mem_buf(text.data(), static_cast<int>(text.size())));
+  require(bio != nullptr);
+  return bio;
+}
+
+/// In place of OpenSSL's own, which asks at the terminal.
+int no_password(char*, int, int, void*) { return -1; }
+
+std::string role_text(Role role) {
+  return role == Role::server ? "a coordinator's" : role == Role::client ? "a client's" : "an authority's";
+}
+
+}  // namespace
+
+KeyHandle new_key() {
+  KeyHandle key(EVP_PKEY_Q_keygen(nullptr, nullptr, "EC", "P-256"));
+  require(key != nullptr);
+  return key;
+}
+
+CertificateHandle issue(const CertificatePlan& plan, EVP_PKEY* key, const Identity* issuer) {
+  CertificateHandle made(X509_new());
+  X509* certificate = made.get();
+  require(made && X509_set_version(certificate, X509_VERSION_3) == 1);
+  set_random_serial(certificate);
+  X509_NAME* name = X509_get_subject_name(certificate);
+  require(X509_NAME_add_entry_by_txt(name, "CN", MBSTRING_UTF8,
+                                     reinterpret_cast<const unsigned char*>(plan.name.c_str()), -1, -1, 0) == 1);
+  X509* signer = issuer != nullptr ? issuer->certificate.get() : certificate;
+  require(X509_set_issuer_name(certificate, X509_get_subject_name(signer)) == 1 &&
+          X509_set_pubkey(certificate, key) == 1 &&
+          ASN1_TIME_set(X509_getm_notBefore(certificate), plan.from) != nullptr &&
+          ASN1_TIME_set(X509_getm_notAfter(certificate), plan.until) != nullptr);
+  const auto extend = [&](int kind, const std::string& value) { add_extension(certificate, signer, kind, value); };
+  extend(NID_subject_key_identifier, "hash");
+  if (plan.role == Role::authority) {
+    extend(NID_basic_constraints, "critical,CA:TRUE,pathlen:0");
+    extend(NID_key_usage, "critical,keyCertSign");
+  } else {
+    extend(NID_authority_key_identifier, "keyid:always");
+    extend(NID_basic_constraints, "critical,CA:FALSE");
+    extend(NID_key_usage, "critical,digitalSignature");
+    extend(NID_ext_key_usage, plan.role == Role::server ? "serverAuth" : "clientAuth");
+    extend(NID_subject_alt_name, "DNS:" + plan.name);
+  }
+  require(X509_sign(certificate, issuer != nullptr ? issuer->key.get() : key, EVP_sha256()) > 0);
+  return made;
+}
+
+std::string to_pem(X509* certificate) {
+  const Handle<BIO> bio(BIO_new(BIO_s_mem()));
+  require(bio && PEM_write_bio_X509(bio.get(), certificate) == 1);
+  return text_of(bio.get());
+}
+
+std::string to_pem(EVP_PKEY* key) {
+  const Handle<BIO> bio(BIO_new(BIO_s_mem()));
+  require(bio && PEM_write_bio_PrivateKey(bio.get(), key, nullptr, nullptr, 0, nullptr, nullptr) == 1);
+  return text_of(bio.get());
+}
+
+CertificateHandle read_certificate(const fs::path& path) {
+  status_of(path);
+  const std::string text = read_file(path, kLargestFile);
+  CertificateHandle certificate(PEM_read_bio_X509(open_text(text).get(), nullptr, no_password, nullptr));
+  ERR_clear_error();
+  if (!certificate) throw failure("'" + path.string() + "' is not a certificate in PEM, or is damaged");
+  return certificate;
+}
+
+KeyHandle read_key(const fs::path& path) {
+  const struct stat status = status_of(path);
+  const std::string name = "the key '" + path.string() + "' ";
+  if (status.st_uid != ::geteuid()) throw failure(name + "belongs to another user; it must be this user's");
+  if ((status.st_mode & 077) != 0)
+    throw failure(name + "is open to other users; it must be its owner's alone: chmod 600 " + path.string());
+  const std::string text = read_file(path, kLargestFile);
+  KeyHandle key(PEM_read_bio_PrivateKey(open_text(text).get(), nullptr, no_password, nullptr));
+  const Handle<EVP_PKEY_CTX> context(key ? EVP_PKEY_CTX_new(key.get(), nullptr) : nullptr);
+  const bool whole = context && EVP_PKEY_pairwise_check(context.get()) == 1;
+  ERR_clear_error();
+  if (!whole) throw failure(name + "is not a private key in PEM without a password, or is damaged");
+  return key;
+}
+
+std::string common_name(X509* certificate) {
+  X509_NAME* name = X509_get_subject_name(certificate);
+  const int at = X509_NAME_get_index_by_NID(name, NID_commonName, -1);
+  if (at < 0) return {};
+  unsigned char* bytes = nullptr;
+  const int size = ASN1_STRING_to_UTF8(&bytes, X509_NAME_ENTRY_get_data(X509_NAME_get_entry(name, at)));
+  const std::unique_ptr<unsigned char, void (*)(unsigned char*)> holder(bytes,
+                                                                        [](unsigned char* p) { OPENSSL_free(p); });
+  ERR_clear_error();
+  return size < 0 ? std::string{} : std::string(reinterpret_cast<const char*>(bytes), static_cast<std::size_t>(size));
+}
+
+std::time_t expiry(const X509* certificate) {
+  std::tm time{};
+  require(ASN1_TIME_to_tm(X509_get0_notAfter(certificate), &time) == 1);
+  return ::timegm(&time);
+}
+
+std::string utc_text(std::time_t time) {
+  std::tm parts{};
+  char text[64] = "?";
+  if (::gmtime_r(&time, &parts) != nullptr) std::strftime(text, sizeof text, "%Y-%m-%d %H:%M UTC", &parts);
+  return text;
+}
+
+void check_pair(const Identity& identity, const fs::path& certificate, const fs::path& key) {
+  const bool fits = X509_check_private_key(identity.certificate.get(), identity.key.get()) == 1;
+  ERR_clear_error();
+  if (!fits)
+    throw failure("the key '" + key.string() + "' does not belong to the certificate '" + certificate.string() +
+                  "'; the two must be made together");
+}
+
+void check_issued(NamedCertificate certificate, NamedCertificate authority, Role role, std::time_t when) {
+  const Handle<X509_STORE> store(X509_STORE_new());
+  const Handle<X509_STORE_CTX> context(X509_STORE_CTX_new());
+  require(store && context && X509_STORE_add_cert(store.get(), authority.certificate) == 1 &&
+          X509_STORE_CTX_init(context.get(), store.get(), certificate.certificate, nullptr) == 1);
+  X509_STORE_CTX_set_flags(context.get(), X509_V_FLAG_CHECK_SS_SIGNATURE);
+  X509_STORE_CTX_set_time(context.get(), 0, when);
+  if (role != Role::authority)
+    require(X509_STORE_CTX_set_purpose(context.get(),
+                                       role == Role::server ? X509_PURPOSE_SSL_SERVER : X509_PURPOSE_SSL_CLIENT) == 1);
+  const bool valid = X509_verify_cert(context.get()) == 1;
+  ERR_clear_error();
+  if (valid) return;
+  const int error = X509_STORE_CTX_get_error(context.get());
+  X509* at = X509_STORE_CTX_get_current_cert(context.get());
+  const bool of_authority = X509_STORE_CTX_get_error_depth(context.get()) > 0;
+  const std::string name = "the certificate '" + (of_authority ? authority : certificate).path.string() + "' ";
+  if (error == X509_V_ERR_CERT_HAS_EXPIRED && at != nullptr)
+    throw failure(name + "expired on " + utc_text(expiry(at)) + "; 'fedstride certificates' makes new ones");
+  if (error == X509_V_ERR_CERT_NOT_YET_VALID)
+    throw failure(name + "is not valid yet; its time or this machine's clock is wrong");
+  if (error == X509_V_ERR_INVALID_PURPOSE)
+    throw failure(name + "is not " + role_text(role) + "; only one made for that role is valid");
+  throw failure("the certificate '" + certificate.path.string() + "' is not one that the authority of '" +
+                authority.path.string() + "' made (" + X509_verify_cert_error_string(error) + ")");
+}
+
+}  // namespace fedstride

@@ -1,0 +1,66 @@
+#pragma once
+
+#include <openssl/evp.h>
+#include <openssl/x509.h>
+
+#include <ctime>
+#include <filesystem>
+#include <memory>
+#include <string>
+
+namespace fedstride {
+
+struct FreeX509 {
+  void operator()(X509* certificate) const { X509_free(certificate); }
+  void operator()(EVP_PKEY* key) const { EVP_PKEY_free(key); }
+};
+using CertificateHandle = std::unique_ptr<X509, FreeX509>;
+using KeyHandle = std::unique_ptr<EVP_PKEY, FreeX509>;
+
+/// A certificate and the key that belongs to it.
+struct Identity {
+  CertificateHandle certificate;
+  KeyHandle key;
+};
+
+enum class Role { authority, server, client };
+
+struct CertificatePlan {
+  std::string name;  ///< common name, and the DNS name of a server or a client
+  Role role = Role::client;
+  std::time_t from = 0;
+  std::time_t until = 0;
+};
+
+/// A new key on the curve P-256.
+KeyHandle new_key();
+/// A certificate of `key`, signed by the issuer; by the key itself if there is none.
+CertificateHandle issue(const CertificatePlan& plan, EVP_PKEY* key, const Identity* issuer);
+
+std::string to_pem(X509* certificate);
+std::string to_pem(EVP_PKEY* key);
+
+/// Reads PEM. Throws Error (failure) that names the file if it is not a file, larger than 1 MiB or damaged; a key also
+/// unless it is this user's and nobody else can read or write it.
+CertificateHandle read_certificate(const std::filesystem::path& path);
+KeyHandle read_key(const std::filesystem::path& path);
+
+std::string common_name(X509* certificate);
+std::time_t expiry(const X509* certificate);
+/// "2027-11-21 20:00 UTC"
+std::string utc_text(std::time_t time);
+
+/// Throws Error (failure) that names both files unless the key belongs to the certificate.
+void check_pair(const Identity& identity, const std::filesystem::path& certificate, const std::filesystem::path& key);
+
+/// A certificate and the file it was read from.
+struct NamedCertificate {
+  X509* certificate;
+  const std::filesystem::path& path;
+};
+
+/// Throws Error (failure) that names the file unless the authority signed the certificate, for this role, and both are
+/// valid at that time.
+void check_issued(NamedCertificate certificate, NamedCertificate authority, Role role, std::time_t when);
+
+}  // namespace fedstride
