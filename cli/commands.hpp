@@ -17,5 +17,6 @@ void add_partition_command(CLI::App& app);
 void add_data_command(CLI::App& app);
 void add_bench_command(CLI::App& app);
 void add_privacy_command(CLI::App& app);
+void add_certificates_command(CLI::App& app);
 
 }  // namespace fedstride

@@ -92,6 +92,7 @@ int main(int argc, char** argv) {
   fedstride::add_data_command(app);
   fedstride::add_bench_command(app);
   fedstride::add_privacy_command(app);
+  fedstride::add_certificates_command(app);
   try {
     check_command(app, argc, argv);
     app.parse(argc, argv);

@@ -7,6 +7,7 @@
 
 #include <csignal>
 #include <cstdlib>
+#include <vector>
 
 #include "core/error.hpp"
 
@@ -113,6 +114,31 @@ TEST_CASE("a disk that is full in the middle of a file leaves the earlier file a
   CHECK(failure_of([&] { write_file(folder / "file", std::string(5000, 'x')); }) ==
         "cannot write '" + (folder / "file").string() + "': File too large");
   CHECK(read_file(folder / "file") == "earlier");
+  CHECK(folder.entries() == 1);
+}
+
+TEST_CASE(
+    "several files are written whole, each with its mode, whatever a killed process left under their temporary names") {
+  const Folder folder;
+  write_file(folder / "open", "earlier");
+  write_file(folder / "private.tmp", "half of an earl");
+  fs::create_hard_link(folder / "private.tmp", folder / "whoever has it open");
+  write_files(folder.path(), std::vector<NewFile>{{"private", "secret", 0600}, {"open", "later"}});
+  CHECK(read_file(folder / "private") == "secret");
+  CHECK(read_file(folder / "open") == "later");
+  CHECK(read_file(folder / "whoever has it open") == "half of an earl");
+  CHECK(fs::status(folder / "private").permissions() == (fs::perms::owner_read | fs::perms::owner_write));
+  CHECK(folder.entries() == 3);
+}
+
+TEST_CASE("a disk that is full at one of several files leaves them all as they were") {
+  const Folder folder;
+  write_file(folder / "one", "earlier");
+  const FileSizeLimit limit(1000);
+  const std::vector<NewFile> files{{"one", "later"}, {"two", std::string(5000, 'x')}, {"three", "x"}};
+  CHECK(failure_of([&] { write_files(folder.path(), files); }) ==
+        "cannot write '" + (folder / "two").string() + "': File too large");
+  CHECK(read_file(folder / "one") == "earlier");
   CHECK(folder.entries() == 1);
 }
 
