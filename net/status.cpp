@@ -146,7 +146,7 @@ void answer(httplib::Response& response, int status, const std::string& text, co
   response.set_content(text, std::string(type) + "; charset=utf-8");
 }
 
-Error cannot_listen(const Address& address, int error) {
+Error cannot_listen(const Endpoint& address, int error) {
   return failure("status address '" + address.text() + "' cannot be listened at: " +
                  (error == EADDRINUSE || error == EACCES ? std::strerror(error) : "it is not one of this machine") +
                  "; valid: an address of this machine with a port that is free, or port 0 for any that is");
@@ -155,7 +155,7 @@ Error cannot_listen(const Address& address, int error) {
 }  // namespace
 
 struct StatusServer::Server {
-  Server(const Address& where, std::function<FederationStatus()> what) : address(where), status(std::move(what)) {
+  Server(const Endpoint& where, std::function<FederationStatus()> what) : address(where), status(std::move(what)) {
     http.set_default_headers(
         {{"Content-Security-Policy",
           "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"},
@@ -181,9 +181,10 @@ struct StatusServer::Server {
       return new BoundedQueue;
     };
     errno = 0;
-    port = address.port == 0 ? http.bind_to_any_port(address.host)
-           : http.bind_to_port(address.host, address.port) ? address.port
-                                                           : -1;
+    if (address.port == 0)
+      port = http.bind_to_any_port(address.host);
+    else if (http.bind_to_port(address.host, address.port))
+      port = address.port;
     if (port <= 0) throw cannot_listen(address, errno);
     thread = std::thread([this] { http.listen_after_bind(); });
     listening.get_future().wait();
@@ -220,7 +221,7 @@ struct StatusServer::Server {
     return status();
   }
 
-  Address address;
+  Endpoint address;
   std::function<FederationStatus()> status;
   std::mutex mutex;
   HttpServer http;
@@ -229,7 +230,7 @@ struct StatusServer::Server {
   std::thread thread;
 };
 
-StatusServer::StatusServer(const Address& address, std::function<FederationStatus()> status) {
+StatusServer::StatusServer(const Endpoint& address, std::function<FederationStatus()> status) {
   // The library ignores SIGPIPE for the whole process; nothing here needs that.
   struct sigaction before {};
   ::sigaction(SIGPIPE, nullptr, &before);

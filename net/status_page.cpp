@@ -1,87 +1,54 @@
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 #include <string_view>
 #include <tuple>
 
-#include "core/text.hpp"
+#include "net/accuracy_curve.hpp"
+#include "net/page_text.hpp"
 #include "net/status.hpp"
 
 namespace fedstride {
 namespace {
 
 constexpr std::size_t kRows = 200;
-constexpr std::size_t kCurvePoints = 800;
 
 constexpr std::string_view kStyle = R"(
 :root { color-scheme: light dark }
-body { font: 16px/1.45 system-ui, sans-serif; max-width: 62rem; margin: 0 auto; padding: 1rem }
+body { font: 1rem/1.45 system-ui, sans-serif; max-width: 62rem; margin: 0 auto; padding: 1rem }
 h1 { font-size: 1.35rem; margin: 0; overflow-wrap: anywhere }
 h2 { font-size: 1.1rem; margin: 2rem 0 .5rem }
 p { margin: .3rem 0 .6rem }
-progress { width: 100%; height: 1rem }
+progress { width: 100%; height: 1rem; accent-color: #666 }
 dl { display: grid; grid-template-columns: repeat(auto-fill, minmax(9.5rem, 1fr)); gap: .6rem 1.5rem; margin: 1.2rem 0 }
 dt, .small { font-size: .85rem; opacity: .75 }
 dd { margin: 0; overflow-wrap: anywhere }
 .wide { overflow-x: auto }
 table { border-collapse: collapse; font-variant-numeric: tabular-nums; font-size: .9rem }
-th, td { padding: .2rem 1rem .2rem 0; text-align: right; white-space: nowrap; vertical-align: top }
+th, td { padding: .2rem .9rem .2rem 0; text-align: right; white-space: nowrap; vertical-align: top }
 th { border-bottom: 1px solid; font-weight: 600 }
 .text { text-align: left }
-td.trouble { white-space: normal; min-width: 12rem; overflow-wrap: anywhere }
-tr.late td { font-weight: 600 }
+td.trouble { white-space: normal; min-width: 11rem; overflow-wrap: anywhere }
+tr.late td:nth-child(-n+2) { font-weight: 700 }
 svg { display: block; width: 100%; max-width: 40rem; height: auto }
 svg text { font: 12px system-ui, sans-serif; fill: currentColor }
+footer { margin-top: 2rem; overflow-wrap: anywhere }
+@media screen and (max-width: 45rem) {
+  .clients thead, .clients td:empty { display: none }
+  .clients tr { display: flex; flex-wrap: wrap; gap: 0 .9rem; padding: .35rem 0; border-bottom: 1px solid #8888 }
+  .clients td { padding: 0 }
+  .clients td.trouble { min-width: 100%; text-align: left }
+  .clients td:nth-child(1)::before { content: "client " }
+  .clients td:nth-child(4)::before { content: "last round " }
+  .clients td:nth-child(5)::before { content: "waited for " }
+  .clients td:nth-child(6)::before { content: "in " }
+  .clients td:nth-child(7)::before { content: "out " }
+  .clients td:nth-child(8)::before { content: "missed " }
+}
+@media print {
+  :root { font-size: 11px }
+  .wide { overflow: visible }
+}
 )";
-
-std::string escaped(std::string_view text) {
-  std::string html;
-  for (const char c : text) {
-    if (c == '&') html += "&amp;";
-    else if (c == '<') html += "&lt;";
-    else if (c == '>') html += "&gt;";
-    else if (c == '"') html += "&quot;";
-    else if (c == '\'') html += "&#39;";
-    else html += static_cast<unsigned char>(c) < 0x20 || c == 0x7f ? ' ' : c;
-  }
-  return html;
-}
-
-template <class... Values>
-std::string print(const char* format, Values... values) {
-  char buffer[128];
-  std::snprintf(buffer, sizeof buffer, format, values...);
-  return buffer;
-}
-
-std::string duration(double seconds) {
-  if (!(seconds >= 0 && seconds < 1e10)) return "–";
-  if (seconds < 9.95) return print("%.1f s", seconds);
-  const auto whole = std::llround(seconds);
-  if (whole < 120) return print("%lld s", whole);
-  if (whole < 7200) return print("%lld min %02lld s", whole / 60, whole % 60);
-  if (whole < 172800) return print("%lld h %02lld min", whole / 3600, whole / 60 % 60);
-  return print("%lld d %lld h", whole / 86400, whole / 3600 % 24);
-}
-
-std::string bytes(std::uint64_t count) {
-  if (count < 1000) return print("%llu B", static_cast<unsigned long long>(count));
-  double value = static_cast<double>(count) / 1000;
-  std::size_t unit = 0;
-  constexpr const char* kUnits[] = {"kB", "MB", "GB", "TB", "PB", "EB"};
-  while (value >= 999.5 && unit + 1 < std::size(kUnits)) value /= 1000, ++unit;
-  return print(value < 9.95 ? "%.1f %s" : "%.0f %s", value, kUnits[unit]);
-}
-
-/// 1,234,567
-std::string grouped(std::uint64_t count) {
-  std::string text = std::to_string(count);
-  for (auto at = static_cast<std::ptrdiff_t>(text.size()) - 3; at > 0; at -= 3)
-    text.insert(static_cast<std::size_t>(at), ",");
-  return text;
-}
-
-std::string percent(double share) { return print("%.1f %%", 100 * share); }
 
 bool has_ended(const FederationStatus& status) {
   return status.state == "finished" || status.state.starts_with("halted");
@@ -98,77 +65,17 @@ double usual_round(const std::vector<RoundPoint>& points) {
 std::string progress_line(const FederationStatus& status) {
   const bool ended = has_ended(status);
   const auto round = std::min(status.rounds, status.done + (ended ? 0 : 1));
-  std::string line = "round " + grouped(round) + " of " + grouped(status.rounds);
-  if (ended) return line + " · ran " + duration(status.seconds_running);
-  line += " · " + duration(status.seconds_in_round) + " in it";
-  if (status.deadline > 0) line += " of at most " + duration(status.deadline);
-  const double left = usual_round(status.points) * (status.rounds - std::min(status.done, status.rounds));
-  if (left > 0) line += " · about " + duration(std::max(0.0, left - status.seconds_in_round)) + " left";
-  return line;
-}
-
-/// A step of 1, 2 or 5 times a power of ten that cuts the span in at most `most` pieces.
-double nice_step(double span, double most) {
-  const double power = std::pow(10, std::floor(std::log10(span / most)));
-  for (const double factor : {1.0, 2.0, 5.0})
-    if (span / (factor * power) <= most * (1 + 1e-9)) return factor * power;
-  return 10 * power;
-}
-
-struct CurvePoint {
-  double round, percent;
-};
-
-/// At most about kCurvePoints: of each bundle of neighbours the lowest and the highest.
-std::vector<CurvePoint> curve_of(const std::vector<RoundPoint>& points) {
-  std::vector<CurvePoint> all;
-  for (const auto& point : points)
-    if (point.accuracy && std::isfinite(*point.accuracy)) all.push_back({double(point.round), 100 * *point.accuracy});
-  if (all.size() <= kCurvePoints) return all;
-  const std::size_t bundle = 2 * all.size() / kCurvePoints + 1;
-  std::vector<CurvePoint> thinned;
-  for (std::size_t from = 0; from + 1 < all.size(); from += bundle) {
-    const auto first = all.begin() + static_cast<std::ptrdiff_t>(from);
-    const auto last = all.begin() + static_cast<std::ptrdiff_t>(std::min(from + bundle, all.size() - 1));
-    const auto [low, high] =
-        std::minmax_element(first, last, [](const auto& a, const auto& b) { return a.percent < b.percent; });
-    thinned.push_back(*std::min(low, high));
-    if (low != high) thinned.push_back(*std::max(low, high));
+  const bool in_round = status.state.starts_with("round");
+  std::string line = in_round ? "<strong>" : "<strong>" + as_html(status.state) + "</strong> · ";
+  line += "round " + grouped_text(round) + " of " + grouped_text(status.rounds) + (in_round ? "</strong>" : "");
+  if (ended) return line + " · ran for " + duration_text(status.seconds_running);
+  if (status.seconds_in_round > 0) {
+    line += " · " + duration_text(status.seconds_in_round) + " into it";
+    if (status.deadline > 0) line += ", at most " + duration_text(status.deadline);
   }
-  thinned.push_back(all.back());
-  return thinned;
-}
-
-std::string accuracy_curve(const std::vector<RoundPoint>& points) {
-  const auto curve = curve_of(points);
-  if (curve.empty()) return "<p>No round has been evaluated yet.</p>\n";
-  constexpr double kWidth = 480, kHeight = 250, kLeft = 44, kRight = 14, kTop = 22, kBottom = 40;
-  const auto [least, most] =
-      std::minmax_element(curve.begin(), curve.end(), [](auto& a, auto& b) { return a.percent < b.percent; });
-  const double step_y = nice_step(std::max(most->percent - least->percent, 5.0), 5);
-  const double low = std::floor(least->percent / step_y) * step_y;
-  const double high = std::max(low + step_y, std::ceil(most->percent / step_y) * step_y);
-  const double step_x = std::max(1.0, nice_step(std::max(curve.back().round, 5.0), 6));
-  const double end = std::max(5.0, curve.back().round);
-  const auto x = [&](double round) { return kLeft + (kWidth - kLeft - kRight) * round / end; };
-  const auto y = [&](double value) { return kHeight - kBottom - (kHeight - kTop - kBottom) * (value - low) / (high - low); };
-
-  std::string svg = print("<svg viewBox=\"0 0 %g %g\" role=\"img\" aria-label=\"", kWidth, kHeight) +
-                    "Test accuracy in percent over rounds\">\n<text x=\"0\" y=\"11\">test accuracy, %</text>\n";
-  for (double value = low; value <= high + step_y / 2; value += step_y)
-    svg += print("<path d=\"M%.1f %.1fH%.1f\" stroke=\"currentColor\" stroke-opacity=\"%g\"/>", kLeft, y(value),
-                 kWidth - kRight, value == low ? 1 : 0.2) +
-           print("<text x=\"%.1f\" y=\"%.1f\" text-anchor=\"end\">%g</text>\n", kLeft - 6, y(value) + 4,
-                 std::round(value / step_y) * step_y);
-  for (double round = 0; round <= end; round += step_x)
-    svg += print("<path d=\"M%.1f %.1fv5\" stroke=\"currentColor\"/>", x(round), y(low)) +
-           print("<text x=\"%.1f\" y=\"%.1f\" text-anchor=\"middle\">%.0f</text>\n", x(round), y(low) + 18, round);
-  svg += print("<text x=\"%.1f\" y=\"%g\" text-anchor=\"middle\">round</text>\n", (kLeft + kWidth - kRight) / 2,
-               kHeight - 4);
-  svg += "<polyline fill=\"none\" stroke=\"currentColor\" stroke-width=\"1.5\" stroke-linejoin=\"round\" points=\"";
-  for (const auto& point : curve) svg += print("%.1f,%.1f ", x(point.round), y(point.percent));
-  return svg + print("\"/>\n<circle cx=\"%.1f\" cy=\"%.1f\" r=\"3\" fill=\"currentColor\"/>\n</svg>\n",
-                     x(curve.back().round), y(curve.back().percent));
+  const double left = usual_round(status.points) * (status.rounds - std::min(status.done, status.rounds));
+  if (left > 0) line += " · about " + duration_text(std::max(0.0, left - status.seconds_in_round)) + " left";
+  return line;
 }
 
 enum class Standing { late, away, asked, idle, answered, gone };
@@ -217,7 +124,8 @@ std::string clients_table(const FederationStatus& status) {
   });
 
   std::string html =
-      "<div class=\"wide\"><table>\n<thead><tr><th>client</th><th class=\"text\">state</th><th class=\"text\">address</th>"
+      "<div class=\"wide\"><table class=\"clients\">\n<thead><tr><th>client</th><th class=\"text\">state</th><th "
+      "class=\"text\">address</th>"
       "<th>last round</th><th>waited for</th><th>bytes in</th><th>bytes out</th><th>missed</th>"
       "<th class=\"text\">trouble</th></tr></thead>\n<tbody>\n";
   for (std::size_t i = 0; i < std::min(rows.size(), kRows); ++i) {
@@ -226,15 +134,15 @@ std::string clients_table(const FederationStatus& status) {
     html += rows[i].standing == Standing::late ? "<tr class=\"late\">" : "<tr>";
     html += "<td>" + std::to_string(client.client) + "</td><td class=\"text\">";
     html.append(name_of(rows[i].standing, client.connected));
-    html += "</td><td class=\"text\">" + escaped(client.address) + "</td><td>" +
-            (client.last_round > 0 ? grouped(client.last_round) : "–") + "</td><td>" +
-            (waits ? duration(client.seconds_waiting) : "") + "</td><td>" + bytes(client.received) + "</td><td>" +
-            bytes(client.sent) + "</td><td>" + grouped(client.missed) + "</td><td class=\"text trouble\">" +
-            escaped(client.trouble) + "</td></tr>\n";
+    html += "</td><td class=\"text\">" + as_html(client.address) + "</td><td>" +
+            (client.last_round > 0 ? grouped_text(client.last_round) : "–") + "</td><td>" +
+            (waits ? duration_text(client.seconds_waiting) : "") + "</td><td>" + bytes_text(client.received) +
+            "</td><td>" + bytes_text(client.sent) + "</td><td>" + grouped_text(client.missed) +
+            "</td><td class=\"text trouble\">" + as_html(client.trouble) + "</td></tr>\n";
   }
   html += "</tbody>\n</table></div>\n";
   if (rows.size() > kRows)
-    html += "<p class=\"small\">" + grouped(rows.size() - kRows) +
+    html += "<p class=\"small\">" + grouped_text(rows.size() - kRows) +
             " clients more; all of them: <a href=\"/status\">/status</a></p>\n";
   return html;
 }
@@ -245,10 +153,10 @@ std::string privacy_table(const std::vector<PrivacySpent>& privacy) {
       "<h2>Privacy spent</h2>\n<div class=\"wide\"><table>\n<thead><tr><th class=\"text\">level</th><th>ε</th>"
       "<th>δ</th><th>budget ε</th><th class=\"text\"></th></tr></thead>\n<tbody>\n";
   for (const auto& spent : privacy)
-    html += "<tr><td class=\"text\">" + escaped(spent.level) + "</td><td>" + print("%.4g", spent.epsilon) + "</td><td>" +
-            print("%.3g", spent.delta) + "</td><td>" + (spent.budget > 0 ? print("%.4g", spent.budget) : "none") +
-            "</td><td class=\"text\">" + (spent.seeded ? "seeded: what it would be if the seed were secret" : "") +
-            "</td></tr>\n";
+    html += "<tr><td class=\"text\">" + as_html(spent.level) + "</td><td>" + printed("%.4g", spent.epsilon) +
+            "</td><td>" + printed("%.3g", spent.delta) + "</td><td>" +
+            (spent.budget > 0 ? printed("%.4g", spent.budget) : "none") + "</td><td class=\"text trouble\">" +
+            (spent.seeded ? "seeded: what it would be if the seed were secret" : "") + "</td></tr>\n";
   return html + "</tbody>\n</table></div>\n";
 }
 
@@ -263,23 +171,23 @@ std::string figures(const FederationStatus& status) {
   const auto figure = [&](std::string_view name, const std::string& value) {
     html.append("<div><dt>").append(name).append("</dt><dd>").append(value).append("</dd></div>\n");
   };
-  figure("connected", grouped(connected) + " of " + grouped(status.clients.size()));
-  figure("answered this round", grouped(answered) + " of " + grouped(asked));
+  figure("connected", grouped_text(connected) + " of " + grouped_text(status.clients.size()));
+  if (!has_ended(status)) figure("answered this round", grouped_text(answered) + " of " + grouped_text(asked));
   const auto& points = status.points;
   const auto evaluated = std::find_if(points.rbegin(), points.rend(), [](const auto& p) { return p.accuracy; });
   if (evaluated != points.rend())
-    figure("test accuracy", percent(*evaluated->accuracy) + " (round " + grouped(evaluated->round) + ")");
+    figure("accuracy, round " + grouped_text(evaluated->round), printed("%.1f %%", 100 * *evaluated->accuracy));
   if (!points.empty()) {
-    figure("training loss", std::isfinite(points.back().train_loss) ? print("%.4g", points.back().train_loss) : "–");
-    figure("last round", duration(points.back().seconds) + ", " + grouped(points.back().missing) + " missing");
+    figure("training loss", std::isfinite(points.back().train_loss) ? printed("%.4g", points.back().train_loss) : "–");
+    figure("last round",
+           duration_text(points.back().seconds) + ", " + grouped_text(points.back().missing) + " missing");
   }
-  figure("bytes in", bytes(status.received));
-  figure("bytes out", bytes(status.sent));
-  figure("gradient examples", grouped(status.examples));
-  figure("connections refused", grouped(status.refused));
-  figure("memory", bytes(status.memory));
-  figure("running for", duration(status.seconds_running));
-  figure("results", escaped(status.folder));
+  figure("bytes in", bytes_text(status.received));
+  figure("bytes out", bytes_text(status.sent));
+  figure("gradient examples", grouped_text(status.examples));
+  figure("connections refused", grouped_text(status.refused));
+  figure("memory", bytes_text(status.memory));
+  figure("running for", duration_text(status.seconds_running));
   return html + "</dl>\n";
 }
 
@@ -288,17 +196,18 @@ std::string figures(const FederationStatus& status) {
 std::string status_page(const FederationStatus& status) {
   std::string html = "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n";
   if (!has_ended(status)) html += "<meta http-equiv=\"refresh\" content=\"5\">\n";
-  html += "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<title>" + escaped(status.state) +
-          " – " + escaped(status.title) + "</title>\n<style>";
+  html += "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<title>" + as_html(status.state) +
+          " – " + as_html(status.title) + "</title>\n<style>";
   html.append(kStyle).append("</style>\n</head>\n<body>\n");
-  html += "<h1>" + escaped(status.title) + "</h1>\n<p><strong>" + escaped(status.state) + "</strong> · " +
-          progress_line(status) + "</p>\n" +
-          print("<progress max=\"%u\" value=\"%u\">", std::max(1u, status.rounds), std::min(status.done, status.rounds)) +
-          grouped(status.done) + " rounds done</progress>\n";
+  html +=
+      "<h1>" + as_html(status.title) + "</h1>\n<p>" + progress_line(status) + "</p>\n" +
+      printed("<progress max=\"%u\" value=\"%u\">", std::max(1u, status.rounds), std::min(status.done, status.rounds)) +
+      grouped_text(status.done) + " rounds done</progress>\n";
   html += figures(status) + "<h2>Test accuracy</h2>\n" + accuracy_curve(status.points) + privacy_table(status.privacy) +
           "<h2>Clients</h2>\n" + clients_table(status);
-  html += "<p class=\"small\">fedstride " + escaped(status.version) +
-          " · the same as <a href=\"/status\">JSON</a> and as <a href=\"/metrics\">metrics</a></p>\n</body>\n</html>\n";
+  html += "<footer class=\"small\">results in " + as_html(status.folder) +
+          " · the same as <a href=\"/status\">JSON</a> and as <a href=\"/metrics\">metrics</a> · fedstride " +
+          as_html(status.version) + "</footer>\n</body>\n</html>\n";
   return html;
 }
 

@@ -24,12 +24,9 @@ Json json_of(const PrivacySpent& spent) {
 }
 
 Json json_of(const RoundPoint& point) {
-  return {{"round", point.round},
-          {"accuracy", point.accuracy ? Json(*point.accuracy) : Json()},
-          {"train_loss", point.train_loss},
-          {"seconds", point.seconds},
-          {"answered", point.answered},
-          {"missing", point.missing},
+  return {{"round", point.round},           {"accuracy", point.accuracy ? Json(*point.accuracy) : Json()},
+          {"train_loss", point.train_loss}, {"seconds", point.seconds},
+          {"answered", point.answered},     {"missing", point.missing},
           {"model_hash", point.model_hash}};
 }
 

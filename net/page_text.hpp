@@ -1,0 +1,28 @@
+#pragma once
+
+#include <cstdint>
+#include <cstdio>
+#include <string>
+#include <string_view>
+
+namespace fedstride {
+
+/// Text as it stands in HTML, between tags and in quoted attributes; control characters become blanks.
+std::string as_html(std::string_view text);
+
+/// "8.2 s", "3 min 05 s", "12 h 40 min"; a dash for what is none.
+std::string duration_text(double seconds);
+/// "1.2 MB", powers of 1000
+std::string bytes_text(std::uint64_t count);
+/// "1,234,567"
+std::string grouped_text(std::uint64_t count);
+
+/// As printf, at most 255 characters.
+template <class... Values>
+std::string printed(const char* format, Values... values) {
+  char buffer[256];
+  std::snprintf(buffer, sizeof buffer, format, values...);
+  return buffer;
+}
+
+}  // namespace fedstride
