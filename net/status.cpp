@@ -26,7 +26,7 @@ using Clock = std::chrono::steady_clock;
 constexpr std::size_t kThreads = 4;
 constexpr std::ptrdiff_t kConnections = 32;  // answered or queued; more wait in the backlog of the socket
 constexpr std::size_t kRequestBytes = 1 << 14;
-constexpr auto kReceiveTime = std::chrono::seconds(3);  // of a whole request
+constexpr auto kReceiveTime = std::chrono::seconds(5);  // of a whole request
 constexpr auto kAnswerTime = std::chrono::seconds(10);  // of request and answer
 
 // One request and its answer. The library's own stream bounds each read, and neither a request's size nor its duration.

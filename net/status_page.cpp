@@ -27,7 +27,8 @@ table { border-collapse: collapse; font-variant-numeric: tabular-nums; font-size
 th, td { padding: .2rem .9rem .2rem 0; text-align: right; white-space: nowrap; vertical-align: top }
 th { border-bottom: 1px solid; font-weight: 600 }
 .text { text-align: left }
-td.trouble { white-space: normal; min-width: 11rem; overflow-wrap: anywhere }
+td.trouble { white-space: normal; overflow-wrap: anywhere }
+.clients td.trouble { min-width: 11rem }
 tr.late td:nth-child(-n+2) { font-weight: 700 }
 svg { display: block; width: 100%; max-width: 40rem; height: auto }
 svg text { font: 12px system-ui, sans-serif; fill: currentColor }
@@ -174,7 +175,8 @@ std::string figures(const FederationStatus& status) {
   figure("connected", grouped_text(connected) + " of " + grouped_text(status.clients.size()));
   if (!has_ended(status)) figure("answered this round", grouped_text(answered) + " of " + grouped_text(asked));
   const auto& points = status.points;
-  const auto evaluated = std::find_if(points.rbegin(), points.rend(), [](const auto& p) { return p.accuracy; });
+  const auto evaluated = std::find_if(points.rbegin(), points.rend(),
+                                      [](const auto& p) { return p.accuracy && std::isfinite(*p.accuracy); });
   if (evaluated != points.rend())
     figure("accuracy, round " + grouped_text(evaluated->round), printed("%.1f %%", 100 * *evaluated->accuracy));
   if (!points.empty()) {

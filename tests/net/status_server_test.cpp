@@ -1,0 +1,213 @@
+#include <arpa/inet.h>
+#include <doctest/doctest.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <chrono>
+#include <csignal>
+#include <list>
+#include <memory>
+#include <stdexcept>
+#include <utility>
+
+#include "core/error.hpp"
+#include "net/status.hpp"
+
+namespace fedstride {
+namespace {
+
+constexpr const char* kLoopback = "127.0.0.1";
+
+FederationStatus small_status() {
+  FederationStatus status;
+  status.title = "one";
+  status.state = "round 1";
+  status.rounds = 10;
+  return status;
+}
+
+class Socket {
+ public:
+  explicit Socket(std::uint16_t port) : fd_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
+    const timeval patience{60, 0};
+    ::setsockopt(fd_, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_port = htons(port);
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    if (::connect(fd_, reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0)
+      throw std::runtime_error("cannot connect");
+  }
+  ~Socket() { ::close(fd_); }
+  Socket(const Socket&) = delete;
+  Socket& operator=(const Socket&) = delete;
+
+  void send(const std::string& text) const { ::send(fd_, text.data(), text.size(), MSG_NOSIGNAL); }
+
+  std::string until_the_end() const {
+    std::string all;
+    char buffer[4096];
+    for (ssize_t got; (got = ::recv(fd_, buffer, sizeof buffer, 0)) > 0;)
+      all.append(buffer, static_cast<std::size_t>(got));
+    return all;
+  }
+
+ private:
+  int fd_;
+};
+
+std::string answer_to(std::uint16_t port, const std::string& request) {
+  const Socket socket(port);
+  socket.send(request);
+  return socket.until_the_end();
+}
+
+std::string request(const std::string& method, const std::string& path,
+                    const std::string& more = "Host: 127.0.0.1\r\n") {
+  return method + " " + path + " HTTP/1.1\r\n" + more + "\r\n";
+}
+
+std::string get(const StatusServer& server, const std::string& path) {
+  return answer_to(server.port(), request("GET", path));
+}
+
+std::string body(const std::string& answer) { return answer.substr(answer.find("\r\n\r\n") + 4); }
+
+TEST_CASE("page, JSON and metrics are served, each with its type and a policy that allows nothing else") {
+  const StatusServer server({kLoopback, 0}, small_status);
+  const std::string page = get(server, "/"), json = get(server, "/status"), metrics = get(server, "/metrics");
+  CHECK(body(page) == status_page(small_status()));
+  CHECK(body(json) == status_json(small_status()));
+  CHECK(body(metrics) == status_metrics(small_status()));
+  CHECK(page.find("\r\nContent-Type: text/html; charset=utf-8\r\n") != page.npos);
+  CHECK(json.find("\r\nContent-Type: application/json") != json.npos);
+  CHECK(metrics.find("\r\nContent-Type: text/plain; version=0.0.4") != metrics.npos);
+  for (const auto& answer : {page, json, metrics}) {
+    CHECK(answer.starts_with("HTTP/1.1 200 "));
+    CHECK(answer.find("\r\nContent-Security-Policy: default-src 'none';") != answer.npos);
+    CHECK(answer.find("\r\nCache-Control: no-store\r\n") != answer.npos);
+  }
+}
+
+TEST_CASE("HEAD is answered without a body, another path with 404, another method with 405") {
+  const StatusServer server({kLoopback, 0}, small_status);
+  const std::string head = answer_to(server.port(), request("HEAD", "/"));
+  CHECK(head.starts_with("HTTP/1.1 200 "));
+  CHECK(body(head).empty());
+  CHECK(head.find("Content-Length: " + std::to_string(status_page(small_status()).size()) + "\r\n") != head.npos);
+  for (const char* path : {"/x", "/status/", "/../etc/passwd", "/statuses", "//"})
+    CHECK(get(server, path).starts_with("HTTP/1.1 404 "));
+  for (const char* method : {"PUT", "DELETE", "OPTIONS", "PATCH", "TRACE"}) {
+    const std::string refused = answer_to(server.port(), request(method, "/status"));
+    CHECK(refused.starts_with("HTTP/1.1 405 "));
+    CHECK(refused.find("\r\nAllow: GET, HEAD\r\n") != refused.npos);
+  }
+  CHECK(answer_to(server.port(), request("POST", "/", "Host: localhost\r\nContent-Length: 3\r\n") + "a=b")
+            .starts_with("HTTP/1.1 405 "));
+  CHECK(get(server, "/status?x=1").starts_with("HTTP/1.1 200 "));
+}
+
+TEST_CASE("on a loopback address a Host header that names another machine is refused") {
+  const StatusServer server({kLoopback, 0}, small_status);
+  for (const char* host :
+       {"Host: localhost\r\n", "Host: LocalHost:81\r\n", "Host: 127.0.0.1:80\r\n", "Host: [::1]:80\r\n"})
+    CHECK(answer_to(server.port(), request("GET", "/", host)).starts_with("HTTP/1.1 200 "));
+  for (const char* host :
+       {"", "Host: \r\n", "Host: evil.example\r\n", "Host: localhost.evil.example:80\r\n",
+        "Host: 127.0.0.1.evil.example\r\n", "Host: [\r\n", "Host: localhost\r\nHost: evil.example\r\n"}) {
+    CAPTURE(host);
+    const std::string refused = answer_to(server.port(), request("GET", "/status", host));
+    CHECK(refused.starts_with("HTTP/1.1 403 "));
+    CHECK(refused.find("round 1") == refused.npos);
+  }
+  const StatusServer open({"0.0.0.0", 0}, small_status);
+  CHECK(answer_to(open.port(), request("GET", "/", "Host: coordinator.example\r\n")).starts_with("HTTP/1.1 200 "));
+}
+
+TEST_CASE("a port in use, and an address of another machine, are told in one line") {
+  const StatusServer server({kLoopback, 0}, small_status);
+  const Endpoint taken{kLoopback, server.port()};
+  CHECK_THROWS_WITH_AS(StatusServer(taken, small_status),
+                       doctest::Contains(("status address '" + taken.text() + "'").c_str()), Error);
+  CHECK_THROWS_WITH_AS(StatusServer(taken, small_status), doctest::Contains("Address already in use"), Error);
+  CHECK_THROWS_WITH_AS(StatusServer({"192.0.2.1", 7000}, small_status), doctest::Contains("'192.0.2.1:7000'"), Error);
+  CHECK(get(server, "/").starts_with("HTTP/1.1 200 "));
+}
+
+TEST_CASE("the port of a server that is gone is free again") {
+  std::uint16_t port = 0;
+  {
+    const StatusServer server({kLoopback, 0}, small_status);
+    port = server.port();
+    get(server, "/");
+  }
+  const StatusServer again({kLoopback, port}, small_status);
+  CHECK(get(again, "/").starts_with("HTTP/1.1 200 "));
+}
+
+TEST_CASE("clients that send half a request hold up neither another nor the end") {
+  auto server = std::make_unique<StatusServer>(Endpoint{kLoopback, 0}, small_status);
+  const Socket silent(server->port()), half(server->port()), line(server->port());
+  half.send("GET / HT");
+  line.send("GET / HTTP/1.1\r\nHost: localhost\r\nX-");
+  CHECK(get(*server, "/").starts_with("HTTP/1.1 200 "));
+
+  std::list<Socket> crowd;
+  for (int i = 0; i < 34; ++i) crowd.emplace_back(server->port()).send("GET / HT");
+  const auto start = std::chrono::steady_clock::now();
+  server.reset();
+  CHECK(std::chrono::steady_clock::now() - start < std::chrono::seconds(4));
+  CHECK(half.until_the_end().empty());
+}
+
+TEST_CASE("a request without end is ended, and a crowd that has gone leaves the server as it was") {
+  const StatusServer server({kLoopback, 0}, small_status);
+  const std::string header = "X-A: " + std::string(1000, 'a') + "\r\n";
+  std::string endless = "GET / HTTP/1.1\r\nHost: localhost\r\n";
+  for (int i = 0; i < 100; ++i) endless += header;
+  CHECK(answer_to(server.port(), endless).find(" 200 ") == std::string::npos);
+  CHECK(answer_to(server.port(), "GET /" + std::string(100'000, 'a')).find(" 200 ") == std::string::npos);
+  CHECK(answer_to(server.port(), std::string(64, '\0') + "\r\n\r\n").find(" 200 ") == std::string::npos);
+  {
+    std::list<Socket> crowd;
+    for (int i = 0; i < 34; ++i) crowd.emplace_back(server.port()).send("GET / HT");
+  }
+  CHECK(get(server, "/").starts_with("HTTP/1.1 200 "));
+}
+
+TEST_CASE("an answer is sent whole and once, whatever ranges and encodings are asked for") {
+  const StatusServer server({kLoopback, 0}, small_status);
+  std::string ranges = "Host: localhost\r\nAccept-Encoding: gzip, br\r\nRange: bytes=0-";
+  for (int i = 0; i < 2000; ++i) ranges += ",0-";
+  const std::string answer = answer_to(server.port(), request("GET", "/metrics", ranges + "\r\n"));
+  CHECK(answer.starts_with("HTTP/1.1 200 "));
+  CHECK(body(answer) == status_metrics(small_status()));
+  CHECK(answer_to(server.port(), request("GET", "/", "Host: localhost\r\n") + request("GET", "/status"))
+            .find("\"rounds\"") == std::string::npos);
+}
+
+TEST_CASE("a status that cannot be told is a 500 without the reason, and the next request is answered") {
+  std::atomic<bool> fails = true;
+  const StatusServer server({kLoopback, 0}, [&]() -> FederationStatus {
+    if (fails) throw std::runtime_error("secret");
+    return small_status();
+  });
+  const std::string answer = get(server, "/status");
+  CHECK(answer.starts_with("HTTP/1.1 500 "));
+  CHECK(answer.find("secret") == answer.npos);
+  fails = false;
+  CHECK(get(server, "/status").starts_with("HTTP/1.1 200 "));
+}
+
+TEST_CASE("what SIGPIPE does to the process is left as it was") {
+  struct sigaction before {
+  }, after{};
+  ::sigaction(SIGPIPE, nullptr, &before);
+  const StatusServer server({kLoopback, 0}, small_status);
+  ::sigaction(SIGPIPE, nullptr, &after);
+  CHECK((before.sa_handler == after.sa_handler));
+}
+
+}  // namespace
+}  // namespace fedstride
