@@ -47,9 +47,10 @@ struct CertificateReport {
 
 /// A small authority in `folder` (made if it is not there), a certificate of the coordinator and one of every client 0 to
 /// clients - 1: P-256 keys readable by their owner alone, X.509 v3, each certificate good for its own role alone
-/// (extended key usage: server, client). In a folder that has an authority already, only what is missing or has expired is
-/// made, by that authority; a key that is there is never replaced. Throws Error: failure if a file cannot be written or one that is there is damaged, unreadable or does not
-/// fit the others (usage if numbers are out of range).
+/// (extended key usage: server, client). In a folder that has an authority already, only what is missing or has expired
+/// is made, by that authority; a key that is there is never replaced. Throws Error: failure if a file cannot be written,
+/// or one that is there is damaged, unreadable or does not fit the others, or another process is at work in the folder;
+/// usage if numbers are out of range.
 CertificateReport make_certificates(const std::filesystem::path& folder, const CertificateRules& rules);
 
 /// Throws Error (failure), naming the file and what would be valid, unless all three can be read, the key belongs to the
