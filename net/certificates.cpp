@@ -1,18 +1,14 @@
 #include "net/certificates.hpp"
 
-#include <fcntl.h>
 #include <openssl/x509v3.h>
-#include <sys/file.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
-#include <cstring>
 #include <system_error>
 #include <vector>
 
 #include "core/error.hpp"
 #include "core/files.hpp"
+#include "core/folder_lock.hpp"
 #include "net/x509.hpp"
 
 namespace fedstride {
@@ -41,23 +37,6 @@ void make_folder(const fs::path& folder) {
   fs::create_directories(folder, error);
   if (error) throw failure("cannot make folder '" + folder.string() + "': " + error.message());
 }
-
-/// Two processes must not make two authorities.
-class FolderLock {
- public:
-  explicit FolderLock(const fs::path& folder) : fd_(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)) {
-    if (fd_ < 0) throw failure("cannot open folder '" + folder.string() + "': " + std::strerror(errno));
-    if (::flock(fd_, LOCK_EX | LOCK_NB) == 0) return;
-    ::close(fd_);
-    throw failure("another fedstride process is at work in '" + folder.string() + "'; try again when it has ended");
-  }
-  ~FolderLock() { ::close(fd_); }
-  FolderLock(const FolderLock&) = delete;
-  FolderLock& operator=(const FolderLock&) = delete;
-
- private:
-  int fd_;
-};
 
 Identity read_identity(const TlsFiles& files) {
   Identity identity{read_certificate(files.certificate), read_key(files.key)};
@@ -195,7 +174,7 @@ CertificateReport make_certificates(const fs::path& folder, const CertificateRul
   check_value("clients", kCertificateClients, rules.clients);
   check_value("days", kCertificateDays, rules.days);
   make_folder(folder);
-  const FolderLock lock(folder);
+  const FolderLock lock = locked(folder);  // two processes must not make two authorities
   std::vector<std::string> names{std::string(kCoordinatorName)};
   for (int client = 0; client < rules.clients; ++client) names.push_back(client_name(static_cast<ClientId>(client)));
   return Maker(folder, rules).make(names);
