@@ -7,10 +7,10 @@
 #include <limits>
 #include <map>
 #include <nlohmann/json.hpp>
-#include <regex>
 #include <set>
 #include <sstream>
 #include <stdexcept>
+#include <string_view>
 
 namespace fedstride {
 namespace {
@@ -41,49 +41,90 @@ FederationStatus made(std::uint32_t rounds, std::uint32_t clients) {
 }
 
 struct Sample {
-  std::string name;
+  std::string name = {};
   std::map<std::string, std::string> labels = {};
   double value = 0;
 };
 
+/// Takes what leads the text and consists of such characters.
+std::string taken(std::string_view& text, std::string_view characters) {
+  const std::string part(text.substr(0, text.find_first_not_of(characters)));
+  text.remove_prefix(part.size());
+  return part;
+}
+
+void expect(std::string_view& text, std::string_view part) {
+  REQUIRE(text.starts_with(part));
+  text.remove_prefix(part.size());
+}
+
+constexpr std::string_view kNameCharacters = "abcdefghijklmnopqrstuvwxyz_";
+
+std::string taken_label_value(std::string_view& text) {
+  std::string value;
+  for (expect(text, "\""); !text.starts_with('"'); text.remove_prefix(1)) {
+    REQUIRE(!text.empty());
+    if (text[0] == '\\') {
+      text.remove_prefix(1);
+      REQUIRE(!text.empty());
+      REQUIRE(std::string_view("\\\"n").find(text[0]) != std::string_view::npos);
+      value += text[0] == 'n' ? '\n' : text[0];
+    } else {
+      value += text[0];
+    }
+  }
+  expect(text, "\"");
+  return value;
+}
+
+Sample parsed_sample(std::string_view line) {
+  Sample sample{.name = taken(line, kNameCharacters)};
+  if (line.starts_with('{')) {
+    do {
+      line.remove_prefix(1);
+      const std::string label = taken(line, kNameCharacters);
+      expect(line, "=");
+      CHECK(sample.labels.emplace(label, taken_label_value(line)).second);
+    } while (line.starts_with(','));
+    expect(line, "}");
+  }
+  expect(line, " ");
+  if (line == "NaN" || line == "+Inf" || line == "-Inf") {
+    sample.value = line == "NaN" ? kNan : std::stod(std::string(line));
+    return sample;
+  }
+  REQUIRE(line.find_first_not_of("0123456789.e+-") == line.npos);
+  std::size_t used = 0;
+  sample.value = std::stod(std::string(line), &used);
+  CHECK(used == line.size());
+  return sample;
+}
+
 /// Every line of the text format, or a failed check that shows it.
 std::vector<Sample> parsed_metrics(const std::string& text) {
-  static const std::regex help("# HELP (fedstride_[a-z_]+) [^\\\\\n]+");
-  static const std::regex type("# TYPE (fedstride_[a-z_]+) (gauge|counter)");
-  static const std::regex line("(fedstride_[a-z_]+)(\\{(.*)\\})? (NaN|[+-]Inf|-?[0-9.]+(?:e[+-][0-9]+)?)");
-  static const std::regex label("([a-z_]+)=\"((?:[^\"\\\\]|\\\\[\\\\\"n])*)\"(,|$)");
   std::vector<Sample> samples;
   std::set<std::string> described, series;
-  std::string helped, typed;
+  std::string name;
   std::istringstream lines(text);
   CHECK(text.ends_with('\n'));
-  for (std::string one; std::getline(lines, one);) {
-    CAPTURE(one);
-    std::smatch found;
-    if (one.starts_with("# HELP")) {
-      REQUIRE(std::regex_match(one, found, help));
-      helped = found[1];
-      CHECK(described.insert(helped).second);
-    } else if (one.starts_with("# TYPE")) {
-      REQUIRE(std::regex_match(one, found, type));
-      typed = found[1];
-      CHECK(typed == helped);
-      CHECK((found[2] == "counter") == typed.ends_with("_total"));
+  for (std::string line; std::getline(lines, line);) {
+    CAPTURE(line);
+    std::string_view rest = line;
+    if (rest.starts_with("# HELP")) {
+      expect(rest, "# HELP ");
+      name = taken(rest, kNameCharacters);
+      CHECK(name.starts_with("fedstride_"));
+      CHECK(described.insert(name).second);
+      CHECK(rest.size() > 1);
+      CHECK(rest.find('\\') == rest.npos);
+      REQUIRE(std::getline(lines, line));
+      rest = line;
+      expect(rest, "# TYPE " + name);
+      CHECK(rest == (name.ends_with("_total") ? " counter" : " gauge"));
     } else {
-      REQUIRE(std::regex_match(one, found, line));
-      CHECK(found[1] == typed);
-      CHECK(series.insert(one.substr(0, one.rfind(' '))).second);
-      Sample sample{.name = found[1], .value = std::stod(found[4])};
-      std::string labels = found[3];
-      for (std::smatch pair; !labels.empty(); labels = pair.suffix()) {
-        REQUIRE(std::regex_search(labels, pair, label, std::regex_constants::match_continuous));
-        std::string value;
-        const std::string written = pair[2];
-        for (std::size_t i = 0; i < written.size(); ++i)
-          value += written[i] != '\\' ? written[i] : written[++i] == 'n' ? '\n' : written[i];
-        CHECK(sample.labels.emplace(pair[1], value).second);
-      }
-      samples.push_back(sample);
+      samples.push_back(parsed_sample(rest));
+      CHECK(samples.back().name == name);
+      CHECK(series.insert(line.substr(0, line.rfind(' '))).second);
     }
   }
   return samples;
@@ -105,9 +146,9 @@ std::size_t count(const std::string& text, const std::string& part) {
 }
 
 std::string tags(const std::string& html) {
-  static const std::regex tag("<[^>]*>");
   std::string all;
-  for (std::sregex_iterator at(html.begin(), html.end(), tag), end; at != end; ++at) all += at->str() + "\n";
+  for (auto at = html.find('<'); at != html.npos; at = html.find('<', at + 1))
+    all += html.substr(at, html.find('>', at) - at) + "\n";
   return all;
 }
 
