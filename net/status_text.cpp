@@ -1,5 +1,6 @@
 #include <cmath>
 #include <initializer_list>
+#include <limits>
 #include <nlohmann/json.hpp>
 #include <string_view>
 #include <utility>
