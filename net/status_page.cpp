@@ -28,7 +28,7 @@ th, td { padding: .2rem .9rem .2rem 0; text-align: right; white-space: nowrap; v
 th { border-bottom: 1px solid; font-weight: 600 }
 .text { text-align: left }
 td.trouble { white-space: normal; overflow-wrap: anywhere }
-.clients td.trouble { min-width: 11rem }
+.clients td.trouble { min-width: 8rem }
 tr.late td:nth-child(-n+2) { font-weight: 700 }
 svg { display: block; width: 100%; max-width: 40rem; height: auto }
 svg text { font: 12px system-ui, sans-serif; fill: currentColor }
@@ -157,7 +157,7 @@ std::string privacy_table(const std::vector<PrivacySpent>& privacy) {
     html += "<tr><td class=\"text\">" + as_html(spent.level) + "</td><td>" + printed("%.4g", spent.epsilon) +
             "</td><td>" + printed("%.3g", spent.delta) + "</td><td>" +
             (spent.budget > 0 ? printed("%.4g", spent.budget) : "none") + "</td><td class=\"text trouble\">" +
-            (spent.seeded ? "seeded: what it would be if the seed were secret" : "") + "</td></tr>\n";
+            (spent.seeded ? "if the seed were secret" : "") + "</td></tr>\n";
   return html + "</tbody>\n</table></div>\n";
 }
 
