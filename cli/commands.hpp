@@ -18,5 +18,8 @@ void add_data_command(CLI::App& app);
 void add_bench_command(CLI::App& app);
 void add_privacy_command(CLI::App& app);
 void add_certificates_command(CLI::App& app);
+void add_serve_command(CLI::App& app);
+void add_join_command(CLI::App& app);
+void add_launch_command(CLI::App& app);
 
 }  // namespace fedstride

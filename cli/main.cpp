@@ -92,6 +92,9 @@ int main(int argc, char** argv) {
   fedstride::add_data_command(app);
   fedstride::add_bench_command(app);
   fedstride::add_privacy_command(app);
+  fedstride::add_launch_command(app);
+  fedstride::add_serve_command(app);
+  fedstride::add_join_command(app);
   fedstride::add_certificates_command(app);
   try {
     check_command(app, argc, argv);

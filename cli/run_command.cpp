@@ -3,6 +3,7 @@
 
 #include "cli/commands.hpp"
 #include "cli/progress_bar.hpp"
+#include "cli/run_summary.hpp"
 #include "cli/settings_flags.hpp"
 #include "cli/stop_signal.hpp"
 #include "experiments/run.hpp"
@@ -26,22 +27,8 @@ void carry_out(const Arguments& arguments) {
   const RunObserver observer = progress.observer(stop_on_signals());
   const RunSummary summary =
       arguments.resume.empty() ? run(resolve(settings), settings, observer) : resume(arguments.resume, settings, observer);
-  if (!progress.quiet()) {
-    std::printf("%s after round %u: test accuracy %.4f, loss %.4f",
-                summary.interrupted        ? "stopped"
-                : summary.halted.empty() ? "finished"
-                                           : "halted",
-                summary.rounds, summary.test.accuracy, summary.test.loss);
-    if (summary.failures > 0)
-      std::printf("; %llu updates of clients left out", static_cast<unsigned long long>(summary.failures));
-    std::printf("; results in %s\n", summary.folder.c_str());
-    if (!summary.halted.empty()) std::printf("halted: %s\n", summary.halted.c_str());
-    for (const PrivacyStatement& statement : summary.privacy) std::printf("%s\n", statement_text(statement).c_str());
-  }
-  if (summary.interrupted) {
-    std::fprintf(stderr, "fedstride: stopped; go on with: fedstride run --resume %s\n", summary.folder.c_str());
-    throw CLI::RuntimeError(130);
-  }
+  if (!progress.quiet()) print_summary(summary);
+  if (summary.interrupted) stop_interrupted("fedstride run --resume " + summary.folder);
 }
 
 }  // namespace

@@ -1,6 +1,9 @@
 #include "core/build_info.hpp"
 
 #include <sys/resource.h>
+#include <unistd.h>
+
+#include <fstream>
 
 namespace fedstride {
 
@@ -23,6 +26,7 @@ BuildInfo build_info() {
 #else
   info.instruction_set = "other";
 #endif
+  info.flags = FEDSTRIDE_FLAGS;
   return info;
 }
 
@@ -43,6 +47,13 @@ std::uint64_t peak_memory() {
   rusage usage{};
   getrusage(RUSAGE_SELF, &usage);
   return static_cast<std::uint64_t>(usage.ru_maxrss) * 1024;
+}
+
+std::uint64_t memory_in_use() {
+  std::ifstream file("/proc/self/statm");  // in pages: all, resident, ...
+  std::uint64_t all = 0, resident = 0;
+  file >> all >> resident;
+  return resident * static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE));
 }
 
 }  // namespace fedstride

@@ -10,6 +10,7 @@ struct BuildInfo {
   std::string version;          ///< "0.1.0"
   std::string compiler;         ///< "GCC 12.2.0"
   std::string instruction_set;  ///< what the arithmetic was compiled for: "x86-64 AVX-512"
+  std::string flags;            ///< of the compiler: "-O3 -DNDEBUG -march=native -ffp-contract=fast"
 };
 BuildInfo build_info();
 
@@ -22,5 +23,7 @@ std::string missing_instructions();
 
 /// Largest amount of memory this process has had, in bytes.
 std::uint64_t peak_memory();
+/// And what it has now.
+std::uint64_t memory_in_use();
 
 }  // namespace fedstride

@@ -2,8 +2,6 @@
 
 #include <openssl/evp.h>
 
-#include <array>
-
 #include "core/error.hpp"
 
 namespace fedstride {
@@ -27,11 +25,15 @@ Hash& Hash::bytes(const void* data, std::size_t size) {
   return *this;
 }
 
-std::string Hash::hex() {
-  std::array<unsigned char, 32> digest{};
+std::array<std::uint8_t, 32> Hash::digest() {
+  std::array<std::uint8_t, 32> digest{};
   EVP_DigestFinal_ex(state_->context, digest.data(), nullptr);
+  return digest;
+}
+
+std::string Hash::hex() {
   std::string text;
-  for (const unsigned char byte : digest) {
+  for (const unsigned char byte : digest()) {
     constexpr std::string_view digits = "0123456789abcdef";
     text += digits[byte >> 4];
     text += digits[byte & 15];

@@ -1,6 +1,8 @@
 #pragma once
 
+#include <array>
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <span>
 #include <string>
@@ -31,7 +33,8 @@ class Hash {
     return bytes(&number, sizeof number);
   }
 
-  /// 64 hexadecimal digits; nothing can be fed afterwards.
+  /// The 32 bytes, or as 64 hexadecimal digits; nothing can be fed afterwards.
+  std::array<std::uint8_t, 32> digest();
   std::string hex();
 
  private:

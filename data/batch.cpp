@@ -59,7 +59,7 @@ void fill_pictures(const Dataset& data, std::span<const Row> rows, Augmentation 
   thread_local std::vector<std::uint8_t> moved;
   if (augmentation == Augmentation::crop_flip) moved.resize(size);
   for (std::size_t i = 0; i < rows.size(); ++i) {
-    const std::uint8_t* picture = data.pixels.data() + rows[i] * size;
+    const std::uint8_t* picture = data.pixels.data() + data.place(rows[i]) * size;
     if (augmentation == Augmentation::crop_flip) {
       RandomStream random(address.seed, {Purpose::augmentation, address.round, address.client, address.step, rows[i]});
       const int dx = static_cast<int>(random.below(2 * kPadding + 1)) - kPadding;
@@ -82,14 +82,14 @@ void fill_batch(const Dataset& data, std::span<const Row> rows, Augmentation aug
                       "' has plain features (use --augment none)");
   const std::size_t columns = data.shape.size();
   for (std::size_t i = 0; i < rows.size(); ++i) {
-    const float* from = data.features.data() + rows[i] * columns;
+    const float* from = data.features.data() + data.place(rows[i]) * columns;
     float* to = out.data() + i * columns;
     for (std::size_t c = 0; c < columns; ++c) to[c] = (from[c] - data.mean[c]) / data.deviation[c];
   }
 }
 
 void fill_labels(const Dataset& data, std::span<const Row> rows, std::span<Label> out) {
-  for (std::size_t i = 0; i < rows.size(); ++i) out[i] = data.labels[rows[i]];
+  for (std::size_t i = 0; i < rows.size(); ++i) out[i] = data.labels[data.place(rows[i])];
 }
 
 }  // namespace fedstride

@@ -27,6 +27,8 @@ struct Dataset {
   std::vector<std::uint8_t> pixels;
   std::vector<float> features;
   std::vector<Label> labels;
+  /// Where each row lies in them, if only some are kept (keep_rows); empty: row r is the r-th.
+  std::vector<Row> places;
 
   /// What the model sees is (value / 255 - mean) / deviation per channel for pixels, (value - mean) / deviation per
   /// column for features.
@@ -34,6 +36,7 @@ struct Dataset {
   std::vector<float> deviation;
 
   std::size_t size() const { return labels.size(); }
+  std::size_t place(Row row) const { return places.empty() ? row : places[row]; }
   bool is_pictures() const { return !pixels.empty(); }
 };
 

@@ -16,13 +16,12 @@ namespace {
 
 // Everything of one session of a run, from the checkpoint (round 0: the initial weights) to the last round.
 RunSummary carry_out(const Setup& setup, RunFolder& folder, Checkpoint checkpoint, RunPrivacy& privacy,
-                     const RunObserver& observer) {
+                     const RunObserver& observer, const FleetMaker& make_fleet) {
   const Configuration& configuration = setup.configuration;
   Threads threads(configuration.threads);
   const auto help = [&](int count, function_ref<void(int)> piece) { threads.for_each_piece(count, piece); };
-  InProcessFleet fleet(setup.model, setup.data.train, setup.training, setup.rows, threads);
+  RunFleet fleet = make_fleet(setup, threads, observer.stop);
   if (!checkpoint.fleet_state.empty()) fleet.load(checkpoint.fleet_state);
-  fleet.stop_when(observer.stop);
 
   Evaluator test(setup.model, setup.data.test);
   std::optional<Evaluator> validation;
@@ -34,7 +33,7 @@ RunSummary carry_out(const Setup& setup, RunFolder& folder, Checkpoint checkpoin
   };
 
   RunSummary summary{.folder = folder.path().string()};
-  if (observer.started) observer.started(setup, summary.folder, checkpoint.round, fleet.progress());
+  if (observer.started) observer.started(setup, summary.folder, checkpoint.round, *fleet.progress);
   std::string hash = model_hash(checkpoint.model);
   std::optional<Evaluation> latest;
   while (checkpoint.round < static_cast<std::uint32_t>(configuration.rounds)) {
@@ -93,6 +92,7 @@ RunSummary carry_out(const Setup& setup, RunFolder& folder, Checkpoint checkpoin
   summary.privacy = privacy.statements();
   summary.ledger = privacy.mark();
   folder.write_results(setup, checkpoint.model, summary, hash);
+  if (fleet.finish && !summary.interrupted) fleet.finish(summary.rounds, hash);
   return summary;
 }
 
@@ -131,7 +131,14 @@ RunPrivacy begin_privacy(Setup& setup, const RunFolder& folder, const std::optio
 
 }  // namespace
 
-RunSummary run(const Configuration& configuration, const Settings& settings, const RunObserver& observer) {
+RunFleet in_process_fleet(const Setup& setup, Threads& threads, const std::atomic<bool>* stop) {
+  auto fleet = std::make_shared<InProcessFleet>(setup.model, setup.data.train, setup.training, setup.rows, threads);
+  fleet->stop_when(stop);
+  return run_fleet(std::move(fleet));
+}
+
+RunSummary run(const Configuration& configuration, const Settings& settings, const RunObserver& observer,
+               const FleetMaker& make_fleet) {
   Setup setup = prepare(configuration);
   RunFolder folder = RunFolder::create(configuration.out, configuration);
   Checkpoint checkpoint;
@@ -144,10 +151,11 @@ RunSummary run(const Configuration& configuration, const Settings& settings, con
     folder.discard();
     throw;
   }
-  return carry_out(setup, folder, std::move(checkpoint), *privacy, observer);
+  return carry_out(setup, folder, std::move(checkpoint), *privacy, observer, make_fleet);
 }
 
-RunSummary resume(const std::string& name, const Settings& overrides, const RunObserver& observer) {
+RunSummary resume(const std::string& name, const Settings& overrides, const RunObserver& observer,
+                  const FleetMaker& make_fleet) {
   RunFolder folder = RunFolder::open(name);
   const Settings settings = settings_to_resume(name, overrides);
   Configuration configuration = resolve(settings);
@@ -155,10 +163,7 @@ RunSummary resume(const std::string& name, const Settings& overrides, const RunO
   if (saved && saved->round > static_cast<std::uint32_t>(configuration.rounds))
     throw usage_error("rounds is " + std::to_string(configuration.rounds) + "; the run in '" + name +
                       "' has finished " + std::to_string(saved->round) + " already, name that many or more");
-  // What came of --init is in the checkpoint.
-  const std::string init = saved ? std::exchange(configuration.init, "") : "";
-  Setup setup = prepare(configuration);
-  if (saved) setup.configuration.init = configuration.init = init;
+  Setup setup = prepare(configuration, saved ? FirstWeights::elsewhere : FirstWeights::drawn);
   RunPrivacy privacy = begin_privacy(setup, folder, saved ? std::optional(saved->ledger) : std::nullopt);
   Checkpoint checkpoint = saved ? std::move(*saved) : begin(setup, folder, privacy.mark());
   if (identity(setup) != checkpoint.configuration)
@@ -169,7 +174,7 @@ RunSummary resume(const std::string& name, const Settings& overrides, const RunO
     throw failure("the checkpoint in '" + name + "' holds a model of another size");
   folder.cut_results(checkpoint);
   if (!overrides.empty()) folder.write_configuration(write_settings(configuration, settings));
-  return carry_out(setup, folder, std::move(checkpoint), privacy, observer);
+  return carry_out(setup, folder, std::move(checkpoint), privacy, observer, make_fleet);
 }
 
 }  // namespace fedstride

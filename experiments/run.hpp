@@ -3,6 +3,7 @@
 #include <atomic>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -14,6 +15,8 @@
 #include "nn/evaluation.hpp"
 
 namespace fedstride {
+
+class Threads;
 
 /// One finished round, as a line of rounds.jsonl tells it.
 struct RoundRecord {
@@ -52,13 +55,38 @@ struct RunObserver {
   const std::atomic<bool>* stop = nullptr;  ///< when true: the round in hand is given up, the run ends as interrupted
 };
 
+/// A run's fleet, whichever it is (server/round.hpp), with what a run needs of it between rounds.
+struct RunFleet {
+  std::function<void(const Task& task, const std::vector<ClientId>& cohort, UpdateSink sink)> collect;
+  std::function<std::string()> save;
+  std::function<void(const std::string& bytes)> load;
+  const std::atomic<std::uint64_t>* progress = nullptr;  ///< gradient examples so far
+  std::function<void(std::uint32_t rounds, const std::string& model_hash)> finish = {};  ///< after the last round; may be empty
+};
+
+/// Anything with collect, save, load and progress, as a RunFleet that owns it.
+template <class Fleet>
+RunFleet run_fleet(std::shared_ptr<Fleet> fleet) {
+  return {.collect = [fleet](const Task& task, const std::vector<ClientId>& cohort,
+                             UpdateSink sink) { fleet->collect(task, cohort, sink); },
+          .save = [fleet] { return fleet->save(); },
+          .load = [fleet](const std::string& bytes) { fleet->load(bytes); },
+          .progress = &fleet->progress()};
+}
+
+/// Makes the fleet of a run that is about to begin or to go on.
+using FleetMaker = std::function<RunFleet(const Setup& setup, Threads& threads, const std::atomic<bool>* stop)>;
+RunFleet in_process_fleet(const Setup& setup, Threads& threads, const std::atomic<bool>* stop);
+
 /// A new run in a new folder (configuration.out, or a free name under runs/). `settings` is what the configuration was
 /// resolved from. Throws Error: usage if the folder holds anything, failure for what goes wrong on the way; what has been
 /// finished stays on disk.
-RunSummary run(const Configuration& configuration, const Settings& settings, const RunObserver& observer = {});
+RunSummary run(const Configuration& configuration, const Settings& settings, const RunObserver& observer = {},
+               const FleetMaker& make_fleet = in_process_fleet);
 
 /// Goes on with the run in `folder` from its checkpoint. `overrides` may set rounds (not fewer than are done), threads,
 /// evaluate-every and quiet; anything else is refused. The model ends up the same, bit for bit, as without a break.
-RunSummary resume(const std::string& folder, const Settings& overrides, const RunObserver& observer = {});
+RunSummary resume(const std::string& folder, const Settings& overrides, const RunObserver& observer = {},
+                  const FleetMaker& make_fleet = in_process_fleet);
 
 }  // namespace fedstride

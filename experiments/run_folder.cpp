@@ -1,11 +1,6 @@
 #include "experiments/run_folder.hpp"
 
-#include <fcntl.h>
-#include <sys/file.h>
-#include <unistd.h>
 
-#include <cerrno>
-#include <cstring>
 #include <system_error>
 
 #include "core/error.hpp"
@@ -68,22 +63,8 @@ std::string chained(const std::string& before, std::string_view line) { return H
 
 }  // namespace
 
-RunFolder::RunFolder(fs::path path, fs::path topmost) : path_(std::move(path)), topmost_(std::move(topmost)) {}
-
-RunFolder::RunFolder(RunFolder&& other) noexcept
-    : path_(std::move(other.path_)), topmost_(std::move(other.topmost_)), lock_(std::exchange(other.lock_, -1)) {}
-
-RunFolder::~RunFolder() {
-  if (lock_ >= 0) ::close(lock_);
-}
-
-void RunFolder::lock() {
-  // The folder itself is locked, so that no file is left over by it.
-  lock_ = ::open(path_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (lock_ < 0) throw failure("cannot open folder '" + path_.string() + "': " + std::strerror(errno));
-  if (::flock(lock_, LOCK_EX | LOCK_NB) != 0)
-    throw FolderInUse(Error::Kind::failure, "another fedstride process is running in '" + path_.string() + "'");
-}
+RunFolder::RunFolder(fs::path path, fs::path topmost)
+    : path_(std::move(path)), topmost_(std::move(topmost)), lock_(locked(path_)) {}
 
 RunFolder RunFolder::create(const std::string& name, const Configuration& configuration) {
   fs::path topmost;
@@ -93,7 +74,6 @@ RunFolder RunFolder::create(const std::string& name, const Configuration& config
     throw usage_error("out '" + path.string() + "' is not a folder; name a folder that is empty or not there yet");
   if (!name.empty()) topmost = make_folder(path);
   RunFolder folder(path, topmost);
-  folder.lock();
   if (holds_something(path))
     throw usage_error("out '" + path.string() + "' is not empty; go on with a run that is there by --resume '" +
                       path.string() + "', or name another folder");
@@ -111,7 +91,6 @@ RunFolder RunFolder::open(const std::string& name) {
   require(name);
   const fs::path path(name);
   RunFolder folder(path, {});
-  folder.lock();
   return folder;
 }
 

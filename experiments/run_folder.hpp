@@ -6,16 +6,11 @@
 #include <string>
 
 #include "core/error.hpp"
+#include "core/folder_lock.hpp"
 #include "experiments/run.hpp"
 #include "server/checkpoint.hpp"
 
 namespace fedstride {
-
-/// Another process works in a run's folder.
-class FolderInUse : public Error {
- public:
-  using Error::Error;
-};
 
 /// The folder of one run: config.toml, partition.json, rounds.jsonl, checkpoint, model.safetensors, summary.json.
 /// Held by one process at a time.
@@ -28,9 +23,6 @@ class RunFolder {
   static RunFolder open(const std::string& path);
   /// Throws Error (usage) if the folder holds no run.
   static void require(const std::string& path);
-  ~RunFolder();
-  RunFolder(RunFolder&& other) noexcept;
-  RunFolder& operator=(RunFolder&&) = delete;
 
   const std::filesystem::path& path() const { return path_; }
 
@@ -51,11 +43,10 @@ class RunFolder {
 
  private:
   RunFolder(std::filesystem::path path, std::filesystem::path topmost);
-  void lock();
 
   std::filesystem::path path_;
   std::filesystem::path topmost_;  ///< the topmost folder that create made; empty if it was there
-  int lock_ = -1;
+  FolderLock lock_;
 };
 
 }  // namespace fedstride

@@ -48,8 +48,8 @@ std::string noise_identity(const Setup& setup) {
 }  // namespace
 
 RunPrivacy::RunPrivacy(const Setup& setup, const std::filesystem::path& folder, const std::optional<LedgerMark>& mark,
-                       const std::optional<SecretKey>& key)
-    : setup_(setup) {
+                       const std::optional<SecretKey>& key, std::optional<ClientId> own)
+    : setup_(setup), own_(own) {
   if (!setup.privacy.on()) return;
   identity_ = noise_identity(setup);
   const auto path = folder / "ledger.jsonl";
@@ -155,7 +155,7 @@ RunPrivacy::Permission RunPrivacy::reserve(std::uint32_t round, const std::strin
     for (std::size_t client = 0; client < client_count; ++client)
       if (classes.of[client] != kNoClass) permission.releases[client] = allowed[classes.of[client]];
     std::vector<std::vector<ClientId>> drawn(classes.all.size());
-    for (const ClientId client : std::visit(sample, setup_.rules.cohort))
+    for (const ClientId client : own_ ? std::vector{*own_} : std::visit(sample, setup_.rules.cohort))
       if (classes.of[client] != kNoClass) drawn[classes.of[client]].push_back(client);
     for (std::size_t i = 0; i < drawn.size(); ++i) {
       if (drawn[i].empty() || allowed[i] == 0) continue;

@@ -24,8 +24,9 @@ struct SpentSoFar {
 class RunPrivacy {
  public:
   /// A new ledger in `folder`, or with `mark` that of the run that goes on. Charges private components first.
+  /// With `own`, the ledger of that client alone, which takes part in every round it is asked for.
   RunPrivacy(const Setup& setup, const std::filesystem::path& folder, const std::optional<LedgerMark>& mark,
-             const std::optional<SecretKey>& key);
+             const std::optional<SecretKey>& key, std::optional<ClientId> own = std::nullopt);
 
   /// What the clients may release in a round, or why the run must end before it.
   struct Permission {
@@ -59,6 +60,7 @@ class RunPrivacy {
   std::uint64_t within_budget(const Class& alike, std::uint64_t first, std::uint64_t planned) const;
 
   const Setup& setup_;
+  std::optional<ClientId> own_;
   std::string identity_;
   std::optional<Ledger> ledger_;
   LedgerGroups reserved_;

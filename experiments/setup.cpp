@@ -69,7 +69,7 @@ void prepare_partition(Setup& setup) {
   setup.partition_hash = partition_hash(setup.rows);
 }
 
-Setup prepare(const Configuration& configuration) {
+Setup prepare(const Configuration& configuration, FirstWeights first) {
   Setup setup{.configuration = configuration};
   prepare_partition(setup);
   const Dataset& train = setup.data.train;
@@ -88,7 +88,7 @@ Setup prepare(const Configuration& configuration) {
                     .frozen = setup.model.frozen(configuration.freeze)};
   setup.rules = {.cohort = configuration.cohort, .server = configuration.server, .weights = client_weights(setup)};
   setup.initial = setup.model.initial(initialisation(configuration), configuration.seed);
-  if (!configuration.init.empty()) {
+  if (!configuration.init.empty() && first == FirstWeights::drawn) {
     const InitReport report = take_matching(setup.model, read_safetensors(configuration.init), setup.initial);
     if (report.taken.empty())
       throw failure("init '" + configuration.init + "' has no tensor whose name and shape match the model's");

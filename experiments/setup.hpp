@@ -32,8 +32,14 @@ struct Setup {
 /// The parts that `fedstride partition` needs: data and who holds them.
 void prepare_partition(Setup& setup);
 
+/// Where a run's first weights come from.
+enum class FirstWeights {
+  drawn,     ///< drawn, or read from what `init` names
+  elsewhere  ///< a checkpoint or a coordinator has them; what `init` names is not read
+};
+
 /// All of it. Throws Error.
-Setup prepare(const Configuration& configuration);
+Setup prepare(const Configuration& configuration, FirstWeights first = FirstWeights::drawn);
 
 /// The manifest that --partition file reads.
 std::string partition_json(const Setup& setup);

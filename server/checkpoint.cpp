@@ -5,15 +5,13 @@
 #include <sstream>
 
 #include "core/error.hpp"
-#include "core/files.hpp"
-#include "core/hash.hpp"
+#include "core/sealed_file.hpp"
 #include "core/serialize.hpp"
 
 namespace fedstride {
 namespace {
 
-constexpr std::string_view kMagic = "fedstride checkpoint 2\n";
-constexpr std::size_t kDigest = 64;
+constexpr std::string_view kKind = "fedstride checkpoint 2";
 
 template <class Archive>
 void fields(Archive& archive, Checkpoint& checkpoint) {
@@ -29,35 +27,17 @@ void save_checkpoint(const std::filesystem::path& path, const Checkpoint& checkp
     cereal::PortableBinaryOutputArchive archive(stream);
     fields(archive, const_cast<Checkpoint&>(checkpoint));  // cereal names one function for both directions
   }
-  const std::string_view body = stream.view();
-  std::string file(kMagic);
-  file += Hash().text(body).hex();
-  file += '\n';
-  file += body;
-  write_file(path, file);
+  write_sealed(path, kKind, stream.view());
 }
 
 Checkpoint load_checkpoint(const std::filesystem::path& path) {
-  const std::string file = read_file(path);
-  const std::string_view text = file;
-  const auto damaged = [&] { return failure("checkpoint '" + path.string() + "' is damaged: its checksum does not match its contents"); };
-  if (!text.starts_with(kMagic)) {
-    if (text.starts_with("fedstride checkpoint "))
-      throw failure("checkpoint '" + path.string() + "' was written in another format; this version reads format 2");
-    throw damaged();
-  }
-  if (text.size() < kMagic.size() + kDigest + 1) throw damaged();
-  const std::string_view digest = text.substr(kMagic.size(), kDigest);
-  const std::string_view body = text.substr(kMagic.size() + kDigest + 1);
-  // The checksum is compared before a length in the body is believed.
-  if (Hash().text(body).hex() != digest) throw damaged();
+  std::istringstream stream{read_sealed(path, kKind, "checkpoint")};
   Checkpoint checkpoint;
-  std::istringstream stream{std::string(body)};
   try {
     cereal::PortableBinaryInputArchive archive(stream);
     fields(archive, checkpoint);
   } catch (const std::exception&) {
-    throw damaged();
+    throw failure("checkpoint '" + path.string() + "' is damaged: it ends early");
   }
   return checkpoint;
 }

@@ -1,8 +1,5 @@
 #include "sweep/cell_state.hpp"
 
-#include <fcntl.h>
-#include <sys/file.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
@@ -82,20 +79,6 @@ CellState cell_state(const fs::path& sweep, const Experiment& experiment, const 
 std::string_view name_of(CellState::Kind kind) {
   constexpr std::string_view names[] = {"new", "unfinished", "finished", "damaged"};
   return names[static_cast<int>(kind)];
-}
-
-FolderLock::FolderLock(const fs::path& folder, Wait wait)
-    : descriptor_(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)) {
-  held_ = descriptor_ >= 0 && ::flock(descriptor_, wait == Wait::yes ? LOCK_EX : LOCK_EX | LOCK_NB) == 0;
-}
-
-FolderLock::~FolderLock() {
-  if (descriptor_ >= 0) ::close(descriptor_);
-}
-
-bool is_held_elsewhere(const fs::path& folder) {
-  std::error_code error;
-  return fs::is_directory(folder, error) && !FolderLock(folder, FolderLock::Wait::no).held();
 }
 
 }  // namespace fedstride

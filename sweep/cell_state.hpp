@@ -3,6 +3,7 @@
 #include <filesystem>
 #include <string>
 
+#include "core/folder_lock.hpp"
 #include "sweep/experiment.hpp"
 
 namespace fedstride {
@@ -26,24 +27,5 @@ CellState cell_state(const std::filesystem::path& sweep, const Experiment& exper
 
 /// "finished", "unfinished", "new", "damaged"
 std::string_view name_of(CellState::Kind kind);
-
-/// Held by one process at a time; the lock that a run's folder is locked with too (flock on the folder).
-class FolderLock {
- public:
-  enum class Wait { no, yes };
-  FolderLock(const std::filesystem::path& folder, Wait wait);
-  ~FolderLock();
-  FolderLock(const FolderLock&) = delete;
-  FolderLock& operator=(const FolderLock&) = delete;
-  /// False if another process has it, or the folder cannot be opened.
-  bool held() const { return held_; }
-
- private:
-  int descriptor_ = -1;
-  bool held_ = false;
-};
-
-/// Whether another process, or thread, works in a folder that is there.
-bool is_held_elsewhere(const std::filesystem::path& folder);
 
 }  // namespace fedstride

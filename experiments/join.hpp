@@ -1,0 +1,33 @@
+#pragma once
+
+#include <atomic>
+#include <filesystem>
+#include <string>
+
+#include "net/member.hpp"
+
+namespace fedstride {
+
+/// One client of a networked federation.
+struct JoinOptions {
+  ClientId client = 0;
+  Endpoint connect;
+  std::filesystem::path certificates;  ///< folder (client_files); empty: plain TCP, to loopback alone
+  std::filesystem::path folder;        ///< its own: what it has answered, its ledger, its key
+  std::string data_dir;                ///< as Configuration::data_dir
+  int threads = 0;
+  bool accept_other_builds = false;
+  double patience = 600;               ///< MemberRules::patience
+  NetworkLog log;
+};
+
+/// Takes part until the coordinator says that the federation is finished, or `stop` becomes true. The experiment comes
+/// from the coordinator; data, ledger and secret key are the client's own. The data set is read and compared as a whole,
+/// then all but the client's rows is let go.
+///
+/// What it answered is on the disk before it is sent. Asked for the last round again with the same model it gives the same
+/// bits; with another model, or for a round before that, it refuses: an address of the noise is never used for two inputs.
+/// Throws Error.
+MemberOutcome join_federation(const JoinOptions& options, const std::atomic<bool>* stop);
+
+}  // namespace fedstride

@@ -1,0 +1,345 @@
+#include "net/member.hpp"
+
+#include <algorithm>
+#include <asio.hpp>
+#include <condition_variable>
+#include <mutex>
+#include <optional>
+#include <random>
+#include <thread>
+
+#include "client/trainer.hpp"
+#include "core/error.hpp"
+#include "core/hash.hpp"
+
+namespace fedstride {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using std::chrono::milliseconds;
+
+constexpr milliseconds kFirstPause{200};
+constexpr milliseconds kLongestPause{10000};
+constexpr milliseconds kCallLimit{10000};
+constexpr int kBeatsOfSilence = 4;
+
+/// The connection's side of a client, on a thread of its own; the work is done by whoever calls work().
+class Member {
+ public:
+  Member(const MemberRules& rules, const MemberWork& work, const NetworkLog& log, const std::atomic<bool>* stop)
+      : rules_(rules), work_(work), log_(log), stop_(stop), timer_(io_), beat_(io_), look_(io_) {
+    asio::post(io_, [this] {
+      dial();
+      look();
+    });
+    thread_ = std::thread([this] { io_.run(); });
+  }
+  ~Member() {
+    asio::post(io_, [this] {
+      over_ = true;
+      timer_.cancel();
+      beat_.cancel();
+      look_.cancel();
+      if (connection_) connection_->end({}, true);
+    });
+    guard_.reset();
+    thread_.join();
+  }
+
+  MemberOutcome work() {
+    for (;;) {
+      std::optional<Welcome> welcome;
+      std::optional<Assignment> assignment;
+      {
+        std::unique_lock lock(mutex_);
+        wake_.wait(lock, [&] { return done_ || to_prepare_ || to_train_; });
+        if (done_) break;
+        welcome = std::exchange(to_prepare_, {});
+        if (!welcome) assignment = std::exchange(to_train_, {});
+        abandon_ = false;
+      }
+      try {
+        if (welcome)
+          prepare(*welcome);
+        else
+          train(*assignment);
+      } catch (const Interrupted&) {
+      } catch (const std::exception& error) {
+        // Words about this side's files and data are its own; the coordinator is told that it left.
+        asio::post(io_, [this] { leave("it cannot go on; its own log says why"); });
+        throw;
+      }
+    }
+    if (!failure_.empty()) throw failure(failure_);
+    return result_;
+  }
+
+ private:
+  struct Assignment {
+    std::shared_ptr<const ModelMessage> model;
+    Train train;
+  };
+
+  // --- the working thread ---
+
+  void prepare(const Welcome& welcome) {
+    std::uint64_t parameters = 0;
+    Ready ready = work_.prepare(welcome, parameters);
+    asio::post(io_, [this, ready = std::move(ready), parameters, experiment = welcome.experiment] {
+      ready_ = ready;
+      parameters_ = parameters;
+      prepared_ = experiment;
+      say_ready();
+    });
+  }
+
+  void train(const Assignment& assignment) {
+    examples_ = 0;
+    const UpdateMessage update = work_.train(*assignment.model, assignment.train, examples_, abandon_);
+    asio::post(io_, [this, frame = encode(update), train = assignment.train] {
+      answer_ = frame;
+      answered_ = train;
+      ++outcome_.answered;
+      if (stage_ == Stage::serving && wanted_ && same(*wanted_, train)) connection_->send(answer_, FrameKind::update);
+    });
+  }
+
+  // --- the io thread ---
+
+  enum class Stage { away, welcome, ready, serving };
+
+  static bool same(const Train& a, const Train& b) { return a.round == b.round && a.model_hash == b.model_hash; }
+
+  void finish(const std::string& failure) {
+    if (over_) return;
+    over_ = true;
+    const std::lock_guard lock(mutex_);
+    failure_ = failure;
+    result_ = outcome_;
+    done_ = true;
+    abandon_ = true;
+    wake_.notify_all();
+  }
+
+  void leave(const std::string& reason) {
+    over_ = true;
+    if (!connection_) return;
+    connection_->send(encode(Refused{reason, true}), FrameKind::refused);
+    connection_->end({}, true);
+  }
+
+  // Signals only set a flag; this looks at it.
+  void look() {
+    if (over_) return;
+    if (stop_ != nullptr && stop_->load(std::memory_order_relaxed)) return finish({});
+    look_.expires_after(milliseconds(50));
+    look_.async_wait([this](std::error_code error) {
+      if (!error) look();
+    });
+  }
+
+  void dial() {
+    if (over_) return;
+    connect(io_, rules_.connect, rules_.transport, kCallLimit, [this](ConnectionPtr connection, const std::string& reason) {
+      if (over_) {
+        if (connection) connection->end({}, false);
+        return;
+      }
+      if (!connection) return dial_later(rules_.connect.text() + ": " + reason);
+      if (rules_.authenticated && connection->peer_name() != kCoordinatorName) {
+        connection->end({}, false);
+        return finish("the certificate at " + rules_.connect.text() + " is that of '" + connection->peer_name() +
+                      "', not of '" + std::string(kCoordinatorName) + "'");
+      }
+      begin(std::move(connection));
+    });
+  }
+
+  void dial_later(const std::string& reason) {
+    stage_ = Stage::away;
+    if (over_) return;
+    const double away = std::chrono::duration<double>(Clock::now() - last_served_).count();
+    if (rules_.patience > 0 && away > rules_.patience)
+      return finish("no coordinator for " + std::to_string(static_cast<long>(away)) + " s; the last try, at " + reason);
+    if (reason != last_reason_) log_(reason + "; trying again");
+    last_reason_ = reason;
+    const double jitter = std::uniform_real_distribution<double>(0.5, 1.5)(jitter_);
+    timer_.expires_after(std::chrono::duration_cast<Clock::duration>(pause_ * jitter));
+    pause_ = std::min<milliseconds>(pause_ * 8 / 5, kLongestPause);
+    timer_.async_wait([this](std::error_code error) {
+      if (!error) dial();
+    });
+  }
+
+  void begin(ConnectionPtr connection) {
+    connection_ = std::move(connection);
+    stage_ = Stage::welcome;
+    model_ = nullptr;
+    wanted_.reset();
+    connection_->set_silence(kCallLimit * 2);
+    connection_->start({.admit = [this](const FrameHeader& header) { return admit(header); },
+                        .received = [this](FrameKind kind, std::string body) { received(kind, body); },
+                        .ended =
+                            [this](const std::string& reason) {
+                              beat_.cancel();
+                              connection_ = nullptr;
+                              if (stage_ == Stage::serving) last_served_ = Clock::now();
+                              dial_later(rules_.connect.text() + ": " + reason);
+                            }});
+    if (connection_) connection_->send(encode(Hello{rules_.client, build_identity()}), FrameKind::hello);
+  }
+
+  Connection::Verdict admit(const FrameHeader& header) {
+    const bool of_a_round = header.kind == FrameKind::model || header.kind == FrameKind::train ||
+                            header.kind == FrameKind::received || header.kind == FrameKind::finished;
+    const bool expected = header.kind == FrameKind::welcome   ? stage_ == Stage::welcome
+                          : header.kind == FrameKind::refused ? true
+                          : of_a_round                        ? stage_ == Stage::serving
+                                                              : header.kind == FrameKind::heartbeat;
+    const auto most = largest_body(header.kind, parameters_);
+    if (expected && header.length <= most) return Connection::Verdict::read;
+    connection_->end(expected ? "its '" + std::string(frame_name(header.kind)) + "' frame claims " +
+                                    std::to_string(header.length) + " bytes; at most " + std::to_string(most) + " are read"
+                              : "a frame of kind '" + std::string(frame_name(header.kind)) + "' has no place here",
+                     true);
+    return Connection::Verdict::refuse;
+  }
+
+  void received(FrameKind kind, const std::string& body) {
+    const auto with = [&]<class Message>(Result<Message> message, auto&& act) {
+      if (message)
+        act(*message);
+      else if (connection_)
+        connection_->end(message.reason(), true);
+    };
+    switch (kind) {
+      case FrameKind::welcome:
+        return with(decode<Welcome>(body), [&](Welcome& message) { welcome(std::move(message)); });
+      case FrameKind::model:
+        return with(decode<ModelMessage>(body), [&](ModelMessage& message) {
+          if (static_cast<std::uint64_t>(message.model.size()) != parameters_ || message.model_hash != model_hash(message.model))
+            return connection_->end("the model it sent is not the one it names", true);
+          model_ = std::make_shared<const ModelMessage>(std::move(message));
+        });
+      case FrameKind::train:
+        return with(decode<Train>(body), [&](const Train& message) { asked(message); });
+      case FrameKind::refused:
+        return with(decode<Refused>(body), [&](const Refused& message) {
+          if (message.for_good) finish("refused by the coordinator: " + message.reason);
+          connection_->end("refused: " + message.reason, false);
+        });
+      case FrameKind::finished:
+        return with(decode<Finished>(body), [&](const Finished& message) {
+          outcome_.finished = true;
+          outcome_.rounds = message.rounds;
+          outcome_.model_hash = message.model_hash;
+          finish({});
+          connection_->end({}, true);
+        });
+      default:
+        return;
+    }
+  }
+
+  void welcome(Welcome message) {
+    const std::string other = difference(build_identity(), message.build);
+    if (!other.empty() && !rules_.accept_other_builds) {
+      const std::string why = "the coordinator's program would not give the same bits: " + other +
+                              "; --accept-other-builds of serve and join goes on all the same";
+      finish(why);
+      return leave(why);
+    }
+    if (!other.empty()) log_("the coordinator is another build: " + other);
+    stage_ = Stage::ready;
+    heartbeat_ = milliseconds(std::clamp<std::uint32_t>(message.heartbeat_ms, 100, 600000));
+    connection_->set_silence(heartbeat_ * kBeatsOfSilence);
+    beat();
+    if (prepared_ == message.experiment) return say_ready();
+    const std::lock_guard lock(mutex_);
+    prepared_.clear();
+    to_train_.reset();
+    to_prepare_ = std::move(message);
+    wake_.notify_all();
+  }
+
+  void beat() {
+    if (!connection_) return;
+    connection_->send(encode(Heartbeat{examples_}), FrameKind::heartbeat);
+    beat_.expires_after(heartbeat_);
+    beat_.async_wait([this](std::error_code error) {
+      if (!error) beat();
+    });
+  }
+
+  void say_ready() {
+    if (stage_ != Stage::ready || !connection_) return;
+    ready_.last_round = work_.last_round();
+    connection_->send(encode(ready_), FrameKind::ready);
+    stage_ = Stage::serving;
+    last_served_ = Clock::now();
+    pause_ = kFirstPause;
+    last_reason_.clear();
+    log_("joined " + rules_.connect.text() + " as client " + std::to_string(rules_.client));
+  }
+
+  void asked(const Train& train) {
+    last_served_ = Clock::now();
+    if (!model_ || model_->round != train.round || model_->model_hash != train.model_hash)
+      return connection_->end("it asks for training on a model it has not sent", true);
+    wanted_ = train;
+    if (answer_ && answered_ && same(*answered_, train)) return connection_->send(answer_, FrameKind::update);
+    const std::lock_guard lock(mutex_);
+    if (in_hand_ && same(*in_hand_, train)) return;  // it was asked before a break; the work goes on
+    in_hand_ = train;
+    to_train_ = Assignment{model_, train};
+    abandon_ = true;
+    wake_.notify_all();
+  }
+
+  const MemberRules& rules_;
+  const MemberWork& work_;
+  const NetworkLog& log_;
+  const std::atomic<bool>* stop_;
+
+  std::mutex mutex_;  // of what the two threads share
+  std::condition_variable wake_;
+  std::optional<Welcome> to_prepare_;
+  std::optional<Assignment> to_train_;
+  std::optional<Train> in_hand_;
+  bool done_ = false;
+  std::string failure_;
+  MemberOutcome result_;
+  std::atomic<bool> abandon_{false};
+  std::atomic<std::uint64_t> examples_{0};
+
+  asio::io_context io_{1};  // from here on: of the io thread alone
+  asio::executor_work_guard<asio::io_context::executor_type> guard_{io_.get_executor()};
+  asio::steady_timer timer_, beat_, look_;
+  MemberOutcome outcome_;
+  ConnectionPtr connection_;
+  Stage stage_ = Stage::away;
+  bool over_ = false;
+  milliseconds heartbeat_{5000};
+  milliseconds pause_ = kFirstPause;
+  std::string last_reason_;
+  Clock::time_point last_served_ = Clock::now();
+  std::minstd_rand jitter_{std::random_device{}()};  // of pauses alone
+  std::string prepared_;
+  Ready ready_;
+  std::uint64_t parameters_ = 0;
+  std::shared_ptr<const ModelMessage> model_;
+  std::optional<Train> wanted_;
+  std::optional<Train> answered_;
+  Frame answer_;
+  std::thread thread_;
+};
+
+}  // namespace
+
+MemberOutcome take_part(const MemberRules& rules, const MemberWork& work, const NetworkLog& log,
+                        const std::atomic<bool>* stop) {
+  Member member(rules, work, log, stop);
+  return member.work();
+}
+
+}  // namespace fedstride

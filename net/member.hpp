@@ -1,0 +1,52 @@
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <string>
+
+#include "net/connection.hpp"
+#include "net/log.hpp"
+#include "net/messages.hpp"
+
+namespace fedstride {
+
+/// How a client finds its coordinator.
+struct MemberRules {
+  ClientId client = 0;
+  Endpoint connect;
+  Transport transport;
+  bool authenticated = true;         ///< the other side must be "coordinator" by its certificate
+  bool accept_other_builds = false;
+  double patience = 600;             ///< seconds without the coordinator after which the client gives up; 0: never
+};
+
+/// What a client does. Both are called on the thread that called take_part; both may throw Error, then the client leaves
+/// the federation, and take_part throws it on.
+struct MemberWork {
+  /// Gets data ready for the experiment; called again only if it is another. `parameters` is told the model's size.
+  std::function<Ready(const Welcome& welcome, std::uint64_t& parameters)> prepare;
+  /// The last round answered, for Ready.
+  std::function<std::uint32_t()> last_round;
+  /// Trains. Throws Interrupted (client/trainer.hpp) when `stop` becomes true; adds to `examples` as it goes.
+  std::function<UpdateMessage(const ModelMessage& model, const Train& train, std::atomic<std::uint64_t>& examples,
+                              const std::atomic<bool>& stop)>
+      train;
+};
+
+/// How it ended.
+struct MemberOutcome {
+  bool finished = false;     ///< the coordinator said so; false: interrupted
+  std::uint32_t rounds = 0;  ///< of the federation
+  std::string model_hash = {};
+  std::uint32_t answered = 0;  ///< updates sent, this session, each round once
+};
+
+/// Takes part in a federation until it is finished, `stop` becomes true, or there is no going on. Whatever breaks the
+/// connection, it is made again after a pause that grows from 0.2 to 10 s, with jitter; the round in hand goes on meanwhile,
+/// and an update that was not acknowledged is sent again. Throws Error (failure): refused for good by the coordinator (its
+/// words), by this side, or not reached within the patience.
+MemberOutcome take_part(const MemberRules& rules, const MemberWork& work, const NetworkLog& log,
+                        const std::atomic<bool>* stop);
+
+}  // namespace fedstride

@@ -1,0 +1,217 @@
+#include "net/messages.hpp"
+
+#include <cereal/archives/portable_binary.hpp>
+#include <sstream>
+
+#include "core/build_info.hpp"
+#include "core/serialize.hpp"
+
+namespace fedstride {
+namespace {
+
+constexpr std::uint32_t kShortText = 1024;           // a digest, a version, a reason
+constexpr std::uint32_t kLongText = 1 << 20;         // an experiment
+constexpr std::uint32_t kMostReleaseRuns = 1 << 16;  // releases that differ, in one round of one client
+
+/// A text of at most `most` bytes: its length in 32 bits, then its bytes.
+template <class String>
+struct Text {
+  String& text;
+  std::uint32_t most;
+};
+Text<std::string> text(std::string& value, std::uint32_t most = kShortText) { return {value, most}; }
+
+/// A bool as one byte.
+struct Flag {
+  bool& value;
+};
+
+struct Malformed {};
+
+template <class Archive>
+void save(Archive& archive, const Text<std::string>& field) {
+  if (field.text.size() > field.most) field.text.resize(field.most);
+  archive(static_cast<std::uint32_t>(field.text.size()), cereal::binary_data(field.text.data(), field.text.size()));
+}
+template <class Archive>
+void load(Archive& archive, Text<std::string>& field) {
+  std::uint32_t size = 0;
+  archive(size);
+  if (size > field.most) throw Malformed{};
+  field.text.resize(size);
+  archive(cereal::binary_data(field.text.data(), field.text.size()));
+}
+template <class Archive>
+void save(Archive& archive, const Flag& field) {
+  archive(static_cast<std::uint8_t>(field.value));
+}
+template <class Archive>
+void load(Archive& archive, Flag& field) {
+  std::uint8_t byte = 0;
+  archive(byte);
+  if (byte > 1) throw Malformed{};
+  field.value = byte == 1;
+}
+
+/// Release runs: their number in 32 bits, then noise multiplier, clip and count of each.
+struct Releases {
+  std::vector<ReleaseRun>& runs;
+};
+template <class Archive>
+void save(Archive& archive, const Releases& field) {
+  archive(static_cast<std::uint32_t>(field.runs.size()));
+  for (const ReleaseRun& run : field.runs) archive(run.noise_multiplier, run.clip, run.count);
+}
+template <class Archive>
+void load(Archive& archive, Releases& field) {
+  std::uint32_t size = 0;
+  archive(size);
+  if (size > kMostReleaseRuns) throw Malformed{};
+  for (std::uint32_t i = 0; i < size; ++i) {
+    ReleaseRun& run = field.runs.emplace_back();
+    archive(run.noise_multiplier, run.clip, run.count);
+  }
+}
+
+template <class A>
+void fields(A& archive, BuildIdentity& build) {
+  archive(text(build.version), text(build.compiler), text(build.flags), text(build.instruction_set), build.numerics);
+}
+template <class A>
+void fields(A& archive, Hello& message) {
+  archive(message.client);
+  fields(archive, message.build);
+}
+template <class A>
+void fields(A& archive, Welcome& message) {
+  fields(archive, message.build);
+  archive(text(message.settings, kLongText), text(message.experiment), message.heartbeat_ms);
+}
+template <class A>
+void fields(A& archive, Ready& message) {
+  archive(text(message.data_hash), text(message.rows_hash), message.rows, message.last_round);
+}
+template <class A>
+void fields(A& archive, ModelMessage& message) {
+  archive(message.round, text(message.model_hash), message.model);
+}
+template <class A>
+void fields(A& archive, Train& message) {
+  archive(message.round, text(message.model_hash), Flag{message.is_private}, message.releases);
+}
+template <class A>
+void fields(A& archive, UpdateMessage& message) {
+  ClientReport& report = message.report;
+  archive(message.round, text(message.model_hash), report.client, report.rows, report.examples, report.loss,
+          report.learning_rate, report.steps, report.rejected, Releases{report.releases}, report.empty_lots,
+          report.nonfinite, report.gradient_norm, report.clipped_share, Flag{message.diverged}, message.change);
+}
+template <class A>
+void fields(A& archive, Received& message) {
+  archive(message.round);
+}
+template <class A>
+void fields(A& archive, Heartbeat& message) {
+  archive(message.examples);
+}
+template <class A>
+void fields(A& archive, Refused& message) {
+  archive(text(message.reason), Flag{message.for_good});
+}
+template <class A>
+void fields(A& archive, Finished& message) {
+  archive(message.rounds, text(message.model_hash));
+}
+
+/// Reads a body where it lies.
+class BodyBuffer : public std::streambuf {
+ public:
+  explicit BodyBuffer(std::string_view body) {
+    char* begin = const_cast<char*>(body.data());  // a get area is never written to
+    setg(begin, begin, begin + body.size());
+  }
+  bool at_end() const { return gptr() == egptr(); }
+};
+
+}  // namespace
+
+BuildIdentity build_identity() {
+  const BuildInfo info = build_info();
+  return {info.version, info.compiler, info.flags, info.instruction_set, kNumericsVersion};
+}
+
+std::string difference(const BuildIdentity& here, const BuildIdentity& there) {
+  const auto differ = [](const std::string& what, const std::string& a, const std::string& b) {
+    return what + " '" + a + "' here, '" + b + "' there";
+  };
+  if (here.version != there.version) return differ("version", here.version, there.version);
+  if (here.numerics != there.numerics)
+    return differ("numerics version", std::to_string(here.numerics), std::to_string(there.numerics));
+  if (here.compiler != there.compiler) return differ("compiler", here.compiler, there.compiler);
+  if (here.instruction_set != there.instruction_set)
+    return differ("instruction set", here.instruction_set, there.instruction_set);
+  if (here.flags != there.flags) return differ("flags", here.flags, there.flags);
+  return {};
+}
+
+std::uint64_t largest_body(FrameKind kind, std::uint64_t parameters) {
+  constexpr std::uint64_t kSmall = 8 * 1024;
+  switch (kind) {
+    case FrameKind::welcome:
+      return kLongText + kSmall;
+    case FrameKind::model:
+      return kSmall + parameters * sizeof(float);
+    case FrameKind::update:
+      return kSmall + parameters * sizeof(float) + kMostReleaseRuns * 3 * sizeof(double);
+    default:
+      return kSmall;
+  }
+}
+
+template <class Message>
+Frame encode(const Message& message) {
+  std::ostringstream stream;
+  stream << std::string(kHeaderBytes, '\0');
+  {
+    cereal::PortableBinaryOutputArchive archive(stream);
+    fields(archive, const_cast<Message&>(message));  // cereal names one function for both directions
+  }
+  return make_frame(Message::kKind, std::move(stream).str());
+}
+
+template <class Message>
+Result<Message> decode(std::string_view body) {
+  Message message;
+  BodyBuffer buffer(body);
+  std::istream stream(&buffer);
+  const auto malformed = [] {
+    return Result<Message>::refused("its '" + std::string(frame_name(Message::kKind)) + "' frame is malformed");
+  };
+  try {
+    cereal::PortableBinaryInputArchive archive(stream);
+    fields(archive, message);
+  } catch (const Malformed&) {
+    return malformed();
+  } catch (const std::exception&) {
+    return malformed();
+  }
+  if (!buffer.at_end()) return malformed();
+  return message;
+}
+
+#define FEDSTRIDE_MESSAGE(Message)        \
+  template Frame encode(const Message&);  \
+  template Result<Message> decode(std::string_view)
+FEDSTRIDE_MESSAGE(Hello);
+FEDSTRIDE_MESSAGE(Welcome);
+FEDSTRIDE_MESSAGE(Ready);
+FEDSTRIDE_MESSAGE(ModelMessage);
+FEDSTRIDE_MESSAGE(Train);
+FEDSTRIDE_MESSAGE(UpdateMessage);
+FEDSTRIDE_MESSAGE(Received);
+FEDSTRIDE_MESSAGE(Heartbeat);
+FEDSTRIDE_MESSAGE(Refused);
+FEDSTRIDE_MESSAGE(Finished);
+#undef FEDSTRIDE_MESSAGE
+
+}  // namespace fedstride

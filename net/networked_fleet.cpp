@@ -1,0 +1,328 @@
+#include "net/networked_fleet.hpp"
+
+#include <algorithm>
+#include <asio.hpp>
+#include <cereal/archives/portable_binary.hpp>
+#include <cereal/types/vector.hpp>
+#include <future>
+#include <limits>
+#include <optional>
+#include <sstream>
+#include <thread>
+
+#include "client/trainer.hpp"
+#include "core/error.hpp"
+#include "core/exact_sum.hpp"
+#include "core/floating_point.hpp"
+#include "core/hash.hpp"
+#include "core/seconds_since.hpp"
+#include "core/text.hpp"
+
+namespace fedstride {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+/// "client 2", "clients 2, 5, 7, ... (31 in all)"
+std::string clients_text(const std::vector<ClientId>& clients) {
+  constexpr std::size_t kMost = 10;
+  std::vector<std::string> names;
+  for (const ClientId client : clients)
+    if (names.size() < kMost) names.push_back(std::to_string(client));
+  if (clients.size() == 1) return "client " + names.front();
+  return "clients " + joined(names) + (clients.size() > kMost ? ", ... (" + std::to_string(clients.size()) + " in all)" : "");
+}
+
+}  // namespace
+
+struct NetworkedFleet::Impl {
+  /// A round in hand.
+  struct Round {
+    Round(std::uint32_t round, std::string hash, UpdateSink updates, std::size_t clients)
+        : number(round), model_hash(std::move(hash)), sink(updates), state(clients, State::not_asked) {}
+    enum class State : std::uint8_t { not_asked, waiting, answered };
+    std::uint32_t number;
+    std::string model_hash;
+    UpdateSink sink;
+    Frame model;
+    std::vector<State> state;              // by client
+    std::vector<std::uint64_t> releases;   // by client; empty without example-level privacy
+    std::vector<std::uint64_t> heard;      // gradient examples clients have told of; counted in progress
+    std::size_t asked = 0;
+    std::size_t answered = 0;
+    bool overdue = false;
+    Clock::time_point since = Clock::now();
+    std::promise<void> over;
+  };
+
+  Impl(FederationTerms all_terms, const ReceptionRules& rules, const RoundTerms& round_terms, Judge judges, NetworkLog logs)
+      : terms(std::move(all_terms)),
+        round_rules(round_terms),
+        judge(std::move(judges)),
+        log(std::move(logs)),
+        missed(terms.roster.size()),
+        deadline(io),
+        reception(io, terms, rules, log,
+                  {.joined = [this](ClientId client) { ask(client); },
+                   .update = [this](ClientId client, UpdateMessage message) { take(client, std::move(message)); },
+                   .heartbeat = [this](ClientId client, std::uint64_t examples) { hear(client, examples); }}),
+        thread([this] {
+          const FloatingPointMode mode;
+          // What a handler could not do, for want of memory for instance, is that peer's trouble alone.
+          for (bool more = true; more;) {
+            try {
+              io.run();
+              more = false;
+            } catch (const std::exception& error) {
+              log(std::string("network: ") + error.what());
+            }
+          }
+        }) {}
+
+  ~Impl() {
+    asio::post(io, [this] { reception.close(nullptr); });
+    // Ends with the last connection; those have their own limits.
+    asio::post(io, [this] { deadline.cancel(); });
+    work.reset();
+    thread.join();
+  }
+
+  /// Runs `act` on the io thread and waits for what it returns.
+  template <class Act>
+  auto on_io(Act act) {
+    using Value = decltype(act());
+    std::promise<Value> done;
+    asio::post(io, [&] {
+      try {
+        if constexpr (std::is_void_v<Value>) {
+          act();
+          done.set_value();
+        } else {
+          done.set_value(act());
+        }
+      } catch (...) {
+        done.set_exception(std::current_exception());
+      }
+    });
+    return done.get_future().get();
+  }
+
+  void ask(ClientId client) {
+    if (!round || round->state[client] != Round::State::waiting) return;
+    reception.expect_update(client);
+    reception.send(client, round->model, FrameKind::model);
+    const bool is_private = !round->releases.empty();
+    reception.send(client,
+                   encode(Train{round->number, round->model_hash, is_private, is_private ? round->releases[client] : 0}),
+                   FrameKind::train);
+  }
+
+  // Examples of a round in hand are counted as they are told of, never more than the client's rows allow for.
+  void hear(ClientId client, std::uint64_t examples) {
+    if (!round || round->state[client] != Round::State::waiting) return;
+    if (examples <= round->heard[client] || examples > std::numeric_limits<std::uint32_t>::max()) return;
+    progress += examples - round->heard[client];
+    round->heard[client] = examples;
+  }
+
+  void received(ClientId client, std::uint32_t number) {
+    reception.send(client, encode(Received{number}), FrameKind::received);
+  }
+
+  void take(ClientId client, UpdateMessage message) {
+    const std::string who = "client " + std::to_string(client);
+    const std::uint32_t current = round ? round->number : last_round;
+    if (message.round > current)
+      return reception.dismiss(client, "an update of round " + std::to_string(message.round) + "; the last round was " +
+                                           std::to_string(current), false);
+    if (!round || message.round < current || round->state[client] != Round::State::waiting) {
+      log(who + ": its update of round " + std::to_string(message.round) + " came late or again, and is dropped");
+      return received(client, message.round);
+    }
+    const std::string why = refusal(client, message);
+    if (!why.empty()) return reception.dismiss(client, why, false);
+
+    if (message.diverged) message.change.setConstant(static_cast<Eigen::Index>(terms.parameters),
+                                                     std::numeric_limits<float>::quiet_NaN());
+    try {
+      round->sink({message.report, view(std::as_const(message.change))});
+    } catch (...) {
+      return end_round(std::current_exception());
+    }
+    round->state[client] = Round::State::answered;
+    ++round->answered;
+    progress += message.report.examples;
+    progress -= round->heard[client];
+    reception.set_last_round(client, message.round);
+    received(client, message.round);
+    if (round->answered == round->asked || (round->overdue && enough())) end_round();
+  }
+
+  /// What is wrong with an update of the round in hand; empty if nothing is.
+  std::string refusal(ClientId client, const UpdateMessage& message) const {
+    const ClientReport& report = message.report;
+    if (message.model_hash != round->model_hash) return "its update starts from another model than it was sent";
+    if (report.rows != terms.roster[client].rows)
+      return "its report says " + std::to_string(report.rows) + " rows; it has " +
+             std::to_string(terms.roster[client].rows);
+    const auto size = static_cast<std::uint64_t>(message.change.size());
+    if (size != (message.diverged ? 0 : terms.parameters))
+      return "its update has " + std::to_string(size) + " numbers; the model has " + std::to_string(terms.parameters);
+    if (!message.diverged && !ExactSum::admits(view(message.change)))
+      return "its update has numbers that are not finite, or 2^22 and larger";
+    if (report.rejected > report.steps) return "its report says that it undid more steps than it took";
+    return judge(message.round, report, round->releases.empty() ? 0 : round->releases[client]);
+  }
+
+  bool enough() const {
+    return round->answered >= std::min(round->asked, static_cast<std::size_t>(round_rules.minimum_clients));
+  }
+
+  void begin_round(std::optional<Round> fresh, const std::vector<ClientId>& cohort) {
+    round = std::move(fresh);
+    for (const ClientId client : cohort) round->state[client] = Round::State::waiting;
+    round->asked = last_asked = cohort.size();
+    round->heard.assign(round->state.size(), 0);
+    last_round = round->number;
+    if (cohort.empty()) return end_round();
+    std::vector<ClientId> away;
+    for (const ClientId client : cohort) {
+      if (!reception.is_ready(client)) away.push_back(client);
+      ask(client);
+    }
+    if (!away.empty())
+      log("round " + std::to_string(round->number) + ": waiting for " + clients_text(away) + " to connect");
+    if (round_rules.deadline <= 0) return;
+    deadline.expires_after(std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(round_rules.deadline)));
+    deadline.async_wait([this, number = round->number](std::error_code error) {
+      if (error || !round || round->number != number) return;
+      round->overdue = true;
+      if (enough()) return end_round();
+      log("round " + std::to_string(number) + " is past its deadline with " + std::to_string(round->answered) + " of " +
+          std::to_string(round->asked) + " clients; it goes on until " + std::to_string(round_rules.minimum_clients) +
+          " have answered");
+    });
+  }
+
+  void end_round(const std::exception_ptr& error = nullptr) {
+    deadline.cancel();
+    std::vector<ClientId> missing;
+    for (ClientId client = 0; client < round->state.size(); ++client)
+      if (round->state[client] == Round::State::waiting) missing.push_back(client);
+    for (const ClientId client : missing) {
+      ++missed[client];
+      progress -= round->heard[client];
+    }
+    if (!missing.empty() && !error)
+      log("round " + std::to_string(round->number) + " closed after " + number_text(round_rules.deadline) + " s without " +
+          clients_text(missing));
+    std::promise<void> over = std::move(round->over);
+    round.reset();
+    if (error)
+      over.set_exception(error);
+    else
+      over.set_value();
+  }
+
+  FleetStatus status() {
+    FleetStatus all{.clients = reception.status(),
+                    .received = reception.bytes_received(),
+                    .sent = reception.bytes_sent(),
+                    .refused = reception.refused()};
+    all.asked = last_asked;
+    for (ClientStatus& client : all.clients) client.missed = missed[client.client];
+    if (!round) return all;
+    all.round = round->number;
+    all.answered = round->answered;
+    all.seconds_in_round = seconds_since(round->since);
+    for (ClientStatus& client : all.clients) {
+      client.in_cohort = round->state[client.client] != Round::State::not_asked;
+      client.answered = round->state[client.client] == Round::State::answered;
+      if (client.in_cohort && !client.answered) client.seconds_waiting = all.seconds_in_round;
+    }
+    return all;
+  }
+
+  FederationTerms terms;
+  RoundTerms round_rules;
+  Judge judge;
+  NetworkLog log;
+  std::vector<std::uint64_t> missed;  // by client
+  std::atomic<std::uint64_t> progress{0};
+  const std::atomic<bool>* stop = nullptr;
+  std::optional<Round> round;         // this and what follows: of the io thread alone
+  std::uint32_t last_round = 0;
+  std::size_t last_asked = 0;
+  asio::io_context io{1};
+  asio::executor_work_guard<asio::io_context::executor_type> work{io.get_executor()};
+  asio::steady_timer deadline;
+  Reception reception;
+  std::thread thread;
+};
+
+NetworkedFleet::NetworkedFleet(FederationTerms terms, const ReceptionRules& rules, const RoundTerms& round, Judge judge,
+                               NetworkLog log)
+    : impl_(std::make_unique<Impl>(std::move(terms), rules, round, std::move(judge), std::move(log))) {}
+
+NetworkedFleet::~NetworkedFleet() = default;
+
+void NetworkedFleet::collect(const Task& task, const std::vector<ClientId>& cohort, UpdateSink sink) {
+  std::optional<Impl::Round> round(std::in_place, task.round, model_hash(task.model), sink, impl_->terms.roster.size());
+  round->model = encode(ModelMessage{task.round, round->model_hash, task.model});
+  round->releases.assign(task.releases.begin(), task.releases.end());
+  std::future<void> over = round->over.get_future();
+  impl_->on_io([&] { impl_->begin_round(std::move(round), cohort); });
+  constexpr std::chrono::milliseconds kLook{50};
+  while (over.wait_for(kLook) != std::future_status::ready) {
+    if (impl_->stop == nullptr || !impl_->stop->load(std::memory_order_relaxed)) continue;
+    impl_->on_io([&] {
+      if (impl_->round) impl_->end_round(std::make_exception_ptr(Interrupted{}));
+    });
+  }
+  over.get();
+}
+
+std::string NetworkedFleet::save() const {
+  return impl_->on_io([this] {
+    std::vector<std::uint32_t> rounds;
+    for (ClientId client = 0; client < impl_->terms.roster.size(); ++client)
+      rounds.push_back(impl_->reception.last_round(client));
+    std::ostringstream stream;
+    cereal::PortableBinaryOutputArchive archive(stream);
+    archive(rounds);
+    return stream.str();
+  });
+}
+
+void NetworkedFleet::load(const std::string& bytes) {
+  std::vector<std::uint32_t> rounds;
+  try {
+    std::istringstream stream(bytes);
+    cereal::PortableBinaryInputArchive archive(stream);
+    archive(rounds);
+  } catch (const std::exception&) {
+    rounds.clear();
+  }
+  if (rounds.size() != impl_->terms.roster.size())
+    throw failure("the checkpoint is not of a run over the network with " + std::to_string(impl_->terms.roster.size()) +
+                  " clients; a run goes on in the way it began");
+  impl_->on_io([&] {
+    for (ClientId client = 0; client < rounds.size(); ++client) impl_->reception.set_last_round(client, rounds[client]);
+  });
+}
+
+const std::atomic<std::uint64_t>& NetworkedFleet::progress() const { return impl_->progress; }
+
+void NetworkedFleet::stop_when(const std::atomic<bool>* stop) { impl_->stop = stop; }
+
+void NetworkedFleet::finish(std::uint32_t rounds, const std::string& model_hash) {
+  impl_->on_io([&] { impl_->reception.close(encode(Finished{rounds, model_hash})); });
+}
+
+std::uint16_t NetworkedFleet::port() const { return impl_->reception.port(); }
+
+FleetStatus NetworkedFleet::status() const {
+  return impl_->on_io([this] { return impl_->status(); });
+}
+
+}  // namespace fedstride

@@ -1,0 +1,296 @@
+#include "net/reception.hpp"
+
+#include <algorithm>
+#include <asio.hpp>
+
+namespace fedstride {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr std::uint64_t kFirstBytes = 64 * 1024;   // hello and ready, with room
+constexpr std::uint64_t kBytesASecond = 4 * 1024;  // heartbeats, with room
+constexpr int kBeatsOfSilence = 4;
+
+double seconds_until(Clock::time_point then, Clock::time_point now) {
+  return std::chrono::duration<double>(now - then).count();
+}
+
+}  // namespace
+
+struct Reception::Peer {
+  enum class Stage { hello, ready, serving };
+  ConnectionPtr connection;
+  Stage stage = Stage::hello;
+  ClientId client = 0;           // from stage `ready` on
+  bool holds_slot = false;
+  std::uint64_t granted = kFirstBytes;
+  Clock::time_point since = Clock::now();
+};
+
+struct Reception::Beat {
+  explicit Beat(asio::io_context& io) : timer(io) {}
+  asio::steady_timer timer;
+  Frame frame = encode(Heartbeat{});
+};
+
+Reception::Reception(asio::io_context& io, const FederationTerms& terms, const ReceptionRules& rules, NetworkLog log,
+                     Events events)
+    : terms_(terms),
+      rules_(rules),
+      log_(std::move(log)),
+      events_(std::move(events)),
+      beat_(std::make_unique<Beat>(io)),
+      ready_(terms.roster.size()),
+      slots_(std::max<std::size_t>(rules.updates_in_flight, 1)),
+      status_(terms.roster.size()) {
+  for (std::size_t client = 0; client < status_.size(); ++client) status_[client].client = static_cast<ClientId>(client);
+  listener_ = std::make_unique<Listener>(
+      io, rules.listen, rules.transport, Listener::Limits{.connections = rules.connections},
+      Listener::Handlers{[this](ConnectionPtr connection) { accepted(std::move(connection)); },
+                         [this](const std::string& address, const std::string& reason) {
+                           ++refused_;
+                           log_("refused " + address + ": " + reason);
+                         }});
+  beat();
+}
+
+Reception::~Reception() {
+  beat_->timer.cancel();
+  listener_->close();
+  closing_ = true;
+  for (const PeerPtr& peer : std::list(peers_)) peer->connection->end({}, false);
+}
+
+std::string Reception::name(const Peer& peer) const {
+  const std::string& address = peer.connection->address();
+  return peer.stage == Peer::Stage::hello ? address : "client " + std::to_string(peer.client) + " (" + address + ")";
+}
+
+void Reception::beat() {
+  for (const PeerPtr& peer : std::list(peers_))
+    if (peer->stage != Peer::Stage::hello) peer->connection->send(beat_->frame, FrameKind::heartbeat);
+  beat_->timer.expires_after(rules_.heartbeat);
+  beat_->timer.async_wait([this](std::error_code error) {
+    if (!error) beat();
+  });
+}
+
+void Reception::accepted(ConnectionPtr connection) {
+  auto peer = std::make_shared<Peer>();
+  peer->connection = std::move(connection);
+  peers_.push_back(peer);
+  peer->connection->set_silence(rules_.heartbeat * kBeatsOfSilence);
+  peer->connection->start({.admit = [this, peer](const FrameHeader& header) { return admit(peer, header); },
+                           .received = [this, peer](FrameKind kind, std::string body) { received(peer, kind, body); },
+                           .ended = [this, peer](const std::string& reason) { ended(peer, reason); }});
+}
+
+Connection::Verdict Reception::admit(const PeerPtr& peer, const FrameHeader& header) {
+  using Stage = Peer::Stage;
+  const std::string kind(frame_name(header.kind));
+  const bool expected = header.kind == FrameKind::heartbeat ? peer->stage != Stage::hello
+                        : header.kind == FrameKind::hello   ? peer->stage == Stage::hello
+                        : header.kind == FrameKind::ready   ? peer->stage == Stage::ready
+                        : header.kind == FrameKind::update  ? peer->stage == Stage::serving
+                                                            : header.kind == FrameKind::refused;
+  if (!expected) {
+    refuse(peer, "a frame of kind '" + kind + "' has no place here", false);
+    return Connection::Verdict::refuse;
+  }
+  if (const auto most = largest_body(header.kind, terms_.parameters); header.length > most) {
+    refuse(peer, "its '" + kind + "' frame claims " + std::to_string(header.length) + " bytes; at most " +
+                     std::to_string(most) + " are read", false);
+    return Connection::Verdict::refuse;
+  }
+  const double seconds = seconds_until(peer->since, Clock::now());
+  const std::uint64_t granted = peer->granted + static_cast<std::uint64_t>(seconds * static_cast<double>(kBytesASecond));
+  if (peer->connection->bytes_received() + header.length > granted) {
+    refuse(peer, "it has sent more than the " + std::to_string(granted) + " bytes it may", false);
+    return Connection::Verdict::refuse;
+  }
+  if (header.kind != FrameKind::update) return Connection::Verdict::read;
+  if (slots_ == 0) {
+    waiting_for_slot_.push_back(peer);
+    return Connection::Verdict::wait;
+  }
+  take_slot(peer);
+  return Connection::Verdict::read;
+}
+
+void Reception::take_slot(const PeerPtr& peer) {
+  peer->holds_slot = true;
+  --slots_;
+}
+
+void Reception::give_slot(const PeerPtr& peer) {
+  if (!peer->holds_slot) return;
+  peer->holds_slot = false;
+  ++slots_;
+  if (waiting_for_slot_.empty()) return;
+  const PeerPtr next = waiting_for_slot_.front();
+  waiting_for_slot_.pop_front();
+  take_slot(next);
+  next->connection->read_on();
+}
+
+void Reception::received(const PeerPtr& peer, FrameKind kind, const std::string& body) {
+  const auto with = [&]<class Message>(Result<Message> message, auto&& act) {
+    if (message)
+      act(*message);
+    else
+      refuse(peer, message.reason(), false);
+  };
+  switch (kind) {
+    case FrameKind::hello:
+      return with(decode<Hello>(body), [&](const Hello& message) { hello(peer, message); });
+    case FrameKind::ready:
+      return with(decode<Ready>(body), [&](const Ready& message) { ready(peer, message); });
+    case FrameKind::update:
+      with(decode<UpdateMessage>(body), [&](UpdateMessage& message) {
+        if (message.report.client != peer->client)
+          return refuse(peer, "it speaks for client " + std::to_string(message.report.client), false);
+        events_.update(peer->client, std::move(message));
+      });
+      return give_slot(peer);
+    case FrameKind::heartbeat:
+      return with(decode<Heartbeat>(body), [&](const Heartbeat& message) {
+        if (peer->stage == Peer::Stage::serving) events_.heartbeat(peer->client, message.examples);
+      });
+    case FrameKind::refused:
+      return with(decode<Refused>(body), [&](const Refused& message) {
+        peer->connection->end("it left: " + message.reason, false);
+      });
+    default:
+      return;
+  }
+}
+
+void Reception::hello(const PeerPtr& peer, const Hello& message) {
+  if (message.client >= ready_.size())
+    return refuse(peer, "client " + std::to_string(message.client) + " is unknown; this federation has clients 0 to " +
+                            std::to_string(ready_.size() - 1), true);
+  if (rules_.authenticated && peer->connection->peer_name() != client_name(message.client))
+    return refuse(peer, "its certificate is that of '" + peer->connection->peer_name() + "', not of '" +
+                            client_name(message.client) + "'", true);
+  const std::string other = difference(terms_.build, message.build);
+  if (!other.empty() && !rules_.accept_other_builds)
+    return refuse(peer, "client " + std::to_string(message.client) + "'s program would not give the same bits: " + other +
+                            "; --accept-other-builds of serve and join goes on all the same", true);
+  if (const PeerPtr& other_peer = ready_[message.client])
+    return refuse(peer, "client " + std::to_string(message.client) + " is connected already, from " +
+                            other_peer->connection->address(), false);
+  peer->client = message.client;
+  peer->stage = Peer::Stage::ready;
+  if (!other.empty()) log_(name(*peer) + ": another build: " + other);
+  peer->connection->send(
+      encode(Welcome{terms_.build, terms_.settings, terms_.experiment, static_cast<std::uint32_t>(rules_.heartbeat.count())}),
+      FrameKind::welcome);
+}
+
+void Reception::ready(const PeerPtr& peer, const Ready& message) {
+  const RosterEntry& entry = terms_.roster[peer->client];
+  const std::string who = "client " + std::to_string(peer->client);
+  if (message.data_hash != terms_.data_hash)
+    return refuse(peer, who + "'s data set is another: its hash is '" + message.data_hash + "', the experiment's '" +
+                            terms_.data_hash + "'", true);
+  if (message.rows != entry.rows || message.rows_hash != entry.rows_hash)
+    return refuse(peer, who + "'s " + std::to_string(message.rows) + " rows are not the " + std::to_string(entry.rows) +
+                            " the experiment gives it", true);
+  ClientStatus& status = status_[peer->client];
+  if (terms_.keeps_state && message.last_round < status.last_round)
+    return refuse(peer, who + " has lost what it keeps from round to round: the last round it knows is " +
+                            std::to_string(message.last_round) + ", it has answered round " +
+                            std::to_string(status.last_round) + "; it must be started with the folder it had", true);
+  if (const PeerPtr& other = ready_[peer->client])
+    return refuse(peer, who + " is connected already, from " + other->connection->address(), false);
+  peer->stage = Peer::Stage::serving;
+  ready_[peer->client] = peer;
+  status.trouble.clear();
+  log_(name(*peer) + " joined");
+  events_.joined(peer->client);
+}
+
+void Reception::refuse(const PeerPtr& peer, const std::string& reason, bool for_good) {
+  peer->connection->send(encode(Refused{reason, for_good}), FrameKind::refused);
+  peer->connection->end(reason, true);
+}
+
+void Reception::ended(const PeerPtr& peer, const std::string& reason) {
+  const Connection& connection = *peer->connection;
+  past_received_ += connection.bytes_received();
+  past_sent_ += connection.bytes_sent();
+  if (!reason.empty() && !closing_) {
+    ++refused_;
+    log_(name(*peer) + ": " + reason);
+  }
+  if (peer->stage != Peer::Stage::hello) {
+    ClientStatus& status = status_[peer->client];
+    status.received += connection.bytes_received();
+    status.sent += connection.bytes_sent();
+    if (peer->stage == Peer::Stage::serving || ready_[peer->client] == nullptr) {
+      status.address = connection.address();
+      status.trouble = reason;
+    }
+    if (ready_[peer->client] == peer) ready_[peer->client] = nullptr;
+  }
+  waiting_for_slot_.remove(peer);
+  give_slot(peer);
+  peers_.remove(peer);
+}
+
+std::size_t Reception::ready_count() const {
+  return static_cast<std::size_t>(std::ranges::count_if(ready_, [](const PeerPtr& peer) { return peer != nullptr; }));
+}
+
+void Reception::send(ClientId client, const Frame& frame, FrameKind kind) {
+  if (ready_[client]) ready_[client]->connection->send(frame, kind);
+}
+
+void Reception::expect_update(ClientId client) {
+  // Twice: an update may come again after a break.
+  if (ready_[client]) ready_[client]->granted += 2 * (largest_body(FrameKind::update, terms_.parameters) + kHeaderBytes);
+}
+
+void Reception::dismiss(ClientId client, const std::string& reason, bool for_good) {
+  if (const PeerPtr peer = ready_[client]) refuse(peer, reason, for_good);
+}
+
+void Reception::close(const Frame& last) {
+  closing_ = true;
+  listener_->close();
+  beat_->timer.cancel();
+  for (const PeerPtr& peer : std::list(peers_)) {
+    if (last && peer->stage == Peer::Stage::serving) peer->connection->send(last, FrameKind::finished);
+    peer->connection->end({}, true);
+  }
+}
+
+std::vector<ClientStatus> Reception::status() const {
+  std::vector<ClientStatus> all = status_;
+  const auto now = Clock::now();
+  for (ClientStatus& status : all) {
+    const PeerPtr& peer = ready_[status.client];
+    status.connected = peer != nullptr;
+    if (!peer) continue;
+    status.address = peer->connection->address();
+    status.received += peer->connection->bytes_received();
+    status.sent += peer->connection->bytes_sent();
+    status.seconds_silent = seconds_until(peer->connection->last_received(), now);
+  }
+  return all;
+}
+
+std::uint64_t Reception::bytes_received() const {
+  std::uint64_t bytes = past_received_;
+  for (const PeerPtr& peer : peers_) bytes += peer->connection->bytes_received();
+  return bytes;
+}
+
+std::uint64_t Reception::bytes_sent() const {
+  std::uint64_t bytes = past_sent_;
+  for (const PeerPtr& peer : peers_) bytes += peer->connection->bytes_sent();
+  return bytes;
+}
+
+}  // namespace fedstride

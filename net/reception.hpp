@@ -1,0 +1,113 @@
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <list>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "net/connection.hpp"
+#include "net/log.hpp"
+#include "net/messages.hpp"
+#include "net/status.hpp"
+
+namespace fedstride {
+
+/// What the coordinator knows of a client before it has said a word.
+struct RosterEntry {
+  std::uint64_t rows = 0;
+  std::string rows_hash;
+};
+
+/// The experiment, as clients are told it and held to it.
+struct FederationTerms {
+  BuildIdentity build;
+  std::string settings;    ///< Welcome::settings
+  std::string experiment;  ///< Welcome::experiment
+  std::string data_hash;
+  std::vector<RosterEntry> roster;  ///< by client
+  std::uint64_t parameters = 0;     ///< of the model
+  bool keeps_state = false;         ///< clients carry something from round to round, and must not have lost it
+};
+
+/// How the coordinator receives its clients.
+struct ReceptionRules {
+  Endpoint listen;
+  Transport transport;
+  bool authenticated = true;     ///< identity is the certificate's; false: what the client says (plain, loopback)
+  bool accept_other_builds = false;
+  std::chrono::milliseconds heartbeat{5000};
+  std::size_t connections = 64;
+  std::size_t updates_in_flight = 4;
+};
+
+/// Everybody who is connected: listens, sees clients through hello, welcome and ready, holds every peer to the limits, and
+/// passes on what those who are ready send. Lives on the io thread.
+class Reception {
+ public:
+  struct Events {
+    std::function<void(ClientId)> joined;                       ///< ready to be asked
+    std::function<void(ClientId, UpdateMessage)> update;        ///< well-formed, and of that client; nothing else is known
+    std::function<void(ClientId, std::uint64_t examples)> heartbeat;
+  };
+  Reception(asio::io_context& io, const FederationTerms& terms, const ReceptionRules& rules, NetworkLog log, Events events);
+  ~Reception();
+
+  std::uint16_t port() const { return listener_->port(); }
+  bool is_ready(ClientId client) const { return ready_[client] != nullptr; }
+  std::size_t ready_count() const;
+
+  /// To a client that is ready; nothing otherwise.
+  void send(ClientId client, const Frame& frame, FrameKind kind);
+  /// Grants the bytes of one more update: it has been asked for it.
+  void expect_update(ClientId client);
+  /// Ends the client's connection; it is told why.
+  void dismiss(ClientId client, const std::string& reason, bool for_good);
+  /// Sends a last frame to all who are ready and ends every connection in good order; takes no more.
+  void close(const Frame& last);
+
+  void set_last_round(ClientId client, std::uint32_t round) { status_[client].last_round = round; }
+  std::uint32_t last_round(ClientId client) const { return status_[client].last_round; }
+  /// By client: what reception knows (connection, bytes, trouble, last round).
+  std::vector<ClientStatus> status() const;
+  std::uint64_t bytes_received() const;
+  std::uint64_t bytes_sent() const;
+  std::uint64_t refused() const { return refused_; }
+
+ private:
+  struct Peer;
+  using PeerPtr = std::shared_ptr<Peer>;
+
+  void accepted(ConnectionPtr connection);
+  Connection::Verdict admit(const PeerPtr& peer, const FrameHeader& header);
+  void received(const PeerPtr& peer, FrameKind kind, const std::string& body);
+  void hello(const PeerPtr& peer, const Hello& message);
+  void ready(const PeerPtr& peer, const Ready& message);
+  void ended(const PeerPtr& peer, const std::string& reason);
+  /// Tells the peer why, and ends its connection.
+  void refuse(const PeerPtr& peer, const std::string& reason, bool for_good);
+  void take_slot(const PeerPtr& peer);
+  void give_slot(const PeerPtr& peer);
+  void beat();
+  std::string name(const Peer& peer) const;
+
+  const FederationTerms& terms_;
+  ReceptionRules rules_;
+  NetworkLog log_;
+  Events events_;
+  struct Beat;
+  std::unique_ptr<Beat> beat_;
+  std::unique_ptr<Listener> listener_;
+  std::list<PeerPtr> peers_;                 ///< every open connection
+  std::vector<PeerPtr> ready_;               ///< by client
+  std::list<PeerPtr> waiting_for_slot_;
+  std::size_t slots_;
+  std::vector<ClientStatus> status_;         ///< by client; of ended connections
+  std::uint64_t past_received_ = 0;          ///< bytes of ended connections
+  std::uint64_t past_sent_ = 0;
+  std::uint64_t refused_ = 0;
+  bool closing_ = false;
+};
+
+}  // namespace fedstride

@@ -1,0 +1,28 @@
+#include <doctest/doctest.h>
+
+#include "data/batch.hpp"
+#include "data/datasets.hpp"
+#include "data/keep_rows.hpp"
+
+using namespace fedstride;
+
+TEST_CASE("of kept rows pictures, augmentation and labels are what they were, and the others' memory is gone") {
+  const Dataset whole = load_dataset("synthetic", {}).train;
+  Dataset some = whole;
+  const std::vector<Row> rows{700, 3, 41, 42, 5};
+  keep_rows(some, rows);
+  CHECK(some.size() == 5);
+  CHECK(some.pixels.size() == 5 * whole.shape.size());
+  const BatchAddress address{.seed = 3, .round = 2, .client = 1, .step = 9};
+  const std::vector<Row> batch{42, 700, 3};
+  for (const auto augmentation : {Augmentation::none, Augmentation::crop_flip}) {
+    std::vector<float> expected(3 * whole.shape.size()), found(expected.size());
+    fill_batch(whole, batch, augmentation, address, expected);
+    fill_batch(some, batch, augmentation, address, found);
+    CHECK(found == expected);
+  }
+  std::vector<Label> expected(3), found(3);
+  fill_labels(whole, batch, expected);
+  fill_labels(some, batch, found);
+  CHECK(found == expected);
+}
