@@ -1,0 +1,170 @@
+#pragma once
+
+#include <doctest/doctest.h>
+
+#include <chrono>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <thread>
+
+#include "tests/cli/program.hpp"
+#include "tests/support/sockets.hpp"
+
+namespace fedstride::test {
+
+/// Waits for a condition, two minutes at most: sanitised programs on a loaded machine are slow.
+template <class Condition>
+bool eventually(Condition&& condition) {
+  const auto until = std::chrono::steady_clock::now() + std::chrono::minutes(2);
+  while (std::chrono::steady_clock::now() < until) {
+    if (condition()) return true;
+    std::this_thread::sleep_for(std::chrono::milliseconds(3));
+  }
+  return condition();
+}
+
+/// A coordinator or a client: the program, running on its own.
+class Party {
+ public:
+  explicit Party(const Words& arguments, rlim_t largest_file = RLIM_INFINITY)
+      : process_(std::make_unique<Process>(arguments, *output_, "", largest_file)) {}
+
+  void signal(int number) const { process_->signal(number); }
+  int wait() const { return process_->wait(); }
+  int kill() const {
+    signal(SIGKILL);
+    return wait();
+  }
+  std::string out() const { return process_->out(); }
+  std::string err() const {
+    std::error_code error;
+    return std::filesystem::exists(*output_ / "stderr.txt", error) ? process_->err() : "";
+  }
+  bool has_said(const std::string& words) const { return err().find(words) != std::string::npos; }
+  /// Waits until it has.
+  bool says(const std::string& words) const {
+    const bool said = eventually([&] { return has_said(words); });
+    if (!said) MESSAGE("it said: " << err());
+    return said;
+  }
+
+ private:
+  std::unique_ptr<TemporaryFolder> output_ = std::make_unique<TemporaryFolder>();
+  std::unique_ptr<Process> process_;
+};
+
+/// A port that nobody has, and that the kernel gives to no outgoing connection: a coordinator that is started again finds
+/// it free.
+inline std::uint16_t quiet_port() {
+  static std::uint64_t tries = 0;
+  const auto seed = static_cast<std::uint64_t>(getpid());
+  for (;;) {
+    RandomStream random(seed, {.purpose = Purpose::test, .row = static_cast<std::uint32_t>(tries++)});
+    const auto port = static_cast<std::uint16_t>(12'000 + random.below(16'000));
+    if (listening(port).fd() >= 0) return port;
+  }
+}
+
+struct RoundLine {
+  int round;
+  std::string hash;
+  bool operator==(const RoundLine&) const = default;
+};
+
+/// Rounds and models of a run, as far as its file has whole lines.
+inline std::vector<RoundLine> rounds_of(const std::string& out) {
+  std::vector<RoundLine> lines;
+  std::ifstream file(out + "/rounds.jsonl");
+  for (std::string line; std::getline(file, line) && !file.eof();) {
+    const auto json = nlohmann::json::parse(line);
+    lines.push_back({json["round"], json["model_hash"]});
+  }
+  return lines;
+}
+
+/// The table, a coordinator's folder, folders of clients, and one experiment for all of them.
+class Federation {
+ public:
+  explicit Federation(Words settings, int clients = 3) : settings_(std::move(settings)), clients_(clients) {
+    write_table(folder_ / "data");
+  }
+
+  std::uint16_t port() const { return port_; }
+  std::string operator/(const std::string& name) const { return folder_ / name; }
+  std::string out() const { return folder_ / "out"; }
+  std::string client_folder(int client) const { return folder_ / ("client-" + std::to_string(client)); }
+  int clients() const { return clients_; }
+  /// A folder as `fedstride certificates` leaves it; from now on everybody uses it.
+  void use_certificates() {
+    certificates_ = folder_ / "certificates";
+    REQUIRE(run_program({"certificates", "--clients", std::to_string(clients_), "--out", certificates_}).code == 0);
+  }
+  const std::string& certificates() const { return certificates_; }
+
+  Words serve_words(const Words& more = {}) const {
+    Words words = run_words("out");
+    words[0] = "serve";
+    words.insert(words.end(), {"--listen", "127.0.0.1:" + std::to_string(port_)});
+    add_trust(words);
+    words.insert(words.end(), more.begin(), more.end());
+    if (std::ranges::find(more, "--heartbeat") == more.end()) words.insert(words.end(), {"--heartbeat", "0.5"});
+    return words;
+  }
+  /// Waits until it listens.
+  Party serve(const Words& more = {}, rlim_t largest_file = RLIM_INFINITY) const {
+    Party coordinator(serve_words(more), largest_file);
+    CHECK(coordinator.says("listening at"));
+    return coordinator;
+  }
+
+  Words join_words(int client, std::uint16_t port = 0) const {
+    Words words{"join",       "--connect",         "127.0.0.1:" + std::to_string(port == 0 ? port_ : port),
+                "--client",   std::to_string(client),
+                "--data-dir", folder_ / "data",
+                "--out",      client_folder(client),
+                "--threads",  "1"};
+    add_trust(words);
+    return words;
+  }
+  Party join(int client, std::uint16_t port = 0) const { return Party(join_words(client, port)); }
+  std::vector<Party> join_all(std::uint16_t port = 0) const {
+    std::vector<Party> all;
+    for (int client = 0; client < clients_; ++client) all.push_back(join(client, port));
+    return all;
+  }
+
+  /// Waits until the coordinator's run has that many rounds.
+  bool reaches(std::size_t rounds) const {
+    return eventually([&] { return rounds_of(out()).size() >= rounds; });
+  }
+
+  /// Every round's model is that of `fedstride run` with the same settings.
+  void check_undisturbed() const {
+    REQUIRE(run_program(run_words("undisturbed")).code == 0);
+    const auto expected = rounds_of(folder_ / "undisturbed");
+    REQUIRE(!expected.empty());
+    CHECK(rounds_of(out()) == expected);
+    CHECK(read_file(out() + "/model.safetensors") == read_file(folder_ / "undisturbed/model.safetensors"));
+  }
+
+ private:
+  Words run_words(const std::string& name) const {
+    Words more = settings_;
+    more.insert(more.end(), {"--clients", std::to_string(clients_), "--out", folder_ / name});
+    return federation(folder_, more);
+  }
+  void add_trust(Words& words) const {
+    if (certificates_.empty())
+      words.push_back("--insecure-loopback");
+    else
+      words.insert(words.end(), {"--certificates", certificates_});
+  }
+
+  TemporaryFolder folder_;
+  Words settings_;
+  int clients_;
+  std::uint16_t port_ = quiet_port();
+  std::string certificates_;
+};
+
+}  // namespace fedstride::test
