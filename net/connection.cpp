@@ -165,7 +165,10 @@ class StreamConnection final : public Connection {
       if (error) return self->failed(error);
       self->heard();
       auto header = parse_header(self->header_bytes_);
-      if (!header) return self->end(header.reason(), true);
+      if (!header) {
+        self->end(header.reason(), true);
+        return self->drain();
+      }
       self->header_ = *header;
       switch (self->handlers_.admit(self->header_)) {
         case Verdict::read:
@@ -202,7 +205,10 @@ class StreamConnection final : public Connection {
   }
 
   void finish_frame() {
-    if (!is_whole(header_, body_)) return end("a frame of it was damaged on the way", true);
+    if (!is_whole(header_, body_)) {
+      end("a frame of it was damaged on the way", true);
+      return drain();
+    }
     // The handler may end the connection, and with it the handlers.
     const auto received = handlers_.received;
     received(header_.kind, std::exchange(body_, {}));

@@ -1,5 +1,6 @@
 #include "net/messages.hpp"
 
+#include <algorithm>
 #include <cereal/archives/portable_binary.hpp>
 #include <sstream>
 
@@ -9,11 +10,12 @@
 namespace fedstride {
 namespace {
 
+constexpr char kLittleEndian = 1;                    // how every body begins, so that a message has one form
 constexpr std::uint32_t kShortText = 1024;           // a digest, a version, a reason
 constexpr std::uint32_t kLongText = 1 << 20;         // an experiment
 constexpr std::uint32_t kMostReleaseRuns = 1 << 16;  // releases that differ, in one round of one client
 
-/// A text of at most `most` bytes: its length in 32 bits, then its bytes.
+/// A text of at most `most` bytes: its length in 32 bits, then its bytes. A longer one is sent up to there.
 template <class String>
 struct Text {
   String& text;
@@ -30,8 +32,8 @@ struct Malformed {};
 
 template <class Archive>
 void save(Archive& archive, const Text<std::string>& field) {
-  if (field.text.size() > field.most) field.text.resize(field.most);
-  archive(static_cast<std::uint32_t>(field.text.size()), cereal::binary_data(field.text.data(), field.text.size()));
+  const std::size_t size = std::min<std::size_t>(field.text.size(), field.most);
+  archive(static_cast<std::uint32_t>(size), cereal::binary_data(field.text.data(), size));
 }
 template <class Archive>
 void load(Archive& archive, Text<std::string>& field) {
@@ -173,7 +175,7 @@ Frame encode(const Message& message) {
   std::ostringstream stream;
   stream << std::string(kHeaderBytes, '\0');
   {
-    cereal::PortableBinaryOutputArchive archive(stream);
+    cereal::PortableBinaryOutputArchive archive(stream, cereal::PortableBinaryOutputArchive::Options::LittleEndian());
     fields(archive, const_cast<Message&>(message));  // cereal names one function for both directions
   }
   return make_frame(Message::kKind, std::move(stream).str());
@@ -187,6 +189,7 @@ Result<Message> decode(std::string_view body) {
   const auto malformed = [] {
     return Result<Message>::refused("its '" + std::string(frame_name(Message::kKind)) + "' frame is malformed");
   };
+  if (body.empty() || body.front() != kLittleEndian) return malformed();
   try {
     cereal::PortableBinaryInputArchive archive(stream);
     fields(archive, message);

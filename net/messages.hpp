@@ -108,7 +108,8 @@ template <class Message>
 Frame encode(const Message& message);
 
 /// And back. Memory is asked for as the bytes of `body` carry it; texts and lists have bounds of their own. Refuses a body
-/// that ends early or late, and flags that are neither 0 nor 1. Numbers are not judged.
+/// that ends early or late, and flags that are neither 0 nor 1: what is decoded and encoded again is the same bytes.
+/// Numbers are not judged.
 template <class Message>
 Result<Message> decode(std::string_view body);
 
