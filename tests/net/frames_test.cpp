@@ -1,0 +1,262 @@
+#include <doctest/doctest.h>
+
+#include <chrono>
+#include <cmath>
+#include <cstring>
+
+#include "core/text.hpp"
+#include "tests/net/golden_frames.hpp"
+
+namespace fedstride {
+namespace {
+
+using test::body_of;
+using test::for_each_golden;
+using test::golden_frame;
+
+FrameHeader header_of(const std::string& frame) {
+  auto header = parse_header(std::span<const char, kHeaderBytes>(frame.data(), kHeaderBytes));
+  REQUIRE_MESSAGE(header, frame_name(FrameKind::hello));
+  return *header;
+}
+
+std::string refusal_of(const std::string& frame) {
+  const auto header = parse_header(std::span<const char, kHeaderBytes>(frame.data(), kHeaderBytes));
+  return header ? "" : header.reason();
+}
+
+/// The same numbers, NaN equal to NaN.
+bool alike(double a, double b) { return a == b || (std::isnan(a) && std::isnan(b)); }
+bool alike(const Vector& a, const Vector& b) {
+  return a.size() == b.size() && std::memcmp(a.data(), b.data(), static_cast<std::size_t>(a.size()) * sizeof(float)) == 0;
+}
+
+bool same(const BuildIdentity& a, const BuildIdentity& b) {
+  return a.version == b.version && a.compiler == b.compiler && a.flags == b.flags &&
+         a.instruction_set == b.instruction_set && a.numerics == b.numerics;
+}
+bool same(const Hello& a, const Hello& b) { return a.client == b.client && same(a.build, b.build); }
+bool same(const Welcome& a, const Welcome& b) {
+  return same(a.build, b.build) && a.settings == b.settings && a.experiment == b.experiment &&
+         a.heartbeat_ms == b.heartbeat_ms;
+}
+bool same(const Ready& a, const Ready& b) {
+  return a.data_hash == b.data_hash && a.rows_hash == b.rows_hash && a.rows == b.rows && a.last_round == b.last_round;
+}
+bool same(const ModelMessage& a, const ModelMessage& b) {
+  return a.round == b.round && a.model_hash == b.model_hash && alike(a.model, b.model);
+}
+bool same(const Train& a, const Train& b) {
+  return a.round == b.round && a.model_hash == b.model_hash && a.is_private == b.is_private && a.releases == b.releases;
+}
+bool same(const UpdateMessage& a, const UpdateMessage& b) {
+  const ClientReport &x = a.report, &y = b.report;
+  return a.round == b.round && a.model_hash == b.model_hash && x.client == y.client && x.rows == y.rows &&
+         x.examples == y.examples && alike(x.loss, y.loss) && alike(x.learning_rate, y.learning_rate) &&
+         x.steps == y.steps && x.rejected == y.rejected && x.releases == y.releases && x.empty_lots == y.empty_lots &&
+         x.nonfinite == y.nonfinite && alike(x.gradient_norm, y.gradient_norm) &&
+         alike(x.clipped_share, y.clipped_share) && a.diverged == b.diverged && alike(a.change, b.change);
+}
+bool same(const Received& a, const Received& b) { return a.round == b.round; }
+bool same(const Heartbeat& a, const Heartbeat& b) { return a.examples == b.examples; }
+bool same(const Refused& a, const Refused& b) { return a.reason == b.reason && a.for_good == b.for_good; }
+bool same(const Finished& a, const Finished& b) { return a.rounds == b.rounds && a.model_hash == b.model_hash; }
+
+/// The value of a line of /proc/self/status, in kB.
+std::uint64_t memory_kb(std::string_view name) {
+  for (const auto line : split(read_file("/proc/self/status"), '\n'))
+    if (line.starts_with(name)) return std::strtoull(line.data() + name.size() + 1, nullptr, 10);
+  return 0;
+}
+
+void put(std::string& bytes, std::size_t at, std::uint64_t number, std::size_t size) {
+  REQUIRE(at + size <= bytes.size());
+  for (std::size_t i = 0; i < size; ++i) bytes[at + i] = static_cast<char>(number >> (8 * i));
+}
+
+}  // namespace
+
+TEST_CASE("A message of each kind becomes the golden bytes, and the golden bytes that message") {
+  int kinds = 0;
+  for_each_golden([&]<class Message>(const Message& message) {
+    CAPTURE(frame_name(Message::kKind));
+    const std::string golden = golden_frame(Message::kKind);
+    CHECK(test::to_hex(*encode(message)) == test::to_hex(golden));
+    const FrameHeader header = header_of(golden);
+    CHECK(header.kind == Message::kKind);
+    CHECK(header.length == golden.size() - kHeaderBytes);
+    CHECK(is_whole(header, body_of(golden)));
+    auto back = decode<Message>(body_of(golden));
+    REQUIRE(back);
+    CHECK(same(*back, message));
+    ++kinds;
+  });
+  CHECK(kinds == kLastFrameKind);
+}
+
+TEST_CASE("The fuzz target's seeds are the golden frames") {
+  for_each_golden([]<class Message>(const Message&) {
+    const std::string name(frame_name(Message::kKind));
+    CAPTURE(name);
+    CHECK(read_file(FEDSTRIDE_SOURCE_DIR "/tests/fuzz/corpus/" + name) == golden_frame(Message::kKind));
+  });
+}
+
+TEST_CASE("A header of another magic, version or kind is refused by name") {
+  const std::string good = golden_frame(FrameKind::heartbeat);
+  CHECK(refusal_of(good).empty());
+  std::string frame = good;
+  frame[0] = 'f';
+  CHECK(refusal_of(frame) == "what it sent is not a fedstride frame");
+  CHECK(refusal_of("GET / HTTP/1.1\r\nHost: localhost\r\n\r\n") == "what it sent is not a fedstride frame");
+  frame = good;
+  put(frame, 4, 258, 2);
+  CHECK(refusal_of(frame) == "it speaks protocol version 258; this side speaks 1");
+  for (const std::uint64_t kind : {0, 11, 0x0101}) {
+    frame = good;
+    put(frame, 6, kind, 2);
+    CHECK(refusal_of(frame) == "it sent a frame of kind " + std::to_string(kind) + "; valid: 1 to 10");
+  }
+}
+
+TEST_CASE("Damage to any bit of a frame is noticed") {
+  const std::string good = golden_frame(FrameKind::update);
+  for (std::size_t i = 0; i < good.size(); ++i) {
+    CAPTURE(i);
+    std::string frame = good;
+    frame[i] = static_cast<char>(frame[i] ^ (1 << (i % 8)));
+    auto header = parse_header(std::span<const char, kHeaderBytes>(frame.data(), kHeaderBytes));
+    CHECK_FALSE((header && is_whole(*header, body_of(frame))));
+  }
+  const FrameHeader header = header_of(good);
+  CHECK_FALSE(is_whole(header, body_of(good).substr(1)));
+  CHECK_FALSE(is_whole(header, body_of(good) + '\0'));
+}
+
+TEST_CASE("A body that ends at any byte too early, or one too late, is refused") {
+  for_each_golden([]<class Message>(const Message&) {
+    const std::string body = body_of(golden_frame(Message::kKind));
+    const std::string reason = "its '" + std::string(frame_name(Message::kKind)) + "' frame is malformed";
+    for (std::size_t size = 0; size < body.size(); ++size) {
+      // At its very size, so that an address sanitizer sees a byte read behind it.
+      const auto result = decode<Message>(std::string(body.data(), size));
+      CAPTURE(size);
+      REQUIRE_FALSE(result);
+      CHECK(result.reason() == reason);
+    }
+    CHECK_FALSE(decode<Message>(body + '\0'));
+    CHECK_FALSE(decode<Message>(body + body));
+  });
+}
+
+TEST_CASE("A body in another byte order is refused: a message has one form") {
+  for_each_golden([]<class Message>(const Message&) {
+    std::string body = body_of(golden_frame(Message::kKind));
+    for (const char order : {'\0', '\2', '\377'}) {
+      body[0] = order;
+      CHECK_FALSE(decode<Message>(body));
+    }
+  });
+}
+
+TEST_CASE("A flag is 0 or 1") {
+  // for_good is a body's last byte; behind is_private come the releases; behind diverged the change of five numbers.
+  std::string refused = body_of(golden_frame(FrameKind::refused));
+  std::string train = body_of(golden_frame(FrameKind::train));
+  std::string update = body_of(golden_frame(FrameKind::update));
+  const std::size_t in_train = train.size() - 8 - 1;
+  const std::size_t in_update = update.size() - 5 * sizeof(float) - 8 - 1;
+  CHECK(refused.back() == 1);
+  CHECK(train[in_train] == 1);
+  CHECK(update[in_update] == 0);
+  for (const char flag : {'\2', '\3', '\177', '\377'}) {
+    refused.back() = train[in_train] = update[in_update] = flag;
+    CHECK_FALSE(decode<Refused>(refused));
+    CHECK_FALSE(decode<Train>(train));
+    CHECK_FALSE(decode<UpdateMessage>(update));
+  }
+  train[in_train] = 0;
+  auto plain = decode<Train>(train);
+  REQUIRE(plain);
+  CHECK_FALSE(plain->is_private);
+}
+
+TEST_CASE("A length beyond what is there is refused at once, and no memory is asked for on its word") {
+  std::string model = body_of(golden_frame(FrameKind::model));
+  std::string update = body_of(golden_frame(FrameKind::update));
+  std::string hello = body_of(golden_frame(FrameKind::hello));
+  std::string runs = update;
+  const std::uint64_t before = memory_kb("VmPeak");
+  REQUIRE(before > 0);
+  const auto begun = std::chrono::steady_clock::now();
+  for (const int bits : {3, 20, 29, 30, 31, 32, 60, 62, 63}) {
+    CAPTURE(bits);
+    const std::uint64_t many = std::uint64_t{1} << bits;
+    for (const std::uint64_t count : {many - 1, many, many + 1}) {
+      put(model, model.size() - 5 * sizeof(float) - 8, count, 8);
+      CHECK_FALSE(decode<ModelMessage>(model));
+      put(update, update.size() - 5 * sizeof(float) - 8, count, 8);
+      CHECK_FALSE(decode<UpdateMessage>(update));
+    }
+    if (bits > 31) continue;
+    put(hello, 5, many, 4);  // of the text behind the order of bytes and the client
+    CHECK_FALSE(decode<Hello>(hello));
+    put(runs, 1 + 4 + 4 + 64 + 4 + 6 * 8, many, 4);  // of the release runs
+    CHECK_FALSE(decode<UpdateMessage>(runs));
+  }
+  CHECK(std::chrono::steady_clock::now() - begun < std::chrono::seconds(5));
+  CHECK(memory_kb("VmPeak") - before < 64 * 1024);
+}
+
+TEST_CASE("What is no number, and every bit of what is, comes through reports and vectors") {
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  UpdateMessage message;
+  message.report.loss = -std::numeric_limits<double>::quiet_NaN();
+  message.report.learning_rate = kInfinity;
+  message.report.gradient_norm = -kInfinity;
+  message.report.clipped_share = -0.0;
+  message.change = test::golden_vector();
+  message.change[0] = std::numeric_limits<float>::quiet_NaN();
+  message.change[1] = -std::numeric_limits<float>::infinity();
+  const Frame frame = encode(message);
+  auto back = decode<UpdateMessage>(body_of(*frame));
+  REQUIRE(back);
+  CHECK(std::isnan(back->report.loss));
+  CHECK(std::signbit(back->report.loss));
+  CHECK(back->report.learning_rate == kInfinity);
+  CHECK(back->report.gradient_norm == -kInfinity);
+  CHECK(std::signbit(back->report.clipped_share));
+  CHECK(alike(back->change, message.change));
+  CHECK(*encode(*back) == *frame);
+}
+
+TEST_CASE("A text that is too long is sent as far as it may be, and the message stays as it was") {
+  const Refused message{std::string(5000, 'x'), false};
+  auto back = decode<Refused>(body_of(*encode(message)));
+  REQUIRE(back);
+  CHECK(back->reason == std::string(1024, 'x'));
+  CHECK(message.reason.size() == 5000);
+}
+
+TEST_CASE("Every message with all its texts full is within the largest body of its kind") {
+  const std::string full(1024, 'x');
+  const BuildIdentity build{full, full, full, full, 1};
+  Vector numbers = Vector::Zero(1000);
+  UpdateMessage update{1, full, {}, false, numbers};
+  update.report.releases.assign(std::size_t{1} << 16, {1, 1, 1});
+  const auto fits = []<class Message>(const Message& message) {
+    const std::string body = body_of(*encode(message));
+    CHECK(body.size() <= largest_body(Message::kKind, 1000));
+    CHECK(decode<Message>(body));
+  };
+  fits(Hello{0, build});
+  fits(Welcome{build, std::string(std::size_t{1} << 20, 'x'), full, 1});
+  fits(Ready{full, full, 1, 1});
+  fits(ModelMessage{1, full, numbers});
+  fits(Train{1, full, true, 1});
+  fits(update);
+  fits(Refused{full, true});
+  fits(Finished{1, full});
+}
+
+}  // namespace fedstride
