@@ -271,10 +271,12 @@ void NetworkedFleet::collect(const Task& task, const std::vector<ClientId>& coho
   round->model = encode(ModelMessage{task.round, round->model_hash, task.model});
   round->releases.assign(task.releases.begin(), task.releases.end());
   std::future<void> over = round->over.get_future();
+  const auto stopped = [&] { return impl_->stop != nullptr && impl_->stop->load(std::memory_order_relaxed); };
+  if (stopped()) throw Interrupted{};
   impl_->on_io([&] { impl_->begin_round(std::move(round), cohort); });
   constexpr std::chrono::milliseconds kLook{50};
   while (over.wait_for(kLook) != std::future_status::ready) {
-    if (impl_->stop == nullptr || !impl_->stop->load(std::memory_order_relaxed)) continue;
+    if (!stopped()) continue;
     impl_->on_io([&] {
       if (impl_->round) impl_->end_round(std::make_exception_ptr(Interrupted{}));
     });

@@ -84,6 +84,19 @@ TEST_CASE("a private run has the same bits on one thread and on several, for eve
     }
 }
 
+TEST_CASE("a private run that starts from other weights and was broken off goes on with the same noise") {
+  const test::TemporaryFolder folder;
+  write_data(folder);
+  start(settings_for(folder, "first", "rounds = 1\n"));
+  const std::string from = kExample + "init = '" + (folder / "first/model.safetensors") + "'\n";
+  start(settings_for(folder, "whole", from + "rounds = 3\n"));
+  start(settings_for(folder, "broken", from + "rounds = 1\n"));
+  Settings more;
+  more["rounds"] = {std::int64_t{3}};
+  resume(folder / "broken", more);
+  CHECK(hashes(folder / "broken") == hashes(folder / "whole"));
+}
+
 TEST_CASE("a private run that was broken off goes on with the same bits and counts nothing twice") {
   const test::TemporaryFolder folder;
   write_data(folder);
