@@ -28,7 +28,8 @@ std::string refusal_of(const std::string& frame) {
 /// The same numbers, NaN equal to NaN.
 bool alike(double a, double b) { return a == b || (std::isnan(a) && std::isnan(b)); }
 bool alike(const Vector& a, const Vector& b) {
-  return a.size() == b.size() && std::memcmp(a.data(), b.data(), static_cast<std::size_t>(a.size()) * sizeof(float)) == 0;
+  return a.size() == b.size() &&
+         std::memcmp(a.data(), b.data(), static_cast<std::size_t>(a.size()) * sizeof(float)) == 0;
 }
 
 bool same(const BuildIdentity& a, const BuildIdentity& b) {
