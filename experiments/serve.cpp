@@ -42,6 +42,12 @@ std::string judge(const Setup& setup, std::uint32_t round, const ClientReport& r
   for (const ReleaseRun& run : report.releases) made += std::min(run.count, releases + 1);
   if (made > releases)
     return "its report says that it made more noisy releases than the " + std::to_string(releases) + " it was allowed";
+  // An epoch visits each row once, a release at most all of them.
+  const double visits = setup.training.privacy ? static_cast<double>(made) : setup.training.epochs;
+  const double most = std::max(1.0, visits * static_cast<double>(report.rows));
+  if (static_cast<double>(std::max({report.examples, report.steps, report.empty_lots, report.nonfinite})) > most)
+    return "its report says " + std::to_string(report.examples) + " gradient examples in " + std::to_string(report.steps) +
+           " steps; at most " + number_text(most) + " are possible";
   if (!setup.training.privacy) return {};
   const PrivatePlan& plan = *setup.training.privacy->plans[report.client];
   const std::uint64_t first = plan.releases_before(static_cast<int>(round - 1) * setup.training.epochs);
