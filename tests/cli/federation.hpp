@@ -8,7 +8,7 @@
 #include <thread>
 
 #include "tests/cli/program.hpp"
-#include "tests/support/sockets.hpp"
+#include "tests/support/peer.hpp"
 
 namespace fedstride::test {
 
@@ -166,5 +166,21 @@ class Federation {
   std::uint16_t port_ = quiet_port();
   std::string certificates_;
 };
+
+/// Lets an honest client come as far as ready, through the caller's hands, and ends it.
+inline Introduction introduce(const Federation& federation, int client) {
+  const Socket listener = listening(0);
+  const Party honest = federation.join(client, port_of(listener.fd()));
+  const Peer to_client(Socket(accept(listener.fd(), nullptr, nullptr)));
+  const Peer to_coordinator(calling(federation.port()));
+  Introduction known;
+  known.hello = to_client.hear<Hello>().value_or(Hello{});
+  to_coordinator.say(known.hello);
+  known.welcome = to_coordinator.hear<Welcome>().value_or(Welcome{});
+  to_client.say(known.welcome);
+  known.ready = to_client.hear<Ready>().value_or(Ready{});
+  CHECK(known.ready.rows > 0);
+  return known;
+}
 
 }  // namespace fedstride::test
