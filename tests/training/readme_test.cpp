@@ -1,5 +1,7 @@
 #include <doctest/doctest.h>
 
+#include <unistd.h>
+
 #include <cstdlib>
 #include <filesystem>
 #include <string>
@@ -44,7 +46,8 @@ std::string small(std::string command) {
   const std::string program = "build/release/fedstride";
   if (const auto at = command.find(program); at != std::string::npos) command.replace(at, program.size(), FEDSTRIDE_PROGRAM);
   if (command.find(" data get ") != std::string::npos) return "true";
-  if ((command.find(" run ") != std::string::npos || command.find(" sweep ") != std::string::npos) && command.find("--resume") == std::string::npos) command += " --limit-per-client 20";
+  if ((command.find(" run ") != std::string::npos || command.find(" sweep ") != std::string::npos ||
+       command.find(" launch ") != std::string::npos) && command.find("--resume") == std::string::npos) command += " --limit-per-client 20";
   return command;
 }
 
@@ -69,6 +72,27 @@ TEST_CASE("every command of the README that runs the program runs") {
   for (const char* name : {"examples", "experiments"})
     std::filesystem::create_directory_symlink(kRoot + "/" + name, folder.path() / name);
   int commands = 0;
+  // Scripts: several programs at once. Their ports are any that this process is likely to have for itself.
+  for (std::string script : blocks(read_file(kRoot + "/README.md"), "sh")) {
+    ++commands;
+    const int port = 20000 + static_cast<int>(::getpid() % 10000) * 4;
+    for (const int offset : {0, 1})
+      for (const std::string from = ":" + std::to_string(7000 + offset); script.find(from) != script.npos;)
+        script.replace(script.find(from), from.size(), ":" + std::to_string(port + offset));
+    std::string commands_of_it;
+    for (const auto line : split(joined_lines(script), '\n')) {
+      std::string command(line);
+      const bool background = command.ends_with(" &");
+      if (background) command.resize(command.size() - 2);
+      const auto at = command.find(" serve ");
+      command = small(command) + (at == command.npos ? "" : " --limit-per-client 20");
+      commands_of_it += command + (background ? " &\n" : "\n");
+    }
+    write_file(folder / "script.sh", commands_of_it);
+    const int status = run_in(folder, "sh script.sh");
+    CHECK_MESSAGE(status == 0, read_file(folder / "output.txt"));
+    CHECK(read_file(folder / "runs/served/rounds.jsonl").find("\"round\":3") != std::string::npos);
+  }
   for (const auto& block : blocks(read_file(kRoot + "/README.md"), "")) {
     const std::string whole = joined_lines(block);
     for (const auto line : split(whole, '\n')) {
