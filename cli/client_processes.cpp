@@ -117,6 +117,7 @@ void ClientProcesses::watch(const std::stop_token& stop) {
     std::this_thread::sleep_for(20ms);
   }
   for (const int signal : {0, SIGTERM, SIGKILL}) {
+    if (signal == 0 && !told_) continue;
     for (const pid_t child : children_)
       if (signal != 0 && child > 0) kill(child, signal);
     const auto until = Clock::now() + kGrace;

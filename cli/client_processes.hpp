@@ -28,11 +28,11 @@ class ClientProcesses {
   };
   /// Throws Error (failure) if a folder cannot be made.
   explicit ClientProcesses(Rules rules);
-  /// Waits a few seconds for those that are ending by themselves, then stops the others.
+  /// Stops them: at once, or after expect_end() once they have had a few seconds to end by themselves.
   ~ClientProcesses();
 
-  /// From here on the end of a client is as it should be.
-  void expect_end() { ending_ = true; }
+  /// All is done, and the clients have been told so.
+  void expect_end() { ending_ = told_ = true; }
 
  private:
   void watch(const std::stop_token& stop);
@@ -43,6 +43,7 @@ class ClientProcesses {
   std::vector<pid_t> children_;  ///< by client; 0: not running
   std::vector<std::chrono::steady_clock::time_point> started_;
   std::atomic<bool> ending_{false};
+  std::atomic<bool> told_{false};
   std::jthread watcher_;
 };
 

@@ -90,7 +90,7 @@ void carry_out(const Arguments& arguments) {
   };
   ProgressBar progress;
   RunSummary summary = serve(configuration, settings, options, progress.observer(&stop));
-  if (clients) clients->expect_end();
+  if (clients && !summary.interrupted) clients->expect_end();
   clients.reset();
   const std::lock_guard lock(mutex);
   if (!client_failure.empty() && summary.interrupted) throw failure(client_failure);
