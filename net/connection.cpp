@@ -8,6 +8,7 @@
 #include <deque>
 
 #include "core/error.hpp"
+#include "core/text.hpp"
 
 namespace fedstride {
 
@@ -146,7 +147,7 @@ class StreamConnection final : public Connection {
       if (error || self->ended_) return;
       if (!self->paused_ && Clock::now() - self->last_received_ >= self->silence_)
         return self->end("it has been silent for " +
-                             std::to_string(std::chrono::duration_cast<milliseconds>(self->silence_).count() / 1000) + " s",
+                             number_text(std::chrono::duration<double>(self->silence_).count()) + " s",
                          false);
       if (self->paused_) self->heard();
       self->watch();
