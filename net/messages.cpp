@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cereal/archives/portable_binary.hpp>
+#include <functional>
 #include <sstream>
 
 #include "core/build_info.hpp"
@@ -15,13 +16,17 @@ constexpr std::uint32_t kShortText = 1024;           // a digest, a version, a r
 constexpr std::uint32_t kLongText = 1 << 20;         // an experiment
 constexpr std::uint32_t kMostReleaseRuns = 1 << 16;  // releases that differ, in one round of one client
 
-/// A text of at most `most` bytes: its length in 32 bits, then its bytes. A longer one is sent up to there.
-template <class String>
+/// A text: its length in 32 bits, then its bytes, of which kLongText are sent at most; or, in one line that may come to be
+/// part of a log, kShortText, and what is not printable ASCII as a question mark.
 struct Text {
-  String& text;
-  std::uint32_t most;
+  std::string& text;
+  bool is_line;
+  std::uint32_t most() const { return is_line ? kShortText : kLongText; }
 };
-Text<std::string> text(std::string& value, std::uint32_t most = kShortText) { return {value, most}; }
+Text line(std::string& value) { return {value, true}; }
+Text lines(std::string& value) { return {value, false}; }
+
+bool printable(char c) { return c >= ' ' && c <= '~'; }
 
 /// A bool as one byte.
 struct Flag {
@@ -31,17 +36,19 @@ struct Flag {
 struct Malformed {};
 
 template <class Archive>
-void save(Archive& archive, const Text<std::string>& field) {
-  const std::size_t size = std::min<std::size_t>(field.text.size(), field.most);
-  archive(static_cast<std::uint32_t>(size), cereal::binary_data(field.text.data(), size));
+void save(Archive& archive, const Text& field) {
+  std::string sent = field.text.substr(0, field.most());
+  if (field.is_line) std::ranges::replace_if(sent, std::not_fn(printable), '?');
+  archive(static_cast<std::uint32_t>(sent.size()), cereal::binary_data(sent.data(), sent.size()));
 }
 template <class Archive>
-void load(Archive& archive, Text<std::string>& field) {
+void load(Archive& archive, Text& field) {
   std::uint32_t size = 0;
   archive(size);
-  if (size > field.most) throw Malformed{};
+  if (size > field.most()) throw Malformed{};
   field.text.resize(size);
   archive(cereal::binary_data(field.text.data(), field.text.size()));
+  if (field.is_line && !std::ranges::all_of(field.text, printable)) throw Malformed{};
 }
 template <class Archive>
 void save(Archive& archive, const Flag& field) {
@@ -77,7 +84,7 @@ void load(Archive& archive, Releases& field) {
 
 template <class A>
 void fields(A& archive, BuildIdentity& build) {
-  archive(text(build.version), text(build.compiler), text(build.flags), text(build.instruction_set), build.numerics);
+  archive(line(build.version), line(build.compiler), line(build.flags), line(build.instruction_set), build.numerics);
 }
 template <class A>
 void fields(A& archive, Hello& message) {
@@ -87,24 +94,24 @@ void fields(A& archive, Hello& message) {
 template <class A>
 void fields(A& archive, Welcome& message) {
   fields(archive, message.build);
-  archive(text(message.settings, kLongText), text(message.experiment), message.heartbeat_ms);
+  archive(lines(message.settings), line(message.experiment), message.heartbeat_ms);
 }
 template <class A>
 void fields(A& archive, Ready& message) {
-  archive(text(message.data_hash), text(message.rows_hash), message.rows, message.last_round);
+  archive(line(message.data_hash), line(message.rows_hash), message.rows, message.last_round);
 }
 template <class A>
 void fields(A& archive, ModelMessage& message) {
-  archive(message.round, text(message.model_hash), message.model);
+  archive(message.round, line(message.model_hash), message.model);
 }
 template <class A>
 void fields(A& archive, Train& message) {
-  archive(message.round, text(message.model_hash), Flag{message.is_private}, message.releases);
+  archive(message.round, line(message.model_hash), Flag{message.is_private}, message.releases);
 }
 template <class A>
 void fields(A& archive, UpdateMessage& message) {
   ClientReport& report = message.report;
-  archive(message.round, text(message.model_hash), report.client, report.rows, report.examples, report.loss,
+  archive(message.round, line(message.model_hash), report.client, report.rows, report.examples, report.loss,
           report.learning_rate, report.steps, report.rejected, Releases{report.releases}, report.empty_lots,
           report.nonfinite, report.gradient_norm, report.clipped_share, Flag{message.diverged}, message.change);
 }
@@ -118,11 +125,11 @@ void fields(A& archive, Heartbeat& message) {
 }
 template <class A>
 void fields(A& archive, Refused& message) {
-  archive(text(message.reason), Flag{message.for_good});
+  archive(line(message.reason), Flag{message.for_good});
 }
 template <class A>
 void fields(A& archive, Finished& message) {
-  archive(message.rounds, text(message.model_hash));
+  archive(message.rounds, line(message.model_hash));
 }
 
 /// Reads a body where it lies.

@@ -22,7 +22,8 @@ BuildIdentity build_identity();
 /// In what two differ ("compiler 'GCC 12.2.0' here, 'GCC 13.1.0' there"); empty if in nothing.
 std::string difference(const BuildIdentity& here, const BuildIdentity& there);
 
-// One struct a frame that has a body of its own. docs/WIRE.md lists the fields in their order.
+// One struct a frame that has a body of its own. docs/WIRE.md lists the fields in their order. Texts but the settings are
+// printable ASCII, so that they can be repeated in a log.
 
 /// client -> coordinator, first of all.
 struct Hello {

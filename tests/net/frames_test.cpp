@@ -65,7 +65,8 @@ bool same(const Finished& a, const Finished& b) { return a.rounds == b.rounds &&
 
 /// The value of a line of /proc/self/status, in kB.
 std::uint64_t memory_kb(std::string_view name) {
-  for (const auto line : split(read_file("/proc/self/status"), '\n'))
+  const std::string status = read_file("/proc/self/status");
+  for (const auto line : split(status, '\n'))
     if (line.starts_with(name)) return std::strtoull(line.data() + name.size() + 1, nullptr, 10);
   return 0;
 }
@@ -229,6 +230,22 @@ TEST_CASE("What is no number, and every bit of what is, comes through reports an
   CHECK(std::signbit(back->report.clipped_share));
   CHECK(alike(back->change, message.change));
   CHECK(*encode(*back) == *frame);
+}
+
+TEST_CASE("A text that a log would repeat is printable: what is not is refused, and never sent") {
+  const std::string good = body_of(golden_frame(FrameKind::refused));
+  for (const char c : {'\0', '\n', '\r', '\033', '\037', '\177', '\200', '\377'}) {
+    CAPTURE(static_cast<int>(c));
+    std::string body = good;
+    body[10] = c;
+    CHECK_FALSE(decode<Refused>(body));
+    auto sent = decode<Refused>(body_of(*encode(Refused{std::string("a") + c + "b", false})));
+    REQUIRE(sent);
+    CHECK(sent->reason == "a?b");
+  }
+  auto settings = decode<Welcome>(body_of(*encode(Welcome{{}, "a = 1\n# \u00e9\n", "e", 1})));
+  REQUIRE(settings);
+  CHECK(settings->settings == "a = 1\n# \u00e9\n");
 }
 
 TEST_CASE("A text that is too long is sent as far as it may be, and the message stays as it was") {
