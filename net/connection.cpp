@@ -6,6 +6,7 @@
 #include <asio.hpp>
 #include <asio/ssl.hpp>
 #include <deque>
+#include <vector>
 
 #include "core/error.hpp"
 #include "core/text.hpp"
@@ -305,6 +306,11 @@ class Handshake : public std::enable_shared_from_this<Handshake> {
     stream_.async_handshake(side, [self = shared_from_this()](std::error_code error) { self->finish(error); });
   }
 
+  void abandon() {
+    std::error_code ignored;
+    stream_.lowest_layer().close(ignored);
+  }
+
  private:
   void finish(std::error_code error) {
     const bool too_late = !stream_.lowest_layer().is_open();
@@ -373,7 +379,19 @@ struct Listener::Impl : std::enable_shared_from_this<Listener::Impl> {
         self->handlers.failed(address, reason);
       self->take_next();
     };
-    std::make_shared<Handshake>(std::move(socket), transport, std::move(token), std::move(done))->start(limits.handshake);
+    auto handshake = std::make_shared<Handshake>(std::move(socket), transport, std::move(token), std::move(done));
+    std::erase_if(shaking, [](const auto& one) { return one.expired(); });
+    shaking.push_back(handshake);
+    handshake->start(limits.handshake);
+  }
+
+  void close() {
+    closed = true;
+    std::error_code ignored;
+    acceptor.close(ignored);
+    pause.cancel();
+    for (const auto& one : shaking)
+      if (const auto handshake = one.lock()) handshake->abandon();
   }
 
   tcp::acceptor acceptor;
@@ -383,6 +401,7 @@ struct Listener::Impl : std::enable_shared_from_this<Listener::Impl> {
   Handlers handlers;
   std::size_t open = 0;
   std::size_t handshakes = 0;
+  std::vector<std::weak_ptr<Handshake>> shaking;
   bool taking = false;
   bool closed = false;
 };
@@ -412,12 +431,7 @@ Listener::~Listener() { close(); }
 
 std::uint16_t Listener::port() const { return impl_->acceptor.local_endpoint().port(); }
 
-void Listener::close() {
-  impl_->closed = true;
-  std::error_code ignored;
-  impl_->acceptor.close(ignored);
-  impl_->pause.cancel();
-}
+void Listener::close() { impl_->close(); }
 
 void connect(asio::io_context& io, const Endpoint& address, Transport transport, milliseconds longest,
              std::function<void(ConnectionPtr, const std::string& reason)> connected) {
