@@ -12,10 +12,10 @@
 
 namespace fedstride::test {
 
-/// Waits for a condition, two minutes at most: sanitised programs on a loaded machine are slow.
+/// Waits for a condition, a minute at most: sanitised programs on a loaded machine are slow.
 template <class Condition>
 bool eventually(Condition&& condition) {
-  const auto until = std::chrono::steady_clock::now() + std::chrono::minutes(2);
+  const auto until = std::chrono::steady_clock::now() + std::chrono::minutes(1);
   while (std::chrono::steady_clock::now() < until) {
     if (condition()) return true;
     std::this_thread::sleep_for(std::chrono::milliseconds(3));
@@ -127,6 +127,16 @@ class Federation {
     return words;
   }
   Party join(int client, std::uint16_t port = 0) const { return Party(join_words(client, port)); }
+  /// With flags that come instead.
+  Party join_with(int client, const Words& more) const {
+    Words words = join_words(client);
+    for (std::size_t i = 0; i + 1 < more.size(); i += 2) {
+      const auto flag = std::ranges::find(words, more[i]);
+      REQUIRE(flag != words.end());
+      *(flag + 1) = more[i + 1];
+    }
+    return Party(words);
+  }
   std::vector<Party> join_all(std::uint16_t port = 0) const {
     std::vector<Party> all;
     for (int client = 0; client < clients_; ++client) all.push_back(join(client, port));
