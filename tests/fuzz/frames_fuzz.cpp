@@ -1,5 +1,5 @@
-// A fuzz target (libFuzzer) of everything that reads a peer's bytes before anything is known of the peer: headers, their
-// digest and bounds, and the messages of every kind. tests/fuzz/corpus has a seed of each kind.
+// A fuzz target (libFuzzer) of everything that reads bytes of a peer before anything is known of it: headers, their digest
+// and bounds, and the messages of every kind. tests/fuzz/corpus has a seed of each kind.
 
 #include <cstdlib>
 #include <string>

@@ -12,7 +12,7 @@
 
 namespace fedstride::test {
 
-// One message of each kind with fixed contents; tests/golden/frames/NAME.hex has the frame of each. The bytes change only
+// One message of each kind with fixed contents; tests/golden/frames/NAME.hex has its frame. The bytes change only
 // together with kProtocolVersion.
 
 inline Vector golden_vector() {
