@@ -1,0 +1,93 @@
+#include <doctest/doctest.h>
+
+#include <atomic>
+#include <chrono>
+#include <mutex>
+#include <thread>
+
+#include "net/networked_fleet.hpp"
+#include "tests/support/peer.hpp"
+
+namespace fedstride {
+namespace {
+
+using std::chrono::milliseconds;
+using test::Peer;
+
+const std::string kRows = "rows";
+
+struct Joined {
+  Peer peer;
+  UpdateMessage update;  ///< an answer to what it was asked
+
+  Joined(ClientId client, std::uint16_t port) : peer(test::calling(port)) {
+    peer.say(Hello{client, build_identity()});
+    peer.hear<Welcome>();
+    peer.say(Ready{"data", kRows, 10, 0});
+    const auto model = peer.hear<ModelMessage>();
+    const auto train = peer.hear<Train>();
+    REQUIRE(train);
+    update.round = train->round;
+    update.model_hash = train->model_hash;
+    update.report.client = client;
+    update.report.rows = 10;
+    update.change = model->model;
+  }
+};
+
+}  // namespace
+
+TEST_CASE("Clients that let their updates trickle in hold up the others for a while, not for good") {
+  const RosterEntry entry{10, kRows};
+  const FederationTerms terms{.build = build_identity(),
+                              .settings = "",
+                              .experiment = "e",
+                              .data_hash = "data",
+                              .roster = {entry, entry, entry},
+                              .parameters = 4000};
+  const ReceptionRules rules{.listen = {"127.0.0.1", 0},
+                             .transport = Transport::plain(),
+                             .authenticated = false,
+                             .heartbeat = milliseconds(1000),
+                             .updates_in_flight = 2};
+  std::mutex mutex;
+  std::string log;
+  NetworkedFleet fleet(
+      terms, rules, RoundTerms{.deadline = 0.1, .minimum_clients = 1},
+      [](std::uint32_t, const ClientReport&, std::uint64_t) { return std::string(); },
+      [&](const std::string& line) {
+        const std::lock_guard lock(mutex);
+        log += line + "\n";
+      });
+  std::vector<ClientId> summed;
+  std::thread coordinator([&] {
+    fleet.collect(Task{.round = 1, .model = Vector::Ones(4000)}, {0, 1, 2},
+                  [&](const ClientUpdate& update) { summed.push_back(update.report.client); });
+  });
+
+  // Each has one of the two places for updates in flight once its header is there.
+  std::atomic<bool> over{false};
+  std::vector<std::thread> slow;
+  for (const ClientId client : {1U, 2U}) {
+    auto joined = std::make_shared<Joined>(client, fleet.port());
+    const Frame frame = encode(joined->update);
+    REQUIRE(joined->peer.send(std::string_view(*frame).substr(0, kHeaderBytes)));
+    slow.emplace_back([joined, frame, &over] {
+      for (std::size_t at = kHeaderBytes; at < frame->size() && !over; ++at) {
+        if (!joined->peer.send(std::string_view(*frame).substr(at, 1))) break;
+        std::this_thread::sleep_for(milliseconds(20));
+      }
+    });
+  }
+  const Joined honest(0, fleet.port());
+  CHECK(honest.peer.say(honest.update));
+  CHECK(honest.peer.hear<Received>());
+  coordinator.join();
+  over = true;
+  for (std::thread& one : slow) one.join();
+  CHECK(summed == std::vector<ClientId>{0});
+  const std::lock_guard lock(mutex);
+  CHECK(log.find("it has been silent for 4 s") != log.npos);
+}
+
+}  // namespace fedstride
