@@ -46,6 +46,7 @@ std::vector<RoundLine> with_an_idle_third(const Words& settings) {
     idle.train = idle.peer.hear<Train>().value_or(Train{});
   }
   CHECK(idle.peer.hear<Finished>());
+  idle.peer.hang_up();
   CHECK(coordinator.wait() == 0);
   for (const Party& client : clients) CHECK(client.wait() == 0);
   return rounds_of(federation.out());
@@ -58,7 +59,7 @@ TEST_CASE("a round closes at its deadline without the missing client; its late u
   const Federation federation(settings);
   const Party coordinator = federation.serve(kDeadline);
   const Introduction known = introduce(federation, 2);
-  const FalseClient late(federation.port(), known);
+  FalseClient late(federation.port(), known);
   REQUIRE(late.train.round == 1);
   const Party clients[] = {federation.join(0), federation.join(1)};
   CHECK(coordinator.says("round 1 closed after 0.3 s without client 2"));
@@ -71,6 +72,7 @@ TEST_CASE("a round closes at its deadline without the missing client; its late u
   while (const auto frame = late.peer.next()) {
     if (frame->kind == FrameKind::received) acknowledged = decode<Received>(frame->body)->round == 1;
   }
+  late.peer.hang_up();
   CHECK(acknowledged);
   CHECK(coordinator.wait() == 0);
   for (const Party& client : clients) CHECK(client.wait() == 0);

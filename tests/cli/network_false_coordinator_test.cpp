@@ -45,7 +45,8 @@ class Captive {
     return peer_->hear<UpdateMessage>();
   }
   /// Ended with exit code 1 and these words.
-  void check_left(const std::string& words) const {
+  void check_left(const std::string& words) {
+    peer_->hang_up();
     CHECK(client.wait() == 1);
     CHECK(client.has_said(words));
     if (!client.has_said(words)) MESSAGE("it said: " << client.err());
@@ -85,7 +86,7 @@ TEST_CASE("a client answers a round again with the same bits, and refuses it wit
   CHECK(scene.train.is_private);
   std::optional<UpdateMessage> first;
   {
-    const Captive captive(scene);
+    Captive captive(scene);
     first = captive.ask(scene.model, scene.train);
     REQUIRE(first);
     CHECK(!captive.ask(other_model, other_train));
@@ -98,7 +99,7 @@ TEST_CASE("a client answers a round again with the same bits, and refuses it wit
   const std::string ledger = read_file(folder + "/ledger.jsonl");
   CHECK(ledger.find("secret") != std::string::npos);
   {
-    const Captive captive(scene);
+    Captive captive(scene);
     CHECK(captive.ready.last_round == 1);
     const auto again = captive.ask(scene.model, scene.train);
     REQUIRE(again);
@@ -107,7 +108,7 @@ TEST_CASE("a client answers a round again with the same bits, and refuses it wit
     captive.check_left("the coordinator asks for round 1 a second time, with another model");
   }
   {
-    const Captive captive(scene);
+    Captive captive(scene);
     CHECK(!captive.ask(other_model, other_train));
     captive.check_left("the coordinator asks for round 1 a second time, with another model");
   }
@@ -118,13 +119,13 @@ TEST_CASE("a client answers a round again with the same bits, and refuses it wit
 TEST_CASE("a client killed between its reservation and its answer counts what it may have released, once") {
   const Scene scene(kPrivate);
   {
-    const Captive captive(scene);
+    Captive captive(scene);
     captive.peer().say(scene.model);
     captive.peer().say(scene.train);
     CHECK(eventually([&] { return line_count(read_file(scene.federation.client_folder(0) + "/ledger.jsonl")) >= 2; }));
     captive.client.kill();
   }
-  const Captive captive(scene);
+  Captive captive(scene);
   const auto first = captive.ask(scene.model, scene.train);
   REQUIRE(first);
   Train second = scene.train;
@@ -139,14 +140,14 @@ TEST_CASE("a client killed between its reservation and its answer counts what it
 TEST_CASE("a client holds a coordinator to its own ledger: not more releases, none without noise, none past the budget") {
   const Scene scene({"--optimizer", "sgd", "--rounds", "2", "--dp", "example", "--noise-multiplier", "1", "--epsilon", "8"});
   {
-    const Captive captive(scene);
+    Captive captive(scene);
     Train greedy = scene.train;
     greedy.releases = std::numeric_limits<std::uint64_t>::max();
     CHECK(!captive.ask(scene.model, greedy));
     captive.check_left("noisy releases in round 1; by this client's own ledger");
   }
   {
-    const Captive captive(scene);
+    Captive captive(scene);
     Train open = scene.train;
     open.is_private = false;
     CHECK(!captive.ask(scene.model, open));

@@ -21,6 +21,8 @@ class Peer {
     return send(*encode(message));
   }
 
+  void hang_up() { socket_ = Socket(); }
+
   struct Whole {
     FrameKind kind = FrameKind::heartbeat;
     std::string body;
