@@ -248,6 +248,13 @@ TEST_CASE("A text that a log would repeat is printable: what is not is refused, 
   CHECK(settings->settings == "a = 1\n# \u00e9\n");
 }
 
+TEST_CASE("This build's identity comes through unchanged, and differs from none but others") {
+  auto back = decode<Hello>(body_of(*encode(Hello{0, build_identity()})));
+  REQUIRE(back);
+  CHECK(difference(build_identity(), back->build).empty());
+  CHECK(difference(build_identity(), test::golden_build()).find("' there") != std::string::npos);
+}
+
 TEST_CASE("A text that is too long is sent as far as it may be, and the message stays as it was") {
   const Refused message{std::string(5000, 'x'), false};
   auto back = decode<Refused>(body_of(*encode(message)));
