@@ -6,25 +6,6 @@
 
 namespace fedstride {
 
-std::string as_html(std::string_view text) {
-  std::string html;
-  for (const char c : text) {
-    if (c == '&')
-      html += "&amp;";
-    else if (c == '<')
-      html += "&lt;";
-    else if (c == '>')
-      html += "&gt;";
-    else if (c == '"')
-      html += "&quot;";
-    else if (c == '\'')
-      html += "&#39;";
-    else
-      html += static_cast<unsigned char>(c) < 0x20 || c == 0x7f ? ' ' : c;
-  }
-  return html;
-}
-
 std::string duration_text(double seconds) {
   if (!(seconds >= 0 && seconds < 1e10)) return "–";
   if (seconds < 9.95) return printed("%.1f s", seconds);

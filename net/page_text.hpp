@@ -3,12 +3,8 @@
 #include <cstdint>
 #include <cstdio>
 #include <string>
-#include <string_view>
 
 namespace fedstride {
-
-/// Text as it stands in HTML, between tags and in quoted attributes; control characters become blanks.
-std::string as_html(std::string_view text);
 
 /// "8.2 s", "3 min 05 s", "12 h 40 min"; a dash for what is none.
 std::string duration_text(double seconds);

@@ -3,6 +3,7 @@
 #include <string_view>
 #include <tuple>
 
+#include "core/html.hpp"
 #include "net/accuracy_curve.hpp"
 #include "net/page_text.hpp"
 #include "net/status.hpp"
@@ -67,7 +68,7 @@ std::string progress_line(const FederationStatus& status) {
   const bool ended = has_ended(status);
   const auto round = std::min(status.rounds, status.done + (ended ? 0 : 1));
   const bool in_round = status.state.starts_with("round");
-  std::string line = in_round ? "<strong>" : "<strong>" + as_html(status.state) + "</strong> · ";
+  std::string line = in_round ? "<strong>" : "<strong>" + escaped(status.state) + "</strong> · ";
   line += "round " + grouped_text(round) + " of " + grouped_text(status.rounds) + (in_round ? "</strong>" : "");
   if (ended) return line + " · ran for " + duration_text(status.seconds_running);
   if (status.seconds_in_round > 0) {
@@ -135,11 +136,11 @@ std::string clients_table(const FederationStatus& status) {
     html += rows[i].standing == Standing::late ? "<tr class=\"late\">" : "<tr>";
     html += "<td>" + std::to_string(client.client) + "</td><td class=\"text\">";
     html.append(name_of(rows[i].standing, client.connected));
-    html += "</td><td class=\"text\">" + as_html(client.address) + "</td><td>" +
+    html += "</td><td class=\"text\">" + escaped(client.address) + "</td><td>" +
             (client.last_round > 0 ? grouped_text(client.last_round) : "–") + "</td><td>" +
             (waits ? duration_text(client.seconds_waiting) : "") + "</td><td>" + bytes_text(client.received) +
             "</td><td>" + bytes_text(client.sent) + "</td><td>" + grouped_text(client.missed) +
-            "</td><td class=\"text trouble\">" + as_html(client.trouble) + "</td></tr>\n";
+            "</td><td class=\"text trouble\">" + escaped(client.trouble) + "</td></tr>\n";
   }
   html += "</tbody>\n</table></div>\n";
   if (rows.size() > kRows)
@@ -154,7 +155,7 @@ std::string privacy_table(const std::vector<PrivacySpent>& privacy) {
       "<h2>Privacy spent</h2>\n<div class=\"wide\"><table>\n<thead><tr><th class=\"text\">level</th><th>ε</th>"
       "<th>δ</th><th>budget ε</th><th class=\"text\"></th></tr></thead>\n<tbody>\n";
   for (const auto& spent : privacy)
-    html += "<tr><td class=\"text\">" + as_html(spent.level) + "</td><td>" + printed("%.4g", spent.epsilon) +
+    html += "<tr><td class=\"text\">" + escaped(spent.level) + "</td><td>" + printed("%.4g", spent.epsilon) +
             "</td><td>" + printed("%.3g", spent.delta) + "</td><td>" +
             (spent.budget > 0 ? printed("%.4g", spent.budget) : "none") + "</td><td class=\"text trouble\">" +
             (spent.seeded ? "if the seed were secret" : "") + "</td></tr>\n";
@@ -198,18 +199,18 @@ std::string figures(const FederationStatus& status) {
 std::string status_page(const FederationStatus& status) {
   std::string html = "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n";
   if (!has_ended(status)) html += "<meta http-equiv=\"refresh\" content=\"5\">\n";
-  html += "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<title>" + as_html(status.state) +
-          " – " + as_html(status.title) + "</title>\n<style>";
+  html += "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<title>" + escaped(status.state) +
+          " – " + escaped(status.title) + "</title>\n<style>";
   html.append(kStyle).append("</style>\n</head>\n<body>\n");
   html +=
-      "<h1>" + as_html(status.title) + "</h1>\n<p>" + progress_line(status) + "</p>\n" +
+      "<h1>" + escaped(status.title) + "</h1>\n<p>" + progress_line(status) + "</p>\n" +
       printed("<progress max=\"%u\" value=\"%u\">", std::max(1u, status.rounds), std::min(status.done, status.rounds)) +
       grouped_text(status.done) + " rounds done</progress>\n";
   html += figures(status) + "<h2>Test accuracy</h2>\n" + accuracy_curve(status.points) + privacy_table(status.privacy) +
           "<h2>Clients</h2>\n" + clients_table(status);
-  html += "<footer class=\"small\">results in " + as_html(status.folder) +
+  html += "<footer class=\"small\">results in " + escaped(status.folder) +
           " · the same as <a href=\"/status\">JSON</a> and as <a href=\"/metrics\">metrics</a> · fedstride " +
-          as_html(status.version) + "</footer>\n</body>\n</html>\n";
+          escaped(status.version) + "</footer>\n</body>\n</html>\n";
   return html;
 }
 

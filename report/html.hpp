@@ -3,13 +3,9 @@
 #include <string>
 #include <string_view>
 
+#include "core/html.hpp"
+
 namespace fedstride {
-
-/// UTF-8 without what is none, and without control characters other than a newline and a tab: each becomes U+FFFD.
-std::string clean_text(std::string_view text);
-
-/// Text as it stands in HTML and XML, between tags and in quoted attributes.
-std::string escaped(std::string_view text);
 
 /// A path as it stands in a link.
 std::string url_of(std::string_view path);
