@@ -1,6 +1,7 @@
 #include "sweep/round_lines.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <fstream>
 #include <nlohmann/json.hpp>
@@ -13,6 +14,20 @@ namespace {
 
 constexpr std::size_t kLongestLine = std::size_t{256} << 20;
 constexpr std::size_t kBlock = std::size_t{1} << 18;
+
+/// What a client reports of which the round's number is the mean over its clients.
+constexpr std::array<const char*, 3> kMeans{"learning_rate", "gradient_norm", "clipped_share"};
+
+/// Taken from the first, so that the mean of equal numbers is that number.
+struct Mean {
+  double first = 0;
+  double over_first = 0;
+  int count = 0;
+  void add(double value) {
+    if (count++ == 0) first = value;
+    over_first += value - first;
+  }
+};
 
 /// Calls visit(line) for every complete line. Memory for one.
 template <class Visitor>
@@ -50,8 +65,9 @@ class RoundLine {
     depth_ = 0;
     place_ = Place::elsewhere;
     told_ = -1;
-    steps_ = rejected_ = rates_ = 0;
-    with_steps_ = with_rejected_ = with_rates_ = 0;
+    steps_ = rejected_ = 0;
+    with_steps_ = with_rejected_ = 0;
+    means_.fill({});
     round_ = CellResult::Round{.round = round, .numbers = {}, .model_hash = {}};
     round_.numbers.reserve(round_size_);
     first_client_ = result_.clients.size();
@@ -61,7 +77,8 @@ class RoundLine {
       round_.numbers["rejected_steps"] = rejected_;
       if (steps_ > 0) round_.numbers["rejected_share"] = rejected_ / steps_;
     }
-    if (with_rates_ > 0) round_.numbers["learning_rate"] = first_rate_ + rates_ / with_rates_;
+    for (std::size_t i = 0; i < kMeans.size(); ++i)
+      if (means_[i].count > 0) round_.numbers[kMeans[i]] = means_[i].first + means_[i].over_first / means_[i].count;
     round_size_ = std::max(round_size_, round_.numbers.size());
     const auto begin = result_.clients.begin() + static_cast<std::ptrdiff_t>(first_client_);
     if (!std::ranges::is_sorted(begin, result_.clients.end(), {}, &CellResult::Client::client))
@@ -145,11 +162,8 @@ class RoundLine {
     };
     if (key_ == "steps") add(steps_, with_steps_);
     if (key_ == "rejected") add(rejected_, with_rejected_);
-    if (key_ == "learning_rate") {  // from the first, so that the mean of equal rates is that rate
-      if (with_rates_ == 0) first_rate_ = value;
-      rates_ += value - first_rate_;
-      ++with_rates_;
-    }
+    for (std::size_t i = 0; i < kMeans.size(); ++i)
+      if (key_ == kMeans[i]) means_[i].add(value);
     if (keep_clients_) client_.numbers.insert_or_assign(key_, value);
   }
 
@@ -181,8 +195,9 @@ class RoundLine {
   double told_ = -1;
   double client_number_ = -1;
   std::size_t first_client_ = 0;
-  double steps_ = 0, rejected_ = 0, rates_ = 0, first_rate_ = 0;
-  int with_steps_ = 0, with_rejected_ = 0, with_rates_ = 0;
+  double steps_ = 0, rejected_ = 0;
+  int with_steps_ = 0, with_rejected_ = 0;
+  std::array<Mean, kMeans.size()> means_;
 };
 
 }  // namespace

@@ -20,8 +20,8 @@ namespace {
 const std::string kRoundOne =
     R"({"round":1,"test_accuracy":null,"validation_loss":1.5,"train_loss":2.25,"examples":10,"seconds":0.5,)"
     R"("model_hash":"aa","failed_clients":1,"clients":[)"
-    R"({"client":1,"rows":6,"loss":2.5,"learning_rate":0.125,"steps":4,"rejected":1,"new_number":3},)"
-    R"({"client":0,"rows":4,"loss":null,"learning_rate":0.375,"steps":6,"rejected":2,"failure":"diverged"}],)"
+    R"({"client":1,"rows":6,"loss":2.5,"learning_rate":0.125,"steps":4,"rejected":1,"new_number":3,"gradient_norm":3},)"
+    R"({"client":0,"rows":4,"loss":null,"learning_rate":0.375,"steps":6,"rejected":2,"gradient_norm":5,"clipped_share":null,"failure":"diverged"}],)"
     R"("example_privacy":{"epsilon":0.75,"delta":1e-05},"later":{"deep":[{"round":7}]},"not_covered":["a","clients.b"]})"
     "\n";
 const std::string kRoundTwo =
@@ -65,12 +65,13 @@ TEST_CASE("a line of rounds.jsonl gives the round's numbers and its clients'") {
   CHECK(cell.rounds[0].model_hash == "aa");
   CHECK(cell.rounds[0].numbers ==
         Numbers{{"validation_loss", 1.5}, {"train_loss", 2.25}, {"examples", 10}, {"seconds", 0.5}, {"failed_updates", 1},
-                {"steps", 10}, {"rejected_steps", 3}, {"rejected_share", 0.3}, {"learning_rate", 0.25},
+                {"steps", 10}, {"rejected_steps", 3}, {"rejected_share", 0.3}, {"learning_rate", 0.25}, {"gradient_norm", 4},
                 {"epsilon_spent", 0.75}, {"delta_spent", 1e-5}});
   REQUIRE(cell.clients.size() == 3);
   CHECK(cell.clients[0].client == 0);
   CHECK(cell.clients[0].numbers ==
-        Numbers{{"rows", 4}, {"learning_rate", 0.375}, {"steps", 6}, {"rejected", 2}, {"rejected_share", 2.0 / 6}});
+        Numbers{{"rows", 4}, {"learning_rate", 0.375}, {"steps", 6}, {"rejected", 2}, {"rejected_share", 2.0 / 6},
+                {"gradient_norm", 5}});
   CHECK(cell.clients[1].numbers.at("new_number") == 3);
   CHECK(cell.clients[2].round == 2);
   // After the last round: sums over the rounds, the last round's measures, what the summary says.
