@@ -53,8 +53,8 @@ class Party {
   std::unique_ptr<Process> process_;
 };
 
-/// A port that nobody has, and that the kernel gives to no outgoing connection: a coordinator that is started again finds
-/// it free.
+/// A port that nobody has, and that the kernel gives to no outgoing connection: a coordinator that is started again
+/// finds it free.
 inline std::uint16_t quiet_port() {
   static std::uint64_t tries = 0;
   const auto seed = static_cast<std::uint64_t>(getpid());

@@ -22,7 +22,8 @@ struct Guarded {
   }
   fs::path expired() const {
     const fs::path old = federation / "expired";
-    make_certificates(old, {.clients = 3, .days = 10, .now = std::chrono::system_clock::now() - std::chrono::hours(24 * 20)});
+    const auto then = std::chrono::system_clock::now() - std::chrono::hours(24 * 20);
+    make_certificates(old, {.clients = 3, .days = 10, .now = then});
     return old;
   }
   void finish(const Party& coordinator) const {
@@ -65,10 +66,11 @@ TEST_CASE("clients without a certificate of this authority, valid today and thei
   scene.finish(coordinator);
 }
 
-TEST_CASE("a client whose certificate has expired since, by an authority that it and the coordinator believe, is refused") {
+TEST_CASE("a client whose certificate of the right authority has expired meanwhile is refused") {
   Guarded scene;
   // Issued by hand: make_certificates gives nothing that has expired.
-  const Identity authority{read_certificate(scene.folder() / "authority.pem"), read_key(scene.folder() / "authority.key")};
+  const Identity authority{read_certificate(scene.folder() / "authority.pem"),
+                           read_key(scene.folder() / "authority.key")};
   const KeyHandle key = new_key();
   const std::time_t now = std::time(nullptr);
   const auto late = issue({"client-0", Role::client, now - 5000, now - 60}, key.get(), &authority);
@@ -83,19 +85,20 @@ TEST_CASE("a client whose certificate has expired since, by an authority that it
   scene.finish(coordinator);
 }
 
-TEST_CASE("a client does not speak to a coordinator of another authority, nor to one that shows a client's certificate") {
+TEST_CASE("a client does not speak to a coordinator of another authority, or with a client's certificate") {
   const Guarded scene;
   const std::pair<TlsFiles, std::string> false_ones[] = {
       {coordinator_files(scene.another_authority()), "its certificate is not valid here: "},
       {coordinator_files(scene.expired()), "its certificate is not valid here: "},
       {client_files(scene.folder(), 1), "its certificate is not valid here: unsuitable certificate purpose"}};
-  for (const auto& [files, reason] : false_ones) {
-    CAPTURE(files.certificate);
+  for (const auto& one : false_ones) {
+    CAPTURE(one.second);
     const Socket listener = listening(0);
     const Party client = scene.federation.join(0, port_of(listener.fd()));
-    const TlsPeer coordinator(Socket(accept(listener.fd(), nullptr, nullptr)), {.side = TlsPeer::Side::server, .files = files});
+    Socket called(accept(listener.fd(), nullptr, nullptr));
+    const TlsPeer coordinator(std::move(called), {.side = TlsPeer::Side::server, .files = one.first});
     CHECK(coordinator.rest() == "");
-    CHECK(client.says(reason));
+    CHECK(client.says(one.second));
   }
 }
 

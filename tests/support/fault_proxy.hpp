@@ -1,20 +1,20 @@
 #pragma once
 
-#include <arpa/inet.h>
-#include <netinet/tcp.h>
 #include <poll.h>
 #include <sys/socket.h>
-#include <unistd.h>
 
-#include <algorithm>
 #include <atomic>
+#include <cerrno>
 #include <chrono>
 #include <cstdint>
 #include <deque>
 #include <list>
 #include <mutex>
+#include <optional>
 #include <set>
+#include <span>
 #include <string>
+#include <string_view>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -29,8 +29,8 @@ enum class Fault { cut, cut_inside, delay, swap, repeat, damage_header, damage_b
 inline constexpr Fault kAllFaults[] = {Fault::cut,    Fault::cut_inside,    Fault::delay,      Fault::swap,
                                        Fault::repeat, Fault::damage_header, Fault::damage_body};
 
-/// Stands between clients and coordinator, and does harm at frame boundaries. Which frame is harmed and how follows from
-/// the seed and the frame's place (connection, direction, number), not from the moment it comes.
+/// Stands between clients and coordinator, and does harm at frame boundaries. Which frame is harmed and how follows
+/// from the seed and the frame's place (connection, direction, number), not from the moment it comes.
 class FaultProxy {
  public:
   struct Plan {
@@ -81,7 +81,9 @@ class FaultProxy {
   };
   struct Pair {
     Pair(Socket a, Socket b, std::uint32_t n)
-        : client(std::move(a)), coordinator(std::move(b)), ways{{client.fd(), coordinator.fd()}, {coordinator.fd(), client.fd()}},
+        : client(std::move(a)),
+          coordinator(std::move(b)),
+          ways{{client.fd(), coordinator.fd()}, {coordinator.fd(), client.fd()}},
           number(n) {}
     Socket client, coordinator;
     Way ways[2];
@@ -129,7 +131,8 @@ class FaultProxy {
       if (frame.empty()) break;
       harm(pair, way, direction, frame);
     }
-    if (!way.held.empty() && (way.ended || Clock::now() >= way.held_until)) way.out.emplace_back(Clock::now(), std::exchange(way.held, {}));
+    if (!way.held.empty() && (way.ended || Clock::now() >= way.held_until))
+      way.out.emplace_back(Clock::now(), std::exchange(way.held, {}));
     while (!way.out.empty() && way.out.front().first <= Clock::now()) {
       if (!send_all(way.to, way.out.front().second)) pair.cut = true;
       way.out.pop_front();
@@ -141,9 +144,8 @@ class FaultProxy {
     std::size_t size = way.in.size();
     if (!plan_.opaque) {
       if (size < kHeaderBytes) return {};
-      const auto header = parse_header(std::span<const char, kHeaderBytes>(way.in.data(), kHeaderBytes));
-      // Not a frame: passes as it is.
-      if (header) size = kHeaderBytes + const_cast<Result<FrameHeader>&>(header)->length;
+      auto header = parse_header(std::span<const char, kHeaderBytes>(way.in.data(), kHeaderBytes));
+      if (header) size = kHeaderBytes + header->length;  // else not a frame: it passes as it is
       if (way.in.size() < size) return {};
     }
     std::string frame = way.in.substr(0, size);
@@ -207,8 +209,8 @@ class FaultProxy {
       if (!header) return std::nullopt;
       kind = header->kind;
       if (kind == FrameKind::model) {
-        const auto message = decode<ModelMessage>(std::string_view(frame).substr(kHeaderBytes));
-        calm_ = message && const_cast<Result<ModelMessage>&>(message)->round >= plan_.calm_from;
+        auto message = decode<ModelMessage>(std::string_view(frame).substr(kHeaderBytes));
+        calm_ = message && message->round >= plan_.calm_from;
         if (calm_) return std::nullopt;
       }
     }

@@ -1,7 +1,9 @@
 #pragma once
 
 #include <optional>
+#include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "core/hash.hpp"
@@ -23,6 +25,7 @@ class Peer {
 
   void hang_up() { socket_ = Socket(); }
 
+  /// A frame as it came.
   struct Whole {
     FrameKind kind = FrameKind::heartbeat;
     std::string body;

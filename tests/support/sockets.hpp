@@ -63,7 +63,8 @@ inline Socket calling(std::uint16_t port) {
   const int yes = 1;
   setsockopt(socket.fd(), IPPROTO_TCP, TCP_NODELAY, &yes, sizeof yes);
   const auto address = loopback(port);
-  return connect(socket.fd(), reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0 ? std::move(socket) : Socket();
+  const bool there = connect(socket.fd(), reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0;
+  return there ? std::move(socket) : Socket();
 }
 
 inline bool send_all(int fd, std::string_view bytes) {
