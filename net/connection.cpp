@@ -50,6 +50,7 @@ using TlsStream = asio::ssl::stream<tcp::socket>;
 
 constexpr std::size_t kPiece = std::size_t{1} << 18;   // of a body, between two looks at the clock
 constexpr milliseconds kFlush{3000};                   // for what was sent to leave before the end
+constexpr milliseconds kYoung{1000};                   // a handshake that is not to be given up for another
 constexpr std::size_t kLongestQueue = 64;              // frames; a peer that reads nothing at all
 
 std::string text_of(const tcp::endpoint& endpoint) {
@@ -306,6 +307,7 @@ class Handshake : public std::enable_shared_from_this<Handshake> {
     stream_.async_handshake(side, [self = shared_from_this()](std::error_code error) { self->finish(error); });
   }
 
+  Clock::time_point since() const { return since_; }
   void abandon() {
     std::error_code ignored;
     stream_.lowest_layer().close(ignored);
@@ -334,6 +336,7 @@ class Handshake : public std::enable_shared_from_this<Handshake> {
   asio::steady_timer timer_;
   std::shared_ptr<void> token_;
   Done done_;
+  Clock::time_point since_ = Clock::now();
 };
 
 }  // namespace
@@ -343,7 +346,14 @@ struct Listener::Impl : std::enable_shared_from_this<Listener::Impl> {
       : acceptor(io), pause(io), transport(std::move(by)), limits(at_most), handlers(std::move(told)) {}
 
   void take_next() {
-    if (taking || closed || handshakes >= limits.handshakes) return;
+    if (taking || closed) return;
+    if (handshakes >= limits.handshakes && !drop_oldest()) {
+      pause.expires_after(kYoung / 4);
+      pause.async_wait([self = shared_from_this()](std::error_code error) {
+        if (!error) self->take_next();
+      });
+      return;
+    }
     taking = true;
     acceptor.async_accept([self = shared_from_this()](std::error_code error, tcp::socket socket) {
       self->taking = false;
@@ -356,6 +366,17 @@ struct Listener::Impl : std::enable_shared_from_this<Listener::Impl> {
       self->take(std::move(socket));
       self->take_next();
     });
+  }
+
+  /// Those who connect and say nothing must not keep the others out: an honest handshake does not take this long.
+  bool drop_oldest() {
+    std::erase_if(shaking, [](const auto& one) { return one.expired(); });
+    if (shaking.empty()) return false;
+    const auto oldest = shaking.front().lock();
+    if (!oldest || Clock::now() - oldest->since() < kYoung) return false;
+    shaking.erase(shaking.begin());
+    oldest->abandon();
+    return true;
   }
 
   void take(tcp::socket socket) {
@@ -380,7 +401,6 @@ struct Listener::Impl : std::enable_shared_from_this<Listener::Impl> {
       self->take_next();
     };
     auto handshake = std::make_shared<Handshake>(std::move(socket), transport, std::move(token), std::move(done));
-    std::erase_if(shaking, [](const auto& one) { return one.expired(); });
     shaking.push_back(handshake);
     handshake->start(limits.handshake);
   }

@@ -23,6 +23,8 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
+constexpr std::chrono::seconds kForThoseAway{5};
+
 /// "client 2", "clients 2, 5, 7, ... (31 in all)"
 std::string clients_text(const std::vector<ClientId>& clients) {
   constexpr std::size_t kMost = 10;
@@ -80,7 +82,7 @@ struct NetworkedFleet::Impl {
         }) {}
 
   ~Impl() {
-    asio::post(io, [this] { reception.close(nullptr); });
+    asio::post(io, [this] { reception.close(); });
     // Ends with the last connection; those have their own limits.
     asio::post(io, [this] { deadline.cancel(); });
     work.reset();
@@ -318,7 +320,12 @@ const std::atomic<std::uint64_t>& NetworkedFleet::progress() const { return impl
 void NetworkedFleet::stop_when(const std::atomic<bool>* stop) { impl_->stop = stop; }
 
 void NetworkedFleet::finish(std::uint32_t rounds, const std::string& model_hash) {
-  impl_->on_io([&] { impl_->reception.close(encode(Finished{rounds, model_hash})); });
+  impl_->on_io([&] { impl_->reception.say_last(encode(Finished{rounds, model_hash})); });
+  // Who is away just now comes back within a pause, and would look for a coordinator that is gone.
+  const auto until = Clock::now() + kForThoseAway;
+  while (Clock::now() < until && !impl_->on_io([&] { return impl_->reception.all_told(); }))
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  impl_->on_io([&] { impl_->reception.close(); });
 }
 
 std::uint16_t NetworkedFleet::port() const { return impl_->reception.port(); }

@@ -43,7 +43,8 @@ Reception::Reception(asio::io_context& io, const FederationTerms& terms, const R
       beat_(std::make_unique<Beat>(io)),
       ready_(terms.roster.size()),
       slots_(std::max<std::size_t>(rules.updates_in_flight, 1)),
-      status_(terms.roster.size()) {
+      status_(terms.roster.size()),
+      told_(terms.roster.size()) {
   for (std::size_t client = 0; client < status_.size(); ++client) status_[client].client = static_cast<ClientId>(client);
   listener_ = std::make_unique<Listener>(
       io, rules.listen, rules.transport, Listener::Limits{.connections = rules.connections},
@@ -206,7 +207,9 @@ void Reception::ready(const PeerPtr& peer, const Ready& message) {
     return refuse(peer, who + " is connected already, from " + other->connection->address(), false);
   peer->stage = Peer::Stage::serving;
   ready_[peer->client] = peer;
+  status.address = peer->connection->address();
   status.trouble.clear();
+  if (last_) return tell_last(peer);
   log_(name(*peer) + " joined");
   events_.joined(peer->client);
 }
@@ -256,14 +259,29 @@ void Reception::dismiss(ClientId client, const std::string& reason, bool for_goo
   if (const PeerPtr peer = ready_[client]) refuse(peer, reason, for_good);
 }
 
-void Reception::close(const Frame& last) {
+void Reception::say_last(const Frame& last) {
+  last_ = last;
+  for (const PeerPtr& peer : std::list(peers_))
+    if (peer->stage == Peer::Stage::serving) tell_last(peer);
+}
+
+void Reception::tell_last(const PeerPtr& peer) {
+  told_[peer->client] = true;
+  peer->connection->send(last_, FrameKind::finished);
+  peer->connection->end({}, true);
+}
+
+bool Reception::all_told() const {
+  for (const ClientStatus& status : status_)
+    if (!status.address.empty() && !told_[status.client]) return false;
+  return true;
+}
+
+void Reception::close() {
   closing_ = true;
   listener_->close();
   beat_->timer.cancel();
-  for (const PeerPtr& peer : std::list(peers_)) {
-    if (last && peer->stage == Peer::Stage::serving) peer->connection->send(last, FrameKind::finished);
-    peer->connection->end({}, true);
-  }
+  for (const PeerPtr& peer : std::list(peers_)) peer->connection->end({}, true);
 }
 
 std::vector<ClientStatus> Reception::status() const {

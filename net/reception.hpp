@@ -64,8 +64,12 @@ class Reception {
   void expect_update(ClientId client);
   /// Ends the client's connection; it is told why.
   void dismiss(ClientId client, const std::string& reason, bool for_good);
-  /// Sends a last frame to all who are ready and ends every connection in good order; takes no more.
-  void close(const Frame& last);
+  /// From now on everybody who is ready, or gets so, is sent this frame, and its connection ended in good order.
+  void say_last(const Frame& last);
+  /// Whether all clients that have been here were sent the last frame.
+  bool all_told() const;
+  /// Ends every connection in good order; takes no more.
+  void close();
 
   void set_last_round(ClientId client, std::uint32_t round) { status_[client].last_round = round; }
   std::uint32_t last_round(ClientId client) const { return status_[client].last_round; }
@@ -87,6 +91,7 @@ class Reception {
   void ended(const PeerPtr& peer, const std::string& reason);
   /// Tells the peer why, and ends its connection.
   void refuse(const PeerPtr& peer, const std::string& reason, bool for_good);
+  void tell_last(const PeerPtr& peer);
   void take_slot(const PeerPtr& peer);
   void give_slot(const PeerPtr& peer);
   void beat();
@@ -107,6 +112,8 @@ class Reception {
   std::uint64_t past_received_ = 0;          ///< bytes of ended connections
   std::uint64_t past_sent_ = 0;
   std::uint64_t refused_ = 0;
+  Frame last_;                               ///< none until say_last
+  std::vector<bool> told_;                   ///< by client
   bool closing_ = false;
 };
 
