@@ -1,0 +1,49 @@
+#include <doctest/doctest.h>
+
+#include <future>
+
+#include "net/networked_fleet.hpp"
+#include "tests/support/peer.hpp"
+
+using namespace fedstride;
+using test::Peer;
+
+namespace {
+
+FederationTerms two_clients() {
+  FederationTerms terms{.build = build_identity(), .settings = {}, .experiment = "x", .data_hash = "data", .roster = {}, .parameters = 3};
+  terms.roster = {{5, "rows"}, {5, "rows"}};
+  return terms;
+}
+
+Peer ready_peer(std::uint16_t port, ClientId client) {
+  Peer peer(test::calling(port));
+  peer.say(Hello{client, build_identity()});
+  CHECK(peer.hear<Welcome>().has_value());
+  peer.say(Ready{"data", "rows", 5, 0});
+  return peer;
+}
+
+}  // namespace
+
+TEST_CASE("a client that was away when the last round ended is told so when it comes back; one that never came is not waited for") {
+  NetworkedFleet fleet(two_clients(), {.listen = {"127.0.0.1", 0}, .transport = Transport::plain(), .authenticated = false}, {},
+                       [](std::uint32_t, const ClientReport&, std::uint64_t) { return std::string(); },
+                       [](const std::string&) {});
+  const auto connected = [&] { return fleet.status().clients[0].connected; };
+  {
+    const Peer peer = ready_peer(fleet.port(), 0);
+    while (!connected()) std::this_thread::sleep_for(std::chrono::milliseconds(2));
+  }
+  while (connected()) std::this_thread::sleep_for(std::chrono::milliseconds(2));
+  const auto begun = std::chrono::steady_clock::now();
+  auto finished = std::async(std::launch::async, [&] { fleet.finish(7, "hash"); });
+  std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  const Peer back = ready_peer(fleet.port(), 0);
+  const auto last = back.hear<Finished>();
+  REQUIRE(last.has_value());
+  CHECK(last->rounds == 7);
+  CHECK(last->model_hash == "hash");
+  finished.get();
+  CHECK(std::chrono::steady_clock::now() - begun < std::chrono::seconds(4));
+}
