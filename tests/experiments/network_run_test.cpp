@@ -36,7 +36,7 @@ Federation federation(const test::TemporaryFolder& folder, const std::string& ou
   Federation result;
   std::mutex mutex;
   std::promise<std::uint16_t> port;
-  ServeOptions options{.listen = {"127.0.0.1", 0}, .certificates = certificates, .round = {}, .heartbeat = 0.5};
+  ServeOptions options{.listen = {"127.0.0.1", 0}, .certificates = certificates, .round = {}, .heartbeat = 0.5, .log = {}};
   options.log = [&](const std::string& line) {
     const std::lock_guard lock(mutex);
     result.log += line + '\n';
