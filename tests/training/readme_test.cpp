@@ -80,7 +80,8 @@ TEST_CASE("every command of the README that runs the program runs") {
       for (const std::string from = ":" + std::to_string(7000 + offset); script.find(from) != script.npos;)
         script.replace(script.find(from), from.size(), ":" + std::to_string(port + offset));
     std::string commands_of_it;
-    for (const auto line : split(joined_lines(script), '\n')) {
+    const std::string whole = joined_lines(script);
+    for (const auto line : split(whole, '\n')) {
       std::string command(line);
       const bool background = command.ends_with(" &");
       if (background) command.resize(command.size() - 2);
