@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """What the network costs, in this machine's own processes.
 
-    bench/network.py PROGRAM rounds [--pairs 3] [--rounds 4]       a networked round against an in-process one
+    bench/network.py PROGRAM rounds [--pairs 3] [--rounds 4] [--dataset cifar10]
+                                                                    a networked round against an in-process one
     bench/network.py PROGRAM clients [--clients 500] [--rounds 200] many clients: rounds, memory, descriptors
 
 Needs nothing but Python 3. Runs go to a temporary folder.
@@ -22,8 +23,8 @@ def rounds_of(folder):
     return [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
 
 
-def federation(program, command, out, clients, rounds, model, more=()):
-    return [program, command, "--dataset", "synthetic", "--clients", str(clients), "--partition", "iid", "--model", model,
+def federation(program, command, out, clients, rounds, model, more=(), dataset="synthetic"):
+    return [program, command, "--dataset", dataset, "--clients", str(clients), "--partition", "iid", "--model", model,
             "--rounds", str(rounds), "--evaluate-every", str(rounds), "--quiet", "--out", str(out), *more]
 
 
@@ -35,7 +36,8 @@ def compare_rounds(program, arguments):
             seconds = {}
             for command in ("run", "launch"):
                 out = pathlib.Path(folder) / f"{command}-{pair}"
-                subprocess.run(federation(program, command, out, 5, arguments.rounds + 1, "adadp-cnn"), check=True)
+                subprocess.run(federation(program, command, out, 5, arguments.rounds + 1, "adadp-cnn",
+                                          dataset=arguments.dataset), check=True)
                 all_rounds = rounds_of(out)
                 seconds[command] = statistics.median(line["seconds"] for line in all_rounds[1:])
                 times[command].append((seconds[command], all_rounds[-1]["model_hash"]))
@@ -87,6 +89,7 @@ def main():
     parser.add_argument("--pairs", type=int, default=3)
     parser.add_argument("--clients", type=int, default=500)
     parser.add_argument("--rounds", type=int)
+    parser.add_argument("--dataset", default="synthetic")
     arguments = parser.parse_args()
     arguments.rounds = arguments.rounds or (4 if arguments.what == "rounds" else 200)
     return (compare_rounds if arguments.what == "rounds" else many_clients)(os.path.realpath(arguments.program), arguments)

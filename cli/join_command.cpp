@@ -19,6 +19,7 @@ struct Arguments {
   bool insecure_loopback = false;
   bool quiet = false;
   std::string out;
+  std::string turns;
   JoinOptions options;
 };
 
@@ -28,6 +29,7 @@ void carry_out(Arguments& arguments) {
   options.connect = parse_endpoint("connect", arguments.connect, false);
   options.certificates = certificates_or_loopback(arguments.certificates, arguments.insecure_loopback);
   options.folder = arguments.out.empty() ? client_name(options.client) : arguments.out;
+  options.turns = arguments.turns;
   options.log = network_log(arguments.quiet);
   const MemberOutcome outcome = join_federation(options, stop_on_signals());
   if (!outcome.finished) {
@@ -70,6 +72,10 @@ void add_join_command(CLI::App& app) {
       ->option_text("FOLDER");
   add_number_flag(command, "--threads", arguments->options.threads, Valid{.low = 0, .high = 1024},
                   "threads; 0: one for each processor. The result does not depend on it");
+  command.add_option("--turns", arguments->turns,
+                     "folder of places at which clients of one machine take turns ('fedstride launch' makes one)")
+      ->type_name("")
+      ->option_text("FOLDER");
   add_number_flag(command, "--patience", arguments->options.patience, Valid{.low = 0, .high = 1e9},
                   "seconds without the coordinator after which the client gives up; 0: never");
   command.add_flag("--accept-other-builds", arguments->options.accept_other_builds,

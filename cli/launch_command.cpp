@@ -1,9 +1,11 @@
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <atomic>
 #include <filesystem>
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <thread>
 
 #include "cli/client_processes.hpp"
 #include "cli/commands.hpp"
@@ -14,6 +16,7 @@
 #include "cli/settings_flags.hpp"
 #include "cli/stop_signal.hpp"
 #include "core/error.hpp"
+#include "experiments/turns.hpp"
 
 namespace fedstride {
 namespace {
@@ -24,6 +27,7 @@ struct Arguments {
   Settings settings;
   std::string config;
   int client_threads = 1;
+  int at_once = 0;
   ServeFlags flags;
 };
 
@@ -44,6 +48,13 @@ void carry_out(const Arguments& arguments) {
   const fs::path network = configuration.out + ".network";
   const fs::path certificates = network / "certificates";
   make_certificates(certificates, {.clients = configuration.clients});
+
+  const int processors = std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
+  const int of_each = arguments.client_threads > 0 ? arguments.client_threads : processors;
+  const int at_once = arguments.at_once > 0 ? arguments.at_once : std::max(1, processors / of_each);
+  const fs::path turns = network / "turns";
+  const bool take_turns = at_once < configuration.clients;
+  if (take_turns) Turns::make(turns, at_once);
 
   ServeOptions options{.listen = {"127.0.0.1", 0}, .certificates = certificates, .round = {}, .log = log};
   take_serve_flags(arguments.flags, configuration.clients, options);
@@ -77,6 +88,7 @@ void carry_out(const Arguments& arguments) {
                                              "--certificates", certificates.string(),
                                              "--out",          folder,
                                              "--threads",      std::to_string(arguments.client_threads)};
+              if (take_turns) words.insert(words.end(), {"--turns", turns.string()});
               if (!configuration.data_dir.empty()) words.insert(words.end(), {"--data-dir", configuration.data_dir});
               return words;
             },
@@ -112,6 +124,9 @@ void add_launch_command(CLI::App& app) {
       ->group("Run");
   add_number_flag(command, "--client-threads", arguments->client_threads, Valid{.low = 0, .high = 1024},
                   "threads of each client; 0: one for each processor");
+  add_number_flag(command, "--at-once", arguments->at_once, Valid{.low = 0, .high = 1e6},
+                  "clients that compute at the same time, in turns of a tenth of a second; 0: as many as there are processors "
+                  "for their threads");
   add_serve_flags(command, arguments->flags);
   add_settings_flags(command, arguments->settings, [](const KeyInfo&) { return true; });
   command.callback([arguments, &command] {

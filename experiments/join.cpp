@@ -11,6 +11,7 @@
 #include "experiments/run_privacy.hpp"
 #include "experiments/setup.hpp"
 #include "experiments/terms.hpp"
+#include "experiments/turns.hpp"
 #include "sim/threads.hpp"
 
 namespace fedstride {
@@ -29,7 +30,8 @@ Transport transport_of(const JoinOptions& options) {
 /// One client while it takes part.
 class Participant {
  public:
-  explicit Participant(const JoinOptions& options) : options_(options), folder_(options.folder), threads_(options.threads) {
+  explicit Participant(const JoinOptions& options)
+      : options_(options), folder_(options.folder), threads_(options.threads), turns_(options.turns) {
     if (auto memory = folder_.load()) memory_ = std::move(*memory);
     last_round_ = memory_.round;
   }
@@ -76,9 +78,13 @@ class Participant {
     if (!before.empty()) state.load(at.setup.training.optimizer, before);
 
     UpdateMessage message{.round = train.round, .model_hash = train.model_hash, .report = {}, .change = {}};
+    const TurnsTaken turn(turns_);
     threads_.for_each_task(1, [&](std::size_t) {
       at.trainer->train(Task{train.round, model.model, releases}, options_.client, at.setup.rows[options_.client], state,
-                        [&](int count, function_ref<void(int)> piece) { threads_.for_each_piece(count, piece); },
+                        [&](int count, function_ref<void(int)> piece) {
+                          turns_.pass();
+                          threads_.for_each_piece(count, piece);
+                        },
                         {&examples, &stop}, [&](const ClientUpdate& update) {
                           message.report = update.report;
                           message.diverged = !ExactSum::admits(update.change);
@@ -104,6 +110,15 @@ class Participant {
     explicit Experiment(Setup all) : setup(std::move(all)) {}
     Setup setup;
     std::optional<Trainer> trainer;
+  };
+
+  /// A place, given back however the training ends.
+  struct TurnsTaken {
+    explicit TurnsTaken(Turns& all) : turns(all) { turns.begin(); }
+    ~TurnsTaken() { turns.end(); }
+    TurnsTaken(const TurnsTaken&) = delete;
+    TurnsTaken& operator=(const TurnsTaken&) = delete;
+    Turns& turns;
   };
 
   Setup prepared(const Configuration& configuration) {
@@ -147,6 +162,7 @@ class Participant {
   const JoinOptions& options_;
   ClientFolder folder_;
   Threads threads_;
+  Turns turns_;
   ClientMemory memory_;
   std::atomic<std::uint32_t> last_round_{0};
   std::optional<SecretKey> key_;

@@ -16,6 +16,7 @@ struct JoinOptions {
   std::filesystem::path folder;        ///< its own: what it has answered, its ledger, its key
   std::string data_dir;                ///< as Configuration::data_dir
   int threads = 0;
+  std::filesystem::path turns = {};    ///< Turns: a folder shared with the other clients of this machine; empty: none
   bool accept_other_builds = false;
   double patience = 600;               ///< MemberRules::patience
   NetworkLog log;
