@@ -1,7 +1,5 @@
 #include <doctest/doctest.h>
 
-#include <unistd.h>
-
 #include <cstdlib>
 #include <filesystem>
 #include <string>
@@ -9,6 +7,7 @@
 
 #include "core/files.hpp"
 #include "core/text.hpp"
+#include "tests/cli/federation.hpp"
 #include "tests/support/folder.hpp"
 #include "tests/support/skip.hpp"
 
@@ -72,13 +71,13 @@ TEST_CASE("every command of the README that runs the program runs") {
   for (const char* name : {"examples", "experiments"})
     std::filesystem::create_directory_symlink(kRoot + "/" + name, folder.path() / name);
   int commands = 0;
-  // Scripts: several programs at once. Their ports are any that this process is likely to have for itself.
+  // Scripts: several programs at once, at ports that nobody has.
   for (std::string script : blocks(read_file(kRoot + "/README.md"), "sh")) {
     ++commands;
-    const int port = 20000 + static_cast<int>(::getpid() % 10000) * 4;
-    for (const int offset : {0, 1})
-      for (const std::string from = ":" + std::to_string(7000 + offset); script.find(from) != script.npos;)
-        script.replace(script.find(from), from.size(), ":" + std::to_string(port + offset));
+    for (const std::string from : {":7000", ":7001"}) {
+      const std::string to = ":" + std::to_string(test::quiet_port());
+      for (auto at = script.find(from); at != script.npos; at = script.find(from)) script.replace(at, from.size(), to);
+    }
     std::string commands_of_it;
     const std::string whole = joined_lines(script);
     for (const auto line : split(whole, '\n')) {
