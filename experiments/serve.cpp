@@ -26,7 +26,7 @@ Transport transport_of(const ServeOptions& options) {
 
 FederationTerms terms_of(const Setup& setup) {
   FederationTerms terms{.build = build_identity(),
-                        .settings = settings_for_clients(setup),
+                        .settings = lasting_settings(setup),
                         .experiment = experiment_digest(setup),
                         .data_hash = setup.data.hash,
                         .roster = {},

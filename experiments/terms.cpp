@@ -5,10 +5,8 @@
 
 namespace fedstride {
 
-std::string settings_for_clients(const Setup& setup) { return lasting_settings(setup); }
-
 std::string experiment_digest(const Setup& setup) {
-  return Hash().text(settings_for_clients(setup)).text(setup.data.hash).text(setup.partition_hash).hex();
+  return Hash().text(lasting_settings(setup)).text(setup.data.hash).text(setup.partition_hash).hex();
 }
 
 std::string rows_hash(std::span<const Row> rows) { return Hash().values(rows).hex(); }

@@ -82,9 +82,11 @@ struct NetworkedFleet::Impl {
         }) {}
 
   ~Impl() {
-    asio::post(io, [this] { reception.close(); });
-    // Ends with the last connection; those have their own limits.
-    asio::post(io, [this] { deadline.cancel(); });
+    // The thread ends with the last connection; those have their own limits.
+    asio::post(io, [this] {
+      reception.close();
+      deadline.cancel();
+    });
     work.reset();
     thread.join();
   }

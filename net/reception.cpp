@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <asio.hpp>
 
+#include "core/seconds_since.hpp"
+
 namespace fedstride {
 namespace {
 
@@ -11,10 +13,6 @@ using Clock = std::chrono::steady_clock;
 constexpr std::uint64_t kFirstBytes = 64 * 1024;   // hello and ready, with room
 constexpr std::uint64_t kBytesASecond = 4 * 1024;  // heartbeats, with room
 constexpr int kBeatsOfSilence = 4;
-
-double seconds_until(Clock::time_point then, Clock::time_point now) {
-  return std::chrono::duration<double>(now - then).count();
-}
 
 }  // namespace
 
@@ -104,7 +102,7 @@ Connection::Verdict Reception::admit(const PeerPtr& peer, const FrameHeader& hea
                      std::to_string(most) + " are read", false);
     return Connection::Verdict::refuse;
   }
-  const double seconds = seconds_until(peer->since, Clock::now());
+  const double seconds = seconds_since(peer->since);
   const std::uint64_t granted = peer->granted + static_cast<std::uint64_t>(seconds * static_cast<double>(kBytesASecond));
   if (peer->connection->bytes_received() + header.length > granted) {
     refuse(peer, "it has sent more than the " + std::to_string(granted) + " bytes it may", false);
@@ -242,10 +240,6 @@ void Reception::ended(const PeerPtr& peer, const std::string& reason) {
   peers_.remove(peer);
 }
 
-std::size_t Reception::ready_count() const {
-  return static_cast<std::size_t>(std::ranges::count_if(ready_, [](const PeerPtr& peer) { return peer != nullptr; }));
-}
-
 void Reception::send(ClientId client, const Frame& frame, FrameKind kind) {
   if (ready_[client]) ready_[client]->connection->send(frame, kind);
 }
@@ -286,7 +280,6 @@ void Reception::close() {
 
 std::vector<ClientStatus> Reception::status() const {
   std::vector<ClientStatus> all = status_;
-  const auto now = Clock::now();
   for (ClientStatus& status : all) {
     const PeerPtr& peer = ready_[status.client];
     status.connected = peer != nullptr;
@@ -294,7 +287,7 @@ std::vector<ClientStatus> Reception::status() const {
     status.address = peer->connection->address();
     status.received += peer->connection->bytes_received();
     status.sent += peer->connection->bytes_sent();
-    status.seconds_silent = seconds_until(peer->connection->last_received(), now);
+    status.seconds_silent = seconds_since(peer->connection->last_received());
   }
   return all;
 }

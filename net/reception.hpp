@@ -56,7 +56,6 @@ class Reception {
 
   std::uint16_t port() const { return listener_->port(); }
   bool is_ready(ClientId client) const { return ready_[client] != nullptr; }
-  std::size_t ready_count() const;
 
   /// To a client that is ready; nothing otherwise.
   void send(ClientId client, const Frame& frame, FrameKind kind);

@@ -1,5 +1,6 @@
 #include "core/error.hpp"
 #include "net/stream_connection.hpp"
+#include "net/x509.hpp"
 
 namespace fedstride {
 
@@ -17,12 +18,8 @@ Transport Transport::tls(Side side, const TlsFiles& files, std::string_view name
 Transport Transport::plain() { return {}; }
 
 std::string common_name(SSL* ssl) {
-  X509* certificate = SSL_get1_peer_certificate(ssl);
-  if (certificate == nullptr) return {};
-  char name[256] = {};
-  const int size = X509_NAME_get_text_by_NID(X509_get_subject_name(certificate), NID_commonName, name, sizeof name);
-  X509_free(certificate);
-  return size > 0 ? std::string(name, static_cast<std::size_t>(size)) : std::string();
+  const CertificateHandle certificate(SSL_get1_peer_certificate(ssl));
+  return certificate ? common_name(certificate.get()) : std::string();
 }
 
 }  // namespace fedstride
