@@ -15,6 +15,7 @@
 #include "data/datasets.hpp"
 #include "data/download.hpp"
 #include "data/official.hpp"
+#include "partitions/own_rows.hpp"
 
 namespace fedstride {
 namespace {
@@ -22,6 +23,7 @@ namespace {
 struct DataFlags {
   std::string name;
   std::string url;
+  int client = 0;
   DataOptions options;
 };
 
@@ -42,6 +44,11 @@ void list(const DataFlags& flags) {
 void verify(const DataFlags& flags) {
   const std::string found = verify_dataset(flags.name, flags.options);
   std::cout << flags.name << ": " << found << "\n";
+}
+
+void roster(const DataFlags& flags) {
+  const DataPair own = load_own_rows(flags.name, flags.options);
+  std::cout << roster_line(static_cast<std::uint32_t>(flags.client), {own.train.size(), own.hash}) << "\n";
 }
 
 /// "cifar-10-binary.tar.gz  [=====>    ]  52 %  88.4 of 170.1 MB", drawn over itself.
@@ -121,6 +128,11 @@ void add_data_command(CLI::App& app) {
   add("list", "What data sets there are, what lies where.", "list", false, list);
   add("verify", "Read a data set and say whether it is the official one.", "verify cifar10 --data-dir ~/data", true,
       verify);
+  CLI::App* line = add(
+      "roster", "One client's line of the roster of a federation whose clients bring their own rows: how many, and their hash.",
+      "roster csv --client 2 --data-dir ~/mine >> roster.jsonl", true, roster);
+  add_number_flag(*line, "--client", flags->client, Valid{.low = 0, .high = 1e6}, "which client this is, from 0");
+  line->get_option("--client")->required();
   add("get", "Download a data set, check its SHA-256, put it in place; goes on where it was broken off.", "get cifar10",
       true, get)
       ->add_option("--url", flags->url, "mirror: address of the archive, or of the folder that holds the files");

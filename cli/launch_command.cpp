@@ -44,6 +44,9 @@ void carry_out(const Arguments& arguments) {
   Settings settings = settings_to_serve(merged(arguments.config, arguments.settings));
   if (resolve(settings).out.empty()) settings["out"] = {free_folder(), true};
   const Configuration configuration = resolve(settings);
+  if (std::holds_alternative<OwnRows>(configuration.partition))
+    throw usage_error("partition is 'own'; launch's clients all read the data set of this machine: use 'fedstride serve', and "
+                      "'fedstride join' where each client's rows are");
   const NetworkLog log = network_log(configuration.quiet);
   const fs::path network = configuration.out + ".network";
   const fs::path certificates = network / "certificates";

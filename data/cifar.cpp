@@ -5,6 +5,7 @@
 #include <fstream>
 
 #include "core/error.hpp"
+#include "data/data_folder.hpp"
 
 namespace fedstride {
 namespace {
@@ -54,11 +55,7 @@ fs::path existing(const fs::path& path) {
   return path;
 }
 
-DataPair load_two(const fs::path& folder, const CifarFormat& format) {
-  const std::array train{existing(folder / "train.bin")};
-  const std::array test{existing(folder / "test.bin")};
-  return {read_cifar(train, format), read_cifar(test, format), {}};
-}
+Dataset read_one(const fs::path& file, const CifarFormat& format) { return read_cifar(std::array{existing(file)}, format); }
 
 }  // namespace
 
@@ -93,9 +90,13 @@ DataPair load_cifar10(const fs::path& folder) {
 }
 
 DataPair load_cifar100(const fs::path& folder) {
-  return load_two(folder, {.label_bytes = 2, .label_at = 1, .classes = 100});
+  const CifarFormat format{.label_bytes = 2, .label_at = 1, .classes = 100};
+  return {read_one(folder / "train.bin", format), read_one(folder / "test.bin", format), {}};
 }
 
-DataPair load_cifar_binary(const fs::path& folder) { return load_two(folder, {}); }
+DataPair load_cifar_binary(const fs::path& folder) {
+  return {read_one(folder / "train.bin", {}),
+          has_file(folder, "test.bin") ? read_one(folder / "test.bin", {}) : Dataset(), {}};
+}
 
 }  // namespace fedstride

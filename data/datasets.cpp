@@ -2,8 +2,11 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
+#include <limits>
 #include <numeric>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -14,7 +17,9 @@
 #include "data/covertype.hpp"
 #include "data/csv.hpp"
 #include "data/idx.hpp"
+#include "data/split.hpp"
 #include "data/synthetic.hpp"
+#include "data/table.hpp"
 
 namespace fedstride {
 namespace {
@@ -60,7 +65,7 @@ constexpr std::array kSources{
                   .load = load_csv},
     DatasetSource{.name = "cifar-binary",
                   .summary = "your own 32x32 RGB pictures: a label byte and 3072 pixels (R, G, B planes) a record",
-                  .files = "train.bin, test.bin",
+                  .files = "train.bin and perhaps test.bin",
                   .place = {.name = "cifar-binary", .file = "train.bin", .is_own = true},
                   .load = load_cifar_binary},
 };
@@ -107,8 +112,43 @@ std::filesystem::path dataset_folder(const DatasetSource& source, const DataOpti
 DataPair load_dataset(std::string_view name, const DataOptions& options) {
   const DatasetSource& source = dataset_source(name);
   DataPair pair = source.load(dataset_folder(source, options));
+  if (pair.test.size() == 0) std::tie(pair.train, pair.test) = split_test_part(std::move(pair.train));
+  if (pair.train.mean.empty()) standardise(pair.train);
   finish(pair, name);
   return pair;
+}
+
+DataPair load_own_rows(std::string_view name, const DataOptions& options) {
+  const DatasetSource& source = dataset_source(name);
+  DataPair pair = source.load(dataset_folder(source, options));
+  pair.train.name = name;
+  pair.test = {};
+  pair.hash = content_hash(pair.train, pair.test);
+  return pair;
+}
+
+DataForm form_of(const Dataset& data) { return {data.shape, data.classes, data.mean, data.deviation}; }
+
+void fit(Dataset& rows, const DataForm& form) {
+  const std::string set = "data set '" + rows.name + "': ";
+  if (rows.shape != form.shape)
+    throw failure(set + "its examples are " + rows.shape.text() + ", the experiment's " + form.shape.text());
+  constexpr int kMostClasses = 1 + std::numeric_limits<Label>::max();
+  if (form.classes > kMostClasses)
+    throw failure(set + "the experiment has " + std::to_string(form.classes) + " classes; at most " +
+                  std::to_string(kMostClasses) + " are possible");
+  if (const int largest = *std::ranges::max_element(rows.labels); largest >= form.classes)
+    throw failure(set + "label " + std::to_string(largest) + " is out of range; the experiment has the labels 0 to " +
+                  std::to_string(form.classes - 1));
+  const auto places = static_cast<std::size_t>(rows.is_pictures() ? rows.shape.channels : form.shape.size());
+  const bool finite = std::ranges::all_of(form.mean, [](float value) { return std::isfinite(value); });
+  const bool above_zero = std::ranges::all_of(form.deviation, [](float value) { return std::isfinite(value) && value > 0; });
+  if (form.mean.size() != places || form.deviation.size() != places || !finite || !above_zero)
+    throw failure(set + "the experiment's mean and deviation are not " + std::to_string(places) +
+                  " finite numbers each, deviations above 0");
+  rows.classes = form.classes;
+  rows.mean = form.mean;
+  rows.deviation = form.deviation;
 }
 
 std::string content_hash(const Dataset& train, const Dataset& test) {

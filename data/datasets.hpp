@@ -16,6 +16,7 @@ struct DatasetSource {
   std::string_view summary;
   std::string_view files;  ///< what lies in its folder, for people
   DataPlace place;         ///< no file: built in
+  /// What lies there: the test part is empty if there is none, mean and deviation if they follow from the training rows.
   DataPair (*load)(const std::filesystem::path& folder);
 };
 
@@ -29,8 +30,25 @@ const DatasetSource& dataset_source(std::string_view name);
 std::filesystem::path dataset_folder(const DatasetSource& source, const DataOptions& options);
 
 /// Reads (or makes) a data set: both parts named, normalised by the training part, checked to fit each other, hashed.
+/// Without a test part a sixth of the rows becomes it (split.hpp).
 /// Throws Error: usage for an unknown name, failure for anything that is missing or wrong in its files.
 DataPair load_dataset(std::string_view name, const DataOptions& options);
+
+/// The rows that a client brings of its own: the training part, of a set without a test part every row. The test part is
+/// empty, the hash that of the rows. How they are normalised, and how many classes there are, others say (fit).
+DataPair load_own_rows(std::string_view name, const DataOptions& options);
+
+/// How examples look and how models see them, without the examples.
+struct DataForm {
+  Shape shape;
+  int classes = 0;
+  std::vector<float> mean;
+  std::vector<float> deviation;
+};
+DataForm form_of(const Dataset& data);
+/// Gives rows the classes and the normalisation of others. Throws Error (failure) if their shape is another, a label has no
+/// class, or the normalisation is none (numbers that are not finite, a deviation that is not above 0, too few or many).
+void fit(Dataset& rows, const DataForm& form);
 
 /// SHA-256 over shape, classes, labels and contents of both parts: what was trained on, whatever it is called.
 std::string content_hash(const Dataset& train, const Dataset& test);

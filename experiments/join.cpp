@@ -41,7 +41,7 @@ class Participant {
     Configuration configuration = resolve(settings);
     configuration.data_dir = options_.data_dir;
     experiment_.reset();
-    auto experiment = std::make_unique<Experiment>(prepared(configuration));
+    auto experiment = std::make_unique<Experiment>(prepared(configuration, welcome));
     Setup& setup = experiment->setup;
     if (options_.client >= setup.rows.size())
       throw failure("client " + std::to_string(options_.client) + " has no place in a partition over " +
@@ -121,8 +121,8 @@ class Participant {
     Turns& turns;
   };
 
-  Setup prepared(const Configuration& configuration) {
-    Setup setup = fedstride::prepare(configuration, FirstWeights::elsewhere);
+  Setup prepared(const Configuration& configuration, const Welcome& welcome) {
+    Setup setup = prepare_member(configuration, options_.client, welcome);
     if (setup.privacy.on() && configuration.randomness == "secret") {
       key_ = load_or_create_key(folder_.path() / "secret.key");
       use_source(setup, RandomSource(*key_));

@@ -20,7 +20,7 @@ RunSummary carry_out(const Setup& setup, RunFolder& folder, Checkpoint checkpoin
   const Configuration& configuration = setup.configuration;
   Threads threads(configuration.threads);
   const auto help = [&](int count, function_ref<void(int)> piece) { threads.for_each_piece(count, piece); };
-  RunFleet fleet = make_fleet(setup, threads, observer.stop);
+  RunFleet fleet = make_fleet.make(setup, threads, observer.stop);
   if (!checkpoint.fleet_state.empty()) fleet.load(checkpoint.fleet_state);
 
   Evaluator test(setup.model, setup.data.test);
@@ -99,7 +99,7 @@ RunSummary carry_out(const Setup& setup, RunFolder& folder, Checkpoint checkpoin
 // A run's beginning on disk, once its configuration is there: with that alone it can go on after a kill.
 Checkpoint begin(const Setup& setup, const RunFolder& folder, LedgerMark ledger) {
   Checkpoint checkpoint{.configuration = identity(setup), .model = setup.initial, .ledger = std::move(ledger)};
-  if (!setup.configuration.publishable) folder.write_partition(partition_json(setup));
+  if (!setup.configuration.publishable && setup.own_data.empty()) folder.write_partition(partition_json(setup));
   folder.start_results();
   folder.save(checkpoint);
   return checkpoint;
@@ -139,7 +139,7 @@ RunFleet in_process_fleet(const Setup& setup, Threads& threads, const std::atomi
 
 RunSummary run(const Configuration& configuration, const Settings& settings, const RunObserver& observer,
                const FleetMaker& make_fleet) {
-  Setup setup = prepare(configuration);
+  Setup setup = prepare(configuration, FirstWeights::drawn, make_fleet.rows);
   RunFolder folder = RunFolder::create(configuration.out, configuration);
   Checkpoint checkpoint;
   std::optional<RunPrivacy> privacy;
@@ -163,7 +163,7 @@ RunSummary resume(const std::string& name, const Settings& overrides, const RunO
   if (saved && saved->round > static_cast<std::uint32_t>(configuration.rounds))
     throw usage_error("rounds is " + std::to_string(configuration.rounds) + "; the run in '" + name +
                       "' has finished " + std::to_string(saved->round) + " already, name that many or more");
-  Setup setup = prepare(configuration, saved ? FirstWeights::elsewhere : FirstWeights::drawn);
+  Setup setup = prepare(configuration, saved ? FirstWeights::elsewhere : FirstWeights::drawn, make_fleet.rows);
   RunPrivacy privacy = begin_privacy(setup, folder, saved ? std::optional(saved->ledger) : std::nullopt);
   Checkpoint checkpoint = saved ? std::move(*saved) : begin(setup, folder, privacy.mark());
   if (identity(setup) != checkpoint.configuration)

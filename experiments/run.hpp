@@ -75,18 +75,21 @@ RunFleet run_fleet(std::shared_ptr<Fleet> fleet) {
 }
 
 /// Makes the fleet of a run that is about to begin or to go on.
-using FleetMaker = std::function<RunFleet(const Setup& setup, Threads& threads, const std::atomic<bool>* stop)>;
+struct FleetMaker {
+  std::function<RunFleet(const Setup& setup, Threads& threads, const std::atomic<bool>* stop)> make;
+  RowsAre rows = RowsAre::here;
+};
 RunFleet in_process_fleet(const Setup& setup, Threads& threads, const std::atomic<bool>* stop);
 
 /// A new run in a new folder (configuration.out, or a free name under runs/). `settings` is what the configuration was
 /// resolved from. Throws Error: usage if the folder holds anything, failure for what goes wrong on the way; what has been
 /// finished stays on disk.
 RunSummary run(const Configuration& configuration, const Settings& settings, const RunObserver& observer = {},
-               const FleetMaker& make_fleet = in_process_fleet);
+               const FleetMaker& make_fleet = {in_process_fleet});
 
 /// Goes on with the run in `folder` from its checkpoint. `overrides` may set rounds (not fewer than are done), threads,
 /// evaluate-every and quiet; anything else is refused. The model ends up the same, bit for bit, as without a break.
 RunSummary resume(const std::string& folder, const Settings& overrides, const RunObserver& observer = {},
-                  const FleetMaker& make_fleet = in_process_fleet);
+                  const FleetMaker& make_fleet = {in_process_fleet});
 
 }  // namespace fedstride

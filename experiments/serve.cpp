@@ -25,14 +25,14 @@ Transport transport_of(const ServeOptions& options) {
 }
 
 FederationTerms terms_of(const Setup& setup) {
-  FederationTerms terms{.build = build_identity(),
-                        .settings = lasting_settings(setup),
-                        .experiment = experiment_digest(setup),
+  FederationTerms terms{.welcome = welcome_to(setup),
                         .data_hash = setup.data.hash,
                         .roster = {},
                         .parameters = static_cast<std::uint64_t>(setup.initial.size()),
                         .keeps_state = setup.training.keep_state};
   for (const auto& rows : setup.rows) terms.roster.push_back({rows.size(), rows_hash(rows)});
+  for (std::size_t client = 0; client < setup.own_data.size(); ++client)
+    terms.roster[client].data_hash = setup.own_data[client];
   return terms;
 }
 
@@ -176,7 +176,7 @@ RunSummary serve(const Configuration& configuration, const Settings& settings, c
   std::shared_ptr<NetworkedFleet> fleet;
   std::mutex fleet_mutex;
   std::unique_ptr<StatusServer> page;
-  const FleetMaker make_fleet = [&](const Setup& setup, Threads&, const std::atomic<bool>* stop) {
+  const auto make_networked = [&](const Setup& setup, Threads&, const std::atomic<bool>* stop) {
     const std::size_t clients = setup.rows.size();
     ReceptionRules rules{.listen = options.listen,
                          .transport = transport,
@@ -207,6 +207,7 @@ RunSummary serve(const Configuration& configuration, const Settings& settings, c
     run.finish = [made](std::uint32_t rounds, const std::string& hash) { made->finish(rounds, hash); };
     return run;
   };
+  const FleetMaker make_fleet{make_networked, RowsAre::with_clients};
   RunObserver both = observer;
   both.started = [&](const Setup& setup, const std::string& folder, std::uint32_t done, const std::atomic<std::uint64_t>& examples) {
     watched.begin(setup, folder, done);

@@ -5,7 +5,6 @@
 #include "core/build_info.hpp"
 #include "core/hash.hpp"
 #include "core/text.hpp"
-#include "data/datasets.hpp"
 #include "data/split.hpp"
 #include "experiments/private_components.hpp"
 #include "nn/models.hpp"
@@ -69,9 +68,40 @@ void prepare_partition(Setup& setup) {
   setup.partition_hash = partition_hash(setup.rows);
 }
 
-Setup prepare(const Configuration& configuration, FirstWeights first) {
-  Setup setup{.configuration = configuration};
-  prepare_partition(setup);
+namespace {
+
+std::vector<Row> counted_rows(std::size_t count) {
+  std::vector<Row> rows(count);
+  std::iota(rows.begin(), rows.end(), Row{0});
+  return rows;
+}
+
+const OwnRows* own_rows(const Configuration& configuration) {
+  const auto* own = std::get_if<OwnRows>(&configuration.partition);
+  if (own != nullptr && configuration.limit_per_client != 0)
+    throw usage_error("limit-per-client is " + std::to_string(configuration.limit_per_client) +
+                      "; where clients bring their own rows (partition own) only 0 is valid");
+  return own;
+}
+
+// What prepare_partition does, where the rows are with the clients: of the data set here, test part and normalisation count.
+void take_roster(Setup& setup, const OwnRows& own) {
+  const Configuration& configuration = setup.configuration;
+  setup.data = load_dataset(configuration.dataset, DataOptions{configuration.data_dir});
+  setup.validation_rows =
+      split_validation(setup.data.train.size(), configuration.validation_fraction, configuration.seed).second;
+  Hash hash;
+  for (const RosterLine& line : read_roster(own.roster, configuration.clients)) {
+    setup.rows.push_back(counted_rows(line.rows));
+    setup.own_data.push_back(line.data_hash);
+    hash.value(line.rows).text(line.data_hash);
+  }
+  setup.partition_hash = hash.hex();
+}
+
+// Everything behind data and partition.
+void prepare_training(Setup& setup, FirstWeights first) {
+  const Configuration& configuration = setup.configuration;
   const Dataset& train = setup.data.train;
   if (configuration.augment != "none" && !train.is_pictures())
     throw usage_error("augment is '" + configuration.augment + "'; data set '" + configuration.dataset +
@@ -98,6 +128,33 @@ Setup prepare(const Configuration& configuration, FirstWeights first) {
   }
   prepare_privacy(setup);
   if (!setup.training.privacy) note_unused_rows(setup);
+}
+
+}  // namespace
+
+Setup prepare(const Configuration& configuration, FirstWeights first, RowsAre rows) {
+  Setup setup{.configuration = configuration};
+  const OwnRows* own = own_rows(configuration);
+  if (own != nullptr && rows == RowsAre::with_clients)
+    take_roster(setup, *own);
+  else
+    prepare_partition(setup);
+  prepare_training(setup, first);
+  return setup;
+}
+
+Setup prepare_own(const Configuration& configuration, ClientId client, const DataForm& form) {
+  Setup setup{.configuration = configuration};
+  own_rows(configuration);
+  if (client >= static_cast<std::size_t>(configuration.clients))
+    throw usage_error("client is " + std::to_string(client) + "; this experiment has clients 0 to " +
+                      std::to_string(configuration.clients - 1));
+  setup.data = load_own_rows(configuration.dataset, DataOptions{configuration.data_dir});
+  fit(setup.data.train, form);
+  setup.rows.resize(static_cast<std::size_t>(configuration.clients));
+  setup.rows[client] = counted_rows(setup.data.train.size());
+  setup.partition_hash = partition_hash(setup.rows);
+  prepare_training(setup, FirstWeights::elsewhere);
   return setup;
 }
 
@@ -109,15 +166,17 @@ std::string partition_json(const Setup& setup) {
 
 std::string partition_text(const Setup& setup) { return heat_map(setup.label_counts, setup.data.train.class_names); }
 
-std::string lasting_settings(const Setup& setup) {
+Configuration lasting_configuration(const Setup& setup) {
   Configuration configuration = setup.configuration;
   const Configuration defaults;
   if (!rounds_decide_noise(setup)) configuration.rounds = defaults.rounds;
   configuration.evaluate_every = defaults.evaluate_every;
   configuration.threads = defaults.threads;
   configuration.data_dir = defaults.data_dir;
-  return write_settings(configuration, {});
+  return configuration;
 }
+
+std::string lasting_settings(const Setup& setup) { return write_settings(lasting_configuration(setup), {}); }
 
 std::string identity(const Setup& setup) {
   const BuildInfo build = build_info();

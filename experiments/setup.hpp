@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "client/trainer.hpp"
-#include "data/dataset.hpp"
+#include "data/datasets.hpp"
 #include "experiments/configuration.hpp"
 #include "experiments/privacy_setup.hpp"
 #include "nn/model.hpp"
@@ -19,7 +19,8 @@ struct Setup {
   DataPair data = {};
   std::vector<Row> validation_rows = {};     ///< of data.train, held by no client
   std::vector<std::vector<Row>> rows = {};   ///< of data.train, one list a client
-  std::vector<std::vector<std::size_t>> label_counts = {};  ///< rows of each class each client holds
+  std::vector<std::string> own_data = {};    ///< partition own: of each client's rows, which are not of data.train, the hash
+  std::vector<std::vector<std::size_t>> label_counts = {};  ///< rows of each class each client holds; partition own: not known
   std::string partition_hash = {};
   Model model = {};
   LocalTraining training = {};
@@ -38,15 +39,26 @@ enum class FirstWeights {
   elsewhere  ///< a checkpoint or a coordinator has them; what `init` names is not read
 };
 
+/// Who has the clients' rows.
+enum class RowsAre {
+  here,         ///< who prepares; partition own is refused
+  with_clients  ///< perhaps (partition own): then the roster says how many each has, and their numbers count from 0
+};
+
 /// All of it. Throws Error.
-Setup prepare(const Configuration& configuration, FirstWeights first = FirstWeights::drawn);
+Setup prepare(const Configuration& configuration, FirstWeights first = FirstWeights::drawn, RowsAre rows = RowsAre::here);
+
+/// The side of a client that brings its own rows: they are all there is of data.train, in the form of the experiment's, and
+/// nothing is known of the other clients' or of the test part. Throws Error.
+Setup prepare_own(const Configuration& configuration, ClientId client, const DataForm& form);
 
 /// The manifest that --partition file reads.
 std::string partition_json(const Setup& setup);
 /// Rows per class per client as a text heat map.
 std::string partition_text(const Setup& setup);
 
-/// The settings that must stay as they are when a run goes on.
+/// The settings that must stay as they are when a run goes on; those that need not are the defaults.
+Configuration lasting_configuration(const Setup& setup);
 std::string lasting_settings(const Setup& setup);
 
 /// Digest of everything that determines the results but the number of rounds, this build included: a run goes on only if

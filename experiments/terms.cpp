@@ -1,12 +1,55 @@
 #include "experiments/terms.hpp"
 
+#include <algorithm>
+#include <type_traits>
+
+#include "core/error.hpp"
 #include "core/hash.hpp"
-#include "experiments/setup.hpp"
 
 namespace fedstride {
+namespace {
 
-std::string experiment_digest(const Setup& setup) {
-  return Hash().text(lasting_settings(setup)).text(setup.data.hash).text(setup.partition_hash).hex();
+// Clients that bring their own rows do not know the sizes of the others, for which noise is calibrated: they are told it.
+std::string settings_for_clients(const Setup& setup) {
+  Configuration configuration = lasting_configuration(setup);
+  if (!setup.own_data.empty() && setup.privacy.example)
+    std::visit(
+        [&]<class Kind>(Kind& kind) {
+          if constexpr (std::is_base_of_v<ExampleSettings, Kind>)
+            kind.noise_multiplier = setup.privacy.example->noise_multiplier;
+        },
+        configuration.privacy);
+  return write_settings(configuration, {});
+}
+
+}  // namespace
+
+Welcome welcome_to(const Setup& setup) {
+  const Dataset& data = setup.data.train;
+  Welcome welcome{
+      .build = build_identity(),
+      .settings = settings_for_clients(setup),
+      .experiment = Hash().text(lasting_settings(setup)).text(setup.data.hash).text(setup.partition_hash).hex(),
+      .heartbeat_ms = 0,
+      .height = static_cast<std::uint32_t>(data.shape.height),
+      .width = static_cast<std::uint32_t>(data.shape.width),
+      .channels = static_cast<std::uint32_t>(data.shape.channels),
+      .classes = static_cast<std::uint32_t>(data.classes),
+      .mean = data.mean,
+      .deviation = data.deviation};
+  if (const std::string why = too_long(welcome); !why.empty()) throw usage_error(why);
+  return welcome;
+}
+
+Setup prepare_member(const Configuration& configuration, ClientId client, const Welcome& welcome) {
+  if (!std::holds_alternative<OwnRows>(configuration.partition)) return prepare(configuration, FirstWeights::elsewhere);
+  // What does not suit the rows here, fit() refuses; a coordinator's numbers only have to become ints first.
+  const auto number = [](std::uint32_t value) { return static_cast<int>(std::min<std::uint32_t>(value, 1 << 30)); };
+  return prepare_own(configuration, client,
+                     {.shape = {number(welcome.height), number(welcome.width), number(welcome.channels)},
+                      .classes = number(welcome.classes),
+                      .mean = welcome.mean,
+                      .deviation = welcome.deviation});
 }
 
 std::string rows_hash(std::span<const Row> rows) { return Hash().values(rows).hex(); }

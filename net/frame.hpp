@@ -28,7 +28,7 @@ inline constexpr std::uint16_t kLastFrameKind = 10;
 std::string_view frame_name(FrameKind kind);
 
 inline constexpr std::string_view kFrameMagic = "FSTR";
-inline constexpr std::uint16_t kProtocolVersion = 1;
+inline constexpr std::uint16_t kProtocolVersion = 2;
 inline constexpr std::size_t kHeaderBytes = 32;
 inline constexpr std::size_t kDigestBytes = 16;
 

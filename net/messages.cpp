@@ -14,6 +14,7 @@ namespace {
 constexpr char kLittleEndian = 1;                    // how every body begins, so that a message has one form
 constexpr std::uint32_t kShortText = 1024;           // a digest, a version, a reason
 constexpr std::uint32_t kLongText = 1 << 20;         // an experiment
+constexpr std::uint32_t kMostColumns = 1 << 17;      // with a mean and a deviation of their own
 constexpr std::uint32_t kMostReleaseRuns = 1 << 16;  // releases that differ, in one round of one client
 
 /// A text: its length in 32 bits, then its bytes, of which kLongText are sent at most; or, in one line that may come to be
@@ -62,6 +63,24 @@ void load(Archive& archive, Flag& field) {
   field.value = byte == 1;
 }
 
+/// A number a column: how many in 32 bits, then the floats.
+struct Columns {
+  std::vector<float>& numbers;
+};
+template <class Archive>
+void save(Archive& archive, const Columns& field) {
+  const auto size = static_cast<std::uint32_t>(std::min<std::size_t>(field.numbers.size(), kMostColumns));
+  archive(size, cereal::binary_data(field.numbers.data(), size * sizeof(float)));
+}
+template <class Archive>
+void load(Archive& archive, Columns& field) {
+  std::uint32_t size = 0;
+  archive(size);
+  if (size > kMostColumns) throw Malformed{};
+  field.numbers.resize(size);
+  archive(cereal::binary_data(field.numbers.data(), size * sizeof(float)));
+}
+
 /// Release runs: their number in 32 bits, then noise multiplier, clip and count of each.
 struct Releases {
   std::vector<ReleaseRun>& runs;
@@ -94,7 +113,8 @@ void fields(A& archive, Hello& message) {
 template <class A>
 void fields(A& archive, Welcome& message) {
   fields(archive, message.build);
-  archive(lines(message.settings), line(message.experiment), message.heartbeat_ms);
+  archive(lines(message.settings), line(message.experiment), message.heartbeat_ms, message.height, message.width,
+          message.channels, message.classes, Columns{message.mean}, Columns{message.deviation});
 }
 template <class A>
 void fields(A& archive, Ready& message) {
@@ -167,7 +187,7 @@ std::uint64_t largest_body(FrameKind kind, std::uint64_t parameters) {
   constexpr std::uint64_t kSmall = 8 * 1024;
   switch (kind) {
     case FrameKind::welcome:
-      return kLongText + kSmall;
+      return kSmall + kLongText + std::uint64_t{kMostColumns} * 2 * sizeof(float);
     case FrameKind::model:
       return kSmall + parameters * sizeof(float);
     case FrameKind::update:
@@ -175,6 +195,16 @@ std::uint64_t largest_body(FrameKind kind, std::uint64_t parameters) {
     default:
       return kSmall;
   }
+}
+
+std::string too_long(const Welcome& welcome) {
+  if (welcome.settings.size() > kLongText)
+    return "the settings have " + std::to_string(welcome.settings.size()) + " bytes as a file; clients are sent at most " +
+           std::to_string(kLongText);
+  if (welcome.mean.size() > kMostColumns)
+    return "the data set has " + std::to_string(welcome.mean.size()) + " columns; clients are sent the normalisation of at most " +
+           std::to_string(kMostColumns);
+  return {};
 }
 
 template <class Message>

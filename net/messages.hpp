@@ -39,12 +39,19 @@ struct Welcome {
   std::string settings;             ///< TOML, as config.toml of the coordinator's run
   std::string experiment;           ///< digest of all that determines the model; a client keeps what it has answered by it
   std::uint32_t heartbeat_ms = 0;   ///< the most time between two of a side's frames
+  // How examples look and are normalised, for clients that bring rows of their own.
+  std::uint32_t height = 0;
+  std::uint32_t width = 0;
+  std::uint32_t channels = 0;
+  std::uint32_t classes = 0;
+  std::vector<float> mean = {};
+  std::vector<float> deviation = {};
 };
 
 /// client -> coordinator: it has its data and can be asked. The coordinator compares; it takes none of it over.
 struct Ready {
   static constexpr FrameKind kKind = FrameKind::ready;
-  std::string data_hash;            ///< of the whole data set the rows are of
+  std::string data_hash;            ///< of the whole data set the rows are of, or of the rows if they are the client's own
   std::string rows_hash;            ///< of its rows
   std::uint64_t rows = 0;
   std::uint32_t last_round = 0;     ///< the last it answered in this experiment; 0: none
@@ -103,6 +110,9 @@ struct Finished {
 
 /// The largest body of that kind between sides whose model has so many parameters; what is longer is not read.
 std::uint64_t largest_body(FrameKind kind, std::uint64_t parameters);
+
+/// Why a welcome could not be sent as it is, or an empty text: its settings or its normalisation are too long.
+std::string too_long(const Welcome& welcome);
 
 /// A message as a frame, its body a portable binary archive of cereal.
 template <class Message>

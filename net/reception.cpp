@@ -172,7 +172,7 @@ void Reception::hello(const PeerPtr& peer, const Hello& message) {
   if (rules_.authenticated && peer->connection->peer_name() != client_name(message.client))
     return refuse(peer, "its certificate is that of '" + peer->connection->peer_name() + "', not of '" +
                             client_name(message.client) + "'", true);
-  const std::string other = difference(terms_.build, message.build);
+  const std::string other = difference(terms_.welcome.build, message.build);
   if (!other.empty() && !rules_.accept_other_builds)
     return refuse(peer, "client " + std::to_string(message.client) + "'s program would not give the same bits: " + other +
                             "; --accept-other-builds of serve and join goes on all the same", true);
@@ -182,17 +182,19 @@ void Reception::hello(const PeerPtr& peer, const Hello& message) {
   peer->client = message.client;
   peer->stage = Peer::Stage::ready;
   if (!other.empty()) log_(name(*peer) + ": another build: " + other);
-  peer->connection->send(
-      encode(Welcome{terms_.build, terms_.settings, terms_.experiment, static_cast<std::uint32_t>(rules_.heartbeat.count())}),
-      FrameKind::welcome);
+  Welcome welcome = terms_.welcome;
+  welcome.heartbeat_ms = static_cast<std::uint32_t>(rules_.heartbeat.count());
+  peer->connection->send(encode(welcome), FrameKind::welcome);
 }
 
 void Reception::ready(const PeerPtr& peer, const Ready& message) {
   const RosterEntry& entry = terms_.roster[peer->client];
   const std::string who = "client " + std::to_string(peer->client);
-  if (message.data_hash != terms_.data_hash)
-    return refuse(peer, who + "'s data set is another: its hash is '" + message.data_hash + "', the experiment's '" +
-                            terms_.data_hash + "'", true);
+  const bool brings_rows = !entry.data_hash.empty();
+  const std::string& data_hash = brings_rows ? entry.data_hash : terms_.data_hash;
+  if (message.data_hash != data_hash)
+    return refuse(peer, who + "'s data set is another: its hash is '" + message.data_hash +
+                            (brings_rows ? "', the roster's '" : "', the experiment's '") + data_hash + "'", true);
   if (message.rows != entry.rows || message.rows_hash != entry.rows_hash)
     return refuse(peer, who + "'s " + std::to_string(message.rows) + " rows are not the " + std::to_string(entry.rows) +
                             " the experiment gives it", true);

@@ -18,13 +18,12 @@ namespace fedstride {
 struct RosterEntry {
   std::uint64_t rows = 0;
   std::string rows_hash;
+  std::string data_hash = {};  ///< of the rows it brings itself; empty: they are of FederationTerms::data_hash
 };
 
 /// The experiment, as clients are told it and held to it.
 struct FederationTerms {
-  BuildIdentity build;
-  std::string settings;    ///< Welcome::settings
-  std::string experiment;  ///< Welcome::experiment
+  Welcome welcome;  ///< but for its heartbeat, which is ReceptionRules'
   std::string data_hash;
   std::vector<RosterEntry> roster;  ///< by client
   std::uint64_t parameters = 0;     ///< of the model

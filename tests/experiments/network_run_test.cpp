@@ -3,76 +3,21 @@
 #include <sys/stat.h>
 
 #include <filesystem>
-#include <future>
-#include <mutex>
-#include <thread>
 
 #include "core/files.hpp"
 #include "core/secret_key.hpp"
 #include "dp/ledger_file.hpp"
 #include "dp/ledger.hpp"
-#include "experiments/join.hpp"
-#include "experiments/serve.hpp"
-#include "tests/experiments/csv_runs.hpp"
+#include "tests/experiments/loopback.hpp"
 
 using namespace fedstride;
 using test::hashes;
+using test::Loopback;
+using test::over_loopback;
 using test::settings_for;
 using test::start;
 using test::write_data;
 namespace fs = std::filesystem;
-
-namespace {
-
-/// A coordinator and three clients, each on a thread, talking over loopback; results in folder/out as run() leaves them.
-struct Federation {
-  std::vector<MemberOutcome> clients;
-  RunSummary summary;
-  std::string log;
-};
-
-Federation federation(const test::TemporaryFolder& folder, const std::string& out, const std::string& more,
-                      const std::string& certificates = {}, int rounds_of_a_session = 0) {
-  Federation result;
-  std::mutex mutex;
-  std::promise<std::uint16_t> port;
-  ServeOptions options{.listen = {"127.0.0.1", 0}, .certificates = certificates, .round = {}, .heartbeat = 0.5, .log = {}};
-  options.log = [&](const std::string& line) {
-    const std::lock_guard lock(mutex);
-    result.log += line + '\n';
-  };
-  options.listening = [&](std::uint16_t at, std::optional<std::uint16_t>) { port.set_value(at); };
-  const Settings settings = settings_to_serve(settings_for(folder, out, more));
-  std::atomic<bool> stop{false};
-  RunObserver observer;
-  observer.stop = &stop;
-  int left = rounds_of_a_session;
-  observer.round = [&](const RoundRecord&) { stop = --left == 0; };
-  std::future<RunSummary> coordinator = std::async(std::launch::async, [&] {
-    return serve(resolve(settings), settings, options, observer);
-  });
-  std::future<std::uint16_t> listening = port.get_future();
-  while (listening.wait_for(std::chrono::milliseconds(5)) != std::future_status::ready)
-    if (coordinator.wait_for(std::chrono::milliseconds(5)) == std::future_status::ready) coordinator.get();  // throws
-  const std::uint16_t at = listening.get();
-  std::vector<std::future<MemberOutcome>> clients;
-  for (ClientId client = 0; client < 3; ++client)
-    clients.push_back(std::async(std::launch::async, [&, client] {
-      JoinOptions join{.client = client,
-                       .connect = {"127.0.0.1", at},
-                       .certificates = certificates,
-                       .folder = folder / (out + ".clients/" + std::to_string(client)),
-                       .data_dir = folder.path().string(),
-                       .threads = 1,
-                       .log = [](const std::string&) {}};
-      return join_federation(join, &stop);
-    }));
-  for (auto& client : clients) result.clients.push_back(client.get());
-  result.summary = coordinator.get();
-  return result;
-}
-
-}  // namespace
 
 TEST_CASE("a federation over connections gives the bits of the run in one process, for every optimiser") {
   const test::TemporaryFolder folder;
@@ -83,7 +28,7 @@ TEST_CASE("a federation over connections gives the bits of the run in one proces
     CAPTURE(optimizer);
     const std::string more = "rounds = 4\noptimizer = '" + optimizer + "'\nclient-state = 'keep'\n";
     start(settings_for(folder, "run-" + optimizer, more));
-    const Federation result = federation(folder, "net-" + optimizer, more, optimizer == "adadp" ? certificates : "");
+    const Loopback result = over_loopback(folder, "net-" + optimizer, more, {.certificates = optimizer == "adadp" ? certificates : ""});
     CHECK(hashes(folder / ("net-" + optimizer)) == hashes(folder / ("run-" + optimizer)));
     for (const MemberOutcome& client : result.clients) {
       CHECK(client.finished);
@@ -107,7 +52,7 @@ TEST_CASE("sampled cohorts and private federations have the bits of the run in o
     CAPTURE(name);
     const std::string all = more + "rounds = 3\nrandomness = 'seeded'\n";
     start(settings_for(folder, "run-" + name, all));
-    federation(folder, "net-" + name, all);
+    over_loopback(folder, "net-" + name, all);
     CHECK(hashes(folder / ("net-" + name)) == hashes(folder / ("run-" + name)));
   }
 }
@@ -115,7 +60,7 @@ TEST_CASE("sampled cohorts and private federations have the bits of the run in o
 TEST_CASE("a client keeps its own ledger, which counts what the coordinator's counts for it, and its own key") {
   const test::TemporaryFolder folder;
   write_data(folder);
-  federation(folder, "net", "dp = 'example'\nnoise-multiplier = 1.2\nclip = 0.5\nbatch = 6\noptimizer = 'sgd'\nrounds = 3\n");
+  over_loopback(folder, "net", "dp = 'example'\nnoise-multiplier = 1.2\nclip = 0.5\nbatch = 6\noptimizer = 'sgd'\nrounds = 3\n");
   CHECK(read_settings(folder / "net/config.toml").at("randomness").value == decltype(Setting::value)(std::string("secret")));
   const auto reading = [](const fs::path& run) {
     const SecretKey key = load_or_create_key(run / "secret.key");
@@ -144,12 +89,12 @@ TEST_CASE("a coordinator that was stopped goes on with the clients' kept state, 
   write_data(folder);
   const std::string more = "optimizer = 'adadp'\nclient-state = 'keep'\n";
   start(settings_for(folder, "run", more + "rounds = 6\n"));
-  const Federation first = federation(folder, "net", more + "rounds = 4\n", {}, 2);
+  const Loopback first = over_loopback(folder, "net", more + "rounds = 4\n", {.rounds_of_a_session = 2});
   CHECK(first.summary.interrupted);
   CHECK(hashes(folder / "net").size() == 2);
-  federation(folder, "net", more + "rounds = 4\n");
-  federation(folder, "net", more + "rounds = 6\n");
+  over_loopback(folder, "net", more + "rounds = 4\n");
+  over_loopback(folder, "net", more + "rounds = 6\n");
   CHECK(hashes(folder / "net") == hashes(folder / "run"));
-  CHECK_THROWS_WITH_AS(federation(folder, "net", "optimizer = 'sgd'\nrounds = 6\n"), doctest::Contains("other settings"),
+  CHECK_THROWS_WITH_AS(over_loopback(folder, "net", "optimizer = 'sgd'\nrounds = 6\n"), doctest::Contains("other settings"),
                        Error);
 }

@@ -11,7 +11,7 @@ using test::Peer;
 namespace {
 
 FederationTerms two_clients() {
-  FederationTerms terms{.build = build_identity(), .settings = {}, .experiment = "x", .data_hash = "data", .roster = {}, .parameters = 3};
+  FederationTerms terms{.welcome = {build_identity(), "", "x"}, .data_hash = "data", .roster = {}, .parameters = 3};
   terms.roster = {{5, "rows"}, {5, "rows"}};
   return terms;
 }

@@ -24,9 +24,7 @@ constexpr Eigen::Index kParameters = 1000;
 
 /// The federation: client 0 is honest, client 1 is whoever says so.
 FederationTerms terms() {
-  return {.build = build_identity(),
-          .settings = "model = \"logistic\"\n",
-          .experiment = "an experiment",
+  return {.welcome = {build_identity(), "model = \"logistic\"\n", "an experiment"},
           .data_hash = "some data",
           .roster = {{100, "rows 0"}, {200, "rows 1"}},
           .parameters = kParameters};

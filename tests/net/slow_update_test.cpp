@@ -39,9 +39,7 @@ struct Joined {
 
 TEST_CASE("Clients that let their updates trickle in hold up the others for a while, not for good") {
   const RosterEntry entry{10, kRows};
-  const FederationTerms terms{.build = build_identity(),
-                              .settings = "",
-                              .experiment = "e",
+  const FederationTerms terms{.welcome = {build_identity(), "", "e"},
                               .data_hash = "data",
                               .roster = {entry, entry, entry},
                               .parameters = 4000};

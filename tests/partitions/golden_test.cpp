@@ -21,7 +21,7 @@ TEST_CASE("1,000 rows of ten classes over five clients at seed 42 lie where they
   };
   Example example(random_labels(1000, 10, 1), 10, 5, 42);
   for_each_part<Partitioner>([&]<class Part>(const Part& part) {
-    if constexpr (!std::is_same_v<Part, FromFile>) {
+    if constexpr (!std::is_same_v<Part, FromFile> && !std::is_same_v<Part, OwnRows>) {
       CAPTURE(Part::kName);
       REQUIRE(golden.contains(Part::kName));
       CHECK(partition_hash(part.assign(example.input)) == golden.at(Part::kName));

@@ -1,0 +1,71 @@
+#include "partitions/own_rows.hpp"
+
+#include <limits>
+#include <nlohmann/json.hpp>
+
+#include "core/error.hpp"
+#include "core/files.hpp"
+#include "core/text.hpp"
+
+namespace fedstride {
+namespace {
+
+using nlohmann::json;
+
+constexpr std::string_view kForm = R"({"client": 0, "rows": 100, "data": "64 hexadecimal digits"})";
+constexpr std::uint64_t kLongestLine = 256;
+constexpr std::size_t kHashDigits = 64;
+
+bool is_hash(const json& value) {
+  return value.is_string() && value.get_ref<const std::string&>().size() == kHashDigits &&
+         value.get_ref<const std::string&>().find_first_not_of("0123456789abcdef") == std::string::npos;
+}
+
+}  // namespace
+
+Assignment OwnRows::assign(const PartitionInput& /*input*/) const {
+  throw usage_error("partition is 'own': the clients bring their rows, and only 'fedstride serve' can coordinate them; here "
+                    "every other partition is valid");
+}
+
+std::string roster_line(std::uint32_t client, const RosterLine& line) {
+  return R"({"client": )" + std::to_string(client) + R"(, "rows": )" + std::to_string(line.rows) + R"(, "data": ")" +
+         line.data_hash + "\"}";
+}
+
+std::vector<RosterLine> read_roster(const std::string& path, int clients) {
+  if (path.empty())
+    throw usage_error("roster is ''; with partition 'own' it must name a file of lines " + std::string(kForm));
+  const std::string text =
+      read_file(path, (std::uint64_t{1} << 20) + kLongestLine * static_cast<std::uint64_t>(std::max(clients, 0)));
+  std::vector<RosterLine> roster(static_cast<std::size_t>(clients));
+  std::size_t number = 0;
+  std::size_t found = 0;
+  for (const auto line : split(text, '\n')) {
+    ++number;
+    if (trimmed(line).empty()) continue;
+    const auto wrong = [&](const std::string& what) {
+      return failure("'" + path + "', line " + std::to_string(number) + ": " + what);
+    };
+    const json entry = json::parse(line, nullptr, false);
+    if (!entry.is_object() || !entry.contains("client") || !entry.contains("rows") || !entry.contains("data") ||
+        !entry["client"].is_number_unsigned() || !entry["rows"].is_number_unsigned() || !is_hash(entry["data"]))
+      throw wrong("it must be as 'fedstride data roster' writes it, " + std::string(kForm));
+    const auto client = entry["client"].get<std::uint64_t>();
+    const auto rows = entry["rows"].get<std::uint64_t>();
+    if (client >= roster.size())
+      throw wrong("client is " + std::to_string(client) + "; with clients " + std::to_string(clients) +
+                  " it must be a whole number from 0 to " + std::to_string(clients - 1));
+    if (rows == 0 || rows > std::numeric_limits<std::uint32_t>::max())
+      throw wrong("rows is " + std::to_string(rows) + "; it must be a whole number from 1 to 4294967295");
+    if (roster[client].rows != 0) throw wrong("client " + std::to_string(client) + " is there a second time");
+    roster[client] = {rows, entry["data"].get<std::string>()};
+    ++found;
+  }
+  if (found != roster.size())
+    throw usage_error("clients is " + std::to_string(clients) + "; '" + path + "' has " + std::to_string(found) +
+                      " of them, and each needs its line");
+  return roster;
+}
+
+}  // namespace fedstride

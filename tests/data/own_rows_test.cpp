@@ -1,0 +1,86 @@
+#include <doctest/doctest.h>
+
+#include <cmath>
+
+#include "data/datasets.hpp"
+#include "tests/data/files.hpp"
+
+namespace fedstride::test {
+namespace {
+
+Dataset two_columns(const TemporaryFolder& folder, const std::string& text = "1,7,0\n3,8,1\n5,9,0\n") {
+  write(folder / "train.csv", text);
+  return load_own_rows("csv", {folder.path().string()}).train;
+}
+
+}  // namespace
+
+TEST_CASE("a client's own rows are all rows of a table that has no test part, and the training part of one that has") {
+  const TemporaryFolder folder;
+  std::string text;
+  for (int row = 0; row < 12; ++row) text += std::to_string(row) + (row % 2 == 0 ? ",0\n" : ",1\n");
+  write(folder / "train.csv", text);
+  const DataPair alone = load_own_rows("csv", {folder.path().string()});
+  CHECK(alone.train.size() == 12);
+  CHECK(alone.train.name == "csv");
+  CHECK(alone.test.size() == 0);
+  CHECK(load_dataset("csv", {folder.path().string()}).train.size() == 10);
+  write(folder / "test.csv", "1,1\n");
+  const DataPair with_test = load_own_rows("csv", {folder.path().string()});
+  CHECK(with_test.train.size() == 12);
+  CHECK(with_test.hash == alone.hash);
+  write(folder / "train.csv", text + "12,1\n");
+  CHECK(load_own_rows("csv", {folder.path().string()}).hash != alone.hash);
+}
+
+TEST_CASE("a user's own pictures need no test file: a sixth of the rows is the test part") {
+  const TemporaryFolder folder;
+  std::string records;
+  for (int row = 0; row < 12; ++row) records += static_cast<char>(row % 2) + std::string(3072, static_cast<char>(row));
+  write(folder / "train.bin", records);
+  CHECK(load_dataset("cifar-binary", {folder.path().string()}).test.size() == 2);
+  CHECK(load_dataset("cifar-binary", {folder.path().string()}).train.pixels.size() == 10 * 3072);
+  CHECK(load_own_rows("cifar-binary", {folder.path().string()}).train.size() == 12);
+}
+
+TEST_CASE("own rows take classes and normalisation of the experiment") {
+  const TemporaryFolder folder;
+  Dataset rows = two_columns(folder);
+  CHECK(rows.mean.empty());
+  fit(rows, {.shape = rows.shape, .classes = 5, .mean = {1, 2}, .deviation = {3, 4}});
+  CHECK(rows.classes == 5);
+  CHECK(rows.mean == std::vector<float>{1, 2});
+  CHECK(rows.deviation == std::vector<float>{3, 4});
+  const DataForm form = form_of(rows);
+  CHECK(form.shape == rows.shape);
+  CHECK(form.classes == 5);
+  CHECK(form.deviation == rows.deviation);
+}
+
+TEST_CASE("own rows that the experiment's form does not suit are refused, and stay as they were") {
+  const TemporaryFolder folder;
+  Dataset rows = two_columns(folder);
+  const DataForm good{.shape = rows.shape, .classes = 2, .mean = {1, 2}, .deviation = {3, 4}};
+  const auto refused = [&](auto change, const std::string& words) {
+    DataForm form = good;
+    change(form);
+    CAPTURE(words);
+    CHECK(contains(error_of([&] { fit(rows, form); }), words));
+  };
+  const std::string normalisation = "the experiment's mean and deviation are not 2 finite numbers each, deviations above 0";
+  refused([](DataForm& form) { form.shape.channels = 3; }, "its examples are 1x1x2, the experiment's 1x1x3");
+  refused([](DataForm& form) { form.classes = 1; }, "label 1 is out of range; the experiment has the labels 0 to 0");
+  refused([](DataForm& form) { form.classes = 1 << 30; }, "has 1073741824 classes; at most 65536 are possible");
+  refused([](DataForm& form) { form.mean.pop_back(); }, normalisation);
+  refused([](DataForm& form) { form.deviation.push_back(1); }, normalisation);
+  refused([](DataForm& form) { form.deviation[0] = 0; }, normalisation);
+  refused([](DataForm& form) { form.deviation[1] = -1; }, normalisation);
+  refused([](DataForm& form) { form.mean[0] = std::nanf(""); }, normalisation);
+  refused([](DataForm& form) { form.deviation[0] = INFINITY; }, normalisation);
+  CHECK(rows.mean.empty());
+  fit(rows, good);
+  Dataset empty_label = two_columns(folder, "1,7,3\n");
+  CHECK(contains(error_of([&] { fit(empty_label, good); }), "label 3 is out of range"));
+}
+
+}  // namespace fedstride::test

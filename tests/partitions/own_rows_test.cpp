@@ -1,0 +1,80 @@
+#include "partitions/own_rows.hpp"
+
+#include <doctest/doctest.h>
+
+#include "core/error.hpp"
+#include "core/files.hpp"
+#include "tests/partitions/examples.hpp"
+#include "tests/support/folder.hpp"
+
+namespace fedstride::test {
+namespace {
+
+std::string hash_of(char digit) { return std::string(64, digit); }
+
+std::string line(std::uint32_t client, std::uint64_t rows, char digit) { return roster_line(client, {rows, hash_of(digit)}); }
+
+std::string refusal(const std::string& text, int clients) {
+  const TemporaryFolder folder;
+  write_file(folder.path() / "roster.jsonl", text);
+  try {
+    read_roster(folder / "roster.jsonl", clients);
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "";
+}
+
+bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+
+}  // namespace
+
+TEST_CASE("a roster's lines are read back in the order of the clients, whatever theirs is") {
+  const TemporaryFolder folder;
+  write_file(folder.path() / "roster.jsonl", line(2, 30, 'c') + "\n\n" + line(0, 10, 'a') + "\n" + line(1, 4294967295, 'b'));
+  const auto roster = read_roster(folder / "roster.jsonl", 3);
+  REQUIRE(roster.size() == 3);
+  CHECK(roster[0].rows == 10);
+  CHECK(roster[1].rows == 4294967295);
+  CHECK(roster[2].rows == 30);
+  CHECK(roster[2].data_hash == hash_of('c'));
+}
+
+TEST_CASE("what is no line of a roster is refused by its number") {
+  const std::string good = line(0, 10, 'a') + "\n";
+  const std::string form = "line 2: it must be as 'fedstride data roster' writes it, {\"client\": 0, \"rows\": 100";
+  const std::string bad_lines[] = {"{",
+                                   "[]",
+                                   "7",
+                                   "{\"client\": 1, \"rows\": 5}",
+                                   "{\"client\": 1.5, \"rows\": 5, \"data\": \"" + hash_of('a') + "\"}",
+                                   "{\"client\": -1, \"rows\": 5, \"data\": \"" + hash_of('a') + "\"}",
+                                   "{\"client\": 1, \"rows\": \"5\", \"data\": \"" + hash_of('a') + "\"}",
+                                   "{\"client\": 1, \"rows\": 5, \"data\": \"" + hash_of('g') + "\"}",
+                                   "{\"client\": 1, \"rows\": 5, \"data\": \"" + hash_of('a') + "a\"}",
+                                   "{\"client\": 1, \"rows\": 5, \"data\": 7}"};
+  for (const std::string& bad : bad_lines) {
+    CAPTURE(bad);
+    CHECK(contains(refusal(good + bad, 2), form));
+  }
+  CHECK(contains(refusal(good + line(2, 5, 'b'), 2), "line 2: client is 2; with clients 2 it must be a whole number from 0 to 1"));
+  CHECK(contains(refusal(good + line(1, 0, 'b'), 2), "line 2: rows is 0; it must be a whole number from 1 to 4294967295"));
+  CHECK(contains(refusal(good + line(1, 4294967296, 'b'), 2), "rows is 4294967296; it must be"));
+  CHECK(contains(refusal(good + good, 2), "line 2: client 0 is there a second time"));
+}
+
+TEST_CASE("a roster of fewer clients, a huge one, none and a missing one are refused") {
+  CHECK(contains(refusal(line(0, 10, 'a'), 2), "roster.jsonl' has 1 of them, and each needs its line"));
+  CHECK(contains(refusal("", 1), "clients is 1; '"));
+  CHECK(contains(refusal(std::string(2'000'000, '\n'), 1), "at most"));
+  CHECK_THROWS_WITH_AS(read_roster("", 1), doctest::Contains("roster is ''; with partition 'own' it must name a file of lines"),
+                       Error);
+  CHECK_THROWS_AS(read_roster("/nowhere/roster.jsonl", 1), Error);
+}
+
+TEST_CASE("rows that clients bring are not dealt out") {
+  Example example(random_labels(20, 2, 1), 2, 2);
+  CHECK_THROWS_WITH_AS(OwnRows{}.assign(example.input), doctest::Contains("partition is 'own'"), Error);
+}
+
+}  // namespace fedstride::test
