@@ -16,6 +16,7 @@
 #include "cli/settings_flags.hpp"
 #include "cli/stop_signal.hpp"
 #include "core/error.hpp"
+#include "data/datasets.hpp"
 #include "experiments/turns.hpp"
 
 namespace fedstride {
@@ -47,6 +48,7 @@ void carry_out(const Arguments& arguments) {
   if (std::holds_alternative<OwnRows>(configuration.partition))
     throw usage_error("partition is 'own'; launch's clients all read the data set of this machine: use 'fedstride serve', and "
                       "'fedstride join' where each client's rows are");
+  dataset_folder(dataset_source(configuration.dataset), {configuration.data_dir});  // refused before anything is made
   const NetworkLog log = network_log(configuration.quiet);
   const fs::path network = configuration.out + ".network";
   const fs::path certificates = network / "certificates";
@@ -76,11 +78,7 @@ void carry_out(const Arguments& arguments) {
 
   std::optional<ClientProcesses> clients;
   options.listening = [&](std::uint16_t port, std::optional<std::uint16_t> status_port) {
-    if (status_port) {
-      Endpoint page = *options.status;
-      page.port = *status_port;
-      log("status page at http://" + page.text() + "/");
-    }
+    log_status_page(options, status_port);
     clients.emplace(ClientProcesses::Rules{
         .clients = configuration.clients,
         .folder = network / "clients",

@@ -62,7 +62,7 @@ void ProgressBar::started(const Setup& setup, const std::string& folder, std::ui
   examples_ = &examples;
   start_ = std::chrono::steady_clock::now();
   std::uint64_t held = 0;
-  for (const auto& rows : setup.rows) held += rows.size();
+  for (const std::uint64_t rows : setup.row_counts) held += rows;
   examples_a_round_ = held * static_cast<std::uint64_t>(setup.configuration.local_epochs);
   std::printf("%s: %zu training rows on %zu clients, %zu test rows; partition %s\n%s", setup.data.train.name.c_str(),
               static_cast<std::size_t>(held), setup.rows.size(), setup.data.test.size(),

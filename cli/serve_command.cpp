@@ -33,10 +33,7 @@ void carry_out(const Arguments& arguments) {
     Endpoint at = options.listen;
     at.port = port;
     options.log("listening at " + at.text());
-    if (!status_port) return;
-    Endpoint page = *options.status;
-    page.port = *status_port;
-    options.log("status page at http://" + page.text() + "/");
+    log_status_page(options, status_port);
   };
   ProgressBar progress;
   const RunSummary summary = serve(configuration, settings, options, progress.observer(stop_on_signals()));
@@ -49,7 +46,8 @@ void carry_out(const Arguments& arguments) {
 void add_serve_command(CLI::App& app) {
   CLI::App& command = *app.add_subcommand("serve", "Coordinate a federation whose clients are processes of their own.");
   command.footer(
-      "The run is that of 'fedstride run' with the same settings, bit for bit, in a folder of the same kind. Started again\n"
+      "The run is that of 'fedstride run' with the same settings, bit for bit, in a folder of the same kind (with --partition\n"
+      "own there is no such run: clients bring rows that are nowhere else). Started again\n"
       "with the same command it goes on from the last finished round. Under --dp noise is secret unless --randomness says\n"
       "otherwise. Clients: 'fedstride join'; all on this machine: 'fedstride launch'.\n"
       "Example: fedstride serve --config federation.toml --listen 0.0.0.0:7000 --certificates certs --out runs/federation");

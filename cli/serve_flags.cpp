@@ -38,6 +38,13 @@ void take_serve_flags(const ServeFlags& flags, int clients, ServeOptions& option
   if (!flags.status.empty()) options.status = parse_endpoint("status", flags.status, true);
 }
 
+void log_status_page(const ServeOptions& options, std::optional<std::uint16_t> port) {
+  if (!port) return;
+  Endpoint page = *options.status;
+  page.port = *port;
+  options.log("status page at http://" + page.text() + "/");
+}
+
 std::string certificates_or_loopback(const std::string& certificates, bool insecure_loopback) {
   if (certificates.empty() != insecure_loopback)
     throw usage_error(insecure_loopback ? "--certificates and --insecure-loopback exclude each other"

@@ -24,6 +24,9 @@ void add_serve_flags(CLI::App& command, ServeFlags& flags);
 /// Into options, addresses read. Throws Error (usage).
 void take_serve_flags(const ServeFlags& flags, int clients, ServeOptions& options);
 
+/// Says where the status page is, if there is one.
+void log_status_page(const ServeOptions& options, std::optional<std::uint16_t> port);
+
 /// The folder, or nothing if plain TCP within this machine was asked for. Throws Error (usage) unless it is one of the two.
 std::string certificates_or_loopback(const std::string& certificates, bool insecure_loopback);
 

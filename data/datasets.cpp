@@ -120,6 +120,9 @@ DataPair load_dataset(std::string_view name, const DataOptions& options) {
 
 DataPair load_own_rows(std::string_view name, const DataOptions& options) {
   const DatasetSource& source = dataset_source(name);
+  if (source.place.file.empty())
+    throw usage_error("dataset is '" + std::string(name) + "', which is built in and the same for everybody; rows of one's own "
+                      "are in files, as of csv or cifar-binary");
   DataPair pair = source.load(dataset_folder(source, options));
   pair.train.name = name;
   pair.test = {};
@@ -134,18 +137,22 @@ void fit(Dataset& rows, const DataForm& form) {
   if (rows.shape != form.shape)
     throw failure(set + "its examples are " + rows.shape.text() + ", the experiment's " + form.shape.text());
   constexpr int kMostClasses = 1 + std::numeric_limits<Label>::max();
-  if (form.classes > kMostClasses)
-    throw failure(set + "the experiment has " + std::to_string(form.classes) + " classes; at most " +
+  if (form.classes < 2 || form.classes > kMostClasses)
+    throw failure(set + "the experiment has " + std::to_string(form.classes) + " classes; 2 to " +
                   std::to_string(kMostClasses) + " are possible");
   if (const int largest = *std::ranges::max_element(rows.labels); largest >= form.classes)
     throw failure(set + "label " + std::to_string(largest) + " is out of range; the experiment has the labels 0 to " +
                   std::to_string(form.classes - 1));
   const auto places = static_cast<std::size_t>(rows.is_pictures() ? rows.shape.channels : form.shape.size());
-  const bool finite = std::ranges::all_of(form.mean, [](float value) { return std::isfinite(value); });
-  const bool above_zero = std::ranges::all_of(form.deviation, [](float value) { return std::isfinite(value) && value > 0; });
-  if (form.mean.size() != places || form.deviation.size() != places || !finite || !above_zero)
+  bool good = form.mean.size() == places && form.deviation.size() == places;
+  for (std::size_t i = 0; good && i < places; ++i) {
+    const float scale = 1 / form.deviation[i];
+    good = form.deviation[i] > 0 && std::isnormal(form.deviation[i]) && std::isnormal(scale) &&
+           std::isfinite(form.mean[i] * scale);
+  }
+  if (!good)
     throw failure(set + "the experiment's mean and deviation are not " + std::to_string(places) +
-                  " finite numbers each, deviations above 0");
+                  " finite numbers each, deviations above 0, mean / deviation finite");
   rows.classes = form.classes;
   rows.mean = form.mean;
   rows.deviation = form.deviation;

@@ -9,11 +9,11 @@
 namespace fedstride {
 namespace {
 
-constexpr std::string_view kKind = "fedstride client 1";
+constexpr std::string_view kKind = "fedstride client 2";
 
 template <class Archive>
 void fields(Archive& archive, ClientMemory& memory) {
-  archive(memory.experiment, memory.round, memory.model_hash, memory.state_before, memory.state_after,
+  archive(memory.experiment, memory.terms, memory.round, memory.model_hash, memory.state_before, memory.state_after,
           memory.ledger.head, memory.ledger.lines);
 }
 

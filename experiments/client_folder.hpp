@@ -13,6 +13,7 @@ namespace fedstride {
 /// What a client of a networked federation must not forget.
 struct ClientMemory {
   std::string experiment;        ///< Welcome::experiment
+  std::string terms;             ///< experiment_digest of this side, which no coordinator can name
   std::uint32_t round = 0;       ///< the last it has answered; 0: none
   std::string model_hash;        ///< of the model it was asked to train there
   std::string state_before;      ///< its optimiser's state before that round, as bytes: the round can be done again

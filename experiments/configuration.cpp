@@ -132,7 +132,18 @@ Error unknown_key(const std::string& key) {
 bool is_about_output(std::string_view key) { return key == "out" || key == "quiet"; }
 
 bool is_free_on_resume(std::string_view key) {
-  return key == "threads" || key == "evaluate-every" || key == "quiet" || key == "data-dir";
+  return key == "threads" || key == "evaluate-every" || key == "quiet" || key == "data-dir" || key == "roster";
+}
+
+Configuration determining(Configuration configuration) {
+  const Configuration defaults;
+  configuration.evaluate_every = defaults.evaluate_every;
+  configuration.threads = defaults.threads;
+  configuration.data_dir = defaults.data_dir;
+  configuration.quiet = defaults.quiet;
+  configuration.out = defaults.out;
+  if (auto* own = std::get_if<OwnRows>(&configuration.partition)) own->roster.clear();
+  return configuration;
 }
 
 std::vector<KeyInfo> all_keys() {

@@ -108,6 +108,10 @@ bool is_about_output(std::string_view key);
 /// Keys that cannot change the model and may be given anew with --resume.
 bool is_free_on_resume(std::string_view key);
 
+/// With the defaults of every key that cannot change the model: those free on resume, quiet and out; and of the roster, whose
+/// contents count, not its place.
+Configuration determining(Configuration configuration);
+
 /// A value as it stands in a file or on the command line. Text from the command line stands for whatever the key needs.
 struct Setting {
   std::variant<bool, std::int64_t, double, std::string> value;

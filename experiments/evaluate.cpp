@@ -18,8 +18,12 @@ ModelEvaluation evaluate_file(const std::string& path, const std::string& datase
   std::string data_folder = data_dir;
   if (std::filesystem::is_directory(file, error)) {
     const auto configuration = file / "config.toml";
-    if (dataset.empty() && data_dir.empty() && std::filesystem::exists(configuration, error))
-      data_folder = resolve(read_settings(configuration.string())).data_dir;
+    if (dataset.empty() && std::filesystem::exists(configuration, error)) {
+      const Configuration run = resolve(read_settings(configuration.string()));
+      if (data_dir.empty()) data_folder = run.data_dir;
+      if (training_part && std::holds_alternative<OwnRows>(run.partition))
+        throw usage_error("part is 'train'; the rows of the run in '" + path + "' are with its clients, only test is valid");
+    }
     file /= "model.safetensors";
   }
   const SafeTensors tensors = read_safetensors(file);

@@ -6,6 +6,7 @@
 #include "client/trainer.hpp"
 #include "core/error.hpp"
 #include "core/floating_point.hpp"
+#include "core/text.hpp"
 #include "data/keep_rows.hpp"
 #include "experiments/client_folder.hpp"
 #include "experiments/run_privacy.hpp"
@@ -25,6 +26,29 @@ Transport transport_of(const JoinOptions& options) {
     throw usage_error("connect is '" + options.connect.text() +
                       "'; without --certificates only this machine's loopback is valid, and --insecure-loopback");
   return Transport::plain();
+}
+
+void require_privacy(const PrivacySetup& privacy, const std::string& level) {
+  const bool enough = level.empty() || ((level == "client" || privacy.example) && (level == "example" || privacy.client));
+  if (!enough)
+    throw failure("require-dp is '" + level + "'; the experiment protects " +
+                  (privacy.example ? "examples alone" : privacy.client ? "clients alone" : "nobody"));
+}
+
+/// What a person should know of the experiment, in a line.
+std::string terms_text(const Setup& setup, ClientId client) {
+  const Configuration& configuration = setup.configuration;
+  const auto level = [](const char* name, const LevelSetup& of) {
+    return std::string("; ") + name + "-level privacy, noise multiplier " + number_text(of.noise_multiplier) + ", clip " +
+           number_text(of.clip) + ", " + (of.epsilon > 0 ? "up to epsilon " + number_text(of.epsilon) : std::string("no bound on epsilon")) +
+           " at delta " + number_text(of.delta);
+  };
+  return "client " + std::to_string(client) + " trains " + configuration.model + " by " +
+         std::string(part_name(configuration.optimizer)) + " on " + std::to_string(setup.row_counts[client]) +
+         (std::holds_alternative<OwnRows>(configuration.partition) ? " rows of its own" : " rows of " + configuration.dataset) +
+         (setup.privacy.example ? level("example", *setup.privacy.example) : "") +
+         (setup.privacy.client ? level("client", *setup.privacy.client) : "") +
+         (setup.privacy.on() ? "" : "; no privacy: what it learns is sent as it is");
 }
 
 /// One client while it takes part.
@@ -51,7 +75,9 @@ class Participant {
                 .rows_hash = rows_hash(rows),
                 .rows = rows.size(),
                 .last_round = 0};
+    require_privacy(setup.privacy, options_.require_dp);
     begin_memory(welcome, setup);
+    options_.log(terms_text(setup, options_.client));
     setup.data.test = {};
     keep_rows(setup.data.train, rows);
     experiment->trainer.emplace(setup.model, setup.data.train, setup.training, rows.size());
@@ -95,6 +121,7 @@ class Participant {
     });
     privacy_->record(train.round, {message.report});
     memory_ = {.experiment = memory_.experiment,
+               .terms = memory_.terms,
                .round = train.round,
                .model_hash = train.model_hash,
                .state_before = before,
@@ -132,13 +159,21 @@ class Participant {
 
   // A folder serves one experiment. The file is there before anything can be asked for, with the ledger's beginning in it.
   void begin_memory(const Welcome& welcome, const Setup& setup) {
-    const bool fresh = memory_.experiment.empty();
+    bool fresh = memory_.experiment.empty();
     if (!fresh && memory_.experiment != welcome.experiment)
       throw failure("folder '" + folder_.path().string() +
                     "' is that of a client in another experiment; name another one with --out");
+    // Nor with other privacy, rows or normalisation under the same name: its noise would hide less than its ledger says.
+    const std::string terms = experiment_digest(setup);
+    const bool changed = !fresh && memory_.terms != terms;
+    if (changed && memory_.round > 0)
+      throw failure("the coordinator gives the experiment that folder '" + folder_.path().string() +
+                    "' is of, but with other settings, rows or normalisation than before");
+    fresh = fresh || changed;  // nothing has been sent yet, so that nothing was spent: perhaps the wrong rows were at hand
     privacy_.emplace(setup, folder_.path(), fresh ? std::nullopt : std::optional(memory_.ledger), key_, options_.client);
     if (!fresh) return;
     memory_.experiment = welcome.experiment;
+    memory_.terms = terms;
     memory_.ledger = privacy_->mark();
     folder_.save(memory_);
   }

@@ -19,6 +19,7 @@ struct JoinOptions {
   std::filesystem::path turns = {};    ///< Turns: a folder shared with the other clients of this machine; empty: none
   bool accept_other_builds = false;
   double patience = 600;               ///< MemberRules::patience
+  std::string require_dp = {};         ///< example, client or both: takes part only if these are protected; empty: always
   NetworkLog log;
 };
 

@@ -77,15 +77,16 @@ void prepare_examples(Setup& setup, const ExampleSettings& settings) {
                    .noise_multiplier = settings.noise_multiplier};
   check_noise(level, "");
   std::set<std::size_t> sizes;
-  for (const auto& rows : setup.rows) sizes.insert(rows.size());
+  for (const std::uint64_t rows : setup.row_counts) sizes.insert(rows);
   sizes.erase(0);
   const Optimizer& optimizer = setup.training.optimizer;
 
   // Each size of client spends with its own rate; who spends most decides the noise of all.
   PrivateRules probe = rules;
   if (level.noise_multiplier == 0) probe.noise.noise_multiplier = 1;
-  level.accountant = accountant_for(
-      settings.accountant, planned(PrivatePlan(probe, optimizer, *sizes.begin()), 1, privacy.components));
+  Spending any = privacy.components;  // of an epoch of clients of every size: a lot may be all rows of the smallest
+  for (const std::size_t size : sizes) merge(any, planned(PrivatePlan(probe, optimizer, size), 1, {}));
+  level.accountant = accountant_for(settings.accountant, any);
   if (level.noise_multiplier == 0) {
     level.calibrated = true;
     // Yu et al., Algorithm 1, line 2: with a target, the noise is what a constant clip needs; what a falling clip saves
@@ -104,8 +105,8 @@ void prepare_examples(Setup& setup, const ExampleSettings& settings) {
   PrivateTraining training;
   for (const std::size_t size : sizes)
     privacy.plans.emplace(size, std::make_shared<const PrivatePlan>(rules, optimizer, size));
-  for (const auto& rows : setup.rows) {
-    const auto plan = privacy.plans.find(rows.size());
+  for (const std::uint64_t rows : setup.row_counts) {
+    const auto plan = privacy.plans.find(rows);
     training.plans.push_back(plan == privacy.plans.end() ? nullptr : plan->second);
   }
   setup.training.privacy = std::move(training);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 #include <nlohmann/json.hpp>
 
 #include "core/build_info.hpp"
@@ -131,7 +132,8 @@ std::string summary_json(const Setup& setup, const RunSummary& summary, const st
   json["parameters"] = setup.model.parameter_count();
   json["data_hash"] = setup.data.hash;
   json["partition_hash"] = setup.partition_hash;
-  json["training_rows"] = setup.data.train.size() - setup.validation_rows.size();
+  const auto brought = std::accumulate(setup.row_counts.begin(), setup.row_counts.end(), std::uint64_t{0});
+  json["training_rows"] = setup.own_data.empty() ? setup.data.train.size() - setup.validation_rows.size() : brought;
   json["test_rows"] = setup.data.test.size();
   json["notes"] = setup.notes;
   json["numerics_version"] = kNumericsVersion;

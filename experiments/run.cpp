@@ -110,7 +110,7 @@ Settings settings_to_resume(const std::string& folder, const Settings& overrides
   for (const auto& [key, setting] : overrides) {
     if (key != "rounds" && !is_free_on_resume(key))
       throw usage_error(
-          key + " cannot change when a run goes on; only rounds, evaluate-every, threads, quiet and data-dir can");
+          key + " cannot change when a run goes on; only rounds, evaluate-every, threads, quiet, data-dir and roster can");
     settings[key] = setting;
   }
   return settings;
@@ -140,6 +140,7 @@ RunFleet in_process_fleet(const Setup& setup, Threads& threads, const std::atomi
 RunSummary run(const Configuration& configuration, const Settings& settings, const RunObserver& observer,
                const FleetMaker& make_fleet) {
   Setup setup = prepare(configuration, FirstWeights::drawn, make_fleet.rows);
+  if (make_fleet.check) make_fleet.check(setup);
   RunFolder folder = RunFolder::create(configuration.out, configuration);
   Checkpoint checkpoint;
   std::optional<RunPrivacy> privacy;
@@ -164,6 +165,7 @@ RunSummary resume(const std::string& name, const Settings& overrides, const RunO
     throw usage_error("rounds is " + std::to_string(configuration.rounds) + "; the run in '" + name +
                       "' has finished " + std::to_string(saved->round) + " already, name that many or more");
   Setup setup = prepare(configuration, saved ? FirstWeights::elsewhere : FirstWeights::drawn, make_fleet.rows);
+  if (make_fleet.check) make_fleet.check(setup);
   RunPrivacy privacy = begin_privacy(setup, folder, saved ? std::optional(saved->ledger) : std::nullopt);
   Checkpoint checkpoint = saved ? std::move(*saved) : begin(setup, folder, privacy.mark());
   if (identity(setup) != checkpoint.configuration)

@@ -78,6 +78,7 @@ RunFleet run_fleet(std::shared_ptr<Fleet> fleet) {
 struct FleetMaker {
   std::function<RunFleet(const Setup& setup, Threads& threads, const std::atomic<bool>* stop)> make;
   RowsAre rows = RowsAre::here;
+  std::function<void(const Setup& setup)> check = {};  ///< refuses what the fleet cannot do, before a folder is made
 };
 RunFleet in_process_fleet(const Setup& setup, Threads& threads, const std::atomic<bool>* stop);
 

@@ -24,15 +24,32 @@ Transport transport_of(const ServeOptions& options) {
   return Transport::plain();
 }
 
+// A report has room for so many releases that differ; a client that makes more could never answer.
+void require_reportable(const Setup& setup) {
+  for (const auto& [rows, plan] : setup.privacy.plans) {
+    const std::uint64_t releases = plan->releases_before(setup.training.epochs);
+    const std::size_t runs = plan->noise().runs(0, std::min<std::uint64_t>(releases, 4 * kMostReleaseRuns)).size();
+    if (runs > kMostReleaseRuns)
+      throw usage_error("local-epochs " + std::to_string(setup.training.epochs) + " makes " + std::to_string(releases) +
+                        " noisy releases a round for a client of " + std::to_string(rows) + " rows, of which more than " +
+                        std::to_string(kMostReleaseRuns) +
+                        " differ; a report has no room for them: take fewer local epochs or larger batches");
+  }
+}
+
 FederationTerms terms_of(const Setup& setup) {
   FederationTerms terms{.welcome = welcome_to(setup),
                         .data_hash = setup.data.hash,
                         .roster = {},
                         .parameters = static_cast<std::uint64_t>(setup.initial.size()),
                         .keeps_state = setup.training.keep_state};
-  for (const auto& rows : setup.rows) terms.roster.push_back({rows.size(), rows_hash(rows)});
-  for (std::size_t client = 0; client < setup.own_data.size(); ++client)
-    terms.roster[client].data_hash = setup.own_data[client];
+  for (std::size_t client = 0; client < setup.rows.size(); ++client) {
+    const std::uint64_t count = setup.row_counts[client];
+    if (setup.own_data.empty())
+      terms.roster.push_back({count, rows_hash(setup.rows[client])});
+    else
+      terms.roster.push_back({count, rows_hash(count), setup.own_data[client]});
+  }
   return terms;
 }
 
@@ -132,13 +149,10 @@ bool goes_on(const Configuration& configuration) {
   std::error_code error;
   if (!fs::exists(fs::path(configuration.out) / "config.toml", error)) return false;
   const Configuration there = resolve(read_settings((fs::path(configuration.out) / "config.toml").string()));
-  const auto lines = [](Configuration one) {
-    const Configuration defaults;
-    one.evaluate_every = defaults.evaluate_every;
-    one.threads = defaults.threads;
-    one.data_dir = defaults.data_dir;
-    one.rounds = defaults.rounds;
-    return write_settings(one, {});
+  const auto lines = [](const Configuration& one) {
+    Configuration lasting = determining(one);
+    lasting.rounds = Configuration().rounds;
+    return write_settings(lasting, {});
   };
   const std::string before = lines(there), now = lines(configuration);
   if (before == now) return true;
@@ -207,7 +221,11 @@ RunSummary serve(const Configuration& configuration, const Settings& settings, c
     run.finish = [made](std::uint32_t rounds, const std::string& hash) { made->finish(rounds, hash); };
     return run;
   };
-  const FleetMaker make_fleet{make_networked, RowsAre::with_clients};
+  const auto check = [](const Setup& setup) {
+    require_reportable(setup);
+    welcome_to(setup);
+  };
+  const FleetMaker make_fleet{make_networked, RowsAre::with_clients, check};
   RunObserver both = observer;
   both.started = [&](const Setup& setup, const std::string& folder, std::uint32_t done, const std::atomic<std::uint64_t>& examples) {
     watched.begin(setup, folder, done);

@@ -1,5 +1,6 @@
 #include "experiments/setup.hpp"
 
+#include <map>
 #include <numeric>
 
 #include "core/build_info.hpp"
@@ -36,7 +37,7 @@ std::vector<std::uint64_t> client_weights(const Setup& setup) {
   std::vector<std::uint64_t> weights;
   const std::string& rule = setup.configuration.weights;
   const bool equal = rule == "equal" || (rule == "auto" && client_level(setup.configuration.privacy) != nullptr);
-  for (const auto& rows : setup.rows) weights.push_back(equal ? 1 : static_cast<std::uint64_t>(rows.size()));
+  for (const std::uint64_t rows : setup.row_counts) weights.push_back(equal ? 1 : rows);
   return weights;
 }
 
@@ -44,9 +45,9 @@ void note_unused_rows(Setup& setup) {
   const int batches = std::visit([]<class O>(const O&) { return O::kGradientsPerStep; }, setup.configuration.optimizer);
   if (batches == 1) return;
   const auto step = static_cast<std::size_t>(batches) * static_cast<std::size_t>(setup.configuration.batch);
-  std::size_t unused = 0;
-  for (const auto& rows : setup.rows)
-    if (rows.size() >= step) unused += rows.size() % step;
+  std::uint64_t unused = 0;
+  for (const std::uint64_t rows : setup.row_counts)
+    if (rows >= step) unused += rows % step;
   if (unused > 0)
     setup.notes.push_back("a step reads " + std::to_string(batches) + " batches; " + std::to_string(unused) +
                           " rows, others each epoch, are left over and not used");
@@ -64,17 +65,12 @@ void prepare_partition(Setup& setup) {
                              configuration.clients, configuration.seed};
   setup.rows = assign(configuration.partition, input);
   if (configuration.limit_per_client > 0) limit_per_client(setup.rows, configuration.limit_per_client, configuration.seed);
+  for (const auto& rows : setup.rows) setup.row_counts.push_back(rows.size());
   setup.label_counts = rows_per_class(setup.rows, train.labels, train.classes);
   setup.partition_hash = partition_hash(setup.rows);
 }
 
 namespace {
-
-std::vector<Row> counted_rows(std::size_t count) {
-  std::vector<Row> rows(count);
-  std::iota(rows.begin(), rows.end(), Row{0});
-  return rows;
-}
 
 const OwnRows* own_rows(const Configuration& configuration) {
   const auto* own = std::get_if<OwnRows>(&configuration.partition);
@@ -91,11 +87,17 @@ void take_roster(Setup& setup, const OwnRows& own) {
   setup.validation_rows =
       split_validation(setup.data.train.size(), configuration.validation_fraction, configuration.seed).second;
   Hash hash;
+  std::map<std::string, std::size_t> bringer;
   for (const RosterLine& line : read_roster(own.roster, configuration.clients)) {
-    setup.rows.push_back(counted_rows(line.rows));
+    const auto [other, fresh] = bringer.try_emplace(line.data_hash, setup.row_counts.size());
+    if (!fresh)
+      setup.notes.push_back("clients " + std::to_string(other->second) + " and " + std::to_string(setup.row_counts.size()) +
+                            " bring the same rows");
+    setup.row_counts.push_back(line.rows);
     setup.own_data.push_back(line.data_hash);
     hash.value(line.rows).text(line.data_hash);
   }
+  setup.rows.resize(setup.row_counts.size());
   setup.partition_hash = hash.hex();
 }
 
@@ -151,9 +153,20 @@ Setup prepare_own(const Configuration& configuration, ClientId client, const Dat
                       std::to_string(configuration.clients - 1));
   setup.data = load_own_rows(configuration.dataset, DataOptions{configuration.data_dir});
   fit(setup.data.train, form);
+  const std::size_t count = setup.data.train.size();
   setup.rows.resize(static_cast<std::size_t>(configuration.clients));
-  setup.rows[client] = counted_rows(setup.data.train.size());
-  setup.partition_hash = partition_hash(setup.rows);
+  setup.rows[client].resize(count);
+  std::iota(setup.rows[client].begin(), setup.rows[client].end(), Row{0});
+  setup.row_counts.resize(setup.rows.size());
+  setup.row_counts[client] = count;
+  // The form is an input of every gradient: noise drawn for one is not for another.
+  setup.partition_hash = Hash()
+                             .text(partition_hash(setup.rows))
+                             .text(form.shape.text())
+                             .value(form.classes)
+                             .values(std::span<const float>(form.mean))
+                             .values(std::span<const float>(form.deviation))
+                             .hex();
   prepare_training(setup, FirstWeights::elsewhere);
   return setup;
 }
@@ -167,12 +180,8 @@ std::string partition_json(const Setup& setup) {
 std::string partition_text(const Setup& setup) { return heat_map(setup.label_counts, setup.data.train.class_names); }
 
 Configuration lasting_configuration(const Setup& setup) {
-  Configuration configuration = setup.configuration;
-  const Configuration defaults;
-  if (!rounds_decide_noise(setup)) configuration.rounds = defaults.rounds;
-  configuration.evaluate_every = defaults.evaluate_every;
-  configuration.threads = defaults.threads;
-  configuration.data_dir = defaults.data_dir;
+  Configuration configuration = determining(setup.configuration);
+  if (!rounds_decide_noise(setup)) configuration.rounds = Configuration().rounds;
   return configuration;
 }
 

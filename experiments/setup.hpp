@@ -18,7 +18,8 @@ struct Setup {
   Configuration configuration;
   DataPair data = {};
   std::vector<Row> validation_rows = {};     ///< of data.train, held by no client
-  std::vector<std::vector<Row>> rows = {};   ///< of data.train, one list a client
+  std::vector<std::vector<Row>> rows = {};   ///< of data.train, one list a client; empty where its rows are not here
+  std::vector<std::uint64_t> row_counts = {};  ///< how many each client has
   std::vector<std::string> own_data = {};    ///< partition own: of each client's rows, which are not of data.train, the hash
   std::vector<std::vector<std::size_t>> label_counts = {};  ///< rows of each class each client holds; partition own: not known
   std::string partition_hash = {};
@@ -42,7 +43,7 @@ enum class FirstWeights {
 /// Who has the clients' rows.
 enum class RowsAre {
   here,         ///< who prepares; partition own is refused
-  with_clients  ///< perhaps (partition own): then the roster says how many each has, and their numbers count from 0
+  with_clients  ///< perhaps (partition own): then the roster says how many each has
 };
 
 /// All of it. Throws Error.

@@ -263,7 +263,7 @@ class Member {
   }
 
   void beat() {
-    if (!connection_) return;
+    if (over_ || !connection_) return;
     connection_->send(encode(Heartbeat{examples_}), FrameKind::heartbeat);
     beat_.expires_after(heartbeat_);
     beat_.async_wait([this](std::error_code error) {

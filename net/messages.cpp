@@ -15,7 +15,6 @@ constexpr char kLittleEndian = 1;                    // how every body begins, s
 constexpr std::uint32_t kShortText = 1024;           // a digest, a version, a reason
 constexpr std::uint32_t kLongText = 1 << 20;         // an experiment
 constexpr std::uint32_t kMostColumns = 1 << 17;      // with a mean and a deviation of their own
-constexpr std::uint32_t kMostReleaseRuns = 1 << 16;  // releases that differ, in one round of one client
 
 /// A text: its length in 32 bits, then its bytes, of which kLongText are sent at most; or, in one line that may come to be
 /// part of a log, kShortText, and what is not printable ASCII as a question mark.

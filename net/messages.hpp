@@ -10,6 +10,9 @@
 
 namespace fedstride {
 
+/// Releases that differ which a report can tell of: those of one client in one round.
+inline constexpr std::uint32_t kMostReleaseRuns = 1 << 16;
+
 /// What a program must share with another to give the same bits.
 struct BuildIdentity {
   std::string version;

@@ -170,7 +170,9 @@ struct NetworkedFleet::Impl {
       return "its report says " + std::to_string(report.rows) + " rows; it has " +
              std::to_string(terms.roster[client].rows);
     const auto size = static_cast<std::uint64_t>(message.change.size());
-    if (size != (message.diverged ? 0 : terms.parameters))
+    if (message.diverged && size != 0)
+      return "its update is said to have diverged, and has " + std::to_string(size) + " numbers all the same";
+    if (!message.diverged && size != terms.parameters)
       return "its update has " + std::to_string(size) + " numbers; the model has " + std::to_string(terms.parameters);
     if (!message.diverged && !ExactSum::admits(view(message.change)))
       return "its update has numbers that are not finite, or 2^22 and larger";

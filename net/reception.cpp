@@ -55,9 +55,9 @@ Reception::Reception(asio::io_context& io, const FederationTerms& terms, const R
 }
 
 Reception::~Reception() {
+  closing_ = true;
   beat_->timer.cancel();
   listener_->close();
-  closing_ = true;
   for (const PeerPtr& peer : std::list(peers_)) peer->connection->end({}, false);
 }
 
@@ -67,6 +67,7 @@ std::string Reception::name(const Peer& peer) const {
 }
 
 void Reception::beat() {
+  if (closing_) return;  // the timer may have gone off before it was cancelled
   for (const PeerPtr& peer : std::list(peers_))
     if (peer->stage != Peer::Stage::hello) peer->connection->send(beat_->frame, FrameKind::heartbeat);
   beat_->timer.expires_after(rules_.heartbeat);

@@ -1,6 +1,5 @@
 #include "partitions/own_rows.hpp"
 
-#include <limits>
 #include <nlohmann/json.hpp>
 
 #include "core/error.hpp"
@@ -15,6 +14,7 @@ using nlohmann::json;
 constexpr std::string_view kForm = R"({"client": 0, "rows": 100, "data": "64 hexadecimal digits"})";
 constexpr std::uint64_t kLongestLine = 256;
 constexpr std::size_t kHashDigits = 64;
+constexpr std::uint64_t kMostRows = 1'000'000'000;
 
 bool is_hash(const json& value) {
   return value.is_string() && value.get_ref<const std::string&>().size() == kHashDigits &&
@@ -56,8 +56,8 @@ std::vector<RosterLine> read_roster(const std::string& path, int clients) {
     if (client >= roster.size())
       throw wrong("client is " + std::to_string(client) + "; with clients " + std::to_string(clients) +
                   " it must be a whole number from 0 to " + std::to_string(clients - 1));
-    if (rows == 0 || rows > std::numeric_limits<std::uint32_t>::max())
-      throw wrong("rows is " + std::to_string(rows) + "; it must be a whole number from 1 to 4294967295");
+    if (rows == 0 || rows > kMostRows)
+      throw wrong("rows is " + std::to_string(rows) + "; it must be a whole number from 1 to " + std::to_string(kMostRows));
     if (roster[client].rows != 0) throw wrong("client " + std::to_string(client) + " is there a second time");
     roster[client] = {rows, entry["data"].get<std::string>()};
     ++found;

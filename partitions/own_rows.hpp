@@ -38,7 +38,7 @@ std::string roster_line(std::uint32_t client, const RosterLine& line);
 
 /// Reads a roster: a line a client, in any order, empty lines do not count. By client. Throws Error: usage if no file is
 /// named or it has another number of clients; failure for what is not such a line, a client that is there twice or out of
-/// range, no rows or more than 2^32 - 1.
+/// range, no rows or more than 10^9.
 std::vector<RosterLine> read_roster(const std::string& path, int clients);
 
 }  // namespace fedstride

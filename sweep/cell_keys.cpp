@@ -38,12 +38,8 @@ std::vector<std::string> take_files(Configuration& configuration) {
 }  // namespace
 
 std::string determining_text(const Configuration& configuration) {
-  Configuration lasting = configuration;
-  const Configuration defaults;
-  lasting.threads = defaults.threads;
-  lasting.data_dir = defaults.data_dir;
-  lasting.quiet = defaults.quiet;
-  lasting.out = defaults.out;
+  Configuration lasting = determining(configuration);
+  lasting.evaluate_every = configuration.evaluate_every;  // says what a cell's rows are
   take_files(lasting);
   return write_settings(lasting, {});
 }

@@ -51,7 +51,7 @@ TEST_CASE("every command's help has an example; every setting's help says what i
     CHECK_MESSAGE(has(help, std::string("  ") + flag + " "), flag);
   CHECK(has(help, "a whole number from 1 to 1000000 [10]"));
   CHECK(
-      has(help, "valid: pathological, iid, interpolated, shards, dirichlet, dirichlet-balanced, file [pathological]"));
+      has(help, "valid: pathological, iid, interpolated, shards, dirichlet, dirichlet-balanced, file, own [pathological]"));
   CHECK(has(help, "mean-gradient unit"));
 }
 

@@ -65,7 +65,7 @@ TEST_CASE("an update of another shape, round, model or client ends its connectio
   check_refused({
       {"numbers; the model has", [](UpdateMessage& m) { m.change = Vector::Zero(m.change.size() - 1); }},
       {"its update has 0 numbers; the model has", [](UpdateMessage& m) { m.change = Vector(); }},
-      {"numbers; the model has", [](UpdateMessage& m) { m.diverged = true; }},
+      {"its update is said to have diverged, and has ", [](UpdateMessage& m) { m.diverged = true; }},
       {"an update of round 7; the last round was 1", [](UpdateMessage& m) { m.round = 7; }},
       {"its update starts from another model", [](UpdateMessage& m) { m.model_hash[0] ^= 1; }},
       {"it speaks for client 1", [](UpdateMessage& m) { m.report.client = 1; }},

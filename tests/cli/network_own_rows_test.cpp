@@ -89,6 +89,64 @@ TEST_CASE("a client whose rows are not those of its line is refused, by both sid
   for (const Party& client : clients) CHECK(client.wait() == 0);
 }
 
+TEST_CASE("a coordinator that changes normalisation or settings under an experiment's name is refused") {
+  const Bringing bringing;
+  const Party coordinator = bringing.serve();
+  const Socket listener = listening(0);
+  const auto join_here = [&] {
+    return bringing.federation.join_with(
+        0, {"--connect", "127.0.0.1:" + std::to_string(port_of(listener.fd())), "--data-dir", bringing.data(0)});
+  };
+  Welcome welcome;
+  {
+    const Party client = join_here();
+    const Peer to_client(Socket(accept(listener.fd(), nullptr, nullptr)));
+    const Peer to_coordinator(calling(bringing.federation.port()));
+    to_coordinator.say(to_client.hear<Hello>().value_or(Hello{}));
+    welcome = to_coordinator.hear<Welcome>().value_or(Welcome{});
+    REQUIRE(welcome.mean.size() == 3);
+    to_client.say(welcome);
+    to_coordinator.say(to_client.hear<Ready>().value_or(Ready{}));
+    to_client.say(to_coordinator.hear<ModelMessage>().value_or(ModelMessage{}));
+    to_client.say(to_coordinator.hear<Train>().value_or(Train{}));
+    REQUIRE(to_client.hear<UpdateMessage>());  // from now on something is spent
+    client.kill();
+  }
+  Welcome others[] = {welcome, welcome, welcome};
+  others[0].mean[1] += 1;
+  others[1].classes += 1;
+  others[2].settings.replace(others[2].settings.find("batch = 10"), 10, "batch = 11");
+  for (const Welcome& other : others) {
+    const Party client = join_here();
+    const Peer to_client(Socket(accept(listener.fd(), nullptr, nullptr)));
+    REQUIRE(to_client.hear<Hello>());
+    to_client.say(other);
+    CHECK(client.wait() == 1);
+    CHECK(client.has_said("but with other settings, rows or normalisation than before"));
+  }
+  coordinator.kill();
+}
+
+TEST_CASE("a client says what it takes part in, and takes part only under the privacy it asks for") {
+  const Bringing bringing;
+  const Party coordinator = bringing.serve();
+  Words words = bringing.federation.join_words(0);
+  *(std::ranges::find(words, "--data-dir") + 1) = bringing.data(0);
+  Words demanding = words;
+  demanding.insert(demanding.end(), {"--require-dp", "example"});
+  const Party wants_more(demanding);
+  CHECK(wants_more.wait() == 1);
+  CHECK(wants_more.has_said("require-dp is 'example'; the experiment protects nobody"));
+  demanding.back() = "none";
+  const Party wrong(demanding);
+  CHECK(wrong.wait() == 2);
+  CHECK(wrong.has_said("require-dp 'none' is unknown; valid: example, client, both"));
+  const Party client(words);
+  CHECK(client.says("client 0 trains logistic by adadp on 60 rows of its own; no privacy: what it learns is sent as it is"));
+  coordinator.kill();
+  client.kill();
+}
+
 TEST_CASE("who brings own rows to another command, or a bad roster to serve, is told in one line") {
   const Bringing bringing;
   const Words data{"--dataset", "csv", "--data-dir", bringing.federation / "data", "--clients", "3", "--partition", "own"};

@@ -43,6 +43,10 @@ TEST_CASE("a user's own pictures need no test file: a sixth of the rows is the t
   CHECK(load_own_rows("cifar-binary", {folder.path().string()}).train.size() == 12);
 }
 
+TEST_CASE("what is built in is nobody's own") {
+  CHECK(contains(error_of([] { load_own_rows("synthetic", {}); }), "dataset is 'synthetic', which is built in"));
+}
+
 TEST_CASE("own rows take classes and normalisation of the experiment") {
   const TemporaryFolder folder;
   Dataset rows = two_columns(folder);
@@ -67,16 +71,18 @@ TEST_CASE("own rows that the experiment's form does not suit are refused, and st
     CAPTURE(words);
     CHECK(contains(error_of([&] { fit(rows, form); }), words));
   };
-  const std::string normalisation = "the experiment's mean and deviation are not 2 finite numbers each, deviations above 0";
+  const std::string normalisation = "the experiment's mean and deviation are not 2 finite numbers each, deviations above 0, mean / deviation finite";
   refused([](DataForm& form) { form.shape.channels = 3; }, "its examples are 1x1x2, the experiment's 1x1x3");
-  refused([](DataForm& form) { form.classes = 1; }, "label 1 is out of range; the experiment has the labels 0 to 0");
-  refused([](DataForm& form) { form.classes = 1 << 30; }, "has 1073741824 classes; at most 65536 are possible");
+  refused([](DataForm& form) { form.classes = 0; }, "has 0 classes; 2 to 65536 are possible");
+  refused([](DataForm& form) { form.classes = 1 << 30; }, "has 1073741824 classes; 2 to 65536 are possible");
   refused([](DataForm& form) { form.mean.pop_back(); }, normalisation);
   refused([](DataForm& form) { form.deviation.push_back(1); }, normalisation);
   refused([](DataForm& form) { form.deviation[0] = 0; }, normalisation);
   refused([](DataForm& form) { form.deviation[1] = -1; }, normalisation);
   refused([](DataForm& form) { form.mean[0] = std::nanf(""); }, normalisation);
   refused([](DataForm& form) { form.deviation[0] = INFINITY; }, normalisation);
+  refused([](DataForm& form) { form.deviation[0] = 1e-39F; }, normalisation);
+  refused([](DataForm& form) { form.mean[0] = 3e38F, form.deviation[0] = 1.2e-38F; }, normalisation);
   CHECK(rows.mean.empty());
   fit(rows, good);
   Dataset empty_label = two_columns(folder, "1,7,3\n");

@@ -98,3 +98,11 @@ TEST_CASE("a coordinator that was stopped goes on with the clients' kept state, 
   CHECK_THROWS_WITH_AS(over_loopback(folder, "net", "optimizer = 'sgd'\nrounds = 6\n"), doctest::Contains("other settings"),
                        Error);
 }
+
+TEST_CASE("a round with more releases that differ than a report can tell of is refused at the start") {
+  const test::TemporaryFolder folder;
+  write_data(folder);
+  const std::string many = "dp = 'example'\nnoise-multiplier = 1\nbatch = 1\nlocal-epochs = 2000\nrounds = 1\noptimizer = 'sgd'\n";
+  CHECK_THROWS_WITH_AS(over_loopback(folder, "net", many + "noise-schedule = 'dynamic'\nnoise-decay = 0.99999\n"),
+                       doctest::Contains("noisy releases a round for a client of 60 rows, of which"), Error);
+}

@@ -70,6 +70,8 @@ TEST_CASE("rows that clients bring give the bits of a run that has them all, sto
     CHECK(whole.summary.rounds == 4);
     CHECK(hashes(bringing.folder / ("net-" + optimizer)) == hashes(bringing.folder / ("run-" + optimizer)));
     CHECK_FALSE(fs::exists(bringing.folder / ("net-" + optimizer + "/partition.json")));
+    const auto summary = test::json::parse(read_file(bringing.folder / ("net-" + optimizer + "/summary.json")));
+    CHECK(summary["training_rows"] == 180);
     for (const auto& line : test::lines(bringing.folder / ("net-" + optimizer + "/rounds.jsonl")))
       CHECK(line["clients"][2]["rows"] == 90);
   }
@@ -94,6 +96,41 @@ TEST_CASE("noise calibrated for all sizes is that of every client, though none k
     CHECK(own[0].count == counted[0].count);
   }
   CHECK(whole.spent(0)[0].rate > whole.spent(2)[0].rate);
+}
+
+TEST_CASE("the accountant suits clients of every size, and they are told which") {
+  const Bringing bringing;
+  // A lot of 30 is all that client 0 has: for it alone every accountant would do.
+  const Loopback result = bringing.run("net", "dp = 'example'\nnoise-multiplier = 2\nclip = 0.5\nbatch = 30\noptimizer = 'sgd'\n"
+                                              "sampling = 'without-replacement'\nneighbours = 'replace-one'\nrounds = 2\n"
+                                              "randomness = 'seeded'\n");
+  CHECK(result.summary.rounds == 2);
+  for (const std::string who : {"net", "net.clients/0", "net.clients/2"}) {
+    CAPTURE(who);
+    CHECK(read_file(bringing.folder / (who + "/ledger.jsonl")).find("\"accountant\":\"rdp\"") != std::string::npos);
+  }
+}
+
+TEST_CASE("where the roster lies does not matter, what it says does; the same rows twice are noted") {
+  const Bringing bringing;
+  const auto prepared = [&](const std::string& roster) {
+    return prepare(resolve(settings_for(bringing.folder, "net", "optimizer = 'sgd'\npartition = 'own'\nroster = '" + roster + "'\n")),
+                   FirstWeights::drawn, RowsAre::with_clients);
+  };
+  const std::string lines = read_file(bringing.folder / "roster.jsonl");
+  write_file(bringing.folder / "same.jsonl", lines);
+  const Setup here = prepared(bringing.folder / "roster.jsonl");
+  CHECK(here.notes.empty());
+  CHECK(here.row_counts == std::vector<std::uint64_t>{30, 60, 90});
+  CHECK(identity(prepared(bringing.folder / "same.jsonl")) == identity(here));
+  const std::string first = lines.substr(0, lines.find('\n'));
+  std::string twice = first + '\n' + first + '\n' + first;
+  twice.replace(twice.find("\"client\": 0", first.size()), 11, "\"client\": 1");
+  twice.replace(twice.rfind("\"client\": 0"), 11, "\"client\": 2");
+  write_file(bringing.folder / "twice.jsonl", twice);
+  const Setup other = prepared(bringing.folder / "twice.jsonl");
+  CHECK(identity(other) != identity(here));
+  CHECK(other.notes == std::vector<std::string>{"clients 0 and 1 bring the same rows", "clients 0 and 2 bring the same rows"});
 }
 
 TEST_CASE("client-level privacy, its noise central or local, goes with rows that clients bring") {

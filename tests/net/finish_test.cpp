@@ -47,3 +47,16 @@ TEST_CASE("a client that was away when the last round ended is told so when it c
   finished.get();
   CHECK(std::chrono::steady_clock::now() - begun < std::chrono::seconds(4));
 }
+
+TEST_CASE("a fleet ends at any moment, also as a heartbeat goes off") {
+  for (int i = 0; i < 200; ++i) {
+    NetworkedFleet fleet(two_clients(),
+                         {.listen = {"127.0.0.1", 0},
+                          .transport = Transport::plain(),
+                          .authenticated = false,
+                          .heartbeat = std::chrono::milliseconds(1)},
+                         {}, [](std::uint32_t, const ClientReport&, std::uint64_t) { return std::string(); },
+                         [](const std::string&) {});
+    std::this_thread::sleep_for(std::chrono::microseconds(900 + 2 * i));
+  }
+}

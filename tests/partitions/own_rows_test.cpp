@@ -31,11 +31,11 @@ bool contains(const std::string& text, const std::string& part) { return text.fi
 
 TEST_CASE("a roster's lines are read back in the order of the clients, whatever theirs is") {
   const TemporaryFolder folder;
-  write_file(folder.path() / "roster.jsonl", line(2, 30, 'c') + "\n\n" + line(0, 10, 'a') + "\n" + line(1, 4294967295, 'b'));
+  write_file(folder.path() / "roster.jsonl", line(2, 30, 'c') + "\n\n" + line(0, 10, 'a') + "\n" + line(1, 1000000000, 'b'));
   const auto roster = read_roster(folder / "roster.jsonl", 3);
   REQUIRE(roster.size() == 3);
   CHECK(roster[0].rows == 10);
-  CHECK(roster[1].rows == 4294967295);
+  CHECK(roster[1].rows == 1000000000);
   CHECK(roster[2].rows == 30);
   CHECK(roster[2].data_hash == hash_of('c'));
 }
@@ -58,8 +58,8 @@ TEST_CASE("what is no line of a roster is refused by its number") {
     CHECK(contains(refusal(good + bad, 2), form));
   }
   CHECK(contains(refusal(good + line(2, 5, 'b'), 2), "line 2: client is 2; with clients 2 it must be a whole number from 0 to 1"));
-  CHECK(contains(refusal(good + line(1, 0, 'b'), 2), "line 2: rows is 0; it must be a whole number from 1 to 4294967295"));
-  CHECK(contains(refusal(good + line(1, 4294967296, 'b'), 2), "rows is 4294967296; it must be"));
+  CHECK(contains(refusal(good + line(1, 0, 'b'), 2), "line 2: rows is 0; it must be a whole number from 1 to 1000000000"));
+  CHECK(contains(refusal(good + line(1, 1000000001, 'b'), 2), "rows is 1000000001; it must be"));
   CHECK(contains(refusal(good + good, 2), "line 2: client 0 is there a second time"));
 }
 
