@@ -1,5 +1,7 @@
 #include "experiments/join.hpp"
 
+#include <cmath>
+#include <limits>
 #include <memory>
 #include <optional>
 
@@ -26,6 +28,13 @@ Transport transport_of(const JoinOptions& options) {
     throw usage_error("connect is '" + options.connect.text() +
                       "'; without --certificates only this machine's loopback is valid, and --insecure-loopback");
   return Transport::plain();
+}
+
+/// A report as it may be sent: what has grown beyond all numbers is none. The results say null for both.
+ClientReport sent(ClientReport report) {
+  for (double* number : {&report.loss, &report.learning_rate, &report.gradient_norm, &report.clipped_share})
+    if (std::isinf(*number)) *number = std::numeric_limits<double>::quiet_NaN();
+  return report;
 }
 
 void require_privacy(const PrivacySetup& privacy, const std::string& level) {
@@ -112,7 +121,7 @@ class Participant {
                           threads_.for_each_piece(count, piece);
                         },
                         {&examples, &stop}, [&](const ClientUpdate& update) {
-                          message.report = update.report;
+                          message.report = sent(update.report);
                           message.diverged = !ExactSum::admits(update.change);
                           if (!message.diverged)
                             message.change = Eigen::Map<const Vector>(update.change.data(),

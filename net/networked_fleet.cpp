@@ -4,6 +4,7 @@
 #include <asio.hpp>
 #include <cereal/archives/portable_binary.hpp>
 #include <cereal/types/vector.hpp>
+#include <cmath>
 #include <future>
 #include <limits>
 #include <optional>
@@ -176,6 +177,8 @@ struct NetworkedFleet::Impl {
       return "its update has " + std::to_string(size) + " numbers; the model has " + std::to_string(terms.parameters);
     if (!message.diverged && !ExactSum::admits(view(message.change)))
       return "its update has numbers that are not finite, or 2^22 and larger";
+    for (const double number : {report.loss, report.learning_rate, report.gradient_norm, report.clipped_share})
+      if (std::isinf(number)) return "its report has numbers that are not finite";
     if (report.rejected > report.steps) return "its report says that it undid more steps than it took";
     return judge(message.round, report, round->releases.empty() ? 0 : round->releases[client]);
   }

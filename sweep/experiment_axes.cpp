@@ -83,8 +83,9 @@ Axis tied_axis(const Document& document, const ExperimentDraft& draft, const std
 void add_swept(const Document& document, const ExperimentDraft& draft, std::vector<Axis>& axes) {
   const auto zips = read_zips(document, draft);
   for (const auto& [key, node] : draft.swept) {
+    // Named anew: Clang 14 captures no structured binding.
     const auto zip =
-        std::ranges::find_if(zips, [&](const auto& keys) { return std::ranges::find(keys, key) != keys.end(); });
+        std::ranges::find_if(zips, [&name = key](const auto& keys) { return std::ranges::find(keys, name) != keys.end(); });
     if (zip == zips.end())
       axes.push_back(axis_of(document, key, node));
     else if (zip->front() == key)
@@ -145,7 +146,7 @@ std::vector<Axis> build_axes(const Document& document, const ExperimentDraft& dr
   if (!variant.values.empty()) axes.push_back(std::move(variant));
   add_swept(document, draft, axes);
   for (const Section& section : draft.sections) add_section(document, section, axes);
-  std::ranges::stable_partition(axes, [](const Axis& axis) { return !sets(axis, "seed") || axis.keys.empty(); });
+  std::stable_partition(axes.begin(), axes.end(), [](const Axis& axis) { return !sets(axis, "seed") || axis.keys.empty(); });
   return in_order(document, std::move(axes));
 }
 

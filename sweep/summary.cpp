@@ -45,8 +45,9 @@ void merge_numbers(std::span<const Numbers* const> lists,
 using Clients = std::span<const CellResult::Client>;
 
 Clients clients_of(const CellResult& cell, std::uint32_t round) {
-  const auto range = std::ranges::equal_range(cell.clients, round, {}, &CellResult::Client::round);
-  return {range.begin(), range.end()};
+  // Not equal_range: what it returns Clang 14 cannot compile with this library.
+  return {std::ranges::lower_bound(cell.clients, round, {}, &CellResult::Client::round),
+          std::ranges::upper_bound(cell.clients, round, {}, &CellResult::Client::round)};
 }
 
 class SeedsSummary {

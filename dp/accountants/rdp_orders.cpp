@@ -31,7 +31,7 @@ std::vector<double> wide_orders() {
   for (const double order : whole(64, 1016, 8)) orders.push_back(order);
   for (const double order : {2048.0, 4096.0, 8192.0, 16384.0}) orders.push_back(order);
   std::ranges::sort(orders);
-  orders.erase(std::ranges::unique(orders).begin(), orders.end());
+  orders.erase(std::unique(orders.begin(), orders.end()), orders.end());
   return orders;
 }
 

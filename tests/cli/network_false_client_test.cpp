@@ -79,6 +79,8 @@ TEST_CASE("numbers that are not finite or cannot be true end their connection; t
       {"numbers that are not finite", [](UpdateMessage& m) { m.change[3] = kNan; }},
       {"numbers that are not finite", [](UpdateMessage& m) { m.change[0] = -kInfinity; }},
       {"not finite, or 2^22 and larger", [](UpdateMessage& m) { m.change[0] = 5e6F; }},
+      {"its report has numbers that are not finite", [](UpdateMessage& m) { m.report.loss = kInfinity; }},
+      {"its report has numbers that are not finite", [](UpdateMessage& m) { m.report.gradient_norm = -kInfinity; }},
       {"its report says 1000000 rows; it has 60", [](UpdateMessage& m) { m.report.rows = 1'000'000; }},
       {"it undid more steps than it took", [](UpdateMessage& m) { m.report.rejected = 1; }},
       {"more noisy releases than the 0 it was allowed", [](UpdateMessage& m) { m.report.releases = {{1, 1, 1}}; }},
