@@ -81,8 +81,9 @@ int main(int argc, char** argv) {
       "Federated learning with adaptive steps: exact, reproducible, fast on a CPU.\n"
       "Example: fedstride run --dataset synthetic --clients 5 --rounds 10 --out runs/first",
       "fedstride");
-  app.set_version_flag("--version", fedstride::build_info().version + " (" + fedstride::build_info().compiler + ", " +
-                                        fedstride::build_info().instruction_set + ")");
+  const fedstride::BuildInfo build = fedstride::build_info();
+  app.set_version_flag("--version", build.version + " (" + build.compiler + ", " + build.instruction_set + ", commit " +
+                                        build.commit + ")");
   app.require_subcommand(1);
   fedstride::add_run_command(app);
   fedstride::add_sweep_command(app);

@@ -1,5 +1,6 @@
 #include "core/build_info.hpp"
 
+#include <commit.hpp>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -10,6 +11,7 @@ namespace fedstride {
 BuildInfo build_info() {
   BuildInfo info;
   info.version = FEDSTRIDE_VERSION;
+  info.commit = FEDSTRIDE_COMMIT;
 #if defined(__clang__)
   info.compiler = "Clang " __clang_version__;
 #else

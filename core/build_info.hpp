@@ -5,9 +5,10 @@
 
 namespace fedstride {
 
-/// What this program is, for the results: two builds give the same bits only if all of these agree.
+/// What this program is, for the results: two builds give the same bits only if all of these but the commit agree.
 struct BuildInfo {
   std::string version;          ///< "0.1.0"
+  std::string commit;           ///< "862b9617bc6c", "862b9617bc6c-dirty" if files had changed since, or "unknown"
   std::string compiler;         ///< "GCC 12.2.0"
   std::string instruction_set;  ///< what the arithmetic was compiled for: "x86-64 AVX-512"
   std::string flags;            ///< of the compiler: "-O3 -DNDEBUG -march=native -ffp-contract=fast"

@@ -1,6 +1,8 @@
 #include "experiments/privacy_setup.hpp"
 
 #include <algorithm>
+#include <cmath>
+#include <ranges>
 #include <set>
 
 #include "core/error.hpp"
@@ -197,6 +199,34 @@ bool rounds_decide_noise(const Setup& setup) {
   const bool example = setup.privacy.example && settings->target_epochs == 0 &&
                        (setup.privacy.example->calibrated || scheduled);
   return example || (setup.privacy.client && setup.privacy.client->calibrated);
+}
+
+double rounds_within_budget(const Setup& setup) {
+  const PrivacySetup& privacy = setup.privacy;
+  double rounds = setup.configuration.rounds;
+  if (privacy.example && privacy.example->epsilon > 0) {
+    const LevelSetup& level = *privacy.example;
+    // Whether a client still has a step left after so many rounds.
+    const auto begins = [&](const PrivatePlan& plan, int done) {
+      const int epoch = done * setup.training.epochs;
+      const auto step = static_cast<std::uint64_t>(plan.lots_per_step(epoch));
+      Spending spending = plan.spending(0, plan.releases_before(epoch) + step, epoch + setup.training.epochs);
+      merge(spending, privacy.components);
+      return meets(level.accountant, spending, level.epsilon, level.delta);
+    };
+    int most = 0;
+    for (const auto& [rows, plan] : privacy.plans)
+      most = std::max(most, *std::ranges::partition_point(std::views::iota(0, setup.configuration.rounds),
+                                                          [&](int done) { return begins(*plan, done); }));
+    const auto rate_of = [&](const auto& cohort) { return cohort.rate(setup.row_counts.size()); };
+    rounds = std::min(rounds, std::ceil(most / std::visit(rate_of, setup.rules.cohort)));
+  }
+  if (privacy.client && privacy.client->epsilon > 0) {
+    const LevelSetup& level = *privacy.client;
+    rounds = std::min(rounds, static_cast<double>(most_steps(level.accountant, {}, privacy.client_release,
+                                                             level.epsilon, level.delta)));
+  }
+  return rounds;
 }
 
 RandomSource private_source(const Setup& setup) { return RandomSource(private_seed(setup)); }

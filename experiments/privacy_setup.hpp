@@ -62,6 +62,10 @@ void refuse_mixing_layers(const Layers& layers, std::string_view model) {
 /// Whether the noise was fitted to the number of rounds: then that is part of what must not change.
 bool rounds_decide_noise(const Setup& setup);
 
+/// How many of the run's rounds its budgets let begin, if every client is drawn as often as may be expected; all of them
+/// without a budget.
+double rounds_within_budget(const Setup& setup);
+
 /// The seeded source of noise and private sampling: no two configurations share their draws.
 RandomSource private_source(const Setup& setup);
 

@@ -138,6 +138,7 @@ std::string summary_json(const Setup& setup, const RunSummary& summary, const st
   json["notes"] = setup.notes;
   json["numerics_version"] = kNumericsVersion;
   json["version"] = build.version;
+  json["commit"] = build.commit;
   json["compiler"] = build.compiler;
   json["instruction_set"] = build.instruction_set;
   json["randomness"] = setup.privacy.on() ? setup.configuration.randomness : "seeded";

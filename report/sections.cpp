@@ -129,7 +129,7 @@ std::string unfinished(const SweepResults& sweep) {
 std::string machine(const SweepResults& sweep) {
   std::vector<std::pair<std::string, std::set<std::string>>> rows;
   for (const auto& [name, value] : sweep.machine) rows.push_back({name, {value}});
-  for (const std::string key : {"version", "compiler", "instruction_set", "numerics_version", "data_hash"}) {
+  for (const std::string key : {"version", "commit", "compiler", "instruction_set", "numerics_version", "data_hash"}) {
     if (sweep.machine.contains(key)) continue;
     std::set<std::string> values;
     for (const auto& cell : sweep.cells)

@@ -149,15 +149,28 @@ std::string kind_of(const Configuration& configuration) {
   return text + '\n' + std::to_string(std::min(configuration.clients, 64));
 }
 
+// Rounds that a cell gets to: its budgets may end it long before its last one.
+double expected_rounds(const Configuration& configuration) {
+  const ExampleSettings* example = example_level(configuration.privacy);
+  const ClientSettings* client = client_level(configuration.privacy);
+  // Where the noise is calibrated for all rounds, no budget ends them.
+  const bool by_examples =
+      example != nullptr && example->epsilon > 0 && (example->noise_multiplier > 0 || example->target_epochs > 0);
+  const bool by_clients = client != nullptr && client->client_epsilon > 0 && client->client_noise_multiplier > 0;
+  if (!by_examples && !by_clients) return configuration.rounds;
+  return rounds_within_budget(prepare(configuration, FirstWeights::elsewhere));
+}
+
 double seconds_of(const Configuration& configuration, const Speed& speed) {
+  const double rounds = expected_rounds(configuration);
   double rows = speed.training_rows * (1 - configuration.validation_fraction);
   if (configuration.limit_per_client > 0)
     rows = std::min(rows, static_cast<double>(configuration.limit_per_client) * configuration.clients);
   const auto clients = static_cast<std::size_t>(configuration.clients);
   const double cohort = std::visit([&](const auto& kind) { return kind.rate(clients); }, configuration.cohort);
-  const double evaluations = std::ceil(static_cast<double>(configuration.rounds) / configuration.evaluate_every);
+  const double evaluations = std::ceil(rounds / configuration.evaluate_every);
   const double evaluated = 1 + configuration.validation_fraction * speed.training_rows / std::max(1.0, speed.test_rows);
-  return speed.preparation + speed.example * rows * cohort * configuration.local_epochs * configuration.rounds +
+  return speed.preparation + speed.example * rows * cohort * configuration.local_epochs * rounds +
          speed.evaluation * evaluated * evaluations;
 }
 

@@ -28,6 +28,7 @@ std::map<std::string, std::string> machine_description() {
   std::map<std::string, std::string> machine{{"processor", processor_name()},
                                              {"processors", std::to_string(std::thread::hardware_concurrency())},
                                              {"version", build.version},
+                                             {"commit", build.commit},
                                              {"compiler", build.compiler},
                                              {"instruction_set", build.instruction_set},
                                              {"numerics_version", std::to_string(kNumericsVersion)}};

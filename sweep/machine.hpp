@@ -5,7 +5,7 @@
 
 namespace fedstride {
 
-/// What results were computed on: processor, processors, memory_bytes, system, version, compiler, instruction_set.
+/// What results were computed on: processor, processors, memory_bytes, system, version, commit, compiler, instruction_set.
 std::map<std::string, std::string> machine_description();
 
 }  // namespace fedstride

@@ -133,7 +133,7 @@ void read_run(const fs::path& folder, CellResult& result) {
   result.numbers["rounds_done"] = static_cast<double>(result.rounds.size());
   if (present(folder / "partition.json")) result.rows_per_class = read_partition_counts(folder / "partition.json");
   if (!summary.is_object()) return;
-  for (const char* key : {"model_hash", "data_hash", "partition_hash", "numerics_version", "version", "compiler",
+  for (const char* key : {"model_hash", "data_hash", "partition_hash", "numerics_version", "version", "commit", "compiler",
                           "instruction_set", "randomness", "halted"})
     take_text(summary, key, result);
   take_number(summary, "peak_memory_bytes", result.numbers, "peak_memory_bytes");

@@ -23,7 +23,7 @@ constexpr std::string_view kFirst[] = {
     "delta_spent",     "client_epsilon_spent",  "client_delta_spent"};
 
 constexpr std::string_view kTexts[] = {"model_hash", "data_hash", "partition_hash",  "numerics_version", "version",
-                                       "compiler",   "instruction_set", "randomness", "halted"};
+                                       "commit",     "compiler",  "instruction_set", "randomness",       "halted"};
 
 std::string as_column(std::string name) {
   std::ranges::replace(name, '-', '_');

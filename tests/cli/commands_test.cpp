@@ -55,12 +55,13 @@ TEST_CASE("every command's help has an example; every setting's help says what i
   CHECK(has(help, "mean-gradient unit"));
 }
 
-TEST_CASE("--version names version, compiler and instruction set") {
+TEST_CASE("--version names version, compiler, instruction set and commit") {
   const Outcome outcome = run_program({"--version"});
   CHECK(outcome.code == 0);
   CHECK(has(outcome.out, fedstride::build_info().version));
   CHECK(has(outcome.out, fedstride::build_info().compiler));
   CHECK(has(outcome.out, fedstride::build_info().instruction_set));
+  CHECK(has(outcome.out, "commit " + fedstride::build_info().commit));
 }
 
 TEST_CASE("partition shows rows per class per client, and writes the manifest to a file or to standard output") {

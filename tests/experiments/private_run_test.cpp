@@ -167,6 +167,32 @@ TEST_CASE("a run halts, saved and explained, before the step that would pass its
   CHECK(client.privacy.at(0).epsilon <= 20);
 }
 
+TEST_CASE("how many rounds a budget covers is known before the first one") {
+  const test::TemporaryFolder folder;
+  write_data(folder);
+  int runs = 0;
+  const auto expect_known = [&](const std::string& text) {
+    CAPTURE(text);
+    const Settings settings = settings_for(folder, "k" + std::to_string(runs++), text);
+    const double known = rounds_within_budget(prepare(resolve(settings)));
+    CHECK(known == start(settings).rounds);
+    return known;
+  };
+  CHECK(expect_known(kExample + "rounds = 4\n") == 4);
+  CHECK(expect_known(kExample + "epsilon = 3\nrounds = 2\n") == 2);
+  const double sgd = expect_known(kExample + "epsilon = 3\nrounds = 100\n");
+  CHECK(sgd > 2);
+  CHECK(sgd < 100);
+  CHECK(expect_known(kExample + "epsilon = 3\nrounds = 100\nlocal-epochs = 2\n") < sgd);
+  // The clients' sizes differ: the last one that still has a step left counts.
+  const std::string uneven = "dp = 'example'\nnoise-multiplier = 1.2\nbatch = 6\npartition = 'dirichlet'\nrounds = 100\n";
+  CHECK(expect_known(uneven + "optimizer = 'adadp'\nepsilon = 4\n") < 100);
+  CHECK(expect_known(uneven + "optimizer = 'sgd'\nsampling = 'shuffle'\nepsilon = 20\n") < 100);
+  CHECK(expect_known("dp = 'example'\nepsilon = 2\ntarget-epochs = 2\nclip-schedule = 'linear'\nbatch = 6\n"
+                     "optimizer = 'sgd'\nrounds = 100\n") > 2);
+  CHECK(expect_known(kClient + "epsilon = 20\nrounds = 100\n") < 100);
+}
+
 TEST_CASE("a budget without a noise multiplier calibrates the noise for the planned steps") {
   const test::TemporaryFolder folder;
   write_data(folder);

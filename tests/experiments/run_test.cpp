@@ -43,7 +43,8 @@ TEST_CASE("a run learns, and leaves everything it promises in its folder") {
   CHECK(final["test_accuracy"] == rounds.back()["test_accuracy"]);
   CHECK(final["model_hash"] == rounds.back()["model_hash"]);
   CHECK(final["examples"] == 12 * 162);
-  for (const char* key : {"peak_memory_bytes", "version", "compiler", "instruction_set", "data_hash", "partition_hash"})
+  for (const char* key : {"peak_memory_bytes", "version", "commit", "compiler", "instruction_set", "data_hash",
+                          "partition_hash"})
     CHECK(final.contains(key));
   CHECK(json::parse(read_file(run + "/partition.json"))["clients"].size() == 3);
   const auto evaluated = evaluate_file(run, "", folder.path().string(), false, 1);

@@ -53,3 +53,16 @@ TEST_CASE("a private cell is estimated without its budget ending the measurement
   CHECK(seconds[0] > 0);
   CHECK(std::isnan(seconds[1]));
 }
+
+TEST_CASE("a cell that its budget ends is estimated for the rounds that the budget covers") {
+  const test::TemporaryFolder folder;
+  test::write_data(folder);
+  const auto seconds = estimated(table(folder) +
+                                     "model = 'dense 64 | relu | dense classes'\ndp = 'example'\noptimizer = 'sgd'\n"
+                                     "noise-multiplier = 2\nrounds = 100000\nevaluate-every = 100000\n"
+                                     "[sweep]\nepsilon = [0, 3]\n",
+                                 {.out = folder / "s", .threads = 1});
+  REQUIRE(seconds.size() == 2);
+  CHECK(seconds[1] > 0);
+  CHECK(seconds[1] < seconds[0] / 100);
+}

@@ -1,0 +1,13 @@
+# cmake -DSOURCE=folder -DHEADER=file -P Commit.cmake
+# Writes the commit of the source folder, "-dirty" behind it if files have changed since, into a header; the header is left
+# alone while it says so already, so that a build after a build does nothing. Without git or its history: "unknown".
+find_program(GIT git)
+set(commit unknown)
+if(GIT)
+  execute_process(COMMAND "${GIT}" -C "${SOURCE}" describe --always --dirty --abbrev=12 --exclude=*
+                  RESULT_VARIABLE failed OUTPUT_VARIABLE described ERROR_QUIET OUTPUT_STRIP_TRAILING_WHITESPACE)
+  if(NOT failed AND described MATCHES "^[0-9a-f]+(-dirty)?$")
+    set(commit "${described}")
+  endif()
+endif()
+file(CONFIGURE OUTPUT "${HEADER}" CONTENT "#define FEDSTRIDE_COMMIT \"${commit}\"\n")
