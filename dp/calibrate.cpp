@@ -7,12 +7,7 @@
 #include "core/text.hpp"
 
 namespace fedstride {
-namespace {
-
-/// The largest n in [0, limit] that holds, of a property that holds up to some n; 0 is taken to hold. `guess` is where
-/// the search begins.
-template <class Holds>
-std::uint64_t largest(std::uint64_t limit, std::uint64_t guess, const Holds& holds) {
+std::uint64_t largest_count(std::uint64_t limit, std::uint64_t guess, function_ref<bool(std::uint64_t)> holds) {
   if (limit == 0) return 0;
   std::uint64_t low = 0;
   std::uint64_t beyond = std::clamp<std::uint64_t>(guess, 1, limit);
@@ -27,8 +22,6 @@ std::uint64_t largest(std::uint64_t limit, std::uint64_t guess, const Holds& hol
   }
   return low;
 }
-
-}  // namespace
 
 bool meets(const Accountant& accountant, std::span<const Releases> spending, double epsilon, double delta) {
   return std::visit(
@@ -83,7 +76,7 @@ std::uint64_t most_steps(const Accountant& accountant, std::span<const Releases>
   Spending spending(spent.begin(), spent.end());
   spending.push_back(next);
   const auto found = [&](const Accountant& by, std::uint64_t guess) {
-    return largest(kMostSteps, guess, [&](std::uint64_t count) {
+    return largest_count(kMostSteps, guess, [&](std::uint64_t count) {
       spending.back().count = count;
       return meets(by, spending, epsilon, delta);
     });
@@ -100,7 +93,7 @@ std::uint64_t longest_prefix(const Accountant& accountant, std::span<const Relea
   std::uint64_t total = 0;
   for (const Releases& releases : sequence) total += releases.count;
   Spending spending;
-  return largest(total, 1, [&](std::uint64_t length) {
+  return largest_count(total, 1, [&](std::uint64_t length) {
     spending.assign(spent.begin(), spent.end());
     for (const Releases& releases : sequence) {
       if (length == 0) break;

@@ -19,6 +19,10 @@ inline constexpr double kLargestNoiseMultiplier = 1e6;
 double calibrate(const Accountant& accountant, function_ref<Spending(double noise_multiplier)> spending_at,
                  double epsilon, double delta, double resolution = 1e-3);
 
+/// The largest count in [0, limit] that holds, of a property that holds up to some count; 0 is taken to hold. `guess` is
+/// where the search begins.
+std::uint64_t largest_count(std::uint64_t limit, std::uint64_t guess, function_ref<bool(std::uint64_t count)> holds);
+
 inline constexpr std::uint64_t kMostSteps = std::uint64_t{1} << 40;
 
 /// How many more releases like `next` (its count aside) may follow what is spent; 0 if none may, kMostSteps at most.

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <ranges>
 #include <set>
 
 #include "core/error.hpp"
@@ -206,20 +205,20 @@ double rounds_within_budget(const Setup& setup) {
   double rounds = setup.configuration.rounds;
   if (privacy.example && privacy.example->epsilon > 0) {
     const LevelSetup& level = *privacy.example;
-    // Whether a client still has a step left after so many rounds.
-    const auto begins = [&](const PrivatePlan& plan, int done) {
-      const int epoch = done * setup.training.epochs;
+    // Whether a client still has a step left when that round (1, 2, ...) begins.
+    const auto begins = [&](const PrivatePlan& plan, std::uint64_t round) {
+      const int epoch = static_cast<int>(round - 1) * setup.training.epochs;
       const auto step = static_cast<std::uint64_t>(plan.lots_per_step(epoch));
       Spending spending = plan.spending(0, plan.releases_before(epoch) + step, epoch + setup.training.epochs);
       merge(spending, privacy.components);
       return meets(level.accountant, spending, level.epsilon, level.delta);
     };
-    int most = 0;
-    for (const auto& [rows, plan] : privacy.plans)
-      most = std::max(most, *std::ranges::partition_point(std::views::iota(0, setup.configuration.rounds),
-                                                          [&](int done) { return begins(*plan, done); }));
+    const auto all = static_cast<std::uint64_t>(setup.configuration.rounds);
+    std::uint64_t most = 0;
+    for (const auto& size : privacy.plans)
+      most = std::max(most, largest_count(all, 1, [&](std::uint64_t round) { return begins(*size.second, round); }));
     const auto rate_of = [&](const auto& cohort) { return cohort.rate(setup.row_counts.size()); };
-    rounds = std::min(rounds, std::ceil(most / std::visit(rate_of, setup.rules.cohort)));
+    rounds = std::min(rounds, std::ceil(static_cast<double>(most) / std::visit(rate_of, setup.rules.cohort)));
   }
   if (privacy.client && privacy.client->epsilon > 0) {
     const LevelSetup& level = *privacy.client;

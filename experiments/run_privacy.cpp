@@ -5,6 +5,7 @@
 
 #include "core/hash.hpp"
 #include "core/text.hpp"
+#include "dp/calibrate.hpp"
 #include "dp/spending.hpp"
 
 namespace fedstride {
@@ -102,13 +103,7 @@ std::uint64_t RunPrivacy::within_budget(const Class& alike, std::uint64_t first,
     merge(spending, alike.plan->spending(first, count, setup_.training.epochs));
     return delta_by(level.accountant, spending, level.epsilon).value <= level.delta;
   };
-  if (fits(planned)) return planned;
-  std::uint64_t good = 0, bad = planned;
-  while (bad - good > 1) {
-    const std::uint64_t middle = good + (bad - good) / 2;
-    (fits(middle) ? good : bad) = middle;
-  }
-  return good;
+  return largest_count(planned, planned, fits);
 }
 
 RunPrivacy::Permission RunPrivacy::reserve(std::uint32_t round, const std::string& model_hash) {
