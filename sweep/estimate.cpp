@@ -29,7 +29,8 @@ using Clock = std::chrono::steady_clock;
 constexpr double kMeasured = 0.7;  // seconds of training for each kind of cell, fewer where there are many kinds
 constexpr double kMeasuredInAll = 15;
 constexpr double kLeastMeasured = 0.1;
-constexpr double kLongestCommand = 10;  // seconds after which another command is not waited for
+constexpr double kLongestGradient = 30;  // seconds after which a first gradient is not waited for
+constexpr double kLongestCommand = 10;   // seconds after which another command is not waited for
 
 // A folder for the measured runs, gone afterwards.
 class ScratchFolder {
@@ -89,7 +90,7 @@ class Measurement {
     watcher_.join();
     speed_.evaluation = summary.interrupted ? std::chrono::duration<double>(end - interrupted_).count()
                                             : std::max(0.0, seconds_since(begin_) - speed_.preparation - seconds_);
-    if (examples_ > 0) speed_.example = seconds_ / static_cast<double>(examples_);
+    speed_.example = examples_ > 0 ? seconds_ / static_cast<double>(examples_) : std::nan("");
     return speed_;
   }
 
@@ -97,7 +98,12 @@ class Measurement {
   // `examples` lives until the run ends, which is not before its last round or the stop that this asks for.
   void watch(const std::atomic<std::uint64_t>& examples, Clock::time_point start) {
     std::unique_lock lock(mutex_);
-    if (ended_.wait_for(lock, std::chrono::duration<double>(length_), [&] { return over_; })) return;
+    const auto ends_within = [&](double seconds) {
+      return ended_.wait_for(lock, std::chrono::duration<double>(seconds), [&] { return over_; });
+    };
+    if (ends_within(length_)) return;
+    while (examples.load() == 0 && seconds_since(start) < kLongestGradient)  // a large lot takes longer
+      if (ends_within(kLeastMeasured)) return;
     if (const std::uint64_t computed = examples.load(); computed > examples_) {
       examples_ = computed;
       seconds_ = seconds_since(start);

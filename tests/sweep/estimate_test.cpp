@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "core/files.hpp"
 #include "sweep/sweep.hpp"
 #include "tests/experiments/csv_runs.hpp"
 
@@ -52,6 +53,21 @@ TEST_CASE("a private cell is estimated without its budget ending the measurement
   REQUIRE(seconds.size() == 2);
   CHECK(seconds[0] > 0);
   CHECK(std::isnan(seconds[1]));
+}
+
+TEST_CASE("a lot that takes longer than the measurement is waited for") {
+  const test::TemporaryFolder folder;
+  std::string rows;
+  for (int i = 0; i < 4000; ++i) rows += std::to_string(i % 7) + "," + std::to_string(i % 3) + "\n";
+  write_file(folder / "train.csv", rows);
+  write_file(folder / "test.csv", rows.substr(0, 400));
+  const auto seconds = estimated("dataset = 'csv'\ndata-dir = '" + folder.path().string() +
+                                     "'\nclients = 1\npartition = 'iid'\noptimizer = 'sgd'\nrounds = 1000\n"
+                                     "model = 'dense 1500 | relu | dense 1500 | relu | dense classes'\n"
+                                     "evaluate-every = 1000\n[sweep]\nbatch = [4000]\n",
+                                 {.out = folder / "s", .threads = 1});
+  // A round is 5e10 floating-point operations; no core does a thousand of them in 20 seconds.
+  CHECK(seconds.at(0) > 20);
 }
 
 TEST_CASE("a cell that its budget ends is estimated for the rounds that the budget covers") {
