@@ -13,17 +13,14 @@
 #include "core/build_info.hpp"
 #include "core/error.hpp"
 #include "core/floating_point.hpp"
+#include "core/one_line.hpp"
 #include "core/text.hpp"
 
 namespace {
 
 int complain(const std::string& message, int code) {
-  std::string line = message;
-  // What a file or a flag holds is quoted in messages: one line, and no codes that move a terminal's cursor.
-  std::ranges::replace_if(
-      line, [](unsigned char c) { return c < ' ' || c == 0x7f; }, ' ');
   std::fflush(stdout);
-  std::fprintf(stderr, "fedstride: %s\n", line.c_str());
+  std::fprintf(stderr, "fedstride: %s\n", fedstride::one_line(message).c_str());
   return code;
 }
 

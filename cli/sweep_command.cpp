@@ -1,5 +1,6 @@
 #include <CLI/CLI.hpp>
 #include <charconv>
+#include <cmath>
 #include <filesystem>
 #include <memory>
 #include <optional>
@@ -10,6 +11,7 @@
 #include "cli/stop_signal.hpp"
 #include "cli/sweep_progress.hpp"
 #include "core/error.hpp"
+#include "core/one_line.hpp"
 #include "core/text.hpp"
 #include "sweep/cell_keys.hpp"
 #include "sweep/cell_state.hpp"
@@ -74,17 +76,23 @@ void show_cells(const Experiment& experiment, const std::vector<Cell>& cells, co
   check_sweep_folder(folder, experiment);
   std::vector<Cell> mine;
   for (std::size_t i = options.shard; i < cells.size(); i += options.shards) mine.push_back(cells[i]);
-  const std::vector<double> seconds = estimate(experiment, mine, options);
+  const std::vector<CellEstimate> estimates = estimate(experiment, mine, options);
   std::printf("%-16s  %-10s  %9s  %s\n", "key", "state", "time", "cell");
   double total = 0;
+  std::size_t unknown = 0;
   for (std::size_t i = 0; i < mine.size(); ++i) {
     const CellState state = cell_state(folder, experiment, mine[i], options.inputs);
-    total += seconds[i];
-    std::printf("%s  %-10s  %9s  %s\n", mine[i].key.c_str(), std::string(name_of(state.kind)).c_str(),
-                seconds[i] != 0 ? clock_text(seconds[i]).c_str() : "-", point_text(mine[i]).c_str());
+    const auto& [seconds, why] = estimates[i];
+    const bool known = std::isfinite(seconds);
+    known ? total += seconds : ++unknown;
+    std::printf("%s  %-10s  %9s  %s%s\n", mine[i].key.c_str(), std::string(name_of(state.kind)).c_str(),
+                seconds != 0 ? clock_text(seconds).c_str() : "-", point_text(mine[i]).c_str(),
+                why.empty() ? "" : one_line(": " + why).c_str());
   }
-  std::printf("%zu cells; about %s in all, %s with %d at a time, measured here; results would go to %s\n", mine.size(),
-              clock_text(total).c_str(), clock_text(total / options.jobs).c_str(), options.jobs, folder.c_str());
+  std::printf("%zu cells; about %s in all, %s with %d at a time, measured here", mine.size(), clock_text(total).c_str(),
+              clock_text(total / options.jobs).c_str(), options.jobs);
+  if (unknown > 0) std::printf(", without %zu that are not known", unknown);
+  std::printf("; results would go to %s\n", folder.c_str());
 }
 
 void show_claims(const SweepSummary& summary) {
@@ -99,7 +107,9 @@ void show_end(const SweepSummary& summary) {
   std::printf("%zu of %zu cells finished", summary.finished, summary.cells);
   if (!summary.failed.empty()) std::printf(", %zu failed", summary.failed.size());
   if (summary.held_elsewhere > 0) std::printf(", %zu are being run by another process", summary.held_elsewhere);
-  std::printf("; tables in %s\n", summary.folder.c_str());
+  if (summary.tables_error.empty()) std::printf("; tables in %s", summary.folder.c_str());
+  if (summary.others > 0) std::printf("; %zu cells there are of another grid and not in the tables", summary.others);
+  std::printf("\n");
   std::fflush(stdout);
 }
 
@@ -129,6 +139,7 @@ void carry_out(const Arguments& arguments) {
   for (const auto& [cell, error] : summary.failed)
     std::fprintf(stderr, "fedstride: cell (%s) failed: %s; repeat it by: %s\n", point_text(cell).c_str(), error.c_str(),
                  cell.command.c_str());
+  if (!summary.tables_error.empty()) throw failure(summary.tables_error);
   if (summary.interrupted && summary.finished + summary.failed.size() < summary.cells) {
     std::fprintf(stderr, "fedstride: stopped; go on with: %s\n", own_command(arguments).c_str());
     throw CLI::RuntimeError(130);

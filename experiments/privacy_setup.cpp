@@ -44,7 +44,7 @@ void check_noise(const LevelSetup& level, std::string_view prefix) {
 PrivateRules private_rules(const ExampleSettings& settings, const Configuration& configuration) {
   const bool fixed_target = settings.target_epochs > 0;
   const std::int64_t all = static_cast<std::int64_t>(configuration.rounds) * configuration.local_epochs;
-  if (!fixed_target && all > 2'000'000'000)
+  if (all > 2'000'000'000)
     throw usage_error("rounds x local-epochs is " + number_text(all) + "; under privacy it must be 2000000000 at most");
   return {.sampling = sampling_named(settings.sampling),
           .neighbours = neighbours_named(settings.neighbours),
@@ -209,7 +209,9 @@ double rounds_within_budget(const Setup& setup) {
     const auto begins = [&](const PrivatePlan& plan, std::uint64_t round) {
       const int epoch = static_cast<int>(round - 1) * setup.training.epochs;
       const auto step = static_cast<std::uint64_t>(plan.lots_per_step(epoch));
-      Spending spending = plan.spending(0, plan.releases_before(epoch) + step, epoch + setup.training.epochs);
+      const std::uint64_t before = plan.releases_before(epoch);
+      Spending spending = plan.spending(0, before, epoch);
+      merge(spending, plan.spending(before, step, setup.training.epochs));
       merge(spending, privacy.components);
       return meets(level.accountant, spending, level.epsilon, level.delta);
     };

@@ -62,8 +62,8 @@ void refuse_mixing_layers(const Layers& layers, std::string_view model) {
 /// Whether the noise was fitted to the number of rounds: then that is part of what must not change.
 bool rounds_decide_noise(const Setup& setup);
 
-/// How many of the run's rounds its budgets let begin, if every client is drawn as often as may be expected; all of them
-/// without a budget.
+/// How many of the run's rounds its budgets let begin; all of them without a budget. An estimate where cohorts are drawn
+/// (a run goes on until its luckiest client has no step left) or where later steps cost less than earlier ones.
 double rounds_within_budget(const Setup& setup);
 
 /// The seeded source of noise and private sampling: no two configurations share their draws.

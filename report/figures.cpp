@@ -1,6 +1,7 @@
 #include "report/figures.hpp"
 
 #include <algorithm>
+#include <set>
 
 #include "core/error.hpp"
 #include "core/text.hpp"
@@ -20,8 +21,9 @@ bool has_accuracy_rounds(const FigureData& data) {
 Requests each_key(const FigureData& data) {
   Requests requests;
   if (data.rows("test_accuracy").empty() && data.rows("validation_accuracy").empty()) return requests;
+  const bool has_rates = !data.rows("test_accuracy").empty();  // then they have a figure of their own
   for (const auto& key : data.numeric_keys())
-    if (!data.is_tuned(key)) requests.push_back({.kind = "accuracy-by-key", .x = key});
+    if (!data.is_tuned(key) && !(has_rates && key == "learning-rate")) requests.push_back({.kind = "accuracy-by-key", .x = key});
   return requests;
 }
 
@@ -51,6 +53,18 @@ bool varies_by_client(const FigureData& data, const char* metric) {
   return false;
 }
 
+// Of more than one client, or over more than one round.
+bool has_rejected_steps(const FigureData& data) {
+  std::set<std::pair<std::uint32_t, std::uint32_t>> points;
+  bool any = false;
+  for (const SummaryRow* row : data.rows("rejected_share")) {
+    if (!row->round || !row->client) continue;
+    points.emplace(*row->round, *row->client);
+    any = any || row->mean > 0;
+  }
+  return any && points.size() > 1;
+}
+
 bool is_private(const FigureData& data) {
   const auto metrics = data.metrics();
   return std::ranges::any_of(metrics, [](const std::string& metric) {
@@ -77,7 +91,7 @@ constexpr FigureKind kKinds[] = {
      [](const FigureData& data) { return once_if(varies_by_client(data, "learning_rate"), "step-sizes"); },
      draw_clients},
     {"rejected-share",
-     [](const FigureData& data) { return once_if(varies_by_client(data, "rejected_share"), "rejected-share"); },
+     [](const FigureData& data) { return once_if(has_rejected_steps(data), "rejected-share"); },
      draw_clients},
     {"epsilon-by-round", [](const FigureData& data) { return once_if(is_private(data), "epsilon-by-round"); },
      draw_epsilon},

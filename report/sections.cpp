@@ -128,15 +128,16 @@ std::string unfinished(const SweepResults& sweep) {
 
 std::string machine(const SweepResults& sweep) {
   std::vector<std::pair<std::string, std::set<std::string>>> rows;
-  for (const auto& [name, value] : sweep.machine) rows.push_back({name, {value}});
-  for (const std::string key : {"version", "commit", "compiler", "instruction_set", "numerics_version", "data_hash"}) {
-    if (sweep.machine.contains(key)) continue;
-    std::set<std::string> values;
+  // What the cells were computed by they say themselves; a sweep's own is that of who looked at it last.
+  std::map<std::string, std::set<std::string>> told;
+  for (const std::string key : {"version", "commit", "compiler", "instruction_set", "numerics_version", "data_hash"})
     for (const auto& cell : sweep.cells)
-      if (const auto found = cell.texts.find(key); found != cell.texts.end() && values.size() < 5)
-        values.insert(found->second);
-    if (!values.empty()) rows.emplace_back(key, values);
-  }
+      if (const auto found = cell.texts.find(key); found != cell.texts.end() && told[key].size() < 5)
+        told[key].insert(found->second);
+  for (const auto& [name, value] : sweep.machine)
+    if (!told.contains(name)) rows.push_back({name, {value}});
+  for (const auto& [name, values] : told)
+    if (!values.empty()) rows.emplace_back(name, values);
   if (rows.empty()) return {};
   std::string html = "<h2>Machine and program</h2>\n<table>\n<tbody>\n";
   for (auto& [name, values] : rows) {

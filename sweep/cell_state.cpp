@@ -1,6 +1,5 @@
 #include "sweep/cell_state.hpp"
 
-
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
@@ -53,6 +52,7 @@ CellState run_state(const fs::path& folder, const Cell& cell, const InputHashes&
   if (finished != true || !complete) return {CellState::Kind::unfinished};
   if (line_count(folder / "rounds.jsonl") != rounds)
     return damaged("its rounds.jsonl does not have the rounds of its summary");
+  if (!wanted.publishable && !fs::exists(folder / "partition.json")) return damaged("its partition.json is missing");
   return {CellState::Kind::finished};
 }
 

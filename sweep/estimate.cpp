@@ -196,11 +196,11 @@ class Estimator {
                          kMeasured);
   }
 
-  double seconds(const Cell& cell) {
+  CellEstimate of(const Cell& cell) {
     try {
-      return experiment_.command == "run" ? run_seconds(cell) : command_seconds(cell);
-    } catch (const Error&) {  // told when the cell is run
-      return std::nan("");
+      return {experiment_.command == "run" ? run_seconds(cell) : command_seconds(cell)};
+    } catch (const Error& error) {
+      return {std::nan(""), error.what()};
     }
   }
 
@@ -241,18 +241,18 @@ class Estimator {
 
 }  // namespace
 
-std::vector<double> estimate(const Experiment& experiment, const std::vector<Cell>& cells,
-                             const SweepOptions& options) {
+std::vector<CellEstimate> estimate(const Experiment& experiment, const std::vector<Cell>& cells,
+                                   const SweepOptions& options) {
   const FloatingPointMode mode;
   const fs::path folder = sweep_path(experiment, options.out);
   Estimator estimator(experiment, options);
-  std::vector<double> seconds(cells.size(), 0);
+  std::vector<CellEstimate> estimates(cells.size());
   std::vector<const Cell*> left;
   for (const Cell& cell : cells)
     if (cell_state(folder, experiment, cell, options.inputs).kind != CellState::Kind::finished) left.push_back(&cell);
   estimator.look_at(left);
-  for (const Cell* cell : left) seconds[static_cast<std::size_t>(cell - cells.data())] = estimator.seconds(*cell);
-  return seconds;
+  for (const Cell* cell : left) estimates[static_cast<std::size_t>(cell - cells.data())] = estimator.of(*cell);
+  return estimates;
 }
 
 }  // namespace fedstride

@@ -83,15 +83,21 @@ void read_exclusions(const Document& document, const ExperimentDraft& draft, Exp
   }
 }
 
-void check_tuning(const Document& document, const ExperimentDraft& draft, const Experiment& experiment) {
+void check_tuning(const Document& document, const Experiment& experiment) {
   const Tuning& tuning = experiment.tuning;
   if (tuning.keys.empty() || tuning.on != "validation" || experiment.command != "run") return;
   const std::string key = "validation-fraction";
-  const bool set = experiment.settings.contains(key) || draft.axis_keys().contains(key) ||
-                   std::ranges::any_of(draft.sections, [&](const auto& section) {
-                     return find_entry(section.entries, key) != nullptr;
-                   });
-  if (!set)
+  bool chosen = false;
+  bool without = false;
+  const auto look = [&](const Settings& settings) {
+    const auto found = settings.find(key);
+    if (found == settings.end()) return;
+    (same_value(value_text(found->second), "0") ? without : chosen) = true;
+  };
+  look(experiment.settings);
+  for (const Axis& axis : experiment.axes)
+    for (const Axis::Value& value : axis.values) look(value.settings);
+  if (!chosen || without)
     throw document.wrong(
         *find_entry(*document.root.table(), "tune"),
         "[tune] chooses on the validation split, and validation-fraction is 0; set it, or say on = \"test\" and why");
@@ -129,7 +135,7 @@ Experiment parse_experiment(const std::string& text, const std::string& path, co
   experiment.tuning = read_tuning(document, draft);
   experiment.expectations = read_expectations(document, draft);
   experiment.figures = read_figures(document, draft);
-  check_tuning(document, draft, experiment);
+  check_tuning(document, experiment);
   return experiment;
 }
 

@@ -119,6 +119,8 @@ Experiment parse_experiment(const std::string& text, const std::string& path, co
 
 /// Equal as text, or the same number: "0.0" and "0".
 bool same_value(std::string_view a, std::string_view b);
+/// The text that all writings of the same value share.
+std::string canonical_value(std::string_view text);
 
 /// One point of the grid.
 struct Cell {

@@ -1,6 +1,7 @@
 #include "sweep/experiment_axes.hpp"
 
 #include <algorithm>
+#include <set>
 
 #include "core/text.hpp"
 
@@ -9,22 +10,32 @@ namespace {
 
 using Section = ExperimentDraft::Section;
 
-// Adds a value; one that is there already is refused, or left out where the command line took away what told them
-// apart.
-void add_value(const Document& document, const DocumentNode& at, Axis& axis, Axis::Value value, bool may_repeat) {
-  const bool repeated = std::ranges::any_of(axis.values, [&](const Axis::Value& other) {
-    return std::ranges::equal(other.labels, value.labels, same_value);
-  });
-  if (repeated && !may_repeat)
-    throw document.wrong(at, joined(axis.keys) + " has the value " + joined(value.labels) + " twice");
-  if (!repeated) axis.values.push_back(std::move(value));
-}
+// Adds values to an axis; one that is there already is refused, or left out where the command line took away what told
+// them apart.
+class AxisValues {
+ public:
+  AxisValues(const Document& document, Axis& axis) : document_(document), axis_(axis) {}
+
+  void add(const DocumentNode& at, Axis::Value value, bool may_repeat) {
+    std::vector<std::string> labels;
+    for (const std::string& label : value.labels) labels.push_back(canonical_value(label));
+    const bool repeated = !seen_.insert(std::move(labels)).second;
+    if (repeated && !may_repeat)
+      throw document_.wrong(at, joined(axis_.keys) + " has the value " + joined(value.labels) + " twice");
+    if (!repeated) axis_.values.push_back(std::move(value));
+  }
+
+ private:
+  const Document& document_;
+  Axis& axis_;
+  std::set<std::vector<std::string>> seen_ = {};
+};
 
 Axis axis_of(const Document& document, const std::string& key, const DocumentNode& node) {
   Axis axis{.keys = {key}};
+  AxisValues values(document, axis);
   for (const DocumentNode& value : *node.list())
-    add_value(document, value, axis, {.settings = {{key, value.setting()}}, .labels = {value_text(value.setting())}},
-              false);
+    values.add(value, {.settings = {{key, value.setting()}}, .labels = {value_text(value.setting())}}, false);
   return axis;
 }
 
@@ -65,6 +76,7 @@ Axis tied_axis(const Document& document, const ExperimentDraft& draft, const std
       throw document.wrong(*find_entry(draft.swept, key),
                            "zip ties " + keys.front() + " with " + std::to_string(length) + " values to " + key +
                                " with " + std::to_string(list(key).size()) + "; the lists must be of one length");
+  AxisValues values(document, axis);
   for (std::size_t i = 0; i < length; ++i) {
     Axis::Value value;
     for (const std::string& key : keys) {
@@ -75,7 +87,7 @@ Axis tied_axis(const Document& document, const ExperimentDraft& draft, const std
       return std::ranges::any_of(*group.list(),
                                  [&](const DocumentNode& key) { return draft.overridden.contains(*key.text()); });
     });
-    add_value(document, list(keys.front())[i], axis, std::move(value), may_repeat);
+    values.add(list(keys.front())[i], std::move(value), may_repeat);
   }
   return axis;
 }

@@ -226,6 +226,8 @@ Tuning read_tuning(const Document& document, const ExperimentDraft& draft) {
   if (const auto on = table.text("on", {"validation", "test"}); !on.empty()) tuning.on = on;
   if (const auto metric = table.text("metric", {"accuracy", "loss"}); !metric.empty()) tuning.metric = metric;
   tuning.why = table.text("why");
+  if (tuning.on == "test" && tuning.why.empty())
+    throw document.wrong(*node, "[tune] chooses on the test set and does not say why; say why = \"as in the paper\"");
   return tuning;
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "core/one_line.hpp"
 #include "core/text.hpp"
 #include "sweep/cell_keys.hpp"
 #include "sweep/document.hpp"
@@ -106,22 +107,20 @@ std::string Cell::value_of(std::string_view wanted) const {
   return found == point.end() ? "" : found->second;
 }
 
-bool same_value(std::string_view a, std::string_view b) {
-  if (a == b) return true;
-  const auto number = [](std::string_view text, double& value) {
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-    return error == std::errc{} && end == text.data() + text.size();
-  };
-  double left = 0;
-  double right = 0;
-  return number(a, left) && number(b, right) && left == right;
+std::string canonical_value(std::string_view text) {
+  double number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  const bool is_number = error == std::errc{} && end == text.data() + text.size();
+  return is_number ? number_text(number == 0 ? 0 : number) : std::string(text);
 }
+
+bool same_value(std::string_view a, std::string_view b) { return a == b || canonical_value(a) == canonical_value(b); }
 
 std::string point_text(const Cell& cell) {
   if (cell.point.empty()) return "the only cell";
   std::vector<std::string> parts;
   for (const auto& [key, value] : cell.point) parts.push_back(key + " " + value);
-  return joined(parts);
+  return one_line(joined(parts));
 }
 
 void for_each_cell(const Experiment& experiment, const std::function<void(const Cell&)>& visit) {

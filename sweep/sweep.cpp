@@ -26,28 +26,36 @@ class Sweep {
     for (std::size_t i = options.shard; i < cells.size(); i += options.shards) mine_.push_back(&cells[i]);
   }
 
-  SweepSummary all() {
+  /// Carries out what is left; `finished` are the keys of all that are, earlier ones included.
+  SweepSummary all(std::set<std::string>& finished) {
     std::vector<const Cell*> left;
     for (const Cell* cell : mine_) {
       if (state_of(*cell).kind == CellState::Kind::finished)
-        ++finished_;
+        count_finished(*cell);
       else
         left.push_back(cell);
     }
-    if (observer_.started) observer_.started(mine_.size(), finished_);
+    if (observer_.started) observer_.started(mine_.size(), finished_count_);
     work_on(left);
     // What others held may be theirs to finish, or have been left by them.
     work_on(std::exchange(held_, {}));
     std::ranges::sort(failed_, {}, [](const auto& failure) { return failure.first; });
-    SweepSummary summary{.folder = work_.sweep, .cells = mine_.size(), .finished = finished_, .interrupted = stopped()};
+    SweepSummary summary{
+        .folder = work_.sweep, .cells = mine_.size(), .finished = finished_count_, .interrupted = stopped()};
     for (const auto& [cell, error] : failed_) summary.failed.emplace_back(*cell, error);
     summary.held_elsewhere = held_.size();
+    finished = finished_;
     return summary;
   }
 
  private:
   CellState state_of(const Cell& cell) const { return cell_state(work_.sweep, work_.experiment, cell, inputs_); }
   bool stopped() const { return work_.stop != nullptr && work_.stop->load(); }
+
+  void count_finished(const Cell& cell) {
+    finished_.insert(cell.key);
+    ++finished_count_;
+  }
 
   void work_on(const std::vector<const Cell*>& cells) {
     next_ = 0;
@@ -88,7 +96,7 @@ class Sweep {
 
   void settle(const Cell& cell, int job, const CellOutcome& outcome, bool started) {
     const std::lock_guard lock(mutex_);
-    if (outcome.kind == CellOutcome::Kind::finished) ++finished_;
+    if (outcome.kind == CellOutcome::Kind::finished) count_finished(cell);
     if (outcome.kind == CellOutcome::Kind::failed) failed_.emplace_back(&cell, outcome.error);
     if (outcome.kind == CellOutcome::Kind::held_elsewhere) held_.push_back(&cell);
     if (!started || !observer_.cell_ended || outcome.kind == CellOutcome::Kind::interrupted) return;
@@ -103,10 +111,30 @@ class Sweep {
   std::vector<const Cell*> mine_ = {};
   std::vector<const Cell*> held_ = {};
   std::vector<std::pair<const Cell*, std::string>> failed_ = {};
-  std::size_t finished_ = 0;
+  std::set<std::string> finished_ = {};
+  std::size_t finished_count_ = 0;  ///< two cells may share a key
   std::atomic<std::size_t> next_{0};
   std::mutex mutex_;
 };
+
+// A finished cell whose results cannot be read, as the tables have found, has failed after all.
+void take_unreadable(const SweepResults& results, const std::set<std::string>& finished, SweepSummary& summary) {
+  for (const CellResult& result : results.cells)
+    if (result.status == "failed" && finished.contains(result.cell.key)) {
+      summary.failed.emplace_back(result.cell, result.error);
+      --summary.finished;
+    }
+}
+
+std::size_t other_cells(const std::filesystem::path& folder, const std::vector<Cell>& cells) {
+  std::set<std::string> keys;
+  for (const Cell& cell : cells) keys.insert(cell.key);
+  std::size_t others = 0;
+  std::error_code error;
+  for (std::filesystem::directory_iterator at(folder / "cells", error), end; !error && at != end; at.increment(error))
+    if (!keys.contains(at->path().filename().string())) ++others;
+  return others;
+}
 
 }  // namespace
 
@@ -115,11 +143,18 @@ SweepSummary sweep(const Experiment& experiment, const std::vector<Cell>& cells,
   const std::filesystem::path folder = sweep_path(experiment, options.out);
   check_sweep_folder(folder, experiment);
   write_sweep_folder(folder, experiment, options.inputs);
-  SweepSummary summary = Sweep(experiment, cells, options, observer, options.inputs, folder).all();
-  const FolderLock lock(folder, FolderLock::Wait::yes);  // tables are written by one process at a time
-  const SweepResults results = read_results(folder);
-  write_tables(results);
-  summary.expectations = results.expectations;
+  std::set<std::string> finished;
+  SweepSummary summary = Sweep(experiment, cells, options, observer, options.inputs, folder).all(finished);
+  summary.others = other_cells(folder, cells);
+  try {
+    const FolderLock lock(folder, FolderLock::Wait::yes);  // tables are written by one process at a time
+    const SweepResults results = read_results(folder);
+    take_unreadable(results, finished, summary);
+    write_tables(results);
+    summary.expectations = results.expectations;
+  } catch (const Error& error) {
+    summary.tables_error = error.what();
+  }
   return summary;
 }
 

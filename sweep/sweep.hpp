@@ -37,9 +37,11 @@ struct SweepSummary {
   std::size_t cells = 0;                 ///< of this shard
   std::size_t finished = 0;              ///< earlier ones included
   std::size_t held_elsewhere = 0;        ///< another process is running them still
+  std::size_t others = 0;                ///< folders of cells that are not of this grid; they are left alone
   bool interrupted = false;
   std::vector<std::pair<Cell, std::string>> failed = {};  ///< with its error
   std::vector<ExpectationResult> expectations = {};
+  std::string tables_error = {};         ///< why the tables could not be written; the cells are what they are
 };
 
 /// Carries out what is not finished yet of an experiment and writes the tables. The folder:
@@ -54,9 +56,15 @@ struct SweepSummary {
 SweepSummary sweep(const Experiment& experiment, const std::vector<Cell>& cells, const SweepOptions& options,
                    const SweepObserver& observer = {});
 
+/// What a cell would cost; without a number, why it is not known.
+struct CellEstimate {
+  double seconds = 0;
+  std::string why = {};
+};
+
 /// Seconds that each cell would take here from its beginning, with the options' threads and jobs: a short measurement
 /// for each kind of cell (data set, model, optimiser, batch, privacy), scaled by examples and rounds. 0 for finished
-/// ones, NaN where the measured run fails.
-std::vector<double> estimate(const Experiment& experiment, const std::vector<Cell>& cells, const SweepOptions& options);
+/// ones, NaN and the error where the measured run fails.
+std::vector<CellEstimate> estimate(const Experiment& experiment, const std::vector<Cell>& cells, const SweepOptions& options);
 
 }  // namespace fedstride

@@ -109,6 +109,27 @@ TEST_CASE("--dry-run lists the cells, what is left of each and the time, and mak
   CHECK(count(sweep(folder, {"--dry-run", "--shard", "2/2"}).out, "  new ") == 2);
 }
 
+TEST_CASE("--dry-run says of which cells the time is not known, and why") {
+  const TemporaryFolder folder;
+  write_experiment(folder, "[sweep]\nmodel = ['conv 3 3', 'logistic']\n");
+  const Outcome outcome = sweep(folder, {"--dry-run"});
+  CHECK(outcome.code == 0);
+  CHECK(contains(outcome.out, "model conv 3 3: "));
+  CHECK(contains(outcome.out, "2 cells; about 0:"));
+  CHECK(contains(outcome.out, "measured here, without 1 that are not known; results would go to"));
+}
+
+TEST_CASE("control characters of names do not reach the terminal") {
+  const TemporaryFolder folder;
+  write_experiment(folder, "model = 'logistic'\n[variant.\"red\\u001b[31m\"]\nbatch = 20\n");
+  for (const auto& flags : {std::vector<std::string>{"--dry-run"}, std::vector<std::string>{}}) {
+    const Outcome outcome = sweep(folder, flags);
+    CHECK(outcome.code == 0);
+    CHECK(contains(outcome.out, "variant red [31m"));
+    CHECK_FALSE(contains(outcome.out, "\x1b"));
+  }
+}
+
 TEST_CASE("a failed cell is named with its error and its command; the others go on; the exit code is 1") {
   const TemporaryFolder folder;
   write_experiment(folder, "[sweep]\nmodel = ['conv 3 3', 'logistic']\n");

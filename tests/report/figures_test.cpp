@@ -54,6 +54,18 @@ TEST_CASE("without a request there is a figure of everything that varies") {
   CHECK(std::ranges::count(kinds, "accuracy-by-epsilon") == 1);
 }
 
+TEST_CASE("rates that were swept and not tuned have one figure, and steps all undone have theirs") {
+  SweepResults results = made_results({.rounds = 3});
+  results.experiment.tuning = {};
+  for (auto& row : results.summary)
+    if (row.metric == "rejected_share") row.mean = 1;
+  const auto figures = figures_of(results);
+  CHECK(std::ranges::count(figures, "Test accuracy by learning rate", &Figure::title) == 1);
+  const auto kinds = kinds_of(results);
+  CHECK(std::ranges::count(kinds, "accuracy-by-rate") == 1);
+  CHECK(std::ranges::count(kinds, "rejected-share") == 1);
+}
+
 TEST_CASE("of a tuned grid the best is drawn, or the places asked for") {
   const SweepResults results = made_results({.fractions = {0}, .rounds = 3});
   CHECK(names_of(drawn(results, {.kind = "accuracy-by-round"}).plots.front()) ==

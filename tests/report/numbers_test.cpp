@@ -166,6 +166,7 @@ TEST_CASE("an interval is drawn no further than a share goes, and its numbers ar
   }
   CHECK(plot.from >= -0.02);
   CHECK(plot.to <= 1.02);
+  CHECK(figures_of(results).front().caption.find("Intervals that reach an edge go on beyond it") != std::string::npos);
 }
 
 TEST_CASE("of a long line at most two hundred points are drawn, the last among them") {

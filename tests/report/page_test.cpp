@@ -123,6 +123,17 @@ TEST_CASE("cells without a result are named with their error") {
   CHECK(has(page, "fedstride run --random-fraction 1 --optimizer sgd --seed 2"));
 }
 
+TEST_CASE("a page names the commits that the cells were computed by, not that of who looked last") {
+  SweepResults results = small();
+  results.machine = {{"commit", "cccccccccccc"}, {"processor", "a processor"}};
+  for (std::size_t i = 0; i < results.cells.size(); ++i)
+    results.cells[i].texts["commit"] = i % 2 == 0 ? "aaaaaaaaaaaa" : "bbbbbbbbbbbb";
+  const std::string page = page_of({results});
+  CHECK(has(page, "<tr><th scope=\"row\">commit</th><td>aaaaaaaaaaaa, bbbbbbbbbbbb</td></tr>"));
+  CHECK(has(page, "a processor"));
+  CHECK_FALSE(has(page, "cccccccccccc"));
+}
+
 TEST_CASE("a sweep of which nothing has been run is a page too") {
   SweepResults results = small();
   for (auto& cell : results.cells) cell = {.cell = cell.cell};

@@ -129,7 +129,7 @@ TEST_CASE("keys of a part that the command line replaces drop out, as in a run's
              {{"dp", typed("none")}, {"partition", typed("iid")}, {"optimizer", typed("adam")}});
   CHECK(axes_of(experiment) == std::vector<std::string>{"learning-rate | 0.1| 0.2", "seed | 1"});
   const Experiment iid = parsed(
-      "partition = 'interpolated'\n[sweep]\nrandom-fraction = [0, 1]\n[tune]\nkeys = ['random-fraction']\non = 'test'",
+      "partition = 'interpolated'\n[sweep]\nrandom-fraction = [0, 1]\n[tune]\nkeys = ['random-fraction']\non = 'test'\nwhy = 'w'",
       "full", {{"partition", typed("iid")}});
   CHECK(axes_of(iid).empty());
   CHECK(iid.settings.size() == 1);
@@ -271,6 +271,12 @@ TEST_CASE("what is wrong with an experiment file is refused with its line and wi
        "line 5: on of [tune] 'tset' is unknown; did you mean 'test'?"},
       {"[sweep]\nbatch = [1]\n[tune]\nkeys = ['batch']",
        "line 3: [tune] chooses on the validation split, and validation-fraction is 0"},
+      {"validation-fraction = 0\n[sweep]\nbatch = [1]\n[tune]\nkeys = ['batch']",
+       "line 4: [tune] chooses on the validation split, and validation-fraction is 0"},
+      {"[sweep]\nbatch = [1]\nvalidation-fraction = [0.0, 0.1]\n[tune]\nkeys = ['batch']",
+       "line 4: [tune] chooses on the validation split, and validation-fraction is 0"},
+      {"[sweep]\nbatch = [1]\n[tune]\nkeys = ['batch']\non = 'test'",
+       "line 3: [tune] chooses on the test set and does not say why"},
       {"[sweep]\nseed = [1]\n[tune]\nkeys = ['seed']\non = 'test'",
        "seed cannot be chosen here: numbers are means over the seeds"},
       {"[[expect]]\nvalue = { metric = 'm' }\nabove = 1", "line 1: [[expect]] has no claim"},

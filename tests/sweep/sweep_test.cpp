@@ -263,6 +263,46 @@ TEST_CASE("a finished cell whose rounds, data or numerics do not fit is damaged"
   const std::string rounds = read_file(cell / "rounds.jsonl");
   std::ofstream(cell / "rounds.jsonl") << rounds.substr(0, rounds.find('\n') + 1);
   CHECK(why() == "its rounds.jsonl does not have the rounds of its summary");
+  std::ofstream(cell / "rounds.jsonl") << rounds;
+  CHECK(why().empty());
+  fs::remove(cell / "partition.json");
+  CHECK(why() == "its partition.json is missing");
+}
+
+TEST_CASE("a finished cell whose rounds cannot be read has failed, and says so") {
+  const test::TemporaryFolder folder;
+  test::write_data(folder);
+  const Made first = make(tiny(folder), {.out = folder / "s"});
+  REQUIRE(first.summary.failed.empty());
+  const fs::path rounds = folder.path() / "s/cells" / first.cells[1].key / "rounds.jsonl";
+  std::string text = read_file(rounds);
+  text.replace(text.size() / 2, 40, std::string(40, 'x'));  // as many lines as before
+  std::ofstream(rounds) << text;
+  const SweepSummary again = make(tiny(folder), {.out = folder / "s"}).summary;
+  CHECK(again.finished == 3);
+  REQUIRE(again.failed.size() == 1);
+  CHECK(again.failed[0].first.key == first.cells[1].key);
+  CHECK(again.failed[0].second.find("rounds.jsonl") != std::string::npos);
+}
+
+TEST_CASE("tables that cannot be written take nothing from what is told of the cells") {
+  const test::TemporaryFolder folder;
+  test::write_data(folder);
+  fs::create_directories(folder.path() / "s/cells.csv/occupied");
+  std::ofstream(folder / "s/sweep.json") << R"({"experiment": "tiny"})";
+  const SweepSummary summary = make(tiny(folder), {.out = folder / "s"}).summary;
+  CHECK(summary.finished == 4);
+  CHECK(summary.tables_error.find("cells.csv") != std::string::npos);
+}
+
+TEST_CASE("cells of another grid stay where they are, and are counted") {
+  const test::TemporaryFolder folder;
+  test::write_data(folder);
+  CHECK(make(tiny(folder), {.out = folder / "s"}).summary.others == 0);
+  const Made other = make(tiny(folder, "2, 3"), {.out = folder / "s"});
+  CHECK(other.summary.finished == 4);
+  CHECK(other.summary.others == 2);
+  CHECK(make(tiny(folder, "1, 2, 3"), {.out = folder / "s"}).summary.others == 0);
 }
 
 TEST_CASE("another experiment's folder, and one that holds something else, are refused and left as they are") {
