@@ -83,15 +83,17 @@ void show_cells(const Experiment& experiment, const std::vector<Cell>& cells, co
   for (std::size_t i = 0; i < mine.size(); ++i) {
     const CellState state = cell_state(folder, experiment, mine[i], options.inputs);
     const auto& [seconds, why] = estimates[i];
-    const bool known = std::isfinite(seconds);
-    known ? total += seconds : ++unknown;
+    if (std::isfinite(seconds))
+      total += seconds;
+    else
+      ++unknown;
     std::printf("%s  %-10s  %9s  %s%s\n", mine[i].key.c_str(), std::string(name_of(state.kind)).c_str(),
                 seconds != 0 ? clock_text(seconds).c_str() : "-", point_text(mine[i]).c_str(),
                 why.empty() ? "" : one_line(": " + why).c_str());
   }
   std::printf("%zu cells; about %s in all, %s with %d at a time, measured here", mine.size(), clock_text(total).c_str(),
               clock_text(total / options.jobs).c_str(), options.jobs);
-  if (unknown > 0) std::printf(", without %zu that are not known", unknown);
+  if (unknown > 0) std::printf(", %zu not known", unknown);
   std::printf("; results would go to %s\n", folder.c_str());
 }
 

@@ -116,7 +116,7 @@ TEST_CASE("--dry-run says of which cells the time is not known, and why") {
   CHECK(outcome.code == 0);
   CHECK(contains(outcome.out, "model conv 3 3: "));
   CHECK(contains(outcome.out, "2 cells; about 0:"));
-  CHECK(contains(outcome.out, "measured here, without 1 that are not known; results would go to"));
+  CHECK(contains(outcome.out, "measured here, 1 not known; results would go to"));
 }
 
 TEST_CASE("control characters of names do not reach the terminal") {
