@@ -56,7 +56,7 @@ TEST_CASE("a coordinator killed at any moment and started with the same command 
     pause_at_random(random, 30);
     CHECK(coordinator.kill() == -SIGKILL);
     const std::size_t now = rounds_of(federation.out()).size();
-    CHECK(now >= rounds);
+    CHECK(now + 1 >= rounds);  // a line is ahead of its checkpoint for a moment; the next start takes it back, and runs it
     rounds = now;
   }
   const Party last = federation.serve();
