@@ -1,6 +1,7 @@
 #include "sweep/sweep.hpp"
 
 #include <algorithm>
+#include <map>
 #include <mutex>
 #include <set>
 #include <thread>
@@ -26,8 +27,7 @@ class Sweep {
     for (std::size_t i = options.shard; i < cells.size(); i += options.shards) mine_.push_back(&cells[i]);
   }
 
-  /// Carries out what is left; `finished` are the keys of all that are, earlier ones included.
-  SweepSummary all(std::set<std::string>& finished) {
+  SweepSummary all() {
     std::vector<const Cell*> left;
     for (const Cell* cell : mine_) {
       if (state_of(*cell).kind == CellState::Kind::finished)
@@ -44,9 +44,12 @@ class Sweep {
         .folder = work_.sweep, .cells = mine_.size(), .finished = finished_count_, .interrupted = stopped()};
     for (const auto& [cell, error] : failed_) summary.failed.emplace_back(*cell, error);
     summary.held_elsewhere = held_.size();
-    finished = finished_;
     return summary;
   }
+
+  const std::vector<const Cell*>& mine() const { return mine_; }
+  /// The keys of all that are finished, earlier ones included.
+  const std::set<std::string>& finished() const { return finished_; }
 
  private:
   CellState state_of(const Cell& cell) const { return cell_state(work_.sweep, work_.experiment, cell, inputs_); }
@@ -118,10 +121,14 @@ class Sweep {
 };
 
 // A finished cell whose results cannot be read, as the tables have found, has failed after all.
-void take_unreadable(const SweepResults& results, const std::set<std::string>& finished, SweepSummary& summary) {
+void take_unreadable(const SweepResults& results, const std::vector<const Cell*>& mine,
+                     const std::set<std::string>& finished, SweepSummary& summary) {
+  std::map<std::string_view, std::string_view> errors;
   for (const CellResult& result : results.cells)
-    if (result.status == "failed" && finished.contains(result.cell.key)) {
-      summary.failed.emplace_back(result.cell, result.error);
+    if (result.status == "failed" && finished.contains(result.cell.key)) errors.emplace(result.cell.key, result.error);
+  for (const Cell* cell : mine)
+    if (const auto found = errors.find(cell->key); found != errors.end()) {
+      summary.failed.emplace_back(*cell, found->second);
       --summary.finished;
     }
 }
@@ -143,13 +150,13 @@ SweepSummary sweep(const Experiment& experiment, const std::vector<Cell>& cells,
   const std::filesystem::path folder = sweep_path(experiment, options.out);
   check_sweep_folder(folder, experiment);
   write_sweep_folder(folder, experiment, options.inputs);
-  std::set<std::string> finished;
-  SweepSummary summary = Sweep(experiment, cells, options, observer, options.inputs, folder).all(finished);
+  Sweep work(experiment, cells, options, observer, options.inputs, folder);
+  SweepSummary summary = work.all();
   summary.others = other_cells(folder, cells);
   try {
     const FolderLock lock(folder, FolderLock::Wait::yes);  // tables are written by one process at a time
     const SweepResults results = read_results(folder);
-    take_unreadable(results, finished, summary);
+    take_unreadable(results, work.mine(), work.finished(), summary);
     write_tables(results);
     summary.expectations = results.expectations;
   } catch (const Error& error) {
