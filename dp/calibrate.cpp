@@ -7,6 +7,7 @@
 #include "core/text.hpp"
 
 namespace fedstride {
+
 std::uint64_t largest_count(std::uint64_t limit, std::uint64_t guess, function_ref<bool(std::uint64_t)> holds) {
   if (limit == 0) return 0;
   std::uint64_t low = 0;

@@ -1,6 +1,8 @@
 #include "sweep/grid.hpp"
 
 #include <algorithm>
+#include <charconv>
+#include <optional>
 #include <set>
 
 #include "core/one_line.hpp"
@@ -107,14 +109,27 @@ std::string Cell::value_of(std::string_view wanted) const {
   return found == point.end() ? "" : found->second;
 }
 
-std::string canonical_value(std::string_view text) {
+namespace {
+
+std::optional<double> as_number(std::string_view text) {
   double number = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  const bool is_number = error == std::errc{} && end == text.data() + text.size();
-  return is_number ? number_text(number == 0 ? 0 : number) : std::string(text);
+  if (error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
+  return number == 0 ? 0 : number;  // one zero, not two
 }
 
-bool same_value(std::string_view a, std::string_view b) { return a == b || canonical_value(a) == canonical_value(b); }
+}  // namespace
+
+std::string canonical_value(std::string_view text) {
+  const auto number = as_number(text);
+  return number ? number_text(*number) : std::string(text);
+}
+
+bool same_value(std::string_view a, std::string_view b) {
+  if (a == b) return true;
+  const auto left = as_number(a);
+  return left && left == as_number(b);
+}
 
 std::string point_text(const Cell& cell) {
   if (cell.point.empty()) return "the only cell";
