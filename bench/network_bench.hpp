@@ -24,7 +24,7 @@ double dense_flops_per_example(const Model& model);
 /// Steps of `batch` random examples for about `seconds`.
 NetworkSpeed measure_network(const Model& model, int batch, double seconds = 1);
 
-/// A gradient, and a noisy release: per-example norms, clipped sum, seeded noise (dp/clipped_sum.hpp); neither moves the
+/// A gradient, and a noisy release: per-example norms, clipped sum, seeded noise (dp/noise/clipped_sum.hpp); neither moves the
 /// weights.
 struct PrivateSpeed {
   double plain_seconds = 0;    ///< median of many

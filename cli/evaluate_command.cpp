@@ -5,7 +5,7 @@
 
 #include "cli/commands.hpp"
 #include "cli/settings_flags.hpp"
-#include "experiments/evaluate.hpp"
+#include "run/evaluate.hpp"
 
 namespace fedstride {
 namespace {

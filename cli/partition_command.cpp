@@ -5,7 +5,7 @@
 #include "cli/commands.hpp"
 #include "cli/settings_flags.hpp"
 #include "core/files.hpp"
-#include "experiments/setup.hpp"
+#include "run/setup.hpp"
 
 namespace fedstride {
 namespace {

@@ -9,7 +9,8 @@
 #include "cli/settings_flags.hpp"
 #include "core/error.hpp"
 #include "report/report.hpp"
-#include "sweep/cell_state.hpp"
+#include "sweep/cells/cell_state.hpp"
+#include "sweep/results/tables.hpp"
 
 namespace fedstride {
 namespace {

@@ -2,11 +2,11 @@
 #include <memory>
 
 #include "cli/commands.hpp"
-#include "cli/progress_bar.hpp"
-#include "cli/run_summary.hpp"
+#include "cli/terminal/progress_bar.hpp"
+#include "cli/terminal/run_summary.hpp"
 #include "cli/settings_flags.hpp"
-#include "cli/stop_signal.hpp"
-#include "experiments/run.hpp"
+#include "cli/terminal/stop_signal.hpp"
+#include "run/run.hpp"
 
 namespace fedstride {
 namespace {

@@ -5,7 +5,7 @@
 #include <string_view>
 
 #include "core/family.hpp"
-#include "experiments/configuration.hpp"
+#include "run/configuration.hpp"
 
 namespace CLI {
 class App;

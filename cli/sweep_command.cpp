@@ -5,17 +5,18 @@
 #include <memory>
 #include <optional>
 
-#include "cli/clock_text.hpp"
+#include "cli/terminal/clock_text.hpp"
 #include "cli/commands.hpp"
 #include "cli/settings_flags.hpp"
-#include "cli/stop_signal.hpp"
-#include "cli/sweep_progress.hpp"
+#include "cli/terminal/stop_signal.hpp"
+#include "cli/terminal/sweep_progress.hpp"
 #include "core/error.hpp"
 #include "core/one_line.hpp"
 #include "core/text.hpp"
-#include "sweep/cell_keys.hpp"
-#include "sweep/cell_state.hpp"
-#include "sweep/sweep_folder.hpp"
+#include "sweep/cells/cell_keys.hpp"
+#include "sweep/cells/cell_state.hpp"
+#include "sweep/cells/estimate.hpp"
+#include "sweep/cells/sweep_folder.hpp"
 
 namespace fedstride {
 namespace {

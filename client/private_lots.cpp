@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "dp/sampling.hpp"
+#include "dp/noise/sampling.hpp"
 
 namespace fedstride {
 

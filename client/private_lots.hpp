@@ -7,7 +7,7 @@
 #include "client/private_plan.hpp"
 #include "core/task.hpp"
 #include "data/batch.hpp"
-#include "dp/clipped_sum.hpp"
+#include "dp/noise/clipped_sum.hpp"
 #include "nn/network.hpp"
 
 namespace fedstride {

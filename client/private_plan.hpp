@@ -2,8 +2,8 @@
 
 #include <cstdint>
 
-#include "dp/mechanism.hpp"
-#include "dp/noise_plan.hpp"
+#include "dp/accountants/mechanism.hpp"
+#include "dp/noise/noise_plan.hpp"
 #include "optim/optimizers.hpp"
 
 namespace fedstride {

@@ -10,7 +10,7 @@
 #include "client/private_lots.hpp"
 #include "core/task.hpp"
 #include "data/batch.hpp"
-#include "dp/client_release.hpp"
+#include "dp/noise/client_release.hpp"
 #include "nn/network.hpp"
 #include "optim/optimizers.hpp"
 

@@ -1,12 +1,31 @@
-# fedstride_folder(NAME [DEPENDS folder...] [LINK library...])
-# One static library of all .cpp files of the folder, linked with exactly the folders it may include.
+# fedstride_compile(TARGET [OPTIMISE level] [BATCH files])
+# How a target of this project is compiled: warnings, sanitizers, several files a unit (their headers are then read once:
+# most of what compiling costs here), and, where speed does not matter, less optimised.
+function(fedstride_compile target)
+  cmake_parse_arguments(COMPILE "" "OPTIMISE;BATCH" "" ${ARGN})
+  target_compile_options(${target} PRIVATE ${FEDSTRIDE_WARNINGS} ${FEDSTRIDE_SANITIZERS})
+  if(COMPILE_OPTIMISE)
+    target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:${COMPILE_OPTIMISE}>)
+  endif()
+  if(FEDSTRIDE_UNITY)
+    if(NOT COMPILE_BATCH)
+      set(COMPILE_BATCH 16)
+    endif()
+    set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE ${COMPILE_BATCH})
+  endif()
+endfunction()
+
+# fedstride_folder(NAME [DEPENDS folder...] [LINK library...] [OPTIMISE level] [BATCH files])
+# One static library of all .cpp files of the folder and its wings (its folders; kernels/ is no wing: it has a target of its
+# own), linked with exactly the folders it may include.
 function(fedstride_folder name)
-  cmake_parse_arguments(FOLDER "" "" "DEPENDS;LINK" ${ARGN})
-  file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.cpp)
+  cmake_parse_arguments(FOLDER "" "OPTIMISE;BATCH" "DEPENDS;LINK" ${ARGN})
+  file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.cpp)
+  list(FILTER sources EXCLUDE REGEX "/kernels/")
   if(sources)
     add_library(fedstride_${name} STATIC ${sources})
     set(scope PUBLIC)
-    target_compile_options(fedstride_${name} PRIVATE ${FEDSTRIDE_WARNINGS} ${FEDSTRIDE_SANITIZERS})
+    fedstride_compile(fedstride_${name} OPTIMISE ${FOLDER_OPTIMISE} BATCH ${FOLDER_BATCH})
   else()
     add_library(fedstride_${name} INTERFACE)
     set(scope INTERFACE)

@@ -12,7 +12,7 @@
 namespace fedstride {
 
 /// Rows that clients bring themselves, and the coordinator has not got: there is nothing to deal out, the roster says how
-/// many rows each client has and what their hash is. For `fedstride serve` alone (experiments/setup.hpp).
+/// many rows each client has and what their hash is. For `fedstride serve` alone (run/setup.hpp).
 struct OwnRows {
   std::string roster;
 

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "report/plot.hpp"
-#include "sweep/results.hpp"
+#include "sweep/results/results.hpp"
 
 namespace fedstride {
 

@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "sweep/results.hpp"
+#include "sweep/results/results.hpp"
 
 namespace fedstride {
 

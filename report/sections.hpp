@@ -3,7 +3,7 @@
 #include <filesystem>
 #include <string>
 
-#include "sweep/results.hpp"
+#include "sweep/results/results.hpp"
 
 namespace fedstride {
 

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "core/vector.hpp"
-#include "dp/ledger.hpp"
+#include "dp/ledger/ledger.hpp"
 
 namespace fedstride {
 

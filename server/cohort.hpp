@@ -10,7 +10,7 @@
 #include "core/family.hpp"
 #include "core/random.hpp"
 #include "core/task.hpp"
-#include "dp/sampling.hpp"
+#include "dp/noise/sampling.hpp"
 
 namespace fedstride {
 

@@ -7,7 +7,7 @@
 
 #include "core/exact_sum.hpp"
 #include "core/task.hpp"
-#include "dp/client_release.hpp"
+#include "dp/noise/client_release.hpp"
 #include "server/cohort.hpp"
 #include "server/server_optimizer.hpp"
 

@@ -4,7 +4,7 @@
 #include <span>
 #include <vector>
 
-#include "dp/mechanism.hpp"
+#include "dp/accountants/mechanism.hpp"
 
 namespace fedstride {
 

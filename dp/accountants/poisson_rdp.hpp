@@ -3,7 +3,7 @@
 #include <span>
 #include <vector>
 
-#include "dp/mechanism.hpp"
+#include "dp/accountants/mechanism.hpp"
 
 namespace fedstride {
 

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "core/family.hpp"
-#include "dp/accountant.hpp"
+#include "dp/accountants/accountant.hpp"
 #include "dp/accountants/rdp_orders.hpp"
 
 namespace fedstride {

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "core/function_ref.hpp"
-#include "dp/mechanism.hpp"
+#include "dp/accountants/mechanism.hpp"
 
 namespace fedstride {
 

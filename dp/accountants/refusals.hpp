@@ -5,7 +5,7 @@
 #include <string_view>
 
 #include "core/function_ref.hpp"
-#include "dp/accountant.hpp"
+#include "dp/accountants/accountant.hpp"
 
 namespace fedstride {
 

@@ -2,7 +2,7 @@
 
 #include <tuple>
 
-#include "dp/accountant.hpp"
+#include "dp/accountants/accountant.hpp"
 
 namespace fedstride {
 

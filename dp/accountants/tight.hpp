@@ -5,7 +5,7 @@
 #include <string_view>
 #include <tuple>
 
-#include "dp/accountant.hpp"
+#include "dp/accountants/accountant.hpp"
 
 namespace fedstride {
 

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "dp/accountants/tight_contour.hpp"
-#include "dp/mechanism.hpp"
+#include "dp/accountants/mechanism.hpp"
 
 namespace fedstride::tight {
 

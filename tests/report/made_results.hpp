@@ -5,7 +5,8 @@
 #include <utility>
 #include <vector>
 
-#include "sweep/results.hpp"
+#include "sweep/results/results.hpp"
+#include "sweep/results/summary.hpp"
 
 namespace fedstride::test {
 

@@ -2,7 +2,7 @@
 
 #include <cmath>
 
-#include "dp/clipped_sum.hpp"
+#include "dp/noise/clipped_sum.hpp"
 #include "optim/adadp.hpp"
 
 using namespace fedstride;

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "client/trainer.hpp"
-#include "dp/accountants.hpp"
+#include "dp/accountants/accountants.hpp"
 
 using namespace fedstride;
 

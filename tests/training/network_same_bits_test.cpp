@@ -8,7 +8,7 @@
 
 #include "core/files.hpp"
 #include "core/random.hpp"
-#include "tests/cli/federation.hpp"
+#include "tests/cli/network/federation.hpp"
 
 using namespace fedstride;
 using test::Party;

@@ -20,7 +20,7 @@ namespace {
 // to check itself by a second crossing. 319 of them were asked for again after that: two differed by more than the
 // file's uncertainty (by 3e-9 and 5e-7, both too high) and were replaced, as were four others seen to be wrong (numbers
 // 44, 138, 178, 766, 1039, 1767). Number 44 was still wrong: two releases under replace-one, whose delta(0) is
-// 3.74094e-4 in closed form (tests/dp/tight_test.cpp), below the 3.79415e-4 that is asked for, so that epsilon is 0. A
+// 3.74094e-4 in closed form (tests/dp/accountants/tight_test.cpp), below the 3.79415e-4 that is asked for, so that epsilon is 0. A
 // few of the rest may be too high by as little. Here the accountant is held against all of them, the twin is asked again for
 // some, and is itself held against closed forms.
 struct Golden {

@@ -7,7 +7,7 @@
 
 #include "core/files.hpp"
 #include "core/text.hpp"
-#include "tests/cli/federation.hpp"
+#include "tests/cli/network/federation.hpp"
 #include "tests/support/folder.hpp"
 #include "tests/support/skip.hpp"
 

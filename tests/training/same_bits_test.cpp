@@ -4,7 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/files.hpp"
-#include "experiments/run.hpp"
+#include "run/run.hpp"
 #include "tests/support/folder.hpp"
 
 using namespace fedstride;

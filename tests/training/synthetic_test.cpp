@@ -1,6 +1,6 @@
 #include <doctest/doctest.h>
 
-#include "experiments/run.hpp"
+#include "run/run.hpp"
 #include "tests/support/folder.hpp"
 
 using namespace fedstride;

@@ -2,7 +2,7 @@
 
 #include <cmath>
 
-#include "dp/mechanism.hpp"
+#include "dp/accountants/mechanism.hpp"
 
 namespace fedstride::test {
 

@@ -4,7 +4,7 @@
 #include <cstdint>
 
 #include "core/random.hpp"
-#include "dp/mechanism.hpp"
+#include "dp/accountants/mechanism.hpp"
 
 namespace fedstride::test {
 

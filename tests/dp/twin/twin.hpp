@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <vector>
 
-#include "dp/mechanism.hpp"
+#include "dp/accountants/mechanism.hpp"
 
 namespace fedstride::test {
 

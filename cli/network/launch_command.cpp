@@ -1,0 +1,139 @@
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <atomic>
+#include <filesystem>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <thread>
+
+#include "cli/network/client_processes.hpp"
+#include "cli/commands.hpp"
+#include "cli/network/network_log.hpp"
+#include "cli/terminal/progress_bar.hpp"
+#include "cli/terminal/run_summary.hpp"
+#include "cli/network/serve_flags.hpp"
+#include "cli/settings_flags.hpp"
+#include "cli/terminal/stop_signal.hpp"
+#include "core/error.hpp"
+#include "data/datasets.hpp"
+#include "run/networked/turns.hpp"
+
+namespace fedstride {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct Arguments {
+  Settings settings;
+  std::string config;
+  int client_threads = 1;
+  int at_once = 0;
+  ServeFlags flags;
+};
+
+/// runs/launch-1, or the next that is free.
+std::string free_folder() {
+  for (int number = 1;; ++number) {
+    const fs::path path = fs::path("runs") / ("launch-" + std::to_string(number));
+    std::error_code error;
+    if (!fs::exists(path, error)) return path.string();
+  }
+}
+
+void carry_out(const Arguments& arguments) {
+  Settings settings = settings_to_serve(merged(arguments.config, arguments.settings));
+  if (resolve(settings).out.empty()) settings["out"] = {free_folder(), true};
+  const Configuration configuration = resolve(settings);
+  if (std::holds_alternative<OwnRows>(configuration.partition))
+    throw usage_error("partition is 'own'; launch's clients all read the data set of this machine: use 'fedstride serve', and "
+                      "'fedstride join' where each client's rows are");
+  dataset_folder(dataset_source(configuration.dataset), {configuration.data_dir});  // refused before anything is made
+  const NetworkLog log = network_log(configuration.quiet);
+  const fs::path network = configuration.out + ".network";
+  const fs::path certificates = network / "certificates";
+  make_certificates(certificates, {.clients = configuration.clients});
+
+  const int processors = std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
+  const int of_each = arguments.client_threads > 0 ? arguments.client_threads : processors;
+  const int at_once = arguments.at_once > 0 ? arguments.at_once : std::max(1, processors / of_each);
+  const fs::path turns = network / "turns";
+  const bool take_turns = at_once < configuration.clients;
+  if (take_turns) Turns::make(turns, at_once);
+
+  ServeOptions options{.listen = {"127.0.0.1", 0}, .certificates = certificates, .round = {}, .log = log};
+  take_serve_flags(arguments.flags, configuration.clients, options);
+
+  // One flag for a signal to this program and for a client that could not go on.
+  const std::atomic<bool>* signalled = stop_on_signals();
+  std::atomic<bool> stop{false};
+  std::mutex mutex;
+  std::string client_failure;
+  std::jthread follow([&](const std::stop_token& end) {
+    while (!end.stop_requested()) {
+      if (signalled->load()) stop = true;
+      std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    }
+  });
+
+  std::optional<ClientProcesses> clients;
+  options.listening = [&](std::uint16_t port, std::optional<std::uint16_t> status_port) {
+    log_status_page(options, status_port);
+    clients.emplace(ClientProcesses::Rules{
+        .clients = configuration.clients,
+        .folder = network / "clients",
+        .arguments =
+            [&, port](int client, const std::string& folder) {
+              std::vector<std::string> words{"join",           "--connect", "127.0.0.1:" + std::to_string(port),
+                                             "--client",       std::to_string(client),
+                                             "--certificates", certificates.string(),
+                                             "--out",          folder,
+                                             "--threads",      std::to_string(arguments.client_threads)};
+              if (take_turns) words.insert(words.end(), {"--turns", turns.string()});
+              if (!configuration.data_dir.empty()) words.insert(words.end(), {"--data-dir", configuration.data_dir});
+              return words;
+            },
+        .log = log,
+        .failed =
+            [&](const std::string& reason) {
+              const std::lock_guard lock(mutex);
+              if (client_failure.empty()) client_failure = reason;
+              stop = true;
+            }});
+  };
+  ProgressBar progress;
+  RunSummary summary = serve(configuration, settings, options, progress.observer(&stop));
+  if (clients && !summary.interrupted) clients->expect_end();
+  clients.reset();
+  const std::lock_guard lock(mutex);
+  if (!client_failure.empty() && summary.interrupted) throw failure(client_failure);
+  if (!progress.quiet()) print_summary(summary);
+  if (summary.interrupted) stop_interrupted("fedstride launch with the same settings and --out " + configuration.out);
+}
+
+}  // namespace
+
+void add_launch_command(CLI::App& app) {
+  CLI::App& command =
+      *app.add_subcommand("launch", "Run a federation as a coordinator and client processes on this machine.");
+  command.footer(
+      "The same bits as 'fedstride run' with the same settings. Certificates, and a folder for each client, are kept in\n"
+      "OUT.network; a client that is killed is started again; all stop together.\n"
+      "Example: fedstride launch --dataset synthetic --clients 5 --rounds 10 --out runs/launched");
+  auto arguments = std::make_shared<Arguments>();
+  command.add_option("--config", arguments->config, "TOML file with the flags' names as keys; flags win over it")
+      ->group("Run");
+  add_number_flag(command, "--client-threads", arguments->client_threads, Valid{.low = 0, .high = 1024},
+                  "threads of each client; 0: one for each processor");
+  add_number_flag(command, "--at-once", arguments->at_once, Valid{.low = 0, .high = 1e6},
+                  "clients that compute at the same time, in turns of a tenth of a second; 0: as many as there are processors "
+                  "for their threads");
+  add_serve_flags(command, arguments->flags);
+  add_settings_flags(command, arguments->settings, [](const KeyInfo&) { return true; });
+  command.callback([arguments, &command] {
+    check_flags(command);
+    carry_out(*arguments);
+  });
+}
+
+}  // namespace fedstride

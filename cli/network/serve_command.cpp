@@ -1,0 +1,75 @@
+#include <CLI/CLI.hpp>
+#include <memory>
+
+#include "cli/commands.hpp"
+#include "cli/network/network_log.hpp"
+#include "cli/terminal/progress_bar.hpp"
+#include "cli/terminal/run_summary.hpp"
+#include "cli/network/serve_flags.hpp"
+#include "cli/settings_flags.hpp"
+#include "cli/terminal/stop_signal.hpp"
+
+namespace fedstride {
+namespace {
+
+struct Arguments {
+  Settings settings;
+  std::string config;
+  std::string listen;
+  std::string certificates;
+  bool insecure_loopback = false;
+  ServeFlags flags;
+};
+
+void carry_out(const Arguments& arguments) {
+  const Settings settings = settings_to_serve(merged(arguments.config, arguments.settings));
+  const Configuration configuration = resolve(settings);
+  ServeOptions options{.listen = parse_endpoint("listen", arguments.listen, true),
+                       .certificates = certificates_or_loopback(arguments.certificates, arguments.insecure_loopback),
+                       .round = {},
+                       .log = network_log(configuration.quiet)};
+  take_serve_flags(arguments.flags, configuration.clients, options);
+  options.listening = [&](std::uint16_t port, std::optional<std::uint16_t> status_port) {
+    Endpoint at = options.listen;
+    at.port = port;
+    options.log("listening at " + at.text());
+    log_status_page(options, status_port);
+  };
+  ProgressBar progress;
+  const RunSummary summary = serve(configuration, settings, options, progress.observer(stop_on_signals()));
+  if (!progress.quiet()) print_summary(summary);
+  if (summary.interrupted) stop_interrupted("the same command");
+}
+
+}  // namespace
+
+void add_serve_command(CLI::App& app) {
+  CLI::App& command = *app.add_subcommand("serve", "Coordinate a federation whose clients are processes of their own.");
+  command.footer(
+      "The run is that of 'fedstride run' with the same settings, bit for bit, in a folder of the same kind (with --partition\n"
+      "own there is no such run: clients bring rows that are nowhere else). Started again\n"
+      "with the same command it goes on from the last finished round. Under --dp noise is secret unless --randomness says\n"
+      "otherwise. Clients: 'fedstride join'; all on this machine: 'fedstride launch'.\n"
+      "Example: fedstride serve --config federation.toml --listen 0.0.0.0:7000 --certificates certs --out runs/federation");
+  auto arguments = std::make_shared<Arguments>();
+  command.add_option("--config", arguments->config, "TOML file with the flags' names as keys; flags win over it")
+      ->group("Run");
+  command.add_option("--listen", arguments->listen, "HOST:PORT where clients connect; port 0: any that is free")
+      ->required()
+      ->type_name("")
+      ->option_text("HOST:PORT");
+  command.add_option("--certificates", arguments->certificates,
+                     "folder with authority.pem, coordinator.pem and coordinator.key ('fedstride certificates')")
+      ->type_name("")
+      ->option_text("FOLDER");
+  command.add_flag("--insecure-loopback", arguments->insecure_loopback,
+                   "plain TCP between processes of this machine, where everybody is believed");
+  add_serve_flags(command, arguments->flags);
+  add_settings_flags(command, arguments->settings, [](const KeyInfo&) { return true; });
+  command.callback([arguments, &command] {
+    check_flags(command);
+    carry_out(*arguments);
+  });
+}
+
+}  // namespace fedstride

@@ -1,0 +1,56 @@
+#include "cli/network/serve_flags.hpp"
+
+#include <CLI/CLI.hpp>
+
+#include "cli/settings_flags.hpp"
+#include "core/error.hpp"
+
+namespace fedstride {
+
+void add_serve_flags(CLI::App& command, ServeFlags& flags) {
+  constexpr double kLongest = 1e6;  // seconds
+  add_number_flag(command, "--round-deadline", flags.round_deadline, Valid{.low = 0, .high = kLongest},
+                  "seconds after which a round closes without those who have not answered; 0: it waits for all");
+  add_number_flag(command, "--minimum-clients", flags.minimum_clients, Valid{.low = 1, .high = 1e6},
+                  "a round past its deadline goes on until so many have answered");
+  add_number_flag(command, "--heartbeat", flags.heartbeat, Valid{.low = 0.1, .high = 600},
+                  "seconds between signs of life; four of them without a byte end a connection");
+  add_number_flag(command, "--updates-in-flight", flags.updates_in_flight, Valid{.low = 1, .high = 1e4},
+                  "updates that are read at once: memory is theirs and one model's");
+  add_number_flag(command, "--connections", flags.connections, Valid{.low = 0, .high = 1e6},
+                  "open connections at most; 0: twice the clients and 32");
+  command.add_flag("--accept-other-builds", flags.accept_other_builds,
+                   "go on with clients whose program would not give the same bits");
+  command.add_option("--status", flags.status, "serve a page on the federation at this HOST:PORT, and /status, /metrics")
+      ->type_name("")
+      ->option_text("HOST:PORT");
+}
+
+void take_serve_flags(const ServeFlags& flags, int clients, ServeOptions& options) {
+  if (flags.minimum_clients > clients)
+    throw usage_error("minimum-clients is " + std::to_string(flags.minimum_clients) + "; the federation has " +
+                      std::to_string(clients) + " clients, at most that many are valid");
+  options.round = {flags.round_deadline, flags.minimum_clients};
+  options.heartbeat = flags.heartbeat;
+  options.updates_in_flight = flags.updates_in_flight;
+  options.connections = flags.connections;
+  options.accept_other_builds = flags.accept_other_builds;
+  if (!flags.status.empty()) options.status = parse_endpoint("status", flags.status, true);
+}
+
+void log_status_page(const ServeOptions& options, std::optional<std::uint16_t> port) {
+  if (!port) return;
+  Endpoint page = *options.status;
+  page.port = *port;
+  options.log("status page at http://" + page.text() + "/");
+}
+
+std::string certificates_or_loopback(const std::string& certificates, bool insecure_loopback) {
+  if (certificates.empty() != insecure_loopback)
+    throw usage_error(insecure_loopback ? "--certificates and --insecure-loopback exclude each other"
+                                        : "certificates is ''; name the folder that 'fedstride certificates' made, or give "
+                                          "--insecure-loopback for plain TCP within this machine");
+  return certificates;
+}
+
+}  // namespace fedstride

@@ -1,0 +1,99 @@
+#include <CLI/CLI.hpp>
+#include <filesystem>
+#include <iostream>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "cli/privacy/privacy_parts.hpp"
+#include "cli/settings_flags.hpp"
+#include "core/error.hpp"
+#include "core/files.hpp"
+#include "dp/ledger/audit.hpp"
+#include "server/checkpoint.hpp"
+
+namespace fedstride {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct Arguments {
+  std::string run;
+  std::string key;
+  bool clients = false;
+  bool json = false;
+};
+
+bool present(const fs::path& path) {
+  std::error_code error;
+  return fs::exists(path, error);
+}
+
+/// What the run's other files remember of its ledger.
+std::vector<LedgerMark> remembered_marks(const fs::path& run) {
+  std::vector<LedgerMark> marks;
+  if (const fs::path path = run / "summary.json"; present(path)) {
+    constexpr std::uint64_t kLargest = std::uint64_t{64} << 20;
+    const auto json = nlohmann::json::parse(read_file(path, kLargest), nullptr, false);
+    const auto head = json.find("ledger_head");
+    const auto lines = json.find("ledger_lines");
+    if (!json.is_object() || head == json.end() || !head->is_string() || lines == json.end() ||
+        !lines->is_number_unsigned() || *lines == 0U)
+      throw failure("'" + path.string() + "' does not tell 'ledger_head' and 'ledger_lines'; a run with privacy does");
+    marks.push_back({.head = head->get<std::string>(), .lines = lines->get<std::uint64_t>()});
+  }
+  if (const fs::path path = run / "checkpoint"; present(path)) {
+    const LedgerMark mark = load_checkpoint(path).ledger;
+    if (mark.lines == 0) throw failure("'" + path.string() + "' remembers no ledger; that of a run with privacy does");
+    marks.push_back(mark);
+  }
+  return marks;
+}
+
+/// The key of a secret source, kept beside the ledger unless it is named.
+std::string key_of(const Arguments& arguments) {
+  constexpr std::uint64_t kSize = 32;
+  const fs::path path = arguments.key.empty() ? fs::path(arguments.run) / "secret.key" : fs::path(arguments.key);
+  if (arguments.key.empty() && !present(path)) return {};
+  std::string key = read_file(path, kSize);
+  if (key.size() != kSize)
+    throw failure("the key '" + path.string() + "' has " + std::to_string(key.size()) + " bytes; it must have 32");
+  return key;
+}
+
+void audit(const Arguments& arguments) {
+  const fs::path run = arguments.run;
+  if (!fs::is_directory(run)) throw usage_error("'" + arguments.run + "' is not the folder of a run");
+  const fs::path path = run / "ledger.jsonl";
+  if (!present(path))
+    throw failure("'" + path.string() + "' is missing: a run without privacy has no ledger, one with privacy must");
+  const Audit result = audit_ledger(path, remembered_marks(run), key_of(arguments), arguments.clients);
+  std::cout << (arguments.json ? audit_json(result) : audit_text(result));
+  std::cout.flush();
+  if (result.failures.empty()) return;
+  const auto more = result.failures.size() - 1;
+  throw failure("audit of '" + arguments.run + "' failed: " + result.failures.front() +
+                (more == 0 ? "" : "; and " + std::to_string(more) + " more"));
+}
+
+}  // namespace
+
+void add_privacy_audit(CLI::App& privacy) {
+  CLI::App& command = *privacy.add_subcommand("audit", "Recompute what a run has spent from its ledger alone.");
+  command.footer(
+      "Every statement by two accountants. Fails on a broken or cut ledger, an address used for two inputs, more\n"
+      "releases than reserved, weights that break the sensitivity, an accountant that does not fit the sampling, a\n"
+      "passed budget.\n"
+      "Example: fedstride privacy audit runs/quickstart");
+  auto arguments = std::make_shared<Arguments>();
+  command.allow_extras();
+  command.add_option("RUN", arguments->run, "the folder of a run")->required();
+  command.add_option("--key", arguments->key, "file with the key of a secret source [RUN/secret.key]");
+  command.add_flag("--clients", arguments->clients, "a line for each client");
+  command.add_flag("--json", arguments->json, "print JSON");
+  command.callback([arguments, &command] {
+    check_flags(command);
+    audit(*arguments);
+  });
+}
+
+}  // namespace fedstride

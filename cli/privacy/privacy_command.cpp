@@ -1,0 +1,231 @@
+#include <CLI/CLI.hpp>
+#include <cmath>
+#include <cstdio>
+#include <iostream>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "cli/commands.hpp"
+#include "cli/privacy/privacy_cases.hpp"
+#include "cli/privacy/privacy_parts.hpp"
+#include "cli/privacy/privacy_question.hpp"
+#include "cli/settings_flags.hpp"
+#include "core/text.hpp"
+#include "dp/accountants/calibrate.hpp"
+#include "dp/accountants/lower_bound.hpp"
+
+namespace fedstride {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+/// JSON has no infinity.
+Json finite(double number) { return std::isfinite(number) ? Json(number) : Json("infinite"); }
+
+Json described(const PrivacyQuestion& question, const Accountant& accountant, const Releases& releases) {
+  Json json{{"accountant", part_name(accountant)},
+            {"neighbours", name_of(releases.neighbours)},
+            {"sampling", name_of(releases.sampling)},
+            {"sampling_rate", releases.rate},
+            {"noise_multiplier", releases.noise_multiplier},
+            {"steps", releases.count}};
+  if (releases.sampling == Sampling::shuffle) json["epochs"] = releases.passes;
+  if (question.delta) json["delta"] = *question.delta;
+  if (question.epsilon) json["epsilon"] = *question.epsilon;
+  return json;
+}
+
+void warn(const std::string& warning) {
+  if (!warning.empty()) std::cerr << "fedstride: note: " << warning << "\n";
+}
+
+/// Shuffled lots as the papers account for them. No bound.
+Spending as_poisson(Releases releases) {
+  releases.sampling = Sampling::poisson;
+  releases.passes = 0;
+  return {releases};
+}
+
+/// What is to be said of shuffled lots beside what is proven: the papers' number, so labelled, and how much less than
+/// what is proven could still come out, whoever proves it.
+void add_shuffle_facts(const PrivacyQuestion& question, const Accountant& accountant, const Releases& releases,
+                       Json& json, std::string& text) {
+  if (releases.sampling != Sampling::shuffle) return;
+  const auto as_in_papers = as_poisson(releases);
+  const std::string label = "as in the papers, assuming Poisson sampling";
+  if (unsound_by(accountant, as_in_papers).empty()) {
+    const bool asks_epsilon = question.delta.has_value();
+    const double value = asks_epsilon ? epsilon_by(accountant, as_in_papers, *question.delta).value
+                                      : delta_by(accountant, as_in_papers, *question.epsilon).value;
+    text += "\n" + label + ": " + (asks_epsilon ? "epsilon " : "delta ") + rounded_up(value) +
+            ", which does not hold for shuffled lots";
+    json[label] = finite(value);
+  }
+  if (!question.delta) return;
+  const double lower = shuffle_epsilon_lower_bound(releases.noise_multiplier, lots_of(question), *question.delta);
+  text += "\nlower bound, of the first epoch alone: epsilon " + rounded_down(lower) + "; nothing below it can be proven";
+  json["lower_bound"] = lower;
+}
+
+void print(const PrivacyQuestion& question, const Json& json, const std::string& text) {
+  std::cout << (question.json ? json.dump(1) : text) << "\n";
+}
+
+void say_epsilon(const PrivacyQuestion& question) {
+  const Accountant accountant = accountant_of(question);
+  const Releases releases = releases_of(question, *question.noise_multiplier);
+  const auto bound = epsilon_by(accountant, std::span(&releases, 1), *question.delta);
+  Json json = described(question, accountant, releases);
+  json["epsilon"] = finite(bound.value);
+  if (!bound.warning.empty()) json["warning"] = bound.warning;
+  std::string text = "epsilon " + rounded_up(bound.value) + " at delta " + number_text(*question.delta) + " (" +
+                     setting_text(part_name(accountant), releases) + ")";
+  add_shuffle_facts(question, accountant, releases, json, text);
+  print(question, json, text);
+  warn(bound.warning);
+}
+
+void say_delta(const PrivacyQuestion& question) {
+  const Accountant accountant = accountant_of(question);
+  const Releases releases = releases_of(question, *question.noise_multiplier);
+  const auto bound = delta_by(accountant, std::span(&releases, 1), *question.epsilon);
+  Json json = described(question, accountant, releases);
+  json["delta"] = bound.value;
+  if (!bound.warning.empty()) json["warning"] = bound.warning;
+  std::string text = "delta " + rounded_up(bound.value) + " at epsilon " + number_text(*question.epsilon) + " (" +
+                     setting_text(part_name(accountant), releases) + ")";
+  add_shuffle_facts(question, accountant, releases, json, text);
+  print(question, json, text);
+  warn(bound.warning);
+}
+
+void say_noise(const PrivacyQuestion& question) {
+  const Accountant accountant = accountant_of(question);
+  const double multiplier = calibrate(
+      accountant, [&](double noise_multiplier) { return Spending{releases_of(question, noise_multiplier)}; },
+      *question.epsilon, *question.delta);
+  const Releases releases = releases_of(question, multiplier);
+  const auto bound = epsilon_by(accountant, std::span(&releases, 1), *question.delta);
+  Json json = described(question, accountant, releases);
+  json["reached_epsilon"] = finite(bound.value);
+  if (!bound.warning.empty()) json["warning"] = bound.warning;
+  std::string text = "noise multiplier " + number_text(multiplier) + " for epsilon " + number_text(*question.epsilon) +
+                     " at delta " + number_text(*question.delta) + "; it reaches " + rounded_up(bound.value) + " (" +
+                     setting_text(part_name(accountant), releases) + ")";
+  print(question, json, text);
+  warn(bound.warning);
+}
+
+void say_steps(PrivacyQuestion question) {
+  question.steps = 1;
+  const Accountant accountant = accountant_of(question);
+  Releases next = releases_of(question, *question.noise_multiplier);
+  const bool shuffled = next.sampling == Sampling::shuffle;
+  if (shuffled) next.sampling = Sampling::full;  // a record is in one lot an epoch
+  std::uint64_t steps = most_steps(accountant, {}, next, *question.epsilon, *question.delta);
+  Releases releases = releases_of(question, *question.noise_multiplier);
+  releases.passes = shuffled ? steps : 0;
+  if (shuffled) steps *= lots_of(question);
+  releases.count = steps;
+  const auto bound = epsilon_by(accountant, std::span(&releases, 1), *question.delta);
+  Json json = described(question, accountant, releases);
+  json["reached_epsilon"] = finite(bound.value);
+  if (!bound.warning.empty()) json["warning"] = bound.warning;
+  print(question, json,
+        std::to_string(steps) + (steps == 1 ? " step" : " steps") + " within epsilon " +
+            number_text(*question.epsilon) + " at delta " + number_text(*question.delta) + "; they reach " +
+            rounded_up(bound.value) + " (" + setting_text(part_name(accountant), releases) + ")");
+  warn(bound.warning);
+}
+
+void compare(const PrivacyQuestion& question) {
+  if (question.epsilon.has_value() == question.delta.has_value())
+    throw usage_error("compare needs one of --delta (it then shows epsilon) and --epsilon (it then shows delta)");
+  const Releases releases = releases_of(question, *question.noise_multiplier);
+  const Spending spending{releases};
+  Json rows = Json::array();
+  std::string text = setting_text(question.delta ? "delta " + number_text(*question.delta)
+                                                 : "epsilon " + number_text(*question.epsilon),
+                                  releases) +
+                     "\naccountant    " + (question.delta ? "epsilon" : "delta");
+  for (const auto& name : part_names<Accountant>()) {
+    const auto accountant = make_part<Accountant>("accountant", name);
+    std::string value = "-";
+    std::string remark = unsound_by(accountant, spending);
+    Json row{{"accountant", name}};
+    if (remark.empty()) {
+      const auto bound = question.delta ? epsilon_by(accountant, spending, *question.delta)
+                                        : delta_by(accountant, spending, *question.epsilon);
+      value = rounded_up(bound.value);
+      remark = bound.warning;
+      row[question.delta ? "epsilon" : "delta"] = finite(bound.value);
+      if (!remark.empty()) row["warning"] = remark;
+    } else {
+      row["unsound"] = remark;
+    }
+    char line[64];
+    std::snprintf(line, sizeof line, "\n%-13s %-10s", name.c_str(), value.c_str());
+    text += line + (remark.empty() ? "" : " " + remark);
+    while (text.ends_with(' ')) text.pop_back();
+    rows.push_back(row);
+  }
+  Json json = described(question, Accountant{}, releases);
+  json.erase("accountant");
+  json["accountants"] = rows;
+  add_shuffle_facts(question, Accountant{}, releases, json, text);
+  print(question, json, text);
+}
+
+void evaluate_cases(const std::string& path) {
+  const CaseAnswers answers = answer_cases(path);
+  std::cout << answers.json << std::endl;
+  if (!answers.outside.empty()) throw failure(answers.outside);
+}
+
+}  // namespace
+
+void add_privacy_command(CLI::App& app) {
+  CLI::App& privacy = *app.add_subcommand("privacy", "What releases with noise cost: epsilon, delta, noise, steps.");
+  privacy.require_subcommand(1);
+  privacy.footer(
+      "Example: fedstride privacy epsilon --sampling-rate 0.01 --noise-multiplier 4 --steps 10000 --delta 1e-5");
+  auto question = std::make_shared<PrivacyQuestion>();
+  const auto add = [&](const std::string& name, const std::string& what, const std::string& flags,
+                       const std::string& required, const std::string& example,
+                       const auto& carry_out) {
+    CLI::App* command = privacy.add_subcommand(name, what);
+    command->footer("Example: fedstride privacy " + name + " " + example);
+    add_question_flags(*command, *question, flags, required);
+    command->callback([question, command, carry_out] {
+      check_flags(*command);
+      carry_out(*question);
+    });
+  };
+  add("epsilon", "The epsilon that an accountant proves.", "accountant sampling-rate steps epochs",
+      "noise-multiplier delta", "--sampling-rate 0.01 --noise-multiplier 4 --steps 10000 --delta 1e-5", say_epsilon);
+  add("delta", "The delta that an accountant proves.", "accountant sampling-rate steps epochs",
+      "noise-multiplier epsilon", "--sampling-rate 0.01 --noise-multiplier 4 --steps 10000 --epsilon 1", say_delta);
+  add("calibrate", "The smallest noise multiplier, to 0.001 and rounded up, that meets epsilon and delta.",
+      "accountant sampling-rate steps epochs", "epsilon delta",
+      "--epsilon 3 --delta 1e-5 --sampling-rate 0.01 --steps 10000", say_noise);
+  add("steps", "The largest number of steps within epsilon and delta.", "accountant sampling-rate",
+      "noise-multiplier epsilon delta", "--epsilon 1 --delta 1e-5 --sampling-rate 0.01 --noise-multiplier 4", say_steps);
+  add("compare", "What all accountants say, side by side.", "sampling-rate steps epochs delta epsilon",
+      "noise-multiplier", "--sampling-rate 0.01 --noise-multiplier 4 --steps 10000 --delta 1e-5", compare);
+
+  auto path = std::make_shared<std::string>();
+  CLI::App* evaluate = privacy.add_subcommand("evaluate", "Answer the cases of a file; fail if one is out of bounds.");
+  evaluate->footer("Example: fedstride privacy evaluate cases.json");
+  evaluate->allow_extras();
+  evaluate->add_option("CASES", *path, "JSON: {\"cases\": [{\"id\", \"mechanism\", \"parameters\", \"quantity\", ...}]}")
+      ->required();
+  evaluate->callback([path, evaluate] {
+    check_flags(*evaluate);
+    evaluate_cases(*path);
+  });
+
+  add_privacy_schedule(privacy);
+  add_privacy_audit(privacy);
+}
+
+}  // namespace fedstride

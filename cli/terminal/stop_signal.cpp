@@ -1,0 +1,21 @@
+#include "cli/terminal/stop_signal.hpp"
+
+#include <csignal>
+
+namespace fedstride {
+namespace {
+
+std::atomic<bool> stop_requested{false};
+
+}  // namespace
+
+const std::atomic<bool>* stop_on_signals() {
+  struct sigaction action {};
+  action.sa_handler = [](int) { stop_requested.store(true); };
+  action.sa_flags = static_cast<int>(SA_RESETHAND);
+  sigaction(SIGINT, &action, nullptr);
+  sigaction(SIGTERM, &action, nullptr);
+  return &stop_requested;
+}
+
+}  // namespace fedstride

@@ -1,0 +1,109 @@
+#include "dp/accountants/calibrate.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "core/error.hpp"
+#include "core/text.hpp"
+
+namespace fedstride {
+
+std::uint64_t largest_count(std::uint64_t limit, std::uint64_t guess, function_ref<bool(std::uint64_t)> holds) {
+  if (limit == 0) return 0;
+  std::uint64_t low = 0;
+  std::uint64_t beyond = std::clamp<std::uint64_t>(guess, 1, limit);
+  while (holds(beyond)) {
+    if (beyond == limit) return limit;
+    low = beyond;
+    beyond = std::min(limit, beyond * 2);
+  }
+  while (beyond - low > 1) {
+    const std::uint64_t middle = low + (beyond - low) / 2;
+    (holds(middle) ? low : beyond) = middle;
+  }
+  return low;
+}
+
+bool meets(const Accountant& accountant, std::span<const Releases> spending, double epsilon, double delta) {
+  return std::visit(
+      [&]<class Part>(const Part& part) {
+        if constexpr (requires { Part::kEpsilonIsCheaper; })
+          return part.epsilon(spending, delta).value <= epsilon;
+        else
+          return part.delta(spending, epsilon).value <= delta;
+      },
+      accountant);
+}
+
+double calibrate(const Accountant& accountant, function_ref<Spending(double noise_multiplier)> spending_at,
+                 double epsilon, double delta, double resolution) {
+  check_epsilon(epsilon);
+  check_delta(delta);
+  if (!(resolution > 0 && resolution <= 1))
+    throw usage_error("resolution is " + number_text(resolution) + "; it must be a number above 0 and up to 1");
+  const auto steps_a_unit = std::round(1 / resolution);
+  const bool divides = std::abs(steps_a_unit * resolution - 1) < 1e-9;
+  const auto multiplier = [&](std::uint64_t n) {  // 969 / 1000 is the double that "0.969" reads as; 969 * 0.001 is not
+    return divides ? static_cast<double>(n) / steps_a_unit : static_cast<double>(n) * resolution;
+  };
+  const auto fails = [&](std::uint64_t n) {
+    return !meets(accountant, spending_at(multiplier(n)), epsilon, delta);
+  };
+  const auto most = static_cast<std::uint64_t>(kLargestNoiseMultiplier / resolution);
+  std::uint64_t low = 0;  // too small
+  std::uint64_t high = std::max<std::uint64_t>(1, static_cast<std::uint64_t>(steps_a_unit));
+  if (fails(high)) {
+    while (low = high, high = std::min(most, high * 2), fails(high)) {
+      if (high < most) continue;
+      const auto reached = epsilon_by(accountant, spending_at(multiplier(most)), delta).value;
+      throw usage_error("epsilon is " + number_text(epsilon) + "; no noise multiplier up to 1e6 reaches it at delta " +
+                        number_text(delta) + ": the smallest epsilon within reach is " + number_text(reached));
+    }
+  } else {
+    for (std::uint64_t half = high / 2; half > 0 && !fails(half); half /= 2) high = half;
+    low = high / 2;
+  }
+  while (high - low > 1) {
+    const std::uint64_t middle = low + (high - low) / 2;
+    (fails(middle) ? low : high) = middle;
+  }
+  return multiplier(high);
+}
+
+std::uint64_t most_steps(const Accountant& accountant, std::span<const Releases> spent, const Releases& next,
+                         double epsilon, double delta) {
+  check_epsilon(epsilon);
+  check_delta(delta);
+  Spending spending(spent.begin(), spent.end());
+  spending.push_back(next);
+  const auto found = [&](const Accountant& by, std::uint64_t guess) {
+    return largest_count(kMostSteps, guess, [&](std::uint64_t count) {
+      spending.back().count = count;
+      return meets(by, spending, epsilon, delta);
+    });
+  };
+  // A cheap accountant says where to begin; one after the other the accountants differ by a small factor.
+  const bool helps = !std::holds_alternative<Rdp>(accountant) && Rdp{}.unsound(spending).empty();
+  return found(accountant, helps ? found(Rdp{}, 1) : 1);
+}
+
+std::uint64_t longest_prefix(const Accountant& accountant, std::span<const Releases> spent,
+                             std::span<const Releases> sequence, double epsilon, double delta) {
+  check_epsilon(epsilon);
+  check_delta(delta);
+  std::uint64_t total = 0;
+  for (const Releases& releases : sequence) total += releases.count;
+  Spending spending;
+  return largest_count(total, 1, [&](std::uint64_t length) {
+    spending.assign(spent.begin(), spent.end());
+    for (const Releases& releases : sequence) {
+      if (length == 0) break;
+      spending.push_back(releases);
+      spending.back().count = std::min(length, releases.count);
+      length -= spending.back().count;
+    }
+    return meets(accountant, spending, epsilon, delta);
+  });
+}
+
+}  // namespace fedstride

@@ -1,0 +1,70 @@
+#include "dp/accountants/spending.hpp"
+
+#include <algorithm>
+#include <tuple>
+
+namespace fedstride {
+namespace {
+
+auto identity(const Releases& releases) {
+  return std::tuple(releases.sampling, releases.neighbours, releases.rate, releases.noise_multiplier,
+                    releases.adaptive);
+}
+
+}  // namespace
+
+// A vector in the order of first appearance while it is short; schedules that never repeat a multiplier make it long,
+// and there looking for an equal one is limited to the last entries: merging is for size, not for correctness.
+void merge(Spending& spending, const Releases& more) {
+  if (more.count == 0) return;
+  Releases added = more;
+  if (added.sampling != Sampling::shuffle)
+    added.passes = 0;
+  else if (added.passes == 0)
+    added.passes = added.count;
+  constexpr std::size_t kLookBack = 16;
+  std::size_t looked_at = 0;
+  for (auto entry = spending.rbegin(); entry != spending.rend() && looked_at < kLookBack; ++entry, ++looked_at) {
+    if (identity(*entry) != identity(added)) continue;
+    entry->count += added.count;
+    entry->passes += added.passes;
+    return;
+  }
+  spending.push_back(added);
+}
+
+void merge(Spending& spending, const Spending& more) {
+  for (const Releases& releases : more) merge(spending, releases);
+}
+
+Spending exposure(std::span<const ReleaseRun> runs, const Releases& like) {
+  Spending spending;
+  const auto add = [&](const ReleaseRun& run, std::uint64_t passes) {
+    Releases releases = like;
+    releases.noise_multiplier = run.noise_multiplier;
+    releases.count = run.count;
+    releases.passes = passes;
+    merge(spending, releases);
+  };
+  if (like.sampling != Sampling::shuffle || like.passes == 0) {
+    for (const ReleaseRun& run : runs) add(run, 0);
+    return spending;
+  }
+  std::vector<ReleaseRun> sorted(runs.begin(), runs.end());
+  std::ranges::stable_sort(sorted, {}, &ReleaseRun::noise_multiplier);
+  std::uint64_t left = like.passes;
+  for (const ReleaseRun& run : sorted) {
+    const std::uint64_t passes = std::min(left, run.count);
+    if (passes > 0) add(run, passes);
+    left -= passes;
+  }
+  return spending;
+}
+
+Spending as_in_papers(std::span<const ReleaseRun> runs, const Releases& like) {
+  Releases poisson = like;
+  if (poisson.sampling == Sampling::shuffle) poisson.sampling = Sampling::poisson;
+  return exposure(runs, poisson);
+}
+
+}  // namespace fedstride

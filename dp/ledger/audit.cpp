@@ -1,0 +1,149 @@
+#include "dp/ledger/audit.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <optional>
+
+#include "core/error.hpp"
+#include "core/text.hpp"
+#include "dp/accountants/calibrate.hpp"
+
+namespace fedstride {
+namespace {
+
+constexpr double kInfinite = std::numeric_limits<double>::infinity();
+
+// Accountants whose values are bounds, those that say most first.
+constexpr std::string_view kBounds[] = {Tight::kName, Rdp::kName, Zcdp::kName, Strong::kName, Basic::kName};
+
+std::optional<Accountant> another(std::string_view first, const Spending& spending) {
+  for (const std::string_view name : kBounds) {
+    const auto accountant = make_part<Accountant>("accountant", name);
+    if (name != first && unsound_by(accountant, spending).empty()) return accountant;
+  }
+  return std::nullopt;
+}
+
+bool passes(const Accountant& accountant, const Spending& spending, const PrivacyStatement& statement) {
+  constexpr double kSlack = 1e-9;  // of arithmetic
+  return statement.epsilon > statement.budget * (1 + kSlack) &&
+         !meets(accountant, spending, statement.budget, statement.delta);
+}
+
+// Both are upper bounds of one number, which `tight` exceeds by a hair at most: another bound cannot lie below it.
+bool contradict(const AuditedStatement& audited) {
+  const double own = audited.statement.epsilon;
+  const double other = audited.second_epsilon;
+  if (audited.second.empty() || audited.statement.accountant == AsInPaper::kName) return false;
+  const auto below = [](double bound, double tight) { return bound < tight - 1e-3 * std::max(1.0, tight); };
+  return (audited.second == Tight::kName && below(own, other)) ||
+         (audited.statement.accountant == Tight::kName && below(other, own));
+}
+
+class Auditor {
+ public:
+  Auditor(const LedgerBook& book, Audit& audit) : header_(book.header()), totals_(book.totals()), audit_(audit) {}
+
+  void level(const LedgerStatement& promised, bool each_client) {
+    const auto names = part_names<Accountant>();
+    if (std::ranges::find(names, promised.accountant) == names.end()) {
+      audit_.failures.push_back(unknown_name("accountant", promised.accountant, names) + ", as the ledger names it");
+      return;
+    }
+    const auto accountant = make_part<Accountant>("accountant", promised.accountant);
+    if (promised.level == Level::client) {
+      add(promised, "every client", totals_.updates(), totals_.updates(), accountant);
+      return;
+    }
+    // An accountant that does not fit one client's spending has no largest epsilon to give.
+    std::vector<ClientId> first_of(totals_.histories(), totals_.clients());
+    for (ClientId client = totals_.clients(); client-- > 0;) first_of[totals_.history_of(client)] = client;
+    ClientId worst = first_of.front();
+    for (const ClientId client : first_of)
+      if (!unsound_by(accountant, totals_.examples(client)).empty()) worst = client;
+    if (unsound_by(accountant, totals_.examples(worst)).empty()) {
+      const auto epsilons = history_epsilons(totals_, accountant, promised.delta, true);
+      worst = first_of[static_cast<std::size_t>(std::ranges::max_element(epsilons) - epsilons.begin())];
+    }
+    add(promised, "the released model (largest: client " + std::to_string(worst) + ")", totals_.examples(worst),
+        totals_.examples_as_in_papers(worst), accountant);
+    if (!each_client) return;
+    std::vector<std::optional<AuditedStatement>> of_history(totals_.histories());
+    for (ClientId client = 0; client < totals_.clients(); ++client) {
+      auto& known = of_history[totals_.history_of(client)];
+      if (!known)
+        known =
+            computed("", promised.level, totals_.examples(client), totals_.examples_as_in_papers(client), accountant);
+      audit_.statements.push_back(*known);
+      audit_.statements.back().statement.who = "client " + std::to_string(client);
+    }
+  }
+
+ private:
+  AuditedStatement computed(const std::string& who, Level level, const Spending& spending, const Spending& papers,
+                            const Accountant& accountant) const {
+    AuditedStatement audited;
+    const bool fits = unsound_by(accountant, spending).empty();
+    audited.statement =
+        make_statement(header_, level, who, fits ? spending : Spending{}, fits ? papers : Spending{}, accountant);
+    if (!fits) audited.statement.epsilon = kInfinite;
+    if (const auto second = another(part_name(accountant), spending)) {
+      audited.second = part_name(*second);
+      audited.second_epsilon = spending.empty() ? 0 : epsilon_by(*second, spending, audited.statement.delta).value;
+    }
+    return audited;
+  }
+
+  void add(const LedgerStatement& promised, const std::string& who, const Spending& spending, const Spending& papers,
+           const Accountant& accountant) {
+    const AuditedStatement audited = computed(who, promised.level, spending, papers, accountant);
+    const PrivacyStatement& statement = audited.statement;
+    const std::string where = std::string(name_of(promised.level)) + " level, " + who + ": ";
+    const std::string unsound = unsound_by(accountant, spending);
+    if (!unsound.empty())
+      audit_.failures.push_back(where + "the accountant '" + statement.accountant + "' does not fit: " + unsound);
+    else if (passes(accountant, spending, statement))
+      audit_.failures.push_back(where + "epsilon " + epsilon_text(statement.epsilon) + " at delta " +
+                                number_text(statement.delta) + " passes the budget of " +
+                                number_text(statement.budget));
+    else if (contradict(audited))
+      audit_.failures.push_back(where + "'" + statement.accountant + "' says " + epsilon_text(statement.epsilon) +
+                                ", '" + audited.second + "' says " + epsilon_text(audited.second_epsilon) +
+                                "; both cannot be right");
+    if (audited.second.empty()) audit_.notes.push_back(where + "no second accountant fits");
+    if (!statement.warning.empty()) audit_.notes.push_back(where + statement.warning);
+    audit_.statements.push_back(audited);
+  }
+
+  const LedgerHeader& header_;
+  SpendingTotals totals_;
+  Audit& audit_;
+};
+
+}  // namespace
+
+Audit audit_book(const LedgerBook& book, bool each_client) {
+  Audit audit;
+  audit.clients = book.header().clients;
+  audit.rounds = book.rounds();
+  audit.failures = book.problems();
+  Auditor auditor(book, audit);
+  for (const LedgerStatement& promised : book.header().statements) auditor.level(promised, each_client);
+  for (const auto& [round, groups] : book.open())
+    audit.notes.push_back("round " + std::to_string(round) + " was reserved and never closed; it counts in full");
+  return audit;
+}
+
+Audit audit_ledger(const std::filesystem::path& path, const std::vector<LedgerMark>& marks, std::string_view key,
+                   bool each_client) {
+  for (std::size_t i = 1; i < marks.size(); ++i) read_ledger(path, marks[i], key);
+  const LedgerReading reading = read_ledger(path, marks.empty() ? LedgerMark{} : marks.front(), key);
+  Audit audit = audit_book(reading.book, each_client);
+  audit.lines = reading.mark.lines;
+  if (marks.empty()) audit.notes.emplace_back("nothing tells how long the ledger was: a cut end would not show");
+  if (reading.torn > 0)
+    audit.notes.push_back("its last " + std::to_string(reading.torn) + " bytes are a line that was not finished");
+  return audit;
+}
+
+}  // namespace fedstride

@@ -1,0 +1,141 @@
+#include "dp/ledger/ledger_check.hpp"
+
+#include <algorithm>
+#include <map>
+#include <tuple>
+#include <unordered_map>
+
+#include "core/text.hpp"
+
+namespace fedstride {
+namespace {
+
+constexpr std::int64_t kAll = -1;
+
+// Which releases share numbers: those of one level, quantity and client (kAll: of every client).
+using Owner = std::tuple<Level, Quantity, std::int64_t>;
+
+template <class Visitor>
+void for_each_owner(const LedgerGroup& group, const Visitor& visit) {
+  if (group.clients.empty()) visit(Owner{group.level, group.quantity, kAll});
+  for (const ClientId client : group.clients) visit(Owner{group.level, group.quantity, client});
+}
+
+std::string named(const Owner& owner) {
+  const auto client = std::get<2>(owner);
+  return client == kAll ? "every client" : "client " + std::to_string(client);
+}
+
+// Empty if every executed release, number by number, is among the reserved ones with at least their noise.
+std::string beyond(const LedgerGroup& executed, const LedgerGroup& reserved) {
+  if (executed.sampling != reserved.sampling || executed.rate != reserved.rate)
+    return "sampled " + std::string(name_of(executed.sampling)) + " at rate " + number_text(executed.rate) +
+           ", reserved was " + std::string(name_of(reserved.sampling)) + " at " + number_text(reserved.rate);
+  if (executed.neighbours != reserved.neighbours) return "counted for other neighbours than reserved";
+  if (executed.adaptive && !reserved.adaptive) return "adaptive, which was not reserved";
+  const std::uint64_t count = executed.count();
+  const std::uint64_t left = executed.first < reserved.first || executed.first - reserved.first > reserved.count()
+                                 ? 0
+                                 : reserved.count() - (executed.first - reserved.first);
+  if (count > left)
+    return "executed " + std::to_string(count) + " releases from number " + std::to_string(executed.first) + ", " +
+           std::to_string(left) + " were reserved";
+  if (executed.passes > reserved.passes)
+    return "executed " + std::to_string(executed.passes) + " passes, " + std::to_string(reserved.passes) +
+           " were reserved";
+  auto run = reserved.runs.begin();
+  std::uint64_t skip = executed.first - reserved.first;  // into *run
+  for (const ReleaseRun& done : executed.runs)
+    for (std::uint64_t at = 0; at < done.count;) {
+      while (skip >= run->count) skip -= run++->count;
+      if (done.noise_multiplier < run->noise_multiplier)
+        return "executed a release with noise multiplier " + number_text(done.noise_multiplier) + ", reserved was " +
+               number_text(run->noise_multiplier);
+      const std::uint64_t step = std::min(done.count - at, run->count - skip);
+      at += step;
+      skip += step;
+    }
+  return {};
+}
+
+}  // namespace
+
+std::string repeated_address(const LedgerGroups& groups) {
+  struct Stretch {
+    Owner owner;
+    std::uint64_t first;
+    std::uint64_t end;
+  };
+  std::vector<Stretch> stretches;
+  for (const LedgerGroup& group : groups)
+    if (const std::uint64_t count = group.count(); count > 0)
+      for_each_owner(group, [&](const Owner& owner) {
+        stretches.push_back({owner, group.first, group.first + count});
+      });
+  std::ranges::sort(stretches, {}, [](const Stretch& stretch) { return std::pair(stretch.owner, stretch.first); });
+  const auto address = [](const Stretch& stretch, std::uint64_t first) {
+    return named(stretch.owner) + ", release " + std::to_string(first);
+  };
+  for (std::size_t i = 1; i < stretches.size(); ++i)
+    if (stretches[i].owner == stretches[i - 1].owner && stretches[i].first < stretches[i - 1].end)
+      return address(stretches[i], stretches[i].first);
+  // Those of every client against those of single ones.
+  for (const Stretch& all : stretches) {
+    if (std::get<2>(all.owner) != kAll) continue;
+    for (const Stretch& one : stretches)
+      if (std::get<2>(one.owner) != kAll && std::get<0>(one.owner) == std::get<0>(all.owner) &&
+          std::get<1>(one.owner) == std::get<1>(all.owner) && one.first < all.end && all.first < one.end)
+        return address(one, std::max(one.first, all.first));
+  }
+  return {};
+}
+
+std::string excess(const LedgerGroups& executed, const LedgerGroups& reserved) {
+  if (executed == reserved) return {};
+  if (const std::string twice = repeated_address(executed); !twice.empty()) return twice + " was executed twice";
+  struct Hash {
+    std::size_t operator()(const Owner& owner) const {
+      return static_cast<std::size_t>(std::get<2>(owner) * 4 + static_cast<int>(std::get<0>(owner)) * 2 +
+                                      static_cast<int>(std::get<1>(owner)));
+    }
+  };
+  std::unordered_map<Owner, std::vector<std::size_t>, Hash> reserved_for;
+  for (std::size_t i = 0; i < reserved.size(); ++i)
+    for_each_owner(reserved[i], [&](const Owner& owner) { reserved_for[owner].push_back(i); });
+  std::map<std::pair<std::size_t, std::size_t>, std::string> compared;
+  for (std::size_t i = 0; i < executed.size(); ++i) {
+    std::string why;
+    for_each_owner(executed[i], [&](const Owner& owner) {
+      if (!why.empty()) return;
+      std::string nearest = "executed releases, none were reserved";
+      const auto covered = [&](const Owner& holder) {
+        const auto found = reserved_for.find(holder);
+        if (found == reserved_for.end()) return false;
+        for (const std::size_t j : found->second) {
+          auto [entry, fresh] = compared.try_emplace({i, j});
+          if (fresh) entry->second = beyond(executed[i], reserved[j]);
+          if (entry->second.empty()) return true;
+          nearest = entry->second;
+        }
+        return false;
+      };
+      if (covered(owner) || covered({std::get<0>(owner), std::get<1>(owner), kAll})) return;
+      why = named(owner) + " " + nearest;
+    });
+    if (!why.empty()) return why;
+  }
+  return {};
+}
+
+std::string breaks_sensitivity(const LedgerGroups& groups, const LedgerHeader& header) {
+  for (const LedgerGroup& group : groups) {
+    if (group.level != Level::client) continue;
+    const double counted = header.at(Level::client)->largest_weight;
+    if (group.largest_weight > counted)
+      return "an update has weight " + number_text(group.largest_weight) + "; the sensitivity counts " +
+             number_text(counted) + " at most";
+  }
+  return {};
+}
+
+}  // namespace fedstride

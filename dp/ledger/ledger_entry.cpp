@@ -1,0 +1,102 @@
+#include "dp/ledger/ledger_entry.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+#include "core/text.hpp"
+
+namespace fedstride {
+
+std::string_view name_of(Level level) { return level == Level::example ? "example" : "client"; }
+std::string_view name_of(Quantity quantity) { return quantity == Quantity::sums ? "sums" : "components"; }
+
+const LedgerStatement* LedgerHeader::at(Level level) const {
+  const auto found = std::ranges::find(statements, level, &LedgerStatement::level);
+  return found == statements.end() ? nullptr : &*found;
+}
+
+std::uint64_t LedgerGroup::count() const {
+  std::uint64_t count = 0;
+  for (const ReleaseRun& run : runs) count += run.count;
+  return count;
+}
+
+Releases LedgerGroup::like() const {
+  return {.sampling = sampling,
+          .neighbours = neighbours,
+          .rate = rate,
+          .passes = sampling == Sampling::shuffle ? passes : 0,
+          .adaptive = adaptive};
+}
+
+LedgerGroups canonical(LedgerGroups groups, std::uint32_t clients) {
+  std::map<std::string, LedgerGroup> by_text;
+  for (LedgerGroup& group : groups) {
+    std::vector<ReleaseRun> runs;
+    for (const ReleaseRun& run : group.runs) {
+      if (run.count == 0) continue;
+      if (!runs.empty() && runs.back().noise_multiplier == run.noise_multiplier && runs.back().clip == run.clip)
+        runs.back().count += run.count;
+      else
+        runs.push_back(run);
+    }
+    group.runs = std::move(runs);
+    if (group.runs.empty()) continue;
+    std::vector<ClientId> listed = std::move(group.clients);
+    group.clients.clear();
+    // Groups for all clients and for listed ones stay apart.
+    const std::string text = (listed.empty() ? "all" : "") + groups_text({group});
+    auto& merged = by_text.try_emplace(text, group).first->second;
+    merged.clients.insert(merged.clients.end(), listed.begin(), listed.end());
+  }
+  LedgerGroups result;
+  for (auto& [text, group] : by_text) {
+    std::ranges::sort(group.clients);
+    const bool distinct = std::ranges::adjacent_find(group.clients) == group.clients.end();
+    if (distinct && group.clients.size() == clients && group.clients.back() == clients - 1) group.clients.clear();
+    result.push_back(std::move(group));
+  }
+  std::ranges::stable_sort(result, {}, [](const LedgerGroup& group) {
+    return std::pair(group.level, group.clients.empty() ? 0 : group.clients.front());
+  });
+  return result;
+}
+
+std::string malformed(const LedgerGroups& groups, const LedgerHeader& header) {
+  const auto in = [](double value, double low, double high) { return value > low && value <= high; };
+  constexpr double kLargest = 1e300;
+  constexpr std::uint64_t kMostReleases = std::uint64_t{1} << 40;
+  for (const LedgerGroup& group : groups) {
+    const LedgerStatement* statement = header.at(group.level);
+    const std::string level(name_of(group.level));
+    if (statement == nullptr) return "releases at " + level + " level, for which the ledger has no statement";
+    if (statement->neighbours != group.neighbours)
+      return "releases for " + std::string(name_of(group.neighbours)) + " neighbours; the statement is for " +
+             std::string(name_of(statement->neighbours));
+    if (group.level == Level::client && !group.clients.empty())
+      return "releases at client level of single clients; every client pays for them";
+    if (std::ranges::adjacent_find(group.clients) != group.clients.end())
+      return "client " + std::to_string(*std::ranges::adjacent_find(group.clients)) + " twice for the same releases";
+    if (!group.clients.empty() && std::ranges::max(group.clients) >= header.clients)
+      return "client " + std::to_string(std::ranges::max(group.clients)) + "; the last is " +
+             std::to_string(header.clients - 1);
+    if (!in(group.rate, 0, 1)) return "sampling rate " + number_text(group.rate) + "; it must be in (0, 1]";
+    if (group.sampling == Sampling::full && group.rate != 1)
+      return "sampling rate " + number_text(group.rate) + " with sampling full; it must be 1";
+    if (!in(group.largest_weight, 0, kLargest))
+      return "weight " + number_text(group.largest_weight) + "; it must be above 0";
+    if (group.first > kMostReleases) return "release number " + std::to_string(group.first) + "; 2^40 is the last";
+    std::uint64_t count = 0;
+    for (const ReleaseRun& run : group.runs) {
+      if (!in(run.noise_multiplier, 0, kLargest))
+        return "noise multiplier " + number_text(run.noise_multiplier) + "; it must be above 0";
+      if (!in(run.clip, 0, kLargest)) return "clip " + number_text(run.clip) + "; it must be above 0";
+      if (run.count > kMostReleases || (count += run.count) > kMostReleases)
+        return std::to_string(std::max(run.count, count)) + " releases in a round; 2^40 is the most";
+    }
+  }
+  return {};
+}
+
+}  // namespace fedstride

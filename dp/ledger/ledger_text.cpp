@@ -1,0 +1,247 @@
+#include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "core/error.hpp"
+#include "core/text.hpp"
+#include "dp/ledger/ledger_entry.hpp"
+
+namespace fedstride {
+namespace {
+
+using Json = nlohmann::json;
+constexpr int kVersion = 1;
+
+std::string json_text(std::string_view text) { return Json(std::string(text)).dump(); }
+
+std::string finite(double value) {
+  if (!std::isfinite(value)) throw failure("the ledger cannot hold the number " + number_text(value));
+  return number_text(value);
+}
+
+// "0-4,7": runs of neighbours.
+std::string ranges_text(const std::vector<ClientId>& clients) {
+  std::string text;
+  for (std::size_t i = 0; i < clients.size();) {
+    std::size_t end = i + 1;
+    while (end < clients.size() && clients[end] == clients[end - 1] + 1) ++end;
+    if (!text.empty()) text += ',';
+    text += std::to_string(clients[i]);
+    if (end - i > 1) text += '-' + std::to_string(clients[end - 1]);
+    i = end;
+  }
+  return text;
+}
+
+// Whatever the text says, no more than `limit` clients.
+std::vector<ClientId> read_ranges(const std::string& text, std::uint32_t limit) {
+  std::vector<ClientId> clients;
+  const auto bad = [&] { return failure("clients '" + text.substr(0, 60) + "'; they must be as in '0-4,7'"); };
+  std::uint64_t next = 0;
+  for (const auto piece : split(text, ',')) {
+    const char* const end = piece.data() + piece.size();
+    ClientId low = 0;
+    auto [at, error] = std::from_chars(piece.data(), end, low);
+    if (error != std::errc{}) throw bad();
+    ClientId high = low;
+    if (at != end) {
+      if (*at != '-') throw bad();
+      const auto second = std::from_chars(at + 1, end, high);
+      if (second.ec != std::errc{} || second.ptr != end) throw bad();
+    }
+    if (low < next || high < low) throw bad();
+    if (high >= limit) throw failure("client " + std::to_string(high) + "; the last is " + std::to_string(limit - 1));
+    for (std::uint64_t client = low; client <= high; ++client) clients.push_back(static_cast<ClientId>(client));
+    next = std::uint64_t{high} + 1;
+  }
+  return clients;
+}
+
+// nlohmann's parser asks for memory as it reads; brackets inside brackets cost it most.
+Json parsed(std::string_view text) {
+  constexpr int kDeepest = 8;
+  int depth = 0;
+  for (const char c : text) {
+    if (c == '[' || c == '{') ++depth;
+    if (c == ']' || c == '}') --depth;
+    if (depth > kDeepest) throw failure("more than " + std::to_string(kDeepest) + " brackets inside each other");
+  }
+  Json json = Json::parse(text, nullptr, false);
+  if (json.is_discarded() || !json.is_object()) throw failure("not a JSON object");
+  return json;
+}
+
+const Json& member(const Json& json, const char* name) {
+  const auto found = json.find(name);
+  if (found == json.end()) throw failure(std::string("'") + name + "' is missing");
+  return *found;
+}
+
+double number(const Json& json, const char* name) {
+  if (!json.is_number()) throw failure(std::string("'") + name + "' is not a number");
+  return json.get<double>();
+}
+double number_at(const Json& json, const char* name) { return number(member(json, name), name); }
+double number_or(const Json& json, const char* name, double value) {
+  return json.contains(name) ? number_at(json, name) : value;
+}
+
+std::uint64_t whole(const Json& json, const char* name, std::uint64_t most) {
+  if (!json.is_number_unsigned() || json.get<std::uint64_t>() > most)
+    throw failure(std::string("'") + name + "' is not a whole number up to " + std::to_string(most));
+  return json.get<std::uint64_t>();
+}
+constexpr std::uint64_t kMost = std::uint64_t{1} << 40;
+
+std::string text_at(const Json& json, const char* name) {
+  const Json& value = member(json, name);
+  if (!value.is_string()) throw failure(std::string("'") + name + "' is not a text");
+  return value.get<std::string>();
+}
+
+Level level_named(const std::string& name) {
+  for (const Level level : {Level::example, Level::client})
+    if (name_of(level) == name) return level;
+  throw failure("level '" + name + "' is unknown; valid: example, client");
+}
+
+LedgerGroup read_group(const Json& json, std::uint32_t clients) {
+  if (!json.is_object()) throw failure("a group is not a JSON object");
+  LedgerGroup group;
+  group.level = level_named(text_at(json, "level"));
+  if (json.contains("clients")) group.clients = read_ranges(text_at(json, "clients"), clients);
+  group.sampling = sampling_named(text_at(json, "sampling"));
+  group.neighbours = neighbours_named(text_at(json, "neighbours"));
+  group.rate = number_at(json, "rate");
+  if (json.contains("passes")) group.passes = whole(json["passes"], "passes", kMost);
+  group.first = whole(member(json, "first"), "first", kMost);
+  group.largest_weight = number_or(json, "largest_weight", 1);
+  if (json.contains("quantity")) {
+    if (text_at(json, "quantity") != name_of(Quantity::components))
+      throw failure("quantity '" + text_at(json, "quantity") + "' is unknown; valid: components");
+    group.quantity = Quantity::components;
+  }
+  if (json.contains("adaptive")) group.adaptive = json["adaptive"] == true;
+  const Json& runs = member(json, "runs");
+  if (!runs.is_array()) throw failure("'runs' is not a list");
+  for (const Json& run : runs) {
+    if (!run.is_array() || run.size() != 3) throw failure("a run is not [noise multiplier, clip, count]");
+    group.runs.push_back({.noise_multiplier = number(run[0], "noise multiplier"),
+                          .clip = number(run[1], "clip"),
+                          .count = whole(run[2], "count", kMost)});
+  }
+  return group;
+}
+
+}  // namespace
+
+std::string groups_text(const LedgerGroups& groups) {
+  std::string text = "[";
+  for (const LedgerGroup& group : groups) {
+    if (text.size() > 1) text += ',';
+    text += "{\"level\":" + json_text(name_of(group.level));
+    if (!group.clients.empty()) text += ",\"clients\":\"" + ranges_text(group.clients) + '"';
+    if (group.quantity != Quantity::sums) text += ",\"quantity\":" + json_text(name_of(group.quantity));
+    text += ",\"sampling\":" + json_text(name_of(group.sampling)) + ",\"rate\":" + finite(group.rate) +
+            ",\"neighbours\":" + json_text(name_of(group.neighbours));
+    if (group.passes != 0) text += ",\"passes\":" + std::to_string(group.passes);
+    if (group.level == Level::client) text += ",\"largest_weight\":" + finite(group.largest_weight);
+    if (group.adaptive) text += ",\"adaptive\":true";
+    text += ",\"first\":" + std::to_string(group.first) + ",\"runs\":[";
+    for (const ReleaseRun& run : group.runs) {
+      if (&run != group.runs.data()) text += ',';
+      text += '[' + finite(run.noise_multiplier) + ',' + finite(run.clip) + ',' + std::to_string(run.count) + ']';
+    }
+    text += "]}";
+  }
+  return text + ']';
+}
+
+std::string header_text(const LedgerHeader& header) {
+  std::string text = "{\"kind\":\"ledger\",\"version\":" + std::to_string(kVersion) +
+                     ",\"source\":" + json_text(header.source) + ",\"clients\":" + std::to_string(header.clients) +
+                     ",\"run\":[\"noise multiplier\",\"clip\",\"count\"],\"statements\":[";
+  for (const LedgerStatement& statement : header.statements) {
+    if (&statement != header.statements.data()) text += ',';
+    text += "{\"level\":" + json_text(name_of(statement.level)) + ",\"accountant\":" + json_text(statement.accountant) +
+            ",\"delta\":" + finite(statement.delta) +
+            ",\"epsilon\":" + (std::isinf(statement.epsilon) ? "null" : finite(statement.epsilon)) +
+            ",\"neighbours\":" + json_text(name_of(statement.neighbours));
+    if (statement.level == Level::client)
+      text += ",\"bound\":" + finite(statement.bound) + ",\"largest_weight\":" + finite(statement.largest_weight) +
+              ",\"noise_at\":" + json_text(statement.noise_at);
+    text += '}';
+  }
+  return text + "]}";
+}
+
+std::string entry_text(const LedgerEntry& entry) {
+  const std::string head =
+      "{\"kind\":\"" + std::string(entry.closes ? "close" : "reserve") + "\",\"round\":" + std::to_string(entry.round);
+  if (entry.closes && entry.as_reserved) return head + ",\"executed\":\"all\"}";
+  if (entry.closes) return head + ",\"executed\":" + groups_text(entry.groups) + '}';
+  return head + ",\"digest\":" + json_text(entry.digest) + ",\"groups\":" + groups_text(entry.groups) + '}';
+}
+
+LedgerHeader read_header(std::string_view text) {
+  const Json json = parsed(text);
+  if (text_at(json, "kind") != "ledger") throw failure("not the first line of a ledger");
+  if (member(json, "version") != kVersion)
+    throw failure("ledger version " + json["version"].dump() + "; this program reads " + std::to_string(kVersion));
+  LedgerHeader header;
+  header.source = text_at(json, "source");
+  if (header.source != "seeded" && header.source != "secret")
+    throw failure("source '" + header.source + "' is unknown; valid: seeded, secret");
+  constexpr std::uint64_t kMostClients = std::uint64_t{1} << 24;
+  header.clients = static_cast<std::uint32_t>(whole(member(json, "clients"), "clients", kMostClients));
+  if (header.clients == 0) throw failure("'clients' is 0; there must be one at least");
+  const Json& statements = member(json, "statements");
+  if (!statements.is_array()) throw failure("'statements' is not a list");
+  for (const Json& json_statement : statements) {
+    if (!json_statement.is_object()) throw failure("a statement is not a JSON object");
+    LedgerStatement statement;
+    statement.level = level_named(text_at(json_statement, "level"));
+    if (header.at(statement.level) != nullptr)
+      throw failure("two statements at " + std::string(name_of(statement.level)) + " level");
+    statement.accountant = text_at(json_statement, "accountant");
+    statement.delta = number_at(json_statement, "delta");
+    if (!member(json_statement, "epsilon").is_null()) statement.epsilon = number_at(json_statement, "epsilon");
+    if (!(statement.delta > 0 && statement.delta < 1) || !(statement.epsilon >= 0))
+      throw failure("delta " + number_text(statement.delta) + ", epsilon " + number_text(statement.epsilon) +
+                    "; they must be in (0, 1) and from 0");
+    statement.neighbours = neighbours_named(text_at(json_statement, "neighbours"));
+    statement.largest_weight = number_or(json_statement, "largest_weight", 1);
+    statement.bound = number_or(json_statement, "bound", 0);
+    if (json_statement.contains("noise_at")) statement.noise_at = text_at(json_statement, "noise_at");
+    header.statements.push_back(std::move(statement));
+  }
+  return header;
+}
+
+LedgerEntry read_entry(std::string_view text, const LedgerHeader& header) {
+  const Json json = parsed(text);
+  const std::string kind = text_at(json, "kind");
+  if (kind != "reserve" && kind != "close") throw failure("kind '" + kind + "' is unknown; valid: reserve, close");
+  LedgerEntry entry;
+  entry.closes = kind == "close";
+  entry.round =
+      static_cast<std::uint32_t>(whole(member(json, "round"), "round", std::numeric_limits<std::uint32_t>::max()));
+  if (!entry.closes) entry.digest = text_at(json, "digest");
+  const Json& groups = member(json, entry.closes ? "executed" : "groups");
+  entry.as_reserved = entry.closes && groups == "all";
+  if (entry.as_reserved) return entry;
+  if (!groups.is_array()) throw failure("the releases are not a list");
+  // A few characters can stand for every client: what they may ask for in one line is bounded.
+  constexpr std::uint64_t kGroupsPerClient = 4;
+  std::uint64_t listed = 0;
+  for (const Json& group : groups) {
+    entry.groups.push_back(read_group(group, header.clients));
+    listed += entry.groups.back().clients.size();
+    if (listed > kGroupsPerClient * header.clients)
+      throw failure("more than " + std::to_string(kGroupsPerClient) + " groups a client");
+  }
+  if (const std::string wrong = malformed(entry.groups, header); !wrong.empty()) throw failure(wrong);
+  return entry;
+}
+
+}  // namespace fedstride

@@ -1,0 +1,178 @@
+#include "dp/ledger/statement.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <nlohmann/json.hpp>
+
+#include "core/text.hpp"
+
+namespace fedstride {
+namespace {
+
+bool any(const Spending& spending, Sampling sampling) {
+  return std::ranges::any_of(spending, [&](const Releases& some) { return some.sampling == sampling; });
+}
+
+void add_example_assumptions(std::vector<std::string>& list, const Spending& spending, Neighbours neighbours) {
+  list.emplace_back(neighbours == Neighbours::add_remove
+                        ? "protected is one example of one client, there or not (add-remove neighbours)"
+                        : "protected is one example of one client, replaced by any other (replace-one neighbours)");
+  list.emplace_back("how many examples each client has, and the partition, are public and fixed beforehand");
+  if (any(spending, Sampling::poisson))
+    list.emplace_back(
+        "each example was in a lot with the same probability, on its own, and nobody saw which (Poisson "
+        "sampling)");
+  if (any(spending, Sampling::without_replacement))
+    list.emplace_back("lots of a fixed size were drawn uniformly, and nobody saw which examples they hold");
+  if (any(spending, Sampling::shuffle))
+    list.emplace_back(
+        "lots were shuffled: no amplification by sampling is claimed, a record counts in full in one lot "
+        "of each pass");
+}
+
+void add_client_assumptions(std::vector<std::string>& list, const Spending& spending,
+                            const LedgerStatement& statement) {
+  list.emplace_back(statement.neighbours == Neighbours::add_remove
+                        ? "protected is one client with all its data, there or not (add-remove neighbours)"
+                        : "protected is one client with all its data, replaced by any other (replace-one neighbours)");
+  list.emplace_back("an update counts with norm " + number_text(statement.bound) + " and weight " +
+                    number_text(statement.largest_weight) + " at most");
+  if (any(spending, Sampling::poisson))
+    list.emplace_back("amplification by Poisson cohorts holds only if nobody sees who is in one");
+  else
+    list.emplace_back("no amplification by the sampling of clients is claimed");
+  list.emplace_back("clients that were not drawn have paid as well");
+  list.emplace_back(statement.noise_at == "local"
+                        ? "each client adds all of the noise itself"
+                        : "the coordinator adds the noise; it sees the updates and is trusted with them");
+  if (statement.noise_at == "discrete")
+    list.emplace_back("noise is a discrete Gaussian on the integers of the exact sum: no floating-point hole there");
+}
+
+// Whether whoever has spent `more` has lost at least what `less` cost.
+bool covers(const Spending& more, const Spending& less) {
+  return more.size() >= less.size() &&
+         std::equal(less.begin(), less.end(), more.begin(), [](const Releases& b, const Releases& a) {
+           return a.sampling == b.sampling && a.neighbours == b.neighbours && a.adaptive == b.adaptive &&
+                  a.noise_multiplier <= b.noise_multiplier && a.rate >= b.rate && a.count >= b.count &&
+                  a.passes >= b.passes;
+         });
+}
+
+nlohmann::ordered_json number(double value) {
+  return std::isfinite(value) ? nlohmann::ordered_json(value) : nlohmann::ordered_json(nullptr);
+}
+
+}  // namespace
+
+PrivacyStatement make_statement(const LedgerHeader& header, Level level, const std::string& who,
+                                const Spending& spending, const Spending& papers, const Accountant& accountant) {
+  const LedgerStatement& promised = *header.at(level);
+  PrivacyStatement statement{.level = level, .who = who, .delta = promised.delta, .budget = promised.epsilon};
+  statement.accountant = part_name(accountant);
+  if (!spending.empty()) {
+    const PrivacyBound bound = epsilon_by(accountant, spending, promised.delta);
+    statement.epsilon = bound.value;
+    statement.warning = bound.warning;
+  }
+  if (any(spending, Sampling::shuffle) && unsound_by(accountant, papers).empty())
+    statement.as_in_papers = epsilon_by(accountant, papers, promised.delta).value;
+  auto& list = statement.assumptions;
+  if (level == Level::example)
+    add_example_assumptions(list, spending, promised.neighbours);
+  else
+    add_client_assumptions(list, spending, promised);
+  const bool adaptive = std::ranges::any_of(spending, [](const Releases& some) { return some.adaptive; });
+  if (!adaptive) list.emplace_back("noise, rates and the plan of the steps were fixed before training");
+  if (header.source == "seeded")
+    list.emplace_back("of the mechanism, if the seed were secret: who has the seed can redo the noise");
+  else if (promised.noise_at != "discrete")
+    list.emplace_back("attacks on floating-point noise and on timing are not covered");
+  list.emplace_back("what was chosen by looking at private data, by a sweep for instance, is not charged");
+  list.emplace_back("losses, counts and label histograms of single clients are not covered");
+  if (header.statements.size() > 1)
+    list.emplace_back("stands beside the other level's statement; the two are not added");
+  return statement;
+}
+
+std::vector<double> history_epsilons(const SpendingTotals& totals, const Accountant& accountant, double delta,
+                                     bool only_largest) {
+  std::vector<const Spending*> histories(totals.histories());
+  for (ClientId client = 0; client < totals.clients(); ++client)
+    histories[totals.history_of(client)] = &totals.examples(client);
+  std::vector<double> epsilons(histories.size(), 0);
+  std::vector<std::size_t> computed;
+  std::vector<std::size_t> order(histories.size());
+  for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
+  const auto weight = [&](std::size_t i) {
+    double sum = 0;
+    for (const Releases& some : *histories[i]) sum += static_cast<double>(some.count) * some.rate * some.rate;
+    return sum;
+  };
+  if (only_largest) std::ranges::stable_sort(order, std::greater{}, weight);
+  for (const std::size_t i : order) {
+    const auto larger = [&](std::size_t j) { return covers(*histories[j], *histories[i]); };
+    if (only_largest && std::ranges::any_of(computed, larger)) continue;
+    epsilons[i] = histories[i]->empty() ? 0 : epsilon_by(accountant, *histories[i], delta).value;
+    computed.push_back(i);
+  }
+  return epsilons;
+}
+
+std::vector<PrivacyStatement> model_statements(const LedgerBook& book, function_ref<Accountant(Level)> accountant_of) {
+  const LedgerHeader& header = book.header();
+  const SpendingTotals totals = book.totals();
+  std::vector<PrivacyStatement> statements;
+  for (const LedgerStatement& promised : header.statements) {
+    const Accountant accountant = accountant_of(promised.level);
+    if (promised.level == Level::client) {
+      statements.push_back(
+          make_statement(header, Level::client, "every client", totals.updates(), totals.updates(), accountant));
+      continue;
+    }
+    const auto epsilons = history_epsilons(totals, accountant, promised.delta, true);
+    const auto worst = static_cast<std::uint32_t>(std::ranges::max_element(epsilons) - epsilons.begin());
+    ClientId client = 0;
+    while (totals.history_of(client) != worst) ++client;
+    statements.push_back(make_statement(header, Level::example, "every example in the released model",
+                                        totals.examples(client), totals.examples_as_in_papers(client), accountant));
+    statements.back().assumptions.insert(statements.back().assumptions.begin() + 1,
+                                         "the largest of the clients' epsilons (client " + std::to_string(client) +
+                                             "), not their sum: an example is in one client's data alone");
+  }
+  return statements;
+}
+
+std::string epsilon_text(double epsilon) {
+  if (!std::isfinite(epsilon)) return "infinite";
+  char text[64];
+  std::snprintf(text, sizeof text, "%.4f", epsilon < 1e9 ? std::ceil(epsilon * 1e4) / 1e4 : epsilon);
+  return text;
+}
+
+std::string statement_text(const PrivacyStatement& statement) {
+  std::string text = std::string(name_of(statement.level)) + " level, " + statement.who + ": epsilon " +
+                     epsilon_text(statement.epsilon) + " at delta " + number_text(statement.delta) + " (" +
+                     statement.accountant + ")";
+  if (std::isfinite(statement.budget)) text += ", budget " + number_text(statement.budget);
+  if (statement.as_in_papers)
+    text += "\n  as in the papers, assuming Poisson sampling: epsilon " + epsilon_text(*statement.as_in_papers) +
+            "; it does not hold for shuffled lots";
+  if (!statement.warning.empty()) text += "\n  warning: " + statement.warning;
+  for (const auto& assumption : statement.assumptions) text += "\n  - " + assumption;
+  return text + "\n";
+}
+
+std::string statement_json(const PrivacyStatement& statement) {
+  nlohmann::ordered_json json{{"level", name_of(statement.level)},    {"who", statement.who},
+                              {"epsilon", number(statement.epsilon)}, {"delta", statement.delta},
+                              {"budget", number(statement.budget)},   {"accountant", statement.accountant}};
+  if (statement.as_in_papers)
+    json["epsilon_as_in_the_papers_assuming_poisson_sampling"] = number(*statement.as_in_papers);
+  if (!statement.warning.empty()) json["warning"] = statement.warning;
+  json["assumptions"] = statement.assumptions;
+  return json.dump();
+}
+
+}  // namespace fedstride

@@ -1,0 +1,123 @@
+#include "dp/noise/client_release.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cassert>
+#include <cmath>
+#include <string>
+
+#include "core/error.hpp"
+#include "dp/noise/discrete_gaussian.hpp"
+
+namespace fedstride {
+namespace {
+
+constexpr std::size_t kComponentsPerRow = 1024;
+constexpr std::size_t kRowsPerPiece = 8;
+constexpr double kLargestDeviation = 0x1p22;
+/// Sums of squares over d components are off by less than d units in the last place of double.
+constexpr double kUnit = 0x1p-53;
+
+double sum_of_squares(std::span<const float> values) {
+  std::array<double, 16> sums{};
+  const std::size_t whole = values.size() / sums.size() * sums.size();
+  for (std::size_t i = 0; i < whole; i += sums.size())
+    for (std::size_t j = 0; j < sums.size(); ++j) {
+      const auto value = static_cast<double>(values[i + j]);
+      sums[j] += value * value;  // the square is exact
+    }
+  for (std::size_t i = whole; i < values.size(); ++i) {
+    const auto value = static_cast<double>(values[i]);
+    sums[i % sums.size()] += value * value;
+  }
+  double sum = 0;
+  for (const double part : sums) sum += part;
+  return sum;
+}
+
+/// Copies `from`, scaled so that its norm is at most `bound` after every component was rounded to a multiple of 2^-40;
+/// returns the sum of squares before.
+double clip_range(std::span<const float> from, double bound, std::span<float> to) {
+  const auto size = static_cast<double>(from.size());
+  const double squares = sum_of_squares(from);
+  // Rounding moves the vector by at most sqrt(d) 2^-41.
+  const double room = bound * (1 - 8 * kUnit) - std::sqrt(size) * 0x1p-41 * (1 + 8 * kUnit);
+  const double norm = std::sqrt(squares) * (1 + (size + 8) * kUnit);  // not below the true one
+  if (norm <= room) {
+    std::ranges::copy(from, to.begin());
+  } else if (room > 0) {
+    // The product is rounded to float: by a factor of at most 1 + 2^-24 (or, if tiny, by far less than 2^-41).
+    const double factor = room / norm / (1 + 0x1p-23);
+    for (std::size_t i = 0; i < from.size(); ++i) to[i] = static_cast<float>(static_cast<double>(from[i]) * factor);
+  } else {
+    std::ranges::fill(to, 0.0F);
+  }
+  return squares;
+}
+
+}  // namespace
+
+UpdateClip::UpdateClip(double bound, std::vector<ParameterRange> layers) : bound_(bound), layers_(std::move(layers)) {
+  if (!(bound > 0) || !std::isfinite(bound))
+    throw usage_error("the clip of client updates is " + std::to_string(bound) + "; it must be positive and finite");
+  std::ranges::sort(layers_, {}, &ParameterRange::offset);
+  for (std::size_t i = 1; i < layers_.size(); ++i)
+    if (layers_[i].offset - layers_[i - 1].offset < layers_[i - 1].size)
+      throw failure("two layers to be clipped overlap at parameter " + std::to_string(layers_[i].offset));
+}
+
+double UpdateClip::clip(std::span<const float> change, Vector& out) const {
+  assert(ExactSum::admits(change));
+  if (layers_.empty()) {
+    out.resize(static_cast<Eigen::Index>(change.size()));
+    return std::sqrt(clip_range(change, bound_, view(out)));
+  }
+  out.setZero(static_cast<Eigen::Index>(change.size()));
+  const double share = bound_ / std::sqrt(static_cast<double>(layers_.size())) * (1 - 8 * kUnit);
+  for (const auto& [offset, size] : layers_)
+    clip_range(change.subspan(offset, size), share, view(out).subspan(offset, size));
+  return std::sqrt(sum_of_squares(change));
+}
+
+void keep_only(std::span<const ParameterRange> ranges, Vector& vector) {
+  std::size_t done = 0;
+  const auto clear_to = [&](std::size_t end) {
+    if (end > done) std::fill(vector.data() + done, vector.data() + end, 0.0F);
+  };
+  for (const auto& [offset, size] : ranges) {
+    clear_to(offset);
+    done = offset + size;
+  }
+  clear_to(static_cast<std::size_t>(vector.size()));
+}
+
+void add_noise(ExactSum& sum, const ClientNoise& noise, const RandomSource& source, const Address& address,
+               ForEachPiece for_each_piece) {
+  if (!(noise.standard_deviation > 0) || noise.standard_deviation > kLargestDeviation)
+    throw usage_error("the standard deviation of noise on client updates is " +
+                      std::to_string(noise.standard_deviation) + "; it must be above 0 and at most 2^22, 4194304");
+  const double deviation = noise.standard_deviation * ExactSum::kScale;
+  const DiscreteGaussian discrete(static_cast<std::uint64_t>(std::ceil(deviation)));
+  const std::size_t rows = (sum.size() + kComponentsPerRow - 1) / kComponentsPerRow;
+  const std::size_t pieces = (rows + kRowsPerPiece - 1) / kRowsPerPiece;
+  for_each_piece(static_cast<int>(pieces), [&](int piece) {
+    std::array<__int128, kComponentsPerRow> integers;
+    const std::size_t begin = static_cast<std::size_t>(piece) * kRowsPerPiece;
+    for (std::size_t row = begin; row < std::min(begin + kRowsPerPiece, rows); ++row) {
+      const std::size_t first = row * kComponentsPerRow;
+      const auto part = std::span(integers).first(std::min(kComponentsPerRow, sum.size() - first));
+      Address here = address;
+      here.row += static_cast<std::uint32_t>(row);
+      RandomStream random = source.at(here);
+      for (auto& integer : part) {
+        if (noise.discrete)
+          integer = discrete(random);
+        else
+          integer = static_cast<__int128>(std::nearbyint(random.normal() * deviation));
+      }
+      sum.add_integers(first, part);
+    }
+  });
+}
+
+}  // namespace fedstride

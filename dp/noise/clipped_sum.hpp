@@ -1,0 +1,96 @@
+#pragma once
+
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "core/gradient.hpp"
+#include "core/random.hpp"
+#include "core/vector.hpp"
+#include "dp/noise/meter.hpp"
+
+namespace fedstride {
+
+/// The examples of one lot, computed part by part, so that a lot may be larger than what is computed at once. An empty
+/// lot has no part.
+///   next()                      computes the next part; false: there is none
+///   norms()                     L2 norm of each example's gradient in that part, never below the true one
+///   weighted_sum(factors, sink) hands sum_i factors[i] x gradient i to the sink
+template <class T>
+concept LotOfExamples = requires(T lot, std::span<const float> factors, GradientSink sink) {
+  { lot.next() } -> std::same_as<bool>;
+  { lot.norms() } -> std::convertible_to<std::span<const double>>;
+  { lot.weighted_sum(factors, sink) };
+};
+
+/// How one release is made.
+struct ReleaseRules {
+  double clip = 1;              ///< largest L2 norm an example contributes
+  double noise_multiplier = 1;  ///< noise standard deviation on the sum / clip
+  double denominator = 1;       ///< public constant the noisy sum is divided by, never the number of examples drawn
+  RandomSource source;          ///< of the noise
+  Address address;              ///< purpose noise; round, client and step: never used for two releases
+};
+
+/// What became of the examples; not covered by any guarantee.
+struct LotReport {
+  std::uint64_t examples = 0;
+  std::uint64_t clipped = 0;    ///< of these, those whose gradient was scaled down
+  std::uint64_t nonfinite = 0;  ///< of these, those that contribute nothing because their gradient is not finite
+  double norms = 0;             ///< sum of the finite gradients' norms before clipping
+};
+
+/// Part of the flat parameter vector; what is frozen is reported as zeros, without noise.
+struct GradientStretch {
+  std::size_t offset = 0;
+  std::size_t size = 0;
+  bool frozen = false;
+};
+
+/// The one place where example gradients turn into something that leaves a client: clip, sum, noise, charge.
+///   g = ( sum_i min(1, C / |g_i|) g_i + N(0, (C z)^2 I) ) / denominator          (Abadi et al. 2016, Algorithm 1)
+/// with z the noise multiplier and a constant denominator. Used by one thread at a time; keeps one vector of memory.
+class ClippedSum {
+ public:
+  /// The stretches in which the gradient is handed on, each at most kLargestStretch long: a property of the model.
+  explicit ClippedSum(std::vector<GradientStretch> stretches);
+  static constexpr std::size_t kLargestStretch = 2048;
+
+  /// One release: charged to the meter first, then made and handed to the sink; returns the sum of what the sink
+  /// returned, in the order of the stretches.
+  template <LotOfExamples Lot>
+  double release(Lot& lot, const ReleaseRules& rules, Meter& meter, GradientSink sink, ForEachPiece for_each_piece,
+                 LotReport& report) {
+    meter.charge(rules.address.step, rules.noise_multiplier, rules.clip);
+    bool empty = true;
+    while (lot.next()) {
+      set_factors(lot.norms(), rules.clip, report);
+      if (empty)
+        lot.weighted_sum(factors_, [&](std::size_t offset, std::span<const float> part) { return copy(offset, part); });
+      else
+        lot.weighted_sum(factors_, [&](std::size_t offset, std::span<const float> part) { return add(offset, part); });
+      empty = false;
+    }
+    if (empty) sum_.setZero();
+    return hand_on(rules, sink, for_each_piece);
+  }
+
+ private:
+  /// min(1, C / norm), rounded down; 0 for an example whose norm is not finite.
+  void set_factors(std::span<const double> norms, double clip, LotReport& report);
+  double copy(std::size_t offset, std::span<const float> part);
+  double add(std::size_t offset, std::span<const float> part);
+  double hand_on(const ReleaseRules& rules, GradientSink sink, ForEachPiece for_each_piece);
+
+  std::vector<GradientStretch> stretches_;
+  std::vector<float> factors_;
+  std::vector<double> returned_;
+  Vector sum_;
+};
+
+/// Stretches of a parameter that begins at `offset`, appended.
+void append_stretches(std::vector<GradientStretch>& stretches, std::size_t offset, std::size_t size, bool frozen);
+
+}  // namespace fedstride

@@ -1,0 +1,78 @@
+#include "dp/noise/discrete_gaussian.hpp"
+
+#include <string>
+
+#include "core/error.hpp"
+
+namespace fedstride {
+namespace {
+
+/// Bernoulli(numerator / denominator); numerator <= denominator.
+bool bernoulli(std::uint64_t numerator, std::uint64_t denominator, RandomStream& random) {
+  return random.below(denominator) < numerator;
+}
+
+/// Bernoulli(exp(-g)) where attempt() is Bernoulli(g), g in [0, 1] (Algorithm 1): the first k with no success of
+/// Bernoulli(g / k) is odd with probability exp(-g). g / k is g and, independently, 1 / k.
+template <class Attempt>
+bool bernoulli_exp(RandomStream& random, Attempt attempt) {
+  std::uint64_t k = 1;
+  while (attempt() && (k == 1 || random.below(k) == 0)) ++k;
+  return k % 2 == 1;
+}
+
+/// Bernoulli(exp(-1/2)).
+bool bernoulli_exp_half(RandomStream& random) {
+  return bernoulli_exp(random, [&] { return (random() & 1U) != 0; });
+}
+
+/// Number of successes of Bernoulli(exp(-1)) before the first failure.
+std::uint64_t geometric(RandomStream& random) {
+  std::uint64_t successes = 0;
+  while (bernoulli_exp(random, [] { return true; })) ++successes;
+  return successes;
+}
+
+}  // namespace
+
+DiscreteGaussian::DiscreteGaussian(std::uint64_t sigma) : sigma_(sigma) {
+  if (sigma == 0 || sigma > std::uint64_t{1} << 62)
+    throw usage_error("the discrete Gaussian's sigma is " + std::to_string(sigma) +
+                      " units; it must be from 1 to 2^62, 4611686018427387904");
+}
+
+__int128 DiscreteGaussian::operator()(RandomStream& random) const {
+  // Algorithm 3 with the discrete Laplace of scale t = sigma (any t is right; the paper takes floor(sigma) + 1):
+  // |Y| = U + sigma V is kept with probability exp(-(|Y| - sigma)^2 / (2 sigma^2)) = exp(-(a + V - 1)^2 / 2) with
+  // a = U / sigma. An exponential of a sum is a conjunction of independent draws, so that no number has more than 64 bits.
+  for (;;) {
+    // Algorithm 2: P(U) proportional to exp(-U / sigma) on 0 ... sigma - 1.
+    const std::uint64_t u = random.below(sigma_);
+    const auto fraction = [&] { return bernoulli(u, sigma_, random); };
+    if (!bernoulli_exp(random, fraction)) continue;
+    const std::uint64_t v = geometric(random);
+    const bool negative = (random() & 1U) != 0;
+    if (negative && u == 0 && v == 0) continue;
+
+    const auto half_square = [&](std::uint64_t numerator) {  // exp(-(numerator / sigma)^2 / 2)
+      return bernoulli_exp(random, [&] {
+        return (random() & 1U) != 0 && bernoulli(numerator, sigma_, random) && bernoulli(numerator, sigma_, random);
+      });
+    };
+    bool kept = true;
+    if (v == 0) {
+      kept = half_square(sigma_ - u);
+    } else {
+      const std::uint64_t k = v - 1;  // (a + k)^2 / 2 = a^2 / 2 + k a + k^2 / 2
+      kept = half_square(u);
+      for (std::uint64_t i = 0; kept && i < k; ++i) kept = bernoulli_exp(random, fraction);
+      for (std::uint64_t i = 0; kept && i < k; ++i)
+        for (std::uint64_t j = 0; kept && j < k; ++j) kept = bernoulli_exp_half(random);
+    }
+    if (!kept) continue;
+    const __int128 size = static_cast<__int128>(sigma_) * static_cast<__int128>(v) + static_cast<__int128>(u);
+    return negative ? -size : size;
+  }
+}
+
+}  // namespace fedstride

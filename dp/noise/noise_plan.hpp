@@ -1,0 +1,72 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/task.hpp"
+#include "dp/accountants/mechanism.hpp"
+
+namespace fedstride {
+
+inline constexpr std::string_view kClipSchedules = "constant|hyperbolic|linear|linear-1000|factor-1000";
+inline constexpr std::string_view kNoiseSchedules = "constant|dynamic|dynamic-momentum";
+
+/// Clip bound and noise of the releases of one client. T = `target` counts releases, t = 1, 2, ... numbers them.
+/// Clip schedules (Yu et al., amended DP-SGD) leave the noise where it is, sd clip x noise_multiplier on the sum, so
+/// that the multiplier that is charged grows by C / C_t:
+///   constant      C
+///   hyperbolic    C / min(2, 1 + t/T), Equation 6
+///   linear        C to C/2 in T releases
+///   linear-1000   falling by C/1000 a release, to C/2
+///   factor-1000   times 0.999 a release, to C/2
+/// Noise schedules (Hong et al.), of the same zCDP budget R = T / noise_multiplier^2 over T releases:
+///   constant, dynamic (Lemma 3.1, q_t = gamma^{T-t}), dynamic-momentum (q_t of Theorem 3.4)
+/// After T the last values stay.
+struct NoisePlanRules {
+  double clip = 1;
+  double noise_multiplier = 1;
+  std::string clip_schedule = "constant";
+  std::string noise_schedule = "constant";
+  std::uint64_t target = 1;
+  double gamma = 1;     ///< dynamic schedules: 1 - 1/kappa, from public data; in (0, 1]
+  double momentum = 0;  ///< dynamic-momentum: beta, in [0, 1)
+  bool operator==(const NoisePlanRules&) const = default;
+};
+
+/// One release: noise of standard deviation clip x noise_multiplier on the sum of contributions of norm `clip` at most.
+struct NoiseStep {
+  double clip = 1;
+  double noise_multiplier = 1;
+};
+
+/// What each release of one client uses, fixed before training. A small value.
+class NoisePlan {
+ public:
+  NoisePlan() : NoisePlan(NoisePlanRules{}) {}
+  /// Throws Error (usage) for rules out of range, and for a dynamic schedule whose largest multiplier passes 1e6.
+  explicit NoisePlan(const NoisePlanRules& rules);
+
+  /// t = 0, 1, ... counts the client's releases over all rounds.
+  NoiseStep at(std::uint64_t t) const;
+  /// Releases first, ..., first + count - 1; those alike in a row are one run.
+  std::vector<ReleaseRun> runs(std::uint64_t first, std::uint64_t count) const;
+  /// What one record is exposed to by them (dp/accountants/spending.hpp): `like` says how lots are drawn; under shuffle its `passes`
+  /// is the number of epochs they touch.
+  Spending spending(std::uint64_t first, std::uint64_t count, const Releases& like) const;
+
+  const NoisePlanRules& rules() const { return rules_; }
+
+ private:
+  double multiplier(std::uint64_t t) const;
+
+  NoisePlanRules rules_;
+  double (*clip_factor_)(double t, double target) = nullptr;
+  double momentum_ = 0;              // of the influences
+  double log_scale_ = 0;             // ln of sum_i sqrt(q_i) / R
+  std::uint64_t constant_from_ = 0;  // index from which all releases are alike
+  bool dynamic_ = false;
+};
+
+}  // namespace fedstride

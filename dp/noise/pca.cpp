@@ -1,0 +1,77 @@
+#include "dp/noise/pca.hpp"
+
+#include <Eigen/Eigenvalues>
+#include <cmath>
+#include <numbers>
+
+#include "core/family.hpp"
+
+namespace fedstride {
+
+Eigen::MatrixXd sum_of_outer_products(RowVisitor rows, int d, std::uint64_t& nonfinite) {
+  // Rounded towards shorter by more than the errors of norm and division, about d 2^-53.
+  constexpr double kMargin = 1e-10;
+  constexpr Eigen::Index kBlock = 256;  // rows multiplied at once; fixed, so that the sum is the same everywhere
+  Eigen::MatrixXd sum = Eigen::MatrixXd::Zero(d, d);
+  Eigen::MatrixXd block = Eigen::MatrixXd::Zero(d, kBlock);
+  Eigen::Index filled = 0;
+  const auto flush = [&] {
+    block.rightCols(kBlock - filled).setZero();
+    sum.selfadjointView<Eigen::Lower>().rankUpdate(block);
+    filled = 0;
+  };
+  rows([&](std::span<const float> row) {
+    if (row.size() != static_cast<std::size_t>(d))
+      throw failure("a row of " + std::to_string(row.size()) + " numbers among rows of " + std::to_string(d));
+    double square = 0;
+    for (const float value : row) square += static_cast<double>(value) * static_cast<double>(value);
+    if (!std::isfinite(square)) {
+      ++nonfinite;
+      return;
+    }
+    if (square == 0) return;
+    const double scale = (1 - kMargin) / std::sqrt(square);
+    for (std::size_t i = 0; i < row.size(); ++i)
+      block(static_cast<Eigen::Index>(i), filled) = scale * static_cast<double>(row[i]);
+    if (++filled == kBlock) flush();
+  });
+  if (filled > 0) flush();
+  return sum.selfadjointView<Eigen::Lower>();
+}
+
+void add_symmetric_noise(Eigen::MatrixXd& matrix, double sigma, const RandomSource& source, Address address) {
+  for (Eigen::Index i = 0; i < matrix.rows(); ++i) {
+    address.row = static_cast<std::uint32_t>(i);
+    RandomStream stream = source.at(address);
+    for (Eigen::Index j = i; j < matrix.cols(); ++j) {
+      matrix(i, j) += sigma * stream.normal();
+      matrix(j, i) = matrix(i, j);
+    }
+  }
+}
+
+Components private_components(RowVisitor rows, int d, int k, double sigma, const RandomSource& source,
+                              Address address) {
+  check_value("components", {.low = 1, .high = static_cast<double>(d)}, k);
+  check_value("noise multiplier of the components", kPositive, sigma);
+  Components components;
+  Eigen::MatrixXd sum = sum_of_outer_products(rows, d, components.nonfinite);
+  add_symmetric_noise(sum, sigma, source, address);
+  const Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> solver(sum);
+  if (solver.info() != Eigen::Success) throw failure("the eigenvectors of private PCA did not converge");
+  // Ascending; a direction and its opposite are the same: the largest number in it is made positive.
+  components.directions = solver.eigenvectors().rightCols(k).rowwise().reverse().cast<float>();
+  for (auto direction : components.directions.colwise()) {
+    Eigen::Index at = 0;
+    direction.cwiseAbs().maxCoeff(&at);
+    if (direction(at) < 0) direction = -direction;
+  }
+  return components;
+}
+
+Releases components_release(double sigma, Neighbours neighbours) {
+  const double factor = neighbours == Neighbours::replace_one ? std::numbers::sqrt2 : 1;
+  return {.sampling = Sampling::full, .neighbours = neighbours, .rate = 1, .noise_multiplier = factor * sigma};
+}
+
+}  // namespace fedstride

@@ -1,0 +1,41 @@
+#pragma once
+
+#include <Eigen/Core>
+#include <cstdint>
+#include <span>
+
+#include "core/function_ref.hpp"
+#include "core/random.hpp"
+#include "dp/accountants/mechanism.hpp"
+
+namespace fedstride {
+
+/// Hands every row, one after the other, to the sink.
+using RowSink = function_ref<void(std::span<const float>)>;
+using RowVisitor = function_ref<void(RowSink)>;
+
+/// The directions onto which rows are projected.
+struct Components {
+  Eigen::MatrixXf directions;   ///< d x k, orthonormal columns, most important first
+  std::uint64_t nonfinite = 0;  ///< rows left out because a number in them is not finite; not covered
+};
+
+/// Sum of x x^T, not centred, over rows of length d scaled to unit norm; rows of zeros add nothing, rows that are not
+/// finite are counted and add nothing. Rounding keeps each contribution's norm at 1 or below. Throws Error (failure) for
+/// a row of another length.
+Eigen::MatrixXd sum_of_outer_products(RowVisitor rows, int d, std::uint64_t& nonfinite);
+
+/// Adds normals of standard deviation sigma to the diagonal and the upper triangle, mirrored below: row i of the matrix
+/// draws from row i of the address.
+void add_symmetric_noise(Eigen::MatrixXd& matrix, double sigma, const RandomSource& source, Address address);
+
+/// Principal components by private PCA (Abadi et al. 2016, 4; after Dwork et al. 2014): the eigenvectors of the largest k
+/// eigenvalues of the noisy sum. sigma is the noise multiplier for sensitivity 1, which is what a row more or less
+/// changes; 0 < k <= d. No division by the number of rows, which is private.
+Components private_components(RowVisitor rows, int d, int k, double sigma, const RandomSource& source, Address address);
+
+/// What they cost: one release of everything. One row replaced by another moves the sum by sqrt(2), not by the 2 that
+/// replace-one counts for a clipped sum: the multiplier entered is sqrt(2) sigma then.
+Releases components_release(double sigma, Neighbours neighbours);
+
+}  // namespace fedstride

@@ -1,0 +1,151 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <tuple>
+#include <variant>
+#include <vector>
+
+#include "core/family.hpp"
+#include "run/privacy_settings.hpp"
+#include "optim/optimizers.hpp"
+#include "partitions/partitions.hpp"
+#include "server/cohort.hpp"
+#include "server/server_optimizer.hpp"
+
+namespace fedstride {
+
+/// Everything that determines a run, and the few things that only say how it is carried out. The defaults are the
+/// pathological federation of Koskela & Honkela 2020 on the built-in data set.
+struct Configuration {
+  std::string dataset = "synthetic";
+  std::string data_dir;
+  std::string augment = "none";
+  double validation_fraction = 0;
+
+  Partitioner partition;
+  int clients = 5;
+  int limit_per_client = 0;
+
+  std::string model = "adadp-cnn";
+  std::string initialisation = "auto";
+  std::string init;
+  std::string freeze;
+
+  Optimizer optimizer;
+  int local_epochs = 1;
+  int batch = 10;
+  std::string client_state = "auto";
+
+  std::string weights = "auto";
+  Cohort cohort;
+  ServerOptimizer server;
+  Privacy privacy;
+  std::string randomness = "seeded";
+  bool publishable = false;
+  int rounds = 20;
+  int evaluate_every = 1;
+  std::uint64_t seed = 1;
+
+  int threads = 0;
+  bool quiet = false;
+  std::string out;
+
+  static constexpr auto kFields = std::tuple{
+      Field{"dataset", &Configuration::dataset, "data set; 'fedstride data list' shows them"},
+      Field{"data-dir", &Configuration::data_dir,
+            "folder of the data (default: $FEDSTRIDE_DATA, else $XDG_CACHE_HOME/fedstride, else ~/.cache/fedstride)"},
+      Field{"augment", &Configuration::augment, "what is done to training pictures", Valid{.choices = "none|crop-flip"}},
+      Field{"validation-fraction", &Configuration::validation_fraction,
+            "share of the training rows set aside, before partitioning, for choosing anything",
+            Valid{.low = 0, .high = 1, .high_included = false}},
+      Field{"clients", &Configuration::clients, "number of clients", Valid{.low = 1, .high = 1e6}},
+      Field{"limit-per-client", &Configuration::limit_per_client, "keep at most this many rows of each client; 0: all",
+            Valid{.low = 0, .high = 1e9}},
+      Field{"model", &Configuration::model, "a named model, or its layers: \"conv 64 3 | relu | maxpool 3 2 | dense classes\""},
+      Field{"initialisation", &Configuration::initialisation,
+            "starting weights: uniform in +-1/sqrt(fan-in), or Glorot uniform; auto: what the named model's source uses",
+            Valid{.choices = "auto|fan-in|glorot"}},
+      Field{"init", &Configuration::init, "start from the tensors of this .safetensors file whose names and shapes match"},
+      Field{"freeze", &Configuration::freeze, "layers that are not trained: \"conv1,conv2\""},
+      Field{"local-epochs", &Configuration::local_epochs, "epochs a client trains in a round", Valid{.low = 1, .high = 1e6}},
+      Field{"batch", &Configuration::batch, "examples a batch", Valid{.low = 1, .high = 1e6}},
+      Field{"client-state", &Configuration::client_state,
+            "whether a client keeps its optimiser's state from round to round; auto: adadp keeps its rate if every client takes "
+            "part in every round, and a single client keeps everything",
+            Valid{.choices = "auto|keep|reset"}},
+      Field{"weights", &Configuration::weights,
+            "weight of a client in the mean: its number of examples, or the same for all; auto: examples, and equal where "
+            "clients are protected",
+            Valid{.choices = "auto|examples|equal"}},
+      Field{"randomness", &Configuration::randomness,
+            "source of noise and private sampling: repeatable from the seed, or secret (ChaCha20 under a key in the run's folder)",
+            Valid{.choices = "seeded|secret"}},
+      Field{"publishable", &Configuration::publishable, "leave out of the results what no privacy guarantee covers"},
+      Field{"rounds", &Configuration::rounds, "number of rounds", Valid{.low = 1, .high = 2e9}},
+      Field{"evaluate-every", &Configuration::evaluate_every, "evaluate the model every so many rounds, and after the last",
+            Valid{.low = 1, .high = 1e9}},
+      Field{"seed", &Configuration::seed, "what all randomness follows from", Valid{.low = 0, .high = 0x1p62}},
+      Field{"threads", &Configuration::threads, "threads; 0: one for each processor. The result does not depend on it",
+            Valid{.low = 0, .high = 1024}},
+      Field{"quiet", &Configuration::quiet, "print nothing but errors"},
+      Field{"out", &Configuration::out, "folder for the results (default: a new one under runs/)"}};
+};
+
+/// The families a configuration chooses from. Calls visit(key, "what it chooses", reference to the variant).
+template <class C, class Visitor>
+void for_each_family(C& configuration, Visitor&& visitor) {
+  visitor("partition", "who holds which rows", configuration.partition);
+  visitor("optimizer", "how clients train", configuration.optimizer);
+  visitor("cohort", "who takes part in a round", configuration.cohort);
+  visitor("server-optimizer", "what becomes of the mean change", configuration.server);
+  visitor("dp", "whose privacy is protected", configuration.privacy);
+}
+
+/// Keys that say where the output goes: written only if a file set them.
+bool is_about_output(std::string_view key);
+/// Keys that cannot change the model and may be given anew with --resume.
+bool is_free_on_resume(std::string_view key);
+
+/// With the defaults of every key that cannot change the model: those free on resume, quiet and out; and of the roster, whose
+/// contents count, not its place.
+Configuration determining(Configuration configuration);
+
+/// A value as it stands in a file or on the command line. Text from the command line stands for whatever the key needs.
+struct Setting {
+  std::variant<bool, std::int64_t, double, std::string> value;
+  bool from_command_line = false;
+};
+using Settings = std::map<std::string, Setting, std::less<>>;
+
+/// One key a person can set.
+struct KeyInfo {
+  std::string name;
+  std::string help;
+  std::string default_text;  ///< of each part that has it, if they differ
+  std::string valid_text;
+  std::string group;         ///< "run", or the family it chooses from or whose parts have it
+  std::vector<std::string> parts;  ///< those that have it; empty for the run's own and for the families' names
+  bool is_flag = false;      ///< a bool: --quiet needs no value
+};
+
+/// "key 'runds' is unknown; did you mean 'rounds'? ..."
+Error unknown_key(const std::string& key);
+
+/// All keys: the run's own, the families', those of the parts.
+std::vector<KeyInfo> all_keys();
+
+/// The configuration that settings describe; those of the command line win. Throws Error (usage) for an unknown key, a
+/// value of the wrong kind or range, or a key that the chosen part does not have.
+Configuration resolve(const Settings& settings);
+
+/// Reads a TOML file of keys. Throws Error (usage: syntax with line, tables, unknown keys; failure: unreadable).
+Settings read_settings(const std::string& path);
+Settings parse_settings(std::string_view toml, const std::string& name);
+
+/// Every key with its value, ready to be read again: parse, resolve and write gives the same text. `out`, `quiet` and
+/// such only if `settings` (what the configuration came from) had them in a file.
+std::string write_settings(const Configuration& configuration, const Settings& settings);
+
+}  // namespace fedstride

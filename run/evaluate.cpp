@@ -1,0 +1,64 @@
+#include "run/evaluate.hpp"
+
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "core/error.hpp"
+#include "data/datasets.hpp"
+#include "run/configuration.hpp"
+#include "nn/safetensors.hpp"
+#include "sim/threads.hpp"
+
+namespace fedstride {
+
+ModelEvaluation evaluate_file(const std::string& path, const std::string& dataset, const std::string& data_dir,
+                              bool training_part, int threads) {
+  std::filesystem::path file(path);
+  std::error_code error;
+  std::string data_folder = data_dir;
+  if (std::filesystem::is_directory(file, error)) {
+    const auto configuration = file / "config.toml";
+    if (dataset.empty() && std::filesystem::exists(configuration, error)) {
+      const Configuration run = resolve(read_settings(configuration.string()));
+      if (data_dir.empty()) data_folder = run.data_dir;
+      if (training_part && std::holds_alternative<OwnRows>(run.partition))
+        throw usage_error("part is 'train'; the rows of the run in '" + path + "' are with its clients, only test is valid");
+    }
+    file /= "model.safetensors";
+  }
+  const SafeTensors tensors = read_safetensors(file);
+  ModelEvaluation result{model_of(tensors), dataset, {}, {}};
+  if (const auto trained_on = tensors.metadata.find("dataset"); dataset.empty() && trained_on != tensors.metadata.end())
+    result.dataset = trained_on->second;
+  if (result.dataset.empty())
+    throw usage_error("'" + file.string() + "' does not say what it was trained on; name a --dataset");
+  const DataPair data = load_dataset(result.dataset, DataOptions{data_folder});
+  const Dataset& part = training_part ? data.train : data.test;
+  if (result.model.input() != part.shape || result.model.classes() != part.classes)
+    throw usage_error("the model reads " + result.model.input().text() + " and tells " +
+                      std::to_string(result.model.classes()) + " classes; dataset '" + result.dataset + "' has " +
+                      part.shape.text() + " and " + std::to_string(part.classes));
+  result.class_names = part.class_names;
+  const Vector weights = exact(result.model, tensors);
+  Threads pool(threads);
+  Evaluator evaluator(result.model, part);
+  pool.for_each_task(1, [&](std::size_t) {
+    result.evaluation = evaluator.evaluate(
+        weights, [&](int count, function_ref<void(int)> piece) { pool.for_each_piece(count, piece); });
+  });
+  return result;
+}
+
+std::string evaluation_json(const ModelEvaluation& result) {
+  nlohmann::ordered_json json;
+  json["dataset"] = result.dataset;
+  json["examples"] = result.evaluation.examples;
+  json["accuracy"] = result.evaluation.accuracy;
+  json["loss"] = result.evaluation.loss;
+  json["class_examples"] = result.evaluation.class_examples;
+  json["class_correct"] = result.evaluation.class_correct;
+  json["model"] = result.model.line();
+  return json.dump(2);
+}
+
+}  // namespace fedstride

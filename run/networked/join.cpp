@@ -1,0 +1,236 @@
+#include "run/networked/join.hpp"
+
+#include <cmath>
+#include <limits>
+#include <memory>
+#include <optional>
+
+#include "client/trainer.hpp"
+#include "core/error.hpp"
+#include "core/floating_point.hpp"
+#include "core/text.hpp"
+#include "data/keep_rows.hpp"
+#include "run/networked/client_folder.hpp"
+#include "run/run_privacy.hpp"
+#include "run/setup.hpp"
+#include "run/networked/terms.hpp"
+#include "run/networked/turns.hpp"
+#include "sim/threads.hpp"
+
+namespace fedstride {
+namespace {
+
+Transport transport_of(const JoinOptions& options) {
+  if (!options.certificates.empty())
+    return Transport::tls(Transport::Side::client, client_files(options.certificates, options.client),
+                          client_name(options.client));
+  if (!is_loopback(options.connect))
+    throw usage_error("connect is '" + options.connect.text() +
+                      "'; without --certificates only this machine's loopback is valid, and --insecure-loopback");
+  return Transport::plain();
+}
+
+/// A report as it may be sent: what has grown beyond all numbers is none. The results say null for both.
+ClientReport sent(ClientReport report) {
+  for (double* number : {&report.loss, &report.learning_rate, &report.gradient_norm, &report.clipped_share})
+    if (std::isinf(*number)) *number = std::numeric_limits<double>::quiet_NaN();
+  return report;
+}
+
+void require_privacy(const PrivacySetup& privacy, const std::string& level) {
+  const bool enough = level.empty() || ((level == "client" || privacy.example) && (level == "example" || privacy.client));
+  if (!enough)
+    throw failure("require-dp is '" + level + "'; the experiment protects " +
+                  (privacy.example ? "examples alone" : privacy.client ? "clients alone" : "nobody"));
+}
+
+/// What a person should know of the experiment, in a line.
+std::string terms_text(const Setup& setup, ClientId client) {
+  const Configuration& configuration = setup.configuration;
+  const auto level = [](const char* name, const LevelSetup& of) {
+    return std::string("; ") + name + "-level privacy, noise multiplier " + number_text(of.noise_multiplier) + ", clip " +
+           number_text(of.clip) + ", " + (of.epsilon > 0 ? "up to epsilon " + number_text(of.epsilon) : std::string("no bound on epsilon")) +
+           " at delta " + number_text(of.delta);
+  };
+  return "client " + std::to_string(client) + " trains " + configuration.model + " by " +
+         std::string(part_name(configuration.optimizer)) + " on " + std::to_string(setup.row_counts[client]) +
+         (std::holds_alternative<OwnRows>(configuration.partition) ? " rows of its own" : " rows of " + configuration.dataset) +
+         (setup.privacy.example ? level("example", *setup.privacy.example) : "") +
+         (setup.privacy.client ? level("client", *setup.privacy.client) : "") +
+         (setup.privacy.on() ? "" : "; no privacy: what it learns is sent as it is");
+}
+
+/// One client while it takes part.
+class Participant {
+ public:
+  explicit Participant(const JoinOptions& options)
+      : options_(options), folder_(options.folder), threads_(options.threads), turns_(options.turns) {
+    if (auto memory = folder_.load()) memory_ = std::move(*memory);
+    last_round_ = memory_.round;
+  }
+
+  Ready prepare(const Welcome& welcome, std::uint64_t& parameters) {
+    Settings settings = parse_settings(welcome.settings, "the coordinator's settings");
+    Configuration configuration = resolve(settings);
+    configuration.data_dir = options_.data_dir;
+    experiment_.reset();
+    auto experiment = std::make_unique<Experiment>(prepared(configuration, welcome));
+    Setup& setup = experiment->setup;
+    if (options_.client >= setup.rows.size())
+      throw failure("client " + std::to_string(options_.client) + " has no place in a partition over " +
+                    std::to_string(setup.rows.size()) + " clients");
+    const std::vector<Row>& rows = setup.rows[options_.client];
+    Ready ready{.data_hash = setup.data.hash,
+                .rows_hash = rows_hash(rows),
+                .rows = rows.size(),
+                .last_round = 0};
+    require_privacy(setup.privacy, options_.require_dp);
+    begin_memory(welcome, setup);
+    options_.log(terms_text(setup, options_.client));
+    setup.data.test = {};
+    keep_rows(setup.data.train, rows);
+    experiment->trainer.emplace(setup.model, setup.data.train, setup.training, rows.size());
+    parameters = static_cast<std::uint64_t>(setup.model.size());
+    experiment_ = std::move(experiment);
+    return ready;
+  }
+
+  std::uint32_t last_round() const { return last_round_; }
+
+  UpdateMessage train(const ModelMessage& model, const Train& train, std::atomic<std::uint64_t>& examples,
+                      const std::atomic<bool>& stop) {
+    Experiment& at = *experiment_;
+    const bool again = train.round == memory_.round;
+    if (train.round < memory_.round || (again && train.model_hash != memory_.model_hash))
+      throw failure("the coordinator asks for round " + std::to_string(train.round) +
+                    (again ? " a second time, with another model"
+                           : "; this client has answered round " + std::to_string(memory_.round)) +
+                    ": it has lost rounds, and no round is answered twice for different models");
+    const std::vector<std::uint64_t> releases = allowed(train);
+    // Once more: what it carried into the round then, it carries into it now.
+    const std::string before = again ? memory_.state_before : memory_.state_after;
+    ClientState state;
+    if (!before.empty()) state.load(at.setup.training.optimizer, before);
+
+    UpdateMessage message{.round = train.round, .model_hash = train.model_hash, .report = {}, .change = {}};
+    const TurnsTaken turn(turns_);
+    threads_.for_each_task(1, [&](std::size_t) {
+      at.trainer->train(Task{train.round, model.model, releases}, options_.client, at.setup.rows[options_.client], state,
+                        [&](int count, function_ref<void(int)> piece) {
+                          turns_.pass();
+                          threads_.for_each_piece(count, piece);
+                        },
+                        {&examples, &stop}, [&](const ClientUpdate& update) {
+                          message.report = sent(update.report);
+                          message.diverged = !ExactSum::admits(update.change);
+                          if (!message.diverged)
+                            message.change = Eigen::Map<const Vector>(update.change.data(),
+                                                                      static_cast<Eigen::Index>(update.change.size()));
+                        });
+    });
+    privacy_->record(train.round, {message.report});
+    memory_ = {.experiment = memory_.experiment,
+               .terms = memory_.terms,
+               .round = train.round,
+               .model_hash = train.model_hash,
+               .state_before = before,
+               .state_after = at.setup.training.keep_state ? state.save(at.setup.training.optimizer) : std::string(),
+               .ledger = privacy_->mark()};
+    folder_.save(memory_);
+    last_round_ = train.round;
+    return message;
+  }
+
+ private:
+  struct Experiment {
+    explicit Experiment(Setup all) : setup(std::move(all)) {}
+    Setup setup;
+    std::optional<Trainer> trainer;
+  };
+
+  /// A place, given back however the training ends.
+  struct TurnsTaken {
+    explicit TurnsTaken(Turns& all) : turns(all) { turns.begin(); }
+    ~TurnsTaken() { turns.end(); }
+    TurnsTaken(const TurnsTaken&) = delete;
+    TurnsTaken& operator=(const TurnsTaken&) = delete;
+    Turns& turns;
+  };
+
+  Setup prepared(const Configuration& configuration, const Welcome& welcome) {
+    Setup setup = prepare_member(configuration, options_.client, welcome);
+    if (setup.privacy.on() && configuration.randomness == "secret") {
+      key_ = load_or_create_key(folder_.path() / "secret.key");
+      use_source(setup, RandomSource(*key_));
+    }
+    return setup;
+  }
+
+  // A folder serves one experiment. The file is there before anything can be asked for, with the ledger's beginning in it.
+  void begin_memory(const Welcome& welcome, const Setup& setup) {
+    bool fresh = memory_.experiment.empty();
+    if (!fresh && memory_.experiment != welcome.experiment)
+      throw failure("folder '" + folder_.path().string() +
+                    "' is that of a client in another experiment; name another one with --out");
+    // Nor with other privacy, rows or normalisation under the same name: its noise would hide less than its ledger says.
+    const std::string terms = experiment_digest(setup);
+    const bool changed = !fresh && memory_.terms != terms;
+    if (changed && memory_.round > 0)
+      throw failure("the coordinator gives the experiment that folder '" + folder_.path().string() +
+                    "' is of, but with other settings, rows or normalisation than before");
+    fresh = fresh || changed;  // nothing has been sent yet, so that nothing was spent: perhaps the wrong rows were at hand
+    privacy_.emplace(setup, folder_.path(), fresh ? std::nullopt : std::optional(memory_.ledger), key_, options_.client);
+    if (!fresh) return;
+    memory_.experiment = welcome.experiment;
+    memory_.terms = terms;
+    memory_.ledger = privacy_->mark();
+    folder_.save(memory_);
+  }
+
+  // Reserves the round in the client's own ledger, and holds the coordinator to its own budget.
+  std::vector<std::uint64_t> allowed(const Train& train) {
+    const RunPrivacy::Permission own = privacy_->reserve(train.round, train.model_hash);
+    if (!own.refusal.empty()) throw failure("round " + std::to_string(train.round) + ": " + own.refusal);
+    if (train.is_private != !own.releases.empty())
+      throw failure("the coordinator and this client do not agree on whether the experiment is private");
+    if (!train.is_private) return {};
+    std::vector<std::uint64_t> releases(own.releases.size(), 0);
+    if (train.releases > own.releases[options_.client])
+      throw failure("the coordinator asks for " + std::to_string(train.releases) + " noisy releases in round " +
+                    std::to_string(train.round) + "; by this client's own ledger " +
+                    std::to_string(own.releases[options_.client]) + " are left");
+    releases[options_.client] = train.releases;
+    return releases;
+  }
+
+  const JoinOptions& options_;
+  ClientFolder folder_;
+  Threads threads_;
+  Turns turns_;
+  ClientMemory memory_;
+  std::atomic<std::uint32_t> last_round_{0};
+  std::optional<SecretKey> key_;
+  std::unique_ptr<Experiment> experiment_;
+  std::optional<RunPrivacy> privacy_;
+};
+
+}  // namespace
+
+MemberOutcome join_federation(const JoinOptions& options, const std::atomic<bool>* stop) {
+  const FloatingPointMode mode;
+  const MemberRules rules{.client = options.client,
+                          .connect = options.connect,
+                          .transport = transport_of(options),
+                          .authenticated = !options.certificates.empty(),
+                          .accept_other_builds = options.accept_other_builds,
+                          .patience = options.patience};
+  Participant participant(options);
+  const MemberWork work{
+      .prepare = [&](const Welcome& welcome, std::uint64_t& parameters) { return participant.prepare(welcome, parameters); },
+      .last_round = [&] { return participant.last_round(); },
+      .train = [&](const ModelMessage& model, const Train& train, std::atomic<std::uint64_t>& examples,
+                   const std::atomic<bool>& halt) { return participant.train(model, train, examples, halt); }};
+  return take_part(rules, work, options.log, stop);
+}
+
+}  // namespace fedstride

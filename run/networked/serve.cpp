@@ -1,0 +1,261 @@
+#include "run/networked/serve.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <mutex>
+
+#include "core/build_info.hpp"
+#include "core/error.hpp"
+#include "core/seconds_since.hpp"
+#include "core/text.hpp"
+#include "run/networked/terms.hpp"
+
+namespace fedstride {
+namespace {
+
+namespace fs = std::filesystem;
+
+Transport transport_of(const ServeOptions& options) {
+  if (!options.certificates.empty())
+    return Transport::tls(Transport::Side::server, coordinator_files(options.certificates), kCoordinatorName);
+  if (!is_loopback(options.listen))
+    throw usage_error("listen is '" + options.listen.text() +
+                      "'; without --certificates only this machine's loopback is valid, and --insecure-loopback");
+  return Transport::plain();
+}
+
+// A report has room for so many releases that differ; a client that makes more could never answer.
+void require_reportable(const Setup& setup) {
+  for (const auto& [rows, plan] : setup.privacy.plans) {
+    const std::uint64_t releases = plan->releases_before(setup.training.epochs);
+    const std::size_t runs = plan->noise().runs(0, std::min<std::uint64_t>(releases, 4 * kMostReleaseRuns)).size();
+    if (runs > kMostReleaseRuns)
+      throw usage_error("local-epochs " + std::to_string(setup.training.epochs) + " makes " + std::to_string(releases) +
+                        " noisy releases a round for a client of " + std::to_string(rows) + " rows, of which more than " +
+                        std::to_string(kMostReleaseRuns) +
+                        " differ; a report has no room for them: take fewer local epochs or larger batches");
+  }
+}
+
+FederationTerms terms_of(const Setup& setup) {
+  FederationTerms terms{.welcome = welcome_to(setup),
+                        .data_hash = setup.data.hash,
+                        .roster = {},
+                        .parameters = static_cast<std::uint64_t>(setup.initial.size()),
+                        .keeps_state = setup.training.keep_state};
+  for (std::size_t client = 0; client < setup.rows.size(); ++client) {
+    const std::uint64_t count = setup.row_counts[client];
+    if (setup.own_data.empty())
+      terms.roster.push_back({count, rows_hash(setup.rows[client])});
+    else
+      terms.roster.push_back({count, rows_hash(count), setup.own_data[client]});
+  }
+  return terms;
+}
+
+// The releases a client says it made must be the first of those it was allowed: they go into the ledger.
+std::string judge(const Setup& setup, std::uint32_t round, const ClientReport& report, std::uint64_t releases) {
+  std::uint64_t made = 0;
+  for (const ReleaseRun& run : report.releases) made += std::min(run.count, releases + 1);
+  if (made > releases)
+    return "its report says that it made more noisy releases than the " + std::to_string(releases) + " it was allowed";
+  // An epoch visits each row once, a release at most all of them.
+  const double visits = setup.training.privacy ? static_cast<double>(made) : setup.training.epochs;
+  const double most = std::max(1.0, visits * static_cast<double>(report.rows));
+  if (static_cast<double>(std::max({report.examples, report.steps, report.empty_lots, report.nonfinite})) > most)
+    return "its report says " + std::to_string(report.examples) + " gradient examples in " + std::to_string(report.steps) +
+           " steps; at most " + number_text(most) + " are possible";
+  if (!setup.training.privacy) return {};
+  const PrivatePlan& plan = *setup.training.privacy->plans[report.client];
+  const std::uint64_t first = plan.releases_before(static_cast<int>(round - 1) * setup.training.epochs);
+  if (report.releases != plan.noise().runs(first, made))
+    return "its report says that it made other noisy releases than were asked for";
+  return {};
+}
+
+/// What the status page is told besides what the fleet knows.
+class Watched {
+ public:
+  void begin(const Setup& setup, const std::string& folder, std::uint32_t rounds_done) {
+    const std::lock_guard lock(mutex_);
+    const Configuration& configuration = setup.configuration;
+    known_.version = build_info().version;
+    known_.title = configuration.dataset + ", " + configuration.model + ", " +
+                   std::string(part_name(configuration.optimizer)) + ", " + std::string(part_name(configuration.partition));
+    known_.folder = folder;
+    known_.rounds = static_cast<std::uint32_t>(configuration.rounds);
+    known_.done = rounds_done;
+    known_.state = "waiting for clients";
+    seeded_ = configuration.randomness == "seeded";
+    budgets_ = {setup.privacy.example ? setup.privacy.example->epsilon : 0,
+                setup.privacy.client ? setup.privacy.client->epsilon : 0};
+  }
+  void add(const RoundRecord& record, std::size_t asked) {
+    const std::lock_guard lock(mutex_);
+    const auto failed = static_cast<std::size_t>(
+        std::ranges::count_if(record.clients, [](const ClientReport& report) { return !report.failure.empty(); }));
+    const std::size_t answered = record.clients.size() - failed;
+    known_.done = record.round;
+    known_.examples += record.examples;
+    known_.points.push_back({.round = record.round,
+                             .accuracy = record.test ? std::optional(record.test->accuracy) : std::nullopt,
+                             .train_loss = record.train_loss,
+                             .seconds = record.seconds,
+                             .answered = static_cast<std::uint32_t>(answered),
+                             .missing = static_cast<std::uint32_t>(std::max(asked, answered) - answered),
+                             .model_hash = record.model_hash});
+    known_.privacy.clear();
+    const auto add = [&](const char* level, const std::optional<SpentSoFar>& spent, double budget) {
+      if (spent) known_.privacy.push_back({level, spent->epsilon, spent->delta, budget, seeded_});
+    };
+    add("example", record.example_spent, budgets_.first);
+    add("client", record.client_spent, budgets_.second);
+  }
+  void end(const std::string& state) {
+    const std::lock_guard lock(mutex_);
+    known_.state = state;
+    ended_ = true;
+  }
+  FederationStatus status(const FleetStatus& fleet, double deadline) const {
+    const std::lock_guard lock(mutex_);
+    FederationStatus all = known_;
+    all.seconds_running = seconds_since(since_);
+    all.memory = memory_in_use();
+    all.deadline = deadline;
+    all.seconds_in_round = fleet.seconds_in_round;
+    all.received = fleet.received;
+    all.sent = fleet.sent;
+    all.refused = fleet.refused;
+    all.clients = fleet.clients;
+    const bool anybody = std::ranges::any_of(fleet.clients, &ClientStatus::connected);
+    if (!ended_)
+      all.state = fleet.round != 0 && (anybody || fleet.answered > 0) ? "round " + std::to_string(fleet.round)
+                  : fleet.round != 0 || all.done == 0                 ? "waiting for clients"
+                                                                      : "evaluating";
+    return all;
+  }
+
+ private:
+  mutable std::mutex mutex_;
+  FederationStatus known_;
+  std::pair<double, double> budgets_;
+  bool seeded_ = true;
+  bool ended_ = false;
+  std::chrono::steady_clock::time_point since_ = std::chrono::steady_clock::now();
+};
+
+/// Whether a folder holds a run that has begun; then it must be of these settings, but for the rounds, which may be more.
+bool goes_on(const Configuration& configuration) {
+  std::error_code error;
+  if (!fs::exists(fs::path(configuration.out) / "config.toml", error)) return false;
+  const Configuration there = resolve(read_settings((fs::path(configuration.out) / "config.toml").string()));
+  const auto lines = [](const Configuration& one) {
+    Configuration lasting = determining(one);
+    lasting.rounds = Configuration().rounds;
+    return write_settings(lasting, {});
+  };
+  const std::string before = lines(there), now = lines(configuration);
+  if (before == now) return true;
+  const auto old_lines = split(before, '\n'), new_lines = split(now, '\n');
+  const auto [a, b] = std::ranges::mismatch(old_lines, new_lines);
+  throw usage_error("out '" + configuration.out + "' holds a run of other settings ('" +
+                    (a == old_lines.end() ? std::string() : std::string(*a)) + "' there, '" +
+                    (b == new_lines.end() ? std::string() : std::string(*b)) +
+                    "' now); serve goes on with a run only as it was begun, or name another folder");
+}
+
+void require_networked(const Configuration& configuration) {
+  if (configuration.out.empty())
+    throw usage_error("out is ''; serve needs a folder (--out), where the run goes on if the coordinator is started again");
+  if (const auto* settings = example_level(configuration.privacy); settings != nullptr && settings->components > 0)
+    throw usage_error("private-components is " + number_text(settings->components) +
+                      "; over a network only 0 is valid: they are computed from all clients' rows together");
+}
+
+}  // namespace
+
+Settings settings_to_serve(Settings settings) {
+  const auto dp = settings.find("dp");
+  const bool is_private = dp != settings.end() && dp->second.value != decltype(dp->second.value)(std::string("none"));
+  if (is_private) settings.try_emplace("randomness", Setting{std::string("secret"), false});
+  return settings;
+}
+
+RunSummary serve(const Configuration& configuration, const Settings& settings, const ServeOptions& options,
+                 const RunObserver& observer) {
+  require_networked(configuration);
+  const Transport transport = transport_of(options);
+  Watched watched;
+  // Outlives the run, so that the page can say how it ended; `fleet` is there from its start to its end.
+  std::shared_ptr<NetworkedFleet> fleet;
+  std::mutex fleet_mutex;
+  std::unique_ptr<StatusServer> page;
+  const auto make_networked = [&](const Setup& setup, Threads&, const std::atomic<bool>* stop) {
+    const std::size_t clients = setup.rows.size();
+    ReceptionRules rules{.listen = options.listen,
+                         .transport = transport,
+                         .authenticated = !options.certificates.empty(),
+                         .accept_other_builds = options.accept_other_builds,
+                         .heartbeat = std::chrono::milliseconds(static_cast<long>(options.heartbeat * 1000)),
+                         .connections = options.connections > 0 ? static_cast<std::size_t>(options.connections) : 2 * clients + 32,
+                         .updates_in_flight = static_cast<std::size_t>(options.updates_in_flight)};
+    auto made = std::make_shared<NetworkedFleet>(
+        terms_of(setup), rules, options.round,
+        [&setup](std::uint32_t round, const ClientReport& report, std::uint64_t releases) {
+          return judge(setup, round, report, releases);
+        },
+        options.log);
+    made->stop_when(stop);
+    if (options.status) {
+      page = std::make_unique<StatusServer>(*options.status, [&] {
+        const std::lock_guard lock(fleet_mutex);
+        return watched.status(fleet ? fleet->status() : FleetStatus{}, options.round.deadline);
+      });
+    }
+    {
+      const std::lock_guard lock(fleet_mutex);
+      fleet = made;
+    }
+    if (options.listening) options.listening(made->port(), page ? std::optional(page->port()) : std::nullopt);
+    RunFleet run = run_fleet(made);
+    run.finish = [made](std::uint32_t rounds, const std::string& hash) { made->finish(rounds, hash); };
+    return run;
+  };
+  const auto check = [](const Setup& setup) {
+    require_reportable(setup);
+    welcome_to(setup);
+  };
+  const FleetMaker make_fleet{make_networked, RowsAre::with_clients, check};
+  RunObserver both = observer;
+  both.started = [&](const Setup& setup, const std::string& folder, std::uint32_t done, const std::atomic<std::uint64_t>& examples) {
+    watched.begin(setup, folder, done);
+    if (observer.started) observer.started(setup, folder, done, examples);
+  };
+  both.round = [&](const RoundRecord& record) {
+    watched.add(record, fleet->status().asked);
+    if (observer.round) observer.round(record);
+  };
+  const auto end = [&](const std::string& state) {
+    watched.end(state);
+    const std::lock_guard lock(fleet_mutex);
+    fleet.reset();
+  };
+  try {
+    RunSummary summary;
+    if (goes_on(configuration)) {
+      Settings overrides;
+      for (const auto& [key, setting] : settings)
+        if (key == "rounds" || is_free_on_resume(key)) overrides.emplace(key, setting);
+      summary = resume(configuration.out, overrides, both, make_fleet);
+    } else {
+      summary = run(configuration, settings, both, make_fleet);
+    }
+    end(summary.interrupted ? "stopped" : summary.halted.empty() ? "finished" : "halted: " + summary.halted);
+    return summary;
+  } catch (...) {
+    end("failed");
+    throw;
+  }
+}
+
+}  // namespace fedstride

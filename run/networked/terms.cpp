@@ -1,0 +1,68 @@
+#include "run/networked/terms.hpp"
+
+#include <algorithm>
+#include <type_traits>
+
+#include "core/error.hpp"
+#include "core/hash.hpp"
+
+namespace fedstride {
+namespace {
+
+// Clients that bring their own rows do not know the sizes of the others, by which noise is calibrated and the accountant is
+// chosen: they are told both.
+std::string settings_for_clients(const Setup& setup) {
+  Configuration configuration = lasting_configuration(setup);
+  if (!setup.own_data.empty() && setup.privacy.example)
+    std::visit(
+        [&]<class Kind>(Kind& kind) {
+          if constexpr (std::is_base_of_v<ExampleSettings, Kind>) {
+            kind.noise_multiplier = setup.privacy.example->noise_multiplier;
+            kind.accountant = part_name(setup.privacy.example->accountant);
+          }
+        },
+        configuration.privacy);
+  return write_settings(configuration, {});
+}
+
+}  // namespace
+
+std::string experiment_digest(const Setup& setup) {
+  return Hash().text(lasting_settings(setup)).text(setup.data.hash).text(setup.partition_hash).hex();
+}
+
+Welcome welcome_to(const Setup& setup) {
+  const Dataset& data = setup.data.train;
+  Welcome welcome{.build = build_identity(), .settings = settings_for_clients(setup), .experiment = experiment_digest(setup)};
+  if (!setup.own_data.empty()) {
+    welcome.height = static_cast<std::uint32_t>(data.shape.height);
+    welcome.width = static_cast<std::uint32_t>(data.shape.width);
+    welcome.channels = static_cast<std::uint32_t>(data.shape.channels);
+    welcome.classes = static_cast<std::uint32_t>(data.classes);
+    welcome.mean = data.mean;
+    welcome.deviation = data.deviation;
+  }
+  if (const std::string why = too_long(welcome); !why.empty()) throw usage_error(why);
+  return welcome;
+}
+
+Setup prepare_member(const Configuration& configuration, ClientId client, const Welcome& welcome) {
+  if (!std::holds_alternative<OwnRows>(configuration.partition)) return prepare(configuration, FirstWeights::elsewhere);
+  // What does not suit the rows here, fit() refuses; a coordinator's numbers only have to become ints first.
+  const auto number = [](std::uint32_t value) { return static_cast<int>(std::min<std::uint32_t>(value, 1 << 30)); };
+  return prepare_own(configuration, client,
+                     {.shape = {number(welcome.height), number(welcome.width), number(welcome.channels)},
+                      .classes = number(welcome.classes),
+                      .mean = welcome.mean,
+                      .deviation = welcome.deviation});
+}
+
+std::string rows_hash(std::span<const Row> rows) { return Hash().values(rows).hex(); }
+
+std::string rows_hash(std::uint64_t first_rows) {
+  Hash hash;
+  for (std::uint64_t row = 0; row < first_rows; ++row) hash.value(static_cast<Row>(row));
+  return hash.hex();
+}
+
+}  // namespace fedstride

@@ -1,0 +1,242 @@
+#include "run/privacy_setup.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+#include "core/error.hpp"
+#include "core/hash.hpp"
+#include "core/text.hpp"
+#include "dp/accountants/calibrate.hpp"
+#include "dp/accountants/spending.hpp"
+#include "run/setup.hpp"
+
+namespace fedstride {
+namespace {
+
+// "auto": the tightest accountant that can speak of this spending.
+Accountant accountant_for(const std::string& name, const Spending& spending) {
+  if (name == "auto") {
+    for (const std::string_view candidate : {"tight", "rdp"}) {
+      Accountant accountant = make_part<Accountant>("accountant", candidate);
+      const auto unsound = [&](const auto& kind) { return kind.unsound(spending); };
+      if (std::visit(unsound, accountant).empty()) return accountant;
+    }
+  }
+  const Accountant accountant = make_part<Accountant>("accountant", name == "auto" ? "tight" : name);
+  std::visit(
+      [&]<class Kind>(const Kind& kind) {
+        if (const std::string why = kind.unsound(spending); !why.empty())
+          throw usage_error("accountant '" + std::string(Kind::kName) + "': " + why);
+      },
+      accountant);
+  return accountant;
+}
+
+// What is told of a level's noise must be either the noise or a budget to calibrate it for.
+void check_noise(const LevelSetup& level, std::string_view prefix) {
+  if (level.noise_multiplier > 0 || level.epsilon > 0) return;
+  const std::string flag(prefix);
+  throw usage_error(flag + "noise-multiplier is 0; with privacy on it must be a number above 0, or name --" + flag +
+                    "epsilon to have it calibrated");
+}
+
+PrivateRules private_rules(const ExampleSettings& settings, const Configuration& configuration) {
+  const bool fixed_target = settings.target_epochs > 0;
+  const std::int64_t all = static_cast<std::int64_t>(configuration.rounds) * configuration.local_epochs;
+  if (all > 2'000'000'000)
+    throw usage_error("rounds x local-epochs is " + number_text(all) + "; under privacy it must be 2000000000 at most");
+  return {.sampling = sampling_named(settings.sampling),
+          .neighbours = neighbours_named(settings.neighbours),
+          .batch = configuration.batch,
+          .sampling_rate = settings.sampling_rate,
+          .noise = {.clip = settings.clip,
+                    .noise_multiplier = settings.noise_multiplier,
+                    .clip_schedule = settings.clip_schedule,
+                    .noise_schedule = settings.noise_schedule,
+                    .gamma = settings.noise_decay,
+                    .momentum = settings.noise_momentum},
+          .target_epochs = fixed_target ? settings.target_epochs : static_cast<int>(all)};
+}
+
+// What a client spends in `epochs` epochs.
+Spending planned(const PrivatePlan& plan, int epochs, const Spending& components) {
+  Spending spending = plan.spending(0, plan.releases_before(epochs), epochs);
+  merge(spending, components);
+  return spending;
+}
+
+void prepare_examples(Setup& setup, const ExampleSettings& settings) {
+  refuse_mixing_layers(setup.model.layers(), setup.model.line());
+  PrivacySetup& privacy = setup.privacy;
+  PrivateRules rules = private_rules(settings, setup.configuration);
+  LevelSetup level{.accountant = {},
+                   .delta = settings.delta,
+                   .epsilon = settings.epsilon,
+                   .neighbours = rules.neighbours,
+                   .clip = settings.clip,
+                   .noise_multiplier = settings.noise_multiplier};
+  check_noise(level, "");
+  std::set<std::size_t> sizes;
+  for (const std::uint64_t rows : setup.row_counts) sizes.insert(rows);
+  sizes.erase(0);
+  const Optimizer& optimizer = setup.training.optimizer;
+
+  // Each size of client spends with its own rate; who spends most decides the noise of all.
+  PrivateRules probe = rules;
+  if (level.noise_multiplier == 0) probe.noise.noise_multiplier = 1;
+  Spending any = privacy.components;  // of an epoch of clients of every size: a lot may be all rows of the smallest
+  for (const std::size_t size : sizes) merge(any, planned(PrivatePlan(probe, optimizer, size), 1, {}));
+  level.accountant = accountant_for(settings.accountant, any);
+  if (level.noise_multiplier == 0) {
+    level.calibrated = true;
+    // Yu et al., Algorithm 1, line 2: with a target, the noise is what a constant clip needs; what a falling clip saves
+    // buys steps beyond the target.
+    if (settings.target_epochs > 0) probe.noise.clip_schedule = "constant";
+    for (const std::size_t size : sizes) {
+      const auto spending = [&](double noise_multiplier) {
+        probe.noise.noise_multiplier = noise_multiplier;
+        return planned(PrivatePlan(probe, optimizer, size), probe.target_epochs, privacy.components);
+      };
+      level.noise_multiplier =
+          std::max(level.noise_multiplier, calibrate(level.accountant, spending, level.epsilon, level.delta));
+    }
+  }
+  rules.noise.noise_multiplier = level.noise_multiplier;
+  PrivateTraining training;
+  for (const std::size_t size : sizes)
+    privacy.plans.emplace(size, std::make_shared<const PrivatePlan>(rules, optimizer, size));
+  for (const std::uint64_t rows : setup.row_counts) {
+    const auto plan = privacy.plans.find(rows);
+    training.plans.push_back(plan == privacy.plans.end() ? nullptr : plan->second);
+  }
+  setup.training.privacy = std::move(training);
+  privacy.example = level;
+}
+
+std::vector<ParameterRange> trained_tensors(const Model& model, const std::vector<bool>& frozen) {
+  std::vector<ParameterRange> ranges;
+  for (const Parameter& parameter : model.parameters())
+    if (frozen.empty() || !frozen[static_cast<std::size_t>(parameter.layer)])
+      ranges.push_back({parameter.offset, parameter.size});
+  return ranges;
+}
+
+void prepare_clients(Setup& setup, const ClientSettings& settings, std::string_view prefix) {
+  PrivacySetup& privacy = setup.privacy;
+  const bool local = settings.client_noise == "local";
+  LevelSetup level{.accountant = {},
+                   .delta = settings.client_delta,
+                   .epsilon = settings.client_epsilon,
+                   // Whoever sees one client's own message can compare it with any other: nobody is absent.
+                   .neighbours = local ? Neighbours::replace_one : neighbours_named(settings.client_neighbours),
+                   .clip = settings.client_clip,
+                   .noise_multiplier = settings.client_noise_multiplier};
+  check_noise(level, prefix);
+  const std::size_t clients = setup.rows.size();
+  const double rate = std::visit([&](const auto& cohort) { return cohort.rate(clients); }, setup.rules.cohort);
+  const bool amplified = !local && rate < 1 && std::holds_alternative<PoissonCohort>(setup.rules.cohort);
+  Releases release{.sampling = amplified ? Sampling::poisson : Sampling::full,
+                   .neighbours = level.neighbours,
+                   .rate = amplified ? rate : 1,
+                   .noise_multiplier = level.noise_multiplier > 0 ? level.noise_multiplier : 1};
+  level.accountant = accountant_for(settings.client_accountant, {release});
+  if (level.noise_multiplier == 0) {
+    level.calibrated = true;
+    const auto spending = [&](double noise_multiplier) {
+      Releases all = release;
+      all.noise_multiplier = noise_multiplier;
+      all.count = static_cast<std::uint64_t>(setup.configuration.rounds);
+      return Spending{all};
+    };
+    level.noise_multiplier = calibrate(level.accountant, spending, level.epsilon, level.delta);
+  }
+  release.noise_multiplier = level.noise_multiplier;
+  privacy.client_release = release;
+
+  double total = 0;
+  std::uint64_t largest = 1;
+  for (const std::uint64_t weight : setup.rules.weights) {
+    total += static_cast<double>(weight);
+    largest = std::max(largest, weight);
+  }
+  privacy.largest_weight = static_cast<double>(largest);
+  setup.rules.denominator = rate * total;
+  const auto trained = trained_tensors(setup.model, setup.training.frozen);
+  const UpdateClip clip(level.clip, settings.clip_per == "layer" ? trained : std::vector<ParameterRange>{});
+  const double deviation = level.noise_multiplier * level.clip;
+  if (local)
+    setup.training.local_release = LocalRelease{clip, deviation, trained, RandomSource(std::uint64_t{0})};
+  else
+    setup.rules.release = CentralRelease{
+        clip, {.standard_deviation = deviation * privacy.largest_weight, .discrete = settings.client_noise == "discrete"},
+        trained, RandomSource(std::uint64_t{0})};
+  privacy.client = level;
+}
+
+// The key of noise, lots and cohorts: no two configurations share their draws, a run that goes on has those it had.
+std::uint64_t private_seed(const Setup& setup) {
+  const std::string digest = Hash().text("private draws").text(lasting_settings(setup)).hex();
+  return std::stoull(digest.substr(0, 16), nullptr, 16);
+}
+
+}  // namespace
+
+void prepare_privacy(Setup& setup) {
+  const Privacy& chosen = setup.configuration.privacy;
+  if (const auto* settings = example_level(chosen)) prepare_examples(setup, *settings);
+  if (const auto* settings = client_level(chosen))
+    prepare_clients(setup, *settings, std::holds_alternative<BothPrivacy>(chosen) ? "client-" : "");
+  setup.rules.cohort_source = RandomSource(setup.configuration.seed);
+  if (setup.privacy.on()) use_source(setup, private_source(setup));
+}
+
+bool rounds_decide_noise(const Setup& setup) {
+  const auto* settings = example_level(setup.configuration.privacy);
+  const bool scheduled =
+      settings != nullptr && (settings->clip_schedule != "constant" || settings->noise_schedule != "constant");
+  const bool example = setup.privacy.example && settings->target_epochs == 0 &&
+                       (setup.privacy.example->calibrated || scheduled);
+  return example || (setup.privacy.client && setup.privacy.client->calibrated);
+}
+
+double rounds_within_budget(const Setup& setup) {
+  const PrivacySetup& privacy = setup.privacy;
+  double rounds = setup.configuration.rounds;
+  if (privacy.example && privacy.example->epsilon > 0) {
+    const LevelSetup& level = *privacy.example;
+    // Whether a client still has a step left when that round (1, 2, ...) begins.
+    const auto begins = [&](const PrivatePlan& plan, std::uint64_t round) {
+      const int epoch = static_cast<int>(round - 1) * setup.training.epochs;
+      const auto step = static_cast<std::uint64_t>(plan.lots_per_step(epoch));
+      const std::uint64_t before = plan.releases_before(epoch);
+      Spending spending = plan.spending(0, before, epoch);
+      merge(spending, plan.spending(before, step, setup.training.epochs));
+      merge(spending, privacy.components);
+      return meets(level.accountant, spending, level.epsilon, level.delta);
+    };
+    const auto all = static_cast<std::uint64_t>(setup.configuration.rounds);
+    std::uint64_t most = 0;
+    for (const auto& size : privacy.plans)
+      most = std::max(most, largest_count(all, 1, [&](std::uint64_t round) { return begins(*size.second, round); }));
+    const auto rate_of = [&](const auto& cohort) { return cohort.rate(setup.row_counts.size()); };
+    rounds = std::min(rounds, std::ceil(static_cast<double>(most) / std::visit(rate_of, setup.rules.cohort)));
+  }
+  if (privacy.client && privacy.client->epsilon > 0) {
+    const LevelSetup& level = *privacy.client;
+    rounds = std::min(rounds, static_cast<double>(most_steps(level.accountant, {}, privacy.client_release,
+                                                             level.epsilon, level.delta)));
+  }
+  return rounds;
+}
+
+RandomSource private_source(const Setup& setup) { return RandomSource(private_seed(setup)); }
+
+void use_source(Setup& setup, const RandomSource& source) {
+  if (setup.training.privacy) setup.training.privacy->source = source;
+  if (setup.training.local_release) setup.training.local_release->source = source;
+  if (setup.rules.release) setup.rules.release->source = source;
+  if (setup.privacy.client) setup.rules.cohort_source = source;
+}
+
+}  // namespace fedstride

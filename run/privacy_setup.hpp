@@ -1,0 +1,75 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "client/private_plan.hpp"
+#include "core/error.hpp"
+#include "core/random.hpp"
+#include "dp/accountants/accountants.hpp"
+#include "run/privacy_settings.hpp"
+
+namespace fedstride {
+
+struct Setup;
+
+/// One level of privacy of a run, resolved: everything the ledger, the accountants and the statements are told.
+struct LevelSetup {
+  Accountant accountant;
+  double delta = 1e-5;
+  double epsilon = 0;            ///< budget; 0: none
+  Neighbours neighbours = Neighbours::add_remove;
+  double clip = 1;
+  double noise_multiplier = 0;   ///< as given, or calibrated
+  bool calibrated = false;
+};
+
+/// What is fixed about the privacy of a run before it starts.
+struct PrivacySetup {
+  std::optional<LevelSetup> example;
+  std::optional<LevelSetup> client;
+  /// Example level: by number of rows, the plan of the clients that have as many.
+  std::map<std::size_t, std::shared_ptr<const PrivatePlan>> plans;
+  Releases client_release;       ///< client level: one round, as the accountant sees it
+  double largest_weight = 1;     ///< client level: weight counted in the sensitivity
+  Spending components;           ///< what private components cost; empty without
+
+  bool on() const { return example.has_value() || client.has_value(); }
+};
+
+/// Resolves setup.configuration.privacy into setup.privacy and fits training and rounds to it: plans, noise calibrated
+/// where none is given, clips, denominators. Draws follow from the seed and from a digest of the configuration.
+/// Throws Error (usage) for what cannot be accounted for: a layer that mixes examples, sampling and neighbours without a
+/// sound accountant, a budget no noise reaches.
+void prepare_privacy(Setup& setup);
+
+/// Throws Error (usage) if one of the layers, variants over kinds that say kMixesExamples, mixes the examples of a batch.
+template <class Layers>
+void refuse_mixing_layers(const Layers& layers, std::string_view model) {
+  for (const auto& layer : layers)
+    if (std::visit([]<class Kind>(const Kind&) { return Kind::kMixesExamples; }, layer))
+      throw usage_error("model '" + std::string(model) +
+                        "' has a layer that mixes the examples of a batch; under example-level privacy every example "
+                        "needs a gradient of its own");
+}
+
+/// Whether the noise was fitted to the number of rounds: then that is part of what must not change.
+bool rounds_decide_noise(const Setup& setup);
+
+/// How many of the run's rounds its budgets let begin; all of them without a budget. An estimate where cohorts are drawn
+/// (a run goes on until its luckiest client has no step left) or where later steps cost less than earlier ones.
+double rounds_within_budget(const Setup& setup);
+
+/// The seeded source of noise and private sampling: no two configurations share their draws.
+RandomSource private_source(const Setup& setup);
+
+/// Makes noise, lots and cohorts come from this source.
+void use_source(Setup& setup, const RandomSource& source);
+
+}  // namespace fedstride

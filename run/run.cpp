@@ -1,0 +1,182 @@
+#include "run/run.hpp"
+
+#include <chrono>
+#include <limits>
+
+#include "core/error.hpp"
+#include "core/hash.hpp"
+#include "core/seconds_since.hpp"
+#include "run/private_components.hpp"
+#include "run/run_folder.hpp"
+#include "sim/in_process_fleet.hpp"
+#include "sim/threads.hpp"
+
+namespace fedstride {
+namespace {
+
+// Everything of one session of a run, from the checkpoint (round 0: the initial weights) to the last round.
+RunSummary carry_out(const Setup& setup, RunFolder& folder, Checkpoint checkpoint, RunPrivacy& privacy,
+                     const RunObserver& observer, const FleetMaker& make_fleet) {
+  const Configuration& configuration = setup.configuration;
+  Threads threads(configuration.threads);
+  const auto help = [&](int count, function_ref<void(int)> piece) { threads.for_each_piece(count, piece); };
+  RunFleet fleet = make_fleet.make(setup, threads, observer.stop);
+  if (!checkpoint.fleet_state.empty()) fleet.load(checkpoint.fleet_state);
+
+  Evaluator test(setup.model, setup.data.test);
+  std::optional<Evaluator> validation;
+  if (!setup.validation_rows.empty()) validation.emplace(setup.model, setup.data.train, setup.validation_rows);
+  const auto evaluate = [&](Evaluator& evaluator) {
+    Evaluation result;
+    threads.for_each_task(1, [&](std::size_t) { result = evaluator.evaluate(checkpoint.model, help); });
+    return result;
+  };
+
+  RunSummary summary{.folder = folder.path().string()};
+  if (observer.started) observer.started(setup, summary.folder, checkpoint.round, *fleet.progress);
+  std::string hash = model_hash(checkpoint.model);
+  std::optional<Evaluation> latest;
+  while (checkpoint.round < static_cast<std::uint32_t>(configuration.rounds)) {
+    RoundRecord record{.round = checkpoint.round + 1};
+    const RunPrivacy::Permission permission = privacy.reserve(record.round, hash);
+    if (!permission.refusal.empty()) {
+      summary.halted = permission.refusal;
+      break;
+    }
+    const auto start = std::chrono::steady_clock::now();
+    try {
+      record.clients = run_round(record.round, setup.rules, fleet, checkpoint.model, permission.releases);
+    } catch (const Interrupted&) {
+      summary.interrupted = true;
+      break;
+    }
+    record.seconds = seconds_since(start);
+    privacy.record(record.round, record.clients);
+    record.example_spent = privacy.example_spent();
+    record.client_spent = privacy.client_spent();
+    double loss = 0;
+    double counted = 0;
+    for (const ClientReport& client : record.clients) {
+      record.examples += client.examples;
+      if (!client.failure.empty()) {
+        ++summary.failures;
+        continue;
+      }
+      loss += client.loss * static_cast<double>(client.examples);
+      counted += static_cast<double>(client.examples);
+    }
+    record.train_loss = counted > 0 ? loss / counted : std::numeric_limits<double>::quiet_NaN();
+    record.model_hash = hash = model_hash(checkpoint.model);
+    latest.reset();
+    if (record.round % static_cast<std::uint32_t>(configuration.evaluate_every) == 0 ||
+        record.round == static_cast<std::uint32_t>(configuration.rounds)) {
+      record.test = latest = evaluate(test);
+      if (validation) record.validation = evaluate(*validation);
+      for (const auto& client : setup.label_counts) record.client_accuracy.push_back(latest->accuracy_on(client));
+    }
+
+    checkpoint.round = record.round;
+    checkpoint.fleet_state = fleet.save();
+    checkpoint.examples += record.examples;
+    checkpoint.seconds += record.seconds;
+    checkpoint.ledger = privacy.mark();
+    folder.append(record, configuration.publishable, checkpoint);
+    folder.save(checkpoint);
+    if (observer.round) observer.round(record);
+  }
+  summary.rounds = checkpoint.round;
+  summary.test = latest ? *latest : evaluate(test);
+  summary.examples = checkpoint.examples;
+  summary.seconds = checkpoint.seconds;
+  summary.pieces_helped = threads.pieces_helped();
+  summary.privacy = privacy.statements();
+  summary.ledger = privacy.mark();
+  folder.write_results(setup, checkpoint.model, summary, hash);
+  if (fleet.finish && !summary.interrupted) fleet.finish(summary.rounds, hash);
+  return summary;
+}
+
+// A run's beginning on disk, once its configuration is there: with that alone it can go on after a kill.
+Checkpoint begin(const Setup& setup, const RunFolder& folder, LedgerMark ledger) {
+  Checkpoint checkpoint{.configuration = identity(setup), .model = setup.initial, .ledger = std::move(ledger)};
+  if (!setup.configuration.publishable && setup.own_data.empty()) folder.write_partition(partition_json(setup));
+  folder.start_results();
+  folder.save(checkpoint);
+  return checkpoint;
+}
+
+Settings settings_to_resume(const std::string& folder, const Settings& overrides) {
+  Settings settings = read_settings((std::filesystem::path(folder) / "config.toml").string());
+  for (const auto& [key, setting] : overrides) {
+    if (key != "rounds" && !is_free_on_resume(key))
+      throw usage_error(
+          key + " cannot change when a run goes on; only rounds, evaluate-every, threads, quiet, data-dir and roster can");
+    settings[key] = setting;
+  }
+  return settings;
+}
+
+// The privacy of a run, its noise from the run's own source: with secret randomness under a key in the folder, for its
+// owner alone. Private components are charged and then released here.
+RunPrivacy begin_privacy(Setup& setup, const RunFolder& folder, const std::optional<LedgerMark>& mark) {
+  std::optional<SecretKey> key;
+  if (setup.privacy.on() && setup.configuration.randomness == "secret") {
+    key = load_or_create_key(folder.path() / "secret.key");
+    use_source(setup, RandomSource(*key));
+  }
+  RunPrivacy privacy(setup, folder.path(), mark, key);
+  project_on_components(setup, key ? RandomSource(*key) : private_source(setup));
+  return privacy;
+}
+
+}  // namespace
+
+RunFleet in_process_fleet(const Setup& setup, Threads& threads, const std::atomic<bool>* stop) {
+  auto fleet = std::make_shared<InProcessFleet>(setup.model, setup.data.train, setup.training, setup.rows, threads);
+  fleet->stop_when(stop);
+  return run_fleet(std::move(fleet));
+}
+
+RunSummary run(const Configuration& configuration, const Settings& settings, const RunObserver& observer,
+               const FleetMaker& make_fleet) {
+  Setup setup = prepare(configuration, FirstWeights::drawn, make_fleet.rows);
+  if (make_fleet.check) make_fleet.check(setup);
+  RunFolder folder = RunFolder::create(configuration.out, configuration);
+  Checkpoint checkpoint;
+  std::optional<RunPrivacy> privacy;
+  try {
+    folder.write_configuration(write_settings(configuration, settings));
+    privacy.emplace(begin_privacy(setup, folder, std::nullopt));
+    checkpoint = begin(setup, folder, privacy->mark());
+  } catch (...) {
+    folder.discard();
+    throw;
+  }
+  return carry_out(setup, folder, std::move(checkpoint), *privacy, observer, make_fleet);
+}
+
+RunSummary resume(const std::string& name, const Settings& overrides, const RunObserver& observer,
+                  const FleetMaker& make_fleet) {
+  RunFolder folder = RunFolder::open(name);
+  const Settings settings = settings_to_resume(name, overrides);
+  Configuration configuration = resolve(settings);
+  std::optional<Checkpoint> saved = folder.load();
+  if (saved && saved->round > static_cast<std::uint32_t>(configuration.rounds))
+    throw usage_error("rounds is " + std::to_string(configuration.rounds) + "; the run in '" + name +
+                      "' has finished " + std::to_string(saved->round) + " already, name that many or more");
+  Setup setup = prepare(configuration, saved ? FirstWeights::elsewhere : FirstWeights::drawn, make_fleet.rows);
+  if (make_fleet.check) make_fleet.check(setup);
+  RunPrivacy privacy = begin_privacy(setup, folder, saved ? std::optional(saved->ledger) : std::nullopt);
+  Checkpoint checkpoint = saved ? std::move(*saved) : begin(setup, folder, privacy.mark());
+  if (identity(setup) != checkpoint.configuration)
+    throw failure("the run in '" + name + "' was started with other settings, other data or another build" +
+                  (rounds_decide_noise(setup) ? ", or for another number of rounds, which its noise was fitted to" : "") +
+                  "; it cannot go on");
+  if (checkpoint.model.size() != setup.initial.size())
+    throw failure("the checkpoint in '" + name + "' holds a model of another size");
+  folder.cut_results(checkpoint);
+  if (!overrides.empty()) folder.write_configuration(write_settings(configuration, settings));
+  return carry_out(setup, folder, std::move(checkpoint), privacy, observer, make_fleet);
+}
+
+}  // namespace fedstride

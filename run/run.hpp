@@ -1,0 +1,96 @@
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/task.hpp"
+#include "run/configuration.hpp"
+#include "run/run_privacy.hpp"
+#include "run/setup.hpp"
+#include "nn/evaluation.hpp"
+
+namespace fedstride {
+
+class Threads;
+
+/// One finished round, as a line of rounds.jsonl tells it.
+struct RoundRecord {
+  std::uint32_t round = 0;
+  std::optional<Evaluation> test = {};        ///< in rounds that evaluate
+  std::optional<Evaluation> validation = {};  ///< likewise, with a validation split
+  std::vector<ClientReport> clients = {};
+  std::vector<double> client_accuracy = {};   ///< test accuracy on the client's mix of classes; empty without `test`
+  double train_loss = 0;                 ///< mean of the clients' not left out, by gradient examples; NaN: none
+  std::uint64_t examples = 0;            ///< gradient examples of the round
+  double seconds = 0;                    ///< training and averaging, evaluation not counted
+  std::string model_hash = {};
+  std::optional<SpentSoFar> example_spent = {};  ///< example-level privacy: of the client that has spent most
+  std::optional<SpentSoFar> client_spent = {};   ///< client-level privacy
+};
+
+/// How a run ended.
+struct RunSummary {
+  std::uint32_t rounds = 0;  ///< finished, all sessions of the run together
+  bool interrupted = false;
+  std::string halted = {};   ///< why it ended before its last round: a privacy budget
+  Evaluation test = {};
+  std::string folder;
+  std::uint64_t examples = 0;
+  double seconds = 0;
+  std::uint64_t failures = 0;      ///< updates left out, this session
+  std::vector<PrivacyStatement> privacy = {};
+  LedgerMark ledger = {};
+  std::uint64_t pieces_helped = 0; ///< pieces of a client's step done by another thread, this session
+};
+
+/// Who watches a run. Any may be empty.
+struct RunObserver {
+  std::function<void(const Setup&, const std::string& folder, std::uint32_t rounds_done, const std::atomic<std::uint64_t>& examples)> started;
+  std::function<void(const RoundRecord&)> round;
+  const std::atomic<bool>* stop = nullptr;  ///< when true: the round in hand is given up, the run ends as interrupted
+};
+
+/// A run's fleet, whichever it is (server/round.hpp), with what a run needs of it between rounds.
+struct RunFleet {
+  std::function<void(const Task& task, const std::vector<ClientId>& cohort, UpdateSink sink)> collect;
+  std::function<std::string()> save;
+  std::function<void(const std::string& bytes)> load;
+  const std::atomic<std::uint64_t>* progress = nullptr;  ///< gradient examples so far
+  std::function<void(std::uint32_t rounds, const std::string& model_hash)> finish = {};  ///< after the last round; may be empty
+};
+
+/// Anything with collect, save, load and progress, as a RunFleet that owns it.
+template <class Fleet>
+RunFleet run_fleet(std::shared_ptr<Fleet> fleet) {
+  return {.collect = [fleet](const Task& task, const std::vector<ClientId>& cohort,
+                             UpdateSink sink) { fleet->collect(task, cohort, sink); },
+          .save = [fleet] { return fleet->save(); },
+          .load = [fleet](const std::string& bytes) { fleet->load(bytes); },
+          .progress = &fleet->progress()};
+}
+
+/// Makes the fleet of a run that is about to begin or to go on.
+struct FleetMaker {
+  std::function<RunFleet(const Setup& setup, Threads& threads, const std::atomic<bool>* stop)> make;
+  RowsAre rows = RowsAre::here;
+  std::function<void(const Setup& setup)> check = {};  ///< refuses what the fleet cannot do, before a folder is made
+};
+RunFleet in_process_fleet(const Setup& setup, Threads& threads, const std::atomic<bool>* stop);
+
+/// A new run in a new folder (configuration.out, or a free name under runs/). `settings` is what the configuration was
+/// resolved from. Throws Error: usage if the folder holds anything, failure for what goes wrong on the way; what has been
+/// finished stays on disk.
+RunSummary run(const Configuration& configuration, const Settings& settings, const RunObserver& observer = {},
+               const FleetMaker& make_fleet = {in_process_fleet});
+
+/// Goes on with the run in `folder` from its checkpoint. `overrides` may set rounds (not fewer than are done), threads,
+/// evaluate-every and quiet; anything else is refused. The model ends up the same, bit for bit, as without a break.
+RunSummary resume(const std::string& folder, const Settings& overrides, const RunObserver& observer = {},
+                  const FleetMaker& make_fleet = {in_process_fleet});
+
+}  // namespace fedstride

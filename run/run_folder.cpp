@@ -1,0 +1,151 @@
+#include "run/run_folder.hpp"
+
+
+#include <system_error>
+
+#include "core/error.hpp"
+#include "core/files.hpp"
+#include "core/hash.hpp"
+#include "run/results.hpp"
+#include "nn/safetensors.hpp"
+
+namespace fedstride {
+namespace {
+
+namespace fs = std::filesystem;
+
+// Removes `path`, if it is empty, and then its parents up to `topmost`.
+void remove_empty(fs::path path, const fs::path& topmost) {
+  std::error_code error;
+  for (;; path = path.parent_path()) {
+    if (fs::exists(path, error) && !fs::remove(path, error)) return;
+    if (path == topmost || !path.has_relative_path()) return;
+  }
+}
+
+// Makes `path` with its parents. The topmost folder that was not there before; empty if all were.
+fs::path make_folder(const fs::path& path) {
+  std::error_code error;
+  fs::path topmost;
+  for (fs::path at = path; !at.empty() && !fs::exists(at, error) && at != at.root_path(); at = at.parent_path())
+    topmost = at;
+  fs::create_directories(path, error);
+  if (error) {
+    if (!topmost.empty()) remove_empty(path, topmost);
+    throw failure("cannot make folder '" + path.string() + "': " + error.message());
+  }
+  return topmost;
+}
+
+// What is left of a run that was killed before its configuration was written does not count.
+bool holds_something(const fs::path& folder) {
+  std::error_code error;
+  fs::remove(folder / "config.toml.tmp", error);
+  return !fs::is_empty(folder, error) || error;
+}
+
+fs::path free_name(const Configuration& configuration, fs::path& topmost) {
+  const std::string base = configuration.dataset + "-" + std::string(part_name(configuration.optimizer));
+  topmost = make_folder("runs");
+  for (int number = 1;; ++number) {
+    const fs::path path = fs::path("runs") / (base + "-" + std::to_string(number));
+    std::error_code error;
+    if (fs::create_directory(path, error)) {  // made by us alone, however many look for a name at once
+      if (topmost.empty()) topmost = path;
+      return path;
+    }
+    if (error) throw failure("cannot make folder '" + path.string() + "': " + error.message());
+  }
+}
+
+// Hash of all lines so far from the hash of those before.
+std::string chained(const std::string& before, std::string_view line) { return Hash().text(before).text(line).hex(); }
+
+}  // namespace
+
+RunFolder::RunFolder(fs::path path, fs::path topmost)
+    : path_(std::move(path)), topmost_(std::move(topmost)), lock_(locked(path_)) {}
+
+RunFolder RunFolder::create(const std::string& name, const Configuration& configuration) {
+  fs::path topmost;
+  const fs::path path = name.empty() ? free_name(configuration, topmost) : fs::path(name);
+  std::error_code error;
+  if (fs::exists(path, error) && !fs::is_directory(path, error))
+    throw usage_error("out '" + path.string() + "' is not a folder; name a folder that is empty or not there yet");
+  if (!name.empty()) topmost = make_folder(path);
+  RunFolder folder(path, topmost);
+  if (holds_something(path))
+    throw usage_error("out '" + path.string() + "' is not empty; go on with a run that is there by --resume '" +
+                      path.string() + "', or name another folder");
+  return folder;
+}
+
+void RunFolder::require(const std::string& name) {
+  std::error_code error;
+  if (!fs::exists(fs::path(name) / "config.toml", error))
+    throw usage_error("resume '" + name +
+                      "' holds no run (no config.toml there); name the folder a run was given by --out");
+}
+
+RunFolder RunFolder::open(const std::string& name) {
+  require(name);
+  const fs::path path(name);
+  RunFolder folder(path, {});
+  return folder;
+}
+
+void RunFolder::write_configuration(const std::string& text) const { write_file(path_ / "config.toml", text); }
+void RunFolder::write_partition(const std::string& json) const { write_file(path_ / "partition.json", json); }
+
+std::optional<Checkpoint> RunFolder::load() const {
+  std::error_code error;
+  const bool has_rounds = fs::exists(path_ / "rounds.jsonl", error) && fs::file_size(path_ / "rounds.jsonl", error) > 0;
+  if (!has_rounds && !fs::exists(path_ / "checkpoint", error)) return std::nullopt;
+  return load_checkpoint(path_ / "checkpoint");
+}
+
+void RunFolder::save(const Checkpoint& checkpoint) const { save_checkpoint(path_ / "checkpoint", checkpoint); }
+
+void RunFolder::cut_results(const Checkpoint& checkpoint) const {
+  const fs::path path = path_ / "rounds.jsonl";
+  const std::string results = read_file(path);
+  std::string hash;
+  std::uint64_t seen = 0;
+  while (seen < checkpoint.results_bytes) {
+    const auto end = results.find('\n', seen);
+    if (end == std::string::npos) break;
+    hash = chained(hash, std::string_view(results).substr(seen, end - seen));
+    seen = end + 1;
+  }
+  if (seen != checkpoint.results_bytes || hash != checkpoint.results_hash)
+    throw failure("'" + path.string() + "' was altered: its lines are not those of the checkpoint's rounds");
+  if (seen != results.size()) write_file(path, std::string_view(results).substr(0, seen));
+}
+
+void RunFolder::start_results() const { write_file(path_ / "rounds.jsonl", ""); }
+
+void RunFolder::append(const RoundRecord& record, bool publishable, Checkpoint& checkpoint) const {
+  const std::string line = round_json(record, publishable);
+  append_line(path_ / "rounds.jsonl", line);
+  checkpoint.results_bytes += line.size() + 1;
+  checkpoint.results_hash = chained(checkpoint.results_hash, line);
+}
+
+void RunFolder::write_results(const Setup& setup, const Vector& model, const RunSummary& summary,
+                              const std::string& hash) const {
+  write_file(path_ / "model.safetensors", write_safetensors(setup.model, model,
+                                                            {{"dataset", setup.configuration.dataset},
+                                                             {"data_hash", setup.data.hash},
+                                                             {"rounds", std::to_string(summary.rounds)},
+                                                             {"model_hash", hash}}));
+  write_file(path_ / "summary.json", summary_json(setup, summary, hash));
+}
+
+void RunFolder::discard() {
+  std::error_code error;
+  for (const char* name : {"config.toml", "partition.json", "rounds.jsonl", "checkpoint", "ledger.jsonl", "secret.key"})
+    fs::remove(path_ / name, error);
+  if (!topmost_.empty()) remove_empty(path_, topmost_);
+}
+
+}  // namespace fedstride

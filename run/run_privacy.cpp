@@ -1,0 +1,226 @@
+#include "run/run_privacy.hpp"
+
+#include <algorithm>
+#include <map>
+
+#include "core/hash.hpp"
+#include "core/text.hpp"
+#include "dp/accountants/calibrate.hpp"
+#include "dp/accountants/spending.hpp"
+
+namespace fedstride {
+namespace {
+
+std::string budget_text(const LevelSetup& level) {
+  return "epsilon " + number_text(level.epsilon) + " at delta " + number_text(level.delta);
+}
+
+LedgerHeader header_of(const Setup& setup) {
+  LedgerHeader header{.source = setup.configuration.randomness,
+                      .clients = static_cast<std::uint32_t>(setup.rows.size()),
+                      .statements = {}};
+  const auto add = [&](Level kind, const LevelSetup& level) -> LedgerStatement& {
+    header.statements.push_back({.level = kind,
+                                 .accountant = std::string(part_name(level.accountant)),
+                                 .delta = level.delta,
+                                 .neighbours = level.neighbours});
+    if (level.epsilon > 0) header.statements.back().epsilon = level.epsilon;
+    return header.statements.back();
+  };
+  if (setup.privacy.example) add(Level::example, *setup.privacy.example);
+  if (setup.privacy.client) {
+    LedgerStatement& statement = add(Level::client, *setup.privacy.client);
+    statement.largest_weight = setup.privacy.largest_weight;
+    statement.bound = setup.privacy.client->clip;
+    statement.noise_at = client_level(setup.configuration.privacy)->client_noise;
+  }
+  return header;
+}
+
+// Noise, lots and cohorts that are drawn again after a break are those of before only if all of this is.
+std::string noise_identity(const Setup& setup) {
+  Hash hash;
+  hash.text(identity(setup));
+  for (const auto& level : {setup.privacy.example, setup.privacy.client})
+    if (level) hash.value(level->noise_multiplier).value(level->clip);
+  return hash.hex();
+}
+
+}  // namespace
+
+RunPrivacy::RunPrivacy(const Setup& setup, const std::filesystem::path& folder, const std::optional<LedgerMark>& mark,
+                       const std::optional<SecretKey>& key, std::optional<ClientId> own)
+    : setup_(setup), own_(own) {
+  if (!setup.privacy.on()) return;
+  identity_ = noise_identity(setup);
+  const auto path = folder / "ledger.jsonl";
+  const std::string_view secret =
+      key ? std::string_view(reinterpret_cast<const char*>(key->data()), key->size()) : std::string_view{};
+  if (mark) {
+    ledger_.emplace(Ledger::open(path, *mark, secret));
+    enter_components();
+    return;
+  }
+  // Left over by a run that was killed before its first checkpoint, that is before it had released anything but what is
+  // entered again here.
+  std::error_code error;
+  std::filesystem::remove(path, error);
+  ledger_.emplace(Ledger::create(path, header_of(setup), secret));
+  enter_components();
+}
+
+// Private components are released before the first round; entered again when a run goes on, they count once.
+void RunPrivacy::enter_components() {
+  if (setup_.privacy.components.empty()) return;
+  const Releases& release = setup_.privacy.components.front();
+  LedgerGroup group{.sampling = Sampling::full,
+                    .neighbours = release.neighbours,
+                    .runs = {{release.noise_multiplier, 1, 1}},
+                    .quantity = Quantity::components};
+  ledger_->reserve(0, Hash().text(identity_).text("components").hex(), {group});
+  ledger_->close(0, {group});
+}
+
+RunPrivacy::Classes RunPrivacy::classes(const SpendingTotals& before) const {
+  Classes found{.all = {}, .of = std::vector(setup_.rows.size(), kNoClass)};
+  std::map<std::pair<const PrivatePlan*, std::uint32_t>, std::size_t> places;
+  for (const ClientId client : all_clients(setup_.rows.size())) {
+    const auto& plan = setup_.training.privacy->plans[client];
+    if (plan == nullptr) continue;  // a client without rows releases nothing
+    const auto [place, fresh] = places.try_emplace({plan.get(), before.history_of(client)}, found.all.size());
+    if (fresh) found.all.push_back({plan.get(), &before.examples(client)});
+    found.of[client] = place->second;
+  }
+  return found;
+}
+
+// The largest number of the next releases that the level's budget still covers.
+std::uint64_t RunPrivacy::within_budget(const Class& alike, std::uint64_t first, std::uint64_t planned) const {
+  const LevelSetup& level = *setup_.privacy.example;
+  if (level.epsilon == 0) return planned;
+  const auto fits = [&](std::uint64_t count) {
+    Spending spending = *alike.spent;
+    merge(spending, alike.plan->spending(first, count, setup_.training.epochs));
+    return delta_by(level.accountant, spending, level.epsilon).value <= level.delta;
+  };
+  return largest_count(planned, planned, fits);
+}
+
+RunPrivacy::Permission RunPrivacy::reserve(std::uint32_t round, const std::string& model_hash) {
+  Permission permission;
+  if (!ledger_) return permission;
+  reserved_.clear();
+  const SpendingTotals before = ledger_->book().before(round);
+  const auto client_count = setup_.rows.size();
+  if (setup_.privacy.client) {
+    const LevelSetup& level = *setup_.privacy.client;
+    const Releases& next = setup_.privacy.client_release;
+    Spending spending = before.updates();
+    merge(spending, next);
+    if (level.epsilon > 0 && delta_by(level.accountant, spending, level.epsilon).value > level.delta) {
+      permission.refusal = "another round would pass the clients' budget of " + budget_text(level);
+      return permission;
+    }
+    reserved_.push_back({.level = Level::client,
+                         .clients = {},
+                         .sampling = next.sampling,
+                         .neighbours = next.neighbours,
+                         .rate = next.rate,
+                         .passes = 0,
+                         .first = round - 1,
+                         .runs = {{next.noise_multiplier, level.clip, 1}},
+                         .largest_weight = setup_.privacy.largest_weight});
+  }
+  if (setup_.privacy.example) {
+    permission.releases.assign(client_count, 0);
+    const int first_epoch = static_cast<int>(round - 1) * setup_.training.epochs;
+    const auto sample = [&](const auto& kind) { return kind.sample(round, client_count, setup_.rules.cohort_source); };
+    const Classes classes = this->classes(before);
+    std::vector<std::uint64_t> allowed;  // by class
+    for (const Class& alike : classes.all) {
+      const std::uint64_t first = alike.plan->releases_before(first_epoch);
+      const std::uint64_t planned = alike.plan->releases_before(first_epoch + setup_.training.epochs) - first;
+      const std::uint64_t most = within_budget(alike, first, planned);
+      allowed.push_back(most < static_cast<std::uint64_t>(alike.plan->lots_per_step(first_epoch)) ? 0 : most);
+    }
+    if (std::ranges::all_of(allowed, [](std::uint64_t count) { return count == 0; })) {
+      permission.refusal = "another step would pass every client's budget of " + budget_text(*setup_.privacy.example);
+      return permission;
+    }
+    for (std::size_t client = 0; client < client_count; ++client)
+      if (classes.of[client] != kNoClass) permission.releases[client] = allowed[classes.of[client]];
+    std::vector<std::vector<ClientId>> drawn(classes.all.size());
+    for (const ClientId client : own_ ? std::vector{*own_} : std::visit(sample, setup_.rules.cohort))
+      if (classes.of[client] != kNoClass) drawn[classes.of[client]].push_back(client);
+    for (std::size_t i = 0; i < drawn.size(); ++i) {
+      if (drawn[i].empty() || allowed[i] == 0) continue;
+      const PrivatePlan& plan = *classes.all[i].plan;
+      const std::uint64_t first = plan.releases_before(first_epoch);
+      const bool shuffled = plan.sampling() == Sampling::shuffle;
+      reserved_.push_back({.level = Level::example,
+                           .clients = std::move(drawn[i]),
+                           .sampling = plan.sampling(),
+                           .neighbours = setup_.privacy.example->neighbours,
+                           .rate = plan.rate(),
+                           .passes = shuffled ? static_cast<std::uint64_t>(setup_.training.epochs) : 0,
+                           .first = first,
+                           .runs = plan.noise().runs(first, allowed[i]),
+                           .largest_weight = 1});
+    }
+  }
+  ledger_->reserve(round, Hash().text(identity_).text(model_hash).hex(), reserved_);
+  return permission;
+}
+
+void RunPrivacy::record(std::uint32_t round, const std::vector<ClientReport>& reports) {
+  if (!ledger_) return;
+  // As reserved, but with the releases each client has made; clients of a group that made the same stay together.
+  LedgerGroups executed;
+  std::map<ClientId, const ClientReport*> by_client;
+  for (const ClientReport& report : reports) by_client.emplace(report.client, &report);
+  for (const LedgerGroup& group : reserved_) {
+    if (group.level == Level::client) {
+      executed.push_back(group);
+      continue;
+    }
+    const std::size_t first = executed.size();
+    for (const ClientId client : group.clients) {
+      const auto report = by_client.find(client);
+      const auto& runs = report == by_client.end() ? group.runs : report->second->releases;
+      const auto same = std::find_if(executed.begin() + static_cast<std::ptrdiff_t>(first), executed.end(),
+                                     [&](const LedgerGroup& other) { return other.runs == runs; });
+      if (same != executed.end()) {
+        same->clients.push_back(client);
+        continue;
+      }
+      LedgerGroup own = group;
+      own.clients = {client};
+      own.runs = runs;
+      executed.push_back(std::move(own));
+    }
+  }
+  ledger_->close(round, executed);
+}
+
+std::optional<SpentSoFar> RunPrivacy::example_spent() const {
+  if (!setup_.privacy.example) return std::nullopt;
+  const LevelSetup& level = *setup_.privacy.example;
+  const auto epsilons = history_epsilons(ledger_->book().totals(), level.accountant, level.delta, true);
+  return SpentSoFar{*std::ranges::max_element(epsilons), level.delta};
+}
+
+std::optional<SpentSoFar> RunPrivacy::client_spent() const {
+  if (!setup_.privacy.client) return std::nullopt;
+  const LevelSetup& level = *setup_.privacy.client;
+  return SpentSoFar{epsilon_by(level.accountant, ledger_->spent_by_update(), level.delta).value, level.delta};
+}
+
+std::vector<PrivacyStatement> RunPrivacy::statements() {
+  if (!ledger_) return {};
+  ledger_->sync();
+  return model_statements(ledger_->book(), [&](Level level) {
+    return level == Level::example ? setup_.privacy.example->accountant : setup_.privacy.client->accountant;
+  });
+}
+
+}  // namespace fedstride

@@ -1,0 +1,200 @@
+#include "run/setup.hpp"
+
+#include <map>
+#include <numeric>
+
+#include "core/build_info.hpp"
+#include "core/hash.hpp"
+#include "core/text.hpp"
+#include "data/split.hpp"
+#include "run/private_components.hpp"
+#include "nn/models.hpp"
+#include "nn/safetensors.hpp"
+#include "partitions/heat_map.hpp"
+#include "partitions/limit.hpp"
+#include "partitions/manifest.hpp"
+
+namespace fedstride {
+namespace {
+
+// "auto": what the optimiser says, as long as every client takes part in every round. A federation of one is training as
+// on a single machine.
+bool keeps_state(const Configuration& configuration) {
+  if (configuration.client_state != "auto") return configuration.client_state == "keep";
+  if (!std::holds_alternative<AllClients>(configuration.cohort)) return false;
+  if (configuration.clients == 1) return true;
+  return std::visit([]<class O>(const O&) { return O::kKeepsState; }, configuration.optimizer);
+}
+
+Initialisation initialisation(const Configuration& configuration) {
+  if (configuration.initialisation == "fan-in") return Initialisation::fan_in;
+  if (configuration.initialisation == "glorot") return Initialisation::glorot;
+  const NamedModel* named = find_named_model(configuration.model);
+  return named != nullptr ? named->initialisation : Initialisation::fan_in;
+}
+
+std::vector<std::uint64_t> client_weights(const Setup& setup) {
+  std::vector<std::uint64_t> weights;
+  const std::string& rule = setup.configuration.weights;
+  const bool equal = rule == "equal" || (rule == "auto" && client_level(setup.configuration.privacy) != nullptr);
+  for (const std::uint64_t rows : setup.row_counts) weights.push_back(equal ? 1 : rows);
+  return weights;
+}
+
+void note_unused_rows(Setup& setup) {
+  const int batches = std::visit([]<class O>(const O&) { return O::kGradientsPerStep; }, setup.configuration.optimizer);
+  if (batches == 1) return;
+  const auto step = static_cast<std::size_t>(batches) * static_cast<std::size_t>(setup.configuration.batch);
+  std::uint64_t unused = 0;
+  for (const std::uint64_t rows : setup.row_counts)
+    if (rows >= step) unused += rows % step;
+  if (unused > 0)
+    setup.notes.push_back("a step reads " + std::to_string(batches) + " batches; " + std::to_string(unused) +
+                          " rows, others each epoch, are left over and not used");
+}
+
+}  // namespace
+
+void prepare_partition(Setup& setup) {
+  const Configuration& configuration = setup.configuration;
+  setup.data = load_dataset(configuration.dataset, DataOptions{configuration.data_dir});
+  const Dataset& train = setup.data.train;
+  auto [training_rows, validation_rows] = split_validation(train.size(), configuration.validation_fraction, configuration.seed);
+  setup.validation_rows = std::move(validation_rows);
+  const PartitionInput input{train.labels,       training_rows,         train.classes, train.class_order,
+                             configuration.clients, configuration.seed};
+  setup.rows = assign(configuration.partition, input);
+  if (configuration.limit_per_client > 0) limit_per_client(setup.rows, configuration.limit_per_client, configuration.seed);
+  for (const auto& rows : setup.rows) setup.row_counts.push_back(rows.size());
+  setup.label_counts = rows_per_class(setup.rows, train.labels, train.classes);
+  setup.partition_hash = partition_hash(setup.rows);
+}
+
+namespace {
+
+const OwnRows* own_rows(const Configuration& configuration) {
+  const auto* own = std::get_if<OwnRows>(&configuration.partition);
+  if (own != nullptr && configuration.limit_per_client != 0)
+    throw usage_error("limit-per-client is " + std::to_string(configuration.limit_per_client) +
+                      "; where clients bring their own rows (partition own) only 0 is valid");
+  return own;
+}
+
+// What prepare_partition does, where the rows are with the clients: of the data set here, test part and normalisation count.
+void take_roster(Setup& setup, const OwnRows& own) {
+  const Configuration& configuration = setup.configuration;
+  setup.data = load_dataset(configuration.dataset, DataOptions{configuration.data_dir});
+  setup.validation_rows =
+      split_validation(setup.data.train.size(), configuration.validation_fraction, configuration.seed).second;
+  Hash hash;
+  std::map<std::string, std::size_t> bringer;
+  for (const RosterLine& line : read_roster(own.roster, configuration.clients)) {
+    const auto [other, fresh] = bringer.try_emplace(line.data_hash, setup.row_counts.size());
+    if (!fresh)
+      setup.notes.push_back("clients " + std::to_string(other->second) + " and " + std::to_string(setup.row_counts.size()) +
+                            " bring the same rows");
+    setup.row_counts.push_back(line.rows);
+    setup.own_data.push_back(line.data_hash);
+    hash.value(line.rows).text(line.data_hash);
+  }
+  setup.rows.resize(setup.row_counts.size());
+  setup.partition_hash = hash.hex();
+}
+
+// Everything behind data and partition.
+void prepare_training(Setup& setup, FirstWeights first) {
+  const Configuration& configuration = setup.configuration;
+  const Dataset& train = setup.data.train;
+  if (configuration.augment != "none" && !train.is_pictures())
+    throw usage_error("augment is '" + configuration.augment + "'; data set '" + configuration.dataset +
+                      "' has no pictures, only none is valid");
+
+  prepare_components(setup);
+  setup.model = Model::parse(configuration.model, input_shape(setup), train.classes);
+  setup.training = {.optimizer = configuration.optimizer,
+                    .epochs = configuration.local_epochs,
+                    .batch = configuration.batch,
+                    .augmentation = configuration.augment == "none" ? Augmentation::none : Augmentation::crop_flip,
+                    .keep_state = keeps_state(configuration),
+                    .seed = configuration.seed,
+                    .frozen = setup.model.frozen(configuration.freeze)};
+  setup.rules = {.cohort = configuration.cohort, .server = configuration.server, .weights = client_weights(setup)};
+  setup.initial = setup.model.initial(initialisation(configuration), configuration.seed);
+  if (!configuration.init.empty() && first == FirstWeights::drawn) {
+    const InitReport report = take_matching(setup.model, read_safetensors(configuration.init), setup.initial);
+    if (report.taken.empty())
+      throw failure("init '" + configuration.init + "' has no tensor whose name and shape match the model's");
+    setup.notes.push_back("init took " + joined(report.taken) +
+                          (report.missing.empty() ? "" : "; drawn afresh: " + joined(report.missing)) +
+                          (report.ignored.empty() ? "" : "; not used: " + joined(report.ignored)));
+  }
+  prepare_privacy(setup);
+  if (!setup.training.privacy) note_unused_rows(setup);
+}
+
+}  // namespace
+
+Setup prepare(const Configuration& configuration, FirstWeights first, RowsAre rows) {
+  Setup setup{.configuration = configuration};
+  const OwnRows* own = own_rows(configuration);
+  if (own != nullptr && rows == RowsAre::with_clients)
+    take_roster(setup, *own);
+  else
+    prepare_partition(setup);
+  prepare_training(setup, first);
+  return setup;
+}
+
+Setup prepare_own(const Configuration& configuration, ClientId client, const DataForm& form) {
+  Setup setup{.configuration = configuration};
+  own_rows(configuration);
+  if (client >= static_cast<std::size_t>(configuration.clients))
+    throw usage_error("client is " + std::to_string(client) + "; this experiment has clients 0 to " +
+                      std::to_string(configuration.clients - 1));
+  setup.data = load_own_rows(configuration.dataset, DataOptions{configuration.data_dir});
+  fit(setup.data.train, form);
+  const std::size_t count = setup.data.train.size();
+  setup.rows.resize(static_cast<std::size_t>(configuration.clients));
+  setup.rows[client].resize(count);
+  std::iota(setup.rows[client].begin(), setup.rows[client].end(), Row{0});
+  setup.row_counts.resize(setup.rows.size());
+  setup.row_counts[client] = count;
+  // The form is an input of every gradient: noise drawn for one is not for another.
+  setup.partition_hash = Hash()
+                             .text(partition_hash(setup.rows))
+                             .text(form.shape.text())
+                             .value(form.classes)
+                             .values(std::span<const float>(form.mean))
+                             .values(std::span<const float>(form.deviation))
+                             .hex();
+  prepare_training(setup, FirstWeights::elsewhere);
+  return setup;
+}
+
+std::string partition_json(const Setup& setup) {
+  const Configuration& configuration = setup.configuration;
+  return manifest_json(configuration.partition, configuration.seed, setup.rows, setup.data.train.labels,
+                       setup.data.train.classes);
+}
+
+std::string partition_text(const Setup& setup) { return heat_map(setup.label_counts, setup.data.train.class_names); }
+
+Configuration lasting_configuration(const Setup& setup) {
+  Configuration configuration = determining(setup.configuration);
+  if (!rounds_decide_noise(setup)) configuration.rounds = Configuration().rounds;
+  return configuration;
+}
+
+std::string lasting_settings(const Setup& setup) { return write_settings(lasting_configuration(setup), {}); }
+
+std::string identity(const Setup& setup) {
+  const BuildInfo build = build_info();
+  return Hash()
+      .text(lasting_settings(setup))
+      .text(setup.data.hash)
+      .text(setup.partition_hash)
+      .text(build.version + build.compiler + build.instruction_set)
+      .hex();
+}
+
+}  // namespace fedstride

@@ -1,0 +1,123 @@
+#include "sweep/cells/cell_keys.hpp"
+
+#include <algorithm>
+
+#include "core/build_info.hpp"
+#include "core/files.hpp"
+#include "core/hash.hpp"
+#include "core/text.hpp"
+#include "data/datasets.hpp"
+#include "sweep/file/document.hpp"
+
+namespace fedstride {
+namespace {
+
+std::string key_of(std::initializer_list<std::string_view> parts) {
+  Hash hash;
+  for (const std::string_view part : parts) hash.value(static_cast<std::uint64_t>(part.size())).text(part);
+  return hash.hex().substr(0, 16);
+}
+
+// Points that are the same run are configurations of their own.
+std::string seedless_point(const Cell& cell) {
+  std::string text;
+  for (const auto& [key, value] : cell.point)
+    if (key != "seed") text += key + '\0' + value + '\0';
+  return text;
+}
+
+// The paths of files that a configuration reads, taken out of it.
+std::vector<std::string> take_files(Configuration& configuration) {
+  std::vector<std::string> files{std::exchange(configuration.init, "")};
+  if (auto* partition = std::get_if<FromFile>(&configuration.partition))
+    files.push_back(std::exchange(partition->partition_file, ""));
+  std::erase(files, "");
+  return files;
+}
+
+}  // namespace
+
+std::string determining_text(const Configuration& configuration) {
+  Configuration lasting = determining(configuration);
+  lasting.evaluate_every = configuration.evaluate_every;  // says what a cell's rows are
+  take_files(lasting);
+  return write_settings(lasting, {});
+}
+
+std::string data_input(const Configuration& configuration) {
+  return "data set " + configuration.dataset + (configuration.data_dir.empty() ? "" : " in " + configuration.data_dir);
+}
+
+std::string file_input(const std::string& path) { return "file " + path; }
+
+const std::string& CellKeys::data_hash(const Configuration& configuration) {
+  const std::string name = data_input(configuration);
+  const auto known = inputs_.find(name);
+  if (known != inputs_.end()) return known->second;
+  return inputs_[name] = load_dataset(configuration.dataset, DataOptions{configuration.data_dir}).hash;
+}
+
+const std::string& CellKeys::file_hash(const std::string& path) {
+  const std::string name = file_input(path);
+  const auto known = inputs_.find(name);
+  if (known != inputs_.end()) return known->second;
+  return inputs_[name] = Hash().text(read_file(path)).hex();
+}
+
+void CellKeys::fill_run(Cell& cell) {
+  Configuration configuration = resolve(cell.settings);
+  std::string inputs = data_hash(configuration);
+  const std::string text = determining_text(configuration);
+  const std::uint64_t seed = std::exchange(configuration.seed, Configuration{}.seed);
+  const std::string seedless = seed == configuration.seed ? text : determining_text(configuration);
+  for (const auto& path : take_files(configuration)) inputs += file_hash(path);
+  const std::string version = std::to_string(kNumericsVersion);
+  cell.key = key_of({"run", text, inputs, version});
+  cell.configuration = key_of({"run, any seed", seedless, inputs, version, seedless_point(cell)});
+}
+
+void CellKeys::fill_other(Cell& cell) const {
+  const auto words_of = [&](const Cell& one) {
+    std::string text;
+    for (const auto& word : command_words(experiment_, one)) text += word + '\0';
+    return text;
+  };
+  const std::string version = std::to_string(kNumericsVersion) + " " + build_info().version;
+  cell.key = key_of({"command", words_of(cell), version});
+  Cell seedless = cell;
+  seedless.settings.erase("seed");
+  cell.configuration = key_of({"command, any seed", words_of(seedless), version, seedless_point(cell)});
+}
+
+void CellKeys::fill(Cell& cell) {
+  experiment_.command == "run" ? fill_run(cell) : fill_other(cell);
+  cell.command = "fedstride";
+  for (const auto& word : command_words(experiment_, cell)) cell.command += " " + shell_quoted(word);
+}
+
+std::vector<std::string> command_words(const Experiment& experiment, const Cell& cell) {
+  std::vector<std::string> words;
+  for (const auto word : split(experiment.command, ' '))
+    if (!word.empty()) words.emplace_back(word);
+  for (const auto& [key, setting] : cell.settings) {
+    if (key == "threads" || key == "quiet") continue;
+    if (const bool* flag = std::get_if<bool>(&setting.value)) {
+      if (*flag) words.push_back("--" + key);
+      continue;
+    }
+    words.push_back("--" + key);
+    words.push_back(value_text(setting));
+  }
+  if (experiment.command != "run") words.push_back("--json");
+  return words;
+}
+
+std::string shell_quoted(const std::string& word) {
+  constexpr std::string_view plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./,:=+@%";
+  if (!word.empty() && word.find_first_not_of(plain) == std::string::npos) return word;
+  std::string quoted = "'";
+  for (const char c : word) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return quoted + "'";
+}
+
+}  // namespace fedstride

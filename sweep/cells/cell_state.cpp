@@ -1,0 +1,84 @@
+#include "sweep/cells/cell_state.hpp"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "core/build_info.hpp"
+#include "core/error.hpp"
+#include "core/files.hpp"
+#include "sweep/cells/cell_keys.hpp"
+
+namespace fedstride {
+namespace {
+
+namespace fs = std::filesystem;
+using Json = nlohmann::json;
+
+constexpr std::uint64_t kLargestSummary = std::uint64_t{64} << 20;
+
+// Whether there is anything that a run or a command left, beside why one failed and what was being written.
+bool holds_results(const fs::path& folder) {
+  std::error_code error;
+  for (fs::directory_iterator at(folder, error), end; !error && at != end; at.increment(error))
+    if (at->path().filename() != "error.txt" && at->path().extension() != ".tmp") return true;
+  return false;
+}
+
+CellState damaged(const std::string& why) { return {CellState::Kind::damaged, why}; }
+
+std::size_t line_count(const fs::path& path) {
+  const std::string text = read_file(path);
+  return static_cast<std::size_t>(std::ranges::count(text, '\n'));
+}
+
+CellState run_state(const fs::path& folder, const Cell& cell, const InputHashes& inputs) {
+  if (!fs::exists(folder / "config.toml")) return damaged("it holds no run: config.toml is missing");
+  const Configuration wanted = resolve(cell.settings);
+  if (determining_text(resolve(read_settings((folder / "config.toml").string()))) != determining_text(wanted))
+    return damaged("its config.toml is that of another run");
+  if (!fs::exists(folder / "summary.json")) return {CellState::Kind::unfinished};
+  const Json summary = Json::parse(read_file(folder / "summary.json", kLargestSummary), nullptr, false);
+  if (!summary.is_object()) return damaged("its summary.json is no JSON");
+  const Json finished = summary.value("finished", Json());
+  const Json rounds = summary.value("rounds", Json());
+  if (!finished.is_boolean() || !rounds.is_number_unsigned())
+    return damaged("its summary.json does not tell 'finished' and 'rounds'");
+  const auto data = inputs.find(data_input(wanted));
+  if (data != inputs.end() && summary.value("data_hash", Json()) != data->second)
+    return damaged("its run is on other data");
+  if (summary.value("numerics_version", Json()) != kNumericsVersion)
+    return damaged("its run is of another numerics_version than " + std::to_string(kNumericsVersion));
+  const bool complete = rounds == static_cast<std::uint64_t>(wanted.rounds) || summary.contains("halted");
+  if (finished != true || !complete) return {CellState::Kind::unfinished};
+  if (line_count(folder / "rounds.jsonl") != rounds)
+    return damaged("its rounds.jsonl does not have the rounds of its summary");
+  if (!wanted.publishable && !fs::exists(folder / "partition.json")) return damaged("its partition.json is missing");
+  return {CellState::Kind::finished};
+}
+
+CellState other_state(const fs::path& folder) {
+  if (!fs::exists(folder / "result.json")) return damaged("it holds no result.json");
+  const Json result = Json::parse(read_file(folder / "result.json", kLargestSummary), nullptr, false);
+  return result.is_discarded() ? damaged("its result.json is no JSON") : CellState{CellState::Kind::finished};
+}
+
+}  // namespace
+
+CellState cell_state(const fs::path& sweep, const Experiment& experiment, const Cell& cell, const InputHashes& inputs) {
+  const fs::path folder = sweep / "cells" / cell.key;
+  if (!holds_results(folder)) return {};
+  try {
+    return experiment.command == "run" ? run_state(folder, cell, inputs) : other_state(folder);
+  } catch (const Error& error) {
+    return damaged(error.what());
+  } catch (const fs::filesystem_error& error) {
+    return damaged(error.code().message());
+  }
+}
+
+std::string_view name_of(CellState::Kind kind) {
+  constexpr std::string_view names[] = {"new", "unfinished", "finished", "damaged"};
+  return names[static_cast<int>(kind)];
+}
+
+}  // namespace fedstride

@@ -1,0 +1,259 @@
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <condition_variable>
+#include <cstdlib>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <set>
+#include <thread>
+
+#include "core/error.hpp"
+#include "core/floating_point.hpp"
+#include "core/seconds_since.hpp"
+#include "run/run.hpp"
+#include "sim/threads.hpp"
+#include "sweep/cells/cell_keys.hpp"
+#include "sweep/cells/cell_state.hpp"
+#include "sweep/cells/estimate.hpp"
+#include "sweep/cells/subcommand.hpp"
+#include "sweep/cells/sweep.hpp"
+#include "sweep/cells/sweep_folder.hpp"
+
+namespace fedstride {
+namespace {
+
+namespace fs = std::filesystem;
+using Clock = std::chrono::steady_clock;
+
+constexpr double kMeasured = 0.7;  // seconds of training for each kind of cell, fewer where there are many kinds
+constexpr double kMeasuredInAll = 15;
+constexpr double kLeastMeasured = 0.1;
+constexpr double kLongestGradient = 30;  // seconds after which a first gradient is not waited for
+constexpr double kLongestCommand = 10;   // seconds after which another command is not waited for
+
+// A folder for the measured runs, gone afterwards.
+class ScratchFolder {
+ public:
+  ScratchFolder() {
+    std::string name = (fs::temp_directory_path() / "fedstride-estimate-XXXXXX").string();
+    if (::mkdtemp(name.data()) == nullptr)
+      throw failure("cannot make a folder in '" + fs::temp_directory_path().string() + "'");
+    path_ = name;
+  }
+  ~ScratchFolder() {
+    std::error_code error;
+    fs::remove_all(path_, error);
+  }
+  ScratchFolder(const ScratchFolder&) = delete;
+  ScratchFolder& operator=(const ScratchFolder&) = delete;
+  const fs::path& path() const { return path_; }
+
+ private:
+  fs::path path_;
+};
+
+// What a kind of cell costs.
+struct Speed {
+  double preparation = 0;  ///< seconds before the first round
+  double example = 0;      ///< seconds a gradient example
+  double evaluation = 0;   ///< seconds, of the test part
+  double training_rows = 0;
+  double test_rows = 0;
+};
+
+// The beginning of a run: it is told to stop when its time is over, in the middle of a round if need be.
+class Measurement {
+ public:
+  explicit Measurement(double seconds) : length_(seconds) {}
+
+  Speed measure(const Configuration& configuration) {
+    RunObserver observer;
+    observer.stop = &stop_;
+    observer.started = [&](const Setup& setup, const std::string&, std::uint32_t,
+                           const std::atomic<std::uint64_t>& examples) {
+      speed_.preparation = seconds_since(begin_);
+      speed_.training_rows = static_cast<double>(setup.data.train.size());
+      speed_.test_rows = static_cast<double>(setup.data.test.size());
+      watcher_ = std::jthread([&, start = Clock::now()] { watch(examples, start); });
+    };
+    const auto last = static_cast<std::uint32_t>(configuration.rounds);
+    observer.round = [&](const RoundRecord& record) {
+      const std::lock_guard lock(mutex_);
+      examples_ += record.examples;
+      seconds_ += record.seconds;
+      if (record.round == last) over_ = true;
+      ended_.notify_all();
+    };
+    const RunSummary summary = run(configuration, {}, observer);
+    const auto end = Clock::now();
+    watcher_.join();
+    speed_.evaluation = summary.interrupted ? std::chrono::duration<double>(end - interrupted_).count()
+                                            : std::max(0.0, seconds_since(begin_) - speed_.preparation - seconds_);
+    speed_.example = examples_ > 0 ? seconds_ / static_cast<double>(examples_) : std::nan("");
+    return speed_;
+  }
+
+ private:
+  // `examples` lives until the run ends, which is not before its last round or the stop that this asks for.
+  void watch(const std::atomic<std::uint64_t>& examples, Clock::time_point start) {
+    std::unique_lock lock(mutex_);
+    const auto ends_within = [&](double seconds) {
+      return ended_.wait_for(lock, std::chrono::duration<double>(seconds), [&] { return over_; });
+    };
+    if (ends_within(length_)) return;
+    while (examples.load() == 0 && seconds_since(start) < kLongestGradient)  // a large lot takes longer
+      if (ends_within(kLeastMeasured)) return;
+    if (const std::uint64_t computed = examples.load(); computed > examples_) {
+      examples_ = computed;
+      seconds_ = seconds_since(start);
+    }
+    interrupted_ = Clock::now();
+    stop_ = true;
+  }
+
+  const double length_;
+  const Clock::time_point begin_ = Clock::now();
+  std::atomic<bool> stop_{false};
+  std::mutex mutex_;
+  std::condition_variable ended_;
+  bool over_ = false;
+  std::uint64_t examples_ = 0;
+  double seconds_ = 0;
+  Clock::time_point interrupted_ = {};
+  Speed speed_ = {};
+  std::jthread watcher_;
+};
+
+// What is measured for a cell: nothing that only scales the work, and no budget that would end it.
+Configuration measured(Configuration configuration) {
+  const auto plain_noise = [](double& noise, double& epsilon) {
+    if (noise <= 0) noise = 1;
+    epsilon = 0;
+  };
+  std::visit(
+      [&]<class Level>(Level& level) {
+        if constexpr (std::is_base_of_v<ExampleSettings, Level>) plain_noise(level.noise_multiplier, level.epsilon);
+        if constexpr (std::is_base_of_v<ClientSettings, Level>)
+          plain_noise(level.client_noise_multiplier, level.client_epsilon);
+      },
+      configuration.privacy);
+  configuration.evaluate_every = 1'000'000'000;
+  configuration.seed = 1;
+  return configuration;
+}
+
+// Cells of one kind cost the same for each example.
+std::string kind_of(const Configuration& configuration) {
+  std::string text = configuration.dataset + '\n' + configuration.data_dir + '\n' + configuration.model + '\n' +
+                     configuration.freeze + '\n' + configuration.augment + '\n' + std::to_string(configuration.batch);
+  for_each_family(configuration, [&](std::string_view key, std::string_view, const auto& part) {
+    if (key == "optimizer" || key == "dp") text += '\n' + std::string(part_name(part));
+  });
+  if (const ExampleSettings* example = example_level(configuration.privacy))
+    text += '\n' + std::to_string(example->components);
+  return text + '\n' + std::to_string(std::min(configuration.clients, 64));
+}
+
+// Rounds that a cell gets to: its budgets may end it long before its last one.
+double expected_rounds(const Configuration& configuration) {
+  const ExampleSettings* example = example_level(configuration.privacy);
+  const ClientSettings* client = client_level(configuration.privacy);
+  // Where the noise is calibrated for all rounds, no budget ends them.
+  const bool by_examples =
+      example != nullptr && example->epsilon > 0 && (example->noise_multiplier > 0 || example->target_epochs > 0);
+  const bool by_clients = client != nullptr && client->client_epsilon > 0 && client->client_noise_multiplier > 0;
+  if (!by_examples && !by_clients) return configuration.rounds;
+  return rounds_within_budget(prepare(configuration, FirstWeights::elsewhere));
+}
+
+double seconds_of(const Configuration& configuration, const Speed& speed) {
+  const double rounds = expected_rounds(configuration);
+  double rows = speed.training_rows * (1 - configuration.validation_fraction);
+  if (configuration.limit_per_client > 0)
+    rows = std::min(rows, static_cast<double>(configuration.limit_per_client) * configuration.clients);
+  const auto clients = static_cast<std::size_t>(configuration.clients);
+  const double cohort = std::visit([&](const auto& kind) { return kind.rate(clients); }, configuration.cohort);
+  const double evaluations = std::ceil(rounds / configuration.evaluate_every);
+  const double evaluated = 1 + configuration.validation_fraction * speed.training_rows / std::max(1.0, speed.test_rows);
+  return speed.preparation + speed.example * rows * cohort * configuration.local_epochs * rounds +
+         speed.evaluation * evaluated * evaluations;
+}
+
+class Estimator {
+ public:
+  Estimator(const Experiment& experiment, const SweepOptions& options)
+      : experiment_(experiment),
+        options_(options),
+        threads_(std::max(1, Threads(options.threads).count() / options.jobs)) {}
+
+  // Many kinds are measured for a shorter time each.
+  void look_at(const std::vector<const Cell*>& cells) {
+    if (experiment_.command != "run") return;
+    std::set<std::string> kinds;
+    for (const Cell* cell : cells) kinds.insert(kind_of(resolve(cell->settings)));
+    length_ = std::clamp(kMeasuredInAll / static_cast<double>(std::max<std::size_t>(kinds.size(), 1)), kLeastMeasured,
+                         kMeasured);
+  }
+
+  CellEstimate of(const Cell& cell) {
+    try {
+      return {experiment_.command == "run" ? run_seconds(cell) : command_seconds(cell)};
+    } catch (const Error& error) {
+      return {std::nan(""), error.what()};
+    }
+  }
+
+ private:
+  double run_seconds(const Cell& cell) {
+    const Configuration configuration = resolve(cell.settings);
+    const auto [speed, is_new] = speeds_.try_emplace(kind_of(configuration));
+    if (is_new) {
+      Configuration shortened = measured(configuration);
+      shortened.threads = threads_;
+      shortened.out = (scratch_.path() / std::to_string(speeds_.size())).string();
+      speed->second.example = std::nan("");
+      speed->second = Measurement(length_).measure(shortened);
+    }
+    return seconds_of(configuration, speed->second);
+  }
+
+  // All cells of another command are taken to cost what the first one does.
+  double command_seconds(const Cell& cell) {
+    if (!command_seconds_) {
+      std::vector<std::string> words = command_words(experiment_, cell);
+      words.insert(words.begin(), options_.program);
+      const auto start = Clock::now();
+      run_program(words, nullptr, kLongestCommand);
+      command_seconds_ = seconds_since(start);
+    }
+    return *command_seconds_;
+  }
+
+  const Experiment& experiment_;
+  const SweepOptions& options_;
+  int threads_;
+  double length_ = kMeasured;
+  ScratchFolder scratch_;
+  std::map<std::string, Speed> speeds_ = {};
+  std::optional<double> command_seconds_ = {};
+};
+
+}  // namespace
+
+std::vector<CellEstimate> estimate(const Experiment& experiment, const std::vector<Cell>& cells,
+                                   const SweepOptions& options) {
+  const FloatingPointMode mode;
+  const fs::path folder = sweep_path(experiment, options.out);
+  Estimator estimator(experiment, options);
+  std::vector<CellEstimate> estimates(cells.size());
+  std::vector<const Cell*> left;
+  for (const Cell& cell : cells)
+    if (cell_state(folder, experiment, cell, options.inputs).kind != CellState::Kind::finished) left.push_back(&cell);
+  estimator.look_at(left);
+  for (const Cell* cell : left) estimates[static_cast<std::size_t>(cell - cells.data())] = estimator.of(*cell);
+  return estimates;
+}
+
+}  // namespace fedstride

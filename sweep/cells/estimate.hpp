@@ -1,0 +1,21 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "sweep/cells/sweep.hpp"
+
+namespace fedstride {
+
+/// What a cell would cost; without a number, why it is not known.
+struct CellEstimate {
+  double seconds = 0;
+  std::string why = {};
+};
+
+/// Seconds that each cell would take here from its beginning, with the options' threads and jobs: a short measurement
+/// for each kind of cell (data set, model, optimiser, batch, privacy), scaled by examples and rounds. 0 for finished
+/// ones, NaN and the error where the measured run fails.
+std::vector<CellEstimate> estimate(const Experiment& experiment, const std::vector<Cell>& cells, const SweepOptions& options);
+
+}  // namespace fedstride

@@ -1,0 +1,59 @@
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "sweep/file/experiment.hpp"
+#include "sweep/results/results.hpp"
+
+namespace fedstride {
+
+struct SweepOptions {
+  std::string out = {};                  ///< folder; empty: sweeps/NAME
+  int jobs = 1;                          ///< cells at a time; each has threads / jobs of the processors
+  int threads = 0;                       ///< of all jobs together; 0: one for each processor
+  std::size_t shard = 0;                 ///< of `shards`, from 0: every shards-th cell, beginning with this one
+  std::size_t shards = 1;
+  std::string program = {};              ///< this program, for cells of other commands than run
+  InputHashes inputs = {};               ///< as expand left them
+};
+
+/// Who watches a sweep; called from several threads, one call at a time. Any may be empty.
+struct SweepObserver {
+  std::function<void(std::size_t cells, std::size_t done_before)> started;
+  std::function<void(const Cell&, int job)> cell_started;
+  std::function<void(const Cell&, int job, std::uint32_t round, std::uint32_t rounds, double accuracy)> round;
+  std::function<void(const Cell&, int job, const std::string& error)> cell_ended;  ///< error "": finished
+  const std::atomic<bool>* stop = nullptr;
+};
+
+struct SweepSummary {
+  std::filesystem::path folder;
+  std::size_t cells = 0;                 ///< of this shard
+  std::size_t finished = 0;              ///< earlier ones included
+  std::size_t held_elsewhere = 0;        ///< another process is running them still
+  std::size_t others = 0;                ///< folders of cells that are not of this grid; they are left alone
+  bool interrupted = false;
+  std::vector<std::pair<Cell, std::string>> failed = {};  ///< with its error
+  std::vector<ExpectationResult> expectations = {};
+  std::string tables_error = {};         ///< why the tables could not be written; the cells are what they are
+};
+
+/// Carries out what is not finished yet of an experiment and writes the tables. The folder:
+///
+///   experiment.toml, sweep.json (see write_sweep_folder)                        cells/KEY/ (a run's folder, or result.json)
+///   cells.csv rounds.csv clients.csv summary.csv expectations.csv               cells/KEY/error.txt where one failed
+///
+/// A cell is finished if its summary says so and its key is that of the cell; an unfinished one goes on from its
+/// checkpoint. Several processes may work on one folder at once (shards, or the same sweep twice): a cell is held by
+/// one of them, the tables are written by one at a time. Throws Error: usage if the folder belongs to another
+/// experiment or holds something else.
+SweepSummary sweep(const Experiment& experiment, const std::vector<Cell>& cells, const SweepOptions& options,
+                   const SweepObserver& observer = {});
+
+}  // namespace fedstride

@@ -1,0 +1,61 @@
+#include "sweep/cells/sweep_folder.hpp"
+
+#include <nlohmann/json.hpp>
+
+#include "core/error.hpp"
+#include "core/files.hpp"
+#include "sweep/cells/cell_state.hpp"
+#include "sweep/cells/machine.hpp"
+
+namespace fedstride {
+namespace {
+
+namespace fs = std::filesystem;
+using Json = nlohmann::ordered_json;
+
+}  // namespace
+
+fs::path sweep_path(const Experiment& experiment, const std::string& out) {
+  return out.empty() ? fs::path("sweeps") / experiment.name : fs::path(out);
+}
+
+void check_sweep_folder(const fs::path& folder, const Experiment& experiment) {
+  std::error_code error;
+  if (!fs::exists(folder, error)) return;
+  if (!fs::is_directory(folder, error))
+    throw usage_error("out '" + folder.string() +
+                      "' is not a folder; name a sweep's folder, or one that is empty or not there yet");
+  if (!fs::exists(folder / "sweep.json", error)) {
+    for (const auto& entry : fs::directory_iterator(folder))
+      if (entry.path().filename() != "cells" && entry.path().extension() != ".tmp")
+        throw usage_error("out '" + folder.string() + "' holds something else than a sweep ('" +
+                          entry.path().filename().string() +
+                          "'); name a sweep's folder, or one that is empty or not there yet");
+    return;
+  }
+  const Json json = Json::parse(read_file(folder / "sweep.json", std::uint64_t{1} << 24), nullptr, false);
+  const Json name = json.is_object() ? json.value("experiment", Json()) : Json();
+  if (!name.is_string())
+    throw usage_error("out '" + folder.string() + "' has a damaged sweep.json: it names no experiment");
+  if (name != experiment.name)
+    throw usage_error("out '" + folder.string() + "' belongs to the experiment '" + name.get<std::string>() +
+                      "', not to '" + experiment.name + "'; name another folder");
+}
+
+void write_sweep_folder(const fs::path& folder, const Experiment& experiment, const InputHashes& inputs) {
+  std::error_code error;
+  fs::create_directories(folder / "cells", error);
+  if (error) throw failure("cannot make folder '" + folder.string() + "': " + error.message());
+  const FolderLock lock(folder, FolderLock::Wait::yes);
+  Json fixed = Json::object();
+  for (const auto& [key, setting] : experiment.settings)
+    if (setting.from_command_line)
+      std::visit([&, &name = key](const auto& value) { fixed[name] = value; }, setting.value);
+  const Json json{{"experiment", experiment.name},   {"file", experiment.file}, {"scale", experiment.scale},
+                  {"command", experiment.command},   {"fixed", fixed},          {"inputs", inputs},
+                  {"machine", machine_description()}};
+  write_file(folder / "sweep.json", json.dump(2) + "\n");
+  write_file(folder / "experiment.toml", experiment.text);
+}
+
+}  // namespace fedstride

@@ -1,0 +1,69 @@
+#include "sweep/file/document.hpp"
+
+#include <algorithm>
+
+#include "core/text.hpp"
+#include "run/parse_toml.hpp"
+
+namespace fedstride {
+namespace {
+
+DocumentNode converted(const toml::node& node) {
+  DocumentNode result{.line = node.source().begin.line, .column = node.source().begin.column};
+  if (const auto* boolean = node.as_boolean()) {
+    result.value = boolean->get();
+  } else if (const auto* integer = node.as_integer()) {
+    result.value = integer->get();
+  } else if (const auto* number = node.as_floating_point()) {
+    result.value = number->get();
+  } else if (const auto* text = node.as_string()) {
+    result.value = text->get();
+  } else if (const auto* array = node.as_array()) {
+    DocumentNode::List list;
+    for (const auto& element : *array) list.push_back(converted(element));
+    result.value = std::move(list);
+  } else if (const auto* table = node.as_table()) {
+    DocumentNode::Table entries;
+    for (auto&& [key, element] : *table) entries.emplace_back(std::string(key.str()), converted(element));
+    std::ranges::stable_sort(entries, {},
+                             [](const auto& entry) { return std::pair(entry.second.line, entry.second.column); });
+    result.value = std::move(entries);
+  }
+  return result;
+}
+
+}  // namespace
+
+Setting DocumentNode::setting() const {
+  return std::visit(
+      []<class Value>(const Value& scalar) -> Setting {
+        if constexpr (std::is_constructible_v<decltype(Setting::value), Value>)
+          return {.value = scalar};
+        else
+          return {};
+      },
+      value);
+}
+
+std::string value_text(const Setting& setting) {
+  return std::visit(
+      []<class Value>(const Value& value) -> std::string {
+        if constexpr (std::is_same_v<Value, bool>)
+          return value ? "true" : "false";
+        else if constexpr (std::is_same_v<Value, std::string>)
+          return value;
+        else
+          return number_text(value);
+      },
+      setting.value);
+}
+
+Error Document::wrong(const DocumentNode& at, const std::string& what) const {
+  return usage_error("'" + name + "', line " + std::to_string(at.line) + ": " + what);
+}
+
+Document parse_document(std::string_view text, const std::string& name) {
+  return {name, converted(parse_toml(text, name))};
+}
+
+}  // namespace fedstride

@@ -1,0 +1,47 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "core/error.hpp"
+#include "run/configuration.hpp"
+
+namespace fedstride {
+
+/// A TOML document as a tree of plain values, each with its place. The keys of a table stand in the file's order.
+struct DocumentNode {
+  using List = std::vector<DocumentNode>;
+  using Table = std::vector<std::pair<std::string, DocumentNode>>;
+
+  std::size_t line = 0;
+  std::size_t column = 0;
+  std::variant<std::monostate, bool, std::int64_t, double, std::string, List, Table> value = {};  ///< none: a date or time
+
+  const List* list() const { return std::get_if<List>(&value); }
+  const Table* table() const { return std::get_if<Table>(&value); }
+  const std::string* text() const { return std::get_if<std::string>(&value); }
+  bool is_scalar() const { return value.index() >= 1 && value.index() <= 4; }
+  /// Of a scalar.
+  Setting setting() const;
+};
+
+/// The scalar of a setting as a point of the grid shows it: "0.33", "adadp", "true".
+std::string value_text(const Setting& setting);
+
+/// What a document says, where something is wrong with it.
+struct Document {
+  std::string name;
+  DocumentNode root;
+
+  /// "'NAME', line N: what"
+  Error wrong(const DocumentNode& at, const std::string& what) const;
+};
+
+/// Throws Error (usage) with the line for what is no TOML.
+Document parse_document(std::string_view text, const std::string& name);
+
+}  // namespace fedstride

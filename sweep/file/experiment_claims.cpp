@@ -1,0 +1,243 @@
+#include "sweep/file/experiment_claims.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "core/text.hpp"
+
+namespace fedstride {
+namespace {
+
+// Reads the entries of one table, each once by its kind.
+class TableReader {
+ public:
+  TableReader(const Document& document, const DocumentNode& node, std::string name,
+              const std::vector<std::string>& keys)
+      : document_(document), node_(node), name_(std::move(name)) {
+    if (node.table() == nullptr) throw document.wrong(node, name_ + " must be a table with " + joined(keys));
+    require_known(document, *node.table(), name_, keys);
+  }
+
+  const DocumentNode* find(const std::string& key) const { return find_entry(*node_.table(), key); }
+
+  std::string text(const std::string& key, const std::vector<std::string>& choices = {}) const {
+    const DocumentNode* node = find(key);
+    if (node == nullptr) return {};
+    if (node->text() == nullptr || node->text()->empty()) throw wrong(key, "a text");
+    if (!choices.empty() && std::ranges::find(choices, *node->text()) == choices.end())
+      throw document_.wrong(*node, unknown_name(key + " of " + name_, *node->text(), choices));
+    return *node->text();
+  }
+  std::string required_text(const std::string& key, const std::vector<std::string>& choices = {}) const {
+    if (find(key) == nullptr)
+      throw document_.wrong(node_, name_ + " has no " + key + "; it must say " + key + " = \"...\"");
+    return text(key, choices);
+  }
+  double non_negative(const std::string& key) const {
+    const DocumentNode* node = find(key);
+    if (node == nullptr) return 0;
+    const auto value = number(*node);
+    if (!value || !(*value >= 0)) throw wrong(key, "a number from 0");
+    return *value;
+  }
+  std::optional<std::int64_t> whole(const std::string& key) const {
+    const DocumentNode* node = find(key);
+    if (node == nullptr) return {};
+    const auto* value = std::get_if<std::int64_t>(&node->value);
+    if (value == nullptr || *value < 1 || *value > 2'000'000'000) throw wrong(key, "a whole number from 1");
+    return *value;
+  }
+  std::optional<bool> flag(const std::string& key) const {
+    const DocumentNode* node = find(key);
+    if (node == nullptr) return {};
+    const auto* value = std::get_if<bool>(&node->value);
+    if (value == nullptr) throw wrong(key, "true or false");
+    return *value;
+  }
+  const DocumentNode::List& list(const std::string& key) const {
+    static const DocumentNode::List kNone;
+    const DocumentNode* node = find(key);
+    if (node == nullptr) return kNone;
+    if (node->list() == nullptr) throw wrong(key, "a list");
+    return *node->list();
+  }
+  static std::optional<double> number(const DocumentNode& node) {
+    if (const auto* whole = std::get_if<std::int64_t>(&node.value)) return static_cast<double>(*whole);
+    const auto* value = std::get_if<double>(&node.value);
+    return value != nullptr && std::isfinite(*value) ? std::optional(*value) : std::nullopt;
+  }
+  Error wrong(const std::string& key, const std::string& what) const {
+    return document_.wrong(*find(key), key + " of " + name_ + " must be " + what);
+  }
+
+ private:
+  const Document& document_;
+  const DocumentNode& node_;
+  std::string name_;
+};
+
+Error not_swept(const Document& document, const DocumentNode& at, const std::string& key,
+                const ExperimentDraft& draft) {
+  const auto axes = draft.axis_keys();
+  std::vector<std::string> names(axes.begin(), axes.end());
+  std::erase(names, "seed");
+  if (key == "seed") return document.wrong(at, "seed cannot be chosen here: numbers are means over the seeds");
+  return document.wrong(at, key + " is not swept; swept are: " + (names.empty() ? "none" : joined(names)));
+}
+
+// Swept keys of a list; those that the scale or the command line fixed are left out.
+std::vector<std::string> swept_keys(const Document& document, const DocumentNode::List& list,
+                                    const ExperimentDraft& draft) {
+  std::vector<std::string> keys;
+  for (const DocumentNode& node : list) {
+    if (node.text() == nullptr) throw document.wrong(node, "keys must be texts");
+    if (*node.text() != "seed" && draft.axis_keys().contains(*node.text()))
+      keys.push_back(*node.text());
+    else if (!draft.overridden.contains(*node.text()))
+      throw not_swept(document, node, *node.text(), draft);
+  }
+  return keys;
+}
+
+// A condition on swept keys. One on a key that was fixed to that very value is met by every cell and left out.
+std::map<std::string, std::string> swept_where(const Document& document, const DocumentNode* node,
+                                               const std::string& name, const ExperimentDraft& draft) {
+  if (node == nullptr) return {};
+  auto where = read_where(document, *node, name);
+  const auto axes = draft.axis_keys();
+  for (const auto& [key, value_node] : *node->table()) {
+    if (key != "seed" && axes.contains(key)) continue;
+    if (key == "seed" || !draft.overridden.contains(key)) throw not_swept(document, value_node, key, draft);
+    const DocumentNode* plain = find_entry(draft.plain, key);
+    const auto given = draft.fixed.find(key);
+    const bool is_met = given != draft.fixed.end()
+                            ? same_value(value_text(given->second), where[key])
+                            : plain != nullptr && same_value(value_text(plain->setting()), where[key]);
+    if (is_met) where.erase(key);
+  }
+  return where;
+}
+
+ResultQuantity read_quantity(const Document& document, const DocumentNode& node, const std::string& name,
+                             const ExperimentDraft& draft) {
+  const TableReader table(document, node, name, {"metric", "where", "pick", "pick-where", "round", "minus", "over"});
+  ResultQuantity quantity{.metric = table.required_text("metric")};
+  quantity.where = swept_where(document, table.find("where"), name, draft);
+  quantity.pick = table.text("pick", {"best", "second", "worst", "mean", "lowest", "highest"});
+  quantity.pick_where = swept_where(document, table.find("pick-where"), name, draft);
+  if (!quantity.pick_where.empty() && quantity.pick.empty())
+    throw document.wrong(node, name + " has pick-where without a pick; it must say which of the configurations to pick");
+  if (const auto round = table.whole("round")) quantity.round = static_cast<std::uint32_t>(*round);
+  if (const DocumentNode* minus = table.find("minus"))
+    quantity.minus = {read_quantity(document, *minus, "minus of " + name, draft)};
+  if (const DocumentNode* over = table.find("over"))
+    quantity.over = {read_quantity(document, *over, "over of " + name, draft)};
+  return quantity;
+}
+
+Expectation read_expectation(const Document& document, const DocumentNode& node, const ExperimentDraft& draft) {
+  const TableReader table(document, node, "[[expect]]",
+                          {"claim", "value", "above", "below", "equals", "within", "margin", "scale", "reason"});
+  Expectation result{.claim = table.required_text("claim"), .value = {}, .relation = {}};
+  const DocumentNode* value = table.find("value");
+  if (value == nullptr) throw document.wrong(node, "[[expect]] has no value; it must say value = { metric = \"...\" }");
+  result.value = read_quantity(document, *value, "value", draft);
+  for (const std::string relation : {"above", "below", "equals"}) {
+    const DocumentNode* other = table.find(relation);
+    if (other == nullptr) continue;
+    if (!result.relation.empty())
+      throw document.wrong(*other,
+                           "[[expect]] says both " + result.relation + " and " + relation + "; one of them is valid");
+    result.relation = relation;
+    result.number = TableReader::number(*other);
+    if (other->table() != nullptr)
+      result.other = read_quantity(document, *other, relation, draft);
+    else if (!result.number)
+      throw table.wrong(relation, "a number or { metric = \"...\" }");
+  }
+  if (result.relation.empty())
+    throw document.wrong(node, "[[expect]] compares with nothing; it must say one of above, below, equals");
+  if (table.find("within") != nullptr && result.relation != "equals")
+    throw document.wrong(*table.find("within"), "within goes with equals; margin goes with " + result.relation);
+  if (table.find("margin") != nullptr && result.relation == "equals")
+    throw document.wrong(*table.find("margin"), "margin goes with above and below; within goes with equals");
+  result.within = table.non_negative("within");
+  result.margin = table.non_negative("margin");
+  if (const auto scale = table.text("scale", {"full", "quick", "both"}); !scale.empty()) result.scale = scale;
+  result.reason = table.text("reason");
+  return result;
+}
+
+FigureRequest read_figure(const Document& document, const DocumentNode& node, const ExperimentDraft& draft) {
+  const TableReader table(document, node, "[[figure]]",
+                          {"kind", "title", "x", "y", "lines", "where", "ranks", "log-x", "log-y"});
+  const std::vector<std::string> kinds(std::begin(kFigureKinds), std::end(kFigureKinds));
+  FigureRequest figure{.kind = table.required_text("kind", kinds),
+                       .title = table.text("title"),
+                       .x = table.text("x"),
+                       .y = table.text("y"),
+                       .lines = swept_keys(document, table.list("lines"), draft)};
+  figure.where = swept_where(document, table.find("where"), "[[figure]]", draft);
+  if (table.find("ranks") != nullptr) figure.ranks.clear();
+  for (const DocumentNode& rank : table.list("ranks")) {
+    const auto* whole = std::get_if<std::int64_t>(&rank.value);
+    if (whole == nullptr || *whole < 1 || *whole > 1000)
+      throw document.wrong(rank, "ranks must be whole numbers from 1: [1, 2] draws the best and the second best");
+    figure.ranks.push_back(static_cast<int>(*whole));
+  }
+  figure.log_x = table.flag("log-x");
+  figure.log_y = table.flag("log-y");
+  return figure;
+}
+
+template <class Read>
+auto each_table(const Document& document, const char* name, Read read) {
+  std::vector<decltype(read(document.root))> results;
+  const DocumentNode* node = find_entry(*document.root.table(), name);
+  if (node == nullptr) return results;
+  if (node->list() == nullptr)
+    throw document.wrong(*node, std::string(name) + " must be tables of their own: [[" + name + "]]");
+  for (const DocumentNode& table : *node->list()) results.push_back(read(table));
+  return results;
+}
+
+}  // namespace
+
+std::map<std::string, std::string> read_where(const Document& document, const DocumentNode& node,
+                                              const std::string& name) {
+  if (node.table() == nullptr)
+    throw document.wrong(node, "where of " + name + " must be a table: { optimizer = \"sgd\" }");
+  std::map<std::string, std::string> where;
+  for (const auto& [key, value] : *node.table()) {
+    if (!value.is_scalar())
+      throw document.wrong(value, key + " must be one value here: a number, a text, true or false");
+    where[key] = value_text(value.setting());
+  }
+  return where;
+}
+
+Tuning read_tuning(const Document& document, const ExperimentDraft& draft) {
+  const DocumentNode* node = find_entry(*document.root.table(), "tune");
+  if (node == nullptr) return {};
+  const TableReader table(document, *node, "[tune]", {"keys", "on", "metric", "why"});
+  if (table.list("keys").empty())
+    throw document.wrong(*node, "[tune] has no keys; it must say keys = [\"learning-rate\"]");
+  Tuning tuning{.keys = swept_keys(document, table.list("keys"), draft)};
+  if (const auto on = table.text("on", {"validation", "test"}); !on.empty()) tuning.on = on;
+  if (const auto metric = table.text("metric", {"accuracy", "loss"}); !metric.empty()) tuning.metric = metric;
+  tuning.why = table.text("why");
+  if (tuning.on == "test" && tuning.why.empty())
+    throw document.wrong(*node, "[tune] chooses on the test set and does not say why; say why = \"as in the paper\"");
+  return tuning;
+}
+
+std::vector<Expectation> read_expectations(const Document& document, const ExperimentDraft& draft) {
+  return each_table(document, "expect",
+                    [&](const DocumentNode& node) { return read_expectation(document, node, draft); });
+}
+
+std::vector<FigureRequest> read_figures(const Document& document, const ExperimentDraft& draft) {
+  return each_table(document, "figure", [&](const DocumentNode& node) { return read_figure(document, node, draft); });
+}
+
+}  // namespace fedstride

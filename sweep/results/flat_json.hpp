@@ -1,0 +1,16 @@
+#pragma once
+
+#include <map>
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+
+#include "sweep/results/results.hpp"
+
+namespace fedstride {
+
+/// All numbers (true and false as 1 and 0) and texts of a JSON object under the path that leads there, joined by '_', with
+/// '-' as '_': {"a": {"b-c": 1}} gives a_b_c. An entry of a list goes by its name, accountant, level or who, if it has one, else
+/// by its place from 0. Lists of more than 100 entries are left out, and what is beyond 10,000 numbers.
+void take_all_numbers(const nlohmann::json& json, Numbers& numbers, std::map<std::string, std::string>& texts);
+
+}  // namespace fedstride

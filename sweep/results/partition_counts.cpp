@@ -1,0 +1,75 @@
+#include "sweep/results/partition_counts.hpp"
+
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "core/error.hpp"
+
+namespace fedstride {
+namespace {
+
+using Json = nlohmann::json;
+
+constexpr std::size_t kMostCounts = std::size_t{1} << 24;
+
+/// Takes the events up to the end of rows_per_class, and then stops the parser.
+struct Counts {
+  std::vector<std::vector<std::uint64_t>> rows = {};
+  std::size_t counts = 0;
+  bool complete = false;
+  bool inside = false;  // of rows_per_class
+  int depth = 0;
+  std::string last_key = {};
+
+  bool null() { return !inside; }
+  bool boolean(bool) { return !inside; }
+  bool number_integer(Json::number_integer_t) { return !inside; }
+  bool number_float(Json::number_float_t, const std::string&) { return !inside; }
+  bool number_unsigned(Json::number_unsigned_t value) {
+    if (!inside) return true;
+    if (depth != 3 || ++counts > kMostCounts) return false;
+    rows.back().push_back(value);
+    return true;
+  }
+  bool string(std::string&) { return !inside; }
+  bool binary(Json::binary_t&) { return false; }
+  bool key(std::string& name) {
+    last_key = name;
+    return true;
+  }
+  bool start_object(std::size_t) {
+    ++depth;
+    return !inside;
+  }
+  bool end_object() {
+    --depth;
+    return true;
+  }
+  bool start_array(std::size_t) {
+    ++depth;
+    if (depth == 2 && last_key == "rows_per_class") inside = true;
+    if (inside && depth == 3) rows.emplace_back();
+    return !inside || (depth <= 3 && ++counts <= kMostCounts);
+  }
+  bool end_array() {
+    --depth;
+    complete = inside && depth == 1;
+    return !complete;
+  }
+  bool parse_error(std::size_t, const std::string&, const nlohmann::detail::exception&) { return false; }
+};
+
+}  // namespace
+
+std::vector<std::vector<std::uint64_t>> read_partition_counts(const std::filesystem::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  if (!file) throw failure("cannot read '" + path.string() + "'");
+  Counts counts;
+  Json::sax_parse(file, &counts);
+  if (!counts.complete)
+    throw failure("'" + path.string() +
+                  "' has no list rows_per_class of counts; remove the cell's folder to run it again");
+  return std::move(counts.rows);
+}
+
+}  // namespace fedstride

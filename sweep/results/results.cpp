@@ -1,0 +1,204 @@
+#include "sweep/results/results.hpp"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "core/error.hpp"
+#include "core/files.hpp"
+#include "sweep/results/ahead.hpp"
+#include "sweep/cells/cell_state.hpp"
+#include "sweep/results/expectations.hpp"
+#include "sweep/results/places.hpp"
+#include "sweep/results/read_cell.hpp"
+#include "sweep/results/summary.hpp"
+
+namespace fedstride {
+namespace {
+
+namespace fs = std::filesystem;
+using Json = nlohmann::json;
+
+bool present(const fs::path& path) {
+  std::error_code error;
+  return fs::exists(path, error);
+}
+
+std::string text_at(const Json& json, const char* key) {
+  const auto found = json.find(key);
+  return found != json.end() && found->is_string() ? found->get<std::string>() : "";
+}
+
+std::map<std::string, std::string> texts_at(const Json& json, const char* key) {
+  std::map<std::string, std::string> texts;
+  const auto found = json.find(key);
+  if (found == json.end() || !found->is_object()) return texts;
+  for (const auto& [name, value] : found->items())
+    texts[name] = value.is_string() ? value.get<std::string>() : value.dump();
+  return texts;
+}
+
+// What sweep() has written: the experiment as it was carried out, and on which machine.
+std::vector<Cell> read_sweep(const fs::path& folder, SweepResults& results, InputHashes& inputs) {
+  constexpr std::uint64_t kLargest = std::uint64_t{1} << 24;
+  const fs::path path = folder / "sweep.json";
+  const Json json = Json::parse(read_file(path, kLargest), nullptr, false);
+  const std::string scale = json.is_object() ? text_at(json, "scale") : "";
+  if (scale != "full" && scale != "quick")
+    throw failure("'" + path.string() + "' is damaged: it must tell a scale, \"full\" or \"quick\"");
+  Settings fixed;
+  for (const auto& [key, value] : texts_at(json, "fixed")) fixed[key] = {value, true};
+  results.experiment = read_experiment((folder / "experiment.toml").string(), scale, fixed);
+  if (const std::string name = text_at(json, "experiment"); !name.empty()) results.experiment.name = name;
+  if (const std::string file = text_at(json, "file"); !file.empty()) results.experiment.file = file;
+  results.machine = texts_at(json, "machine");
+  inputs = texts_at(json, "inputs");
+  return expand(results.experiment, inputs);
+}
+
+// A sweep of one cell, the folder itself.
+std::vector<Cell> read_run(const fs::path& folder, SweepResults& results) {
+  Experiment& experiment = results.experiment;
+  const fs::path file = folder / "config.toml";
+  const fs::path full = fs::absolute(folder).lexically_normal();
+  experiment.name = (full.has_filename() ? full : full.parent_path()).filename().string();
+  experiment.file = file.string();
+  experiment.text = read_file(file, std::uint64_t{1} << 20);
+  experiment.scale = "full";
+  experiment.title = experiment.name;
+  experiment.settings = parse_settings(experiment.text, experiment.file);
+  return {{.settings = experiment.settings,
+           .key = experiment.name,
+           .configuration = experiment.name,
+           .command = "fedstride run --config " + file.string()}};
+}
+
+/// Rows of the summary as they come up, a kind given up as soon as there are more of it than are held.
+class HeldSummary {
+ public:
+  HeldSummary(const Experiment& experiment, std::size_t most) : most_(most) {
+    const auto note = [&](const ResultQuantity& quantity, const auto& self) -> void {
+      if (quantity.round) kinds_.some_rounds.insert(*quantity.round);
+      for (const auto& other : quantity.minus) self(other, self);
+      for (const auto& other : quantity.over) self(other, self);
+    };
+    for (const Expectation& expectation : experiment.expectations) {
+      note(expectation.value, note);
+      if (expectation.other) note(*expectation.other, note);
+    }
+  }
+
+  void add(const std::vector<CellResult>& cells) {
+    Seeds seeds;
+    for (const CellResult& cell : cells) seeds.push_back(&cell);
+    summarise_configuration(seeds, kinds_, [&](const SummaryLine& line) {
+      rows_.push_back(summary_row(seeds.front()->cell, 0, line));
+      if (line.round && line.client) ++client_rounds_;
+      if (line.round && !line.client) ++rounds_;
+      if (!line.round && line.client) ++clients_;
+    });
+    drop(kinds_.client_rounds, client_rounds_, "of clients by round",
+         [](const SummaryRow& row) { return row.round && row.client; });
+    drop(kinds_.clients, clients_, "of clients", [](const SummaryRow& row) { return !row.round && row.client; });
+    drop(kinds_.rounds, rounds_, "by round", [&](const SummaryRow& row) {
+      return row.round && !row.client && !kinds_.some_rounds.contains(*row.round);
+    });
+  }
+
+  /// Ranks are known when all cells are.
+  void finish(SweepResults& results) {
+    const auto ranks = places(results.experiment, results.cells);
+    if (!ranks.empty())
+      for (SummaryRow& row : rows_)
+        if (const auto found = ranks.find(row.configuration); found != ranks.end()) row.rank = found->second;
+    results.summary = std::move(rows_);
+    results.left_out = std::move(left_out_);
+  }
+
+ private:
+  void drop(bool& wanted, std::size_t count, const char* what, function_ref<bool(const SummaryRow&)> is_of_kind) {
+    if (!wanted || count <= most_) return;
+    wanted = false;
+    std::erase_if(rows_, is_of_kind);
+    left_out_ += (left_out_.empty() ? "more than " + std::to_string(most_) + " rows each, in summary.csv alone: those "
+                                    : "; those ") + std::string(what);
+  }
+
+  std::size_t most_;
+  SummaryKinds kinds_;
+  std::size_t rounds_ = 0, clients_ = 0, client_rounds_ = 0;
+  std::vector<SummaryRow> rows_;
+  std::string left_out_;
+};
+
+// A folder may hold another run than the cell's, or less of it than the cell needs.
+void check_state(CellResult& cell, const CellState& state, const fs::path& folder) {
+  if (state.kind == CellState::Kind::unfinished) cell.status = "unfinished";
+  if (state.kind != CellState::Kind::damaged) return;
+  cell = {.cell = std::move(cell.cell),
+          .status = "failed",
+          .error = "'" + folder.string() + "' is damaged: " + state.why + "; remove it to run the cell again"};
+}
+
+template <class Entries>
+void note_names(const Entries& entries, std::set<std::string, std::less<>>& names) {
+  for (const auto& entry : entries)
+    for (const auto& [name, value] : entry.numbers)
+      if (names.find(name) == names.end()) names.insert(name);
+}
+
+}  // namespace
+
+SweepResults read_results(const fs::path& folder, const ReadLimits& limits) {
+  SweepResults results;
+  results.folder = folder;
+  const bool is_sweep = present(folder / "sweep.json");
+  if (!is_sweep && !present(folder / "config.toml"))
+    throw usage_error("'" + folder.string() + "' holds no results; " +
+                      (present(folder / "experiment.toml")
+                           ? "'fedstride sweep' makes them from its experiment.toml"
+                           : "name a folder that 'fedstride sweep' or 'run' has written"));
+  InputHashes inputs;
+  std::uint64_t bytes = 0;
+  for (Cell& cell : is_sweep ? read_sweep(folder, results, inputs) : read_run(folder, results)) {
+    bytes += round_bytes(cell_folder(folder, cell));
+    results.cells.push_back({.cell = std::move(cell)});
+  }
+  results.rounds_left_out = bytes > limits.held_bytes;
+
+  const bool is_run = results.experiment.command == "run";
+  HeldSummary summary(results.experiment, limits.rows);
+  std::set<std::string, std::less<>> round_names, client_names;
+  const std::vector<Seeds> configurations = by_configuration(results.cells);
+  const auto read = [&](std::size_t i) {
+    std::vector<CellResult> cells;
+    for (const CellResult* seed : configurations[i]) {
+      const fs::path path = cell_folder(folder, seed->cell);
+      CellResult& cell = cells.emplace_back(read_cell(seed->cell, path, is_run));
+      if (is_sweep && cell.status == "finished")
+        check_state(cell, cell_state(folder, results.experiment, cell.cell, inputs), path);
+    }
+    return cells;
+  };
+  make_ahead(configurations.size(), read, [&](std::size_t i, std::vector<CellResult> cells) {
+    summary.add(cells);
+    for (std::size_t seed = 0; seed < cells.size(); ++seed) {
+      if (results.rounds_left_out) {
+        note_names(cells[seed].rounds, round_names);
+        note_names(cells[seed].clients, client_names);
+        cells[seed].rounds = {};
+        cells[seed].clients = {};
+        cells[seed].rows_per_class = {};
+      }
+      const auto place = static_cast<std::size_t>(configurations[i][seed] - results.cells.data());
+      results.cells[place] = std::move(cells[seed]);
+    }
+  });
+  results.round_metrics.assign(round_names.begin(), round_names.end());
+  results.client_metrics.assign(client_names.begin(), client_names.end());
+  summary.finish(results);
+  results.expectations = check(results.experiment, results.cells, results.summary);
+  return results;
+}
+
+}  // namespace fedstride

@@ -1,0 +1,215 @@
+#include "sweep/results/round_lines.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <string_view>
+
+#include "core/error.hpp"
+
+namespace fedstride {
+namespace {
+
+constexpr std::size_t kLongestLine = std::size_t{256} << 20;
+constexpr std::size_t kBlock = std::size_t{1} << 18;
+
+/// What a client reports of which the round's number is the mean over its clients.
+constexpr std::array<const char*, 3> kMeans{"learning_rate", "gradient_norm", "clipped_share"};
+
+/// Taken from the first, so that the mean of equal numbers is that number.
+struct Mean {
+  double first = 0;
+  double over_first = 0;
+  int count = 0;
+  void add(double value) {
+    if (count++ == 0) first = value;
+    over_first += value - first;
+  }
+};
+
+/// Calls visit(line) for every complete line. Memory for one.
+template <class Visitor>
+void for_each_line(const std::filesystem::path& path, Visitor&& visit) {
+  std::ifstream file(path, std::ios::binary);
+  if (!file) throw failure("cannot read '" + path.string() + "'");
+  std::string buffer;
+  for (std::size_t searched = 0; file;) {
+    const std::size_t had = buffer.size();
+    buffer.resize(had + kBlock);
+    file.read(buffer.data() + had, static_cast<std::streamsize>(kBlock));
+    buffer.resize(had + static_cast<std::size_t>(file.gcount()));
+    if (file.bad()) throw failure("cannot read '" + path.string() + "'");
+    std::size_t begin = 0;
+    for (auto end = buffer.find('\n', searched); end != std::string::npos; end = buffer.find('\n', begin)) {
+      visit(std::string_view(buffer).substr(begin, end - begin));
+      begin = end + 1;
+    }
+    buffer.erase(0, begin);
+    searched = buffer.size();
+    if (buffer.size() > kLongestLine)
+      throw failure("'" + path.string() + "' has a line of more than " + std::to_string(kLongestLine) + " bytes");
+  }
+}
+
+/// Takes the events of one line's JSON; what is nested deeper than a run nests it is passed over.
+class RoundLine {
+ public:
+  using Json = nlohmann::json;
+
+  RoundLine(CellResult& result, bool keep_clients) : result_(result), keep_clients_(keep_clients) {}
+
+  /// Whether it is the line of that round.
+  bool take(std::string_view line, std::uint32_t round) {
+    depth_ = 0;
+    place_ = Place::elsewhere;
+    told_ = -1;
+    steps_ = rejected_ = 0;
+    with_steps_ = with_rejected_ = 0;
+    means_.fill({});
+    round_ = CellResult::Round{.round = round, .numbers = {}, .model_hash = {}};
+    round_.numbers.reserve(round_size_);
+    first_client_ = result_.clients.size();
+    if (!Json::sax_parse(line.begin(), line.end(), this) || told_ != round) return false;
+    if (with_steps_ > 0) round_.numbers["steps"] = steps_;
+    if (with_rejected_ > 0) {
+      round_.numbers["rejected_steps"] = rejected_;
+      if (steps_ > 0) round_.numbers["rejected_share"] = rejected_ / steps_;
+    }
+    for (std::size_t i = 0; i < kMeans.size(); ++i)
+      if (means_[i].count > 0) round_.numbers[kMeans[i]] = means_[i].first + means_[i].over_first / means_[i].count;
+    round_size_ = std::max(round_size_, round_.numbers.size());
+    const auto begin = result_.clients.begin() + static_cast<std::ptrdiff_t>(first_client_);
+    if (!std::ranges::is_sorted(begin, result_.clients.end(), {}, &CellResult::Client::client))
+      std::ranges::stable_sort(begin, result_.clients.end(), {}, &CellResult::Client::client);
+    result_.rounds.push_back(std::move(round_));
+    return true;
+  }
+
+  bool null() { return true; }
+  bool boolean(bool) { return true; }
+  bool number_integer(Json::number_integer_t value) { return number(static_cast<double>(value)); }
+  bool number_unsigned(Json::number_unsigned_t value) { return number(static_cast<double>(value)); }
+  bool number_float(Json::number_float_t value, const std::string&) { return number(value); }
+  bool string(std::string& value) {
+    if (depth_ == 1 && key_ == "model_hash") round_.model_hash = value;
+    return true;
+  }
+  bool binary(Json::binary_t&) { return false; }
+  bool key(std::string& name) {
+    key_.swap(name);
+    return true;
+  }
+  bool start_object(std::size_t) {
+    ++depth_;
+    if (depth_ == 2)
+      place_ = key_ == "example_privacy"  ? Place::example_privacy
+               : key_ == "client_privacy" ? Place::client_privacy
+                                          : Place::elsewhere;
+    if (depth_ == 3 && place_ == Place::clients) {
+      client_.numbers.reserve(client_size_);
+      client_number_ = -1;
+    }
+    return true;
+  }
+  bool end_object() {
+    if (depth_ == 3 && place_ == Place::clients) end_client();
+    return leave();
+  }
+  bool start_array(std::size_t) {
+    ++depth_;
+    if (depth_ == 2) place_ = key_ == "clients" ? Place::clients : Place::elsewhere;
+    return depth_ > 1;
+  }
+  bool end_array() { return leave(); }
+  bool parse_error(std::size_t, const std::string&, const nlohmann::detail::exception&) { return false; }
+
+ private:
+  enum class Place { elsewhere, clients, example_privacy, client_privacy };
+
+  bool leave() {
+    --depth_;
+    if (depth_ < 2) place_ = Place::elsewhere;
+    return true;
+  }
+
+  bool number(double value) {
+    if (!std::isfinite(value)) return true;
+    if (depth_ == 1) {
+      if (key_ == "round")
+        told_ = value;
+      else
+        round_.numbers[key_ == "failed_clients" ? "failed_updates" : key_] = value;
+    } else if (depth_ == 2 && place_ == Place::example_privacy) {
+      round_.numbers[key_ + "_spent"] = value;
+    } else if (depth_ == 2 && place_ == Place::client_privacy) {
+      round_.numbers["client_" + key_ + "_spent"] = value;
+    } else if (depth_ == 3 && place_ == Place::clients) {
+      client_value(value);
+    }
+    return depth_ > 0;
+  }
+
+  void client_value(double value) {
+    if (key_ == "client") {
+      client_number_ = value;
+      return;
+    }
+    const auto add = [&](double& sum, int& count) {
+      sum += value;
+      ++count;
+    };
+    if (key_ == "steps") add(steps_, with_steps_);
+    if (key_ == "rejected") add(rejected_, with_rejected_);
+    for (std::size_t i = 0; i < kMeans.size(); ++i)
+      if (key_ == kMeans[i]) means_[i].add(value);
+    if (keep_clients_) client_.numbers.insert_or_assign(key_, value);
+  }
+
+  void end_client() {
+    constexpr double kMost = 4294967295.0;
+    if (!keep_clients_ || !(client_number_ >= 0 && client_number_ <= kMost)) {
+      client_.numbers.clear();
+      return;
+    }
+    client_.round = round_.round;
+    client_.client = static_cast<std::uint32_t>(client_number_);
+    const auto steps = client_.numbers.find("steps");
+    const auto rejected = client_.numbers.find("rejected");
+    if (steps != client_.numbers.end() && rejected != client_.numbers.end() && steps->second > 0)
+      client_.numbers["rejected_share"] = rejected->second / steps->second;
+    client_size_ = std::max(client_size_, client_.numbers.size());
+    result_.clients.push_back(std::move(client_));
+    client_ = {};
+  }
+
+  CellResult& result_;
+  bool keep_clients_;
+  std::string key_;
+  int depth_ = 0;
+  Place place_ = Place::elsewhere;
+  CellResult::Round round_;
+  CellResult::Client client_;
+  std::size_t round_size_ = 0, client_size_ = 0;  // most numbers that one had
+  double told_ = -1;
+  double client_number_ = -1;
+  std::size_t first_client_ = 0;
+  double steps_ = 0, rejected_ = 0;
+  int with_steps_ = 0, with_rejected_ = 0;
+  std::array<Mean, kMeans.size()> means_;
+};
+
+}  // namespace
+
+void read_rounds(const std::filesystem::path& path, bool clients, CellResult& result) {
+  RoundLine taker(result, clients);
+  std::uint32_t round = 0;
+  for_each_line(path, [&](std::string_view line) {
+    if (!taker.take(line, ++round))
+      throw failure("line " + std::to_string(round) + " of '" + path.string() + "' is not that of round " +
+                    std::to_string(round) + "; remove the cell's folder to run it again");
+  });
+}
+
+}  // namespace fedstride

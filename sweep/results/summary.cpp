@@ -1,0 +1,190 @@
+#include "sweep/results/summary.hpp"
+#include "sweep/results/places.hpp"
+
+#include <algorithm>
+#include <boost/math/distributions/students_t.hpp>
+#include <cmath>
+#include <limits>
+#include <map>
+
+namespace fedstride {
+namespace {
+
+constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
+
+/// Half the width of the 95 % interval, in standard deviations of the mean.
+double t_quantile(int n) {
+  constexpr int kMost = 1000;
+  static const std::vector<double> known = [] {
+    std::vector<double> list(kMost + 1, kNone);
+    for (int i = 2; i <= kMost; ++i)
+      list[static_cast<std::size_t>(i)] = boost::math::quantile(boost::math::students_t(i - 1), 0.975);
+    return list;
+  }();
+  return n <= kMost ? known[static_cast<std::size_t>(n)]
+                    : boost::math::quantile(boost::math::students_t(n - 1), 0.975);
+}
+
+/// Visits each name of several sorted lists of numbers with the values that are there.
+void merge_numbers(std::span<const Numbers* const> lists,
+                   function_ref<void(std::string_view, std::span<const double>)> visit) {
+  std::vector<std::pair<Numbers::const_iterator, Numbers::const_iterator>> heads;
+  for (const Numbers* list : lists) heads.emplace_back(list->begin(), list->end());
+  std::vector<double> values;
+  for (;;) {
+    const std::string* name = nullptr;
+    for (const auto& [at, end] : heads)
+      if (at != end && (name == nullptr || at->first < *name)) name = &at->first;
+    if (name == nullptr) return;
+    values.clear();
+    for (auto& [at, end] : heads)
+      if (at != end && at->first == *name) values.push_back((at++)->second);
+    visit(*name, values);
+  }
+}
+
+using Clients = std::span<const CellResult::Client>;
+
+Clients clients_of(const CellResult& cell, std::uint32_t round) {
+  // Not equal_range: what it returns Clang 14 cannot compile with this library.
+  return {std::ranges::lower_bound(cell.clients, round, {}, &CellResult::Client::round),
+          std::ranges::upper_bound(cell.clients, round, {}, &CellResult::Client::round)};
+}
+
+class SeedsSummary {
+ public:
+  SeedsSummary(const Seeds& seeds, function_ref<void(const SummaryLine&)> visit) : visit_(visit) {
+    for (const CellResult* cell : seeds)
+      if (cell->status == "finished") cells_.push_back(cell);
+  }
+
+  void last() {
+    lists_.clear();
+    for (const CellResult* cell : cells_) lists_.push_back(&cell->numbers);
+    lines({}, {});
+  }
+
+  void clients(std::optional<std::uint32_t> round) {
+    std::vector<Clients> left;
+    for (const CellResult* cell : cells_)
+      left.push_back(clients_of(*cell, round ? *round : static_cast<std::uint32_t>(cell->rounds.size())));
+    for (;;) {
+      const CellResult::Client* next = nullptr;
+      for (const Clients& list : left)
+        if (!list.empty() && (next == nullptr || list.front().client < next->client)) next = &list.front();
+      if (next == nullptr) return;
+      lists_.clear();
+      for (Clients& list : left)
+        if (!list.empty() && list.front().client == next->client) {
+          lists_.push_back(&list.front().numbers);
+          list = list.subspan(1);
+        }
+      lines(round, next->client);
+    }
+  }
+
+  void partition() {
+    std::size_t most = 0;
+    for (const CellResult* cell : cells_) most = std::max(most, cell->rows_per_class.size());
+    std::vector<double> values;
+    for (std::uint32_t client = 0; client < most; ++client)
+      for (std::size_t label = 0;; ++label) {
+        values.clear();
+        for (const CellResult* cell : cells_)
+          if (client < cell->rows_per_class.size() && label < cell->rows_per_class[client].size())
+            values.push_back(static_cast<double>(cell->rows_per_class[client][label]));
+        if (values.empty()) break;
+        const std::string metric = "rows_of_class_" + std::to_string(label);
+        visit_({.metric = metric, .client = client, .statistics = statistics(values)});
+      }
+  }
+
+  std::uint32_t rounds() const {
+    std::size_t most = 0;
+    for (const CellResult* cell : cells_) most = std::max(most, cell->rounds.size());
+    return static_cast<std::uint32_t>(most);
+  }
+
+  void round(std::uint32_t round) {
+    lists_.clear();
+    for (const CellResult* cell : cells_)
+      if (round <= cell->rounds.size()) lists_.push_back(&cell->rounds[round - 1].numbers);
+    lines(round, {});
+  }
+
+ private:
+  void lines(std::optional<std::uint32_t> round, std::optional<std::uint32_t> client) {
+    merge_numbers(lists_, [&](std::string_view metric, std::span<const double> values) {
+      if (!is_timing(metric))
+        visit_({.metric = metric, .round = round, .client = client, .statistics = statistics(values)});
+    });
+  }
+
+  function_ref<void(const SummaryLine&)> visit_;
+  std::vector<const CellResult*> cells_;
+  std::vector<const Numbers*> lists_;
+};
+
+}  // namespace
+
+bool is_timing(std::string_view metric) { return std::ranges::find(kTimings, metric) != std::end(kTimings); }
+
+SeedStatistics statistics(std::span<const double> values) {
+  SeedStatistics result{.n = static_cast<int>(values.size()), .deviation = kNone, .low = kNone, .high = kNone};
+  const double n = result.n;
+  // From the first, so that equal values have no deviation.
+  for (const double value : values) result.mean += value - values.front();
+  result.mean = values.front() + result.mean / n;
+  if (result.n < 2) return result;
+  double squares = 0;
+  for (const double value : values) squares += (value - result.mean) * (value - result.mean);
+  result.deviation = std::sqrt(squares / (n - 1));
+  const double half = t_quantile(result.n) * result.deviation / std::sqrt(n);
+  result.low = result.mean - half;
+  result.high = result.mean + half;
+  return result;
+}
+
+void summarise_configuration(const Seeds& seeds, const SummaryKinds& kinds,
+                             function_ref<void(const SummaryLine&)> visit) {
+  SeedsSummary configuration(seeds, visit);
+  configuration.last();
+  if (kinds.clients) {
+    configuration.clients({});
+    configuration.partition();
+  }
+  for (std::uint32_t round = 1; round <= configuration.rounds(); ++round) {
+    if (kinds.rounds || kinds.some_rounds.contains(round)) configuration.round(round);
+    if (kinds.client_rounds) configuration.clients(round);
+  }
+}
+
+SummaryRow summary_row(const Cell& cell, int rank, const SummaryLine& line) {
+  SummaryRow row{.configuration = cell.configuration,
+                 .metric = std::string(line.metric),
+                 .round = line.round,
+                 .client = line.client,
+                 .n = line.statistics.n,
+                 .mean = line.statistics.mean,
+                 .deviation = line.statistics.deviation,
+                 .low = line.statistics.low,
+                 .high = line.statistics.high,
+                 .rank = rank};
+  for (const auto& part : cell.point)
+    if (part.first != "seed") row.point.push_back(part);
+  return row;
+}
+
+std::vector<SummaryRow> summarise(const Experiment& experiment, const std::vector<CellResult>& cells) {
+  const auto rank_of = places(experiment, cells);
+  std::vector<SummaryRow> rows;
+  for (const Seeds& seeds : by_configuration(cells)) {
+    const Cell& cell = seeds.front()->cell;
+    const auto found = rank_of.find(cell.configuration);
+    const int rank = found == rank_of.end() ? 0 : found->second;
+    summarise_configuration(seeds, {}, [&](const SummaryLine& line) { rows.push_back(summary_row(cell, rank, line)); });
+  }
+  return rows;
+}
+
+}  // namespace fedstride

@@ -1,0 +1,100 @@
+#include "tests/cli/network/federation.hpp"
+
+using namespace fedstride;
+using namespace fedstride::test;
+
+namespace {
+
+const Words kDeadline{"--round-deadline", "0.3", "--minimum-clients", "2"};
+const Words kPrivate{"--optimizer", "sgd", "--rounds", "3",
+                     "--dp",        "client", "--client-noise", "central", "--noise-multiplier", "1",
+                     "--randomness", "seeded"};
+
+/// Rounds of a federation without client 2.
+std::vector<RoundLine> without_the_third(const Words& settings) {
+  const Federation federation(settings);
+  const Party coordinator = federation.serve(kDeadline);
+  const Party clients[] = {federation.join(0), federation.join(1)};
+  CHECK(coordinator.wait() == 0);
+  CHECK(coordinator.has_said("round 1: waiting for"));
+  for (const char* round : {"1", "2", "3"})
+    CHECK(coordinator.has_said("round " + std::string(round) + " closed after 0.3 s without client 2"));
+  for (const Party& client : clients) CHECK(client.wait() == 0);
+  std::ifstream file(federation.out() + "/rounds.jsonl");
+  for (std::string line; std::getline(file, line);) {
+    const auto reports = nlohmann::json::parse(line)["clients"];
+    REQUIRE(reports.size() == 2);
+    CHECK(reports[0]["client"] == 0);
+    CHECK(reports[1]["client"] == 1);
+  }
+  return rounds_of(federation.out());
+}
+
+/// The same with a client 2 that changes nothing.
+std::vector<RoundLine> with_an_idle_third(const Words& settings) {
+  const Federation federation(settings);
+  const Party coordinator = federation.serve();
+  const Introduction known = introduce(federation, 2);
+  const Party clients[] = {federation.join(0), federation.join(1)};
+  FalseClient idle(federation.port(), known);
+  for (std::uint32_t round = 1; round <= 3; ++round) {
+    REQUIRE(idle.train.round == round);
+    idle.peer.say(idle.update(known));
+    CHECK(idle.peer.hear<Received>());
+    if (round == 3) break;
+    idle.model = idle.peer.hear<ModelMessage>().value_or(ModelMessage{});
+    idle.train = idle.peer.hear<Train>().value_or(Train{});
+  }
+  CHECK(idle.peer.hear<Finished>());
+  idle.peer.hang_up();
+  CHECK(coordinator.wait() == 0);
+  for (const Party& client : clients) CHECK(client.wait() == 0);
+  return rounds_of(federation.out());
+}
+
+}  // namespace
+
+TEST_CASE("a round closes at its deadline without the missing client; its late update is dropped and changes nothing") {
+  const Words settings{"--optimizer", "sgd", "--rounds", "3"};
+  const Federation federation(settings);
+  const Party coordinator = federation.serve(kDeadline);
+  const Introduction known = introduce(federation, 2);
+  FalseClient late(federation.port(), known);
+  REQUIRE(late.train.round == 1);
+  const Party clients[] = {federation.join(0), federation.join(1)};
+  CHECK(coordinator.says("round 1 closed after 0.3 s without client 2"));
+  UpdateMessage update = late.update(known);
+  update.change.setConstant(1);
+  late.peer.say(update);
+  late.peer.say(update);
+  CHECK(coordinator.says("client 2: its update of round 1 came late or again, and is dropped"));
+  bool acknowledged = false;
+  while (const auto frame = late.peer.next()) {
+    if (frame->kind == FrameKind::received) acknowledged = decode<Received>(frame->body)->round == 1;
+  }
+  late.peer.hang_up();
+  CHECK(acknowledged);
+  CHECK(coordinator.wait() == 0);
+  for (const Party& client : clients) CHECK(client.wait() == 0);
+  CHECK(rounds_of(federation.out()) == without_the_third(settings));
+}
+
+TEST_CASE("under client-level privacy noise and denominator are the same, whoever is missing") {
+  CHECK(without_the_third(kPrivate) == with_an_idle_third(kPrivate));
+  // Without privacy the mean is of those who came.
+  const Words open{"--optimizer", "sgd", "--rounds", "3"};
+  CHECK(without_the_third(open) != with_an_idle_third(open));
+}
+
+TEST_CASE("a round past its deadline goes on until the minimum of clients has answered") {
+  const Federation federation({"--optimizer", "sgd", "--rounds", "2"});
+  const Party coordinator = federation.serve({"--round-deadline", "0.2", "--minimum-clients", "3"});
+  std::vector<Party> clients;
+  for (const int client : {0, 1}) clients.push_back(federation.join(client));
+  CHECK(coordinator.says("round 1 is past its deadline with"));
+  CHECK(rounds_of(federation.out()).empty());
+  clients.push_back(federation.join(2));
+  CHECK(coordinator.wait() == 0);
+  for (const Party& client : clients) CHECK(client.wait() == 0);
+  federation.check_undisturbed();
+}

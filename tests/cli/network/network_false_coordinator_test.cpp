@@ -1,0 +1,188 @@
+#include <sys/stat.h>
+
+#include <limits>
+
+#include "tests/cli/network/federation.hpp"
+
+using namespace fedstride;
+using namespace fedstride::test;
+
+namespace {
+
+/// The experiment of an honest coordinator that is there no more, and what it asks in round 1.
+struct Scene {
+  Federation federation;
+  Introduction known;
+  ModelMessage model;
+  Train train;
+
+  explicit Scene(const Words& settings) : federation(settings) {
+    const Party coordinator = federation.serve();
+    known = introduce(federation, 0);
+    const FalseClient asked(federation.port(), known);
+    model = asked.model;
+    train = asked.train;
+    REQUIRE(train.round == 1);
+  }
+};
+
+/// An honest client in the hands of a false coordinator, as far as ready.
+class Captive {
+ public:
+  explicit Captive(const Scene& scene)
+      : client(scene.federation.join(0, port_of(listener_.fd()))), welcome_(scene.known.welcome) {
+    meet();
+  }
+  /// Takes its next call.
+  void meet() {
+    peer_ = std::make_unique<Peer>(Socket(accept(listener_.fd(), nullptr, nullptr)));
+    CHECK(peer_->hear<Hello>());
+    peer_->say(welcome_);
+    ready = peer_->hear<Ready>().value_or(Ready{});
+  }
+  std::optional<UpdateMessage> ask(const ModelMessage& model, const Train& train) const {
+    peer_->say(model);
+    peer_->say(train);
+    return peer_->hear<UpdateMessage>();
+  }
+  /// Ended with exit code 1 and these words.
+  void check_left(const std::string& words) {
+    peer_->hang_up();
+    CHECK(client.wait() == 1);
+    CHECK(client.has_said(words));
+    if (!client.has_said(words)) MESSAGE("it said: " << client.err());
+  }
+  const Peer& peer() const { return *peer_; }
+
+ private:
+  Socket listener_ = listening(0);
+  std::unique_ptr<Peer> peer_;
+
+ public:
+  Party client;
+  Ready ready;
+
+ private:
+  Welcome welcome_;
+};
+
+/// Another model of a round, and the request to train it.
+std::pair<ModelMessage, Train> another(const Scene& scene) {
+  ModelMessage model = scene.model;
+  model.model[0] += 1;
+  model.model_hash = model_hash(model.model);
+  Train train = scene.train;
+  train.model_hash = model.model_hash;
+  return {model, train};
+}
+
+const Words kPrivate{"--optimizer", "sgd", "--rounds", "3", "--dp", "example", "--noise-multiplier", "1"};
+
+}  // namespace
+
+TEST_CASE("a client answers a round again with the same bits, and refuses it with another model, restarted or not") {
+  const Scene scene(kPrivate);
+  const auto [other_model, other_train] = another(scene);
+  CHECK(scene.known.welcome.settings.find("secret") != std::string::npos);
+  CHECK(scene.train.is_private);
+  std::optional<UpdateMessage> first;
+  {
+    Captive captive(scene);
+    first = captive.ask(scene.model, scene.train);
+    REQUIRE(first);
+    CHECK(!captive.ask(other_model, other_train));
+    captive.check_left("the coordinator asks for round 1 a second time, with another model");
+  }
+  const std::string folder = scene.federation.client_folder(0);
+  struct stat key {};
+  REQUIRE(stat((folder + "/secret.key").c_str(), &key) == 0);
+  CHECK((key.st_mode & 0777) == 0600);
+  const std::string ledger = read_file(folder + "/ledger.jsonl");
+  CHECK(ledger.find("secret") != std::string::npos);
+  {
+    Captive captive(scene);
+    CHECK(captive.ready.last_round == 1);
+    const auto again = captive.ask(scene.model, scene.train);
+    REQUIRE(again);
+    CHECK(*encode(*again) == *encode(*first));
+    CHECK(!captive.ask(other_model, other_train));
+    captive.check_left("the coordinator asks for round 1 a second time, with another model");
+  }
+  {
+    Captive captive(scene);
+    CHECK(!captive.ask(other_model, other_train));
+    captive.check_left("the coordinator asks for round 1 a second time, with another model");
+  }
+  // Nothing that was refused is in the ledger.
+  CHECK(read_file(folder + "/ledger.jsonl") == ledger);
+}
+
+TEST_CASE("a client killed between its reservation and its answer counts what it may have released, once") {
+  const Scene scene(kPrivate);
+  {
+    Captive captive(scene);
+    captive.peer().say(scene.model);
+    captive.peer().say(scene.train);
+    CHECK(eventually([&] { return line_count(read_file(scene.federation.client_folder(0) + "/ledger.jsonl")) >= 2; }));
+    captive.client.kill();
+  }
+  Captive captive(scene);
+  const auto first = captive.ask(scene.model, scene.train);
+  REQUIRE(first);
+  Train second = scene.train;
+  second.round = 2;
+  ModelMessage model = scene.model;
+  model.round = 2;
+  CHECK(captive.ask(model, second));
+  const std::string ledger = read_file(scene.federation.client_folder(0) + "/ledger.jsonl");
+  CHECK(line_count(ledger) == 5);  // header, then a reservation and what was executed, for two rounds
+}
+
+TEST_CASE("a client holds a coordinator to its own ledger: not more releases, none without noise") {
+  Words budget = kPrivate;
+  budget.insert(budget.end(), {"--epsilon", "8"});
+  const Scene scene(budget);
+  {
+    Captive captive(scene);
+    Train greedy = scene.train;
+    greedy.releases = std::numeric_limits<std::uint64_t>::max();
+    CHECK(!captive.ask(scene.model, greedy));
+    captive.check_left("noisy releases in round 1; by this client's own ledger");
+  }
+  {
+    Captive captive(scene);
+    Train open = scene.train;
+    open.is_private = false;
+    CHECK(!captive.ask(scene.model, open));
+    captive.check_left("do not agree on whether the experiment is private");
+  }
+}
+
+TEST_CASE("a client leaves a coordinator that sends nonsense, says why, and comes back") {
+  const Scene scene({"--optimizer", "sgd", "--rounds", "2"});
+  Captive captive(scene);
+  const auto nonsense = [&](const std::string& reason, const auto& send) {
+    CAPTURE(reason);
+    send();
+    while (captive.peer().next()) {
+    }
+    CHECK(captive.client.says(reason));
+    captive.meet();
+  };
+  ModelMessage bent = scene.model, small = scene.model;
+  bent.model[1] += 1;
+  small.model = Vector::Zero(3);
+  small.model_hash = model_hash(small.model);
+  nonsense("the model it sent is not the one it names", [&] { captive.peer().say(bent); });
+  nonsense("the model it sent is not the one it names", [&] { captive.peer().say(small); });
+  nonsense("it asks for training on a model it has not sent", [&] { captive.peer().say(scene.train); });
+  nonsense("a frame of kind 'hello' has no place here", [&] { captive.peer().say(scene.known.hello); });
+  nonsense("a frame of kind 'welcome' has no place here", [&] { captive.peer().say(scene.known.welcome); });
+  nonsense("what it sent is not a fedstride frame", [&] { captive.peer().send(std::string(200, 'x')); });
+  nonsense("bytes; at most", [&] {
+    std::string bytes = *encode(scene.model);
+    bytes[13] = 1;
+    captive.peer().send(bytes);
+  });
+  CHECK(captive.ask(scene.model, scene.train));
+}

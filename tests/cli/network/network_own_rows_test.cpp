@@ -1,0 +1,172 @@
+#include "core/text.hpp"
+#include "tests/cli/network/federation.hpp"
+
+using namespace fedstride;
+using namespace fedstride::test;
+
+namespace {
+
+/// Three clients with tables of their own, every third row each; the coordinator has the test part and, for the
+/// normalisation, the training part.
+struct Bringing {
+  Federation federation{{"--optimizer", "adadp", "--rounds", "3"}};
+  std::string roster = federation / "roster.jsonl";
+
+  Bringing() {
+    std::string tables[3];
+    int row = 0;
+    const std::string all = read_file(federation / "data/train.csv");
+    for (const auto line : split(all, '\n'))
+      if (!line.empty()) tables[row++ % 3] += std::string(line) + '\n';
+    std::string lines;
+    for (int client = 0; client < 3; ++client) {
+      std::filesystem::create_directory(data(client));
+      write_file(data(client) + "/train.csv", tables[client]);
+      lines += line_of(client);
+    }
+    write_file(roster, lines);
+  }
+  std::string data(int client) const { return federation / ("own-" + std::to_string(client)); }
+  std::string line_of(int client) const {
+    const Outcome line = run_program({"data", "roster", "csv", "--client", std::to_string(client), "--data-dir", data(client)});
+    CHECK(line.code == 0);
+    CHECK(line.err.empty());
+    return line.out;
+  }
+  Party serve() const { return federation.serve({"--partition", "own", "--roster", roster}); }
+  Party join(int client) const { return federation.join_with(client, {"--data-dir", data(client)}); }
+};
+
+}  // namespace
+
+TEST_CASE("clients with rows of their own, told by 'data roster', train together; one killed comes back with the same bits") {
+  const Bringing bringing;
+  const Party coordinator = bringing.serve();
+  const Party first = bringing.join(0);
+  const Party second = bringing.join(1);
+  {
+    const Party dies = bringing.join(2);
+    CHECK(bringing.federation.reaches(1));
+    dies.kill();
+  }
+  const Party third = bringing.join(2);
+  CHECK(coordinator.wait() == 0);
+  for (const Party* client : {&first, &second, &third}) CHECK(client->wait() == 0);
+  // As one run that has all the rows.
+  std::string lists[3];
+  for (int row = 0; row < 180; ++row) lists[row % 3] += (lists[row % 3].empty() ? "" : ",") + std::to_string(row);
+  write_file(bringing.federation / "partition.json", "{\"clients\": [[" + lists[0] + "],[" + lists[1] + "],[" + lists[2] + "]]}");
+  const std::string whole = bringing.federation / "whole";
+  const Outcome run = run_program({"run", "--dataset", "csv", "--data-dir", bringing.federation / "data", "--model", "logistic",
+                                   "--clients", "3", "--rounds", "3", "--optimizer", "adadp", "--partition", "file",
+                                   "--partition-file", bringing.federation / "partition.json", "--out", whole});
+  REQUIRE(run.code == 0);
+  CHECK(rounds_of(bringing.federation.out()) == rounds_of(whole));
+  CHECK(rounds_of(whole).size() == 3);
+}
+
+TEST_CASE("a client whose rows are not those of its line is refused, by both sides' words, and the others are not") {
+  const Bringing bringing;
+  const Party coordinator = bringing.serve();
+  const std::string good = read_file(bringing.data(1) + "/train.csv");
+  write_file(bringing.data(1) + "/train.csv", good + "0.5,0.5,0.5,1\n");
+  const Party other = bringing.join(1);
+  CHECK(other.wait() == 1);
+  CHECK(other.has_said("client 1's data set is another: its hash is '"));
+  CHECK(coordinator.says("', the roster's '"));
+  write_file(bringing.data(1) + "/train.csv", "0.5,0.5,1\n");
+  const Party narrow = bringing.join(1);
+  CHECK(narrow.wait() == 1);
+  CHECK(narrow.has_said("data set 'csv': its examples are 1x1x2, the experiment's 1x1x3"));
+  write_file(bringing.data(1) + "/train.csv", "0.5,0.5,0.5,7\n");
+  const Party foreign = bringing.join(1);
+  CHECK(foreign.wait() == 1);
+  CHECK(foreign.has_said("label 7 is out of range; the experiment has the labels 0 to 2"));
+  write_file(bringing.data(1) + "/train.csv", good);
+  std::vector<Party> clients;
+  for (int client = 0; client < 3; ++client) clients.push_back(bringing.join(client));
+  CHECK(coordinator.wait() == 0);
+  for (const Party& client : clients) CHECK(client.wait() == 0);
+}
+
+TEST_CASE("a coordinator that changes normalisation or settings under an experiment's name is refused") {
+  const Bringing bringing;
+  const Party coordinator = bringing.serve();
+  const Socket listener = listening(0);
+  const auto join_here = [&] {
+    return bringing.federation.join_with(
+        0, {"--connect", "127.0.0.1:" + std::to_string(port_of(listener.fd())), "--data-dir", bringing.data(0)});
+  };
+  Welcome welcome;
+  {
+    const Party client = join_here();
+    const Peer to_client(Socket(accept(listener.fd(), nullptr, nullptr)));
+    const Peer to_coordinator(calling(bringing.federation.port()));
+    to_coordinator.say(to_client.hear<Hello>().value_or(Hello{}));
+    welcome = to_coordinator.hear<Welcome>().value_or(Welcome{});
+    REQUIRE(welcome.mean.size() == 3);
+    to_client.say(welcome);
+    to_coordinator.say(to_client.hear<Ready>().value_or(Ready{}));
+    to_client.say(to_coordinator.hear<ModelMessage>().value_or(ModelMessage{}));
+    to_client.say(to_coordinator.hear<Train>().value_or(Train{}));
+    REQUIRE(to_client.hear<UpdateMessage>());  // from now on something is spent
+    client.kill();
+  }
+  Welcome others[] = {welcome, welcome, welcome};
+  others[0].mean[1] += 1;
+  others[1].classes += 1;
+  others[2].settings.replace(others[2].settings.find("batch = 10"), 10, "batch = 11");
+  for (const Welcome& other : others) {
+    const Party client = join_here();
+    const Peer to_client(Socket(accept(listener.fd(), nullptr, nullptr)));
+    REQUIRE(to_client.hear<Hello>());
+    to_client.say(other);
+    CHECK(client.wait() == 1);
+    CHECK(client.has_said("but with other settings, rows or normalisation than before"));
+  }
+  coordinator.kill();
+}
+
+TEST_CASE("a client says what it takes part in, and takes part only under the privacy it asks for") {
+  const Bringing bringing;
+  const Party coordinator = bringing.serve();
+  Words words = bringing.federation.join_words(0);
+  *(std::ranges::find(words, "--data-dir") + 1) = bringing.data(0);
+  Words demanding = words;
+  demanding.insert(demanding.end(), {"--require-dp", "example"});
+  const Party wants_more(demanding);
+  CHECK(wants_more.wait() == 1);
+  CHECK(wants_more.has_said("require-dp is 'example'; the experiment protects nobody"));
+  demanding.back() = "none";
+  const Party wrong(demanding);
+  CHECK(wrong.wait() == 2);
+  CHECK(wrong.has_said("require-dp 'none' is unknown; valid: example, client, both"));
+  const Party client(words);
+  CHECK(client.says("client 0 trains logistic by adadp on 60 rows of its own; no privacy: what it learns is sent as it is"));
+  coordinator.kill();
+  client.kill();
+}
+
+TEST_CASE("who brings own rows to another command, or a bad roster to serve, is told in one line") {
+  const Bringing bringing;
+  const Words data{"--dataset", "csv", "--data-dir", bringing.federation / "data", "--clients", "3", "--partition", "own"};
+  const auto refused = [&](Words words, const std::string& expected) {
+    words.insert(words.end(), data.begin(), data.end());
+    const Outcome outcome = run_program(words);
+    CAPTURE(outcome.err);
+    CHECK(outcome.code == 2);
+    CHECK(outcome.err.find(expected) != std::string::npos);
+    CHECK(std::ranges::count(outcome.err, '\n') == 1);
+  };
+  const std::string out = bringing.federation.out();
+  refused({"run", "--out", out, "--roster", bringing.roster}, "partition is 'own': the clients bring their rows");
+  refused({"partition", "--roster", bringing.roster}, "partition is 'own': the clients bring their rows");
+  refused({"launch", "--out", out, "--roster", bringing.roster}, "partition is 'own'; launch's clients all read the data set of this machine");
+  refused({"serve", "--out", out, "--listen", "127.0.0.1:0", "--insecure-loopback"}, "roster is ''; with partition 'own' it must name");
+  write_file(bringing.roster, bringing.line_of(0));
+  refused({"serve", "--out", out, "--listen", "127.0.0.1:0", "--insecure-loopback", "--roster", bringing.roster},
+          "has 1 of them, and each needs its line");
+  CHECK_FALSE(std::filesystem::exists(out));
+  CHECK(run_program({"data", "roster", "csv"}).code == 2);
+  CHECK(run_program({"data", "roster", "csv", "--client", "-1"}).code == 2);
+}

@@ -1,0 +1,212 @@
+#include <doctest/doctest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <nlohmann/json.hpp>
+
+#include "core/text.hpp"
+#include "dp/ledger/ledger_file.hpp"
+#include "tests/cli/program.hpp"
+
+namespace fedstride::test {
+namespace {
+
+using Lines = std::vector<std::string>;
+
+void replace(std::string& text, const std::string& old, const std::string& by) {
+  const auto at = text.find(old);
+  INFO("'" << old << "' is not in '" << text << "'");
+  REQUIRE(at != std::string::npos);
+  text.replace(at, old.size(), by);
+}
+
+/// A finished run of two rounds with both levels of privacy, and copies of it to spoil.
+struct Runs {
+  TemporaryFolder folder;
+  std::string original = folder / "out";
+
+  Runs() {
+    write_table(folder.path() / "data");
+    const Outcome outcome = run_program(federation(
+        folder, {"--dp", "both", "--clip", "1", "--noise-multiplier", "2", "--batch", "10", "--client-clip", "0.5",
+                 "--client-noise-multiplier", "20", "--accountant", "rdp", "--client-accountant", "zcdp"}));
+    INFO(outcome.err);
+    REQUIRE(outcome.code == 0);
+  }
+
+  std::string copy(const std::string& name) const {
+    std::filesystem::copy(original, folder / name, std::filesystem::copy_options::recursive);
+    return folder / name;
+  }
+};
+
+Lines lines_of(const std::string& run) {
+  Lines lines;
+  const std::string text = read_file(run + "/ledger.jsonl");
+  for (const auto line : split(text, '\n')) lines.emplace_back(line);
+  lines.pop_back();
+  return lines;
+}
+
+void write(const std::string& run, const Lines& lines) {
+  std::ofstream file(run + "/ledger.jsonl", std::ios::trunc);
+  for (const auto& line : lines) file << line << '\n';
+}
+
+/// The lines with their chain made anew, as a forger would, and what the run remembers of it adapted or taken away.
+void forge(const std::string& run, const Lines& lines) {
+  std::ofstream file(run + "/ledger.jsonl", std::ios::trunc);
+  std::string value;
+  for (const auto& line : lines) {
+    const std::string text = line.substr(0, line.rfind(",\"chain\":\"")) + "}";
+    value = chain_value(value, text, "");
+    file << chained(text, value) << '\n';
+  }
+  auto summary = nlohmann::json::parse(read_file(run + "/summary.json"));
+  summary["ledger_head"] = value;
+  summary["ledger_lines"] = lines.size();
+  std::ofstream(run + "/summary.json") << summary.dump();
+  std::filesystem::remove(run + "/checkpoint");
+}
+
+void check_fails(const std::string& run, const std::string& part) {
+  const Outcome outcome = run_program({"privacy", "audit", run});
+  CAPTURE(part);
+  CHECK(outcome.code == 1);
+  CHECK(line_count(outcome.err) == 1);
+  INFO(outcome.err);
+  CHECK(outcome.err.find(part) != std::string::npos);
+}
+
+TEST_CASE("the audit of a run in order recomputes what its summary says, and the audit of a spoilt one fails") {
+  const Runs runs;
+
+  const Outcome text = run_program({"privacy", "audit", runs.original, "--clients"});
+  CHECK(text.code == 0);
+  CHECK(text.err.empty());
+  CHECK(text.out.find("client 2") != std::string::npos);
+  CHECK(text.out.find("if the seed were secret") != std::string::npos);
+
+  const Outcome outcome = run_program({"privacy", "audit", runs.original, "--json"});
+  REQUIRE(outcome.code == 0);
+  const auto audit = nlohmann::json::parse(outcome.out);
+  const auto summary = nlohmann::json::parse(read_file(runs.original + "/summary.json"));
+  REQUIRE(audit["statements"].size() == 2);
+  REQUIRE(summary["privacy"].size() == 2);
+  CHECK(audit["failures"].empty());
+  for (std::size_t i = 0; i < 2; ++i) {
+    CHECK(audit["statements"][i]["level"] == summary["privacy"][i]["level"]);
+    CHECK(audit["statements"][i]["epsilon"] == summary["privacy"][i]["epsilon"]);
+    CHECK(audit["statements"][i]["second_accountant"] == "tight");
+    CHECK(audit["statements"][i]["second_epsilon"] < audit["statements"][i]["epsilon"]);
+    CHECK(audit["statements"][i]["second_epsilon"] > 0);
+  }
+
+  int copies = 0;
+  const auto spoil = [&](const std::string& part, const std::function<void(const std::string&)>& how) {
+    const std::string run = runs.copy("copy" + std::to_string(copies++));
+    how(run);
+    check_fails(run, part);
+  };
+  const Lines lines = lines_of(runs.original);
+  REQUIRE(lines.size() == 5);  // header, and two rounds reserved and closed
+  spoil("was cut", [&](const std::string& run) { write(run, Lines(lines.begin(), lines.end() - 1)); });
+  spoil("breaks the chain", [&](const std::string& run) {
+    Lines edited = lines;
+    replace(edited[1], "[2,", "[9,");
+    write(run, edited);
+  });
+  spoil("breaks the chain", [&](const std::string& run) {
+    Lines dropped = lines;
+    dropped.erase(dropped.begin() + 2);
+    write(run, dropped);
+  });
+  spoil("is another one than the run remembers", [&](const std::string& run) {
+    const std::string remembered = read_file(run + "/summary.json");
+    forge(run, lines);
+    Lines other = lines;
+    replace(other[1], "[2,", "[9,");
+    forge(run, other);
+    std::ofstream(run + "/summary.json") << remembered;
+  });
+  spoil("used before for another input", [&](const std::string& run) {
+    Lines twice = lines;
+    twice.push_back(lines[1]);
+    const std::string digest = "\"digest\":\"";
+    twice.back().replace(twice.back().find(digest) + digest.size(), 4, "ffff");
+    forge(run, twice);
+  });
+  spoil("were reserved", [&](const std::string& run) {
+    Lines more = lines;
+    // What the round reserved, executed with one release more.
+    std::string groups = lines[1].substr(lines[1].find("\"groups\":") + 9);
+    groups = groups.substr(0, groups.rfind(",\"chain\""));
+    const auto end = groups.find("]]");
+    const auto comma = groups.rfind(',', end);
+    const int count = std::stoi(groups.substr(comma + 1, end - comma - 1));
+    groups.replace(comma + 1, end - comma - 1, std::to_string(count + 1));
+    more[2] = "{\"kind\":\"close\",\"round\":1,\"executed\":" + groups + ",\"chain\":\"\"}";
+    forge(run, more);
+  });
+  spoil("does not fit", [&](const std::string& run) {
+    Lines other = lines;
+    replace(other[0], "\"accountant\":\"rdp\"", "\"accountant\":\"zcdp\"");
+    forge(run, other);
+  });
+  spoil("did you mean 'rdp'", [&](const std::string& run) {
+    Lines other = lines;
+    replace(other[0], "\"accountant\":\"rdp\"", "\"accountant\":\"rpd\"");
+    forge(run, other);
+  });
+  spoil("the sensitivity counts", [&](const std::string& run) {
+    Lines other = lines;
+    replace(other[0], "\"largest_weight\":", "\"largest_weight\":0.");
+    forge(run, other);
+  });
+  spoil("passes the budget of 0.01", [&](const std::string& run) {
+    Lines other = lines;
+    replace(other[0], "\"epsilon\":null", "\"epsilon\":0.01");
+    forge(run, other);
+  });
+  spoil("was cut: it has 0 lines", [&](const std::string& run) { write(run, {}); });
+}
+
+TEST_CASE("what is no run with privacy is refused in one line") {
+  const TemporaryFolder folder;
+  std::filesystem::create_directories(folder.path() / "empty");
+  check_fails(folder / "empty", "is missing");
+  const Outcome nowhere = run_program({"privacy", "audit", folder / "none"});
+  CHECK(nowhere.code == 2);
+  CHECK(nowhere.err.find("is not the folder of a run") != std::string::npos);
+  CHECK(run_program({"privacy", "audit"}).code == 2);
+}
+
+TEST_CASE("the schedule command prints the numbers of steps and the noise, and says what its inputs must be") {
+  const Words question{"privacy", "schedule", "--kappa", "100", "--smoothness", "1",     "--dimension", "1000",
+                       "--gap",   "1",        "--clip",  "1",   "--examples",   "10000", "--budget",    "0.5"};
+  const Outcome text = run_program(question);
+  CHECK(text.code == 0);
+  CHECK(text.out.find("public or auxiliary data") != std::string::npos);
+  Words json_question = question;
+  json_question.insert(json_question.end(), {"--steps", "100", "--json"});
+  const Outcome outcome = run_program(json_question);
+  REQUIRE(outcome.code == 0);
+  const auto json = nlohmann::json::parse(outcome.out);
+  // kappa 100: gamma 0.99; the reference case of T 100 at R 0.5.
+  REQUIRE(json["sigmas"].size() == 100);
+  CHECK(json["sigmas"][0].get<double>() == doctest::Approx(16.099382789407485).epsilon(1e-9));
+  CHECK(json["sigmas"][99].get<double>() == doctest::Approx(12.553947058944846).epsilon(1e-9));
+  CHECK(json["alpha"].get<double>() == doctest::Approx(1e-5).epsilon(1e-12));  // 1000 / (2 * 0.5) * 1e-8
+  for (const Words& bad :
+       {Words{"--kappa", "0.5"}, Words{"--gap", "0"}, Words{"--momentum", "1"}, Words{"--steps", "-1"}}) {
+    Words refused{"privacy", "schedule"};
+    refused.insert(refused.end(), bad.begin(), bad.end());
+    const Outcome answer = run_program(refused);
+    CHECK(answer.code == 2);
+    CHECK(line_count(answer.err) == 1);
+  }
+}
+
+}  // namespace
+}  // namespace fedstride::test

@@ -1,0 +1,400 @@
+#include "dp/ledger/ledger.hpp"
+
+#include <doctest/doctest.h>
+
+#include <fstream>
+#include <functional>
+
+#include "core/error.hpp"
+#include "core/files.hpp"
+#include "core/text.hpp"
+#include "tests/support/folder.hpp"
+
+namespace fedstride {
+namespace {
+
+LedgerHeader header() {
+  return {.clients = 4,
+          .statements = {{.level = Level::example, .accountant = "rdp", .delta = 1e-5, .epsilon = 3},
+                         {.level = Level::client,
+                          .accountant = "rdp",
+                          .delta = 1e-6,
+                          .largest_weight = 2,
+                          .bound = 1.5,
+                          .noise_at = "central"}}};
+}
+
+LedgerGroup releases(std::uint64_t first, std::uint64_t count, std::vector<ClientId> clients = {},
+                     double multiplier = 1.1) {
+  return {.clients = std::move(clients), .rate = 0.1, .first = first, .runs = {{multiplier, 2, count}}};
+}
+
+std::uint64_t count_of(const Spending& spending) {
+  std::uint64_t count = 0;
+  for (const Releases& some : spending) count += some.count;
+  return count;
+}
+
+std::string refusal(const std::function<void()>& action) {
+  try {
+    action();
+  } catch (const Error& error) {
+    CHECK(error.kind() == Error::Kind::failure);
+    CHECK(std::string(error.what()).find('\n') == std::string::npos);
+    return error.what();
+  }
+  return "not refused";
+}
+
+bool says(const std::string& text, const std::string& part) {
+  INFO("'" << text << "' does not say '" << part << "'");
+  const bool found = text.find(part) != std::string::npos;
+  CHECK(found);
+  return found;
+}
+
+/// A ledger of three closed rounds of 10 releases a client; the mark covers all of it.
+LedgerMark write_three_rounds(const std::string& path, std::string_view key = {}) {
+  Ledger ledger = Ledger::create(path, header(), key);
+  for (std::uint32_t round = 1; round <= 3; ++round) {
+    const auto groups = LedgerGroups{releases((round - 1) * 10, 10)};
+    ledger.reserve(round, "digest" + std::to_string(round), groups);
+    ledger.close(round, groups);
+  }
+  ledger.sync();
+  return ledger.mark();
+}
+
+std::vector<std::string> lines_of(const std::string& path) {
+  std::vector<std::string> lines;
+  const std::string text = read_file(path);
+  for (const auto line : split(text, '\n')) lines.emplace_back(line);
+  lines.pop_back();
+  return lines;
+}
+
+void write_lines(const std::string& path, const std::vector<std::string>& lines) {
+  std::ofstream file(path, std::ios::trunc);
+  for (const auto& line : lines) file << line << '\n';
+}
+
+TEST_CASE("closed rounds count as executed, a reservation that was never closed in full") {
+  const test::TemporaryFolder folder;
+  const std::string path = folder / "ledger.jsonl";
+  {
+    Ledger ledger = Ledger::create(path, header());
+    ledger.reserve(1, "a", {releases(0, 20, {0, 1, 2, 3})});
+    ledger.close(1, {releases(0, 20, {0, 1, 2}), releases(0, 7, {3})});
+    ledger.reserve(2, "b", {releases(20, 20, {0, 3})});
+    CHECK(count_of(ledger.spent(0)) == 40);
+  }  // killed before round 2 was closed
+  const Ledger ledger = Ledger::open(path);
+  CHECK(ledger.header() == header());
+  CHECK(count_of(ledger.spent(0)) == 40);
+  CHECK(count_of(ledger.spent(1)) == 20);
+  CHECK(count_of(ledger.spent(3)) == 27);
+  REQUIRE(ledger.spent(3).size() == 1);
+  CHECK(ledger.spent(3)[0].noise_multiplier == 1.1);
+  CHECK(ledger.spent(3)[0].rate == 0.1);
+}
+
+TEST_CASE("both levels are kept apart") {
+  const test::TemporaryFolder folder;
+  Ledger ledger = Ledger::create(folder / "ledger.jsonl", header());
+  LedgerGroup updates = releases(0, 1, {}, 5);
+  updates.level = Level::client;
+  updates.largest_weight = 2;
+  ledger.reserve(1, "a", {releases(0, 4, {2}), updates});
+  ledger.close(1, {releases(0, 4, {2}), updates});
+  CHECK(count_of(ledger.spent(2)) == 4);
+  CHECK(count_of(ledger.spent(1)) == 0);
+  CHECK(count_of(ledger.spent_by_update()) == 1);
+  CHECK(ledger.spent_by_update()[0].noise_multiplier == 5);
+}
+
+TEST_CASE("a round that is done again is counted once") {
+  const test::TemporaryFolder folder;
+  const std::string path = folder / "ledger.jsonl";
+  LedgerMark early;
+  {
+    Ledger ledger = Ledger::create(path, header());
+    ledger.reserve(1, "a", {releases(0, 10)});
+    early = ledger.mark();
+    ledger.close(1, {releases(0, 10)});
+    ledger.reserve(2, "b", {releases(10, 10)});
+  }
+  const auto before = lines_of(path);
+  Ledger ledger = Ledger::open(path, early);
+  ledger.reserve(1, "a", {releases(0, 10)});
+  ledger.close(1, {releases(0, 10, {0, 1}), releases(0, 10, {2, 3})});  // the same, grouped otherwise
+  ledger.reserve(2, "b", {releases(10, 10, {3, 1}), releases(10, 10, {0, 2})});
+  CHECK(lines_of(path) == before);
+  CHECK(count_of(ledger.spent(0)) == 20);
+}
+
+TEST_CASE("the same address for another input is refused and leaves the ledger as it was") {
+  const test::TemporaryFolder folder;
+  const std::string path = folder / "ledger.jsonl";
+  write_three_rounds(path);
+  const std::string before = read_file(path);
+  Ledger ledger = Ledger::open(path);
+  says(refusal([&] { ledger.reserve(2, "another", {releases(10, 10)}); }), "used before for another input");
+  says(refusal([&] { ledger.reserve(2, "digest2", {releases(10, 11)}); }), "for other releases");
+  says(refusal([&] {
+         ledger.reserve(4, "d", {releases(30, 10, {1}), releases(35, 1, {1}, 2)});
+       }),
+       "client 1, release 35");
+  says(refusal([&] { ledger.reserve(4, "d", {releases(30, 10), releases(35, 1, {1}, 2)}); }), "client 1, release 35");
+  CHECK(read_file(path) == before);
+  CHECK(count_of(ledger.spent(1)) == 30);
+}
+
+TEST_CASE("what was executed beyond the reservation is an error, and is counted") {
+  const std::function<LedgerGroups()> cases[] = {
+      [] { return LedgerGroups{releases(0, 11)}; },           // repeated
+      [] { return LedgerGroups{releases(0, 10, {}, 1.0)}; },  // less noise
+      [] { return LedgerGroups{releases(5, 10)}; },           // other addresses
+      [] {
+        return LedgerGroups{releases(0, 10), releases(9, 1, {1}, 3)};
+      },
+      [] {
+        auto group = releases(0, 10);
+        group.rate = 0.2;
+        return LedgerGroups{group};
+      },
+  };
+  for (const auto& executed : cases) {
+    const test::TemporaryFolder folder;
+    const std::string path = folder / "ledger.jsonl";
+    Ledger ledger = Ledger::create(path, header());
+    ledger.reserve(1, "a", {releases(0, 10)});
+    CHECK_THROWS_AS(ledger.close(1, executed()), Error);
+    CHECK(count_of(ledger.spent(1)) >= 10);
+    CHECK(read_ledger(path).book.problems().size() == 1);
+    CHECK_THROWS_AS(Ledger::open(path), Error);
+  }
+}
+
+TEST_CASE("more noise than reserved, fewer releases, or none are what they are") {
+  const test::TemporaryFolder folder;
+  Ledger ledger = Ledger::create(folder / "ledger.jsonl", header());
+  ledger.reserve(1, "a", {releases(0, 10)});
+  ledger.close(1, {releases(0, 4, {0}), releases(0, 10, {1}, 9)});
+  CHECK(count_of(ledger.spent(0)) == 4);
+  CHECK(ledger.spent(1)[0].noise_multiplier == 9);
+  CHECK(ledger.spent(2).empty());
+}
+
+TEST_CASE("schedules: what was executed is compared release by release") {
+  const test::TemporaryFolder folder;
+  Ledger ledger = Ledger::create(folder / "ledger.jsonl", header());
+  LedgerGroup group{.rate = 0.1, .first = 100, .runs = {{1, 3, 5}, {2, 2, 5}, {3, 1, 5}}};
+  ledger.reserve(1, "a", {group});
+  LedgerGroup part{.clients = {0}, .rate = 0.1, .first = 103, .runs = {{1, 3, 2}, {2, 2, 5}, {3, 1, 1}}};
+  LedgerGroup early{.clients = {1}, .rate = 0.1, .first = 103, .runs = {{1, 3, 2}, {2, 2, 4}, {3, 1, 2}}};
+  ledger.close(1, {part, early});  // more noise earlier is no harm
+  LedgerGroup late{.rate = 0.1, .first = 115, .runs = {{1, 3, 5}, {2, 2, 5}}};
+  ledger.reserve(2, "b", {late});
+  late.runs = {{1, 3, 6}, {2, 2, 4}};
+  says(refusal([&] { ledger.close(2, {late}); }), "noise multiplier 1, reserved was 2");
+}
+
+TEST_CASE("weights that break the sensitivity, and groups the header knows nothing of, are refused") {
+  const test::TemporaryFolder folder;
+  Ledger ledger = Ledger::create(folder / "ledger.jsonl", header());
+  const auto refused = [&](const std::function<void(LedgerGroup&)>& change, const std::string& part) {
+    LedgerGroup group = releases(0, 1);
+    change(group);
+    says(refusal([&] { ledger.reserve(1, "a", {group}); }), part);
+  };
+  refused(
+      [](LedgerGroup& g) {
+        g.level = Level::client;
+        g.largest_weight = 2.5;
+      },
+      "weight 2.5; the sensitivity counts 2");
+  refused(
+      [](LedgerGroup& g) {
+        g.level = Level::client;
+        g.clients = {1};
+      },
+      "every client pays");
+  refused([](LedgerGroup& g) { g.clients = {4}; }, "client 4; the last is 3");
+  refused([](LedgerGroup& g) { g.rate = 0; }, "sampling rate 0");
+  refused([](LedgerGroup& g) { g.runs[0].noise_multiplier = 0; }, "noise multiplier 0");
+  refused([](LedgerGroup& g) { g.neighbours = Neighbours::replace_one; }, "the statement is for add-remove");
+  CHECK(count_of(ledger.spent(0)) == 0);
+  CHECK(lines_of(folder / "ledger.jsonl").size() == 1);
+}
+
+TEST_CASE("a line edited, dropped, repeated, swapped or added breaks the chain") {
+  for (const std::string_view key : {std::string_view(), std::string_view("0123456789abcdef0123456789abcdef")}) {
+    const test::TemporaryFolder folder;
+    const std::string path = folder / "ledger.jsonl";
+    const LedgerMark mark = write_three_rounds(path, key);
+    const auto lines = lines_of(path);
+    REQUIRE(lines.size() == 7);
+    CHECK(count_of(read_ledger(path, mark, key).book.spent(2)) == 30);
+    const auto broken = [&](std::vector<std::string> changed, const std::string& part) {
+      write_lines(path, changed);
+      says(refusal([&] { read_ledger(path, mark, key); }), part);
+      says(refusal([&] { Ledger::open(path, mark, key); }), part);
+    };
+    for (std::size_t i = 0; i < lines.size(); ++i) {
+      auto edited = lines;
+      edited[i].replace(edited[i].find("\"round\"") == std::string::npos ? 3 : edited[i].find(":", 20) + 1, 1, "7");
+      broken(edited, "line " + std::to_string(i + 1) + " of the ledger");
+      auto dropped = lines;
+      dropped.erase(dropped.begin() + static_cast<std::ptrdiff_t>(i));
+      broken(dropped, i + 1 < lines.size() ? "breaks the chain" : "was cut: it has 6 lines, the run remembers 7");
+      auto repeated = lines;
+      repeated.insert(repeated.begin() + static_cast<std::ptrdiff_t>(i), lines[i]);
+      broken(repeated, "breaks the chain");
+    }
+    auto swapped = lines;
+    std::swap(swapped[3], swapped[5]);
+    broken(swapped, "breaks the chain");
+    auto added = lines;
+    added.emplace_back("{\"kind\":\"close\",\"round\":9,\"executed\":[]}");
+    broken(added, "does not end in a chain value");
+    broken({}, "was cut");
+  }
+}
+
+TEST_CASE("a ledger written anew from the start does not fit the mark, nor, with a key, itself") {
+  const test::TemporaryFolder folder;
+  const std::string path = folder / "ledger.jsonl";
+  const LedgerMark mark = write_three_rounds(path);
+  std::filesystem::remove(path);
+  Ledger::create(path, header()).reserve(1, "other", {releases(0, 1)});
+  {
+    Ledger ledger = Ledger::open(path);
+    for (std::uint32_t round = 2; round < 9; ++round) ledger.reserve(round, "other", {releases(round, 1)});
+  }
+  says(refusal([&] { read_ledger(path, mark); }), "is another one than the run remembers");
+  CHECK(read_ledger(path).book.rounds() == 8);
+  says(refusal([&] { read_ledger(path, {}, "a key"); }), "breaks the chain");
+}
+
+TEST_CASE("a line torn by a power cut goes, and what it closed counts in full") {
+  const test::TemporaryFolder folder;
+  const std::string path = folder / "ledger.jsonl";
+  LedgerMark mark;
+  {
+    Ledger ledger = Ledger::create(path, header());
+    ledger.reserve(1, "a", {releases(0, 10)});
+    ledger.close(1, {releases(0, 3)});
+    mark = ledger.mark();
+    CHECK(mark.lines == 2);  // the closing line is not on the disk for certain
+    CHECK(count_of(ledger.spent(0)) == 3);
+  }
+  const std::string whole = read_file(path);
+  const std::size_t two_lines = whole.find('\n', whole.find('\n') + 1) + 1;
+  for (std::size_t size = whole.size() - 1; size >= two_lines; --size) {
+    std::filesystem::resize_file(path, size);
+    CHECK(read_ledger(path, mark).torn == size - two_lines);
+    const Ledger ledger = Ledger::open(path, mark);
+    CHECK(count_of(ledger.spent(0)) == 10);
+    CHECK(read_file(path).size() == two_lines);
+    std::ofstream(path, std::ios::trunc) << whole;
+  }
+  std::filesystem::resize_file(path, two_lines - 1);
+  says(refusal([&] { Ledger::open(path, mark); }), "was cut");
+}
+
+TEST_CASE("one process writes, into a file that was not there") {
+  const test::TemporaryFolder folder;
+  const std::string path = folder / "ledger.jsonl";
+  const Ledger ledger = Ledger::create(path, header());
+  says(refusal([&] { Ledger::open(path); }), "another process writes");
+  says(refusal([&] { Ledger::create(path, header()); }), "File exists");
+  says(refusal([&] { Ledger::open(folder / "none"); }), "No such file");
+  says(refusal([&] { read_ledger(folder.path()); }), "Is a directory");
+}
+
+TEST_CASE("lines with impossible contents are refused by number, though their chain is right") {
+  const test::TemporaryFolder folder;
+  const std::string path = folder / "ledger.jsonl";
+  const auto refused = [&](const std::string& first, const std::string& second, const std::string& part) {
+    const std::string value = chain_value("", first, "");
+    write_lines(path, {chained(first, value), chained(second, chain_value(value, second, ""))});
+    says(refusal([&] { read_ledger(path); }), part);
+  };
+  const std::string head = header_text(header());
+  refused(head, "{}", "line 2 of the ledger");
+  refused(head, "{\"kind\":\"open\"}", "valid: reserve, close");
+  refused(head, "{\"kind\":\"reserve\",\"round\":-1,\"digest\":\"\",\"groups\":[]}", "'round' is not a whole number");
+  refused(head, "{\"kind\":\"reserve\",\"round\":1,\"digest\":\"\",\"groups\":7}", "not a list");
+  refused(head, "{\"kind\":\"reserve\",\"round\":1,\"digest\":\"\",\"groups\":" + std::string(1000, '[') + "}",
+          "brackets");
+  const auto group = [&](const std::string& text) {
+    return "{\"kind\":\"reserve\",\"round\":1,\"digest\":\"\",\"groups\":[{\"level\":\"example\"," + text +
+           "\"neighbours\":\"add-remove\",\"first\":0,\"runs\":[[1,1,1]]}]}";
+  };
+  refused(head, group("\"sampling\":\"poison\",\"rate\":0.5,"), "sampling 'poison' is unknown");
+  refused(head, group("\"sampling\":\"poisson\",\"rate\":1.5,"), "sampling rate 1.5");
+  refused(head, group("\"clients\":\"0-4000000000\",\"sampling\":\"poisson\",\"rate\":0.5,"), "the last is 3");
+  refused(head, group("\"clients\":\"2-1\",\"sampling\":\"poisson\",\"rate\":0.5,"), "clients '2-1'");
+  refused(head, group("\"clients\":\"1,1\",\"sampling\":\"poisson\",\"rate\":0.5,"), "clients '1,1'");
+  refused("{\"kind\":\"ledger\",\"version\":2}", "{}", "ledger version 2; this program reads 1");
+  refused("{\"kind\":\"close\"}", "{}", "line 1 of the ledger");
+}
+
+TEST_CASE("private components are a release before the first round") {
+  const test::TemporaryFolder folder;
+  const std::string path = folder / "ledger.jsonl";
+  {
+    Ledger ledger = Ledger::create(path, header());
+    LedgerGroup components{
+        .clients = {0, 1, 2, 3}, .sampling = Sampling::full, .runs = {{4, 1, 1}}, .quantity = Quantity::components};
+    ledger.reserve(0, "pca", {components});
+    ledger.close(0, {components});
+    ledger.reserve(1, "a", {releases(0, 10)});
+    ledger.close(1, {releases(0, 10)});
+  }
+  const Spending spending = read_ledger(path).book.spent(3);
+  REQUIRE(spending.size() == 2);
+  CHECK(spending[0].sampling == Sampling::full);
+  CHECK(spending[0].noise_multiplier == 4);
+  CHECK(spending[0].count == 1);
+}
+
+TEST_CASE("ten thousand rounds, and a thousand clients of different sizes, are read without delay") {
+  const test::TemporaryFolder folder;
+  const std::string path = folder / "ledger.jsonl";
+  const auto write = [&](const LedgerHeader& head, std::uint32_t rounds,
+                         const std::function<LedgerGroups(std::uint32_t)>& groups) {
+    std::ofstream file(path, std::ios::trunc);  // a thousandth of the time that syncing every line takes
+    std::string value;
+    const auto add = [&](const std::string& text) {
+      value = chain_value(value, text, "");
+      file << chained(text, value) << '\n';
+    };
+    add(header_text(head));
+    for (std::uint32_t round = 1; round <= rounds; ++round) {
+      add(entry_text({.round = round, .digest = "digest", .groups = groups(round)}));
+      add(entry_text({.closes = true, .round = round, .as_reserved = true}));
+    }
+  };
+  write(header(), 10'000, [](std::uint32_t round) { return LedgerGroups{releases(round * 20, 20)}; });
+  CHECK(count_of(read_ledger(path).book.spent(1)) == 200'000);
+  CHECK(read_ledger(path).book.spent(1).size() == 1);
+
+  LedgerHeader wide = header();
+  wide.clients = 1000;
+  write(wide, 20, [](std::uint32_t round) {
+    LedgerGroups groups;
+    for (ClientId client = 0; client < 999; ++client) {
+      groups.push_back(releases(round * 20, 20, {client}));
+      groups.back().rate = 1.0 / (100 + client);
+    }
+    return groups;
+  });
+  const LedgerBook book = read_ledger(path).book;
+  CHECK(count_of(book.spent(500)) == 400);
+  CHECK(book.spent(999).empty());
+  CHECK(book.totals().histories() == 1000);
+}
+
+}  // namespace
+}  // namespace fedstride

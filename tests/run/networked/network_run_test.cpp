@@ -1,0 +1,108 @@
+#include <doctest/doctest.h>
+
+#include <sys/stat.h>
+
+#include <filesystem>
+
+#include "core/files.hpp"
+#include "core/secret_key.hpp"
+#include "dp/ledger/ledger_file.hpp"
+#include "dp/ledger/ledger.hpp"
+#include "tests/run/networked/loopback.hpp"
+
+using namespace fedstride;
+using test::hashes;
+using test::Loopback;
+using test::over_loopback;
+using test::settings_for;
+using test::start;
+using test::write_data;
+namespace fs = std::filesystem;
+
+TEST_CASE("a federation over connections gives the bits of the run in one process, for every optimiser") {
+  const test::TemporaryFolder folder;
+  write_data(folder);
+  const std::string certificates = folder / "certificates";
+  make_certificates(certificates, {.clients = 3});
+  for (const std::string optimizer : {"adadp", "sgd", "adam"}) {
+    CAPTURE(optimizer);
+    const std::string more = "rounds = 4\noptimizer = '" + optimizer + "'\nclient-state = 'keep'\n";
+    start(settings_for(folder, "run-" + optimizer, more));
+    const Loopback result = over_loopback(folder, "net-" + optimizer, more, {.certificates = optimizer == "adadp" ? certificates : ""});
+    CHECK(hashes(folder / ("net-" + optimizer)) == hashes(folder / ("run-" + optimizer)));
+    for (const MemberOutcome& client : result.clients) {
+      CHECK(client.finished);
+      CHECK(client.rounds == 4);
+      CHECK(client.answered == 4);
+      CHECK(client.model_hash == hashes(folder / ("run-" + optimizer)).back());
+    }
+    CHECK(result.log.find("client 2 (127.0.0.1:") != std::string::npos);
+  }
+}
+
+TEST_CASE("sampled cohorts and private federations have the bits of the run in one process, with the seeded source") {
+  const test::TemporaryFolder folder;
+  write_data(folder);
+  const std::map<std::string, std::string> kinds{
+      {"cohort", "cohort = 'fixed'\ncohort-size = 2\noptimizer = 'sgd'\n"},
+      {"example", "dp = 'example'\nnoise-multiplier = 1.2\nclip = 0.5\nbatch = 6\noptimizer = 'adadp'\n"},
+      {"central", "dp = 'client'\nnoise-multiplier = 1.5\nclip = 0.2\noptimizer = 'sgd'\n"},
+      {"local", "dp = 'client'\nclient-noise = 'local'\nnoise-multiplier = 1.5\nclip = 0.2\noptimizer = 'sgd'\n"}};
+  for (const auto& [name, more] : kinds) {
+    CAPTURE(name);
+    const std::string all = more + "rounds = 3\nrandomness = 'seeded'\n";
+    start(settings_for(folder, "run-" + name, all));
+    over_loopback(folder, "net-" + name, all);
+    CHECK(hashes(folder / ("net-" + name)) == hashes(folder / ("run-" + name)));
+  }
+}
+
+TEST_CASE("a client keeps its own ledger, which counts what the coordinator's counts for it, and its own key") {
+  const test::TemporaryFolder folder;
+  write_data(folder);
+  over_loopback(folder, "net", "dp = 'example'\nnoise-multiplier = 1.2\nclip = 0.5\nbatch = 6\noptimizer = 'sgd'\nrounds = 3\n");
+  CHECK(read_settings(folder / "net/config.toml").at("randomness").value == decltype(Setting::value)(std::string("secret")));
+  const auto reading = [](const fs::path& run) {
+    const SecretKey key = load_or_create_key(run / "secret.key");
+    return read_ledger(run / "ledger.jsonl", {}, {reinterpret_cast<const char*>(key.data()), key.size()});
+  };
+  const auto whole = reading(folder / "net");
+  for (ClientId client = 0; client < 3; ++client) {
+    const fs::path own = folder / ("net.clients/" + std::to_string(client));
+    const auto ledger = reading(own);
+    const Spending spent = ledger.book.spent(client);
+    REQUIRE(spent.size() == 1);
+    const Spending counted = whole.book.spent(client);
+    REQUIRE(counted.size() == 1);
+    CHECK(spent[0].count == 30);  // 60 rows, lots of 6, three rounds
+    CHECK(counted[0].count == 30);
+    CHECK(spent[0].noise_multiplier == counted[0].noise_multiplier);
+    struct stat status {};
+    REQUIRE(::stat((own / "secret.key").c_str(), &status) == 0);
+    CHECK((status.st_mode & 0777) == 0600);
+  }
+  CHECK(read_file(folder / "net.clients/0/secret.key") != read_file(folder / "net.clients/1/secret.key"));
+}
+
+TEST_CASE("a coordinator that was stopped goes on with the clients' kept state, and to more rounds") {
+  const test::TemporaryFolder folder;
+  write_data(folder);
+  const std::string more = "optimizer = 'adadp'\nclient-state = 'keep'\n";
+  start(settings_for(folder, "run", more + "rounds = 6\n"));
+  const Loopback first = over_loopback(folder, "net", more + "rounds = 4\n", {.rounds_of_a_session = 2});
+  CHECK(first.summary.interrupted);
+  CHECK(hashes(folder / "net").size() == 2);
+  over_loopback(folder, "net", more + "rounds = 4\n");
+  over_loopback(folder, "net", more + "rounds = 6\n");
+  CHECK(hashes(folder / "net") == hashes(folder / "run"));
+  CHECK_THROWS_WITH_AS(over_loopback(folder, "net", "optimizer = 'sgd'\nrounds = 6\n"), doctest::Contains("other settings"),
+                       Error);
+}
+
+TEST_CASE("a round with more releases that differ than a report can tell of is refused at the start") {
+  const test::TemporaryFolder folder;
+  write_data(folder);
+  const std::string many = "dp = 'example'\nnoise-multiplier = 1\nbatch = 1\nlocal-epochs = 2000\nrounds = 1\noptimizer = 'sgd'\n";
+  CHECK_THROWS_WITH_AS(over_loopback(folder, "net", many + "noise-schedule = 'dynamic'\nnoise-decay = 0.99999\n"),
+                       doctest::Contains("noisy releases a round for a client of 60 rows, of which"), Error);
+}

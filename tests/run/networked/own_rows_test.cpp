@@ -1,0 +1,154 @@
+#include <doctest/doctest.h>
+
+#include "core/files.hpp"
+#include "core/text.hpp"
+#include "data/datasets.hpp"
+#include "dp/ledger/ledger.hpp"
+#include "dp/ledger/ledger_file.hpp"
+#include "partitions/own_rows.hpp"
+#include "tests/run/networked/loopback.hpp"
+
+using namespace fedstride;
+using test::hashes;
+using test::Loopback;
+using test::over_loopback;
+using test::settings_for;
+using test::start;
+namespace fs = std::filesystem;
+
+namespace {
+
+/// The coordinator's table, its rows again in the tables of three clients (30, 60 and 90 of them), and the two ways to say
+/// who has which: by their numbers, or by a roster.
+struct Bringing {
+  test::TemporaryFolder folder;
+  std::string roster;
+
+  Bringing() {
+    test::write_data(folder);
+    const std::string text = read_file(folder / "train.csv");
+    std::string tables[3];
+    std::string numbers[3];
+    int row = 0;
+    for (const auto line : split(text, '\n')) {
+      if (line.empty()) continue;
+      const std::size_t client = row % 6 == 0 ? 0 : row % 6 < 3 ? 1 : 2;
+      tables[client] += std::string(line) + '\n';
+      numbers[client] += (numbers[client].empty() ? "" : ",") + std::to_string(row);
+      ++row;
+    }
+    std::string lines;
+    for (ClientId client = 0; client < 3; ++client) {
+      fs::create_directory(data(client));
+      write_file(data(client) + "/train.csv", tables[client]);
+      const DataPair own = load_own_rows("csv", {data(client)});
+      lines += roster_line(client, {own.train.size(), own.hash}) + '\n';
+    }
+    write_file(folder / "roster.jsonl", lines);
+    write_file(folder / "partition.json", "{\"clients\": [[" + numbers[0] + "],[" + numbers[1] + "],[" + numbers[2] + "]]}");
+    roster = "partition = 'own'\nroster = '" + (folder / "roster.jsonl") + "'\n";
+  }
+  std::string by_number() const { return "partition = 'file'\npartition-file = '" + (folder / "partition.json") + "'\n"; }
+  std::string data(ClientId client) const { return folder / ("own-" + std::to_string(client)); }
+  Loopback run(const std::string& out, const std::string& more, int rounds_of_a_session = 0) const {
+    return over_loopback(folder, out, roster + more,
+                         {.rounds_of_a_session = rounds_of_a_session, .data = [this](ClientId client) { return data(client); }});
+  }
+};
+
+}  // namespace
+
+TEST_CASE("rows that clients bring give the bits of a run that has them all, stopped and gone on with or not") {
+  const Bringing bringing;
+  for (const std::string optimizer : {"adadp", "sgd"}) {
+    CAPTURE(optimizer);
+    const std::string more = "rounds = 4\noptimizer = '" + optimizer + "'\nclient-state = 'keep'\n";
+    start(settings_for(bringing.folder, "run-" + optimizer, bringing.by_number() + more));
+    const Loopback first = bringing.run("net-" + optimizer, more, 2);
+    CHECK(first.summary.interrupted);
+    const Loopback whole = bringing.run("net-" + optimizer, more);
+    CHECK(whole.summary.rounds == 4);
+    CHECK(hashes(bringing.folder / ("net-" + optimizer)) == hashes(bringing.folder / ("run-" + optimizer)));
+    CHECK_FALSE(fs::exists(bringing.folder / ("net-" + optimizer + "/partition.json")));
+    const auto summary = test::json::parse(read_file(bringing.folder / ("net-" + optimizer + "/summary.json")));
+    CHECK(summary["training_rows"] == 180);
+    for (const auto& line : test::lines(bringing.folder / ("net-" + optimizer + "/rounds.jsonl")))
+      CHECK(line["clients"][2]["rows"] == 90);
+  }
+}
+
+TEST_CASE("noise calibrated for all sizes is that of every client, though none knows the others' sizes") {
+  const Bringing bringing;
+  const Loopback result =
+      bringing.run("net", "dp = 'example'\nepsilon = 4\nclip = 0.5\nbatch = 6\noptimizer = 'adadp'\nrounds = 3\nrandomness = 'seeded'\n");
+  CHECK(result.summary.rounds == 3);
+  CHECK(result.summary.failures == 0);
+  const auto book = [](const std::string& run) { return read_ledger(run + "/ledger.jsonl", {}, {}).book; };
+  const auto whole = book(bringing.folder / "net");
+  for (ClientId client = 0; client < 3; ++client) {
+    const Spending counted = whole.spent(client);
+    const Spending own = book(bringing.folder / ("net.clients/" + std::to_string(client))).spent(client);
+    REQUIRE(own.size() == 1);
+    REQUIRE(counted.size() == 1);
+    CHECK(own[0].noise_multiplier == counted[0].noise_multiplier);
+    CHECK(own[0].noise_multiplier == whole.spent(0)[0].noise_multiplier);
+    CHECK(own[0].rate == counted[0].rate);
+    CHECK(own[0].count == counted[0].count);
+  }
+  CHECK(whole.spent(0)[0].rate > whole.spent(2)[0].rate);
+}
+
+TEST_CASE("the accountant suits clients of every size, and they are told which") {
+  const Bringing bringing;
+  // A lot of 30 is all that client 0 has: for it alone every accountant would do.
+  const Loopback result = bringing.run("net", "dp = 'example'\nnoise-multiplier = 2\nclip = 0.5\nbatch = 30\noptimizer = 'sgd'\n"
+                                              "sampling = 'without-replacement'\nneighbours = 'replace-one'\nrounds = 2\n"
+                                              "randomness = 'seeded'\n");
+  CHECK(result.summary.rounds == 2);
+  for (const std::string who : {"net", "net.clients/0", "net.clients/2"}) {
+    CAPTURE(who);
+    CHECK(read_file(bringing.folder / (who + "/ledger.jsonl")).find("\"accountant\":\"rdp\"") != std::string::npos);
+  }
+}
+
+TEST_CASE("where the roster lies does not matter, what it says does; the same rows twice are noted") {
+  const Bringing bringing;
+  const auto prepared = [&](const std::string& roster) {
+    return prepare(resolve(settings_for(bringing.folder, "net", "optimizer = 'sgd'\npartition = 'own'\nroster = '" + roster + "'\n")),
+                   FirstWeights::drawn, RowsAre::with_clients);
+  };
+  const std::string lines = read_file(bringing.folder / "roster.jsonl");
+  write_file(bringing.folder / "same.jsonl", lines);
+  const Setup here = prepared(bringing.folder / "roster.jsonl");
+  CHECK(here.notes.empty());
+  CHECK(here.row_counts == std::vector<std::uint64_t>{30, 60, 90});
+  CHECK(identity(prepared(bringing.folder / "same.jsonl")) == identity(here));
+  const std::string first = lines.substr(0, lines.find('\n'));
+  std::string twice = first + '\n' + first + '\n' + first;
+  twice.replace(twice.find("\"client\": 0", first.size()), 11, "\"client\": 1");
+  twice.replace(twice.rfind("\"client\": 0"), 11, "\"client\": 2");
+  write_file(bringing.folder / "twice.jsonl", twice);
+  const Setup other = prepared(bringing.folder / "twice.jsonl");
+  CHECK(identity(other) != identity(here));
+  CHECK(other.notes == std::vector<std::string>{"clients 0 and 1 bring the same rows", "clients 0 and 2 bring the same rows"});
+}
+
+TEST_CASE("client-level privacy, its noise central or local, goes with rows that clients bring") {
+  const Bringing bringing;
+  for (const std::string where : {"central", "local"}) {
+    const Loopback result = bringing.run("net-" + where, "dp = 'client'\nepsilon = 8\nclip = 0.2\nclient-noise = '" + where +
+                                                             "'\noptimizer = 'sgd'\nrounds = 2\n");
+    CHECK(result.summary.rounds == 2);
+    CHECK(result.summary.failures == 0);
+  }
+}
+
+TEST_CASE("rows that clients bring are for serve alone, and not limited by it") {
+  const Bringing bringing;
+  CHECK_THROWS_WITH_AS(start(settings_for(bringing.folder, "run", bringing.roster)),
+                       doctest::Contains("partition is 'own': the clients bring their rows"), Error);
+  CHECK_FALSE(fs::exists(bringing.folder / "run"));
+  CHECK_THROWS_WITH_AS(bringing.run("net", "limit-per-client = 5\n"), doctest::Contains("limit-per-client is 5"), Error);
+  CHECK_THROWS_WITH_AS(bringing.run("net", "clients = 4\n"), doctest::Contains("clients is 4; '"), Error);
+  CHECK_FALSE(fs::exists(bringing.folder / "net"));
+}

@@ -1,0 +1,53 @@
+#include <doctest/doctest.h>
+
+#include <fstream>
+
+#include "core/random.hpp"
+#include "run/setup.hpp"
+#include "sim/in_process_fleet.hpp"
+#include "tests/support/folder.hpp"
+
+using namespace fedstride;
+
+namespace {
+
+void write_data(const test::TemporaryFolder& folder) {
+  for (const auto* name : {"train.csv", "test.csv"}) {
+    std::ofstream file(folder / name);
+    for (int row = 0; row < 300; ++row) {
+      RandomStream random(2, {.purpose = Purpose::test, .row = static_cast<std::uint32_t>(row)});
+      const int label = row % 4;
+      for (int column = 0; column < 5; ++column) file << random.normal() + (column == label ? 1 : 0) << ',';
+      file << label << '\n';
+    }
+  }
+}
+
+Vector after_100_rounds(const test::TemporaryFolder& folder, const std::string& partition) {
+  Setup setup = prepare(resolve(parse_settings(
+      "dataset = 'csv'\ndata-dir = '" + folder.path().string() +
+          "'\nmodel = 'dense 6 | tanh | dense classes'\noptimizer = 'sgd'\nlearning-rate = 0.3\nbatch = 1000\n" + partition,
+      "test")));
+  Threads threads(1);
+  InProcessFleet fleet(setup.model, setup.data.train, setup.training, setup.rows, threads);
+  Vector model = setup.initial;
+  for (std::uint32_t round = 1; round <= 100; ++round) run_round(round, setup.rules, fleet, model);
+  return model;
+}
+
+}  // namespace
+
+TEST_CASE("with full batches, one local step and weights by count, who holds what does not matter") {
+  const test::TemporaryFolder folder;
+  write_data(folder);
+  const Vector centralised = after_100_rounds(folder, "clients = 1\npartition = 'iid'");
+  CHECK((centralised - after_100_rounds(folder, "clients = 1\npartition = 'iid'\nserver-learning-rate = 0.5")).norm() >
+        1e-2 * centralised.norm());
+  for (const std::string partition :
+       {"clients = 7\npartition = 'iid'", "clients = 4\npartition = 'pathological'",
+        "clients = 5\npartition = 'dirichlet'\nalpha = 0.3", "clients = 6\npartition = 'interpolated'\nrandom-fraction = 0.4",
+        "clients = 3\npartition = 'shards'"}) {
+    CAPTURE(partition);
+    CHECK((after_100_rounds(folder, partition) - centralised).norm() < 1e-5 * centralised.norm());
+  }
+}

@@ -1,0 +1,100 @@
+#include <doctest/doctest.h>
+
+#include <memory>
+#include <numeric>
+
+#include "client/trainer.hpp"
+#include "core/error.hpp"
+#include "dp/ledger/audit.hpp"
+#include "dp/ledger/ledger.hpp"
+#include "tests/client/blobs.hpp"
+#include "tests/support/folder.hpp"
+
+using namespace fedstride;
+
+namespace {
+
+constexpr std::size_t kRows = 60;
+
+PrivateRules rules_with(double noise_multiplier, double clip = 1) {
+  return {.batch = 10, .noise = {.clip = clip, .noise_multiplier = noise_multiplier}};
+}
+
+/// What one client reports of one round, trained by these rules, which may not be those that were reserved for.
+ClientReport train(const PrivateRules& rules, std::uint64_t allowed, int epochs = 1) {
+  const Dataset data = test::blobs(kRows);
+  const Model model = Model::parse("dense classes", data.shape, data.classes);
+  LocalTraining training{.optimizer = Sgd{}, .epochs = epochs, .batch = 10, .seed = 1};
+  training.privacy.emplace();
+  training.privacy->plans = {std::make_shared<const PrivatePlan>(rules, training.optimizer, kRows)};
+  Trainer trainer(model, data, training, kRows);
+  const Vector start = model.initial(Initialisation::fan_in, 1);
+  const std::vector<std::uint64_t> releases{allowed};
+  ClientState state;
+  ClientReport report;
+  trainer.train({1, start, releases}, 0, test::first_rows(kRows), state, serially, {},
+                [&](const ClientUpdate& update) { report = update.report; });
+  return report;
+}
+
+/// A ledger with six releases at noise 2 and clip 1 reserved for its only client's first round.
+struct Fixture {
+  test::TemporaryFolder folder;
+  Ledger ledger = Ledger::create(
+      folder / "ledger.jsonl",
+      {.clients = 1, .statements = {{.level = Level::example, .accountant = "tight", .delta = 1e-5}}});
+  LedgerGroup reserved;
+
+  Fixture() {
+    const PrivatePlan plan(rules_with(2), Sgd{}, kRows);
+    reserved = {.clients = {0}, .sampling = plan.sampling(), .rate = plan.rate(), .runs = plan.noise().runs(0, 6)};
+    ledger.reserve(1, "model, data, build and noise", {reserved});
+  }
+  void close(const ClientReport& report) {
+    LedgerGroup executed = reserved;
+    executed.runs = report.releases;
+    ledger.close(1, {executed});
+  }
+  std::uint64_t count() const {
+    const Spending spent = ledger.spent(0);
+    return std::accumulate(spent.begin(), spent.end(), std::uint64_t{0},
+                           [](std::uint64_t sum, const Releases& releases) { return sum + releases.count; });
+  }
+  double epsilon() const {
+    return epsilon_by(make_part<Accountant>("accountant", "tight"), ledger.spent(0), 1e-5).value;
+  }
+};
+
+}  // namespace
+
+TEST_CASE("releases that were made as reserved are counted as reserved") {
+  Fixture fixture;
+  const double reserved = fixture.epsilon();
+  fixture.close(train(rules_with(2), 6));
+  CHECK(fixture.count() == 6);
+  CHECK(fixture.epsilon() == reserved);
+}
+
+TEST_CASE("a release that is dropped beneath the trainer is missing in the ledger") {
+  Fixture fixture;
+  const double reserved = fixture.epsilon();
+  fixture.close(train(rules_with(2), 5));
+  CHECK(fixture.count() == 5);
+  CHECK(fixture.epsilon() < reserved);
+}
+
+TEST_CASE("a release that is repeated beneath the trainer is refused by the meter, or by the ledger if it was made") {
+  Fixture fixture;
+  CHECK(train(rules_with(2), 6, 2).releases[0].count == 6);  // two epochs want twelve
+  CHECK_THROWS_WITH_AS(fixture.close(train(rules_with(2), 7, 2)), doctest::Contains("reserved"), Error);
+  CHECK(fixture.count() == 7);  // spent is spent
+}
+
+TEST_CASE("a release that is altered beneath the trainer is seen and counted as it was made") {
+  Fixture fixture;
+  const double reserved = fixture.epsilon();
+  CHECK_THROWS_WITH_AS(fixture.close(train(rules_with(0.5), 6)), doctest::Contains("reserved"), Error);
+  CHECK(fixture.ledger.spent(0)[0].noise_multiplier == 0.5);
+  CHECK(fixture.epsilon() > reserved);
+  CHECK_FALSE(audit_ledger(fixture.folder / "ledger.jsonl", {}, {}, false).failures.empty());
+}

@@ -1,0 +1,189 @@
+#include "run/run.hpp"
+
+#include <doctest/doctest.h>
+
+#include <cstring>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "core/error.hpp"
+#include "core/files.hpp"
+#include "run/evaluate.hpp"
+#include "tests/run/csv_runs.hpp"
+
+using namespace fedstride;
+using nlohmann::json;
+using test::hashes;
+using test::lines;
+using test::settings_for;
+using test::start;
+using test::write_data;
+
+TEST_CASE("a run learns, and leaves everything it promises in its folder") {
+  const test::TemporaryFolder folder;
+  write_data(folder);
+  const RunSummary summary = start(settings_for(folder, "a", "rounds = 12\noptimizer = 'sgd'\nlearning-rate = 0.1\nevaluate-every = 5\nvalidation-fraction = 0.1"));
+  CHECK(summary.rounds == 12);
+  CHECK(summary.test.accuracy > 0.8);
+  const std::string run = folder / "a";
+  const auto rounds = lines(run + "/rounds.jsonl");
+  REQUIRE(rounds.size() == 12);
+  for (std::size_t i = 0; i < rounds.size(); ++i) {
+    CHECK(rounds[i]["round"] == i + 1);
+    const bool evaluated = (i + 1) % 5 == 0 || i + 1 == 12;
+    CHECK(rounds[i]["test_accuracy"].is_number() == evaluated);
+    CHECK(rounds[i]["validation_accuracy"].is_number() == evaluated);
+    CHECK(rounds[i]["examples"] == 162);  // 180 less a tenth
+    CHECK(rounds[i]["clients"].size() == 3);
+    for (const auto& client : rounds[i]["clients"])
+      for (const char* key : {"examples", "loss", "learning_rate", "steps", "accepted", "rejected"}) CHECK(client[key].is_number());
+  }
+  CHECK(rounds.back()["test_accuracy"] == doctest::Approx(summary.test.accuracy));
+  const json final = json::parse(read_file(run + "/summary.json"));
+  CHECK(final["test_accuracy"] == rounds.back()["test_accuracy"]);
+  CHECK(final["model_hash"] == rounds.back()["model_hash"]);
+  CHECK(final["examples"] == 12 * 162);
+  for (const char* key : {"peak_memory_bytes", "version", "commit", "compiler", "instruction_set", "data_hash",
+                          "partition_hash"})
+    CHECK(final.contains(key));
+  CHECK(json::parse(read_file(run + "/partition.json"))["clients"].size() == 3);
+  const auto evaluated = evaluate_file(run, "", folder.path().string(), false, 1);
+  CHECK(evaluated.evaluation.accuracy == doctest::Approx(summary.test.accuracy));
+}
+
+TEST_CASE("the run's own configuration file repeats it, bit for bit, on any number of threads") {
+  const test::TemporaryFolder folder;
+  write_data(folder);
+  start(settings_for(folder, "a", "partition = 'dirichlet'\nalpha = 1.0"));
+  Settings settings = read_settings(folder / "a/config.toml");
+  for (const int threads : {1, 2, 8}) {
+    const std::string out = folder / ("b" + std::to_string(threads));
+    settings["out"] = {out, true};
+    settings["threads"] = {std::to_string(threads), true};
+    start(settings);
+    CHECK(hashes(out) == hashes(folder / "a"));
+  }
+  settings["seed"] = {"2", true};
+  settings["out"] = {folder / "c", true};
+  start(settings);
+  CHECK(hashes(folder / "c") != hashes(folder / "a"));
+}
+
+TEST_CASE("the partition's manifest gives the same run as the partition") {
+  const test::TemporaryFolder folder;
+  write_data(folder);
+  start(settings_for(folder, "a", "partition = 'iid'"));
+  start(settings_for(folder, "b", "partition = 'file'\npartition-file = '" + (folder / "a/partition.json") + "'"));
+  CHECK(hashes(folder / "a") == hashes(folder / "b"));
+}
+
+TEST_CASE("a stopped run goes on, also to more rounds, and ends with the model of an unbroken one") {
+  const test::TemporaryFolder folder;
+  write_data(folder);
+  for (const std::string optimizer : {"adadp", "adam"}) {
+    const std::string more = "batch = 5\nclient-state = 'keep'\noptimizer = '" + optimizer + "'\n";
+    start(settings_for(folder, optimizer + "-whole", more));
+    std::atomic<bool> stop{false};
+    RunObserver observer;
+    observer.stop = &stop;
+    observer.round = [&](const RoundRecord& record) { stop = record.round == 2; };
+    const RunSummary broken = start(settings_for(folder, optimizer + "-broken", more + "rounds = 4"), observer);
+    CHECK(broken.interrupted);
+    CHECK(broken.rounds == 2);
+    const RunSummary whole = resume(folder / (optimizer + "-broken"), {{"rounds", {"6", true}}, {"threads", {"1", true}}});
+    CHECK(whole.rounds == 6);
+    CHECK(hashes(folder / (optimizer + "-broken")) == hashes(folder / (optimizer + "-whole")));
+    CHECK(read_file(folder / (optimizer + "-broken/model.safetensors")) ==
+          read_file(folder / (optimizer + "-whole/model.safetensors")));
+  }
+}
+
+TEST_CASE("rounds.jsonl is cut back to the checkpoint, and refused if what the checkpoint saw was altered") {
+  const test::TemporaryFolder folder;
+  write_data(folder);
+  start(settings_for(folder, "a"));
+  const std::string path = folder / "a/rounds.jsonl";
+  const std::string good = read_file(path);
+  write_file(path, good + "{\"round\": 7, \"half");
+  resume(folder / "a", {});
+  CHECK(read_file(path) == good);
+  std::string altered = good;
+  altered[altered.find("\"examples\":") + 11] = '7';
+  write_file(path, altered);
+  CHECK_THROWS_WITH_AS(resume(folder / "a", {}), doctest::Contains("altered"), Error);
+  write_file(path, good.substr(0, good.size() / 2));
+  CHECK_THROWS_AS(resume(folder / "a", {}), Error);
+}
+
+TEST_CASE("a damaged checkpoint, other data and other settings are recognised and refused") {
+  const test::TemporaryFolder folder;
+  write_data(folder);
+  start(settings_for(folder, "a"));
+  CHECK_THROWS_WITH_AS(resume(folder / "a", {{"seed", {"3", true}}}), doctest::Contains("seed cannot change"), Error);
+  CHECK_THROWS_WITH_AS(resume(folder / "a", {{"rounds", {"3", true}}}), doctest::Contains("finished 6"), Error);
+  const std::string config = read_file(folder / "a/config.toml");
+  std::string other = config;
+  other.replace(other.find("seed = 1"), 8, "seed = 2");
+  write_file(folder / "a/config.toml", other);
+  CHECK_THROWS_WITH_AS(resume(folder / "a", {}), doctest::Contains("other settings"), Error);
+  write_file(folder / "a/config.toml", config);
+  std::string checkpoint = read_file(folder / "a/checkpoint");
+  checkpoint[checkpoint.size() / 2] = static_cast<char>(checkpoint[checkpoint.size() / 2] + 1);
+  write_file(folder / "a/checkpoint", checkpoint);
+  CHECK_THROWS_WITH_AS(resume(folder / "a", {}), doctest::Contains("damaged"), Error);
+  CHECK_THROWS_WITH_AS(resume(folder / "nothing", {}), doctest::Contains("holds no run"), Error);
+}
+
+TEST_CASE("a folder that holds anything is refused and left as it was; so is one that another process runs in") {
+  const test::TemporaryFolder folder;
+  write_data(folder);
+  start(settings_for(folder, "a"));
+  const std::string before = read_file(folder / "a/rounds.jsonl");
+  CHECK_THROWS_WITH_AS(start(settings_for(folder, "a")), doctest::Contains("not empty"), Error);
+  CHECK(read_file(folder / "a/rounds.jsonl") == before);
+  RunObserver observer;
+  bool refused = false;
+  observer.round = [&](const RoundRecord& record) {
+    if (record.round != 1) return;
+    try {
+      resume(folder / "b", {});
+    } catch (const Error& error) {
+      refused = std::string(error.what()).find("another fedstride process") != std::string::npos;
+    }
+  };
+  start(settings_for(folder, "b"), observer);
+  CHECK(refused);
+}
+
+TEST_CASE("a client that diverges is named and counted, and the run goes on") {
+  const test::TemporaryFolder folder;
+  write_data(folder);
+  const RunSummary summary = start(settings_for(
+      folder, "a", "optimizer = 'heavy-ball'\nmomentum = 0.99\nlearning-rate = 1000000.0\nbatch = 1\nlocal-epochs = 20\nmodel = 'dense 8 | dense 8 | dense classes'"));
+  CHECK(summary.rounds == 6);
+  CHECK(summary.failures == 18);
+  const auto rounds = lines(folder / "a/rounds.jsonl");
+  CHECK(rounds[0]["failed_clients"] == 3);
+  CHECK(std::string(rounds[0]["clients"][1]["failure"]).find("diverged") != std::string::npos);
+  CHECK(rounds[0]["model_hash"] == rounds[5]["model_hash"]);
+}
+
+TEST_CASE("init takes what fits from a file and says so, and freeze holds layers still") {
+  const test::TemporaryFolder folder;
+  write_data(folder);
+  start(settings_for(folder, "a"));
+  Setup setup = prepare(resolve(settings_for(folder, "b", "init = '" + (folder / "a/model.safetensors") + "'")));
+  REQUIRE(setup.notes.size() >= 1);
+  CHECK(setup.notes[0].find("init took fc1.weight, fc1.bias, fc2.weight, fc2.bias") != std::string::npos);
+  start(settings_for(folder, "b", "freeze = 'fc1'\ninit = '" + (folder / "a/model.safetensors") + "'"));
+  const auto fc1 = [&](const std::string& run) {
+    const auto bytes = read_file(folder / (run + "/model.safetensors"));
+    std::uint64_t header = 0;
+    std::memcpy(&header, bytes.data(), sizeof header);
+    const json info = json::parse(bytes.substr(8, header));
+    const auto range = info["fc1.weight"]["data_offsets"];
+    return bytes.substr(8 + header + std::size_t(range[0]), std::size_t(range[1]) - std::size_t(range[0]));
+  };
+  CHECK(fc1("a") == fc1("b"));
+  CHECK(hashes(folder / "b").back() != hashes(folder / "a").back());
+}

@@ -1,0 +1,114 @@
+#include "sweep/cells/cell_keys.hpp"
+
+#include <doctest/doctest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <set>
+
+#include "core/error.hpp"
+#include "tests/support/folder.hpp"
+
+using namespace fedstride;
+
+namespace {
+
+InputHashes known_data() { return {{"data set synthetic", "d1"}, {"data set mnist", "d2"}}; }
+
+std::vector<Cell> cells_of(const std::string& text, InputHashes inputs = known_data(), const Settings& fixed = {}) {
+  return expand(parse_experiment(text, "keys.toml", "full", fixed), inputs);
+}
+Cell cell_of(const std::string& text, const InputHashes& inputs = known_data()) { return cells_of(text, inputs).at(0); }
+
+}  // namespace
+
+TEST_CASE("a key is 16 hexadecimal digits that follow from what a run does, not from how it is carried out") {
+  const std::string key = cell_of("seed = 3").key;
+  CHECK(key.size() == 16);
+  CHECK(key.find_first_not_of("0123456789abcdef") == std::string::npos);
+  CHECK(cell_of("seed = 3\nthreads = 7\nquiet = true").key == key);
+  CHECK(cell_of("seed = 3\ndataset = 'synthetic'\nrounds = 20").key == key);  // said, where it was the default
+  CHECK(cells_of("[sweep]\nseed = [3]").at(0).key == key);
+}
+
+TEST_CASE("settings, rounds, data and evaluations all change the key") {
+  std::set<std::string> keys;
+  for (const char* text : {"", "seed = 2", "rounds = 3", "evaluate-every = 2", "dataset = 'mnist'", "batch = 11",
+                           "dp = 'example'\nnoise-multiplier = 1"})
+    keys.insert(cell_of(text).key);
+  InputHashes others = known_data();
+  others["data set synthetic"] = "d3";
+  keys.insert(cell_of("", others).key);
+  CHECK(keys.size() == 8);
+}
+
+TEST_CASE("files that a run reads count by their contents, not by their names") {
+  const test::TemporaryFolder folder;
+  const auto with = [&](const std::string& name, const std::string& contents) {
+    std::ofstream(folder / name) << contents;
+    return cell_of("init = '" + (folder / name) + "'").key;
+  };
+  const std::string key = with("a", "weights");
+  CHECK(with("b", "weights") == key);
+  CHECK(with("c", "other weights") != key);
+  CHECK(cell_of("").key != key);
+  CHECK_THROWS_WITH(cell_of("init = '" + (folder / "none") + "'"),
+                    doctest::Contains("cell (the only cell): cannot read"));
+}
+
+TEST_CASE("cells that differ in the seed alone share a configuration; others do not") {
+  const auto cells = cells_of("[sweep]\nbatch = [1, 2]\nseed = [1, 2]");
+  REQUIRE(cells.size() == 4);
+  CHECK(cells[0].configuration == cells[1].configuration);
+  CHECK(cells[2].configuration == cells[3].configuration);
+  CHECK(cells[0].configuration != cells[2].configuration);
+  std::set<std::string> keys;
+  for (const Cell& cell : cells) keys.insert(cell.key);
+  CHECK(keys.size() == 4);
+}
+
+TEST_CASE("two points that come to the same run share its key, and are configurations of their own") {
+  const auto cells = cells_of("[variant.size]\nbatch = [10, 20]\n[variant.rounds]\nrounds = [20, 30]");
+  REQUIRE(cells.size() == 4);
+  CHECK(cells[0].key == cells[2].key);
+  CHECK(cells[0].configuration != cells[2].configuration);
+}
+
+TEST_CASE("a cell tells the command that repeats it, quoted for a shell") {
+  const auto cells = cells_of(
+      "model = 'dense 8 | relu | dense classes'\npublishable = true\nthreads = 3\n[sweep]\nrandom-fraction = [0.5]\n"
+      "seed = [4]\n[when.random-fraction.\"0.5\"]\npartition = 'interpolated'\n");
+  CHECK(cells.at(0).command ==
+        "fedstride run --model 'dense 8 | relu | dense classes' --partition interpolated --publishable "
+        "--random-fraction 0.5 --seed 4");
+  CHECK(shell_quoted("it's") == "'it'\\''s'");
+  CHECK(shell_quoted("") == "''");
+}
+
+TEST_CASE("a flag that went through a sweep's folder as text is the same flag") {
+  const Settings texts{{"publishable", {.value = std::string("true"), .from_command_line = true}}};
+  const Settings flags{{"publishable", {.value = true, .from_command_line = true}}};
+  CHECK(cells_of("", known_data(), texts).at(0).command == cells_of("", known_data(), flags).at(0).command);
+}
+
+TEST_CASE("cells of another command are keyed by its words") {
+  const auto cells = cells_of(
+      "[experiment]\ntitle = 'x'\ncommand = 'privacy epsilon'\n[sweep]\nsteps = [10, 20]\nnoise-multiplier = [4.0]");
+  REQUIRE(cells.size() == 2);
+  CHECK(cells[0].command == "fedstride privacy epsilon --noise-multiplier 4 --steps 10 --json");
+  CHECK(cells[0].key != cells[1].key);
+}
+
+TEST_CASE("a configuration that does not resolve is refused with the cell's point") {
+  CHECK_THROWS_WITH(cells_of("[sweep]\noptimizer = ['adadp', 'sgd']\ntolerance = [1.0]"),
+                    doctest::Contains("cell (optimizer sgd, tolerance 1): tolerance does not go with optimizer 'sgd'"));
+  CHECK_THROWS_WITH(cells_of("[sweep]\nbatch = [10, -1]"),
+                    doctest::Contains("cell (batch -1): batch is -1; it must be"));
+}
+
+TEST_CASE("hashes that were found out are remembered") {
+  InputHashes inputs;
+  expand(parse_experiment("", "keys.toml", "full"), inputs);
+  REQUIRE(inputs.contains("data set synthetic"));
+  CHECK(inputs.at("data set synthetic").size() == 64);
+}

@@ -1,0 +1,107 @@
+#include "sweep/cells/grid.hpp"
+
+#include <doctest/doctest.h>
+
+#include <set>
+
+#include "core/error.hpp"
+#include "sweep/file/document.hpp"
+
+using namespace fedstride;
+
+namespace {
+
+Experiment parsed(const std::string& text, const Settings& fixed = {}) {
+  return parse_experiment(text, "grid.toml", "full", fixed);
+}
+
+std::vector<std::string> points(const Experiment& experiment) {
+  std::vector<std::string> result;
+  for_each_cell(experiment, [&](const Cell& cell) { result.push_back(point_text(cell)); });
+  return result;
+}
+
+}  // namespace
+
+TEST_CASE("the grid is the product of its lists, the last one fastest") {
+  CHECK(points(parsed("[sweep]\nseed = [1, 2]\nbatch = [10, 20]")) ==
+        std::vector<std::string>{"batch 10, seed 1", "batch 10, seed 2", "batch 20, seed 1", "batch 20, seed 2"});
+}
+
+TEST_CASE("a file without lists is one cell") {
+  const Experiment experiment = parsed("rounds = 3");
+  CHECK(points(experiment) == std::vector<std::string>{"the only cell"});
+  CHECK(cell_count(experiment) == 1);
+}
+
+TEST_CASE("a list under a condition is there for the cells that meet it, values compared as numbers") {
+  CHECK(points(parsed("[sweep]\noptimizer = ['adadp', 'sgd']\nrandom-fraction = [0.0, 1.0]\n[when.optimizer.sgd]\n"
+                      "learning-rate = [0.1, 0.2]\n[when.random-fraction.\"1.0\"]\nbatch = [5, 6]\n")) ==
+        std::vector<std::string>{"optimizer adadp, random-fraction 0", "optimizer adadp, random-fraction 1, batch 5",
+                                 "optimizer adadp, random-fraction 1, batch 6",
+                                 "optimizer sgd, random-fraction 0, learning-rate 0.1",
+                                 "optimizer sgd, random-fraction 0, learning-rate 0.2",
+                                 "optimizer sgd, random-fraction 1, learning-rate 0.1, batch 5",
+                                 "optimizer sgd, random-fraction 1, learning-rate 0.1, batch 6",
+                                 "optimizer sgd, random-fraction 1, learning-rate 0.2, batch 5",
+                                 "optimizer sgd, random-fraction 1, learning-rate 0.2, batch 6"});
+}
+
+TEST_CASE("the same key may have a list under several conditions") {
+  CHECK(points(parsed("[sweep]\noptimizer = ['sgd', 'adam']\n[when.optimizer.sgd]\nlearning-rate = [0.1]\n"
+                      "[when.optimizer.adam]\nlearning-rate = [0.001, 0.01]")) ==
+        std::vector<std::string>{"optimizer sgd, learning-rate 0.1", "optimizer adam, learning-rate 0.001",
+                                 "optimizer adam, learning-rate 0.01"});
+}
+
+TEST_CASE("a condition holds of a key that is set once for all, or left at its default") {
+  CHECK(points(parsed("optimizer = 'sgd'\n[when.optimizer.sgd]\nbatch = [1, 2]")).size() == 2);
+  CHECK(points(parsed("[when.optimizer.adadp]\nbatch = [1, 2]")).size() == 2);
+}
+
+TEST_CASE("a variant is a bundle of keys under a name, with lists of its own") {
+  const Experiment experiment =
+      parsed("rounds = 5\n[variant.keep]\nrounds = 6\nbatch = [1, 2]\n[variant.plain]\n[sweep]\nseed = [7]");
+  CHECK(points(experiment) == std::vector<std::string>{"variant keep, batch 1, seed 7", "variant keep, batch 2, seed 7",
+                                                       "variant plain, seed 7"});
+  std::vector<std::string> rounds;
+  for_each_cell(experiment, [&](const Cell& cell) { rounds.push_back(value_text(cell.settings.at("rounds"))); });
+  CHECK(rounds == std::vector<std::string>{"6", "6", "5"});
+}
+
+TEST_CASE("exclusions take cells away") {
+  const Experiment experiment = parsed(
+      "[sweep]\noptimizer = ['adadp', 'sgd']\nbatch = [1, 2]\n"
+      "exclude = [{ optimizer = 'sgd', batch = 2.0 }]");
+  CHECK(points(experiment) ==
+        std::vector<std::string>{"optimizer adadp, batch 1", "optimizer adadp, batch 2", "optimizer sgd, batch 1"});
+  CHECK(cell_count(experiment) == 3);
+}
+
+TEST_CASE("an exclusion that the command line left without cells is no error, and one it did not is kept") {
+  const std::string text =
+      "[sweep]\noptimizer = ['adadp', 'sgd']\nbatch = [1, 2]\nexclude = [{ optimizer = 'sgd', batch = 2 }]";
+  const auto fixed = [](const char* key, const char* value) {
+    return Settings{{key, {.value = std::string(value), .from_command_line = true}}};
+  };
+  CHECK(points(parsed(text, fixed("optimizer", "adadp"))).size() == 2);
+  CHECK(points(parsed(text, fixed("optimizer", "sgd"))) == std::vector<std::string>{"batch 1"});
+  CHECK(points(parsed(text, fixed("batch", "2"))) == std::vector<std::string>{"optimizer adadp"});
+}
+
+TEST_CASE("more than a million cells are refused before they are made") {
+  std::string list = "[";
+  for (int i = 1; i <= 1001; ++i) list += std::to_string(i) + ",";
+  list += "]";
+  CHECK_THROWS_WITH(cell_count(parsed("[sweep]\nseed = " + list + "\nrounds = " + list)),
+                    "'grid.toml' has more than 1000000 cells; shorten its lists or split it into several files");
+}
+
+TEST_CASE("the same number is the same value, however it is written") {
+  CHECK(same_value("0.0", "0"));
+  CHECK(same_value("1e-5", "0.00001"));
+  CHECK(same_value("sgd", "sgd"));
+  CHECK(!same_value("sgd", "sgd2"));
+  CHECK(!same_value("1", "1x"));
+  CHECK(!same_value("", "0"));
+}

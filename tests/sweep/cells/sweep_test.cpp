@@ -1,0 +1,343 @@
+#include "sweep/cells/sweep.hpp"
+
+#include <doctest/doctest.h>
+
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "core/error.hpp"
+#include "core/files.hpp"
+#include "core/text.hpp"
+#include "sweep/cells/cell_state.hpp"
+#include "tests/run/csv_runs.hpp"
+#include "tests/sweep/results/sweep_tables.hpp"
+
+using namespace fedstride;
+namespace fs = std::filesystem;
+
+namespace {
+
+// Two optimisers, two seeds, on the small table in the folder.
+std::string tiny(const test::TemporaryFolder& folder, const std::string& seeds = "1, 2") {
+  return "dataset = 'csv'\ndata-dir = '" + folder.path().string() +
+         "'\nmodel = 'dense 8 | relu | dense classes'\nclients = 3\nrounds = 3\n[experiment]\ntitle = 'Tiny'\n"
+         "[sweep]\noptimizer = ['adadp', 'sgd']\nseed = [" +
+         seeds + "]\n[when.optimizer.sgd]\nlearning-rate = [0.05]\n";
+}
+
+struct Made {
+  SweepSummary summary;
+  std::vector<Cell> cells;
+};
+
+Made make(const std::string& text, SweepOptions options, const SweepObserver& observer = {},
+          const std::string& name = "tiny.toml") {
+  const Experiment experiment = parse_experiment(text, name, "full");
+  const auto cells = expand(experiment, options.inputs);
+  return {sweep(experiment, cells, options, observer), cells};
+}
+
+auto written(const fs::path& sweep, const Cell& cell) {
+  return fs::last_write_time(sweep / "cells" / cell.key / "summary.json");
+}
+
+std::size_t files_below(const fs::path& folder) {
+  return static_cast<std::size_t>(
+      std::distance(fs::recursive_directory_iterator(folder), fs::recursive_directory_iterator()));
+}
+
+}  // namespace
+
+TEST_CASE("a sweep runs every cell, tells who watches, and leaves cells, tables and itself in its folder") {
+  const test::TemporaryFolder folder;
+  test::write_data(folder);
+  std::size_t cells = 0;
+  std::vector<std::string> ended;
+  std::uint32_t rounds = 0;
+  SweepObserver observer;
+  observer.started = [&](std::size_t count, std::size_t before) { cells = count + before; };
+  observer.round = [&](const Cell&, int, std::uint32_t, std::uint32_t of, double accuracy) {
+    rounds += of == 3 && accuracy > 0;
+  };
+  observer.cell_ended = [&](const Cell& cell, int, const std::string& error) {
+    ended.push_back(point_text(cell) + error);
+  };
+  const Made made = make(tiny(folder), {.out = folder / "s"}, observer);
+  CHECK(cells == 4);
+  CHECK(rounds == 12);
+  CHECK(ended == std::vector<std::string>{"optimizer adadp, seed 1", "optimizer adadp, seed 2",
+                                          "optimizer sgd, learning-rate 0.05, seed 1",
+                                          "optimizer sgd, learning-rate 0.05, seed 2"});
+  CHECK(made.summary.finished == 4);
+  CHECK(made.summary.failed.empty());
+  for (const char* name :
+       {"experiment.toml", "sweep.json", "cells.csv", "rounds.csv", "clients.csv", "summary.csv", "expectations.csv"})
+    CHECK(fs::exists(made.summary.folder / name));
+  const auto json = nlohmann::json::parse(read_file(made.summary.folder / "sweep.json"));
+  CHECK(json["experiment"] == "tiny");
+  CHECK(json["scale"] == "full");
+  CHECK(json["machine"]["processor"].is_string());
+  CHECK(read_csv(made.summary.folder / "cells.csv").rows.size() == 4);
+  CHECK(read_csv(made.summary.folder / "rounds.csv").rows.size() == 12);
+}
+
+TEST_CASE("jobs and threads change no table") {
+  const test::TemporaryFolder folder;
+  test::write_data(folder);
+  make(tiny(folder), {.out = folder / "a", .jobs = 1, .threads = 1});
+  make(tiny(folder), {.out = folder / "b", .jobs = 2, .threads = 2});
+  make(tiny(folder), {.out = folder / "c", .jobs = 1, .threads = 2});
+  make(tiny(folder), {.out = folder / "d", .jobs = 3, .threads = 6});
+  const std::string expected = test::lasting_tables(folder / "a");
+  CHECK(expected.size() > 1000);
+  for (const char* other : {"b", "c", "d"}) CHECK(test::lasting_tables(folder / other) == expected);
+}
+
+TEST_CASE("shards in one folder make the tables of the whole sweep, and each runs its own cells") {
+  const test::TemporaryFolder folder;
+  test::write_data(folder);
+  make(tiny(folder), {.out = folder / "whole"});
+  const SweepSummary second = make(tiny(folder), {.out = folder / "parts", .shard = 1, .shards = 3}).summary;
+  CHECK(second.cells == 1);
+  CHECK(second.finished == 1);
+  CHECK(make(tiny(folder), {.out = folder / "parts", .shard = 2, .shards = 3}).summary.cells == 1);
+  CHECK(test::lasting_tables(folder / "parts") != test::lasting_tables(folder / "whole"));
+  CHECK(make(tiny(folder), {.out = folder / "parts", .shard = 0, .shards = 3}).summary.cells == 2);
+  CHECK(test::lasting_tables(folder / "parts") == test::lasting_tables(folder / "whole"));
+}
+
+TEST_CASE("a finished cell is never run again, and a seed that is added runs its cells alone") {
+  const test::TemporaryFolder folder;
+  test::write_data(folder);
+  const Made first = make(tiny(folder), {.out = folder / "s"});
+  std::vector<fs::file_time_type> times;
+  for (const Cell& cell : first.cells) times.push_back(written(folder / "s", cell));
+  std::vector<std::string> started;
+  SweepObserver observer;
+  observer.cell_started = [&](const Cell& cell, int) { started.push_back(point_text(cell)); };
+  CHECK(make(tiny(folder), {.out = folder / "s"}, observer).summary.finished == 4);
+  CHECK(started.empty());
+  const SweepSummary more = make(tiny(folder, "1, 2, 3"), {.out = folder / "s"}, observer).summary;
+  CHECK(more.finished == 6);
+  CHECK(started == std::vector<std::string>{"optimizer adadp, seed 3", "optimizer sgd, learning-rate 0.05, seed 3"});
+  for (std::size_t i = 0; i < times.size(); ++i) CHECK(written(folder / "s", first.cells[i]) == times[i]);
+  CHECK(read_csv(folder.path() / "s/cells.csv").rows.size() == 6);
+}
+
+TEST_CASE("two points that are the same run are run once and both finished") {
+  const test::TemporaryFolder folder;
+  test::write_data(folder);
+  const std::string text =
+      "dataset = 'csv'\ndata-dir = '" + folder.path().string() +
+      "'\nmodel = 'logistic'\nclients = 3\n[variant.a]\nrounds = [2, 1]\n[variant.b]\nbatch = [10, 20]\nrounds = 2\n";
+  for (const int jobs : {1, 3}) {
+    const Made made = make(text, {.out = folder / std::to_string(jobs), .jobs = jobs});
+    CHECK(made.summary.finished == 4);
+    CHECK(std::distance(fs::directory_iterator(folder.path() / std::to_string(jobs) / "cells"),
+                        fs::directory_iterator()) == 3);
+    CHECK(read_csv(folder.path() / std::to_string(jobs) / "cells.csv").rows.size() == 4);
+  }
+}
+
+TEST_CASE("a run made elsewhere counts as the cell whose name its folder is given") {
+  const test::TemporaryFolder folder;
+  test::write_data(folder);
+  InputHashes inputs;
+  const auto cells = expand(parse_experiment(tiny(folder), "tiny.toml", "full"), inputs);
+  Settings settings = cells[2].settings;
+  settings["out"] = {.value = folder / ("s/cells/" + cells[2].key), .from_command_line = true};
+  run(resolve(settings), settings);
+  std::vector<std::string> started;
+  SweepObserver observer;
+  observer.cell_started = [&](const Cell& cell, int) { started.push_back(cell.key); };
+  CHECK(make(tiny(folder), {.out = folder / "s"}, observer).summary.finished == 4);
+  CHECK(started == std::vector<std::string>{cells[0].key, cells[1].key, cells[3].key});
+}
+
+TEST_CASE("a sweep that is stopped gives up the rounds in hand, and goes on to the tables of an unbroken one") {
+  const test::TemporaryFolder folder;
+  test::write_data(folder);
+  make(tiny(folder), {.out = folder / "whole"});
+  std::atomic<bool> stop{false};
+  SweepObserver observer;
+  observer.stop = &stop;
+  observer.round = [&](const Cell& cell, int, std::uint32_t round, std::uint32_t, double) {
+    if (cell.value_of("seed") == "2" && round == 1) stop = true;
+  };
+  const Made broken = make(tiny(folder), {.out = folder / "s"}, observer);
+  CHECK(broken.summary.interrupted);
+  CHECK(broken.summary.finished == 1);
+  CHECK(broken.summary.failed.empty());
+  const Experiment experiment = parse_experiment(tiny(folder), "tiny.toml", "full");
+  CHECK(cell_state(folder / "s", experiment, broken.cells[0], {}).kind == CellState::Kind::finished);
+  CHECK(cell_state(folder / "s", experiment, broken.cells[1], {}).kind == CellState::Kind::unfinished);
+  CHECK(cell_state(folder / "s", experiment, broken.cells[2], {}).kind == CellState::Kind::fresh);
+  CHECK(make(tiny(folder), {.out = folder / "s"}).summary.finished == 4);
+  CHECK(test::lasting_tables(folder / "s") == test::lasting_tables(folder / "whole"));
+}
+
+TEST_CASE("a failing cell is told with its error, kept in its folder and tried again; the others go on") {
+  const test::TemporaryFolder folder;
+  test::write_data(folder);
+  const std::string text = "dataset = 'csv'\ndata-dir = '" + folder.path().string() +
+                           "'\nclients = 3\nrounds = 1\n[sweep]\nmodel = ['conv 3 3', 'logistic']\n";
+  for (int attempt = 0; attempt < 2; ++attempt) {
+    const Made made = make(text, {.out = folder / "s"});
+    CHECK(made.summary.finished == 1);
+    REQUIRE(made.summary.failed.size() == 1);
+    CHECK(made.summary.failed[0].first.key == made.cells[0].key);
+    const std::string error = made.summary.failed[0].second;
+    CHECK(error.find("conv") != std::string::npos);
+    CHECK(read_file(made.summary.folder / "cells" / made.cells[0].key / "error.txt") == error + "\n");
+    const CsvTable table = read_csv(made.summary.folder / "cells.csv");
+    CHECK(table.rows[0][table.column("status")] == "failed");
+    CHECK(table.rows[1][table.column("status")] == "finished");
+  }
+}
+
+TEST_CASE("a damaged cell fails by name, with what to do, and the others go on") {
+  const test::TemporaryFolder folder;
+  test::write_data(folder);
+  const auto stopped_early = [&](const std::string& out) {
+    std::atomic<bool> stop{false};
+    SweepObserver observer;
+    observer.stop = &stop;
+    observer.round = [&](const Cell&, int, std::uint32_t, std::uint32_t, double) { stop = true; };
+    return make(tiny(folder), {.out = folder / out}, observer);
+  };
+  const auto put = [](const fs::path& path, const std::string& contents) { std::ofstream(path) << contents; };
+  struct Damage {
+    const char* file;
+    const char* contents;
+    const char* says;
+  };
+  const Damage damages[] = {
+      {"checkpoint", "rubbish", "checkpoint"},
+      {"rounds.jsonl", "{}\n", "was altered"},
+      {"summary.json", "rubbish", "is damaged: its summary.json is no JSON"},
+      {"summary.json", "{}", "does not tell 'finished' and 'rounds'"},
+      {"config.toml", "rounds = 3", "its config.toml is that of another run"},
+      {"config.toml", "rubbish", "line 1"},
+  };
+  int number = 0;
+  for (const Damage& damage : damages) {
+    CAPTURE(damage.says);
+    const std::string out = "s" + std::to_string(number++);
+    const fs::path cell = folder.path() / out / "cells" / stopped_early(out).cells[0].key;
+    put(cell / damage.file, damage.contents);
+    const Made made = make(tiny(folder), {.out = folder / out});
+    CHECK(made.summary.finished == 3);
+    REQUIRE(made.summary.failed.size() == 1);
+    const std::string error = made.summary.failed[0].second;
+    CHECK_MESSAGE(error.find(damage.says) != std::string::npos, error);
+    CHECK(error.find(cell.string()) != std::string::npos);
+    CHECK(error.find("remove") != std::string::npos);
+    CHECK(error.find('\n') == std::string::npos);
+    fs::remove_all(cell);
+    CHECK(make(tiny(folder), {.out = folder / out}).summary.finished == 4);
+  }
+}
+
+TEST_CASE("a finished cell whose rounds, data or numerics do not fit is damaged") {
+  const test::TemporaryFolder folder;
+  test::write_data(folder);
+  const Experiment experiment = parse_experiment(tiny(folder), "tiny.toml", "full");
+  InputHashes inputs;
+  const auto cells = expand(experiment, inputs);
+  sweep(experiment, cells, {.out = folder / "s", .shards = 4});
+  const fs::path cell = folder.path() / "s/cells" / cells[0].key;
+  const auto why = [&] { return cell_state(folder / "s", experiment, cells[0], inputs).why; };
+  CHECK(why().empty());
+  const std::string summary = read_file(cell / "summary.json");
+  const auto with = [&](const char* key, const nlohmann::json& value) {
+    auto json = nlohmann::json::parse(summary);
+    json[key] = value;
+    std::ofstream(cell / "summary.json") << json;
+    return why();
+  };
+  CHECK(with("data_hash", "other") == "its run is on other data");
+  CHECK(with("numerics_version", 1000).starts_with("its run is of another numerics_version than"));
+  CHECK(with("rounds", "3") == "its summary.json does not tell 'finished' and 'rounds'");
+  std::ofstream(cell / "summary.json") << summary;
+  CHECK(why().empty());
+  const std::string rounds = read_file(cell / "rounds.jsonl");
+  std::ofstream(cell / "rounds.jsonl") << rounds.substr(0, rounds.find('\n') + 1);
+  CHECK(why() == "its rounds.jsonl does not have the rounds of its summary");
+  std::ofstream(cell / "rounds.jsonl") << rounds;
+  CHECK(why().empty());
+  fs::remove(cell / "partition.json");
+  CHECK(why() == "its partition.json is missing");
+}
+
+TEST_CASE("a finished cell whose rounds cannot be read has failed, and says so") {
+  const test::TemporaryFolder folder;
+  test::write_data(folder);
+  const Made first = make(tiny(folder), {.out = folder / "s"});
+  REQUIRE(first.summary.failed.empty());
+  const fs::path rounds = folder.path() / "s/cells" / first.cells[1].key / "rounds.jsonl";
+  std::string text = read_file(rounds);
+  text.replace(text.size() / 2, 40, std::string(40, 'x'));  // as many lines as before
+  std::ofstream(rounds) << text;
+  const SweepSummary again = make(tiny(folder), {.out = folder / "s"}).summary;
+  CHECK(again.finished == 3);
+  REQUIRE(again.failed.size() == 1);
+  CHECK(again.failed[0].first.key == first.cells[1].key);
+  CHECK(again.failed[0].second.find("rounds.jsonl") != std::string::npos);
+}
+
+TEST_CASE("tables that cannot be written take nothing from what is told of the cells") {
+  const test::TemporaryFolder folder;
+  test::write_data(folder);
+  fs::create_directories(folder.path() / "s/cells.csv/occupied");
+  std::ofstream(folder / "s/sweep.json") << R"({"experiment": "tiny"})";
+  const SweepSummary summary = make(tiny(folder), {.out = folder / "s"}).summary;
+  CHECK(summary.finished == 4);
+  CHECK(summary.tables_error.find("cells.csv") != std::string::npos);
+}
+
+TEST_CASE("cells of another grid stay where they are, and are counted") {
+  const test::TemporaryFolder folder;
+  test::write_data(folder);
+  CHECK(make(tiny(folder), {.out = folder / "s"}).summary.others == 0);
+  const Made other = make(tiny(folder, "2, 3"), {.out = folder / "s"});
+  CHECK(other.summary.finished == 4);
+  CHECK(other.summary.others == 2);
+  CHECK(make(tiny(folder, "1, 2, 3"), {.out = folder / "s"}).summary.others == 0);
+}
+
+TEST_CASE("another experiment's folder, and one that holds something else, are refused and left as they are") {
+  const test::TemporaryFolder folder;
+  test::write_data(folder);
+  make(tiny(folder), {.out = folder / "s", .shards = 4});
+  const auto before = files_below(folder.path());
+  CHECK_THROWS_WITH(
+      make(tiny(folder), {.out = folder / "s"}, {}, "other.toml"),
+      ("out '" + (folder / "s") + "' belongs to the experiment 'tiny', not to 'other'; name another folder").c_str());
+  CHECK_THROWS_WITH(make(tiny(folder), {.out = folder.path().string()}),
+                    doctest::Contains("holds something else than a sweep"));
+  CHECK_THROWS_WITH(make(tiny(folder), {.out = folder / "train.csv"}),
+                    doctest::Contains("is not a folder; name a sweep's folder"));
+  CHECK(files_below(folder.path()) == before);
+  std::ofstream(folder / "s/sweep.json") << "rubbish";
+  CHECK_THROWS_WITH(make(tiny(folder), {.out = folder / "s"}), doctest::Contains("has a damaged sweep.json"));
+}
+
+TEST_CASE("a cell that another process holds is left to it") {
+  const test::TemporaryFolder folder;
+  test::write_data(folder);
+  const Made first = make(tiny(folder), {.out = folder / "s", .shards = 4});
+  const fs::path cell = folder.path() / "s/cells" / first.cells[1].key;
+  fs::create_directory(cell);
+  SweepSummary summary;
+  {
+    const FolderLock lock(cell, FolderLock::Wait::no);
+    REQUIRE(lock.held());
+    summary = make(tiny(folder), {.out = folder / "s"}).summary;
+  }
+  CHECK(summary.finished == 3);
+  CHECK(summary.held_elsewhere == 1);
+  CHECK(summary.failed.empty());
+  summary = make(tiny(folder), {.out = folder / "s"}).summary;
+  CHECK(summary.finished == 4);
+  CHECK(summary.held_elsewhere == 0);
+}

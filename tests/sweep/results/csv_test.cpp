@@ -1,0 +1,87 @@
+#include "sweep/results/csv.hpp"
+
+#include <doctest/doctest.h>
+
+#include <cmath>
+#include <filesystem>
+#include <limits>
+
+#include "core/error.hpp"
+#include "core/files.hpp"
+#include "tests/support/folder.hpp"
+
+using namespace fedstride;
+
+namespace {
+
+std::string error_of(std::string_view text) {
+  try {
+    parse_csv(text, "t.csv");
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "";
+}
+
+}  // namespace
+
+TEST_CASE("fields are quoted where RFC 4180 asks for it, and numbers read back as the same numbers") {
+  const test::TemporaryFolder folder;
+  CsvFile file(folder / "t.csv", {"a", "b,c"});
+  file.text("plain").text("says \"x\", and\nmore");
+  file.number(0.1).number(std::numeric_limits<double>::quiet_NaN());
+  file.whole(18446744073709551615u).nothing();
+  file.number(1e-5).number(-std::numeric_limits<double>::infinity());
+  file.finish();
+  CHECK(read_file(folder / "t.csv") ==
+        "a,\"b,c\"\nplain,\"says \"\"x\"\", and\nmore\"\n0.1,\n18446744073709551615,\n1e-05,\n");
+}
+
+TEST_CASE("what was written is read again, field by field") {
+  const test::TemporaryFolder folder;
+  const std::vector<std::string> fields{"", "\"", "\"\"", ",", "\n", "\r\n", " space ", "ä€", "a\"b", "="};
+  CsvFile file(folder / "t.csv", {"one", "two"});
+  for (const auto& one : fields)
+    for (const auto& two : fields) file.text(one).text(two);
+  file.finish();
+  const CsvTable table = read_csv(folder / "t.csv");
+  CHECK(table.columns == std::vector<std::string>{"one", "two"});
+  REQUIRE(table.rows.size() == fields.size() * fields.size());
+  std::size_t row = 0;
+  for (const auto& one : fields)
+    for (const auto& two : fields) CHECK(table.rows[row++] == std::vector<std::string>{one, two});
+}
+
+TEST_CASE("other programs' files: line ends of Windows, no end of the last line") {
+  const CsvTable table = parse_csv("a,b\r\n1,\"2\"\r\n3,4", "t.csv");
+  REQUIRE(table.rows.size() == 2);
+  CHECK(table.rows[0] == std::vector<std::string>{"1", "2"});
+  CHECK(table.rows[1] == std::vector<std::string>{"3", "4"});
+  CHECK(table.column("b") == 1);
+  CHECK_THROWS_WITH_AS(table.column("c"), "no column 'c'; there are: a, b", Error);
+}
+
+TEST_CASE("a table that is none is refused with its line") {
+  CHECK(error_of("a,b\n1,2\n3\n") == "'t.csv', line 3: 1 fields; the first line has 2");
+  CHECK(error_of("a,b\n1,\"2\n") == "'t.csv', line 3: a quoted field is not closed");
+  CHECK(error_of("a,b\n1,x\"y\n") == "'t.csv', line 2: a quote in a field without quotes");
+  CHECK(error_of("a,b\n\"1\"x,2\n") == "'t.csv', line 2: text after a quoted field");
+  CHECK(error_of("").empty());
+}
+
+TEST_CASE("a table replaces its predecessor whole, or not at all") {
+  const test::TemporaryFolder folder;
+  write_file(folder / "t.csv", "old\n");
+  {
+    CsvFile file(folder / "t.csv", {"a"});
+    file.whole(1);
+  }
+  CHECK(read_file(folder / "t.csv") == "old\n");
+  CHECK_FALSE(std::filesystem::exists(folder / "t.csv.tmp"));
+  CsvFile file(folder / "t.csv", {"a"});
+  file.whole(1);
+  CHECK(read_file(folder / "t.csv") == "old\n");
+  file.finish();
+  CHECK(read_file(folder / "t.csv") == "a\n1\n");
+  CHECK_THROWS_AS(CsvFile(folder / "none/t.csv", {"a"}), Error);
+}
