@@ -12,7 +12,7 @@
 namespace fedstride {
 namespace {
 
-struct Arguments {
+struct BenchFlags {
   std::string model;
   int batch = 10;
   double seconds = 1;
@@ -28,7 +28,7 @@ constexpr Case kCases[] = {{"adadp-cnn", "adadp-cnn", {32, 32, 3}},
                            {"pfl-cnn", "pfl-cnn", {32, 32, 3}},
                            {"874-parameter MLP", "dense 32 | relu | dense classes", {1, 1, 16}}};
 
-void measure(const char* name, const Model& model, const Arguments& arguments, double peak) {
+void measure(const char* name, const Model& model, const BenchFlags& arguments, double peak) {
   const NetworkSpeed speed = measure_network(model, arguments.batch, arguments.seconds);
   std::printf(
       "%-18s batch %d: %9.0f examples/s  %8.1f us a step  %6.1f GFLOP/s  %3.0f %% of peak  (forward only: %.0f "
@@ -63,7 +63,7 @@ void measure_private_steps(double seconds) {
   }
 }
 
-void bench(const Arguments& arguments) {
+void bench(const BenchFlags& arguments) {
   const BuildInfo build = build_info();
   const double peak = measure_fp32_peak();
   std::printf("fedstride %s, %s, %s; one thread; measured fp32 peak %.1f GFLOP/s\n", build.version.c_str(),
@@ -85,7 +85,7 @@ void bench(const Arguments& arguments) {
 void add_bench_command(CLI::App& app) {
   CLI::App& command = *app.add_subcommand("bench", "Measure the speed of one training thread on this machine.");
   command.footer("Example: fedstride bench --model pfl-cnn --batch 50");
-  auto arguments = std::make_shared<Arguments>();
+  auto arguments = std::make_shared<BenchFlags>();
   command.allow_extras();
   command.add_option("--model", arguments->model, "a named model or its layers, on 32x32x3 pictures [three of them]");
   add_number_flag(command, "--batch", arguments->batch, {.low = 1, .high = 100000}, "examples a batch");

@@ -10,7 +10,7 @@
 namespace fedstride {
 namespace {
 
-struct Arguments {
+struct EvaluateFlags {
   std::string model;
   std::string dataset;
   std::string data_dir;
@@ -19,7 +19,7 @@ struct Arguments {
   bool json = false;
 };
 
-void evaluate(const Arguments& arguments) {
+void evaluate(const EvaluateFlags& arguments) {
   if (arguments.part != "test" && arguments.part != "train")
     throw usage_error("part '" + arguments.part + "' is unknown; valid: test, train");
   const auto result = evaluate_file(arguments.model, arguments.dataset, arguments.data_dir, arguments.part == "train",
@@ -49,7 +49,7 @@ void add_evaluate_command(CLI::App& app) {
   command.footer(
       "Accuracy is a share of the examples, loss the mean softmax cross-entropy in nats.\n"
       "Example: fedstride evaluate runs/quickstart/model.safetensors");
-  auto arguments = std::make_shared<Arguments>();
+  auto arguments = std::make_shared<EvaluateFlags>();
   command.allow_extras();
   command.add_option("MODEL", arguments->model, "a .safetensors file that fedstride wrote, or the folder of a run")
       ->required();

@@ -10,7 +10,7 @@
 namespace fedstride {
 namespace {
 
-struct Arguments {
+struct PartitionFlags {
   Settings settings;
   std::string config;
   std::string json;
@@ -22,7 +22,7 @@ bool wanted(const KeyInfo& key) {
   return key.group == "partition";
 }
 
-void show(const Arguments& arguments) {
+void show(const PartitionFlags& arguments) {
   Setup setup{.configuration = resolve(merged(arguments.config, arguments.settings))};
   prepare_partition(setup);
   if (arguments.json == "-") {
@@ -41,7 +41,7 @@ void add_partition_command(CLI::App& app) {
   command.footer(
       "Rows are counted in examples.\nExample: fedstride partition --partition dirichlet --alpha 0.3 --clients 20 "
       "--json rows.json");
-  auto arguments = std::make_shared<Arguments>();
+  auto arguments = std::make_shared<PartitionFlags>();
   command.add_option("--config", arguments->config, "TOML file with the flags' names as keys; flags win over it")
       ->group("Run");
   command

@@ -15,7 +15,7 @@
 namespace fedstride {
 namespace {
 
-struct Arguments {
+struct ReportFlags {
   std::vector<std::string> folders;
   std::string out;
 };
@@ -27,7 +27,7 @@ void renew_tables(const SweepResults& sweep) {
   write_tables(sweep);
 }
 
-void report(const Arguments& arguments, bool has_out) {
+void report(const ReportFlags& arguments, bool has_out) {
   if (arguments.folders.size() > 1 && !has_out)
     throw usage_error("a report on " + std::to_string(arguments.folders.size()) +
                       " folders needs a place: --out FILE.html");
@@ -52,7 +52,7 @@ void add_report_command(CLI::App& app) {
       "run\n"
       "is reported on as well.\n"
       "Example: fedstride report sweeps/koskela-figure-1a");
-  auto arguments = std::make_shared<Arguments>();
+  auto arguments = std::make_shared<ReportFlags>();
   command.allow_extras();
   command.add_option("DIR", arguments->folders, "folders of sweeps or of runs")->required();
   CLI::Option* out = command.add_option("--out", arguments->out, "the page [DIR/report.html]");

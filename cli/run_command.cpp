@@ -11,13 +11,13 @@
 namespace fedstride {
 namespace {
 
-struct Arguments {
+struct RunFlags {
   Settings settings;
   std::string config;
   std::string resume;
 };
 
-void carry_out(const Arguments& arguments) {
+void carry_out(const RunFlags& arguments) {
   if (!arguments.resume.empty() && !arguments.config.empty())
     throw usage_error("--resume and --config exclude each other: a run goes on with its own configuration");
   if (!arguments.resume.empty() && arguments.settings.contains("out"))
@@ -40,7 +40,7 @@ void add_run_command(CLI::App& app) {
       "partition.json, rounds.jsonl, checkpoint, model.safetensors and summary.json there.\n"
       "Example: fedstride run --dataset cifar10 --partition interpolated --random-fraction 0.33 --optimizer adadp \\\n"
       "           --rounds 30 --out runs/cifar");
-  auto arguments = std::make_shared<Arguments>();
+  auto arguments = std::make_shared<RunFlags>();
   command.add_option("--config", arguments->config, "TOML file with the flags' names as keys; flags win over it")
       ->group("Run");
   command.add_option("--resume", arguments->resume, "go on with the run in this folder, also to a larger --rounds")

@@ -23,7 +23,7 @@ namespace {
 
 constexpr std::size_t kManyCells = 10'000;
 
-struct Arguments {
+struct SweepFlags {
   std::string file;
   std::string out;
   std::optional<std::string> shard;
@@ -52,7 +52,7 @@ void read_shard(const std::string& text, SweepOptions& options) {
 }
 
 // The command that does this again.
-std::string own_command(const Arguments& arguments) {
+std::string own_command(const SweepFlags& arguments) {
   std::string command = "fedstride sweep " + shell_quoted(arguments.file);
   const auto add = [&](const std::string& flag, const std::string& value) {
     command += " " + flag + " " + shell_quoted(value);
@@ -116,7 +116,7 @@ void show_end(const SweepSummary& summary) {
   std::fflush(stdout);
 }
 
-void carry_out(const Arguments& arguments) {
+void carry_out(const SweepFlags& arguments) {
   SweepOptions options{.out = arguments.out,
                        .jobs = arguments.jobs,
                        .threads = arguments.threads,
@@ -162,7 +162,7 @@ void add_sweep_command(CLI::App& app) {
       "never run\n"
       "again; one that was broken off goes on from its checkpoint. Exit code: 1 if a cell failed, 130 when stopped.\n"
       "Example: fedstride sweep experiments/koskela-figure-1a/experiment.toml --scale quick --jobs 2");
-  auto arguments = std::make_shared<Arguments>();
+  auto arguments = std::make_shared<SweepFlags>();
   command.add_option("FILE", arguments->file, "the experiment file")->required();
   command.add_option("--out", arguments->out, "folder of the sweep [sweeps/NAME]; a sweep that is there goes on");
   add_number_flag(command, "--jobs", arguments->jobs, {.low = 1, .high = 1024},

@@ -7,7 +7,7 @@ set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
 set(FEDSTRIDE_MARCH "native" CACHE STRING "Value of -march for every target; x86-64-v2 for a portable build")
 option(FEDSTRIDE_SANITIZE "AddressSanitizer and UndefinedBehaviorSanitizer, except in the training kernels" OFF)
 option(FEDSTRIDE_WERROR "Warnings are errors" OFF)
-option(FEDSTRIDE_UNITY "Several files a compiler call; off: one, to look at one file's cost or its includes" OFF)
+option(FEDSTRIDE_UNITY "Several files a compiler call; off: one, to look at one file's cost or its includes" ON)
 
 # ccache where it is installed; nothing depends on it.
 find_program(FEDSTRIDE_CCACHE ccache)

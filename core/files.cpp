@@ -156,4 +156,9 @@ std::string read_file(const std::filesystem::path& path, std::uint64_t limit) {
   }
 }
 
+bool is_there(const std::filesystem::path& path) {
+  std::error_code error;
+  return std::filesystem::exists(path, error);
+}
+
 }  // namespace fedstride

@@ -32,4 +32,7 @@ void append_line(const std::filesystem::path& path, std::string_view line);
 /// The whole file. Throws Error (failure) if it cannot be read or is larger than `limit` bytes.
 std::string read_file(const std::filesystem::path& path, std::uint64_t limit = std::uint64_t{1} << 32);
 
+/// False for a link to nothing, and where it cannot be found out.
+bool is_there(const std::filesystem::path& path);
+
 }  // namespace fedstride

@@ -14,7 +14,7 @@
 namespace fedstride {
 namespace {
 
-Error cannot(const char* verb, const std::filesystem::path& path, int error) {
+Error key_file_error(const char* verb, const std::filesystem::path& path, int error) {
   return failure(std::string("cannot ") + verb + " the secret key '" + path.string() + "': " + std::strerror(error));
 }
 
@@ -32,7 +32,7 @@ void fill_from_kernel(void* to, std::size_t size) {
 /// Reads the open file's key, or says why it is none.
 SecretKey read_key(int fd, const std::filesystem::path& path) {
   struct stat status {};
-  if (::fstat(fd, &status) != 0) throw cannot("read", path, errno);
+  if (::fstat(fd, &status) != 0) throw key_file_error("read", path, errno);
   const std::string name = "the secret key '" + path.string() + "' ";
   if (!S_ISREG(status.st_mode)) throw failure(name + "is not a file");
   if (status.st_uid != ::geteuid()) throw failure(name + "belongs to another user; it must be this user's alone");
@@ -45,7 +45,7 @@ SecretKey read_key(int fd, const std::filesystem::path& path) {
   while (have < key.size()) {
     const ssize_t count = ::read(fd, key.data() + have, key.size() - have);
     if (count < 0 && errno == EINTR) continue;
-    if (count < 0) throw cannot("read", path, errno);
+    if (count < 0) throw key_file_error("read", path, errno);
     if (count == 0) throw failure(name + "ends early; a key has 32 bytes");
     have += static_cast<std::size_t>(count);
   }
@@ -89,7 +89,7 @@ void create_key(const std::filesystem::path& path) {
   // A link does not replace what is there; a rename would.
   if (error == 0 && ::link(temporary.c_str(), path.c_str()) != 0 && errno != EEXIST) error = errno;
   ::unlink(temporary.c_str());
-  if (error != 0) throw cannot("create", path, error);
+  if (error != 0) throw key_file_error("create", path, error);
   sync_folder_of(path);
 }
 
@@ -114,7 +114,7 @@ SecretKey load_or_create_key(const std::filesystem::path& path) {
         throw;
       }
     }
-    if (errno != ENOENT || created) throw cannot("read", path, errno);
+    if (errno != ENOENT || created) throw key_file_error("read", path, errno);
     create_key(path);
   }
 }

@@ -13,7 +13,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr int kClasses = 10;
+constexpr int kIdxClasses = 10;
 constexpr std::uint32_t kLargestSide = 1024;
 constexpr std::uint64_t kLargestContents = std::uint64_t{4} << 30;
 
@@ -77,12 +77,12 @@ Dataset read_idx(const fs::path& images, const fs::path& labels) {
                   std::to_string(label_count));
   Dataset data;
   data.shape = {static_cast<int>(height), static_cast<int>(width), 1};
-  data.classes = kClasses;
+  data.classes = kIdxClasses;
   const auto bytes = read_contents(label_file, count, 1);
   for (std::size_t i = 0; i < bytes.size(); ++i)
-    if (bytes[i] >= kClasses)
+    if (bytes[i] >= kIdxClasses)
       throw failure(label_file.name() + ", record " + std::to_string(i) + " (counted from 0): label " +
-                    std::to_string(bytes[i]) + " is out of range; valid: 0 to " + std::to_string(kClasses - 1));
+                    std::to_string(bytes[i]) + " is out of range; valid: 0 to " + std::to_string(kIdxClasses - 1));
   data.labels.assign(bytes.begin(), bytes.end());
   data.pixels = read_contents(image_file, count, std::uint64_t{height} * width);
   return data;

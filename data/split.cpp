@@ -34,7 +34,7 @@ void keep(std::vector<T>& values, std::size_t width, std::span<const Row> rows) 
   values.shrink_to_fit();
 }
 
-void keep_rows(Dataset& data, std::span<const Row> rows) {
+void keep_only(Dataset& data, std::span<const Row> rows) {
   keep(data.labels, 1, rows);
   keep(data.pixels, data.shape.size(), rows);
   keep(data.features, data.shape.size(), rows);
@@ -58,8 +58,8 @@ std::pair<Dataset, Dataset> split_test_part(Dataset data) {
   const auto [train_rows, test_rows] =
       draw(data.size(), count, RandomStream(0, {.purpose = Purpose::validation_split, .client = 1}));
   Dataset test = data;
-  keep_rows(test, test_rows);
-  keep_rows(data, train_rows);
+  keep_only(test, test_rows);
+  keep_only(data, train_rows);
   return {std::move(data), std::move(test)};
 }
 

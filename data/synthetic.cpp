@@ -11,7 +11,7 @@ namespace {
 
 constexpr int kSide = 32;
 constexpr int kPlane = kSide * kSide;
-constexpr int kClasses = 10;
+constexpr int kSyntheticClasses = 10;
 constexpr int kClutter = 2;
 constexpr int kFaintOneIn = 16;  // so often the figure hardly shows: nobody gets all of them right
 constexpr int kNoise = 24;       // uniform in +-24 of 255, each pixel and channel for itself
@@ -19,7 +19,7 @@ constexpr int kNoise = 24;       // uniform in +-24 of 255, each pixel and chann
 using Colour = std::array<int, 3>;
 
 /// The mean ground of a pair: what a linear model can see of the class.
-constexpr std::array<Colour, kClasses / 2> kTint{
+constexpr std::array<Colour, kSyntheticClasses / 2> kTint{
     {{36, -12, -24}, {-24, 36, -12}, {-12, -24, 36}, {28, 20, -36}, {-28, 16, 20}}};
 
 int between(RandomStream& random, int low, int high) {
@@ -106,13 +106,13 @@ void paint(int label, RandomStream random, std::uint8_t* out) {
 Dataset make_synthetic(SyntheticPart part, std::size_t rows) {
   Dataset data;
   data.shape = {kSide, kSide, 3};
-  data.classes = kClasses;
+  data.classes = kSyntheticClasses;
   data.class_names = {"disc",          "ring", "square", "diamond",     "lying bars",
                       "standing bars", "plus", "cross",  "triangle up", "triangle down"};
   data.labels.resize(rows);
   data.pixels.resize(rows * 3 * kPlane);
   for (std::size_t row = 0; row < rows; ++row) {
-    const int label = static_cast<int>(row % kClasses);
+    const int label = static_cast<int>(row % kSyntheticClasses);
     data.labels[row] = static_cast<Label>(label);
     paint(label,
           RandomStream(0, {.purpose = Purpose::synthetic_data,

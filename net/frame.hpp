@@ -27,6 +27,9 @@ enum class FrameKind : std::uint16_t {
 inline constexpr std::uint16_t kLastFrameKind = 10;
 std::string_view frame_name(FrameKind kind);
 
+/// A side that has sent nothing for so many heartbeats is gone.
+inline constexpr int kBeatsOfSilence = 4;
+
 inline constexpr std::string_view kFrameMagic = "FSTR";
 inline constexpr std::uint16_t kProtocolVersion = 2;
 inline constexpr std::size_t kHeaderBytes = 32;

@@ -21,7 +21,6 @@ using std::chrono::milliseconds;
 constexpr milliseconds kFirstPause{200};
 constexpr milliseconds kLongestPause{10000};
 constexpr milliseconds kCallLimit{10000};
-constexpr int kBeatsOfSilence = 4;
 
 /// The connection's side of a client, on a thread of its own; the work is done by whoever calls work().
 class Member {

@@ -12,7 +12,6 @@ using Clock = std::chrono::steady_clock;
 
 constexpr std::uint64_t kFirstBytes = 64 * 1024;   // hello and ready, with room
 constexpr std::uint64_t kBytesASecond = 4 * 1024;  // heartbeats, with room
-constexpr int kBeatsOfSilence = 4;
 
 }  // namespace
 

@@ -1,22 +1,21 @@
 #include <cmath>
 #include <initializer_list>
 #include <limits>
-#include <nlohmann/json.hpp>
 #include <string_view>
 #include <utility>
 
+#include "core/json.hpp"
 #include "core/text.hpp"
 #include "net/status.hpp"
 
 namespace fedstride {
 namespace {
 
-using Json = nlohmann::ordered_json;
 using Labels = std::initializer_list<std::pair<std::string_view, std::string_view>>;
 
-constexpr auto kReplace = Json::error_handler_t::replace;
+constexpr auto kReplace = OrderedJson::error_handler_t::replace;
 
-Json json_of(const PrivacySpent& spent) {
+OrderedJson json_of(const PrivacySpent& spent) {
   return {{"level", spent.level},
           {"epsilon", spent.epsilon},
           {"delta", spent.delta},
@@ -24,14 +23,14 @@ Json json_of(const PrivacySpent& spent) {
           {"seeded", spent.seeded}};
 }
 
-Json json_of(const RoundPoint& point) {
-  return {{"round", point.round},           {"accuracy", point.accuracy ? Json(*point.accuracy) : Json()},
+OrderedJson json_of(const RoundPoint& point) {
+  return {{"round", point.round},           {"accuracy", point.accuracy ? OrderedJson(*point.accuracy) : OrderedJson()},
           {"train_loss", point.train_loss}, {"seconds", point.seconds},
           {"answered", point.answered},     {"missing", point.missing},
           {"model_hash", point.model_hash}};
 }
 
-Json json_of(const ClientStatus& client) {
+OrderedJson json_of(const ClientStatus& client) {
   return {{"client", client.client},
           {"connected", client.connected},
           {"address", client.address},
@@ -47,14 +46,14 @@ Json json_of(const ClientStatus& client) {
 }
 
 template <class Item>
-Json json_of(const std::vector<Item>& items) {
-  Json list = Json::array();
+OrderedJson json_of(const std::vector<Item>& items) {
+  OrderedJson list = OrderedJson::array();
   for (const auto& item : items) list.push_back(json_of(item));
   return list;
 }
 
 std::string valid_utf8(std::string_view text) {
-  return Json::parse(Json(text).dump(-1, ' ', false, kReplace)).get<std::string>();
+  return OrderedJson::parse(OrderedJson(text).dump(-1, ' ', false, kReplace)).get<std::string>();
 }
 
 std::string label_value(std::string_view text) {
@@ -190,7 +189,7 @@ void add_clients(Exposition& out, const std::vector<ClientStatus>& clients) {
 }  // namespace
 
 std::string status_json(const FederationStatus& status) {
-  const Json json{{"version", status.version},
+  const OrderedJson json{{"version", status.version},
                   {"title", status.title},
                   {"folder", status.folder},
                   {"state", status.state},

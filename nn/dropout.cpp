@@ -11,12 +11,12 @@ namespace {
 
 // Philox blocks made at once. 32: with 16, GCC 12 unrolls the loops before it can vectorise them and is 4 times slower.
 constexpr std::size_t kBlocks = 32;
-using Lanes = std::array<std::uint32_t, kBlocks>;
+using WordRow = std::array<std::uint32_t, kBlocks>;
 
 /// philox4x32 (core/random.hpp) of kBlocks counters that differ in their first word.
 void philox_blocks(std::uint32_t first_block, std::array<std::uint32_t, 4> counter, std::array<std::uint32_t, 2> key,
-                   std::array<Lanes, 4>& words) {
-  Lanes a, b, c, d;
+                   std::array<WordRow, 4>& words) {
+  WordRow a, b, c, d;
   for (std::size_t i = 0; i < kBlocks; ++i) {
     a[i] = first_block + static_cast<std::uint32_t>(i);
     b[i] = counter[1];
@@ -57,7 +57,7 @@ void dropout_mask(const BatchAddress& address, Row row, std::size_t first_word, 
   // rate < 1 may still round to 2^32, which 32 bits do not hold.
   const auto threshold = static_cast<std::uint32_t>(std::min(std::round(rate * 0x1.0p32), 0x1.0p32 - 1));
   const auto kept = static_cast<float>(1 / (1 - rate));
-  std::array<Lanes, 4> words;
+  std::array<WordRow, 4> words;
   for (std::size_t begin = 0; begin < mask.size(); begin += 4 * kBlocks) {
     philox_blocks(static_cast<std::uint32_t>((first_word + begin) / 4), stream.counter(), stream.key(), words);
     std::array<float, 4 * kBlocks> values;

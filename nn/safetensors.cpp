@@ -5,11 +5,11 @@
 #include <charconv>
 #include <cmath>
 #include <cstring>
-#include <nlohmann/json.hpp>
 #include <set>
 
 #include "core/error.hpp"
 #include "core/files.hpp"
+#include "core/json.hpp"
 #include "core/text.hpp"
 #include "nn/pytorch_layout.hpp"
 
@@ -17,8 +17,6 @@ static_assert(std::endian::native == std::endian::little, "safetensors holds lit
 
 namespace fedstride {
 namespace {
-
-using Json = nlohmann::json;
 
 constexpr std::uint64_t kMaxHeader = 100'000'000;  // the format's own limit
 constexpr std::uint64_t kMaxFile = kMaxHeader + (std::uint64_t{1} << 33) + 8;

@@ -1,20 +1,18 @@
 #include "partitions/from_file.hpp"
 
-#include <nlohmann/json.hpp>
-
 #include "core/files.hpp"
+#include "core/json.hpp"
 #include "partitions/dealing.hpp"
 
 namespace fedstride {
 namespace {
 
-using nlohmann::json;
 
-json parsed(const std::string& path, std::uint64_t limit) {
-  json document;
+Json parsed(const std::string& path, std::uint64_t limit) {
+  Json document;
   try {
-    document = json::parse(read_file(path, limit));
-  } catch (const json::parse_error& error) {
+    document = Json::parse(read_file(path, limit));
+  } catch (const Json::parse_error& error) {
     throw failure("'" + path + "' is not JSON (from byte " + std::to_string(error.byte) +
                   "); it must be {\"clients\": [[row, ...], ...]}");
   }
@@ -33,7 +31,7 @@ Assignment FromFile::assign(const PartitionInput& input) const {
   // Room for indented row lists and for the tables of a manifest with as many clients and classes.
   const std::uint64_t limit = (std::uint64_t{1} << 20) + 32 * std::uint64_t{input.rows.size()} +
                               16 * static_cast<std::uint64_t>(input.clients) * (input.classes + std::uint64_t{4});
-  const json lists = parsed(partition_file, limit);
+  const Json lists = parsed(partition_file, limit);
   const std::string file = "'" + partition_file + "': ";
   if (lists.size() != static_cast<std::size_t>(input.clients))
     throw usage_error("clients is " + std::to_string(input.clients) + "; '" + partition_file + "' needs it to be " +
@@ -48,7 +46,7 @@ Assignment FromFile::assign(const PartitionInput& input) const {
     const std::string who = file + "client " + std::to_string(client);  // counted from 0, as in the results
     if (!lists[client].is_array() || lists[client].empty())
       throw failure(who + " has no rows; it must be a list of at least one");
-    for (const json& entry : lists[client]) {
+    for (const Json& entry : lists[client]) {
       const bool whole = entry.is_number_unsigned() && entry.get<std::uint64_t>() < state.size();
       if (!whole)
         throw failure(who + " has the row " + entry.dump().substr(0, 40) + "; rows are whole numbers from 0 to " +

@@ -1,8 +1,7 @@
 #include "partitions/manifest.hpp"
 
-#include <nlohmann/json.hpp>
-
 #include "core/hash.hpp"
+#include "core/json.hpp"
 
 namespace fedstride {
 namespace {
@@ -43,7 +42,7 @@ std::string partition_hash(const Assignment& assignment) {
 
 std::string manifest_json(const Partitioner& partitioner, std::uint64_t seed, const Assignment& assignment,
                           std::span<const std::uint16_t> labels, int classes) {
-  nlohmann::ordered_json settings = nlohmann::ordered_json::object();
+  OrderedJson settings = OrderedJson::object();
   std::visit(
       [&]<class Part>(const Part& part) {
         for_each_field<Part>([&](const auto& field) { settings[std::string(field.name)] = part.*field.member; });
@@ -52,7 +51,7 @@ std::string manifest_json(const Partitioner& partitioner, std::uint64_t seed, co
   std::string text = "{\n \"format\": \"fedstride partition 1\",\n \"partition\": \"";
   text += part_name(partitioner);
   // A file's name need not be UTF-8; JSON must be.
-  text += "\",\n \"settings\": " + settings.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
+  text += "\",\n \"settings\": " + settings.dump(-1, ' ', false, OrderedJson::error_handler_t::replace);
   text += ",\n \"seed\": " + number_text(seed);
   text += ",\n \"hash\": \"" + partition_hash(assignment) + "\"";
   text += ",\n \"rows_per_class\": ";

@@ -1,22 +1,20 @@
 #include "partitions/own_rows.hpp"
 
-#include <nlohmann/json.hpp>
-
 #include "core/error.hpp"
 #include "core/files.hpp"
+#include "core/json.hpp"
 #include "core/text.hpp"
 
 namespace fedstride {
 namespace {
 
-using nlohmann::json;
 
 constexpr std::string_view kForm = R"({"client": 0, "rows": 100, "data": "64 hexadecimal digits"})";
 constexpr std::uint64_t kLongestLine = 256;
 constexpr std::size_t kHashDigits = 64;
 constexpr std::uint64_t kMostRows = 1'000'000'000;
 
-bool is_hash(const json& value) {
+bool is_hash(const Json& value) {
   return value.is_string() && value.get_ref<const std::string&>().size() == kHashDigits &&
          value.get_ref<const std::string&>().find_first_not_of("0123456789abcdef") == std::string::npos;
 }
@@ -47,7 +45,7 @@ std::vector<RosterLine> read_roster(const std::string& path, int clients) {
     const auto wrong = [&](const std::string& what) {
       return failure("'" + path + "', line " + std::to_string(number) + ": " + what);
     };
-    const json entry = json::parse(line, nullptr, false);
+    const Json entry = Json::parse(line, nullptr, false);
     if (!entry.is_object() || !entry.contains("client") || !entry.contains("rows") || !entry.contains("data") ||
         !entry["client"].is_number_unsigned() || !entry["rows"].is_number_unsigned() || !is_hash(entry["data"]))
       throw wrong("it must be as 'fedstride data roster' writes it, " + std::string(kForm));

@@ -1,9 +1,9 @@
 #include "run/evaluate.hpp"
 
 #include <filesystem>
-#include <nlohmann/json.hpp>
 
 #include "core/error.hpp"
+#include "core/json.hpp"
 #include "data/datasets.hpp"
 #include "run/configuration.hpp"
 #include "nn/safetensors.hpp"
@@ -50,7 +50,7 @@ ModelEvaluation evaluate_file(const std::string& path, const std::string& datase
 }
 
 std::string evaluation_json(const ModelEvaluation& result) {
-  nlohmann::ordered_json json;
+  OrderedJson json;
   json["dataset"] = result.dataset;
   json["examples"] = result.evaluation.examples;
   json["accuracy"] = result.evaluation.accuracy;

@@ -3,24 +3,22 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
-#include <nlohmann/json.hpp>
 
 #include "core/build_info.hpp"
+#include "core/json.hpp"
 
 namespace fedstride {
 namespace {
 
-using Json = nlohmann::ordered_json;
+OrderedJson number(double value) { return std::isfinite(value) ? OrderedJson(value) : OrderedJson(nullptr); }
 
-Json number(double value) { return std::isfinite(value) ? Json(value) : Json(nullptr); }
-
-void add_evaluation(Json& json, const std::string& name, const std::optional<Evaluation>& evaluation) {
-  json[name + "_accuracy"] = evaluation ? number(evaluation->accuracy) : Json(nullptr);
-  json[name + "_loss"] = evaluation ? number(evaluation->loss) : Json(nullptr);
+void add_evaluation(OrderedJson& json, const std::string& name, const std::optional<Evaluation>& evaluation) {
+  json[name + "_accuracy"] = evaluation ? number(evaluation->accuracy) : OrderedJson(nullptr);
+  json[name + "_loss"] = evaluation ? number(evaluation->loss) : OrderedJson(nullptr);
 }
 
-void add_spent(Json& json, const char* level, const std::optional<SpentSoFar>& spent) {
-  if (spent) json[level] = Json{{"epsilon", number(spent->epsilon)}, {"delta", spent->delta}};
+void add_spent(OrderedJson& json, const char* level, const std::optional<SpentSoFar>& spent) {
+  if (spent) json[level] = OrderedJson{{"epsilon", number(spent->epsilon)}, {"delta", spent->delta}};
 }
 
 // What a line says that no guarantee covers. Rates and undone steps follow from noisy gradients, which covers them where
@@ -41,15 +39,15 @@ std::vector<std::string> not_covered(const RoundRecord& record) {
 }
 
 // Takes out what stands in `names`; "clients.x" is x of every client, and clients that say nothing any more go.
-void leave_out(Json& json, const std::vector<std::string>& names) {
+void leave_out(OrderedJson& json, const std::vector<std::string>& names) {
   for (const std::string& name : names) {
     if (!name.starts_with("clients.")) {
       json.erase(name);
       continue;
     }
-    for (Json& client : json["clients"]) client.erase(name.substr(8));
+    for (OrderedJson& client : json["clients"]) client.erase(name.substr(8));
   }
-  if (std::ranges::all_of(json["clients"], [](const Json& client) { return client.empty(); })) json.erase("clients");
+  if (std::ranges::all_of(json["clients"], [](const OrderedJson& client) { return client.empty(); })) json.erase("clients");
 }
 
 double rate(std::uint64_t examples, double seconds) { return seconds > 0 ? static_cast<double>(examples) / seconds : 0; }
@@ -57,7 +55,7 @@ double rate(std::uint64_t examples, double seconds) { return seconds > 0 ? stati
 }  // namespace
 
 std::string round_json(const RoundRecord& record, bool publishable) {
-  Json json;
+  OrderedJson json;
   json["round"] = record.round;
   add_evaluation(json, "test", record.test);
   add_evaluation(json, "validation", record.validation);
@@ -78,14 +76,14 @@ std::string round_json(const RoundRecord& record, bool publishable) {
     json["client_accuracy_deviation"] = std::sqrt(square / static_cast<double>(record.client_accuracy.size()));
   }
   json["failed_clients"] = std::ranges::count_if(record.clients, [](const auto& client) { return !client.failure.empty(); });
-  Json& clients = json["clients"] = Json::array();
+  OrderedJson& clients = json["clients"] = OrderedJson::array();
   for (std::size_t i = 0; i < record.clients.size(); ++i) {
     const ClientReport& report = record.clients[i];
-    Json client{{"client", report.client},
+    OrderedJson client{{"client", report.client},
                 {"rows", report.rows},
                 {"examples", report.examples},
                 {"loss", number(report.loss)},
-                {"accuracy", record.client_accuracy.empty() ? Json(nullptr) : Json(record.client_accuracy[report.client])},
+                {"accuracy", record.client_accuracy.empty() ? OrderedJson(nullptr) : OrderedJson(record.client_accuracy[report.client])},
                 {"learning_rate", number(report.learning_rate)},
                 {"steps", report.steps},
                 {"accepted", report.steps - report.rejected},
@@ -115,7 +113,7 @@ std::string round_json(const RoundRecord& record, bool publishable) {
 
 std::string summary_json(const Setup& setup, const RunSummary& summary, const std::string& model_hash) {
   const BuildInfo build = build_info();
-  Json json;
+  OrderedJson json;
   json["rounds"] = summary.rounds;
   json["finished"] = !summary.interrupted;
   if (!summary.halted.empty()) json["halted"] = summary.halted;
@@ -145,8 +143,8 @@ std::string summary_json(const Setup& setup, const RunSummary& summary, const st
   if (setup.privacy.on()) {
     json["ledger_head"] = summary.ledger.head;
     json["ledger_lines"] = summary.ledger.lines;
-    Json& statements = json["privacy"] = Json::array();
-    for (const PrivacyStatement& statement : summary.privacy) statements.push_back(Json::parse(statement_json(statement)));
+    OrderedJson& statements = json["privacy"] = OrderedJson::array();
+    for (const PrivacyStatement& statement : summary.privacy) statements.push_back(OrderedJson::parse(statement_json(statement)));
     const std::vector<std::string> names{"examples", "seconds", "examples_per_second", "failed_updates_this_session"};
     if (setup.configuration.publishable)
       for (const auto& name : names) json.erase(name);

@@ -12,7 +12,7 @@
 namespace fedstride {
 namespace {
 
-struct Arguments {
+struct JoinFlags {
   int client = 0;
   std::string connect;
   std::string certificates;
@@ -23,7 +23,7 @@ struct Arguments {
   JoinOptions options;
 };
 
-void carry_out(Arguments& arguments) {
+void carry_out(JoinFlags& arguments) {
   JoinOptions& options = arguments.options;
   options.client = static_cast<ClientId>(arguments.client);
   options.connect = parse_endpoint("connect", arguments.connect, false);
@@ -50,7 +50,7 @@ void add_join_command(CLI::App& app) {
       "The experiment comes from the coordinator ('fedstride serve'). What the client keeps from round to round, its ledger\n"
       "and its secret key are in its folder (--out); started again with the same command it picks up the round in hand.\n"
       "Example: fedstride join --connect coordinator.example:7000 --client 3 --certificates certs --data-dir ~/data");
-  auto arguments = std::make_shared<Arguments>();
+  auto arguments = std::make_shared<JoinFlags>();
   command.add_option("--connect", arguments->connect, "HOST:PORT of the coordinator")
       ->required()
       ->type_name("")

@@ -24,7 +24,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-struct Arguments {
+struct LaunchFlags {
   Settings settings;
   std::string config;
   int client_threads = 1;
@@ -41,7 +41,7 @@ std::string free_folder() {
   }
 }
 
-void carry_out(const Arguments& arguments) {
+void carry_out(const LaunchFlags& arguments) {
   Settings settings = settings_to_serve(merged(arguments.config, arguments.settings));
   if (resolve(settings).out.empty()) settings["out"] = {free_folder(), true};
   const Configuration configuration = resolve(settings);
@@ -120,7 +120,7 @@ void add_launch_command(CLI::App& app) {
       "The same bits as 'fedstride run' with the same settings. Certificates, and a folder for each client, are kept in\n"
       "OUT.network; a client that is killed is started again; all stop together.\n"
       "Example: fedstride launch --dataset synthetic --clients 5 --rounds 10 --out runs/launched");
-  auto arguments = std::make_shared<Arguments>();
+  auto arguments = std::make_shared<LaunchFlags>();
   command.add_option("--config", arguments->config, "TOML file with the flags' names as keys; flags win over it")
       ->group("Run");
   add_number_flag(command, "--client-threads", arguments->client_threads, Valid{.low = 0, .high = 1024},

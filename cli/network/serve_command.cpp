@@ -12,7 +12,7 @@
 namespace fedstride {
 namespace {
 
-struct Arguments {
+struct ServeCommandFlags {
   Settings settings;
   std::string config;
   std::string listen;
@@ -21,7 +21,7 @@ struct Arguments {
   ServeFlags flags;
 };
 
-void carry_out(const Arguments& arguments) {
+void carry_out(const ServeCommandFlags& arguments) {
   const Settings settings = settings_to_serve(merged(arguments.config, arguments.settings));
   const Configuration configuration = resolve(settings);
   ServeOptions options{.listen = parse_endpoint("listen", arguments.listen, true),
@@ -51,7 +51,7 @@ void add_serve_command(CLI::App& app) {
       "with the same command it goes on from the last finished round. Under --dp noise is secret unless --randomness says\n"
       "otherwise. Clients: 'fedstride join'; all on this machine: 'fedstride launch'.\n"
       "Example: fedstride serve --config federation.toml --listen 0.0.0.0:7000 --certificates certs --out runs/federation");
-  auto arguments = std::make_shared<Arguments>();
+  auto arguments = std::make_shared<ServeCommandFlags>();
   command.add_option("--config", arguments->config, "TOML file with the flags' names as keys; flags win over it")
       ->group("Run");
   command.add_option("--listen", arguments->listen, "HOST:PORT where clients connect; port 0: any that is free")

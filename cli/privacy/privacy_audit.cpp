@@ -2,12 +2,12 @@
 #include <filesystem>
 #include <iostream>
 #include <memory>
-#include <nlohmann/json.hpp>
 
 #include "cli/privacy/privacy_parts.hpp"
 #include "cli/settings_flags.hpp"
 #include "core/error.hpp"
 #include "core/files.hpp"
+#include "core/json.hpp"
 #include "dp/ledger/audit.hpp"
 #include "server/checkpoint.hpp"
 
@@ -16,7 +16,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-struct Arguments {
+struct PrivacyAuditFlags {
   std::string run;
   std::string key;
   bool clients = false;
@@ -33,7 +33,7 @@ std::vector<LedgerMark> remembered_marks(const fs::path& run) {
   std::vector<LedgerMark> marks;
   if (const fs::path path = run / "summary.json"; present(path)) {
     constexpr std::uint64_t kLargest = std::uint64_t{64} << 20;
-    const auto json = nlohmann::json::parse(read_file(path, kLargest), nullptr, false);
+    const auto json = Json::parse(read_file(path, kLargest), nullptr, false);
     const auto head = json.find("ledger_head");
     const auto lines = json.find("ledger_lines");
     if (!json.is_object() || head == json.end() || !head->is_string() || lines == json.end() ||
@@ -50,7 +50,7 @@ std::vector<LedgerMark> remembered_marks(const fs::path& run) {
 }
 
 /// The key of a secret source, kept beside the ledger unless it is named.
-std::string key_of(const Arguments& arguments) {
+std::string key_of(const PrivacyAuditFlags& arguments) {
   constexpr std::uint64_t kSize = 32;
   const fs::path path = arguments.key.empty() ? fs::path(arguments.run) / "secret.key" : fs::path(arguments.key);
   if (arguments.key.empty() && !present(path)) return {};
@@ -60,7 +60,7 @@ std::string key_of(const Arguments& arguments) {
   return key;
 }
 
-void audit(const Arguments& arguments) {
+void audit(const PrivacyAuditFlags& arguments) {
   const fs::path run = arguments.run;
   if (!fs::is_directory(run)) throw usage_error("'" + arguments.run + "' is not the folder of a run");
   const fs::path path = run / "ledger.jsonl";
@@ -84,7 +84,7 @@ void add_privacy_audit(CLI::App& privacy) {
       "releases than reserved, weights that break the sensitivity, an accountant that does not fit the sampling, a\n"
       "passed budget.\n"
       "Example: fedstride privacy audit runs/quickstart");
-  auto arguments = std::make_shared<Arguments>();
+  auto arguments = std::make_shared<PrivacyAuditFlags>();
   command.allow_extras();
   command.add_option("RUN", arguments->run, "the folder of a run")->required();
   command.add_option("--key", arguments->key, "file with the key of a secret source [RUN/secret.key]");

@@ -3,18 +3,16 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
-#include <nlohmann/json.hpp>
 #include <vector>
 
 #include "cli/privacy/privacy_quantities.hpp"
 #include "core/error.hpp"
 #include "core/files.hpp"
+#include "core/json.hpp"
 #include "core/text.hpp"
 
 namespace fedstride {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 constexpr std::uint64_t kLargestFile = std::uint64_t{16} << 20;
 constexpr int kDeepest = 16;
@@ -23,17 +21,17 @@ constexpr int kDeepest = 16;
   throw usage_error("case '" + where + "': " + what);
 }
 
-Json parsed(const std::string& path) {
+OrderedJson parsed(const std::string& path) {
   const std::string text = read_file(path, kLargestFile);
   bool too_deep = false;
-  const Json::parser_callback_t watch = [&](int depth, Json::parse_event_t, Json&) {
+  const OrderedJson::parser_callback_t watch = [&](int depth, OrderedJson::parse_event_t, OrderedJson&) {
     too_deep = too_deep || depth > kDeepest;
     return !too_deep;
   };
-  Json document;
+  OrderedJson document;
   try {
-    document = Json::parse(text, watch);
-  } catch (const Json::exception& error) {
+    document = OrderedJson::parse(text, watch);
+  } catch (const OrderedJson::exception& error) {
     throw failure("'" + path + "' is not JSON: " + error.what());
   }
   if (too_deep) throw failure("'" + path + "' nests deeper than " + std::to_string(kDeepest) + " levels");
@@ -42,19 +40,19 @@ Json parsed(const std::string& path) {
   return document;
 }
 
-std::string text_of(const Json& object, const std::string& key, const std::string& where) {
+std::string text_of(const OrderedJson& object, const std::string& key, const std::string& where) {
   if (!object.contains(key)) refuse(where, "'" + key + "' is missing");
   if (!object[key].is_string()) refuse(where, "'" + key + "' must be a text");
   return object[key].get<std::string>();
 }
 
-double bound_of(const Json& object, const std::string& key, double otherwise, const std::string& where) {
+double bound_of(const OrderedJson& object, const std::string& key, double otherwise, const std::string& where) {
   if (!object.contains(key)) return otherwise;
   if (!object[key].is_number()) refuse(where, "'" + key + "' must be a number");
   return object[key].get<double>();
 }
 
-PrivacyCase read_case(const Json& object, const std::string& where) {
+PrivacyCase read_case(const OrderedJson& object, const std::string& where) {
   PrivacyCase one{.id = where};
   one.mechanism = text_of(object, "mechanism", where);
   one.quantity = text_of(object, "quantity", where);
@@ -75,11 +73,11 @@ PrivacyCase read_case(const Json& object, const std::string& where) {
 }  // namespace
 
 CaseAnswers answer_cases(const std::string& path) {
-  const Json document = parsed(path);
-  Json answers = Json::object();
+  const OrderedJson document = parsed(path);
+  OrderedJson answers = OrderedJson::object();
   std::vector<std::string> outside;
   std::size_t number = 0;
-  for (const Json& object : document["cases"]) {
+  for (const OrderedJson& object : document["cases"]) {
     ++number;
     if (!object.is_object()) refuse(std::to_string(number), "it must be an object");
     const std::string id = text_of(object, "id", std::to_string(number));
@@ -92,7 +90,7 @@ CaseAnswers answer_cases(const std::string& path) {
       outside.push_back(id + " is " + number_text(value) + ", not from " + number_text(low) + " to " +
                         number_text(high));
   }
-  CaseAnswers result{answers.dump(1, ' ', false, Json::error_handler_t::replace), ""};
+  CaseAnswers result{answers.dump(1, ' ', false, OrderedJson::error_handler_t::replace), ""};
   if (!outside.empty())
     result.outside = std::to_string(outside.size()) + " of " + std::to_string(number) +
                      " answers out of bounds: " + joined(outside, "; ");

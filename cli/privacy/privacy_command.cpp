@@ -3,13 +3,13 @@
 #include <cstdio>
 #include <iostream>
 #include <memory>
-#include <nlohmann/json.hpp>
 
 #include "cli/commands.hpp"
 #include "cli/privacy/privacy_cases.hpp"
 #include "cli/privacy/privacy_parts.hpp"
 #include "cli/privacy/privacy_question.hpp"
 #include "cli/settings_flags.hpp"
+#include "core/json.hpp"
 #include "core/text.hpp"
 #include "dp/accountants/calibrate.hpp"
 #include "dp/accountants/lower_bound.hpp"
@@ -17,13 +17,11 @@
 namespace fedstride {
 namespace {
 
-using Json = nlohmann::ordered_json;
-
 /// JSON has no infinity.
-Json finite(double number) { return std::isfinite(number) ? Json(number) : Json("infinite"); }
+OrderedJson finite(double number) { return std::isfinite(number) ? OrderedJson(number) : OrderedJson("infinite"); }
 
-Json described(const PrivacyQuestion& question, const Accountant& accountant, const Releases& releases) {
-  Json json{{"accountant", part_name(accountant)},
+OrderedJson described(const PrivacyQuestion& question, const Accountant& accountant, const Releases& releases) {
+  OrderedJson json{{"accountant", part_name(accountant)},
             {"neighbours", name_of(releases.neighbours)},
             {"sampling", name_of(releases.sampling)},
             {"sampling_rate", releases.rate},
@@ -49,7 +47,7 @@ Spending as_poisson(Releases releases) {
 /// What is to be said of shuffled lots beside what is proven: the papers' number, so labelled, and how much less than
 /// what is proven could still come out, whoever proves it.
 void add_shuffle_facts(const PrivacyQuestion& question, const Accountant& accountant, const Releases& releases,
-                       Json& json, std::string& text) {
+                       OrderedJson& json, std::string& text) {
   if (releases.sampling != Sampling::shuffle) return;
   const auto as_in_papers = as_poisson(releases);
   const std::string label = "as in the papers, assuming Poisson sampling";
@@ -67,7 +65,7 @@ void add_shuffle_facts(const PrivacyQuestion& question, const Accountant& accoun
   json["lower_bound"] = lower;
 }
 
-void print(const PrivacyQuestion& question, const Json& json, const std::string& text) {
+void print(const PrivacyQuestion& question, const OrderedJson& json, const std::string& text) {
   std::cout << (question.json ? json.dump(1) : text) << "\n";
 }
 
@@ -75,7 +73,7 @@ void say_epsilon(const PrivacyQuestion& question) {
   const Accountant accountant = accountant_of(question);
   const Releases releases = releases_of(question, *question.noise_multiplier);
   const auto bound = epsilon_by(accountant, std::span(&releases, 1), *question.delta);
-  Json json = described(question, accountant, releases);
+  OrderedJson json = described(question, accountant, releases);
   json["epsilon"] = finite(bound.value);
   if (!bound.warning.empty()) json["warning"] = bound.warning;
   std::string text = "epsilon " + rounded_up(bound.value) + " at delta " + number_text(*question.delta) + " (" +
@@ -89,7 +87,7 @@ void say_delta(const PrivacyQuestion& question) {
   const Accountant accountant = accountant_of(question);
   const Releases releases = releases_of(question, *question.noise_multiplier);
   const auto bound = delta_by(accountant, std::span(&releases, 1), *question.epsilon);
-  Json json = described(question, accountant, releases);
+  OrderedJson json = described(question, accountant, releases);
   json["delta"] = bound.value;
   if (!bound.warning.empty()) json["warning"] = bound.warning;
   std::string text = "delta " + rounded_up(bound.value) + " at epsilon " + number_text(*question.epsilon) + " (" +
@@ -106,7 +104,7 @@ void say_noise(const PrivacyQuestion& question) {
       *question.epsilon, *question.delta);
   const Releases releases = releases_of(question, multiplier);
   const auto bound = epsilon_by(accountant, std::span(&releases, 1), *question.delta);
-  Json json = described(question, accountant, releases);
+  OrderedJson json = described(question, accountant, releases);
   json["reached_epsilon"] = finite(bound.value);
   if (!bound.warning.empty()) json["warning"] = bound.warning;
   std::string text = "noise multiplier " + number_text(multiplier) + " for epsilon " + number_text(*question.epsilon) +
@@ -128,7 +126,7 @@ void say_steps(PrivacyQuestion question) {
   if (shuffled) steps *= lots_of(question);
   releases.count = steps;
   const auto bound = epsilon_by(accountant, std::span(&releases, 1), *question.delta);
-  Json json = described(question, accountant, releases);
+  OrderedJson json = described(question, accountant, releases);
   json["reached_epsilon"] = finite(bound.value);
   if (!bound.warning.empty()) json["warning"] = bound.warning;
   print(question, json,
@@ -143,7 +141,7 @@ void compare(const PrivacyQuestion& question) {
     throw usage_error("compare needs one of --delta (it then shows epsilon) and --epsilon (it then shows delta)");
   const Releases releases = releases_of(question, *question.noise_multiplier);
   const Spending spending{releases};
-  Json rows = Json::array();
+  OrderedJson rows = OrderedJson::array();
   std::string text = setting_text(question.delta ? "delta " + number_text(*question.delta)
                                                  : "epsilon " + number_text(*question.epsilon),
                                   releases) +
@@ -152,7 +150,7 @@ void compare(const PrivacyQuestion& question) {
     const auto accountant = make_part<Accountant>("accountant", name);
     std::string value = "-";
     std::string remark = unsound_by(accountant, spending);
-    Json row{{"accountant", name}};
+    OrderedJson row{{"accountant", name}};
     if (remark.empty()) {
       const auto bound = question.delta ? epsilon_by(accountant, spending, *question.delta)
                                         : delta_by(accountant, spending, *question.epsilon);
@@ -169,7 +167,7 @@ void compare(const PrivacyQuestion& question) {
     while (text.ends_with(' ')) text.pop_back();
     rows.push_back(row);
   }
-  Json json = described(question, Accountant{}, releases);
+  OrderedJson json = described(question, Accountant{}, releases);
   json.erase("accountant");
   json["accountants"] = rows;
   add_shuffle_facts(question, Accountant{}, releases, json, text);

@@ -2,24 +2,22 @@
 #include <cstdio>
 #include <iostream>
 #include <memory>
-#include <nlohmann/json.hpp>
 
 #include "cli/privacy/privacy_parts.hpp"
 #include "cli/settings_flags.hpp"
 #include "core/error.hpp"
+#include "core/json.hpp"
 #include "core/text.hpp"
 #include "dp/accountants/hong.hpp"
 
 namespace fedstride {
 namespace {
 
-using Json = nlohmann::ordered_json;
-
 constexpr const char* kPublic =
     "kappa, gap, smoothness and the Lipschitz constant behind the clip must come from public or auxiliary data: "
     "estimated on the private data they leak it.";
 
-struct Arguments {
+struct PrivacyScheduleFlags {
   hong::Problem problem;
   double kappa = 10;
   double learning_rate = 0;
@@ -28,7 +26,7 @@ struct Arguments {
   bool json = false;
 };
 
-void schedule(Arguments arguments) {
+void schedule(PrivacyScheduleFlags arguments) {
   hong::Problem& problem = arguments.problem;
   problem.learning_rate = arguments.learning_rate > 0 ? arguments.learning_rate : 1 / problem.smoothness;
   const double alpha = hong::alpha(problem);
@@ -47,7 +45,7 @@ void schedule(Arguments arguments) {
       steps == 0 ? std::vector<double>{} : hong::dynamic_sigmas(steps, problem.budget, gamma, arguments.momentum);
   const auto value = [&](auto bound, std::uint64_t at) { return bound(static_cast<double>(at), alpha, kappa); };
 
-  Json json{{"alpha", alpha},
+  OrderedJson json{{"alpha", alpha},
             {"gamma", gamma},
             {"best_static_steps_as_printed", fixed.printed},
             {"best_static_steps_of_the_relaxed_bound", fixed.relaxed},
@@ -57,7 +55,7 @@ void schedule(Arguments arguments) {
             {"dynamic_bound", value(hong::dynamic_bound, dynamic)}};
   if (arguments.momentum > 0) {
     const double zeta = hong::zeta(problem.smoothness, arguments.momentum, gamma, problem.learning_rate);
-    json["zeta"] = std::isfinite(zeta) ? Json(zeta) : Json("infinite");
+    json["zeta"] = std::isfinite(zeta) ? OrderedJson(zeta) : OrderedJson("infinite");
   }
   json["steps"] = steps;
   json["budget"] = problem.budget;
@@ -90,7 +88,7 @@ void add_privacy_schedule(CLI::App& privacy) {
       std::string(kPublic) +
       "\nThe noise multiplier is for clipped sums; the budget R is the sum of 1 / (noise multiplier)^2.\n"
       "Example: fedstride privacy schedule --kappa 50 --dimension 7850 --examples 60000 --budget 0.5 --gap 2.3");
-  auto arguments = std::make_shared<Arguments>();
+  auto arguments = std::make_shared<PrivacyScheduleFlags>();
   command.allow_extras();
   hong::Problem& problem = arguments->problem;
   add_number_flag(command, "--kappa", arguments->kappa, kAtLeastOne, "smoothness over Polyak-Lojasiewicz constant");

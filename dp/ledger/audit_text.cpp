@@ -1,14 +1,12 @@
 #include <algorithm>
 #include <cmath>
-#include <nlohmann/json.hpp>
 
+#include "core/json.hpp"
 #include "core/text.hpp"
 #include "dp/ledger/audit.hpp"
 
 namespace fedstride {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 std::string table(const std::vector<std::vector<std::string>>& rows) {
   std::vector<std::size_t> widths(rows.front().size(), 0);
@@ -23,7 +21,7 @@ std::string table(const std::vector<std::vector<std::string>>& rows) {
   return text;
 }
 
-Json number(double value) { return std::isfinite(value) ? Json(value) : Json(nullptr); }
+OrderedJson number(double value) { return std::isfinite(value) ? OrderedJson(value) : OrderedJson(nullptr); }
 
 }  // namespace
 
@@ -48,12 +46,12 @@ std::string audit_text(const Audit& audit) {
 }
 
 std::string audit_json(const Audit& audit) {
-  Json json{{"lines", audit.lines}, {"rounds", audit.rounds}, {"clients", audit.clients}};
-  Json& statements = json["statements"] = Json::array();
+  OrderedJson json{{"lines", audit.lines}, {"rounds", audit.rounds}, {"clients", audit.clients}};
+  OrderedJson& statements = json["statements"] = OrderedJson::array();
   for (const auto& [statement, second, second_epsilon] : audit.statements) {
-    Json row = Json::parse(statement_json(statement));
-    row["second_accountant"] = second.empty() ? Json(nullptr) : Json(second);
-    row["second_epsilon"] = second.empty() ? Json(nullptr) : number(second_epsilon);
+    OrderedJson row = OrderedJson::parse(statement_json(statement));
+    row["second_accountant"] = second.empty() ? OrderedJson(nullptr) : OrderedJson(second);
+    row["second_epsilon"] = second.empty() ? OrderedJson(nullptr) : number(second_epsilon);
     statements.push_back(std::move(row));
   }
   json["notes"] = audit.notes;

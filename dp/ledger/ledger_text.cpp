@@ -1,15 +1,14 @@
 #include <algorithm>
 #include <cmath>
-#include <nlohmann/json.hpp>
 
 #include "core/error.hpp"
+#include "core/json.hpp"
 #include "core/text.hpp"
 #include "dp/ledger/ledger_entry.hpp"
 
 namespace fedstride {
 namespace {
 
-using Json = nlohmann::json;
 constexpr int kVersion = 1;
 
 std::string json_text(std::string_view text) { return Json(std::string(text)).dump(); }

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
-#include <nlohmann/json.hpp>
 
+#include "core/json.hpp"
 #include "core/text.hpp"
 
 namespace fedstride {
@@ -60,8 +60,8 @@ bool covers(const Spending& more, const Spending& less) {
          });
 }
 
-nlohmann::ordered_json number(double value) {
-  return std::isfinite(value) ? nlohmann::ordered_json(value) : nlohmann::ordered_json(nullptr);
+OrderedJson number(double value) {
+  return std::isfinite(value) ? OrderedJson(value) : OrderedJson(nullptr);
 }
 
 }  // namespace
@@ -165,7 +165,7 @@ std::string statement_text(const PrivacyStatement& statement) {
 }
 
 std::string statement_json(const PrivacyStatement& statement) {
-  nlohmann::ordered_json json{{"level", name_of(statement.level)},    {"who", statement.who},
+  OrderedJson json{{"level", name_of(statement.level)},    {"who", statement.who},
                               {"epsilon", number(statement.epsilon)}, {"delta", statement.delta},
                               {"budget", number(statement.budget)},   {"accountant", statement.accountant}};
   if (statement.as_in_papers)

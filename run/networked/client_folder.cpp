@@ -9,7 +9,7 @@
 namespace fedstride {
 namespace {
 
-constexpr std::string_view kKind = "fedstride client 2";
+constexpr std::string_view kMemoryKind = "fedstride client 2";
 
 template <class Archive>
 void fields(Archive& archive, ClientMemory& memory) {
@@ -31,7 +31,7 @@ ClientFolder::ClientFolder(const std::filesystem::path& path) : path_(path), loc
 std::optional<ClientMemory> ClientFolder::load() const {
   std::error_code error;
   if (!std::filesystem::exists(path_ / "memory", error)) return std::nullopt;
-  std::istringstream stream{read_sealed(path_ / "memory", kKind, "a client's memory")};
+  std::istringstream stream{read_sealed(path_ / "memory", kMemoryKind, "a client's memory")};
   ClientMemory memory;
   try {
     cereal::PortableBinaryInputArchive archive(stream);
@@ -48,7 +48,7 @@ void ClientFolder::save(const ClientMemory& memory) const {
     cereal::PortableBinaryOutputArchive archive(stream);
     fields(archive, const_cast<ClientMemory&>(memory));  // cereal names one function for both directions
   }
-  write_sealed(path_ / "memory", kKind, stream.view());
+  write_sealed(path_ / "memory", kMemoryKind, stream.view());
 }
 
 }  // namespace fedstride

@@ -1,18 +1,17 @@
 #include "sweep/cells/cell_state.hpp"
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 
 #include "core/build_info.hpp"
 #include "core/error.hpp"
 #include "core/files.hpp"
+#include "core/json.hpp"
 #include "sweep/cells/cell_keys.hpp"
 
 namespace fedstride {
 namespace {
 
 namespace fs = std::filesystem;
-using Json = nlohmann::json;
 
 constexpr std::uint64_t kLargestSummary = std::uint64_t{64} << 20;
 

@@ -2,11 +2,11 @@
 
 #include <exception>
 #include <new>
-#include <nlohmann/json.hpp>
 
 #include "core/error.hpp"
 #include "core/files.hpp"
 #include "core/floating_point.hpp"
+#include "core/json.hpp"
 #include "core/text.hpp"
 #include "run/run_folder.hpp"
 #include "sweep/cells/cell_keys.hpp"
@@ -88,7 +88,7 @@ CellOutcome carry_out_command(const Cell& cell, const fs::path& folder, const Ce
     throw failure(line.empty() ? "exit code " + std::to_string(output.code)
                                : std::string(line.substr(line.starts_with(name) ? name.size() : 0)));
   }
-  if (nlohmann::json::parse(output.out, nullptr, false).is_discarded())
+  if (Json::parse(output.out, nullptr, false).is_discarded())
     throw failure("'fedstride " + work.experiment.command + "' does not print JSON");
   write_file(folder / "result.json", output.out);
   return {CellOutcome::Kind::finished};

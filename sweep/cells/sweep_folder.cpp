@@ -1,9 +1,8 @@
 #include "sweep/cells/sweep_folder.hpp"
 
-#include <nlohmann/json.hpp>
-
 #include "core/error.hpp"
 #include "core/files.hpp"
+#include "core/json.hpp"
 #include "sweep/cells/cell_state.hpp"
 #include "sweep/cells/machine.hpp"
 
@@ -11,7 +10,6 @@ namespace fedstride {
 namespace {
 
 namespace fs = std::filesystem;
-using Json = nlohmann::ordered_json;
 
 }  // namespace
 
@@ -33,8 +31,8 @@ void check_sweep_folder(const fs::path& folder, const Experiment& experiment) {
                           "'); name a sweep's folder, or one that is empty or not there yet");
     return;
   }
-  const Json json = Json::parse(read_file(folder / "sweep.json", std::uint64_t{1} << 24), nullptr, false);
-  const Json name = json.is_object() ? json.value("experiment", Json()) : Json();
+  const OrderedJson json = OrderedJson::parse(read_file(folder / "sweep.json", std::uint64_t{1} << 24), nullptr, false);
+  const OrderedJson name = json.is_object() ? json.value("experiment", OrderedJson()) : OrderedJson();
   if (!name.is_string())
     throw usage_error("out '" + folder.string() + "' has a damaged sweep.json: it names no experiment");
   if (name != experiment.name)
@@ -47,11 +45,11 @@ void write_sweep_folder(const fs::path& folder, const Experiment& experiment, co
   fs::create_directories(folder / "cells", error);
   if (error) throw failure("cannot make folder '" + folder.string() + "': " + error.message());
   const FolderLock lock(folder, FolderLock::Wait::yes);
-  Json fixed = Json::object();
+  OrderedJson fixed = OrderedJson::object();
   for (const auto& [key, setting] : experiment.settings)
     if (setting.from_command_line)
       std::visit([&, &name = key](const auto& value) { fixed[name] = value; }, setting.value);
-  const Json json{{"experiment", experiment.name},   {"file", experiment.file}, {"scale", experiment.scale},
+  const OrderedJson json{{"experiment", experiment.name},   {"file", experiment.file}, {"scale", experiment.scale},
                   {"command", experiment.command},   {"fixed", fixed},          {"inputs", inputs},
                   {"machine", machine_description()}};
   write_file(folder / "sweep.json", json.dump(2) + "\n");

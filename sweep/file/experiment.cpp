@@ -18,7 +18,7 @@ std::string name_of(const std::string& path) {
 }
 
 // The texts of [experiment].
-void read_header(const Document& document, Experiment& experiment) {
+void read_texts(const Document& document, Experiment& experiment) {
   const DocumentNode* node = find_entry(*document.root.table(), "experiment");
   experiment.title = experiment.name;
   if (node == nullptr) return;
@@ -125,7 +125,7 @@ Experiment parse_experiment(const std::string& text, const std::string& path, co
   experiment.file = path;
   experiment.text = text;
   experiment.scale = scale;
-  read_header(document, experiment);
+  read_texts(document, experiment);
   const Settings fixed = with_flags(given);
   const ExperimentDraft draft = draft_experiment(document, scale, fixed, experiment.command == "run");
   for (const auto& [key, node] : draft.plain) experiment.settings[key] = node.setting();

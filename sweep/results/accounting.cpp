@@ -3,13 +3,13 @@
 #include <algorithm>
 #include <cmath>
 #include <mutex>
-#include <nlohmann/json.hpp>
 #include <optional>
 
 #include "core/build_info.hpp"
 #include "core/error.hpp"
 #include "core/files.hpp"
 #include "core/hash.hpp"
+#include "core/json.hpp"
 #include "dp/ledger/ledger_book.hpp"
 #include "dp/ledger/statement.hpp"
 
@@ -17,7 +17,6 @@ namespace fedstride {
 namespace {
 
 namespace fs = std::filesystem;
-using Json = nlohmann::json;
 using Accounts = std::map<std::uint32_t, Numbers>;
 
 constexpr int kFormat = 1;  // of accounting.json; goes up when an accountant's value changes

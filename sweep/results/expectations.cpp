@@ -12,7 +12,7 @@
 namespace fedstride {
 namespace {
 
-constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
+constexpr double kNoNumber = std::numeric_limits<double>::quiet_NaN();
 
 /// Why a claim cannot be checked.
 struct NotRun {
@@ -39,12 +39,12 @@ class Checker {
   }
 
   ExpectationResult result(const Expectation& expectation) const {
-    ExpectationResult result{.expectation = expectation, .status = {}, .value = kNone, .other = kNone, .text = {}};
+    ExpectationResult result{.expectation = expectation, .status = {}, .value = kNoNumber, .other = kNoNumber, .text = {}};
     try {
       if (expectation.scale != "both" && expectation.scale != experiment_.scale)
         throw NotRun{"checked at the scale '" + expectation.scale + "'; this is '" + experiment_.scale + "'"};
       const Value value = evaluate(expectation.value);
-      const Value other = expectation.other ? evaluate(*expectation.other) : Value{expectation.number.value_or(kNone)};
+      const Value other = expectation.other ? evaluate(*expectation.other) : Value{expectation.number.value_or(kNoNumber)};
       result.value = value.number;
       result.other = other.number;
       result.status = holds(expectation, value.number, other.number) ? "holds" : "fails";

@@ -1,13 +1,11 @@
 #include "sweep/results/flat_json.hpp"
+#include "core/json.hpp"
 
 #include <algorithm>
 #include <cmath>
-#include <nlohmann/json.hpp>
 
 namespace fedstride {
 namespace {
-
-using Json = nlohmann::json;
 
 constexpr std::size_t kLongestList = 100;
 constexpr std::size_t kMostNumbers = 10'000;

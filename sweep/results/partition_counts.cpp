@@ -1,14 +1,12 @@
 #include "sweep/results/partition_counts.hpp"
 
 #include <fstream>
-#include <nlohmann/json.hpp>
 
 #include "core/error.hpp"
+#include "core/json.hpp"
 
 namespace fedstride {
 namespace {
-
-using Json = nlohmann::json;
 
 constexpr std::size_t kMostCounts = std::size_t{1} << 24;
 

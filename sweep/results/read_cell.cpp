@@ -4,10 +4,10 @@
 #include <charconv>
 #include <cmath>
 #include <fstream>
-#include <nlohmann/json.hpp>
 
 #include "core/error.hpp"
 #include "core/files.hpp"
+#include "core/json.hpp"
 #include "core/text.hpp"
 #include "sweep/results/accounting.hpp"
 #include "sweep/results/flat_json.hpp"
@@ -18,16 +18,10 @@ namespace fedstride {
 namespace {
 
 namespace fs = std::filesystem;
-using Json = nlohmann::json;
 
 constexpr std::uint64_t kLargestSummary = std::uint64_t{16} << 20;
 constexpr std::uint64_t kLargestError = std::uint64_t{1} << 16;
 constexpr std::uint64_t kMostForClients = std::uint64_t{256} << 20;  // of rounds.jsonl: about 1 GB of numbers
-
-bool present(const fs::path& path) {
-  std::error_code error;
-  return fs::exists(path, error);
-}
 
 Json read_object(const fs::path& path) {
   Json json = Json::parse(read_file(path, kLargestSummary), nullptr, false);
@@ -115,11 +109,11 @@ void take_accounts(const fs::path& folder, const Json& summary, CellResult& resu
 
 void read_run(const fs::path& folder, CellResult& result) {
   Json summary;
-  if (present(folder / "summary.json")) summary = read_object(folder / "summary.json");
+  if (is_there(folder / "summary.json")) summary = read_object(folder / "summary.json");
   const bool finished = summary.is_object() && summary.value("finished", Json(false)) == Json(true);
-  if (!finished && present(folder / "error.txt"))
+  if (!finished && is_there(folder / "error.txt"))
     throw failure(first_line(read_file(folder / "error.txt", kLargestError)));
-  if (!present(folder / "config.toml")) {
+  if (!is_there(folder / "config.toml")) {
     if (finished)
       throw failure("'" + folder.string() + "' has a summary and no config.toml; remove it to run the cell again");
     return;
@@ -131,7 +125,7 @@ void read_run(const fs::path& folder, CellResult& result) {
   if (finished || bytes > 0) read_rounds(folder / "rounds.jsonl", bytes <= kMostForClients, result);
   take_rounds(result);
   result.numbers["rounds_done"] = static_cast<double>(result.rounds.size());
-  if (present(folder / "partition.json")) result.rows_per_class = read_partition_counts(folder / "partition.json");
+  if (is_there(folder / "partition.json")) result.rows_per_class = read_partition_counts(folder / "partition.json");
   if (!summary.is_object()) return;
   for (const char* key : {"model_hash", "data_hash", "partition_hash", "numerics_version", "version", "commit", "compiler",
                           "instruction_set", "randomness", "halted"})
@@ -150,8 +144,8 @@ void read_run(const fs::path& folder, CellResult& result) {
 
 void read_command(const fs::path& folder, CellResult& result) {
   const fs::path path = folder / "result.json";
-  if (!present(path)) {
-    if (present(folder / "error.txt")) throw failure(first_line(read_file(folder / "error.txt", kLargestError)));
+  if (!is_there(path)) {
+    if (is_there(folder / "error.txt")) throw failure(first_line(read_file(folder / "error.txt", kLargestError)));
     return;
   }
   Numbers numbers;
@@ -172,7 +166,7 @@ void read_command(const fs::path& folder, CellResult& result) {
 }  // namespace
 
 fs::path cell_folder(const fs::path& folder, const Cell& cell) {
-  return present(folder / "sweep.json") ? folder / "cells" / cell.key : folder;
+  return is_there(folder / "sweep.json") ? folder / "cells" / cell.key : folder;
 }
 
 std::uint64_t round_bytes(const fs::path& folder) {

@@ -1,11 +1,11 @@
 #include "sweep/results/results.hpp"
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 #include <set>
 
 #include "core/error.hpp"
 #include "core/files.hpp"
+#include "core/json.hpp"
 #include "sweep/results/ahead.hpp"
 #include "sweep/cells/cell_state.hpp"
 #include "sweep/results/expectations.hpp"
@@ -17,12 +17,6 @@ namespace fedstride {
 namespace {
 
 namespace fs = std::filesystem;
-using Json = nlohmann::json;
-
-bool present(const fs::path& path) {
-  std::error_code error;
-  return fs::exists(path, error);
-}
 
 std::string text_at(const Json& json, const char* key) {
   const auto found = json.find(key);
@@ -140,22 +134,15 @@ void check_state(CellResult& cell, const CellState& state, const fs::path& folde
           .error = "'" + folder.string() + "' is damaged: " + state.why + "; remove it to run the cell again"};
 }
 
-template <class Entries>
-void note_names(const Entries& entries, std::set<std::string, std::less<>>& names) {
-  for (const auto& entry : entries)
-    for (const auto& [name, value] : entry.numbers)
-      if (names.find(name) == names.end()) names.insert(name);
-}
-
 }  // namespace
 
 SweepResults read_results(const fs::path& folder, const ReadLimits& limits) {
   SweepResults results;
   results.folder = folder;
-  const bool is_sweep = present(folder / "sweep.json");
-  if (!is_sweep && !present(folder / "config.toml"))
+  const bool is_sweep = is_there(folder / "sweep.json");
+  if (!is_sweep && !is_there(folder / "config.toml"))
     throw usage_error("'" + folder.string() + "' holds no results; " +
-                      (present(folder / "experiment.toml")
+                      (is_there(folder / "experiment.toml")
                            ? "'fedstride sweep' makes them from its experiment.toml"
                            : "name a folder that 'fedstride sweep' or 'run' has written"));
   InputHashes inputs;
@@ -168,7 +155,7 @@ SweepResults read_results(const fs::path& folder, const ReadLimits& limits) {
 
   const bool is_run = results.experiment.command == "run";
   HeldSummary summary(results.experiment, limits.rows);
-  std::set<std::string, std::less<>> round_names, client_names;
+  NameSet round_names, client_names;
   const std::vector<Seeds> configurations = by_configuration(results.cells);
   const auto read = [&](std::size_t i) {
     std::vector<CellResult> cells;
@@ -184,8 +171,8 @@ SweepResults read_results(const fs::path& folder, const ReadLimits& limits) {
     summary.add(cells);
     for (std::size_t seed = 0; seed < cells.size(); ++seed) {
       if (results.rounds_left_out) {
-        note_names(cells[seed].rounds, round_names);
-        note_names(cells[seed].clients, client_names);
+        add_names(cells[seed].rounds, round_names);
+        add_names(cells[seed].clients, client_names);
         cells[seed].rounds = {};
         cells[seed].clients = {};
         cells[seed].rows_per_class = {};

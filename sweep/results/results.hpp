@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -16,6 +17,16 @@ namespace fedstride {
 
 /// Metric to value; what is not finite is left out. One piece of memory each: a sweep has millions of them.
 using Numbers = boost::container::flat_map<std::string, double>;
+
+using NameSet = std::set<std::string, std::less<>>;
+
+/// Adds the names of the numbers that these rounds, clients or cells have.
+template <class Entries>
+void add_names(const Entries& entries, NameSet& names) {
+  for (const auto& entry : entries)
+    for (const auto& [name, value] : entry.numbers)
+      if (names.find(name) == names.end()) names.insert(name);
+}
 
 /// What a cell's folder says.
 struct CellResult {

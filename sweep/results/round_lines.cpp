@@ -4,10 +4,10 @@
 #include <array>
 #include <cmath>
 #include <fstream>
-#include <nlohmann/json.hpp>
 #include <string_view>
 
 #include "core/error.hpp"
+#include "core/json.hpp"
 
 namespace fedstride {
 namespace {
@@ -56,7 +56,6 @@ void for_each_line(const std::filesystem::path& path, Visitor&& visit) {
 /// Takes the events of one line's JSON; what is nested deeper than a run nests it is passed over.
 class RoundLine {
  public:
-  using Json = nlohmann::json;
 
   RoundLine(CellResult& result, bool keep_clients) : result_(result), keep_clients_(keep_clients) {}
 

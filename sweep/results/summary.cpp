@@ -10,13 +10,13 @@
 namespace fedstride {
 namespace {
 
-constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
+constexpr double kNoValue = std::numeric_limits<double>::quiet_NaN();
 
 /// Half the width of the 95 % interval, in standard deviations of the mean.
 double t_quantile(int n) {
   constexpr int kMost = 1000;
   static const std::vector<double> known = [] {
-    std::vector<double> list(kMost + 1, kNone);
+    std::vector<double> list(kMost + 1, kNoValue);
     for (int i = 2; i <= kMost; ++i)
       list[static_cast<std::size_t>(i)] = boost::math::quantile(boost::math::students_t(i - 1), 0.975);
     return list;
@@ -130,7 +130,7 @@ class SeedsSummary {
 bool is_timing(std::string_view metric) { return std::ranges::find(kTimings, metric) != std::end(kTimings); }
 
 SeedStatistics statistics(std::span<const double> values) {
-  SeedStatistics result{.n = static_cast<int>(values.size()), .deviation = kNone, .low = kNone, .high = kNone};
+  SeedStatistics result{.n = static_cast<int>(values.size()), .deviation = kNoValue, .low = kNoValue, .high = kNoValue};
   const double n = result.n;
   // From the first, so that equal values have no deviation.
   for (const double value : values) result.mean += value - values.front();

@@ -14,7 +14,6 @@ namespace fedstride {
 namespace {
 
 using Names = std::vector<std::string>;
-using NameSet = std::set<std::string, std::less<>>;
 
 // What a table says first; the rest follows by name.
 constexpr std::string_view kFirst[] = {
@@ -78,13 +77,6 @@ Names metrics_in_order(const NameSet& found) {
   return names;
 }
 
-template <class Entries>
-void note_names(const Entries& entries, NameSet& names) {
-  for (const auto& entry : entries)
-    for (const auto& [name, value] : entry.numbers)
-      if (names.find(name) == names.end()) names.insert(name);
-}
-
 /// Some metrics in the order of their columns, ready for many rows.
 class Metrics {
  public:
@@ -126,7 +118,7 @@ class Tables {
 
   void cells() const {
     NameSet found;
-    note_names(results_.cells, found);
+    add_names(results_.cells, found);
     Metrics metrics(metrics_in_order(found));
     Names texts;
     if (results_.experiment.command == "run") texts.assign(std::begin(kTexts), std::end(kTexts));
@@ -160,8 +152,8 @@ class Tables {
     NameSet round_names(results_.round_metrics.begin(), results_.round_metrics.end());
     NameSet client_names(results_.client_metrics.begin(), results_.client_metrics.end());
     for (const CellResult& cell : results_.cells) {
-      note_names(cell.rounds, round_names);
-      note_names(cell.clients, client_names);
+      add_names(cell.rounds, round_names);
+      add_names(cell.clients, client_names);
     }
     Metrics round_metrics(metrics_in_order(round_names));
     Metrics client_metrics(metrics_in_order(client_names));

@@ -1,12 +1,10 @@
 #include <doctest/doctest.h>
 
-#include <nlohmann/json.hpp>
-
 #include "core/build_info.hpp"
+#include "core/json.hpp"
 #include "tests/cli/program.hpp"
 
 using namespace fedstride::test;
-using nlohmann::json;
 namespace fs = std::filesystem;
 
 namespace {
@@ -16,7 +14,7 @@ bool has(const std::string& text, const std::string& part) { return text.find(pa
 std::vector<std::string> hashes(const std::string& folder) {
   std::vector<std::string> result;
   std::ifstream file(folder + "/rounds.jsonl");
-  for (std::string line; std::getline(file, line);) result.push_back(json::parse(line)["model_hash"]);
+  for (std::string line; std::getline(file, line);) result.push_back(Json::parse(line)["model_hash"]);
   return result;
 }
 
@@ -72,11 +70,11 @@ TEST_CASE("partition shows rows per class per client, and writes the manifest to
   CHECK(has(shown.out, "client"));
   CHECK(has(shown.out, "60"));
   CHECK(has(shown.out, "partition hash: "));
-  const json written = json::parse(fedstride::read_file(folder / "rows.json"));
+  const Json written = Json::parse(fedstride::read_file(folder / "rows.json"));
   CHECK(written["clients"].size() == 3);
   CHECK(has(shown.out, written["hash"]));
   const Outcome printed = run_program(partition(folder, {"--json", "-"}));
-  CHECK(json::parse(printed.out) == written);
+  CHECK(Json::parse(printed.out) == written);
   const Outcome again =
       run_program(partition(folder, {"--partition", "file", "--partition-file", folder / "rows.json"}));
   CHECK(has(again.out, written["hash"]));
@@ -87,11 +85,11 @@ TEST_CASE("evaluate finds the run's own accuracy, from its folder or its file, a
   const TemporaryFolder folder;
   write_table(folder / "data");
   REQUIRE(run_program(federation(folder, {"--quiet"})).code == 0);
-  const json summary = json::parse(fedstride::read_file(folder / "out/summary.json"));
+  const Json summary = Json::parse(fedstride::read_file(folder / "out/summary.json"));
   const Outcome printed =
       run_program({"evaluate", folder / "out/model.safetensors", "--data-dir", folder / "data", "--json"});
   CHECK(printed.code == 0);
-  const json result = json::parse(printed.out);
+  const Json result = Json::parse(printed.out);
   CHECK(result["accuracy"] == summary["test_accuracy"]);
   CHECK(result["loss"] == summary["test_loss"]);
   CHECK(result["examples"] == 60);

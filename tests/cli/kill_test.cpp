@@ -1,9 +1,9 @@
 #include <doctest/doctest.h>
 
 #include <chrono>
-#include <nlohmann/json.hpp>
 #include <thread>
 
+#include "core/json.hpp"
 #include "tests/cli/program.hpp"
 
 using namespace fedstride::test;
@@ -46,7 +46,7 @@ std::vector<Row> rows(const TemporaryFolder& folder, const std::string& out) {
   std::vector<Row> result;
   std::ifstream file(folder / (out + "/rounds.jsonl"));
   for (std::string line; std::getline(file, line);) {
-    const auto json = nlohmann::json::parse(line);
+    const auto json = Json::parse(line);
     result.push_back({json["round"], json["model_hash"]});
   }
   return result;
@@ -119,7 +119,7 @@ TEST_CASE("Ctrl-C and SIGTERM end a run with exit code 130 and the command that 
     process.signal(number);
     CHECK(process.wait() == 130);
     CHECK(process.err() == "fedstride: stopped; go on with: fedstride run --resume " + (folder / out) + "\n");
-    const auto summary = nlohmann::json::parse(fedstride::read_file(folder / (out + "/summary.json")));
+    const auto summary = Json::parse(fedstride::read_file(folder / (out + "/summary.json")));
     CHECK(summary["finished"] == false);
     CHECK(summary["rounds"] == finished_rounds(folder, out));
     check_goes_on(folder, out);

@@ -1,8 +1,8 @@
-#include <nlohmann/json.hpp>
 
 #include <chrono>
 #include <thread>
 
+#include "core/json.hpp"
 #include "tests/cli/refusal.hpp"
 
 using namespace fedstride::test;
@@ -75,7 +75,7 @@ TEST_CASE("the command that a cell tells repeats its model") {
   REQUIRE(
       std::system((FEDSTRIDE_PROGRAM + command.substr(9, command.size() - 10) + " --quiet --out " + (folder / "again"))
                       .c_str()) == 0);
-  const auto summary = nlohmann::json::parse(fedstride::read_file(folder / "again/summary.json"));
+  const auto summary = Json::parse(fedstride::read_file(folder / "again/summary.json"));
   CHECK(contains(cells, summary["model_hash"].get<std::string>()));
 }
 
@@ -85,9 +85,9 @@ TEST_CASE("flags of a run fix its keys, and --scale picks the overrides") {
   const Outcome quick = sweep(folder, {"--scale", "quick", "--optimizer=sgd", "--batch", "20"});
   CHECK(quick.code == 0);
   CHECK(contains(quick.out, "1 cells, 0 finished before\n"));
-  const auto json = nlohmann::json::parse(fedstride::read_file(folder / "out/sweep.json"));
+  const auto json = Json::parse(fedstride::read_file(folder / "out/sweep.json"));
   CHECK(json["scale"] == "quick");
-  CHECK(json["fixed"] == nlohmann::json{{"batch", "20"}, {"optimizer", "sgd"}});
+  CHECK(json["fixed"] == Json{{"batch", "20"}, {"optimizer", "sgd"}});
   CHECK(contains(fedstride::read_file(folder / "out/cells.csv"), "--batch 20"));
 }
 

@@ -1,3 +1,4 @@
+#include "core/json.hpp"
 #include "net/status.hpp"
 
 #include <doctest/doctest.h>
@@ -6,7 +7,6 @@
 #include <cmath>
 #include <limits>
 #include <map>
-#include <nlohmann/json.hpp>
 #include <set>
 #include <sstream>
 #include <stdexcept>
@@ -157,7 +157,7 @@ TEST_CASE("the status as JSON has every number under its name") {
   status.clients[1].in_cohort = true;
   status.clients[1].seconds_waiting = 7.5;
   status.clients[1].trouble = "timed out";
-  const auto json = nlohmann::json::parse(status_json(status));
+  const auto json = Json::parse(status_json(status));
   CHECK(json["state"] == "round 5");
   CHECK(json["rounds"] == 104);
   CHECK(json["received"] == 123456789);
@@ -175,7 +175,7 @@ TEST_CASE("what is not a number is null in JSON, NaN in the metrics and nowhere 
   status.points[3].train_loss = kNan;
   status.points[3].accuracy = kNan;
   status.privacy[0].epsilon = std::numeric_limits<double>::infinity();
-  const auto json = nlohmann::json::parse(status_json(status));
+  const auto json = Json::parse(status_json(status));
   CHECK(json["points"][0]["accuracy"].is_null());
   CHECK(json["points"][3]["accuracy"].is_null());
   CHECK(json["points"][3]["train_loss"].is_null());
@@ -213,10 +213,10 @@ TEST_CASE("hostile text changes no tag of the page and no line of the metrics") 
   const auto samples = parsed_metrics(status_metrics(status));
   CHECK(found_sample(samples, "info").labels.at("title") == hostile);
   CHECK(found_sample(samples, "privacy_epsilon", "level", hostile).value == 3.25);
-  CHECK(nlohmann::json::parse(status_json(status))["clients"][1]["trouble"] == hostile);
+  CHECK(Json::parse(status_json(status))["clients"][1]["trouble"] == hostile);
 
   status.title = "caf\xe9 \xff";
-  CHECK(nlohmann::json::parse(status_json(status))["title"] == "caf\xef\xbf\xbd \xef\xbf\xbd");
+  CHECK(Json::parse(status_json(status))["title"] == "caf\xef\xbf\xbd \xef\xbf\xbd");
   CHECK(found_sample(parsed_metrics(status_metrics(status)), "info").labels.at("title") ==
         "caf\xef\xbf\xbd \xef\xbf\xbd");
 }

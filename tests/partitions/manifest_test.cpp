@@ -1,8 +1,7 @@
+#include "core/json.hpp"
 #include "partitions/manifest.hpp"
 
 #include <doctest/doctest.h>
-
-#include <nlohmann/json.hpp>
 
 #include "partitions/heat_map.hpp"
 #include "tests/partitions/examples.hpp"
@@ -30,20 +29,20 @@ TEST_CASE("rows are counted per class per client") {
 TEST_CASE("the manifest names part, settings, seed, hash, counts and rows") {
   const std::vector<std::uint16_t> labels = {0, 1, 1, 0};
   const Assignment assignment = {{0, 1, 2}, {3}};
-  const auto json = nlohmann::json::parse(manifest_json(Interpolated{.random_fraction = 0.25}, 18446744073709551615ULL,
+  const auto json = Json::parse(manifest_json(Interpolated{.random_fraction = 0.25}, 18446744073709551615ULL,
                                                         assignment, labels, 2));
   CHECK(json["partition"] == "interpolated");
   CHECK(json["settings"]["random-fraction"] == 0.25);
   CHECK(json["settings"]["classes-per-client"] == 0);
   CHECK(json["seed"] == 18446744073709551615ULL);
   CHECK(json["hash"] == partition_hash(assignment));
-  CHECK(json["rows_per_class"] == nlohmann::json{{1, 2}, {1, 0}});
-  CHECK(json["clients"] == nlohmann::json{{0, 1, 2}, {3}});
+  CHECK(json["rows_per_class"] == Json{{1, 2}, {1, 0}});
+  CHECK(json["clients"] == Json{{0, 1, 2}, {3}});
 }
 
 TEST_CASE("a file name that is not UTF-8 does not keep the manifest from being JSON") {
   const std::vector<std::uint16_t> labels = {0};
-  CHECK(nlohmann::json::accept(manifest_json(FromFile{"a\xff\"b"}, 1, {{0}}, labels, 1)));
+  CHECK(Json::accept(manifest_json(FromFile{"a\xff\"b"}, 1, {{0}}, labels, 1)));
 }
 
 TEST_CASE("the hash tells apart who holds what, and where one client ends") {

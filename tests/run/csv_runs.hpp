@@ -1,17 +1,17 @@
 #pragma once
 
 #include <fstream>
-#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
+#include "core/json.hpp"
 #include "core/random.hpp"
 #include "run/run.hpp"
 #include "tests/support/folder.hpp"
 
 namespace fedstride::test {
 
-using nlohmann::json;
+using Json;
 
 // Three well separated classes in a CSV of the user's own; small enough for the sanitised build.
 inline void write_data(const TemporaryFolder& folder) {

@@ -11,7 +11,6 @@
 #include "tests/run/csv_runs.hpp"
 
 using namespace fedstride;
-using nlohmann::json;
 using test::hashes;
 using test::lines;
 using test::settings_for;
@@ -60,7 +59,7 @@ TEST_CASE("every release of a private run is in its ledger, and epsilon grows fr
   const Spending by_hand{{.rate = 0.1, .noise_multiplier = 1.2, .count = 40}};
   CHECK(summary.privacy[0].epsilon ==
         doctest::Approx(epsilon_by(make_part<Accountant>("accountant", "tight"), by_hand, 1e-5).value));
-  const json final = json::parse(read_file(folder / "a/summary.json"));
+  const Json final = Json::parse(read_file(folder / "a/summary.json"));
   CHECK(final["ledger_lines"] == reading.mark.lines);
   CHECK(final["ledger_head"] == reading.mark.head);
   CHECK(final["privacy"][0]["epsilon"] == doctest::Approx(before));
@@ -154,7 +153,7 @@ TEST_CASE("a run halts, saved and explained, before the step that would pass its
   CHECK(count(spent) % 10 != 0);  // in the middle of a round
   spent[0].count += 1;
   CHECK(epsilon_by(make_part<Accountant>("accountant", "tight"), spent, 1e-5).value > 3);
-  CHECK(json::parse(read_file(folder / "a/summary.json"))["halted"].is_string());
+  CHECK(Json::parse(read_file(folder / "a/summary.json"))["halted"].is_string());
   // A run whose budget is spent does not go on.
   Settings more;
   more["rounds"] = {std::int64_t{200}};

@@ -1,10 +1,10 @@
+#include "core/json.hpp"
 #include "run/run.hpp"
 
 #include <doctest/doctest.h>
 
 #include <cstring>
 #include <fstream>
-#include <nlohmann/json.hpp>
 
 #include "core/error.hpp"
 #include "core/files.hpp"
@@ -12,7 +12,6 @@
 #include "tests/run/csv_runs.hpp"
 
 using namespace fedstride;
-using nlohmann::json;
 using test::hashes;
 using test::lines;
 using test::settings_for;
@@ -39,14 +38,14 @@ TEST_CASE("a run learns, and leaves everything it promises in its folder") {
       for (const char* key : {"examples", "loss", "learning_rate", "steps", "accepted", "rejected"}) CHECK(client[key].is_number());
   }
   CHECK(rounds.back()["test_accuracy"] == doctest::Approx(summary.test.accuracy));
-  const json final = json::parse(read_file(run + "/summary.json"));
+  const Json final = Json::parse(read_file(run + "/summary.json"));
   CHECK(final["test_accuracy"] == rounds.back()["test_accuracy"]);
   CHECK(final["model_hash"] == rounds.back()["model_hash"]);
   CHECK(final["examples"] == 12 * 162);
   for (const char* key : {"peak_memory_bytes", "version", "commit", "compiler", "instruction_set", "data_hash",
                           "partition_hash"})
     CHECK(final.contains(key));
-  CHECK(json::parse(read_file(run + "/partition.json"))["clients"].size() == 3);
+  CHECK(Json::parse(read_file(run + "/partition.json"))["clients"].size() == 3);
   const auto evaluated = evaluate_file(run, "", folder.path().string(), false, 1);
   CHECK(evaluated.evaluation.accuracy == doctest::Approx(summary.test.accuracy));
 }
@@ -180,7 +179,7 @@ TEST_CASE("init takes what fits from a file and says so, and freeze holds layers
     const auto bytes = read_file(folder / (run + "/model.safetensors"));
     std::uint64_t header = 0;
     std::memcpy(&header, bytes.data(), sizeof header);
-    const json info = json::parse(bytes.substr(8, header));
+    const Json info = Json::parse(bytes.substr(8, header));
     const auto range = info["fc1.weight"]["data_offsets"];
     return bytes.substr(8 + header + std::size_t(range[0]), std::size_t(range[1]) - std::size_t(range[0]));
   };

@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <csignal>
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <numeric>
 
 #include "core/files.hpp"
+#include "core/json.hpp"
 #include "core/random.hpp"
 #include "tests/cli/network/federation.hpp"
 
@@ -40,7 +40,7 @@ std::string get(std::uint16_t port, const std::string& path) {
 }
 
 bool has_answered(std::uint16_t status_port, int client, int round) {
-  const auto status = nlohmann::json::parse(get(status_port, "/status"), nullptr, false);
+  const auto status = Json::parse(get(status_port, "/status"), nullptr, false);
   if (!status.is_object()) return false;
   return status["done"] >= round || status["clients"][static_cast<std::size_t>(client)]["last_round"] >= round;
 }

@@ -1,9 +1,9 @@
 #include <doctest/doctest.h>
 
 #include <fstream>
-#include <nlohmann/json.hpp>
 
 #include "core/files.hpp"
+#include "core/json.hpp"
 #include "run/run.hpp"
 #include "tests/support/folder.hpp"
 
@@ -21,7 +21,7 @@ Settings settings_for(const test::TemporaryFolder& folder, const std::string& ou
 std::vector<std::string> hashes(const std::string& folder) {
   std::vector<std::string> result;
   std::ifstream file(folder + "/rounds.jsonl");
-  for (std::string line; std::getline(file, line);) result.push_back(nlohmann::json::parse(line)["model_hash"]);
+  for (std::string line; std::getline(file, line);) result.push_back(Json::parse(line)["model_hash"]);
   return result;
 }
 

@@ -4,9 +4,9 @@
 
 #include <chrono>
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <thread>
 
+#include "core/json.hpp"
 #include "tests/cli/program.hpp"
 #include "tests/support/peer.hpp"
 
@@ -76,7 +76,7 @@ inline std::vector<RoundLine> rounds_of(const std::string& out) {
   std::vector<RoundLine> lines;
   std::ifstream file(out + "/rounds.jsonl");
   for (std::string line; std::getline(file, line) && !file.eof();) {
-    const auto json = nlohmann::json::parse(line);
+    const auto json = Json::parse(line);
     lines.push_back({json["round"], json["model_hash"]});
   }
   return lines;

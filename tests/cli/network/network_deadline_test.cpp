@@ -22,7 +22,7 @@ std::vector<RoundLine> without_the_third(const Words& settings) {
   for (const Party& client : clients) CHECK(client.wait() == 0);
   std::ifstream file(federation.out() + "/rounds.jsonl");
   for (std::string line; std::getline(file, line);) {
-    const auto reports = nlohmann::json::parse(line)["clients"];
+    const auto reports = Json::parse(line)["clients"];
     REQUIRE(reports.size() == 2);
     CHECK(reports[0]["client"] == 0);
     CHECK(reports[1]["client"] == 1);

@@ -3,8 +3,8 @@
 #include <filesystem>
 #include <fstream>
 #include <functional>
-#include <nlohmann/json.hpp>
 
+#include "core/json.hpp"
 #include "core/text.hpp"
 #include "dp/ledger/ledger_file.hpp"
 #include "tests/cli/program.hpp"
@@ -63,7 +63,7 @@ void forge(const std::string& run, const Lines& lines) {
     value = chain_value(value, text, "");
     file << chained(text, value) << '\n';
   }
-  auto summary = nlohmann::json::parse(read_file(run + "/summary.json"));
+  auto summary = Json::parse(read_file(run + "/summary.json"));
   summary["ledger_head"] = value;
   summary["ledger_lines"] = lines.size();
   std::ofstream(run + "/summary.json") << summary.dump();
@@ -90,8 +90,8 @@ TEST_CASE("the audit of a run in order recomputes what its summary says, and the
 
   const Outcome outcome = run_program({"privacy", "audit", runs.original, "--json"});
   REQUIRE(outcome.code == 0);
-  const auto audit = nlohmann::json::parse(outcome.out);
-  const auto summary = nlohmann::json::parse(read_file(runs.original + "/summary.json"));
+  const auto audit = Json::parse(outcome.out);
+  const auto summary = Json::parse(read_file(runs.original + "/summary.json"));
   REQUIRE(audit["statements"].size() == 2);
   REQUIRE(summary["privacy"].size() == 2);
   CHECK(audit["failures"].empty());
@@ -192,7 +192,7 @@ TEST_CASE("the schedule command prints the numbers of steps and the noise, and s
   json_question.insert(json_question.end(), {"--steps", "100", "--json"});
   const Outcome outcome = run_program(json_question);
   REQUIRE(outcome.code == 0);
-  const auto json = nlohmann::json::parse(outcome.out);
+  const auto json = Json::parse(outcome.out);
   // kappa 100: gamma 0.99; the reference case of T 100 at R 0.5.
   REQUIRE(json["sigmas"].size() == 100);
   CHECK(json["sigmas"][0].get<double>() == doctest::Approx(16.099382789407485).epsilon(1e-9));

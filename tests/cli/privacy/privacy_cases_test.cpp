@@ -1,8 +1,8 @@
 #include <doctest/doctest.h>
 
 #include <filesystem>
-#include <nlohmann/json.hpp>
 
+#include "core/json.hpp"
 #include "tests/cli/program.hpp"
 #include "tests/support/skip.hpp"
 
@@ -14,8 +14,8 @@ TEST_CASE("Every case of accounting.json, where there is one, is answered inside
   const Outcome outcome = run_program({"privacy", "evaluate", path.string()});
   INFO("standard error: ", outcome.err);
   CHECK(outcome.code == 0);
-  const auto document = nlohmann::json::parse(fedstride::read_file(path));
-  const auto answers = nlohmann::json::parse(outcome.out);
+  const auto document = Json::parse(fedstride::read_file(path));
+  const auto answers = Json::parse(outcome.out);
   CHECK(answers.size() == document.at("cases").size());
   for (const auto& one : document.at("cases")) {
     const auto id = one.at("id").get<std::string>();

@@ -1,6 +1,6 @@
 #include <fstream>
-#include <nlohmann/json.hpp>
 
+#include "core/json.hpp"
 #include "tests/cli/refusal.hpp"
 
 using namespace fedstride::test;
@@ -21,15 +21,15 @@ std::string line(const Words& words) {
 }
 
 /// A case file with one case, of which `more` replaces or adds members.
-void write_case(const std::string& path, const nlohmann::json& more) {
-  nlohmann::json one = {{"id", "one"},
+void write_case(const std::string& path, const Json& more) {
+  Json one = {{"id", "one"},
                         {"mechanism", "Poisson-subsampled Gaussian, add/remove-one"},
                         {"quantity", "rdp_per_step"},
                         {"parameters", {{"q", 0.01}, {"sigma", 4.0}, {"alpha", 2}}},
                         {"accept_min", 6.449425087749785e-06},
                         {"accept_max", 6.449425100648635e-06}};
   one.update(more);
-  std::ofstream(path) << nlohmann::json{{"cases", {one}}};
+  std::ofstream(path) << Json{{"cases", {one}}};
 }
 
 const Refusal kRefusals[] = {
@@ -115,7 +115,7 @@ TEST_CASE("Shuffled lots get what holds, the papers' number so labelled, and a l
 }
 
 TEST_CASE("--json holds the numbers in full") {
-  const auto json = nlohmann::json::parse(line(classic("epsilon", {"--steps", "10000", "--delta", "1e-5", "--json"})));
+  const auto json = Json::parse(line(classic("epsilon", {"--steps", "10000", "--delta", "1e-5", "--json"})));
   CHECK(json.at("epsilon").get<double>() == doctest::Approx(0.9468668).epsilon(2e-4));
   CHECK(json.at("accountant") == "tight");
   CHECK(json.at("sampling") == "poisson");
@@ -140,19 +140,19 @@ TEST_CASE("What makes no sense is refused in one line") {
 TEST_CASE("evaluate answers the cases of a file, and names those out of bounds") {
   const TemporaryFolder folder;
   const Words words{"privacy", "evaluate", folder / "cases.json"};
-  write_case(folder / "cases.json", nlohmann::json::object());
-  const auto answers = nlohmann::json::parse(line(words));
+  write_case(folder / "cases.json", Json::object());
+  const auto answers = Json::parse(line(words));
   CHECK(answers.at("one").get<double>() == doctest::Approx(6.44942509419921e-06).epsilon(1e-9));
   write_case(folder / "cases.json", {{"accept_max", 6.4494250879e-06}});
   const Outcome outcome = run_program(words);
   CHECK(outcome.code == 1);
-  CHECK(nlohmann::json::parse(outcome.out).contains("one"));
+  CHECK(Json::parse(outcome.out).contains("one"));
   CHECK(outcome.err.starts_with("fedstride: 1 of 1 answers out of bounds: one is 6.449425"));
 }
 
 TEST_CASE("evaluate refuses what it cannot answer, by name") {
   const TemporaryFolder folder;
-  const auto refused = [&](const nlohmann::json& more, int code, const std::string& says) {
+  const auto refused = [&](const Json& more, int code, const std::string& says) {
     write_case(folder / "cases.json", more);
     check_refused({{"privacy", "evaluate", folder / "cases.json"}, code, says}, folder);
   };

@@ -1,8 +1,8 @@
+#include "core/json.hpp"
 #include "sweep/cells/sweep.hpp"
 
 #include <doctest/doctest.h>
 
-#include <nlohmann/json.hpp>
 #include <sstream>
 
 #include "core/error.hpp"
@@ -73,7 +73,7 @@ TEST_CASE("a sweep runs every cell, tells who watches, and leaves cells, tables 
   for (const char* name :
        {"experiment.toml", "sweep.json", "cells.csv", "rounds.csv", "clients.csv", "summary.csv", "expectations.csv"})
     CHECK(fs::exists(made.summary.folder / name));
-  const auto json = nlohmann::json::parse(read_file(made.summary.folder / "sweep.json"));
+  const auto json = Json::parse(read_file(made.summary.folder / "sweep.json"));
   CHECK(json["experiment"] == "tiny");
   CHECK(json["scale"] == "full");
   CHECK(json["machine"]["processor"].is_string());
@@ -249,8 +249,8 @@ TEST_CASE("a finished cell whose rounds, data or numerics do not fit is damaged"
   const auto why = [&] { return cell_state(folder / "s", experiment, cells[0], inputs).why; };
   CHECK(why().empty());
   const std::string summary = read_file(cell / "summary.json");
-  const auto with = [&](const char* key, const nlohmann::json& value) {
-    auto json = nlohmann::json::parse(summary);
+  const auto with = [&](const char* key, const Json& value) {
+    auto json = Json::parse(summary);
     json[key] = value;
     std::ofstream(cell / "summary.json") << json;
     return why();

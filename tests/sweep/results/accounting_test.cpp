@@ -8,7 +8,6 @@
 #include "tests/run/csv_runs.hpp"
 
 using namespace fedstride;
-using nlohmann::json;
 using test::settings_for;
 using test::start;
 namespace fs = std::filesystem;
@@ -18,7 +17,7 @@ namespace {
 const std::string kExample = "dp = 'example'\nnoise-multiplier = 1.2\nclip = 0.5\nbatch = 6\noptimizer = 'sgd'\ndelta = 1e-5\n";
 
 LedgerMark mark_of(const std::string& run) {
-  const json summary = json::parse(read_file(run + "/summary.json"));
+  const Json summary = Json::parse(read_file(run + "/summary.json"));
   return {.head = summary["ledger_head"], .lines = summary["ledger_lines"]};
 }
 
@@ -67,7 +66,7 @@ TEST_CASE("what was computed is kept with the ledger's mark, and computed again 
   const std::string kept = folder / "a/accounting.json";
   const LedgerMark mark = mark_of(folder / "a");
   const auto accounts = account(folder / "a", mark, 2, false);
-  json stored = json::parse(read_file(kept));
+  Json stored = Json::parse(read_file(kept));
   CHECK(stored["rounds"]["2"]["epsilon_by_tight"] == accounts.at(2).at("epsilon_by_tight"));
   stored["rounds"]["2"]["epsilon_by_tight"] = 77;
   write_file(kept, stored.dump());
