@@ -4,6 +4,7 @@
 #include <cereal/archives/portable_binary.hpp>
 #include <sstream>
 
+#include "core/eigen.hpp"
 #include "core/error.hpp"
 #include "core/exact_sum.hpp"
 #include "core/normals.hpp"
@@ -54,7 +55,7 @@ Trainer::Trainer(const Model& model, const Dataset& data, const LocalTraining& t
     : data_(data),
       training_(training),
       network_(model, rows_at_once(training, max_rows), training.frozen),
-      weights_(Vector::Zero(static_cast<Eigen::Index>(model.size()))),
+      weights_(Vector(model.size())),
       labels_(static_cast<std::size_t>(network_.max_rows())) {
   order_.reserve(max_rows);
   if (training.privacy) workshop_.emplace(model, training.frozen);
@@ -70,9 +71,10 @@ void Trainer::train(const Task& task, ClientId client, std::span<const Row> rows
         const bool fresh = !std::holds_alternative<StateOf<O>>(kept);
         if (fresh) kept.template emplace<StateOf<O>>();
         auto& own = std::get<StateOf<O>>(kept).value;
-        if (fresh || !training_.keep_state) optimizer.start(own, static_cast<std::size_t>(weights_.size()));
+        if (fresh || !training_.keep_state) optimizer.start(own, weights_.size());
         ClientReport result = train_with(optimizer, own, task, client, rows, for_each_piece, signals);
-        change_ = weights_ - task.model;
+        change_.resize(weights_.size());
+        eigen(change_) = eigen(weights_) - eigen(task.model);
         // What a diverged client remembers would make it diverge for ever: it starts afresh in its next round.
         if (!ExactSum::admits(view(std::as_const(change_))))
           kept = {};

@@ -35,9 +35,9 @@ void ExactSum::merge(const ExactSum& other) {
 
 void ExactSum::divided_by(double denominator, Vector& out) const {
   assert(denominator > 0);
-  out.resize(static_cast<Eigen::Index>(sums_.size()));
+  out.resize(sums_.size());
   for (std::size_t i = 0; i < sums_.size(); ++i) {
-    out[static_cast<Eigen::Index>(i)] = static_cast<float>(static_cast<double>(sums_[i]) / kScale / denominator);
+    out[i] = static_cast<float>(static_cast<double>(sums_[i]) / kScale / denominator);
   }
 }
 

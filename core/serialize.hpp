@@ -35,11 +35,11 @@ void load(Archive& archive, fedstride::Vector& vector) {
     throw fedstride::failure("stored vector claims " + fedstride::number_text(size) + " numbers; at most " +
                              fedstride::number_text(fedstride::kMaximumVectorSize) + " are read");
   constexpr std::uint64_t kFirstPiece = std::uint64_t{1} << 18;
-  if (static_cast<std::uint64_t>(vector.size()) > size) vector.resize(static_cast<Eigen::Index>(size));
+  if (static_cast<std::uint64_t>(vector.size()) > size) vector.resize(size);
   for (std::uint64_t done = 0; done < size;) {
     const auto room = static_cast<std::uint64_t>(vector.size());
     const std::uint64_t end = std::min(size, std::max(room, done + std::max(done, kFirstPiece)));
-    if (room < end) vector.conservativeResize(static_cast<Eigen::Index>(end));
+    if (room < end) vector.resize(end);
     archive(binary_data(vector.data() + done, (end - done) * sizeof(float)));
     done = end;
   }

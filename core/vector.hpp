@@ -1,18 +1,61 @@
 #pragma once
 
-#include <Eigen/Core>
+#include <algorithm>
 #include <cstddef>
+#include <new>
 #include <span>
+#include <vector>
 
 namespace fedstride {
 
-/// Every parameter of a model, one after the other, 64-byte aligned. Which stretch is which tensor is the model's affair
-/// (nn/model.hpp); averaging, sending, hashing and saving never ask.
-using Vector = Eigen::VectorXf;
+/// Memory that begins at a multiple of 64 bytes, the width of the widest vector register.
+template <class T>
+struct AlignedAllocator {
+  using value_type = T;
+  static constexpr std::align_val_t kAlignment{64};
 
-inline std::span<const float> view(const Vector& vector) {
-  return {vector.data(), static_cast<std::size_t>(vector.size())};
-}
-inline std::span<float> view(Vector& vector) { return {vector.data(), static_cast<std::size_t>(vector.size())}; }
+  AlignedAllocator() = default;
+  template <class U>
+  AlignedAllocator(const AlignedAllocator<U>&) {}
+  T* allocate(std::size_t count) { return static_cast<T*>(::operator new(count * sizeof(T), kAlignment)); }
+  void deallocate(T* memory, std::size_t) { ::operator delete(memory, kAlignment); }
+  bool operator==(const AlignedAllocator&) const = default;
+};
+
+/// Every parameter of a model, one after the other, 64-byte aligned. The model knows which stretch is which tensor
+/// (nn/model.hpp); averaging, sending, hashing and saving never ask. Arithmetic is Eigen's (core/eigen.hpp).
+class Vector {
+ public:
+  Vector() = default;
+  explicit Vector(std::size_t size, float value = 0) : values_(size, value) {}
+  explicit Vector(std::span<const float> values) : values_(values.begin(), values.end()) {}
+
+  std::size_t size() const { return values_.size(); }
+  bool empty() const { return values_.empty(); }
+  float* data() { return values_.data(); }
+  const float* data() const { return values_.data(); }
+  float& operator[](std::size_t i) { return values_[i]; }
+  float operator[](std::size_t i) const { return values_[i]; }
+  auto begin() { return values_.begin(); }
+  auto end() { return values_.end(); }
+  auto begin() const { return values_.begin(); }
+  auto end() const { return values_.end(); }
+
+  /// Keeps the values that are there; new ones are 0.
+  void resize(std::size_t size) { values_.resize(size); }
+  void assign(std::size_t size, float value) { values_.assign(size, value); }
+  void assign(std::span<const float> values) { values_.assign(values.begin(), values.end()); }
+  void fill(float value) { std::fill(values_.begin(), values_.end(), value); }
+  void swap(Vector& other) noexcept { values_.swap(other.values_); }
+
+  /// Equal as numbers: 0 equals -0, NaN equals nothing.
+  bool operator==(const Vector&) const = default;
+
+ private:
+  std::vector<float, AlignedAllocator<float>> values_;
+};
+
+inline std::span<const float> view(const Vector& vector) { return {vector.data(), vector.size()}; }
+inline std::span<float> view(Vector& vector) { return {vector.data(), vector.size()}; }
 
 }  // namespace fedstride

@@ -147,7 +147,7 @@ struct NetworkedFleet::Impl {
     const std::string why = refusal(client, message);
     if (!why.empty()) return reception.dismiss(client, why, false);
 
-    if (message.diverged) message.change.setConstant(static_cast<Eigen::Index>(terms.parameters),
+    if (message.diverged) message.change.assign(terms.parameters,
                                                      std::numeric_limits<float>::quiet_NaN());
     try {
       round->sink({message.report, view(std::as_const(message.change))});

@@ -105,7 +105,7 @@ std::size_t Model::parameter_count() const {
 }
 
 Vector Model::initial(Initialisation initialisation, std::uint64_t seed) const {
-  Vector weights = Vector::Zero(static_cast<Eigen::Index>(size_));
+  Vector weights(size_);
   double fan_in = 1;
   for (std::size_t index = 0; index < parameters_.size(); ++index) {
     const Parameter& parameter = parameters_[index];
@@ -120,7 +120,7 @@ Vector Model::initial(Initialisation initialisation, std::uint64_t seed) const {
     // In PyTorch's order: the layout inside is no part of the result.
     RandomStream random(seed, {.purpose = Purpose::initial_weights, .client = static_cast<std::uint32_t>(index)});
     for_each_in_pytorch_order(*this, parameter, [&](std::size_t inside) {
-      weights[static_cast<Eigen::Index>(parameter.offset + inside)] =
+      weights[parameter.offset + inside] =
           static_cast<float>(bound * (2 * static_cast<double>(random.uniform_float()) - 1));
     });
   }

@@ -233,7 +233,7 @@ Model model_of(const SafeTensors& file) {
 }
 
 Vector exact(const Model& model, const SafeTensors& file) {
-  Vector weights = Vector::Zero(static_cast<Eigen::Index>(model.size()));
+  Vector weights(model.size());
   const InitReport report = take_matching(model, file, weights);
   if (!report.missing.empty())
     throw failure("'" + file.origin + "' has no tensor '" + report.missing.front() + "' " +

@@ -92,7 +92,7 @@ StepReport Adadp::step(State& state, Scratch& scratch, Vector& weights, Gradient
     return {.learning_rate = decayed};
   }
   const Rule rule = rule_of(*this);
-  if (scratch.half.size() != weights.size()) scratch.half.setZero(weights.size());
+  if (scratch.half.size() != weights.size()) scratch.half.assign(weights.size(), 0);
   const double rate = state.learning_rate;
   const auto half_rate = static_cast<float>(rate / 2);
   const float* theta = weights.data();

@@ -29,8 +29,8 @@ void update(float* __restrict weights, float* __restrict mean, float* __restrict
 }  // namespace
 
 void Adam::start(State& state, std::size_t size) const {
-  state.mean.setZero(static_cast<Eigen::Index>(size));
-  state.square.setZero(static_cast<Eigen::Index>(size));
+  state.mean.assign(size, 0);
+  state.square.assign(size, 0);
   state.mean_bias = state.square_bias = 1;
 }
 

@@ -17,7 +17,7 @@ void update(float* __restrict weights, float* __restrict average, const float* _
 }  // namespace
 
 void Ema::start(State& state, std::size_t size) const {
-  state.average.setZero(static_cast<Eigen::Index>(size));
+  state.average.assign(size, 0);
   state.bias = 1;
 }
 

@@ -28,7 +28,7 @@ struct HeavyBall : Schedule {
   };
   struct Scratch {};
 
-  void start(State& state, std::size_t size) const { state.momentum.setZero(static_cast<Eigen::Index>(size)); }
+  void start(State& state, std::size_t size) const { state.momentum.assign(size, 0); }
   double learning_rate(const State&, Progress progress) const { return rate(progress); }
   StepReport step(State& state, Scratch&, Vector& weights, Gradient gradient, Progress progress) const;
 };

@@ -50,7 +50,7 @@ std::vector<ClientReport> run_round(std::uint32_t round, const RoundRules& rules
   std::vector<ClientId> cohort = std::visit(sample, rules.cohort);
   std::erase_if(cohort, [&](ClientId client) { return !releases.empty() && releases[client] == 0; });
 
-  ExactSum sum(static_cast<std::size_t>(model.size()));
+  ExactSum sum(model.size());
   std::vector<ClientReport> reports;
   std::mutex mutex;
   fleet.collect(Task{round, model, releases}, cohort, [&](const ClientUpdate& update) {

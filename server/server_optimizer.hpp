@@ -18,9 +18,7 @@ struct FederatedAveraging {
       Field{"server-learning-rate", &FederatedAveraging::server_learning_rate,
             "factor on the mean change of a round; 1 is federated averaging", kPositive}};
 
-  void apply(Vector& model, const Vector& mean_change) const {
-    model += static_cast<float>(server_learning_rate) * mean_change;
-  }
+  void apply(Vector& model, const Vector& mean_change) const;
 };
 
 /// The registry: what the coordinator does with the mean change of a round.

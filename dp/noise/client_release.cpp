@@ -69,10 +69,10 @@ UpdateClip::UpdateClip(double bound, std::vector<ParameterRange> layers) : bound
 double UpdateClip::clip(std::span<const float> change, Vector& out) const {
   assert(ExactSum::admits(change));
   if (layers_.empty()) {
-    out.resize(static_cast<Eigen::Index>(change.size()));
+    out.resize(change.size());
     return std::sqrt(clip_range(change, bound_, view(out)));
   }
-  out.setZero(static_cast<Eigen::Index>(change.size()));
+  out.assign(change.size(), 0);
   const double share = bound_ / std::sqrt(static_cast<double>(layers_.size())) * (1 - 8 * kUnit);
   for (const auto& [offset, size] : layers_)
     clip_range(change.subspan(offset, size), share, view(out).subspan(offset, size));
@@ -88,7 +88,7 @@ void keep_only(std::span<const ParameterRange> ranges, Vector& vector) {
     clear_to(offset);
     done = offset + size;
   }
-  clear_to(static_cast<std::size_t>(vector.size()));
+  clear_to(vector.size());
 }
 
 void add_noise(ExactSum& sum, const ClientNoise& noise, const RandomSource& source, const Address& address,

@@ -23,7 +23,7 @@ ClippedSum::ClippedSum(std::vector<GradientStretch> stretches)
     : stretches_(std::move(stretches)), returned_(stretches_.size()) {
   std::size_t end = 0;
   for (const auto& stretch : stretches_) end = std::max(end, stretch.offset + stretch.size);
-  sum_.setZero(static_cast<Eigen::Index>(end));
+  sum_.assign(end, 0);
 }
 
 void ClippedSum::set_factors(std::span<const double> norms, double clip, LotReport& report) {

@@ -73,7 +73,7 @@ class ClippedSum {
         lot.weighted_sum(factors_, [&](std::size_t offset, std::span<const float> part) { return add(offset, part); });
       empty = false;
     }
-    if (empty) sum_.setZero();
+    if (empty) sum_.fill(0);
     return hand_on(rules, sink, for_each_piece);
   }
 

@@ -124,8 +124,7 @@ class Participant {
                           message.report = sent(update.report);
                           message.diverged = !ExactSum::admits(update.change);
                           if (!message.diverged)
-                            message.change = Eigen::Map<const Vector>(update.change.data(),
-                                                                      static_cast<Eigen::Index>(update.change.size()));
+                            message.change = Vector(update.change);
                         });
     });
     privacy_->record(train.round, {message.report});

@@ -45,7 +45,7 @@ Outcome train(const LocalTraining& training, const std::vector<Row>& rows, std::
   const std::vector<std::uint64_t> releases{allowed};
   trainer.train({round, start, releases}, 0, rows, state, serially, {}, [&](const ClientUpdate& update) {
     outcome.report = update.report;
-    outcome.change = Eigen::Map<const Vector>(update.change.data(), static_cast<Eigen::Index>(update.change.size()));
+    outcome.change = Vector(update.change);
   });
   return outcome;
 }
@@ -165,7 +165,7 @@ TEST_CASE("a row whose features are not finite changes nothing but its own count
     const std::vector<std::uint64_t> releases{10};
     trainer.train({1, start, releases}, 0, rows, state, serially, {}, [&](const ClientUpdate& update) {
       outcome.report = update.report;
-      outcome.change = Eigen::Map<const Vector>(update.change.data(), static_cast<Eigen::Index>(update.change.size()));
+      outcome.change = Vector(update.change);
     });
     return outcome;
   };

@@ -24,7 +24,7 @@ Outcome train(const LocalTraining& training, std::size_t rows, ClientState& stat
   Outcome outcome;
   trainer.train({round, start}, 2, first_rows(rows), state, serially, {}, [&](const ClientUpdate& update) {
     outcome.report = update.report;
-    outcome.change = Eigen::Map<const Vector>(update.change.data(), static_cast<Eigen::Index>(update.change.size()));
+    outcome.change = Vector(update.change);
   });
   return outcome;
 }

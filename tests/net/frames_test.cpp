@@ -277,7 +277,7 @@ TEST_CASE("Settings and normalisations that a welcome would have to cut are name
 TEST_CASE("Every message with all its texts full is within the largest body of its kind") {
   const std::string full(1024, 'x');
   const BuildIdentity build{full, full, full, full, 1};
-  Vector numbers = Vector::Zero(1000);
+  Vector numbers(1000);
   UpdateMessage update{1, full, {}, false, numbers};
   update.report.releases.assign(std::size_t{1} << 16, {1, 1, 1});
   const auto fits = []<class Message>(const Message& message) {

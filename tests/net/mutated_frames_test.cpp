@@ -20,7 +20,7 @@ using test::Peer;
 
 constexpr int kFrames = 1000;
 constexpr int kFramesARound = 40;  // at most: then client 1 answers as it should, and the round can end
-constexpr Eigen::Index kParameters = 1000;
+constexpr std::size_t kParameters = 1000;
 
 /// The federation: client 0 is honest, client 1 is whoever says so.
 FederationTerms terms() {
@@ -37,7 +37,7 @@ UpdateMessage update(ClientId client, const Train& train) {
   UpdateMessage message{.round = train.round, .model_hash = train.model_hash, .report = {}, .change = {}};
   message.report.client = client;
   message.report.rows = client == 0 ? 100 : 200;
-  message.change = Vector::Constant(kParameters, static_cast<float>(train.round) / 8 + static_cast<float>(client));
+  message.change = Vector(kParameters, static_cast<float>(train.round) / 8 + static_cast<float>(client));
   return message;
 }
 
@@ -189,7 +189,7 @@ TEST_CASE("A thousand random and mutated frames: the honest client is in every r
   std::vector<int> summed;  // by round: updates of client 0 that are what it sent
   std::thread coordinator([&] {
     while (!thrown) {
-      const Vector model = Vector::Constant(kParameters, static_cast<float>(++rounds));
+      const Vector model(kParameters, static_cast<float>(++rounds));
       int right = 0;
       fleet.collect(Task{.round = rounds, .model = model}, {0, 1}, [&](const ClientUpdate& one) {
         const Vector expected = update(0, Train{rounds, {}, false, 0}).change;

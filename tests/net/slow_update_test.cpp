@@ -59,7 +59,7 @@ TEST_CASE("Clients that let their updates trickle in hold up the others for a wh
       });
   std::vector<ClientId> summed;
   std::thread coordinator([&] {
-    fleet.collect(Task{.round = 1, .model = Vector::Ones(4000)}, {0, 1, 2},
+    fleet.collect(Task{.round = 1, .model = Vector(4000, 1)}, {0, 1, 2},
                   [&](const ClientUpdate& update) { summed.push_back(update.report.client); });
   });
 

@@ -61,7 +61,7 @@ TEST_CASE("starting weights depend on the seed alone, and the gaps between tenso
   const Vector weights = model.initial(Initialisation::fan_in, 1);
   CHECK(weights == model.initial(Initialisation::fan_in, 1));
   CHECK(weights != model.initial(Initialisation::fan_in, 2));
-  CHECK(static_cast<std::size_t>(weights.size()) == model.size());
+  CHECK(weights.size() == model.size());
   Vector rest = weights;
   for (const Parameter& parameter : model.parameters())
     rest.segment(static_cast<Eigen::Index>(parameter.offset), static_cast<Eigen::Index>(parameter.size)).setZero();

@@ -180,11 +180,11 @@ TEST_CASE("a sink may overwrite the weights while the gradient is being taken") 
   Vector stepped = setting.weights;
   network.gradient(stepped.data(), setting.batch(), [&](std::size_t offset, std::span<const float> gradient) {
     for (std::size_t i = 0; i < gradient.size(); ++i)
-      stepped[static_cast<Eigen::Index>(offset + i)] -= 0.5F * gradient[i];
+      stepped[offset + i] -= 0.5F * gradient[i];
     return 0.0;
   });
   Vector expected = setting.weights;
   for (std::size_t i = 0; i < outcome.gradient.size(); ++i)
-    expected[static_cast<Eigen::Index>(i)] -= 0.5F * outcome.gradient[i];
+    expected[i] -= 0.5F * outcome.gradient[i];
   CHECK(stepped == expected);
 }

@@ -229,7 +229,7 @@ TEST_CASE("an example whose values are not finite spoils its own norm alone, and
 TEST_CASE("a gradient whose square exceeds single precision has a finite norm and a finite scaled sum") {
   const FloatingPointMode mode;
   Setting setting("dense classes", {1, 1, 4}, 3, 2);
-  setting.weights.setZero();
+  setting.weights.fill(0);
   setting.inputs = {1e30F, 0, 0, 0, 1e-30F, 0, 0, 0};
   setting.labels = {0, 1};
   Network network(setting.model, 2);

@@ -72,11 +72,11 @@ TEST_CASE("a model's file survives the disk") {
 TEST_CASE("tensors are written in PyTorch's layout") {
   // One filter of 1x2 places and 2 channels: inside [column][channel], in the file [channel][column].
   const auto model = Model::parse("conv 1 2 nobias | dense classes nobias", {3, 3, 2}, 2);
-  Vector weights = Vector::Zero(static_cast<Eigen::Index>(model.size()));
-  for (Eigen::Index i = 0; i < 8; ++i) weights[i] = static_cast<float>(i);
+  Vector weights(model.size());
+  for (std::size_t i = 0; i < 8; ++i) weights[i] = static_cast<float>(i);
   // Inside [place 0..3][output 0..1], in the file [output][place] (one channel).
   const auto offset = static_cast<Eigen::Index>(model.find("fc1.weight")->offset);
-  for (Eigen::Index i = 0; i < 8; ++i) weights[offset + i] = static_cast<float>(10 + i);
+  for (std::size_t i = 0; i < 8; ++i) weights[offset + i] = static_cast<float>(10 + i);
   const auto file = parse_safetensors(write_safetensors(model, weights), "x");
   CHECK(file.tensors.at("conv1.weight").shape == std::vector<std::int64_t>{1, 2, 2, 2});
   CHECK(file.tensors.at("conv1.weight").values == std::vector<float>{0, 2, 4, 6, 1, 3, 5, 7});
@@ -86,7 +86,7 @@ TEST_CASE("tensors are written in PyTorch's layout") {
 
 TEST_CASE("the tensors of a file begin at a multiple of eight bytes, in the model's order") {
   const auto model = Model::parse(kCnn, {4, 3, 2}, 5);
-  const std::string bytes = write_safetensors(model, Vector::Zero(static_cast<Eigen::Index>(model.size())));
+  const std::string bytes = write_safetensors(model, Vector(model.size()));
   std::uint64_t length = 0;
   std::memcpy(&length, bytes.data(), 8);
   CHECK(length % 8 == 0);
@@ -180,7 +180,7 @@ TEST_CASE("every cut of a file is refused") {
 
 TEST_CASE("metadata that name no model are refused") {
   const auto model = Model::parse("dense classes", {1, 1, 3}, 2);
-  const auto good = parse_safetensors(write_safetensors(model, Vector::Zero(16 + 16)), "x");
+  const auto good = parse_safetensors(write_safetensors(model, Vector(16 + 16)), "x");
   const auto why = [&](const char* key, const char* value) -> std::string {
     auto file = good;
     file.metadata[key] = value;

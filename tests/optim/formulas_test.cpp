@@ -16,7 +16,7 @@ std::vector<double> path(T optimizer, const std::vector<float>& gradients, doubl
   typename T::State state;
   typename T::Scratch scratch;
   optimizer.start(state, 1);
-  Vector weights = Vector::Zero(1);
+  Vector weights(1);
   std::vector<double> points;
   for (const float gradient : gradients) {
     Scripted once{.gradients = {{gradient}}};

@@ -45,7 +45,7 @@ struct Quadratic {
 };
 
 inline Vector vector_of(const std::vector<float>& values) {
-  return Eigen::Map<const Vector>(values.data(), static_cast<Eigen::Index>(values.size()));
+  return Vector(values);
 }
 
 inline std::vector<float> values_of(const Vector& vector) { return {vector.begin(), vector.end()}; }

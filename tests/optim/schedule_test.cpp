@@ -59,7 +59,7 @@ TEST_CASE_TEMPLATE("the optimisers with a schedule follow it", T, Sgd, HeavyBall
   typename T::State state;
   typename T::Scratch scratch;
   optimizer.start(state, 1);
-  Vector weights = Vector::Zero(1);
+  Vector weights(1);
   test::Scripted gradient{.gradients = {{1.0F}}};
   CHECK(optimizer.step(state, scratch, weights, gradient, {.epoch = 3}).learning_rate == doctest::Approx(0.1));
   CHECK(weights[0] == doctest::Approx(-0.1));  // the first step of each is the rate times the gradient 1

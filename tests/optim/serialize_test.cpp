@@ -35,7 +35,7 @@ TEST_CASE("a vector is saved as its length and its floats, and comes back whole"
     const Vector vector = Vector::LinSpaced(size, -1, 1);
     const std::string bytes = saved<cereal::BinaryOutputArchive>(vector);
     CHECK(bytes.size() == 8 + 4 * static_cast<std::size_t>(size));
-    Vector loaded = Vector::Ones(77);
+    Vector loaded(77, 1);
     load<cereal::BinaryInputArchive>(bytes, loaded);
     CHECK(loaded == vector);
     Vector portable;
@@ -46,7 +46,7 @@ TEST_CASE("a vector is saved as its length and its floats, and comes back whole"
 
 TEST_CASE("a vector of the right size is read where it is") {
   const Vector vector = Vector::LinSpaced(1000, -1, 1);
-  Vector loaded = Vector::Zero(1000);
+  Vector loaded(1000);
   const float* place = loaded.data();
   load<cereal::BinaryInputArchive>(saved<cereal::BinaryOutputArchive>(vector), loaded);
   CHECK(loaded.data() == place);

@@ -9,14 +9,14 @@ using namespace fedstride;
 
 namespace {
 
-constexpr Eigen::Index kSize = 64;
+constexpr std::size_t kSize = 64;
 
 /// Client k of the cohort sends `length[k]` times the k-th unit vector.
 struct UnitFleet {
   std::vector<float> length;
   void collect(const Task&, const std::vector<ClientId>& cohort, UpdateSink sink) {
     for (const ClientId client : cohort) {
-      Vector change = Vector::Zero(kSize);
+      Vector change(kSize);
       change[client] = length[client];
       sink({ClientReport{.client = client}, view(std::as_const(change))});
     }
@@ -43,13 +43,13 @@ constexpr double kTiny = 1e-9;
 TEST_CASE("updates are clipped, weighted, and divided by the constant, whoever drops out") {
   UnitFleet fleet{{10, 0.25F, -3}};
   const RoundRules rules = private_rules(AllClients{}, {1, 2, 1}, 1, kTiny, 8);
-  Vector model = Vector::Zero(kSize);
+  Vector model(kSize);
   run_round(1, rules, fleet, model);
   CHECK(model[0] == doctest::Approx(1.0 / 8));
   CHECK(model[1] == doctest::Approx(0.5 / 8));
   CHECK(model[2] == doctest::Approx(-1.0 / 8));
   fleet.length[0] = std::numeric_limits<float>::quiet_NaN();
-  model.setZero();
+  model.fill(0);
   const auto reports = run_round(1, rules, fleet, model);
   CHECK_FALSE(reports[0].failure.empty());
   CHECK(model[1] == doctest::Approx(0.5 / 8));
@@ -58,7 +58,7 @@ TEST_CASE("updates are clipped, weighted, and divided by the constant, whoever d
 TEST_CASE("one client more or less moves the noisy sum by at most its weight times the clip bound") {
   UnitFleet with{{1e6F, 5}}, without{{0, 5}};
   const RoundRules rules = private_rules(AllClients{}, {3, 1}, 2, 1, 1);
-  Vector a = Vector::Zero(kSize), b = Vector::Zero(kSize);
+  Vector a(kSize), b = Vector(kSize);
   run_round(1, rules, with, a);
   run_round(1, rules, without, b);
   CHECK((a - b).norm() <= 6 * (1 + 1e-6));
@@ -70,7 +70,7 @@ TEST_CASE("an empty cohort is noised all the same, frozen parameters are not") {
   const RoundRules rules = private_rules(PoissonCohort{1e-9}, {1, 1}, 1, 2, 1);
   double squares = 0;
   for (std::uint32_t round = 1; round <= 200; ++round) {
-    Vector model = Vector::Zero(kSize);
+    Vector model(kSize);
     CHECK(run_round(round, rules, fleet, model).empty());
     squares += model.head(32).squaredNorm();
     CHECK(model.tail(32).isZero());
@@ -81,7 +81,7 @@ TEST_CASE("an empty cohort is noised all the same, frozen parameters are not") {
 TEST_CASE("clients that have nothing left to spend stay out") {
   UnitFleet fleet{{1, 1, 1}};
   RoundRules rules{.cohort = AllClients{}, .server = FederatedAveraging{}, .weights = {1, 1, 1}};
-  Vector model = Vector::Zero(kSize);
+  Vector model(kSize);
   const std::vector<std::uint64_t> releases{4, 0, 4};
   const auto reports = run_round(1, rules, fleet, model, releases);
   REQUIRE(reports.size() == 2);

@@ -23,7 +23,7 @@ struct QuadraticFleet {
     for (const ClientId client : order.empty() ? cohort : order) {
       double theta = task.model[0];
       for (int i = 0; i < steps; ++i) theta -= 0.05 * a[client] * (theta - b[client]);
-      const Vector change = Vector::Constant(1, static_cast<float>(theta - task.model[0]));
+      const Vector change(1, static_cast<float>(theta - task.model[0]));
       const ClientReport report{.client = client, .rows = 1, .examples = 1, .steps = static_cast<std::uint64_t>(steps)};
       sink({report, view(change)});
     }
@@ -33,7 +33,7 @@ struct QuadraticFleet {
 double limit_of(int steps, std::vector<std::uint64_t> weights = {1, 1}) {
   QuadraticFleet fleet{{1, 10}, {0, 1}, steps};
   const RoundRules rules{.cohort = AllClients{}, .server = FederatedAveraging{}, .weights = std::move(weights)};
-  Vector model = Vector::Constant(1, 0.3F);
+  Vector model(1, 0.3F);
   for (std::uint32_t round = 1; round <= 2000; ++round) run_round(round, rules, fleet, model);
   return model[0];
 }
@@ -82,12 +82,12 @@ TEST_CASE("the order in which updates arrive changes no bit of the model") {
     fleet.order.push_back(client);
     rules.weights[client] = 1 + random.below(1000);
   }
-  Vector first = Vector::Constant(kSize, 0.1F);
+  Vector first(kSize, 0.1F);
   run_round(1, rules, fleet, first);
   RandomStream random(4, {.purpose = Purpose::test});
   for (int repetition = 0; repetition < 50; ++repetition) {
     shuffle(std::span(fleet.order), random);
-    Vector model = Vector::Constant(kSize, 0.1F);
+    Vector model(kSize, 0.1F);
     const auto reports = run_round(1, rules, fleet, model);
     REQUIRE(model == first);
     for (ClientId client = 0; client < kClients; ++client) REQUIRE(reports[client].client == client);
@@ -97,11 +97,11 @@ TEST_CASE("the order in which updates arrive changes no bit of the model") {
 TEST_CASE("an update that is not finite or too large is left out, named, and the others count") {
   const float bad[] = {std::numeric_limits<float>::quiet_NaN(), std::numeric_limits<float>::infinity(), 0x1p22F, -0x1p23F};
   for (const float value : bad) {
-    ScriptedFleet fleet{{Vector::Constant(3, 1), Vector::Constant(3, 3), Vector::Constant(3, 5)}, {0, 1, 2}};
+    ScriptedFleet fleet{{Vector(3, 1), Vector(3, 3), Vector(3, 5)}, {0, 1, 2}};
     fleet.changes[1][2] = value;
-    Vector model = Vector::Zero(3);
+    Vector model(3);
     const auto reports = run_round(1, equal_weights(3), fleet, model);
-    CHECK(model == Vector::Constant(3, 3));  // (1 + 5) / 2
+    CHECK(model == Vector(3, 3));  // (1 + 5) / 2
     CHECK(reports[0].failure.empty());
     CHECK(reports[1].failure.find("diverged") != std::string::npos);
     CHECK(reports[2].failure.empty());
@@ -110,20 +110,20 @@ TEST_CASE("an update that is not finite or too large is left out, named, and the
 
 TEST_CASE("a round that nobody finished changes nothing") {
   ScriptedFleet nobody{{}, {}};
-  ScriptedFleet all_bad{{Vector::Constant(2, std::numeric_limits<float>::infinity())}, {0}};
-  Vector model = Vector::Constant(2, 0.7F);
+  ScriptedFleet all_bad{{Vector(2, std::numeric_limits<float>::infinity())}, {0}};
+  Vector model(2, 0.7F);
   run_round(1, equal_weights(1), nobody, model);
-  CHECK(model == Vector::Constant(2, 0.7F));
+  CHECK(model == Vector(2, 0.7F));
   run_round(2, equal_weights(1), all_bad, model);
-  CHECK(model == Vector::Constant(2, 0.7F));
+  CHECK(model == Vector(2, 0.7F));
 }
 
 TEST_CASE("the server's rate scales the mean change") {
-  ScriptedFleet fleet{{Vector::Constant(2, 1), Vector::Constant(2, 2)}, {0, 1}};
+  ScriptedFleet fleet{{Vector(2, 1), Vector(2, 2)}, {0, 1}};
   RoundRules rules = equal_weights(2);
   rules.weights = {3, 1};
   rules.server = FederatedAveraging{.server_learning_rate = 0.5};
-  Vector model = Vector::Zero(2);
+  Vector model(2);
   run_round(1, rules, fleet, model);
-  CHECK(model == Vector::Constant(2, 0.625F));  // half of (3 x 1 + 1 x 2) / 4
+  CHECK(model == Vector(2, 0.625F));  // half of (3 x 1 + 1 x 2) / 4
 }

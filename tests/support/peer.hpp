@@ -80,7 +80,7 @@ struct FalseClient {
     UpdateMessage message{.round = train.round, .model_hash = train.model_hash, .report = {}, .change = {}};
     message.report.client = known.hello.client;
     message.report.rows = known.ready.rows;
-    message.change = Vector::Zero(model.model.size());
+    message.change = Vector(model.model.size());
     return message;
   }
 };

@@ -53,7 +53,7 @@ NoiseRun run_on_noise(double noise_multiplier, int steps, const char* preset) {
   Adadp::State state;
   Adadp::Scratch scratch;
   adadp.start(state, kParameters);
-  Vector weights = Vector::Zero(static_cast<Eigen::Index>(kParameters));
+  Vector weights(kParameters);
   NoiseRun result;
   for (int i = 0; i < steps; ++i) {
     const StepReport outcome = adadp.step(state, scratch, weights, Gradient(gradient), {});

@@ -54,7 +54,7 @@ std::vector<double> scores(World world, double noise_multiplier, int runs, std::
   training.privacy->plans = {plan};
   training.privacy->source = RandomSource(seed);
   Trainer trainer(model, data, training, rows.size());
-  const Vector start = Vector::Zero(static_cast<Eigen::Index>(model.size()));
+  const Vector start(model.size());
   const std::vector<std::uint64_t> allowed{1};
   // At equal scores the canary's gradient is (p - y) x: -1/2, +1/2 times (1000, 0, 0); clipped, (-1, 1) C / sqrt 2.
   std::vector<double> found;

@@ -64,7 +64,7 @@ TEST_CASE("a round closes at its deadline without the missing client; its late u
   const Party clients[] = {federation.join(0), federation.join(1)};
   CHECK(coordinator.says("round 1 closed after 0.3 s without client 2"));
   UpdateMessage update = late.update(known);
-  update.change.setConstant(1);
+  update.change.fill(1);
   late.peer.say(update);
   late.peer.say(update);
   CHECK(coordinator.says("client 2: its update of round 1 came late or again, and is dropped"));

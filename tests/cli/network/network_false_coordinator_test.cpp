@@ -171,7 +171,7 @@ TEST_CASE("a client leaves a coordinator that sends nonsense, says why, and come
   };
   ModelMessage bent = scene.model, small = scene.model;
   bent.model[1] += 1;
-  small.model = Vector::Zero(3);
+  small.model = Vector(3);
   small.model_hash = model_hash(small.model);
   nonsense("the model it sent is not the one it names", [&] { captive.peer().say(bent); });
   nonsense("the model it sent is not the one it names", [&] { captive.peer().say(small); });

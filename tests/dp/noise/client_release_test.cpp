@@ -109,7 +109,7 @@ TEST_CASE("what is short enough is not touched; what is too long keeps its direc
   const auto longer = random_vector(5000, 7, 2);
   CHECK(UpdateClip(1).clip(longer, out) == doctest::Approx(7).epsilon(1e-6));
   CHECK(out.cast<double>().norm() == doctest::Approx(1).epsilon(1e-6));
-  for (Eigen::Index i = 0; i < out.size(); ++i)
+  for (std::size_t i = 0; i < out.size(); ++i)
     CHECK(out[i] == doctest::Approx(static_cast<double>(longer[static_cast<std::size_t>(i)]) / 7).epsilon(1e-6));
 }
 
@@ -125,7 +125,7 @@ TEST_CASE("per layer: each of L layers is clipped to S / sqrt(L), what is in non
   CHECK(norm_of(0, 100) == doctest::Approx(1).epsilon(1e-6));
   CHECK(norm_of(300, 50) == doctest::Approx(1).epsilon(1e-6));
   CHECK(norm_of(360, 40) == doctest::Approx(1).epsilon(1e-6));
-  for (std::size_t i = 100; i < 300; ++i) REQUIRE(out[static_cast<Eigen::Index>(i)] == change[i]);
+  for (std::size_t i = 100; i < 300; ++i) REQUIRE(out[i] == change[i]);
   CHECK(norm_of(350, 10) == 0);
   CHECK(norm_of(400, 10) == 0);
   CHECK(within(clip, change));
@@ -192,7 +192,7 @@ TEST_CASE("noise has mean 0, the deviation asked for, and is independent from co
       double squares = 0;
       double neighbours = 0;
       double rows_apart = 0;
-      for (Eigen::Index i = 0; i < noise.size(); ++i) {
+      for (std::size_t i = 0; i < noise.size(); ++i) {
         const auto x = static_cast<double>(noise[i]);
         mean += x / n;
         squares += x * x / n;

@@ -1,0 +1,11 @@
+#include "server/server_optimizer.hpp"
+
+#include "core/eigen.hpp"
+
+namespace fedstride {
+
+void FederatedAveraging::apply(Vector& model, const Vector& mean_change) const {
+  eigen(model) += static_cast<float>(server_learning_rate) * eigen(mean_change);
+}
+
+}  // namespace fedstride
