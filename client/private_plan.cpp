@@ -16,14 +16,10 @@ std::uint64_t whole_above(double value) { return static_cast<std::uint64_t>(std:
 
 PrivatePlan::PrivatePlan(const PrivateRules& rules, const Optimizer& optimizer, std::size_t rows)
     : sampling_(rules.sampling), neighbours_(rules.neighbours) {
-  std::visit(
-      [&](const auto& kind) {
-        epoch_of_change_ = fedstride::epoch_of_change(kind);
-        first_lots_per_step_ = gradients_per_step(kind, Progress{0});
-        later_lots_per_step_ = epoch_of_change_ == kNoChange ? first_lots_per_step_
-                                                             : gradients_per_step(kind, Progress{epoch_of_change_});
-      },
-      optimizer);
+  epoch_of_change_ = optimizer->epoch_of_change();
+  first_lots_per_step_ = optimizer->gradients_per_step(Progress{0});
+  later_lots_per_step_ =
+      epoch_of_change_ == kNoChange ? first_lots_per_step_ : optimizer->gradients_per_step(Progress{epoch_of_change_});
   const auto size = static_cast<double>(rows);
   rate_ = std::min(1.0, rules.sampling_rate > 0 ? rules.sampling_rate : rules.batch / size);
   lot_ = std::clamp<std::size_t>(static_cast<std::size_t>(std::llround(rate_ * size)), 1, rows);

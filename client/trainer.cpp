@@ -1,43 +1,30 @@
 #include "client/trainer.hpp"
 
 #include <algorithm>
-#include <cereal/archives/portable_binary.hpp>
 #include <sstream>
 
 #include "core/eigen.hpp"
 #include "core/error.hpp"
 #include "core/exact_sum.hpp"
 #include "core/normals.hpp"
-#include "core/serialize.hpp"
 
 namespace fedstride {
 
+// One byte that says whether a state follows, then the state.
 std::string ClientState::save(const Optimizer& kind) const {
-  std::ostringstream stream;
-  cereal::PortableBinaryOutputArchive archive(stream);
-  std::visit(
-      [&]<class O>(const O&) {
-        const auto* state = std::get_if<StateOf<O>>(&state_);
-        archive(static_cast<std::uint8_t>(state != nullptr));
-        if (state != nullptr) archive(state->value);
-      },
-      kind);
-  return stream.str();
+  std::ostringstream bytes;
+  bytes.put(state_ != nullptr ? 1 : 0);
+  if (state_ != nullptr) kind->save(*state_, bytes);
+  return bytes.str();
 }
 
 void ClientState::load(const Optimizer& kind, const std::string& bytes) {
   try {
     std::istringstream stream(bytes);
-    cereal::PortableBinaryInputArchive archive(stream);
-    std::visit(
-        [&]<class O>(const O&) {
-          std::uint8_t present = 0;
-          archive(present);
-          if (present > 1) throw failure("not a flag");
-          state_ = {};
-          if (present == 1) archive(state_.emplace<StateOf<O>>().value);
-        },
-        kind);
+    const int present = stream.get();
+    if (present != 0 && present != 1) throw failure("not a flag");
+    state_ = present == 1 ? kind->make_state() : nullptr;
+    if (present == 1) kind->load(*state_, stream);
   } catch (const std::exception&) {
     throw failure("a client's saved state is damaged");
   }
@@ -56,6 +43,7 @@ Trainer::Trainer(const Model& model, const Dataset& data, const LocalTraining& t
       training_(training),
       network_(model, rows_at_once(training, max_rows), training.frozen),
       weights_(Vector(model.size())),
+      scratch_(training.optimizer->make_scratch()),
       labels_(static_cast<std::size_t>(network_.max_rows())) {
   order_.reserve(max_rows);
   if (training.privacy) workshop_.emplace(model, training.frozen);
@@ -64,25 +52,19 @@ Trainer::Trainer(const Model& model, const Dataset& data, const LocalTraining& t
 void Trainer::train(const Task& task, ClientId client, std::span<const Row> rows, ClientState& state,
                     ForEachPiece for_each_piece, const Signals& signals, UpdateSink sink) {
   weights_ = task.model;
-  const ClientReport report = std::visit(
-      [&]<class O>(const O& optimizer) {
-        // A state that is not kept still has a place, in this thread's own spare one, so that its memory is reused.
-        auto& kept = training_.keep_state ? state.state_ : spare_state_.state_;
-        const bool fresh = !std::holds_alternative<StateOf<O>>(kept);
-        if (fresh) kept.template emplace<StateOf<O>>();
-        auto& own = std::get<StateOf<O>>(kept).value;
-        if (fresh || !training_.keep_state) optimizer.start(own, weights_.size());
-        ClientReport result = train_with(optimizer, own, task, client, rows, for_each_piece, signals);
-        change_.resize(weights_.size());
-        eigen(change_) = eigen(weights_) - eigen(task.model);
-        // What a diverged client remembers would make it diverge for ever: it starts afresh in its next round.
-        if (!ExactSum::admits(view(std::as_const(change_))))
-          kept = {};
-        else if (training_.local_release)
-          release_change(*training_.local_release, task.round, client);
-        return result;
-      },
-      training_.optimizer);
+  // A state that is not kept still has a place, in this thread's own spare one, so that its memory is reused.
+  auto& kept = training_.keep_state ? state.state_ : spare_state_.state_;
+  const bool fresh = kept == nullptr;
+  if (fresh) kept = training_.optimizer->make_state();
+  if (fresh || !training_.keep_state) training_.optimizer->start(*kept, weights_.size());
+  const ClientReport report = train_with(*kept, task, client, rows, for_each_piece, signals);
+  change_.resize(weights_.size());
+  eigen(change_) = eigen(weights_) - eigen(task.model);
+  // What a diverged client remembers would make it diverge for ever: it starts afresh in its next round.
+  if (!ExactSum::admits(view(std::as_const(change_))))
+    kept = nullptr;
+  else if (training_.local_release)
+    release_change(*training_.local_release, task.round, client);
   sink({report, view(std::as_const(change_))});
 }
 
@@ -143,10 +125,10 @@ void Trainer::release_change(const LocalRelease& release, std::uint32_t round, C
   keep_only(release.trained, change_);
 }
 
-template <class O, class Source>
-void Trainer::train_epochs(const O& optimizer, typename O::State& state, Source& source, int first_epoch,
-                           const Signals& signals, ClientReport& report) {
-  auto& scratch = std::get<ScratchOf<O>>(scratch_).value;
+template <class Source>
+void Trainer::train_epochs(OptimizerState& state, Source& source, int first_epoch, const Signals& signals,
+                           ClientReport& report) {
+  const OptimizerPart& optimizer = *training_.optimizer;
   double loss = 0;
   std::uint64_t loss_examples = 0;
   const auto gradient = [&](const float* at, GradientSink sink) {
@@ -163,11 +145,11 @@ void Trainer::train_epochs(const O& optimizer, typename O::State& state, Source&
   };
   Progress progress{.epoch = first_epoch};
   for (; progress.epoch < first_epoch + training_.epochs; ++progress.epoch) {
-    const int batches = gradients_per_step(optimizer, progress);
+    const int batches = optimizer.gradients_per_step(progress);
     source.begin_epoch(progress.epoch);
     const std::size_t steps = source.steps(progress.epoch, batches);
     for (std::size_t step = 0; step < steps && source.has(batches); ++step) {
-      const StepReport outcome = optimizer.step(state, scratch, weights_, Gradient(gradient), progress);
+      const StepReport outcome = optimizer.step(state, *scratch_, weights_, Gradient(gradient), progress);
       ++report.steps;
       report.rejected += outcome.accepted ? 0 : 1;
     }
@@ -176,10 +158,8 @@ void Trainer::train_epochs(const O& optimizer, typename O::State& state, Source&
   report.learning_rate = optimizer.learning_rate(state, progress);
 }
 
-template <class O>
-ClientReport Trainer::train_with(const O& optimizer, typename O::State& state, const Task& task, ClientId client,
-                                 std::span<const Row> rows, ForEachPiece for_each_piece, const Signals& signals) {
-  if (!std::holds_alternative<ScratchOf<O>>(scratch_)) scratch_.template emplace<ScratchOf<O>>();
+ClientReport Trainer::train_with(OptimizerState& state, const Task& task, ClientId client, std::span<const Row> rows,
+                                 ForEachPiece for_each_piece, const Signals& signals) {
   ClientReport report{.client = client, .rows = rows.size()};
   const BatchAddress address{training_.seed, task.round, client, 0};
   const int first_epoch = static_cast<int>(task.round - 1) * training_.epochs;
@@ -188,13 +168,13 @@ ClientReport Trainer::train_with(const O& optimizer, typename O::State& state, c
     PrivateLots source({data_, training_.augmentation, network_, *workshop_, for_each_piece}, plan,
                        training_.privacy->source, rows, address, plan.releases_before(first_epoch),
                        task.releases[client]);
-    train_epochs(optimizer, state, source, first_epoch, signals, report);
+    train_epochs(state, source, first_epoch, signals, report);
     source.report(report);
   } else {
-    constexpr std::size_t kMost = O::kGradientsPerStep;
-    const std::size_t batch = std::clamp<std::size_t>(rows.size() / kMost, 1, static_cast<std::size_t>(training_.batch));
+    const auto most = static_cast<std::size_t>(training_.optimizer->gradients_per_step());
+    const std::size_t batch = std::clamp<std::size_t>(rows.size() / most, 1, static_cast<std::size_t>(training_.batch));
     PlainBatches source(*this, rows, batch, address, for_each_piece, first_epoch);
-    train_epochs(optimizer, state, source, first_epoch, signals, report);
+    train_epochs(state, source, first_epoch, signals, report);
   }
   return report;
 }

@@ -2,6 +2,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -40,23 +41,6 @@ struct LocalTraining {
 /// The largest number of examples a network computes at once for clients with at most `max_rows` rows.
 int rows_at_once(const LocalTraining& training, std::size_t max_rows);
 
-/// The part of an optimiser that is kept, tagged with whose it is.
-template <class O>
-struct StateOf {
-  typename O::State value;
-};
-template <class O>
-struct ScratchOf {
-  typename O::Scratch value;
-};
-/// variant<monostate, Of<O>...> for the optimisers O of the family.
-template <template <class> class Of, class Family>
-struct ForFamily;
-template <template <class> class Of, class... O>
-struct ForFamily<Of, std::variant<O...>> {
-  using type = std::variant<std::monostate, Of<O>...>;
-};
-
 /// What one client carries from round to round besides its rows: its optimiser's state, empty before its first round.
 class ClientState {
  public:
@@ -66,7 +50,7 @@ class ClientState {
 
  private:
   friend class Trainer;
-  ForFamily<StateOf, Optimizer>::type state_;
+  std::unique_ptr<OptimizerState> state_;
 };
 
 /// Thrown out of Trainer::train when training is to stop at once.
@@ -102,12 +86,10 @@ class Trainer {
 
   class PlainBatches;
   /// `source` is where batches come from: PlainBatches or PrivateLots.
-  template <class O, class Source>
-  void train_epochs(const O& optimizer, typename O::State& state, Source& source, int first_epoch,
-                    const Signals& signals, ClientReport& report);
-  template <class O>
-  ClientReport train_with(const O& optimizer, typename O::State& state, const Task& task, ClientId client,
-                          std::span<const Row> rows, ForEachPiece for_each_piece, const Signals& signals);
+  template <class Source>
+  void train_epochs(OptimizerState& state, Source& source, int first_epoch, const Signals& signals, ClientReport& report);
+  ClientReport train_with(OptimizerState& state, const Task& task, ClientId client, std::span<const Row> rows,
+                          ForEachPiece for_each_piece, const Signals& signals);
 
   const Dataset& data_;
   const LocalTraining& training_;
@@ -115,7 +97,7 @@ class Trainer {
   ClientState spare_state_;
   Vector weights_;
   Vector change_;
-  ForFamily<ScratchOf, Optimizer>::type scratch_;
+  std::unique_ptr<OptimizerScratch> scratch_;
   std::vector<Row> order_;
   std::vector<Label> labels_;
   std::optional<PrivateWorkshop> workshop_;

@@ -1,56 +1,14 @@
 #pragma once
 
-#include <algorithm>
-#include <cmath>
-#include <cstdint>
-#include <limits>
 #include <string>
 #include <string_view>
 #include <tuple>
 #include <variant>
 #include <vector>
 
-#include "core/error.hpp"
-#include "core/text.hpp"
+#include "core/setting.hpp"
 
 namespace fedstride {
-
-/// What a setting may be. Numbers: between low and high, each bound included or not. Strings: one of `choices`
-/// ("keep|reset"), anything if empty.
-struct Valid {
-  double low = -std::numeric_limits<double>::infinity();
-  double high = std::numeric_limits<double>::infinity();
-  bool low_included = true;
-  bool high_included = true;
-  std::string_view choices = {};
-
-  bool admits(double value) const {
-    return std::isfinite(value) && (low_included ? value >= low : value > low) &&
-           (high_included ? value <= high : value < high);
-  }
-  /// "a number above 0", "a whole number from 1", "valid: keep, reset".
-  std::string text(bool whole) const;
-};
-
-inline constexpr Valid kPositive{.low = 0, .low_included = false};
-inline constexpr Valid kNonNegative{.low = 0};
-inline constexpr Valid kFraction{.low = 0, .high = 1};
-inline constexpr Valid kAtLeastOne{.low = 1};
-
-/// One setting of a part: its name as a flag and as a key, where it lives, what it means (with unit), what is valid.
-/// Value is double, int, std::int64_t, std::uint64_t, bool or std::string. The default is the member's initial value.
-template <class Owner, class Value>
-struct Field {
-  std::string_view name;
-  Value Owner::*member;
-  std::string_view help;
-  Valid valid = {};
-};
-
-template <class Owner, class Value>
-Field(std::string_view, Value Owner::*, std::string_view) -> Field<Owner, Value>;
-template <class Owner, class Value>
-Field(std::string_view, Value Owner::*, std::string_view, Valid) -> Field<Owner, Value>;
 
 /// Throws Error (usage) that names the setting and what is valid, unless the value is.
 template <class Value>
@@ -71,7 +29,7 @@ void check_field(const Field<Owner, Value>& field, const Value& value) {
   check_value(field.name, field.valid, value);
 }
 
-/// A family is a std::variant of parts; the variant is the registry. Each part has
+/// A closed family is a std::variant of parts (core/part.hpp has the open ones); the variant is the registry. Each part has
 ///   static constexpr std::string_view kName, kSummary;
 ///   static constexpr auto kFields = std::tuple{Field{...}, ...};
 /// Calls visit(part-as-default-constructed) for every part in order.

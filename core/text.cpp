@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <numeric>
 
-#include "core/family.hpp"
-
 namespace fedstride {
 
 std::vector<std::string_view> split(std::string_view text, char separator) {
@@ -60,26 +58,6 @@ std::string unknown_name(std::string_view what, std::string_view name, std::span
   std::string text = std::string(what) + " '" + std::string(name) + "' is unknown; ";
   if (const auto near = nearest(name, names); !near.empty()) text += "did you mean '" + std::string(near) + "'? ";
   return text + "valid: " + joined(names);
-}
-
-std::string Valid::text(bool whole) const {
-  // A whole bound in digits ("1000000"), where the shortest text would be "1e+06".
-  const auto number_text = [](double bound) {
-    const bool exact = std::trunc(bound) == bound && std::fabs(bound) < 0x1p53;
-    return exact ? fedstride::number_text(static_cast<std::int64_t>(bound)) : fedstride::number_text(bound);
-  };
-  if (!choices.empty()) {
-    std::string list;
-    for (const auto choice : split(choices, '|')) list += (list.empty() ? "" : ", ") + std::string(choice);
-    return "valid: " + list;
-  }
-  std::string text = whole ? "a whole number" : "a number";
-  if (std::isfinite(low) && std::isfinite(high) && low_included && high_included)
-    return text + " from " + number_text(low) + " to " + number_text(high);
-  if (std::isfinite(low)) text += low_included ? " from " + number_text(low) : " above " + number_text(low);
-  if (std::isfinite(high))
-    text += (std::isfinite(low) ? " and" : "") + std::string(high_included ? " up to " : " below ") + number_text(high);
-  return text;
 }
 
 }  // namespace fedstride

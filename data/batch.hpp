@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <span>
 
+#include "core/choice.hpp"
 #include "core/random.hpp"
 #include "data/dataset.hpp"
 
@@ -12,6 +13,7 @@ enum class Augmentation {
   none,
   crop_flip,  ///< random crop after padding 4 black pixels on each side, random horizontal flip; pictures only
 };
+constexpr auto choice_names(Augmentation) { return names("none", "crop-flip"); }
 
 /// Where a batch's augmentation is drawn: each row draws at (purpose augmentation, round, client, step, row), so that
 /// another row in the batch changes nothing for this one.

@@ -16,28 +16,21 @@ struct Rule {
   bool discard_noisy = false;  ///< the same where the gradients carry noise
 };
 
-struct Preset {
-  std::string_view name;
-  Rule rule;
+// By AdadpPreset.
+constexpr Rule kPresets[] = {
+    {.full_step = false, .root = false, .discard = true},
+    {.full_step = true, .root = false, .discard = true},
+    {.full_step = false, .root = true, .discard = true, .discard_noisy = true},
 };
-
-constexpr Preset kPresets[] = {
-    {"default", {.full_step = false, .root = false, .discard = true}},
-    {"paper", {.full_step = true, .root = false, .discard = true}},
-    {"authors-code", {.full_step = false, .root = true, .discard = true, .discard_noisy = true}},
-};
-
-bool chosen(const std::string& setting, std::string_view yes, bool preset) {
-  return setting == "preset" ? preset : setting == yes;
-}
+static_assert(std::size(kPresets) == kChoiceNames<AdadpPreset>.size());
 
 Rule rule_of(const Adadp& adadp) {
-  for (const auto& [name, rule] : kPresets)
-    if (name == adadp.preset)
-      return {.full_step = chosen(adadp.next_iterate, "full-step", rule.full_step),
-              .root = chosen(adadp.factor, "root", rule.root),
-              .discard = chosen(adadp.discard, "on", adadp.noisy ? rule.discard_noisy : rule.discard)};
-  throw usage_error("preset '" + adadp.preset + "' is unknown; valid: default, paper, authors-code");
+  Rule rule = kPresets[static_cast<std::size_t>(adadp.preset)];
+  if (adadp.noisy) rule.discard = rule.discard_noisy;
+  if (adadp.next_iterate != NextIterate::preset) rule.full_step = adadp.next_iterate == NextIterate::full_step;
+  if (adadp.factor != RateFactor::preset) rule.root = adadp.factor == RateFactor::root;
+  if (adadp.discard != Discard::preset) rule.discard = adadp.discard == Discard::on;
+  return rule;
 }
 
 void first_half(const float* __restrict theta, float* __restrict half, const float* __restrict gradient,
@@ -102,7 +95,7 @@ StepReport Adadp::step(State& state, Scratch& scratch, Vector& weights, Gradient
     first_half(theta + offset, half + offset, stretch.data(), stretch.size(), half_rate);
     return 0.0;
   });
-  const SecondHalf second_half = kSecondHalf[rule.full_step][error_norm == "relative"];
+  const SecondHalf second_half = kSecondHalf[rule.full_step][error_norm == ErrorNorm::relative];
   const double error = std::sqrt(gradient(half, [&](std::size_t offset, std::span<const float> stretch) {
     return second_half(theta + offset, half + offset, stretch.data(), stretch.size(), half_rate);
   }));

@@ -1,10 +1,23 @@
 #pragma once
 
-#include <string>
+#include <tuple>
 
+#include "core/function_ref.hpp"
+#include "core/setting.hpp"
 #include "optim/optimizer.hpp"
 
 namespace fedstride {
+
+enum class AdadpPreset { ours, paper, authors_code };
+constexpr auto choice_names(AdadpPreset) { return names("default", "paper", "authors-code"); }
+enum class NextIterate { preset, half_steps, full_step };
+constexpr auto choice_names(NextIterate) { return names("preset", "half-steps", "full-step"); }
+enum class RateFactor { preset, ratio, root };
+constexpr auto choice_names(RateFactor) { return names("preset", "ratio", "root"); }
+enum class Discard { preset, on, off };
+constexpr auto choice_names(Discard) { return names("preset", "on", "off"); }
+enum class ErrorNorm { relative, plain };
+constexpr auto choice_names(ErrorNorm) { return names("relative", "plain"); }
 
 /// ADADP (Koskela & Honkela 2020, Algorithms 1 and 2): two half steps check a full one, and how far apart
 /// they end sets the learning rate eta. G1 is the gradient of one batch at theta, G2 that of the next at the half step:
@@ -24,11 +37,11 @@ namespace fedstride {
 struct Adadp {
   double initial_rate = 0.1;
   double tolerance = 0.1;
-  std::string preset = "default";
-  std::string next_iterate = "preset";
-  std::string factor = "preset";
-  std::string discard = "preset";
-  std::string error_norm = "relative";
+  AdadpPreset preset = AdadpPreset::ours;
+  NextIterate next_iterate = NextIterate::preset;
+  RateFactor factor = RateFactor::preset;
+  Discard discard = Discard::preset;
+  ErrorNorm error_norm = ErrorNorm::relative;
   double safety = 1;
   double minimum_factor = 0.9;
   double maximum_factor = 1.1;
@@ -43,16 +56,11 @@ struct Adadp {
             Valid{.low = 0, .high = 1e6, .low_included = false}},
       Field{"tolerance", &Adadp::tolerance, "error of a step aimed at, a distance between weights; unless set, 1 with noise",
             kPositive},
-      Field{"preset", &Adadp::preset, "what next-iterate, factor and discard are where they are not set",
-            Valid{.choices = "default|paper|authors-code"}},
-      Field{"next-iterate", &Adadp::next_iterate, "where an accepted step ends",
-            Valid{.choices = "preset|half-steps|full-step"}},
-      Field{"factor", &Adadp::factor, "the rate is multiplied by tolerance/error or by its root",
-            Valid{.choices = "preset|ratio|root"}},
-      Field{"discard", &Adadp::discard, "whether a step whose error is above the tolerance is undone",
-            Valid{.choices = "preset|on|off"}},
-      Field{"error-norm", &Adadp::error_norm, "error relative to weights above 1, or plain distance",
-            Valid{.choices = "relative|plain"}},
+      Field{"preset", &Adadp::preset, "what next-iterate, factor and discard are where they are not set"},
+      Field{"next-iterate", &Adadp::next_iterate, "where an accepted step ends"},
+      Field{"factor", &Adadp::factor, "the rate is multiplied by tolerance/error or by its root"},
+      Field{"discard", &Adadp::discard, "whether a step whose error is above the tolerance is undone"},
+      Field{"error-norm", &Adadp::error_norm, "error relative to weights above 1, or plain distance"},
       Field{"safety", &Adadp::safety, "the factor is multiplied by this before it is limited",
             Valid{.low = 0, .high = 1, .low_included = false}},
       Field{"minimum-factor", &Adadp::minimum_factor, "the rate falls at most by this factor a step",
@@ -78,6 +86,10 @@ struct Adadp {
     Vector half;  ///< the half step, then in place the next iterate; trades places with the weights when accepted
   };
 
+  void gradients_are_noisy(function_ref<bool(std::string_view setting)> is_set) {
+    noisy = true;
+    if (!is_set("tolerance")) tolerance = 1;  // the paper's, with noise
+  }
   void start(State& state, std::size_t) const { state.learning_rate = initial_rate; }
   bool adapts(Progress progress) const { return adapt_epochs == 0 || progress.epoch < adapt_epochs; }
   int gradients_per_step(Progress progress) const { return adapts(progress) ? kGradientsPerStep : 1; }

@@ -4,10 +4,7 @@
 #include <cstdint>
 #include <limits>
 #include <string_view>
-#include <variant>
-#include <vector>
 
-#include "core/family.hpp"
 #include "core/gradient.hpp"
 #include "core/vector.hpp"
 
@@ -30,11 +27,13 @@ struct StepReport {
 inline constexpr int kNoChange = std::numeric_limits<int>::max();
 
 /// A local optimiser. It asks for gradients; it knows neither data nor model.
-///   kName, kSummary, kFields       core/family.hpp
+///   kName, kSummary, kFields       core/setting.hpp
 ///   kGradientsPerStep              batches one step reads
 /// and, where that changes once on the way,
 ///   gradients_per_step(progress)   batches a step reads then
 ///   epoch_of_change()              the first epoch in which it is another number than in the first; kNoChange: none
+///   gradients_are_noisy(is_set)    called before training if the gradients carry noise (differential privacy); is_set(name)
+///                                  is whether a person chose that setting
 ///   kKeepsState                    whether a client keeps its state from round to round unless told otherwise
 ///   State                          what a client carries; State{} and start(state, size) is a fresh client. Cereal's
 ///                                  serialize() is complete: save, load, step equals step.
@@ -46,6 +45,8 @@ template <class T>
 concept LocalOptimizer = requires(const T optimizer, typename T::State state, typename T::Scratch scratch, Vector weights,
                                   Gradient gradient, Progress progress) {
   { T::kName } -> std::convertible_to<std::string_view>;
+  { T::kSummary } -> std::convertible_to<std::string_view>;
+  T::kFields;
   { T::kGradientsPerStep } -> std::convertible_to<int>;
   { T::kKeepsState } -> std::convertible_to<bool>;
   { optimizer.start(state, std::size_t{}) };

@@ -1,19 +1,55 @@
 #pragma once
 
-#include <variant>
+#include <cstdint>
+#include <iosfwd>
+#include <memory>
 
-#include "optim/adadp.hpp"
-#include "optim/adam.hpp"
-#include "optim/ema.hpp"
-#include "optim/heavy_ball.hpp"
-#include "optim/sgd.hpp"
+#include "core/function_ref.hpp"
+#include "core/part.hpp"
+#include "optim/optimizer.hpp"
 
 namespace fedstride {
 
-/// The registry of local optimisers; the first is the default.
-using Optimizer = std::variant<Adadp, Sgd, HeavyBall, Ema, Adam>;
+template <LocalOptimizer O>
+class OptimizerOf;  // optim/optimizer_of.hpp
 
-static_assert(LocalOptimizer<Adadp> && LocalOptimizer<Sgd> && LocalOptimizer<HeavyBall> && LocalOptimizer<Ema> &&
-              LocalOptimizer<Adam>);
+/// What a client carries from round to round for its optimiser: made, changed and saved by that optimiser alone.
+class OptimizerState {
+ public:
+  virtual ~OptimizerState() = default;
+};
+/// Vectors of a thread that a step needs but nobody carries.
+class OptimizerScratch {
+ public:
+  virtual ~OptimizerScratch() = default;
+};
+
+/// A local optimiser behind a wall; optim/optimizer.hpp says what each function means. States and scratches are those that
+/// this kind of optimiser has made.
+class OptimizerPart : public Part {
+ public:
+  static PartFamily& family();  ///< optim/optimizers.cpp has the list
+  template <LocalOptimizer O>
+  using Of = OptimizerOf<O>;
+
+  virtual int gradients_per_step() const = 0;  ///< of the first epoch
+  virtual int gradients_per_step(Progress progress) const = 0;
+  virtual int epoch_of_change() const = 0;
+  virtual bool keeps_state() const = 0;
+  virtual std::unique_ptr<OptimizerState> make_state() const = 0;
+  virtual std::unique_ptr<OptimizerScratch> make_scratch() const = 0;
+  virtual void start(OptimizerState& state, std::size_t size) const = 0;
+  virtual double learning_rate(const OptimizerState& state, Progress progress) const = 0;
+  virtual StepReport step(OptimizerState& state, OptimizerScratch& scratch, Vector& weights, Gradient gradient,
+                          Progress progress) const = 0;
+  /// Cereal's portable binary form. load throws for bytes that are none.
+  virtual void save(const OptimizerState& state, std::ostream& bytes) const = 0;
+  virtual void load(OptimizerState& state, std::istream& bytes) const = 0;
+  /// Told once, before training, if the gradients carry noise; is_set(name) is whether a person chose that setting.
+  virtual void gradients_are_noisy(function_ref<bool(std::string_view setting)> is_set) = 0;
+};
+
+/// A local optimiser that has been chosen; the default is ADADP.
+using Optimizer = Chosen<OptimizerPart>;
 
 }  // namespace fedstride

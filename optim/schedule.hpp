@@ -1,12 +1,14 @@
 #pragma once
 
-#include <string>
 #include <tuple>
 
-#include "core/family.hpp"
+#include "core/setting.hpp"
 #include "optim/optimizer.hpp"
 
 namespace fedstride {
+
+enum class RateSchedule { constant, linear, inverse };
+constexpr auto choice_names(RateSchedule) { return names("constant", "linear", "inverse"); }
 
 /// The learning rates of an optimiser that does not find its own, in mean-gradient unit, as a function of the local
 /// epochs k finished so far:
@@ -15,7 +17,7 @@ namespace fedstride {
 ///   inverse   A / (1 + k decay)
 struct Schedule {
   double initial_rate = 0.01;
-  std::string schedule = "constant";
+  RateSchedule schedule = RateSchedule::constant;
   double final_rate = 0.001;
   int schedule_epochs = 10;
   double decay = 0.1;
@@ -24,8 +26,7 @@ struct Schedule {
   static constexpr auto kScheduleFields = std::tuple{
       Field{"learning-rate", &Schedule::initial_rate, "step size for the mean gradient of a batch; where it starts",
             kRate},
-      Field{"schedule", &Schedule::schedule, "how the rate goes on, by local epochs",
-            Valid{.choices = "constant|linear|inverse"}},
+      Field{"schedule", &Schedule::schedule, "how the rate goes on, by local epochs"},
       Field{"final-learning-rate", &Schedule::final_rate, "linear: where the rate ends and stays",
             Valid{.low = 0, .high = 1e6}},
       Field{"schedule-epochs", &Schedule::schedule_epochs, "linear: local epochs until the final rate is reached",
@@ -33,7 +34,6 @@ struct Schedule {
       Field{"decay", &Schedule::decay, "inverse: rate / (1 + epochs x decay)", kNonNegative},
   };
 
-  /// Throws Error (usage) for a schedule there is none of.
   double rate(Progress progress) const;
 };
 

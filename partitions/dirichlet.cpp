@@ -10,7 +10,7 @@ namespace fedstride {
 
 Assignment Dirichlet::assign(const PartitionInput& input) const {
   check_input(input);
-  for_each_field<Dirichlet>([&](const auto& field) { check_field(field, this->*field.member); });
+  check_settings(*this);
   const auto clients = static_cast<std::size_t>(input.clients);
   const std::vector<double> concentrations(clients, alpha);
   const auto by_class = shuffled_rows_by_class(input);

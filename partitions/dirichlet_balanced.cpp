@@ -40,7 +40,7 @@ class ClassMixture {
 
 Assignment DirichletBalanced::assign(const PartitionInput& input) const {
   check_input(input);
-  for_each_field<DirichletBalanced>([&](const auto& field) { check_field(field, this->*field.member); });
+  check_settings(*this);
   auto by_class = shuffled_rows_by_class(input);
   std::erase_if(by_class, [](const auto& rows) { return rows.empty(); });
   const auto count = static_cast<double>(input.rows.size());

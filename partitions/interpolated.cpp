@@ -32,7 +32,7 @@ std::vector<std::size_t> levelled(const std::vector<std::size_t>& sizes, std::si
 }  // namespace
 
 Assignment Interpolated::assign(const PartitionInput& input) const {
-  for_each_field<Interpolated>([&](const auto& field) { check_field(field, this->*field.member); });
+  check_settings(*this);
   Assignment assignment = Pathological{.classes_per_client = classes_per_client}.assign(input);
 
   auto pool = shuffled_rows(input);

@@ -3,7 +3,7 @@
 #include <string_view>
 #include <tuple>
 
-#include "core/family.hpp"
+#include "core/setting.hpp"
 #include "partitions/partition.hpp"
 
 namespace fedstride {

@@ -43,13 +43,10 @@ std::string partition_hash(const Assignment& assignment) {
 std::string manifest_json(const Partitioner& partitioner, std::uint64_t seed, const Assignment& assignment,
                           std::span<const std::uint16_t> labels, int classes) {
   OrderedJson settings = OrderedJson::object();
-  std::visit(
-      [&]<class Part>(const Part& part) {
-        for_each_field<Part>([&](const auto& field) { settings[std::string(field.name)] = part.*field.member; });
-      },
-      partitioner);
+  for (const SettingInfo& setting : partitioner.part().settings())
+    std::visit([&](const auto& value) { settings[std::string(setting.name)] = value; }, partitioner.part().get(setting));
   std::string text = "{\n \"format\": \"fedstride partition 1\",\n \"partition\": \"";
-  text += part_name(partitioner);
+  text += partitioner.name();
   // A file's name need not be UTF-8; JSON must be.
   text += "\",\n \"settings\": " + settings.dump(-1, ' ', false, OrderedJson::error_handler_t::replace);
   text += ",\n \"seed\": " + number_text(seed);

@@ -6,7 +6,7 @@
 #include <tuple>
 #include <vector>
 
-#include "core/family.hpp"
+#include "core/setting.hpp"
 #include "partitions/partition.hpp"
 
 namespace fedstride {

@@ -1,23 +1,28 @@
 #include "partitions/partitions.hpp"
 
+#include "partitions/dirichlet.hpp"
+#include "partitions/dirichlet_balanced.hpp"
+#include "partitions/from_file.hpp"
+#include "partitions/iid.hpp"
+#include "partitions/interpolated.hpp"
+#include "partitions/own_rows.hpp"
+#include "partitions/pathological.hpp"
+#include "partitions/shards.hpp"
+
 namespace fedstride {
-namespace {
 
-template <class... Parts>
-constexpr bool all_are_partitions(const std::variant<Parts...>*) {
-  return (Partition<Parts> && ...);
+PartFamily& PartitionPart::family() {
+  static PartFamily family = [] {
+    PartFamily all("partition", "who holds which rows");
+    add_parts<PartitionPart, Pathological, Iid, Interpolated, Shards, Dirichlet, DirichletBalanced, FromFile, OwnRows>(all);
+    return all;
+  }();
+  return family;
 }
-static_assert(all_are_partitions(static_cast<const Partitioner*>(nullptr)));
-
-}  // namespace
 
 Assignment assign(const Partitioner& partitioner, const PartitionInput& input) {
-  return std::visit(
-      [&]<class Part>(const Part& part) {
-        for_each_field<Part>([&](const auto& field) { check_field(field, part.*field.member); });
-        return part.assign(input);
-      },
-      partitioner);
+  partitioner.part().check();
+  return partitioner->assign(input);
 }
 
 }  // namespace fedstride

@@ -1,21 +1,32 @@
 #pragma once
 
-#include <string>
-#include <variant>
-
-#include "partitions/dirichlet.hpp"
-#include "partitions/dirichlet_balanced.hpp"
-#include "partitions/from_file.hpp"
-#include "partitions/iid.hpp"
-#include "partitions/interpolated.hpp"
-#include "partitions/own_rows.hpp"
-#include "partitions/pathological.hpp"
-#include "partitions/shards.hpp"
+#include "core/part.hpp"
+#include "partitions/partition.hpp"
 
 namespace fedstride {
 
-/// Every partition there is; the first is the default.
-using Partitioner = std::variant<Pathological, Iid, Interpolated, Shards, Dirichlet, DirichletBalanced, FromFile, OwnRows>;
+template <Partition P>
+class PartitionOf;
+
+/// A partition behind a wall.
+class PartitionPart : public Part {
+ public:
+  static PartFamily& family();  ///< partitions/partitions.cpp has the list
+  template <Partition P>
+  using Of = PartitionOf<P>;
+
+  virtual Assignment assign(const PartitionInput& input) const = 0;
+};
+
+template <Partition P>
+class PartitionOf final : public PartOf<PartitionPart, PartitionOf<P>, P> {
+ public:
+  using PartOf<PartitionPart, PartitionOf<P>, P>::PartOf;
+  Assignment assign(const PartitionInput& input) const final { return this->part_.assign(input); }
+};
+
+/// A partition that has been chosen; the default is the pathological one.
+using Partitioner = Chosen<PartitionPart>;
 
 /// Deals the rows out. Throws Error (usage) if the settings or the input are not valid (partition.hpp).
 Assignment assign(const Partitioner& partitioner, const PartitionInput& input);

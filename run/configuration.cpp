@@ -4,22 +4,10 @@
 #include <set>
 
 #include "core/text.hpp"
+#include "partitions/own_rows.hpp"
 
 namespace fedstride {
 namespace {
-
-std::string shown(bool value) { return value ? "true" : "false"; }
-std::string shown(const std::string& value) { return value; }
-template <class Number>
-std::string shown(Number value) {
-  return number_text(value);
-}
-
-template <class Value>
-constexpr std::string_view kKind = std::is_same_v<Value, bool>          ? "true or false"
-                                   : std::is_same_v<Value, std::string> ? "a text"
-                                   : std::is_integral_v<Value>          ? "a whole number"
-                                                                        : "a number";
 
 template <class Value>
 bool parse_number(std::string_view text, Value& out) {
@@ -27,74 +15,46 @@ bool parse_number(std::string_view text, Value& out) {
   return error == std::errc{} && end == text.data() + text.size();
 }
 
-std::string described(const Setting& setting) {
-  return std::visit([](const auto& value) { return shown(value); }, setting.value);
+// The value that a setting stands for: text of the command line for whatever is needed.
+SettingValue meant(const SettingInfo& info, const Setting& given) {
+  const auto* text = std::get_if<std::string>(&given.value);
+  if (text == nullptr || !given.from_command_line) return given.value;
+  if (info.kind == SettingKind::flag && (*text == "true" || *text == "false")) return *text == "true";
+  std::int64_t whole = 0;
+  if (info.kind == SettingKind::whole && parse_number(*text, whole)) return whole;
+  double number = 0;
+  if (info.kind == SettingKind::number && parse_number(*text, number)) return number;
+  return *text;
 }
 
-// The setting as a Value. Compiled once a type, not once a field: there are many fields.
-template <class Value>
-Value converted(std::string_view name, const Valid& valid, const Setting& setting) {
-  Value result{};
-  bool good = false;
-  const auto* text = std::get_if<std::string>(&setting.value);
-  if constexpr (std::is_same_v<Value, std::string>) {
-    good = text != nullptr;
-    if (good) result = *text;
-  } else if constexpr (std::is_same_v<Value, bool>) {
-    if (const auto* given = std::get_if<bool>(&setting.value)) {
-      result = *given;
-      good = true;
-    } else if (text != nullptr && setting.from_command_line) {
-      result = *text == "true";
-      good = result || *text == "false";
-    }
-  } else {
-    if (const auto* whole = std::get_if<std::int64_t>(&setting.value)) {
-      if constexpr (std::is_integral_v<Value>)
-        good = std::in_range<Value>(*whole);
-      else
-        good = true;
-      if (good) result = static_cast<Value>(*whole);
-    } else if (const auto* number = std::get_if<double>(&setting.value)) {
-      good = !std::is_integral_v<Value>;
-      if (good) result = static_cast<Value>(*number);
-    } else if (text != nullptr && setting.from_command_line) {
-      good = parse_number(*text, result);
-    }
-  }
-  if (!good)
-    throw usage_error(std::string(name) + " is '" + described(setting) + "'; it must be " +
-                      (std::is_arithmetic_v<Value> && !std::is_same_v<Value, bool> ? valid.text(std::is_integral_v<Value>)
-                                                                                   : std::string(kKind<Value>)));
-  check_value(name, valid, result);
-  return result;
-}
-
-// Takes the field's value out of the settings, if it is there; whether it is.
-template <class Part, class Owner, class Value>
-bool take(const Settings& settings, const Field<Owner, Value>& field, Part& part) {
-  const auto found = settings.find(field.name);
+// Takes a setting's value out of those given, if it is there; whether it is.
+bool take(const Settings& settings, const SettingInfo& info, void* owner) {
+  const auto found = settings.find(info.name);
   if (found == settings.end()) return false;
-  part.*field.member = converted<Value>(field.name, field.valid, found->second);
+  const SettingValue value = meant(info, found->second);
+  info.check(value);
+  info.set(owner, value);
   return true;
 }
 
-template <class Value>
-KeyInfo key_info(std::string_view name, std::string_view help, const Valid& valid, const Value& value,
-                 std::string_view group, std::vector<std::string> parts) {
-  const bool anything = std::is_same_v<Value, bool> || (std::is_same_v<Value, std::string> && valid.choices.empty());
-  return {.name = std::string(name), .help = std::string(help), .default_text = shown(value),
-          .valid_text = anything ? "" : valid.text(std::is_integral_v<Value>), .group = std::string(group),
-          .parts = std::move(parts), .is_flag = std::is_same_v<Value, bool>};
+KeyInfo key_info(const SettingInfo& info, const void* owner, std::string_view group, std::vector<std::string> parts) {
+  const bool anything = info.kind == SettingKind::flag || info.kind == SettingKind::text;
+  return {.name = std::string(info.name), .help = std::string(info.help), .default_text = value_text(info.get(owner)),
+          .valid_text = anything ? "" : info.valid_text(), .group = std::string(group), .parts = std::move(parts),
+          .is_flag = info.kind == SettingKind::flag};
 }
 
-// Adds a key, or what another part says of one that is there already.
+// Adds a key, or what another part of the same family says of one that is there already. Throws Error (usage) if another
+// family, or the run itself, has a key of that name: a part from outside may bring one.
 void add_key(std::vector<KeyInfo>& keys, KeyInfo key) {
   const auto known = std::ranges::find(keys, key.name, &KeyInfo::name);
   if (known == keys.end()) {
     keys.push_back(std::move(key));
     return;
   }
+  if (known->group != key.group || key.parts.empty())
+    throw usage_error(key.group + " '" + joined(key.parts) + "' has a setting '" + key.name + "', which is a key of " +
+                      known->group + " already; it needs another name");
   if (known->default_text != key.default_text) known->default_text += "; " + key.parts.front() + " " + key.default_text;
   known->parts.push_back(key.parts.front());
 }
@@ -110,9 +70,8 @@ Error does_not_apply(const std::string& name, const Configuration& configuration
   const auto keys = all_keys();
   const std::string family = std::ranges::find(keys, name, &KeyInfo::name)->group;
   std::string chosen;
-  for_each_family(configuration, [&](std::string_view key, std::string_view, const auto& part) {
-    if (key == family) chosen = part_name(part);
-  });
+  for (const ChosenPart* part : chosen_parts(configuration))
+    if (part->family().key() == family) chosen = part->name();
   std::vector<std::string> own;
   for (const KeyInfo& key : keys)
     if (key.group == family && std::ranges::find(key.parts, chosen) != key.parts.end()) own.push_back(key.name);
@@ -142,25 +101,23 @@ Configuration determining(Configuration configuration) {
   configuration.data_dir = defaults.data_dir;
   configuration.quiet = defaults.quiet;
   configuration.out = defaults.out;
-  if (auto* own = std::get_if<OwnRows>(&configuration.partition)) own->roster.clear();
+  if (auto* own = configuration.partition.as<OwnRows>()) own->roster.clear();
   return configuration;
 }
 
 std::vector<KeyInfo> all_keys() {
   std::vector<KeyInfo> keys;
   const Configuration defaults;
-  for_each_field<Configuration>([&](const auto& field) {
-    add_key(keys, key_info(field.name, field.help, field.valid, defaults.*field.member, "run", {}));
-  });
-  for_each_family(defaults, [&]<class Family>(std::string_view key, std::string_view what, const Family& family) {
-    add_key(keys, {.name = std::string(key), .help = std::string(what), .default_text = std::string(part_name(family)),
-                   .valid_text = "valid: " + joined(part_names<Family>()), .group = std::string(key), .parts = {}});
-    for_each_part<Family>([&]<class Part>(const Part& part) {
-      for_each_field<Part>([&](const auto& field) {
-        add_key(keys, key_info(field.name, field.help, field.valid, part.*field.member, key, {std::string(Part::kName)}));
-      });
-    });
-  });
+  for (const SettingInfo& info : settings_of<Configuration>()) add_key(keys, key_info(info, &defaults, "run", {}));
+  for (const ChosenPart* chosen : chosen_parts(defaults)) {
+    const PartFamily& family = chosen->family();
+    const std::string key(family.key());
+    add_key(keys, {.name = key, .help = std::string(family.purpose()), .default_text = std::string(chosen->name()),
+                   .valid_text = "valid: " + joined(family.names()), .group = key, .parts = {}});
+    for (const auto& part : family.parts())
+      for (const SettingInfo& info : part->settings())
+        add_key(keys, key_info(info, part->object(), key, {std::string(part->name())}));
+  }
   return keys;
 }
 
@@ -170,32 +127,25 @@ Configuration resolve(const Settings& settings) {
   // Keys of a file that belong to a part which the command line replaced by another one.
   std::set<std::string, std::less<>> replaced;
 
-  for_each_family(configuration, [&]<class Family>(std::string_view key, std::string_view, Family& family) {
-    const auto setting = settings.find(key);
+  for (ChosenPart* chosen : chosen_parts(configuration)) {
+    const PartFamily& family = chosen->family();
+    const auto setting = settings.find(family.key());
     if (setting != settings.end()) {
       const auto* name = std::get_if<std::string>(&setting->second.value);
       if (name == nullptr)
-        throw usage_error(std::string(key) + " is '" + described(setting->second) + "'; it must be a text, " +
-                          joined(part_names<Family>()));
-      family = make_part<Family>(key, *name);
-      used.emplace(key);
-      if (setting->second.from_command_line) {
-        for_each_part<Family>([&]<class Part>(const Part&) {
-          for_each_field<Part>([&](const auto& field) { replaced.emplace(field.name); });
-        });
-      }
+        throw usage_error(std::string(family.key()) + " is '" + value_text(setting->second.value) +
+                          "'; it must be a text, " + joined(family.names()));
+      chosen->choose(*name);
+      used.emplace(family.key());
+      if (setting->second.from_command_line)
+        for (const auto& part : family.parts())
+          for (const SettingInfo& info : part->settings()) replaced.emplace(info.name);
     }
-    std::visit(
-        [&]<class Part>(Part& part) {
-          for_each_field<Part>([&](const auto& field) {
-            if (take(settings, field, part)) used.emplace(field.name);
-          });
-        },
-        family);
-  });
-  for_each_field<Configuration>([&](const auto& field) {
-    if (take(settings, field, configuration)) used.emplace(field.name);
-  });
+    for (const SettingInfo& info : chosen->part().settings())
+      if (take(settings, info, chosen->part().object())) used.emplace(info.name);
+  }
+  for (const SettingInfo& info : settings_of<Configuration>())
+    if (take(settings, info, &configuration)) used.emplace(info.name);
 
   const auto names = key_names();
   for (const auto& [key, setting] : settings) {
@@ -204,11 +154,27 @@ Configuration resolve(const Settings& settings) {
     if (!setting.from_command_line && replaced.contains(key)) continue;
     throw does_not_apply(key, configuration);
   }
-  if (auto* adadp = std::get_if<Adadp>(&configuration.optimizer); adadp != nullptr && example_level(configuration.privacy)) {
-    adadp->noisy = true;
-    if (!settings.contains("tolerance")) adadp->tolerance = 1;  // the paper's, with noise
-  }
+  if (example_level(configuration.privacy) != nullptr)
+    configuration.optimizer->gradients_are_noisy([&](std::string_view key) { return settings.contains(key); });
   return configuration;
+}
+
+PartFamily& PrivacyPart::family() {
+  static PartFamily family = [] {
+    PartFamily all("dp", "whose privacy is protected");
+    add_parts<PrivacyPart, NoPrivacy, ExamplePrivacy, ClientPrivacy, BothPrivacy>(all);
+    return all;
+  }();
+  return family;
+}
+
+std::array<ChosenPart*, 5> chosen_parts(Configuration& configuration) {
+  return {&configuration.partition, &configuration.optimizer, &configuration.cohort, &configuration.server,
+          &configuration.privacy};
+}
+std::array<const ChosenPart*, 5> chosen_parts(const Configuration& configuration) {
+  return {&configuration.partition, &configuration.optimizer, &configuration.cohort, &configuration.server,
+          &configuration.privacy};
 }
 
 }  // namespace fedstride

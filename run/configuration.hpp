@@ -1,13 +1,14 @@
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <map>
 #include <string>
 #include <tuple>
-#include <variant>
 #include <vector>
 
-#include "core/family.hpp"
+#include "core/setting.hpp"
+#include "data/batch.hpp"
 #include "run/privacy_settings.hpp"
 #include "optim/optimizers.hpp"
 #include "partitions/partitions.hpp"
@@ -16,12 +17,21 @@
 
 namespace fedstride {
 
+enum class InitialisationRule { automatic, fan_in, glorot };
+constexpr auto choice_names(InitialisationRule) { return names("auto", "fan-in", "glorot"); }
+enum class ClientStateRule { automatic, keep, reset };
+constexpr auto choice_names(ClientStateRule) { return names("auto", "keep", "reset"); }
+enum class WeightRule { automatic, examples, equal };
+constexpr auto choice_names(WeightRule) { return names("auto", "examples", "equal"); }
+enum class Randomness { seeded, secret };
+constexpr auto choice_names(Randomness) { return names("seeded", "secret"); }
+
 /// Everything that determines a run, and the few things that only say how it is carried out. The defaults are the
 /// pathological federation of Koskela & Honkela 2020 on the built-in data set.
 struct Configuration {
   std::string dataset = "synthetic";
   std::string data_dir;
-  std::string augment = "none";
+  Augmentation augment = Augmentation::none;
   double validation_fraction = 0;
 
   Partitioner partition;
@@ -29,20 +39,20 @@ struct Configuration {
   int limit_per_client = 0;
 
   std::string model = "adadp-cnn";
-  std::string initialisation = "auto";
+  InitialisationRule initialisation = InitialisationRule::automatic;
   std::string init;
   std::string freeze;
 
   Optimizer optimizer;
   int local_epochs = 1;
   int batch = 10;
-  std::string client_state = "auto";
+  ClientStateRule client_state = ClientStateRule::automatic;
 
-  std::string weights = "auto";
+  WeightRule weights = WeightRule::automatic;
   Cohort cohort;
   ServerOptimizer server;
   Privacy privacy;
-  std::string randomness = "seeded";
+  Randomness randomness = Randomness::seeded;
   bool publishable = false;
   int rounds = 20;
   int evaluate_every = 1;
@@ -56,7 +66,7 @@ struct Configuration {
       Field{"dataset", &Configuration::dataset, "data set; 'fedstride data list' shows them"},
       Field{"data-dir", &Configuration::data_dir,
             "folder of the data (default: $FEDSTRIDE_DATA, else $XDG_CACHE_HOME/fedstride, else ~/.cache/fedstride)"},
-      Field{"augment", &Configuration::augment, "what is done to training pictures", Valid{.choices = "none|crop-flip"}},
+      Field{"augment", &Configuration::augment, "what is done to training pictures"},
       Field{"validation-fraction", &Configuration::validation_fraction,
             "share of the training rows set aside, before partitioning, for choosing anything",
             Valid{.low = 0, .high = 1, .high_included = false}},
@@ -65,23 +75,19 @@ struct Configuration {
             Valid{.low = 0, .high = 1e9}},
       Field{"model", &Configuration::model, "a named model, or its layers: \"conv 64 3 | relu | maxpool 3 2 | dense classes\""},
       Field{"initialisation", &Configuration::initialisation,
-            "starting weights: uniform in +-1/sqrt(fan-in), or Glorot uniform; auto: what the named model's source uses",
-            Valid{.choices = "auto|fan-in|glorot"}},
+            "starting weights: uniform in +-1/sqrt(fan-in), or Glorot uniform; auto: what the named model's source uses"},
       Field{"init", &Configuration::init, "start from the tensors of this .safetensors file whose names and shapes match"},
       Field{"freeze", &Configuration::freeze, "layers that are not trained: \"conv1,conv2\""},
       Field{"local-epochs", &Configuration::local_epochs, "epochs a client trains in a round", Valid{.low = 1, .high = 1e6}},
       Field{"batch", &Configuration::batch, "examples a batch", Valid{.low = 1, .high = 1e6}},
       Field{"client-state", &Configuration::client_state,
             "whether a client keeps its optimiser's state from round to round; auto: adadp keeps its rate if every client takes "
-            "part in every round, and a single client keeps everything",
-            Valid{.choices = "auto|keep|reset"}},
+            "part in every round, and a single client keeps everything"},
       Field{"weights", &Configuration::weights,
             "weight of a client in the mean: its number of examples, or the same for all; auto: examples, and equal where "
-            "clients are protected",
-            Valid{.choices = "auto|examples|equal"}},
+            "clients are protected"},
       Field{"randomness", &Configuration::randomness,
-            "source of noise and private sampling: repeatable from the seed, or secret (ChaCha20 under a key in the run's folder)",
-            Valid{.choices = "seeded|secret"}},
+            "source of noise and private sampling: repeatable from the seed, or secret (ChaCha20 under a key in the run's folder)"},
       Field{"publishable", &Configuration::publishable, "leave out of the results what no privacy guarantee covers"},
       Field{"rounds", &Configuration::rounds, "number of rounds", Valid{.low = 1, .high = 2e9}},
       Field{"evaluate-every", &Configuration::evaluate_every, "evaluate the model every so many rounds, and after the last",
@@ -93,15 +99,9 @@ struct Configuration {
       Field{"out", &Configuration::out, "folder for the results (default: a new one under runs/)"}};
 };
 
-/// The families a configuration chooses from. Calls visit(key, "what it chooses", reference to the variant).
-template <class C, class Visitor>
-void for_each_family(C& configuration, Visitor&& visitor) {
-  visitor("partition", "who holds which rows", configuration.partition);
-  visitor("optimizer", "how clients train", configuration.optimizer);
-  visitor("cohort", "who takes part in a round", configuration.cohort);
-  visitor("server-optimizer", "what becomes of the mean change", configuration.server);
-  visitor("dp", "whose privacy is protected", configuration.privacy);
-}
+/// The parts a configuration has chosen, one of each family, in the order of their keys in a file.
+std::array<ChosenPart*, 5> chosen_parts(Configuration& configuration);
+std::array<const ChosenPart*, 5> chosen_parts(const Configuration& configuration);
 
 /// Keys that say where the output goes: written only if a file set them.
 bool is_about_output(std::string_view key);
@@ -114,7 +114,7 @@ Configuration determining(Configuration configuration);
 
 /// A value as it stands in a file or on the command line. Text from the command line stands for whatever the key needs.
 struct Setting {
-  std::variant<bool, std::int64_t, double, std::string> value;
+  SettingValue value;
   bool from_command_line = false;
 };
 using Settings = std::map<std::string, Setting, std::less<>>;

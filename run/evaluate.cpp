@@ -21,7 +21,7 @@ ModelEvaluation evaluate_file(const std::string& path, const std::string& datase
     if (dataset.empty() && std::filesystem::exists(configuration, error)) {
       const Configuration run = resolve(read_settings(configuration.string()));
       if (data_dir.empty()) data_folder = run.data_dir;
-      if (training_part && std::holds_alternative<OwnRows>(run.partition))
+      if (training_part && run.partition.as<OwnRows>() != nullptr)
         throw usage_error("part is 'train'; the rows of the run in '" + path + "' are with its clients, only test is valid");
     }
     file /= "model.safetensors";

@@ -1,13 +1,29 @@
 #pragma once
 
-#include <string>
 #include <string_view>
 #include <tuple>
-#include <variant>
+#include <type_traits>
+#include <utility>
 
-#include "core/family.hpp"
+#include "core/part.hpp"
+#include "dp/accountants/mechanism.hpp"
+#include "dp/noise/noise_plan.hpp"
 
 namespace fedstride {
+
+/// The accountant that proves a level's epsilon; automatic: the tightest that can.
+enum class AccountantChoice { automatic, tight, rdp, moments, zcdp, strong, basic };
+constexpr auto choice_names(AccountantChoice) {
+  return names("auto", "tight", "rdp", "moments", "zcdp", "strong", "basic");
+}
+/// How a client's lots are drawn.
+enum class LotSampling { poisson, shuffle, without_replacement };
+constexpr auto choice_names(LotSampling) { return names("poisson", "shuffle", "without-replacement"); }
+enum class ClipPer { model, layer };
+constexpr auto choice_names(ClipPer) { return names("model", "layer"); }
+/// Who adds the noise that protects clients.
+enum class ClientNoiseBy { central, discrete, local };
+constexpr auto choice_names(ClientNoiseBy) { return names("central", "discrete", "local"); }
 
 /// Settings of example-level privacy: each example's gradient is clipped, each sum of a lot noised.
 struct ExampleSettings {
@@ -15,12 +31,12 @@ struct ExampleSettings {
   double noise_multiplier = 0;
   double epsilon = 0;
   double delta = 1e-5;
-  std::string accountant = "auto";
-  std::string neighbours = "add-remove";
-  std::string sampling = "poisson";
+  AccountantChoice accountant = AccountantChoice::automatic;
+  Neighbours neighbours = Neighbours::add_remove;
+  LotSampling sampling = LotSampling::poisson;
   double sampling_rate = 0;
-  std::string clip_schedule = "constant";
-  std::string noise_schedule = "constant";
+  ClipSchedule clip_schedule = ClipSchedule::constant;
+  NoiseSchedule noise_schedule = NoiseSchedule::constant;
   double noise_decay = 0.99;
   double noise_momentum = 0.9;
   int target_epochs = 0;
@@ -34,16 +50,14 @@ struct ClientSettings {
   double client_noise_multiplier = 0;
   double client_epsilon = 0;
   double client_delta = 1e-5;
-  std::string client_accountant = "auto";
-  std::string client_neighbours = "add-remove";
-  std::string clip_per = "model";
-  std::string client_noise = "central";
+  AccountantChoice client_accountant = AccountantChoice::automatic;
+  Neighbours client_neighbours = Neighbours::add_remove;
+  ClipPer clip_per = ClipPer::model;
+  ClientNoiseBy client_noise = ClientNoiseBy::central;
 };
 
 namespace settings_help {
 inline constexpr Valid kDelta{.low = 0, .high = 1, .low_included = false, .high_included = false};
-inline constexpr Valid kNeighbours{.choices = "add-remove|replace-one"};
-inline constexpr Valid kAccountants{.choices = "auto|tight|rdp|moments|zcdp|strong|basic"};
 inline constexpr std::string_view kNoise =
     "noise standard deviation on the sum / clip; 0: what --epsilon needs over the planned steps";
 inline constexpr std::string_view kEpsilon =
@@ -54,11 +68,9 @@ inline constexpr std::string_view kAccountant =
 inline constexpr std::string_view kNeighboursHelp = "which data sets are to be indistinguishable";
 /// What has the same name under `client` and `both`.
 inline constexpr auto kClientFields = std::tuple{
-    Field{"clip-per", &ClientSettings::clip_per, "clip the whole update, or each tensor to its share",
-          Valid{.choices = "model|layer"}},
+    Field{"clip-per", &ClientSettings::clip_per, "clip the whole update, or each tensor to its share"},
     Field{"client-noise", &ClientSettings::client_noise,
-          "who adds it: the coordinator, the coordinator on integers, or each client all of it",
-          Valid{.choices = "central|discrete|local"}},
+          "who adds it: the coordinator, the coordinator on integers, or each client all of it"},
 };
 }  // namespace settings_help
 
@@ -77,15 +89,12 @@ struct ExamplePrivacy : ExampleSettings {
       Field{"noise-multiplier", &ExampleSettings::noise_multiplier, settings_help::kNoise, kNonNegative},
       Field{"epsilon", &ExampleSettings::epsilon, settings_help::kEpsilon, kNonNegative},
       Field{"delta", &ExampleSettings::delta, settings_help::kDeltaHelp, settings_help::kDelta},
-      Field{"accountant", &ExampleSettings::accountant, settings_help::kAccountant, settings_help::kAccountants},
-      Field{"neighbours", &ExampleSettings::neighbours, settings_help::kNeighboursHelp, settings_help::kNeighbours},
-      Field{"sampling", &ExampleSettings::sampling, "how lots are drawn",
-            Valid{.choices = "poisson|shuffle|without-replacement"}},
+      Field{"accountant", &ExampleSettings::accountant, settings_help::kAccountant},
+      Field{"neighbours", &ExampleSettings::neighbours, settings_help::kNeighboursHelp},
+      Field{"sampling", &ExampleSettings::sampling, "how lots are drawn"},
       Field{"sampling-rate", &ExampleSettings::sampling_rate, "share of a client's rows in a lot; 0: batch / rows", kFraction},
-      Field{"clip-schedule", &ExampleSettings::clip_schedule, "how the clip bound falls to half, at constant noise (Yu et al.)",
-            Valid{.choices = "constant|hyperbolic|linear|linear-1000|factor-1000"}},
-      Field{"noise-schedule", &ExampleSettings::noise_schedule, "how the noise falls at equal total budget (Hong et al.)",
-            Valid{.choices = "constant|dynamic|dynamic-momentum"}},
+      Field{"clip-schedule", &ExampleSettings::clip_schedule, "how the clip bound falls to half, at constant noise (Yu et al.)"},
+      Field{"noise-schedule", &ExampleSettings::noise_schedule, "how the noise falls at equal total budget (Hong et al.)"},
       Field{"noise-decay", &ExampleSettings::noise_decay,
             "dynamic: gamma, the factor by which a step's noise is forgotten, from public data",
             Valid{.low = 0, .high = 1, .low_included = false}},
@@ -110,10 +119,8 @@ struct ClientPrivacy : ClientSettings {
           Field{"noise-multiplier", &ClientSettings::client_noise_multiplier, settings_help::kNoise, kNonNegative},
           Field{"epsilon", &ClientSettings::client_epsilon, settings_help::kEpsilon, kNonNegative},
           Field{"delta", &ClientSettings::client_delta, settings_help::kDeltaHelp, settings_help::kDelta},
-          Field{"accountant", &ClientSettings::client_accountant, settings_help::kAccountant,
-                settings_help::kAccountants},
-          Field{"neighbours", &ClientSettings::client_neighbours, settings_help::kNeighboursHelp,
-                settings_help::kNeighbours},
+          Field{"accountant", &ClientSettings::client_accountant, settings_help::kAccountant},
+          Field{"neighbours", &ClientSettings::client_neighbours, settings_help::kNeighboursHelp},
       },
       settings_help::kClientFields);
 };
@@ -129,25 +136,46 @@ struct BothPrivacy : ExampleSettings, ClientSettings {
                 kNonNegative},
           Field{"client-epsilon", &ClientSettings::client_epsilon, "as epsilon, for clients", kNonNegative},
           Field{"client-delta", &ClientSettings::client_delta, "as delta, for clients", settings_help::kDelta},
-          Field{"client-accountant", &ClientSettings::client_accountant, "as accountant, for clients",
-                settings_help::kAccountants},
-          Field{"client-neighbours", &ClientSettings::client_neighbours, "as neighbours, for clients",
-                settings_help::kNeighbours},
+          Field{"client-accountant", &ClientSettings::client_accountant, "as accountant, for clients"},
+          Field{"client-neighbours", &ClientSettings::client_neighbours, "as neighbours, for clients"},
       },
       settings_help::kClientFields);
 };
 
-/// The registry: whose privacy is protected.
-using Privacy = std::variant<NoPrivacy, ExamplePrivacy, ClientPrivacy, BothPrivacy>;
+template <class P>
+class PrivacyOf;
+
+/// The privacy that has been chosen, behind a wall: the settings of each level, or nullptr where it is off.
+class PrivacyPart : public Part {
+ public:
+  static PartFamily& family();  ///< run/configuration.cpp has the list
+  template <class P>
+  using Of = PrivacyOf<P>;
+
+  virtual const ExampleSettings* example() const = 0;
+  virtual const ClientSettings* client() const = 0;
+  ExampleSettings* example() { return const_cast<ExampleSettings*>(std::as_const(*this).example()); }
+  ClientSettings* client() { return const_cast<ClientSettings*>(std::as_const(*this).client()); }
+};
+
+template <class P>
+class PrivacyOf final : public PartOf<PrivacyPart, PrivacyOf<P>, P> {
+ public:
+  using PartOf<PrivacyPart, PrivacyOf<P>, P>::PartOf;
+  const ExampleSettings* example() const final {
+    if constexpr (std::is_base_of_v<ExampleSettings, P>) return &this->part_;
+    return nullptr;
+  }
+  const ClientSettings* client() const final {
+    if constexpr (std::is_base_of_v<ClientSettings, P>) return &this->part_;
+    return nullptr;
+  }
+};
+
+using Privacy = Chosen<PrivacyPart>;
 
 /// The settings of a level, or nullptr if it is off.
-inline const ExampleSettings* example_level(const Privacy& privacy) {
-  if (const auto* both = std::get_if<BothPrivacy>(&privacy)) return both;
-  return std::get_if<ExamplePrivacy>(&privacy);
-}
-inline const ClientSettings* client_level(const Privacy& privacy) {
-  if (const auto* both = std::get_if<BothPrivacy>(&privacy)) return both;
-  return std::get_if<ClientPrivacy>(&privacy);
-}
+inline const ExampleSettings* example_level(const Privacy& privacy) { return privacy->example(); }
+inline const ClientSettings* client_level(const Privacy& privacy) { return privacy->client(); }
 
 }  // namespace fedstride

@@ -15,21 +15,17 @@ namespace fedstride {
 namespace {
 
 // "auto": the tightest accountant that can speak of this spending.
-Accountant accountant_for(const std::string& name, const Spending& spending) {
-  if (name == "auto") {
+Accountant accountant_for(AccountantChoice choice, const Spending& spending) {
+  if (choice == AccountantChoice::automatic) {
     for (const std::string_view candidate : {"tight", "rdp"}) {
       Accountant accountant = make_part<Accountant>("accountant", candidate);
-      const auto unsound = [&](const auto& kind) { return kind.unsound(spending); };
-      if (std::visit(unsound, accountant).empty()) return accountant;
+      if (unsound_by(accountant, spending).empty()) return accountant;
     }
   }
-  const Accountant accountant = make_part<Accountant>("accountant", name == "auto" ? "tight" : name);
-  std::visit(
-      [&]<class Kind>(const Kind& kind) {
-        if (const std::string why = kind.unsound(spending); !why.empty())
-          throw usage_error("accountant '" + std::string(Kind::kName) + "': " + why);
-      },
-      accountant);
+  const Accountant accountant = make_part<Accountant>(
+      "accountant", choice == AccountantChoice::automatic ? Tight::kName : choice_name(choice));
+  if (const std::string why = unsound_by(accountant, spending); !why.empty())
+    throw usage_error("accountant '" + std::string(part_name(accountant)) + "': " + why);
   return accountant;
 }
 
@@ -46,8 +42,8 @@ PrivateRules private_rules(const ExampleSettings& settings, const Configuration&
   const std::int64_t all = static_cast<std::int64_t>(configuration.rounds) * configuration.local_epochs;
   if (all > 2'000'000'000)
     throw usage_error("rounds x local-epochs is " + number_text(all) + "; under privacy it must be 2000000000 at most");
-  return {.sampling = sampling_named(settings.sampling),
-          .neighbours = neighbours_named(settings.neighbours),
+  return {.sampling = make_choice<Sampling>("sampling", choice_name(settings.sampling)),
+          .neighbours = settings.neighbours,
           .batch = configuration.batch,
           .sampling_rate = settings.sampling_rate,
           .noise = {.clip = settings.clip,
@@ -92,7 +88,7 @@ void prepare_examples(Setup& setup, const ExampleSettings& settings) {
     level.calibrated = true;
     // Yu et al., Algorithm 1, line 2: with a target, the noise is what a constant clip needs; what a falling clip saves
     // buys steps beyond the target.
-    if (settings.target_epochs > 0) probe.noise.clip_schedule = "constant";
+    if (settings.target_epochs > 0) probe.noise.clip_schedule = ClipSchedule::constant;
     for (const std::size_t size : sizes) {
       const auto spending = [&](double noise_multiplier) {
         probe.noise.noise_multiplier = noise_multiplier;
@@ -124,18 +120,18 @@ std::vector<ParameterRange> trained_tensors(const Model& model, const std::vecto
 
 void prepare_clients(Setup& setup, const ClientSettings& settings, std::string_view prefix) {
   PrivacySetup& privacy = setup.privacy;
-  const bool local = settings.client_noise == "local";
+  const bool local = settings.client_noise == ClientNoiseBy::local;
   LevelSetup level{.accountant = {},
                    .delta = settings.client_delta,
                    .epsilon = settings.client_epsilon,
                    // Whoever sees one client's own message can compare it with any other: nobody is absent.
-                   .neighbours = local ? Neighbours::replace_one : neighbours_named(settings.client_neighbours),
+                   .neighbours = local ? Neighbours::replace_one : settings.client_neighbours,
                    .clip = settings.client_clip,
                    .noise_multiplier = settings.client_noise_multiplier};
   check_noise(level, prefix);
   const std::size_t clients = setup.rows.size();
-  const double rate = std::visit([&](const auto& cohort) { return cohort.rate(clients); }, setup.rules.cohort);
-  const bool amplified = !local && rate < 1 && std::holds_alternative<PoissonCohort>(setup.rules.cohort);
+  const double rate = setup.rules.cohort->rate(clients);
+  const bool amplified = !local && rate < 1 && setup.rules.cohort.as<PoissonCohort>() != nullptr;
   Releases release{.sampling = amplified ? Sampling::poisson : Sampling::full,
                    .neighbours = level.neighbours,
                    .rate = amplified ? rate : 1,
@@ -163,13 +159,13 @@ void prepare_clients(Setup& setup, const ClientSettings& settings, std::string_v
   privacy.largest_weight = static_cast<double>(largest);
   setup.rules.denominator = rate * total;
   const auto trained = trained_tensors(setup.model, setup.training.frozen);
-  const UpdateClip clip(level.clip, settings.clip_per == "layer" ? trained : std::vector<ParameterRange>{});
+  const UpdateClip clip(level.clip, settings.clip_per == ClipPer::layer ? trained : std::vector<ParameterRange>{});
   const double deviation = level.noise_multiplier * level.clip;
   if (local)
     setup.training.local_release = LocalRelease{clip, deviation, trained, RandomSource(std::uint64_t{0})};
   else
     setup.rules.release = CentralRelease{
-        clip, {.standard_deviation = deviation * privacy.largest_weight, .discrete = settings.client_noise == "discrete"},
+        clip, {.standard_deviation = deviation * privacy.largest_weight, .discrete = settings.client_noise == ClientNoiseBy::discrete},
         trained, RandomSource(std::uint64_t{0})};
   privacy.client = level;
 }
@@ -186,7 +182,7 @@ void prepare_privacy(Setup& setup) {
   const Privacy& chosen = setup.configuration.privacy;
   if (const auto* settings = example_level(chosen)) prepare_examples(setup, *settings);
   if (const auto* settings = client_level(chosen))
-    prepare_clients(setup, *settings, std::holds_alternative<BothPrivacy>(chosen) ? "client-" : "");
+    prepare_clients(setup, *settings, chosen.as<BothPrivacy>() != nullptr ? "client-" : "");
   setup.rules.cohort_source = RandomSource(setup.configuration.seed);
   if (setup.privacy.on()) use_source(setup, private_source(setup));
 }
@@ -194,7 +190,7 @@ void prepare_privacy(Setup& setup) {
 bool rounds_decide_noise(const Setup& setup) {
   const auto* settings = example_level(setup.configuration.privacy);
   const bool scheduled =
-      settings != nullptr && (settings->clip_schedule != "constant" || settings->noise_schedule != "constant");
+      settings != nullptr && (settings->clip_schedule != ClipSchedule::constant || settings->noise_schedule != NoiseSchedule::constant);
   const bool example = setup.privacy.example && settings->target_epochs == 0 &&
                        (setup.privacy.example->calibrated || scheduled);
   return example || (setup.privacy.client && setup.privacy.client->calibrated);
@@ -219,8 +215,7 @@ double rounds_within_budget(const Setup& setup) {
     std::uint64_t most = 0;
     for (const auto& size : privacy.plans)
       most = std::max(most, largest_count(all, 1, [&](std::uint64_t round) { return begins(*size.second, round); }));
-    const auto rate_of = [&](const auto& cohort) { return cohort.rate(setup.row_counts.size()); };
-    rounds = std::min(rounds, std::ceil(static_cast<double>(most) / std::visit(rate_of, setup.rules.cohort)));
+    rounds = std::min(rounds, std::ceil(static_cast<double>(most) / setup.rules.cohort->rate(setup.row_counts.size())));
   }
   if (privacy.client && privacy.client->epsilon > 0) {
     const LevelSetup& level = *privacy.client;

@@ -62,8 +62,8 @@ void prepare_components(Setup& setup) {
   if (configuration.clients != 1)
     throw usage_error("clients is " + std::to_string(configuration.clients) +
                       "; private components are those of one client's data, only 1 is valid with private-components");
-  if (configuration.augment != "none")
-    throw usage_error("augment is '" + configuration.augment + "'; only none is valid with private-components");
+  if (configuration.augment != Augmentation::none)
+    throw usage_error("augment is '" + std::string(choice_name(configuration.augment)) + "'; only none is valid with private-components");
   if (settings->components_noise == 0)
     throw usage_error("components-noise is 0; with private-components it must be a number above 0");
   const auto inputs = setup.data.train.shape.size();
@@ -73,7 +73,7 @@ void prepare_components(Setup& setup) {
   if (inputs > 4096)
     throw usage_error("private-components needs a matrix of inputs x inputs; data set '" + configuration.dataset +
                       "' has " + std::to_string(inputs) + " inputs, at most 4096 are valid");
-  setup.privacy.components = {components_release(settings->components_noise, neighbours_named(settings->neighbours))};
+  setup.privacy.components = {components_release(settings->components_noise, settings->neighbours)};
 }
 
 void project_on_components(Setup& setup, const RandomSource& source) {

@@ -139,7 +139,7 @@ std::string summary_json(const Setup& setup, const RunSummary& summary, const st
   json["commit"] = build.commit;
   json["compiler"] = build.compiler;
   json["instruction_set"] = build.instruction_set;
-  json["randomness"] = setup.privacy.on() ? setup.configuration.randomness : "seeded";
+  json["randomness"] = choice_name(setup.privacy.on() ? setup.configuration.randomness : Randomness::seeded);
   if (setup.privacy.on()) {
     json["ledger_head"] = summary.ledger.head;
     json["ledger_lines"] = summary.ledger.lines;

@@ -120,7 +120,7 @@ Settings settings_to_resume(const std::string& folder, const Settings& overrides
 // owner alone. Private components are charged and then released here.
 RunPrivacy begin_privacy(Setup& setup, const RunFolder& folder, const std::optional<LedgerMark>& mark) {
   std::optional<SecretKey> key;
-  if (setup.privacy.on() && setup.configuration.randomness == "secret") {
+  if (setup.privacy.on() && setup.configuration.randomness == Randomness::secret) {
     key = load_or_create_key(folder.path() / "secret.key");
     use_source(setup, RandomSource(*key));
   }

@@ -45,7 +45,7 @@ bool holds_something(const fs::path& folder) {
 }
 
 fs::path free_name(const Configuration& configuration, fs::path& topmost) {
-  const std::string base = configuration.dataset + "-" + std::string(part_name(configuration.optimizer));
+  const std::string base = configuration.dataset + "-" + std::string(configuration.optimizer.name());
   topmost = make_folder("runs");
   for (int number = 1;; ++number) {
     const fs::path path = fs::path("runs") / (base + "-" + std::to_string(number));

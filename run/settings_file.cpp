@@ -14,15 +14,11 @@ std::string quoted(const std::string& text) {
   return stream.str();
 }
 
-std::string written(bool value) { return value ? "true" : "false"; }
-std::string written(const std::string& value) { return quoted(value); }
-std::string written(double value) {
-  const std::string text = number_text(value);
-  return text.find_first_of(".en") == std::string::npos ? text + ".0" : text;
-}
-template <class Integer>
-std::string written(Integer value) {
-  return std::to_string(value);
+std::string written(const SettingValue& value) {
+  if (const auto* text = std::get_if<std::string>(&value)) return quoted(*text);
+  const std::string text = value_text(value);
+  const bool looks_whole = std::holds_alternative<double>(value) && text.find_first_of(".en") == std::string::npos;
+  return looks_whole ? text + ".0" : text;
 }
 
 }  // namespace
@@ -63,21 +59,17 @@ std::string write_settings(const Configuration& configuration, const Settings& s
   const auto line = [&](std::string_view key, const std::string& value) {
     text += std::string(key) + " = " + value + '\n';
   };
-  for_each_field<Configuration>([&](const auto& field) {
-    if (is_about_output(field.name)) {
-      const auto found = settings.find(field.name);
-      if (found == settings.end() || found->second.from_command_line) return;
+  for (const SettingInfo& info : settings_of<Configuration>()) {
+    if (is_about_output(info.name)) {
+      const auto found = settings.find(info.name);
+      if (found == settings.end() || found->second.from_command_line) continue;
     }
-    line(field.name, written(configuration.*field.member));
-  });
-  for_each_family(configuration, [&](std::string_view key, std::string_view, const auto& family) {
-    line(key, quoted(std::string(part_name(family))));
-    std::visit(
-        [&]<class Part>(const Part& part) {
-          for_each_field<Part>([&](const auto& field) { line(field.name, written(part.*field.member)); });
-        },
-        family);
-  });
+    line(info.name, written(info.get(&configuration)));
+  }
+  for (const ChosenPart* chosen : chosen_parts(configuration)) {
+    line(chosen->family().key(), quoted(std::string(chosen->name())));
+    for (const SettingInfo& info : chosen->part().settings()) line(info.name, written(chosen->part().get(info)));
+  }
   return text;
 }
 

@@ -20,29 +20,31 @@ namespace {
 // "auto": what the optimiser says, as long as every client takes part in every round. A federation of one is training as
 // on a single machine.
 bool keeps_state(const Configuration& configuration) {
-  if (configuration.client_state != "auto") return configuration.client_state == "keep";
-  if (!std::holds_alternative<AllClients>(configuration.cohort)) return false;
+  if (configuration.client_state != ClientStateRule::automatic)
+    return configuration.client_state == ClientStateRule::keep;
+  if (configuration.cohort.as<AllClients>() == nullptr) return false;
   if (configuration.clients == 1) return true;
-  return std::visit([]<class O>(const O&) { return O::kKeepsState; }, configuration.optimizer);
+  return configuration.optimizer->keeps_state();
 }
 
 Initialisation initialisation(const Configuration& configuration) {
-  if (configuration.initialisation == "fan-in") return Initialisation::fan_in;
-  if (configuration.initialisation == "glorot") return Initialisation::glorot;
+  if (configuration.initialisation == InitialisationRule::fan_in) return Initialisation::fan_in;
+  if (configuration.initialisation == InitialisationRule::glorot) return Initialisation::glorot;
   const NamedModel* named = find_named_model(configuration.model);
   return named != nullptr ? named->initialisation : Initialisation::fan_in;
 }
 
 std::vector<std::uint64_t> client_weights(const Setup& setup) {
   std::vector<std::uint64_t> weights;
-  const std::string& rule = setup.configuration.weights;
-  const bool equal = rule == "equal" || (rule == "auto" && client_level(setup.configuration.privacy) != nullptr);
+  const WeightRule rule = setup.configuration.weights;
+  const bool equal = rule == WeightRule::equal ||
+                     (rule == WeightRule::automatic && client_level(setup.configuration.privacy) != nullptr);
   for (const std::uint64_t rows : setup.row_counts) weights.push_back(equal ? 1 : rows);
   return weights;
 }
 
 void note_unused_rows(Setup& setup) {
-  const int batches = std::visit([]<class O>(const O&) { return O::kGradientsPerStep; }, setup.configuration.optimizer);
+  const int batches = setup.configuration.optimizer->gradients_per_step();
   if (batches == 1) return;
   const auto step = static_cast<std::size_t>(batches) * static_cast<std::size_t>(setup.configuration.batch);
   std::uint64_t unused = 0;
@@ -73,7 +75,7 @@ void prepare_partition(Setup& setup) {
 namespace {
 
 const OwnRows* own_rows(const Configuration& configuration) {
-  const auto* own = std::get_if<OwnRows>(&configuration.partition);
+  const auto* own = configuration.partition.as<OwnRows>();
   if (own != nullptr && configuration.limit_per_client != 0)
     throw usage_error("limit-per-client is " + std::to_string(configuration.limit_per_client) +
                       "; where clients bring their own rows (partition own) only 0 is valid");
@@ -105,8 +107,8 @@ void take_roster(Setup& setup, const OwnRows& own) {
 void prepare_training(Setup& setup, FirstWeights first) {
   const Configuration& configuration = setup.configuration;
   const Dataset& train = setup.data.train;
-  if (configuration.augment != "none" && !train.is_pictures())
-    throw usage_error("augment is '" + configuration.augment + "'; data set '" + configuration.dataset +
+  if (configuration.augment != Augmentation::none && !train.is_pictures())
+    throw usage_error("augment is '" + std::string(choice_name(configuration.augment)) + "'; data set '" + configuration.dataset +
                       "' has no pictures, only none is valid");
 
   prepare_components(setup);
@@ -114,7 +116,7 @@ void prepare_training(Setup& setup, FirstWeights first) {
   setup.training = {.optimizer = configuration.optimizer,
                     .epochs = configuration.local_epochs,
                     .batch = configuration.batch,
-                    .augmentation = configuration.augment == "none" ? Augmentation::none : Augmentation::crop_flip,
+                    .augmentation = configuration.augment,
                     .keep_state = keeps_state(configuration),
                     .seed = configuration.seed,
                     .frozen = setup.model.frozen(configuration.freeze)};

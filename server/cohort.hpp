@@ -4,15 +4,17 @@
 #include <numeric>
 #include <string_view>
 #include <tuple>
-#include <variant>
 #include <vector>
 
-#include "core/family.hpp"
+#include "core/part.hpp"
 #include "core/random.hpp"
 #include "core/task.hpp"
 #include "dp/noise/sampling.hpp"
 
 namespace fedstride {
+
+template <class P>
+class CohortOf;
 
 inline std::vector<ClientId> all_clients(std::size_t clients) {
   std::vector<ClientId> everyone(clients);
@@ -68,8 +70,29 @@ struct FixedCohort {
   double rate(std::size_t clients) const { return std::min(1.0, cohort_size / static_cast<double>(clients)); }
 };
 
-/// The registry: who takes part in a round is sample(round, number of clients, source), a function of nothing else;
-/// rate(number of clients) is the probability that a given client does.
-using Cohort = std::variant<AllClients, PoissonCohort, FixedCohort>;
+/// Who takes part in a round, behind a wall. sample is a function of its arguments and nothing else; rate is the probability
+/// that a given client takes part.
+class CohortPart : public Part {
+ public:
+  static PartFamily& family();  ///< server/parts.cpp has the list
+  template <class P>
+  using Of = CohortOf<P>;
+
+  virtual std::vector<ClientId> sample(std::uint32_t round, std::size_t clients, const RandomSource& source) const = 0;
+  virtual double rate(std::size_t clients) const = 0;
+};
+
+template <class P>
+class CohortOf final : public PartOf<CohortPart, CohortOf<P>, P> {
+ public:
+  using PartOf<CohortPart, CohortOf<P>, P>::PartOf;
+  std::vector<ClientId> sample(std::uint32_t round, std::size_t clients, const RandomSource& source) const final {
+    return this->part_.sample(round, clients, source);
+  }
+  double rate(std::size_t clients) const final { return this->part_.rate(clients); }
+};
+
+/// A kind of cohort that has been chosen; the default is everybody.
+using Cohort = Chosen<CohortPart>;
 
 }  // namespace fedstride

@@ -46,8 +46,7 @@ struct RoundRules {
 template <Fleet F>
 std::vector<ClientReport> run_round(std::uint32_t round, const RoundRules& rules, F& fleet, Vector& model,
                                     std::span<const std::uint64_t> releases = {}) {
-  const auto sample = [&](const auto& kind) { return kind.sample(round, rules.weights.size(), rules.cohort_source); };
-  std::vector<ClientId> cohort = std::visit(sample, rules.cohort);
+  std::vector<ClientId> cohort = rules.cohort->sample(round, rules.weights.size(), rules.cohort_source);
   std::erase_if(cohort, [&](ClientId client) { return !releases.empty() && releases[client] == 0; });
 
   ExactSum sum(model.size());
@@ -68,7 +67,7 @@ std::vector<ClientReport> run_round(std::uint32_t round, const RoundRules& rules
     Vector mean_change;
     sum.divided_by(rules.denominator > 0 ? rules.denominator : static_cast<double>(sum.weight()), mean_change);
     if (rules.release) keep_only(rules.release->trained, mean_change);
-    std::visit([&](const auto& server) { server.apply(model, mean_change); }, rules.server);
+    rules.server->apply(model, mean_change);
   }
   std::ranges::sort(reports, {}, &ClientReport::client);
   return reports;

@@ -2,9 +2,8 @@
 
 #include <string_view>
 #include <tuple>
-#include <variant>
 
-#include "core/family.hpp"
+#include "core/part.hpp"
 #include "core/vector.hpp"
 
 namespace fedstride {
@@ -21,7 +20,27 @@ struct FederatedAveraging {
   void apply(Vector& model, const Vector& mean_change) const;
 };
 
-/// The registry: what the coordinator does with the mean change of a round.
-using ServerOptimizer = std::variant<FederatedAveraging>;
+template <class P>
+class ServerOptimizerOf;
+
+/// What becomes of the mean change of a round, behind a wall.
+class ServerOptimizerPart : public Part {
+ public:
+  static PartFamily& family();  ///< server/parts.cpp has the list
+  template <class P>
+  using Of = ServerOptimizerOf<P>;
+
+  virtual void apply(Vector& model, const Vector& mean_change) const = 0;
+};
+
+template <class P>
+class ServerOptimizerOf final : public PartOf<ServerOptimizerPart, ServerOptimizerOf<P>, P> {
+ public:
+  using PartOf<ServerOptimizerPart, ServerOptimizerOf<P>, P>::PartOf;
+  void apply(Vector& model, const Vector& mean_change) const final { this->part_.apply(model, mean_change); }
+};
+
+/// A server optimiser that has been chosen; the default is federated averaging.
+using ServerOptimizer = Chosen<ServerOptimizerPart>;
 
 }  // namespace fedstride

@@ -45,7 +45,7 @@ void carry_out(const LaunchFlags& arguments) {
   Settings settings = settings_to_serve(merged(arguments.config, arguments.settings));
   if (resolve(settings).out.empty()) settings["out"] = {free_folder(), true};
   const Configuration configuration = resolve(settings);
-  if (std::holds_alternative<OwnRows>(configuration.partition))
+  if (configuration.partition.as<OwnRows>() != nullptr)
     throw usage_error("partition is 'own'; launch's clients all read the data set of this machine: use 'fedstride serve', and "
                       "'fedstride join' where each client's rows are");
   dataset_folder(dataset_source(configuration.dataset), {configuration.data_dir});  // refused before anything is made

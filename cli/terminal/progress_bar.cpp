@@ -14,16 +14,8 @@ namespace {
 
 // ", learning rate 0.1"; empty for an optimizer without one.
 std::string rate_text(const Optimizer& optimizer) {
-  std::string text;
-  std::visit(
-      [&]<class Part>(const Part& part) {
-        for_each_field<Part>([&](const auto& field) {
-          if constexpr (std::is_same_v<decltype(part.*field.member), const double&>)
-            if (field.name == "learning-rate") text = ", learning rate " + number_text(part.*field.member);
-        });
-      },
-      optimizer);
-  return text;
+  const SettingInfo* rate = optimizer.part().find("learning-rate");
+  return rate == nullptr ? "" : ", learning rate " + value_text(optimizer.part().get(*rate));
 }
 
 // "0.1234", or "-" where there is no such number.
@@ -66,11 +58,11 @@ void ProgressBar::started(const Setup& setup, const std::string& folder, std::ui
   examples_a_round_ = held * static_cast<std::uint64_t>(setup.configuration.local_epochs);
   std::printf("%s: %zu training rows on %zu clients, %zu test rows; partition %s\n%s", setup.data.train.name.c_str(),
               static_cast<std::size_t>(held), setup.rows.size(), setup.data.test.size(),
-              std::string(part_name(setup.configuration.partition)).c_str(), partition_text(setup).c_str());
+              std::string(setup.configuration.partition.name()).c_str(), partition_text(setup).c_str());
   std::printf("model: %s (%zu parameters)\n", setup.model.line().c_str(), setup.model.parameter_count());
   const Configuration& configuration = setup.configuration;
   std::printf("optimizer: %s%s; batch %d, local epochs %d, seed %s\n",
-              std::string(part_name(configuration.optimizer)).c_str(), rate_text(configuration.optimizer).c_str(),
+              std::string(configuration.optimizer.name()).c_str(), rate_text(configuration.optimizer).c_str(),
               configuration.batch, configuration.local_epochs, number_text(configuration.seed).c_str());
   const auto privacy = [](const char* whose, const LevelSetup& level) {
     std::printf("privacy of %s: clip %s, noise multiplier %s%s, delta %s%s\n", whose, number_text(level.clip).c_str(),

@@ -4,6 +4,8 @@
 #include <string_view>
 #include <vector>
 
+#include "core/choice.hpp"
+
 namespace fedstride {
 
 /// How the records of one release are drawn.
@@ -13,6 +15,7 @@ enum class Sampling {
   without_replacement,  ///< a fixed number of records, `rate` of all, uniformly
   shuffle,              ///< the lots of a shuffled order; every record is in exactly one lot of an epoch
 };
+constexpr auto choice_names(Sampling) { return names("poisson", "full", "without-replacement", "shuffle"); }
 
 /// Which data sets are neighbours. Under shuffle and full, where sizes are public, add_remove means that a record's
 /// contribution is replaced by zero.
@@ -20,6 +23,7 @@ enum class Neighbours {
   add_remove,   ///< one record more or less: the sum moves by at most the clip bound
   replace_one,  ///< one record replaced by any other: the sum moves by at most twice the clip bound
 };
+constexpr auto choice_names(Neighbours) { return names("add-remove", "replace-one"); }
 
 /// `count` releases of a clipped sum with Gaussian noise that are alike in all that an accountant asks about.
 struct Releases {
@@ -35,10 +39,10 @@ struct Releases {
 /// What one record (or client) was exposed to, in order.
 using Spending = std::vector<Releases>;
 
-std::string_view name_of(Sampling sampling);
-std::string_view name_of(Neighbours neighbours);
+inline std::string_view name_of(Sampling sampling) { return choice_name(sampling); }
+inline std::string_view name_of(Neighbours neighbours) { return choice_name(neighbours); }
 /// Throw Error (usage) naming the choices.
-Sampling sampling_named(std::string_view name);
-Neighbours neighbours_named(std::string_view name);
+inline Sampling sampling_named(std::string_view name) { return make_choice<Sampling>("sampling", name); }
+inline Neighbours neighbours_named(std::string_view name) { return make_choice<Neighbours>("neighbours", name); }
 
 }  // namespace fedstride

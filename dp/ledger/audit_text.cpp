@@ -21,7 +21,6 @@ std::string table(const std::vector<std::vector<std::string>>& rows) {
   return text;
 }
 
-OrderedJson number(double value) { return std::isfinite(value) ? OrderedJson(value) : OrderedJson(nullptr); }
 
 }  // namespace
 
@@ -51,7 +50,7 @@ std::string audit_json(const Audit& audit) {
   for (const auto& [statement, second, second_epsilon] : audit.statements) {
     OrderedJson row = OrderedJson::parse(statement_json(statement));
     row["second_accountant"] = second.empty() ? OrderedJson(nullptr) : OrderedJson(second);
-    row["second_epsilon"] = second.empty() ? OrderedJson(nullptr) : number(second_epsilon);
+    row["second_epsilon"] = second.empty() ? OrderedJson(nullptr) : number_or_null(second_epsilon);
     statements.push_back(std::move(row));
   }
   json["notes"] = audit.notes;

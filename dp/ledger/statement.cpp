@@ -60,10 +60,6 @@ bool covers(const Spending& more, const Spending& less) {
          });
 }
 
-OrderedJson number(double value) {
-  return std::isfinite(value) ? OrderedJson(value) : OrderedJson(nullptr);
-}
-
 }  // namespace
 
 PrivacyStatement make_statement(const LedgerHeader& header, Level level, const std::string& who,
@@ -166,10 +162,10 @@ std::string statement_text(const PrivacyStatement& statement) {
 
 std::string statement_json(const PrivacyStatement& statement) {
   OrderedJson json{{"level", name_of(statement.level)},    {"who", statement.who},
-                              {"epsilon", number(statement.epsilon)}, {"delta", statement.delta},
-                              {"budget", number(statement.budget)},   {"accountant", statement.accountant}};
+                              {"epsilon", number_or_null(statement.epsilon)}, {"delta", statement.delta},
+                              {"budget", number_or_null(statement.budget)},   {"accountant", statement.accountant}};
   if (statement.as_in_papers)
-    json["epsilon_as_in_the_papers_assuming_poisson_sampling"] = number(*statement.as_in_papers);
+    json["epsilon_as_in_the_papers_assuming_poisson_sampling"] = number_or_null(*statement.as_in_papers);
   if (!statement.warning.empty()) json["warning"] = statement.warning;
   json["assumptions"] = statement.assumptions;
   return json.dump();

@@ -10,34 +10,21 @@
 namespace fedstride {
 namespace {
 
-struct ClipSchedule {
-  std::string_view name;
+struct ClipRule {
   double (*factor)(double t, double target);  // C_t / C, t = 1, 2, ...
   std::uint64_t last;                         // t from which it is constant; 0: target
 };
 
 constexpr double kHalf = 0.5;
-const ClipSchedule kClips[] = {
-    {"constant", [](double, double) { return 1.0; }, 1},
-    {"hyperbolic", [](double t, double target) { return 1 / std::min(2.0, 1 + t / target); }, 0},
-    {"linear", [](double t, double target) { return std::max(kHalf, 1 - t / (2 * target)); }, 0},
-    {"linear-1000", [](double t, double) { return std::max(kHalf, 1 - t / 1000); }, 500},
-    {"factor-1000", [](double t, double) { return std::max(kHalf, std::pow(0.999, t)); }, 693},
+// By ClipSchedule.
+const ClipRule kClips[] = {
+    {[](double, double) { return 1.0; }, 1},
+    {[](double t, double target) { return 1 / std::min(2.0, 1 + t / target); }, 0},
+    {[](double t, double target) { return std::max(kHalf, 1 - t / (2 * target)); }, 0},
+    {[](double t, double) { return std::max(kHalf, 1 - t / 1000); }, 500},
+    {[](double t, double) { return std::max(kHalf, std::pow(0.999, t)); }, 693},
 };
-
-struct NoiseSchedule {
-  std::string_view name;
-  bool dynamic;
-  bool momentum;
-};
-constexpr NoiseSchedule kNoises[] = {
-    {"constant", false, false}, {"dynamic", true, false}, {"dynamic-momentum", true, true}};
-
-template <class Table>
-const auto& row_of(const Table& table, std::string_view what, std::string_view name, std::string_view names) {
-  check_value(what, {.choices = names}, std::string(name));
-  return *std::ranges::find_if(table, [&](const auto& row) { return row.name == name; });
-}
+static_assert(std::size(kClips) == kChoiceNames<ClipSchedule>.size());
 
 }  // namespace
 
@@ -45,13 +32,12 @@ NoisePlan::NoisePlan(const NoisePlanRules& rules) : rules_(rules) {
   check_value("clip", kPositive, rules.clip);
   check_value("noise-multiplier", kPositive, rules.noise_multiplier);
   check_value("target releases", kAtLeastOne, rules.target);
-  const auto& clip = row_of(kClips, "clip-schedule", rules.clip_schedule, kClipSchedules);
-  const auto& noise = row_of(kNoises, "noise-schedule", rules.noise_schedule, kNoiseSchedules);
+  const ClipRule& clip = kClips[static_cast<std::size_t>(rules.clip_schedule)];
   clip_factor_ = clip.factor;
   constant_from_ = (clip.last == 0 ? rules.target : clip.last) - 1;
-  dynamic_ = noise.dynamic;
+  dynamic_ = rules.noise_schedule != NoiseSchedule::constant;
   if (!dynamic_) return;
-  momentum_ = noise.momentum ? rules.momentum : 0;
+  momentum_ = rules.noise_schedule == NoiseSchedule::dynamic_momentum ? rules.momentum : 0;
   constant_from_ = std::max(constant_from_, rules.target - 1);
   const double log_budget = std::log(static_cast<double>(rules.target)) - 2 * std::log(rules.noise_multiplier);
   log_scale_ = hong::log_root_sum(rules.target, rules.gamma, momentum_) - log_budget;

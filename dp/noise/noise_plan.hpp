@@ -5,13 +5,18 @@
 #include <string_view>
 #include <vector>
 
+#include "core/choice.hpp"
 #include "core/task.hpp"
 #include "dp/accountants/mechanism.hpp"
 
 namespace fedstride {
 
-inline constexpr std::string_view kClipSchedules = "constant|hyperbolic|linear|linear-1000|factor-1000";
-inline constexpr std::string_view kNoiseSchedules = "constant|dynamic|dynamic-momentum";
+enum class ClipSchedule { constant, hyperbolic, linear, linear_1000, factor_1000 };
+constexpr auto choice_names(ClipSchedule) {
+  return names("constant", "hyperbolic", "linear", "linear-1000", "factor-1000");
+}
+enum class NoiseSchedule { constant, dynamic, dynamic_momentum };
+constexpr auto choice_names(NoiseSchedule) { return names("constant", "dynamic", "dynamic-momentum"); }
 
 /// Clip bound and noise of the releases of one client. T = `target` counts releases, t = 1, 2, ... numbers them.
 /// Clip schedules (Yu et al., amended DP-SGD) leave the noise where it is, sd clip x noise_multiplier on the sum, so
@@ -27,8 +32,8 @@ inline constexpr std::string_view kNoiseSchedules = "constant|dynamic|dynamic-mo
 struct NoisePlanRules {
   double clip = 1;
   double noise_multiplier = 1;
-  std::string clip_schedule = "constant";
-  std::string noise_schedule = "constant";
+  ClipSchedule clip_schedule = ClipSchedule::constant;
+  NoiseSchedule noise_schedule = NoiseSchedule::constant;
   std::uint64_t target = 1;
   double gamma = 1;     ///< dynamic schedules: 1 - 1/kappa, from public data; in (0, 1]
   double momentum = 0;  ///< dynamic-momentum: beta, in [0, 1)

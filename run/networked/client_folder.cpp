@@ -9,7 +9,7 @@
 namespace fedstride {
 namespace {
 
-constexpr std::string_view kMemoryKind = "fedstride client 2";
+constexpr std::string_view kMemoryKind = "fedstride client 3";
 
 template <class Archive>
 void fields(Archive& archive, ClientMemory& memory) {

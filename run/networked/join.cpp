@@ -53,8 +53,8 @@ std::string terms_text(const Setup& setup, ClientId client) {
            " at delta " + number_text(of.delta);
   };
   return "client " + std::to_string(client) + " trains " + configuration.model + " by " +
-         std::string(part_name(configuration.optimizer)) + " on " + std::to_string(setup.row_counts[client]) +
-         (std::holds_alternative<OwnRows>(configuration.partition) ? " rows of its own" : " rows of " + configuration.dataset) +
+         std::string(configuration.optimizer.name()) + " on " + std::to_string(setup.row_counts[client]) +
+         (configuration.partition.as<OwnRows>() != nullptr ? " rows of its own" : " rows of " + configuration.dataset) +
          (setup.privacy.example ? level("example", *setup.privacy.example) : "") +
          (setup.privacy.client ? level("client", *setup.privacy.client) : "") +
          (setup.privacy.on() ? "" : "; no privacy: what it learns is sent as it is");
@@ -158,7 +158,7 @@ class Participant {
 
   Setup prepared(const Configuration& configuration, const Welcome& welcome) {
     Setup setup = prepare_member(configuration, options_.client, welcome);
-    if (setup.privacy.on() && configuration.randomness == "secret") {
+    if (setup.privacy.on() && configuration.randomness == Randomness::secret) {
       key_ = load_or_create_key(folder_.path() / "secret.key");
       use_source(setup, RandomSource(*key_));
     }

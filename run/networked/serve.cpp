@@ -81,12 +81,12 @@ class Watched {
     const Configuration& configuration = setup.configuration;
     known_.version = build_info().version;
     known_.title = configuration.dataset + ", " + configuration.model + ", " +
-                   std::string(part_name(configuration.optimizer)) + ", " + std::string(part_name(configuration.partition));
+                   std::string(configuration.optimizer.name()) + ", " + std::string(configuration.partition.name());
     known_.folder = folder;
     known_.rounds = static_cast<std::uint32_t>(configuration.rounds);
     known_.done = rounds_done;
     known_.state = "waiting for clients";
-    seeded_ = configuration.randomness == "seeded";
+    seeded_ = configuration.randomness == Randomness::seeded;
     budgets_ = {setup.privacy.example ? setup.privacy.example->epsilon : 0,
                 setup.privacy.client ? setup.privacy.client->epsilon : 0};
   }

@@ -14,14 +14,10 @@ namespace {
 std::string settings_for_clients(const Setup& setup) {
   Configuration configuration = lasting_configuration(setup);
   if (!setup.own_data.empty() && setup.privacy.example)
-    std::visit(
-        [&]<class Kind>(Kind& kind) {
-          if constexpr (std::is_base_of_v<ExampleSettings, Kind>) {
-            kind.noise_multiplier = setup.privacy.example->noise_multiplier;
-            kind.accountant = part_name(setup.privacy.example->accountant);
-          }
-        },
-        configuration.privacy);
+    if (ExampleSettings* example = configuration.privacy->example()) {
+      example->noise_multiplier = setup.privacy.example->noise_multiplier;
+      example->accountant = make_choice<AccountantChoice>("accountant", part_name(setup.privacy.example->accountant));
+    }
   return write_settings(configuration, {});
 }
 
@@ -47,7 +43,7 @@ Welcome welcome_to(const Setup& setup) {
 }
 
 Setup prepare_member(const Configuration& configuration, ClientId client, const Welcome& welcome) {
-  if (!std::holds_alternative<OwnRows>(configuration.partition)) return prepare(configuration, FirstWeights::elsewhere);
+  if (configuration.partition.as<OwnRows>() == nullptr) return prepare(configuration, FirstWeights::elsewhere);
   // What does not suit the rows here, fit() refuses; a coordinator's numbers only have to become ints first.
   const auto number = [](std::uint32_t value) { return static_cast<int>(std::min<std::uint32_t>(value, 1 << 30)); };
   return prepare_own(configuration, client,

@@ -132,13 +132,9 @@ Configuration measured(Configuration configuration) {
     if (noise <= 0) noise = 1;
     epsilon = 0;
   };
-  std::visit(
-      [&]<class Level>(Level& level) {
-        if constexpr (std::is_base_of_v<ExampleSettings, Level>) plain_noise(level.noise_multiplier, level.epsilon);
-        if constexpr (std::is_base_of_v<ClientSettings, Level>)
-          plain_noise(level.client_noise_multiplier, level.client_epsilon);
-      },
-      configuration.privacy);
+  if (ExampleSettings* level = configuration.privacy->example()) plain_noise(level->noise_multiplier, level->epsilon);
+  if (ClientSettings* level = configuration.privacy->client())
+    plain_noise(level->client_noise_multiplier, level->client_epsilon);
   configuration.evaluate_every = 1'000'000'000;
   configuration.seed = 1;
   return configuration;
@@ -147,10 +143,8 @@ Configuration measured(Configuration configuration) {
 // Cells of one kind cost the same for each example.
 std::string kind_of(const Configuration& configuration) {
   std::string text = configuration.dataset + '\n' + configuration.data_dir + '\n' + configuration.model + '\n' +
-                     configuration.freeze + '\n' + configuration.augment + '\n' + std::to_string(configuration.batch);
-  for_each_family(configuration, [&](std::string_view key, std::string_view, const auto& part) {
-    if (key == "optimizer" || key == "dp") text += '\n' + std::string(part_name(part));
-  });
+                     configuration.freeze + '\n' + std::string(choice_name(configuration.augment)) + '\n' + std::to_string(configuration.batch);
+  text += '\n' + std::string(configuration.optimizer.name()) + '\n' + std::string(configuration.privacy.name());
   if (const ExampleSettings* example = example_level(configuration.privacy))
     text += '\n' + std::to_string(example->components);
   return text + '\n' + std::to_string(std::min(configuration.clients, 64));
@@ -174,7 +168,7 @@ double seconds_of(const Configuration& configuration, const Speed& speed) {
   if (configuration.limit_per_client > 0)
     rows = std::min(rows, static_cast<double>(configuration.limit_per_client) * configuration.clients);
   const auto clients = static_cast<std::size_t>(configuration.clients);
-  const double cohort = std::visit([&](const auto& kind) { return kind.rate(clients); }, configuration.cohort);
+  const double cohort = configuration.cohort->rate(clients);
   const double evaluations = std::ceil(rounds / configuration.evaluate_every);
   const double evaluated = 1 + configuration.validation_fraction * speed.training_rows / std::max(1.0, speed.test_rows);
   return speed.preparation + speed.example * rows * cohort * configuration.local_epochs * rounds +

@@ -1,0 +1,57 @@
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <type_traits>
+
+#include "core/error.hpp"
+
+namespace fedstride {
+
+/// The names of an enumeration's values, in their order.
+template <class... Text>
+constexpr std::array<std::string_view, sizeof...(Text)> names(const Text&... text) {
+  return {std::string_view(text)...};
+}
+
+/// An enumeration that names its own values, which count from 0:
+///   enum class Discard { preset, on, off };
+///   constexpr auto choice_names(Discard) { return names("preset", "on", "off"); }
+template <class E>
+concept Choice = std::is_enum_v<E> && requires(E value) { choice_names(value); };
+
+template <Choice E>
+inline constexpr auto kChoiceNames = choice_names(E{});
+
+template <Choice E>
+constexpr std::string_view choice_name(E value) {
+  return kChoiceNames<E>[static_cast<std::size_t>(value)];
+}
+
+/// The value of that name, or nothing.
+template <Choice E>
+constexpr std::optional<E> find_choice(std::string_view name) {
+  for (std::size_t i = 0; i < kChoiceNames<E>.size(); ++i)
+    if (kChoiceNames<E>[i] == name) return static_cast<E>(i);
+  return std::nullopt;
+}
+
+/// "a, b, c" of every value's name.
+template <Choice E>
+std::string choice_list() {
+  std::string list;
+  for (const std::string_view name : kChoiceNames<E>) list += (list.empty() ? "" : ", ") + std::string(name);
+  return list;
+}
+
+/// The value of that name. Throws Error (usage): "discard 'of' is unknown; valid: preset, on, off".
+template <Choice E>
+E make_choice(std::string_view what, std::string_view name) {
+  if (const auto value = find_choice<E>(name)) return *value;
+  throw usage_error(std::string(what) + " '" + std::string(name) + "' is unknown; valid: " + choice_list<E>());
+}
+
+}  // namespace fedstride

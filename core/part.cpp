@@ -1,0 +1,47 @@
+#include "core/part.hpp"
+
+#include <algorithm>
+#include <set>
+
+namespace fedstride {
+
+const SettingInfo* Part::find(std::string_view setting) const {
+  const auto all = settings();
+  const auto found = std::ranges::find(all, setting, &SettingInfo::name);
+  return found == all.end() ? nullptr : &*found;
+}
+
+void Part::set(const SettingInfo& setting, const SettingValue& value) {
+  setting.check(value);
+  setting.set(object(), value);
+}
+
+void Part::check() const {
+  for (const SettingInfo& setting : settings()) setting.check(get(setting));
+}
+
+std::vector<std::string> PartFamily::names() const {
+  std::vector<std::string> names;
+  for (const auto& part : parts_) names.emplace_back(part->name());
+  return names;
+}
+
+void PartFamily::add(std::unique_ptr<Part> part) {
+  const std::string what = std::string(key_) + " '" + std::string(part->name()) + "'";
+  if (std::ranges::any_of(parts_, [&](const auto& other) { return other->name() == part->name(); }))
+    throw usage_error(what + " is there already; each part of a family needs a name of its own");
+  std::set<std::string_view> settings;
+  for (const SettingInfo& setting : part->settings())
+    if (!settings.insert(setting.name).second)
+      throw usage_error(what + " has two settings with the name '" + std::string(setting.name) + "'");
+  part->check();
+  parts_.push_back(std::move(part));
+}
+
+std::unique_ptr<Part> PartFamily::make(std::string_view name) const {
+  for (const auto& part : parts_)
+    if (part->name() == name) return part->clone();
+  throw usage_error(unknown_name(key_, name, names()));
+}
+
+}  // namespace fedstride

@@ -1,0 +1,75 @@
+#include "core/setting.hpp"
+
+#include <algorithm>
+
+namespace fedstride {
+
+std::string Valid::text(bool whole) const {
+  // A whole bound in digits ("1000000"), where the shortest text would be "1e+06".
+  const auto number_text = [](double bound) {
+    const bool exact = std::trunc(bound) == bound && std::fabs(bound) < 0x1p53;
+    return exact ? fedstride::number_text(static_cast<std::int64_t>(bound)) : fedstride::number_text(bound);
+  };
+  if (!choices.empty()) {
+    std::string list;
+    for (const auto choice : split(choices, '|')) list += (list.empty() ? "" : ", ") + std::string(choice);
+    return "valid: " + list;
+  }
+  std::string text = whole ? "a whole number" : "a number";
+  if (std::isfinite(low) && std::isfinite(high) && low_included && high_included)
+    return text + " from " + number_text(low) + " to " + number_text(high);
+  if (std::isfinite(low)) text += low_included ? " from " + number_text(low) : " above " + number_text(low);
+  if (std::isfinite(high))
+    text += (std::isfinite(low) ? " and" : "") + std::string(high_included ? " up to " : " below ") + number_text(high);
+  return text;
+}
+
+std::string value_text(const SettingValue& value) {
+  return std::visit(
+      []<class Value>(const Value& held) -> std::string {
+        if constexpr (std::is_same_v<Value, bool>)
+          return held ? "true" : "false";
+        else if constexpr (std::is_same_v<Value, std::string>)
+          return held;
+        else
+          return number_text(held);
+      },
+      value);
+}
+
+std::string SettingInfo::valid_text() const {
+  switch (kind) {
+    case SettingKind::flag: return "true or false";
+    case SettingKind::text: return "a text";
+    case SettingKind::whole: return valid.text(true);
+    case SettingKind::number: return valid.text(false);
+    case SettingKind::choice: break;
+  }
+  std::string list = "valid: ";
+  for (const std::string_view choice : choices) list += (choice == choices.front() ? "" : ", ") + std::string(choice);
+  return list;
+}
+
+void SettingInfo::check(const SettingValue& value) const {
+  bool right_kind = false;
+  bool good = false;
+  if (const auto* text = std::get_if<std::string>(&value)) {
+    right_kind = kind == SettingKind::text || kind == SettingKind::choice;
+    good = kind == SettingKind::text || std::ranges::find(choices, *text) != choices.end();
+    if (right_kind && !good) throw usage_error(std::string(name) + " '" + *text + "' is unknown; " + valid_text());
+  } else if (std::holds_alternative<bool>(value)) {
+    right_kind = good = kind == SettingKind::flag;
+  } else if (const auto* whole = std::get_if<std::int64_t>(&value)) {
+    right_kind = kind == SettingKind::number || (kind == SettingKind::whole && *whole >= lowest && *whole <= highest);
+    good = valid.admits(static_cast<double>(*whole));
+  } else {
+    right_kind = kind == SettingKind::number;
+    good = valid.admits(std::get<double>(value));
+  }
+  if (!right_kind)
+    throw usage_error(std::string(name) + " is '" + value_text(value) + "'; " +
+                      (kind == SettingKind::choice ? "" : "it must be ") + valid_text());
+  if (!good) throw usage_error(std::string(name) + " is " + value_text(value) + "; it must be " + valid_text());
+}
+
+}  // namespace fedstride

@@ -1,0 +1,165 @@
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <span>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <type_traits>
+#include <variant>
+
+#include "core/choice.hpp"
+#include "core/error.hpp"
+#include "core/text.hpp"
+
+namespace fedstride {
+
+/// The numbers a setting may be: between low and high, each bound included or not.
+struct Valid {
+  double low = -std::numeric_limits<double>::infinity();
+  double high = std::numeric_limits<double>::infinity();
+  bool low_included = true;
+  bool high_included = true;
+  std::string_view choices = {};  ///< of a text in a closed family: "classical|improved"
+
+  bool admits(double value) const {
+    return std::isfinite(value) && (low_included ? value >= low : value > low) &&
+           (high_included ? value <= high : value < high);
+  }
+  /// "a number above 0", "a whole number from 1".
+  std::string text(bool whole) const;
+};
+
+inline constexpr Valid kPositive{.low = 0, .low_included = false};
+inline constexpr Valid kNonNegative{.low = 0};
+inline constexpr Valid kFraction{.low = 0, .high = 1};
+inline constexpr Valid kAtLeastOne{.low = 1};
+
+/// One setting of a part: its name as a flag and as a key, where it lives, what it means (with unit), what is valid.
+/// Value is double, int, std::int64_t, std::uint64_t, bool, std::string or a Choice. The default is the member's initial
+/// value.
+template <class Owner, class Value>
+struct Field {
+  std::string_view name;
+  Value Owner::*member;
+  std::string_view help;
+  Valid valid = {};
+};
+
+template <class Owner, class Value>
+Field(std::string_view, Value Owner::*, std::string_view) -> Field<Owner, Value>;
+template <class Owner, class Value>
+Field(std::string_view, Value Owner::*, std::string_view, Valid) -> Field<Owner, Value>;
+
+/// A value as it stands in a file: a choice by its name.
+using SettingValue = std::variant<bool, std::int64_t, double, std::string>;
+/// "true", "3", "0.1", "adadp".
+std::string value_text(const SettingValue& value);
+
+enum class SettingKind { flag, whole, number, text, choice };
+
+/// A Field behind a wall: the same for every owner and every type of value.
+struct SettingInfo {
+  std::string_view name;
+  std::string_view help;
+  SettingKind kind = SettingKind::text;
+  Valid valid = {};
+  std::span<const std::string_view> choices = {};  ///< of a choice
+  std::int64_t lowest = 0;                         ///< of a whole number: what the member can hold
+  std::int64_t highest = 0;
+  SettingValue (*get)(const void* owner) = nullptr;
+  /// Requires a value of this setting's kind that check() admits.
+  void (*set)(void* owner, const SettingValue& value) = nullptr;
+
+  /// "a number above 0", "valid: keep, reset", "true or false", "a text".
+  std::string valid_text() const;
+  /// Throws Error (usage) that names the setting, the value and what is valid; a whole number is good for a number.
+  void check(const SettingValue& value) const;
+};
+
+/// The settings of a type with `static constexpr auto kFields = std::tuple{Field{...}, ...}`, in order.
+template <class Owner>
+std::span<const SettingInfo> settings_of();
+
+namespace detail {
+
+template <class Owner, std::size_t kIndex>
+auto& member_of(Owner& owner) {
+  return owner.*(std::get<kIndex>(std::remove_const_t<Owner>::kFields).member);
+}
+
+template <class Owner, std::size_t kIndex>
+SettingValue get_setting(const void* owner) {
+  const auto& value = member_of<const Owner, kIndex>(*static_cast<const Owner*>(owner));
+  using Value = std::remove_cvref_t<decltype(value)>;
+  if constexpr (Choice<Value>)
+    return std::string(choice_name(value));
+  else if constexpr (std::is_integral_v<Value> && !std::is_same_v<Value, bool>)
+    return static_cast<std::int64_t>(value);
+  else
+    return value;
+}
+
+template <class Owner, std::size_t kIndex>
+void set_setting(void* owner, const SettingValue& value) {
+  auto& member = member_of<Owner, kIndex>(*static_cast<Owner*>(owner));
+  using Value = std::remove_cvref_t<decltype(member)>;
+  if constexpr (Choice<Value>) {
+    member = *find_choice<Value>(std::get<std::string>(value));
+  } else if constexpr (std::is_same_v<Value, double>) {
+    const auto* whole = std::get_if<std::int64_t>(&value);
+    member = whole != nullptr ? static_cast<double>(*whole) : std::get<double>(value);
+  } else if constexpr (std::is_integral_v<Value> && !std::is_same_v<Value, bool>) {
+    member = static_cast<Value>(std::get<std::int64_t>(value));
+  } else {
+    member = std::get<Value>(value);
+  }
+}
+
+template <class Owner, std::size_t kIndex>
+SettingInfo setting_info() {
+  const auto& field = std::get<kIndex>(Owner::kFields);
+  using Value = std::remove_cvref_t<decltype(std::declval<Owner>().*field.member)>;
+  SettingInfo info{.name = field.name, .help = field.help, .valid = field.valid,
+                   .get = get_setting<Owner, kIndex>, .set = set_setting<Owner, kIndex>};
+  if constexpr (Choice<Value>) {
+    info.kind = SettingKind::choice;
+    info.choices = kChoiceNames<Value>;
+  } else if constexpr (std::is_same_v<Value, bool>) {
+    info.kind = SettingKind::flag;
+  } else if constexpr (std::is_same_v<Value, std::string>) {
+    info.kind = SettingKind::text;
+  } else if constexpr (std::is_same_v<Value, double>) {
+    info.kind = SettingKind::number;
+  } else {
+    static_assert(std::is_integral_v<Value>, "a setting is a number, a flag, a text or a Choice");
+    info.kind = SettingKind::whole;
+    constexpr auto kLargest = static_cast<std::uint64_t>(std::numeric_limits<Value>::max());
+    info.lowest = static_cast<std::int64_t>(std::numeric_limits<Value>::min());
+    info.highest = static_cast<std::int64_t>(std::min(kLargest, std::uint64_t{std::numeric_limits<std::int64_t>::max()}));
+  }
+  return info;
+}
+
+}  // namespace detail
+
+template <class Owner>
+std::span<const SettingInfo> settings_of() {
+  static constexpr std::size_t kCount = std::tuple_size_v<std::remove_cvref_t<decltype(Owner::kFields)>>;
+  static const auto list = []<std::size_t... kIndex>(std::index_sequence<kIndex...>) {
+    return std::array<SettingInfo, kCount>{detail::setting_info<Owner, kIndex>()...};
+  }(std::make_index_sequence<kCount>{});
+  return list;
+}
+
+/// Throws Error (usage) unless every setting of it is valid.
+template <class Owner>
+void check_settings(const Owner& owner) {
+  for (const SettingInfo& setting : settings_of<Owner>()) setting.check(setting.get(&owner));
+}
+
+}  // namespace fedstride
