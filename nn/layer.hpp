@@ -7,10 +7,10 @@ namespace fedstride {
 
 // The layers a model line is made of: plain descriptions. What they compute, slowly and obviously, is in
 // nn/reference.hpp; how the network computes it fast is in nn/network.hpp. Each says of itself:
-//   kMixesExamples  whether one example's output depends on the others of its batch; such a layer has no per-example
-//                   gradient, and private training refuses it
-//   kHasParameters  whether it has tensors (layer_tensors in nn/model_line.hpp); its stage must give their gradients
-//   kKeepsPlaces    whether output i, counted in NHWC flatten order, stands where input i stood
+//   kMixesExamples  one example's output depends on the others of its batch; such a layer has no per-example gradient,
+//                   and private training refuses it
+//   kHasParameters  it has tensors (layer_tensors in nn/model_line.hpp), and its stage must give their gradients
+//   kKeepsPlaces    output i, counted in NHWC flatten order, stands where input i stood
 
 /// conv CHANNELS KERNEL [stride S] [pad P] [nobias]: 2-d cross-correlation, square kernel, zero padding.
 struct Conv {

@@ -8,7 +8,7 @@
 
 namespace fedstride {
 
-/// What a layer does with a tensor: its starting values, its PyTorch name and how much it is worth in flops follow.
+/// A tensor's part in its layer. Its starting values and its PyTorch name follow from it.
 enum class ParameterRole {
   weight,  ///< multiplied by inputs and summed over them; the output's index first in PyTorch's shape
   bias,    ///< added to those sums; follows its weight

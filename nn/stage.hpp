@@ -62,9 +62,9 @@ class LayerCursor {
   bool done() const { return next_ == model_.layers().size(); }
   const Layer& layer() const { return model_.layers()[next_]; }
   int number() const { return static_cast<int>(next_); }
-  /// What the next layer reads: what the last one taken makes.
+  /// The shape that the next layer reads and the last one taken makes.
   Shape input() const { return model_.shapes()[next_]; }
-  /// Of the next layer.
+  /// The next layer's.
   LayerTensors tensors() const;
 
   template <class Kind>
@@ -86,7 +86,7 @@ class LayerCursor {
   const Model& model() const { return model_; }
   int max_rows() const { return max_rows_; }
   int max_pieces() const { return max_pieces_; }  ///< that the rows are cut into
-  /// Whether something before the next layer trains: it needs the gradient of the inputs.
+  /// True if something before the next layer trains, which then needs the gradient of the layer's inputs.
   bool data_gradient() const { return data_gradient_; }
   void add_trainable() { data_gradient_ = true; }
 
@@ -99,9 +99,9 @@ class LayerCursor {
   bool data_gradient_ = false;
 };
 
-// What a stage must have. `Layer` is the kind of layer it begins with. prepare_training makes room for what any way back
-// needs, once. Who says that its layer has parameters must have all that their gradients need: what is missing does not
-// compile (nn/stage_plan.hpp).
+// The concepts say what a stage must have; nn/stage_plan.hpp asserts them, so what is missing does not compile. `Layer` is
+// the kind of layer a stage begins with; if that has parameters, the stage must give their gradients, each example's norm
+// and weighted sums. prepare_training makes room, once, for what any way back needs.
 
 template <class S>
 concept AnyStage = std::move_constructible<S> && std::constructible_from<S, LayerCursor&> && requires(S stage) {

@@ -94,7 +94,7 @@ struct Network::Workspace {
   void backward_norms_rows(std::size_t s, RowRange range, double* squared_norms);
   void backward_norms(int rows, double* squared_norms, ForEachPiece for_each_piece);
   double weighted_sum(std::span<const float> factors, GradientSink sink, ForEachPiece for_each_piece);
-  /// Whether stage s, or one before it, needs a gradient.
+  /// True if stage s or one before it trains.
   bool goes_back(std::size_t s) const { return stages[s].trains || stages[s].data_gradient; }
 
   /// Losses of the batch, added up in row order; with `scale`, the scores' gradients too.

@@ -15,7 +15,7 @@
 
 namespace fedstride::test {
 
-// What every layer's test checks: the slow twin against finite differences, the network against the slow twin, norms and
+// The checks of every layer's test: the slow twin against finite differences, the network against the slow twin, norms and
 // weighted sums against gradients of single examples.
 
 inline std::vector<double> random_values(std::size_t count, std::uint32_t which, double scale) {
