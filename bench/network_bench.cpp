@@ -88,11 +88,9 @@ double dense_flops_per_example(const Model& model) {
   double products = 0;
   bool first = true;
   for (const Parameter& parameter : model.parameters()) {
-    if (parameter.shape.size() == 1) continue;
-    const auto layer = static_cast<std::size_t>(parameter.layer);
-    const Shape out = model.shapes()[layer + 1];
-    double forward = static_cast<double>(parameter.size);
-    if (std::holds_alternative<Conv>(model.layers()[layer])) forward *= static_cast<double>(out.height) * out.width;
+    if (parameter.role != ParameterRole::weight) continue;
+    const Shape out = model.shapes()[static_cast<std::size_t>(parameter.layer) + 1];
+    const double forward = static_cast<double>(parameter.size) * out.height * out.width;
     products += forward * (first ? 2 : 3);
     first = false;
   }

@@ -30,7 +30,7 @@ def read_safetensors(path):
 def build(metadata, tensors):
     """The model line, layer by layer: fedstride counts convolutions and dense layers from 1, as PyTorch users do."""
     channels = int(metadata["fedstride.input"].split("x")[2])
-    layers, convs, denses = [], 0, 0
+    layers, convs, denses, norms = [], 0, 0, 0
     for words in (layer.split() for layer in metadata["fedstride.model"].split("|")):
         kind = words[0]
         if kind == "conv":
@@ -40,6 +40,11 @@ def build(metadata, tensors):
                               padding=option("pad") or 0, bias="nobias" not in words)
             channels = int(words[1])
             load(layer, f"conv{convs}", tensors)
+        elif kind == "groupnorm":
+            norms += 1
+            scale = tensors[f"gn{norms}.weight"]
+            layer = nn.GroupNorm(int(words[1]), scale.shape[0])
+            load(layer, f"gn{norms}", tensors)
         elif kind == "dense":
             denses += 1
             if denses == 1 and not any(isinstance(one, nn.Flatten) for one in layers):

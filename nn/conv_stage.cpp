@@ -14,10 +14,29 @@ constexpr std::size_t kMinBlocks = 4;
 
 }  // namespace
 
-ConvStage::ConvStage(const Options& options, int max_rows, int max_pieces)
-    : options_(options),
-      max_rows_(static_cast<std::size_t>(max_rows)),
-      max_pieces_(static_cast<std::size_t>(max_pieces)) {
+ConvStage::Options ConvStage::options_of(LayerCursor& layers) {
+  Options options{.conv = {},
+                  .input = layers.input(),
+                  .window = {},
+                  .tensors = layers.tensors(),
+                  .data_gradient = layers.data_gradient()};
+  options.conv = layers.take<Conv>();
+  options.relu = layers.take_if<Relu>();
+  const auto* pool = layers.peek<MaxPool>();
+  if (pool != nullptr && pool->kernel * pool->kernel <= kMaxPlaces) {
+    options.window = {pool->kernel, pool->stride};
+    options.pooled = true;
+    layers.take<MaxPool>();
+    if (!options.relu) options.relu = layers.take_if<Relu>();
+  }
+  return options;
+}
+
+ConvStage::ConvStage(LayerCursor& layers)
+    : options_(options_of(layers)),
+      max_rows_(static_cast<std::size_t>(layers.max_rows())),
+      max_pieces_(static_cast<std::size_t>(layers.max_pieces())) {
+  const Options& options = options_;
   const Conv& conv = options.conv;
   shape_.input = {options.input.height + 2 * conv.padding, options.input.width + 2 * conv.padding,
                   options.input.channels};
@@ -93,11 +112,11 @@ void ConvStage::emit(int row, const Signal& out, bool training, RowOf&& row_of) 
   }
 }
 
-void ConvStage::forward(const Signal& in, const Signal& out, RowRange range, bool training) {
+void ConvStage::forward(const Signal& in, const Signal& out, RowRange range, const Batch* batch) {
   if (bordered_.size() > 0)
     for (int row = range.first; row < range.last; ++row)
       add_border(in.value[row], bordered_.data() + row * shape_.input.size());
-  training = training && goes_back();
+  const bool training = batch != nullptr && goes_back();
   if (winograd_)
     forward_winograd(in, out, range, training);
   else

@@ -18,6 +18,27 @@ namespace fedstride {
 /// spots that a gradient reaches are looked at.
 class ConvStage {
  public:
+  using Layer = Conv;
+
+  /// Takes in the ReLU and the max-pool behind the convolution, in either order.
+  explicit ConvStage(LayerCursor& layers);
+
+  void prepare_training();
+  void prepare_gradient();
+  void prepare_per_example();
+  void begin(const float* weights);
+  void forward(const Signal& in, const Signal& out, RowRange range, const Batch* batch);
+  void backward(const Signal& in, const Signal& out, RowRange range);
+  void backward_norms(const Signal& in, const Signal& out, RowRange range, double* squared_norms);
+
+  bool trains() const { return !options_.tensors.frozen; }
+  int stretches() const { return channel_blocks_ + (options_.tensors.bias.size > 0 ? channel_blocks_ : 0); }
+  int gradient_pieces() const { return channel_blocks_; }
+  // A piece is one block of channels.
+  void gradient_piece(int piece, const Signal& in, int rows, int row_pieces, const GradientTarget& target);
+  void weighted_piece(int piece, const Signal& in, std::span<const float> factors, const GradientTarget& target);
+
+ private:
   struct Options {
     Conv conv;
     Shape input;
@@ -25,32 +46,9 @@ class ConvStage {
     bool pooled = false;
     Window window;
     LayerTensors tensors;
-    bool data_gradient = false;  ///< whether somebody below needs the gradient of the inputs
+    bool data_gradient = false;
   };
-
-  ConvStage(const Options& options, int max_rows, int max_pieces);
-
-  /// A window that fits this stage: its places have a byte's worth of numbers.
-  static bool fits(Window window) { return window.kernel * window.kernel <= kMaxPlaces; }
-
-  /// Makes room for what both ways back need, then for each of them.
-  void prepare_training();
-  void prepare_gradient();
-  void prepare_per_example();
-  void begin(const float* weights);
-  void forward(const Signal& in, const Signal& out, RowRange range, bool training);
-  void backward(const Signal& in, const Signal& out, RowRange range);
-  /// The same; adds the squared norm of each example's weight gradient to squared_norms[row].
-  void backward_norms(const Signal& in, const Signal& out, RowRange range, double* squared_norms);
-
-  int stretches() const { return channel_blocks_ + (options_.tensors.bias.size > 0 ? channel_blocks_ : 0); }
-  int gradient_pieces() const { return channel_blocks_; }
-  /// Weight gradient of one block of channels; `row_pieces` is how many pieces backward was called for.
-  void gradient_piece(int piece, const Signal& in, int rows, int row_pieces, const GradientTarget& target);
-  /// The same after backward_norms, with a factor an example.
-  void weighted_piece(int piece, const Signal& in, std::span<const float> factors, const GradientTarget& target);
-
- private:
+  static Options options_of(LayerCursor& layers);
   const float* input_of(const Signal& in, int row) const;
   void add_border(const float* from, float* to) const;
   void remove_border(const float* from, float* to) const;
@@ -117,5 +115,6 @@ class ConvStage {
   Buffer<float> examples_;  ///< an example's weight gradient each, or a piece's last filter
   Buffer<float> scaled_spots_;
 };
+static_assert(RowStageWithParameters<ConvStage>);
 
 }  // namespace fedstride

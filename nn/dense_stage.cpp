@@ -19,11 +19,20 @@ int pieces_for(std::size_t work, int most) {
 
 }  // namespace
 
-DenseStage::DenseStage(const Options& options, int max_rows) : options_(options), max_rows_(max_rows) {
+DenseStage::Options DenseStage::options_of(LayerCursor& layers) {
+  Options options{.inputs = static_cast<int>(layers.input().size()),
+                  .tensors = layers.tensors(),
+                  .data_gradient = layers.data_gradient()};
+  options.outputs = layers.take<Dense>().units;
+  options.relu = layers.take_if<Relu>();
+  return options;
+}
+
+DenseStage::DenseStage(LayerCursor& layers) : options_(options_of(layers)), max_rows_(layers.max_rows()) {
   // Whole groups of the inputs a weight tile takes.
-  const int fit = static_cast<int>(kStretch) / options.outputs;
-  inputs_per_stretch_ = std::min(fit >= 4 ? fit / 4 * 4 : std::max(fit, 1), options.inputs);
-  weight_stretches_ = (options.inputs + inputs_per_stretch_ - 1) / inputs_per_stretch_;
+  const int fit = static_cast<int>(kStretch) / options_.outputs;
+  inputs_per_stretch_ = std::min(fit >= 4 ? fit / 4 * 4 : std::max(fit, 1), options_.inputs);
+  weight_stretches_ = (options_.inputs + inputs_per_stretch_ - 1) / inputs_per_stretch_;
 }
 
 int DenseStage::forward_pieces(int rows) const {
@@ -48,12 +57,40 @@ void DenseStage::forward_piece(int piece, int pieces, const Signal& in, const Si
                 last);
 }
 
-void DenseStage::begin_backward(const Signal& out, int rows) const {
+void DenseStage::mask(const Signal& out, int rows) const {
   if (options_.relu && out.gradient.data != nullptr)
     relu_mask(out.value, out.gradient, rows, static_cast<std::size_t>(options_.outputs));
 }
 
-void DenseStage::add_norms(const Signal& in, const Signal& out, int rows, double* squared_norms) const {
+void DenseStage::begin_backward(const Signal& out, int rows, const GradientTarget& target) {
+  mask(out, rows);
+  report_bias({out.gradient, rows}, target);
+}
+
+void DenseStage::backward_piece(int piece, int pieces, const Signal& in, const Signal& out, int rows,
+                                const GradientTarget& target) {
+  if (rows <= kFusedRows) return fused_piece(piece, pieces, in, out, rows, target);
+  if (options_.data_gradient) data_piece(piece, pieces, in, out, rows);
+  weight_piece(piece, pieces, in, {out.gradient, rows}, target);
+}
+
+std::size_t DenseStage::scratch_size() const {
+  return trains() ? max_rows_ * row_stride(static_cast<std::size_t>(options_.outputs)) : 0;
+}
+
+void DenseStage::begin_weighted(const Signal& out, std::span<const float> factors, float* scratch,
+                                const GradientTarget& target) {
+  if (trains()) {
+    const Rows rows{scratch, row_stride(static_cast<std::size_t>(options_.outputs))};
+    scaled_ = scaled_gradients(out.gradient, static_cast<int>(factors.size()), options_.outputs, factors.data(), rows,
+                               scaled_examples_.data());
+  }
+  report_bias(scaled_, target);
+}
+
+void DenseStage::begin_norms(const Signal& in, const Signal& out, int rows, double* squared_norms) const {
+  mask(out, rows);
+  if (!trains()) return;
   const double bias = options_.tensors.bias.size > 0 ? 1 : 0;
   for (int r = 0; r < rows; ++r)
     squared_norms[r] += (squared_norm(in.value[r], static_cast<std::size_t>(options_.inputs)) + bias) *
@@ -87,8 +124,7 @@ void DenseStage::for_each_stretch(int piece, int pieces, const GradientTarget& t
 void DenseStage::weight_piece(int piece, int pieces, const Signal& in, const OutputGradients& gradients,
                               const GradientTarget& target) {
   for_each_stretch(piece, pieces, target, [&](float* gradient, int first, int last) {
-    if (!options_.tensors.frozen)
-      dense_weight_gradient(in.value, gradients, options_.outputs, first, last, gradient);
+    if (!options_.tensors.frozen) dense_weight_gradient(in.value, gradients, options_.outputs, first, last, gradient);
   });
 }
 

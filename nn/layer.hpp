@@ -6,13 +6,18 @@
 namespace fedstride {
 
 // The layers a model line is made of: plain descriptions. What they compute, slowly and obviously, is in
-// nn/reference.hpp; how the network computes it fast is in nn/network.hpp. kMixesExamples: whether one example's output
-// depends on the others of its batch; such a layer has no per-example gradient, and private training refuses it.
+// nn/reference.hpp; how the network computes it fast is in nn/network.hpp. Each says of itself:
+//   kMixesExamples  one example's output depends on the others of its batch; such a layer has no per-example gradient,
+//                   and private training refuses it
+//   kHasParameters  it has tensors (layer_tensors in nn/model_line.hpp), and its stage must give their gradients
+//   kKeepsPlaces    output i, counted in NHWC flatten order, stands where input i stood
 
 /// conv CHANNELS KERNEL [stride S] [pad P] [nobias]: 2-d cross-correlation, square kernel, zero padding.
 struct Conv {
   static constexpr std::string_view kName = "conv";
   static constexpr bool kMixesExamples = false;
+  static constexpr bool kHasParameters = true;
+  static constexpr bool kKeepsPlaces = false;
   int channels = 1;
   int kernel = 1;
   int stride = 1;
@@ -24,6 +29,8 @@ struct Conv {
 struct MaxPool {
   static constexpr std::string_view kName = "maxpool";
   static constexpr bool kMixesExamples = false;
+  static constexpr bool kHasParameters = false;
+  static constexpr bool kKeepsPlaces = false;
   int kernel = 1;
   int stride = 1;
 };
@@ -32,6 +39,8 @@ struct MaxPool {
 struct AvgPool {
   static constexpr std::string_view kName = "avgpool";
   static constexpr bool kMixesExamples = false;
+  static constexpr bool kHasParameters = false;
+  static constexpr bool kKeepsPlaces = false;
   int kernel = 1;
   int stride = 1;
 };
@@ -40,6 +49,8 @@ struct AvgPool {
 struct Dense {
   static constexpr std::string_view kName = "dense";
   static constexpr bool kMixesExamples = false;
+  static constexpr bool kHasParameters = true;
+  static constexpr bool kKeepsPlaces = false;
   int units = 1;
   bool bias = true;
 };
@@ -47,11 +58,15 @@ struct Dense {
 struct Relu {
   static constexpr std::string_view kName = "relu";
   static constexpr bool kMixesExamples = false;
+  static constexpr bool kHasParameters = false;
+  static constexpr bool kKeepsPlaces = true;
 };
 
 struct Tanh {
   static constexpr std::string_view kName = "tanh";
   static constexpr bool kMixesExamples = false;
+  static constexpr bool kHasParameters = false;
+  static constexpr bool kKeepsPlaces = true;
 };
 
 /// dropout RATE: in training each value is zeroed with that probability, the others divided by 1 - RATE. Value i of a
@@ -59,6 +74,8 @@ struct Tanh {
 struct Dropout {
   static constexpr std::string_view kName = "dropout";
   static constexpr bool kMixesExamples = false;
+  static constexpr bool kHasParameters = false;
+  static constexpr bool kKeepsPlaces = true;
   double rate = 0.5;
 };
 
@@ -66,9 +83,22 @@ struct Dropout {
 struct Flatten {
   static constexpr std::string_view kName = "flatten";
   static constexpr bool kMixesExamples = false;
+  static constexpr bool kHasParameters = false;
+  static constexpr bool kKeepsPlaces = true;
 };
 
-/// The registry: a new layer is a struct here, its obvious form in reference.hpp, its fast form, its test.
-using Layer = std::variant<Conv, MaxPool, AvgPool, Dense, Relu, Tanh, Dropout, Flatten>;
+/// groupnorm GROUPS: channels in groups of equal size; the values of a group, over the whole picture, get mean 0 and
+/// variance 1, then each channel its scale and shift (Wu & He, ECCV 2018). A row's values are channels of one place.
+struct GroupNorm {
+  static constexpr std::string_view kName = "groupnorm";
+  static constexpr bool kMixesExamples = false;
+  static constexpr bool kHasParameters = true;
+  static constexpr bool kKeepsPlaces = true;
+  static constexpr double kEpsilon = 1e-5;  ///< added to the variance, as PyTorch does
+  int groups = 1;
+};
+
+/// The registry. docs/architecture.md says what a new layer is made of.
+using Layer = std::variant<Conv, MaxPool, AvgPool, Dense, Relu, Tanh, Dropout, Flatten, GroupNorm>;
 
 }  // namespace fedstride

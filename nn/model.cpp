@@ -63,22 +63,28 @@ Model Model::parse(std::string_view name_or_layers, Shape input, int classes) {
   model.shapes_.push_back(input);
   const auto layer_places = split_layers(resolve_name(trimmed(name_or_layers)));
   std::map<std::string_view, int> counted;
-  Flow flow{input, input.height > 1 || input.width > 1};
-  const auto add = [&](std::string name, std::vector<std::int64_t> shape, const LayerPlace& place) {
-    const std::size_t size = product(shape);
+  Flow flow{input, input.height > 1 || input.width > 1 ? Flow::Form::picture : Flow::Form::row};
+  const auto add = [&](const std::string& name, TensorForm form, const LayerPlace& place) {
+    const std::size_t size = product(form.shape);
     if (size > kMaxParameters || model.size_ + size > kMaxParameters)
       throw usage_error(place.name() + " brings the model to more than 2^31 parameters, the most that is supported");
-    model.parameters_.push_back({std::move(name), std::move(shape), model.size_, size, place.number - 1});
+    model.parameters_.push_back({.name = name + '.' + std::string(pytorch_name(form.role)),
+                                 .role = form.role,
+                                 .layout = form.layout,
+                                 .shape = std::move(form.shape),
+                                 .offset = model.size_,
+                                 .size = size,
+                                 .layer = place.number - 1});
     model.size_ = aligned(model.size_ + size);
   };
   for (const auto& place : layer_places) {
     const Layer& layer = model.layers_.emplace_back(read_layer(place, classes));
-    if (const auto weights = layer_weights(layer, flow.shape)) {
-      const std::string name = std::string(weights->prefix) + std::to_string(++counted[weights->prefix]);
-      add(name + ".weight", weights->shape, place);
-      if (weights->bias) add(name + ".bias", {weights->shape.front()}, place);
+    const Flow next = layer_output(layer, flow, place);
+    if (auto tensors = layer_tensors(layer, flow.shape); !tensors.forms.empty()) {
+      const std::string name = std::string(tensors.prefix) + std::to_string(++counted[tensors.prefix]);
+      for (auto& form : tensors.forms) add(name, std::move(form), place);
     }
-    flow = layer_output(layer, flow, place);
+    flow = next;
     model.shapes_.push_back(flow.shape);
     model.line_ += (model.line_.empty() ? "" : " | ") + layer_text(layer);
   }
@@ -109,13 +115,24 @@ Vector Model::initial(Initialisation initialisation, std::uint64_t seed) const {
   double fan_in = 1;
   for (std::size_t index = 0; index < parameters_.size(); ++index) {
     const Parameter& parameter = parameters_[index];
-    const bool is_weight = parameter.shape.size() > 1;  // a bias follows its weight and shares the fan-in
-    const auto outputs = static_cast<double>(parameter.shape.front());
-    if (is_weight) fan_in = static_cast<double>(parameter.size) / outputs;
-    double bound = 1 / std::sqrt(fan_in);
-    if (initialisation == Initialisation::glorot) {
-      const double receptive = is_weight ? fan_in / static_cast<double>(parameter.shape[1]) : 1;
-      bound = is_weight ? std::sqrt(6 / (fan_in + outputs * receptive)) : 0;
+    const bool glorot = initialisation == Initialisation::glorot;
+    double bound = 0;
+    switch (parameter.role) {
+      case ParameterRole::weight: {
+        const auto outputs = static_cast<double>(parameter.shape[0]);
+        fan_in = static_cast<double>(parameter.size) / outputs;
+        const double receptive = fan_in / static_cast<double>(parameter.shape[1]);
+        bound = glorot ? std::sqrt(6 / (fan_in + outputs * receptive)) : 1 / std::sqrt(fan_in);
+        break;
+      }
+      case ParameterRole::bias:  // shares the fan-in of its weight, which stands before it
+        bound = glorot ? 0 : 1 / std::sqrt(fan_in);
+        break;
+      case ParameterRole::scale:
+        std::ranges::fill(view(weights).subspan(parameter.offset, parameter.size), 1.0F);
+        continue;
+      case ParameterRole::shift:
+        continue;
     }
     // In PyTorch's order: the layout inside is no part of the result.
     RandomStream random(seed, {.purpose = Purpose::initial_weights, .client = static_cast<std::uint32_t>(index)});
@@ -132,7 +149,7 @@ std::vector<bool> Model::frozen(std::string_view names) const {
   if (trimmed(names).empty()) return flags;
   std::vector<std::string> valid;
   for (const auto& parameter : parameters_)
-    if (parameter.shape.size() > 1) valid.emplace_back(layer_name(parameter));
+    if (valid.empty() || valid.back() != layer_name(parameter)) valid.emplace_back(layer_name(parameter));
   for (const auto piece : split(names, ',')) {
     const auto name = trimmed(piece);
     if (std::find(valid.begin(), valid.end(), name) == valid.end())

@@ -9,19 +9,9 @@
 #include "core/shape.hpp"
 #include "core/vector.hpp"
 #include "nn/layer.hpp"
+#include "nn/parameter.hpp"
 
 namespace fedstride {
-
-/// One tensor inside the flat parameter vector. Inside, convolution weights lie [output][row][column][input] and dense
-/// weights [input][output] with inputs in NHWC flatten order; `shape` is the tensor as PyTorch has it, [output, input,
-/// row, column] and [output, input] with inputs in NCHW flatten order (nn/safetensors.hpp permutes).
-struct Parameter {
-  std::string name;                 ///< "conv1.weight", "fc1.bias": PyTorch's, counted per kind from 1
-  std::vector<std::int64_t> shape;  ///< PyTorch's
-  std::size_t offset = 0;           ///< into the flat vector, a multiple of 16 floats
-  std::size_t size = 0;
-  int layer = 0;                    ///< index into layers()
-};
 
 enum class Initialisation {
   fan_in,  ///< uniform in +-1/sqrt(fan-in), weights and biases (PyTorch's default bounds, the authors' start)
@@ -51,7 +41,8 @@ class Model {
   /// Number of parameters, alignment not counted.
   std::size_t parameter_count() const;
 
-  /// Starting weights, drawn at (initial_weights, client = parameter index) from the seed alone; gaps are zero.
+  /// Starting weights, drawn at (initial_weights, client = parameter index) from the seed alone; scales are 1, shifts and
+  /// gaps 0.
   Vector initial(Initialisation initialisation, std::uint64_t seed) const;
 
   /// Which layers hold still: "conv1,conv2" -> a flag a layer. Throws Error (usage) for a name no layer has.

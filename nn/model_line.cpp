@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <charconv>
 #include <initializer_list>
+#include <type_traits>
+#include <utility>
 
 #include "core/error.hpp"
 #include "core/family.hpp"
@@ -94,16 +96,23 @@ class Words {
 
 /// Height and width after square windows of that kernel and stride; throws if there is no picture or no room.
 Flow windows(const Flow& input, int channels, int kernel, int stride, int padding, const LayerPlace& place) {
-  if (!input.picture)
+  if (input.form != Flow::Form::picture)
     throw usage_error(place.name() + " needs a picture, but reads a row of " + std::to_string(input.shape.size()) +
-                      " values; after flatten or dense only dense, relu, tanh, dropout and flatten fit");
+                      " values; it must stand before flatten and dense, and data that are features have no picture");
   const int room = std::min(input.shape.height, input.shape.width) + 2 * padding;
   if (kernel > room)
     throw usage_error(place.name() + " does not fit a " + input.shape.text() + " picture: its kernel may be 1 to " +
                       std::to_string(room));
   const auto positions = [&](int side) { return (side + 2 * padding - kernel) / stride + 1; };
-  return {Shape{positions(input.shape.height), positions(input.shape.width), channels}, true};
+  return {Shape{positions(input.shape.height), positions(input.shape.width), channels}, Flow::Form::picture};
 }
+
+TensorForm weight_form(ParameterLayout layout, std::vector<std::int64_t> shape) {
+  return {ParameterRole::weight, layout, std::move(shape)};
+}
+
+/// A number an output or a channel.
+TensorForm vector_form(ParameterRole role, int size) { return {role, ParameterLayout::same, {size}}; }
 
 // conv
 
@@ -128,8 +137,11 @@ Flow output(const Conv& conv, const Flow& input, const LayerPlace& place) {
   return windows(input, conv.channels, conv.kernel, conv.stride, conv.padding, place);
 }
 
-std::optional<WeightShape> weights(const Conv& conv, Shape input) {
-  return WeightShape{"conv", {conv.channels, input.channels, conv.kernel, conv.kernel}, conv.bias};
+LayerTensorForms tensors(const Conv& conv, Shape input) {
+  LayerTensorForms result{
+      "conv", {weight_form(ParameterLayout::convolution, {conv.channels, input.channels, conv.kernel, conv.kernel})}};
+  if (conv.bias) result.forms.push_back(vector_form(ParameterRole::bias, conv.channels));
+  return result;
 }
 
 // maxpool, avgpool
@@ -167,10 +179,13 @@ void read(Dense& dense, Words& words, int classes) {
 
 std::string text(const Dense& dense) { return std::to_string(dense.units) + (dense.bias ? "" : " nobias"); }
 
-Flow output(const Dense& dense, const Flow&, const LayerPlace&) { return {Shape{1, 1, dense.units}, false}; }
+Flow output(const Dense& dense, const Flow&, const LayerPlace&) { return {Shape{1, 1, dense.units}, Flow::Form::row}; }
 
-std::optional<WeightShape> weights(const Dense& dense, Shape input) {
-  return WeightShape{"fc", {dense.units, static_cast<std::int64_t>(input.size())}, dense.bias};
+LayerTensorForms tensors(const Dense& dense, Shape input) {
+  LayerTensorForms result{
+      "fc", {weight_form(ParameterLayout::dense, {dense.units, static_cast<std::int64_t>(input.size())})}};
+  if (dense.bias) result.forms.push_back(vector_form(ParameterRole::bias, dense.units));
+  return result;
 }
 
 // dropout
@@ -182,28 +197,60 @@ std::string text(const Dropout& dropout) { return number_text(dropout.rate); }
 // flatten
 
 Flow output(const Flatten&, const Flow& input, const LayerPlace&) {
-  return {Shape{1, 1, static_cast<int>(input.shape.size())}, false};
+  const Shape row{1, 1, static_cast<int>(input.shape.size())};
+  if (input.form != Flow::Form::picture) return {row, input.form};
+  const bool reordered = input.shape.channels > 1 && row != input.shape;
+  return {row, reordered ? Flow::Form::flattened_picture : Flow::Form::row};
 }
 
-// relu, tanh, and what a layer does not say for itself: no further words, the shape unchanged, no weights
+// groupnorm
+
+constexpr std::string_view syntax(const GroupNorm&) { return "groupnorm GROUPS"; }
+void read(GroupNorm& norm, Words& words, int) { norm.groups = words.whole("the number of groups", 1, kMaxUnits); }
+std::string text(const GroupNorm& norm) { return std::to_string(norm.groups); }
+
+Flow output(const GroupNorm& norm, const Flow& input, const LayerPlace& place) {
+  const int channels = input.shape.channels;
+  if (input.form == Flow::Form::flattened_picture)
+    throw usage_error(place.name() + " reads a flattened picture, which has no channels; it must stand before flatten");
+  if (channels % norm.groups != 0) {
+    int below = std::min(norm.groups, channels), above = norm.groups;
+    while (channels % below != 0) --below;
+    while (above < channels && channels % above != 0) ++above;
+    throw usage_error(place.name() + " cannot split " + std::to_string(channels) +
+                      " channels into groups of equal size; nearest: " + std::to_string(below) +
+                      (channels % above == 0 ? " or " + std::to_string(above) : ""));
+  }
+  if (input.shape.size() == static_cast<std::size_t>(norm.groups))
+    throw usage_error(place.name() + " has groups of one value, which have no variance; there are " +
+                      std::to_string(input.shape.size()) + " values for its groups to share");
+  return input;
+}
+
+LayerTensorForms tensors(const GroupNorm&, Shape input) {
+  return {"gn", {vector_form(ParameterRole::scale, input.channels), vector_form(ParameterRole::shift, input.channels)}};
+}
+
+// These go without saying: a layer without settings has no further words, one that leaves every value in its place does
+// not change the shape.
 
 template <class Layer>
+  requires std::is_empty_v<Layer>
 constexpr std::string_view syntax(const Layer&) {
   return Layer::kName;
 }
 template <class Layer>
+  requires std::is_empty_v<Layer>
 void read(Layer&, Words&, int) {}
 template <class Layer>
+  requires std::is_empty_v<Layer>
 std::string text(const Layer&) {
   return {};
 }
 template <class Layer>
+  requires Layer::kKeepsPlaces
 Flow output(const Layer&, const Flow& input, const LayerPlace&) {
   return input;
-}
-template <class Layer>
-std::optional<WeightShape> weights(const Layer&, Shape) {
-  return std::nullopt;
 }
 
 }  // namespace
@@ -238,8 +285,15 @@ Flow layer_output(const Layer& layer, const Flow& input, const LayerPlace& place
   return flow;
 }
 
-std::optional<WeightShape> layer_weights(const Layer& layer, Shape input) {
-  return std::visit([&](const auto& part) { return weights(part, input); }, layer);
+LayerTensorForms layer_tensors(const Layer& layer, Shape input) {
+  return std::visit(
+      [&]<class Part>(const Part& part) {
+        if constexpr (Part::kHasParameters)
+          return tensors(part, input);
+        else
+          return LayerTensorForms{};
+      },
+      layer);
 }
 
 std::vector<LayerPlace> split_layers(std::string_view line) {

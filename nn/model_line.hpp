@@ -2,17 +2,17 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "core/shape.hpp"
 #include "nn/layer.hpp"
+#include "nn/parameter.hpp"
 
 namespace fedstride {
 
-/// How one layer is written, what shape it makes of another and which weights it has; in model_line.cpp each layer has
+/// How one layer is written, what shape it makes of another and which tensors it has; in model_line.cpp each layer has
 /// one section with all of it.
 
 /// Of one example, before, between and behind the layers.
@@ -25,17 +25,28 @@ struct LayerPlace {
   std::string name() const { return "layer " + std::to_string(number) + " '" + text + "'"; }
 };
 
-/// What runs along the line: a shape, and whether it is a picture (conv and pools read nothing else) or a row.
+/// What runs along the line: a shape, and what its values are.
 struct Flow {
+  enum class Form {
+    picture,            ///< conv and pools read nothing else
+    row,                ///< features, or the units of a dense layer
+    flattened_picture,  ///< a row whose values PyTorch has in another order, channels first
+  };
   Shape shape;
-  bool picture = true;
+  Form form = Form::picture;
 };
 
-/// A layer's weights as PyTorch has them: the prefix of their names ("conv", "fc"), their shape, output first.
-struct WeightShape {
-  std::string_view prefix;
+/// One tensor of a layer; its shape is PyTorch's.
+struct TensorForm {
+  ParameterRole role;
+  ParameterLayout layout;
   std::vector<std::int64_t> shape;
-  bool bias = true;
+};
+
+/// A layer's tensors, in the order of the flat vector, and the prefix of their names ("conv", "fc").
+struct LayerTensorForms {
+  std::string_view prefix;
+  std::vector<TensorForm> forms;
 };
 
 /// Reads the layer of that place; `classes` is what "dense classes" stands for. Throws Error (usage).
@@ -44,8 +55,8 @@ Layer read_layer(const LayerPlace& place, int classes);
 std::string layer_text(const Layer& layer);
 /// What comes out of the layer. Throws Error (usage) if it does not fit.
 Flow layer_output(const Layer& layer, const Flow& input, const LayerPlace& place);
-/// Nothing for a layer without weights.
-std::optional<WeightShape> layer_weights(const Layer& layer, Shape input);
+/// None for a layer without parameters. The layer fits its input.
+LayerTensorForms layer_tensors(const Layer& layer, Shape input);
 
 /// The places of a line's layers. Throws Error (usage) if there are too many or an empty one.
 std::vector<LayerPlace> split_layers(std::string_view line);

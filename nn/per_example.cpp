@@ -15,29 +15,34 @@ static_assert(kRoundingMargin < Network::kNormMargin);
 
 }  // namespace
 
+void Network::Workspace::backward_norms_rows(std::size_t s, RowRange range, double* squared_norms) {
+  const Signal &in = signals[s], &out = signals[s + 1];
+  with_stage(s, [&]<RowStage Kind>(Kind& stage) {
+    if constexpr (RowStageWithParameters<Kind>)
+      stage.backward_norms(in, out, range, squared_norms);
+    else
+      stage.backward(in, out, range);
+  });
+}
+
 void Network::Workspace::backward_norms(int rows, double* squared_norms, ForEachPiece for_each_piece) {
   for (std::size_t s = stages.size(); s-- > row_stages;) {
-    const Signal &in = signals[s], &out = signals[s + 1];
-    if (const auto* dense = std::get_if<DenseStage>(&stages[s].stage)) {
-      if (!dense->trains() && !stages[s].data_gradient) return;
-      dense->begin_backward(out, rows);
-      if (dense->trains()) dense->add_norms(in, out, rows, squared_norms);
-      if (!stages[s].data_gradient) continue;
-      const int pieces = dense->backward_pieces(rows);
-      run(pieces, for_each_piece, [&](int piece) { dense->data_piece(piece, pieces, in, out, rows); });
-    } else {
-      backward_rows(s, {0, rows, 0});
-    }
+    if (!goes_back(s)) return;
+    with_stage(s, [&]<class Kind>(Kind& stage) {
+      if constexpr (BatchStage<Kind>) {
+        const Signal &in = signals[s], &out = signals[s + 1];
+        stage.begin_norms(in, out, rows, squared_norms);
+        if (!stages[s].data_gradient) return;
+        const int pieces = stage.backward_pieces(rows);
+        run(pieces, for_each_piece, [&](int piece) { stage.data_piece(piece, pieces, in, out, rows); });
+      } else {
+        backward_norms_rows(s, {0, rows, 0}, squared_norms);
+      }
+    });
   }
   if (row_stages == 0) return;
   run_rows(rows, for_each_piece, [&](RowRange range) {
-    for (std::size_t s = row_stages; s-- > 0;) {
-      if (!stages[s].trains && !stages[s].data_gradient) return;
-      if (auto* conv = std::get_if<ConvStage>(&stages[s].stage))
-        conv->backward_norms(signals[s], signals[s + 1], range, squared_norms);
-      else
-        backward_rows(s, range);
-    }
+    for (std::size_t s = row_stages; s-- > 0 && goes_back(s);) backward_norms_rows(s, range, squared_norms);
   });
 }
 
@@ -45,21 +50,17 @@ double Network::Workspace::weighted_sum(std::span<const float> factors, Gradient
                                         ForEachPiece for_each_piece) {
   const int rows = static_cast<int>(factors.size());
   for (std::size_t s = stages.size(); s-- > row_stages;) {
-    auto* dense = std::get_if<DenseStage>(&stages[s].stage);
-    if (dense == nullptr) continue;
-    OutputGradients gradients;
-    if (dense->trains()) {
-      const auto outputs = static_cast<std::size_t>(dense->outputs());
-      gradients = scaled_gradients(signals[s + 1].gradient, rows, dense->outputs(), factors.data(),
-                                   {scaled.data(), row_stride(outputs)}, scaled_examples.data());
-    }
-    const GradientTarget to = target(s, sink);
-    dense->report_bias(gradients, to);
-    const int pieces = dense->backward_pieces(rows);
-    run(pieces, for_each_piece, [&](int piece) { dense->weight_piece(piece, pieces, signals[s], gradients, to); });
+    with_stage(s, [&]<class Kind>(Kind& stage) {
+      if constexpr (BatchStage<Kind>) {
+        const GradientTarget to = target(s, sink);
+        stage.begin_weighted(signals[s + 1], factors, scratch.data(), to);
+        const int pieces = stage.backward_pieces(rows);
+        run(pieces, for_each_piece, [&](int piece) { stage.weighted_piece(piece, pieces, signals[s], to); });
+      }
+    });
   }
-  run_conv_pieces(rows, for_each_piece, [&](std::size_t s, int block) {
-    std::get<ConvStage>(stages[s].stage).weighted_piece(block, signals[s], factors, target(s, sink));
+  run_gradient_pieces(rows, for_each_piece, [&](auto& stage, std::size_t s, int piece) {
+    stage.weighted_piece(piece, signals[s], factors, target(s, sink));
   });
   return slot_sum();
 }

@@ -13,8 +13,7 @@ inline Shape flattened_picture(const Model& model, int dense_layer) {
   auto layer = static_cast<std::size_t>(dense_layer);
   // Back over the layers that change no value's place, to where the row was still a picture.
   while (layer > 0 && shapes[layer].height == 1 && shapes[layer].width == 1 &&
-         (std::holds_alternative<Flatten>(layers[layer - 1]) || std::holds_alternative<Relu>(layers[layer - 1]) ||
-          std::holds_alternative<Tanh>(layers[layer - 1]) || std::holds_alternative<Dropout>(layers[layer - 1])))
+         std::visit([]<class Kind>(const Kind&) { return Kind::kKeepsPlaces; }, layers[layer - 1]))
     --layer;
   return shapes[layer];
 }
@@ -22,8 +21,7 @@ inline Shape flattened_picture(const Model& model, int dense_layer) {
 /// Calls visit(index inside the parameter, as this program lays it out) for every value in PyTorch's order.
 template <class Visit>
 void for_each_in_pytorch_order(const Model& model, const Parameter& parameter, Visit&& visit) {
-  if (parameter.shape.size() == 4) {
-    // [output][input][row][column] there, [output][row][column][input] here
+  if (parameter.layout == ParameterLayout::convolution) {
     const auto outputs = static_cast<std::size_t>(parameter.shape[0]);
     const auto inputs = static_cast<std::size_t>(parameter.shape[1]);
     const auto positions = static_cast<std::size_t>(parameter.shape[2] * parameter.shape[3]);
@@ -31,8 +29,7 @@ void for_each_in_pytorch_order(const Model& model, const Parameter& parameter, V
       for (std::size_t input = 0; input < inputs; ++input)
         for (std::size_t position = 0; position < positions; ++position)
           visit((output * positions + position) * inputs + input);
-  } else if (parameter.shape.size() == 2) {
-    // [output][channel, row, column] there, [row, column, channel][output] here
+  } else if (parameter.layout == ParameterLayout::dense) {
     const auto outputs = static_cast<std::size_t>(parameter.shape[0]);
     const Shape picture = flattened_picture(model, parameter.layer);
     const auto channels = static_cast<std::size_t>(picture.channels);

@@ -24,11 +24,9 @@ template <class Scalar>
 struct Place {
   Shape in;
   Shape out;
-  const Scalar* weight = nullptr;  ///< as the flat vector has them; null where the layer has none
-  const Scalar* bias = nullptr;
-  Scalar* weight_gradient = nullptr;  ///< added to
-  Scalar* bias_gradient = nullptr;
-  std::vector<float> mask;  ///< dropout's; empty where nothing is dropped
+  ByRole<const Scalar*> tensors;  ///< as the flat vector has them; null where the layer has none
+  ByRole<Scalar*> gradients;      ///< added to
+  std::vector<float> mask;        ///< dropout's; empty where nothing is dropped
 
   std::size_t in_at(int row, int column, int channel) const {
     return (static_cast<std::size_t>(row) * in.width + column) * in.channels + channel;
@@ -63,19 +61,20 @@ void for_each_product(const Conv& conv, const Place<Scalar>& at, Visit&& visit) 
 
 template <class Scalar>
 void forward(const Conv& conv, const Place<Scalar>& at, const Scalar* in, Scalar* out) {
-  for (std::size_t i = 0; i < at.out.size(); ++i) out[i] = at.bias ? at.bias[i % at.out.channels] : Scalar{0};
-  for_each_product(conv, at, [&](auto i, auto o, auto w) { out[o] += in[i] * at.weight[w]; });
+  for (std::size_t i = 0; i < at.out.size(); ++i)
+    out[i] = at.tensors.bias ? at.tensors.bias[i % at.out.channels] : Scalar{0};
+  for_each_product(conv, at, [&](auto i, auto o, auto w) { out[o] += in[i] * at.tensors.weight[w]; });
 }
 
 template <class Scalar>
 void backward(const Conv& conv, const Place<Scalar>& at, const Scalar* in, const Scalar*, const Scalar* out_gradient,
               Scalar* in_gradient) {
   for_each_product(conv, at, [&](auto i, auto o, auto w) {
-    in_gradient[i] += out_gradient[o] * at.weight[w];
-    at.weight_gradient[w] += out_gradient[o] * in[i];
+    in_gradient[i] += out_gradient[o] * at.tensors.weight[w];
+    at.gradients.weight[w] += out_gradient[o] * in[i];
   });
-  if (at.bias)
-    for (std::size_t i = 0; i < at.out.size(); ++i) at.bias_gradient[i % at.out.channels] += out_gradient[i];
+  if (at.tensors.bias)
+    for (std::size_t i = 0; i < at.out.size(); ++i) at.gradients.bias[i % at.out.channels] += out_gradient[i];
 }
 
 /// Index of the largest value in the window of a max-pool's output.
@@ -133,9 +132,9 @@ void backward(const AvgPool& pool, const Place<Scalar>& at, const Scalar*, const
 template <class Scalar>
 void forward(const Dense&, const Place<Scalar>& at, const Scalar* in, Scalar* out) {
   const std::size_t inputs = at.in.size(), outputs = at.out.size();
-  for (std::size_t o = 0; o < outputs; ++o) out[o] = at.bias ? at.bias[o] : Scalar{0};
+  for (std::size_t o = 0; o < outputs; ++o) out[o] = at.tensors.bias ? at.tensors.bias[o] : Scalar{0};
   for (std::size_t i = 0; i < inputs; ++i)
-    for (std::size_t o = 0; o < outputs; ++o) out[o] += in[i] * at.weight[i * outputs + o];
+    for (std::size_t o = 0; o < outputs; ++o) out[o] += in[i] * at.tensors.weight[i * outputs + o];
 }
 
 template <class Scalar>
@@ -144,11 +143,11 @@ void backward(const Dense&, const Place<Scalar>& at, const Scalar* in, const Sca
   const std::size_t inputs = at.in.size(), outputs = at.out.size();
   for (std::size_t i = 0; i < inputs; ++i)
     for (std::size_t o = 0; o < outputs; ++o) {
-      in_gradient[i] += out_gradient[o] * at.weight[i * outputs + o];
-      at.weight_gradient[i * outputs + o] += out_gradient[o] * in[i];
+      in_gradient[i] += out_gradient[o] * at.tensors.weight[i * outputs + o];
+      at.gradients.weight[i * outputs + o] += out_gradient[o] * in[i];
     }
-  if (at.bias)
-    for (std::size_t o = 0; o < outputs; ++o) at.bias_gradient[o] += out_gradient[o];
+  if (at.tensors.bias)
+    for (std::size_t o = 0; o < outputs; ++o) at.gradients.bias[o] += out_gradient[o];
 }
 
 template <class Scalar>
@@ -196,6 +195,66 @@ void backward(const Flatten&, const Place<Scalar>& at, const Scalar*, const Scal
   for (std::size_t i = 0; i < at.in.size(); ++i) in_gradient[i] = out_gradient[i];
 }
 
+/// Calls visit(input index, channel) for every value of a group.
+template <class Scalar, class Visit>
+void for_each_in_group(const GroupNorm& norm, const Place<Scalar>& at, int group, Visit&& visit) {
+  const int size = at.in.channels / norm.groups;
+  for (int row = 0; row < at.in.height; ++row)
+    for (int column = 0; column < at.in.width; ++column)
+      for (int channel = group * size; channel < (group + 1) * size; ++channel)
+        visit(at.in_at(row, column, channel), channel);
+}
+
+template <class Scalar>
+struct GroupMoments {
+  Scalar count = 0;
+  Scalar mean = 0;
+  Scalar deviation = 0;  ///< square root of the variance and epsilon
+};
+
+template <class Scalar>
+GroupMoments<Scalar> moments(const GroupNorm& norm, const Place<Scalar>& at, const Scalar* in, int group) {
+  GroupMoments<Scalar> found;
+  Scalar variance = 0;
+  for_each_in_group(norm, at, group, [&](auto, int) { found.count += 1; });
+  for_each_in_group(norm, at, group, [&](auto i, int) { found.mean += in[i] / found.count; });
+  for_each_in_group(norm, at, group,
+                    [&](auto i, int) { variance += (in[i] - found.mean) * (in[i] - found.mean) / found.count; });
+  found.deviation = std::sqrt(variance + static_cast<Scalar>(GroupNorm::kEpsilon));
+  return found;
+}
+
+template <class Scalar>
+void forward(const GroupNorm& norm, const Place<Scalar>& at, const Scalar* in, Scalar* out) {
+  for (int group = 0; group < norm.groups; ++group) {
+    const auto [count, mean, deviation] = moments(norm, at, in, group);
+    for_each_in_group(norm, at, group, [&, mean = mean, deviation = deviation](auto i, int channel) {
+      out[i] = (in[i] - mean) / deviation * at.tensors.scale[channel] + at.tensors.shift[channel];
+    });
+  }
+}
+
+template <class Scalar>
+void backward(const GroupNorm& norm, const Place<Scalar>& at, const Scalar* in, const Scalar*,
+              const Scalar* out_gradient, Scalar* in_gradient) {
+  for (int group = 0; group < norm.groups; ++group) {
+    const auto found = moments(norm, at, in, group);
+    const auto normalised = [&](std::size_t i) { return (in[i] - found.mean) / found.deviation; };
+    // The gradient by the normalised values is out_gradient times scale; mean and deviation take their part out of it.
+    Scalar mean_gradient = 0, mean_product = 0;
+    for_each_in_group(norm, at, group, [&](auto i, int channel) {
+      at.gradients.scale[channel] += out_gradient[i] * normalised(i);
+      at.gradients.shift[channel] += out_gradient[i];
+      mean_gradient += out_gradient[i] * at.tensors.scale[channel] / found.count;
+      mean_product += out_gradient[i] * at.tensors.scale[channel] * normalised(i) / found.count;
+    });
+    for_each_in_group(norm, at, group, [&](auto i, int channel) {
+      in_gradient[i] += (out_gradient[i] * at.tensors.scale[channel] - mean_gradient - normalised(i) * mean_product) /
+                        found.deviation;
+    });
+  }
+}
+
 /// Softmax cross-entropy of one example; scores become its gradient with respect to them.
 template <class Scalar>
 Scalar loss(std::vector<Scalar>& scores, Label label) {
@@ -235,9 +294,8 @@ ReferenceResult<Scalar> reference_gradient(const Model& model, std::span<const S
   }
   for (const Parameter& parameter : model.parameters()) {
     auto& place = places[static_cast<std::size_t>(parameter.layer)];
-    const bool is_bias = parameter.shape.size() == 1;
-    (is_bias ? place.bias : place.weight) = weights.data() + parameter.offset;
-    (is_bias ? place.bias_gradient : place.weight_gradient) = result.gradient.data() + parameter.offset;
+    place.tensors[parameter.role] = weights.data() + parameter.offset;
+    place.gradients[parameter.role] = result.gradient.data() + parameter.offset;
   }
   for (std::size_t row = 0; row < rows; ++row) {
     std::vector<std::vector<Scalar>> values(layers + 1);

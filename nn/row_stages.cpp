@@ -3,13 +3,13 @@
 #include <algorithm>
 #include <limits>
 
-#include "nn/dropout.hpp"
 #include "core/simd.hpp"
+#include "nn/dropout.hpp"
 
 namespace fedstride {
 
 template <>
-void ActivationStage<Relu>::forward(const Signal& in, const Signal& out, RowRange range) const {
+void ActivationStage<Relu>::forward(const Signal& in, const Signal& out, RowRange range, const Batch*) const {
   for (int row = range.first; row < range.last; ++row)
     for (std::size_t i = 0; i < size_; i += kLanes) store(out.value[row] + i, positive(load(in.value[row] + i)));
 }
@@ -22,7 +22,7 @@ void ActivationStage<Relu>::backward(const Signal& in, const Signal& out, RowRan
 }
 
 template <>
-void ActivationStage<Tanh>::forward(const Signal& in, const Signal& out, RowRange range) const {
+void ActivationStage<Tanh>::forward(const Signal& in, const Signal& out, RowRange range, const Batch*) const {
   for (int row = range.first; row < range.last; ++row)
     for (std::size_t i = 0; i < size_; i += kLanes) store(out.value[row] + i, tanh(load(in.value[row] + i)));
 }
@@ -38,8 +38,12 @@ void ActivationStage<Tanh>::backward(const Signal& in, const Signal& out, RowRan
 }
 
 template <class Kind>
-PoolStage<Kind>::PoolStage(Shape input, Shape output, Window window, int max_rows)
-    : input_(input), output_(output), window_(window), max_rows_(static_cast<std::size_t>(max_rows)) {}
+PoolStage<Kind>::PoolStage(LayerCursor& layers)
+    : input_(layers.input()), max_rows_(static_cast<std::size_t>(layers.max_rows())) {
+  const Kind& pool = layers.take<Kind>();
+  window_ = {pool.kernel, pool.stride};
+  output_ = layers.input();
+}
 
 template <>
 void PoolStage<MaxPool>::prepare_training() {
@@ -75,14 +79,14 @@ void for_each_place(Shape input, Window window, std::size_t first, Body&& body) 
 }  // namespace
 
 template <>
-void PoolStage<MaxPool>::forward(const Signal& in, const Signal& out, RowRange range, bool training) {
+void PoolStage<MaxPool>::forward(const Signal& in, const Signal& out, RowRange range, const Batch* batch) {
   for (int row = range.first; row < range.last; ++row) {
     const float* from = in.value[row];
     for_each_window(input_, output_, window_, [&](std::size_t index, std::size_t first) {
       std::size_t winner = first;
       for_each_place(input_, window_, first, [&](std::size_t i) { winner = from[i] > from[winner] ? i : winner; });
       out.value[row][index] = from[winner];
-      if (training) winners_[row * output_.size() + index] = static_cast<std::uint32_t>(winner);
+      if (batch != nullptr) winners_[row * output_.size() + index] = static_cast<std::uint32_t>(winner);
     });
   }
 }
@@ -97,7 +101,7 @@ void PoolStage<MaxPool>::backward(const Signal& in, const Signal& out, RowRange 
 }
 
 template <>
-void PoolStage<AvgPool>::forward(const Signal& in, const Signal& out, RowRange range, bool) {
+void PoolStage<AvgPool>::forward(const Signal& in, const Signal& out, RowRange range, const Batch*) {
   const float share = 1.0F / static_cast<float>(window_.kernel * window_.kernel);
   for (int row = range.first; row < range.last; ++row) {
     const float* from = in.value[row];
@@ -125,8 +129,12 @@ void PoolStage<AvgPool>::backward(const Signal& in, const Signal& out, RowRange 
 template class PoolStage<MaxPool>;
 template class PoolStage<AvgPool>;
 
-DropoutStage::DropoutStage(std::size_t size, double rate, std::size_t first_word, int max_rows)
-    : size_(size), rate_(rate), first_word_(first_word), max_rows_(static_cast<std::size_t>(max_rows)) {}
+DropoutStage::DropoutStage(LayerCursor& layers)
+    : size_(layers.input().size()),
+      first_word_(dropout_first_word(layers.model(), layers.number())),
+      max_rows_(static_cast<std::size_t>(layers.max_rows())) {
+  rate_ = layers.take<Dropout>().rate;
+}
 
 void DropoutStage::prepare_training() { masks_ = Buffer<float>(max_rows_ * row_stride(size_)); }
 

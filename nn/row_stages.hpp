@@ -17,8 +17,10 @@ namespace fedstride {
 template <class Kind>
 class ActivationStage {
  public:
-  explicit ActivationStage(std::size_t size) : size_(size) {}
-  void forward(const Signal& in, const Signal& out, RowRange range) const;
+  using Layer = Kind;
+  explicit ActivationStage(LayerCursor& layers) : size_(layers.input().size()) { layers.take<Kind>(); }
+  void prepare_training() {}
+  void forward(const Signal& in, const Signal& out, RowRange range, const Batch* batch) const;
   void backward(const Signal& in, const Signal& out, RowRange range) const;
 
  private:
@@ -29,9 +31,10 @@ class ActivationStage {
 template <class Kind>
 class PoolStage {
  public:
-  PoolStage(Shape input, Shape output, Window window, int max_rows);
+  using Layer = Kind;
+  explicit PoolStage(LayerCursor& layers);
   void prepare_training();
-  void forward(const Signal& in, const Signal& out, RowRange range, bool training);
+  void forward(const Signal& in, const Signal& out, RowRange range, const Batch* batch);
   void backward(const Signal& in, const Signal& out, RowRange range) const;
 
  private:
@@ -44,7 +47,8 @@ class PoolStage {
 
 class DropoutStage {
  public:
-  DropoutStage(std::size_t size, double rate, std::size_t first_word, int max_rows);
+  using Layer = Dropout;
+  explicit DropoutStage(LayerCursor& layers);
   void prepare_training();
   /// Without a batch (evaluation) nothing is dropped.
   void forward(const Signal& in, const Signal& out, RowRange range, const Batch* batch);
@@ -52,10 +56,14 @@ class DropoutStage {
 
  private:
   std::size_t size_;
-  double rate_;
+  double rate_ = 0;
   std::size_t first_word_;
   std::size_t max_rows_;
   Buffer<float> masks_;
 };
+
+static_assert(RowStage<ActivationStage<Relu>> && RowStage<ActivationStage<Tanh>>);
+static_assert(RowStage<PoolStage<MaxPool>> && RowStage<PoolStage<AvgPool>>);
+static_assert(RowStage<DropoutStage>);
 
 }  // namespace fedstride

@@ -1,7 +1,9 @@
 #pragma once
 
+#include <concepts>
 #include <cstddef>
 #include <span>
+#include <variant>
 #include <vector>
 
 #include "core/gradient.hpp"
@@ -26,16 +28,14 @@ struct Signal {
   Rows gradient;
 };
 
-/// Where a layer's parameters lie in the flat vector.
+/// Where one of a layer's tensors lies in the flat vector; size 0 for one it has not.
 struct Tensor {
   std::size_t offset = 0;
   std::size_t size = 0;
 };
 
-/// The layer's weight and bias; size 0 for a bias it has not.
-struct LayerTensors {
-  Tensor weight;
-  Tensor bias;
+/// A layer's tensors.
+struct LayerTensors : ByRole<Tensor> {
   bool frozen = false;
 };
 
@@ -51,5 +51,120 @@ struct GradientTarget {
 
 /// About how many floats a sink gets at once: they stay in the first-level cache.
 inline constexpr std::size_t kStretch = 2048;
+
+/// The layers that are in no stage yet. A stage's constructor takes off the line what it computes.
+class LayerCursor {
+ public:
+  /// `frozen` has a flag a layer or is empty. All of them outlive the cursor.
+  LayerCursor(const Model& model, const std::vector<bool>& frozen, int max_rows, int max_pieces)
+      : model_(model), frozen_(frozen), max_rows_(max_rows), max_pieces_(max_pieces) {}
+
+  bool done() const { return next_ == model_.layers().size(); }
+  const Layer& layer() const { return model_.layers()[next_]; }
+  int number() const { return static_cast<int>(next_); }
+  /// The shape that the next layer reads and the last one taken makes.
+  Shape input() const { return model_.shapes()[next_]; }
+  /// The next layer's.
+  LayerTensors tensors() const;
+
+  template <class Kind>
+  const Kind* peek() const {
+    return done() ? nullptr : std::get_if<Kind>(&layer());
+  }
+  /// The next layer, which is of that kind.
+  template <class Kind>
+  const Kind& take() {
+    return std::get<Kind>(model_.layers()[next_++]);
+  }
+  template <class Kind>
+  bool take_if() {
+    if (peek<Kind>() == nullptr) return false;
+    ++next_;
+    return true;
+  }
+
+  const Model& model() const { return model_; }
+  int max_rows() const { return max_rows_; }
+  int max_pieces() const { return max_pieces_; }  ///< that the rows are cut into
+  /// True if something before the next layer trains, which then needs the gradient of the layer's inputs.
+  bool data_gradient() const { return data_gradient_; }
+  void add_trainable() { data_gradient_ = true; }
+
+ private:
+  const Model& model_;
+  const std::vector<bool>& frozen_;
+  int max_rows_;
+  int max_pieces_;
+  std::size_t next_ = 0;
+  bool data_gradient_ = false;
+};
+
+// The concepts say what a stage must have; nn/stage_plan.hpp asserts them, so what is missing does not compile. `Layer` is
+// the kind of layer a stage begins with; if that has parameters, the stage must give their gradients, each example's norm
+// and weighted sums. prepare_training makes room, once, for what any way back needs.
+
+template <class S>
+concept AnyStage = std::move_constructible<S> && std::constructible_from<S, LayerCursor&> && requires(S stage) {
+  typename S::Layer;
+  stage.prepare_training();
+};
+
+/// A stage that computes each example on its own; a batch is cut by rows. Batch is null in evaluation, and backward is
+/// called where this stage or one before it trains.
+template <class S>
+concept RowStage = AnyStage<S> && requires(S stage, const Signal& in, const Signal& out, RowRange range,
+                                           const Batch* batch) {
+  stage.forward(in, out, range, batch);
+  stage.backward(in, out, range);
+};
+
+/// Parameters of any stage: begin(weights) before each step, whether they move, in how many stretches their gradient is
+/// reported, room for the two ways back.
+template <class S>
+concept StageWithParameters = AnyStage<S> && requires(S stage, const float* weights) {
+  stage.begin(weights);
+  { stage.trains() } -> std::same_as<bool>;
+  { stage.stretches() } -> std::same_as<int>;
+  stage.prepare_gradient();
+  stage.prepare_per_example();
+};
+
+/// After backward for every row, gradient_piece reports the gradient of 0 ... gradient_pieces() - 1; row_pieces is how
+/// many ranges backward was called for. backward_norms is backward, and adds to squared_norms[row] the squared norm of each
+/// example's own gradient, if the stage trains; weighted_piece then reports the sum of those gradients times factors.
+template <class S>
+concept RowStageWithParameters =
+    RowStage<S> && StageWithParameters<S> &&
+    requires(S stage, const Signal& in, const Signal& out, RowRange range, int piece, int rows, int row_pieces,
+             double* squared_norms, std::span<const float> factors, const GradientTarget& target) {
+      { stage.gradient_pieces() } -> std::same_as<int>;
+      stage.gradient_piece(piece, in, rows, row_pieces, target);
+      stage.backward_norms(in, out, range, squared_norms);
+      stage.weighted_piece(piece, in, factors, target);
+    };
+
+/// A stage that reads its weights once for the whole batch and cuts itself into pieces, forwards and backwards. backward
+/// is begin_backward, then every backward_piece. Norms are begin_norms, which adds to squared_norms where the stage trains,
+/// then every data_piece where something before it trains. Weighted sums are begin_weighted, with `scratch_size()` floats
+/// that it may use until the last weighted_piece, then every weighted_piece.
+template <class S>
+concept BatchStage =
+    StageWithParameters<S> && requires(S stage, const Signal& in, const Signal& out, int piece, int pieces, int rows,
+                                       double* squared_norms, std::span<const float> factors, float* scratch,
+                                       const GradientTarget& target) {
+      { stage.forward_pieces(rows) } -> std::same_as<int>;
+      stage.forward_piece(piece, pieces, in, out, rows);
+      { stage.backward_pieces(rows) } -> std::same_as<int>;
+      stage.begin_backward(out, rows, target);
+      stage.backward_piece(piece, pieces, in, out, rows, target);
+      stage.begin_norms(in, out, rows, squared_norms);
+      stage.data_piece(piece, pieces, in, out, rows);
+      { stage.scratch_size() } -> std::same_as<std::size_t>;
+      stage.begin_weighted(out, factors, scratch, target);
+      stage.weighted_piece(piece, pieces, in, target);
+    };
+
+template <class S>
+concept Stage = BatchStage<S> || RowStageWithParameters<S> || (RowStage<S> && !S::Layer::kHasParameters);
 
 }  // namespace fedstride

@@ -1,28 +1,55 @@
 #pragma once
 
+#include <type_traits>
 #include <variant>
 #include <vector>
 
 #include "nn/conv_stage.hpp"
 #include "nn/dense_stage.hpp"
+#include "nn/group_norm_stage.hpp"
 #include "nn/model.hpp"
 #include "nn/row_stages.hpp"
+#include "nn/stage.hpp"
 
 namespace fedstride {
 
-using Stage = std::variant<ConvStage, PoolStage<MaxPool>, PoolStage<AvgPool>, ActivationStage<Relu>,
-                           ActivationStage<Tanh>, DropoutStage, DenseStage>;
+/// The registry: a new stage is a word here.
+using StageVariant = std::variant<ConvStage, PoolStage<MaxPool>, PoolStage<AvgPool>, ActivationStage<Relu>,
+                                  ActivationStage<Tanh>, DropoutStage, DenseStage, GroupNormStage>;
+
+template <class Variant>
+inline constexpr bool kAreStages = false;
+template <class... Kinds>
+inline constexpr bool kAreStages<std::variant<Kinds...>> = (Stage<Kinds> && ...);
+static_assert(kAreStages<StageVariant>);
+
+/// Flatten needs no stage: what a stage hands on lies flat already.
+template <class LayerKind>
+inline constexpr bool kNeedsStage = !std::is_same_v<LayerKind, Flatten>;
+
+template <class LayerKind, class Variant>
+struct StageFor;  // left undefined: StageVariant has no stage for that layer
+template <class LayerKind, class First, class... Rest>
+struct StageFor<LayerKind, std::variant<First, Rest...>>
+    : std::conditional_t<std::is_same_v<typename First::Layer, LayerKind>, std::type_identity<First>,
+                         StageFor<LayerKind, std::variant<Rest...>>> {};
+/// The stage that begins with a layer.
+template <class LayerKind>
+using StageOf = typename StageFor<LayerKind, StageVariant>::type;
 
 /// A stage in its place.
 struct PlacedStage {
-  Stage stage;
+  StageVariant stage;
   std::size_t output_size = 0;  ///< values an example
   bool trains = false;          ///< has weights that move
   bool data_gradient = false;   ///< something before it trains
 };
 
-/// Which layers are computed together, in order. A convolution takes in the ReLU and the max-pool behind it in either
-/// order, a dense layer the ReLU behind it; flatten needs no stage. `frozen` has a flag a layer.
+/// Which layers are computed together, in order: each stage takes off the line what it computes. `frozen` has a flag a
+/// layer or is empty.
 std::vector<PlacedStage> plan_stages(const Model& model, const std::vector<bool>& frozen, int max_rows, int max_pieces);
+
+/// Multiply-adds of an example, forwards, in the weights of the stages that are cut by rows.
+std::size_t row_work(const Model& model);
 
 }  // namespace fedstride

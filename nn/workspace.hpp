@@ -2,7 +2,7 @@
 
 #include <algorithm>
 #include <cassert>
-#include <type_traits>
+#include <concepts>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -18,9 +18,6 @@ struct Network::Workspace {
   // How a batch is cut into pieces by rows: enough work in a piece to be worth a thread's while, few enough pieces.
   static constexpr std::size_t kWorkPerPiece = 12'000'000;  // multiply-adds, forwards
   static constexpr int kMaxPieces = 16;
-
-  template <class Kind>
-  static constexpr bool kHasWeights = std::is_same_v<Kind, ConvStage> || std::is_same_v<Kind, DenseStage>;
 
   Workspace(const Model& model_, int max_rows_, const std::vector<bool>& frozen);
 
@@ -54,13 +51,38 @@ struct Network::Workspace {
     });
   }
 
-  /// Calls body(stage, block of channels) for every piece of the convolutions' weight gradients.
+  /// Calls body with stage s, which is of a kind that body takes.
   template <class Body>
-  void run_conv_pieces(int rows, ForEachPiece for_each_piece, Body&& body) {
-    const bool worth_help = row_work * static_cast<std::size_t>(rows) > kWorkPerPiece;
-    run(static_cast<int>(conv_pieces.size()), worth_help ? for_each_piece : ForEachPiece(serially), [&](int piece) {
-      const auto [s, block] = conv_pieces[static_cast<std::size_t>(piece)];
-      body(s, block);
+  void with_stage(std::size_t s, Body&& body) {
+    std::visit(
+        [&](auto& stage) {
+          if constexpr (std::invocable<Body&, decltype(stage)>)
+            body(stage);
+          else
+            assert(!"the stage is of another kind");
+        },
+        stages[s].stage);
+  }
+
+  /// Calls body with every stage that has parameters, in order.
+  template <class Body>
+  void for_each_with_parameters(Body&& body) {
+    for (PlacedStage& placed : stages)
+      std::visit(
+          [&]<class Kind>(Kind& stage) {
+            if constexpr (StageWithParameters<Kind>) body(stage);
+          },
+          placed.stage);
+  }
+
+  /// Calls body(stage, its number, piece) for every piece of the gradients of row stages.
+  template <class Body>
+  void run_gradient_pieces(int rows, ForEachPiece for_each_piece, Body&& body) {
+    if (gradient_pieces.empty()) return;
+    const bool worth_help = work * static_cast<std::size_t>(rows) > kWorkPerPiece;
+    run(static_cast<int>(gradient_pieces.size()), worth_help ? for_each_piece : ForEachPiece(serially), [&](int index) {
+      const auto [s, piece] = gradient_pieces[static_cast<std::size_t>(index)];
+      with_stage(s, [&](RowStageWithParameters auto& stage) { body(stage, s, piece); });
     });
   }
 
@@ -69,8 +91,11 @@ struct Network::Workspace {
   void forward(int rows, const Batch* batch, ForEachPiece for_each_piece);
   void backward_rows(std::size_t s, RowRange range);
   void backward(int rows, GradientSink sink, ForEachPiece for_each_piece);
+  void backward_norms_rows(std::size_t s, RowRange range, double* squared_norms);
   void backward_norms(int rows, double* squared_norms, ForEachPiece for_each_piece);
   double weighted_sum(std::span<const float> factors, GradientSink sink, ForEachPiece for_each_piece);
+  /// True if stage s or one before it trains.
+  bool goes_back(std::size_t s) const { return stages[s].trains || stages[s].data_gradient; }
 
   /// Losses of the batch, added up in row order; with `scale`, the scores' gradients too.
   BatchLoss losses(std::span<const Label> labels, const float* scale, std::span<Label> predicted);
@@ -80,18 +105,16 @@ struct Network::Workspace {
 
   Model model;
   int max_rows;
-  std::size_t row_work = 0;
+  std::size_t work = 0;  ///< row_work of the model
   std::vector<PlacedStage> stages;
-  std::size_t row_stages = 0;   ///< those before the first dense layer: whole examples, one piece from bottom to top
+  std::size_t row_stages = 0;   ///< those before the first BatchStage: whole examples, one piece from bottom to top
   std::vector<Signal> signals;  ///< signals[s] is what stage s reads
   std::vector<Buffer<float>> memory;
-  std::vector<std::pair<std::size_t, int>> conv_pieces;  ///< stage, block of channels
-  std::vector<std::size_t> first_slot;                   ///< of each stage, in slots
+  std::vector<std::pair<std::size_t, int>> gradient_pieces;  ///< stage, piece
+  std::vector<std::size_t> first_slot;                       ///< of each stage, in slots
   std::vector<double> slots;
   // per_example and weighted_sum only
-  std::size_t widest_dense = 0;  ///< row stride of the dense layer that has most outputs
-  Buffer<float> scaled;          ///< its output gradients times the factors
-  std::vector<int> scaled_examples;
+  Buffer<float> scratch;     ///< what the batch stage that needs most needs
   int per_example_rows = 0;  ///< of the last per_example batch
 };
 

@@ -73,7 +73,9 @@ struct Configuration {
       Field{"clients", &Configuration::clients, "number of clients", Valid{.low = 1, .high = 1e6}},
       Field{"limit-per-client", &Configuration::limit_per_client, "keep at most this many rows of each client; 0: all",
             Valid{.low = 0, .high = 1e9}},
-      Field{"model", &Configuration::model, "a named model, or its layers: \"conv 64 3 | relu | maxpool 3 2 | dense classes\""},
+      Field{"model", &Configuration::model,
+            "a named model, or its layers (conv, maxpool, avgpool, dense, groupnorm, relu, tanh, dropout, flatten): "
+            "\"conv 64 3 | relu | maxpool 3 2 | dense classes\""},
       Field{"initialisation", &Configuration::initialisation,
             "starting weights: uniform in +-1/sqrt(fan-in), or Glorot uniform; auto: what the named model's source uses"},
       Field{"init", &Configuration::init, "start from the tensors of this .safetensors file whose names and shapes match"},

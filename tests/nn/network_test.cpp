@@ -7,53 +7,12 @@
 #include <vector>
 
 #include "core/floating_point.hpp"
-#include "tests/nn/setting.hpp"
+#include "tests/nn/layer_checks.hpp"
 
 using namespace fedstride;
 using namespace fedstride::test;
 
 namespace {
-
-struct Outcome {
-  BatchLoss loss;
-  std::vector<float> gradient;
-  std::vector<int> reported;  ///< how often each weight was
-};
-
-Outcome run(Network& network, const Setting& setting, ForEachPiece for_each_piece = serially) {
-  const FloatingPointMode mode;
-  Outcome outcome;
-  outcome.gradient.assign(setting.model.size(), 0);
-  outcome.reported.assign(setting.model.size(), 0);
-  const auto inputs = network.inputs(static_cast<int>(setting.labels.size()));
-  std::copy(setting.inputs.begin(), setting.inputs.end(), inputs.begin());
-  outcome.loss = network.gradient(
-      setting.weights.data(), setting.batch(),
-      [&](std::size_t offset, std::span<const float> gradient) {
-        for (std::size_t i = 0; i < gradient.size(); ++i) {
-          outcome.gradient[offset + i] = gradient[i];
-          ++outcome.reported[offset + i];
-        }
-        return static_cast<double>(gradient.size());
-      },
-      for_each_piece);
-  return outcome;
-}
-
-void check_against_twin(std::string_view line, Shape input, int rows, int classes = 5) {
-  CAPTURE(std::string(line));
-  CAPTURE(rows);
-  const Setting setting(line, input, classes, rows);
-  Network network(setting.model, rows);
-  const auto expected = setting.expected();
-  const auto outcome = run(network, setting);
-  CHECK(outcome.loss.loss_sum == doctest::Approx(expected.loss_sum).epsilon(1e-5));
-  CHECK(outcome.loss.correct == expected.correct);
-  for (const auto& parameter : setting.model.parameters()) {
-    CAPTURE(parameter.name);
-    CHECK(difference(parameter, outcome.gradient, expected.gradient) < 2e-5);
-  }
-}
 
 constexpr Shape kPicture{9, 8, 3};
 
@@ -140,7 +99,7 @@ TEST_CASE("evaluation gives the twin's loss, hits and classes, whatever the bloc
 TEST_CASE("every parameter is reported once, gaps never, and the sink's answers are added up") {
   const Setting setting("conv 65 3 | relu | maxpool 2 2 | dense 333 | relu | dense classes", kPicture, 7, 6);
   Network network(setting.model, 6);
-  const auto outcome = run(network, setting);
+  const auto outcome = network_gradient(network, setting);
   std::vector<int> expected(setting.model.size(), 0);
   for (const auto& parameter : setting.model.parameters())
     for (std::size_t i = 0; i < parameter.size; ++i) expected[parameter.offset + i] = 1;
@@ -152,13 +111,13 @@ TEST_CASE("frozen layers are reported as zeros and change no other gradient") {
   const char* line = "conv 6 3 | relu | maxpool 2 2 | conv 5 2 | relu | dense 20 | relu | dense classes";
   const Setting setting(line, kPicture, 5, 4);
   Network free(setting.model, 4);
-  const auto free_outcome = run(free, setting);
+  const auto free_outcome = network_gradient(free, setting);
   for (const char* names :
        {"conv1", "conv1,conv2", "conv2", "fc1", "conv1,fc2", "conv1,conv2,fc1", "conv1,conv2,fc1,fc2"}) {
     CAPTURE(names);
     const auto frozen = setting.model.frozen(names);
     Network network(setting.model, 4, frozen);
-    const auto outcome = run(network, setting);
+    const auto outcome = network_gradient(network, setting);
     std::vector<float> expected = free_outcome.gradient;
     std::vector<int> reported(setting.model.size(), 0);
     for (const auto& parameter : setting.model.parameters()) {
@@ -176,7 +135,7 @@ TEST_CASE("a sink may overwrite the weights while the gradient is being taken") 
   const Setting setting("conv 6 3 | relu | maxpool 2 2 | conv 5 2 | relu | dense 400 | relu | dense classes", kPicture,
                         5, 4);
   Network network(setting.model, 4);
-  const auto outcome = run(network, setting);
+  const auto outcome = network_gradient(network, setting);
   Vector stepped = setting.weights;
   network.gradient(stepped.data(), setting.batch(), [&](std::size_t offset, std::span<const float> gradient) {
     for (std::size_t i = 0; i < gradient.size(); ++i)

@@ -7,7 +7,7 @@
 
 #include "core/floating_point.hpp"
 #include "nn/network.hpp"
-#include "tests/nn/setting.hpp"
+#include "tests/nn/layer_checks.hpp"
 
 using namespace fedstride;
 using namespace fedstride::test;
@@ -15,101 +15,6 @@ using namespace fedstride::test;
 namespace {
 
 constexpr Shape kPicture{9, 8, 3};
-
-/// Gradient of one example of the batch as the network itself computes it, materialised.
-std::vector<float> gradient_of(Network& network, const Setting& setting, std::size_t row) {
-  const std::size_t size = setting.model.input().size();
-  std::copy_n(setting.inputs.begin() + static_cast<std::ptrdiff_t>(row * size), size, network.inputs(1).begin());
-  const Batch batch = setting.batch();
-  std::vector<float> gradient(setting.model.size());
-  network.gradient(setting.weights.data(), {batch.labels.subspan(row, 1), batch.rows.subspan(row, 1), batch.address},
-                   [&](std::size_t offset, std::span<const float> part) {
-                     std::copy(part.begin(), part.end(), gradient.begin() + static_cast<std::ptrdiff_t>(offset));
-                     return 0.0;
-                   });
-  return gradient;
-}
-
-/// The same by the slow twin.
-std::vector<double> exact_gradient_of(const Setting& setting, std::size_t row, const std::vector<bool>& frozen) {
-  const std::size_t size = setting.model.input().size();
-  const std::vector<double> weights(setting.weights.begin(), setting.weights.end());
-  const auto first = setting.inputs.begin() + static_cast<std::ptrdiff_t>(row * size);
-  const std::vector<double> inputs(first, first + static_cast<std::ptrdiff_t>(size));
-  const Batch batch = setting.batch();
-  return reference_gradient<double>(setting.model, weights, inputs,
-                                    {batch.labels.subspan(row, 1), batch.rows.subspan(row, 1), batch.address}, frozen)
-      .gradient;
-}
-
-template <class Vector>
-double norm(const Vector& values) {
-  double sum = 0;
-  for (const auto value : values) sum += static_cast<double>(value) * static_cast<double>(value);
-  return std::sqrt(sum);
-}
-
-std::vector<double> norms_of(Network& network, const Setting& setting) {
-  std::copy(setting.inputs.begin(), setting.inputs.end(),
-            network.inputs(static_cast<int>(setting.labels.size())).begin());
-  std::vector<double> norms(setting.labels.size());
-  network.per_example(setting.weights.data(), setting.batch(), norms);
-  return norms;
-}
-
-std::vector<float> weighted_sum(Network& network, const std::vector<float>& factors) {
-  std::vector<float> sum(network.model().size());
-  network.weighted_sum(factors, [&](std::size_t offset, std::span<const float> part) {
-    std::copy(part.begin(), part.end(), sum.begin() + static_cast<std::ptrdiff_t>(offset));
-    return 0.0;
-  });
-  return sum;
-}
-
-/// Factors from 0 to 2, every fifth of them 0.
-std::vector<float> some_factors(std::size_t count) {
-  RandomStream random(8, {.purpose = Purpose::test});
-  std::vector<float> factors(count);
-  for (std::size_t r = 0; r < count; ++r) factors[r] = r % 5 == 3 ? 0.0F : static_cast<float>(2 * random.uniform());
-  return factors;
-}
-
-void check_tensors(const Model& model, const std::vector<float>& actual, const std::vector<double>& expected) {
-  for (const auto& parameter : model.parameters()) {
-    CAPTURE(parameter.name);
-    CHECK(difference(parameter, actual, expected) < 2e-5);
-  }
-}
-
-void check_against_materialised(std::string_view line, Shape input, int rows, std::string_view frozen_names = "",
-                                int classes = 5) {
-  CAPTURE(std::string(line));
-  CAPTURE(std::string(frozen_names));
-  CAPTURE(rows);
-  const FloatingPointMode mode;
-  const Setting setting(line, input, classes, rows);
-  const auto frozen = frozen_names.empty() ? std::vector<bool>{} : setting.model.frozen(std::string(frozen_names));
-  Network network(setting.model, rows, frozen), single(setting.model, 1, frozen);
-  const auto norms = norms_of(network, setting);
-  const auto factors = some_factors(norms.size());
-  const auto sum = weighted_sum(network, factors);
-  std::vector<double> expected_sum(setting.model.size()), exact_sum(setting.model.size());
-  for (std::size_t r = 0; r < norms.size(); ++r) {
-    CAPTURE(r);
-    const auto gradient = gradient_of(single, setting, r);
-    const auto exact = exact_gradient_of(setting, r, frozen);
-    CHECK(norms[r] >= norm(gradient));
-    CHECK(norms[r] <= norm(gradient) * (1 + Network::kNormMargin));
-    CHECK(norms[r] >= norm(exact));
-    CHECK(norms[r] <= norm(exact) * (1 + Network::kNormMargin));
-    for (std::size_t i = 0; i < gradient.size(); ++i) {
-      expected_sum[i] += static_cast<double>(factors[r]) * static_cast<double>(gradient[i]);
-      exact_sum[i] += static_cast<double>(factors[r]) * exact[i];
-    }
-  }
-  check_tensors(setting.model, sum, expected_sum);
-  check_tensors(setting.model, sum, exact_sum);
-}
 
 }  // namespace
 

@@ -32,7 +32,7 @@ def option(words, name, default):
 
 def build(line, shape, classes):
     """The line of layers as torch.nn.Sequential; returns it and the names of its layers with weights."""
-    layers, names, convolutions, dense = [], {}, 0, 0
+    layers, names, convolutions, dense, norms = [], {}, 0, 0, 0
     with torch.no_grad():
         values = torch.zeros(1, shape[2], shape[0], shape[1])
         for text in line.split(" | "):
@@ -50,6 +50,10 @@ def build(line, shape, classes):
                 names[f"fc{dense}"] = str(len(layers))
                 units = classes if words[0] == "classes" else int(words[0])
                 layer = nn.Linear(values.shape[1], units, bias="nobias" not in words)
+            elif kind == "groupnorm":
+                norms += 1
+                names[f"gn{norms}"] = str(len(layers))
+                layer = nn.GroupNorm(int(words[0]), values.shape[1])
             elif kind in ("maxpool", "avgpool"):
                 pool = nn.MaxPool2d if kind == "maxpool" else nn.AvgPool2d
                 layer = pool(int(words[0]), int(words[1]))

@@ -67,6 +67,8 @@ TEST_CASE("the same weights in PyTorch give the same scores and the same step") 
       {"yu-cnn", {28, 28, 1}},
       {"tutorial-cnn", {28, 28, 1}},
       {"conv 5 3 stride 2 pad 2 nobias | tanh | avgpool 3 2 | flatten | dense 7 nobias | dense classes", {11, 14, 2}},
+      {"conv 6 3 | groupnorm 2 | relu | maxpool 2 2 | conv 8 2 | groupnorm 1 | tanh | dense 12 | groupnorm 3 | dense classes",
+       {11, 14, 2}},
   };
   const auto folder = std::filesystem::temp_directory_path() / ("fedstride-pytorch-" + std::to_string(getpid()));
   std::filesystem::create_directories(folder);

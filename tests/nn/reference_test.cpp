@@ -5,34 +5,12 @@
 #include <cmath>
 
 #include "core/random.hpp"
+#include "tests/nn/layer_checks.hpp"
 
 using namespace fedstride;
+using namespace fedstride::test;
 
 namespace {
-
-std::vector<double> random_values(std::size_t count, std::uint32_t which, double scale) {
-  RandomStream random(11, {.purpose = Purpose::test, .row = which});
-  std::vector<double> values(count);
-  for (double& value : values) value = scale * (2 * random.uniform() - 1);
-  return values;
-}
-
-struct Sample {
-  Model model;
-  std::vector<double> weights;
-  std::vector<double> inputs;
-  std::vector<Label> labels{1, 0, 2};
-  std::vector<Row> rows{5, 0, 7};
-
-  Sample(std::string_view line, Shape input) : model(Model::parse(line, input, 3)) {
-    weights = random_values(model.size(), 1, 0.6);
-    inputs = random_values(labels.size() * input.size(), 2, 1.5);
-  }
-  Batch batch() const { return {labels, rows, {.seed = 3, .round = 1, .client = 2, .step = 4}}; }
-  ReferenceResult<double> at(const std::vector<double>& point) const {
-    return reference_gradient<double>(model, point, inputs, batch());
-  }
-};
 
 /// The layers applied to one example of `inputs`, whatever they are, read off the scores of a last dense layer whose
 /// weights are the identity.
@@ -154,33 +132,7 @@ TEST_CASE("the gradient agrees with finite differences for every layer and for c
       {"conv 4 2 | dropout 0.25 | relu | flatten | dense 6 | dropout 0.5 | tanh | dense classes", {4, 4, 2}},
       {"conv 3 5 pad 4 stride 3 | avgpool 3 2 | dense classes", {9, 9, 1}},
   };
-  int tried = 0, checked = 0;
-  for (const Case& item : cases) {
-    CAPTURE(item.line);
-    const Sample sample(item.line, item.input);
-    const auto exact = sample.at(sample.weights);
-    const auto loss = [&](std::size_t i, double step) {
-      auto moved = sample.weights;
-      moved[i] += step;
-      return sample.at(moved).loss_sum / static_cast<double>(sample.labels.size());
-    };
-    const auto slope = [&](std::size_t i, double step) { return (loss(i, step) - loss(i, -step)) / (2 * step); };
-    double scale = 0;
-    for (const double value : exact.gradient) scale = std::max(scale, std::abs(value));
-    RandomStream random(5, {.purpose = Purpose::test});
-    for (const Parameter& parameter : sample.model.parameters())
-      for (int repeat = 0; repeat < 12; ++repeat) {
-        const std::size_t i = parameter.offset + random.below(parameter.size);
-        // Two step sizes that disagree say that a kink of relu or max lies between.
-        const double wide = slope(i, 1e-4), narrow = slope(i, 3e-5);
-        ++tried;
-        if (std::abs(wide - narrow) > 1e-6 * scale) continue;
-        ++checked;
-        CAPTURE(parameter.name);
-        CHECK(exact.gradient[i] == doctest::Approx(narrow).epsilon(1e-6).scale(scale));
-      }
-  }
-  CHECK(checked > tried * 9 / 10);
+  for (const Case& item : cases) check_against_finite_differences(item.line, item.input);
 }
 
 TEST_CASE("frozen layers have a gradient of zero and change no other") {

@@ -9,10 +9,15 @@
 
 namespace fedstride::test {
 
-/// A model with random weights and a random batch.
+/// A model with random weights, scales and shifts among them, and a random batch.
 struct Setting {
   Setting(std::string_view line, Shape input, int classes, int examples, std::uint64_t seed = 1)
       : model(Model::parse(line, input, classes)), weights(model.initial(Initialisation::fan_in, seed)) {
+    RandomStream moves(seed, {.purpose = Purpose::test, .row = 1});
+    for (const Parameter& parameter : model.parameters())
+      if (parameter.role == ParameterRole::scale || parameter.role == ParameterRole::shift)
+        for (float& value : view(weights).subspan(parameter.offset, parameter.size))
+          value += moves.uniform_float() - 0.5F;
     RandomStream random(seed, {.purpose = Purpose::test});
     inputs.resize(static_cast<std::size_t>(examples) * input.size());
     for (float& value : inputs) value = static_cast<float>(random.normal());

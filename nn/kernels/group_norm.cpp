@@ -1,0 +1,94 @@
+#include "nn/kernels/group_norm.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace fedstride {
+namespace {
+
+/// Calls body(first channel, last channel) for every group.
+template <class Body>
+void for_each_group(const GroupNormShape& shape, Body&& body) {
+  const std::size_t size = shape.channels / shape.groups;
+  for (std::size_t first = 0; first < shape.channels; first += size) body(first, first + size);
+}
+
+double sum_of(const double* sums, std::size_t first, std::size_t last) {
+  double total = 0;
+  for (std::size_t c = first; c < last; ++c) total += sums[c];
+  return total;
+}
+
+}  // namespace
+
+void group_norm_forward(const GroupNormShape& shape, double epsilon, const float* __restrict x,
+                        const float* __restrict scale, const float* __restrict shift, double* __restrict sums,
+                        float* __restrict factors, float* __restrict mean, float* __restrict inverse,
+                        float* __restrict y) {
+  const std::size_t channels = shape.channels;
+  const auto count = static_cast<double>(shape.size() / shape.groups);
+  std::fill_n(sums, channels, 0.0);
+  for (std::size_t p = 0; p < shape.places; ++p)
+    for (std::size_t c = 0; c < channels; ++c) sums[c] += static_cast<double>(x[p * channels + c]);
+  for_each_group(shape, [&](std::size_t first, std::size_t last) {
+    std::fill(mean + first, mean + last, static_cast<float>(sum_of(sums, first, last) / count));
+  });
+  // Around the rounded mean, which is what the values are taken from: its rounding leaves the variance alone.
+  std::fill_n(sums, channels, 0.0);
+  for (std::size_t p = 0; p < shape.places; ++p)
+    for (std::size_t c = 0; c < channels; ++c) {
+      const auto distance = static_cast<double>(x[p * channels + c] - mean[c]);
+      sums[c] += distance * distance;
+    }
+  for_each_group(shape, [&](std::size_t first, std::size_t last) {
+    const double variance = sum_of(sums, first, last) / count;
+    std::fill(inverse + first, inverse + last, static_cast<float>(1 / std::sqrt(variance + epsilon)));
+  });
+  for (std::size_t c = 0; c < channels; ++c) factors[c] = inverse[c] * scale[c];
+  for (std::size_t p = 0; p < shape.places; ++p)
+    for (std::size_t c = 0; c < channels; ++c)
+      y[p * channels + c] = (x[p * channels + c] - mean[c]) * factors[c] + shift[c];
+}
+
+void group_norm_sums(const GroupNormShape& shape, const float* __restrict x, const float* __restrict dy,
+                     const float* __restrict mean, const float* __restrict inverse, double* __restrict sums) {
+  const std::size_t channels = shape.channels;
+  double* const products = sums + channels;
+  std::fill_n(sums, 2 * channels, 0.0);
+  for (std::size_t p = 0; p < shape.places; ++p)
+    for (std::size_t c = 0; c < channels; ++c) {
+      const auto gradient = static_cast<double>(dy[p * channels + c]);
+      sums[c] += gradient;
+      products[c] += gradient * static_cast<double>(x[p * channels + c] - mean[c]);
+    }
+  for (std::size_t c = 0; c < channels; ++c) products[c] *= static_cast<double>(inverse[c]);
+}
+
+void group_norm_data_gradient(const GroupNormShape& shape, const float* __restrict x, const float* __restrict dy,
+                              const float* __restrict scale, const float* __restrict mean,
+                              const float* __restrict inverse, const double* __restrict sums, float* __restrict factors,
+                              float* __restrict dx) {
+  // With g = dy x scale and n the normalised x: dx = inverse x (g - mean of g - n x mean of g n), means over the group.
+  const std::size_t channels = shape.channels;
+  const auto count = static_cast<double>(shape.size() / shape.groups);
+  float* const slope = factors + channels;
+  float* const offset = factors + 2 * channels;
+  for_each_group(shape, [&](std::size_t first, std::size_t last) {
+    double mean_gradient = 0, mean_product = 0;
+    for (std::size_t c = first; c < last; ++c) {
+      mean_gradient += static_cast<double>(scale[c]) * sums[c] / count;
+      mean_product += static_cast<double>(scale[c]) * sums[channels + c] / count;
+    }
+    const auto deviations = static_cast<double>(inverse[first]);
+    for (std::size_t c = first; c < last; ++c) {
+      factors[c] = inverse[c] * scale[c];
+      slope[c] = static_cast<float>(deviations * deviations * mean_product);
+      offset[c] = static_cast<float>(deviations * mean_gradient);
+    }
+  });
+  for (std::size_t p = 0; p < shape.places; ++p)
+    for (std::size_t c = 0; c < channels; ++c)
+      dx[p * channels + c] = dy[p * channels + c] * factors[c] - (x[p * channels + c] - mean[c]) * slope[c] - offset[c];
+}
+
+}  // namespace fedstride

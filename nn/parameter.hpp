@@ -1,0 +1,73 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace fedstride {
+
+/// A tensor's part in its layer. Its starting values and its PyTorch name follow from it.
+enum class ParameterRole {
+  weight,  ///< multiplied by inputs and summed over them; the output's index first in PyTorch's shape
+  bias,    ///< added to those sums; follows its weight
+  scale,   ///< of normalised values, a factor a channel
+  shift,   ///< added to the scaled values, one a channel
+};
+
+/// The last part of a tensor's name: PyTorch calls a normalisation's scale and shift weight and bias too.
+constexpr std::string_view pytorch_name(ParameterRole role) {
+  switch (role) {
+    case ParameterRole::weight:
+    case ParameterRole::scale:
+      return "weight";
+    case ParameterRole::bias:
+    case ParameterRole::shift:
+      return "bias";
+  }
+  return {};
+}
+
+/// How a tensor lies in the flat vector, beside PyTorch's order of its values (nn/pytorch_layout.hpp).
+enum class ParameterLayout {
+  same,         ///< as in PyTorch
+  convolution,  ///< [output][row][column][input] here, [output][input][row][column] there
+  dense,        ///< [input][output] here, inputs in NHWC flatten order; [output][input] there, in NCHW flatten order
+};
+
+/// A T for each role; roles that a layer has not keep T{}.
+template <class T>
+struct ByRole {
+  T weight{};
+  T bias{};
+  T scale{};
+  T shift{};
+
+  T& operator[](ParameterRole role) {
+    switch (role) {
+      case ParameterRole::weight:
+        return weight;
+      case ParameterRole::bias:
+        return bias;
+      case ParameterRole::scale:
+        return scale;
+      case ParameterRole::shift:
+        break;
+    }
+    return shift;
+  }
+};
+
+/// One tensor inside the flat parameter vector.
+struct Parameter {
+  std::string name;  ///< "conv1.weight", "fc1.bias", "gn1.weight": PyTorch's, counted per kind from 1
+  ParameterRole role = ParameterRole::weight;
+  ParameterLayout layout = ParameterLayout::same;
+  std::vector<std::int64_t> shape;  ///< PyTorch's
+  std::size_t offset = 0;           ///< into the flat vector, a multiple of 16 floats
+  std::size_t size = 0;
+  int layer = 0;  ///< index into Model::layers()
+};
+
+}  // namespace fedstride
