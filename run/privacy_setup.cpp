@@ -134,7 +134,7 @@ void prepare_clients(Setup& setup, const ClientSettings& settings, std::string_v
                    .noise_multiplier = settings.client_noise_multiplier};
   check_noise(level, prefix);
   const std::size_t clients = setup.rows.size();
-  const double rate = std::visit([&](const auto& cohort) { return cohort.rate(clients); }, setup.rules.cohort);
+  const double rate = participation_rate(setup.rules.cohort, clients);
   const bool amplified = !local && rate < 1 && std::holds_alternative<PoissonCohort>(setup.rules.cohort);
   Releases release{.sampling = amplified ? Sampling::poisson : Sampling::full,
                    .neighbours = level.neighbours,
@@ -156,19 +156,19 @@ void prepare_clients(Setup& setup, const ClientSettings& settings, std::string_v
 
   double total = 0;
   std::uint64_t largest = 1;
-  for (const std::uint64_t weight : setup.rules.weights) {
+  for (const std::uint64_t weight : setup.rules.sum.weights) {
     total += static_cast<double>(weight);
     largest = std::max(largest, weight);
   }
   privacy.largest_weight = static_cast<double>(largest);
-  setup.rules.denominator = rate * total;
+  setup.rules.sum.denominator = rate * total;
   const auto trained = trained_tensors(setup.model, setup.training.frozen);
   const UpdateClip clip(level.clip, settings.clip_per == "layer" ? trained : std::vector<ParameterRange>{});
   const double deviation = level.noise_multiplier * level.clip;
   if (local)
     setup.training.local_release = LocalRelease{clip, deviation, trained, RandomSource(std::uint64_t{0})};
   else
-    setup.rules.release = CentralRelease{
+    setup.rules.sum.release = CentralRelease{
         clip, {.standard_deviation = deviation * privacy.largest_weight, .discrete = settings.client_noise == "discrete"},
         trained, RandomSource(std::uint64_t{0})};
   privacy.client = level;
@@ -187,6 +187,7 @@ void prepare_privacy(Setup& setup) {
   if (const auto* settings = example_level(chosen)) prepare_examples(setup, *settings);
   if (const auto* settings = client_level(chosen))
     prepare_clients(setup, *settings, std::holds_alternative<BothPrivacy>(chosen) ? "client-" : "");
+  check_aggregation(setup.aggregation, setup.rules.sum);
   setup.rules.cohort_source = RandomSource(setup.configuration.seed);
   if (setup.privacy.on()) use_source(setup, private_source(setup));
 }
@@ -219,8 +220,8 @@ double rounds_within_budget(const Setup& setup) {
     std::uint64_t most = 0;
     for (const auto& size : privacy.plans)
       most = std::max(most, largest_count(all, 1, [&](std::uint64_t round) { return begins(*size.second, round); }));
-    const auto rate_of = [&](const auto& cohort) { return cohort.rate(setup.row_counts.size()); };
-    rounds = std::min(rounds, std::ceil(static_cast<double>(most) / std::visit(rate_of, setup.rules.cohort)));
+    const double rate = participation_rate(setup.rules.cohort, setup.row_counts.size());
+    rounds = std::min(rounds, std::ceil(static_cast<double>(most) / rate));
   }
   if (privacy.client && privacy.client->epsilon > 0) {
     const LevelSetup& level = *privacy.client;
@@ -235,7 +236,7 @@ RandomSource private_source(const Setup& setup) { return RandomSource(private_se
 void use_source(Setup& setup, const RandomSource& source) {
   if (setup.training.privacy) setup.training.privacy->source = source;
   if (setup.training.local_release) setup.training.local_release->source = source;
-  if (setup.rules.release) setup.rules.release->source = source;
+  if (setup.rules.sum.release) setup.rules.sum.release->source = source;
   if (setup.privacy.client) setup.rules.cohort_source = source;
 }
 

@@ -134,7 +134,6 @@ RunPrivacy::Permission RunPrivacy::reserve(std::uint32_t round, const std::strin
   if (setup_.privacy.example) {
     permission.releases.assign(client_count, 0);
     const int first_epoch = static_cast<int>(round - 1) * setup_.training.epochs;
-    const auto sample = [&](const auto& kind) { return kind.sample(round, client_count, setup_.rules.cohort_source); };
     const Classes classes = this->classes(before);
     std::vector<std::uint64_t> allowed;  // by class
     for (const Class& alike : classes.all) {
@@ -150,7 +149,8 @@ RunPrivacy::Permission RunPrivacy::reserve(std::uint32_t round, const std::strin
     for (std::size_t client = 0; client < client_count; ++client)
       if (classes.of[client] != kNoClass) permission.releases[client] = allowed[classes.of[client]];
     std::vector<std::vector<ClientId>> drawn(classes.all.size());
-    for (const ClientId client : own_ ? std::vector{*own_} : std::visit(sample, setup_.rules.cohort))
+    for (const ClientId client :
+         own_ ? std::vector{*own_} : sample_cohort(setup_.rules.cohort, round, client_count, setup_.rules.cohort_source))
       if (classes.of[client] != kNoClass) drawn[classes.of[client]].push_back(client);
     for (std::size_t i = 0; i < drawn.size(); ++i) {
       if (drawn[i].empty() || allowed[i] == 0) continue;

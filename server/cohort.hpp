@@ -72,4 +72,10 @@ struct FixedCohort {
 /// rate(number of clients) is the probability that a given client does.
 using Cohort = std::variant<AllClients, PoissonCohort, FixedCohort>;
 
+/// The clients of a round, in order.
+std::vector<ClientId> sample_cohort(const Cohort& cohort, std::uint32_t round, std::size_t clients,
+                                    const RandomSource& source);
+/// The probability that a given client takes part in a round.
+double participation_rate(const Cohort& cohort, std::size_t clients);
+
 }  // namespace fedstride
