@@ -45,7 +45,8 @@ class OpenUpdates {
     std::uint64_t weight = 0;
     Vector change;
   };
-  std::span<const Update> all() const { return updates_; }
+  std::span<const Update> all() const& { return updates_; }
+  std::span<const Update> all() && = delete;
 
  private:
   friend class Accumulator;

@@ -196,7 +196,8 @@ TEST_CASE("A thousand random and mutated frames: the honest client is in every r
       fleet.collect(Task{.round = rounds, .model = model}, cohort, updates);
       const Vector expected = update(0, Train{rounds, {}, false, 0}).change;
       int right = 0;
-      for (const auto& one : std::move(updates).open().all())
+      const OpenUpdates opened = std::move(updates).open();
+      for (const auto& one : opened.all())
         if (one.client == 0 && one.change == expected) ++right;
       summed.push_back(right);
     }
