@@ -7,7 +7,7 @@
 namespace fedstride {
 
 /// A file that says what it is and whether it is whole: "NAME VERSION\n", the SHA-256 of the body in hexadecimal, "\n",
-/// the body. `kind` is "fedstride checkpoint 2".
+/// the body. `kind` is "fedstride checkpoint 3".
 
 /// Replaces the file (write_file).
 void write_sealed(const std::filesystem::path& path, std::string_view kind, std::string_view body);

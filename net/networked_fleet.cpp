@@ -41,12 +41,12 @@ std::string clients_text(const std::vector<ClientId>& clients) {
 struct NetworkedFleet::Impl {
   /// A round in hand.
   struct Round {
-    Round(std::uint32_t round, std::string hash, UpdateSink updates, std::size_t clients)
-        : number(round), model_hash(std::move(hash)), sink(updates), state(clients, State::not_asked) {}
+    Round(std::uint32_t round, std::string hash, Accumulator& into, std::size_t clients)
+        : number(round), model_hash(std::move(hash)), updates(&into), state(clients, State::not_asked) {}
     enum class State : std::uint8_t { not_asked, waiting, answered };
     std::uint32_t number;
     std::string model_hash;
-    UpdateSink sink;
+    Accumulator* updates;
     Frame model;
     std::vector<State> state;              // by client
     std::vector<std::uint64_t> releases;   // by client; empty without example-level privacy
@@ -150,7 +150,7 @@ struct NetworkedFleet::Impl {
     if (message.diverged) message.change.assign(terms.parameters,
                                                      std::numeric_limits<float>::quiet_NaN());
     try {
-      round->sink({message.report, view(std::as_const(message.change))});
+      round->updates->add({message.report, view(std::as_const(message.change))});
     } catch (...) {
       return end_round(std::current_exception());
     }
@@ -275,8 +275,8 @@ NetworkedFleet::NetworkedFleet(FederationTerms terms, const ReceptionRules& rule
 
 NetworkedFleet::~NetworkedFleet() = default;
 
-void NetworkedFleet::collect(const Task& task, const std::vector<ClientId>& cohort, UpdateSink sink) {
-  std::optional<Impl::Round> round(std::in_place, task.round, model_hash(task.model), sink, impl_->terms.roster.size());
+void NetworkedFleet::collect(const Task& task, const std::vector<ClientId>& cohort, Accumulator& updates) {
+  std::optional<Impl::Round> round(std::in_place, task.round, model_hash(task.model), updates, impl_->terms.roster.size());
   round->model = encode(ModelMessage{task.round, round->model_hash, task.model});
   round->releases.assign(task.releases.begin(), task.releases.end());
   std::future<void> over = round->over.get_future();

@@ -10,6 +10,7 @@
 
 #include "core/task.hpp"
 #include "net/reception.hpp"
+#include "server/accumulator.hpp"
 
 namespace fedstride {
 
@@ -47,7 +48,7 @@ class NetworkedFleet {
 
   /// A client that is not there is waited for, up to the deadline; one that comes back is asked again. Throws Interrupted
   /// if the run is stopped meanwhile.
-  void collect(const Task& task, const std::vector<ClientId>& cohort, UpdateSink sink);
+  void collect(const Task& task, const std::vector<ClientId>& cohort, Accumulator& updates);
 
   /// The last round each client has answered, as bytes, and back; what clients carry they keep themselves. load throws
   /// Error (failure) if the bytes do not fit.

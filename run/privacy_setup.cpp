@@ -152,20 +152,22 @@ void prepare_clients(Setup& setup, const ClientSettings& settings, std::string_v
 
   double total = 0;
   std::uint64_t largest = 1;
-  for (const std::uint64_t weight : setup.rules.weights) {
+  for (const std::uint64_t weight : setup.rules.sum.weights) {
     total += static_cast<double>(weight);
     largest = std::max(largest, weight);
   }
   privacy.largest_weight = static_cast<double>(largest);
-  setup.rules.denominator = rate * total;
+  setup.rules.sum.denominator = rate * total;
   const auto trained = trained_tensors(setup.model, setup.training.frozen);
   const UpdateClip clip(level.clip, settings.clip_per == ClipPer::layer ? trained : std::vector<ParameterRange>{});
   const double deviation = level.noise_multiplier * level.clip;
   if (local)
     setup.training.local_release = LocalRelease{clip, deviation, trained, RandomSource(std::uint64_t{0})};
   else
-    setup.rules.release = CentralRelease{
-        clip, {.standard_deviation = deviation * privacy.largest_weight, .discrete = settings.client_noise == ClientNoiseBy::discrete},
+    setup.rules.sum.release = CentralRelease{
+        clip,
+        {.standard_deviation = deviation * privacy.largest_weight,
+         .discrete = settings.client_noise == ClientNoiseBy::discrete},
         trained, RandomSource(std::uint64_t{0})};
   privacy.client = level;
 }
@@ -183,6 +185,7 @@ void prepare_privacy(Setup& setup) {
   if (const auto* settings = example_level(chosen)) prepare_examples(setup, *settings);
   if (const auto* settings = client_level(chosen))
     prepare_clients(setup, *settings, chosen.as<BothPrivacy>() != nullptr ? "client-" : "");
+  check_aggregation(setup.aggregation, setup.rules.sum);
   setup.rules.cohort_source = RandomSource(setup.configuration.seed);
   if (setup.privacy.on()) use_source(setup, private_source(setup));
 }
@@ -230,7 +233,7 @@ RandomSource private_source(const Setup& setup) { return RandomSource(private_se
 void use_source(Setup& setup, const RandomSource& source) {
   if (setup.training.privacy) setup.training.privacy->source = source;
   if (setup.training.local_release) setup.training.local_release->source = source;
-  if (setup.rules.release) setup.rules.release->source = source;
+  if (setup.rules.sum.release) setup.rules.sum.release->source = source;
   if (setup.privacy.client) setup.rules.cohort_source = source;
 }
 

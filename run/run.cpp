@@ -22,6 +22,8 @@ RunSummary carry_out(const Setup& setup, RunFolder& folder, Checkpoint checkpoin
   const auto help = [&](int count, function_ref<void(int)> piece) { threads.for_each_piece(count, piece); };
   RunFleet fleet = make_fleet.make(setup, threads, observer.stop);
   if (!checkpoint.fleet_state.empty()) fleet.load(checkpoint.fleet_state);
+  Server server(configuration.server, setup.model.size());
+  server.load(checkpoint.server_state);
 
   Evaluator test(setup.model, setup.data.test);
   std::optional<Evaluator> validation;
@@ -45,7 +47,8 @@ RunSummary carry_out(const Setup& setup, RunFolder& folder, Checkpoint checkpoin
     }
     const auto start = std::chrono::steady_clock::now();
     try {
-      record.clients = run_round(record.round, setup.rules, fleet, checkpoint.model, permission.releases);
+      record.clients = run_round(record.round, setup.rules, fleet, server, checkpoint.model, permission.releases,
+                                 setup.aggregation);
     } catch (const Interrupted&) {
       summary.interrupted = true;
       break;
@@ -77,6 +80,7 @@ RunSummary carry_out(const Setup& setup, RunFolder& folder, Checkpoint checkpoin
 
     checkpoint.round = record.round;
     checkpoint.fleet_state = fleet.save();
+    checkpoint.server_state = server.save();
     checkpoint.examples += record.examples;
     checkpoint.seconds += record.seconds;
     checkpoint.ledger = privacy.mark();
@@ -98,7 +102,10 @@ RunSummary carry_out(const Setup& setup, RunFolder& folder, Checkpoint checkpoin
 
 // A run's beginning on disk, once its configuration is there: with that alone it can go on after a kill.
 Checkpoint begin(const Setup& setup, const RunFolder& folder, LedgerMark ledger) {
-  Checkpoint checkpoint{.configuration = identity(setup), .model = setup.initial, .ledger = std::move(ledger)};
+  Checkpoint checkpoint{.configuration = identity(setup),
+                        .model = setup.initial,
+                        .server_state = Server(setup.configuration.server, setup.model.size()).save(),
+                        .ledger = std::move(ledger)};
   if (!setup.configuration.publishable && setup.own_data.empty()) folder.write_partition(partition_json(setup));
   folder.start_results();
   folder.save(checkpoint);

@@ -57,7 +57,7 @@ struct RunObserver {
 
 /// A run's fleet, whichever it is (server/round.hpp), with what a run needs of it between rounds.
 struct RunFleet {
-  std::function<void(const Task& task, const std::vector<ClientId>& cohort, UpdateSink sink)> collect;
+  std::function<void(const Task& task, const std::vector<ClientId>& cohort, Accumulator& updates)> collect;
   std::function<std::string()> save;
   std::function<void(const std::string& bytes)> load;
   const std::atomic<std::uint64_t>* progress = nullptr;  ///< gradient examples so far
@@ -68,7 +68,7 @@ struct RunFleet {
 template <class Fleet>
 RunFleet run_fleet(std::shared_ptr<Fleet> fleet) {
   return {.collect = [fleet](const Task& task, const std::vector<ClientId>& cohort,
-                             UpdateSink sink) { fleet->collect(task, cohort, sink); },
+                             Accumulator& updates) { fleet->collect(task, cohort, updates); },
           .save = [fleet] { return fleet->save(); },
           .load = [fleet](const std::string& bytes) { fleet->load(bytes); },
           .progress = &fleet->progress()};

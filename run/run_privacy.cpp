@@ -149,7 +149,7 @@ RunPrivacy::Permission RunPrivacy::reserve(std::uint32_t round, const std::strin
     for (std::size_t client = 0; client < client_count; ++client)
       if (classes.of[client] != kNoClass) permission.releases[client] = allowed[classes.of[client]];
     std::vector<std::vector<ClientId>> drawn(classes.all.size());
-    for (const ClientId client : 
+    for (const ClientId client :
          own_ ? std::vector{*own_} : setup_.rules.cohort->sample(round, client_count, setup_.rules.cohort_source))
       if (classes.of[client] != kNoClass) drawn[classes.of[client]].push_back(client);
     for (std::size_t i = 0; i < drawn.size(); ++i) {

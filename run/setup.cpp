@@ -120,7 +120,7 @@ void prepare_training(Setup& setup, FirstWeights first) {
                     .keep_state = keeps_state(configuration),
                     .seed = configuration.seed,
                     .frozen = setup.model.frozen(configuration.freeze)};
-  setup.rules = {.cohort = configuration.cohort, .server = configuration.server, .weights = client_weights(setup)};
+  setup.rules = {.cohort = configuration.cohort, .sum = {.weights = client_weights(setup)}};
   setup.initial = setup.model.initial(initialisation(configuration), configuration.seed);
   if (!configuration.init.empty() && first == FirstWeights::drawn) {
     const InitReport report = take_matching(setup.model, read_safetensors(configuration.init), setup.initial);

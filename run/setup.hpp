@@ -26,6 +26,7 @@ struct Setup {
   Model model = {};
   LocalTraining training = {};
   RoundRules rules = {};
+  WeightedMean aggregation = {};
   PrivacySetup privacy = {};
   Vector initial = {};
   std::vector<std::string> notes = {};       ///< what a person should know: tensors taken by --init, rows not used

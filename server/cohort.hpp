@@ -74,7 +74,7 @@ struct FixedCohort {
 /// that a given client takes part.
 class CohortPart : public Part {
  public:
-  static PartFamily& family();  ///< server/parts.cpp has the list
+  static PartFamily& family();  ///< server/cohort.cpp has the list
   template <class P>
   using Of = CohortOf<P>;
 

@@ -1,46 +1,70 @@
 #pragma once
 
+#include <concepts>
+#include <memory>
+#include <string>
 #include <string_view>
-#include <tuple>
 
 #include "core/part.hpp"
 #include "core/vector.hpp"
 
 namespace fedstride {
 
-/// model + rate x mean change: with rate 1 the weighted mean of the clients' models (McMahan et al. 2017, Algorithm 1).
-struct FederatedAveraging {
-  static constexpr std::string_view kName = "average";
-  static constexpr std::string_view kSummary = "the mean of the clients' models (FedAvg)";
-  double server_learning_rate = 1;
-  static constexpr auto kFields = std::tuple{
-      Field{"server-learning-rate", &FederatedAveraging::server_learning_rate,
-            "factor on the mean change of a round; 1 is federated averaging", kPositive}};
-
-  void apply(Vector& model, const Vector& mean_change) const;
+/// Makes the next model out of the mean change of a round (Reddi et al. 2021's ServerOpt).
+///   kName, kSummary, kFields           core/part.hpp
+///   State                              what it carries from round to round. Cereal's serialize() is complete: save, load,
+///                                      apply equals apply. How long it is depends on the number of parameters alone.
+///   start(state, size)                 fresh state for `size` parameters
+///   apply(state, model, mean_change)   one step in place. A round that has no mean change makes none.
+template <class T>
+concept ServerOpt = requires(const T optimizer, typename T::State state, Vector model, const Vector mean_change) {
+  { T::kName } -> std::convertible_to<std::string_view>;
+  { T::kSummary } -> std::convertible_to<std::string_view>;
+  T::kFields;
+  optimizer.start(state, std::size_t{});
+  optimizer.apply(state, model, mean_change);
 };
 
-template <class P>
-class ServerOptimizerOf;
+template <ServerOpt T>
+class ServerOptimizerOf;  // server/server_optimizer_of.hpp
 
-/// What becomes of the mean change of a round, behind a wall.
+/// A server optimiser and its state, behind a wall.
+class ServerAtWork {
+ public:
+  virtual ~ServerAtWork() = default;
+  virtual void apply(Vector& model, const Vector& mean_change) = 0;
+  virtual std::string save() const = 0;
+  virtual void load(const std::string& bytes) = 0;
+};
+
+/// A server optimiser behind a wall.
 class ServerOptimizerPart : public Part {
  public:
-  static PartFamily& family();  ///< server/parts.cpp has the list
-  template <class P>
-  using Of = ServerOptimizerOf<P>;
+  static PartFamily& family();  ///< server/server_optimizers.cpp has the list
+  template <ServerOpt T>
+  using Of = ServerOptimizerOf<T>;
 
-  virtual void apply(Vector& model, const Vector& mean_change) const = 0;
-};
-
-template <class P>
-class ServerOptimizerOf final : public PartOf<ServerOptimizerPart, ServerOptimizerOf<P>, P> {
- public:
-  using PartOf<ServerOptimizerPart, ServerOptimizerOf<P>, P>::PartOf;
-  void apply(Vector& model, const Vector& mean_change) const final { this->part_.apply(model, mean_change); }
+  /// Before the first round of a model of `size` parameters.
+  virtual std::unique_ptr<ServerAtWork> start(std::size_t size) const = 0;
 };
 
 /// A server optimiser that has been chosen; the default is federated averaging.
 using ServerOptimizer = Chosen<ServerOptimizerPart>;
+
+/// A server optimiser at work, with its state; a checkpoint carries that.
+class Server {
+ public:
+  /// Before the first round of a model of `size` parameters.
+  Server(const ServerOptimizer& kind, std::size_t size) : at_work_(kind->start(size)) {}
+
+  void apply(Vector& model, const Vector& mean_change) { at_work_->apply(model, mean_change); }
+
+  /// The state as bytes, and back. load throws Error (failure) if they are not of this optimiser and model.
+  std::string save() const { return at_work_->save(); }
+  void load(const std::string& bytes) { at_work_->load(bytes); }
+
+ private:
+  std::unique_ptr<ServerAtWork> at_work_;
+};
 
 }  // namespace fedstride

@@ -16,7 +16,7 @@ InProcessFleet::InProcessFleet(const Model& model, const Dataset& data, const Lo
   for (const auto& client : rows) max_rows_ = std::max(max_rows_, client.size());
 }
 
-void InProcessFleet::collect(const Task& task, const std::vector<ClientId>& cohort, UpdateSink sink) {
+void InProcessFleet::collect(const Task& task, const std::vector<ClientId>& cohort, Accumulator& updates) {
   // The largest first: what is left for the end is small. Sums are exact, so the order is nobody's business.
   std::vector<ClientId> order = cohort;
   std::ranges::stable_sort(order, std::greater{}, [&](ClientId client) { return rows_[client].size(); });
@@ -25,7 +25,7 @@ void InProcessFleet::collect(const Task& task, const std::vector<ClientId>& coho
     auto trainer = trainers_.borrow([&] { return std::make_unique<Trainer>(model_, data_, training_, max_rows_); });
     trainer->train(task, client, rows_[client], states_[client],
                    [&](int count, function_ref<void(int)> piece) { threads_.for_each_piece(count, piece); },
-                   {&progress_, stop_}, sink);
+                   {&progress_, stop_}, [&](const ClientUpdate& update) { updates.add(update); });
     trainers_.give_back(std::move(trainer));
   });
 }

@@ -8,6 +8,7 @@
 #include "client/trainer.hpp"
 #include "core/pool.hpp"
 #include "core/task.hpp"
+#include "server/accumulator.hpp"
 #include "sim/threads.hpp"
 
 namespace fedstride {
@@ -21,7 +22,7 @@ class InProcessFleet {
                  const std::vector<std::vector<Row>>& rows, Threads& threads);
 
   /// Throws Interrupted if the run is stopped meanwhile.
-  void collect(const Task& task, const std::vector<ClientId>& cohort, UpdateSink sink);
+  void collect(const Task& task, const std::vector<ClientId>& cohort, Accumulator& updates);
 
   /// What the clients carry from round to round, as bytes, and back. load throws Error (failure) if the bytes do not fit.
   std::string save() const;

@@ -51,4 +51,13 @@ struct ClientNoise {
 void add_noise(ExactSum& sum, const ClientNoise& noise, const RandomSource& source, const Address& address,
                ForEachPiece for_each_piece = serially);
 
+/// Client-level privacy where the coordinator adds the noise: every update is clipped before it is summed, the sum is
+/// noised before anyone reads it.
+struct CentralRelease {
+  UpdateClip clip;
+  ClientNoise noise;
+  std::vector<ParameterRange> trained;  ///< where the model moves, in order; noise on frozen parameters is dropped
+  RandomSource source;
+};
+
 }  // namespace fedstride

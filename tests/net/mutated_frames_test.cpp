@@ -187,14 +187,18 @@ TEST_CASE("A thousand random and mutated frames: the honest client is in every r
   std::atomic<bool> thrown{false}, over{false};
   std::uint32_t rounds = 0;
   std::vector<int> summed;  // by round: updates of client 0 that are what it sent
+  const SumRules rules_of_sum{.weights = {1, 1}};
   std::thread coordinator([&] {
     while (!thrown) {
       const Vector model(kParameters, static_cast<float>(++rounds));
+      const std::vector<ClientId> cohort{0, 1};
+      Accumulator updates(rules_of_sum, rounds, cohort, kParameters, Accumulator::Keeps::updates);
+      fleet.collect(Task{.round = rounds, .model = model}, cohort, updates);
+      const Vector expected = update(0, Train{rounds, {}, false, 0}).change;
       int right = 0;
-      fleet.collect(Task{.round = rounds, .model = model}, {0, 1}, [&](const ClientUpdate& one) {
-        const Vector expected = update(0, Train{rounds, {}, false, 0}).change;
-        if (one.report.client == 0 && std::ranges::equal(one.change, view(expected))) ++right;
-      });
+      const OpenUpdates opened = std::move(updates).open();
+      for (const auto& one : opened.all())
+        if (one.client == 0 && one.change == expected) ++right;
       summed.push_back(right);
     }
     over = true;

@@ -59,8 +59,12 @@ TEST_CASE("Clients that let their updates trickle in hold up the others for a wh
       });
   std::vector<ClientId> summed;
   std::thread coordinator([&] {
-    fleet.collect(Task{.round = 1, .model = Vector(4000, 1)}, {0, 1, 2},
-                  [&](const ClientUpdate& update) { summed.push_back(update.report.client); });
+    const SumRules rules_of_sum{.weights = {1, 1, 1}};
+    const std::vector<ClientId> cohort{0, 1, 2};
+    const Vector model(4000, 1);
+    Accumulator updates(rules_of_sum, 1, cohort, 4000);
+    fleet.collect(Task{.round = 1, .model = model}, cohort, updates);
+    for (const ClientReport& report : updates.reports()) summed.push_back(report.client);
   });
 
   // Each has one of the two places for updates in flight once its header is there.

@@ -31,7 +31,8 @@ Vector after_100_rounds(const test::TemporaryFolder& folder, const std::string& 
   Threads threads(1);
   InProcessFleet fleet(setup.model, setup.data.train, setup.training, setup.rows, threads);
   Vector model = setup.initial;
-  for (std::uint32_t round = 1; round <= 100; ++round) run_round(round, setup.rules, fleet, model);
+  Server server(setup.configuration.server, setup.model.size());
+  for (std::uint32_t round = 1; round <= 100; ++round) run_round(round, setup.rules, fleet, server, model);
   return model;
 }
 

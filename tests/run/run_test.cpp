@@ -5,6 +5,7 @@
 
 #include <cstring>
 #include <fstream>
+#include <map>
 
 #include "core/error.hpp"
 #include "core/files.hpp"
@@ -79,8 +80,11 @@ TEST_CASE("the partition's manifest gives the same run as the partition") {
 TEST_CASE("a stopped run goes on, also to more rounds, and ends with the model of an unbroken one") {
   const test::TemporaryFolder folder;
   write_data(folder);
-  for (const std::string optimizer : {"adadp", "adam"}) {
-    const std::string more = "batch = 5\nclient-state = 'keep'\noptimizer = '" + optimizer + "'\n";
+  const std::map<std::string, std::string> kinds{{"adadp", "client-state = 'keep'\noptimizer = 'adadp'\n"},
+                                                 {"adam", "client-state = 'keep'\noptimizer = 'adam'\n"},
+                                                 {"momentum", "optimizer = 'sgd'\nserver-optimizer = 'momentum'\n"}};
+  for (const auto& [optimizer, settings] : kinds) {
+    const std::string more = "batch = 5\n" + settings;
     start(settings_for(folder, optimizer + "-whole", more));
     std::atomic<bool> stop{false};
     RunObserver observer;
@@ -95,6 +99,18 @@ TEST_CASE("a stopped run goes on, also to more rounds, and ends with the model o
     CHECK(read_file(folder / (optimizer + "-broken/model.safetensors")) ==
           read_file(folder / (optimizer + "-whole/model.safetensors")));
   }
+}
+
+TEST_CASE("momentum at the server is averaging without memory, and another thing with it") {
+  const test::TemporaryFolder folder;
+  write_data(folder);
+  const std::string sgd = "optimizer = 'sgd'\nserver-learning-rate = 0.5\n";
+  start(settings_for(folder, "average", sgd));
+  start(settings_for(folder, "none", sgd + "server-optimizer = 'momentum'\nserver-momentum = 0"));
+  start(settings_for(folder, "some", sgd + "server-optimizer = 'momentum'\nserver-momentum = 0.5"));
+  CHECK(hashes(folder / "none") == hashes(folder / "average"));
+  CHECK(hashes(folder / "some").front() == hashes(folder / "average").front());  // v begins at 0
+  CHECK(hashes(folder / "some")[1] != hashes(folder / "average")[1]);
 }
 
 TEST_CASE("rounds.jsonl is cut back to the checkpoint, and refused if what the checkpoint saw was altered") {

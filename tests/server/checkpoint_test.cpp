@@ -13,6 +13,7 @@ namespace {
 Checkpoint example() {
   Checkpoint checkpoint{.configuration = "digest", .round = 7, .model = Vector::LinSpaced(33, -1, 1)};
   checkpoint.fleet_state = std::string("\0state\xff", 7);
+  checkpoint.server_state = std::string("\0velocity", 9);
   checkpoint.results_bytes = 12345;
   checkpoint.results_hash = "hash";
   checkpoint.examples = 1ULL << 40;
@@ -30,6 +31,7 @@ TEST_CASE("a checkpoint reads back as it was written") {
   CHECK(read.round == 7);
   CHECK(read.model == example().model);
   CHECK(read.fleet_state == example().fleet_state);
+  CHECK(read.server_state == example().server_state);
   CHECK(read.results_bytes == 12345);
   CHECK(read.results_hash == "hash");
   CHECK(read.examples == 1ULL << 40);
@@ -47,7 +49,7 @@ TEST_CASE("a checkpoint with any byte changed, cut or added is refused") {
     write_file(path, bad);
     CAPTURE(i);
     // The newline after the checksum is the one byte that says nothing.
-    if (i == std::string_view("fedstride checkpoint 1\n").size() + 64) continue;
+    if (i == std::string_view("fedstride checkpoint 3\n").size() + 64) continue;
     CHECK_THROWS_AS(load_checkpoint(path), Error);
   }
   for (const std::size_t size : {std::size_t{0}, std::size_t{5}, std::size_t{40}, good.size() / 2, good.size() - 1}) {
@@ -60,7 +62,7 @@ TEST_CASE("a checkpoint with any byte changed, cut or added is refused") {
 
 TEST_CASE("another format and a missing file are named as such") {
   const test::TemporaryFolder folder;
-  write_file(folder / "checkpoint", "fedstride checkpoint 1\nwhatever");
-  CHECK_THROWS_WITH_AS(load_checkpoint(folder / "checkpoint"), doctest::Contains("format 2"), Error);
+  write_file(folder / "checkpoint", "fedstride checkpoint 2\nwhatever");
+  CHECK_THROWS_WITH_AS(load_checkpoint(folder / "checkpoint"), doctest::Contains("format 3"), Error);
   CHECK_THROWS_WITH_AS(load_checkpoint(folder / "absent"), doctest::Contains("absent"), Error);
 }

@@ -14,11 +14,11 @@ constexpr std::size_t kSize = 64;
 /// Client k of the cohort sends `length[k]` times the k-th unit vector.
 struct UnitFleet {
   std::vector<float> length;
-  void collect(const Task&, const std::vector<ClientId>& cohort, UpdateSink sink) {
+  void collect(const Task&, const std::vector<ClientId>& cohort, Accumulator& updates) {
     for (const ClientId client : cohort) {
       Vector change(kSize);
       change[client] = length[client];
-      sink({ClientReport{.client = client}, view(std::as_const(change))});
+      updates.add({ClientReport{.client = client}, view(std::as_const(change))});
     }
   }
 };
@@ -27,13 +27,18 @@ RoundRules private_rules(Cohort cohort, std::vector<std::uint64_t> weights, doub
                          double denominator) {
   return {.cohort = cohort,
           .cohort_source = RandomSource(std::uint64_t{3}),
-          .server = FederatedAveraging{},
-          .weights = std::move(weights),
-          .denominator = denominator,
-          .release = CentralRelease{UpdateClip(clip),
-                                    {.standard_deviation = deviation},
-                                    {{0, 32}},  // the second half is frozen
-                                    RandomSource(std::uint64_t{4})}};
+          .sum = {.weights = std::move(weights),
+                  .denominator = denominator,
+                  .release = CentralRelease{UpdateClip(clip),
+                                            {.standard_deviation = deviation},
+                                            {{0, 32}},  // the second half is frozen
+                                            RandomSource(std::uint64_t{4})}}};
+}
+
+std::vector<ClientReport> averaged(std::uint32_t round, const RoundRules& rules, UnitFleet& fleet, Vector& model,
+                                   std::span<const std::uint64_t> releases = {}) {
+  Server server(FederatedAveraging{}, kSize);
+  return run_round(round, rules, fleet, server, model, releases);
 }
 
 constexpr double kTiny = 1e-9;
@@ -44,13 +49,13 @@ TEST_CASE("updates are clipped, weighted, and divided by the constant, whoever d
   UnitFleet fleet{{10, 0.25F, -3}};
   const RoundRules rules = private_rules(AllClients{}, {1, 2, 1}, 1, kTiny, 8);
   Vector model(kSize);
-  run_round(1, rules, fleet, model);
+  averaged(1, rules, fleet, model);
   CHECK(model[0] == doctest::Approx(1.0 / 8));
   CHECK(model[1] == doctest::Approx(0.5 / 8));
   CHECK(model[2] == doctest::Approx(-1.0 / 8));
   fleet.length[0] = std::numeric_limits<float>::quiet_NaN();
   model.fill(0);
-  const auto reports = run_round(1, rules, fleet, model);
+  const auto reports = averaged(1, rules, fleet, model);
   CHECK_FALSE(reports[0].failure.empty());
   CHECK(model[1] == doctest::Approx(0.5 / 8));
 }
@@ -59,8 +64,8 @@ TEST_CASE("one client more or less moves the noisy sum by at most its weight tim
   UnitFleet with{{1e6F, 5}}, without{{0, 5}};
   const RoundRules rules = private_rules(AllClients{}, {3, 1}, 2, 1, 1);
   Vector a(kSize), b = Vector(kSize);
-  run_round(1, rules, with, a);
-  run_round(1, rules, without, b);
+  averaged(1, rules, with, a);
+  averaged(1, rules, without, b);
   CHECK((a - b).norm() <= 6 * (1 + 1e-6));
   CHECK((a - b).norm() > 5.99);
 }
@@ -71,7 +76,7 @@ TEST_CASE("an empty cohort is noised all the same, frozen parameters are not") {
   double squares = 0;
   for (std::uint32_t round = 1; round <= 200; ++round) {
     Vector model(kSize);
-    CHECK(run_round(round, rules, fleet, model).empty());
+    CHECK(averaged(round, rules, fleet, model).empty());
     squares += model.head(32).squaredNorm();
     CHECK(model.tail(32).isZero());
   }
@@ -80,10 +85,10 @@ TEST_CASE("an empty cohort is noised all the same, frozen parameters are not") {
 
 TEST_CASE("clients that have nothing left to spend stay out") {
   UnitFleet fleet{{1, 1, 1}};
-  RoundRules rules{.cohort = AllClients{}, .server = FederatedAveraging{}, .weights = {1, 1, 1}};
+  RoundRules rules{.cohort = AllClients{}, .sum = {.weights = {1, 1, 1}}};
   Vector model(kSize);
   const std::vector<std::uint64_t> releases{4, 0, 4};
-  const auto reports = run_round(1, rules, fleet, model, releases);
+  const auto reports = averaged(1, rules, fleet, model, releases);
   REQUIRE(reports.size() == 2);
   CHECK(reports[1].client == 2);
   CHECK(model[0] == doctest::Approx(0.5));

@@ -19,22 +19,29 @@ struct QuadraticFleet {
   int steps = 1;
   std::vector<ClientId> order = {};  // of arrival; empty: that of the cohort
 
-  void collect(const Task& task, const std::vector<ClientId>& cohort, UpdateSink sink) {
+  void collect(const Task& task, const std::vector<ClientId>& cohort, Accumulator& updates) {
     for (const ClientId client : order.empty() ? cohort : order) {
       double theta = task.model[0];
       for (int i = 0; i < steps; ++i) theta -= 0.05 * a[client] * (theta - b[client]);
       const Vector change(1, static_cast<float>(theta - task.model[0]));
       const ClientReport report{.client = client, .rows = 1, .examples = 1, .steps = static_cast<std::uint64_t>(steps)};
-      sink({report, view(change)});
+      updates.add({report, view(change)});
     }
   }
 };
 
+// A round of federated averaging.
+template <class F>
+std::vector<ClientReport> average(std::uint32_t round, const RoundRules& rules, F& fleet, Vector& model) {
+  Server server(FederatedAveraging{}, static_cast<std::size_t>(model.size()));
+  return run_round(round, rules, fleet, server, model);
+}
+
 double limit_of(int steps, std::vector<std::uint64_t> weights = {1, 1}) {
   QuadraticFleet fleet{{1, 10}, {0, 1}, steps};
-  const RoundRules rules{.cohort = AllClients{}, .server = FederatedAveraging{}, .weights = std::move(weights)};
+  const RoundRules rules{.cohort = AllClients{}, .sum = {.weights = std::move(weights)}};
   Vector model(1, 0.3F);
-  for (std::uint32_t round = 1; round <= 2000; ++round) run_round(round, rules, fleet, model);
+  for (std::uint32_t round = 1; round <= 2000; ++round) average(round, rules, fleet, model);
   return model[0];
 }
 
@@ -49,13 +56,14 @@ double predicted(int steps, double p0 = 1, double p1 = 1) {
 struct ScriptedFleet {
   std::vector<Vector> changes;
   std::vector<ClientId> order;
-  void collect(const Task&, const std::vector<ClientId>&, UpdateSink sink) {
-    for (const ClientId client : order) sink({ClientReport{.client = client}, view(std::as_const(changes[client]))});
+  void collect(const Task&, const std::vector<ClientId>&, Accumulator& updates) {
+    for (const ClientId client : order)
+      updates.add({ClientReport{.client = client}, view(std::as_const(changes[client]))});
   }
 };
 
 RoundRules equal_weights(std::size_t clients) {
-  return {.cohort = AllClients{}, .server = FederatedAveraging{}, .weights = std::vector<std::uint64_t>(clients, 1)};
+  return {.cohort = AllClients{}, .sum = {.weights = std::vector<std::uint64_t>(clients, 1)}};
 }
 
 }  // namespace
@@ -80,15 +88,15 @@ TEST_CASE("the order in which updates arrive changes no bit of the model") {
     for (float& value : change) value = static_cast<float>(random.normal() * std::pow(10, 4 * random.uniform() - 3));
     fleet.changes.push_back(change);
     fleet.order.push_back(client);
-    rules.weights[client] = 1 + random.below(1000);
+    rules.sum.weights[client] = 1 + random.below(1000);
   }
   Vector first(kSize, 0.1F);
-  run_round(1, rules, fleet, first);
+  average(1, rules, fleet, first);
   RandomStream random(4, {.purpose = Purpose::test});
   for (int repetition = 0; repetition < 50; ++repetition) {
     shuffle(std::span(fleet.order), random);
     Vector model(kSize, 0.1F);
-    const auto reports = run_round(1, rules, fleet, model);
+    const auto reports = average(1, rules, fleet, model);
     REQUIRE(model == first);
     for (ClientId client = 0; client < kClients; ++client) REQUIRE(reports[client].client == client);
   }
@@ -100,7 +108,7 @@ TEST_CASE("an update that is not finite or too large is left out, named, and the
     ScriptedFleet fleet{{Vector(3, 1), Vector(3, 3), Vector(3, 5)}, {0, 1, 2}};
     fleet.changes[1][2] = value;
     Vector model(3);
-    const auto reports = run_round(1, equal_weights(3), fleet, model);
+    const auto reports = average(1, equal_weights(3), fleet, model);
     CHECK(model == Vector(3, 3));  // (1 + 5) / 2
     CHECK(reports[0].failure.empty());
     CHECK(reports[1].failure.find("diverged") != std::string::npos);
@@ -112,18 +120,18 @@ TEST_CASE("a round that nobody finished changes nothing") {
   ScriptedFleet nobody{{}, {}};
   ScriptedFleet all_bad{{Vector(2, std::numeric_limits<float>::infinity())}, {0}};
   Vector model(2, 0.7F);
-  run_round(1, equal_weights(1), nobody, model);
+  average(1, equal_weights(1), nobody, model);
   CHECK(model == Vector(2, 0.7F));
-  run_round(2, equal_weights(1), all_bad, model);
+  average(2, equal_weights(1), all_bad, model);
   CHECK(model == Vector(2, 0.7F));
 }
 
 TEST_CASE("the server's rate scales the mean change") {
   ScriptedFleet fleet{{Vector(2, 1), Vector(2, 2)}, {0, 1}};
   RoundRules rules = equal_weights(2);
-  rules.weights = {3, 1};
-  rules.server = FederatedAveraging{.server_learning_rate = 0.5};
+  rules.sum.weights = {3, 1};
+  Server server(FederatedAveraging{.server_learning_rate = 0.5}, 2);
   Vector model(2);
-  run_round(1, rules, fleet, model);
+  run_round(1, rules, fleet, server, model);
   CHECK(model == Vector(2, 0.625F));  // half of (3 x 1 + 1 x 2) / 4
 }

@@ -44,6 +44,7 @@ TEST_CASE("sampled cohorts and private federations have the bits of the run in o
   const test::TemporaryFolder folder;
   write_data(folder);
   const std::map<std::string, std::string> kinds{
+      {"momentum", "optimizer = 'sgd'\nserver-optimizer = 'momentum'\n"},
       {"cohort", "cohort = 'fixed'\ncohort-size = 2\noptimizer = 'sgd'\n"},
       {"example", "dp = 'example'\nnoise-multiplier = 1.2\nclip = 0.5\nbatch = 6\noptimizer = 'adadp'\n"},
       {"central", "dp = 'client'\nnoise-multiplier = 1.5\nclip = 0.2\noptimizer = 'sgd'\n"},

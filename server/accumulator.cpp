@@ -1,0 +1,124 @@
+#include "server/accumulator.hpp"
+
+#include <algorithm>
+#include <string>
+
+#include "core/error.hpp"
+
+namespace fedstride {
+
+std::optional<Vector> ReleasedSum::mean() const {
+  if (sum_.weight() == 0 && !rules_.release) return std::nullopt;
+  Vector mean;
+  sum_.divided_by(rules_.denominator > 0 ? rules_.denominator : static_cast<double>(sum_.weight()), mean);
+  if (rules_.release) keep_only(rules_.release->trained, mean);
+  return mean;
+}
+
+void require_open_updates(std::string_view who, const SumRules& rules) {
+  if (rules.release)
+    throw usage_error("aggregation '" + std::string(who) +
+                      "' reads every client's own update, which dp 'client' and 'both' let nobody see: valid with them is "
+                      "client-noise 'local', or aggregation 'mean'");
+}
+
+Accumulator::Accumulator(const SumRules& rules, std::uint32_t round, std::span<const ClientId> cohort, std::size_t size,
+                         Keeps keeps)
+    : rules_(rules),
+      round_(round),
+      size_(size),
+      keeps_(keeps),
+      cohort_(rules.weights.size()),
+      added_(rules.weights.size()),
+      sum_(keeps == Keeps::sum ? size : 0) {
+  require(keeps == Keeps::sum || !rules.release, "updates were to be kept that client-level privacy lets nobody see");
+  for (const ClientId client : cohort) {
+    require(client < cohort_.size(), "a client was drawn that is not in the roster");
+    cohort_[client] = true;
+  }
+}
+
+Accumulator::Accumulator(const Accumulator& whole, Stage stage)
+    : rules_(whole.rules_),
+      round_(whole.round_),
+      size_(whole.size_),
+      keeps_(whole.keeps_),
+      cohort_(whole.cohort_),
+      stage_(stage),
+      added_(whole.added_.size()),
+      sum_(whole.sum_.size()) {}
+
+void Accumulator::require(bool good, const char* what) const {
+  if (!good) throw failure("round " + std::to_string(round_) + ": " + what);
+}
+
+void Accumulator::add(const ClientUpdate& update) {
+  const ClientId client = update.report.client;
+  require(client < cohort_.size() && cohort_[client], "an update came of a client that was not asked");
+  require(update.change.size() == size_, "an update came that is not of the model's size");
+  const bool admitted = ExactSum::admits(update.change);
+  Vector clipped;
+  if (admitted && rules_.release) rules_.release->clip.clip(update.change, clipped);
+
+  const std::lock_guard lock(mutex_);
+  require(stage_ != Stage::ended, "an update came after the sum was released");
+  require(!added_[client], "a second update came of one client");
+  added_[client] = true;
+  reports_.push_back(update.report);
+  if (!admitted)
+    reports_.back().failure = "its training diverged: the update is not finite or 2^22 and larger";
+  else if (keeps_ == Keeps::sum)
+    sum_.add(rules_.release ? view(std::as_const(clipped)) : update.change, rules_.weights[client]);
+  else
+    updates_.push_back({client, rules_.weights[client],
+                        Vector(update.change)});
+}
+
+std::unique_ptr<Accumulator> Accumulator::fresh_part() const {
+  return std::unique_ptr<Accumulator>(new Accumulator(*this, Stage::part));
+}
+
+void Accumulator::merge(const Accumulator& part) {
+  require(&part != this, "a sum was merged into itself");
+  const std::scoped_lock lock(mutex_, part.mutex_);
+  require(stage_ != Stage::ended && part.stage_ == Stage::part, "only parts can be merged, and only before the release");
+  require(&part.rules_ == &rules_ && part.round_ == round_ && part.size_ == size_ && part.keeps_ == keeps_ &&
+              part.cohort_ == cohort_,
+          "a part of another round's sum was merged");
+  for (const ClientReport& report : part.reports_)
+    require(!added_[report.client], "a second update came of one client");
+  for (const ClientReport& report : part.reports_) added_[report.client] = true;
+  sum_.merge(part.sum_);
+  updates_.insert(updates_.end(), part.updates_.begin(), part.updates_.end());
+  reports_.insert(reports_.end(), part.reports_.begin(), part.reports_.end());
+}
+
+std::vector<ClientReport> Accumulator::reports() const {
+  const std::lock_guard lock(mutex_);
+  std::vector<ClientReport> sorted = reports_;
+  std::ranges::sort(sorted, {}, &ClientReport::client);
+  return sorted;
+}
+
+void Accumulator::end(Keeps as) {
+  require(stage_ != Stage::part, "a part of a sum cannot be released, only merged");
+  require(stage_ != Stage::ended, "a sum is released once");
+  require(keeps_ == as, "a sum was asked for its updates, or kept updates for their sum");
+  stage_ = Stage::ended;
+}
+
+ReleasedSum Accumulator::release() && {
+  const std::lock_guard lock(mutex_);
+  end(Keeps::sum);
+  if (rules_.release) add_noise(sum_, rules_.release->noise, rules_.release->source, {Purpose::client_noise, round_});
+  return {std::move(sum_), rules_};
+}
+
+OpenUpdates Accumulator::open() && {
+  const std::lock_guard lock(mutex_);
+  end(Keeps::updates);
+  std::ranges::sort(updates_, {}, &OpenUpdates::Update::client);
+  return OpenUpdates(std::move(updates_));
+}
+
+}  // namespace fedstride

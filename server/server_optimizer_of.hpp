@@ -1,0 +1,50 @@
+#pragma once
+
+#include <cereal/archives/portable_binary.hpp>
+#include <sstream>
+
+#include "core/serialize.hpp"
+#include "server/server_optimizer.hpp"
+
+namespace fedstride {
+
+/// A server optimiser T as a ServerOptimizerPart. For the list of them, and for whoever brings one.
+template <ServerOpt T>
+class ServerOptimizerOf final : public PartOf<ServerOptimizerPart, ServerOptimizerOf<T>, T> {
+  using Base = PartOf<ServerOptimizerPart, ServerOptimizerOf<T>, T>;
+
+  struct AtWork final : ServerAtWork {
+    AtWork(const T& kind, std::size_t size) : optimizer(kind) { optimizer.start(state, size); }
+
+    void apply(Vector& model, const Vector& mean_change) final { optimizer.apply(state, model, mean_change); }
+    std::string save() const final {
+      std::ostringstream stream;
+      cereal::PortableBinaryOutputArchive archive(stream);
+      archive(state);
+      return stream.str();
+    }
+    void load(const std::string& bytes) final {
+      const auto refused = [] {
+        return failure("the checkpoint's state of server-optimizer '" + std::string(T::kName) +
+                       "' is damaged, or of another optimizer or model");
+      };
+      if (bytes.size() != save().size()) throw refused();
+      try {
+        std::istringstream stream(bytes);
+        cereal::PortableBinaryInputArchive archive(stream);
+        archive(state);
+      } catch (const std::exception&) {
+        throw refused();
+      }
+    }
+
+    T optimizer;
+    typename T::State state = {};
+  };
+
+ public:
+  using Base::Base;
+  std::unique_ptr<ServerAtWork> start(std::size_t size) const final { return std::make_unique<AtWork>(this->part_, size); }
+};
+
+}  // namespace fedstride

@@ -1,0 +1,16 @@
+#include "server/federated_averaging.hpp"
+#include "server/federated_momentum.hpp"
+#include "server/server_optimizer_of.hpp"
+
+namespace fedstride {
+
+PartFamily& ServerOptimizerPart::family() {
+  static PartFamily family = [] {
+    PartFamily all("server-optimizer", "what becomes of the mean change");
+    add_parts<ServerOptimizerPart, FederatedAveraging, FederatedMomentum>(all);
+    return all;
+  }();
+  return family;
+}
+
+}  // namespace fedstride

@@ -1,0 +1,226 @@
+#include "server/accumulator.hpp"
+
+#include <doctest/doctest.h>
+
+#include <cmath>
+#include <limits>
+#include <numeric>
+#include <thread>
+
+#include "core/error.hpp"
+#include "core/random.hpp"
+
+namespace fedstride {
+namespace {
+
+constexpr ClientId kManyClients = 23;
+constexpr std::size_t kManyParameters = 1500;
+
+std::vector<ClientId> everyone(ClientId clients = kManyClients) {
+  std::vector<ClientId> cohort(clients);
+  std::iota(cohort.begin(), cohort.end(), ClientId{0});
+  return cohort;
+}
+
+SumRules open_rules() {
+  SumRules rules;
+  for (ClientId client = 0; client < kManyClients; ++client) rules.weights.push_back(1 + 7 * client);
+  return rules;
+}
+
+// The last 100 parameters are frozen.
+SumRules client_level_rules() {
+  SumRules rules = open_rules();
+  rules.denominator = 1000;
+  rules.release = CentralRelease{UpdateClip(0.5), {.standard_deviation = 0.01}, {{0, kManyParameters - 100}},
+                                 RandomSource(std::uint64_t{11})};
+  return rules;
+}
+
+// Components of very different size; client 5's is not finite.
+std::vector<Vector> many_changes() {
+  std::vector<Vector> changes;
+  for (const ClientId client : everyone()) {
+    RandomStream random(5, {.purpose = Purpose::test, .client = client});
+    Vector change(kManyParameters);
+    for (float& value : change) value = static_cast<float>(random.normal() * std::pow(10, 6 * random.uniform() - 5));
+    changes.push_back(std::move(change));
+  }
+  changes[5][3] = std::numeric_limits<float>::quiet_NaN();
+  return changes;
+}
+
+void add_to(Accumulator& updates, ClientId client, const Vector& change) {
+  const ClientReport report{.client = client, .rows = client + 100};
+  updates.add({report, view(change)});
+}
+
+Vector mean_of(Accumulator& updates) { return std::move(updates).release().mean().value(); }
+
+}  // namespace
+
+TEST_CASE("updates spread over parts in any way, added and merged in any order, give the bits of one accumulator") {
+  const std::vector<Vector> changes = many_changes();
+  for (const SumRules& rules : {open_rules(), client_level_rules()}) {
+    Accumulator one(rules, 3, everyone(), kManyParameters);
+    for (const ClientId client : everyone()) add_to(one, client, changes[client]);
+    const Vector expected = mean_of(one);
+    REQUIRE(expected.norm() > 0);
+
+    RandomStream random(6, {.purpose = Purpose::test});
+    for (int repetition = 0; repetition < 40; ++repetition) {
+      Accumulator whole(rules, 3, everyone(), kManyParameters);
+      std::vector<std::unique_ptr<Accumulator>> parts;
+      for (std::uint64_t i = random.below(6); i < 6; ++i) parts.push_back(whole.fresh_part());
+      std::vector<ClientId> order = everyone();
+      shuffle(std::span(order), random);
+      for (const ClientId client : order) {
+        const std::uint64_t place = random.below(parts.size() + 1);
+        add_to(place == parts.size() ? whole : *parts[place], client, changes[client]);
+      }
+      // Some parts go into other parts first, as in a tree.
+      while (!parts.empty()) {
+        const std::unique_ptr<Accumulator> last = std::move(parts.back());
+        parts.pop_back();
+        const std::uint64_t place = random.below(parts.size() + 1);
+        (place == parts.size() ? whole : *parts[place]).merge(*last);
+      }
+      const auto reports = whole.reports();
+      REQUIRE(reports.size() == kManyClients);
+      for (ClientId client = 0; client < kManyClients; ++client) {
+        REQUIRE(reports[client].client == client);
+        REQUIRE(reports[client].rows == client + 100);
+        REQUIRE(reports[client].failure.empty() == (client != 5));
+      }
+      REQUIRE(mean_of(whole) == expected);
+    }
+  }
+}
+
+TEST_CASE("threads that share one accumulator give the bits of one thread") {
+  const std::vector<Vector> changes = many_changes();
+  const SumRules rules = client_level_rules();
+  Accumulator one(rules, 3, everyone(), kManyParameters), shared(rules, 3, everyone(), kManyParameters);
+  for (const ClientId client : everyone()) add_to(one, client, changes[client]);
+  std::vector<std::thread> threads;
+  for (ClientId first = 0; first < 4; ++first)
+    threads.emplace_back([&, first] {
+      for (ClientId client = first; client < kManyClients; client += 4) add_to(shared, client, changes[client]);
+    });
+  for (std::thread& thread : threads) thread.join();
+  CHECK(shared.reports().size() == kManyClients);
+  CHECK(mean_of(shared) == mean_of(one));
+}
+
+TEST_CASE("what is released under client-level privacy is clipped, noised once and at the round's address, and still on frozen "
+          "parameters") {
+  const SumRules rules = client_level_rules();
+  const Vector large(kManyParameters, 10);
+  const auto released = [&](std::uint32_t round) {
+    Accumulator updates(rules, round, everyone(), kManyParameters);
+    add_to(updates, 2, large);
+    return mean_of(updates);
+  };
+  const Vector first = released(1);
+  CHECK(first == released(1));
+  CHECK(first != released(2));
+  CHECK(first.tail(100).isZero());
+
+  // By hand: the clipped update and the noise, each made by itself.
+  Vector clipped;
+  rules.release->clip.clip(view(large), clipped);
+  ExactSum sum(kManyParameters);
+  sum.add(view(std::as_const(clipped)), rules.weights[2]);
+  add_noise(sum, rules.release->noise, rules.release->source, {Purpose::client_noise, 1});
+  Vector expected;
+  sum.divided_by(1000, expected);
+  CHECK(first.head(kManyParameters - 100) == expected.head(kManyParameters - 100));
+
+  // Nobody came: noise alone.
+  Accumulator nobody(rules, 1, everyone(), kManyParameters);
+  const Vector noise = mean_of(nobody);
+  CHECK(std::sqrt(noise.squaredNorm() / (kManyParameters - 100)) == doctest::Approx(0.01 / 1000).epsilon(0.1));
+}
+
+TEST_CASE("without client-level privacy a round in which nothing was admitted has no mean change") {
+  const SumRules rules = open_rules();
+  Accumulator updates(rules, 1, everyone(), kManyParameters);
+  add_to(updates, 5, many_changes()[5]);
+  CHECK(updates.reports().size() == 1);
+  CHECK_FALSE(std::move(updates).release().mean().has_value());
+}
+
+TEST_CASE("an update that was not asked for, comes twice or is of another size is refused, and does no harm") {
+  const SumRules rules = open_rules();
+  const std::vector<ClientId> cohort{1, 2, 3};
+  Accumulator updates(rules, 7, cohort, 2);
+  const Vector change(2, 1);
+  add_to(updates, 1, change);
+  CHECK_THROWS_WITH_AS(add_to(updates, 1, change), "round 7: a second update came of one client", Error);
+  CHECK_THROWS_WITH_AS(add_to(updates, 4, change), "round 7: an update came of a client that was not asked", Error);
+  CHECK_THROWS_AS(add_to(updates, kManyClients, change), Error);
+  CHECK_THROWS_WITH_AS(add_to(updates, 2, Vector(3)), "round 7: an update came that is not of the model's size", Error);
+  const std::vector<ClientId> stranger{kManyClients};
+  CHECK_THROWS_AS(Accumulator(rules, 7, stranger, 2), Error);
+
+  const auto part = updates.fresh_part(), again = updates.fresh_part();
+  add_to(*part, 2, 3 * change);
+  add_to(*again, 3, 5 * change);
+  add_to(*again, 2, 5 * change);
+  updates.merge(*part);
+  CHECK_THROWS_AS(updates.merge(*part), Error);
+  CHECK_THROWS_AS(updates.merge(*again), Error);  // nothing of it is taken
+  CHECK(updates.reports().size() == 2);
+  CHECK(mean_of(updates)[0] == doctest::Approx((8.0 * 1 + 15.0 * 3) / 23));
+}
+
+TEST_CASE("parts of another round, other rules or another cohort are not merged") {
+  const SumRules rules = open_rules(), others = open_rules();
+  const std::vector<ClientId> cohort{1, 2}, other_cohort{1, 3};
+  Accumulator whole(rules, 7, cohort, 2);
+  const Accumulator next_round(rules, 8, cohort, 2), other_rules(others, 7, cohort, 2), other_clients(rules, 7, other_cohort, 2),
+      other_size(rules, 7, cohort, 3), kept(rules, 7, cohort, 2, Accumulator::Keeps::updates);
+  for (const Accumulator* other : {&next_round, &other_rules, &other_clients, &other_size, &kept})
+    CHECK_THROWS_WITH_AS(whole.merge(*other->fresh_part()), "round 7: a part of another round's sum was merged", Error);
+  CHECK_THROWS_AS(whole.merge(whole), Error);
+  Accumulator same(rules, 7, cohort, 2);
+  CHECK_THROWS_AS(whole.merge(same), Error);  // it would be released beside this one
+  CHECK_NOTHROW(whole.merge(*same.fresh_part()));
+}
+
+TEST_CASE("a sum is released once, takes nothing more then, and a part is never released") {
+  for (const SumRules& rules : {open_rules(), client_level_rules()}) {
+    Accumulator updates(rules, 7, everyone(), kManyParameters);
+    const auto part = updates.fresh_part();
+    CHECK_THROWS_AS(std::move(*part).release(), Error);
+    CHECK_THROWS_AS(std::move(updates).open(), Error);  // it kept none
+    CHECK(std::move(updates).release().mean().has_value() == rules.release.has_value());
+    CHECK_THROWS_AS(std::move(updates).release(), Error);
+    CHECK_THROWS_AS(updates.merge(*part), Error);
+    CHECK_THROWS_AS(add_to(updates, 1, Vector(kManyParameters)), Error);
+  }
+}
+
+TEST_CASE("kept updates come out in order of clients, with their weights, and never under client-level privacy") {
+  const SumRules rules = open_rules();
+  const std::vector<Vector> changes = many_changes();
+  Accumulator updates(rules, 7, everyone(), kManyParameters, Accumulator::Keeps::updates);
+  const auto part = updates.fresh_part();
+  for (const ClientId client : {9U, 5U, 2U}) add_to(updates, client, changes[client]);
+  add_to(*part, 4, changes[4]);
+  updates.merge(*part);
+  CHECK_THROWS_AS(std::move(updates).release(), Error);
+  const OpenUpdates opened = std::move(updates).open();
+  REQUIRE(opened.all().size() == 3);  // client 5's was not admitted
+  const ClientId expected[] = {2, 4, 9};
+  for (std::size_t i = 0; i < 3; ++i) {
+    CHECK(opened.all()[i].client == expected[i]);
+    CHECK(opened.all()[i].weight == rules.weights[expected[i]]);
+    CHECK(opened.all()[i].change == changes[expected[i]]);
+  }
+  CHECK_THROWS_AS(std::move(updates).open(), Error);
+  const SumRules secret = client_level_rules();
+  CHECK_THROWS_AS(Accumulator(secret, 7, everyone(), kManyParameters, Accumulator::Keeps::updates), Error);
+}
+
+}  // namespace fedstride

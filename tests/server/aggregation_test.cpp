@@ -1,0 +1,101 @@
+#include "server/aggregation.hpp"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+
+#include "core/error.hpp"
+#include "server/round.hpp"
+
+namespace fedstride {
+namespace {
+
+/// The coordinate-wise trimmed mean (Yin, Chen, Ramchandran & Bartlett 2018): of each parameter the `trim` largest and the
+/// `trim` smallest changes are left out. Written the obvious way, from the clients' own updates.
+struct TrimmedMean {
+  std::size_t trim = 1;
+  static constexpr std::string_view kName = "trimmed-mean";
+  static constexpr std::string_view kSummary = "the mean of what is neither among the largest nor among the smallest";
+
+  std::optional<Vector> mean_change(const OpenUpdates& updates) const {
+    const auto all = updates.all();
+    if (all.size() <= 2 * trim) return std::nullopt;
+    Vector mean(all.front().change.size());
+    std::vector<double> values(all.size());
+    for (std::size_t i = 0; i < mean.size(); ++i) {
+      std::ranges::transform(all, values.begin(), [&](const auto& update) { return update.change[i]; });
+      std::ranges::sort(values);
+      double sum = 0;
+      for (std::size_t k = trim; k < values.size() - trim; ++k) sum += values[k];
+      mean[i] = static_cast<float>(sum / static_cast<double>(values.size() - 2 * trim));
+    }
+    return mean;
+  }
+};
+
+/// Would go around the release if it could.
+struct Prying {
+  static constexpr std::string_view kName = "prying", kSummary = "";
+  std::optional<Vector> mean_change(const Accumulator&) const { return std::nullopt; }
+};
+/// Does not say what it reads.
+struct Undecided {
+  static constexpr std::string_view kName = "undecided", kSummary = "";
+  std::optional<Vector> mean_change(const auto&) const { return std::nullopt; }
+};
+static_assert(Aggregation<TrimmedMean> && ReadsUpdates<TrimmedMean> && !ReadsSum<TrimmedMean>);
+static_assert(Aggregation<WeightedMean> && ReadsSum<WeightedMean> && !ReadsUpdates<WeightedMean>);
+static_assert(!Aggregation<Prying> && !Aggregation<Undecided>);
+// The two views can be made by an accumulator alone.
+static_assert(!std::is_constructible_v<OpenUpdates, std::vector<OpenUpdates::Update>>);
+static_assert(!std::is_constructible_v<ReleasedSum, ExactSum, const SumRules&>);
+static_assert(!std::is_copy_constructible_v<Accumulator> && !std::is_move_constructible_v<Accumulator>);
+
+/// Client k sends k in the first and -k in the second parameter, the last client an outlier; every other into a part.
+struct OutlierFleet {
+  int collected = 0;
+  void collect(const Task&, const std::vector<ClientId>& cohort, Accumulator& updates) {
+    ++collected;
+    const auto part = updates.fresh_part();
+    for (const ClientId client : cohort) {
+      const float value = client + 1 == cohort.size() ? 1e6F : static_cast<float>(client);
+      const ClientReport report{.client = client};
+      const Vector change = Eigen::Vector2f(value, -value);
+      (client % 2 == 0 ? updates : *part).add({report, view(change)});
+    }
+    updates.merge(*part);
+  }
+};
+
+}  // namespace
+
+TEST_CASE("a trimmed mean reads the clients' own updates, and an outlier does not show") {
+  const RoundRules rules{.cohort = AllClients{}, .sum = {.weights = {1, 1, 1, 1, 1}}};
+  OutlierFleet fleet;
+  Server server(FederatedAveraging{}, 2);
+  Vector model(2, 10);
+  const auto reports = run_round(1, rules, fleet, server, model, {}, TrimmedMean{});
+  CHECK(reports.size() == 5);
+  CHECK(model == Eigen::Vector2f(12, 8));  // the mean of 1, 2, 3
+  const auto none = run_round(2, rules, fleet, server, model, {}, TrimmedMean{.trim = 3});
+  CHECK(none.size() == 5);
+  CHECK(model == Eigen::Vector2f(12, 8));
+}
+
+TEST_CASE("under client-level privacy it is refused, before any client trains") {
+  RoundRules rules{.cohort = AllClients{}, .sum = {.weights = {1, 1, 1, 1, 1}, .denominator = 5}};
+  rules.sum.release = CentralRelease{UpdateClip(1), {.standard_deviation = 1}, {{0, 2}}, RandomSource(std::uint64_t{1})};
+  const char* text =
+      "aggregation 'trimmed-mean' reads every client's own update, which dp 'client' and 'both' let nobody see: valid with "
+      "them is client-noise 'local', or aggregation 'mean'";
+  CHECK_THROWS_WITH_AS(check_aggregation(TrimmedMean{}, rules.sum), text, Error);
+  CHECK_NOTHROW(check_aggregation(WeightedMean{}, rules.sum));
+  OutlierFleet fleet;
+  Server server(FederatedAveraging{}, 2);
+  Vector model(2);
+  CHECK_THROWS_WITH_AS(run_round(1, rules, fleet, server, model, {}, TrimmedMean{}), text, Error);
+  CHECK(fleet.collected == 0);
+  CHECK(model.isZero());
+}
+
+}  // namespace fedstride
