@@ -1,7 +1,6 @@
 #include "data/datasets.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <limits>
 #include <numeric>
@@ -24,51 +23,54 @@
 namespace fedstride {
 namespace {
 
-constexpr std::array kSources{
-    DatasetSource{.name = "synthetic",
-                  .summary = "built in: ten figures in five look-alike pairs, 32x32 RGB, 10000 + 2000 pictures",
-                  .files = "none",
-                  .place = {},
-                  .load = load_synthetic},
-    DatasetSource{.name = "cifar10",
-                  .summary = "CIFAR-10, binary version: 32x32 RGB photographs in ten classes",
-                  .files = "data_batch_1.bin to data_batch_5.bin, test_batch.bin",
-                  .place = {"cifar10", "data_batch_1.bin", {"cifar-10-batches-bin", "cifar-10"}},
-                  .load = load_cifar10},
-    DatasetSource{.name = "cifar100",
-                  .summary = "CIFAR-100, binary version: 32x32 RGB photographs, the 100 fine labels",
-                  .files = "train.bin, test.bin",
-                  .place = {"cifar100", "train.bin", {"cifar-100-binary", "cifar-100"}},
-                  .load = load_cifar100},
-    DatasetSource{.name = "mnist",
-                  .summary = "MNIST: 28x28 grey handwritten digits",
-                  .files = "{train,t10k}-images-idx3-ubyte, {train,t10k}-labels-idx1-ubyte; each gzipped or not",
-                  .place = {"mnist", "train-images-idx3-ubyte", {"MNIST/raw"}},
-                  .load = load_mnist},
-    DatasetSource{.name = "fashion-mnist",
-                  .summary = "Fashion-MNIST: 28x28 grey pictures of clothes in ten classes",
-                  .files = "as mnist; found without a flag where Debian's dataset-fashion-mnist puts them",
-                  .place = {"fashion-mnist",
-                            "train-images-idx3-ubyte",
-                            {"FashionMNIST/raw"},
-                            "/usr/share/datasets/fashion-mnist"},
-                  .load = load_fashion_mnist},
-    DatasetSource{.name = "covertype",
-                  .summary = "UCI covertype: 54 columns, seven kinds of forest; a sixth of the rows is the test part",
-                  .files = "covtype.data, gzipped or not",
-                  .place = {"covertype", "covtype.data"},
-                  .load = load_covertype},
-    DatasetSource{.name = "csv",
-                  .summary = "your own table: numbers, the label (counted from 0) last; a header line is skipped",
-                  .files = "train.csv and perhaps test.csv, gzipped or not; or --data-dir names one file",
-                  .place = {.name = "csv", .file = "train.csv", .is_own = true},
-                  .load = load_csv},
-    DatasetSource{.name = "cifar-binary",
-                  .summary = "your own 32x32 RGB pictures: a label byte and 3072 pixels (R, G, B planes) a record",
-                  .files = "train.bin and perhaps test.bin",
-                  .place = {.name = "cifar-binary", .file = "train.bin", .is_own = true},
-                  .load = load_cifar_binary},
-};
+std::vector<DatasetSource>& registry() {
+  static std::vector<DatasetSource> sources{
+      DatasetSource{.name = "synthetic",
+                    .summary = "built in: ten figures in five look-alike pairs, 32x32 RGB, 10000 + 2000 pictures",
+                    .files = "none",
+                    .place = {},
+                    .load = load_synthetic},
+      DatasetSource{.name = "cifar10",
+                    .summary = "CIFAR-10, binary version: 32x32 RGB photographs in ten classes",
+                    .files = "data_batch_1.bin to data_batch_5.bin, test_batch.bin",
+                    .place = {"cifar10", "data_batch_1.bin", {"cifar-10-batches-bin", "cifar-10"}},
+                    .load = load_cifar10},
+      DatasetSource{.name = "cifar100",
+                    .summary = "CIFAR-100, binary version: 32x32 RGB photographs, the 100 fine labels",
+                    .files = "train.bin, test.bin",
+                    .place = {"cifar100", "train.bin", {"cifar-100-binary", "cifar-100"}},
+                    .load = load_cifar100},
+      DatasetSource{.name = "mnist",
+                    .summary = "MNIST: 28x28 grey handwritten digits",
+                    .files = "{train,t10k}-images-idx3-ubyte, {train,t10k}-labels-idx1-ubyte; each gzipped or not",
+                    .place = {"mnist", "train-images-idx3-ubyte", {"MNIST/raw"}},
+                    .load = load_mnist},
+      DatasetSource{.name = "fashion-mnist",
+                    .summary = "Fashion-MNIST: 28x28 grey pictures of clothes in ten classes",
+                    .files = "as mnist; found without a flag where Debian's dataset-fashion-mnist puts them",
+                    .place = {"fashion-mnist",
+                              "train-images-idx3-ubyte",
+                              {"FashionMNIST/raw"},
+                              "/usr/share/datasets/fashion-mnist"},
+                    .load = load_fashion_mnist},
+      DatasetSource{.name = "covertype",
+                    .summary = "UCI covertype: 54 columns, seven kinds of forest; a sixth of the rows is the test part",
+                    .files = "covtype.data, gzipped or not",
+                    .place = {"covertype", "covtype.data"},
+                    .load = load_covertype},
+      DatasetSource{.name = "csv",
+                    .summary = "your own table: numbers, the label (counted from 0) last; a header line is skipped",
+                    .files = "train.csv and perhaps test.csv, gzipped or not; or --data-dir names one file",
+                    .place = {.name = "csv", .file = "train.csv", .is_own = true},
+                    .load = load_csv},
+      DatasetSource{.name = "cifar-binary",
+                    .summary = "your own 32x32 RGB pictures: a label byte and 3072 pixels (R, G, B planes) a record",
+                    .files = "train.bin and perhaps test.bin",
+                    .place = {.name = "cifar-binary", .file = "train.bin", .is_own = true},
+                    .load = load_cifar_binary},
+  };
+  return sources;
+}
 
 /// What the parts share is said once, by the training part.
 void finish(DataPair& pair, std::string_view name) {
@@ -94,11 +96,19 @@ void finish(DataPair& pair, std::string_view name) {
 
 }  // namespace
 
-std::span<const DatasetSource> dataset_sources() { return kSources; }
+std::span<const DatasetSource> dataset_sources() { return registry(); }
+
+void add_dataset(DatasetSource source) {
+  const std::string what = "dataset '" + std::string(source.name) + "'";
+  if (source.name.empty() || !source.load) throw usage_error(what + " cannot be added; it needs a name and a function that loads it");
+  for (const DatasetSource& other : registry())
+    if (other.name == source.name) throw usage_error(what + " is there already; each data set needs a name of its own");
+  registry().push_back(std::move(source));
+}
 
 const DatasetSource& dataset_source(std::string_view name) {
   std::vector<std::string> names;
-  for (const auto& source : kSources) {
+  for (const auto& source : registry()) {
     if (source.name == name) return source;
     names.emplace_back(source.name);
   }

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <filesystem>
+#include <functional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -17,11 +18,15 @@ struct DatasetSource {
   std::string_view files;  ///< what lies in its folder, for people
   DataPlace place;         ///< no file: built in
   /// What lies there: the test part is empty if there is none, mean and deviation if they follow from the training rows.
-  DataPair (*load)(const std::filesystem::path& folder);
+  std::function<DataPair(const std::filesystem::path& folder)> load;
 };
 
 /// Every data set there is, in the order help lists them.
 std::span<const DatasetSource> dataset_sources();
+
+/// Makes a data set of one's own known under its name. To be called before any of the other functions here. Throws Error
+/// (usage) for a name that is taken, or without a loader.
+void add_dataset(DatasetSource source);
 
 /// The entry of that name. Throws Error (usage) with the valid names.
 const DatasetSource& dataset_source(std::string_view name);
