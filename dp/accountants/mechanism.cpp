@@ -1,5 +1,7 @@
 #include "dp/accountants/mechanism.hpp"
 
+#include <algorithm>
+#include <cmath>
 #include <string>
 
 #include "core/error.hpp"
@@ -38,6 +40,11 @@ Kind kind_in(const Named<Kind> (&table)[kCount], std::string_view what, std::str
 }
 
 }  // namespace
+
+std::uint64_t lots_an_epoch(double rate) {
+  constexpr double kMost = 1e15;
+  return static_cast<std::uint64_t>(std::clamp(std::round(1 / rate), 1.0, kMost));
+}
 
 std::string_view name_of(Sampling sampling) { return name_in(kSamplings, sampling); }
 std::string_view name_of(Neighbours neighbours) { return name_in(kNeighbours, neighbours); }

@@ -6,6 +6,7 @@
 #include <tuple>
 #include <utility>
 
+#include "core/family.hpp"
 #include "dp/accountants/poisson_rdp.hpp"
 #include "dp/accountants/without_replacement_rdp.hpp"
 
@@ -159,6 +160,7 @@ BestOrder best_order(std::span<const Releases> spending, std::span<const double>
 }
 
 Conversion conversion_named(std::string_view name) {
+  check_value("conversion", {.choices = kConversions}, std::string(name));
   return name == "classical" ? Conversion::classical : Conversion::improved;
 }
 

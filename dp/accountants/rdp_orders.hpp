@@ -44,10 +44,12 @@ struct BestOrder {
 BestOrder best_order(std::span<const Releases> spending, std::span<const double> orders,
                      function_ref<double(double order, double divergence)> cost);
 
-/// From Rényi to approximate privacy.
+/// From divergences to approximate privacy: one vocabulary for all accountants, flags and files.
 ///   classical   epsilon = rdp + ln(1/delta) / (a-1)                              (Mironov 2017, Abadi et al. 2016)
 ///   improved    epsilon = rdp + ln(1 - 1/a) - ln(delta a) / (a-1)                (Canonne, Kamath, Steinke 2020)
+/// Under zCDP, rdp = a rho, the least over all orders a: classical is then rho + 2 sqrt(rho ln(1/delta)).
 enum class Conversion { classical, improved };
+/// Throws Error (usage) naming the choices.
 Conversion conversion_named(std::string_view name);
 inline constexpr std::string_view kConversions = "improved|classical";
 /// May be negative. The logarithm of delta may be positive.
