@@ -13,12 +13,7 @@ namespace fedstride {
 /// Throws Error (usage) that names the setting and what is valid, unless the value is.
 template <class Value>
 void check_value(std::string_view name, const Valid& valid, const Value& value) {
-  if constexpr (std::is_same_v<Value, std::string>) {
-    if (valid.choices.empty()) return;
-    for (const auto choice : split(valid.choices, '|'))
-      if (choice == value) return;
-    throw usage_error(std::string(name) + " '" + value + "' is unknown; " + valid.text(false));
-  } else if constexpr (!std::is_same_v<Value, bool>) {
+  if constexpr (std::is_arithmetic_v<Value> && !std::is_same_v<Value, bool>) {
     if (!valid.admits(static_cast<double>(value)))
       throw usage_error(std::string(name) + " is " + number_text(value) + "; it must be " +
                         valid.text(std::is_integral_v<Value>));

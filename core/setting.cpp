@@ -10,11 +10,6 @@ std::string Valid::text(bool whole) const {
     const bool exact = std::trunc(bound) == bound && std::fabs(bound) < 0x1p53;
     return exact ? fedstride::number_text(static_cast<std::int64_t>(bound)) : fedstride::number_text(bound);
   };
-  if (!choices.empty()) {
-    std::string list;
-    for (const auto choice : split(choices, '|')) list += (list.empty() ? "" : ", ") + std::string(choice);
-    return "valid: " + list;
-  }
   std::string text = whole ? "a whole number" : "a number";
   if (std::isfinite(low) && std::isfinite(high) && low_included && high_included)
     return text + " from " + number_text(low) + " to " + number_text(high);

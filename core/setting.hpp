@@ -24,7 +24,6 @@ struct Valid {
   double high = std::numeric_limits<double>::infinity();
   bool low_included = true;
   bool high_included = true;
-  std::string_view choices = {};  ///< of a text in a closed family: "classical|improved"
 
   bool admits(double value) const {
     return std::isfinite(value) && (low_included ? value >= low : value > low) &&

@@ -5,6 +5,7 @@
 #include "core/error.hpp"
 #include "core/json.hpp"
 #include "data/datasets.hpp"
+#include "partitions/own_rows.hpp"
 #include "run/configuration.hpp"
 #include "nn/safetensors.hpp"
 #include "sim/threads.hpp"

@@ -7,6 +7,7 @@
 #include "core/hash.hpp"
 #include "core/text.hpp"
 #include "data/split.hpp"
+#include "partitions/own_rows.hpp"
 #include "run/private_components.hpp"
 #include "nn/models.hpp"
 #include "nn/safetensors.hpp"

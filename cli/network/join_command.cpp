@@ -20,6 +20,7 @@ struct JoinFlags {
   bool quiet = false;
   std::string out;
   std::string turns;
+  std::string require_dp;
   JoinOptions options;
 };
 
@@ -28,7 +29,7 @@ void carry_out(JoinFlags& arguments) {
   options.client = static_cast<ClientId>(arguments.client);
   options.connect = parse_endpoint("connect", arguments.connect, false);
   options.certificates = certificates_or_loopback(arguments.certificates, arguments.insecure_loopback);
-  if (!options.require_dp.empty()) check_value("require-dp", Valid{.choices = "example|client|both"}, options.require_dp);
+  if (!arguments.require_dp.empty()) options.require_dp = make_choice<RequiredPrivacy>("require-dp", arguments.require_dp);
   options.folder = arguments.out.empty() ? client_name(options.client) : arguments.out;
   options.turns = arguments.turns;
   options.log = network_log(arguments.quiet);
@@ -79,7 +80,7 @@ void add_join_command(CLI::App& app) {
       ->option_text("FOLDER");
   add_number_flag(command, "--patience", arguments->options.patience, Valid{.low = 0, .high = 1e9},
                   "seconds without the coordinator after which the client gives up; 0: never");
-  command.add_option("--require-dp", arguments->options.require_dp,
+  command.add_option("--require-dp", arguments->require_dp,
                      "take part only if the experiment has privacy of this level; valid: example, client, both")
       ->type_name("")
       ->option_text("LEVEL");

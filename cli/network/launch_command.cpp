@@ -17,6 +17,7 @@
 #include "cli/terminal/stop_signal.hpp"
 #include "core/error.hpp"
 #include "data/datasets.hpp"
+#include "partitions/own_rows.hpp"
 #include "run/networked/turns.hpp"
 
 namespace fedstride {

@@ -5,7 +5,7 @@
 #include <memory>
 
 #include "cli/commands.hpp"
-#include "cli/privacy/privacy_cases.hpp"
+#include "cli/privacy/privacy_compositions.hpp"
 #include "cli/privacy/privacy_parts.hpp"
 #include "cli/privacy/privacy_question.hpp"
 #include "cli/settings_flags.hpp"
@@ -16,9 +16,6 @@
 
 namespace fedstride {
 namespace {
-
-/// JSON has no infinity.
-OrderedJson finite(double number) { return std::isfinite(number) ? OrderedJson(number) : OrderedJson("infinite"); }
 
 OrderedJson described(const PrivacyQuestion& question, const Accountant& accountant, const Releases& releases) {
   OrderedJson json{{"accountant", part_name(accountant)},
@@ -57,7 +54,7 @@ void add_shuffle_facts(const PrivacyQuestion& question, const Accountant& accoun
                                       : delta_by(accountant, as_in_papers, *question.epsilon).value;
     text += "\n" + label + ": " + (asks_epsilon ? "epsilon " : "delta ") + rounded_up(value) +
             ", which does not hold for shuffled lots";
-    json[label] = finite(value);
+    json[label] = finite_json(value);
   }
   if (!question.delta) return;
   const double lower = shuffle_epsilon_lower_bound(releases.noise_multiplier, lots_of(question), *question.delta);
@@ -70,11 +67,12 @@ void print(const PrivacyQuestion& question, const OrderedJson& json, const std::
 }
 
 void say_epsilon(const PrivacyQuestion& question) {
-  const Accountant accountant = accountant_of(question);
+  if (!question.composition.empty()) return answer_compositions(question, CompositionAsk::epsilon);
+  const Accountant accountant = make_accountant(question.accountant);
   const Releases releases = releases_of(question, *question.noise_multiplier);
   const auto bound = epsilon_by(accountant, std::span(&releases, 1), *question.delta);
   OrderedJson json = described(question, accountant, releases);
-  json["epsilon"] = finite(bound.value);
+  json["epsilon"] = finite_json(bound.value);
   if (!bound.warning.empty()) json["warning"] = bound.warning;
   std::string text = "epsilon " + rounded_up(bound.value) + " at delta " + number_text(*question.delta) + " (" +
                      setting_text(part_name(accountant), releases) + ")";
@@ -84,7 +82,8 @@ void say_epsilon(const PrivacyQuestion& question) {
 }
 
 void say_delta(const PrivacyQuestion& question) {
-  const Accountant accountant = accountant_of(question);
+  if (!question.composition.empty()) return answer_compositions(question, CompositionAsk::delta);
+  const Accountant accountant = make_accountant(question.accountant);
   const Releases releases = releases_of(question, *question.noise_multiplier);
   const auto bound = delta_by(accountant, std::span(&releases, 1), *question.epsilon);
   OrderedJson json = described(question, accountant, releases);
@@ -98,14 +97,14 @@ void say_delta(const PrivacyQuestion& question) {
 }
 
 void say_noise(const PrivacyQuestion& question) {
-  const Accountant accountant = accountant_of(question);
+  const Accountant accountant = make_accountant(question.accountant);
   const double multiplier = calibrate(
       accountant, [&](double noise_multiplier) { return Spending{releases_of(question, noise_multiplier)}; },
       *question.epsilon, *question.delta);
   const Releases releases = releases_of(question, multiplier);
   const auto bound = epsilon_by(accountant, std::span(&releases, 1), *question.delta);
   OrderedJson json = described(question, accountant, releases);
-  json["reached_epsilon"] = finite(bound.value);
+  json["reached_epsilon"] = finite_json(bound.value);
   if (!bound.warning.empty()) json["warning"] = bound.warning;
   std::string text = "noise multiplier " + number_text(multiplier) + " for epsilon " + number_text(*question.epsilon) +
                      " at delta " + number_text(*question.delta) + "; it reaches " + rounded_up(bound.value) + " (" +
@@ -116,7 +115,7 @@ void say_noise(const PrivacyQuestion& question) {
 
 void say_steps(PrivacyQuestion question) {
   question.steps = 1;
-  const Accountant accountant = accountant_of(question);
+  const Accountant accountant = make_accountant(question.accountant);
   Releases next = releases_of(question, *question.noise_multiplier);
   const bool shuffled = next.sampling == Sampling::shuffle;
   if (shuffled) next.sampling = Sampling::full;  // a record is in one lot an epoch
@@ -127,7 +126,7 @@ void say_steps(PrivacyQuestion question) {
   releases.count = steps;
   const auto bound = epsilon_by(accountant, std::span(&releases, 1), *question.delta);
   OrderedJson json = described(question, accountant, releases);
-  json["reached_epsilon"] = finite(bound.value);
+  json["reached_epsilon"] = finite_json(bound.value);
   if (!bound.warning.empty()) json["warning"] = bound.warning;
   print(question, json,
         std::to_string(steps) + (steps == 1 ? " step" : " steps") + " within epsilon " +
@@ -137,47 +136,20 @@ void say_steps(PrivacyQuestion question) {
 }
 
 void compare(const PrivacyQuestion& question) {
+  if (!question.composition.empty()) return compare_on_compositions(question);
   if (question.epsilon.has_value() == question.delta.has_value())
     throw usage_error("compare needs one of --delta (it then shows epsilon) and --epsilon (it then shows delta)");
   const Releases releases = releases_of(question, *question.noise_multiplier);
   const Spending spending{releases};
-  OrderedJson rows = OrderedJson::array();
   std::string text = setting_text(question.delta ? "delta " + number_text(*question.delta)
                                                  : "epsilon " + number_text(*question.epsilon),
-                                  releases) +
-                     "\naccountant    " + (question.delta ? "epsilon" : "delta");
-  for (const auto& name : part_names<Accountant>()) {
-    const auto accountant = make_part<Accountant>("accountant", name);
-    std::string value = "-";
-    std::string remark = unsound_by(accountant, spending);
-    OrderedJson row{{"accountant", name}};
-    if (remark.empty()) {
-      const auto bound = question.delta ? epsilon_by(accountant, spending, *question.delta)
-                                        : delta_by(accountant, spending, *question.epsilon);
-      value = rounded_up(bound.value);
-      remark = bound.warning;
-      row[question.delta ? "epsilon" : "delta"] = finite(bound.value);
-      if (!remark.empty()) row["warning"] = remark;
-    } else {
-      row["unsound"] = remark;
-    }
-    char line[64];
-    std::snprintf(line, sizeof line, "\n%-13s %-10s", name.c_str(), value.c_str());
-    text += line + (remark.empty() ? "" : " " + remark);
-    while (text.ends_with(' ')) text.pop_back();
-    rows.push_back(row);
-  }
+                                  releases);
+  const OrderedJson rows = compare_accountants(spending, question.accountant, question.epsilon, question.delta, text);
   OrderedJson json = described(question, Accountant{}, releases);
   json.erase("accountant");
   json["accountants"] = rows;
   add_shuffle_facts(question, Accountant{}, releases, json, text);
   print(question, json, text);
-}
-
-void evaluate_cases(const std::string& path) {
-  const CaseAnswers answers = answer_cases(path);
-  std::cout << answers.json << std::endl;
-  if (!answers.outside.empty()) throw failure(answers.outside);
 }
 
 }  // namespace
@@ -188,38 +160,43 @@ void add_privacy_command(CLI::App& app) {
   privacy.footer(
       "Example: fedstride privacy epsilon --sampling-rate 0.01 --noise-multiplier 4 --steps 10000 --delta 1e-5");
   auto question = std::make_shared<PrivacyQuestion>();
-  const auto add = [&](const std::string& name, const std::string& what, const std::string& flags,
-                       const std::string& required, const std::string& example,
-                       const auto& carry_out) {
+  const auto add = [&](const std::string& name, const std::string& what, const QuestionFlags& flags,
+                       const std::string& example, const auto& carry_out) {
     CLI::App* command = privacy.add_subcommand(name, what);
     command->footer("Example: fedstride privacy " + name + " " + example);
-    add_question_flags(*command, *question, flags, required);
-    command->callback([question, command, carry_out] {
-      check_flags(*command);
+    add_question_flags(*command, *question, flags);
+    command->callback([question, command, flags, carry_out] {
+      check_question_flags(*command, *question, flags);
       carry_out(*question);
     });
   };
-  add("epsilon", "The epsilon that an accountant proves.", "accountant sampling-rate steps epochs",
-      "noise-multiplier delta", "--sampling-rate 0.01 --noise-multiplier 4 --steps 10000 --delta 1e-5", say_epsilon);
-  add("delta", "The delta that an accountant proves.", "accountant sampling-rate steps epochs",
-      "noise-multiplier epsilon", "--sampling-rate 0.01 --noise-multiplier 4 --steps 10000 --epsilon 1", say_delta);
+  add("epsilon", "The epsilon that an accountant proves.",
+      {"accountant sampling-rate steps epochs", "noise-multiplier delta", true},
+      "--sampling-rate 0.01 --noise-multiplier 4 --steps 10000 --delta 1e-5", say_epsilon);
+  add("delta", "The delta that an accountant proves.",
+      {"accountant sampling-rate steps epochs", "noise-multiplier epsilon", true},
+      "--sampling-rate 0.01 --noise-multiplier 4 --steps 10000 --epsilon 1", say_delta);
   add("calibrate", "The smallest noise multiplier, to 0.001 and rounded up, that meets epsilon and delta.",
-      "accountant sampling-rate steps epochs", "epsilon delta",
+      {"accountant sampling-rate steps epochs", "epsilon delta"},
       "--epsilon 3 --delta 1e-5 --sampling-rate 0.01 --steps 10000", say_noise);
-  add("steps", "The largest number of steps within epsilon and delta.", "accountant sampling-rate",
-      "noise-multiplier epsilon delta", "--epsilon 1 --delta 1e-5 --sampling-rate 0.01 --noise-multiplier 4", say_steps);
-  add("compare", "What all accountants say, side by side.", "sampling-rate steps epochs delta epsilon",
-      "noise-multiplier", "--sampling-rate 0.01 --noise-multiplier 4 --steps 10000 --delta 1e-5", compare);
+  add("steps", "The largest number of steps within epsilon and delta.",
+      {"accountant sampling-rate", "noise-multiplier epsilon delta"},
+      "--epsilon 1 --delta 1e-5 --sampling-rate 0.01 --noise-multiplier 4", say_steps);
+  add("compare", "What all accountants say, side by side.",
+      {"sampling-rate steps epochs delta epsilon", "noise-multiplier", true},
+      "--sampling-rate 0.01 --noise-multiplier 4 --steps 10000 --delta 1e-5", compare);
 
   auto path = std::make_shared<std::string>();
-  CLI::App* evaluate = privacy.add_subcommand("evaluate", "Answer the cases of a file; fail if one is out of bounds.");
-  evaluate->footer("Example: fedstride privacy evaluate cases.json");
+  CLI::App* evaluate = privacy.add_subcommand("evaluate", "Answer every case of a composition file, a line of JSON each.");
+  evaluate->footer(
+      "Fails if a case cannot be answered or its answer is out of the case's bounds; docs/compositions.md has the form.\n"
+      "Example: fedstride privacy evaluate tests/golden/compositions.json");
   evaluate->allow_extras();
-  evaluate->add_option("CASES", *path, "JSON: {\"cases\": [{\"id\", \"mechanism\", \"parameters\", \"quantity\", ...}]}")
+  evaluate->add_option("FILE", *path, "JSON: {\"version\": 1, \"cases\": [{\"id\", \"ask\", \"events\", ...}, ...]}")
       ->required();
   evaluate->callback([path, evaluate] {
     check_flags(*evaluate);
-    evaluate_cases(*path);
+    evaluate_compositions(*path);
   });
 
   add_privacy_schedule(privacy);

@@ -4,7 +4,9 @@
 #include <cmath>
 #include <cstdio>
 
+#include "cli/settings_flags.hpp"
 #include "core/text.hpp"
+#include "dp/accountants/rdp_orders.hpp"
 
 namespace fedstride {
 namespace {
@@ -21,27 +23,21 @@ void add_number(CLI::App& command, const std::string& name, std::optional<Number
   };
   command.add_option_function<std::string>("--" + name, read, help + "; " + valid.text(std::is_integral_v<Number>))
       ->type_name("")
-      ->option_text(required ? "VALUE (needed)" : "VALUE")
-      ->required(required);
+      ->option_text(required ? "VALUE (needed)" : "VALUE");
 }
 
-template <class Part>
-void set_field(Part& part, std::string_view name, const std::string& value) {
-  if (value.empty()) return;
-  bool found = false;
+bool is_word_of(const std::string& list, std::string_view word) {
+  for (const auto one : split(list, ' '))
+    if (one == word) return true;
+  return false;
+}
+
+/// "rdp, zcdp"
+std::string accountants_with(std::string_view setting) {
   std::vector<std::string> names;
-  for_each_field<Part>([&](const auto& field) {
-    names.emplace_back(field.name);
-    if constexpr (std::is_same_v<std::remove_cvref_t<decltype(part.*field.member)>, std::string>) {
-      if (field.name != name) return;
-      check_field(field, value);
-      part.*field.member = value;
-      found = true;
-    }
-  });
-  if (found) return;
-  const std::string settings = names.empty() ? "it has no settings" : "its settings: " + joined(names);
-  throw usage_error(std::string(name) + " does not go with accountant '" + std::string(Part::kName) + "'; " + settings);
+  for (const auto& name : part_names<Accountant>())
+    if (has_setting(name, setting)) names.push_back(name);
+  return joined(names);
 }
 
 std::string with_digits(double number, int direction) {
@@ -61,30 +57,33 @@ std::string with_digits(double number, int direction) {
 
 }  // namespace
 
-void add_question_flags(CLI::App& command, PrivacyQuestion& question, const std::string& flags,
-                        const std::string& required) {
-  const auto in = [](const std::string& list, const std::string& name) {
-    for (const auto word : split(list, ' '))
-      if (word == name) return true;
-    return false;
-  };
+void add_question_flags(CLI::App& command, PrivacyQuestion& question, const QuestionFlags& flags) {
   const auto number = [&](const std::string& name, auto& target, const Valid& valid, const std::string& help) {
-    if (in(flags, name) || in(required, name)) add_number(command, name, target, valid, help, in(required, name));
+    const bool required = is_word_of(flags.required, name);
+    if (required || is_word_of(flags.optional, name)) add_number(command, name, target, valid, help, required);
   };
   command.allow_extras();
   const auto names = part_names<Accountant>();
-  if (in(flags, "accountant"))
+  if (flags.by_file)
     command
-        .add_option("--accountant", question.accountant,
+        .add_option("--composition", question.composition,
+                    "releases of several kinds and phases, from a file (docs/compositions.md), case by case")
+        ->type_name("")
+        ->option_text("FILE");
+  if (is_word_of(flags.optional, "accountant"))
+    command
+        .add_option("--accountant", question.accountant.name,
                     "how losses are added up (" + joined(names) + ") [" + names.front() + "]")
         ->type_name("")
         ->option_text("NAME");
-  command.add_option("--orders", question.orders, "rdp: grid of orders (default, ma32, int256, wide) [default]")
+  command
+      .add_option("--orders", question.accountant.orders,
+                  accountants_with("orders") + ": grid of orders (" + choice_list<OrderGrid>() + ") [default]")
       ->type_name("")
       ->option_text("NAME");
   command
-      .add_option("--conversion", question.conversion,
-                  "rdp: improved or classical; zcdp: improved or classic [improved]")
+      .add_option("--conversion", question.accountant.conversion,
+                  accountants_with("conversion") + ": from divergence to epsilon (" + choice_list<Conversion>() + ") [improved]")
       ->type_name("")
       ->option_text("NAME");
   command
@@ -110,24 +109,25 @@ void add_question_flags(CLI::App& command, PrivacyQuestion& question, const std:
   command.add_flag("--json", question.json, "print JSON");
 }
 
-Accountant accountant_of(const PrivacyQuestion& question, std::string_view name) {
-  auto accountant = make_part<Accountant>("accountant", name);
-  std::visit(
-      [&](auto& part) {
-        set_field(part, "orders", question.orders);
-        set_field(part, "conversion", question.conversion);
-      },
-      accountant);
-  return accountant;
-}
-
-Accountant accountant_of(const PrivacyQuestion& question) {
-  return accountant_of(question, question.accountant.empty() ? part_names<Accountant>().front() : question.accountant);
+void check_question_flags(const CLI::App& command, const PrivacyQuestion& question, const QuestionFlags& flags) {
+  check_flags(command);
+  const auto given = [&](std::string_view name) {
+    const CLI::Option* option = command.get_option_no_throw("--" + std::string(name));
+    return option != nullptr && option->count() > 0;
+  };
+  if (!question.composition.empty()) {
+    for (const auto* name : {"sampling", "neighbours", "sampling-rate", "noise-multiplier", "steps", "epochs"})
+      if (given(name)) throw usage_error(std::string(name) + " does not go with --composition, whose file says it");
+    return;
+  }
+  for (const auto name : split(flags.required, ' '))
+    if (!given(name))
+      throw usage_error("--" + std::string(name) + " is required; see '" + full_name(command) + " --help'");
 }
 
 std::uint64_t lots_of(const PrivacyQuestion& question) {
   if (!question.rate) throw usage_error("sampling-rate is missing; with sampling shuffle it says how many lots there are");
-  return static_cast<std::uint64_t>(std::max(1.0, std::round(1 / *question.rate)));
+  return lots_an_epoch(*question.rate);
 }
 
 Releases releases_of(const PrivacyQuestion& question, double noise_multiplier) {

@@ -14,9 +14,8 @@ namespace fedstride {
 
 /// What the flags of `fedstride privacy` say.
 struct PrivacyQuestion {
-  std::string accountant;  ///< empty: the first of the registry
-  std::string orders;
-  std::string conversion;
+  AccountantWords accountant;
+  std::string composition;  ///< a file, in place of the flags that say what is released; empty: none
   std::string sampling = "poisson";
   std::string neighbours = "add-remove";
   std::optional<double> rate;
@@ -29,17 +28,20 @@ struct PrivacyQuestion {
   bool json = false;
 };
 
-/// Gives a subcommand the flags named; those in `required` must be given.
-void add_question_flags(CLI::App& command, PrivacyQuestion& question, const std::string& flags,
-                        const std::string& required);
-
-Accountant accountant_of(const PrivacyQuestion& question);
-Accountant accountant_of(const PrivacyQuestion& question, std::string_view name);
+/// Which flags a subcommand has, with blanks between.
+struct QuestionFlags {
+  std::string optional;
+  std::string required;   ///< they must be given
+  bool by_file = false;   ///< or --composition in place of those that say what is released
+};
+void add_question_flags(CLI::App& command, PrivacyQuestion& question, const QuestionFlags& flags);
+/// Throws Error (usage) that names a flag that is unknown, missing, or does not go with --composition.
+void check_question_flags(const CLI::App& command, const PrivacyQuestion& question, const QuestionFlags& flags);
 
 /// What one record is exposed to with this noise; under shuffle `passes` is the number of epochs. Throws Error (usage) for
 /// flags that do not go together.
 Releases releases_of(const PrivacyQuestion& question, double noise_multiplier);
-/// Shuffled lots of one epoch.
+/// Shuffled lots of one epoch. Throws Error (usage) if no rate is given.
 std::uint64_t lots_of(const PrivacyQuestion& question);
 
 /// "tight; add-remove neighbours, Poisson sampling at rate 0.01, noise multiplier 4, 10000 steps"

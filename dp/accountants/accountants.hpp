@@ -1,5 +1,7 @@
 #pragma once
 
+#include <string>
+#include <string_view>
 #include <variant>
 
 #include "dp/accountants/as_in_paper.hpp"
@@ -17,6 +19,17 @@ using Accountant = std::variant<Tight, Rdp, Moments, Zcdp, Strong, Basic, AsInPa
 
 static_assert(PrivacyAccountant<Tight> && PrivacyAccountant<Rdp> && PrivacyAccountant<Moments> &&
               PrivacyAccountant<Zcdp> && PrivacyAccountant<Strong> && PrivacyAccountant<Basic> && PrivacyAccountant<AsInPaper>);
+
+/// An accountant in words, as flags and files have it. Empty words: the registry's first, the part's own defaults.
+struct AccountantWords {
+  std::string name = {};
+  std::string conversion = {};  ///< the name of a Conversion
+  std::string orders = {};      ///< the name of an OrderGrid
+};
+/// Throws Error (usage) for a word that is unknown, and for a setting that the accountant has not.
+Accountant make_accountant(const AccountantWords& words);
+/// Whether the accountant has a setting of that name.
+bool has_setting(std::string_view accountant, std::string_view setting);
 
 /// What std::visit would say.
 inline std::string unsound_by(const Accountant& accountant, std::span<const Releases> spending) {

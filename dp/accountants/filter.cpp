@@ -39,7 +39,7 @@ void charge_or_throw(bool admitted, std::string_view filter, double& spent, doub
 
 }  // namespace
 
-RdpFilter::RdpFilter(double epsilon, double delta, const Releases& planned, std::string_view grid)
+RdpFilter::RdpFilter(double epsilon, double delta, const Releases& planned, OrderGrid grid)
     : epsilon_(epsilon), delta_(delta), neighbours_(planned.neighbours) {
   check_budget(epsilon, delta);
   const Releases fixed = of_filter(planned, neighbours_, "rdp filter",

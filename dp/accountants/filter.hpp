@@ -14,7 +14,7 @@ class RdpFilter {
  public:
   /// At the order of the grid that is best for the budget if all releases were like `planned`. Throws Error (usage) if no
   /// order can prove (epsilon, delta).
-  RdpFilter(double epsilon, double delta, const Releases& planned, std::string_view grid = "default");
+  RdpFilter(double epsilon, double delta, const Releases& planned, OrderGrid grid = OrderGrid::standard);
 
   /// Whether so many releases (of one set of neighbours, that of `planned`) still fit.
   bool admits(const Releases& releases) const;

@@ -39,6 +39,9 @@ struct Releases {
 /// What one record (or client) was exposed to, in order.
 using Spending = std::vector<Releases>;
 
+/// Shuffled lots of one epoch at this rate, at least 1.
+std::uint64_t lots_an_epoch(double rate);
+
 inline std::string_view name_of(Sampling sampling) { return choice_name(sampling); }
 inline std::string_view name_of(Neighbours neighbours) { return choice_name(neighbours); }
 /// Throw Error (usage) naming the choices.

@@ -7,8 +7,8 @@ namespace {
 
 Rdp as_rdp() {
   Rdp rdp;
-  rdp.orders = "ma32";
-  rdp.conversion = "classical";
+  rdp.orders = OrderGrid::ma32;
+  rdp.conversion = Conversion::classical;
   return rdp;
 }
 

@@ -28,10 +28,9 @@ std::string Rdp::unsound(std::span<const Releases> spending) const {
 PrivacyBound Rdp::epsilon(std::span<const Releases> spending, double delta) const {
   check_sound(kName, spending, unsound(spending));
   check_delta(delta);
-  const Conversion how = conversion_named(conversion);
   if (merged(spending).empty()) return {};
   const auto best = best_order(spending, order_grid(orders), [&](double order, double divergence) {
-    return epsilon_at(how, order, divergence, delta);
+    return epsilon_at(conversion, order, divergence, delta);
   });
   if (best.cost <= 0) return {};
   return {best.cost, edge_warning(best)};
@@ -41,9 +40,8 @@ PrivacyBound Rdp::delta(std::span<const Releases> spending, double epsilon) cons
   check_sound(kName, spending, unsound(spending));
   check_epsilon(epsilon);
   if (merged(spending).empty()) return {};
-  const Conversion how = conversion_named(conversion);
   const auto best = best_order(spending, order_grid(orders), [&](double order, double divergence) {
-    return log_delta_at(how, order, divergence, epsilon);
+    return log_delta_at(conversion, order, divergence, epsilon);
   });
   return {std::exp(std::min(best.cost, 0.0)), edge_warning(best)};
 }

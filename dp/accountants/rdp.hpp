@@ -11,12 +11,12 @@ struct Rdp {
   static constexpr std::string_view kName = "rdp";
   static constexpr std::string_view kSummary = "Renyi divergences at orders 1.1 to 1024, fractional ones included";
 
-  std::string orders = "default";
-  std::string conversion = "improved";
+  OrderGrid orders = OrderGrid::standard;
+  Conversion conversion = Conversion::improved;
 
   static constexpr auto kFields = std::tuple{
-      Field{"orders", &Rdp::orders, "orders of the divergence that are tried", Valid{.choices = kOrderGrids}},
-      Field{"conversion", &Rdp::conversion, "from divergence to epsilon", Valid{.choices = kConversions}}};
+      Field{"orders", &Rdp::orders, "orders of the divergence that are tried"},
+      Field{"conversion", &Rdp::conversion, "from divergence to epsilon"}};
 
   std::string unsound(std::span<const Releases> spending) const;
   PrivacyBound epsilon(std::span<const Releases> spending, double delta) const;

@@ -6,6 +6,7 @@
 #include <tuple>
 #include <utility>
 
+#include "core/family.hpp"
 #include "dp/accountants/poisson_rdp.hpp"
 #include "dp/accountants/without_replacement_rdp.hpp"
 
@@ -73,12 +74,18 @@ std::vector<double> sum_of_merged(const Spending& spending, std::span<const doub
 
 }  // namespace
 
-std::span<const double> order_grid(std::string_view name) {
+std::span<const double> order_grid(OrderGrid grid) {
   static const std::vector<double> kDefault = default_orders();
   static const std::vector<double> kMoments = whole(2, 33);
   static const std::vector<double> kWhole = whole(2, 256);
   static const std::vector<double> kWide = wide_orders();
-  return name == "ma32" ? kMoments : name == "int256" ? kWhole : name == "wide" ? kWide : kDefault;
+  switch (grid) {
+    case OrderGrid::standard: break;
+    case OrderGrid::ma32: return kMoments;
+    case OrderGrid::int256: return kWhole;
+    case OrderGrid::wide: return kWide;
+  }
+  return kDefault;
 }
 
 Spending merged(std::span<const Releases> spending) {
@@ -156,10 +163,6 @@ BestOrder best_order(std::span<const Releases> spending, std::span<const double>
     }
   }
   return {orders[best], smallest, best == 0, best + 1 == orders.size()};
-}
-
-Conversion conversion_named(std::string_view name) {
-  return name == "classical" ? Conversion::classical : Conversion::improved;
 }
 
 double epsilon_at(Conversion conversion, double order, double divergence, double delta) {

@@ -16,8 +16,9 @@ namespace fedstride {
 ///   ma32      2, ..., 33 (lambda 1 to 32 of the moments accountant)
 ///   int256    2, ..., 256
 ///   wide      default, with 72, 80, ..., 1016 between and 2048, 4096, 8192, 16384 beyond
-std::span<const double> order_grid(std::string_view name);
-inline constexpr std::string_view kOrderGrids = "default|ma32|int256|wide";
+enum class OrderGrid { standard, ma32, int256, wide };
+constexpr auto choice_names(OrderGrid) { return names("default", "ma32", "int256", "wide"); }
+std::span<const double> order_grid(OrderGrid grid);
 
 /// Releases that differ in count alone become one; a shuffled one becomes the full releases it is bounded by, one a pass
 /// (as many as `count` where passes are not given). Sorted.
@@ -44,12 +45,12 @@ struct BestOrder {
 BestOrder best_order(std::span<const Releases> spending, std::span<const double> orders,
                      function_ref<double(double order, double divergence)> cost);
 
-/// From Rényi to approximate privacy.
+/// From divergences to approximate privacy: one vocabulary for all accountants, flags and files.
 ///   classical   epsilon = rdp + ln(1/delta) / (a-1)                              (Mironov 2017, Abadi et al. 2016)
 ///   improved    epsilon = rdp + ln(1 - 1/a) - ln(delta a) / (a-1)                (Canonne, Kamath, Steinke 2020)
-enum class Conversion { classical, improved };
-Conversion conversion_named(std::string_view name);
-inline constexpr std::string_view kConversions = "improved|classical";
+/// Under zCDP, rdp = a rho, the least over all orders a: classical is then rho + 2 sqrt(rho ln(1/delta)).
+enum class Conversion { improved, classical };
+constexpr auto choice_names(Conversion) { return names("improved", "classical"); }
 /// May be negative. The logarithm of delta may be positive.
 double epsilon_at(Conversion conversion, double order, double divergence, double delta);
 double log_delta_at(Conversion conversion, double order, double divergence, double epsilon);

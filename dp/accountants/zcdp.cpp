@@ -4,7 +4,6 @@
 #include <boost/math/tools/minima.hpp>
 #include <cmath>
 
-#include "dp/accountants/rdp_orders.hpp"
 #include "dp/accountants/refusals.hpp"
 
 namespace fedstride {
@@ -35,7 +34,7 @@ double zcdp_rho(std::span<const Releases> spending) {
   return rho;
 }
 
-double zcdp_epsilon_classic(double rho, double delta) { return rho + 2 * std::sqrt(-rho * std::log(delta)); }
+double zcdp_epsilon_classical(double rho, double delta) { return rho + 2 * std::sqrt(-rho * std::log(delta)); }
 
 double zcdp_epsilon(double rho, double delta) {
   if (rho == 0) return 0;
@@ -64,7 +63,7 @@ PrivacyBound Zcdp::epsilon(std::span<const Releases> spending, double delta) con
   check_sound(kName, spending, unsound(spending));
   check_delta(delta);
   const double rho = zcdp_rho(spending);
-  return {conversion == "classic" ? zcdp_epsilon_classic(rho, delta) : zcdp_epsilon(rho, delta),
+  return {conversion == Conversion::classical ? zcdp_epsilon_classical(rho, delta) : zcdp_epsilon(rho, delta),
           adaptive_warning(spending)};
 }
 
@@ -72,7 +71,7 @@ PrivacyBound Zcdp::delta(std::span<const Releases> spending, double epsilon) con
   check_sound(kName, spending, unsound(spending));
   check_epsilon(epsilon);
   const double rho = zcdp_rho(spending);
-  if (conversion != "classic" || rho == 0) return {zcdp_delta(rho, epsilon), adaptive_warning(spending)};
+  if (conversion == Conversion::improved || rho == 0) return {zcdp_delta(rho, epsilon), adaptive_warning(spending)};
   const double beyond = std::max(epsilon - rho, 0.0);  // Bun, Steinke: exp(-(epsilon - rho)^2 / 4 rho)
   return {std::exp(-beyond * beyond / (4 * rho)), adaptive_warning(spending)};
 }

@@ -2,6 +2,7 @@
 
 #include "core/family.hpp"
 #include "dp/accountants/accountant.hpp"
+#include "dp/accountants/rdp_orders.hpp"
 
 namespace fedstride {
 
@@ -11,10 +12,10 @@ struct Zcdp {
   static constexpr std::string_view kName = "zcdp";
   static constexpr std::string_view kSummary = "concentrated privacy, for releases of everyone; discrete noise too";
 
-  std::string conversion = "improved";
+  Conversion conversion = Conversion::improved;
 
   static constexpr auto kFields = std::tuple{
-      Field{"conversion", &Zcdp::conversion, "from rho to epsilon", Valid{.choices = "improved|classic"}}};
+      Field{"conversion", &Zcdp::conversion, "from rho to epsilon"}};
 
   std::string unsound(std::span<const Releases> spending) const;
   PrivacyBound epsilon(std::span<const Releases> spending, double delta) const;
@@ -23,7 +24,7 @@ struct Zcdp {
 
 double zcdp_rho(std::span<const Releases> spending);
 /// rho + 2 sqrt(rho ln(1/delta)) (Bun, Steinke 2016, Proposition 1.3).
-double zcdp_epsilon_classic(double rho, double delta);
+double zcdp_epsilon_classical(double rho, double delta);
 /// The least over all real orders of the improved conversion (Canonne, Kamath, Steinke 2020, Proposition 12).
 double zcdp_epsilon(double rho, double delta);
 double zcdp_delta(double rho, double epsilon);

@@ -10,6 +10,7 @@
 #include "core/floating_point.hpp"
 #include "core/text.hpp"
 #include "data/keep_rows.hpp"
+#include "partitions/own_rows.hpp"
 #include "run/networked/client_folder.hpp"
 #include "run/run_privacy.hpp"
 #include "run/setup.hpp"
@@ -37,10 +38,11 @@ ClientReport sent(ClientReport report) {
   return report;
 }
 
-void require_privacy(const PrivacySetup& privacy, const std::string& level) {
-  const bool enough = level.empty() || ((level == "client" || privacy.example) && (level == "example" || privacy.client));
-  if (!enough)
-    throw failure("require-dp is '" + level + "'; the experiment protects " +
+void require_privacy(const PrivacySetup& privacy, RequiredPrivacy level) {
+  const bool examples = level == RequiredPrivacy::client || privacy.example;
+  const bool clients = level == RequiredPrivacy::example || privacy.client;
+  if (!examples || !clients)
+    throw failure("require-dp is '" + std::string(choice_name(level)) + "'; the experiment protects " +
                   (privacy.example ? "examples alone" : privacy.client ? "clients alone" : "nobody"));
 }
 
@@ -84,7 +86,7 @@ class Participant {
                 .rows_hash = rows_hash(rows),
                 .rows = rows.size(),
                 .last_round = 0};
-    require_privacy(setup.privacy, options_.require_dp);
+    if (options_.require_dp) require_privacy(setup.privacy, *options_.require_dp);
     begin_memory(welcome, setup);
     options_.log(terms_text(setup, options_.client));
     setup.data.test = {};

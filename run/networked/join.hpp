@@ -2,11 +2,15 @@
 
 #include <atomic>
 #include <filesystem>
+#include <optional>
 #include <string>
 
 #include "net/member.hpp"
 
 namespace fedstride {
+
+enum class RequiredPrivacy { example, client, both };
+constexpr auto choice_names(RequiredPrivacy) { return names("example", "client", "both"); }
 
 /// One client of a networked federation.
 struct JoinOptions {
@@ -19,7 +23,7 @@ struct JoinOptions {
   std::filesystem::path turns = {};    ///< Turns: a folder shared with the other clients of this machine; empty: none
   bool accept_other_builds = false;
   double patience = 600;               ///< MemberRules::patience
-  std::string require_dp = {};         ///< example, client or both: takes part only if these are protected; empty: always
+  std::optional<RequiredPrivacy> require_dp = {};  ///< takes part only if these are protected; none: always
   NetworkLog log;
 };
 

@@ -5,6 +5,7 @@
 
 #include "core/error.hpp"
 #include "core/hash.hpp"
+#include "partitions/own_rows.hpp"
 
 namespace fedstride {
 namespace {

@@ -1,4 +1,3 @@
-#include <fstream>
 
 #include "core/json.hpp"
 #include "tests/cli/refusal.hpp"
@@ -20,18 +19,6 @@ std::string line(const Words& words) {
   return outcome.out;
 }
 
-/// A case file with one case, of which `more` replaces or adds members.
-void write_case(const std::string& path, const Json& more) {
-  Json one = {{"id", "one"},
-                        {"mechanism", "Poisson-subsampled Gaussian, add/remove-one"},
-                        {"quantity", "rdp_per_step"},
-                        {"parameters", {{"q", 0.01}, {"sigma", 4.0}, {"alpha", 2}}},
-                        {"accept_min", 6.449425087749785e-06},
-                        {"accept_max", 6.449425100648635e-06}};
-  one.update(more);
-  std::ofstream(path) << Json{{"cases", {one}}};
-}
-
 const Refusal kRefusals[] = {
     {{"privacy"}, 2, "'fedstride privacy' needs a command: epsilon, delta, calibrate, steps, compare, evaluate"},
     {classic("epsilon", {"--steps", "10"}), 2, "--delta is required; see 'fedstride privacy epsilon --help'"},
@@ -48,6 +35,18 @@ const Refusal kRefusals[] = {
     {classic("epsilon", {"--steps", "9", "--delta", "1e-5", "--accountant", "rdp", "--orders", "ma33"}),
      2,
      "orders 'ma33' is unknown; valid: default, ma32, int256, wide"},
+    {classic("epsilon", {"--steps", "9", "--delta", "1e-5", "--accountant", "rdp", "--conversion", "improvd"}),
+     2,
+     "conversion 'improvd' is unknown; valid: improved, classical"},
+    {{"privacy", "epsilon", "--sampling", "full", "--noise-multiplier", "4", "--steps", "9", "--delta", "1e-5",
+      "--accountant", "zcdp", "--conversion", "classic"},
+     2,
+     "conversion 'classic' is unknown; valid: improved, classical"},
+    {classic("compare", {"--steps", "9", "--delta", "1e-5", "--conversion", "classic"}), 2, "valid: improved, classical"},
+    {{"privacy", "epsilon", "--composition", "@/absent.json", "--steps", "9"}, 2, "steps does not go with --composition"},
+    {{"privacy", "epsilon", "--composition", ""}, 2, "composition is ''"},
+    {{"privacy", "delta", "--composition", "@/absent.json"}, 1, "absent.json"},
+    {{"privacy", "compare", "--composition", "@/absent.json", "--epsilon", "1", "--delta", "0.1"}, 2, "takes one of"},
     {classic("epsilon", {"--steps", "9", "--delta", "1e-5", "--sampling", "posson"}), 2, "valid: poisson, full"},
     {classic("epsilon", {"--steps", "9", "--delta", "1e-5", "--neighbours", "x"}), 2, "valid: add-remove, replace-one"},
     {classic("epsilon", {"--steps", "9", "--delta", "1e-5", "--sampling", "full"}), 2, "sampling-rate is 0.01"},
@@ -76,7 +75,7 @@ const Refusal kRefusals[] = {
      2,
      "epsilon is '-1'"},
     {classic("compare", {"--steps", "9"}), 2, "compare needs one of --delta"},
-    {{"privacy", "evaluate"}, 2, "CASES is required"},
+    {{"privacy", "evaluate"}, 2, "FILE is required"},
     {{"privacy", "evaluate", "@/absent.json"}, 1, "absent.json"},
 };
 
@@ -135,43 +134,4 @@ TEST_CASE("compare has a row for each accountant, with what it says or why it sa
 TEST_CASE("What makes no sense is refused in one line") {
   const TemporaryFolder folder;
   for (const Refusal& row : kRefusals) check_refused(row, folder);
-}
-
-TEST_CASE("evaluate answers the cases of a file, and names those out of bounds") {
-  const TemporaryFolder folder;
-  const Words words{"privacy", "evaluate", folder / "cases.json"};
-  write_case(folder / "cases.json", Json::object());
-  const auto answers = Json::parse(line(words));
-  CHECK(answers.at("one").get<double>() == doctest::Approx(6.44942509419921e-06).epsilon(1e-9));
-  write_case(folder / "cases.json", {{"accept_max", 6.4494250879e-06}});
-  const Outcome outcome = run_program(words);
-  CHECK(outcome.code == 1);
-  CHECK(Json::parse(outcome.out).contains("one"));
-  CHECK(outcome.err.starts_with("fedstride: 1 of 1 answers out of bounds: one is 6.449425"));
-}
-
-TEST_CASE("evaluate refuses what it cannot answer, by name") {
-  const TemporaryFolder folder;
-  const auto refused = [&](const Json& more, int code, const std::string& says) {
-    write_case(folder / "cases.json", more);
-    check_refused({{"privacy", "evaluate", folder / "cases.json"}, code, says}, folder);
-  };
-  refused({{"quantity", "rdp_per_stp"}}, 2, "case 'one': quantity 'rdp_per_stp' is unknown; did you mean 'rdp_per_step'?");
-  refused({{"parameters", {{"q", 0.1}, {"sigmma", 1}}}}, 2, "case 'one': parameter 'sigmma' is unknown");
-  refused({{"parameters", {{"q", 0.1}, {"sigma", 1}}}}, 2, "case 'one': quantity 'rdp_per_step' needs the number 'alpha'");
-  refused({{"parameters", {{"q", 2}, {"sigma", 1}, {"alpha", 2}}}}, 2, "case 'one': q is 2; it must be");
-  refused({{"parameters", {{"q", 0.1}, {"sigma", 0}, {"alpha", 2}}}}, 2, "case 'one': sigma is 0; it must be");
-  refused({{"parameters", {{"q", 0.1}, {"sigma", nullptr}, {"alpha", 2}}}}, 2, "parameter 'sigma' must be a number");
-  refused({{"parameters", 3}}, 2, "'parameters' must be an object");
-  refused({{"mechanism", "magic"}}, 2, "mechanism 'magic' is unknown");
-  refused({{"mechanism", "sampling without replacement, add/remove"}}, 2, "has no bound under add-remove");
-  refused({{"accept_min", "x"}}, 2, "case 'one': 'accept_min' must be a number");
-  const auto file = [&](const std::string& text, const std::string& says) {
-    std::ofstream(folder / "cases.json") << text;
-    check_refused({{"privacy", "evaluate", folder / "cases.json"}, 1, says}, folder);
-  };
-  file("{\"cases\": [", "is not JSON");
-  file("[]", "has no list \"cases\"");
-  file("{\"cases\": " + std::string(100000, '[') + std::string(100000, ']') + "}", "nests deeper than 16 levels");
-  file("{\"cases\": \"" + std::string(std::size_t{17} << 20, 'x') + "\"}", "cases.json");
 }

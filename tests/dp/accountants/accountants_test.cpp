@@ -55,6 +55,28 @@ TEST_CASE("The classical conversion says 1.19, 3.01 and 7.10 where the MNIST tut
   CHECK(std::abs(classical().epsilon(tutorial(0.7, 10547), 1e-5).value - 7.100551709860726) < 1e-8);
 }
 
+TEST_CASE("There is one vocabulary of conversions, and settings go to the accountants that have them") {
+  CHECK_THROWS_WITH((void)conversion_named("classic"), "conversion 'classic' is unknown; valid: improved, classical");
+  for (const auto& name : part_names<Accountant>()) {
+    CAPTURE(name);
+    for (const auto conversion : {"improved", "classical"}) {
+      const AccountantWords words{.name = name, .conversion = conversion};
+      if (has_setting(name, "conversion"))
+        CHECK(part_name(make_accountant(words)) == name);
+      else
+        CHECK_THROWS_AS((void)make_accountant(words), Error);
+    }
+    CHECK_THROWS_AS((void)make_accountant({.name = name, .conversion = "classic"}), Error);
+  }
+  CHECK(has_setting("rdp", "conversion"));
+  CHECK(has_setting("zcdp", "conversion"));
+  CHECK(!has_setting("moments", "conversion"));
+  const Spending full{{.sampling = Sampling::full, .noise_multiplier = 1 / std::sqrt(4.0)}};  // rho = 2
+  const auto zcdp = make_accountant({.name = "zcdp", .conversion = "classical"});
+  CHECK(epsilon_by(zcdp, full, 1e-5).value == doctest::Approx(11.597051824376162).epsilon(1e-12));
+  CHECK(part_name(make_accountant({})) == "tight");
+}
+
 TEST_CASE("The improved conversion is that of Canonne, Kamath and Steinke") {
   CHECK(Rdp{}.epsilon(tutorial(0.7, 10547), 1e-5).value == doctest::Approx(6.318383965047993).epsilon(1e-9));
   CHECK(Rdp{}.delta(abadi(), 1).value < 1.7644535809343074e-05 * (1 + 1e-9));  // fractional orders are there too
@@ -74,7 +96,7 @@ TEST_CASE("rho-zCDP adds up and converts, with continuous or discrete noise") {
   Spending replaced = full(10, 200);
   replaced.front().neighbours = Neighbours::replace_one;
   CHECK(zcdp_rho(replaced) == doctest::Approx(4.0));
-  CHECK(zcdp_epsilon_classic(2, 1e-5) == doctest::Approx(11.597051824376162).epsilon(1e-12));
+  CHECK(zcdp_epsilon_classical(2, 1e-5) == doctest::Approx(11.597051824376162).epsilon(1e-12));
   CHECK(zcdp_epsilon(0.01, 1e-5) == doctest::Approx(0.5457255482740024).epsilon(1e-7));
   CHECK(zcdp_epsilon(2, 1e-5) == doctest::Approx(10.724824112939173).epsilon(1e-7));
   CHECK(zcdp_delta(2, 10.724824112939173) == doctest::Approx(1e-5).epsilon(1e-5));

@@ -128,7 +128,7 @@ TEST_CASE("Shuffled lots cost one full release a pass") {
 }
 
 TEST_CASE("No order overflows, vanishes or turns into no number in the whole range") {
-  const auto grid = order_grid("wide");
+  const auto grid = order_grid(OrderGrid::wide);
   for (const double rate : {1e-8, 1e-4, 0.3, 0.9999, 1.0})
     for (const double sigma : {0.2, 1.0, 1000.0})
       for (const auto sampling : {Sampling::poisson, Sampling::without_replacement}) {
@@ -148,7 +148,7 @@ TEST_CASE("No order overflows, vanishes or turns into no number in the whole ran
 TEST_CASE("The best order of hundreds of different releases is that of all of them added up") {
   Spending spending;
   for (int t = 1; t <= 400; ++t) spending.push_back({.rate = 0.02, .noise_multiplier = 1 + t / 400.0, .count = 5});
-  const auto grid = order_grid("default");
+  const auto grid = order_grid(OrderGrid::standard);
   const auto sums = spending_rdp(spending, grid);
   double least = 1e9;
   double order = 0;

@@ -1,0 +1,13 @@
+#include "dp/accountants/mechanism.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace fedstride {
+
+std::uint64_t lots_an_epoch(double rate) {
+  constexpr double kMost = 1e15;
+  return static_cast<std::uint64_t>(std::clamp(std::round(1 / rate), 1.0, kMost));
+}
+
+}  // namespace fedstride

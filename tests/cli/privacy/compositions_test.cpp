@@ -1,0 +1,221 @@
+#include <algorithm>
+#include <fstream>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "tests/cli/refusal.hpp"
+
+using namespace fedstride::test;
+
+namespace {
+
+const std::string kKnownAnswers = FEDSTRIDE_SOURCE_DIR "/tests/golden/compositions.json";
+
+nlohmann::json composition_case(const nlohmann::json& more = nlohmann::json::object()) {
+  nlohmann::json one = nlohmann::json::parse(R"({"id": "one", "neighbours": "add-remove", "accountant": "tight",
+      "ask": "epsilon", "delta": 1e-5, "events": [
+        {"mechanism": "gaussian", "sampling": "poisson", "rate": 0.01, "noise_multiplier": 4, "count": 10000}]})");
+  one.merge_patch(more);
+  return one;
+}
+
+nlohmann::json with_event(const nlohmann::json& more) {
+  nlohmann::json one = composition_case();
+  one["events"][0].merge_patch(more);
+  return one;
+}
+
+Words evaluate(const TemporaryFolder& folder, const std::string& text) {
+  std::ofstream(folder / "cases.json") << text;
+  return {"privacy", "evaluate", folder / "cases.json"};
+}
+
+std::vector<nlohmann::json> json_lines(const std::string& text) {
+  std::vector<nlohmann::json> lines;
+  std::istringstream stream(text);
+  for (std::string line; std::getline(stream, line);) lines.push_back(nlohmann::json::parse(line));
+  return lines;
+}
+
+/// What is wrong with a file's case stands on its line, and the case after it is answered.
+void check_case_refused(const std::string& one, const std::string& says, bool named = true) {
+  CAPTURE(one);
+  const TemporaryFolder folder;
+  const std::string next = composition_case({{"id", "next"}}).dump();
+  const Outcome outcome = run_program(evaluate(folder, "{\"version\": 1, \"cases\": [" + one + "," + next + "]}"));
+  CHECK(outcome.code == 1);
+  INFO("standard error: ", outcome.err);
+  CHECK(line_count(outcome.err) == 1);
+  CHECK(outcome.err.starts_with(named ? "fedstride: 1 of 2 cases failed: case 'one': "
+                                      : "fedstride: 1 of 2 cases failed: case 1: "));
+  CHECK(outcome.err.find(says) != std::string::npos);
+  const auto lines = json_lines(outcome.out);
+  REQUIRE(lines.size() == 2);
+  CHECK(lines[0].value("id", "") == (named ? "one" : ""));
+  CHECK(lines[0].value("case", 0) == (named ? 0 : 1));
+  CHECK(lines[0].at("error").get<std::string>().find(says) != std::string::npos);
+  CHECK(lines[1].at("id") == "next");
+  CHECK(lines[1].at("value").get<double>() == doctest::Approx(0.9468668).epsilon(2e-4));
+}
+void check_case_refused(const nlohmann::json& one, const std::string& says) { check_case_refused(one.dump(), says); }
+
+}  // namespace
+
+TEST_CASE("Every known answer is given inside its bounds") {
+  const Outcome outcome = run_program({"privacy", "evaluate", kKnownAnswers});
+  INFO("standard error: ", outcome.err);
+  CHECK(outcome.code == 0);
+  const auto cases = nlohmann::json::parse(fedstride::read_file(kKnownAnswers)).at("cases");
+  const auto lines = json_lines(outcome.out);
+  CHECK(cases.size() == 101);
+  REQUIRE(lines.size() == cases.size());
+  for (std::size_t i = 0; i < lines.size(); ++i) {
+    CAPTURE(lines[i].dump());
+    CHECK(lines[i].at("id") == cases[i].at("id"));
+    CHECK(lines[i].at("accepted") == true);
+    CHECK(lines[i].at("value").get<double>() >= cases[i].at("accept").at("min").get<double>());
+    CHECK(lines[i].at("value").get<double>() <= cases[i].at("accept").at("max").get<double>());
+  }
+}
+
+TEST_CASE("Of the source of the known answers, where there is one, no case and no bound is lost") {
+  const auto path = std::filesystem::path(FEDSTRIDE_SOURCE_DIR) / ".." / "shared" / "accounting.json";
+  if (!std::filesystem::exists(path)) return;  // the file here is complete in itself
+  std::map<std::string, nlohmann::json> bounds;
+  for (const auto& one : nlohmann::json::parse(fedstride::read_file(kKnownAnswers)).at("cases"))
+    bounds[one.at("id")] = one.at("accept");
+  // No composition: two theorems and two steps of a schedule, in tests/dp (composition_test.cpp, noise_plan_test.cpp).
+  const std::set<std::string> elsewhere{"drv-0.01-1000", "kov-0.01-1000", "hong-a-sigma_1", "hong-a-sigma_T"};
+  for (const auto& one : nlohmann::json::parse(fedstride::read_file(path)).at("cases")) {
+    const auto id = one.at("id").get<std::string>();
+    CAPTURE(id);
+    if (elsewhere.contains(id)) continue;
+    REQUIRE(bounds.contains(id));
+    CHECK(bounds[id].at("min") == one.at("accept_min"));
+    CHECK(bounds[id].at("max") == one.at("accept_max"));
+  }
+}
+
+TEST_CASE("An answer out of its bounds fails, and says by how much") {
+  const TemporaryFolder folder;
+  const auto file = nlohmann::json{{"version", 1}, {"cases", {composition_case({{"accept", {{"max", 0.9}}}})}}};
+  const Outcome outcome = run_program(evaluate(folder, file.dump()));
+  CHECK(outcome.code == 1);
+  CHECK(json_lines(outcome.out).front().at("accepted") == false);
+  CHECK(outcome.err.starts_with("fedstride: 1 of 1 case failed: case 'one' is 0.9468"));
+  CHECK(outcome.err.find("not from -inf to 0.9") != std::string::npos);
+}
+
+TEST_CASE("What is wrong with a case is an error of that case alone") {
+  check_case_refused(composition_case({{"mechanism", "NOT Poisson, fixed batches in a public order"}}),
+                     "key 'mechanism' is unknown");
+  check_case_refused(with_event({{"sampling", "NOT Poisson, fixed batches"}}), "event 1: sampling 'NOT Poisson, fixed");
+  check_case_refused(with_event({{"sampling", "Poisson"}}), "did you mean 'poisson'? valid: poisson, none, shuffle");
+  check_case_refused(with_event({{"mechanism", "laplace"}}), "event 1: mechanism 'laplace' is unknown; valid: gaussian");
+  check_case_refused(with_event({{"sigma", 4}}), "event 1: key 'sigma' is unknown; valid: mechanism, sampling");
+  for (const auto* key : {"neighbours", "ask", "accountant", "delta", "events"})
+    check_case_refused(composition_case({{key, nullptr}}), "'" + std::string(key) + "' is missing");
+  for (const auto* key : {"mechanism", "sampling", "rate", "noise_multiplier", "count"})
+    check_case_refused(with_event({{key, nullptr}}), "event 1: '" + std::string(key) + "' is missing");
+  check_case_refused(composition_case({{"epsilon", 1}}), "'epsilon' does not go with ask 'epsilon'");
+  check_case_refused(composition_case({{"conversion", "classical"}}), "conversion does not go with accountant 'tight'");
+  check_case_refused(composition_case({{"accountant", "zcdp"}, {"orders", "wide"}}),
+                     "orders does not go with accountant 'zcdp'; its settings: conversion");
+  check_case_refused(composition_case({{"accountant", "rdp"}, {"conversion", "classic"}}), "valid: improved, classical");
+  check_case_refused(composition_case({{"accountant", "zcdp"}}), "zcdp: it has no amplification by sampling");
+  check_case_refused(with_event({{"sampling", "none"}}), "event 1: 'rate' does not go with sampling 'none'");
+  check_case_refused(with_event({{"schedule", {{"name", "linear"}}}}), "event 1: schedule: 'target' is missing");
+  check_case_refused(with_event({{"schedule", {{"name", "linear"}, {"target", 9}, {"gamma", 0.5}}}}),
+                     "'gamma' does not go with schedule 'linear'");
+  check_case_refused(with_event({{"noise_multipliers", {1, 2}}}), "does not go with 'noise_multipliers'");
+  check_case_refused(composition_case({{"accept", {{"min", 2}, {"max", 1}}}}), "accept: min is 2, above max, 1");
+  check_case_refused(composition_case({{"events", nlohmann::json::array()}}), "it must be a list, not empty");
+}
+
+TEST_CASE("Numbers that are none, or out of range, are refused by name") {
+  const auto with_count = [](const std::string& count) {
+    std::string text = with_event({{"count", 4711}}).dump();
+    return text.replace(text.find("4711"), 4, count);
+  };
+  for (const auto* count : {"NaN", "-Infinity", "1e999", "-1", "0", "1.5", "1e16", "\"9\"", "true", "[9]", "{}"})
+    check_case_refused(with_count(count), "it must be a whole number from 1 to 1000000000000000");
+  check_case_refused(with_event({{"rate", 2}}), "event 1: rate is '2'; it must be");
+  check_case_refused(with_event({{"noise_multiplier", 0}}), "event 1: noise_multiplier is '0'; it must be");
+  check_case_refused(composition_case({{"delta", 1}}), "delta is '1'; it must be a number above 0 and below 1");
+  check_case_refused(with_event({{"count", 2000000},
+                                 {"schedule", {{"name", "dynamic"}, {"target", 1000001}, {"gamma", 0.99}}}}),
+                     "event 1: schedule: target is '1000001'; it must be a whole number from 1 to 1000000");
+  nlohmann::json much = with_event({{"schedule", {{"name", "linear"}, {"target", 1000000}}}, {"count", 1000000}});
+  much["events"].push_back(much["events"][0]);
+  check_case_refused(much, "its events list more than 1000000 noise multipliers");
+}
+
+TEST_CASE("A case without an id of its own is named by its number") {
+  check_case_refused("7", "it is '7'; it must be an object", false);
+  check_case_refused(composition_case({{"id", nullptr}}).dump(), "'id' is missing", false);
+  check_case_refused(composition_case({{"id", 3}}).dump(), "id is '3'; it must be a text", false);
+  std::string twice = composition_case().dump();
+  check_case_refused(twice.insert(1, "\"delta\": 0.1, "), "key 'delta' is given twice");
+  const TemporaryFolder folder;
+  const std::string one = composition_case().dump();
+  const Outcome outcome = run_program(evaluate(folder, "{\"version\": 1, \"cases\": [" + one + "," + one + "]}"));
+  CHECK(outcome.code == 1);
+  CHECK(outcome.err.find("case 2: its id, 'one', is that of case 1") != std::string::npos);
+}
+
+TEST_CASE("A file that is none is refused as a whole") {
+  const TemporaryFolder folder;
+  const auto refused = [&](const std::string& text, const std::string& says) {
+    check_refused({evaluate(folder, text), 1, says}, folder);
+  };
+  const std::string one = composition_case().dump();
+  refused("{\"cases\": [", "is not JSON");
+  refused("[]", "it must be an object");
+  refused("{\"version\": 2, \"cases\": [" + one + "]}", "version is '2'; this program reads version 1");
+  refused("{\"cases\": [" + one + "]}", "'version' is missing");
+  refused("{\"version\": 1}", "'cases' is missing");
+  refused("{\"version\": 1, \"cases\": []}", "it must be a list, not empty");
+  refused("{\"version\": 1, \"version\": 1, \"cases\": [" + one + "]}", "key 'version' is given twice");
+  refused("{\"version\": 1, \"cases\": [" + one + "], \"note\": 1}", "key 'note' is unknown");
+  refused("{\"cases\": " + std::string(100000, '[') + std::string(100000, ']') + "}", "nests deeper than 8 levels");
+  refused("{\"cases\": \"" + std::string(std::size_t{17} << 20, 'x') + "\"}", "cases.json");
+  std::string many = "{\"version\": 1, \"cases\": [0";
+  for (int i = 0; i < 10000; ++i) many += ",0";
+  refused(many + "]}", "cases has 10001 elements; 10000 are the most");
+}
+
+TEST_CASE("Phases add up: a file's epsilon and delta are those of the same releases by flags") {
+  const TemporaryFolder folder;
+  nlohmann::json halves = with_event({{"count", 5000}});
+  halves["events"].push_back(halves["events"][0]);
+  std::ofstream(folder / "cases.json") << nlohmann::json{{"version", 1}, {"cases", {halves}}};
+  const Words by_file{"--composition", folder / "cases.json"};
+  const auto ask = [&](Words words) {
+    words.insert(words.end(), by_file.begin(), by_file.end());
+    const Outcome outcome = run_program(words);
+    CHECK(outcome.code == 0);
+    return outcome.out;
+  };
+  CHECK(ask({"privacy", "epsilon"}) ==
+        "case 'one': epsilon 0.9469 at delta 1e-05 (tight; add-remove neighbours, 2 events, 10000 releases)\n");
+  CHECK(ask({"privacy", "epsilon", "--accountant", "rdp", "--orders", "ma32", "--conversion", "classical"})
+            .starts_with("case 'one': epsilon 1.259 at delta 1e-05 (rdp; "));
+  CHECK(ask({"privacy", "delta", "--epsilon", "1"}).starts_with("case 'one': delta 4.244e-06 at epsilon 1 (tight; "));
+  const auto json = nlohmann::json::parse(ask({"privacy", "epsilon", "--json"}));
+  CHECK(json.at("value").get<double>() == doctest::Approx(0.9468668).epsilon(2e-4));
+  const std::string table = ask({"privacy", "compare"});
+  for (const auto* row : {"\ntight         0.9469\n", "\nrdp           1.036\n", "\nmoments       1.259\n", "\nzcdp          - "})
+    CHECK(table.find(row) != std::string::npos);
+}
+
+TEST_CASE("A case that a command cannot answer is named, and the others are answered") {
+  const TemporaryFolder folder;
+  std::ofstream(folder / "cases.json") << nlohmann::json{
+      {"version", 1}, {"cases", {with_event({{"rate", 2}}), composition_case({{"id", "next"}})}}};
+  const Outcome outcome = run_program({"privacy", "epsilon", "--composition", folder / "cases.json"});
+  CHECK(outcome.code == 1);
+  CHECK(outcome.out.starts_with("case 'one': no answer: event 1: rate is '2'"));
+  CHECK(outcome.out.find("\ncase 'next': epsilon 0.9469 at") != std::string::npos);
+  CHECK(outcome.err.starts_with("fedstride: 1 of 2 cases failed: case 'one': event 1: rate is '2'"));
+}
