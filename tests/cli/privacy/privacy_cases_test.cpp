@@ -6,7 +6,7 @@
 #include "tests/cli/program.hpp"
 #include "tests/support/skip.hpp"
 
-using namespace fedstride::test;
+namespace fedstride::test::privacy_cases_test {
 
 TEST_CASE("Every case of accounting.json, where there is one, is answered inside its bounds") {
   const auto path = std::filesystem::path(FEDSTRIDE_SOURCE_DIR) / ".." / "shared" / "accounting.json";
@@ -24,3 +24,5 @@ TEST_CASE("Every case of accounting.json, where there is one, is answered inside
     CHECK(answers.at(id).get<double>() <= one.at("accept_max").get<double>());
   }
 }
+
+}  // namespace fedstride::test::privacy_cases_test

@@ -3,8 +3,7 @@
 #include "core/json.hpp"
 #include "tests/cli/refusal.hpp"
 
-using namespace fedstride::test;
-
+namespace fedstride::test::privacy_test {
 namespace {
 
 Words classic(const std::string& question, Words more) {
@@ -175,3 +174,5 @@ TEST_CASE("evaluate refuses what it cannot answer, by name") {
   file("{\"cases\": " + std::string(100000, '[') + std::string(100000, ']') + "}", "nests deeper than 16 levels");
   file("{\"cases\": \"" + std::string(std::size_t{17} << 20, 'x') + "\"}", "cases.json");
 }
+
+}  // namespace fedstride::test::privacy_test
