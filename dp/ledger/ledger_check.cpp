@@ -93,13 +93,13 @@ std::string repeated_address(const LedgerGroups& groups) {
 std::string excess(const LedgerGroups& executed, const LedgerGroups& reserved) {
   if (executed == reserved) return {};
   if (const std::string twice = repeated_address(executed); !twice.empty()) return twice + " was executed twice";
-  struct Hash {
+  struct OwnerHash {
     std::size_t operator()(const Owner& owner) const {
       return static_cast<std::size_t>(std::get<2>(owner) * 4 + static_cast<int>(std::get<0>(owner)) * 2 +
                                       static_cast<int>(std::get<1>(owner)));
     }
   };
-  std::unordered_map<Owner, std::vector<std::size_t>, Hash> reserved_for;
+  std::unordered_map<Owner, std::vector<std::size_t>, OwnerHash> reserved_for;
   for (std::size_t i = 0; i < reserved.size(); ++i)
     for_each_owner(reserved[i], [&](const Owner& owner) { reserved_for[owner].push_back(i); });
   std::map<std::pair<std::size_t, std::size_t>, std::string> compared;

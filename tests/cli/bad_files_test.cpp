@@ -1,6 +1,7 @@
 #include "tests/cli/refusal.hpp"
 
-using namespace fedstride::test;
+namespace fedstride::test::bad_files_test {
+
 namespace fs = std::filesystem;
 
 namespace {
@@ -218,3 +219,5 @@ TEST_CASE("data that changed since a run began are recognised: it does not go on
   write_table(folder / "data", 183);
   check_refused({{"run", "--resume", "@/out", "--rounds", "3"}, 1, "other data"}, folder);
 }
+
+}  // namespace fedstride::test::bad_files_test

@@ -1,7 +1,6 @@
 #include "tests/cli/refusal.hpp"
 
-using namespace fedstride::test;
-
+namespace fedstride::test::bad_input_test {
 namespace {
 
 // What is typed on the command line.
@@ -131,3 +130,5 @@ TEST_CASE("output that cannot be written is a failure, not a success") {
   CHECK(process.wait() == 1);
   CHECK(process.err() == "fedstride: cannot write to standard output: No space left on device\n");
 }
+
+}  // namespace fedstride::test::bad_input_test

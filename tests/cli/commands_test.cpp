@@ -4,7 +4,8 @@
 #include "core/json.hpp"
 #include "tests/cli/program.hpp"
 
-using namespace fedstride::test;
+namespace fedstride::test::commands_test {
+
 namespace fs = std::filesystem;
 
 namespace {
@@ -197,3 +198,5 @@ TEST_CASE("into a pipe or a file go plain lines, one a round, without codes for 
     CHECK_MESSAGE(has(outcome.out, line), line);
   CHECK(has(outcome.out, "results in " + (folder / "out")));
 }
+
+}  // namespace fedstride::test::commands_test

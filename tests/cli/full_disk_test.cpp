@@ -4,7 +4,8 @@
 #include "tests/cli/program.hpp"
 #include "tests/support/skip.hpp"
 
-using namespace fedstride::test;
+namespace fedstride::test::full_disk_test {
+
 namespace fs = std::filesystem;
 
 namespace {
@@ -74,3 +75,5 @@ TEST_CASE("on a disk that fills up, a run fails in one line, keeps what it had, 
   CHECK(run_program({"run", "--resume", out, "--rounds", "4"}).code == 0);
   CHECK(fedstride::read_file(out + "/model.safetensors") == fedstride::read_file(folder / "whole/model.safetensors"));
 }
+
+}  // namespace fedstride::test::full_disk_test

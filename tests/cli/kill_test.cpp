@@ -6,7 +6,8 @@
 #include "core/json.hpp"
 #include "tests/cli/program.hpp"
 
-using namespace fedstride::test;
+namespace fedstride::test::kill_test {
+
 namespace fs = std::filesystem;
 
 namespace {
@@ -140,3 +141,5 @@ TEST_CASE("a second process on one folder is refused while the first one runs, a
   CHECK(process.wait() == 130);
   check_goes_on(folder, "out");
 }
+
+}  // namespace fedstride::test::kill_test

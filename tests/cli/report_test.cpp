@@ -2,8 +2,7 @@
 
 #include "tests/cli/refusal.hpp"
 
-using namespace fedstride::test;
-
+namespace fedstride::test::report_test {
 namespace {
 
 constexpr const char* kExperiment = R"(
@@ -114,3 +113,5 @@ TEST_CASE("what makes no page is refused in one line, and nothing is left behind
   };
   for (const auto& row : rows) check_refused(row, folder);
 }
+
+}  // namespace fedstride::test::report_test

@@ -7,7 +7,8 @@
 #include "core/text.hpp"
 #include "tests/cli/program.hpp"
 
-using namespace fedstride::test;
+namespace fedstride::test::sweep_kill_test {
+
 namespace fs = std::filesystem;
 
 namespace {
@@ -92,3 +93,5 @@ TEST_CASE("a sweep killed at ten moments inside its cells ends with the tables o
   CHECK(lasting_tables(out) == expected);
   for (const auto& entry : fs::recursive_directory_iterator(out)) CHECK(entry.path().extension() != ".tmp");
 }
+
+}  // namespace fedstride::test::sweep_kill_test

@@ -5,7 +5,8 @@
 #include "core/json.hpp"
 #include "tests/cli/refusal.hpp"
 
-using namespace fedstride::test;
+namespace fedstride::test::sweep_test {
+
 namespace fs = std::filesystem;
 
 namespace {
@@ -275,3 +276,5 @@ TEST_CASE("on a terminal a sweep shows a bar with the time left and a line for e
   CHECK(contains(text, "\x1b[A\r\x1b[K"));
   CHECK(contains(text, "4 of 4 cells finished"));
 }
+
+}  // namespace fedstride::test::sweep_test

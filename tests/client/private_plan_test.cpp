@@ -2,8 +2,11 @@
 
 #include <doctest/doctest.h>
 
-using namespace fedstride;
+#include "optim/adadp.hpp"
+#include "optim/optimizer_of.hpp"
+#include "optim/sgd.hpp"
 
+namespace fedstride::test::private_plan_test {
 namespace {
 
 std::uint64_t total(const Spending& spending) {
@@ -82,7 +85,7 @@ TEST_CASE("the accountant is told of just the releases of the plan, at its rate 
 // Yu et al.: noise at C sigma, clip C / min(2, 1 + t/T): what is charged is sigma min(2, 1 + t/T).
 TEST_CASE("a falling clip is charged with a growing noise multiplier, over the releases of the target") {
   const PrivatePlan plan({.batch = 10,
-                          .noise = {.clip = 12, .noise_multiplier = 3, .clip_schedule = "hyperbolic"},
+                          .noise = {.clip = 12, .noise_multiplier = 3, .clip_schedule = ClipSchedule::hyperbolic},
                           .target_epochs = 2},
                          Sgd{}, 100);
   CHECK(plan.noise().at(9).clip == doctest::Approx(12 / 1.5));  // t = 10 of T = 20
@@ -90,3 +93,5 @@ TEST_CASE("a falling clip is charged with a growing noise multiplier, over the r
   CHECK(plan.noise().at(19).clip == doctest::Approx(6));
   CHECK(plan.noise().at(500).clip == doctest::Approx(6));
 }
+
+}  // namespace fedstride::test::private_plan_test

@@ -3,12 +3,14 @@
 #include <doctest/doctest.h>
 
 #include "core/exact_sum.hpp"
+#include "optim/adadp.hpp"
+#include "optim/adam.hpp"
+#include "optim/heavy_ball.hpp"
+#include "optim/optimizer_of.hpp"
+#include "optim/sgd.hpp"
 #include "tests/client/blobs.hpp"
 
-using namespace fedstride;
-using fedstride::test::blobs;
-using fedstride::test::first_rows;
-
+namespace fedstride::test::trainer_test {
 namespace {
 
 struct Outcome {
@@ -87,15 +89,17 @@ TEST_CASE("ADADP's rate is carried from round to round if kept, and starts anew 
 }
 
 TEST_CASE("every optimiser: a saved, loaded client goes on with the same bits") {
-  for_each_part<Optimizer>([]<class O>(const O& optimizer) {
-    CAPTURE(O::kName);
+  for (const auto& name : OptimizerPart::family().names()) {
+    CAPTURE(name);
+    Optimizer optimizer;
+    optimizer.choose(name);
     const LocalTraining training{.optimizer = optimizer, .batch = 5, .keep_state = true};
     ClientState one;
     train(training, 50, one, 1);
     ClientState two;
     two.load(training.optimizer, one.save(training.optimizer));
     CHECK(train(training, 50, one, 2).change == train(training, 50, two, 2).change);
-  });
+  }
 }
 
 TEST_CASE("a client that diverged starts afresh in its next round") {
@@ -126,3 +130,5 @@ TEST_CASE("a stop in the middle of an epoch interrupts training") {
   CHECK_THROWS_AS(trainer.train({1, start}, 0, first_rows(100), state, serially, {nullptr, &stop}, [](const ClientUpdate&) {}),
                   Interrupted);
 }
+
+}  // namespace fedstride::test::trainer_test

@@ -6,7 +6,7 @@
 #include "core/kernels/words.hpp"
 #include "core/random.hpp"
 
-namespace fedstride {
+namespace fedstride::test::blocks_test {
 namespace {
 
 TEST_CASE("blocks made sixteen at once are those made one by one, for any numbers, addresses and keys") {
@@ -35,4 +35,4 @@ TEST_CASE("blocks made sixteen at once are those made one by one, for any number
 }
 
 }  // namespace
-}  // namespace fedstride
+}  // namespace fedstride::test::blocks_test

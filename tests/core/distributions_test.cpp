@@ -7,7 +7,7 @@
 
 #include "core/random.hpp"
 
-namespace fedstride {
+namespace fedstride::test::distributions_test {
 namespace {
 
 constexpr int kDraws = 40000;
@@ -117,4 +117,4 @@ TEST_CASE("the logarithm of a gamma draw is that of the same draw") {
 }
 
 }  // namespace
-}  // namespace fedstride
+}  // namespace fedstride::test::distributions_test

@@ -11,7 +11,7 @@
 #include "core/hash.hpp"
 #include "core/random.hpp"
 
-namespace fedstride {
+namespace fedstride::test::exact_sum_test {
 namespace {
 
 struct Contribution {
@@ -169,4 +169,4 @@ TEST_CASE("the denominator may differ from the sum of the weights") {
 }
 
 }  // namespace
-}  // namespace fedstride
+}  // namespace fedstride::test::exact_sum_test

@@ -2,7 +2,7 @@
 
 #include <doctest/doctest.h>
 
-namespace fedstride {
+namespace fedstride::test::family_test {
 namespace {
 
 struct Plain {
@@ -104,4 +104,4 @@ TEST_CASE("bounds hold at the bound itself") {
 }
 
 }  // namespace
-}  // namespace fedstride
+}  // namespace fedstride::test::family_test

@@ -11,7 +11,7 @@
 
 #include "core/error.hpp"
 
-namespace fedstride {
+namespace fedstride::test::files_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -200,4 +200,4 @@ TEST_CASE("a file beside which a stale temporary file lies is written all the sa
 }
 
 }  // namespace
-}  // namespace fedstride
+}  // namespace fedstride::test::files_test

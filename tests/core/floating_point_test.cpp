@@ -6,7 +6,7 @@
 #include <limits>
 #include <thread>
 
-namespace fedstride {
+namespace fedstride::test::floating_point_test {
 namespace {
 
 #if defined(__SSE__)
@@ -68,4 +68,4 @@ TEST_CASE("the mode is that of one thread") {
 #endif
 
 }  // namespace
-}  // namespace fedstride
+}  // namespace fedstride::test::floating_point_test

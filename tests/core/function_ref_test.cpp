@@ -7,7 +7,7 @@
 
 #include "core/gradient.hpp"
 
-namespace fedstride {
+namespace fedstride::test::function_ref_test {
 namespace {
 
 int twice(int value) { return 2 * value; }
@@ -68,4 +68,4 @@ TEST_CASE("pieces run serially, each once and in order") {
 }
 
 }  // namespace
-}  // namespace fedstride
+}  // namespace fedstride::test::function_ref_test

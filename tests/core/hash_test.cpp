@@ -4,7 +4,9 @@
 
 #include <utility>
 
-namespace fedstride {
+#include "tests/support/vectors.hpp"
+
+namespace fedstride::test::hash_test {
 namespace {
 
 TEST_CASE("SHA-256 gives the known answers of FIPS 180-4") {
@@ -29,8 +31,7 @@ TEST_CASE("numbers are hashed by their bytes, lowest first") {
 }
 
 TEST_CASE("two models have one hash only if every bit is the same") {
-  Vector model(3);
-  model << 1.0F, 0.0F, -2.5F;
+  const Vector model = vector_of({1.0F, 0.0F, -2.5F});
   const std::string hash = model_hash(model);
   CHECK(hash == model_hash(Vector(model)));
   // 1.0, 0.0 and -2.5 as IEEE 754 singles, lowest byte first.
@@ -38,8 +39,8 @@ TEST_CASE("two models have one hash only if every bit is the same") {
   Vector other = model;
   other[1] = -0.0F;
   CHECK(model_hash(other) != hash);
-  CHECK(model_hash(model.head(2)) != hash);
+  CHECK(model_hash(vector_of({1.0F, 0.0F})) != hash);
 }
 
 }  // namespace
-}  // namespace fedstride
+}  // namespace fedstride::test::hash_test

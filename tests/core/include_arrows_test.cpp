@@ -11,7 +11,7 @@
 #include "core/files.hpp"
 #include "core/text.hpp"
 
-namespace fedstride {
+namespace fedstride::test::include_arrows_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -104,18 +104,21 @@ TEST_CASE("every folder with sources has its arrows") {
   }
 }
 
-/// The folders that fedstride_folder(NAME DEPENDS ... [LINK ...]) of a CMakeLists.txt names.
+/// The folders that fedstride_folder(NAME [DEPENDS folder...] [LINK ...] [OPTIMISE ...] [BATCH ...]) of a CMakeLists.txt names,
+/// the keywords in any order.
 Names linked_folders(const std::string& text) {
+  const Names keywords{"DEPENDS", "LINK", "OPTIMISE", "BATCH"};
   Names folders;
   bool listed = false;
   std::istringstream words(text.substr(text.find("fedstride_folder(")));
   for (std::string word; words >> word;) {
     const bool last = word.ends_with(')');
     if (last) word.pop_back();
-    if (word == "LINK") break;
-    if (listed) folders.insert(word);
+    if (keywords.contains(word))
+      listed = word == "DEPENDS";
+    else if (listed)
+      folders.insert(word);
     if (last) break;
-    if (word == "DEPENDS") listed = true;
   }
   return folders;
 }
@@ -127,6 +130,14 @@ TEST_CASE("every folder's target links exactly the folders its arrows name") {
     REQUIRE_MESSAGE(text.find("fedstride_folder(" + folder) != text.npos, folder << "/CMakeLists.txt makes no target");
     CHECK_MESSAGE(linked_folders(text) == arrows, folder << "/CMakeLists.txt links other folders than its arrows name");
   }
+}
+
+TEST_CASE("the folders of a target are those after DEPENDS, wherever that stands") {
+  CHECK(linked_folders("fedstride_folder(core LINK Eigen3::Eigen)").empty());
+  CHECK(linked_folders("fedstride_folder(optim DEPENDS core)") == Names{"core"});
+  CHECK(linked_folders("fedstride_folder(net DEPENDS client server OPTIMISE -O1 LINK a b)") == Names{"client", "server"});
+  CHECK(linked_folders("# nets\nfedstride_folder(net BATCH 4 LINK a\n  DEPENDS client\n server)\nother(x DEPENDS y)") ==
+        Names{"client", "server"});
 }
 
 TEST_CASE("the check sees an arrow that is not there") {
@@ -144,4 +155,4 @@ TEST_CASE("the check sees an arrow that is not there") {
 }
 
 }  // namespace
-}  // namespace fedstride
+}  // namespace fedstride::test::include_arrows_test

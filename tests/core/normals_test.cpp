@@ -12,7 +12,7 @@
 #include <optional>
 #include <vector>
 
-namespace fedstride {
+namespace fedstride::test::normals_test {
 namespace {
 
 using Words = std::array<std::uint32_t, 4>;
@@ -291,4 +291,4 @@ TEST_CASE("normals at any small distance, of neighbouring addresses, and their s
 }
 
 }  // namespace
-}  // namespace fedstride
+}  // namespace fedstride::test::normals_test

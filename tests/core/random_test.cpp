@@ -10,7 +10,7 @@
 
 #include "core/random.hpp"
 
-namespace fedstride {
+namespace fedstride::test::random_test {
 namespace {
 
 using Words = std::array<std::uint32_t, 4>;
@@ -156,4 +156,4 @@ TEST_CASE("shuffling nothing or one thing draws nothing") {
 }
 
 }  // namespace
-}  // namespace fedstride
+}  // namespace fedstride::test::random_test

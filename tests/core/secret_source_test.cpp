@@ -16,7 +16,7 @@
 #include "core/random.hpp"
 #include "tests/support/folder.hpp"
 
-namespace fedstride {
+namespace fedstride::test::secret_source_test {
 namespace {
 
 using Key = std::array<std::uint32_t, 8>;
@@ -201,4 +201,4 @@ TEST_CASE("a key that others may read or write, of another size, or that is no f
 }
 
 }  // namespace
-}  // namespace fedstride
+}  // namespace fedstride::test::secret_source_test

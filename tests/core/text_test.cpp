@@ -2,7 +2,7 @@
 
 #include <doctest/doctest.h>
 
-namespace fedstride {
+namespace fedstride::test::text_test {
 namespace {
 
 using Pieces = std::vector<std::string_view>;
@@ -54,4 +54,4 @@ TEST_CASE("numbers are written in the shortest way that reads back the same") {
 }
 
 }  // namespace
-}  // namespace fedstride
+}  // namespace fedstride::test::text_test

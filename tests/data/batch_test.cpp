@@ -9,9 +9,7 @@
 
 #include "tests/data/files.hpp"
 
-using namespace fedstride;
-using namespace fedstride::test;
-
+namespace fedstride::test::batch_test {
 namespace {
 
 /// Pictures whose pixel at (channel c, row y, column x) of picture p is 1 + (5 p + 60 c + 6 y + x) mod 250: none black.
@@ -152,3 +150,5 @@ TEST_CASE("each picture, step, client, round and seed has a crop of its own") {
   CHECK(first != at({1, 1, 2, 1}));
   CHECK(first != at({1, 1, 1, 4}));
 }
+
+}  // namespace fedstride::test::batch_test

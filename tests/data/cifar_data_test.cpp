@@ -9,8 +9,7 @@
 #include "data/official.hpp"
 #include "tests/support/skip.hpp"
 
-using namespace fedstride;
-
+namespace fedstride::test::cifar_data_test {
 namespace {
 
 bool is_here(std::string_view name) {
@@ -59,3 +58,5 @@ TEST_CASE("CIFAR-100: a part of the set loads and is said not to be official, th
   else
     CHECK(text.find("60000 records (50000 training, 10000 test)") != std::string::npos);
 }
+
+}  // namespace fedstride::test::cifar_data_test

@@ -5,9 +5,7 @@
 #include "data/datasets.hpp"
 #include "tests/data/files.hpp"
 
-using namespace fedstride;
-using namespace fedstride::test;
-
+namespace fedstride::test::cifar_test {
 namespace {
 
 /// One record: the label bytes, then 3072 pixels of which pixel i is (start + i) mod 251.
@@ -126,3 +124,5 @@ TEST_CASE("the hash follows every pixel and label of both parts, and not the nam
   CHECK(hash(1, 0) != first);
   CHECK(hash(0, 1) != first);
 }
+
+}  // namespace fedstride::test::cifar_test

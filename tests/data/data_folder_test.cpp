@@ -8,9 +8,7 @@
 #include "data/datasets.hpp"
 #include "tests/data/files.hpp"
 
-using namespace fedstride;
-using namespace fedstride::test;
-
+namespace fedstride::test::data_folder_test {
 namespace {
 
 /// Sets a variable of the environment (nothing: unsets it) and puts it back at the end.
@@ -83,3 +81,5 @@ TEST_CASE("an unknown data set names the nearest one and all there are") {
   CHECK(contains(error, "did you mean 'cifar10'?"));
   for (const auto& source : dataset_sources()) CHECK(contains(error, source.name));
 }
+
+}  // namespace fedstride::test::data_folder_test

@@ -10,9 +10,7 @@
 #include "tests/data/files.hpp"
 #include "tests/data/http_server.hpp"
 
-using namespace fedstride;
-using namespace fedstride::test;
-
+namespace fedstride::test::download_test {
 namespace {
 
 std::string sha256(std::string_view bytes) { return Hash().text(bytes).hex(); }
@@ -204,3 +202,5 @@ TEST_CASE("a failed attempt that fetched nothing leaves no folder behind") {
   CHECK(contains(error_of([&] { get_dataset({"x", files, downloads}, folder.path(), "", no_progress); }), "404"));
   CHECK(std::filesystem::is_empty(folder.path()));
 }
+
+}  // namespace fedstride::test::download_test

@@ -6,7 +6,7 @@
 #include "tests/data/files.hpp"
 #include "tests/support/skip.hpp"
 
-using namespace fedstride;
+namespace fedstride::test::fashion_data_test {
 
 TEST_CASE(
     "Fashion-MNIST is found without a flag, official, begins with an ankle boot, and has the mean and deviation it is "
@@ -23,3 +23,5 @@ TEST_CASE(
   CHECK(pair.test.labels[0] == 9);
   test::check_normalisation(pair.train);
 }
+
+}  // namespace fedstride::test::fashion_data_test

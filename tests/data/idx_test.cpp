@@ -5,9 +5,7 @@
 #include "data/datasets.hpp"
 #include "tests/data/files.hpp"
 
-using namespace fedstride;
-using namespace fedstride::test;
-
+namespace fedstride::test::idx_test {
 namespace {
 
 std::string header(int type, std::initializer_list<std::uint32_t> sizes) {
@@ -119,3 +117,5 @@ TEST_CASE("a header that promises gigabytes asks for no memory") {
   CHECK(contains(files.error(header(8, {4'000'000, 32, 32}) + "x", header(8, {4'000'000}) + "\1"), "it holds 1"));
   CHECK(contains(files.error(header(8, {0xffffffff, 1024, 1024}), header(8, {0xffffffff})), "header names"));
 }
+
+}  // namespace fedstride::test::idx_test

@@ -4,7 +4,7 @@
 #include "data/datasets.hpp"
 #include "data/keep_rows.hpp"
 
-using namespace fedstride;
+namespace fedstride::test::keep_rows_test {
 
 TEST_CASE("of kept rows pictures, augmentation and labels are what they were, and the others' memory is gone") {
   const Dataset whole = load_dataset("synthetic", {}).train;
@@ -26,3 +26,5 @@ TEST_CASE("of kept rows pictures, augmentation and labels are what they were, an
   fill_labels(some, batch, found);
   CHECK(found == expected);
 }
+
+}  // namespace fedstride::test::keep_rows_test

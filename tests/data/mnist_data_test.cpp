@@ -6,7 +6,7 @@
 #include "tests/data/files.hpp"
 #include "tests/support/skip.hpp"
 
-using namespace fedstride;
+namespace fedstride::test::mnist_data_test {
 
 TEST_CASE("MNIST is official, begins with a five, and has the mean and deviation it is normalised by") {
   try {
@@ -21,3 +21,5 @@ TEST_CASE("MNIST is official, begins with a five, and has the mean and deviation
   CHECK(pair.test.labels[0] == 7);
   test::check_normalisation(pair.train);
 }
+
+}  // namespace fedstride::test::mnist_data_test

@@ -5,7 +5,7 @@
 #include "data/datasets.hpp"
 #include "tests/data/files.hpp"
 
-namespace fedstride::test {
+namespace fedstride::test::own_rows_test {
 namespace {
 
 Dataset two_columns(const TemporaryFolder& folder, const std::string& text = "1,7,0\n3,8,1\n5,9,0\n") {
@@ -89,4 +89,4 @@ TEST_CASE("own rows that the experiment's form does not suit are refused, and st
   CHECK(contains(error_of([&] { fit(empty_label, good); }), "label 3 is out of range"));
 }
 
-}  // namespace fedstride::test
+}  // namespace fedstride::test::own_rows_test

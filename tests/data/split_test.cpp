@@ -7,8 +7,7 @@
 
 #include "tests/data/files.hpp"
 
-using namespace fedstride;
-using namespace fedstride::test;
+namespace fedstride::test::split_test {
 
 TEST_CASE("a validation split holds every row once, both parts ascending, of the size asked for") {
   const auto [train, validation] = split_validation(1000, 0.1, 7);
@@ -39,3 +38,5 @@ TEST_CASE("a fraction of 0 takes nothing; 1, negative, NaN and one that leaves n
                  "validation-fraction is"));
   CHECK(contains(error_of([] { split_validation(10, 0.99, 1); }), "leaves none of 10 rows"));
 }
+
+}  // namespace fedstride::test::split_test

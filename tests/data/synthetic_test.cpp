@@ -7,7 +7,7 @@
 
 #include "data/datasets.hpp"
 
-using namespace fedstride;
+namespace fedstride::test::synthetic_test {
 
 TEST_CASE("the built-in set has the same bytes everywhere") {
   const DataPair pair = load_dataset("synthetic", {});
@@ -53,3 +53,5 @@ TEST_CASE("both classes of a pair have the same mean picture; pairs differ in co
       CHECK(distance > 8);
     }
 }
+
+}  // namespace fedstride::test::synthetic_test

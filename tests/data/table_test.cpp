@@ -7,9 +7,7 @@
 #include "data/datasets.hpp"
 #include "tests/data/files.hpp"
 
-using namespace fedstride;
-using namespace fedstride::test;
-
+namespace fedstride::test::table_test {
 namespace {
 
 Dataset table(std::string_view text, const TableFormat& format = {}) {
@@ -138,3 +136,5 @@ TEST_CASE("csv: --data-dir names one file, or a folder with train.csv and perhap
   write(folder / "tiny.csv", "1,1\n");
   CHECK(contains(error_of([&] { load_dataset("csv", {(folder / "tiny.csv")}); }), "at least two rows"));
 }
+
+}  // namespace fedstride::test::table_test

@@ -6,16 +6,11 @@
 #include "tests/net/certificates.hpp"
 #include "tests/support/folder.hpp"
 
-namespace fedstride {
+namespace fedstride::test::certificate_files_test {
 namespace {
 
 namespace fs = std::filesystem;
 using std::chrono::system_clock;
-using test::contents;
-using test::failure_of;
-using test::refusal;
-using test::says;
-using test::TemporaryFolder;
 
 constexpr std::chrono::hours kDay{24};
 
@@ -136,4 +131,4 @@ TEST_CASE("a key with a password is refused without asking for it") {
 }
 
 }  // namespace
-}  // namespace fedstride
+}  // namespace fedstride::test::certificate_files_test

@@ -12,16 +12,11 @@
 #include "net/x509.hpp"
 #include "tests/support/folder.hpp"
 
-namespace fedstride {
+namespace fedstride::test::certificates_test {
 namespace {
 
 namespace fs = std::filesystem;
 using std::chrono::system_clock;
-using test::contents;
-using test::failure_of;
-using test::refusal;
-using test::says;
-using test::TemporaryFolder;
 
 constexpr std::chrono::hours kDay{24};
 
@@ -253,4 +248,4 @@ TEST_CASE("numbers out of range are refused before anything is made; a place tha
 }
 
 }  // namespace
-}  // namespace fedstride
+}  // namespace fedstride::test::certificates_test

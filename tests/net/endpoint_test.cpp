@@ -3,7 +3,7 @@
 #include "core/error.hpp"
 #include "net/endpoint.hpp"
 
-namespace fedstride {
+namespace fedstride::test::endpoint_test {
 namespace {
 
 /// What is said of an endpoint that is refused; empty if it is not.
@@ -90,4 +90,4 @@ TEST_CASE("Loopback is what is written as such; nothing is looked up") {
   }
 }
 
-}  // namespace fedstride
+}  // namespace fedstride::test::endpoint_test

@@ -5,9 +5,7 @@
 #include "net/networked_fleet.hpp"
 #include "tests/support/peer.hpp"
 
-using namespace fedstride;
-using test::Peer;
-
+namespace fedstride::test::finish_test {
 namespace {
 
 FederationTerms two_clients() {
@@ -60,3 +58,5 @@ TEST_CASE("a fleet ends at any moment, also as a heartbeat goes off") {
     std::this_thread::sleep_for(std::chrono::microseconds(900 + 2 * i));
   }
 }
+
+}  // namespace fedstride::test::finish_test

@@ -7,12 +7,8 @@
 #include "core/text.hpp"
 #include "tests/net/golden_frames.hpp"
 
-namespace fedstride {
+namespace fedstride::test::frames_test {
 namespace {
-
-using test::body_of;
-using test::for_each_golden;
-using test::golden_frame;
 
 FrameHeader header_of(const std::string& frame) {
   auto header = parse_header(std::span<const char, kHeaderBytes>(frame.data(), kHeaderBytes));
@@ -296,4 +292,4 @@ TEST_CASE("Every message with all its texts full is within the largest body of i
   fits(Finished{1, full});
 }
 
-}  // namespace fedstride
+}  // namespace fedstride::test::frames_test

@@ -16,9 +16,8 @@ namespace fedstride::test {
 // together with kProtocolVersion.
 
 inline Vector golden_vector() {
-  Vector numbers(5);
-  numbers << 0.5F, -1.0F, 3.25F, -0.0F, std::numeric_limits<float>::denorm_min();
-  return numbers;
+  const float numbers[] = {0.5F, -1.0F, 3.25F, -0.0F, std::numeric_limits<float>::denorm_min()};
+  return Vector(numbers);
 }
 inline std::string golden_model_hash() { return model_hash(golden_vector()); }
 inline BuildIdentity golden_build() { return {"0.1.0", "GCC 12.2.0", "-O2 -march=native", "AVX2", 7}; }

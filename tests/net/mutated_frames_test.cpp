@@ -12,11 +12,10 @@
 #include "tests/net/golden_frames.hpp"
 #include "tests/support/peer.hpp"
 
-namespace fedstride {
+namespace fedstride::test::mutated_frames_test {
 namespace {
 
 using std::chrono::seconds;
-using test::Peer;
 
 constexpr int kFrames = 1000;
 constexpr int kFramesARound = 40;  // at most: then client 1 answers as it should, and the round can end
@@ -239,4 +238,4 @@ TEST_CASE("A thousand random and mutated frames: the honest client is in every r
   }
 }
 
-}  // namespace fedstride
+}  // namespace fedstride::test::mutated_frames_test

@@ -8,11 +8,10 @@
 #include "net/networked_fleet.hpp"
 #include "tests/support/peer.hpp"
 
-namespace fedstride {
+namespace fedstride::test::slow_update_test {
 namespace {
 
 using std::chrono::milliseconds;
-using test::Peer;
 
 const std::string kRows = "rows";
 
@@ -92,4 +91,4 @@ TEST_CASE("Clients that let their updates trickle in hold up the others for a wh
   CHECK(log.find("it has been silent for 4 s") != log.npos);
 }
 
-}  // namespace fedstride
+}  // namespace fedstride::test::slow_update_test

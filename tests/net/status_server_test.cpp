@@ -14,7 +14,7 @@
 #include "core/error.hpp"
 #include "net/status.hpp"
 
-namespace fedstride {
+namespace fedstride::test::status_server_test {
 namespace {
 
 constexpr const char* kLoopback = "127.0.0.1";
@@ -210,4 +210,4 @@ TEST_CASE("what SIGPIPE does to the process is left as it was") {
 }
 
 }  // namespace
-}  // namespace fedstride
+}  // namespace fedstride::test::status_server_test

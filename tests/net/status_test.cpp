@@ -12,7 +12,7 @@
 #include <stdexcept>
 #include <string_view>
 
-namespace fedstride {
+namespace fedstride::test::status_test {
 namespace {
 
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
@@ -272,4 +272,4 @@ TEST_CASE("the curve stays small over many rounds and keeps its extremes") {
 }
 
 }  // namespace
-}  // namespace fedstride
+}  // namespace fedstride::test::status_test

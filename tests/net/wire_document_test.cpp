@@ -11,10 +11,9 @@
 
 // docs/WIRE.md is read as a reader reads it: what its tables say is compared with what the program does.
 
-namespace fedstride {
+namespace fedstride::test::wire_document_test {
 namespace {
 
-using test::golden_frame;
 using Row = std::vector<std::string>;
 
 std::string document() { return read_file(FEDSTRIDE_SOURCE_DIR "/docs/WIRE.md"); }
@@ -206,4 +205,4 @@ TEST_CASE("Each of the document's limits stands in the file it names") {
   }
 }
 
-}  // namespace fedstride
+}  // namespace fedstride::test::wire_document_test

@@ -6,7 +6,7 @@
 
 #include "core/random.hpp"
 
-using namespace fedstride;
+namespace fedstride::test::dropout_test {
 
 TEST_CASE("a dropout mask is its stream's words against the rate, wherever it begins") {
   const BatchAddress address{.seed = 42, .round = 3, .client = 5, .step = 7};
@@ -59,3 +59,5 @@ TEST_CASE("rows, steps, clients and rounds have different masks") {
   CHECK(differs({1, 1, 2, 1}, 1));
   CHECK(differs({1, 1, 1, 2}, 1));
 }
+
+}  // namespace fedstride::test::dropout_test

@@ -11,7 +11,7 @@
 #include "nn/safetensors.hpp"
 #include "tests/nn/layer_checks.hpp"
 
-namespace fedstride::test {
+namespace fedstride::test::group_norm_test {
 namespace {
 
 constexpr Shape kNormed{9, 8, 3};
@@ -210,4 +210,4 @@ TEST_CASE("group norm that does not fit says what would") {
   CHECK(group_norm_refusal("conv 6 3 | flatten | dense 6 | groupnorm 2 | dense classes", kNormed) == "accepted");
 }
 
-}  // namespace fedstride::test
+}  // namespace fedstride::test::group_norm_test

@@ -5,9 +5,9 @@
 
 #include "nn/model.hpp"
 #include "nn/pytorch_layout.hpp"
+#include "tests/support/vectors.hpp"
 
-using namespace fedstride;
-
+namespace fedstride::test::initialisation_test {
 namespace {
 
 struct Moments {
@@ -64,9 +64,10 @@ TEST_CASE("starting weights depend on the seed alone, and the gaps between tenso
   CHECK(weights.size() == model.size());
   Vector rest = weights;
   for (const Parameter& parameter : model.parameters())
-    rest.segment(static_cast<Eigen::Index>(parameter.offset), static_cast<Eigen::Index>(parameter.size)).setZero();
-  CHECK(rest.cwiseAbs().maxCoeff() == 0);
-  CHECK((weights.array() != 0).count() == static_cast<Eigen::Index>(model.parameter_count()));
+    std::ranges::fill(view(rest).subspan(parameter.offset, parameter.size), 0.0F);
+  CHECK(is_zero(view(rest)));
+  CHECK(static_cast<std::size_t>(std::ranges::count_if(weights, [](float weight) { return weight != 0; })) ==
+        model.parameter_count());
 }
 
 TEST_CASE("starting weights are drawn in PyTorch's order, so that an equal tensor of another model starts equal") {
@@ -101,3 +102,5 @@ TEST_CASE("PyTorch's order visits every value of a tensor once, channels before 
     if (parameter.name == "fc1.weight") CHECK(order == std::vector<std::size_t>{0, 4, 8, 12, 2});
   }
 }
+
+}  // namespace fedstride::test::initialisation_test

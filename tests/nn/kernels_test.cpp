@@ -11,8 +11,7 @@
 #include "nn/kernels/winograd.hpp"
 #include "core/simd.hpp"
 
-using namespace fedstride;
-
+namespace fedstride::test::kernels_test {
 namespace {
 
 float lane(Lanes value, int i) { return value[i]; }
@@ -177,3 +176,5 @@ TEST_CASE("spots: zeros and what a ReLU stopped are left out, each filter's in o
     CHECK(actual == expected);
   }
 }
+
+}  // namespace fedstride::test::kernels_test

@@ -5,8 +5,7 @@
 #include "core/error.hpp"
 #include "nn/models.hpp"
 
-using namespace fedstride;
-
+namespace fedstride::test::model_line_test {
 namespace {
 
 std::string line(std::string_view text, Shape input = {28, 28, 1}) { return Model::parse(text, input, 10).line(); }
@@ -107,3 +106,5 @@ TEST_CASE("sizes out of all proportion are refused before anything is allocated"
   CHECK(contains(refused(many), "more than the 1000 layers"));
   CHECK(contains(refused(std::string(30'000, 'x') + " | dense classes"), "has 30016 characters"));
 }
+
+}  // namespace fedstride::test::model_line_test

@@ -5,8 +5,7 @@
 #include "core/error.hpp"
 #include "nn/models.hpp"
 
-using namespace fedstride;
-
+namespace fedstride::test::model_test {
 namespace {
 
 constexpr Shape kCifar{32, 32, 3};
@@ -77,3 +76,5 @@ TEST_CASE("frozen layers are named as their parameters are") {
                        Error);
   CHECK_THROWS_AS(model.frozen("conv1,"), Error);
 }
+
+}  // namespace fedstride::test::model_test

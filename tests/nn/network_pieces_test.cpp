@@ -14,25 +14,25 @@
 #include "nn/models.hpp"
 #include "nn/network.hpp"
 
-using namespace fedstride;
-
+namespace fedstride::test::network_pieces_test {
 namespace {
 
 std::atomic<long> allocations = 0;
 std::atomic<std::size_t> allocated = 0;  // bytes, of all allocations together
 
 }  // namespace
+}  // namespace fedstride::test::network_pieces_test
 
 // Every way of asking for memory counts.
 [[gnu::noinline]] void* operator new(std::size_t size) {
-  ++allocations;
-  allocated += size;
+  ++fedstride::test::network_pieces_test::allocations;
+  fedstride::test::network_pieces_test::allocated += size;
   if (void* memory = std::malloc(size)) return memory;
   throw std::bad_alloc();
 }
 [[gnu::noinline]] void* operator new(std::size_t size, std::align_val_t alignment) {
-  ++allocations;
-  allocated += size;
+  ++fedstride::test::network_pieces_test::allocations;
+  fedstride::test::network_pieces_test::allocated += size;
   const auto step = static_cast<std::size_t>(alignment);
   if (void* memory = std::aligned_alloc(step, (size + step - 1) / step * step)) return memory;
   throw std::bad_alloc();
@@ -42,6 +42,7 @@ std::atomic<std::size_t> allocated = 0;  // bytes, of all allocations together
 [[gnu::noinline]] void operator delete(void* memory, std::align_val_t) noexcept { std::free(memory); }
 [[gnu::noinline]] void operator delete(void* memory, std::size_t, std::align_val_t) noexcept { std::free(memory); }
 
+namespace fedstride::test::network_pieces_test {
 namespace {
 
 constexpr const char* kLine =
@@ -253,3 +254,5 @@ TEST_CASE("private steps of batch 200 need at most half as much memory again as 
     CHECK(2 * privately <= 3 * plain);
   }
 }
+
+}  // namespace fedstride::test::network_pieces_test

@@ -9,9 +9,7 @@
 #include "core/floating_point.hpp"
 #include "tests/nn/layer_checks.hpp"
 
-using namespace fedstride;
-using namespace fedstride::test;
-
+namespace fedstride::test::network_test {
 namespace {
 
 constexpr Shape kPicture{9, 8, 3};
@@ -147,3 +145,5 @@ TEST_CASE("a sink may overwrite the weights while the gradient is being taken") 
     expected[i] -= 0.5F * outcome.gradient[i];
   CHECK(stepped == expected);
 }
+
+}  // namespace fedstride::test::network_test

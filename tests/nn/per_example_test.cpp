@@ -9,9 +9,7 @@
 #include "nn/network.hpp"
 #include "tests/nn/layer_checks.hpp"
 
-using namespace fedstride;
-using namespace fedstride::test;
-
+namespace fedstride::test::per_example_test {
 namespace {
 
 constexpr Shape kPicture{9, 8, 3};
@@ -173,3 +171,5 @@ TEST_CASE("other factors for the same batch may be asked for, and plain gradient
   }
   CHECK(weighted_sum(network, factors) == sum);
 }
+
+}  // namespace fedstride::test::per_example_test

@@ -12,8 +12,7 @@
 #include "nn/safetensors.hpp"
 #include "tests/support/skip.hpp"
 
-using namespace fedstride;
-
+namespace fedstride::test::pytorch_test {
 namespace {
 
 template <class T>
@@ -80,3 +79,5 @@ TEST_CASE("the same weights in PyTorch give the same scores and the same step") 
   }
   std::filesystem::remove_all(folder);
 }
+
+}  // namespace fedstride::test::pytorch_test

@@ -7,9 +7,7 @@
 #include "core/random.hpp"
 #include "tests/nn/layer_checks.hpp"
 
-using namespace fedstride;
-using namespace fedstride::test;
-
+namespace fedstride::test::reference_test {
 namespace {
 
 /// The layers applied to one example of `inputs`, whatever they are, read off the scores of a last dense layer whose
@@ -169,3 +167,5 @@ TEST_CASE("dropout acts in training alone, and an example's mask depends on its 
                                                 {label, row, sample.batch().address});
   CHECK(std::vector<double>(all.scores.begin() + 6, all.scores.end()) == alone.scores);
 }
+
+}  // namespace fedstride::test::reference_test

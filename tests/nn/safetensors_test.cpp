@@ -9,8 +9,7 @@
 #include "core/error.hpp"
 #include "core/files.hpp"
 
-using namespace fedstride;
-
+namespace fedstride::test::safetensors_test {
 namespace {
 
 std::string file_of(std::string header, std::size_t data_bytes) {
@@ -75,7 +74,7 @@ TEST_CASE("tensors are written in PyTorch's layout") {
   Vector weights(model.size());
   for (std::size_t i = 0; i < 8; ++i) weights[i] = static_cast<float>(i);
   // Inside [place 0..3][output 0..1], in the file [output][place] (one channel).
-  const auto offset = static_cast<Eigen::Index>(model.find("fc1.weight")->offset);
+  const auto offset = model.find("fc1.weight")->offset;
   for (std::size_t i = 0; i < 8; ++i) weights[offset + i] = static_cast<float>(10 + i);
   const auto file = parse_safetensors(write_safetensors(model, weights), "x");
   CHECK(file.tensors.at("conv1.weight").shape == std::vector<std::int64_t>{1, 2, 2, 2});
@@ -106,9 +105,9 @@ TEST_CASE("--init takes the tensors whose names and shapes match and says which"
   CHECK(report.taken == std::vector<std::string>{"conv1.weight", "conv1.bias", "fc1.weight", "fc1.bias"});
   CHECK(report.ignored == std::vector<std::string>{"fc2.bias", "fc2.weight [100,6] (the model's is [10,6])"});
   CHECK(report.missing == std::vector<std::string>{"fc2.weight"});
-  const auto head = static_cast<Eigen::Index>(target.find("fc2.weight")->offset);
-  CHECK(weights.head(head) == from.head(head));
-  CHECK(weights.tail(weights.size() - head) == before.tail(before.size() - head));
+  const auto head = target.find("fc2.weight")->offset;
+  CHECK(std::equal(weights.begin(), weights.begin() + head, from.begin()));
+  CHECK(std::equal(weights.begin() + head, weights.end(), before.begin() + head));
   CHECK_THROWS_WITH_AS(exact(target, file), "'x' has no tensor 'fc2.weight' [10,6], which the model needs", Error);
   CHECK_THROWS_WITH_AS(exact(Model::parse("conv 3 2 | dense classes nobias", {4, 4, 2}, 6), file),
                        "'x' has a tensor 'fc1.bias', which the model lacks", Error);
@@ -200,3 +199,5 @@ TEST_CASE("metadata that name no model are refused") {
         "'x' holds a model that does not fit: layer 1 'relu' cannot be the last: a model ends in 'dense classes', here "
         "'dense 2'");
 }
+
+}  // namespace fedstride::test::safetensors_test

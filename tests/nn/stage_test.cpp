@@ -6,7 +6,7 @@
 
 #include "nn/stage_plan.hpp"
 
-namespace fedstride::test {
+namespace fedstride::test::stage_test {
 namespace {
 
 // A stage that lacks one function is that stage with the function deleted.
@@ -89,4 +89,4 @@ TEST_CASE("every layer is begun by a stage of its kind, which takes in the layer
   CHECK(row_work(model) == 9 * 8 * 10 * 10 + 9 * 8 * 8 * 3 * 3);
 }
 
-}  // namespace fedstride::test
+}  // namespace fedstride::test::stage_test

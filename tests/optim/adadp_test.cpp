@@ -7,12 +7,7 @@
 
 #include "tests/optim/gradients.hpp"
 
-using namespace fedstride;
-using fedstride::test::Quadratic;
-using fedstride::test::Scripted;
-using fedstride::test::values_of;
-using fedstride::test::vector_of;
-
+namespace fedstride::test::adadp_test {
 namespace {
 
 struct Run {
@@ -29,7 +24,7 @@ struct Run {
   }
 };
 
-Adadp with(double rate, double tolerance, const char* preset = "default") {
+Adadp with(double rate, double tolerance, AdadpPreset preset = AdadpPreset::ours) {
   Adadp adadp;
   adadp.initial_rate = rate;
   adadp.tolerance = tolerance;
@@ -37,6 +32,7 @@ Adadp with(double rate, double tolerance, const char* preset = "default") {
   return adadp;
 }
 
+constexpr AdadpPreset kPresets[] = {AdadpPreset::ours, AdadpPreset::paper, AdadpPreset::authors_code};
 const Quadratic kBowl{.curvature = {1}, .centre = {0}};
 
 }  // namespace
@@ -72,7 +68,7 @@ TEST_CASE("Equation 6 divides by full-step weights above 1, Equation 3 does not"
   Run relative(with(0.2, 1), {-4, 0.5});
   CHECK(relative.step(bowls).error == doctest::Approx(std::hypot(0.04 / 3.2, 0.005)).epsilon(1e-5));
   Run plain(with(0.2, 1), {-4, 0.5});
-  plain.adadp.error_norm = "plain";
+  plain.adadp.error_norm = ErrorNorm::plain;
   CHECK(plain.step(bowls).error == doctest::Approx(std::hypot(0.04, 0.005)).epsilon(1e-5));
 }
 
@@ -87,13 +83,13 @@ TEST_CASE("a step with too large an error is undone, bit for bit, and the rate a
 
 TEST_CASE("presets differ in the next iterate and in the root") {
   struct Expected {
-    const char* preset;
+    AdadpPreset preset;
     double weight, factor;
   };
   // tolerance / error = 1.05: within the limits
   for (const auto& [preset, weight, factor] :
-       {Expected{"default", 0.81, 1.05}, {"paper", 0.80, 1.05}, {"authors-code", 0.81, std::sqrt(1.05)}}) {
-    CAPTURE(preset);
+       {Expected{AdadpPreset::ours, 0.81, 1.05}, {AdadpPreset::paper, 0.80, 1.05}, {AdadpPreset::authors_code, 0.81, std::sqrt(1.05)}}) {
+    CAPTURE(choice_name(preset));
     Run run(with(0.2, 0.0105, preset), {1});
     CHECK(run.step(kBowl).accepted);
     CHECK(run.weights[0] == doctest::Approx(weight));
@@ -102,18 +98,18 @@ TEST_CASE("presets differ in the next iterate and in the root") {
 }
 
 TEST_CASE("every preset undoes a step above the tolerance when there is no noise") {
-  for (const char* preset : {"default", "paper", "authors-code"}) {
-    CAPTURE(preset);
+  for (const auto preset : kPresets) {
+    CAPTURE(choice_name(preset));
     Run run(with(0.2, 0.0095, preset), {1});
     CHECK_FALSE(run.step(kBowl).accepted);
   }
 }
 
 TEST_CASE("what is set by name beats the preset") {
-  Adadp adadp = with(0.2, 0.0095, "authors-code");
-  adadp.next_iterate = "full-step";
-  adadp.factor = "ratio";
-  adadp.discard = "off";
+  Adadp adadp = with(0.2, 0.0095, AdadpPreset::authors_code);
+  adadp.next_iterate = NextIterate::full_step;
+  adadp.factor = RateFactor::ratio;
+  adadp.discard = Discard::off;
   Run run(adadp, {1});
   const StepReport report = run.step(kBowl);
   CHECK(report.accepted);
@@ -123,8 +119,9 @@ TEST_CASE("what is set by name beats the preset") {
 }
 
 TEST_CASE("a preset there is none of is refused") {
-  Run run(with(0.1, 0.1, "authors"), {1});
-  CHECK_THROWS_WITH_AS(run.step(kBowl), "preset 'authors' is unknown; valid: default, paper, authors-code", Error);
+  const SettingInfo& preset = settings_of<Adadp>()[2];
+  REQUIRE(preset.name == "preset");
+  CHECK_THROWS_WITH_AS(preset.check("authors"), "preset 'authors' is unknown; valid: default, paper, authors-code", Error);
 }
 
 namespace {
@@ -144,12 +141,12 @@ void check_undone(Adadp adadp, float bad, std::size_t position, std::size_t pass
 
 TEST_CASE("gradients that are not finite are never accepted and lower the rate by the smallest factor") {
   constexpr float kInfinity = std::numeric_limits<float>::infinity();
-  for (const char* preset : {"default", "paper", "authors-code"})
-    for (const char* discard : {"on", "off"})
-      for (const char* norm : {"relative", "plain"}) {
-        CAPTURE(preset);
-        CAPTURE(discard);
-        CAPTURE(norm);
+  for (const auto preset : kPresets)
+    for (const auto discard : {Discard::on, Discard::off})
+      for (const auto norm : {ErrorNorm::relative, ErrorNorm::plain}) {
+        CAPTURE(choice_name(preset));
+        CAPTURE(choice_name(discard));
+        CAPTURE(choice_name(norm));
         Adadp adadp = with(2, 0.1, preset);
         adadp.discard = discard;
         adadp.error_norm = norm;
@@ -161,7 +158,7 @@ TEST_CASE("gradients that are not finite are never accepted and lower the rate b
 
 // Equation 6 would divide the error by an infinite weight. At rate 2 the half step 2.6e38 is finite, twice that is not.
 TEST_CASE("a full step that overflows is never accepted") {
-  for (const char* preset : {"default", "paper", "authors-code"}) check_undone(with(2, 0.1, preset), -2.6e38F, 17, 0);
+  for (const auto preset : kPresets) check_undone(with(2, 0.1, preset), -2.6e38F, 17, 0);
 }
 
 TEST_CASE("check 3: without noise, halving eta divides the error by four, and twice the error is the Taylor error") {
@@ -183,7 +180,7 @@ TEST_CASE("check 3: without noise, halving eta divides the error by four, and tw
   };
   const auto error = [&](double eta) {
     Run run(with(eta, 1), start);
-    run.adadp.error_norm = "plain";
+    run.adadp.error_norm = ErrorNorm::plain;
     return run.step(quadratic).error;
   };
   for (const double eta : {0.4, 0.2, 0.1, 0.05}) {
@@ -225,10 +222,10 @@ TEST_CASE("the rate reaches a level ten times away after 22 steps down and 24 up
 
 // As above the error is eta/2: with a safety factor the rate settles where safety x tolerance / error is 1.
 TEST_CASE("a safety factor lowers the rate at which the steps settle, by ratio and by root") {
-  for (const auto& [factor, share] : {std::pair{"ratio", 0.7}, std::pair{"root", 0.49}}) {
-    CAPTURE(factor);
+  for (const auto& [factor, share] : {std::pair{RateFactor::ratio, 0.7}, std::pair{RateFactor::root, 0.49}}) {
+    CAPTURE(choice_name(factor));
     Run run(with(0.2, 0.1), {0});
-    run.adadp.error_norm = "plain";
+    run.adadp.error_norm = ErrorNorm::plain;
     run.adadp.safety = 0.7;
     run.adadp.factor = factor;
     for (int i = 0; i < 60; ++i) {
@@ -281,8 +278,8 @@ TEST_CASE("the error is exact to a few units in a million for a million paramete
 }
 
 TEST_CASE("with noise a step above the tolerance stands, except in the preset of the authors' code") {
-  for (const auto& [preset, stands] : {std::pair{"default", true}, {"paper", true}, {"authors-code", false}}) {
-    CAPTURE(preset);
+  for (const auto& [preset, stands] : {std::pair{AdadpPreset::ours, true}, {AdadpPreset::paper, true}, {AdadpPreset::authors_code, false}}) {
+    CAPTURE(choice_name(preset));
     Adadp adadp = with(1, 1e-3, preset);
     adadp.noisy = true;
     Run run(adadp, {1});
@@ -310,3 +307,5 @@ TEST_CASE("after adapt-epochs plain SGD goes on at the decaying rate found") {
   CHECK(run.state.learning_rate == found);
   CHECK(run.step(gradient, Progress{51}).learning_rate == doctest::Approx(found / 6));
 }
+
+}  // namespace fedstride::test::adadp_test

@@ -1,198 +1,244 @@
-// What every local optimiser promises (optim/optimizer.hpp), for every one in the registry.
+// What every local optimiser promises (optim/conformance.hpp): asked of every one in the registry, and of broken ones.
+#include "optim/conformance.hpp"
+
 #include <doctest/doctest.h>
 
-#include <cereal/archives/binary.hpp>
-#include <set>
-#include <sstream>
+#include <algorithm>
 
-#include "core/random.hpp"
 #include "core/serialize.hpp"
-#include "optim/optimizers.hpp"
-#include "tests/optim/gradients.hpp"
+#include "core/text.hpp"
+#include "optim/adadp.hpp"
+#include "optim/optimizer_of.hpp"
+#include "optim/state_size.hpp"
 
-using namespace fedstride;
-using fedstride::test::Quadratic;
-using fedstride::test::Scripted;
-using fedstride::test::values_of;
-
-#define EVERY_OPTIMIZER Adadp, Sgd, HeavyBall, Ema, Adam
-
+namespace fedstride::test::conformance_test {
 namespace {
 
-std::vector<float> draws(std::size_t size, std::uint32_t row) {
-  RandomStream random(7, {.purpose = Purpose::test, .row = row});
-  std::vector<float> values(size);
-  for (float& value : values) value = static_cast<float>(random.normal());
-  return values;
-}
+/// v <- v / 2 + g, weights -= rate v. Each of the broken ones below does one thing wrong.
+struct Honest {
+  double rate = 0.1;
+  static constexpr std::string_view kName = "honest", kSummary = "momentum of a half";
+  static constexpr auto kFields = std::tuple{Field{"learning-rate", &Honest::rate, "step size", kPositive}};
+  static constexpr int kGradientsPerStep = 1;
+  static constexpr bool kKeepsState = true;
 
-Quadratic a_quadratic(std::size_t size) {
-  Quadratic quadratic{.curvature = draws(size, 1), .centre = draws(size, 2)};
-  for (float& curvature : quadratic.curvature) curvature = 0.05F + std::abs(curvature) * 0.1F;
-  return quadratic;
-}
+  struct State {
+    Vector velocity;
+    template <class Archive>
+    void serialize(Archive& archive) {
+      archive(velocity);
+    }
+  };
+  struct Scratch {
+    int steps = 0;
+  };
 
-template <class State>
-std::string saved(const State& state) {
-  std::ostringstream bytes;
-  cereal::BinaryOutputArchive archive(bytes);
-  archive(state);
-  return bytes.str();
-}
-
-/// A client: an optimiser with all that belongs to it.
-template <class T>
-struct Client {
-  T optimizer;
-  typename T::State state = {};
-  typename T::Scratch scratch = {};
-  Vector weights;
-
-  explicit Client(const std::vector<float>& start) : weights(test::vector_of(start)) {
-    optimizer.start(state, start.size());
-  }
-  StepReport step(Gradient gradient, int epoch = 0) {
-    return optimizer.step(state, scratch, weights, gradient, Progress{.epoch = epoch});
+  void start(auto& state, std::size_t size) const { state.velocity.assign(size, 0); }
+  double learning_rate(const auto&, Progress) const { return rate; }
+  StepReport step(auto& state, Scratch& scratch, Vector& weights, Gradient gradient, Progress) const {
+    check_state_size(kName, state.velocity, weights);
+    ++scratch.steps;
+    gradient(weights.data(), [&](std::size_t offset, std::span<const float> values) {
+      for (std::size_t i = 0; i < values.size(); ++i) {
+        float& velocity = state.velocity[offset + i];
+        velocity = velocity / 2 + values[i];
+        weights[offset + i] -= static_cast<float>(rate) * velocity;
+      }
+      return 0.0;
+    });
+    return {.learning_rate = rate};
   }
 };
 
+/// Goes wrong in a step: wrong(state, scratch, weights, gradient, progress) stands for it.
+template <class Self>
+struct WrongStep : Honest {
+  StepReport step(State& state, Scratch& scratch, Vector& weights, Gradient gradient, Progress progress) const {
+    return static_cast<const Self&>(*this).wrong(state, scratch, weights, gradient, progress);
+  }
+};
+
+struct InvalidSetting : Honest {
+  InvalidSetting() { rate = 0; }
+};
+struct AnyRate : Honest {
+  static constexpr auto kFields = std::tuple{Field{"learning-rate", &Honest::rate, "step size", Valid{.low = -1}}};
+};
+struct StaleStart : Honest {
+  void start(State& state, std::size_t size) const {
+    if (state.velocity.size() != size) state.velocity.assign(size, 0);
+  }
+};
+struct SavesNothing : Honest {
+  struct State {
+    Vector velocity;
+    template <class Archive>
+    void serialize(Archive&) {}
+  };
+};
+/// Writes a number more than it reads.
+struct LoosePadding : Honest {
+  struct State {
+    Vector velocity;
+    template <class Archive>
+    void save(Archive& archive) const {
+      archive(velocity, std::uint32_t{0});
+    }
+    template <class Archive>
+    void load(Archive& archive) {
+      archive(velocity);
+    }
+  };
+};
+struct AnySize : WrongStep<AnySize> {
+  StepReport wrong(State& state, Scratch& scratch, Vector& weights, Gradient gradient, Progress progress) const {
+    state.velocity.resize(weights.size());
+    return Honest::step(state, scratch, weights, gradient, progress);
+  }
+};
+struct LeakyScratch : WrongStep<LeakyScratch> {
+  StepReport wrong(State& state, Scratch& scratch, Vector& weights, Gradient gradient, Progress progress) const {
+    LeakyScratch slower = *this;
+    if (scratch.steps > 0) slower.rate /= 2;
+    StepReport report = slower.Honest::step(state, scratch, weights, gradient, progress);
+    report.learning_rate = rate;
+    return report;
+  }
+};
+struct ReadsTwice : WrongStep<ReadsTwice> {
+  StepReport wrong(State& state, Scratch& scratch, Vector& weights, Gradient gradient, Progress progress) const {
+    Honest::step(state, scratch, weights, gradient, progress);
+    return Honest::step(state, scratch, weights, gradient, progress);
+  }
+};
+/// Says that it reads two batches from epoch 5 on, and goes on reading one.
+struct NeverChanges : Honest {
+  int gradients_per_step(Progress progress) const { return progress.epoch < 5 ? 1 : 2; }
+  int epoch_of_change() const { return 5; }
+};
+struct OtherRate : WrongStep<OtherRate> {
+  StepReport wrong(State& state, Scratch& scratch, Vector& weights, Gradient gradient, Progress progress) const {
+    Honest::step(state, scratch, weights, gradient, progress);
+    return {.learning_rate = 2 * rate};
+  }
+};
+struct WeightDecay : WrongStep<WeightDecay> {
+  StepReport wrong(State& state, Scratch& scratch, Vector& weights, Gradient gradient, Progress progress) const {
+    for (float& weight : weights) weight *= 0.999F;
+    return Honest::step(state, scratch, weights, gradient, progress);
+  }
+};
+struct SaysUndone : WrongStep<SaysUndone> {
+  StepReport wrong(State& state, Scratch& scratch, Vector& weights, Gradient gradient, Progress progress) const {
+    const Vector before = weights;
+    StepReport report = Honest::step(state, scratch, weights, gradient, progress);
+    report.accepted = weights == before;
+    return report;
+  }
+};
+/// Takes each stretch by its first number.
+struct SeesTheCut : WrongStep<SeesTheCut> {
+  StepReport wrong(State& state, Scratch& scratch, Vector& weights, Gradient gradient, Progress progress) const {
+    const auto flattened = [&](const float* at, GradientSink sink) {
+      return gradient(at, [&](std::size_t offset, std::span<const float> values) {
+        Vector changed(values);
+        for (float& value : changed) value += 1e-3F * values[0];
+        return sink(offset, view(std::as_const(changed)));
+      });
+    };
+    return Honest::step(state, scratch, weights, flattened, progress);
+  }
+};
+/// Moves every weight by what the first one got.
+struct FillsGaps : WrongStep<FillsGaps> {
+  StepReport wrong(State& state, Scratch& scratch, Vector& weights, Gradient gradient, Progress progress) const {
+    const float before = weights[0];
+    const StepReport report = Honest::step(state, scratch, weights, gradient, progress);
+    for (float& weight : weights) weight += 1e-3F * (weights[0] - before);
+    return report;
+  }
+};
+struct Climbs : WrongStep<Climbs> {
+  StepReport wrong(State& state, Scratch& scratch, Vector& weights, Gradient gradient, Progress progress) const {
+    const auto uphill = [&](const float* at, GradientSink sink) {
+      return gradient(at, [&](std::size_t offset, std::span<const float> values) {
+        Vector turned(values);
+        if (weights.size() == 64)  // the bowl that is to be descended
+          for (float& value : turned) value = -value;
+        return sink(offset, view(std::as_const(turned)));
+      });
+    };
+    return Honest::step(state, scratch, weights, uphill, progress);
+  }
+};
+
+/// The only complaint about a part, without what is the same in all of them.
+std::string complaint(const Optimizer& optimizer) {
+  const std::string prefix = "optimizer 'honest' does not keep: ";
+  const auto lines = complaints(optimizer);
+  REQUIRE_MESSAGE(lines.size() == 1, joined(lines, "; "));
+  REQUIRE(lines[0].starts_with(prefix));
+  return lines[0].substr(prefix.size());
+}
+
 }  // namespace
 
-TEST_CASE("the list of this file is the registry, and no two parts or fields share a name") {
-  static_assert(std::is_same_v<Optimizer, std::variant<EVERY_OPTIMIZER>>);
-  const auto names = part_names<Optimizer>();
-  CHECK(std::set<std::string>(names.begin(), names.end()).size() == names.size());
-  for_each_part<Optimizer>([]<class Part>(const Part&) {
-    std::set<std::string_view> fields;
-    for_each_field<Part>([&](const auto& field) { CHECK_MESSAGE(fields.insert(field.name).second, field.name); });
-  });
+TEST_CASE("every optimiser of the registry keeps what all promise") {
+  for (const auto& name : OptimizerPart::family().names()) {
+    Optimizer optimizer;
+    optimizer.choose(name);
+    CHECK_MESSAGE(complaints(optimizer).empty(), joined(complaints(optimizer), "; "));
+  }
+  CHECK_MESSAGE(complaints(Honest{}).empty(), joined(complaints(Honest{}), "; "));
+}
+
+TEST_CASE("ADADP keeps it in every preset, with noise, and where it goes on as SGD") {
+  for (const auto preset : {AdadpPreset::ours, AdadpPreset::paper, AdadpPreset::authors_code})
+    for (const bool noisy : {false, true})
+      for (const int epochs : {0, 2}) {
+        CAPTURE(choice_name(preset));
+        CAPTURE(noisy);
+        CAPTURE(epochs);
+        Adadp adadp;
+        adadp.preset = preset;
+        adadp.noisy = noisy;
+        adadp.adapt_epochs = epochs;
+        CHECK_MESSAGE(complaints(adadp).empty(), joined(complaints(adadp), "; "));
+      }
 }
 
 TEST_CASE("the registry finds a part by its name and names the nearest for a slip") {
-  CHECK(part_name(make_part<Optimizer>("optimizer", "heavy-ball")) == "heavy-ball");
-  CHECK_THROWS_WITH_AS(make_part<Optimizer>("optimizer", "adap"), doctest::Contains("did you mean"), Error);
+  const auto names = OptimizerPart::family().names();
+  CHECK(names == std::vector<std::string>{"adadp", "sgd", "heavy-ball", "ema", "adam"});
+  Optimizer optimizer;
+  CHECK(optimizer.name() == "adadp");
+  optimizer.choose("heavy-ball");
+  CHECK(optimizer.name() == "heavy-ball");
+  CHECK_THROWS_WITH_AS(optimizer.choose("adap"), doctest::Contains("did you mean"), Error);
 }
 
-TEST_CASE_TEMPLATE("the defaults are valid", T, EVERY_OPTIMIZER) {
-  const T optimizer;
-  for_each_field<T>([&](const auto& field) { CHECK_NOTHROW(check_field(field, optimizer.*field.member)); });
+TEST_CASE("what is broken is complained of, each by its own check") {
+  CHECK(complaint(AnyRate{}) == "a learning rate of 0, below 0 or not a number is refused");
+  CHECK(complaint(StaleStart{}) == "start makes a used state a fresh one");
+  CHECK(complaint(SavesNothing{}) == "save, load, step equals step");
+  CHECK(complaint(LoosePadding{}) == "bytes that end early are refused");
+  CHECK(complaint(AnySize{}) == "a state of another model's size is refused");
+  CHECK(complaint(ReadsTwice{}) == "a step reads as many batches as it says, after the epoch of change too");
+  CHECK(complaint(NeverChanges{}) == "a step reads as many batches as it says, after the epoch of change too");
+  CHECK(complaint(OtherRate{}) == "a step is taken with the rate that was announced");
+  CHECK(complaint(WeightDecay{}) == "no gradient, no change");
+  CHECK(complaint(SaysUndone{}) == "a step that is not accepted leaves the weights as they were");
+  CHECK(complaint(SeesTheCut{}) == "how the gradient is cut changes no bit of a step");
+  CHECK(complaint(FillsGaps{}) == "what is never reported stays zero");
+  CHECK(complaint(Climbs{}) == "it descends a bowl");
 }
 
-TEST_CASE_TEMPLATE("a learning rate of zero, below zero or not a number is refused", T, EVERY_OPTIMIZER) {
-  const auto& rate = std::get<0>(T::kFields);
-  REQUIRE(rate.name == "learning-rate");
-  CHECK_THROWS_AS(check_field(rate, 0.0), Error);
-  CHECK_THROWS_AS(check_field(rate, -0.1), Error);
-  CHECK_THROWS_AS(check_field(rate, std::nan("")), Error);
+TEST_CASE("what breaks several promises is complained of for each, with what was thrown") {
+  const auto invalid = complaints(InvalidSetting{});
+  CHECK(invalid.front() == "optimizer 'honest' does not keep: its settings are valid, each with a name of its own (learning-rate "
+                           "is 0; it must be a number above 0)");
+  const auto leaky = complaints(LeakyScratch{});
+  CHECK(std::ranges::any_of(leaky, [](const auto& line) { return line.ends_with("a scratch used by one client does not show in another"); }));
 }
 
-TEST_CASE_TEMPLATE("save, load, step equals step", T, EVERY_OPTIMIZER) {
-  const Quadratic gradient = a_quadratic(101);
-  Client<T> one(draws(101, 3));
-  for (int i = 0; i < 3; ++i) one.step(gradient, i);
-
-  Client<T> other(values_of(one.weights));
-  std::istringstream bytes(saved(one.state));
-  cereal::BinaryInputArchive archive(bytes);
-  archive(other.state);
-  for (int i = 0; i < 3; ++i) {
-    const StepReport expected = one.step(gradient, i);
-    const StepReport report = other.step(gradient, i);
-    CHECK(report.learning_rate == expected.learning_rate);
-    CHECK(report.error == expected.error);
-    CHECK(values_of(other.weights) == values_of(one.weights));
-  }
-}
-
-TEST_CASE_TEMPLATE("start makes a used state a fresh one", T, EVERY_OPTIMIZER) {
-  const Quadratic gradient = a_quadratic(33);
-  Client<T> client(draws(33, 3));
-  const std::string fresh = saved(client.state);
-  for (int i = 0; i < 3; ++i) client.step(gradient);
-  client.optimizer.start(client.state, 33);
-  CHECK(saved(client.state) == fresh);
-}
-
-TEST_CASE_TEMPLATE("a scratch used by one client does not show in another", T, EVERY_OPTIMIZER) {
-  const Quadratic gradient = a_quadratic(33);
-  Client<T> clean(draws(33, 4));
-  Client<T> first(draws(33, 3));
-  first.step(gradient);
-  Client<T> second(draws(33, 4));
-  second.scratch = first.scratch;
-  clean.step(gradient);
-  second.step(gradient);
-  CHECK(values_of(second.weights) == values_of(clean.weights));
-}
-
-TEST_CASE_TEMPLATE("no gradient, no change", T, EVERY_OPTIMIZER) {
-  const std::vector<float> start = draws(50, 5);
-  Client<T> client(start);
-  Scripted zeros{.gradients = {std::vector<float>(50, 0.0F)}};
-  for (int i = 0; i < 3; ++i) CHECK(client.step(zeros).accepted);
-  CHECK(values_of(client.weights) == start);
-}
-
-TEST_CASE_TEMPLATE("a step asks for as many batches as it says", T, EVERY_OPTIMIZER) {
-  Client<T> client(draws(8, 5));
-  Scripted gradient{.gradients = {draws(8, 6)}};
-  client.step(gradient);
-  client.step(gradient);
-  CHECK(gradient.calls == 2 * T::kGradientsPerStep);
-}
-
-TEST_CASE_TEMPLATE("a step is taken with the rate that was announced", T, EVERY_OPTIMIZER) {
-  const Quadratic gradient = a_quadratic(33);
-  Client<T> client(draws(33, 3));
-  for (int epoch = 0; epoch < 4; ++epoch) {
-    const double announced = client.optimizer.learning_rate(client.state, Progress{.epoch = epoch});
-    CHECK(client.step(gradient, epoch).learning_rate == announced);
-  }
-}
-
-TEST_CASE_TEMPLATE("how the gradient is cut changes no bit of a step", T, EVERY_OPTIMIZER) {
-  constexpr int kSteps = std::is_same_v<T, Adadp> ? 1 : 4;  // ADADP's rate hangs on a sum, in order of the pieces
-  Quadratic gradient = a_quadratic(203);
-  gradient.length = 203;
-  Client<T> whole(draws(203, 3));
-  for (int i = 0; i < kSteps; ++i) whole.step(gradient);
-  for (const std::size_t length : {1, 7, 16, 33, 64}) {
-    CAPTURE(length);
-    gradient.length = length;
-    Client<T> pieces(draws(203, 3));
-    for (int i = 0; i < kSteps; ++i) pieces.step(gradient);
-    CHECK(values_of(pieces.weights) == values_of(whole.weights));
-  }
-}
-
-TEST_CASE_TEMPLATE("what is never reported stays zero", T, EVERY_OPTIMIZER) {
-  Client<T> client({1, 2, 0, 0, 3});
-  const std::vector<float> values = {0.1F, 0.2F, 0.3F};
-  const auto with_gap = [&](const float*, GradientSink sink) {
-    return sink(0, std::span(values).first(2)) + sink(4, std::span(values).last(1));
-  };
-  for (int i = 0; i < 3; ++i) {
-    client.step(with_gap);
-    CHECK(client.weights[2] == 0.0F);
-    CHECK(client.weights[3] == 0.0F);
-    CHECK(client.weights[4] < 3.0F);
-  }
-}
-
-TEST_CASE_TEMPLATE("it descends a bowl", T, EVERY_OPTIMIZER) {
-  const Quadratic gradient = a_quadratic(64);
-  Client<T> client(draws(64, 3));
-  client.optimizer.initial_rate = 0.1;
-  client.optimizer.start(client.state, 64);
-  const Vector centre = test::vector_of(gradient.centre);
-  const float before = (client.weights - centre).norm();
-  for (int i = 0; i < 100; ++i) client.step(gradient);
-  CHECK((client.weights - centre).norm() < 0.8F * before);
-}
-
-TEST_CASE_TEMPLATE("a state of another model's size is refused", T, HeavyBall, Ema, Adam) {
-  Client<T> client(draws(8, 5));
-  client.optimizer.start(client.state, 9);
-  Scripted gradient{.gradients = {draws(8, 6)}};
-  CHECK_THROWS_WITH_AS(client.step(gradient), doctest::Contains("is for 9 parameters; the model has 8"), Error);
-}
+}  // namespace fedstride::test::conformance_test

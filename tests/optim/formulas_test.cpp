@@ -1,12 +1,13 @@
 // Each rule against numbers worked by hand.
 #include <doctest/doctest.h>
 
-#include "optim/optimizers.hpp"
+#include "optim/adam.hpp"
+#include "optim/ema.hpp"
+#include "optim/heavy_ball.hpp"
+#include "optim/sgd.hpp"
 #include "tests/optim/gradients.hpp"
 
-using namespace fedstride;
-using fedstride::test::Scripted;
-
+namespace fedstride::test::formulas_test {
 namespace {
 
 /// Where a weight at 0 is after each of the gradients, at a rate of 0.1.
@@ -77,3 +78,5 @@ TEST_CASE("adam's first step has the length of the rate whatever the gradient's"
   check_path(path(Adam{}, {1e-3F}), {-0.1}, 1e-4);
   check_path(path(Adam{}, {-1e4F}), {0.1}, 1e-4);
 }
+
+}  // namespace fedstride::test::formulas_test

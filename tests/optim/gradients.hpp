@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "core/gradient.hpp"
-#include "core/vector.hpp"
+#include "tests/support/vectors.hpp"
 
 namespace fedstride::test {
 
@@ -43,11 +43,5 @@ struct Quadratic {
     return report(gradient, length, sink);
   }
 };
-
-inline Vector vector_of(const std::vector<float>& values) {
-  return Vector(values);
-}
-
-inline std::vector<float> values_of(const Vector& vector) { return {vector.begin(), vector.end()}; }
 
 }  // namespace fedstride::test

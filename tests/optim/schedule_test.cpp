@@ -1,15 +1,20 @@
 #include <doctest/doctest.h>
 
-#include "optim/optimizers.hpp"
+#include <set>
+
+#include "optim/adam.hpp"
+#include "optim/ema.hpp"
+#include "optim/heavy_ball.hpp"
+#include "optim/optimizer_of.hpp"
+#include "optim/sgd.hpp"
 #include "tests/optim/gradients.hpp"
 
-using namespace fedstride;
-
+namespace fedstride::test::schedule_test {
 namespace {
 
-Schedule schedule(const char* name, double initial) {
+Schedule schedule(RateSchedule kind, double initial) {
   Schedule result;
-  result.schedule = name;
+  result.schedule = kind;
   result.initial_rate = initial;
   return result;
 }
@@ -17,13 +22,13 @@ Schedule schedule(const char* name, double initial) {
 }  // namespace
 
 TEST_CASE("a constant rate stays") {
-  const Schedule constant = schedule("constant", 0.05);
+  const Schedule constant = schedule(RateSchedule::constant, 0.05);
   CHECK(constant.rate({.epoch = 0}) == 0.05);
   CHECK(constant.rate({.epoch = 1000}) == 0.05);
 }
 
 TEST_CASE("Abadi et al.: 0.1 falls linearly to 0.052 over 10 epochs and stays there") {
-  Schedule linear = schedule("linear", 0.1);
+  Schedule linear = schedule(RateSchedule::linear, 0.1);
   linear.final_rate = 0.052;
   linear.schedule_epochs = 10;
   CHECK(linear.rate({.epoch = 0}) == 0.1);
@@ -34,33 +39,39 @@ TEST_CASE("Abadi et al.: 0.1 falls linearly to 0.052 over 10 epochs and stays th
 }
 
 TEST_CASE("an inverse rate is half after 1/decay epochs") {
-  Schedule inverse = schedule("inverse", 0.3);
+  Schedule inverse = schedule(RateSchedule::inverse, 0.3);
   inverse.decay = 0.1;
   CHECK(inverse.rate({.epoch = 0}) == 0.3);
   CHECK(inverse.rate({.epoch = 5}) == doctest::Approx(0.2).epsilon(1e-12));
   CHECK(inverse.rate({.epoch = 10}) == doctest::Approx(0.15).epsilon(1e-12));
 }
 
-TEST_CASE("every schedule the flag admits has a formula, and no other") {
+TEST_CASE("every schedule the flag admits has a formula of its own, and no other is admitted") {
+  std::set<double> rates;
   Schedule any;
-  for (const auto name : split(std::get<1>(Schedule::kScheduleFields).valid.choices, '|')) {
-    any.schedule = name;
-    CHECK(any.rate({.epoch = 3}) > 0);
+  for (const auto name : kChoiceNames<RateSchedule>) {
+    any.schedule = make_choice<RateSchedule>("schedule", name);
+    CHECK(rates.insert(any.rate({.epoch = 3})).second);
   }
-  any.schedule = "cosine";
-  CHECK_THROWS_WITH_AS(any.rate({}), "schedule 'cosine' is unknown; valid: constant, linear, inverse", Error);
+  CHECK(*rates.begin() > 0);
+  const Optimizer sgd = Sgd{};
+  const SettingInfo* setting = sgd.part().find("schedule");
+  REQUIRE(setting != nullptr);
+  CHECK_THROWS_WITH_AS(setting->check("cosine"), "schedule 'cosine' is unknown; valid: constant, linear, inverse", Error);
 }
 
 TEST_CASE_TEMPLATE("the optimisers with a schedule follow it", T, Sgd, HeavyBall, Ema, Adam) {
   T optimizer;
-  optimizer.schedule = "inverse";
+  optimizer.schedule = RateSchedule::inverse;
   optimizer.initial_rate = 0.4;
   optimizer.decay = 1;
   typename T::State state;
   typename T::Scratch scratch;
   optimizer.start(state, 1);
   Vector weights(1);
-  test::Scripted gradient{.gradients = {{1.0F}}};
+  Scripted gradient{.gradients = {{1.0F}}};
   CHECK(optimizer.step(state, scratch, weights, gradient, {.epoch = 3}).learning_rate == doctest::Approx(0.1));
   CHECK(weights[0] == doctest::Approx(-0.1));  // the first step of each is the rate times the gradient 1
 }
+
+}  // namespace fedstride::test::schedule_test

@@ -6,8 +6,9 @@
 #include <cereal/archives/portable_binary.hpp>
 #include <sstream>
 
-using namespace fedstride;
+#include "tests/support/vectors.hpp"
 
+namespace fedstride::test::serialize_test {
 namespace {
 
 template <class Archive>
@@ -30,11 +31,11 @@ std::string length_only(std::uint64_t length) { return {reinterpret_cast<const c
 }  // namespace
 
 TEST_CASE("a vector is saved as its length and its floats, and comes back whole") {
-  for (const int size : {0, 1, 1000, 600'000}) {  // the last is read in several pieces
+  for (const std::size_t size : {0, 1, 1000, 600'000}) {  // the last is read in several pieces
     CAPTURE(size);
-    const Vector vector = Vector::LinSpaced(size, -1, 1);
+    const Vector vector = rising_vector(size);
     const std::string bytes = saved<cereal::BinaryOutputArchive>(vector);
-    CHECK(bytes.size() == 8 + 4 * static_cast<std::size_t>(size));
+    CHECK(bytes.size() == 8 + 4 * size);
     Vector loaded(77, 1);
     load<cereal::BinaryInputArchive>(bytes, loaded);
     CHECK(loaded == vector);
@@ -45,7 +46,7 @@ TEST_CASE("a vector is saved as its length and its floats, and comes back whole"
 }
 
 TEST_CASE("a vector of the right size is read where it is") {
-  const Vector vector = Vector::LinSpaced(1000, -1, 1);
+  const Vector vector = rising_vector(1000);
   Vector loaded(1000);
   const float* place = loaded.data();
   load<cereal::BinaryInputArchive>(saved<cereal::BinaryOutputArchive>(vector), loaded);
@@ -65,3 +66,5 @@ TEST_CASE("a length within the bound that the bytes do not keep costs a mebibyte
   CHECK_THROWS_AS(load<cereal::BinaryInputArchive>(length_only(kMaximumVectorSize) + "few", vector), cereal::Exception);
   CHECK(vector.size() <= 1 << 18);
 }
+
+}  // namespace fedstride::test::serialize_test

@@ -10,7 +10,7 @@
 #include "partitions/simplex.hpp"
 #include "tests/partitions/examples.hpp"
 
-namespace fedstride::test {
+namespace fedstride::test::dirichlet_test {
 namespace {
 
 struct Moments {
@@ -113,4 +113,4 @@ TEST_CASE("normalised logarithms sum to one where the numbers themselves would u
   CHECK(shares[2] == doctest::Approx(0.75));
 }
 
-}  // namespace fedstride::test
+}  // namespace fedstride::test::dirichlet_test

@@ -10,7 +10,7 @@
 #include "tests/partitions/examples.hpp"
 #include "tests/support/folder.hpp"
 
-namespace fedstride::test {
+namespace fedstride::test::from_file_test {
 namespace {
 
 // What reading `text` as a partition of six rows (row 5 held out) over two clients says.
@@ -88,4 +88,4 @@ TEST_CASE("a missing file, no file, and a file far larger than any such partitio
   CHECK(refusal(folder, std::string(1 << 20, '[')).find("is not JSON") != std::string::npos);  // deep nesting
 }
 
-}  // namespace fedstride::test
+}  // namespace fedstride::test::from_file_test

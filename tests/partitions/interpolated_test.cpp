@@ -9,7 +9,7 @@
 #include "partitions/pathological.hpp"
 #include "tests/partitions/examples.hpp"
 
-namespace fedstride::test {
+namespace fedstride::test::interpolated_test {
 namespace {
 
 constexpr std::array<int, 10> kPaperOrder = {1, 9, 0, 8, 3, 5, 2, 6, 4, 7};
@@ -63,4 +63,4 @@ TEST_CASE("unequal pathological sizes are levelled as far as the pool goes, the 
   for (const auto& rows : Interpolated{.random_fraction = 0.95}.assign(example.input)) CHECK(rows.size() == 50);
 }
 
-}  // namespace fedstride::test
+}  // namespace fedstride::test::interpolated_test

@@ -7,7 +7,7 @@
 #include "partitions/iid.hpp"
 #include "tests/partitions/examples.hpp"
 
-namespace fedstride::test {
+namespace fedstride::test::limit_test {
 
 TEST_CASE("a limit keeps that many of each client's own rows, and all of those who have fewer") {
   Assignment assignment = {{1, 3, 5, 7, 9, 11}, {2, 4}, {0, 6, 8}};
@@ -37,4 +37,4 @@ TEST_CASE("a limit of no rows is refused") {
   CHECK_THROWS_WITH(limit_per_client(assignment, 0, 1), "limit-per-client is 0; it must be a whole number from 1");
 }
 
-}  // namespace fedstride::test
+}  // namespace fedstride::test::limit_test

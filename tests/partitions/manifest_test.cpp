@@ -6,7 +6,7 @@
 #include "partitions/heat_map.hpp"
 #include "tests/partitions/examples.hpp"
 
-namespace fedstride::test {
+namespace fedstride::test::manifest_test {
 namespace {
 
 std::size_t columns(std::string_view line) {
@@ -90,4 +90,4 @@ TEST_CASE("class names that are not ASCII are cut between characters") {
   CHECK(heat_map({{1, 1}}, names).find("écure     x \n") != std::string::npos);
 }
 
-}  // namespace fedstride::test
+}  // namespace fedstride::test::manifest_test

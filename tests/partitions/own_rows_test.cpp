@@ -7,7 +7,7 @@
 #include "tests/partitions/examples.hpp"
 #include "tests/support/folder.hpp"
 
-namespace fedstride::test {
+namespace fedstride::test::own_rows_test {
 namespace {
 
 std::string hash_of(char digit) { return std::string(64, digit); }
@@ -77,4 +77,4 @@ TEST_CASE("rows that clients bring are not dealt out") {
   CHECK_THROWS_WITH_AS(OwnRows{}.assign(example.input), doctest::Contains("partition is 'own'"), Error);
 }
 
-}  // namespace fedstride::test
+}  // namespace fedstride::test::own_rows_test

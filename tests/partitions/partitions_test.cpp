@@ -3,49 +3,21 @@
 
 #include <doctest/doctest.h>
 
-#include <algorithm>
 #include <cmath>
 #include <string>
 
-#include "core/files.hpp"
+#include "partitions/dirichlet.hpp"
+#include "partitions/dirichlet_balanced.hpp"
+#include "partitions/iid.hpp"
+#include "partitions/interpolated.hpp"
+#include "partitions/pathological.hpp"
+#include "partitions/shards.hpp"
+#include "tests/partitions/dealers.hpp"
 #include "tests/partitions/examples.hpp"
-#include "tests/support/folder.hpp"
 
-namespace fedstride::test {
-namespace {
+namespace fedstride::test::partitions_test {
 
-// Every part that deals rows out (own deals none), with its defaults; `file` gets a file in which row i of the input belongs to client i modulo clients.
-template <class Visitor>
-void for_each_partitioner(const Example& example, const TemporaryFolder& folder, Visitor&& visit) {
-  for_each_part<Partitioner>([&]<class Part>(Part part) {
-    if constexpr (std::is_same_v<Part, OwnRows>) return;
-    if constexpr (requires { part.partition_file; }) {
-      if (example.input.clients < 1 || example.input.rows.empty()) return;
-      std::vector<std::string> lists(static_cast<std::size_t>(example.input.clients));
-      for (std::size_t i = 0; i < example.input.rows.size(); ++i) {
-        auto& list = lists[i % lists.size()];
-        list += (list.empty() ? "" : ",") + std::to_string(example.input.rows[i]);
-      }
-      const auto path = folder.path() / "partition.json";
-      write_file(path, "{\"clients\": [[" + joined(lists, "],[") + "]]}");
-      part.partition_file = path.string();
-    }
-    if constexpr (requires { part.shards_per_client; }) part.shards_per_client = 1;
-    CAPTURE(Part::kName);
-    visit(part);
-  });
-}
-
-bool all_ascend(const Assignment& assignment) {
-  return std::all_of(assignment.begin(), assignment.end(), [](const auto& rows) {
-    return std::adjacent_find(rows.begin(), rows.end(), std::greater_equal<>()) == rows.end();
-  });
-}
-
-}  // namespace
-
-TEST_CASE("every partition holds every row once, no client empty, over random sizes") {
-  const TemporaryFolder folder;
+TEST_CASE("every partition deals out inputs of any size, and refuses none that has a row for each client") {
   RandomStream random(7, {.purpose = Purpose::test, .round = 1});
   for (int trial = 0; trial < 40; ++trial) {
     const auto count = 1 + random.below(400);
@@ -56,63 +28,40 @@ TEST_CASE("every partition holds every row once, no client empty, over random si
     CAPTURE(count);
     CAPTURE(classes);
     CAPTURE(clients);
-    for_each_partitioner(example, folder, [&](const auto& part) {
-      const Assignment assignment = part.assign(example.input);
-      CHECK(assignment.size() == clients);
-      CHECK(holds_every_row_once(assignment, example));
-      CHECK(all_ascend(assignment));
-      CHECK(std::none_of(assignment.begin(), assignment.end(), [](const auto& rows) { return rows.empty(); }));
-    });
+    for (const Partitioner& dealer : dealers()) {
+      CAPTURE(dealer.name());
+      CHECK(holds_every_row_once(dealer->assign(example.input), example));
+    }
   }
 }
 
-TEST_CASE("every partition deals out the rows it was given and no others, as a validation split leaves them") {
-  const TemporaryFolder folder;
-  Example example(random_labels(500, 10, 1), 10, 7);
-  std::vector<std::uint32_t> rows;
-  for (std::uint32_t row = 0; row < 500; ++row)
-    if (row % 5 != 2 && example.labels[row] != 4) rows.push_back(row);  // and no row of class 4 is left
-  example.input.rows = rows;
-  for_each_partitioner(example, folder,
-                       [&](const auto& part) { CHECK(holds_every_row_once(part.assign(example.input), example)); });
-}
-
-TEST_CASE("every partition copes with one client, one class only, and as many clients as rows") {
-  const TemporaryFolder folder;
+TEST_CASE("every partition copes with one client, and with as many clients as rows") {
   Example one_client(random_labels(50, 3, 1), 3, 1);
-  for_each_partitioner(one_client, folder,
-                       [&](const auto& part) { CHECK(part.assign(one_client.input)[0] == one_client.rows); });
-  Example one_class(std::vector<std::uint16_t>(60, 2), 10, 6);
-  for_each_partitioner(one_class, folder,
-                       [&](const auto& part) { CHECK(holds_every_row_once(part.assign(one_class.input), one_class)); });
   Example one_row_each(random_labels(30, 4, 2), 4, 30);
-  for_each_partitioner(one_row_each, folder, [&](const auto& part) {
-    for (const auto& rows : part.assign(one_row_each.input)) CHECK(rows.size() == 1);
-  });
+  for (const Partitioner& dealer : dealers()) {
+    CAPTURE(dealer.name());
+    CHECK(dealer->assign(one_client.input)[0] == one_client.rows);
+    for (const auto& rows : dealer->assign(one_row_each.input)) CHECK(rows.size() == 1);
+  }
 }
 
-TEST_CASE("every partition is the same for the same seed, and all that draw differ for another") {
-  const TemporaryFolder folder;
+TEST_CASE("every partition that draws differs for another seed") {
   Example example(random_labels(600, 10, 5), 10, 6, 11);
   Example other(example.labels, 10, 6, 12);
-  for_each_partitioner(example, folder, [&]<class Part>(const Part& part) {
-    CHECK(part.assign(example.input) == part.assign(example.input));
-    Partitioner partitioner = part;
+  for (Partitioner& dealer : dealers()) {
+    CAPTURE(dealer.name());
     // The pathological split has one holder a class here if nothing is said, so nothing to draw.
-    if (auto* pathological = std::get_if<Pathological>(&partitioner)) pathological->classes_per_client = 4;
-    if (!std::is_same_v<Part, FromFile>) CHECK(assign(partitioner, example.input) != assign(partitioner, other.input));
-  });
+    if (auto* pathological = dealer.as<Pathological>()) pathological->classes_per_client = 4;
+    CHECK(assign(dealer, example.input) != assign(dealer, other.input));
+  }
 }
 
-TEST_CASE("every partition refuses no clients, and more clients than rows") {
-  const TemporaryFolder folder;
+TEST_CASE("every partition refuses no clients, and more clients than rows, in the same words") {
   for (const int clients : {-1, 0, 21}) {
     Example example(random_labels(20, 3, 1), 3, clients);
-    for_each_partitioner(example, folder, [&](const auto& part) {
-      const std::string expected = "clients is " + std::to_string(clients) +
-                                   "; it must be a whole number from 1 to 20, the number of training rows";
-      CHECK_THROWS_WITH_AS(part.assign(example.input), expected.c_str(), Error);
-    });
+    const std::string expected = "clients is " + std::to_string(clients) +
+                                 "; it must be a whole number from 1 to 20, the number of training rows";
+    for (const Partitioner& dealer : dealers()) CHECK_THROWS_WITH_AS(dealer->assign(example.input), expected.c_str(), Error);
   }
 }
 
@@ -152,6 +101,6 @@ TEST_CASE("settings outside their range are refused, named") {
                     "to 5, or 0 for the least");
 }
 
-TEST_CASE("the pathological partition is the default") { CHECK(part_name(Partitioner{}) == "pathological"); }
+TEST_CASE("the pathological partition is the default") { CHECK(Partitioner{}.name() == "pathological"); }
 
-}  // namespace fedstride::test
+}  // namespace fedstride::test::partitions_test

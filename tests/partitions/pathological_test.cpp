@@ -7,7 +7,7 @@
 #include "partitions/pathological.hpp"
 #include "tests/partitions/examples.hpp"
 
-namespace fedstride::test {
+namespace fedstride::test::pathological_test {
 namespace {
 
 // CIFAR-10: 0 plane, 1 car, 2 bird, 3 cat, 4 deer, 5 dog, 6 frog, 7 horse, 8 ship, 9 truck.
@@ -55,4 +55,4 @@ TEST_CASE("ten clients of ten classes hold one class each") {
     CHECK(classes_of(assignment[client], example) == std::set<int>{static_cast<int>(client)});
 }
 
-}  // namespace fedstride::test
+}  // namespace fedstride::test::pathological_test

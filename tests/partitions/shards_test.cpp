@@ -6,7 +6,7 @@
 
 #include "tests/partitions/examples.hpp"
 
-namespace fedstride::test {
+namespace fedstride::test::shards_test {
 
 TEST_CASE("100 clients and 200 shards of 6,000 rows: each client gets two stretches of 30 rows sorted by label") {
   // Labels ascending: a row's number is its place in the sorted order, so shard s is rows 30 s ... 30 s + 29.
@@ -37,4 +37,4 @@ TEST_CASE("rows that cannot be cut evenly make shards whose sizes differ by one"
     CHECK((rows.size() == 10 || rows.size() == 11));
 }
 
-}  // namespace fedstride::test
+}  // namespace fedstride::test::shards_test

@@ -8,9 +8,7 @@
 #include "report/figures.hpp"
 #include "tests/report/made_results.hpp"
 
-using namespace fedstride;
-using namespace fedstride::test;
-
+namespace fedstride::test::figures_test {
 namespace {
 
 std::vector<std::string> kinds_of(const SweepResults& results) {
@@ -158,3 +156,5 @@ TEST_CASE("numbers that a log axis cannot show are left out") {
   for (const auto& line : figure.plots.front().lines) CHECK(line.points.size() == 2);
   CHECK(!draw(figure.plots.front(), "f", "a figure").svg.empty());
 }
+
+}  // namespace fedstride::test::figures_test

@@ -9,9 +9,7 @@
 #include "tests/report/made_results.hpp"
 #include "tests/report/read_svg.hpp"
 
-using namespace fedstride;
-using namespace fedstride::test;
-
+namespace fedstride::test::numbers_test {
 namespace {
 
 Made small(bool is_private = false) {
@@ -183,3 +181,5 @@ TEST_CASE("of a long line at most two hundred points are drawn, the last among t
     CHECK(line.points.back().x == 1001);
   }
 }
+
+}  // namespace fedstride::test::numbers_test

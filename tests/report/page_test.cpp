@@ -10,9 +10,7 @@
 #include "tests/report/read_svg.hpp"
 #include "tests/support/folder.hpp"
 
-using namespace fedstride;
-using namespace fedstride::test;
-
+namespace fedstride::test::page_test {
 namespace {
 
 SweepResults small(bool is_private = false) {
@@ -184,3 +182,5 @@ TEST_CASE("what cannot be written is said before anything is drawn") {
   }
   CHECK(std::filesystem::is_empty(folder / "folder.html"));
 }
+
+}  // namespace fedstride::test::page_test

@@ -10,8 +10,7 @@
 #include "tests/report/read_svg.hpp"
 #include "tests/support/folder.hpp"
 
-using namespace fedstride;
-using namespace fedstride::test;
+namespace fedstride::test::text_test {
 
 TEST_CASE("text in gnuplot's quotes stays text: neither commands nor escapes in it are carried out") {
   const TemporaryFolder folder;
@@ -119,3 +118,5 @@ TEST_CASE("a spread is rounded to two digits and the mean to the same place") {
   CHECK(number_for_people(60000) == "60000");
   CHECK(number_for_people(1e-5) == "1e-05");
 }
+
+}  // namespace fedstride::test::text_test

@@ -5,8 +5,10 @@
 #include <algorithm>
 #include <set>
 
-using namespace fedstride;
+#include "optim/adadp.hpp"
+#include "optim/sgd.hpp"
 
+namespace fedstride::test::configuration_test {
 namespace {
 
 Configuration from(const std::string& toml) { return resolve(parse_settings(toml, "test.toml")); }
@@ -25,9 +27,9 @@ TEST_CASE("the defaults are the paper's pathological federation on the built-in 
   CHECK(configuration.batch == 10);
   CHECK(configuration.local_epochs == 1);
   CHECK(configuration.model == "adadp-cnn");
-  CHECK(part_name(configuration.partition) == "pathological");
-  REQUIRE(part_name(configuration.optimizer) == "adadp");
-  CHECK(std::get<Adadp>(configuration.optimizer).tolerance == 0.1);
+  CHECK(configuration.partition.name() == "pathological");
+  REQUIRE(configuration.optimizer.name() == "adadp");
+  CHECK(configuration.optimizer.as<Adadp>()->tolerance == 0.1);
 }
 
 TEST_CASE("what is written reads back, and is written the same again") {
@@ -100,7 +102,7 @@ TEST_CASE("a setting of another optimiser is refused, unless the command line re
   Settings settings = parse_settings("optimizer = 'adadp'\ntolerance = 0.2\nlearning-rate = 0.3", "file");
   settings["optimizer"] = typed("sgd");
   const Configuration configuration = resolve(settings);
-  CHECK(std::get<Sgd>(configuration.optimizer).initial_rate == 0.3);
+  CHECK(configuration.optimizer.as<Sgd>()->initial_rate == 0.3);
   settings["tolerance"] = typed("0.4");
   CHECK_THROWS_AS(resolve(settings), Error);
 }
@@ -121,11 +123,12 @@ TEST_CASE("no two families share a key, and no key is documented twice") {
   }
   const Configuration configuration;
   std::set<std::string> of_earlier_families;
-  for_each_family(configuration, [&]<class Family>(std::string_view, std::string_view, const Family&) {
-    std::set<std::string> own;
-    for_each_part<Family>([&]<class Part>(const Part&) {
-      for_each_field<Part>([&](const auto& field) { own.emplace(field.name); });
-    });
+  for (const ChosenPart* chosen : chosen_parts(configuration)) {
+    std::set<std::string> own{std::string(chosen->family().key())};
+    for (const auto& part : chosen->family().parts())
+      for (const SettingInfo& setting : part->settings()) own.emplace(setting.name);
     for (const auto& name : own) CHECK(of_earlier_families.insert(name).second);
-  });
+  }
 }
+
+}  // namespace fedstride::test::configuration_test

@@ -11,8 +11,6 @@
 
 namespace fedstride::test {
 
-using Json;
-
 // Three well separated classes in a CSV of the user's own; small enough for the sanitised build.
 inline void write_data(const TemporaryFolder& folder) {
   std::ofstream train(folder / "train.csv");
@@ -37,10 +35,10 @@ inline Settings settings_for(const TemporaryFolder& folder, const std::string& o
 
 inline RunSummary start(const Settings& settings, const RunObserver& observer = {}) { return run(resolve(settings), settings, observer); }
 
-inline std::vector<json> lines(const std::string& path) {
-  std::vector<json> result;
+inline std::vector<Json> lines(const std::string& path) {
+  std::vector<Json> result;
   std::ifstream file(path);
-  for (std::string line; std::getline(file, line);) result.push_back(json::parse(line));
+  for (std::string line; std::getline(file, line);) result.push_back(Json::parse(line));
   return result;
 }
 

@@ -4,8 +4,7 @@
 
 #include "core/error.hpp"
 
-using namespace fedstride;
-
+namespace fedstride::test::privacy_setup_test {
 namespace {
 
 struct OwnExample {
@@ -25,3 +24,5 @@ TEST_CASE("a layer that mixes the examples of a batch is refused wherever it sta
     CHECK_THROWS_WITH_AS(refuse_mixing_layers(layers, "mean | dense classes"),
                          doctest::Contains("model 'mean | dense classes' has a layer that mixes the examples"), Error);
 }
+
+}  // namespace fedstride::test::privacy_setup_test

@@ -10,12 +10,8 @@
 #include "dp/ledger/audit.hpp"
 #include "tests/run/csv_runs.hpp"
 
-using namespace fedstride;
-using test::hashes;
-using test::lines;
-using test::settings_for;
-using test::start;
-using test::write_data;
+namespace fedstride::test::private_run_test {
+
 namespace fs = std::filesystem;
 
 namespace {
@@ -335,3 +331,5 @@ TEST_CASE("private components are charged once, before the first round") {
   start(settings_for(folder, "whole", more + "rounds = 4\n"));
   CHECK(hashes(folder / "a") == hashes(folder / "whole"));
 }
+
+}  // namespace fedstride::test::private_run_test

@@ -7,11 +7,12 @@
 #include "core/error.hpp"
 #include "dp/ledger/audit.hpp"
 #include "dp/ledger/ledger.hpp"
+#include "optim/optimizer_of.hpp"
+#include "optim/sgd.hpp"
 #include "tests/client/blobs.hpp"
 #include "tests/support/folder.hpp"
 
-using namespace fedstride;
-
+namespace fedstride::test::release_ledger_test {
 namespace {
 
 constexpr std::size_t kRows = 60;
@@ -98,3 +99,5 @@ TEST_CASE("a release that is altered beneath the trainer is seen and counted as 
   CHECK(fixture.epsilon() > reserved);
   CHECK_FALSE(audit_ledger(fixture.folder / "ledger.jsonl", {}, {}, false).failures.empty());
 }
+
+}  // namespace fedstride::test::release_ledger_test

@@ -12,12 +12,7 @@
 #include "run/evaluate.hpp"
 #include "tests/run/csv_runs.hpp"
 
-using namespace fedstride;
-using test::hashes;
-using test::lines;
-using test::settings_for;
-using test::start;
-using test::write_data;
+namespace fedstride::test::run_test {
 
 TEST_CASE("a run learns, and leaves everything it promises in its folder") {
   const test::TemporaryFolder folder;
@@ -202,3 +197,5 @@ TEST_CASE("init takes what fits from a file and says so, and freeze holds layers
   CHECK(fc1("a") == fc1("b"));
   CHECK(hashes(folder / "b").back() != hashes(folder / "a").back());
 }
+
+}  // namespace fedstride::test::run_test

@@ -5,9 +5,12 @@
 #include <algorithm>
 
 #include "core/error.hpp"
+#include "server/federated_averaging.hpp"
 #include "server/round.hpp"
+#include "server/server_optimizer_of.hpp"
+#include "tests/support/vectors.hpp"
 
-namespace fedstride {
+namespace fedstride::test::aggregation_test {
 namespace {
 
 /// The coordinate-wise trimmed mean (Yin, Chen, Ramchandran & Bartlett 2018): of each parameter the `trim` largest and the
@@ -60,7 +63,7 @@ struct OutlierFleet {
     for (const ClientId client : cohort) {
       const float value = client + 1 == cohort.size() ? 1e6F : static_cast<float>(client);
       const ClientReport report{.client = client};
-      const Vector change = Eigen::Vector2f(value, -value);
+      const Vector change = vector_of({value, -value});
       (client % 2 == 0 ? updates : *part).add({report, view(change)});
     }
     updates.merge(*part);
@@ -76,10 +79,10 @@ TEST_CASE("a trimmed mean reads the clients' own updates, and an outlier does no
   Vector model(2, 10);
   const auto reports = run_round(1, rules, fleet, server, model, {}, TrimmedMean{});
   CHECK(reports.size() == 5);
-  CHECK(model == Eigen::Vector2f(12, 8));  // the mean of 1, 2, 3
+  CHECK(model == vector_of({12, 8}));  // the mean of 1, 2, 3
   const auto none = run_round(2, rules, fleet, server, model, {}, TrimmedMean{.trim = 3});
   CHECK(none.size() == 5);
-  CHECK(model == Eigen::Vector2f(12, 8));
+  CHECK(model == vector_of({12, 8}));
 }
 
 TEST_CASE("under client-level privacy it is refused, before any client trains") {
@@ -95,7 +98,7 @@ TEST_CASE("under client-level privacy it is refused, before any client trains") 
   Vector model(2);
   CHECK_THROWS_WITH_AS(run_round(1, rules, fleet, server, model, {}, TrimmedMean{}), text, Error);
   CHECK(fleet.collected == 0);
-  CHECK(model.isZero());
+  CHECK(is_zero(view(model)));
 }
 
-}  // namespace fedstride
+}  // namespace fedstride::test::aggregation_test

@@ -5,13 +5,13 @@
 #include "core/error.hpp"
 #include "core/files.hpp"
 #include "tests/support/folder.hpp"
+#include "tests/support/vectors.hpp"
 
-using namespace fedstride;
-
+namespace fedstride::test::checkpoint_test {
 namespace {
 
 Checkpoint example() {
-  Checkpoint checkpoint{.configuration = "digest", .round = 7, .model = Vector::LinSpaced(33, -1, 1)};
+  Checkpoint checkpoint{.configuration = "digest", .round = 7, .model = rising_vector(33)};
   checkpoint.fleet_state = std::string("\0state\xff", 7);
   checkpoint.server_state = std::string("\0velocity", 9);
   checkpoint.results_bytes = 12345;
@@ -66,3 +66,5 @@ TEST_CASE("another format and a missing file are named as such") {
   CHECK_THROWS_WITH_AS(load_checkpoint(folder / "checkpoint"), doctest::Contains("format 3"), Error);
   CHECK_THROWS_WITH_AS(load_checkpoint(folder / "absent"), doctest::Contains("absent"), Error);
 }
+
+}  // namespace fedstride::test::checkpoint_test

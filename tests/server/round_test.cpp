@@ -8,8 +8,7 @@
 
 #include "core/random.hpp"
 
-using namespace fedstride;
-
+namespace fedstride::test::round_test {
 namespace {
 
 // Client k minimises a_k (theta - b_k)^2 / 2 by plain gradient steps of 0.05, `steps` of them a round.
@@ -135,3 +134,5 @@ TEST_CASE("the server's rate scales the mean change") {
   run_round(1, rules, fleet, server, model);
   CHECK(model == Vector(2, 0.625F));  // half of (3 x 1 + 1 x 2) / 4
 }
+
+}  // namespace fedstride::test::round_test

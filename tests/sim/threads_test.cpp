@@ -9,7 +9,7 @@
 #include <thread>
 #include <vector>
 
-using namespace fedstride;
+namespace fedstride::test::threads_test {
 
 TEST_CASE("every task and every piece runs exactly once, whatever the number of threads") {
   for (const int count : {1, 2, 8}) {
@@ -63,3 +63,5 @@ TEST_CASE("an exception of a task comes out") {
                     std::runtime_error);
   }
 }
+
+}  // namespace fedstride::test::threads_test

@@ -2,11 +2,11 @@
 
 #include <cmath>
 
+#include "core/eigen.hpp"
 #include "dp/noise/clipped_sum.hpp"
 #include "optim/adadp.hpp"
 
-using namespace fedstride;
-
+namespace fedstride::test::adadp_rate_test {
 namespace {
 
 // The network of Koskela & Honkela's private MNIST runs, every gradient zero: what moves is noise alone.
@@ -32,7 +32,7 @@ struct NoiseRun {
   std::uint64_t charged = 0;
 };
 
-NoiseRun run_on_noise(double noise_multiplier, int steps, const char* preset) {
+NoiseRun run_on_noise(double noise_multiplier, int steps, AdadpPreset preset) {
   Adadp adadp;
   adadp.preset = preset;
   adadp.tolerance = 1;
@@ -59,7 +59,7 @@ NoiseRun run_on_noise(double noise_multiplier, int steps, const char* preset) {
     const StepReport outcome = adadp.step(state, scratch, weights, Gradient(gradient), {});
     if (i >= steps - 100) result.rate += outcome.learning_rate / 100;
   }
-  result.deviation = std::sqrt(weights.cast<double>().squaredNorm() / static_cast<double>(kParameters));
+  result.deviation = std::sqrt(eigen(weights).cast<double>().squaredNorm() / static_cast<double>(kParameters));
   for (const auto& runs : meter.runs()) result.charged += runs.count;
   return result;
 }
@@ -70,7 +70,7 @@ NoiseRun run_on_noise(double noise_multiplier, int steps, const char* preset) {
 TEST_CASE("on noise alone ADADP settles at B tol sqrt(2) / (sigma C sqrt(d))") {
   for (const auto& [noise_multiplier, rate] : {std::pair{2.0, 0.0815}, {4.0, 0.0408}, {8.0, 0.0204}}) {
     CAPTURE(noise_multiplier);
-    const NoiseRun run = run_on_noise(noise_multiplier, 200, "default");
+    const NoiseRun run = run_on_noise(noise_multiplier, 200, AdadpPreset::ours);
     CHECK(std::abs(run.rate / rate - 1) < 0.01);
     CHECK(run.charged == 400);
   }
@@ -79,6 +79,8 @@ TEST_CASE("on noise alone ADADP settles at B tol sqrt(2) / (sigma C sqrt(d))") {
 // A step keeps the half-steps point (variance eta^2 s^2 / 2 a weight, s = sigma C / B) or the full step (eta^2 s^2).
 // After 15,000 iterations the deviations are 0.2118 and 0.2995; the full step is looked at after a fifth of them.
 TEST_CASE("the weights have walked as far as two half steps, or one full step, of noise an iteration carry them") {
-  CHECK(std::abs(run_on_noise(2, 15'000, "default").deviation / 0.2118 - 1) < 0.01);
-  CHECK(std::abs(run_on_noise(2, 3'000, "paper").deviation / (0.2995 / std::sqrt(5.0)) - 1) < 0.01);
+  CHECK(std::abs(run_on_noise(2, 15'000, AdadpPreset::ours).deviation / 0.2118 - 1) < 0.01);
+  CHECK(std::abs(run_on_noise(2, 3'000, AdadpPreset::paper).deviation / (0.2995 / std::sqrt(5.0)) - 1) < 0.01);
 }
+
+}  // namespace fedstride::test::adadp_rate_test

@@ -9,8 +9,7 @@
 #include "client/trainer.hpp"
 #include "dp/accountants/accountants.hpp"
 
-using namespace fedstride;
-
+namespace fedstride::test::canary_test {
 namespace {
 
 // Linear scores of 3 features, 2 classes, no bias. Every feature row is long, so that every clipped gradient has norm C.
@@ -124,3 +123,5 @@ TEST_CASE("the attack's lower bound on epsilon stays under the claim, and passes
                                                scores(World::without, kNoNoise, kRuns, 2), kDelta);
   CHECK(broken > claim);
 }
+
+}  // namespace fedstride::test::canary_test

@@ -7,7 +7,7 @@
 #include "tests/support/folder.hpp"
 #include "tests/support/skip.hpp"
 
-using namespace fedstride;
+namespace fedstride::test::cifar10_test {
 
 TEST_CASE("the pathological federation on real CIFAR-10 learns as fast as an independent PyTorch version did") {
   const char* data = std::getenv("FEDSTRIDE_DATA");
@@ -25,3 +25,5 @@ TEST_CASE("the pathological federation on real CIFAR-10 learns as fast as an ind
   CHECK(accuracy[2] > 0.17);
   CHECK(accuracy[2] < 0.36);
 }
+
+}  // namespace fedstride::test::cifar10_test

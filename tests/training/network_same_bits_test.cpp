@@ -10,10 +10,7 @@
 #include "core/random.hpp"
 #include "tests/cli/network/federation.hpp"
 
-using namespace fedstride;
-using test::Party;
-using test::Words;
-
+namespace fedstride::test::network_same_bits_test {
 namespace {
 
 constexpr int kClients = 5;
@@ -88,3 +85,5 @@ TEST_CASE("one experiment file gives the same models through run, launch, and se
   CHECK(test::rounds_of(folder / "serve") == expected);
   CHECK(read_file(folder / "serve/model.safetensors") == read_file(folder / "run/model.safetensors"));
 }
+
+}  // namespace fedstride::test::network_same_bits_test

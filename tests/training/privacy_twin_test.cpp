@@ -11,8 +11,7 @@
 #include "tests/dp/twin/settings.hpp"
 #include "tests/dp/twin/twin.hpp"
 
-using namespace fedstride;
-
+namespace fedstride::test::privacy_twin_test {
 namespace {
 
 // What is what: tests/dp/twin/twin.hpp is the twin, another way to the same number in 80 bits or more; settings.hpp
@@ -110,3 +109,5 @@ TEST_CASE("The twin agrees with closed forms, and with itself in 50 digits") {
   CHECK(static_cast<double>(wide.log_delta(1.3).value) ==
         doctest::Approx(static_cast<double>(twin.log_delta(1.3).value)).epsilon(1e-14));
 }
+
+}  // namespace fedstride::test::privacy_twin_test

@@ -11,8 +11,7 @@
 #include "tests/support/folder.hpp"
 #include "tests/support/skip.hpp"
 
-using namespace fedstride;
-
+namespace fedstride::test::readme_test {
 namespace {
 
 const std::string kRoot = FEDSTRIDE_SOURCE_DIR;
@@ -105,3 +104,5 @@ TEST_CASE("every command of the README that runs the program runs") {
   }
   CHECK(commands >= 6);
 }
+
+}  // namespace fedstride::test::readme_test

@@ -7,8 +7,7 @@
 #include "run/run.hpp"
 #include "tests/support/folder.hpp"
 
-using namespace fedstride;
-
+namespace fedstride::test::same_bits_test {
 namespace {
 
 // adadp-cnn, three clients of unequal size, few rows.
@@ -64,3 +63,5 @@ TEST_CASE("a run stopped in a round and resumed, and the run's own configuration
   run(resolve(settings), settings);
   CHECK(hashes(folder / "again") == hashes(folder / "whole"));
 }
+
+}  // namespace fedstride::test::same_bits_test

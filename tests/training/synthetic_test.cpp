@@ -3,8 +3,7 @@
 #include "run/run.hpp"
 #include "tests/support/folder.hpp"
 
-using namespace fedstride;
-
+namespace fedstride::test::synthetic_test {
 namespace {
 
 RunSummary train(const test::TemporaryFolder& folder, const std::string& out, const std::string& toml) {
@@ -34,3 +33,5 @@ TEST_CASE("the built-in set: the pathological federation trails the IID one by a
   CHECK(pathological.test.accuracy > 0.4);
   CHECK(iid.test.accuracy - pathological.test.accuracy > 0.1);
 }
+
+}  // namespace fedstride::test::synthetic_test

@@ -2,7 +2,8 @@
 
 #include "tests/cli/refusal.hpp"
 
-using namespace fedstride::test;
+namespace fedstride::test::certificates_test {
+
 namespace fs = std::filesystem;
 
 namespace {
@@ -100,3 +101,5 @@ TEST_CASE("certificates on a full disk names the file and leaves no half of one;
   CHECK(fs::is_empty(folder / "certs"));
   CHECK(run_program(words).code == 0);
 }
+
+}  // namespace fedstride::test::certificates_test

@@ -5,8 +5,8 @@
 #include "tests/cli/network/federation.hpp"
 #include "tests/support/tls_peer.hpp"
 
-using namespace fedstride;
-using namespace fedstride::test;
+namespace fedstride::test::network_certificates_test {
+
 namespace fs = std::filesystem;
 
 namespace {
@@ -127,3 +127,5 @@ TEST_CASE("parties whose own files are expired, mixed up or another's say so in 
   CHECK(last(join, borrowed).find("client-1") != std::string::npos);
   CHECK(last(serve, borrowed).find("coordinator") != std::string::npos);
 }
+
+}  // namespace fedstride::test::network_certificates_test

@@ -1,8 +1,6 @@
 #include "tests/cli/network/federation.hpp"
 
-using namespace fedstride;
-using namespace fedstride::test;
-
+namespace fedstride::test::network_deadline_test {
 namespace {
 
 const Words kDeadline{"--round-deadline", "0.3", "--minimum-clients", "2"};
@@ -98,3 +96,5 @@ TEST_CASE("a round past its deadline goes on until the minimum of clients has an
   for (const Party& client : clients) CHECK(client.wait() == 0);
   federation.check_undisturbed();
 }
+
+}  // namespace fedstride::test::network_deadline_test

@@ -3,9 +3,7 @@
 
 #include "tests/cli/network/federation.hpp"
 
-using namespace fedstride;
-using namespace fedstride::test;
-
+namespace fedstride::test::network_false_client_test {
 namespace {
 
 std::string with(std::string bytes, std::size_t at, std::uint64_t number, int count) {
@@ -137,3 +135,5 @@ TEST_CASE("whoever begins with anything but hello is refused; so is who sends by
   CHECK(scene.coordinator.says("bytes it may"));
   scene.finish();
 }
+
+}  // namespace fedstride::test::network_false_client_test

@@ -4,9 +4,7 @@
 
 #include "tests/cli/network/federation.hpp"
 
-using namespace fedstride;
-using namespace fedstride::test;
-
+namespace fedstride::test::network_false_coordinator_test {
 namespace {
 
 /// The experiment of an honest coordinator that is there no more, and what it asks in round 1.
@@ -186,3 +184,5 @@ TEST_CASE("a client leaves a coordinator that sends nonsense, says why, and come
   });
   CHECK(captive.ask(scene.model, scene.train));
 }
+
+}  // namespace fedstride::test::network_false_coordinator_test

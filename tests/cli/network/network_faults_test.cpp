@@ -1,8 +1,7 @@
 #include "tests/cli/network/federation.hpp"
 #include "tests/support/fault_proxy.hpp"
 
-using namespace fedstride;
-using namespace fedstride::test;
+namespace fedstride::test::network_faults_test {
 
 TEST_CASE("every kind of fault at every kind of frame leaves every round's model as it is") {
   for (const std::uint64_t seed : {1, 2}) {
@@ -38,3 +37,5 @@ TEST_CASE("under TLS cuts, delays and damage anywhere in the stream leave every 
     federation.check_undisturbed();
   }
 }
+
+}  // namespace fedstride::test::network_faults_test

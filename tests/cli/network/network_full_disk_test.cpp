@@ -1,7 +1,6 @@
 #include "tests/cli/network/federation.hpp"
 
-using namespace fedstride;
-using namespace fedstride::test;
+namespace fedstride::test::network_full_disk_test {
 
 TEST_CASE("a client whose disk is full leaves in one line, and takes part again when there is room") {
   // What a client keeps of Adam is twice the model: far more than 20 kB, which all else fits in.
@@ -39,3 +38,5 @@ TEST_CASE("a coordinator whose disk is full stops in one line, and goes on with 
   for (const Party& client : clients) CHECK(client.wait() == 0);
   federation.check_undisturbed();
 }
+
+}  // namespace fedstride::test::network_full_disk_test

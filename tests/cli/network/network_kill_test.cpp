@@ -2,9 +2,7 @@
 
 #include "tests/cli/network/federation.hpp"
 
-using namespace fedstride;
-using namespace fedstride::test;
-
+namespace fedstride::test::network_kill_test {
 namespace {
 
 constexpr std::size_t kRounds = 120;
@@ -125,3 +123,5 @@ TEST_CASE("under example-level privacy nothing spent is forgotten, whoever is ki
   for (int client = 0; client < 3; ++client)
     CHECK(line_count(read_file(federation.client_folder(client) + "/ledger.jsonl")) == 1 + 2 * kRounds);
 }
+
+}  // namespace fedstride::test::network_kill_test

@@ -4,9 +4,7 @@
 #include "tests/cli/network/federation.hpp"
 #include "tests/support/skip.hpp"
 
-using namespace fedstride;
-using namespace fedstride::test;
-
+namespace fedstride::test::network_namespace_test {
 namespace {
 
 bool shell(const std::string& command) { return std::system((command + " >/dev/null 2>&1").c_str()) == 0; }
@@ -108,3 +106,5 @@ TEST_CASE("so does one on which everything is late and some of it lost") {
     FEDSTRIDE_SKIP("network namespaces with delay and loss cannot be made here (root with ip, tc and netem can)");
   check_federation(cable, 30);
 }
+
+}  // namespace fedstride::test::network_namespace_test

@@ -1,9 +1,7 @@
 #include "core/text.hpp"
 #include "tests/cli/network/federation.hpp"
 
-using namespace fedstride;
-using namespace fedstride::test;
-
+namespace fedstride::test::network_own_rows_test {
 namespace {
 
 /// Three clients with tables of their own, every third row each; the coordinator has the test part and, for the
@@ -170,3 +168,5 @@ TEST_CASE("who brings own rows to another command, or a bad roster to serve, is 
   CHECK(run_program({"data", "roster", "csv"}).code == 2);
   CHECK(run_program({"data", "roster", "csv", "--client", "-1"}).code == 2);
 }
+
+}  // namespace fedstride::test::network_own_rows_test

@@ -1,7 +1,7 @@
 #include "tests/cli/network/federation.hpp"
 
-using namespace fedstride;
-using namespace fedstride::test;
+namespace fedstride::test::network_strangers_test {
+
 namespace fs = std::filesystem;
 
 namespace {
@@ -104,3 +104,5 @@ TEST_CASE("an unknown client, and one whose data or folder are of another experi
   check_leaves(federation.join_with(1, {"--out", another.client_folder(1)}), "of a client in another experiment");
   finish(federation, coordinator, federation.join_all());
 }
+
+}  // namespace fedstride::test::network_strangers_test

@@ -9,7 +9,7 @@
 #include "dp/ledger/ledger_file.hpp"
 #include "tests/cli/program.hpp"
 
-namespace fedstride::test {
+namespace fedstride::test::audit_test {
 namespace {
 
 using Lines = std::vector<std::string>;
@@ -209,4 +209,4 @@ TEST_CASE("the schedule command prints the numbers of steps and the noise, and s
 }
 
 }  // namespace
-}  // namespace fedstride::test
+}  // namespace fedstride::test::audit_test

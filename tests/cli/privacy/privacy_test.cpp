@@ -2,8 +2,7 @@
 #include "core/json.hpp"
 #include "tests/cli/refusal.hpp"
 
-using namespace fedstride::test;
-
+namespace fedstride::test::privacy_test {
 namespace {
 
 Words classic(const std::string& question, Words more) {
@@ -135,3 +134,5 @@ TEST_CASE("What makes no sense is refused in one line") {
   const TemporaryFolder folder;
   for (const Refusal& row : kRefusals) check_refused(row, folder);
 }
+
+}  // namespace fedstride::test::privacy_test

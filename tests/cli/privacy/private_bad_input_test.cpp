@@ -4,7 +4,7 @@
 
 #include "tests/cli/refusal.hpp"
 
-using namespace fedstride::test;
+namespace fedstride::test::private_bad_input_test {
 
 TEST_CASE("privacy that cannot be had is refused in one line, and no file is made") {
   const TemporaryFolder folder;
@@ -35,3 +35,5 @@ TEST_CASE("privacy that cannot be had is refused in one line, and no file is mad
   write_table(folder.path() / "data");
   for (const Refusal& row : rows) check_refused(row, folder);
 }
+
+}  // namespace fedstride::test::private_bad_input_test

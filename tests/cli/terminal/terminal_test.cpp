@@ -5,7 +5,7 @@
 #include "tests/cli/program.hpp"
 #include "tests/support/skip.hpp"
 
-using namespace fedstride::test;
+namespace fedstride::test::terminal_test {
 
 TEST_CASE("on a terminal a run shows a bar with round, accuracy, examples a second and time left") {
   if (std::system("script -qec true /dev/null >/dev/null 2>&1 </dev/null") != 0)
@@ -25,3 +25,5 @@ TEST_CASE("on a terminal a run shows a bar with round, accuracy, examples a seco
     CHECK_MESSAGE(line.find(part) != std::string::npos, part);
   CHECK(text.find("round 4/4  test accuracy") != std::string::npos);
 }
+
+}  // namespace fedstride::test::terminal_test

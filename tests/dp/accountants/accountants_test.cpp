@@ -5,8 +5,7 @@
 #include "core/error.hpp"
 #include "dp/accountants/accountants.hpp"
 
-using namespace fedstride;
-
+namespace fedstride::test::accountants_test {
 namespace {
 
 Spending abadi(std::uint64_t steps = 10000) { return {{.rate = 0.01, .noise_multiplier = 4, .count = steps}}; }
@@ -243,3 +242,5 @@ TEST_CASE("Numbers out of range are refused by every accountant") {
     }
   });
 }
+
+}  // namespace fedstride::test::accountants_test

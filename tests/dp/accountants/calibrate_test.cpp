@@ -5,8 +5,7 @@
 #include "core/error.hpp"
 #include "dp/accountants/calibrate.hpp"
 
-using namespace fedstride;
-
+namespace fedstride::test::calibrate_test {
 namespace {
 
 Spending mnist(double noise_multiplier) {
@@ -87,3 +86,5 @@ TEST_CASE("The longest prefix of a sequence ends within a group of releases if i
   CHECK(longest_prefix(Moments{}, {}, sequence, 100, 1e-5) == 10000);
   CHECK(longest_prefix(Moments{}, {}, {}, 1, 1e-5) == 0);
 }
+
+}  // namespace fedstride::test::calibrate_test

@@ -5,8 +5,7 @@
 #include "dp/accountants/composition.hpp"
 #include "dp/accountants/gaussian_curve.hpp"
 
-using namespace fedstride;
-
+namespace fedstride::test::composition_test {
 namespace {
 
 /// Theorem 3.3 of Kairouz, Oh and Viswanath, term by term.
@@ -63,3 +62,5 @@ TEST_CASE("Steps are amplified by Poisson sampling to ln(1 + q (exp(epsilon) - 1
   CHECK(steps.front().count == 7);
   CHECK(steps.front().epsilon == doctest::Approx(amplified_epsilon(gaussian_epsilon(0.25, 1e-7), 0.01)));
 }
+
+}  // namespace fedstride::test::composition_test

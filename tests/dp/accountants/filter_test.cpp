@@ -5,7 +5,7 @@
 #include "dp/accountants/zcdp.hpp"
 #include "dp/accountants/filter.hpp"
 
-using namespace fedstride;
+namespace fedstride::test::filter_test {
 
 TEST_CASE("An RDP filter admits what its order's budget holds, and no more") {
   const Releases planned{.rate = 0.01, .noise_multiplier = 4};
@@ -64,3 +64,5 @@ TEST_CASE("A zCDP filter's budget is the rho that means its epsilon") {
   CHECK(filter.admits(louder));
   CHECK_THROWS_AS(filter.admits({.rate = 0.01, .noise_multiplier = 100}), Error);
 }
+
+}  // namespace fedstride::test::filter_test

@@ -7,7 +7,7 @@
 #include "core/error.hpp"
 #include "core/random.hpp"
 
-namespace fedstride {
+namespace fedstride::test::hong_test {
 namespace {
 
 TEST_CASE("Equation 5 by hand") {
@@ -150,4 +150,4 @@ TEST_CASE("on a noisy quadratic the dynamic schedule loses the share of the stat
 }
 
 }  // namespace
-}  // namespace fedstride
+}  // namespace fedstride::test::hong_test

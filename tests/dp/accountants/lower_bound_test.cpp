@@ -4,7 +4,7 @@
 #include "dp/accountants/accountants.hpp"
 #include "dp/accountants/lower_bound.hpp"
 
-using namespace fedstride;
+namespace fedstride::test::lower_bound_test {
 
 TEST_CASE("One epoch of shuffled lots leaks what Chua et al. show") {
   CHECK(shuffle_epsilon_lower_bound(0.7, 1000, 1e-5) == doctest::Approx(6.528612887277465).epsilon(1e-6));
@@ -36,3 +36,5 @@ TEST_CASE("One lot is one Gaussian release, and noise enough shows nothing") {
   CHECK_THROWS_AS(shuffle_epsilon_lower_bound(0, 100, 1e-5), Error);
   CHECK_THROWS_AS(shuffle_epsilon_lower_bound(1, 100, 1), Error);
 }
+
+}  // namespace fedstride::test::lower_bound_test

@@ -9,8 +9,7 @@
 #include "dp/accountants/rdp_orders.hpp"
 #include "dp/accountants/without_replacement_rdp.hpp"
 
-using namespace fedstride;
-
+namespace fedstride::test::rdp_orders_test {
 namespace {
 
 double relative_error(double value, double expected) { return std::abs(value / expected - 1); }
@@ -174,3 +173,5 @@ TEST_CASE("The conversions turn back into what they came from") {
   CHECK(epsilon_at(Conversion::improved, 8, 0.3, 1e-6) ==
         doctest::Approx(0.3 + std::log(7.0 / 8) - std::log(8e-6) / 7));
 }
+
+}  // namespace fedstride::test::rdp_orders_test

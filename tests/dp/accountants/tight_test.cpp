@@ -8,8 +8,7 @@
 #include "core/error.hpp"
 #include "dp/accountants/tight.hpp"
 
-using namespace fedstride;
-
+namespace fedstride::test::tight_test {
 namespace {
 
 constexpr Tight kTight;
@@ -256,3 +255,5 @@ TEST_CASE("What has no loss distribution is refused, and says why") {
   CHECK_THROWS_AS(kTight.epsilon(poisson(0.01, 1, 1), 0), Error);
   CHECK_THROWS_AS(kTight.delta(poisson(0.01, 1, 1), -1), Error);
 }
+
+}  // namespace fedstride::test::tight_test

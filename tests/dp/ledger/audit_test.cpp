@@ -8,7 +8,7 @@
 #include "dp/ledger/ledger.hpp"
 #include "tests/support/folder.hpp"
 
-namespace fedstride {
+namespace fedstride::test::audit_test {
 namespace {
 
 LedgerHeader header(const std::string& accountant = "rdp", double budget = 3) {
@@ -183,4 +183,4 @@ TEST_CASE("the audit of a file looks at every mark") {
 }
 
 }  // namespace
-}  // namespace fedstride
+}  // namespace fedstride::test::audit_test

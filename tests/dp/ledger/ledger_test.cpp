@@ -10,7 +10,7 @@
 #include "core/text.hpp"
 #include "tests/support/folder.hpp"
 
-namespace fedstride {
+namespace fedstride::test::ledger_test {
 namespace {
 
 LedgerHeader header() {
@@ -397,4 +397,4 @@ TEST_CASE("ten thousand rounds, and a thousand clients of different sizes, are r
 }
 
 }  // namespace
-}  // namespace fedstride
+}  // namespace fedstride::test::ledger_test

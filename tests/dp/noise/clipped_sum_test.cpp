@@ -5,8 +5,7 @@
 #include <cmath>
 #include <limits>
 
-using namespace fedstride;
-
+namespace fedstride::test::clipped_sum_test {
 namespace {
 
 using Rows = std::vector<std::vector<float>>;
@@ -223,3 +222,5 @@ TEST_CASE("the same address gives the same noise, whoever helps and however the 
   }
   CHECK(first == second);
 }
+
+}  // namespace fedstride::test::clipped_sum_test

@@ -9,7 +9,7 @@
 
 #include "core/error.hpp"
 
-namespace fedstride {
+namespace fedstride::test::discrete_gaussian_test {
 namespace {
 
 SecretKey some_key() {
@@ -110,4 +110,4 @@ TEST_CASE("a sigma out of range is refused") {
 }
 
 }  // namespace
-}  // namespace fedstride
+}  // namespace fedstride::test::discrete_gaussian_test

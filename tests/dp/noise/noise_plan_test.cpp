@@ -7,15 +7,15 @@
 #include "core/error.hpp"
 #include "dp/accountants/spending.hpp"
 
-namespace fedstride {
+namespace fedstride::test::noise_plan_test {
 namespace {
 
-NoisePlan plan(const std::string& clip_schedule, std::uint64_t target) {
+NoisePlan plan(ClipSchedule clip_schedule, std::uint64_t target) {
   return NoisePlan({.clip = 12, .noise_multiplier = 4, .clip_schedule = clip_schedule, .target = target});
 }
 
 TEST_CASE("without schedules every release is alike, and a long run of them costs nothing") {
-  const NoisePlan constant = plan("constant", 10);
+  const NoisePlan constant = plan(ClipSchedule::constant, 10);
   const auto runs = constant.runs(3, 1'000'000'000'000);
   REQUIRE(runs.size() == 1);
   CHECK(runs[0] == ReleaseRun{.noise_multiplier = 4, .clip = 12, .count = 1'000'000'000'000});
@@ -24,17 +24,17 @@ TEST_CASE("without schedules every release is alike, and a long run of them cost
 
 TEST_CASE("the clip schedules of amended DP-SGD take the values worked out by hand and keep the noise where it is") {
   struct Row {
-    const char* schedule;
+    ClipSchedule schedule;
     std::uint64_t t;  // as in the paper, from 1
     double clip;
   };
   for (const Row& row :
-       {Row{"hyperbolic", 1, 12 / 1.001}, Row{"hyperbolic", 500, 8}, Row{"hyperbolic", 1000, 6},
-        Row{"hyperbolic", 5000, 6}, Row{"linear", 1, 12 * 0.9995}, Row{"linear", 500, 9}, Row{"linear", 1000, 6},
-        Row{"linear", 1001, 6}, Row{"linear-1000", 1, 11.988}, Row{"linear-1000", 250, 9}, Row{"linear-1000", 500, 6},
-        Row{"linear-1000", 501, 6}, Row{"factor-1000", 1, 11.988}, Row{"factor-1000", 2, 12 * 0.998001},
-        Row{"factor-1000", 692, 12 * std::pow(0.999, 692)}, Row{"factor-1000", 693, 6}}) {
-    CAPTURE(row.schedule);
+       {Row{ClipSchedule::hyperbolic, 1, 12 / 1.001}, Row{ClipSchedule::hyperbolic, 500, 8}, Row{ClipSchedule::hyperbolic, 1000, 6},
+        Row{ClipSchedule::hyperbolic, 5000, 6}, Row{ClipSchedule::linear, 1, 12 * 0.9995}, Row{ClipSchedule::linear, 500, 9}, Row{ClipSchedule::linear, 1000, 6},
+        Row{ClipSchedule::linear, 1001, 6}, Row{ClipSchedule::linear_1000, 1, 11.988}, Row{ClipSchedule::linear_1000, 250, 9}, Row{ClipSchedule::linear_1000, 500, 6},
+        Row{ClipSchedule::linear_1000, 501, 6}, Row{ClipSchedule::factor_1000, 1, 11.988}, Row{ClipSchedule::factor_1000, 2, 12 * 0.998001},
+        Row{ClipSchedule::factor_1000, 692, 12 * std::pow(0.999, 692)}, Row{ClipSchedule::factor_1000, 693, 6}}) {
+    CAPTURE(choice_name(row.schedule));
     CAPTURE(row.t);
     const NoiseStep step = plan(row.schedule, 1000).at(row.t - 1);
     CHECK(step.clip == doctest::Approx(row.clip).epsilon(1e-12));
@@ -43,7 +43,8 @@ TEST_CASE("the clip schedules of amended DP-SGD take the values worked out by ha
 }
 
 TEST_CASE("runs are what at() says, release by release, wherever they begin") {
-  for (const char* schedule : {"constant", "hyperbolic", "linear", "linear-1000", "factor-1000"})
+  for (const ClipSchedule schedule : {ClipSchedule::constant, ClipSchedule::hyperbolic, ClipSchedule::linear,
+                                      ClipSchedule::linear_1000, ClipSchedule::factor_1000})
     for (const std::uint64_t first : {0, 3, 495, 691, 2000}) {
       const NoisePlan clipped = plan(schedule, 20);
       std::uint64_t t = first;
@@ -60,7 +61,7 @@ TEST_CASE("dynamic noise spends the zCDP budget of static noise, the least of it
   for (const double momentum : {0.0, 0.5, 0.9}) {
     const std::uint64_t target = 60;
     const NoisePlan dynamic({.noise_multiplier = 3,
-                             .noise_schedule = momentum == 0 ? "dynamic" : "dynamic-momentum",
+                             .noise_schedule = momentum == 0 ? NoiseSchedule::dynamic : NoiseSchedule::dynamic_momentum,
                              .target = target,
                              .gamma = 0.95,
                              .momentum = momentum});
@@ -75,7 +76,7 @@ TEST_CASE("dynamic noise spends the zCDP budget of static noise, the least of it
 
 TEST_CASE("dynamic noise at T 100, gamma 0.99, R 0.5 is the closed form of the reference cases") {
   const NoisePlan dynamic(
-      {.noise_multiplier = std::sqrt(200.0), .noise_schedule = "dynamic", .target = 100, .gamma = 0.99});
+      {.noise_multiplier = std::sqrt(200.0), .noise_schedule = NoiseSchedule::dynamic, .target = 100, .gamma = 0.99});
   CHECK(dynamic.at(0).noise_multiplier == doctest::Approx(16.099382789407485).epsilon(1e-9));
   CHECK(dynamic.at(99).noise_multiplier == doctest::Approx(12.553947058944846).epsilon(1e-9));
 }
@@ -93,12 +94,17 @@ TEST_CASE("rules out of range are refused by name") {
   refused({.clip = 0}, "clip is 0");
   refused({.noise_multiplier = -1}, "noise-multiplier is -1");
   refused({.noise_multiplier = NAN}, "noise-multiplier is nan");
-  refused({.clip_schedule = "hyperbolc"}, "hyperbolic");
-  refused({.noise_schedule = "static"}, "dynamic-momentum");
   refused({.target = 0}, "target releases is 0");
-  refused({.noise_schedule = "dynamic", .target = 5, .gamma = 0}, "gamma is 0");
-  refused({.noise_schedule = "dynamic-momentum", .target = 5, .gamma = 0.9, .momentum = 1}, "momentum is 1");
-  refused({.noise_schedule = "dynamic", .target = 1000, .gamma = 0.5}, "take a gamma nearer to 1");
+  refused({.noise_schedule = NoiseSchedule::dynamic, .target = 5, .gamma = 0}, "gamma is 0");
+  refused({.noise_schedule = NoiseSchedule::dynamic_momentum, .target = 5, .gamma = 0.9, .momentum = 1}, "momentum is 1");
+  refused({.noise_schedule = NoiseSchedule::dynamic, .target = 1000, .gamma = 0.5}, "take a gamma nearer to 1");
+}
+
+TEST_CASE("a schedule that there is not is refused, with those that there are") {
+  CHECK_THROWS_WITH_AS(make_choice<ClipSchedule>("clip-schedule", "hyperbolc"),
+                       "clip-schedule 'hyperbolc' is unknown; valid: constant, hyperbolic, linear, linear-1000, factor-1000", Error);
+  CHECK_THROWS_WITH_AS(make_choice<NoiseSchedule>("noise-schedule", "static"),
+                       "noise-schedule 'static' is unknown; valid: constant, dynamic, dynamic-momentum", Error);
 }
 
 TEST_CASE("releases that are alike are counted together, others are not") {
@@ -129,4 +135,4 @@ TEST_CASE("a record in one shuffled lot of each pass is charged for the lots wit
 }
 
 }  // namespace
-}  // namespace fedstride
+}  // namespace fedstride::test::noise_plan_test

@@ -8,7 +8,7 @@
 
 #include "core/error.hpp"
 
-namespace fedstride {
+namespace fedstride::test::pca_test {
 namespace {
 
 using Rows = std::vector<std::vector<float>>;
@@ -118,4 +118,4 @@ TEST_CASE("impossible requests are refused") {
 }
 
 }  // namespace
-}  // namespace fedstride
+}  // namespace fedstride::test::pca_test

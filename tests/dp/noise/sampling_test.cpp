@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-namespace fedstride {
+namespace fedstride::test::sampling_test {
 namespace {
 
 using Ids = std::vector<std::uint32_t>;
@@ -169,4 +169,4 @@ TEST_CASE("every subset of a size is drawn equally often") {
 }
 
 }  // namespace
-}  // namespace fedstride
+}  // namespace fedstride::test::sampling_test

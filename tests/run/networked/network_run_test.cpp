@@ -10,13 +10,8 @@
 #include "dp/ledger/ledger.hpp"
 #include "tests/run/networked/loopback.hpp"
 
-using namespace fedstride;
-using test::hashes;
-using test::Loopback;
-using test::over_loopback;
-using test::settings_for;
-using test::start;
-using test::write_data;
+namespace fedstride::test::network_run_test {
+
 namespace fs = std::filesystem;
 
 TEST_CASE("a federation over connections gives the bits of the run in one process, for every optimiser") {
@@ -107,3 +102,5 @@ TEST_CASE("a round with more releases that differ than a report can tell of is r
   CHECK_THROWS_WITH_AS(over_loopback(folder, "net", many + "noise-schedule = 'dynamic'\nnoise-decay = 0.99999\n"),
                        doctest::Contains("noisy releases a round for a client of 60 rows, of which"), Error);
 }
+
+}  // namespace fedstride::test::network_run_test

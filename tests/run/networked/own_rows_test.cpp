@@ -8,12 +8,8 @@
 #include "partitions/own_rows.hpp"
 #include "tests/run/networked/loopback.hpp"
 
-using namespace fedstride;
-using test::hashes;
-using test::Loopback;
-using test::over_loopback;
-using test::settings_for;
-using test::start;
+namespace fedstride::test::own_rows_test {
+
 namespace fs = std::filesystem;
 
 namespace {
@@ -70,7 +66,7 @@ TEST_CASE("rows that clients bring give the bits of a run that has them all, sto
     CHECK(whole.summary.rounds == 4);
     CHECK(hashes(bringing.folder / ("net-" + optimizer)) == hashes(bringing.folder / ("run-" + optimizer)));
     CHECK_FALSE(fs::exists(bringing.folder / ("net-" + optimizer + "/partition.json")));
-    const auto summary = test::json::parse(read_file(bringing.folder / ("net-" + optimizer + "/summary.json")));
+    const auto summary = Json::parse(read_file(bringing.folder / ("net-" + optimizer + "/summary.json")));
     CHECK(summary["training_rows"] == 180);
     for (const auto& line : test::lines(bringing.folder / ("net-" + optimizer + "/rounds.jsonl")))
       CHECK(line["clients"][2]["rows"] == 90);
@@ -152,3 +148,5 @@ TEST_CASE("rows that clients bring are for serve alone, and not limited by it") 
   CHECK_THROWS_WITH_AS(bringing.run("net", "clients = 4\n"), doctest::Contains("clients is 4; '"), Error);
   CHECK_FALSE(fs::exists(bringing.folder / "net"));
 }
+
+}  // namespace fedstride::test::own_rows_test

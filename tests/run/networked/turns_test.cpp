@@ -7,7 +7,8 @@
 #include "run/networked/turns.hpp"
 #include "tests/support/folder.hpp"
 
-using namespace fedstride;
+namespace fedstride::test::turns_test {
+
 using namespace std::chrono_literals;
 
 TEST_CASE("no more compute at once than there are places, and all come to their turn") {
@@ -48,3 +49,5 @@ TEST_CASE("the place of one that has gone is free, and without a folder nobody w
   free.pass();
   CHECK_THROWS_AS(Turns(folder / "elsewhere"), Error);
 }
+
+}  // namespace fedstride::test::turns_test

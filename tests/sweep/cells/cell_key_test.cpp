@@ -9,8 +9,7 @@
 #include "core/error.hpp"
 #include "tests/support/folder.hpp"
 
-using namespace fedstride;
-
+namespace fedstride::test::cell_key_test {
 namespace {
 
 InputHashes known_data() { return {{"data set synthetic", "d1"}, {"data set mnist", "d2"}}; }
@@ -112,3 +111,5 @@ TEST_CASE("hashes that were found out are remembered") {
   REQUIRE(inputs.contains("data set synthetic"));
   CHECK(inputs.at("data set synthetic").size() == 64);
 }
+
+}  // namespace fedstride::test::cell_key_test

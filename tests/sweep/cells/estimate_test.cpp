@@ -7,8 +7,7 @@
 #include "sweep/cells/sweep.hpp"
 #include "tests/run/csv_runs.hpp"
 
-using namespace fedstride;
-
+namespace fedstride::test::estimate_test {
 namespace {
 
 std::vector<double> estimated(const std::string& text, const SweepOptions& options) {
@@ -88,3 +87,5 @@ TEST_CASE("a cell that its budget ends is estimated for the rounds that the budg
   CHECK(seconds[1] > 0);
   CHECK(seconds[1] < seconds[0] / 100);
 }
+
+}  // namespace fedstride::test::estimate_test

@@ -7,8 +7,7 @@
 #include "core/error.hpp"
 #include "sweep/file/document.hpp"
 
-using namespace fedstride;
-
+namespace fedstride::test::grid_test {
 namespace {
 
 Experiment parsed(const std::string& text, const Settings& fixed = {}) {
@@ -105,3 +104,5 @@ TEST_CASE("the same number is the same value, however it is written") {
   CHECK(!same_value("1", "1x"));
   CHECK(!same_value("", "0"));
 }
+
+}  // namespace fedstride::test::grid_test

@@ -12,7 +12,8 @@
 #include "tests/run/csv_runs.hpp"
 #include "tests/sweep/results/sweep_tables.hpp"
 
-using namespace fedstride;
+namespace fedstride::test::sweep_test {
+
 namespace fs = std::filesystem;
 
 namespace {
@@ -341,3 +342,5 @@ TEST_CASE("a cell that another process holds is left to it") {
   CHECK(summary.finished == 4);
   CHECK(summary.held_elsewhere == 0);
 }
+
+}  // namespace fedstride::test::sweep_test

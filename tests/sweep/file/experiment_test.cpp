@@ -9,8 +9,7 @@
 #include "sweep/cells/cell_keys.hpp"
 #include "sweep/cells/grid.hpp"
 
-using namespace fedstride;
-
+namespace fedstride::test::experiment_test {
 namespace {
 
 Experiment parsed(const std::string& text, const std::string& scale = "full", const Settings& fixed = {}) {
@@ -343,3 +342,5 @@ TEST_CASE("every experiment of the project is readable at both scales, and each 
   }
   CHECK(files >= 20);
 }
+
+}  // namespace fedstride::test::experiment_test

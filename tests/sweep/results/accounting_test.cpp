@@ -7,9 +7,8 @@
 #include "dp/accountants/accountants.hpp"
 #include "tests/run/csv_runs.hpp"
 
-using namespace fedstride;
-using test::settings_for;
-using test::start;
+namespace fedstride::test::accounting_test {
+
 namespace fs = std::filesystem;
 
 namespace {
@@ -107,3 +106,5 @@ TEST_CASE("with a secret source the key is needed: without it nothing is said") 
   fs::remove(folder / "a/secret.key");
   CHECK(account(folder / "a", mark, 1, true).empty());
 }
+
+}  // namespace fedstride::test::accounting_test

@@ -10,8 +10,7 @@
 #include "core/files.hpp"
 #include "tests/support/folder.hpp"
 
-using namespace fedstride;
-
+namespace fedstride::test::csv_test {
 namespace {
 
 std::string error_of(std::string_view text) {
@@ -85,3 +84,5 @@ TEST_CASE("a table replaces its predecessor whole, or not at all") {
   CHECK(read_file(folder / "t.csv") == "a\n1\n");
   CHECK_THROWS_AS(CsvFile(folder / "none/t.csv", {"a"}), Error);
 }
+
+}  // namespace fedstride::test::csv_test

@@ -6,11 +6,7 @@
 #include "sweep/results/summary.hpp"
 #include "tests/sweep/results/made_cells.hpp"
 
-using namespace fedstride;
-using test::made_axis;
-using test::made_cell;
-using test::made_experiment;
-
+namespace fedstride::test::expectations_test {
 namespace {
 
 /// optimizer sgd with three rates and adadp, two seeds; sgd's rate is tuned on the test accuracy.
@@ -168,3 +164,5 @@ TEST_CASE("what cannot be checked is not run, and says why") {
   CHECK(text(claim(accuracy({{"optimizer", "sgd"}}, "best"), "above", 0)) ==
         "no validation_accuracy to choose by, of 3 of 3 configurations");
 }
+
+}  // namespace fedstride::test::expectations_test

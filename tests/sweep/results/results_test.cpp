@@ -10,8 +10,8 @@
 #include "tests/run/csv_runs.hpp"
 #include "tests/sweep/results/made_cells.hpp"
 
-using namespace fedstride;
-using test::row_of;
+namespace fedstride::test::results_test {
+
 namespace fs = std::filesystem;
 
 namespace {
@@ -181,3 +181,5 @@ TEST_CASE("a sweep's cells are found, those not there are missing, and another r
   CHECK(results.cells[3].status == "failed");
   CHECK(has(results.cells[3].error, "its config.toml is that of another run"));
 }
+
+}  // namespace fedstride::test::results_test

@@ -6,11 +6,7 @@
 
 #include "tests/sweep/results/made_cells.hpp"
 
-using namespace fedstride;
-using test::made_axis;
-using test::made_cell;
-using test::made_experiment;
-using test::row_of;
+namespace fedstride::test::summary_test {
 
 TEST_CASE("mean, deviation with n - 1, and Student's interval") {
   const std::vector<double> three{1, 2, 3};
@@ -126,3 +122,5 @@ TEST_CASE("equal values are their mean, and deviate by nothing") {
   CHECK(statistics(values).deviation == 0);
   CHECK(statistics(values).high == 0.2);
 }
+
+}  // namespace fedstride::test::summary_test

@@ -12,7 +12,8 @@
 #include "tests/run/csv_runs.hpp"
 #include "tests/sweep/results/made_cells.hpp"
 
-using namespace fedstride;
+namespace fedstride::test::tables_test {
+
 namespace fs = std::filesystem;
 
 namespace {
@@ -185,3 +186,5 @@ TEST_CASE("names that meet are told apart, and cells without a key leave its col
   CHECK(summary.columns == std::vector<std::string>{"configuration", "model", "rank", "metric", "round", "client", "n", "mean",
                                                     "standard_deviation", "low", "high", "rank_result"});
 }
+
+}  // namespace fedstride::test::tables_test
