@@ -11,12 +11,22 @@
 #include <tuple>
 #include <type_traits>
 #include <variant>
+#include <vector>
 
 #include "core/choice.hpp"
 #include "core/error.hpp"
 #include "core/text.hpp"
 
 namespace fedstride {
+
+/// What lies where a text points.
+enum class Place { none, file, folder };
+
+/// A name that a setting may have, and what it stands for (empty if the name says it).
+struct KnownName {
+  std::string name;
+  std::string summary = {};
+};
 
 /// The numbers a setting may be: between low and high, each bound included or not.
 struct Valid {
@@ -25,6 +35,9 @@ struct Valid {
   bool low_included = true;
   bool high_included = true;
   std::string_view choices = {};  ///< of a text in a closed family: "classical|improved"
+  Place place = Place::none;      ///< of a text that is a path
+  /// Of a text: names that are known, for completion and the manual; other texts may be valid too.
+  std::vector<KnownName> (*known)() = nullptr;
 
   bool admits(double value) const {
     return std::isfinite(value) && (low_included ? value >= low : value > low) &&
@@ -34,6 +47,8 @@ struct Valid {
   std::string text(bool whole) const;
 };
 
+inline constexpr Valid kFile{.place = Place::file};
+inline constexpr Valid kFolder{.place = Place::folder};
 inline constexpr Valid kPositive{.low = 0, .low_included = false};
 inline constexpr Valid kNonNegative{.low = 0};
 inline constexpr Valid kFraction{.low = 0, .high = 1};

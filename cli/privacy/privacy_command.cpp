@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "cli/commands.hpp"
+#include "cli/flag_values.hpp"
 #include "cli/privacy/privacy_cases.hpp"
 #include "cli/privacy/privacy_parts.hpp"
 #include "cli/privacy/privacy_question.hpp"
@@ -215,8 +216,9 @@ void add_privacy_command(CLI::App& app) {
   CLI::App* evaluate = privacy.add_subcommand("evaluate", "Answer the cases of a file; fail if one is out of bounds.");
   evaluate->footer("Example: fedstride privacy evaluate cases.json");
   evaluate->allow_extras();
-  evaluate->add_option("CASES", *path, "JSON: {\"cases\": [{\"id\", \"mechanism\", \"parameters\", \"quantity\", ...}]}")
-      ->required();
+  takes(*evaluate->add_option("CASES", *path, "JSON: {\"cases\": [{\"id\", \"mechanism\", \"parameters\", \"quantity\", ...}]}")
+             ->required(),
+        Place::file);
   evaluate->callback([path, evaluate] {
     check_flags(*evaluate);
     evaluate_cases(*path);

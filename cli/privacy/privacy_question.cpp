@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstdio>
 
+#include "cli/flag_values.hpp"
 #include "core/text.hpp"
 
 namespace fedstride {
@@ -19,10 +20,9 @@ void add_number(CLI::App& command, const std::string& name, std::optional<Number
       throw usage_error(name + " is '" + text + "'; it must be " + valid.text(std::is_integral_v<Number>));
     number = value;
   };
-  command.add_option_function<std::string>("--" + name, read, help + "; " + valid.text(std::is_integral_v<Number>))
-      ->type_name("")
-      ->option_text(required ? "VALUE (needed)" : "VALUE")
-      ->required(required);
+  takes(*command.add_option_function<std::string>("--" + name, read, help + "; " + valid.text(std::is_integral_v<Number>))
+             ->required(required),
+        {.word = "NUMBER"});
 }
 
 template <class Part>
@@ -42,6 +42,30 @@ void set_field(Part& part, std::string_view name, const std::string& value) {
   if (found) return;
   const std::string settings = names.empty() ? "it has no settings" : "its settings: " + joined(names);
   throw usage_error(std::string(name) + " does not go with accountant '" + std::string(Part::kName) + "'; " + settings);
+}
+
+// What a setting of that name may be, whichever accountant has it.
+std::vector<std::string> field_choices(std::string_view name) {
+  std::vector<std::string> names;
+  for_each_part<Accountant>([&]<class Part>(const Part&) {
+    for_each_field<Part>([&](const auto& field) {
+      if (field.name != name) return;
+      for (const auto choice : split(field.valid.choices, '|'))
+        if (std::ranges::find(names, choice) == names.end()) names.emplace_back(choice);
+    });
+  });
+  return names;
+}
+
+std::vector<KnownName> as_known(const std::vector<std::string>& names) {
+  std::vector<KnownName> known;
+  for (const std::string& name : names) known.push_back({name});
+  return known;
+}
+
+template <Choice E>
+std::vector<std::string> choices_of() {
+  return {kChoiceNames<E>.begin(), kChoiceNames<E>.end()};
 }
 
 std::string with_digits(double number, int direction) {
@@ -72,32 +96,25 @@ void add_question_flags(CLI::App& command, PrivacyQuestion& question, const std:
     if (in(flags, name) || in(required, name)) add_number(command, name, target, valid, help, in(required, name));
   };
   command.allow_extras();
-  const auto names = part_names<Accountant>();
-  if (in(flags, "accountant"))
-    command
-        .add_option("--accountant", question.accountant,
-                    "how losses are added up (" + joined(names) + ") [" + names.front() + "]")
-        ->type_name("")
-        ->option_text("NAME");
-  command.add_option("--orders", question.orders, "rdp: grid of orders (default, ma32, int256, wide) [default]")
-      ->type_name("")
-      ->option_text("NAME");
-  command
-      .add_option("--conversion", question.conversion,
-                  "rdp: improved or classical; zcdp: improved or classic [improved]")
-      ->type_name("")
-      ->option_text("NAME");
-  command
-      .add_option("--sampling", question.sampling,
-                  "how lots are drawn (poisson, full, without-replacement, shuffle) [poisson]")
-      ->type_name("")
-      ->option_text("NAME");
-  command
-      .add_option("--neighbours", question.neighbours,
-                  "data sets that must look alike: one record more or less, or one other record (add-remove, "
-                  "replace-one) [add-remove]")
-      ->type_name("")
-      ->option_text("NAME");
+  if (in(flags, "accountant")) {
+    std::vector<KnownName> known;
+    for_each_part<Accountant>([&]<class Part>(const Part&) {
+      known.push_back({std::string(Part::kName), std::string(Part::kSummary)});
+    });
+    const auto names = part_names<Accountant>();
+    takes(*command.add_option("--accountant", question.accountant,
+                              "how losses are added up; valid: " + joined(names) + " [" + names.front() + "]"),
+          {.word = "NAME", .known = known});
+  }
+  takes(*command.add_option("--orders", question.orders,
+                            "rdp: grid of orders; valid: " + joined(field_choices("orders")) + " [default]"),
+        {.word = "NAME", .known = as_known(field_choices("orders"))});
+  takes(*command.add_option("--conversion", question.conversion,
+                            "rdp: improved or classical; zcdp: improved or classic [improved]"),
+        {.word = "NAME", .known = as_known(field_choices("conversion"))});
+  add_choice_flag(command, "--sampling", question.sampling, choices_of<Sampling>(), "how lots are drawn");
+  add_choice_flag(command, "--neighbours", question.neighbours, choices_of<Neighbours>(),
+                  "data sets that must look alike: one record more or less, or one other record");
   number("sampling-rate", question.rate, {.low = 0, .high = 1, .low_included = false},
          "share of the records in a lot; not with --sampling full");
   number("noise-multiplier", question.noise_multiplier, kPositive,
@@ -107,7 +124,7 @@ void add_question_flags(CLI::App& command, PrivacyQuestion& question, const std:
   number("epsilon", question.epsilon, kNonNegative, "privacy loss");
   number("delta", question.delta, {.low = 0, .high = 1, .low_included = false, .high_included = false},
          "probability of a larger loss");
-  command.add_flag("--json", question.json, "print JSON");
+  add_switch(command, "--json", question.json, "print JSON");
 }
 
 Accountant accountant_of(const PrivacyQuestion& question, std::string_view name) {
