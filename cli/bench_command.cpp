@@ -6,6 +6,7 @@
 
 #include "bench/network_bench.hpp"
 #include "cli/commands.hpp"
+#include "cli/flag_values.hpp"
 #include "cli/settings_flags.hpp"
 #include "core/build_info.hpp"
 
@@ -87,7 +88,8 @@ void add_bench_command(CLI::App& app) {
   command.footer("Example: fedstride bench --model pfl-cnn --batch 50");
   auto arguments = std::make_shared<BenchFlags>();
   command.allow_extras();
-  command.add_option("--model", arguments->model, "a named model or its layers, on 32x32x3 pictures [three of them]");
+  takes(*command.add_option("--model", arguments->model, "a named model or its layers, on 32x32x3 pictures [three of them]"),
+        {.word = "NAME", .known = known_models()});
   add_number_flag(command, "--batch", arguments->batch, {.low = 1, .high = 100000}, "examples a batch");
   add_number_flag(command, "--seconds", arguments->seconds, {.low = 0, .high = 600, .low_included = false},
                   "seconds each measurement takes");

@@ -76,10 +76,7 @@ int fedstride::command_line(int argc, char** argv) {
   if (const std::string missing = fedstride::missing_instructions(); !missing.empty())
     return complain("this build needs " + missing + ", which this processor lacks; build the preset 'portable'", 1);
   const fedstride::FloatingPointMode mode;
-  CLI::App app(
-      "Federated learning with adaptive steps: exact, reproducible, fast on a CPU.\n"
-      "Example: fedstride run --dataset synthetic --clients 5 --rounds 10 --out runs/first",
-      "fedstride");
+  CLI::App app("Federated learning with adaptive steps: exact, reproducible, fast on a CPU.", "fedstride");
   const fedstride::BuildInfo build = fedstride::build_info();
   app.set_version_flag("--version", build.version + " (" + build.compiler + ", " + build.instruction_set + ", commit " +
                                         build.commit + ")");
@@ -96,6 +93,18 @@ int fedstride::command_line(int argc, char** argv) {
   fedstride::add_serve_command(app);
   fedstride::add_join_command(app);
   fedstride::add_certificates_command(app);
+  fedstride::add_help_command(app);
+  fedstride::add_completion_command(app);
+  fedstride::add_manual_command(app);
+  // After the commands, which would begin with this footer as theirs.
+  app.footer(
+      "'fedstride help COMMAND' says what a command does and all its flags.\n"
+      "Environment: FEDSTRIDE_DATA is the folder of the data sets. FEDSTRIDE_INSTRUCTIONS chooses among the builds of the\n"
+      "Debian package: x86-64-v2, x86-64-v3 (AVX2) or x86-64-v4 (AVX-512); if it is not set, the best that the processor\n"
+      "can carry out.\n"
+      "Exit code: 0 if all went well, 1 if something failed, 2 if the command line, a configuration or a file of settings\n"
+      "is not valid, 130 if it was stopped and can go on.\n"
+      "Example: fedstride run --dataset synthetic --clients 5 --rounds 10 --out runs/first");
   try {
     check_command(app, argc, argv);
     app.parse(argc, argv);

@@ -21,5 +21,8 @@ void add_certificates_command(CLI::App& app);
 void add_serve_command(CLI::App& app);
 void add_join_command(CLI::App& app);
 void add_launch_command(CLI::App& app);
+void add_help_command(CLI::App& app);
+void add_completion_command(CLI::App& app);
+void add_manual_command(CLI::App& app);
 
 }  // namespace fedstride

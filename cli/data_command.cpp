@@ -9,6 +9,7 @@
 #include <memory>
 #include <string>
 
+#include "cli/flag_values.hpp"
 #include "cli/settings_flags.hpp"
 #include "core/error.hpp"
 #include "core/text.hpp"
@@ -80,13 +81,18 @@ class Bar {
   bool drawn_ = false;
 };
 
+std::vector<KnownName> downloadable_datasets() {
+  std::vector<KnownName> names = known_datasets();
+  std::erase_if(names, [](const KnownName& one) { return official_set(one.name) == nullptr; });
+  return names;
+}
+
 void get(const DataFlags& flags) {
   const auto& source = dataset_source(flags.name);
   const OfficialSet* set = official_set(flags.name);
   if (set == nullptr) {
     std::vector<std::string> names;
-    for (const auto& candidate : dataset_sources())
-      if (official_set(candidate.name) != nullptr) names.emplace_back(candidate.name);
+    for (const auto& candidate : downloadable_datasets()) names.push_back(candidate.name);
     throw usage_error("data set '" + flags.name + "' is not to be downloaded (" + std::string(source.summary) +
                       "); valid: " + joined(names));
   }
@@ -111,30 +117,30 @@ void add_data_command(CLI::App& app) {
   data.require_subcommand(1);
   data.footer("Example: fedstride data get cifar10");
   const auto add = [&data, flags](const std::string& name, const std::string& what, const std::string& example,
-                                  bool named, void (*carry_out)(const DataFlags&)) {
+                                  const std::vector<KnownName>& known, void (*carry_out)(const DataFlags&)) {
     CLI::App* command = data.add_subcommand(name, what);
     command->footer("Example: fedstride data " + example);
     command->allow_extras();
-    if (named) command->add_option("NAME", flags->name, "data set, as 'fedstride data list' names it")->required();
-    command->add_option("--data-dir", flags->options.data_dir,
-                        "folder that holds a folder for each data set (default: $FEDSTRIDE_DATA, else "
-                        "$XDG_CACHE_HOME/fedstride, else ~/.cache/fedstride)");
+    if (!known.empty())
+      takes(*command->add_option("NAME", flags->name, "data set, as 'fedstride data list' names it")->required(),
+            {.word = "NAME", .known = known});
+    add_data_folder_flag(*command, flags->options.data_dir);
     command->callback([flags, command, carry_out] {
       check_flags(*command);
       carry_out(*flags);
     });
     return command;
   };
-  add("list", "What data sets there are, what lies where.", "list", false, list);
-  add("verify", "Read a data set and say whether it is the official one.", "verify cifar10 --data-dir ~/data", true,
+  add("list", "What data sets there are, what lies where.", "list", {}, list);
+  add("verify", "Read a data set and say whether it is the official one.", "verify cifar10 --data-dir ~/data", known_datasets(),
       verify);
   CLI::App* line = add(
       "roster", "One client's line of the roster of a federation whose clients bring their own rows: how many, and their hash.",
-      "roster csv --client 2 --data-dir ~/mine >> roster.jsonl", true, roster);
+      "roster csv --client 2 --data-dir ~/mine >> roster.jsonl", known_datasets(), roster);
   add_number_flag(*line, "--client", flags->client, Valid{.low = 0, .high = 1e6}, "which client this is, from 0");
   line->get_option("--client")->required();
   add("get", "Download a data set, check its SHA-256, put it in place; goes on where it was broken off.", "get cifar10",
-      true, get)
+      downloadable_datasets(), get)
       ->add_option("--url", flags->url, "mirror: address of the archive, or of the folder that holds the files");
 }
 

@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "cli/commands.hpp"
+#include "cli/flag_values.hpp"
 #include "cli/settings_flags.hpp"
 #include "run/evaluate.hpp"
 
@@ -20,8 +21,6 @@ struct EvaluateFlags {
 };
 
 void evaluate(const EvaluateFlags& arguments) {
-  if (arguments.part != "test" && arguments.part != "train")
-    throw usage_error("part '" + arguments.part + "' is unknown; valid: test, train");
   const auto result = evaluate_file(arguments.model, arguments.dataset, arguments.data_dir, arguments.part == "train",
                                     arguments.threads);
   if (arguments.json) {
@@ -51,16 +50,16 @@ void add_evaluate_command(CLI::App& app) {
       "Example: fedstride evaluate runs/quickstart/model.safetensors");
   auto arguments = std::make_shared<EvaluateFlags>();
   command.allow_extras();
-  command.add_option("MODEL", arguments->model, "a .safetensors file that fedstride wrote, or the folder of a run")
-      ->required();
-  command.add_option("--dataset", arguments->dataset, "data set [the one it was trained on]");
-  command.add_option(
-      "--data-dir", arguments->data_dir,
-      "folder of the data (default: $FEDSTRIDE_DATA, else $XDG_CACHE_HOME/fedstride, else ~/.cache/fedstride)");
-  command.add_option("--part", arguments->part, "test or train [test]");
+  takes(*command.add_option("MODEL", arguments->model, "a .safetensors file that fedstride wrote, or the folder of a run")
+             ->required(),
+        Place::file);
+  takes(*command.add_option("--dataset", arguments->dataset, "data set [the one it was trained on]"),
+        {.word = "NAME", .known = known_datasets()});
+  add_data_folder_flag(command, arguments->data_dir);
+  add_choice_flag(command, "--part", arguments->part, {"test", "train"}, "which examples of it");
   add_number_flag(command, "--threads", arguments->threads, {.low = 0, .high = 1024},
                   "threads; 0: one for each processor");
-  command.add_flag("--json", arguments->json, "print JSON");
+  add_switch(command, "--json", arguments->json, "print JSON");
   command.callback([arguments, &command] {
     check_flags(command);
     evaluate(*arguments);

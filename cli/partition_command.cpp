@@ -3,6 +3,7 @@
 #include <memory>
 
 #include "cli/commands.hpp"
+#include "cli/flag_values.hpp"
 #include "cli/settings_flags.hpp"
 #include "core/files.hpp"
 #include "run/setup.hpp"
@@ -42,12 +43,11 @@ void add_partition_command(CLI::App& app) {
       "Rows are counted in examples.\nExample: fedstride partition --partition dirichlet --alpha 0.3 --clients 20 "
       "--json rows.json");
   auto arguments = std::make_shared<PartitionFlags>();
-  command.add_option("--config", arguments->config, "TOML file with the flags' names as keys; flags win over it")
-      ->group("Run");
-  command
-      .add_option("--json", arguments->json,
-                  "write the manifest, which --partition file reads, to this file; -: standard output")
-      ->group("Run");
+  add_config_flag(command, arguments->config);
+  CLI::Option& json = *command.add_option("--json", arguments->json,
+                                          "write the manifest, which --partition file reads, to this file; -: standard output");
+  takes(json, Place::file);
+  json.group("Run");
   add_settings_flags(command, arguments->settings, wanted);
   command.callback([arguments, &command] {
     check_flags(command);

@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "cli/commands.hpp"
+#include "cli/flag_values.hpp"
 #include "cli/settings_flags.hpp"
 #include "core/error.hpp"
 #include "report/report.hpp"
@@ -54,8 +55,9 @@ void add_report_command(CLI::App& app) {
       "Example: fedstride report sweeps/koskela-figure-1a");
   auto arguments = std::make_shared<ReportFlags>();
   command.allow_extras();
-  command.add_option("DIR", arguments->folders, "folders of sweeps or of runs")->required();
+  takes(*command.add_option("DIR", arguments->folders, "folders of sweeps or of runs")->required(), Place::folder);
   CLI::Option* out = command.add_option("--out", arguments->out, "the page [DIR/report.html]");
+  takes(*out, Place::file);
   command.callback([arguments, out, &command] {
     check_flags(command);
     report(*arguments, out->count() > 0);

@@ -2,9 +2,10 @@
 #include <memory>
 
 #include "cli/commands.hpp"
+#include "cli/flag_values.hpp"
+#include "cli/settings_flags.hpp"
 #include "cli/terminal/progress_bar.hpp"
 #include "cli/terminal/run_summary.hpp"
-#include "cli/settings_flags.hpp"
 #include "cli/terminal/stop_signal.hpp"
 #include "run/run.hpp"
 
@@ -41,10 +42,11 @@ void add_run_command(CLI::App& app) {
       "Example: fedstride run --dataset cifar10 --partition interpolated --random-fraction 0.33 --optimizer adadp \\\n"
       "           --rounds 30 --out runs/cifar");
   auto arguments = std::make_shared<RunFlags>();
-  command.add_option("--config", arguments->config, "TOML file with the flags' names as keys; flags win over it")
-      ->group("Run");
-  command.add_option("--resume", arguments->resume, "go on with the run in this folder, also to a larger --rounds")
-      ->group("Run");
+  add_config_flag(command, arguments->config);
+  CLI::Option& resumed =
+      *command.add_option("--resume", arguments->resume, "go on with the run in this folder, also to a larger --rounds");
+  takes(resumed, Place::folder);
+  resumed.group("Run");
   add_settings_flags(command, arguments->settings, [](const KeyInfo&) { return true; });
   command.callback([arguments, &command] {
     check_flags(command);

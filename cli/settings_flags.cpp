@@ -2,6 +2,7 @@
 
 #include <CLI/CLI.hpp>
 
+#include "cli/flag_values.hpp"
 #include "core/text.hpp"
 
 namespace fedstride {
@@ -22,9 +23,29 @@ void add_settings_flags(CLI::App& command, Settings& settings, const std::functi
                                       : command.add_option_function<std::string>(
                                             "--" + key.name, [store](const std::string& text) { store(text); }, help);
     option->group(key.group == "run" ? "Run" : "Choice of " + key.group);
-    if (!key.is_flag)
-      option->type_name("")->option_text(key.group == "run" && key.valid_text.empty() ? "TEXT" : "VALUE");
+    if (key.is_flag) {
+      check_switch(*option);
+    } else {
+      const char* word = key.place == Place::file     ? "FILE"
+                         : key.place == Place::folder ? "FOLDER"
+                         : !key.known.empty()         ? "NAME"
+                         : key.valid_text.empty()     ? "TEXT"
+                                                      : "NUMBER";
+      takes(*option, {.word = word, .place = key.place, .known = key.known});
+    }
   }
+}
+
+void add_config_flag(CLI::App& command, std::string& path) {
+  CLI::Option& option = *command.add_option("--config", path, "TOML file with the flags' names as keys; flags win over it");
+  takes(option, Place::file);
+  option.group("Run");
+}
+
+void add_data_folder_flag(CLI::App& command, std::string& path) {
+  const auto settings = settings_of<Configuration>();
+  const auto known = std::ranges::find(settings, "data-dir", &SettingInfo::name);
+  takes(*command.add_option("--data-dir", path, std::string(known->help)), Place::folder);
 }
 
 template <class Number>
@@ -35,11 +56,9 @@ void add_number_flag(CLI::App& command, const std::string& name, Number& number,
     if (error != std::errc{} || end != text.data() + text.size() || !valid.admits(static_cast<double>(number)))
       throw usage_error(name.substr(2) + " is '" + text + "'; it must be " + valid.text(std::is_integral_v<Number>));
   };
-  command
-      .add_option_function<std::string>(
-          name, read, help + "; " + valid.text(std::is_integral_v<Number>) + " [" + number_text(number) + "]")
-      ->type_name("")
-      ->option_text("VALUE");
+  takes(*command.add_option_function<std::string>(
+            name, read, help + "; " + valid.text(std::is_integral_v<Number>) + " [" + number_text(number) + "]"),
+        {.word = "NUMBER"});
 }
 template void add_number_flag(CLI::App&, const std::string&, int&, const Valid&, const std::string&);
 template void add_number_flag(CLI::App&, const std::string&, double&, const Valid&, const std::string&);

@@ -17,6 +17,12 @@ namespace fedstride {
 /// marked as of the command line. Unknown flags are left to check_flags.
 void add_settings_flags(CLI::App& command, Settings& settings, const std::function<bool(const KeyInfo&)>& wanted);
 
+/// --config FILE, whose settings those of the command line win over (merged).
+void add_config_flag(CLI::App& command, std::string& path);
+
+/// --data-dir FOLDER
+void add_data_folder_flag(CLI::App& command, std::string& path);
+
 /// A flag that takes a number; its value is refused, as a setting's is, with Error (usage) unless it is valid.
 /// Number is int or double.
 template <class Number>

@@ -5,9 +5,10 @@
 #include <memory>
 #include <optional>
 
-#include "cli/terminal/clock_text.hpp"
 #include "cli/commands.hpp"
+#include "cli/flag_values.hpp"
 #include "cli/settings_flags.hpp"
+#include "cli/terminal/clock_text.hpp"
 #include "cli/terminal/stop_signal.hpp"
 #include "cli/terminal/sweep_progress.hpp"
 #include "core/error.hpp"
@@ -163,20 +164,21 @@ void add_sweep_command(CLI::App& app) {
       "again; one that was broken off goes on from its checkpoint. Exit code: 1 if a cell failed, 130 when stopped.\n"
       "Example: fedstride sweep experiments/koskela-figure-1a/experiment.toml --scale quick --jobs 2");
   auto arguments = std::make_shared<SweepFlags>();
-  command.add_option("FILE", arguments->file, "the experiment file")->required();
-  command.add_option("--out", arguments->out, "folder of the sweep [sweeps/NAME]; a sweep that is there goes on");
+  takes(*command.add_option("FILE", arguments->file, "the experiment file")->required(), Place::file);
+  takes(*command.add_option("--out", arguments->out, "folder of the sweep [sweeps/NAME]; a sweep that is there goes on"),
+        Place::folder);
   add_number_flag(command, "--jobs", arguments->jobs, {.low = 1, .high = 1024},
                   "cells at a time; no result depends on it");
   add_number_flag(command, "--threads", arguments->threads, {.low = 0, .high = 1024},
                   "threads of all cells together; 0: one for each processor");
-  command.add_option_function<std::string>(
-      "--shard", [arguments](const std::string& text) { arguments->shard = text; },
-      "I/N: only every N-th cell, beginning with the I-th");
-  command.add_option("--scale", arguments->scale, "full or quick: whose overrides of the file are used [full]");
-  command.add_flag("--dry-run", arguments->dry_run,
-                   "print the cells and how long they would take here, and run nothing");
-  command.add_flag("--yes", arguments->yes, "also for more than 10000 cells");
-  command.add_flag("--quiet", arguments->quiet, "print nothing but errors");
+  takes(*command.add_option_function<std::string>(
+            "--shard", [arguments](const std::string& text) { arguments->shard = text; },
+            "I/N: only every N-th cell, beginning with the I-th"),
+        {.word = "I/N"});
+  add_choice_flag(command, "--scale", arguments->scale, {"quick", "full"}, "whose overrides of the file are used");
+  add_switch(command, "--dry-run", arguments->dry_run, "print the cells and how long they would take here, and run nothing");
+  add_switch(command, "--yes", arguments->yes, "also for more than 10000 cells");
+  add_switch(command, "--quiet", arguments->quiet, "print nothing but errors");
   add_settings_flags(command, arguments->fixed, [](const KeyInfo& key) {
     return key.name != "out" && key.name != "threads" && key.name != "quiet";
   });

@@ -36,6 +36,10 @@ std::string missing_instructions() {
 #if defined(__AVX512F__)
   if (!__builtin_cpu_supports("avx512f")) return "AVX-512";
 #endif
+#if defined(__AVX512BW__) && defined(__AVX512DQ__) && defined(__AVX512VL__)
+  if (!__builtin_cpu_supports("avx512bw") || !__builtin_cpu_supports("avx512dq") || !__builtin_cpu_supports("avx512vl"))
+    return "AVX-512 BW, DQ and VL";
+#endif
 #if defined(__AVX2__)
   if (!__builtin_cpu_supports("avx2")) return "AVX2";
 #endif

@@ -11,6 +11,7 @@
 #include <tuple>
 #include <type_traits>
 #include <variant>
+#include <vector>
 
 #include "core/choice.hpp"
 #include "core/error.hpp"
@@ -18,12 +19,24 @@
 
 namespace fedstride {
 
+/// What lies where a text points.
+enum class Place { none, file, folder };
+
+/// A name that a setting may have, and what it stands for (empty if the name says it).
+struct KnownName {
+  std::string name;
+  std::string summary = {};
+};
+
 /// The numbers a setting may be: between low and high, each bound included or not.
 struct Valid {
   double low = -std::numeric_limits<double>::infinity();
   double high = std::numeric_limits<double>::infinity();
   bool low_included = true;
   bool high_included = true;
+  Place place = Place::none;      ///< of a text that is a path
+  /// Of a text: names that are known, for completion and the manual; other texts may be valid too.
+  std::vector<KnownName> (*known)() = nullptr;
 
   bool admits(double value) const {
     return std::isfinite(value) && (low_included ? value >= low : value > low) &&
@@ -33,6 +46,8 @@ struct Valid {
   std::string text(bool whole) const;
 };
 
+inline constexpr Valid kFile{.place = Place::file};
+inline constexpr Valid kFolder{.place = Place::folder};
 inline constexpr Valid kPositive{.low = 0, .low_included = false};
 inline constexpr Valid kNonNegative{.low = 0};
 inline constexpr Valid kFraction{.low = 0, .high = 1};

@@ -18,7 +18,7 @@ struct FromFile {
   static constexpr std::string_view kName = "file";
   static constexpr std::string_view kSummary = "a manifest of your own, JSON {\"clients\": [[row, ...], ...]}";
   static constexpr auto kFields = std::tuple{
-      Field{"partition-file", &FromFile::partition_file, "the manifest to read (JSON)"},
+      Field{"partition-file", &FromFile::partition_file, "the manifest to read (JSON)", kFile},
   };
 
   Assignment assign(const PartitionInput& input) const;

@@ -19,8 +19,8 @@ struct OwnRows {
   static constexpr std::string_view kName = "own";
   static constexpr std::string_view kSummary = "rows that the clients bring themselves, told by a roster; with serve alone";
   static constexpr auto kFields = std::tuple{
-      Field{"roster", &OwnRows::roster,
-            "the clients that bring their own rows: a line of 'fedstride data roster' for each"},
+      Field{"roster", &OwnRows::roster, "the clients that bring their own rows: a line of 'fedstride data roster' for each",
+            kFile},
   };
 
   /// Throws Error (usage): here are no rows.

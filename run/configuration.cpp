@@ -4,6 +4,8 @@
 #include <set>
 
 #include "core/text.hpp"
+#include "data/datasets.hpp"
+#include "nn/models.hpp"
 #include "partitions/own_rows.hpp"
 
 namespace fedstride {
@@ -37,11 +39,18 @@ bool take(const Settings& settings, const SettingInfo& info, void* owner) {
   return true;
 }
 
+std::vector<KnownName> known_names(const SettingInfo& info) {
+  if (info.valid.known != nullptr) return info.valid.known();
+  std::vector<KnownName> names;
+  for (const std::string_view choice : info.choices) names.push_back({std::string(choice)});
+  return names;
+}
+
 KeyInfo key_info(const SettingInfo& info, const void* owner, std::string_view group, std::vector<std::string> parts) {
   const bool anything = info.kind == SettingKind::flag || info.kind == SettingKind::text;
   return {.name = std::string(info.name), .help = std::string(info.help), .default_text = value_text(info.get(owner)),
           .valid_text = anything ? "" : info.valid_text(), .group = std::string(group), .parts = std::move(parts),
-          .is_flag = info.kind == SettingKind::flag};
+          .is_flag = info.kind == SettingKind::flag, .place = info.valid.place, .known = known_names(info)};
 }
 
 // Adds a key, or what another part of the same family says of one that is there already. Throws Error (usage) if another
@@ -81,6 +90,18 @@ Error does_not_apply(const std::string& name, const Configuration& configuration
 
 }  // namespace
 
+std::vector<KnownName> known_datasets() {
+  std::vector<KnownName> names;
+  for (const auto& source : dataset_sources()) names.push_back({std::string(source.name), std::string(source.summary)});
+  return names;
+}
+
+std::vector<KnownName> known_models() {
+  std::vector<KnownName> names;
+  for (const auto& model : kNamedModels) names.push_back({std::string(model.name), std::string(model.summary)});
+  return names;
+}
+
 Error unknown_key(const std::string& key) {
   const auto names = key_names();
   const auto near = nearest(key, names);
@@ -112,8 +133,11 @@ std::vector<KeyInfo> all_keys() {
   for (const ChosenPart* chosen : chosen_parts(defaults)) {
     const PartFamily& family = chosen->family();
     const std::string key(family.key());
+    std::vector<KnownName> known;
+    for (const auto& part : family.parts()) known.push_back({std::string(part->name()), std::string(part->summary())});
     add_key(keys, {.name = key, .help = std::string(family.purpose()), .default_text = std::string(chosen->name()),
-                   .valid_text = "valid: " + joined(family.names()), .group = key, .parts = {}});
+                   .valid_text = "valid: " + joined(family.names()), .group = key, .parts = {},
+                   .known = std::move(known)});
     for (const auto& part : family.parts())
       for (const SettingInfo& info : part->settings())
         add_key(keys, key_info(info, part->object(), key, {std::string(part->name())}));

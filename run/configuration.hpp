@@ -26,6 +26,10 @@ constexpr auto choice_names(WeightRule) { return names("auto", "examples", "equa
 enum class Randomness { seeded, secret };
 constexpr auto choice_names(Randomness) { return names("seeded", "secret"); }
 
+/// The names of data sets and of models, for completion and the manual.
+std::vector<KnownName> known_datasets();
+std::vector<KnownName> known_models();
+
 /// Everything that determines a run, and the few things that only say how it is carried out. The defaults are the
 /// pathological federation of Koskela & Honkela 2020 on the built-in data set.
 struct Configuration {
@@ -63,9 +67,10 @@ struct Configuration {
   std::string out;
 
   static constexpr auto kFields = std::tuple{
-      Field{"dataset", &Configuration::dataset, "data set; 'fedstride data list' shows them"},
+      Field{"dataset", &Configuration::dataset, "data set; 'fedstride data list' shows them", Valid{.known = known_datasets}},
       Field{"data-dir", &Configuration::data_dir,
-            "folder of the data (default: $FEDSTRIDE_DATA, else $XDG_CACHE_HOME/fedstride, else ~/.cache/fedstride)"},
+            "folder of the data (default: $FEDSTRIDE_DATA, else $XDG_CACHE_HOME/fedstride, else ~/.cache/fedstride)",
+            kFolder},
       Field{"augment", &Configuration::augment, "what is done to training pictures"},
       Field{"validation-fraction", &Configuration::validation_fraction,
             "share of the training rows set aside, before partitioning, for choosing anything",
@@ -75,10 +80,12 @@ struct Configuration {
             Valid{.low = 0, .high = 1e9}},
       Field{"model", &Configuration::model,
             "a named model, or its layers (conv, maxpool, avgpool, dense, groupnorm, relu, tanh, dropout, flatten): "
-            "\"conv 64 3 | relu | maxpool 3 2 | dense classes\""},
+            "\"conv 64 3 | relu | maxpool 3 2 | dense classes\"",
+            Valid{.known = known_models}},
       Field{"initialisation", &Configuration::initialisation,
             "starting weights: uniform in +-1/sqrt(fan-in), or Glorot uniform; auto: what the named model's source uses"},
-      Field{"init", &Configuration::init, "start from the tensors of this .safetensors file whose names and shapes match"},
+      Field{"init", &Configuration::init, "start from the tensors of this .safetensors file whose names and shapes match",
+            kFile},
       Field{"freeze", &Configuration::freeze, "layers that are not trained: \"conv1,conv2\""},
       Field{"local-epochs", &Configuration::local_epochs, "epochs a client trains in a round", Valid{.low = 1, .high = 1e6}},
       Field{"batch", &Configuration::batch, "examples a batch", Valid{.low = 1, .high = 1e6}},
@@ -98,7 +105,7 @@ struct Configuration {
       Field{"threads", &Configuration::threads, "threads; 0: one for each processor. The result does not depend on it",
             Valid{.low = 0, .high = 1024}},
       Field{"quiet", &Configuration::quiet, "print nothing but errors"},
-      Field{"out", &Configuration::out, "folder for the results (default: a new one under runs/)"}};
+      Field{"out", &Configuration::out, "folder for the results (default: a new one under runs/)", kFolder}};
 };
 
 /// The parts a configuration has chosen, one of each family, in the order of their keys in a file.
@@ -130,6 +137,8 @@ struct KeyInfo {
   std::string group;         ///< "run", or the family it chooses from or whose parts have it
   std::vector<std::string> parts;  ///< those that have it; empty for the run's own and for the families' names
   bool is_flag = false;      ///< a bool: --quiet needs no value
+  Place place = Place::none;  ///< of a path
+  std::vector<KnownName> known = {};  ///< all that is valid, or some of it (names of models)
 };
 
 /// "key 'runds' is unknown; did you mean 'rounds'? ..."

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "cli/commands.hpp"
+#include "cli/flag_values.hpp"
 #include "cli/settings_flags.hpp"
 #include "net/certificates.hpp"
 
@@ -35,10 +36,9 @@ void add_certificates_command(CLI::App& app) {
   add_number_flag(command, "--clients", flags->rules.clients, kCertificateClients,
                   "one certificate for each client, 0 to clients - 1");
   add_number_flag(command, "--days", flags->rules.days, kCertificateDays, "how long they are valid");
-  command.add_option("--out", flags->out, "folder for certificates and keys; one that has an authority is added to")
-      ->required()
-      ->type_name("")
-      ->option_text("FOLDER");
+  takes(*command.add_option("--out", flags->out, "folder for certificates and keys; one that has an authority is added to")
+             ->required(),
+        Place::folder);
   command.callback([flags, &command] {
     check_flags(command);
     make(*flags);

@@ -3,6 +3,7 @@
 #include <memory>
 
 #include "cli/commands.hpp"
+#include "cli/flag_values.hpp"
 #include "cli/network/network_log.hpp"
 #include "cli/network/serve_flags.hpp"
 #include "cli/settings_flags.hpp"
@@ -52,41 +53,28 @@ void add_join_command(CLI::App& app) {
       "and its secret key are in its folder (--out); started again with the same command it picks up the round in hand.\n"
       "Example: fedstride join --connect coordinator.example:7000 --client 3 --certificates certs --data-dir ~/data");
   auto arguments = std::make_shared<JoinFlags>();
-  command.add_option("--connect", arguments->connect, "HOST:PORT of the coordinator")
-      ->required()
-      ->type_name("")
-      ->option_text("HOST:PORT");
+  takes(*command.add_option("--connect", arguments->connect, "HOST:PORT of the coordinator")->required(), {.word = "HOST:PORT"});
   add_number_flag(command, "--client", arguments->client, Valid{.low = 0, .high = 1e6}, "which client this is, from 0");
   command.get_option("--client")->required();
-  command.add_option("--certificates", arguments->certificates,
-                     "folder with authority.pem, client-K.pem and client-K.key ('fedstride certificates')")
-      ->type_name("")
-      ->option_text("FOLDER");
-  command.add_flag("--insecure-loopback", arguments->insecure_loopback,
-                   "plain TCP to a coordinator on this machine, which is believed");
-  command.add_option("--out", arguments->out, "the client's own folder (default: client-K)")
-      ->type_name("")
-      ->option_text("FOLDER");
-  command.add_option("--data-dir", arguments->options.data_dir,
-                     "folder of the data (default: $FEDSTRIDE_DATA, else $XDG_CACHE_HOME/fedstride, else "
-                     "~/.cache/fedstride)")
-      ->type_name("")
-      ->option_text("FOLDER");
+  takes(*command.add_option("--certificates", arguments->certificates,
+                            "folder with authority.pem, client-K.pem and client-K.key ('fedstride certificates')"),
+        Place::folder);
+  add_switch(command, "--insecure-loopback", arguments->insecure_loopback,
+             "plain TCP to a coordinator on this machine, which is believed");
+  takes(*command.add_option("--out", arguments->out, "the client's own folder (default: client-K)"), Place::folder);
+  add_data_folder_flag(command, arguments->options.data_dir);
   add_number_flag(command, "--threads", arguments->options.threads, Valid{.low = 0, .high = 1024},
                   "threads; 0: one for each processor. The result does not depend on it");
-  command.add_option("--turns", arguments->turns,
-                     "folder of places at which clients of one machine take turns ('fedstride launch' makes one)")
-      ->type_name("")
-      ->option_text("FOLDER");
+  takes(*command.add_option("--turns", arguments->turns,
+                            "folder of places at which clients of one machine take turns ('fedstride launch' makes one)"),
+        Place::folder);
   add_number_flag(command, "--patience", arguments->options.patience, Valid{.low = 0, .high = 1e9},
                   "seconds without the coordinator after which the client gives up; 0: never");
-  command.add_option("--require-dp", arguments->require_dp,
-                     "take part only if the experiment has privacy of this level; valid: example, client, both")
-      ->type_name("")
-      ->option_text("LEVEL");
-  command.add_flag("--accept-other-builds", arguments->options.accept_other_builds,
-                   "go on with a coordinator whose program would not give the same bits");
-  command.add_flag("--quiet", arguments->quiet, "print nothing but errors");
+  add_choice_flag(command, "--require-dp", arguments->require_dp, {kChoiceNames<RequiredPrivacy>.begin(), kChoiceNames<RequiredPrivacy>.end()},
+                  "take part only if the experiment has privacy of this level");
+  add_switch(command, "--accept-other-builds", arguments->options.accept_other_builds,
+             "go on with a coordinator whose program would not give the same bits");
+  add_switch(command, "--quiet", arguments->quiet, "print nothing but errors");
   command.allow_extras();
   command.callback([arguments, &command] {
     check_flags(command);

@@ -122,8 +122,7 @@ void add_launch_command(CLI::App& app) {
       "OUT.network; a client that is killed is started again; all stop together.\n"
       "Example: fedstride launch --dataset synthetic --clients 5 --rounds 10 --out runs/launched");
   auto arguments = std::make_shared<LaunchFlags>();
-  command.add_option("--config", arguments->config, "TOML file with the flags' names as keys; flags win over it")
-      ->group("Run");
+  add_config_flag(command, arguments->config);
   add_number_flag(command, "--client-threads", arguments->client_threads, Valid{.low = 0, .high = 1024},
                   "threads of each client; 0: one for each processor");
   add_number_flag(command, "--at-once", arguments->at_once, Valid{.low = 0, .high = 1e6},

@@ -2,11 +2,12 @@
 #include <memory>
 
 #include "cli/commands.hpp"
+#include "cli/flag_values.hpp"
 #include "cli/network/network_log.hpp"
-#include "cli/terminal/progress_bar.hpp"
-#include "cli/terminal/run_summary.hpp"
 #include "cli/network/serve_flags.hpp"
 #include "cli/settings_flags.hpp"
+#include "cli/terminal/progress_bar.hpp"
+#include "cli/terminal/run_summary.hpp"
 #include "cli/terminal/stop_signal.hpp"
 
 namespace fedstride {
@@ -52,18 +53,15 @@ void add_serve_command(CLI::App& app) {
       "otherwise. Clients: 'fedstride join'; all on this machine: 'fedstride launch'.\n"
       "Example: fedstride serve --config federation.toml --listen 0.0.0.0:7000 --certificates certs --out runs/federation");
   auto arguments = std::make_shared<ServeCommandFlags>();
-  command.add_option("--config", arguments->config, "TOML file with the flags' names as keys; flags win over it")
-      ->group("Run");
-  command.add_option("--listen", arguments->listen, "HOST:PORT where clients connect; port 0: any that is free")
-      ->required()
-      ->type_name("")
-      ->option_text("HOST:PORT");
-  command.add_option("--certificates", arguments->certificates,
-                     "folder with authority.pem, coordinator.pem and coordinator.key ('fedstride certificates')")
-      ->type_name("")
-      ->option_text("FOLDER");
-  command.add_flag("--insecure-loopback", arguments->insecure_loopback,
-                   "plain TCP between processes of this machine, where everybody is believed");
+  add_config_flag(command, arguments->config);
+  takes(
+      *command.add_option("--listen", arguments->listen, "HOST:PORT where clients connect; port 0: any that is free")->required(),
+      {.word = "HOST:PORT"});
+  takes(*command.add_option("--certificates", arguments->certificates,
+                            "folder with authority.pem, coordinator.pem and coordinator.key ('fedstride certificates')"),
+        Place::folder);
+  add_switch(command, "--insecure-loopback", arguments->insecure_loopback,
+             "plain TCP between processes of this machine, where everybody is believed");
   add_serve_flags(command, arguments->flags);
   add_settings_flags(command, arguments->settings, [](const KeyInfo&) { return true; });
   command.callback([arguments, &command] {

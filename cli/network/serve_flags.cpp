@@ -2,6 +2,7 @@
 
 #include <CLI/CLI.hpp>
 
+#include "cli/flag_values.hpp"
 #include "cli/settings_flags.hpp"
 #include "core/error.hpp"
 
@@ -19,11 +20,10 @@ void add_serve_flags(CLI::App& command, ServeFlags& flags) {
                   "updates that are read at once: memory is theirs and one model's");
   add_number_flag(command, "--connections", flags.connections, Valid{.low = 0, .high = 1e6},
                   "open connections at most; 0: twice the clients and 32");
-  command.add_flag("--accept-other-builds", flags.accept_other_builds,
-                   "go on with clients whose program would not give the same bits");
-  command.add_option("--status", flags.status, "serve a page on the federation at this HOST:PORT, and /status, /metrics")
-      ->type_name("")
-      ->option_text("HOST:PORT");
+  add_switch(command, "--accept-other-builds", flags.accept_other_builds,
+             "go on with clients whose program would not give the same bits");
+  takes(*command.add_option("--status", flags.status, "serve a page on the federation at this HOST:PORT, and /status, /metrics"),
+        {.word = "HOST:PORT"});
 }
 
 void take_serve_flags(const ServeFlags& flags, int clients, ServeOptions& options) {

@@ -3,6 +3,7 @@
 #include <iostream>
 #include <memory>
 
+#include "cli/flag_values.hpp"
 #include "cli/privacy/privacy_parts.hpp"
 #include "cli/settings_flags.hpp"
 #include "core/error.hpp"
@@ -86,10 +87,10 @@ void add_privacy_audit(CLI::App& privacy) {
       "Example: fedstride privacy audit runs/quickstart");
   auto arguments = std::make_shared<PrivacyAuditFlags>();
   command.allow_extras();
-  command.add_option("RUN", arguments->run, "the folder of a run")->required();
-  command.add_option("--key", arguments->key, "file with the key of a secret source [RUN/secret.key]");
-  command.add_flag("--clients", arguments->clients, "a line for each client");
-  command.add_flag("--json", arguments->json, "print JSON");
+  takes(*command.add_option("RUN", arguments->run, "the folder of a run")->required(), Place::folder);
+  takes(*command.add_option("--key", arguments->key, "file with the key of a secret source [RUN/secret.key]"), Place::file);
+  add_switch(command, "--clients", arguments->clients, "a line for each client");
+  add_switch(command, "--json", arguments->json, "print JSON");
   command.callback([arguments, &command] {
     check_flags(command);
     audit(*arguments);

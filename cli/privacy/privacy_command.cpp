@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "cli/commands.hpp"
+#include "cli/flag_values.hpp"
 #include "cli/privacy/privacy_compositions.hpp"
 #include "cli/privacy/privacy_parts.hpp"
 #include "cli/privacy/privacy_question.hpp"
@@ -192,8 +193,9 @@ void add_privacy_command(CLI::App& app) {
       "Fails if a case cannot be answered or its answer is out of the case's bounds; docs/compositions.md has the form.\n"
       "Example: fedstride privacy evaluate tests/golden/compositions.json");
   evaluate->allow_extras();
-  evaluate->add_option("FILE", *path, "JSON: {\"version\": 1, \"cases\": [{\"id\", \"ask\", \"events\", ...}, ...]}")
-      ->required();
+  takes(*evaluate->add_option("FILE", *path, "JSON: {\"version\": 1, \"cases\": [{\"id\", \"ask\", \"events\", ...}, ...]}")
+             ->required(),
+         Place::file);
   evaluate->callback([path, evaluate] {
     check_flags(*evaluate);
     evaluate_compositions(*path);

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstdio>
 
+#include "cli/flag_values.hpp"
 #include "cli/settings_flags.hpp"
 #include "core/text.hpp"
 #include "dp/accountants/rdp_orders.hpp"
@@ -21,9 +22,8 @@ void add_number(CLI::App& command, const std::string& name, std::optional<Number
       throw usage_error(name + " is '" + text + "'; it must be " + valid.text(std::is_integral_v<Number>));
     number = value;
   };
-  command.add_option_function<std::string>("--" + name, read, help + "; " + valid.text(std::is_integral_v<Number>))
-      ->type_name("")
-      ->option_text(required ? "VALUE (needed)" : "VALUE");
+  takes(*command.add_option_function<std::string>("--" + name, read, help + "; " + valid.text(std::is_integral_v<Number>)),
+        {.word = required ? "NUMBER (needed)" : "NUMBER"});
 }
 
 bool is_word_of(const std::string& list, std::string_view word) {
@@ -38,6 +38,17 @@ std::string accountants_with(std::string_view setting) {
   for (const auto& name : part_names<Accountant>())
     if (has_setting(name, setting)) names.push_back(name);
   return joined(names);
+}
+
+std::vector<KnownName> as_known(const std::vector<std::string>& names) {
+  std::vector<KnownName> known;
+  for (const std::string& name : names) known.push_back({name});
+  return known;
+}
+
+template <Choice E>
+std::vector<std::string> choices_of() {
+  return {kChoiceNames<E>.begin(), kChoiceNames<E>.end()};
 }
 
 std::string with_digits(double number, int direction) {
@@ -63,40 +74,30 @@ void add_question_flags(CLI::App& command, PrivacyQuestion& question, const Ques
     if (required || is_word_of(flags.optional, name)) add_number(command, name, target, valid, help, required);
   };
   command.allow_extras();
-  const auto names = part_names<Accountant>();
   if (flags.by_file)
-    command
-        .add_option("--composition", question.composition,
-                    "releases of several kinds and phases, from a file (docs/compositions.md), case by case")
-        ->type_name("")
-        ->option_text("FILE");
-  if (is_word_of(flags.optional, "accountant"))
-    command
-        .add_option("--accountant", question.accountant.name,
-                    "how losses are added up (" + joined(names) + ") [" + names.front() + "]")
-        ->type_name("")
-        ->option_text("NAME");
-  command
-      .add_option("--orders", question.accountant.orders,
-                  accountants_with("orders") + ": grid of orders (" + choice_list<OrderGrid>() + ") [default]")
-      ->type_name("")
-      ->option_text("NAME");
-  command
-      .add_option("--conversion", question.accountant.conversion,
-                  accountants_with("conversion") + ": from divergence to epsilon (" + choice_list<Conversion>() + ") [improved]")
-      ->type_name("")
-      ->option_text("NAME");
-  command
-      .add_option("--sampling", question.sampling,
-                  "how lots are drawn (poisson, full, without-replacement, shuffle) [poisson]")
-      ->type_name("")
-      ->option_text("NAME");
-  command
-      .add_option("--neighbours", question.neighbours,
-                  "data sets that must look alike: one record more or less, or one other record (add-remove, "
-                  "replace-one) [add-remove]")
-      ->type_name("")
-      ->option_text("NAME");
+    takes(*command.add_option("--composition", question.composition,
+                              "releases of several kinds and phases, from a file (docs/compositions.md), case by case"),
+          Place::file);
+  if (is_word_of(flags.optional, "accountant")) {
+    std::vector<KnownName> known;
+    for_each_part<Accountant>([&]<class Part>(const Part&) {
+      known.push_back({std::string(Part::kName), std::string(Part::kSummary)});
+    });
+    const auto names = part_names<Accountant>();
+    takes(*command.add_option("--accountant", question.accountant.name,
+                              "how losses are added up; valid: " + joined(names) + " [" + names.front() + "]"),
+          {.word = "NAME", .known = known});
+  }
+  takes(*command.add_option("--orders", question.accountant.orders,
+                            accountants_with("orders") + ": grid of orders; valid: " + choice_list<OrderGrid>() + " [default]"),
+        {.word = "NAME", .known = as_known(choices_of<OrderGrid>())});
+  takes(*command.add_option("--conversion", question.accountant.conversion,
+                            accountants_with("conversion") + ": from divergence to epsilon; valid: " +
+                                choice_list<Conversion>() + " [improved]"),
+        {.word = "NAME", .known = as_known(choices_of<Conversion>())});
+  add_choice_flag(command, "--sampling", question.sampling, choices_of<Sampling>(), "how lots are drawn");
+  add_choice_flag(command, "--neighbours", question.neighbours, choices_of<Neighbours>(),
+                  "data sets that must look alike: one record more or less, or one other record");
   number("sampling-rate", question.rate, {.low = 0, .high = 1, .low_included = false},
          "share of the records in a lot; not with --sampling full");
   number("noise-multiplier", question.noise_multiplier, kPositive,
@@ -106,7 +107,7 @@ void add_question_flags(CLI::App& command, PrivacyQuestion& question, const Ques
   number("epsilon", question.epsilon, kNonNegative, "privacy loss");
   number("delta", question.delta, {.low = 0, .high = 1, .low_included = false, .high_included = false},
          "probability of a larger loss");
-  command.add_flag("--json", question.json, "print JSON");
+  add_switch(command, "--json", question.json, "print JSON");
 }
 
 void check_question_flags(const CLI::App& command, const PrivacyQuestion& question, const QuestionFlags& flags) {

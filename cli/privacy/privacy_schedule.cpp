@@ -3,6 +3,7 @@
 #include <iostream>
 #include <memory>
 
+#include "cli/flag_values.hpp"
 #include "cli/privacy/privacy_parts.hpp"
 #include "cli/settings_flags.hpp"
 #include "core/error.hpp"
@@ -103,7 +104,7 @@ void add_privacy_schedule(CLI::App& privacy) {
                   "beta of Theorem 3.4; 0: Lemma 3.1");
   add_number_flag(command, "--steps", arguments->steps, {.low = 0, .high = 1e6},
                   "T; 0: the best number for dynamic noise without momentum");
-  command.add_flag("--json", arguments->json, "print JSON");
+  add_switch(command, "--json", arguments->json, "print JSON");
   command.callback([arguments, &command] {
     check_flags(command);
     schedule(*arguments);

@@ -1,0 +1,51 @@
+#include "cli/manual/command_info.hpp"
+
+#include <CLI/CLI.hpp>
+
+#include "cli/settings_flags.hpp"
+
+namespace fedstride {
+namespace {
+
+FlagInfo flag_info(CLI::Option& option) {
+  FlagInfo info{.names = {},
+                .help = option.get_description(),
+                .group = option.get_group(),
+                .value = value_of(option),
+                .needed = option.get_required(),
+                .repeated = option.get_items_expected_max() > 1};
+  if (option.get_positional()) {
+    info.names = {option.get_name(true)};
+    return info;
+  }
+  for (const std::string& name : option.get_snames()) info.names.push_back("-" + name);
+  for (const std::string& name : option.get_lnames()) info.names.push_back("--" + name);
+  return info;
+}
+
+}  // namespace
+
+CommandInfo describe(CLI::App& command) {
+  CommandInfo info{.name = command.get_name(),
+                   .full_name = full_name(command),
+                   .description = command.get_description(),
+                   .footer = command.get_footer(),
+                   .flags = {},
+                   .arguments = {},
+                   .commands = {}};
+  for (CLI::Option* option : command.get_options({}))
+    (option->get_positional() ? info.arguments : info.flags).push_back(flag_info(*option));
+  for (CLI::App* subcommand : command.get_subcommands({})) info.commands.push_back(describe(*subcommand));
+  return info;
+}
+
+std::string short_help(const std::string& help, std::size_t longest) {
+  std::string text = help.substr(0, help.find("; "));
+  text = text.substr(0, text.find(" ["));
+  if (text.ends_with('.')) text.pop_back();
+  if (text.size() <= longest) return text;
+  text.resize(longest);
+  return text.substr(0, text.find_last_of(' ')) + " ...";
+}
+
+}  // namespace fedstride

@@ -1,0 +1,92 @@
+# The program's side of `cmake --install` (component `program`; the library's is `development`) and the Debian packages that
+# scripts/make-packages has CPack build of the two.
+include(GNUInstallDirs)
+
+option(FEDSTRIDE_PACKAGE "Install under a launcher, beside the builds for other processors (presets package, x86-64-v3, x86-64-v4)" OFF)
+
+# Manual pages and completion, as the program itself writes them; made with all, since they are installed.
+set(manual_folder ${PROJECT_BINARY_DIR}/manual)
+set(completion_folder ${PROJECT_BINARY_DIR}/completion)
+set(made ${manual_folder}/fedstride.1)
+set(make_completion)
+foreach(shell bash zsh fish)
+  list(APPEND make_completion COMMAND fedstride completion ${shell} > ${completion_folder}/${shell})
+  list(APPEND made ${completion_folder}/${shell})
+endforeach()
+# The folder is made anew: a command that is gone takes its page along.
+add_custom_command(OUTPUT ${made}
+                   COMMAND ${CMAKE_COMMAND} -E rm -rf ${manual_folder} ${completion_folder}
+                   COMMAND ${CMAKE_COMMAND} -E make_directory ${completion_folder}
+                   COMMAND fedstride manual --out ${manual_folder} ${make_completion}
+                   DEPENDS fedstride COMMENT "Manual pages and completion" VERBATIM)
+add_custom_target(fedstride_manual ALL DEPENDS ${made})
+
+if(FEDSTRIDE_PACKAGE)
+  add_executable(fedstride_launcher cli/launcher/launcher.cpp)
+  set_target_properties(fedstride_launcher PROPERTIES OUTPUT_NAME fedstride
+                        RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/launcher)
+  # The last -march counts: the launcher starts on any processor, and says so where no build does.
+  target_compile_options(fedstride_launcher PRIVATE ${FEDSTRIDE_WARNINGS} -march=x86-64 -O2)
+  install(TARGETS fedstride_launcher DESTINATION bin COMPONENT program)
+  install(TARGETS fedstride DESTINATION lib/fedstride/${FEDSTRIDE_MARCH} COMPONENT program)
+  foreach(level x86-64-v3 x86-64-v4)
+    install(PROGRAMS ${PROJECT_SOURCE_DIR}/build/${level}/fedstride DESTINATION lib/fedstride/${level} COMPONENT program)
+  endforeach()
+  set(zsh_folder share/zsh/vendor-completions)
+else()
+  install(TARGETS fedstride DESTINATION bin COMPONENT program)
+  set(zsh_folder share/zsh/site-functions)
+endif()
+install(DIRECTORY ${manual_folder}/ DESTINATION ${CMAKE_INSTALL_MANDIR}/man1 COMPONENT program)
+install(FILES ${completion_folder}/bash DESTINATION share/bash-completion/completions RENAME fedstride COMPONENT program)
+install(FILES ${completion_folder}/zsh DESTINATION ${zsh_folder} RENAME _fedstride COMPONENT program)
+install(FILES ${completion_folder}/fish DESTINATION share/fish/vendor_completions.d RENAME fedstride.fish COMPONENT program)
+install(FILES README.md DESTINATION share/doc/fedstride COMPONENT program)
+install(DIRECTORY docs examples experiments DESTINATION share/doc/fedstride COMPONENT program
+        PATTERN __pycache__ EXCLUDE)
+
+# The packages that scripts/packages lists for a group, but not those that only building needs: what who links the library
+# needs too.
+function(fedstride_packages_of group output)
+  file(STRINGS ${PROJECT_SOURCE_DIR}/scripts/packages lines REGEX "^${group} +lib|^${group} +[a-z0-9.+-]+-dev ")
+  set(names)
+  foreach(line ${lines})
+    string(REGEX REPLACE "^${group} +([^ ]+).*" "\\1" name "${line}")
+    list(APPEND names ${name})
+  endforeach()
+  list(JOIN names ", " names)
+  set(${output} "${names}" PARENT_SCOPE)
+endfunction()
+
+set(CPACK_GENERATOR DEB)
+set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
+set(CPACK_PACKAGE_NAME fedstride)
+set(CPACK_PACKAGE_VERSION ${PROJECT_VERSION})
+set(CPACK_PACKAGE_CONTACT "The fedstride developers <fedstride@localhost>")
+set(CPACK_STRIP_FILES ON)
+set(CPACK_COMPONENTS_ALL program development)
+set(CPACK_COMPONENTS_GROUPING IGNORE)
+set(CPACK_DEB_COMPONENT_INSTALL ON)
+set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
+set(CPACK_DEBIAN_PACKAGE_CONTROL_STRICT_PERMISSION ON)
+set(CPACK_DEBIAN_COMPRESSION_TYPE xz)
+
+set(CPACK_DEBIAN_PROGRAM_PACKAGE_NAME fedstride)
+set(CPACK_DEBIAN_PROGRAM_PACKAGE_SECTION science)
+set(CPACK_DEBIAN_PROGRAM_PACKAGE_SHLIBDEPS ON)
+set(CPACK_DEBIAN_PROGRAM_PACKAGE_RECOMMENDS "gnuplot-nox")
+set(CPACK_DEBIAN_PROGRAM_PACKAGE_SUGGESTS "dataset-fashion-mnist, bash-completion")
+set(CPACK_COMPONENT_PROGRAM_DESCRIPTION "federated-learning simulator: exact, adaptive, fast on a CPU
+Federated averaging over clients that hold pathological splits of a data set, with
+step sizes that adapt (ADADP), differential privacy with accountants, sweeps, reports
+and networked federations. The same run gives the same bits on one thread and on many,
+in one process and over a network, interrupted or not.")
+
+fedstride_packages_of(build development_packages)
+set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_NAME libfedstride-dev)
+set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_SECTION libdevel)
+set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_DEPENDS "${development_packages}")
+set(CPACK_COMPONENT_DEVELOPMENT_DESCRIPTION "federated-learning simulator: libraries for parts of one's own
+Static libraries, headers and CMake targets for programs that bring optimisers,
+partitions, server optimisers or cohorts of their own to fedstride.")
+include(CPack)

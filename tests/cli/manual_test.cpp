@@ -1,0 +1,307 @@
+#include <doctest/doctest.h>
+#include <sys/wait.h>
+
+#include <cstdio>
+#include <regex>
+#include <set>
+
+#include "core/text.hpp"
+#include "tests/cli/refusal.hpp"
+#include "tests/support/skip.hpp"
+
+using namespace fedstride::test;
+
+namespace {
+
+using Texts = std::set<std::string>;
+
+/// A command as its --help shows it.
+struct HelpOf {
+  Words words;  ///< without the program's name
+  std::string help;
+  Texts flags;     ///< "--help", "-h"
+  Texts switches;  ///< flags without a value
+  Words commands;
+
+  std::string name(const std::string& separator) const {
+    std::string text = "fedstride";
+    for (const std::string& word : words) text += separator + word;
+    return text;
+  }
+};
+
+HelpOf help_of(const Words& words) {
+  HelpOf result{.words = words, .help = {}, .flags = {}, .switches = {}, .commands = {}};
+  Words arguments = words;
+  arguments.push_back("--help");
+  const Outcome outcome = run_program(arguments);
+  REQUIRE(outcome.code == 0);
+  result.help = outcome.out;
+  const std::regex flag("  ((-[a-z],)?(--[a-z0-9-]+))( [A-Z/:]+( \\(needed\\))?)?(  .*)?");
+  const std::regex command("  ([a-z]+) .*");
+  bool in_commands = false;
+  for (const auto line : fedstride::split(result.help, '\n')) {
+    std::match_results<std::string_view::const_iterator> match;
+    if (line == "Subcommands:")
+      in_commands = true;
+    else if (line.empty())
+      in_commands = false;
+    else if (in_commands && std::regex_match(line.begin(), line.end(), match, command))
+      result.commands.push_back(match[1]);
+    else if (!in_commands && std::regex_match(line.begin(), line.end(), match, flag)) {
+      result.flags.insert(match[3]);
+      if (match[2].matched) result.flags.insert(match[2].str().substr(0, 2));
+      if (!match[4].matched) result.switches.insert(match[3]);
+    }
+  }
+  return result;
+}
+
+/// The program and all its commands, found by their help.
+const std::vector<HelpOf>& all_commands() {
+  static const std::vector<HelpOf> all = [] {
+    std::vector<HelpOf> found{help_of({})};
+    for (std::size_t i = 0; i < found.size(); ++i)
+      for (const std::string& name : Words(found[i].commands)) {
+        Words words = found[i].words;
+        words.push_back(name);
+        found.push_back(help_of(words));
+      }
+    return found;
+  }();
+  return all;
+}
+
+/// What a shell's command line prints, and its exit code.
+Outcome run_shell(const std::string& line) {
+  FILE* pipe = popen((line + " 2>&1").c_str(), "r");
+  REQUIRE(pipe != nullptr);
+  Outcome outcome;
+  char buffer[4096];
+  for (std::size_t size = 0; (size = std::fread(buffer, 1, sizeof buffer, pipe)) > 0;) outcome.out.append(buffer, size);
+  const int status = pclose(pipe);
+  outcome.code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+  return outcome;
+}
+
+bool is_installed(const std::string& program) { return run_shell("command -v " + program).code == 0; }
+
+std::string script_for(const std::string& shell) {
+  const Outcome outcome = run_program({"completion", shell});
+  REQUIRE(outcome.code == 0);
+  return outcome.out;
+}
+
+/// The part of `text` from the line `begin` to the next line `end`.
+std::string stretch(const std::string& text, const std::string& begin, const std::string& end) {
+  const auto from = text.find(begin);
+  if (from == std::string::npos) return {};
+  return text.substr(from, text.find(end, from + begin.size()) - from);
+}
+
+bool has_word(const std::string& text, const std::string& word) {
+  const auto inside = [](char letter) { return std::isalnum(static_cast<unsigned char>(letter)) != 0 || letter == '-'; };
+  for (auto at = text.find(word); at != std::string::npos; at = text.find(word, at + 1)) {
+    const auto end = at + word.size();
+    if ((at == 0 || !inside(text[at - 1])) && (end == text.size() || !inside(text[end]))) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+TEST_CASE("help COMMAND says what COMMAND --help says") {
+  CHECK(all_commands().size() >= 25);
+  for (const HelpOf& command : all_commands()) {
+    CAPTURE(command.name(" "));
+    CHECK(!command.flags.empty());
+    Words words{"help"};
+    words.insert(words.end(), command.words.begin(), command.words.end());
+    const Outcome outcome = run_program(words);
+    CHECK(outcome.code == 0);
+    CHECK(outcome.err == "");
+    CHECK(outcome.out == command.help);
+  }
+}
+
+TEST_CASE("an unknown command, shell or value of a switch is refused in one line that names the nearest") {
+  const TemporaryFolder folder;
+  const Refusal refusals[] = {{{"help", "rum"}, 2, "command 'rum' is unknown; did you mean 'run'?"},
+                              {{"help", "privacy", "epsilom"}, 2, "command 'epsilom' is unknown; did you mean 'epsilon'?"},
+                              {{"help", "run", "x"}, 2, "'fedstride run' has no commands"},
+                              {{"help", "--x"}, 2, "flag '--x' is unknown"},
+                              {{"completion"}, 2, "SHELL is required"},
+                              {{"completion", "bsh"}, 2, "shell 'bsh' is unknown; did you mean 'bash'? valid: bash, zsh, fish"},
+                              {{"manual"}, 2, "--out is required"},
+                              {{"manual", "--out", ""}, 2, "out is ''; it must name a place"}};
+  for (const Refusal& refusal : refusals) check_refused(refusal, folder);
+  for (const HelpOf& command : all_commands())
+    for (const std::string& name : command.switches) {
+      if (name == "--help" || name == "--version") continue;
+      Words words = command.words;
+      words.push_back(name + "=maybe");
+      check_refused({words, 2, name.substr(2) + " is 'maybe'; it must be true or false"}, folder);
+    }
+}
+
+TEST_CASE("a number that is none is refused by every command in one line that names the flag and what is valid") {
+  const TemporaryFolder folder;
+  for (const HelpOf& command : all_commands()) {
+    if (command.words.empty()) continue;
+    for (const std::string& name : command.flags) {
+      if (command.help.find("  " + name + " NUMBER") == std::string::npos) continue;
+      CAPTURE(name);
+      CAPTURE(command.name(" "));
+      Words words = command.words;
+      words.insert(words.end(), {name, "abc"});
+      const Outcome outcome = run_program(words);
+      CHECK(outcome.code == 2);
+      CHECK(line_count(outcome.err) == 1);
+      const bool named = outcome.err.find(name.substr(2) + " is 'abc'; it must be ") != std::string::npos ||
+                         outcome.err.find(name.substr(2) + " does not go with ") != std::string::npos ||
+                         outcome.err.find(" is required") != std::string::npos;
+      CHECK_MESSAGE(named, outcome.err);
+    }
+  }
+}
+
+TEST_CASE("every command has a manual page with every flag of its help, and names its commands' pages") {
+  const TemporaryFolder folder;
+  REQUIRE(run_program({"manual", "--out", folder / "man"}).code == 0);
+  std::size_t pages = 0;
+  for ([[maybe_unused]] const auto& entry : std::filesystem::directory_iterator(folder / "man")) ++pages;
+  CHECK(pages == all_commands().size());
+  for (const HelpOf& command : all_commands()) {
+    CAPTURE(command.name(" "));
+    const std::string file = folder / ("man/" + command.name("-") + ".1");
+    REQUIRE(std::filesystem::exists(file));
+    std::string page = fedstride::read_file(file);
+    for (auto at = page.find("\\-"); at != std::string::npos; at = page.find("\\-", at)) page.replace(at, 2, "-");
+    for (const std::string& flag : command.flags) CHECK_MESSAGE(page.find("\\fB" + flag + "\\fR") != std::string::npos, flag);
+    for (const std::string& name : command.commands) {
+      CHECK(page.find(".TP\n\\fB" + name + "\\fR\n") != std::string::npos);
+      CHECK(page.find("\\fB" + command.name("-") + "-" + name + "\\fR(1)") != std::string::npos);
+    }
+  }
+}
+
+TEST_CASE("the pages do not depend on the day; SOURCE_DATE_EPOCH dates them") {
+  const TemporaryFolder folder;
+  const std::string manual = std::string(FEDSTRIDE_PROGRAM) + " manual --out ";
+  REQUIRE(run_shell("env -u SOURCE_DATE_EPOCH " + manual + (folder / "a")).code == 0);
+  REQUIRE(run_shell("SOURCE_DATE_EPOCH=86399 " + manual + (folder / "b")).code == 0);
+  const std::string undated = fedstride::read_file(folder / "a/fedstride.1");
+  CHECK(undated.find("\n.TH \"FEDSTRIDE\" 1 \"\" ") != std::string::npos);
+  CHECK(fedstride::read_file(folder / "b/fedstride.1").find("\n.TH \"FEDSTRIDE\" 1 \"1970-01-01\" ") != std::string::npos);
+  const Outcome wrong = run_shell("SOURCE_DATE_EPOCH=today " + manual + (folder / "c"));
+  CHECK(wrong.code == 2);
+  CHECK(wrong.out.find("SOURCE_DATE_EPOCH is 'today'; it must be a whole number") != std::string::npos);
+}
+
+TEST_CASE("man and mandoc find nothing wrong with the pages") {
+  const TemporaryFolder folder;
+  REQUIRE(run_shell("SOURCE_DATE_EPOCH=86399 " + std::string(FEDSTRIDE_PROGRAM) + " manual --out " + (folder / "man")).code == 0);
+  if (!is_installed("mandoc") && !is_installed("man")) FEDSTRIDE_SKIP("neither man nor mandoc is installed");
+  for (const HelpOf& command : all_commands()) {
+    const std::string file = folder / ("man/" + command.name("-") + ".1");
+    if (is_installed("mandoc")) CHECK(run_shell("mandoc -Tlint -W warning " + file).out == "");
+    if (is_installed("man")) CHECK(run_shell("LC_ALL=C.UTF-8 man --warnings -E UTF-8 -l " + file + " >/dev/null").out == "");
+  }
+}
+
+TEST_CASE("each shell's completion has every flag of every command") {
+  const std::string zsh = script_for("zsh");
+  const std::string fish = script_for("fish");
+  for (const HelpOf& command : all_commands()) {
+    const std::string function = stretch(zsh, "\n" + command.name("_").insert(0, "_") + "() {\n", "\n}\n");
+    CAPTURE(command.name(" "));
+    REQUIRE(!function.empty());
+    std::string own_words = command.name(" ").substr(std::string("fedstride").size());
+    own_words = "\"" + (own_words.empty() ? own_words : own_words.substr(1)) + "\"";
+    std::string lines;
+    for (const auto line : fedstride::split(fish, '\n')) {
+      const auto condition = line.substr(0, line.find("' -"));
+      if (condition.find(own_words) != condition.npos) lines += std::string(line) + "\n";
+    }
+    for (const std::string& flag : command.flags) {
+      CHECK_MESSAGE(has_word(function, flag), "zsh: " << flag);
+      const std::string in_fish = flag.starts_with("--") ? " -l " + flag.substr(2) : " -s " + flag.substr(1);
+      CHECK_MESSAGE(lines.find(in_fish + " ") != std::string::npos, "fish: " << flag);
+    }
+  }
+}
+
+TEST_CASE("bash completes every command's flags, the choices of a flag, files and folders") {
+  if (!is_installed("bash")) FEDSTRIDE_SKIP("bash is not installed");
+  const TemporaryFolder folder;
+  std::ofstream(folder / "script") << script_for("bash");
+  std::filesystem::create_directories(folder / "place/inner");
+  std::ofstream(folder / "place/file.toml") << "\n";
+  std::ofstream(folder / "ask") << R"(. "$1/script"
+complete -p fedstride || exit 1
+while read -r line; do
+  words=($line)
+  [[ $line != *' ' ]] || words+=('')
+  COMP_WORDS=("${words[@]}") COMP_CWORD=$((${#words[@]} - 1)) COMPREPLY=()
+  _fedstride
+  echo "$line => ${COMPREPLY[*]}"
+done
+)";
+  std::string questions;
+  for (const HelpOf& command : all_commands()) questions += command.name(" ") + " -\n";
+  const std::string place = folder / "place";
+  const std::pair<std::string, std::string> known[] = {
+      {"fedstride ev", "evaluate"},
+      {"fedstride run --opt", "--optimizer"},
+      {"fedstride run --optimizer a", "adadp adam"},
+      {"fedstride run --seed 1 --optimizer = s", "sgd"},
+      {"fedstride run --optimizer=s", "--optimizer=sgd"},
+      {"fedstride run --clients 1", ""},
+      {"fedstride sweep --dataset cifar1", "cifar10 cifar100"},
+      {"fedstride launch --server-optimizer mo", "momentum"},
+      {"fedstride evaluate --part t", "test train"},
+      {"fedstride data verify cs", "csv"},
+      {"fedstride data get cs", ""},
+      {"fedstride privacy epsilon --accountant rd", "rdp"},
+      {"fedstride help privacy sch", "schedule"},
+      {"fedstride completion z", "zsh"},
+      {"fedstride run --config " + place + "/f", place + "/file.toml"},
+      {"fedstride run --out " + place + "/", place + "/inner"},
+      {"fedstride sweep " + place + "/f", place + "/file.toml"},
+      {"fedstride privacy audit " + place + "/", place + "/inner"},
+  };
+  for (const auto& [line, answer] : known) questions += line + "\n";
+  std::ofstream(folder / "questions") << questions;
+  const Outcome outcome = run_shell("bash " + (folder / "ask") + " " + folder.path().string() + " <" + (folder / "questions"));
+  CHECK(outcome.code == 0);
+  CHECK(outcome.out.starts_with("complete -F _fedstride fedstride\n"));
+  for (const auto& [line, answer] : known) {
+    CAPTURE(line);
+    CHECK(stretch(outcome.out, "\n" + line + " => ", "\n") == "\n" + line + " => " + answer);
+  }
+  for (const HelpOf& command : all_commands()) {
+    CAPTURE(command.name(" "));
+    const std::string begin = "\n" + command.name(" ") + " - => ";
+    const std::string answer = stretch(outcome.out, begin, "\n");
+    REQUIRE(!answer.empty());
+    Texts offered;
+    for (const auto word : fedstride::split(std::string_view(answer).substr(begin.size()), ' ')) offered.emplace(word);
+    for (const std::string& flag : command.flags) CHECK_MESSAGE(offered.contains(flag), flag);
+  }
+}
+
+TEST_CASE("each shell reads its script without complaint") {
+  const TemporaryFolder folder;
+  Words absent;
+  for (const std::string shell : {"bash", "zsh", "fish"}) {
+    std::ofstream(folder / shell) << script_for(shell);
+    if (!is_installed(shell)) {
+      absent.push_back(shell);
+      continue;
+    }
+    const Outcome outcome = run_shell(shell + " -n " + (folder / shell));
+    CHECK_MESSAGE(outcome.code == 0, shell);
+    CHECK(outcome.out == "");
+  }
+  if (!absent.empty()) FEDSTRIDE_SKIP(fedstride::joined(absent) << " not installed");
+}
