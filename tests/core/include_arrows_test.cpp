@@ -34,6 +34,7 @@ const std::map<std::string, Names> kArrows{
     {"report", {"sweep"}},
     {"bench", {"client"}},
     {"cli", {"report", "bench"}},
+    {"fedstride", {"cli"}},
 };
 
 Names reachable(const std::string& folder) {
@@ -107,7 +108,7 @@ TEST_CASE("every folder with sources has its arrows") {
 /// The folders that fedstride_folder(NAME [DEPENDS folder...] [LINK ...] [OPTIMISE ...] [BATCH ...]) of a CMakeLists.txt names,
 /// the keywords in any order.
 Names linked_folders(const std::string& text) {
-  const Names keywords{"DEPENDS", "LINK", "OPTIMISE", "BATCH"};
+  const Names keywords{"DEPENDS", "LINK", "OPTIMISE", "BATCH", "EXCEPT"};
   Names folders;
   bool listed = false;
   std::istringstream words(text.substr(text.find("fedstride_folder(")));
@@ -125,8 +126,8 @@ Names linked_folders(const std::string& text) {
 
 TEST_CASE("every folder's target links exactly the folders its arrows name") {
   for (const auto& [folder, arrows] : kArrows) {
+    if (folder == "fedstride") continue;  // headers alone
     const std::string text = read_file(kRoot / folder / "CMakeLists.txt");
-    if (folder == "cli") continue;  // the program, not a library
     REQUIRE_MESSAGE(text.find("fedstride_folder(" + folder) != text.npos, folder << "/CMakeLists.txt makes no target");
     CHECK_MESSAGE(linked_folders(text) == arrows, folder << "/CMakeLists.txt links other folders than its arrows name");
   }

@@ -1,0 +1,71 @@
+// A program outside the tree: installed from this build, compiled against the package, run with its own parts.
+#include <doctest/doctest.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <string>
+
+#include "core/files.hpp"
+#include "tests/support/folder.hpp"
+
+namespace fedstride::test::own_parts_test {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct OwnParts {
+  TemporaryFolder folder;
+
+  /// Exit status of a shell command in the folder; what it prints goes to output.txt.
+  int shell(const std::string& command) const {
+    const int status = std::system(("cd '" + folder.path().string() + "' && " + command + " > output.txt 2>&1").c_str());
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+  }
+  std::string output() const { return read_file(folder.path() / "output.txt"); }
+  std::string last_hash(const std::string& run) const {
+    const std::string lines = read_file(folder.path() / run / "rounds.jsonl");
+    const auto at = lines.rfind("\"model_hash\":\"");
+    return lines.substr(at + 14, 64);
+  }
+};
+
+const std::string kFederation =
+    "--dataset spirals --optimizer sign --partition staircase --clients 4 --batch 16 --learning-rate 0.01 "
+    "--model 'dense 16 | tanh | dense classes' --quiet";
+
+}  // namespace
+
+TEST_CASE("an optimiser, a partition and a data set of one's own: installed, compiled, run, resumed, launched") {
+  const OwnParts own;
+  REQUIRE(own.shell("cmake --install '" FEDSTRIDE_BUILD_DIR "' --prefix installed --component development") == 0);
+  CHECK(fs::exists(own.folder.path() / "installed/include/fedstride/optimizer.hpp"));
+  INFO(own.output());
+  const int built = own.shell("cmake -S '" FEDSTRIDE_SOURCE_DIR
+                              "/examples/own-parts' -B built -G Ninja -DCMAKE_BUILD_TYPE=Release "
+                              "-DCMAKE_PREFIX_PATH=$PWD/installed && cmake --build built");
+  if (built != 0) FAIL(own.output());
+
+  REQUIRE(own.shell("built/own-parts run " + kFederation + " --rounds 4 --out whole") == 0);
+  REQUIRE(own.shell("built/own-parts run " + kFederation + " --rounds 2 --out parts") == 0);
+  CHECK(own.last_hash("parts") != own.last_hash("whole"));
+  REQUIRE(own.shell("built/own-parts run --resume parts --rounds 4 --quiet --threads 1") == 0);
+  CHECK(own.last_hash("parts") == own.last_hash("whole"));
+  REQUIRE(own.shell("built/own-parts run --config whole/config.toml --out again --quiet") == 0);
+  CHECK(own.last_hash("again") == own.last_hash("whole"));
+  REQUIRE(own.shell("built/own-parts launch " + kFederation + " --rounds 4 --out launched") == 0);
+  CHECK(own.last_hash("launched") == own.last_hash("whole"));
+
+  const std::string settings = read_file(own.folder.path() / "whole/config.toml");
+  CHECK(settings.find("optimizer = 'sign'") != std::string::npos);
+  CHECK(settings.find("sign-beta = 0.9") != std::string::npos);
+  REQUIRE(own.shell("built/own-parts run --help") == 0);
+  CHECK(own.output().find("--sign-beta") != std::string::npos);
+  CHECK(own.output().find("valid: adadp, sgd, heavy-ball, ema, adam, sign") != std::string::npos);
+  CHECK(own.shell("built/own-parts run " + kFederation + " --sign-beta 1 --out bad") == 2);
+  CHECK(own.output() == "fedstride: sign-beta is 1; it must be a number from 0 and below 1\n");
+  CHECK(own.shell("built/own-parts run --optimizer sgd --sign-beta 0.5 --out bad") == 2);
+  CHECK(own.output().starts_with("fedstride: sign-beta does not go with optimizer 'sgd'"));
+}
+
+}  // namespace fedstride::test::own_parts_test
