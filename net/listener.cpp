@@ -8,6 +8,8 @@ namespace {
 
 constexpr milliseconds kYoung{1000};  // a handshake that is not to be given up for another
 
+}  // namespace
+
 /// A TLS handshake on its way, with its time limit; then the connection, or why there is none.
 class Handshake : public std::enable_shared_from_this<Handshake> {
  public:
@@ -62,8 +64,6 @@ class Handshake : public std::enable_shared_from_this<Handshake> {
   Done done_;
   Clock::time_point since_ = Clock::now();
 };
-
-}  // namespace
 
 struct Listener::Impl : std::enable_shared_from_this<Listener::Impl> {
   Impl(asio::io_context& io, Transport by, const Limits& at_most, Handlers told)

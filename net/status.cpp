@@ -95,6 +95,8 @@ class BoundedQueue : public httplib::ThreadPool {
   std::counting_semaphore<kConnections> free_{kConnections};
 };
 
+}  // namespace
+
 /// One request to a connection, which lasts no longer than the server.
 class HttpServer : public httplib::Server {
  public:
@@ -132,6 +134,8 @@ class HttpServer : public httplib::Server {
   std::set<socket_t> open_;
   bool ended_ = false;
 };
+
+namespace {
 
 /// The host of a Host header, without port and brackets, in lower case.
 std::string host_of(std::string header) {

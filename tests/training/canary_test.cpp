@@ -8,6 +8,8 @@
 
 #include "client/trainer.hpp"
 #include "dp/accountants/accountants.hpp"
+#include "optim/optimizer_of.hpp"
+#include "optim/sgd.hpp"
 
 namespace fedstride::test::canary_test {
 namespace {
