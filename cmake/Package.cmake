@@ -45,10 +45,10 @@ install(FILES README.md DESTINATION share/doc/fedstride COMPONENT program)
 install(DIRECTORY docs examples experiments DESTINATION share/doc/fedstride COMPONENT program
         PATTERN __pycache__ EXCLUDE)
 
-# The packages that scripts/packages lists for a group, but not those that only building needs: what who links the library
-# needs too.
+# Of a group of scripts/packages those that are libraries: who links this one needs them too.
 function(fedstride_packages_of group output)
-  file(STRINGS ${PROJECT_SOURCE_DIR}/scripts/packages lines REGEX "^${group} +lib|^${group} +[a-z0-9.+-]+-dev ")
+  file(STRINGS ${PROJECT_SOURCE_DIR}/scripts/packages lines REGEX "^${group} +[a-z0-9.+-]+-dev ")
+  list(FILTER lines EXCLUDE REGEX "libcli11-dev")   # the program alone reads a command line
   set(names)
   foreach(line ${lines})
     string(REGEX REPLACE "^${group} +([^ ]+).*" "\\1" name "${line}")
