@@ -9,6 +9,11 @@ set(manual_folder ${PROJECT_BINARY_DIR}/manual)
 set(completion_folder ${PROJECT_BINARY_DIR}/completion)
 set(made ${manual_folder}/fedstride.1)
 set(make_completion)
+set(pack_pages)
+if(FEDSTRIDE_PACKAGE)
+  set(made ${manual_folder}/fedstride.1.gz)
+  set(pack_pages COMMAND sh -c "gzip -9n '${manual_folder}'/*.1")
+endif()
 foreach(shell bash zsh fish)
   list(APPEND make_completion COMMAND fedstride completion ${shell} > ${completion_folder}/${shell})
   list(APPEND made ${completion_folder}/${shell})
@@ -17,7 +22,7 @@ endforeach()
 add_custom_command(OUTPUT ${made}
                    COMMAND ${CMAKE_COMMAND} -E rm -rf ${manual_folder} ${completion_folder}
                    COMMAND ${CMAKE_COMMAND} -E make_directory ${completion_folder}
-                   COMMAND fedstride manual --out ${manual_folder} ${make_completion}
+                   COMMAND fedstride manual --out ${manual_folder} ${pack_pages} ${make_completion}
                    DEPENDS fedstride COMMENT "Manual pages and completion" VERBATIM)
 add_custom_target(fedstride_manual ALL DEPENDS ${made})
 
@@ -29,8 +34,14 @@ if(FEDSTRIDE_PACKAGE)
   target_compile_options(fedstride_launcher PRIVATE ${FEDSTRIDE_WARNINGS} -march=x86-64 -O2)
   install(TARGETS fedstride_launcher DESTINATION bin COMPONENT program)
   install(TARGETS fedstride DESTINATION lib/fedstride/${FEDSTRIDE_MARCH} COMPONENT program)
+  # CPack strips the targets of this build alone.
   foreach(level x86-64-v3 x86-64-v4)
-    install(PROGRAMS ${PROJECT_SOURCE_DIR}/build/${level}/fedstride DESTINATION lib/fedstride/${level} COMPONENT program)
+    set(stripped ${PROJECT_BINARY_DIR}/${level}/fedstride)
+    add_custom_command(OUTPUT ${stripped} DEPENDS ${PROJECT_SOURCE_DIR}/build/${level}/fedstride
+                       COMMAND ${CMAKE_COMMAND} -E make_directory ${PROJECT_BINARY_DIR}/${level}
+                       COMMAND ${CMAKE_STRIP} -o ${stripped} ${PROJECT_SOURCE_DIR}/build/${level}/fedstride VERBATIM)
+    add_custom_target(fedstride_${level} ALL DEPENDS ${stripped})
+    install(PROGRAMS ${stripped} DESTINATION lib/fedstride/${level} COMPONENT program)
   endforeach()
   set(zsh_folder share/zsh/vendor-completions)
 else()
