@@ -2,8 +2,6 @@
 # scripts/make-packages has CPack build of the two.
 include(GNUInstallDirs)
 
-option(FEDSTRIDE_PACKAGE "Install under a launcher, beside the builds for other processors (presets package, x86-64-v3, x86-64-v4)" OFF)
-
 # Manual pages and completion, as the program itself writes them; made with all, since they are installed.
 set(manual_folder ${PROJECT_BINARY_DIR}/manual)
 set(completion_folder ${PROJECT_BINARY_DIR}/completion)
@@ -87,8 +85,7 @@ set(CPACK_DEBIAN_PROGRAM_PACKAGE_SECTION science)
 set(CPACK_DEBIAN_PROGRAM_PACKAGE_SHLIBDEPS ON)
 set(CPACK_DEBIAN_PROGRAM_PACKAGE_RECOMMENDS "gnuplot-nox")
 set(CPACK_DEBIAN_PROGRAM_PACKAGE_SUGGESTS "dataset-fashion-mnist, bash-completion")
-set(CPACK_COMPONENT_PROGRAM_DESCRIPTION "federated-learning simulator: exact, adaptive, fast on a CPU
-Federated averaging over clients that hold pathological splits of a data set, with
+set(CPACK_COMPONENT_PROGRAM_DESCRIPTION "Federated averaging over clients that hold pathological splits of a data set, with
 step sizes that adapt (ADADP), differential privacy with accountants, sweeps, reports
 and networked federations. The same run gives the same bits on one thread and on many,
 in one process and over a network, interrupted or not.")
@@ -97,7 +94,6 @@ fedstride_packages_of(build development_packages)
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_NAME libfedstride-dev)
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_SECTION libdevel)
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_DEPENDS "${development_packages}")
-set(CPACK_COMPONENT_DEVELOPMENT_DESCRIPTION "federated-learning simulator: libraries for parts of one's own
-Static libraries, headers and CMake targets for programs that bring optimisers,
+set(CPACK_COMPONENT_DEVELOPMENT_DESCRIPTION "Static libraries, headers and CMake targets for programs that bring optimisers,
 partitions, server optimisers or cohorts of their own to fedstride.")
 include(CPack)
