@@ -9,6 +9,8 @@ option(FEDSTRIDE_SANITIZE "AddressSanitizer and UndefinedBehaviorSanitizer, exce
 option(FEDSTRIDE_WERROR "Warnings are errors" OFF)
 option(FEDSTRIDE_UNITY "Several files a compiler call; off: one, to look at one file's cost or its includes" ON)
 
+option(FEDSTRIDE_PACKAGE "For scripts/make-packages: no tests, installed under a launcher beside builds for other processors" OFF)
+
 # ccache where it is installed; nothing depends on it.
 find_program(FEDSTRIDE_CCACHE ccache)
 if(FEDSTRIDE_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)

@@ -2,13 +2,16 @@
 # scripts/make-packages has CPack build of the two.
 include(GNUInstallDirs)
 
-option(FEDSTRIDE_PACKAGE "Install under a launcher, beside the builds for other processors (presets package, x86-64-v3, x86-64-v4)" OFF)
-
 # Manual pages and completion, as the program itself writes them; made with all, since they are installed.
 set(manual_folder ${PROJECT_BINARY_DIR}/manual)
 set(completion_folder ${PROJECT_BINARY_DIR}/completion)
 set(made ${manual_folder}/fedstride.1)
 set(make_completion)
+set(pack_pages)
+if(FEDSTRIDE_PACKAGE)
+  set(made ${manual_folder}/fedstride.1.gz)
+  set(pack_pages COMMAND sh -c "gzip -9n '${manual_folder}'/*.1")
+endif()
 foreach(shell bash zsh fish)
   list(APPEND make_completion COMMAND fedstride completion ${shell} > ${completion_folder}/${shell})
   list(APPEND made ${completion_folder}/${shell})
@@ -17,7 +20,7 @@ endforeach()
 add_custom_command(OUTPUT ${made}
                    COMMAND ${CMAKE_COMMAND} -E rm -rf ${manual_folder} ${completion_folder}
                    COMMAND ${CMAKE_COMMAND} -E make_directory ${completion_folder}
-                   COMMAND fedstride manual --out ${manual_folder} ${make_completion}
+                   COMMAND fedstride manual --out ${manual_folder} ${pack_pages} ${make_completion}
                    DEPENDS fedstride COMMENT "Manual pages and completion" VERBATIM)
 add_custom_target(fedstride_manual ALL DEPENDS ${made})
 
@@ -29,8 +32,14 @@ if(FEDSTRIDE_PACKAGE)
   target_compile_options(fedstride_launcher PRIVATE ${FEDSTRIDE_WARNINGS} -march=x86-64 -O2)
   install(TARGETS fedstride_launcher DESTINATION bin COMPONENT program)
   install(TARGETS fedstride DESTINATION lib/fedstride/${FEDSTRIDE_MARCH} COMPONENT program)
+  # CPack strips the targets of this build alone.
   foreach(level x86-64-v3 x86-64-v4)
-    install(PROGRAMS ${PROJECT_SOURCE_DIR}/build/${level}/fedstride DESTINATION lib/fedstride/${level} COMPONENT program)
+    set(stripped ${PROJECT_BINARY_DIR}/${level}/fedstride)
+    add_custom_command(OUTPUT ${stripped} DEPENDS ${PROJECT_SOURCE_DIR}/build/${level}/fedstride
+                       COMMAND ${CMAKE_COMMAND} -E make_directory ${PROJECT_BINARY_DIR}/${level}
+                       COMMAND ${CMAKE_STRIP} -o ${stripped} ${PROJECT_SOURCE_DIR}/build/${level}/fedstride VERBATIM)
+    add_custom_target(fedstride_${level} ALL DEPENDS ${stripped})
+    install(PROGRAMS ${stripped} DESTINATION lib/fedstride/${level} COMPONENT program)
   endforeach()
   set(zsh_folder share/zsh/vendor-completions)
 else()
@@ -45,10 +54,10 @@ install(FILES README.md DESTINATION share/doc/fedstride COMPONENT program)
 install(DIRECTORY docs examples experiments DESTINATION share/doc/fedstride COMPONENT program
         PATTERN __pycache__ EXCLUDE)
 
-# The packages that scripts/packages lists for a group, but not those that only building needs: what who links the library
-# needs too.
+# Of a group of scripts/packages those that are libraries: who links this one needs them too.
 function(fedstride_packages_of group output)
-  file(STRINGS ${PROJECT_SOURCE_DIR}/scripts/packages lines REGEX "^${group} +lib|^${group} +[a-z0-9.+-]+-dev ")
+  file(STRINGS ${PROJECT_SOURCE_DIR}/scripts/packages lines REGEX "^${group} +[a-z0-9.+-]+-dev ")
+  list(FILTER lines EXCLUDE REGEX "libcli11-dev")   # the program alone reads a command line
   set(names)
   foreach(line ${lines})
     string(REGEX REPLACE "^${group} +([^ ]+).*" "\\1" name "${line}")
@@ -76,8 +85,7 @@ set(CPACK_DEBIAN_PROGRAM_PACKAGE_SECTION science)
 set(CPACK_DEBIAN_PROGRAM_PACKAGE_SHLIBDEPS ON)
 set(CPACK_DEBIAN_PROGRAM_PACKAGE_RECOMMENDS "gnuplot-nox")
 set(CPACK_DEBIAN_PROGRAM_PACKAGE_SUGGESTS "dataset-fashion-mnist, bash-completion")
-set(CPACK_COMPONENT_PROGRAM_DESCRIPTION "federated-learning simulator: exact, adaptive, fast on a CPU
-Federated averaging over clients that hold pathological splits of a data set, with
+set(CPACK_COMPONENT_PROGRAM_DESCRIPTION "Federated averaging over clients that hold pathological splits of a data set, with
 step sizes that adapt (ADADP), differential privacy with accountants, sweeps, reports
 and networked federations. The same run gives the same bits on one thread and on many,
 in one process and over a network, interrupted or not.")
@@ -86,7 +94,6 @@ fedstride_packages_of(build development_packages)
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_NAME libfedstride-dev)
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_SECTION libdevel)
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_DEPENDS "${development_packages}")
-set(CPACK_COMPONENT_DEVELOPMENT_DESCRIPTION "federated-learning simulator: libraries for parts of one's own
-Static libraries, headers and CMake targets for programs that bring optimisers,
+set(CPACK_COMPONENT_DEVELOPMENT_DESCRIPTION "Static libraries, headers and CMake targets for programs that bring optimisers,
 partitions, server optimisers or cohorts of their own to fedstride.")
 include(CPack)

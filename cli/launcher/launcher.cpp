@@ -47,11 +47,12 @@ int main(int, char** argv) {
 
   const char* wanted = std::getenv("FEDSTRIDE_INSTRUCTIONS");
   if (wanted != nullptr && *wanted == '\0') wanted = nullptr;
-  bool known = false;
+  bool known = false, possible = false;
   for (const Level& level : levels) {
     if (wanted != nullptr && std::strcmp(wanted, level.name) != 0) continue;
     known = true;
     if (!level.possible) continue;
+    possible = true;
     char program[4200];
     std::snprintf(program, sizeof program, "%s/%s/fedstride", folder, level.name);
     execv(program, argv);
@@ -64,5 +65,6 @@ int main(int, char** argv) {
     return 2;
   }
   if (wanted != nullptr) return complain("FEDSTRIDE_INSTRUCTIONS is", wanted, ", which this processor cannot carry out");
+  if (possible) return complain("no build for this processor is in", folder, "");
   return complain("this processor cannot carry out", "x86-64-v2", ", the least that is installed");
 }
