@@ -15,10 +15,10 @@ Spending tutorial(double noise_multiplier, std::uint64_t steps) {
 Spending full(double noise_multiplier, std::uint64_t steps) {
   return {{.sampling = Sampling::full, .noise_multiplier = noise_multiplier, .count = steps}};
 }
-Rdp classical(const std::string& orders = "default") {
+Rdp classical(OrderGrid orders = OrderGrid::standard) {
   Rdp rdp;
   rdp.orders = orders;
-  rdp.conversion = "classical";
+  rdp.conversion = Conversion::classical;
   return rdp;
 }
 
@@ -50,12 +50,12 @@ TEST_CASE("The moments accountant says 1.26 where Abadi et al. do, and 2.576, no
 
 TEST_CASE("The classical conversion says 1.19, 3.01 and 7.10 where the MNIST tutorial of TensorFlow Privacy does") {
   CHECK(std::abs(classical().epsilon(tutorial(1.3, 3516), 1e-5).value - 1.19) < 0.005);
-  CHECK(std::abs(classical("ma32").epsilon(tutorial(1.1, 14063), 1e-5).value - 3.0092111729975723) < 1e-8);
+  CHECK(std::abs(classical(OrderGrid::ma32).epsilon(tutorial(1.1, 14063), 1e-5).value - 3.0092111729975723) < 1e-8);
   CHECK(std::abs(classical().epsilon(tutorial(0.7, 10547), 1e-5).value - 7.100551709860726) < 1e-8);
 }
 
 TEST_CASE("There is one vocabulary of conversions, and settings go to the accountants that have them") {
-  CHECK_THROWS_WITH((void)conversion_named("classic"), "conversion 'classic' is unknown; valid: improved, classical");
+  CHECK_THROWS_WITH((void)make_choice<Conversion>("conversion", "classic"), "conversion 'classic' is unknown; valid: improved, classical");
   for (const auto& name : part_names<Accountant>()) {
     CAPTURE(name);
     for (const auto conversion : {"improved", "classical"}) {

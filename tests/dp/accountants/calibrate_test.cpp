@@ -13,7 +13,7 @@ Spending mnist(double noise_multiplier) {
 }
 Rdp whole_orders() {
   Rdp rdp;
-  rdp.orders = "int256";
+  rdp.orders = OrderGrid::int256;
   return rdp;
 }
 

@@ -146,11 +146,11 @@ TEST_CASE("The form's words are those of the parts behind them") {
   WordSet schedules;
   for (const auto& row : kCompositionSchedules) {
     schedules.emplace(row.name);
-    CHECK(words_in(row.of_clip ? kClipSchedules : kNoiseSchedules, '|').contains(std::string(row.name)));
+    CHECK((row.of_clip ? find_choice<ClipSchedule>(row.name).has_value() : find_choice<NoiseSchedule>(row.name).has_value()));
   }
   CHECK(choices(composition_keys::kSchedule, "name") == schedules);
-  WordSet known = words_in(kClipSchedules, '|');
-  known.merge(words_in(kNoiseSchedules, '|'));
+  WordSet known(kChoiceNames<ClipSchedule>.begin(), kChoiceNames<ClipSchedule>.end());
+  known.insert(kChoiceNames<NoiseSchedule>.begin(), kChoiceNames<NoiseSchedule>.end());
   known.erase("constant");
   CHECK(schedules == known);
   for (const auto& name : choices(composition_keys::kCase, "neighbours")) CHECK_NOTHROW((void)neighbours_named(name));
