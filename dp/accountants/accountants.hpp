@@ -18,7 +18,7 @@ using Accountant = std::variant<Tight, Rdp, Moments, Zcdp, Strong, Basic, AsInPa
 static_assert(PrivacyAccountant<Tight> && PrivacyAccountant<Rdp> && PrivacyAccountant<Moments> &&
               PrivacyAccountant<Zcdp> && PrivacyAccountant<Strong> && PrivacyAccountant<Basic> && PrivacyAccountant<AsInPaper>);
 
-/// What std::visit would say.
+/// The accountant's unsound(spending).
 inline std::string unsound_by(const Accountant& accountant, std::span<const Releases> spending) {
   return std::visit([&](const auto& part) { return part.unsound(spending); }, accountant);
 }
