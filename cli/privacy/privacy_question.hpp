@@ -12,7 +12,7 @@ class App;
 
 namespace fedstride {
 
-/// What the flags of `fedstride privacy` say.
+/// The flags of `fedstride privacy`.
 struct PrivacyQuestion {
   std::string accountant;  ///< empty: the first of the registry
   std::string orders;
@@ -36,7 +36,7 @@ void add_question_flags(CLI::App& command, PrivacyQuestion& question, const std:
 Accountant accountant_of(const PrivacyQuestion& question);
 Accountant accountant_of(const PrivacyQuestion& question, std::string_view name);
 
-/// What one record is exposed to with this noise; under shuffle `passes` is the number of epochs. Throws Error (usage) for
+/// The exposure of one record with this noise; under shuffle `passes` is the number of epochs. Throws Error (usage) for
 /// flags that do not go together.
 Releases releases_of(const PrivacyQuestion& question, double noise_multiplier);
 /// Shuffled lots of one epoch.

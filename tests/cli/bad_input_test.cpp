@@ -4,7 +4,7 @@ using namespace fedstride::test;
 
 namespace {
 
-// What is typed on the command line.
+// Bad words on the command line.
 const Refusal kRefusals[] = {
     // commands and flags
     {{}, 2, "'fedstride' needs a command: run, sweep, report, evaluate, partition, data, bench"},
