@@ -10,7 +10,7 @@
 #include "core/files.hpp"
 #include "core/text.hpp"
 
-namespace fedstride {
+namespace fedstride::test::comments_test {
 namespace {
 
 /// Words that begin a fragment: "Whether it fits." for "True if it fits.", "What a client sends." for "A client's answer."
@@ -87,4 +87,4 @@ TEST_CASE("the check sees a fragment") {
 }
 
 }  // namespace
-}  // namespace fedstride
+}  // namespace fedstride::test::comments_test
