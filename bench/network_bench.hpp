@@ -11,7 +11,7 @@ struct NetworkSpeed {
   int batch = 0;
   double step_seconds = 0;       ///< gradient and SGD update of one batch: median of many
   double best_step_seconds = 0;  ///< the fastest, as on an otherwise idle machine
-  double flops_per_example = 0;  ///< of the dense arithmetic, what sparsity saves not taken off
+  double flops_per_example = 0;  ///< of the dense arithmetic, savings by sparsity not subtracted
   double evaluate_seconds = 0;   ///< forwards only, median
 
   double examples_per_second() const { return batch / step_seconds; }
@@ -35,8 +35,8 @@ struct PrivateSpeed {
 /// `frozen` has a flag a layer (Model::frozen), or is empty.
 PrivateSpeed measure_private(const Model& model, int batch, const std::vector<bool>& frozen = {}, double seconds = 1);
 
-/// What one core can do: independent fused multiply-adds on registers, floating-point operations a second, best of a
-/// few runs.
+/// Peak of one core: independent fused multiply-adds on registers, floating-point operations a second, best of a few
+/// runs.
 double measure_fp32_peak();
 
 }  // namespace fedstride

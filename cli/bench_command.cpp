@@ -19,7 +19,7 @@ struct BenchFlags {
   double seconds = 1;
 };
 
-// What is measured when nothing is named: the networks the speed goals are stated for, on the inputs they are meant for.
+// The default measurements: the networks of the speed goals, on the inputs they are meant for.
 struct Case {
   const char* name;
   const char* model;

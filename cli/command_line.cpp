@@ -47,7 +47,7 @@ void check_command(const CLI::App& app, int argc, char** argv) {
   }
 }
 
-// What CLI11 says, in our words where it leaves out what was typed.
+// CLI11's message, or this program's own if CLI11's leaves out the words typed.
 std::string explained(const CLI::ParseError& error, const CLI::App& app) {
   const CLI::App* command = &app;
   while (!command->get_subcommands().empty()) command = command->get_subcommands().front();

@@ -6,8 +6,8 @@ class App;
 
 namespace fedstride {
 
-// One function a subcommand, each in its own file: adds the subcommand to the program. What a subcommand refuses it
-// throws as Error; main turns that into one line and an exit code.
+// One function a subcommand, each in its own file: adds the subcommand to the program. A subcommand refuses its
+// input by throwing Error, which main turns into one line and an exit code.
 
 void add_run_command(CLI::App& app);
 void add_sweep_command(CLI::App& app);

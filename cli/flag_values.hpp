@@ -12,7 +12,7 @@ class Option;
 
 namespace fedstride {
 
-/// What the value of a flag or of an argument is: help, manual and completion take it from here.
+/// The kind of value that a flag or an argument takes: help, manual and completion take it from here.
 struct FlagValue {
   std::string word;                   ///< what stands for it in the help: "FILE"; empty for a switch
   Place place = Place::none;          ///< of a path
@@ -23,7 +23,7 @@ struct FlagValue {
 void takes(CLI::Option& option, const FlagValue& value);
 /// A file or a folder.
 void takes(CLI::Option& option, Place place);
-/// What has been noted.
+/// Returns the kind that was noted.
 FlagValue value_of(CLI::Option& option);
 
 /// A flag without a value; --NAME=true and --NAME=false are valid too, anything else is refused with Error (usage).

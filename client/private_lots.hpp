@@ -12,16 +12,16 @@
 
 namespace fedstride {
 
-/// What a trainer needs besides rows to train privately, example by example.
+/// A trainer's input for example-level private training, besides rows.
 struct PrivateTraining {
-  std::vector<std::shared_ptr<const PrivatePlan>> plans;  ///< one a client; clients of one size share
+  std::vector<std::shared_ptr<const PrivatePlan>> plans;  ///< one a client; clients of the same size share one
   RandomSource source{std::uint64_t{0}};                  ///< of lots and noise
 };
 
-/// The stretches in which a network's noisy gradient is handed on.
+/// The stretches in which a network's noisy gradient is reported.
 std::vector<GradientStretch> gradient_stretches(const Model& model, const std::vector<bool>& frozen);
 
-/// One thread's memory for noisy gradients of a network.
+/// The buffers of one thread for a network's noisy gradients.
 class PrivateWorkshop {
  public:
   PrivateWorkshop(const Model& model, const std::vector<bool>& frozen);
@@ -35,10 +35,10 @@ class PrivateWorkshop {
 };
 
 /// One client's noisy gradients in one round: draws a lot, lets the network compute it part by part, releases the clipped
-/// and noised sum. The training loop asks it as it asks a client without privacy for batches.
+/// and noised sum. The training loop uses it as it uses the batches of a client without privacy.
 class PrivateLots {
  public:
-  struct Places {  ///< where everything lives; all outlive the object
+  struct Places {  ///< the objects it works on; all must outlive it
     const Dataset& data;
     Augmentation augmentation;
     Network& network;
@@ -46,7 +46,7 @@ class PrivateLots {
     ForEachPiece for_each_piece;
   };
 
-  /// `address` is that of the round's first batch; `reserved` the number of releases the ledger has room for.
+  /// `address` is that of the round's first batch; `reserved` is the number of releases reserved in the ledger.
   PrivateLots(const Places& places, const PrivatePlan& plan, const RandomSource& source, std::span<const Row> rows,
               const BatchAddress& address, std::uint64_t first_release, std::uint64_t reserved);
 
@@ -59,10 +59,10 @@ class PrivateLots {
     std::size_t examples = 0;
     double sink_sum = 0;
   };
-  /// One noisy release, for the gradient at `weights`.
+  /// Makes one noisy release of the gradient at `weights`.
   Result gradient(const float* weights, GradientSink sink);
 
-  /// Adds what was released to the report.
+  /// Adds the releases to the report.
   void report(ClientReport& report) const;
 
  private:
@@ -79,7 +79,7 @@ class PrivateLots {
   LotReport lots_;
   std::uint64_t empty_ = 0;
   std::vector<Row> order_;       ///< shuffled lots: the epoch's order
-  std::size_t ahead_ = 0;        ///< how much of it is used
+  std::size_t ahead_ = 0;        ///< rows of it already used
 };
 
 }  // namespace fedstride

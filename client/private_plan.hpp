@@ -8,33 +8,33 @@
 
 namespace fedstride {
 
-/// How every client trains under example-level privacy.
+/// The rules of training under example-level privacy, the same for every client.
 struct PrivateRules {
   Sampling sampling = Sampling::poisson;
   Neighbours neighbours = Neighbours::add_remove;
-  int batch = 10;            ///< examples a lot has, on average where it is drawn by Poisson sampling
+  int batch = 10;            ///< examples a lot, on average under Poisson sampling
   double sampling_rate = 0;  ///< share of a client's rows in a lot; 0: batch / rows
-  NoisePlanRules noise = {}; ///< its target is set for each client: the releases of target_epochs
-  int target_epochs = 1;     ///< over how many local epochs the schedules of clip and noise run
+  NoisePlanRules noise = {}; ///< its target is set to each client's releases in target_epochs
+  int target_epochs = 1;     ///< number of local epochs over which the schedules of clip and noise run
 };
 
-/// What is fixed before training about one client's lots and the noise of its releases: a function of the rules and of
-/// the client's number of rows, which is public. The sampler and the accountants are both told by this.
+/// One client's lots and the noise of its releases, fixed before training: a function of the rules and of the client's
+/// number of rows, which is public. The sampler and the accountants both read it.
 /// An epoch has 1 / rate lots (rounded so that E epochs have ceil(E / rate)) where a step reads one lot, and
 /// floor(1 / (2 rate)) steps, at least one, where it reads two (ADADP). Shuffled lots are floor(rows / batch) an epoch.
 class PrivatePlan {
  public:
   PrivatePlan(const PrivateRules& rules, const Optimizer& optimizer, std::size_t rows);
 
-  Sampling sampling() const { return sampling_; }      ///< full where the rate is 1
+  Sampling sampling() const { return sampling_; }      ///< full if the rate is 1
   double rate() const { return rate_; }
   std::size_t lot() const { return lot_; }             ///< examples of a lot of fixed size
   double denominator() const { return denominator_; }  ///< expected number of examples in a lot, a public constant
   const NoisePlan& noise() const { return noise_; }
 
-  /// Lots a step of that epoch reads.
+  /// The number of lots that a step of that epoch reads.
   int lots_per_step(int epoch) const { return epoch < epoch_of_change_ ? first_lots_per_step_ : later_lots_per_step_; }
-  /// Steps in one epoch (0, 1, ...), and noisy releases in all epochs before it.
+  /// The steps in one epoch (0, 1, ...), and the noisy releases in all epochs before it.
   std::uint64_t steps(int epoch) const;
   std::uint64_t releases_before(int epoch) const;
 

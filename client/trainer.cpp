@@ -32,9 +32,9 @@ void ClientState::load(const Optimizer& kind, const std::string& bytes) {
 
 int rows_at_once(const LocalTraining& training, std::size_t max_rows) {
   // Lots of random size are cut where they are larger than this; plain batches never are.
-  constexpr std::size_t kMostOfALot = 256;
+  constexpr std::size_t kMaxLotPart = 256;
   std::size_t most = static_cast<std::size_t>(training.batch);
-  if (training.privacy) most = kMostOfALot;
+  if (training.privacy) most = kMaxLotPart;
   return static_cast<int>(std::clamp<std::size_t>(most, 1, std::max<std::size_t>(max_rows, 1)));
 }
 
@@ -60,7 +60,7 @@ void Trainer::train(const Task& task, ClientId client, std::span<const Row> rows
   const ClientReport report = train_with(*kept, task, client, rows, for_each_piece, signals);
   change_.resize(weights_.size());
   eigen(change_) = eigen(weights_) - eigen(task.model);
-  // What a diverged client remembers would make it diverge for ever: it starts afresh in its next round.
+  // A diverged client's state would make it diverge again in every round: the next round starts from a fresh state.
   if (!ExactSum::admits(view(std::as_const(change_))))
     kept = nullptr;
   else if (training_.local_release)

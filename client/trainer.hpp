@@ -17,34 +17,35 @@
 
 namespace fedstride {
 
-/// Client-level privacy where each client adds all the noise itself, to its own clipped update.
+/// Client-level privacy in which each client adds all the noise itself, to its own clipped update.
 struct LocalRelease {
   UpdateClip clip;
   double standard_deviation = 0;
-  std::vector<ParameterRange> trained;  ///< where the model moves; noise on frozen parameters is dropped
+  std::vector<ParameterRange> trained;  ///< trainable parameters; noise on frozen parameters is dropped
   RandomSource source;
 };
 
-/// How every client trains.
+/// The rules of local training, the same for every client.
 struct LocalTraining {
   Optimizer optimizer = {};
   int epochs = 1;
   int batch = 10;
   Augmentation augmentation = Augmentation::none;
-  bool keep_state = true;  ///< whether the optimiser's state is carried from round to round
+  bool keep_state = true;  ///< the optimiser's state is carried from round to round
   std::uint64_t seed = 0;
   std::vector<bool> frozen = {};  ///< a flag a layer, or empty
   std::optional<PrivateTraining> privacy = {};        ///< example-level privacy
-  std::optional<LocalRelease> local_release = {};     ///< client-level privacy where each client adds all the noise
+  std::optional<LocalRelease> local_release = {};     ///< client-level privacy in which each client adds all the noise
 };
 
 /// The largest number of examples a network computes at once for clients with at most `max_rows` rows.
 int rows_at_once(const LocalTraining& training, std::size_t max_rows);
 
-/// What one client carries from round to round besides its rows: its optimiser's state, empty before its first round.
+/// One client's state from round to round, besides its rows: its optimiser's state, empty before its first round.
 class ClientState {
  public:
-  /// As bytes, and back: save, load, step equals step. load throws Error (failure) if they are not a state of this kind.
+  /// The state as bytes, and back: save, load, step equals step. load throws Error (failure) if the bytes are not a state
+  /// of this kind.
   std::string save(const Optimizer& kind) const;
   void load(const Optimizer& kind, const std::string& bytes);
 
@@ -53,18 +54,18 @@ class ClientState {
   std::unique_ptr<OptimizerState> state_;
 };
 
-/// Thrown out of Trainer::train when training is to stop at once.
+/// Thrown by Trainer::train when training must stop at once.
 struct Interrupted {};
 
-/// One thread's workshop for clients: network, optimiser scratch, weights. Trains one client at a time, any client.
-/// Memory is that of the model and one batch, however many clients pass through.
+/// One thread's network, optimiser scratch and weights. Trains one client at a time, any client. Memory is that of the
+/// model and one batch, for any number of clients.
 class Trainer {
  public:
   /// Both must outlive the trainer. `max_rows` is the number of examples of the largest client.
   Trainer(const Model& model, const Dataset& data, const LocalTraining& training, std::size_t max_rows);
 
-  /// The number of gradient examples all trainers sharing `progress` have computed is added to it as they go; when
-  /// `stop` becomes true, Interrupted is thrown.
+  /// All trainers that share `progress` add the gradient examples they have computed to it as they go; when `stop` becomes
+  /// true, they throw Interrupted.
   struct Signals {
     std::atomic<std::uint64_t>* progress = nullptr;
     const std::atomic<bool>* stop = nullptr;
@@ -75,7 +76,7 @@ class Trainer {
   /// gradients_per_step batches; an epoch ends where fewer rows are left than a step needs (ADADP: floor(n / 2B) steps), but
   /// an optimiser of one batch a step takes a last smaller batch. A client with fewer rows than one step reads gets
   /// batches of (rows / kGradientsPerStep), at least one row.
-  /// Under example-level privacy lots and noise are the client's PrivatePlan's, and training ends before the step that
+  /// Under example-level privacy the client's PrivatePlan gives lots and noise, and training ends before the step that
   /// would release more than task.releases allows.
   void train(const Task& task, ClientId client, std::span<const Row> rows, ClientState& state, ForEachPiece for_each_piece,
              const Signals& signals, UpdateSink sink);
@@ -85,7 +86,7 @@ class Trainer {
   void release_change(const LocalRelease& release, std::uint32_t round, ClientId client);
 
   class PlainBatches;
-  /// `source` is where batches come from: PlainBatches or PrivateLots.
+  /// `source` gives the batches: PlainBatches or PrivateLots.
   template <class Source>
   void train_epochs(OptimizerState& state, Source& source, int first_epoch, const Signals& signals, ClientReport& report);
   ClientReport train_with(OptimizerState& state, const Task& task, ClientId client, std::span<const Row> rows,

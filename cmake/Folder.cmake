@@ -1,5 +1,5 @@
 # fedstride_compile(TARGET [OPTIMISE level] [BATCH files])
-# How a target of this project is compiled: warnings, sanitizers, several files a unit (their headers are then read once:
+# Sets how a target of this project is compiled: warnings, sanitizers, several files a unit (their headers are then read once:
 # most of what compiling costs here), and, where speed does not matter, less optimised.
 function(fedstride_compile target)
   cmake_parse_arguments(COMPILE "" "OPTIMISE;BATCH" "" ${ARGN})

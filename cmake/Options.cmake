@@ -1,4 +1,4 @@
-# What every target is compiled with. One instruction set for all of them: mixing them would mix the bits.
+# Options for every target. One instruction set for all of them: mixing them would mix the bits.
 set(CMAKE_CXX_STANDARD 20)
 set(CMAKE_CXX_STANDARD_REQUIRED ON)
 set(CMAKE_CXX_EXTENSIONS OFF)

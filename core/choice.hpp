@@ -39,7 +39,7 @@ constexpr std::optional<E> find_choice(std::string_view name) {
   return std::nullopt;
 }
 
-/// "a, b, c" of every value's name.
+/// The names of all values: "a, b, c".
 template <Choice E>
 std::string choice_list() {
   std::string list;

@@ -5,7 +5,7 @@
 
 namespace fedstride {
 
-/// Bad configuration, file or flag. The message is one line that names the value and what would be valid.
+/// A bad configuration, file or flag. The message is one line that names the value and what would be valid.
 /// Caught once, in main, and turned into the exit code.
 class Error : public std::runtime_error {
  public:
@@ -19,9 +19,9 @@ class Error : public std::runtime_error {
   Kind kind_;
 };
 
-/// What was asked for makes no sense: exit code 2.
+/// An error for a request that makes no sense: exit code 2.
 inline Error usage_error(const std::string& message) { return {Error::Kind::usage, message}; }
-/// What was asked for could not be done: exit code 1.
+/// An error for a request that could not be carried out: exit code 1.
 inline Error failure(const std::string& message) { return {Error::Kind::failure, message}; }
 
 }  // namespace fedstride

@@ -7,7 +7,7 @@ namespace fedstride {
 
 bool ExactSum::admits(std::span<const float> values) {
   bool good = true;
-  for (const float value : values) good &= std::fabs(value) < kLimit;  // false for NaN
+  for (const float value : values) good &= std::fabs(value) < kMaxMagnitude;  // false for NaN
   return good;
 }
 

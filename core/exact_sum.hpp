@@ -9,27 +9,27 @@
 namespace fedstride {
 
 /// A weighted sum of vectors that is exact once each component has been quantised: the order of the additions, the
-/// number of threads and the number of processes cannot change a bit of it. Components are rounded to multiples of
+/// number of threads and the number of processes cannot change a single bit. Components are rounded to multiples of
 /// 2^-40 (so each contribution is off by at most 2^-41 a component) and kept as 128-bit integers.
-/// Not for use by several threads at once (but see add_integers): whoever shares one, locks.
+/// Not thread-safe (but see add_integers): threads that share one must lock.
 class ExactSum {
  public:
   static constexpr double kScale = 0x1.0p40;
-  static constexpr float kLimit = 0x1.0p22F;  ///< components must be smaller than this in magnitude
+  static constexpr float kMaxMagnitude = 0x1.0p22F;  ///< components must be smaller than this in magnitude
 
   explicit ExactSum(std::size_t size) : sums_(size, 0) {}
 
-  /// Whether `values` may be added: all finite and below the limit.
+  /// True if `values` may be added: all finite and below kMaxMagnitude in magnitude.
   static bool admits(std::span<const float> values);
 
   /// Adds weight x values. Requires admits(values) and the size of the sum; weight > 0, the sum of weights below 2^64.
   void add(std::span<const float> values, std::uint64_t weight);
 
-  /// Adds integers[i] x 2^-40 to component first + i; the sum of weights stays as it is. Each must be below 2^125 in
-  /// magnitude. Different components may be added to by different threads.
+  /// Adds integers[i] x 2^-40 to component first + i; the sum of weights does not change. Each must be below 2^125 in
+  /// magnitude. Different threads may add to different components.
   void add_integers(std::size_t first, std::span<const __int128> integers);
 
-  /// Adds all that another sum holds.
+  /// Adds everything that another sum holds.
   void merge(const ExactSum& other);
 
   /// The sum of the weights so far.

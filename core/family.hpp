@@ -10,7 +10,7 @@
 
 namespace fedstride {
 
-/// Throws Error (usage) that names the setting and what is valid, unless the value is.
+/// Throws Error (usage) that names the setting and its valid values, unless `value` is one of them.
 template <class Value>
 void check_value(std::string_view name, const Valid& valid, const Value& value) {
   if constexpr (std::is_arithmetic_v<Value> && !std::is_same_v<Value, bool>) {
@@ -24,10 +24,10 @@ void check_field(const Field<Owner, Value>& field, const Value& value) {
   check_value(field.name, field.valid, value);
 }
 
-/// A closed family is a std::variant of parts (core/part.hpp has the open ones); the variant is the registry. Each part has
+/// A closed family is a std::variant of parts (core/part.hpp has open families); the variant is the registry. Each part has
 ///   static constexpr std::string_view kName, kSummary;
 ///   static constexpr auto kFields = std::tuple{Field{...}, ...};
-/// Calls visit(part-as-default-constructed) for every part in order.
+/// Calls visit(default-constructed part) for every part in order.
 template <class Family, class Visitor>
 void for_each_part(Visitor&& visitor) {
   [&]<std::size_t... I>(std::index_sequence<I...>) {

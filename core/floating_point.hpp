@@ -6,8 +6,8 @@
 
 namespace fedstride {
 
-/// Puts this thread's floating-point unit into the one mode all arithmetic here is done in (round to nearest, denormals
-/// are zero) and restores what was set before. Each thread that computes holds one: the mode is part of the bits.
+/// Puts this thread's floating-point unit into the mode that all arithmetic uses (round to nearest, denormals are zero)
+/// and restores the earlier mode at the end. Each thread that computes holds one: the mode affects the bits of a result.
 class FloatingPointMode {
  public:
 #if defined(__SSE__)

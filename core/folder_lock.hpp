@@ -6,13 +6,13 @@
 
 namespace fedstride {
 
-/// Another process works in a folder.
+/// Thrown if another process works in a folder.
 class FolderInUse : public Error {
  public:
   using Error::Error;
 };
 
-/// A folder held by one process at a time; flock on the folder itself, so that no file is left over by it.
+/// A folder that one process at a time may hold. It uses flock on the folder itself, so no lock file is left behind.
 class FolderLock {
  public:
   enum class Wait { no, yes };
@@ -23,7 +23,7 @@ class FolderLock {
 
   /// False if another process has it, or the folder cannot be opened.
   bool held() const { return held_; }
-  /// Throws FolderInUse, or Error (failure) if the folder cannot be opened, unless it is held.
+  /// Does nothing if the lock is held. Else throws FolderInUse, or Error (failure) if the folder cannot be opened.
   void require(const std::filesystem::path& folder) const;
 
  private:
@@ -32,10 +32,10 @@ class FolderLock {
   bool held_ = false;
 };
 
-/// Held, or an exception (FolderLock::require).
+/// Returns a lock that is held, or throws as FolderLock::require does.
 FolderLock locked(const std::filesystem::path& folder);
 
-/// Whether another process, or thread, works in a folder that is there.
+/// True if the folder exists and another process or thread holds it.
 bool is_held_elsewhere(const std::filesystem::path& folder);
 
 }  // namespace fedstride

@@ -9,14 +9,15 @@ namespace fedstride {
 template <class Signature>
 class function_ref;
 
-/// A callable somebody else owns (a lambda, an object, a function): two pointers, no allocation, valid for the call it is passed to.
+/// A reference to a callable (a lambda, an object, a function) that it does not own: two pointers, no allocation, valid
+/// during the call it is passed to.
 template <class Result, class... Arguments>
 class function_ref<Result(Arguments...)> {
  public:
   template <class Callable>
     requires(!std::is_same_v<std::remove_cvref_t<Callable>, function_ref> &&
              std::is_invocable_r_v<Result, Callable&, Arguments...>)
-  function_ref(Callable&& callable)  // NOLINT: implicit on purpose, a lambda is passed as it is
+  function_ref(Callable&& callable)  // NOLINT: implicit on purpose, so that a lambda can be passed directly
       : object_(address(callable)), call_([](void* object, Arguments... arguments) -> Result {
           using Type = std::remove_reference_t<Callable>;
           Type* target;

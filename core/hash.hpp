@@ -33,7 +33,7 @@ class Hash {
     return bytes(&number, sizeof number);
   }
 
-  /// The 32 bytes, or as 64 hexadecimal digits; nothing can be fed afterwards.
+  /// The hash as 32 bytes, or as 64 hexadecimal digits; nothing may be fed afterwards.
   std::array<std::uint8_t, 32> digest();
   std::string hex();
 

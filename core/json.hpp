@@ -5,11 +5,11 @@
 
 namespace fedstride {
 
-// The names of nlohmann's types here. Slow to compile: for .cpp files alone.
+// This project's names of nlohmann's types. Slow to compile: include it in .cpp files only.
 using Json = nlohmann::json;                 ///< keys sorted
 using OrderedJson = nlohmann::ordered_json;  ///< keys in the order in which they were added
 
-/// JSON has no NaN and no infinities: null.
+/// The number, or null for NaN and infinities, which JSON lacks.
 inline OrderedJson number_or_null(double value) {
   return std::isfinite(value) ? OrderedJson(value) : OrderedJson(nullptr);
 }

@@ -9,7 +9,7 @@ namespace fedstride {
 
 /// values[i] += scale x z(first + i), where z(0), z(1), ... are the standard normal draws of the address, z(j) a
 /// function of source, address and j alone: any thread can do any stretch, with the same bits.
-/// first + values.size() <= kLastNormal.
+/// first + values.size() <= kMaxNormals.
 ///
 /// z is Box and Muller's transform in single precision, a pair from two words of a block:
 ///   r = sqrt(-2 ln u),  z = r cos a, r sin a
@@ -20,6 +20,6 @@ namespace fedstride {
 /// not both: they read the same words. The bits are the same for one build on one kind of processor.
 void add_normals(const RandomSource& source, const Address& address, std::uint64_t first, float scale,
                  std::span<float> values);
-inline constexpr std::uint64_t kLastNormal = std::uint64_t{1} << 33;
+inline constexpr std::uint64_t kMaxNormals = std::uint64_t{1} << 33;
 
 }  // namespace fedstride

@@ -5,8 +5,8 @@
 
 namespace fedstride {
 
-/// The text with blanks for control characters: one line, and no codes that move a terminal's cursor. For what files and
-/// flags hold, where it is shown.
+/// The text with blanks for control characters: one line, without codes that move a terminal's cursor. For showing text
+/// that comes from files and flags.
 inline std::string one_line(std::string text) {
   std::ranges::replace_if(
       text, [](unsigned char c) { return c < ' ' || c == 0x7f; }, ' ');

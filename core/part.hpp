@@ -12,11 +12,12 @@
 
 namespace fedstride {
 
-/// One part of a family (an optimiser, a partition, ...) behind a wall: whoever holds it needs to know none of them.
+/// The abstract interface of a part of a family (an optimiser, a partition, ...): code that holds one does not know which.
 /// A part itself is a plain struct with
 ///   static constexpr std::string_view kName, kSummary;
 ///   static constexpr auto kFields = std::tuple{Field{...}, ...};
-/// and what its family asks for. Flags, keys, help, error texts, the resolved file and the conformance tests come from these.
+/// and the functions its family requires. Flags, keys, help, error texts, the resolved file and the conformance tests come
+/// from these.
 class Part {
  public:
   virtual ~Part() = default;
@@ -31,7 +32,7 @@ class Part {
   /// The setting of that name, or nullptr.
   const SettingInfo* find(std::string_view setting) const;
   SettingValue get(const SettingInfo& setting) const { return setting.get(object()); }
-  /// Throws Error (usage) for what is not valid.
+  /// Throws Error (usage) if the value is not valid.
   void set(const SettingInfo& setting, const SettingValue& value);
   /// Throws Error (usage) unless every value is valid.
   void check() const;
@@ -42,7 +43,8 @@ class Part {
   Part& operator=(const Part&) = default;
 };
 
-/// What of Part follows from the struct P. Interface: a family's, derived from Part; Self: the class that completes it for P.
+/// Implements the functions of Part for the struct P. Interface: the family's, derived from Part; Self: the class that
+/// completes it for P.
 template <class Interface, class Self, class P>
 class PartOf : public Interface {
  public:
@@ -69,8 +71,8 @@ class PartFamily {
   std::span<const std::unique_ptr<Part>> parts() const { return parts_; }
   std::vector<std::string> names() const;
 
-  /// To be called before the first configuration is resolved. Throws Error (usage) for a name that is taken, a setting that
-  /// stands twice, or defaults that are not valid.
+  /// Must be called before the first configuration is resolved. Throws Error (usage) for a name that is taken, a setting
+  /// given twice, or defaults that are not valid.
   void add(std::unique_ptr<Part> part);
   /// A copy of the part of that name. Throws Error (usage): "optimizer 'agd' is unknown; did you mean 'sgd'? valid: ..."
   std::unique_ptr<Part> make(std::string_view name) const;
@@ -81,7 +83,7 @@ class PartFamily {
   std::vector<std::unique_ptr<Part>> parts_;
 };
 
-/// A part somebody has chosen, held by value.
+/// A chosen part, held by value.
 class ChosenPart {
  public:
   ChosenPart(PartFamily& family, std::unique_ptr<Part> part) : family_(&family), part_(std::move(part)) {}
@@ -140,8 +142,8 @@ void add_parts(PartFamily& family) {
   (family.add(std::make_unique<typename Interface::template Of<P>>(P{})), ...);
 }
 
-/// Makes a part of one's own known, under its kName: add_part<Optimizer>(MyOptimizer{}). Its values are the defaults.
-/// To be called before the first configuration is resolved. Throws Error (usage) for a name that is taken.
+/// Adds a part to its family under its kName: add_part<Optimizer>(MyOptimizer{}). Its values are the defaults.
+/// Must be called before the first configuration is resolved. Throws Error (usage) for a name that is taken.
 template <class Family, class P>
 void add_part(P part) {
   Family chosen(std::move(part));

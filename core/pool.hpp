@@ -7,12 +7,12 @@
 
 namespace fedstride {
 
-/// Things that are expensive to make and used by one thread at a time: at most as many are made as are in use at once.
+/// Objects that are expensive to make and used by one thread at a time: no more are made than are in use at once.
 template <class T>
 class Pool {
  public:
-  /// One that is idle, or a new one: std::unique_ptr<T> make(). Its owner gives it back; one that is lost (an exception)
-  /// is made anew.
+  /// Returns an idle object, or a new one from std::unique_ptr<T> make(). Its user gives it back; one that is lost (an
+  /// exception) is replaced by a new one.
   template <class Make>
   std::unique_ptr<T> borrow(Make&& make) {
     {

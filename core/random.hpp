@@ -10,7 +10,7 @@
 
 namespace fedstride {
 
-/// What a draw is for. The numbers are part of every result: add new ones, never renumber.
+/// The purpose of a draw. The numbers affect every result: add new ones, never renumber.
 enum class Purpose : std::uint32_t {
   initial_weights = 1,
   partition = 2,
@@ -28,8 +28,8 @@ enum class Purpose : std::uint32_t {
   test = 1000,
 };
 
-/// Where a draw lives. Two different addresses give independent draws, the same address the same ones, whoever asks and
-/// whenever: no generator is shared, and an extra row shifts nobody else's draws.
+/// The address of a draw. Different addresses give independent draws; the same address always gives the same draws. No
+/// generator is shared, and an extra row shifts no other row's draws.
 struct Address {
   Purpose purpose;
   std::uint32_t round = 0;
@@ -46,9 +46,9 @@ std::array<std::uint32_t, 4> philox4x32(std::array<std::uint32_t, 4> counter, st
 std::array<std::uint32_t, 16> chacha20_block(const std::array<std::uint32_t, 8>& key,
                                              const std::array<std::uint32_t, 4>& counter);
 
-/// The draws at one address. The counter is (block, row, step, client), the key a function of (purpose, round) and of
-/// the source, so that no two addresses share a block: Philox blocks of 4 words where the source is seeded, ChaCha20
-/// blocks of 16 where it is secret. 2^32 blocks an address. A cheap value: make one where it is needed.
+/// The draws at one address. The counter is (block, row, step, client); the key is a function of (purpose, round) and of
+/// the source, so that no two addresses share a block: Philox blocks of 4 words if the source is seeded, ChaCha20 blocks
+/// of 16 if it is secret. 2^32 blocks an address. Cheap to make: make one where it is needed.
 class RandomStream {
  public:
   using result_type = std::uint32_t;
@@ -83,7 +83,7 @@ class RandomStream {
   /// largest of its logarithms, then exp() and normalise.
   double log_of_gamma(double shape);
 
-  /// For kernels that make many blocks at once. Block b of a fresh stream is philox4x32({b, counter[1..3]}, key) of a
+  /// Access for kernels that make many blocks at once. Block b of a fresh stream is philox4x32({b, counter[1..3]}, key) of a
   /// seeded one, chacha20_block(secret_key, {b, counter[1..3]}) of a secret one.
   bool is_secret() const { return secret_; }
   std::size_t words_per_block() const { return secret_ ? 16 : 4; }
@@ -105,9 +105,9 @@ class RandomStream {
   bool secret_;
 };
 
-/// Where draws come from; the addressing is the same for both kinds, and a restarted process draws what it drew.
-/// Seeded (Philox): for experiments; whoever knows the seed can redo every draw. Secret (ChaCha20 in counter mode): for
-/// everybody without the key its draws are as good as random.
+/// The source of draws. Both kinds use the same addressing, and a restarted process repeats its draws. Seeded (Philox):
+/// for experiments; anyone who knows the seed can repeat every draw. Secret (ChaCha20 in counter mode): without the key
+/// its draws cannot be told from random ones.
 class RandomSource {
  public:
   explicit RandomSource(std::uint64_t seed) : seed_(seed) {}
@@ -118,11 +118,11 @@ class RandomSource {
 
  private:
   std::uint64_t seed_ = 0;
-  std::array<std::uint32_t, 8> root_{};  ///< HMAC-SHA256 of the key: its other uses tell nothing about this one
+  std::array<std::uint32_t, 8> root_{};  ///< HMAC-SHA256 of the key: the key's other uses reveal nothing about this one
   bool secret_ = false;
 };
 
-/// Uniformly random order (Fisher-Yates), the same on every standard library.
+/// Puts the values into uniformly random order (Fisher-Yates), the same with every standard library.
 template <class T>
 void shuffle(std::span<T> values, RandomStream& random) {
   for (std::size_t i = values.size(); i > 1; --i) {

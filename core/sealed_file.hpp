@@ -6,14 +6,14 @@
 
 namespace fedstride {
 
-/// A file that says what it is and whether it is whole: "NAME VERSION\n", the SHA-256 of the body in hexadecimal, "\n",
-/// the body. `kind` is "fedstride checkpoint 3".
+/// A file that states its kind and can be checked for damage: "NAME VERSION\n", the SHA-256 of the body in hexadecimal,
+/// "\n", the body. `kind` is "NAME VERSION", such as "fedstride checkpoint 3".
 
 /// Replaces the file (write_file).
 void write_sealed(const std::filesystem::path& path, std::string_view kind, std::string_view body);
 
-/// The body; a length in it may be believed no more than one in any file. Throws Error (failure) if the file cannot be
-/// read, is damaged, or is of another version; `what` names it ("checkpoint").
+/// Returns the body; lengths in it must be checked as those of any file. Throws Error (failure) if the file cannot be
+/// read, is damaged, or has another version; `what` names it in messages ("checkpoint").
 std::string read_sealed(const std::filesystem::path& path, std::string_view kind, std::string_view what);
 
 }  // namespace fedstride

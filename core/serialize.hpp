@@ -10,8 +10,8 @@
 
 namespace fedstride {
 
-/// The longest vector that is read: 4 GiB of floats.
-inline constexpr std::uint64_t kMaximumVectorSize = std::uint64_t{1} << 30;
+/// The longest vector that is read, in floats (4 GiB).
+inline constexpr std::uint64_t kMaxVectorSize = std::uint64_t{1} << 30;
 
 }  // namespace fedstride
 
@@ -25,15 +25,15 @@ void save(Archive& archive, const fedstride::Vector& vector) {
   archive(binary_data(vector.data(), size * sizeof(float)));
 }
 
-/// Memory grows with the bytes that have arrived, never with what a length claims. Throws Error (failure) for a length
-/// above kMaximumVectorSize, cereal::Exception where the bytes end early.
+/// Memory grows with the bytes that have arrived, never with a claimed length. Throws Error (failure) for a length above
+/// kMaxVectorSize, cereal::Exception if the bytes end early.
 template <class Archive>
 void load(Archive& archive, fedstride::Vector& vector) {
   std::uint64_t size = 0;
   archive(size);
-  if (size > fedstride::kMaximumVectorSize)
+  if (size > fedstride::kMaxVectorSize)
     throw fedstride::failure("stored vector claims " + fedstride::number_text(size) + " numbers; at most " +
-                             fedstride::number_text(fedstride::kMaximumVectorSize) + " are read");
+                             fedstride::number_text(fedstride::kMaxVectorSize) + " are read");
   constexpr std::uint64_t kFirstPiece = std::uint64_t{1} << 18;
   if (static_cast<std::uint64_t>(vector.size()) > size) vector.resize(size);
   for (std::uint64_t done = 0; done < size;) {

@@ -19,7 +19,7 @@
 
 namespace fedstride {
 
-/// What lies where a text points.
+/// The kind of path that a text is.
 enum class Place { none, file, folder };
 
 /// A name that a setting may have, and what it stands for (empty if the name says it).
@@ -28,14 +28,14 @@ struct KnownName {
   std::string summary = {};
 };
 
-/// The numbers a setting may be: between low and high, each bound included or not.
+/// The valid values of a setting: numbers between low and high, each bound included or not.
 struct Valid {
   double low = -std::numeric_limits<double>::infinity();
   double high = std::numeric_limits<double>::infinity();
   bool low_included = true;
   bool high_included = true;
   Place place = Place::none;      ///< of a text that is a path
-  /// Of a text: names that are known, for completion and the manual; other texts may be valid too.
+  /// The known names of a text, for completion and the manual; other texts may be valid too.
   std::vector<KnownName> (*known)() = nullptr;
 
   bool admits(double value) const {
@@ -53,9 +53,8 @@ inline constexpr Valid kNonNegative{.low = 0};
 inline constexpr Valid kFraction{.low = 0, .high = 1};
 inline constexpr Valid kAtLeastOne{.low = 1};
 
-/// One setting of a part: its name as a flag and as a key, where it lives, what it means (with unit), what is valid.
-/// Value is double, int, std::int64_t, std::uint64_t, bool, std::string or a Choice. The default is the member's initial
-/// value.
+/// One setting of a part: its name as a flag and as a key, its member, its meaning (with unit), its valid values. Value is
+/// double, int, std::int64_t, std::uint64_t, bool, std::string or a Choice. The default is the member's initial value.
 template <class Owner, class Value>
 struct Field {
   std::string_view name;
@@ -69,21 +68,21 @@ Field(std::string_view, Value Owner::*, std::string_view) -> Field<Owner, Value>
 template <class Owner, class Value>
 Field(std::string_view, Value Owner::*, std::string_view, Valid) -> Field<Owner, Value>;
 
-/// A value as it stands in a file: a choice by its name.
+/// A value as written in a file; a choice is its name.
 using SettingValue = std::variant<bool, std::int64_t, double, std::string>;
 /// "true", "3", "0.1", "adadp".
 std::string value_text(const SettingValue& value);
 
 enum class SettingKind { flag, whole, number, text, choice };
 
-/// A Field behind a wall: the same for every owner and every type of value.
+/// A type-erased Field: one type for every owner and every type of value.
 struct SettingInfo {
   std::string_view name;
   std::string_view help;
   SettingKind kind = SettingKind::text;
   Valid valid = {};
-  std::span<const std::string_view> choices = {};  ///< of a choice
-  std::int64_t lowest = 0;                         ///< of a whole number: what the member can hold
+  std::span<const std::string_view> choices = {};  ///< the valid names, if it is a choice
+  std::int64_t lowest = 0;                         ///< that the member can hold, if it is a whole number
   std::int64_t highest = 0;
   SettingValue (*get)(const void* owner) = nullptr;
   /// Requires a value of this setting's kind that check() admits.
@@ -91,7 +90,7 @@ struct SettingInfo {
 
   /// "a number above 0", "valid: keep, reset", "true or false", "a text".
   std::string valid_text() const;
-  /// Throws Error (usage) that names the setting, the value and what is valid; a whole number is good for a number.
+  /// Throws Error (usage) that names the setting, the value and what is valid. A whole number is accepted for a number.
   void check(const SettingValue& value) const;
 };
 
@@ -152,9 +151,9 @@ SettingInfo setting_info() {
   } else {
     static_assert(std::is_integral_v<Value>, "a setting is a number, a flag, a text or a Choice");
     info.kind = SettingKind::whole;
-    constexpr auto kLargest = static_cast<std::uint64_t>(std::numeric_limits<Value>::max());
+    constexpr auto kMaxValue = static_cast<std::uint64_t>(std::numeric_limits<Value>::max());
     info.lowest = static_cast<std::int64_t>(std::numeric_limits<Value>::min());
-    info.highest = static_cast<std::int64_t>(std::min(kLargest, std::uint64_t{std::numeric_limits<std::int64_t>::max()}));
+    info.highest = static_cast<std::int64_t>(std::min(kMaxValue, std::uint64_t{std::numeric_limits<std::int64_t>::max()}));
   }
   return info;
 }
@@ -170,7 +169,7 @@ std::span<const SettingInfo> settings_of() {
   return list;
 }
 
-/// Throws Error (usage) unless every setting of it is valid.
+/// Throws Error (usage) unless every setting of the object is valid.
 template <class Owner>
 void check_settings(const Owner& owner) {
   for (const SettingInfo& setting : settings_of<Owner>()) setting.check(setting.get(&owner));

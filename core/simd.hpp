@@ -12,8 +12,8 @@
 
 namespace fedstride {
 
-// As many floats as a vector register holds, by the compiler's vector extension: +, *, < and ?: work lane by lane.
-// a * b + c becomes one fused multiply-add where the processor has it (-ffp-contract=fast).
+// Lanes: the floats that fit in a vector register, as the compiler's vector extension: +, *, < and ?: work lane by lane.
+// a * b + c becomes one fused multiply-add if the processor has one (-ffp-contract=fast).
 
 #if defined(__AVX512F__)
 inline constexpr int kLanes = 16;
@@ -35,8 +35,8 @@ typedef std::uint8_t UnalignedByteLanes __attribute__((vector_size(kLanes), alig
 #define FEDSTRIDE_INLINE inline __attribute__((always_inline))
 #define FEDSTRIDE_INLINE_LAMBDA __attribute__((always_inline))
 
-/// body(0) ... body(kCount - 1) with compile-time numbers: arrays of vectors indexed by them stay in registers. The body
-/// is a lambda marked FEDSTRIDE_INLINE_LAMBDA.
+/// Calls body(0) ... body(kCount - 1) with compile-time numbers, so arrays of vectors indexed by them stay in registers.
+/// The body is a lambda marked FEDSTRIDE_INLINE_LAMBDA.
 template <int kCount, class Body>
 FEDSTRIDE_INLINE void unrolled(Body&& body) {
   [&]<int... kIndex>(std::integer_sequence<int, kIndex...>) FEDSTRIDE_INLINE_LAMBDA {
@@ -45,7 +45,7 @@ FEDSTRIDE_INLINE void unrolled(Body&& body) {
   (std::make_integer_sequence<int, kCount>{});
 }
 
-/// Smallest number of whole vectors, in floats, that holds `count` floats.
+/// The size in floats of the fewest whole vectors that hold `count` floats.
 constexpr std::size_t whole_lanes(std::size_t count) {
   constexpr auto lanes = static_cast<std::size_t>(kLanes);
   return (count + lanes - 1) / lanes * lanes;
@@ -56,7 +56,7 @@ FEDSTRIDE_INLINE void store(float* to, Lanes value) { *reinterpret_cast<Unaligne
 FEDSTRIDE_INLINE Lanes broadcast(float value) { return value - Lanes{}; }
 FEDSTRIDE_INLINE IntLanes broadcast(std::int32_t value) { return value - IntLanes{}; }
 
-/// The same value, which the compiler now has to have in a register: it would rather load it again at each use.
+/// The same value, forced into a register: else the compiler loads it again at each use.
 FEDSTRIDE_INLINE Lanes in_register(Lanes value) {
 #if defined(__AVX512F__)
   asm("" : "+v"(value));
@@ -73,7 +73,7 @@ FEDSTRIDE_INLINE IntLanes lane_numbers() {
   return numbers;
 }
 
-/// The first `count` lanes (at most kLanes), zeros behind; memory behind them is not touched.
+/// Loads the first `count` lanes (at most kLanes) and zeros after them; memory beyond them is not touched.
 FEDSTRIDE_INLINE Lanes load_first(const float* from, int count) {
 #if defined(__AVX512F__)
   return reinterpret_cast<Lanes>(_mm512_maskz_loadu_ps(static_cast<__mmask16>((1U << count) - 1U), from));
@@ -94,12 +94,12 @@ FEDSTRIDE_INLINE void store_first(float* to, Lanes value, int count) {
 #endif
 }
 
-/// Asks for a line of memory that will be read soon; any address will do.
+/// Prefetches a line of memory that will be read soon; any address is allowed.
 FEDSTRIDE_INLINE void prefetch(const float* from) { __builtin_prefetch(from, 0, 2); }
 
 FEDSTRIDE_INLINE Lanes positive(Lanes a) { return a > Lanes{} ? a : Lanes{}; }
 
-/// A bit a lane that differs from zero (NaN does).
+/// Sets a bit for each lane that differs from zero (NaN does).
 FEDSTRIDE_INLINE std::uint32_t nonzero_lanes(Lanes value) {
 #if defined(__AVX512F__)
   return _mm512_cmp_ps_mask(reinterpret_cast<__m512>(value), _mm512_setzero_ps(), _CMP_NEQ_UQ);
@@ -120,7 +120,7 @@ FEDSTRIDE_INLINE Lanes exchange(Lanes a, Lanes b, std::integer_sequence<int, kLa
     return __builtin_shufflevector(a, b, ((kLane & kStep) ? kLanes + kLane - kStep : kLane)...);
 }
 
-/// The pair (a, b) seen as blocks of kStep x kStep, transposed: the lower and the upper row of blocks.
+/// The pair (a, b) as blocks of kStep x kStep, transposed: the lower and the upper row of blocks.
 template <int kStep>
 FEDSTRIDE_INLINE Lanes lower(Lanes a, Lanes b) {
   return exchange<kStep, false>(a, b, std::make_integer_sequence<int, kLanes>{});
@@ -147,10 +147,10 @@ FEDSTRIDE_INLINE void transpose_steps(Lanes (&rows)[kLanes]) {
 
 }  // namespace detail
 
-/// rows[i][j] <-> rows[j][i].
+/// Exchanges rows[i][j] and rows[j][i].
 FEDSTRIDE_INLINE void transpose(Lanes (&rows)[kLanes]) { detail::transpose_steps<1>(rows); }
 
-/// Number i of packed[i / kLanes]'s lanes is the sum of the lanes of rows[i]; the rows are used up.
+/// Lane i % kLanes of packed[i / kLanes] is the sum of the lanes of rows[i]; the rows are overwritten.
 template <int kRows, int kStep = 1>
 FEDSTRIDE_INLINE void packed_sums(Lanes* rows, Lanes* packed) {
   if constexpr (kStep == kLanes) {
@@ -165,7 +165,7 @@ FEDSTRIDE_INLINE void packed_sums(Lanes* rows, Lanes* packed) {
   }
 }
 
-/// Sum of the lanes, always in the same order.
+/// Adds up the lanes, always in the same order.
 FEDSTRIDE_INLINE float sum(Lanes value) {
   for (int step = kLanes / 2; step > 0; step /= 2)
     for (int i = 0; i < step; ++i) value[i] += value[i + step];

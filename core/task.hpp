@@ -10,9 +10,9 @@
 
 namespace fedstride {
 
-using ClientId = std::uint32_t;  ///< 0, 1, ...; what a person reads counts from 0 as well
+using ClientId = std::uint32_t;  ///< 0, 1, ...; texts for people count from 0 as well
 
-/// Noisy releases in a row that were alike: `count` clipped sums, each with noise of standard deviation
+/// Consecutive identical noisy releases: `count` clipped sums, each with noise of standard deviation
 /// noise_multiplier x clip on the sum.
 struct ReleaseRun {
   double noise_multiplier = 0;
@@ -21,25 +21,25 @@ struct ReleaseRun {
   bool operator==(const ReleaseRun&) const = default;
 };
 
-/// What the coordinator asks of every client of a cohort: train this model, in this round (1, 2, ...).
+/// The coordinator's request to every client of a cohort: train this model, in this round (1, 2, ...).
 struct Task {
   std::uint32_t round = 1;
   const Vector& model;
-  /// Under example-level privacy: how many noisy releases each client may make in this round, by client; what is
+  /// Under example-level privacy, the number of noisy releases each client may make in this round, by client: the number
   /// reserved for it in the ledger. Empty without.
   std::span<const std::uint64_t> releases = {};
 };
 
-/// What a client tells about its training. None of it is covered by a privacy guarantee.
+/// A client's report on its training. No privacy guarantee covers any of it.
 struct ClientReport {
   ClientId client = 0;
   std::uint64_t rows = 0;          ///< examples the client holds
   std::uint64_t examples = 0;      ///< gradient examples: each batch the optimiser asked for counts
   double loss = 0;                 ///< mean training loss over the batches at weights it held (ADADP: not at half steps)
-  double learning_rate = 0;        ///< the one its next step would use, mean-gradient unit
+  double learning_rate = 0;        ///< of its next step, mean-gradient unit
   std::uint64_t steps = 0;
   std::uint64_t rejected = 0;      ///< steps undone by the optimiser; accepted = steps - rejected
-  std::vector<ReleaseRun> releases = {};  ///< noisy releases made, in order; what is charged to the client
+  std::vector<ReleaseRun> releases = {};  ///< noisy releases made, in order; they are charged to the client
   std::uint64_t empty_lots = 0;    ///< releases whose lot had no example: noise alone
   std::uint64_t nonfinite = 0;     ///< examples left out of a release because their gradient was not finite
   double gradient_norm = 0;        ///< under example-level privacy: mean norm of an example's gradient before clipping; NaN: none
@@ -47,13 +47,13 @@ struct ClientReport {
   std::string failure = {};        ///< why the update is not in the sum; empty if it is
 };
 
-/// What a client sends back: the change of the weights, trained minus received. Valid during the call it is passed to.
+/// A client's answer: the change of the weights, trained minus received. Valid during the call it is passed to.
 struct ClientUpdate {
   const ClientReport& report;
   std::span<const float> change;
 };
 
-/// Takes updates as they come, from any thread.
+/// Receives updates as they arrive, from any thread.
 using UpdateSink = function_ref<void(const ClientUpdate&)>;
 
 }  // namespace fedstride

@@ -11,13 +11,13 @@ namespace fedstride {
 /// The pieces between separators, empty ones included.
 std::vector<std::string_view> split(std::string_view text, char separator);
 
-/// Without white space at both ends.
+/// The text without white space at both ends.
 std::string_view trimmed(std::string_view text);
 
-/// "a, b, c"
+/// The parts in one text: "a, b, c".
 std::string joined(std::span<const std::string> parts, std::string_view separator = ", ");
 
-/// The name with the smallest edit distance, or nothing if none is near.
+/// The name with the smallest edit distance, or an empty text if none is near.
 std::string_view nearest(std::string_view name, std::span<const std::string> names);
 
 /// "model 'adadp-cn' is unknown; did you mean 'adadp-cnn'? valid: ..."

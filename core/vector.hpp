@@ -8,7 +8,7 @@
 
 namespace fedstride {
 
-/// Memory that begins at a multiple of 64 bytes, the width of the widest vector register.
+/// Allocates memory aligned to 64 bytes, the width of the widest vector register.
 template <class T>
 struct AlignedAllocator {
   using value_type = T;
@@ -22,8 +22,8 @@ struct AlignedAllocator {
   bool operator==(const AlignedAllocator&) const = default;
 };
 
-/// Every parameter of a model, one after the other, 64-byte aligned. The model knows which stretch is which tensor
-/// (nn/model.hpp); averaging, sending, hashing and saving never ask. Arithmetic is Eigen's (core/eigen.hpp).
+/// All parameters of a model, one after the other, 64-byte aligned. The model knows which stretch is which tensor
+/// (nn/model.hpp); averaging, sending, hashing and saving need not know. Arithmetic is Eigen's (core/eigen.hpp).
 class Vector {
  public:
   Vector() = default;
@@ -41,7 +41,7 @@ class Vector {
   auto begin() const { return values_.begin(); }
   auto end() const { return values_.end(); }
 
-  /// Keeps the values that are there; new ones are 0.
+  /// Keeps the existing values; new ones are 0.
   void resize(std::size_t size) { values_.resize(size); }
   void assign(std::size_t size, float value) { values_.assign(size, value); }
   void assign(std::span<const float> values) { values_.assign(values.begin(), values.end()); }

@@ -16,7 +16,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::uint64_t kMaxArchivedFile = std::uint64_t{1} << 30;
+constexpr std::uint64_t kMaxArchivedFileBytes = std::uint64_t{1} << 30;
 
 void copy_entry(struct archive* reader, const std::string& archive_name, const fs::path& to) {
   std::ofstream file(to, std::ios::binary | std::ios::trunc);
@@ -27,8 +27,8 @@ void copy_entry(struct archive* reader, const std::string& archive_name, const f
     if (count < 0) throw failure("cannot unpack " + archive_name + ": " + archive_error_string(reader));
     if (count == 0) break;
     total += static_cast<std::uint64_t>(count);
-    if (total > kMaxArchivedFile)
-      throw failure(archive_name + " holds a file of more than " + std::to_string(kMaxArchivedFile) + " bytes");
+    if (total > kMaxArchivedFileBytes)
+      throw failure(archive_name + " holds a file of more than " + std::to_string(kMaxArchivedFileBytes) + " bytes");
     file.write(buffer.data(), count);
   }
   file.close();

@@ -15,7 +15,7 @@ enum class Augmentation {
 };
 constexpr auto choice_names(Augmentation) { return names("none", "crop-flip"); }
 
-/// Where a batch's augmentation is drawn: each row draws at (purpose augmentation, round, client, step, row), so that
+/// The address of a batch's augmentation: each row draws at (purpose augmentation, round, client, step, row), so that
 /// another row in the batch changes nothing for this one.
 struct BatchAddress {
   std::uint64_t seed = 0;

@@ -13,7 +13,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::size_t kPixels = 3072;
-constexpr std::uint64_t kMaxCifarFile = std::uint64_t{4} << 30;
+constexpr std::uint64_t kMaxCifarFileBytes = std::uint64_t{4} << 30;
 
 void append_file(const fs::path& path, const CifarFormat& format, Dataset& into) {
   const std::string name = "'" + path.string() + "'";
@@ -21,8 +21,8 @@ void append_file(const fs::path& path, const CifarFormat& format, Dataset& into)
   std::error_code error;
   const std::uint64_t bytes = fs::file_size(path, error);
   if (error) throw failure("cannot read " + name + ": " + error.message());
-  if (bytes > kMaxCifarFile)
-    throw failure(name + " has " + std::to_string(bytes) + " bytes; at most " + std::to_string(kMaxCifarFile) +
+  if (bytes > kMaxCifarFileBytes)
+    throw failure(name + " has " + std::to_string(bytes) + " bytes; at most " + std::to_string(kMaxCifarFileBytes) +
                   " are read");
   if (bytes % record != 0)
     throw failure(name + " has " + std::to_string(bytes) + " bytes, which is not a whole number of records of " +
@@ -68,7 +68,7 @@ Dataset read_cifar(std::span<const fs::path> files, const CifarFormat& format) {
   for (const auto& file : files) {
     std::error_code ignored;
     const std::uint64_t size = fs::file_size(file, ignored);
-    if (!ignored) bytes += std::min(size, kMaxCifarFile);
+    if (!ignored) bytes += std::min(size, kMaxCifarFileBytes);
   }
   data.pixels.reserve(bytes);  // one allocation: growing would hold the pictures twice
   for (const auto& file : files) append_file(file, format, data);

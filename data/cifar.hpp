@@ -10,7 +10,7 @@ namespace fedstride {
 /// CIFAR's binary form: records of `label_bytes` labels and 3072 pixels (red, green and blue planes of 32 rows).
 struct CifarFormat {
   int label_bytes = 1;
-  int label_at = 0;  ///< which of the label bytes is the label
+  int label_at = 0;  ///< index of the label among the label bytes
   int classes = 0;   ///< labels are below; 0: any byte is a label, and classes is 1 + the largest
 };
 

@@ -32,7 +32,7 @@ fs::path data_folder(const DataOptions& options) {
 
 fs::path find_dataset(const DataOptions& options, const DataPlace& place) {
   const bool told = !options.data_dir.empty();
-  const fs::path folder = data_folder(options);
+  fs::path folder = data_folder(options);
   if (place.is_own && told && is_file(folder)) return folder;
   std::vector<fs::path> candidates{folder / place.name};
   for (const auto alias : place.aliases) {
@@ -61,9 +61,9 @@ bool has_file(const fs::path& folder, std::string_view file) {
 }
 
 fs::path plain_or_gzipped(const fs::path& folder, std::string_view file) {
-  if (const fs::path plain = folder / file; is_file(plain)) return plain;
-  if (const fs::path gzipped = folder / (std::string(file) + ".gz"); is_file(gzipped)) return gzipped;
-  throw failure("'" + (folder / file).string() + "' is missing (gzipped would do too)");
+  if (fs::path plain = folder / file; is_file(plain)) return plain;
+  if (fs::path gzipped = folder / (std::string(file) + ".gz"); is_file(gzipped)) return gzipped;
+  throw failure("'" + (folder / file).string() + "' is missing (plain or gzipped)");
 }
 
 }  // namespace fedstride

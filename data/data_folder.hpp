@@ -7,34 +7,34 @@
 
 namespace fedstride {
 
-/// What a user may say about where data lie.
+/// The user's options on where data sets are.
 struct DataOptions {
   std::string
       data_dir;  ///< --data-dir; empty: $FEDSTRIDE_DATA, else $XDG_CACHE_HOME/fedstride, else ~/.cache/fedstride
 };
 
-/// Where a data set may lie.
+/// The places where a data set may be.
 struct DataPlace {
   std::string_view name;                         ///< its folder's name
   std::string_view file;                         ///< a file that must be there, plain or with ".gz" after it
   std::array<std::string_view, 2> aliases = {};  ///< other names of its folder: the archive's own, other programs'
-  std::string_view system_folder = {};           ///< where a package of the system puts it
-  bool is_own = false;                           ///< a user's own: not to be had by `fedstride data get`
+  std::string_view system_folder = {};           ///< the folder of a package of the system
+  bool is_own = false;                           ///< a user's own: `fedstride data get` does not have it
 };
 
-/// The folder in which each data set has a folder of its own name. Throws Error (failure) if nothing says where.
+/// The folder in which each data set has a folder of its own name. Throws Error (failure) if nothing names one.
 std::filesystem::path data_folder(const DataOptions& options);
 
 /// The folder that holds a data set: the first of FOLDER/NAME, FOLDER/ALIAS, FOLDER/NAME/ALIAS and, if --data-dir was
-/// given, --data-dir itself that has the place's file. Without --data-dir the system folder is looked into last.
-/// A user's own set may also be one file, which --data-dir names: it is returned.
-/// Throws Error (failure), one line: what is missing, where it was looked for, how to get it.
+/// given, --data-dir itself that has the place's file. Without --data-dir the system folder is tried last.
+/// A user's own set may also be one file named by --data-dir, which is returned.
+/// Throws Error (failure), one line: the missing file, the places searched, how to get it.
 std::filesystem::path find_dataset(const DataOptions& options, const DataPlace& place);
 
-/// Whether FOLDER/FILE or FOLDER/FILE.gz is there.
+/// True if FOLDER/FILE or FOLDER/FILE.gz exists.
 bool has_file(const std::filesystem::path& folder, std::string_view file);
 
-/// FOLDER/FILE, or FOLDER/FILE.gz if only that is there. Throws Error (failure) if neither is.
+/// FOLDER/FILE, or FOLDER/FILE.gz if only that exists. Throws Error (failure) if neither does.
 std::filesystem::path plain_or_gzipped(const std::filesystem::path& folder, std::string_view file);
 
 }  // namespace fedstride

@@ -27,11 +27,11 @@ struct Dataset {
   std::vector<std::uint8_t> pixels;
   std::vector<float> features;
   std::vector<Label> labels;
-  /// Where each row lies in them, if only some are kept (keep_rows); empty: row r is the r-th.
+  /// The position of each row in them, if only some are kept (keep_rows); empty: row r is the r-th.
   std::vector<Row> places;
 
-  /// What the model sees is (value / 255 - mean) / deviation per channel for pixels, (value - mean) / deviation per
-  /// column for features.
+  /// The model's input is (value / 255 - mean) / deviation per channel for pixels, (value - mean) / deviation per column
+  /// for features.
   std::vector<float> mean;
   std::vector<float> deviation;
 
@@ -40,7 +40,7 @@ struct Dataset {
   bool is_pictures() const { return !pixels.empty(); }
 };
 
-/// What a name on the command line stands for.
+/// The data set behind a name on the command line.
 struct DataPair {
   Dataset train;
   Dataset test;

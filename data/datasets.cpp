@@ -72,7 +72,7 @@ std::vector<DatasetSource>& registry() {
   return sources;
 }
 
-/// What the parts share is said once, by the training part.
+/// Copies the properties that both parts share from the training part to the test part.
 void finish(DataPair& pair, std::string_view name) {
   Dataset& train = pair.train;
   Dataset& test = pair.test;
@@ -131,7 +131,7 @@ DataPair load_dataset(std::string_view name, const DataOptions& options) {
 DataPair load_own_rows(std::string_view name, const DataOptions& options) {
   const DatasetSource& source = dataset_source(name);
   if (source.place.file.empty())
-    throw usage_error("dataset is '" + std::string(name) + "', which is built in and the same for everybody; rows of one's own "
+    throw usage_error("dataset is '" + std::string(name) + "', which is built in and the same for every client; rows of one's own "
                       "are in files, as of csv or cifar-binary");
   DataPair pair = source.load(dataset_folder(source, options));
   pair.train.name = name;
@@ -146,10 +146,10 @@ void fit(Dataset& rows, const DataForm& form) {
   const std::string set = "data set '" + rows.name + "': ";
   if (rows.shape != form.shape)
     throw failure(set + "its examples are " + rows.shape.text() + ", the experiment's " + form.shape.text());
-  constexpr int kMostClasses = 1 + std::numeric_limits<Label>::max();
-  if (form.classes < 2 || form.classes > kMostClasses)
+  constexpr int kMaxClasses = 1 + std::numeric_limits<Label>::max();
+  if (form.classes < 2 || form.classes > kMaxClasses)
     throw failure(set + "the experiment has " + std::to_string(form.classes) + " classes; 2 to " +
-                  std::to_string(kMostClasses) + " are possible");
+                  std::to_string(kMaxClasses) + " are possible");
   if (const int largest = *std::ranges::max_element(rows.labels); largest >= form.classes)
     throw failure(set + "label " + std::to_string(largest) + " is out of range; the experiment has the labels 0 to " +
                   std::to_string(form.classes - 1));

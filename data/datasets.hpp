@@ -11,17 +11,17 @@
 
 namespace fedstride {
 
-/// One entry of the registry: a name for --dataset and where its examples come from.
+/// One entry of the registry: a name for --dataset and the source of its examples.
 struct DatasetSource {
   std::string_view name;
   std::string_view summary;
-  std::string_view files;  ///< what lies in its folder, for people
+  std::string_view files;  ///< the contents of its folder, for people
   DataPlace place;         ///< no file: built in
-  /// What lies there: the test part is empty if there is none, mean and deviation if they follow from the training rows.
+  /// Reads the folder. The test part is empty if there is none, mean and deviation if they follow from the training rows.
   std::function<DataPair(const std::filesystem::path& folder)> load;
 };
 
-/// Every data set there is, in the order help lists them.
+/// All data sets, in the order of the help text.
 std::span<const DatasetSource> dataset_sources();
 
 /// Makes a data set of one's own known under its name. To be called before any of the other functions here. Throws Error
@@ -31,19 +31,19 @@ void add_dataset(DatasetSource source);
 /// The entry of that name. Throws Error (usage) with the valid names.
 const DatasetSource& dataset_source(std::string_view name);
 
-/// Where it lies; empty if it is built in. Throws Error (failure) if it is not there.
+/// The folder of the data set; empty if it is built in. Throws Error (failure) if it is not found.
 std::filesystem::path dataset_folder(const DatasetSource& source, const DataOptions& options);
 
 /// Reads (or makes) a data set: both parts named, normalised by the training part, checked to fit each other, hashed.
-/// Without a test part a sixth of the rows becomes it (split.hpp).
+/// If there is no test part, a sixth of the rows becomes the test part (split.hpp).
 /// Throws Error: usage for an unknown name, failure for anything that is missing or wrong in its files.
 DataPair load_dataset(std::string_view name, const DataOptions& options);
 
-/// The rows that a client brings of its own: the training part, of a set without a test part every row. The test part is
-/// empty, the hash that of the rows. How they are normalised, and how many classes there are, others say (fit).
+/// The rows that a client brings itself: the training part, or every row of a set without a test part. The test part is
+/// empty, the hash is that of the rows. fit() sets the normalisation and the number of classes.
 DataPair load_own_rows(std::string_view name, const DataOptions& options);
 
-/// How examples look and how models see them, without the examples.
+/// The form of a data set without its examples: shape, classes, normalisation.
 struct DataForm {
   Shape shape;
   int classes = 0;
@@ -51,11 +51,11 @@ struct DataForm {
   std::vector<float> deviation;
 };
 DataForm form_of(const Dataset& data);
-/// Gives rows the classes and the normalisation of others. Throws Error (failure) if their shape is another, a label has no
-/// class, or the normalisation is none (numbers that are not finite, a deviation that is not above 0, too few or many).
+/// Gives rows the classes and the normalisation of `form`. Throws Error (failure) if their shape differs, a label has no
+/// class, or the normalisation is invalid (numbers that are not finite, a deviation that is not above 0, too few or many).
 void fit(Dataset& rows, const DataForm& form);
 
-/// SHA-256 over shape, classes, labels and contents of both parts: what was trained on, whatever it is called.
+/// SHA-256 over shape, classes, labels and contents of both parts: identifies the data whatever their name.
 std::string content_hash(const Dataset& train, const Dataset& test);
 
 }  // namespace fedstride

@@ -16,7 +16,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr curl_off_t kMaxDownload = curl_off_t{1} << 30;
+constexpr curl_off_t kMaxDownloadBytes = curl_off_t{1} << 30;
 
 struct Transfer {
   std::FILE* file = nullptr;
@@ -32,7 +32,7 @@ std::size_t write_bytes(char* data, std::size_t size, std::size_t count, void* u
   auto& transfer = *static_cast<Transfer*>(user);
   const std::size_t bytes = size * count;
   transfer.received += bytes;
-  transfer.too_large = transfer.offset + transfer.received > static_cast<std::uint64_t>(kMaxDownload);
+  transfer.too_large = transfer.offset + transfer.received > static_cast<std::uint64_t>(kMaxDownloadBytes);
   if (transfer.too_large) return 0;
   if (std::fwrite(data, 1, bytes, transfer.file) != bytes) {
     transfer.write_error = errno;
@@ -74,7 +74,7 @@ Outcome fetch(const std::string& url, const fs::path& path, std::uint64_t offset
   curl_easy_setopt(curl, CURLOPT_CONNECTTIMEOUT, 30L);
   curl_easy_setopt(curl, CURLOPT_LOW_SPEED_LIMIT, 1L);
   curl_easy_setopt(curl, CURLOPT_LOW_SPEED_TIME, 60L);
-  curl_easy_setopt(curl, CURLOPT_MAXFILESIZE_LARGE, kMaxDownload);
+  curl_easy_setopt(curl, CURLOPT_MAXFILESIZE_LARGE, kMaxDownloadBytes);
   curl_easy_setopt(curl, CURLOPT_RESUME_FROM_LARGE, static_cast<curl_off_t>(offset));
   curl_easy_setopt(curl, CURLOPT_ERRORBUFFER, reason);
   curl_easy_setopt(curl, CURLOPT_WRITEFUNCTION, write_bytes);
@@ -92,7 +92,7 @@ Outcome fetch(const std::string& url, const fs::path& path, std::uint64_t offset
     throw failure("cannot write '" + path.string() +
                   "': " + std::strerror(transfer.write_error != 0 ? transfer.write_error : errno));
   if (transfer.too_large || code == CURLE_FILESIZE_EXCEEDED)
-    throw failure(asked + "it is larger than the " + std::to_string(kMaxDownload) + " bytes that are accepted");
+    throw failure(asked + "it is larger than the " + std::to_string(kMaxDownloadBytes) + " bytes that are accepted");
   if (offset > 0 && (code == CURLE_RANGE_ERROR || code == CURLE_BAD_DOWNLOAD_RESUME ||
                      (code == CURLE_HTTP_RETURNED_ERROR && answer == 416)))
     return Outcome::cannot_resume;
@@ -128,7 +128,7 @@ void download_file(const std::string& url, const fs::path& path, std::string_vie
     if (offset == 0)
       throw failure("what " + url + " sends has SHA-256 " + found + "; it must be " + std::string(sha256) +
                     ": nothing was kept");
-    // What was there before may have been the wrong part: once more from the beginning.
+    // The partial file may have been wrong: download again from the beginning.
   }
 }
 

@@ -14,8 +14,8 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr int kIdxClasses = 10;
-constexpr std::uint32_t kLargestSide = 1024;
-constexpr std::uint64_t kLargestContents = std::uint64_t{4} << 30;
+constexpr std::uint32_t kMaxSidePixels = 1024;
+constexpr std::uint64_t kMaxContentBytes = std::uint64_t{4} << 30;
 
 /// Checks the magic number and returns the sizes after it; the first is the number of records.
 template <std::size_t Dimensions>
@@ -31,12 +31,12 @@ std::array<std::uint32_t, Dimensions> read_header(InputFile& file) {
   return sizes;
 }
 
-/// Exactly the bytes that the header names; memory grows with what is there, not with what the header says.
+/// Reads exactly the bytes that the header names; memory grows with the bytes present, not with the header's numbers.
 std::vector<std::uint8_t> read_contents(InputFile& file, std::uint32_t records, std::uint64_t record_size) {
   const std::uint64_t total = records * record_size;
-  if (total > kLargestContents)
+  if (total > kMaxContentBytes)
     throw failure(file.name() + " names " + std::to_string(total) + " bytes of contents; at most " +
-                  std::to_string(kLargestContents) + " are read");
+                  std::to_string(kMaxContentBytes) + " are read");
   std::vector<std::uint8_t> contents;
   constexpr std::uint64_t kChunk = std::uint64_t{8} << 20;
   while (contents.size() < total) {
@@ -69,9 +69,9 @@ Dataset read_idx(const fs::path& images, const fs::path& labels) {
   const auto [count, height, width] = read_header<3>(image_file);
   const auto [label_count] = read_header<1>(label_file);
   if (count == 0) throw failure(image_file.name() + " holds no record");
-  if (height == 0 || width == 0 || height > kLargestSide || width > kLargestSide)
+  if (height == 0 || width == 0 || height > kMaxSidePixels || width > kMaxSidePixels)
     throw failure(image_file.name() + " has pictures of " + std::to_string(height) + "x" + std::to_string(width) +
-                  " pixels; valid: 1 to " + std::to_string(kLargestSide) + " a side");
+                  " pixels; valid: 1 to " + std::to_string(kMaxSidePixels) + " a side");
   if (count != label_count)
     throw failure(image_file.name() + " has " + std::to_string(count) + " records, " + label_file.name() + " has " +
                   std::to_string(label_count));

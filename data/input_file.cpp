@@ -57,8 +57,8 @@ bool InputFile::read_line(std::string& line) {
       line.pop_back();
       return true;
     }
-    if (line.size() > kLongestLine)
-      throw failure(name_ + " has a line of more than " + std::to_string(kLongestLine) +
+    if (line.size() > kMaxLineBytes)
+      throw failure(name_ + " has a line of more than " + std::to_string(kMaxLineBytes) +
                     " bytes: it is no table of numbers");
   }
   check();

@@ -11,16 +11,16 @@ namespace fedstride {
 /// names the file: missing, not a file, damaged, cut off in the middle of a gzip stream.
 class InputFile {
  public:
-  static constexpr std::size_t kLongestLine = std::size_t{1} << 20;
+  static constexpr std::size_t kMaxLineBytes = std::size_t{1} << 20;
 
   explicit InputFile(const std::filesystem::path& path);
   ~InputFile();
   InputFile(const InputFile&) = delete;
   InputFile& operator=(const InputFile&) = delete;
 
-  /// Fills `out`; returns how many bytes there were, fewer only at the end.
+  /// Fills `out`; returns the number of bytes read, which is smaller only at the end.
   std::size_t read(std::span<std::uint8_t> out);
-  /// The next line without its end; false after the last. A line longer than kLongestLine is an error.
+  /// The next line without its end; false after the last. A line longer than kMaxLineBytes throws Error (failure).
   bool read_line(std::string& line);
 
   /// "'path'", for messages.

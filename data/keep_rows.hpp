@@ -6,8 +6,8 @@
 
 namespace fedstride {
 
-/// Lets go of every example but `rows`. Rows keep their numbers, and with them what is drawn for them; the others may not
-/// be asked for any more, and size() counts those that are left.
+/// Drops every example but `rows`. Rows keep their numbers, and so their draws; the other rows must not be used any more,
+/// and size() counts those that remain.
 void keep_rows(Dataset& data, std::span<const Row> rows);
 
 }  // namespace fedstride

@@ -13,18 +13,18 @@ namespace fedstride {
 struct OfficialFile {
   std::string_view name;    ///< in the set's folder
   std::string_view sha256;  ///< of its contents
-  bool of_contents = true;  ///< of what is inside, gzipped or not; else of the file as it is
+  bool of_contents = true;  ///< of the unpacked contents, gzipped or not; else of the file itself
 };
 
-/// Something to download.
+/// One file to download.
 struct OfficialDownload {
   std::string_view url;
-  std::string_view file;    ///< what it is called
-  std::string_view sha256;  ///< of the file as it is sent
+  std::string_view file;    ///< its name
+  std::string_view sha256;  ///< of the downloaded file
 };
 
-/// Where a data set comes from and what it must be. `files` are what lies in its folder in the end: the downloads
-/// themselves, or what is in the one archive (tar, gzipped) that is downloaded.
+/// The official source of a data set, with checksums. `files` are the final contents of its folder: the downloads
+/// themselves, or the contents of the one archive (tar, gzipped) that is downloaded.
 struct OfficialSet {
   std::string_view name;
   std::span<const OfficialFile> files;
@@ -32,17 +32,17 @@ struct OfficialSet {
   bool is_archive = false;
 };
 
-/// The set of that name, or nullptr: built in, or a user's own.
+/// The set of that name; nullptr if it is built in or a user's own.
 const OfficialSet* official_set(std::string_view name);
 
-/// Whether every file of the set lies in the folder and is what its authors publish.
+/// True if the folder has every file of the set as its authors publish it.
 bool is_official(const OfficialSet& set, const std::filesystem::path& folder);
 
-/// Reads the data set and says what it is: "official, N records (...)" or "readable, not official, N records (...)";
+/// Reads the data set and describes it: "official, N records (...)" or "readable, not official, N records (...)";
 /// "built in, ..." for the synthetic one. Throws Error as load_dataset does.
 std::string verify_dataset(std::string_view name, const DataOptions& options);
 
-/// SHA-256 of a file as it is. Throws Error (failure) if it cannot be read.
+/// SHA-256 of a file, not unpacked. Throws Error (failure) if it cannot be read.
 std::string file_sha256(const std::filesystem::path& path);
 
 }  // namespace fedstride

@@ -13,20 +13,20 @@ constexpr int kSide = 32;
 constexpr int kPlane = kSide * kSide;
 constexpr int kSyntheticClasses = 10;
 constexpr int kClutter = 2;
-constexpr int kFaintOneIn = 16;  // so often the figure hardly shows: nobody gets all of them right
-constexpr int kNoise = 24;       // uniform in +-24 of 255, each pixel and channel for itself
+constexpr int kFaintOneIn = 16;  // one in so many figures hardly shows: no model gets all of them right
+constexpr int kNoise = 24;       // uniform in +-24 of 255, independent for each pixel and channel
 
 using Colour = std::array<int, 3>;
 
-/// The mean ground of a pair: what a linear model can see of the class.
+/// The mean ground of a pair: the part of the class that a linear model can see.
 constexpr std::array<Colour, kSyntheticClasses / 2> kTint{
     {{36, -12, -24}, {-24, 36, -12}, {-12, -24, 36}, {28, 20, -36}, {-28, 16, 20}}};
 
 int between(RandomStream& random, int low, int high) {
-  return low + static_cast<int>(random.below(static_cast<std::uint64_t>(high - low + 1)));
+  return low + static_cast<int>(random.below(static_cast<std::uint64_t>(high - low) + 1));
 }
 
-/// Whether the figure of a class covers the point (x, y), in quarter pixels from its centre; its half width is `radius`
+/// True if the figure of a class covers the point (x, y), in quarter pixels from its centre; its half width is `radius`
 /// quarter pixels, `phase` shifts the bars of the third pair.
 bool covers(int label, int x, int y, int radius, int phase) {
   const bool second = label % 2 == 1;

@@ -16,8 +16,8 @@
 namespace fedstride {
 namespace {
 
-constexpr std::size_t kMostFeatures = std::size_t{1} << 30;  // 4 GiB of floats
-constexpr int kLargestLabel = std::numeric_limits<Label>::max();
+constexpr std::size_t kMaxFeatures = std::size_t{1} << 30;  // 4 GiB of floats
+constexpr int kMaxLabel = std::numeric_limits<Label>::max();
 
 std::optional<double> number(std::string_view text) {
   text = trimmed(text);
@@ -92,12 +92,12 @@ class TableReader {
     if (column != columns_ + 1)
       throw wrong(std::to_string(column) + " fields; there must be " + std::to_string(columns_ + 1) +
                   ", the label last");
-    if (data_.features.size() > kMostFeatures)
-      throw wrong("more than " + std::to_string(kMostFeatures) + " numbers; no more are read");
+    if (data_.features.size() > kMaxFeatures)
+      throw wrong("more than " + std::to_string(kMaxFeatures) + " numbers; no more are read");
   }
 
   void add_label(double value, std::string_view field) {
-    const int last = format_.classes > 0 ? format_.first_label + format_.classes - 1 : kLargestLabel;
+    const int last = format_.classes > 0 ? format_.first_label + format_.classes - 1 : kMaxLabel;
     if (!(value >= format_.first_label && value <= last) || value != std::floor(value))
       throw wrong("label '" + shown(field) + "' is out of range; valid: whole numbers from " +
                   std::to_string(format_.first_label) + " to " + std::to_string(last));

@@ -6,17 +6,17 @@
 
 namespace fedstride {
 
-/// A text file of numbers, one example a line, the label last; gzipped or not. Separated by ';', ',' or tabs, whichever
-/// the first line has (looked for in this order); blanks around numbers and empty lines do not count. A first line with
-/// a field that is not a number is a header and skipped.
+/// A text file of numbers, one example a line, the label last; gzipped or not. Separated by ';', ',' or tabs: the
+/// first of these, in this order, that the first line has. Blanks around numbers and empty lines are ignored. A first line
+/// with a field that is not a number is a header and is skipped.
 struct TableFormat {
-  int columns = 0;      ///< features a line; 0: as many as the first line has
+  int columns = 0;      ///< features a line; 0: the number in the first line
   int first_label = 0;  ///< the label that becomes class 0
-  int classes = 0;      ///< labels are first_label ... first_label + classes - 1; 0: as many as the largest label says
+  int classes = 0;      ///< labels are first_label ... first_label + classes - 1; 0: as the largest label requires
 };
 
-/// Reads it all. Throws Error (failure) naming file, line and field: not a finite number, another number of columns, a
-/// label that is no whole number or out of range, no example at all.
+/// Reads the table. Throws Error (failure) naming file, line and field: not a finite number, another number of columns, a
+/// label that is not a whole number or out of range, no example at all.
 Dataset read_table(const std::filesystem::path& path, const TableFormat& format);
 
 /// Sets mean and deviation of every column from the training rows; a constant column gets deviation 1.

@@ -8,7 +8,7 @@
 namespace fedstride {
 namespace {
 
-constexpr std::size_t kCurvePoints = 800;
+constexpr std::size_t kMaxCurvePoints = 800;
 
 /// A step of 1, 2 or 5 times a power of ten that cuts the span in at most `most` pieces.
 double nice_step(double span, double most) {
@@ -22,13 +22,13 @@ struct CurvePoint {
   double round, percent;
 };
 
-/// At most about kCurvePoints: of each bundle of neighbours the lowest and the highest.
+/// At most about kMaxCurvePoints points: the lowest and the highest of each bundle of neighbours.
 std::vector<CurvePoint> curve_of(const std::vector<RoundPoint>& points) {
   std::vector<CurvePoint> all;
   for (const auto& point : points)
     if (point.accuracy && std::isfinite(*point.accuracy)) all.push_back({double(point.round), 100 * *point.accuracy});
-  if (all.size() <= kCurvePoints) return all;
-  const std::size_t bundle = 2 * all.size() / kCurvePoints + 1;
+  if (all.size() <= kMaxCurvePoints) return all;
+  const std::size_t bundle = 2 * all.size() / kMaxCurvePoints + 1;
   std::vector<CurvePoint> thinned;
   for (std::size_t from = 0; from + 1 < all.size(); from += bundle) {
     const auto first = all.begin() + static_cast<std::ptrdiff_t>(from);

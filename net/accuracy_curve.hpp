@@ -7,7 +7,7 @@
 
 namespace fedstride {
 
-/// Test accuracy in percent over rounds, as an SVG element; a sentence if no round was evaluated.
+/// Test accuracy in percent over rounds, as an SVG element; a sentence instead if no round was evaluated.
 std::string accuracy_curve(const std::vector<RoundPoint>& points);
 
 }  // namespace fedstride

@@ -26,7 +26,7 @@ TlsFiles files_of(const fs::path& folder, const std::string& name) {
 
 Role role_of(std::string_view name) { return name == kCoordinatorName ? Role::server : Role::client; }
 
-/// A file that is there and cannot be reached counts: reading it says why.
+/// True also for a file that exists and cannot be reached: reading it gives the reason.
 bool is_there(const fs::path& path) {
   std::error_code error;
   return fs::symlink_status(path, error).type() != fs::file_type::not_found;
@@ -110,7 +110,7 @@ class Maker {
     put("authority", authority_.certificate.get());
   }
 
-  /// Whether there is a certificate that can stay.
+  /// True if there is a certificate that can stay.
   bool keep(const std::string& name) {
     const TlsFiles files = files_of(folder_, name);
     if (!is_there(files.certificate) || !is_there(files.key)) return false;
@@ -132,8 +132,8 @@ class Maker {
     put(name, issue(plan, key.get(), &authority_).get());
   }
 
-  /// The key that is there, or a new one. The old certificate goes before a new key comes: whenever both are there they
-  /// belong together.
+  /// The existing key, or a new one. The old certificate is removed before a new key is written: if both exist, they belong
+  /// together.
   KeyHandle key_for(const std::string& name) {
     const TlsFiles files = files_of(folder_, name);
     if (is_there(files.key)) return read_key(files.key);

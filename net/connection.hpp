@@ -16,8 +16,8 @@ class io_context;
 
 namespace fedstride {
 
-/// How a side proves itself and whom it believes: TLS 1.3 with certificates on both sides, or, between processes of one
-/// machine alone, nothing.
+/// The authentication of a connection: TLS 1.3 with certificates on both sides, or none, which is allowed only between
+/// processes of one machine.
 class Transport {
  public:
   enum class Side { server, client };
@@ -32,37 +32,38 @@ class Transport {
   std::shared_ptr<Context> context_;
 };
 
-/// One connection to a peer, frames in and out. All of it happens on the thread that runs the io_context.
+/// One connection to a peer, frames in and out. All of it runs on the thread of the io_context.
 class Connection : public std::enable_shared_from_this<Connection> {
  public:
-  /// What becomes of a frame whose header has come.
+  /// The decision on a frame whose header has arrived.
   enum class Verdict {
     read,   ///< its body is read
-    wait,   ///< not now: read_on() says when
+    wait,   ///< it waits until read_on() is called
     refuse  ///< the connection ends; `Handlers::admit` has said why through end()
   };
-  /// Whoever owns the connection. Called on the io thread; `ended` once, last.
+  /// The owner's handlers. Called on the io thread; `ended` once, last.
   struct Handlers {
-    std::function<Verdict(const FrameHeader& header)> admit;  ///< before memory for the body is asked for
+    std::function<Verdict(const FrameHeader& header)> admit;  ///< before memory for the body is allocated
     std::function<void(FrameKind kind, std::string body)> received;
-    std::function<void(const std::string& reason)> ended;     ///< empty reason: this side ended it in good order
+    std::function<void(const std::string& reason)> ended;     ///< empty reason: this side ended it regularly
   };
 
   virtual ~Connection() = default;
 
   /// Begins to read. The common name of the peer's certificate is known from here on.
   virtual void start(Handlers handlers) = 0;
-  /// Frames are sent in order. Behind a peer that does not read, a queued frame of kind `model` or `train` that has not
-  /// begun to leave is dropped for a newer one of its kind: no more than one round waits.
+  /// Sends frames in order. If the peer does not read, a newer frame of kind `model` or `train` replaces a queued one of its
+  /// kind that has not begun to leave: no more than one round waits.
   virtual void send(Frame frame, FrameKind kind) = 0;
-  /// After Verdict::wait.
+  /// Continues after Verdict::wait.
   virtual void read_on() = 0;
-  /// Ends the connection: at once, or once all that was sent has left (or a few seconds later). `ended` is told `reason`.
+  /// Ends the connection: at once, or with `flush` when everything sent has left (or after a few seconds). `ended` gets
+  /// `reason`.
   virtual void end(const std::string& reason, bool flush) = 0;
-  /// The connection ends when no byte has come for so long.
+  /// Ends the connection when no byte has arrived for this time.
   virtual void set_silence(std::chrono::milliseconds longest) = 0;
 
-  const std::string& peer_name() const { return peer_name_; }  ///< of its certificate; empty where plain
+  const std::string& peer_name() const { return peer_name_; }  ///< of its certificate; empty if plain
   const std::string& address() const { return address_; }      ///< "127.0.0.1:41234"
   std::uint64_t bytes_received() const { return received_; }
   std::uint64_t bytes_sent() const { return sent_; }
@@ -77,26 +78,26 @@ class Connection : public std::enable_shared_from_this<Connection> {
 };
 using ConnectionPtr = std::shared_ptr<Connection>;
 
-/// Takes connections and sees them through the handshake of TLS.
+/// Accepts connections and carries out the TLS handshake.
 class Listener {
  public:
   struct Limits {
-    std::size_t connections = 64;  ///< open ones, handshakes counted; one more is closed at once
-    std::size_t handshakes = 16;   ///< unfinished ones; more wait in the kernel's queue
+    std::size_t connections = 64;  ///< most open ones, including handshakes; one more is closed at once
+    std::size_t handshakes = 16;   ///< most unfinished ones; more wait in the kernel's queue
     std::chrono::milliseconds handshake{10000};
   };
   struct Handlers {
     std::function<void(ConnectionPtr)> accepted;  ///< handshake done, not started
     std::function<void(const std::string& address, const std::string& reason)> failed;
   };
-  /// Throws Error (failure) if the place is taken ("cannot listen at '...': Address already in use; ...").
+  /// Throws Error (failure) if the address is in use ("cannot listen at '...': Address already in use; ...").
   Listener(asio::io_context& io, const Endpoint& address, Transport transport, const Limits& limits, Handlers handlers);
   ~Listener();
   Listener(const Listener&) = delete;
   Listener& operator=(const Listener&) = delete;
 
   std::uint16_t port() const;
-  /// Takes no more.
+  /// Accepts no more connections.
   void close();
 
  private:
@@ -104,7 +105,7 @@ class Listener {
   std::shared_ptr<Impl> impl_;
 };
 
-/// Calls `address`: `connected` with the connection, or with nullptr and why not.
+/// Connects to `address`; calls `connected` with the connection, or with nullptr and the reason.
 void connect(asio::io_context& io, const Endpoint& address, Transport transport, std::chrono::milliseconds longest,
              std::function<void(ConnectionPtr, const std::string& reason)> connected);
 

@@ -11,7 +11,7 @@
 
 namespace fedstride {
 
-/// What a frame carries; the numbers are those on the wire (docs/WIRE.md).
+/// The kinds of frames; the numbers are those on the wire (docs/WIRE.md).
 enum class FrameKind : std::uint16_t {
   hello = 1,      ///< client: who I am, what I was built as
   welcome = 2,    ///< coordinator: the experiment
@@ -27,8 +27,8 @@ enum class FrameKind : std::uint16_t {
 inline constexpr std::uint16_t kLastFrameKind = 10;
 std::string_view frame_name(FrameKind kind);
 
-/// A side that has sent nothing for so many heartbeats is gone.
-inline constexpr int kBeatsOfSilence = 4;
+/// A side that has sent nothing for this number of heartbeats is gone.
+inline constexpr int kMaxSilentBeats = 4;
 
 inline constexpr std::string_view kFrameMagic = "FSTR";
 inline constexpr std::uint16_t kProtocolVersion = 2;
@@ -36,7 +36,7 @@ inline constexpr std::size_t kHeaderBytes = 32;
 inline constexpr std::size_t kDigestBytes = 16;
 
 /// The fixed header in front of every body: magic, version, kind, length of the body, and the first 16 bytes of the
-/// SHA-256 of the 16 header bytes before it and the body. Against damage, not against forgers: that is TLS's part.
+/// SHA-256 of the 16 header bytes before it and the body. It detects damage, not forgery: that is TLS's task.
 struct FrameHeader {
   FrameKind kind = FrameKind::heartbeat;
   std::uint64_t length = 0;
@@ -49,10 +49,10 @@ using Frame = std::shared_ptr<const std::string>;
 /// Completes a frame: `bytes` is kHeaderBytes of anything, then the body.
 Frame make_frame(FrameKind kind, std::string bytes);
 
-/// Reads a header. Its length has not been compared with anything yet. Refuses another magic, version or kind.
+/// Reads a header; does not check its length. Refuses another magic, version or kind.
 Result<FrameHeader> parse_header(std::span<const char, kHeaderBytes> bytes);
 
-/// Whether the body is the one the header was made for.
+/// True if the body is the one the header was made for.
 bool is_whole(const FrameHeader& header, std::string_view body);
 
 }  // namespace fedstride

@@ -6,11 +6,11 @@
 namespace fedstride {
 namespace {
 
-constexpr milliseconds kYoung{1000};  // a handshake that is not to be given up for another
+constexpr milliseconds kYoung{1000};  // age of a handshake below which it is not dropped for another
 
 }  // namespace
 
-/// A TLS handshake on its way, with its time limit; then the connection, or why there is none.
+/// A TLS handshake in progress, with its time limit; its result is the connection, or the reason why there is none.
 class Handshake : public std::enable_shared_from_this<Handshake> {
  public:
   using Done = std::function<void(ConnectionPtr, const std::string& reason)>;
@@ -82,7 +82,7 @@ struct Listener::Impl : std::enable_shared_from_this<Listener::Impl> {
     acceptor.async_accept([self = shared_from_this()](std::error_code error, tcp::socket socket) {
       self->taking = false;
       if (self->closed) return;
-      if (error) {  // out of descriptors, most likely: not to be tried again at once
+      if (error) {  // out of descriptors, most likely: do not retry at once
         self->pause.expires_after(milliseconds(200));
         self->pause.async_wait([self](std::error_code) { self->take_next(); });
         return;
@@ -92,7 +92,7 @@ struct Listener::Impl : std::enable_shared_from_this<Listener::Impl> {
     });
   }
 
-  /// Those who connect and say nothing must not keep the others out: an honest handshake does not take this long.
+  /// Peers that connect and send nothing must not keep others out: an honest handshake does not take this long.
   bool drop_oldest() {
     std::erase_if(shaking, [](const auto& one) { return one.expired(); });
     if (shaking.empty()) return false;

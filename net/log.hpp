@@ -5,7 +5,7 @@
 
 namespace fedstride {
 
-/// Takes one line about what happens on the network. Called from the io thread.
+/// Receives one line on an event of the network. Called from the io thread.
 using NetworkLog = std::function<void(const std::string& line)>;
 
 }  // namespace fedstride

@@ -19,10 +19,10 @@ using Clock = std::chrono::steady_clock;
 using std::chrono::milliseconds;
 
 constexpr milliseconds kFirstPause{200};
-constexpr milliseconds kLongestPause{10000};
-constexpr milliseconds kCallLimit{10000};
+constexpr milliseconds kMaxPause{10000};
+constexpr milliseconds kMaxCallTime{10000};
 
-/// The connection's side of a client, on a thread of its own; the work is done by whoever calls work().
+/// The network side of a client, on its own thread; the caller of work() does the work.
 class Member {
  public:
   Member(const MemberRules& rules, const MemberWork& work, const NetworkLog& log, const std::atomic<bool>* stop)
@@ -139,7 +139,7 @@ class Member {
 
   void dial() {
     if (over_) return;
-    connect(io_, rules_.connect, rules_.transport, kCallLimit, [this](ConnectionPtr connection, const std::string& reason) {
+    connect(io_, rules_.connect, rules_.transport, kMaxCallTime, [this](ConnectionPtr connection, const std::string& reason) {
       if (over_) {
         if (connection) connection->end({}, false);
         return;
@@ -164,7 +164,7 @@ class Member {
     last_reason_ = reason;
     const double jitter = std::uniform_real_distribution<double>(0.5, 1.5)(jitter_);
     timer_.expires_after(std::chrono::duration_cast<Clock::duration>(pause_ * jitter));
-    pause_ = std::min<milliseconds>(pause_ * 8 / 5, kLongestPause);
+    pause_ = std::min<milliseconds>(pause_ * 8 / 5, kMaxPause);
     timer_.async_wait([this](std::error_code error) {
       if (!error) dial();
     });
@@ -175,7 +175,7 @@ class Member {
     stage_ = Stage::welcome;
     model_ = nullptr;
     wanted_.reset();
-    connection_->set_silence(kCallLimit * 2);
+    connection_->set_silence(kMaxCallTime * 2);
     connection_->start({.admit = [this](const FrameHeader& header) { return admit(header); },
                         .received = [this](FrameKind kind, std::string body) { received(kind, body); },
                         .ended =
@@ -244,14 +244,14 @@ class Member {
     const std::string other = difference(build_identity(), message.build);
     if (!other.empty() && !rules_.accept_other_builds) {
       const std::string why = "the coordinator's program would not give the same bits: " + other +
-                              "; --accept-other-builds of serve and join goes on all the same";
+                              "; --accept-other-builds of serve and join continues all the same";
       finish(why);
       return leave(why);
     }
     if (!other.empty()) log_("the coordinator is another build: " + other);
     stage_ = Stage::ready;
     heartbeat_ = milliseconds(std::clamp<std::uint32_t>(message.heartbeat_ms, 100, 600000));
-    connection_->set_silence(heartbeat_ * kBeatsOfSilence);
+    connection_->set_silence(heartbeat_ * kMaxSilentBeats);
     beat();
     if (prepared_ == message.experiment) return say_ready();
     const std::lock_guard lock(mutex_);
@@ -288,7 +288,7 @@ class Member {
     wanted_ = train;
     if (answer_ && answered_ && same(*answered_, train)) return connection_->send(answer_, FrameKind::update);
     const std::lock_guard lock(mutex_);
-    if (in_hand_ && same(*in_hand_, train)) return;  // it was asked before a break; the work goes on
+    if (in_hand_ && same(*in_hand_, train)) return;  // it was asked before a break; the work continues
     in_hand_ = train;
     to_train_ = Assignment{model_, train};
     abandon_ = true;
@@ -300,7 +300,7 @@ class Member {
   const NetworkLog& log_;
   const std::atomic<bool>* stop_;
 
-  std::mutex mutex_;  // of what the two threads share
+  std::mutex mutex_;  // guards the data that the two threads share
   std::condition_variable wake_;
   std::optional<Welcome> to_prepare_;
   std::optional<Assignment> to_train_;

@@ -11,7 +11,7 @@
 
 namespace fedstride {
 
-/// How a client finds its coordinator.
+/// The rules by which a client reaches its coordinator.
 struct MemberRules {
   ClientId client = 0;
   Endpoint connect;
@@ -21,10 +21,10 @@ struct MemberRules {
   double patience = 600;             ///< seconds without the coordinator after which the client gives up; 0: never
 };
 
-/// What a client does. Both are called on the thread that called take_part; both may throw Error, then the client leaves
-/// the federation, and take_part throws it on.
+/// A client's work. All functions are called on the thread that called take_part; they may throw Error, then the client
+/// leaves the federation, and take_part rethrows it.
 struct MemberWork {
-  /// Gets data ready for the experiment; called again only if it is another. `parameters` is told the model's size.
+  /// Prepares data for the experiment; called again only if the experiment changes. Sets `parameters` to the model's size.
   std::function<Ready(const Welcome& welcome, std::uint64_t& parameters)> prepare;
   /// The last round answered, for Ready.
   std::function<std::uint32_t()> last_round;
@@ -34,18 +34,18 @@ struct MemberWork {
       train;
 };
 
-/// How it ended.
+/// The outcome of taking part.
 struct MemberOutcome {
   bool finished = false;     ///< the coordinator said so; false: interrupted
   std::uint32_t rounds = 0;  ///< of the federation
   std::string model_hash = {};
-  std::uint32_t answered = 0;  ///< updates sent, this session, each round once
+  std::uint32_t answered = 0;  ///< updates sent in this session, each round once
 };
 
-/// Takes part in a federation until it is finished, `stop` becomes true, or there is no going on. Whatever breaks the
-/// connection, it is made again after a pause that grows from 0.2 to 10 s, with jitter; the round in hand goes on meanwhile,
-/// and an update that was not acknowledged is sent again. Throws Error (failure): refused for good by the coordinator (its
-/// words), by this side, or not reached within the patience.
+/// Takes part in a federation until it is finished, `stop` becomes true, or it cannot continue. A broken connection is
+/// made again after a pause that grows from 0.2 to 10 s, with jitter; the current round continues meanwhile, and an update
+/// that was not acknowledged is sent again. Throws Error (failure) if the coordinator refuses for good (with its words), if
+/// this side does, or if the coordinator is not reached within the patience.
 MemberOutcome take_part(const MemberRules& rules, const MemberWork& work, const NetworkLog& log,
                         const std::atomic<bool>* stop);
 

@@ -11,17 +11,17 @@
 namespace fedstride {
 namespace {
 
-constexpr char kLittleEndian = 1;                    // how every body begins, so that a message has one form
-constexpr std::uint32_t kShortText = 1024;           // a digest, a version, a reason
-constexpr std::uint32_t kLongText = 1 << 20;         // an experiment
-constexpr std::uint32_t kMostColumns = 1 << 17;      // with a mean and a deviation of their own
+constexpr char kLittleEndian = 1;                       // first byte of every body, so that a message has one form
+constexpr std::uint32_t kMaxShortTextBytes = 1024;      // a digest, a version, a reason
+constexpr std::uint32_t kMaxLongTextBytes = 1 << 20;    // an experiment
+constexpr std::uint32_t kMaxNormalisedColumns = 1 << 17;  // columns that have their own mean and deviation
 
-/// A text: its length in 32 bits, then its bytes, of which kLongText are sent at most; or, in one line that may come to be
-/// part of a log, kShortText, and what is not printable ASCII as a question mark.
+/// A text: its length in 32 bits, then its bytes, at most kMaxLongTextBytes of them; or, for one line that
+/// may become part of a log, at most kMaxShortTextBytes, with a question mark for everything but printable ASCII.
 struct Text {
   std::string& text;
   bool is_line;
-  std::uint32_t most() const { return is_line ? kShortText : kLongText; }
+  std::uint32_t most() const { return is_line ? kMaxShortTextBytes : kMaxLongTextBytes; }
 };
 Text line(std::string& value) { return {value, true}; }
 Text lines(std::string& value) { return {value, false}; }
@@ -62,20 +62,20 @@ void load(Archive& archive, Flag& field) {
   field.value = byte == 1;
 }
 
-/// A number a column: how many in 32 bits, then the floats.
+/// A number a column: the count in 32 bits, then the floats.
 struct Columns {
   std::vector<float>& numbers;
 };
 template <class Archive>
 void save(Archive& archive, const Columns& field) {
-  const auto size = static_cast<std::uint32_t>(std::min<std::size_t>(field.numbers.size(), kMostColumns));
+  const auto size = static_cast<std::uint32_t>(std::min<std::size_t>(field.numbers.size(), kMaxNormalisedColumns));
   archive(size, cereal::binary_data(field.numbers.data(), size * sizeof(float)));
 }
 template <class Archive>
 void load(Archive& archive, Columns& field) {
   std::uint32_t size = 0;
   archive(size);
-  if (size > kMostColumns) throw Malformed{};
+  if (size > kMaxNormalisedColumns) throw Malformed{};
   field.numbers.resize(size);
   archive(cereal::binary_data(field.numbers.data(), size * sizeof(float)));
 }
@@ -93,7 +93,7 @@ template <class Archive>
 void load(Archive& archive, Releases& field) {
   std::uint32_t size = 0;
   archive(size);
-  if (size > kMostReleaseRuns) throw Malformed{};
+  if (size > kMaxReleaseRuns) throw Malformed{};
   for (std::uint32_t i = 0; i < size; ++i) {
     ReleaseRun& run = field.runs.emplace_back();
     archive(run.noise_multiplier, run.clip, run.count);
@@ -186,23 +186,23 @@ std::uint64_t largest_body(FrameKind kind, std::uint64_t parameters) {
   constexpr std::uint64_t kSmall = 8 * 1024;
   switch (kind) {
     case FrameKind::welcome:
-      return kSmall + kLongText + std::uint64_t{kMostColumns} * 2 * sizeof(float);
+      return kSmall + kMaxLongTextBytes + std::uint64_t{kMaxNormalisedColumns} * 2 * sizeof(float);
     case FrameKind::model:
       return kSmall + parameters * sizeof(float);
     case FrameKind::update:
-      return kSmall + parameters * sizeof(float) + kMostReleaseRuns * 3 * sizeof(double);
+      return kSmall + parameters * sizeof(float) + kMaxReleaseRuns * 3 * sizeof(double);
     default:
       return kSmall;
   }
 }
 
 std::string too_long(const Welcome& welcome) {
-  if (welcome.settings.size() > kLongText)
+  if (welcome.settings.size() > kMaxLongTextBytes)
     return "the settings have " + std::to_string(welcome.settings.size()) + " bytes as a file; clients are sent at most " +
-           std::to_string(kLongText);
-  if (welcome.mean.size() > kMostColumns)
+           std::to_string(kMaxLongTextBytes);
+  if (welcome.mean.size() > kMaxNormalisedColumns)
     return "the data set has " + std::to_string(welcome.mean.size()) + " columns; clients are sent the normalisation of at most " +
-           std::to_string(kMostColumns);
+           std::to_string(kMaxNormalisedColumns);
   return {};
 }
 

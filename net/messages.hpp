@@ -10,10 +10,10 @@
 
 namespace fedstride {
 
-/// Releases that differ which a report can tell of: those of one client in one round.
-inline constexpr std::uint32_t kMostReleaseRuns = 1 << 16;
+/// The most different releases that a report can list: those of one client in one round.
+inline constexpr std::uint32_t kMaxReleaseRuns = 1 << 16;
 
-/// What a program must share with another to give the same bits.
+/// The properties that two programs must share to give the same bits.
 struct BuildIdentity {
   std::string version;
   std::string compiler;
@@ -22,27 +22,27 @@ struct BuildIdentity {
   std::uint32_t numerics = 0;  ///< kNumericsVersion
 };
 BuildIdentity build_identity();
-/// In what two differ ("compiler 'GCC 12.2.0' here, 'GCC 13.1.0' there"); empty if in nothing.
+/// The differences of two identities ("compiler 'GCC 12.2.0' here, 'GCC 13.1.0' there"); empty if there are none.
 std::string difference(const BuildIdentity& here, const BuildIdentity& there);
 
-// One struct a frame that has a body of its own. docs/WIRE.md lists the fields in their order. Texts but the settings are
+// One struct for each frame that has a body. docs/WIRE.md lists the fields in order. All texts but the settings are
 // printable ASCII, so that they can be repeated in a log.
 
-/// client -> coordinator, first of all.
+/// client -> coordinator: the first frame.
 struct Hello {
   static constexpr FrameKind kKind = FrameKind::hello;
   ClientId client = 0;
   BuildIdentity build;
 };
 
-/// coordinator -> client: the experiment, and what the client's data must be.
+/// coordinator -> client: the experiment, and the requirements on the client's data.
 struct Welcome {
   static constexpr FrameKind kKind = FrameKind::welcome;
   BuildIdentity build;
   std::string settings;             ///< TOML, as config.toml of the coordinator's run
-  std::string experiment;           ///< digest of all that determines the model; a client keeps what it has answered by it
+  std::string experiment;           ///< digest of everything that determines the model; a client files its answers under it
   std::uint32_t heartbeat_ms = 0;   ///< the most time between two of a side's frames
-  // How examples look and are normalised, for clients that bring rows of their own.
+  // The shape and normalisation of examples, for clients that bring their own rows.
   std::uint32_t height = 0;
   std::uint32_t width = 0;
   std::uint32_t channels = 0;
@@ -51,10 +51,10 @@ struct Welcome {
   std::vector<float> deviation = {};
 };
 
-/// client -> coordinator: it has its data and can be asked. The coordinator compares; it takes none of it over.
+/// client -> coordinator: it has its data and can be asked. The coordinator only compares these values.
 struct Ready {
   static constexpr FrameKind kKind = FrameKind::ready;
-  std::string data_hash;            ///< of the whole data set the rows are of, or of the rows if they are the client's own
+  std::string data_hash;            ///< of the whole data set that has the rows, or of the rows if they are the client's own
   std::string rows_hash;            ///< of its rows
   std::uint64_t rows = 0;
   std::uint32_t last_round = 0;     ///< the last it answered in this experiment; 0: none
@@ -87,7 +87,7 @@ struct UpdateMessage {
   Vector change;
 };
 
-/// coordinator -> client: the update of this round need not be kept any longer.
+/// coordinator -> client: the client may drop the update of this round.
 struct Received {
   static constexpr FrameKind kKind = FrameKind::received;
   std::uint32_t round = 0;
@@ -95,14 +95,14 @@ struct Received {
 
 struct Heartbeat {
   static constexpr FrameKind kKind = FrameKind::heartbeat;
-  std::uint64_t examples = 0;       ///< gradient examples in the round in hand, for a progress bar
+  std::uint64_t examples = 0;       ///< gradient examples in the current round, for a progress bar
 };
 
 /// The last frame of a connection.
 struct Refused {
   static constexpr FrameKind kKind = FrameKind::refused;
   std::string reason;
-  bool for_good = false;            ///< trying again is of no use
+  bool for_good = false;            ///< trying again is useless
 };
 
 struct Finished {
@@ -111,19 +111,19 @@ struct Finished {
   std::string model_hash;
 };
 
-/// The largest body of that kind between sides whose model has so many parameters; what is longer is not read.
+/// The largest body of that kind for a model of that many parameters; a longer one is not read.
 std::uint64_t largest_body(FrameKind kind, std::uint64_t parameters);
 
-/// Why a welcome could not be sent as it is, or an empty text: its settings or its normalisation are too long.
+/// The reason why a welcome cannot be sent: its settings or its normalisation are too long; empty if it can.
 std::string too_long(const Welcome& welcome);
 
 /// A message as a frame, its body a portable binary archive of cereal.
 template <class Message>
 Frame encode(const Message& message);
 
-/// And back. Memory is asked for as the bytes of `body` carry it; texts and lists have bounds of their own. Refuses a body
-/// that ends early or late, and flags that are neither 0 nor 1: what is decoded and encoded again is the same bytes.
-/// Numbers are not judged.
+/// The inverse. Memory is allocated as the bytes of `body` are read; texts and lists have their own bounds. Refuses a body
+/// that ends early or late, and flags that are neither 0 nor 1, so encoding a decoded message gives the same bytes.
+/// Numbers are not checked.
 template <class Message>
 Result<Message> decode(std::string_view body);
 

@@ -28,18 +28,18 @@ constexpr std::chrono::seconds kForThoseAway{5};
 
 /// "client 2", "clients 2, 5, 7, ... (31 in all)"
 std::string clients_text(const std::vector<ClientId>& clients) {
-  constexpr std::size_t kMost = 10;
+  constexpr std::size_t kMaxNamed = 10;
   std::vector<std::string> names;
   for (const ClientId client : clients)
-    if (names.size() < kMost) names.push_back(std::to_string(client));
+    if (names.size() < kMaxNamed) names.push_back(std::to_string(client));
   if (clients.size() == 1) return "client " + names.front();
-  return "clients " + joined(names) + (clients.size() > kMost ? ", ... (" + std::to_string(clients.size()) + " in all)" : "");
+  return "clients " + joined(names) + (clients.size() > kMaxNamed ? ", ... (" + std::to_string(clients.size()) + " in all)" : "");
 }
 
 }  // namespace
 
 struct NetworkedFleet::Impl {
-  /// A round in hand.
+  /// The current round.
   struct Round {
     Round(std::uint32_t round, std::string hash, Accumulator& into, std::size_t clients)
         : number(round), model_hash(std::move(hash)), updates(&into), state(clients, State::not_asked) {}
@@ -50,7 +50,7 @@ struct NetworkedFleet::Impl {
     Frame model;
     std::vector<State> state;              // by client
     std::vector<std::uint64_t> releases;   // by client; empty without example-level privacy
-    std::vector<std::uint64_t> heard;      // gradient examples clients have told of; counted in progress
+    std::vector<std::uint64_t> heard;      // gradient examples reported by clients; counted in progress
     std::size_t asked = 0;
     std::size_t answered = 0;
     bool overdue = false;
@@ -71,7 +71,7 @@ struct NetworkedFleet::Impl {
                    .heartbeat = [this](ClientId client, std::uint64_t examples) { hear(client, examples); }}),
         thread([this] {
           const FloatingPointMode mode;
-          // What a handler could not do, for want of memory for instance, is that peer's trouble alone.
+          // A handler's failure, for want of memory for instance, affects that peer alone.
           for (bool more = true; more;) {
             try {
               io.run();
@@ -122,7 +122,7 @@ struct NetworkedFleet::Impl {
                    FrameKind::train);
   }
 
-  // Examples of a round in hand are counted as they are told of, never more than the client's rows allow for.
+  // Counts examples of the current round as clients report them, never more than the client's rows allow.
   void hear(ClientId client, std::uint64_t examples) {
     if (!round || round->state[client] != Round::State::waiting) return;
     if (examples <= round->heard[client] || examples > std::numeric_limits<std::uint32_t>::max()) return;
@@ -163,7 +163,7 @@ struct NetworkedFleet::Impl {
     if (round->answered == round->asked || (round->overdue && enough())) end_round();
   }
 
-  /// What is wrong with an update of the round in hand; empty if nothing is.
+  /// The reason to refuse an update of the current round; empty if there is none.
   std::string refusal(ClientId client, const UpdateMessage& message) const {
     const ClientReport& report = message.report;
     if (message.model_hash != round->model_hash) return "its update starts from another model than it was sent";
@@ -259,7 +259,7 @@ struct NetworkedFleet::Impl {
   std::vector<std::uint64_t> missed;  // by client
   std::atomic<std::uint64_t> progress{0};
   const std::atomic<bool>* stop = nullptr;
-  std::optional<Round> round;         // this and what follows: of the io thread alone
+  std::optional<Round> round;         // this and the members below belong to the io thread alone
   std::uint32_t last_round = 0;
   std::size_t last_asked = 0;
   asio::io_context io{1};
@@ -316,7 +316,7 @@ void NetworkedFleet::load(const std::string& bytes) {
   }
   if (rounds.size() != impl_->terms.roster.size())
     throw failure("the checkpoint is not of a run over the network with " + std::to_string(impl_->terms.roster.size()) +
-                  " clients; a run goes on in the way it began");
+                  " clients; a run must continue as it began");
   impl_->on_io([&] {
     for (ClientId client = 0; client < rounds.size(); ++client) impl_->reception.set_last_round(client, rounds[client]);
   });
@@ -328,7 +328,7 @@ void NetworkedFleet::stop_when(const std::atomic<bool>* stop) { impl_->stop = st
 
 void NetworkedFleet::finish(std::uint32_t rounds, const std::string& model_hash) {
   impl_->on_io([&] { impl_->reception.say_last(encode(Finished{rounds, model_hash})); });
-  // Who is away just now comes back within a pause, and would look for a coordinator that is gone.
+  // Clients that are away come back within a pause, and would look for a coordinator that is gone.
   const auto until = Clock::now() + kForThoseAway;
   while (Clock::now() < until && !impl_->on_io([&] { return impl_->reception.all_told(); }))
     std::this_thread::sleep_for(std::chrono::milliseconds(20));

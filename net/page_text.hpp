@@ -6,14 +6,14 @@
 
 namespace fedstride {
 
-/// "8.2 s", "3 min 05 s", "12 h 40 min"; a dash for what is none.
+/// "8.2 s", "3 min 05 s", "12 h 40 min"; a dash for no duration.
 std::string duration_text(double seconds);
-/// "1.2 MB", powers of 1000
+/// "1.2 MB"; units are powers of 1000.
 std::string bytes_text(std::uint64_t count);
 /// "1,234,567"
 std::string grouped_text(std::uint64_t count);
 
-/// As printf, at most 255 characters.
+/// Formats as printf does, at most 255 characters.
 template <class... Values>
 std::string printed(const char* format, Values... values) {
   char buffer[256];

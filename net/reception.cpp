@@ -10,8 +10,8 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr std::uint64_t kFirstBytes = 64 * 1024;   // hello and ready, with room
-constexpr std::uint64_t kBytesASecond = 4 * 1024;  // heartbeats, with room
+constexpr std::uint64_t kMaxFirstBytes = 64 * 1024;   // hello and ready, with room
+constexpr std::uint64_t kMaxBytesPerSecond = 4 * 1024;  // heartbeats, with room
 
 }  // namespace
 
@@ -21,7 +21,7 @@ struct Reception::Peer {
   Stage stage = Stage::hello;
   ClientId client = 0;           // from stage `ready` on
   bool holds_slot = false;
-  std::uint64_t granted = kFirstBytes;
+  std::uint64_t granted = kMaxFirstBytes;
   Clock::time_point since = Clock::now();
 };
 
@@ -79,7 +79,7 @@ void Reception::accepted(ConnectionPtr connection) {
   auto peer = std::make_shared<Peer>();
   peer->connection = std::move(connection);
   peers_.push_back(peer);
-  peer->connection->set_silence(rules_.heartbeat * kBeatsOfSilence);
+  peer->connection->set_silence(rules_.heartbeat * kMaxSilentBeats);
   peer->connection->start({.admit = [this, peer](const FrameHeader& header) { return admit(peer, header); },
                            .received = [this, peer](FrameKind kind, std::string body) { received(peer, kind, body); },
                            .ended = [this, peer](const std::string& reason) { ended(peer, reason); }});
@@ -103,7 +103,7 @@ Connection::Verdict Reception::admit(const PeerPtr& peer, const FrameHeader& hea
     return Connection::Verdict::refuse;
   }
   const double seconds = seconds_since(peer->since);
-  const std::uint64_t granted = peer->granted + static_cast<std::uint64_t>(seconds * static_cast<double>(kBytesASecond));
+  const std::uint64_t granted = peer->granted + static_cast<std::uint64_t>(seconds * static_cast<double>(kMaxBytesPerSecond));
   if (peer->connection->bytes_received() + header.length > granted) {
     refuse(peer, "it has sent more than the " + std::to_string(granted) + " bytes it may", false);
     return Connection::Verdict::refuse;
@@ -175,7 +175,7 @@ void Reception::hello(const PeerPtr& peer, const Hello& message) {
   const std::string other = difference(terms_.welcome.build, message.build);
   if (!other.empty() && !rules_.accept_other_builds)
     return refuse(peer, "client " + std::to_string(message.client) + "'s program would not give the same bits: " + other +
-                            "; --accept-other-builds of serve and join goes on all the same", true);
+                            "; --accept-other-builds of serve and join continues all the same", true);
   if (const PeerPtr& other_peer = ready_[message.client])
     return refuse(peer, "client " + std::to_string(message.client) + " is connected already, from " +
                             other_peer->connection->address(), false);

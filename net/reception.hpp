@@ -14,40 +14,40 @@
 
 namespace fedstride {
 
-/// What the coordinator knows of a client before it has said a word.
+/// The coordinator's knowledge of a client before the client connects.
 struct RosterEntry {
   std::uint64_t rows = 0;
   std::string rows_hash;
   std::string data_hash = {};  ///< of the rows it brings itself; empty: they are of FederationTerms::data_hash
 };
 
-/// The experiment, as clients are told it and held to it.
+/// The experiment as sent to clients, and the facts to check them against.
 struct FederationTerms {
-  Welcome welcome;  ///< but for its heartbeat, which is ReceptionRules'
+  Welcome welcome;  ///< except its heartbeat, which comes from ReceptionRules
   std::string data_hash;
   std::vector<RosterEntry> roster;  ///< by client
   std::uint64_t parameters = 0;     ///< of the model
-  bool keeps_state = false;         ///< clients carry something from round to round, and must not have lost it
+  bool keeps_state = false;         ///< clients have a state from round to round and must not have lost it
 };
 
-/// How the coordinator receives its clients.
+/// The rules by which the coordinator receives its clients.
 struct ReceptionRules {
   Endpoint listen;
   Transport transport;
-  bool authenticated = true;     ///< identity is the certificate's; false: what the client says (plain, loopback)
+  bool authenticated = true;     ///< identity is the certificate's; false: the client's own claim (plain, loopback)
   bool accept_other_builds = false;
   std::chrono::milliseconds heartbeat{5000};
   std::size_t connections = 64;
   std::size_t updates_in_flight = 4;
 };
 
-/// Everybody who is connected: listens, sees clients through hello, welcome and ready, holds every peer to the limits, and
-/// passes on what those who are ready send. Lives on the io thread.
+/// All connected peers: listens, leads clients through hello, welcome and ready, enforces the limits on every peer, and
+/// passes on the frames of clients that are ready. Runs on the io thread.
 class Reception {
  public:
   struct Events {
     std::function<void(ClientId)> joined;                       ///< ready to be asked
-    std::function<void(ClientId, UpdateMessage)> update;        ///< well-formed, and of that client; nothing else is known
+    std::function<void(ClientId, UpdateMessage)> update;        ///< well-formed, and of that client; nothing else is checked
     std::function<void(ClientId, std::uint64_t examples)> heartbeat;
   };
   Reception(asio::io_context& io, const FederationTerms& terms, const ReceptionRules& rules, NetworkLog log, Events events);
@@ -56,22 +56,22 @@ class Reception {
   std::uint16_t port() const { return listener_->port(); }
   bool is_ready(ClientId client) const { return ready_[client] != nullptr; }
 
-  /// To a client that is ready; nothing otherwise.
+  /// Sends to a client if it is ready; else does nothing.
   void send(ClientId client, const Frame& frame, FrameKind kind);
-  /// Grants the bytes of one more update: it has been asked for it.
+  /// Grants the bytes of one more update, which the client has been asked for.
   void expect_update(ClientId client);
-  /// Ends the client's connection; it is told why.
+  /// Tells the client the reason and ends its connection.
   void dismiss(ClientId client, const std::string& reason, bool for_good);
-  /// From now on everybody who is ready, or gets so, is sent this frame, and its connection ended in good order.
+  /// From now on sends this frame to every client that is or becomes ready, and then ends its connection regularly.
   void say_last(const Frame& last);
-  /// Whether all clients that have been here were sent the last frame.
+  /// True if all clients that were ever connected were sent the last frame.
   bool all_told() const;
-  /// Ends every connection in good order; takes no more.
+  /// Ends every connection regularly and accepts no more.
   void close();
 
   void set_last_round(ClientId client, std::uint32_t round) { status_[client].last_round = round; }
   std::uint32_t last_round(ClientId client) const { return status_[client].last_round; }
-  /// By client: what reception knows (connection, bytes, trouble, last round).
+  /// The status of each client as known here (connection, bytes, trouble, last round), by client.
   std::vector<ClientStatus> status() const;
   std::uint64_t bytes_received() const;
   std::uint64_t bytes_sent() const;
@@ -87,7 +87,7 @@ class Reception {
   void hello(const PeerPtr& peer, const Hello& message);
   void ready(const PeerPtr& peer, const Ready& message);
   void ended(const PeerPtr& peer, const std::string& reason);
-  /// Tells the peer why, and ends its connection.
+  /// Tells the peer the reason and ends its connection.
   void refuse(const PeerPtr& peer, const std::string& reason, bool for_good);
   void tell_last(const PeerPtr& peer);
   void take_slot(const PeerPtr& peer);

@@ -6,7 +6,7 @@
 
 namespace fedstride {
 
-/// What came of reading a peer's bytes: a value, or one line on why there is none. A peer never causes an exception.
+/// The result of reading a peer's bytes: a value, or one line on why there is none. A peer never causes an exception.
 template <class T>
 class Result {
  public:

@@ -24,18 +24,18 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr std::size_t kThreads = 4;
-constexpr std::ptrdiff_t kConnections = 32;  // answered or queued; more wait in the backlog of the socket
-constexpr std::size_t kRequestBytes = 1 << 14;
-constexpr auto kReceiveTime = std::chrono::seconds(5);  // of a whole request
-constexpr auto kAnswerTime = std::chrono::seconds(10);  // of request and answer
+constexpr std::ptrdiff_t kMaxConnections = 32;  // answered or queued; more wait in the backlog of the socket
+constexpr std::size_t kMaxRequestBytes = 1 << 14;
+constexpr auto kMaxReceiveTime = std::chrono::seconds(5);  // of a whole request
+constexpr auto kMaxAnswerTime = std::chrono::seconds(10);  // of request and answer
 
 // One request and its answer. The library's own stream bounds each read, and neither a request's size nor its duration.
 class BoundedStream : public httplib::Stream {
  public:
   explicit BoundedStream(socket_t socket) : socket_(socket), start_(Clock::now()) {}
 
-  bool is_readable() const override { return ready(POLLIN, start_ + kReceiveTime); }
-  bool is_writable() const override { return ready(POLLOUT, start_ + kAnswerTime); }
+  bool is_readable() const override { return ready(POLLIN, start_ + kMaxReceiveTime); }
+  bool is_writable() const override { return ready(POLLOUT, start_ + kMaxAnswerTime); }
 
   ssize_t read(char* data, size_t size) override {
     // The library reads lines byte by byte.
@@ -74,7 +74,7 @@ class BoundedStream : public httplib::Stream {
 
   socket_t socket_;
   Clock::time_point start_;
-  std::size_t left_ = kRequestBytes;
+  std::size_t left_ = kMaxRequestBytes;
   char buffer_[4096];
   const char* next_ = buffer_;
   const char* end_ = buffer_;
@@ -92,7 +92,7 @@ class BoundedQueue : public httplib::ThreadPool {
   }
 
  private:
-  std::counting_semaphore<kConnections> free_{kConnections};
+  std::counting_semaphore<kMaxConnections> free_{kMaxConnections};
 };
 
 }  // namespace

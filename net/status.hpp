@@ -12,20 +12,20 @@
 
 namespace fedstride {
 
-/// One client, as the coordinator sees it now.
+/// One client's status at the coordinator.
 struct ClientStatus {
   ClientId client = 0;
   bool connected = false;
   std::string address = {};          ///< "127.0.0.1:41234"; where it was last, if it is not connected
-  bool in_cohort = false;            ///< asked for an update in the round in hand
-  bool answered = false;             ///< its update of the round in hand is in
+  bool in_cohort = false;            ///< asked for an update in the current round
+  bool answered = false;             ///< its update of the current round has arrived
   double seconds_waiting = 0;        ///< in the cohort and not answered: since it was asked, or since the round began
   double seconds_silent = 0;         ///< since its last byte; 0 if it was never there
   std::uint32_t last_round = 0;      ///< the last it answered; 0: none
   std::uint64_t received = 0;        ///< bytes from it, all its connections
   std::uint64_t sent = 0;
   std::uint64_t missed = 0;          ///< rounds closed without it, this session
-  std::string trouble = {};          ///< why its last connection ended, if that was not as it should be
+  std::string trouble = {};          ///< why its last connection ended, if not regularly
 };
 
 /// Privacy spent at one level.
@@ -33,28 +33,28 @@ struct PrivacySpent {
   std::string level;                 ///< "example", "client"
   double epsilon = 0;
   double delta = 0;
-  double budget = 0;                 ///< epsilon not to be passed; 0: none
-  bool seeded = false;               ///< epsilon of the mechanism, if the seed were secret
+  double budget = 0;                 ///< limit on epsilon; 0: none
+  bool seeded = false;               ///< epsilon holds for the mechanism, if the seed were secret
 };
 
 /// One point of the curves.
 struct RoundPoint {
   std::uint32_t round = 0;
   std::optional<double> accuracy = {};  ///< test accuracy, in rounds that evaluate
-  double train_loss = 0;                ///< NaN: nobody finished
+  double train_loss = 0;                ///< NaN: no client finished
   double seconds = 0;
   std::uint32_t answered = 0;           ///< clients in the sum
-  std::uint32_t missing = 0;            ///< asked, and not in it
+  std::uint32_t missing = 0;            ///< clients asked that are not in the sum
   std::string model_hash = {};
 };
 
-/// Everything the page says.
+/// The contents of the page.
 struct FederationStatus {
   std::string version;
   std::string title;                 ///< "cifar10, adadp-cnn, adadp, interpolated"
   std::string folder;
   std::string state;                 ///< "waiting for clients", "round 7", "evaluating", "finished", "halted: ..."
-  std::uint32_t rounds = 0;          ///< to be done
+  std::uint32_t rounds = 0;          ///< to do in all
   std::uint32_t done = 0;
   double seconds_running = 0;        ///< this session
   double seconds_in_round = 0;
@@ -69,7 +69,7 @@ struct FederationStatus {
   std::vector<ClientStatus> clients = {};
 };
 
-/// `/status`: one JSON object, its keys the names above; what is not a number (NaN, absent) is null.
+/// `/status`: one JSON object, its keys the names above; NaN and absent numbers are null.
 std::string status_json(const FederationStatus& status);
 /// `/metrics`: Prometheus text format 0.0.4, each metric with HELP and TYPE, names fedstride_..., base units (seconds,
 /// bytes), clients as a label.
@@ -78,10 +78,9 @@ std::string status_metrics(const FederationStatus& status);
 /// that are late first, at most 200 rows), privacy, bytes. Everything in it is escaped.
 std::string status_page(const FederationStatus& status);
 
-/// Serves the three over HTTP from a thread of its own, read-only, until it is destroyed. GET and HEAD alone; another path is
-/// 404, another method 405; a Host header that does not name this address or localhost is refused where the address is
-/// loopback (a page elsewhere must not read it through a visitor's browser); requests are bounded in size and time, and there
-/// are at most a few at once.
+/// Serves the three over HTTP from its own threads, read-only, until it is destroyed. Only GET and HEAD; another path is
+/// 404, another method 405. On a loopback address, a Host header that names neither this address nor localhost is refused (a
+/// page elsewhere must not read it through a visitor's browser). Requests are bounded in size, time and number.
 class StatusServer {
  public:
   /// Port 0: a free one. Throws Error (failure) if the port is in use ("status address '127.0.0.1:80' ...").

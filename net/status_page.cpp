@@ -11,7 +11,7 @@
 namespace fedstride {
 namespace {
 
-constexpr std::size_t kRows = 200;
+constexpr std::size_t kMaxClientRows = 200;
 
 constexpr std::string_view kStyle = R"(
 :root { color-scheme: light dark }
@@ -56,7 +56,7 @@ bool has_ended(const FederationStatus& status) {
   return status.state == "finished" || status.state.starts_with("halted");
 }
 
-/// Mean of the last rounds; 0: none is done.
+/// Mean duration of the last rounds; 0: none is done.
 double usual_round(const std::vector<RoundPoint>& points) {
   const std::size_t count = std::min<std::size_t>(points.size(), 20);
   double sum = 0;
@@ -130,7 +130,7 @@ std::string clients_table(const FederationStatus& status) {
       "class=\"text\">address</th>"
       "<th>last round</th><th>waited for</th><th>bytes in</th><th>bytes out</th><th>missed</th>"
       "<th class=\"text\">trouble</th></tr></thead>\n<tbody>\n";
-  for (std::size_t i = 0; i < std::min(rows.size(), kRows); ++i) {
+  for (std::size_t i = 0; i < std::min(rows.size(), kMaxClientRows); ++i) {
     const auto& client = *rows[i].client;
     const bool waits = client.in_cohort && !client.answered;
     html += rows[i].standing == Standing::late ? "<tr class=\"late\">" : "<tr>";
@@ -143,8 +143,8 @@ std::string clients_table(const FederationStatus& status) {
             "</td><td class=\"text trouble\">" + escaped(client.trouble) + "</td></tr>\n";
   }
   html += "</tbody>\n</table></div>\n";
-  if (rows.size() > kRows)
-    html += "<p class=\"small\">" + grouped_text(rows.size() - kRows) +
+  if (rows.size() > kMaxClientRows)
+    html += "<p class=\"small\">" + grouped_text(rows.size() - kMaxClientRows) +
             " clients more; all of them: <a href=\"/status\">/status</a></p>\n";
   return html;
 }

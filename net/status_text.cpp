@@ -79,7 +79,7 @@ std::string sample(std::uint64_t value) { return number_text(value); }
 /// The text format, metric after metric.
 class Exposition {
  public:
-  /// What follows are samples of this metric. A counter's name ends in _total.
+  /// Begins a metric; its samples follow. A counter's name ends in _total.
   void metric(std::string_view name, std::string_view type, std::string_view help) {
     name_ = "fedstride_" + std::string(name);
     text_.append("# HELP ").append(name_).append(" ").append(help);

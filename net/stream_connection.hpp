@@ -10,7 +10,7 @@
 #include "core/text.hpp"
 #include "net/connection.hpp"
 
-// A connection over a TCP socket or over TLS; for listener.cpp and transport.cpp alone, since Asio is slow to compile.
+// A connection over a TCP socket or over TLS. Only listener.cpp and transport.cpp include it, since Asio is slow to compile.
 
 namespace fedstride {
 
@@ -25,7 +25,7 @@ struct Transport::Context {
     ssl.load_verify_file(files.authority.string());
     ssl.use_certificate_file(files.certificate.string(), asio::ssl::context::pem);
     ssl.use_private_key_file(files.key.string(), asio::ssl::context::pem);
-    SSL_CTX_set_num_tickets(ssl.native_handle(), 0);  // a connection is never resumed: each proves itself anew
+    SSL_CTX_set_num_tickets(ssl.native_handle(), 0);  // connections are never resumed: each authenticates again
   }
   Side side;
   asio::ssl::context ssl;
@@ -34,18 +34,18 @@ struct Transport::Context {
 using PlainStream = tcp::socket;
 using TlsStream = asio::ssl::stream<tcp::socket>;
 
-inline constexpr std::size_t kPiece = std::size_t{1} << 18;   // of a body, between two looks at the clock
-inline constexpr milliseconds kFlush{3000};                   // for what was sent to leave before the end
-inline constexpr std::size_t kLongestQueue = 64;              // frames; a peer that reads nothing at all
+inline constexpr std::size_t kPiece = std::size_t{1} << 18;   // bytes of a body between two checks of the clock
+inline constexpr milliseconds kFlush{3000};                   // time for sent frames to leave before the end
+inline constexpr std::size_t kMaxQueuedFrames = 64;              // frames; the peer reads nothing if there are more
 
 inline std::string text_of(const tcp::endpoint& endpoint) {
   return Endpoint{endpoint.address().to_string(), endpoint.port()}.text();
 }
 
-/// Of the peer's certificate; empty if there is none.
+/// The common name of the peer's certificate; empty if there is none.
 std::string common_name(SSL* ssl);
 
-/// Why reading or the handshake failed, in words a person can act on.
+/// The reason why reading or the handshake failed, in words a person can act on.
 inline std::string words(const std::error_code& error) {
   if (error == asio::error::eof || error == asio::ssl::error::stream_truncated) return "it closed the connection";
   return error.message();
@@ -72,7 +72,7 @@ class StreamConnection final : public Connection {
     if (ended_) return;
     if (kind == FrameKind::model || kind == FrameKind::train)
       std::erase_if(waiting_, [&](const Queued& queued) { return queued.kind == kind; });
-    if (waiting_.size() >= kLongestQueue) return end("it reads nothing", false);
+    if (waiting_.size() >= kMaxQueuedFrames) return end("it reads nothing", false);
     waiting_.push_back({std::move(frame), kind});
     if (!writing_) write_next();
   }
@@ -89,8 +89,8 @@ class StreamConnection final : public Connection {
     ended_ = true;
     timer_.cancel();
     if (flush) {
-      // What was sent may still leave; what comes meanwhile is read and thrown away, since closing on unread bytes would
-      // reset the connection under the peer before it has read why.
+      // Sent frames may still leave. Incoming bytes are read and dropped meanwhile: closing on unread bytes would reset the
+      // connection before the peer has read the reason.
       timer_.expires_after(kFlush);
       timer_.async_wait([self = self()](std::error_code error) {
         if (!error) self->close();
@@ -136,7 +136,7 @@ class StreamConnection final : public Connection {
     });
   }
 
-  // The stream failed; the end is the peer's or the network's doing.
+  // The stream failed: the peer or the network ended the connection.
   void failed(const std::error_code& error) {
     if (!ended_) end(words(error), false);
   }
@@ -222,7 +222,7 @@ class StreamConnection final : public Connection {
   void half_close() {
     std::error_code ignored;
     stream_.lowest_layer().shutdown(tcp::socket::shutdown_send, ignored);
-    stream_.lowest_layer().cancel(ignored);  // wakes the read in hand, which then drains
+    stream_.lowest_layer().cancel(ignored);  // wakes the pending read, which then drains
     if (paused_) drain();
   }
 

@@ -18,7 +18,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::uint64_t kLargestFile = std::uint64_t{1} << 20;
+constexpr std::uint64_t kMaxPemBytes = std::uint64_t{1} << 20;
 
 struct FreeOther {
   void operator()(BIO* bio) const { BIO_free(bio); }
@@ -31,7 +31,7 @@ struct FreeOther {
 template <class Type>
 using Handle = std::unique_ptr<Type, FreeOther>;
 
-/// For what fails only when OpenSSL itself is broken or out of memory.
+/// For calls that fail only if OpenSSL itself is broken or out of memory.
 void require(bool done) {
   if (done) return;
   char reason[256];
@@ -131,7 +131,7 @@ std::string to_pem(EVP_PKEY* key) {
 
 CertificateHandle read_certificate(const fs::path& path) {
   status_of(path);
-  const std::string text = read_file(path, kLargestFile);
+  const std::string text = read_file(path, kMaxPemBytes);
   CertificateHandle certificate(PEM_read_bio_X509(open_text(text).get(), nullptr, no_password, nullptr));
   ERR_clear_error();
   if (!certificate) throw failure("'" + path.string() + "' is not a certificate in PEM, or is damaged");
@@ -144,7 +144,7 @@ KeyHandle read_key(const fs::path& path) {
   if (status.st_uid != ::geteuid()) throw failure(name + "belongs to another user; it must be this user's");
   if ((status.st_mode & 077) != 0)
     throw failure(name + "is open to other users; it must be its owner's alone: chmod 600 " + path.string());
-  const std::string text = read_file(path, kLargestFile);
+  const std::string text = read_file(path, kMaxPemBytes);
   KeyHandle key(PEM_read_bio_PrivateKey(open_text(text).get(), nullptr, no_password, nullptr));
   const Handle<EVP_PKEY_CTX> context(key ? EVP_PKEY_CTX_new(key.get(), nullptr) : nullptr);
   const bool whole = context && EVP_PKEY_pairwise_check(context.get()) == 1;

@@ -40,8 +40,8 @@ CertificateHandle issue(const CertificatePlan& plan, EVP_PKEY* key, const Identi
 std::string to_pem(X509* certificate);
 std::string to_pem(EVP_PKEY* key);
 
-/// Reads PEM. Throws Error (failure) that names the file if it is not a file, larger than 1 MiB or damaged; a key also
-/// unless it is this user's and nobody else can read or write it.
+/// Reads PEM. Throws Error (failure) that names the file if it is not a file, larger than 1 MiB or damaged; for a key also
+/// unless it belongs to this user and nobody else can read or write it.
 CertificateHandle read_certificate(const std::filesystem::path& path);
 KeyHandle read_key(const std::filesystem::path& path);
 

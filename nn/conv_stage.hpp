@@ -15,12 +15,12 @@
 namespace fedstride {
 
 /// A convolution with the ReLU and the max-pool next to it, if any. Only pooled values go to memory; backwards, only the
-/// spots that a gradient reaches are looked at.
+/// spots that a gradient reaches are visited.
 class ConvStage {
  public:
   using Layer = Conv;
 
-  /// Takes in the ReLU and the max-pool behind the convolution, in either order.
+  /// Takes the convolution, and the ReLU and the max-pool after it, in either order.
   explicit ConvStage(LayerCursor& layers);
 
   void prepare_training();
@@ -54,10 +54,10 @@ class ConvStage {
   void remove_border(const float* from, float* to) const;
   void forward_direct(const Signal& in, const Signal& out, RowRange range, bool training);
   void forward_winograd(const Signal& in, const Signal& out, RowRange range, bool training);
-  /// Pools, or only unpads, one example's outputs into out.value; row_of(y) gives row y of them, asked for in order.
+  /// Pools, or only unpads, one example's outputs into out.value; row_of(y) returns row y of them and is called in order.
   template <class RowOf>
   void emit(int row, const Signal& out, bool training, RowOf&& row_of);
-  /// Whether something before it, or the layer itself, needs gradients.
+  /// True if something before it, or the layer itself, needs gradients.
   bool goes_back() const { return options_.data_gradient || !options_.tensors.frozen; }
   void prepare_spots(bool by_piece);
   /// Number of the first channel's list of spots of an example, or of a piece.
@@ -71,7 +71,7 @@ class ConvStage {
   void report_piece(int piece, const GradientTarget& target, Sum&& sum);
   /// Pictures summed at a time.
   int group() const;
-  // Sums over examples or pieces, times factors unless there are none; what has factor 0 is left out.
+  // Sums over examples or pieces, times factors unless there are none; terms with factor 0 are left out.
   void sum_spots(int piece, int first, int last, const Signal& in, int rows, std::span<const float> factors,
                  float* gradient, float* bias_gradient);
   void sum_vectors(int first, int last, const float* vectors, std::size_t distance, int count,
@@ -95,7 +95,7 @@ class ConvStage {
   Buffer<float> filters_;  ///< transformed
   Buffer<float> scratch_;  ///< a piece's matrices and outputs
   // training only
-  bool sums_by_rows_ = false;  ///< each piece by rows adds up a weight gradient of its own: for small filters
+  bool sums_by_rows_ = false;  ///< each piece by rows adds up its own weight gradient: for small filters
   std::size_t partial_size_ = 0;
   Buffer<float> partial_;
   Buffer<std::uint8_t> winners_;

@@ -35,7 +35,7 @@ void ConvStage::prepare_training() {
   capacity_ = spot_capacity(places_);
   const std::size_t filters = options_.conv.channels * filter;
   sums_by_rows_ = filters <= kSmallFilters;
-  // No more memory than the spots of the example would take.
+  // Only if that takes no more memory than the spots of the example.
   keeps_examples_ = filter + 1 <= 2 * capacity_;
   if (options_.data_gradient && bordered_.size() > 0)
     bordered_gradient_ = Buffer<float>(max_pieces_ * shape_.input.size());

@@ -11,9 +11,9 @@
 
 namespace fedstride {
 
-/// A dense layer and the ReLU behind it, if any. Its weight gradient is handed over in stretches of a few inputs as soon
-/// as it is computed. Backwards, few rows have both gradients computed at once, so that each weight is read once; many
-/// have the data gradient of a piece's inputs computed first, then their weight gradient.
+/// A dense layer and the ReLU after it, if any. It reports its weight gradient in stretches of a few inputs as soon as it
+/// is computed. Backwards, for few rows both gradients are computed at once, so that each weight is read once; for many
+/// rows the data gradient of a piece's inputs is computed first, then their weight gradient.
 class DenseStage {
  public:
   using Layer = Dense;

@@ -11,7 +11,7 @@
 
 namespace fedstride {
 
-/// How a model does on a data set.
+/// The quality of a model on a data set.
 struct Evaluation {
   std::uint64_t examples = 0;
   double loss = 0;      ///< mean softmax cross-entropy
@@ -25,12 +25,12 @@ struct Evaluation {
 };
 
 /// Evaluates models of one kind on one data set, in blocks of kBlock rows that any threads may take; the result does not
-/// depend on them. Not for use by two callers at once.
+/// depend on the threads. Only one caller at a time.
 class Evaluator {
  public:
   static constexpr int kBlock = 100;
 
-  /// Both must outlive the evaluator. `rows` are the examples that count, all of them if empty.
+  /// Both must outlive the evaluator. `rows` are the examples to evaluate; empty: all.
   Evaluator(const Model& model, const Dataset& data, std::vector<Row> rows = {});
 
   Evaluation evaluate(const Vector& weights, ForEachPiece for_each_piece = serially);

@@ -32,7 +32,8 @@ class GroupNormStage {
   void weighted_piece(int piece, const Signal& in, std::span<const float> factors, const GradientTarget& target);
 
  private:
-  /// The sum of the examples' gradients times factors, of none times 1; what has factor 0 is left out.
+  /// Reports the sum of the examples' gradients times factors, or their plain sum if there are none; terms with factor 0 are
+  /// left out.
   void report(int rows, std::span<const float> factors, const GradientTarget& target);
   float* mean(int row) { return statistics_.data() + static_cast<std::size_t>(row) * row_stride(2 * shape_.channels); }
   float* inverse(int row) { return mean(row) + shape_.channels; }

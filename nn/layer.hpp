@@ -5,8 +5,8 @@
 
 namespace fedstride {
 
-// The layers a model line is made of: plain descriptions. What they compute, slowly and obviously, is in
-// nn/reference.hpp; how the network computes it fast is in nn/network.hpp. Each says of itself:
+// The layers of a model line: plain descriptions. nn/reference.hpp defines their results with simple code; nn/network.hpp
+// has the fast computation. Each layer declares:
 //   kMixesExamples  one example's output depends on the others of its batch; such a layer has no per-example gradient,
 //                   and private training refuses it
 //   kHasParameters  it has tensors (layer_tensors in nn/model_line.hpp), and its stage must give their gradients
@@ -79,7 +79,7 @@ struct Dropout {
   double rate = 0.5;
 };
 
-/// flatten: only says where a picture becomes a row; dense does it anyway.
+/// flatten: marks where a picture becomes a row; dense flattens its input anyway.
 struct Flatten {
   static constexpr std::string_view kName = "flatten";
   static constexpr bool kMixesExamples = false;
@@ -98,7 +98,7 @@ struct GroupNorm {
   int groups = 1;
 };
 
-/// The registry. docs/architecture.md says what a new layer is made of.
+/// The registry. docs/architecture.md lists the parts of a new layer.
 using Layer = std::variant<Conv, MaxPool, AvgPool, Dense, Relu, Tanh, Dropout, Flatten, GroupNorm>;
 
 }  // namespace fedstride

@@ -29,6 +29,7 @@ std::string_view resolve_name(std::string_view text) {
   const bool one_word = text.find_first_of(" \t\r\n|") == std::string_view::npos;
   if (one_word && std::find(layers.begin(), layers.end(), text) == layers.end()) {
     std::vector<std::string> names;
+    names.reserve(kNamedModels.size());
     for (const auto& model : kNamedModels) names.emplace_back(model.name);
     throw usage_error(unknown_name("model", text, names) +
                       ", or a line of layers such as 'dense 100 | relu | dense classes'");

@@ -23,7 +23,7 @@ enum class Initialisation {
 class Model {
  public:
   /// A named model (nn/models.hpp) or a line of layers: "conv 64 3 | relu | maxpool 3 2 | dense classes".
-  /// Throws Error (usage) naming the layer and what would fit.
+  /// Throws Error (usage) that names the layer and what would be valid.
   static Model parse(std::string_view name_or_layers, Shape input, int classes);
 
   const std::string& line() const { return line_; }  ///< the layers, normalised; parse(line()) gives the same model
@@ -45,7 +45,7 @@ class Model {
   /// gaps 0.
   Vector initial(Initialisation initialisation, std::uint64_t seed) const;
 
-  /// Which layers hold still: "conv1,conv2" -> a flag a layer. Throws Error (usage) for a name no layer has.
+  /// The frozen layers, a flag a layer, from their names "conv1,conv2". Throws Error (usage) for a name that no layer has.
   std::vector<bool> frozen(std::string_view names) const;
 
  private:

@@ -231,8 +231,8 @@ LayerTensorForms tensors(const GroupNorm&, Shape input) {
   return {"gn", {vector_form(ParameterRole::scale, input.channels), vector_form(ParameterRole::shift, input.channels)}};
 }
 
-// These go without saying: a layer without settings has no further words, one that leaves every value in its place does
-// not change the shape.
+// Defaults: a layer without settings has no further words, one that leaves every value in its place does not change the
+// shape.
 
 template <class Layer>
   requires std::is_empty_v<Layer>

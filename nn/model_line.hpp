@@ -12,20 +12,19 @@
 
 namespace fedstride {
 
-/// How one layer is written, what shape it makes of another and which tensors it has; in model_line.cpp each layer has
-/// one section with all of it.
+/// The text of a layer, its output shape and its tensors; model_line.cpp has one section with all of this for each layer.
 
-/// Of one example, before, between and behind the layers.
+/// The most values of one example at any point of the line: before, between and after the layers.
 inline constexpr std::size_t kMaxValues = std::size_t{1} << 28;
 
-/// Where a layer stands in a model line: what its errors begin with.
+/// A layer's place in a model line; its errors begin with it.
 struct LayerPlace {
   int number = 1;    ///< counted from 1
   std::string text;  ///< its words, one space between them
   std::string name() const { return "layer " + std::to_string(number) + " '" + text + "'"; }
 };
 
-/// What runs along the line: a shape, and what its values are.
+/// The values between two layers: their shape and their meaning.
 struct Flow {
   enum class Form {
     picture,            ///< conv and pools read nothing else
@@ -49,16 +48,16 @@ struct LayerTensorForms {
   std::vector<TensorForm> forms;
 };
 
-/// Reads the layer of that place; `classes` is what "dense classes" stands for. Throws Error (usage).
+/// Reads the layer at that place; "dense classes" has `classes` units. Throws Error (usage).
 Layer read_layer(const LayerPlace& place, int classes);
 /// The normalised text: read_layer of it is the same layer.
 std::string layer_text(const Layer& layer);
-/// What comes out of the layer. Throws Error (usage) if it does not fit.
+/// The output of the layer. Throws Error (usage) if the layer does not fit its input.
 Flow layer_output(const Layer& layer, const Flow& input, const LayerPlace& place);
-/// None for a layer without parameters. The layer fits its input.
+/// The tensors of a layer, none if it has no parameters. Requires a layer that fits its input.
 LayerTensorForms layer_tensors(const Layer& layer, Shape input);
 
-/// The places of a line's layers. Throws Error (usage) if there are too many or an empty one.
+/// The places of a line's layers. Throws Error (usage) if there are too many, or an empty one.
 std::vector<LayerPlace> split_layers(std::string_view line);
 
 }  // namespace fedstride

@@ -6,7 +6,7 @@
 
 namespace fedstride {
 
-Network::Network(const Model& model, int max_rows, std::vector<bool> frozen)
+Network::Network(const Model& model, int max_rows, const std::vector<bool>& frozen)
     : workspace_(std::make_unique<Workspace>(model, max_rows, frozen)) {}
 Network::~Network() = default;
 Network::Network(Network&&) noexcept = default;

@@ -11,7 +11,7 @@
 
 namespace fedstride {
 
-/// One batch as a network reads it. The inputs are whatever inputs(rows) of the network was filled with.
+/// One batch as a network reads it. The inputs are the values written to the network's inputs(rows).
 struct Batch {
   std::span<const Label> labels;  ///< one an example; their number is the batch's size
   std::span<const Row> rows;      ///< the examples' row numbers: where their dropout masks are drawn
@@ -21,17 +21,16 @@ struct Batch {
 struct BatchLoss {
   double loss_sum = 0;   ///< softmax cross-entropy, summed over the examples
   int correct = 0;       ///< examples whose largest score is the label's (the lowest class on a tie)
-  double sink_sum = 0;   ///< what the gradient's sink returned, in a fixed order
+  double sink_sum = 0;   ///< sum of the values returned by the gradient's sink, in a fixed order
 };
 
-/// A model's workspace: activations and everything else a step needs, allocated once (what only training needs, at the
-/// first gradient). Used by one thread at a time,
-/// which may have others help with pieces of a step; how a step is cut depends on the model and the batch's size alone,
-/// so the bits do not depend on the help.
+/// A model's workspace: activations and everything else a step needs, allocated once (the part for training at the first
+/// gradient). Used by one thread at a time, which may have others help with pieces of a step; the cut of a step depends
+/// on the model and the batch's size alone, so the bits do not depend on the help.
 class Network {
  public:
   /// `frozen` has a flag a layer (Model::frozen), or is empty.
-  Network(const Model& model, int max_rows, std::vector<bool> frozen = {});
+  Network(const Model& model, int max_rows, const std::vector<bool>& frozen = {});
   ~Network();
   Network(Network&&) noexcept;
   Network& operator=(Network&&) noexcept;
@@ -43,24 +42,24 @@ class Network {
   std::span<float> inputs(int rows);
 
   /// Mean gradient of the batch at `weights` (flat, as Model lays it out), handed to the sink (core/gradient.hpp), with
-  /// dropout drawn. Alignment gaps are not reported. At least one example.
+  /// dropout active. Alignment gaps are not reported. At least one example.
   BatchLoss gradient(const float* weights, const Batch& batch, GradientSink sink, ForEachPiece for_each_piece = serially);
 
   /// The first half of a private step: one forward and one backward pass of the batch in training mode, up to where the
   /// L2 norm of each example's gradient over all trainable parameters is known. norms has an element an example:
   /// never below the true norm of what weighted_sum will add for it with factor 1, above it by at most a relative
   /// kNormMargin; NaN or infinite if the gradient is not finite. At least one example. The true norm is that of the
-  /// gradient as single precision computes it for the example alone; how the sum over the batch rounds is no example's.
+  /// gradient as single precision computes it for the example alone; rounding in the sum over the batch is not counted.
   BatchLoss per_example(const float* weights, const Batch& batch, std::span<double> norms,
                         ForEachPiece for_each_piece = serially);
   static constexpr double kNormMargin = 1e-4;
 
   /// The second half: hands sum_i factors[i] x gradient of example i of the last per_example batch to the sink (a sum, not
-  /// a mean), frozen parameters as zeros; returns the sum of what the sink returned. An example with factor 0 contributes
-  /// nothing, whatever its values are. The weights are not read any more. May be called again with other factors.
+  /// a mean), frozen parameters as zeros; returns the sum of the sink's values. An example with factor 0 contributes nothing,
+  /// whatever its values are. Does not read the weights. May be called again with other factors.
   double weighted_sum(std::span<const float> factors, GradientSink sink, ForEachPiece for_each_piece = serially);
 
-  /// Scores without dropout: loss and hits; `predicted`, if not empty, receives a class an example.
+  /// Evaluates without dropout: loss and correct predictions; `predicted`, if not empty, receives a class an example.
   BatchLoss evaluate(const float* weights, std::span<const Label> labels, std::span<Label> predicted = {},
                      ForEachPiece for_each_piece = serially);
 

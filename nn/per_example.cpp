@@ -7,9 +7,9 @@
 namespace fedstride {
 namespace {
 
-// Norms are taken in double of what an example's gradient is on its own in single precision. Scaling an output's
-// gradient and multiplying it by an input rounds relatively by 2^-24 each, far below this; where the order of a float
-// sum differs, by about as much times the sum's condition.
+// Norms are computed in double of the example's own gradient in single precision. Scaling an output's gradient and
+// multiplying it by an input rounds relatively by 2^-24 each, far below this; a different order of a float sum rounds by
+// about as much times the sum's condition.
 constexpr double kRoundingMargin = 2e-5;
 static_assert(kRoundingMargin < Network::kNormMargin);
 

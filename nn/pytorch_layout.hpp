@@ -11,7 +11,7 @@ inline Shape flattened_picture(const Model& model, int dense_layer) {
   const auto shapes = model.shapes();
   const auto layers = model.layers();
   auto layer = static_cast<std::size_t>(dense_layer);
-  // Back over the layers that change no value's place, to where the row was still a picture.
+  // Goes back over the layers that keep every value's place, to the point where the row was still a picture.
   while (layer > 0 && shapes[layer].height == 1 && shapes[layer].width == 1 &&
          std::visit([]<class Kind>(const Kind&) { return Kind::kKeepsPlaces; }, layers[layer - 1]))
     --layer;

@@ -12,8 +12,8 @@
 
 namespace fedstride {
 
-/// The slow, obvious twin of the network: one example at a time, plain loops, no trick. What the fast kernels are tested
-/// against, and, with Scalar = double, what finite differences are taken of.
+/// The slow, obvious twin of the network: one example at a time, plain loops, no trick. The fast kernels are tested against
+/// it, and with Scalar = double finite differences are taken of it.
 ///
 /// Conventions both keep: pictures are NHWC; relu'(0) = 0; of equal largest values in a pooling window the first in
 /// row-column order gets the gradient; of equal scores the lowest class is predicted; the gradient is the batch's mean.
@@ -240,7 +240,7 @@ void backward(const GroupNorm& norm, const Place<Scalar>& at, const Scalar* in, 
   for (int group = 0; group < norm.groups; ++group) {
     const auto found = moments(norm, at, in, group);
     const auto normalised = [&](std::size_t i) { return (in[i] - found.mean) / found.deviation; };
-    // The gradient by the normalised values is out_gradient times scale; mean and deviation take their part out of it.
+    // The gradient by the normalised values is out_gradient times scale; the terms of mean and deviation are subtracted.
     Scalar mean_gradient = 0, mean_product = 0;
     for_each_in_group(norm, at, group, [&](auto i, int channel) {
       at.gradients.scale[channel] += out_gradient[i] * normalised(i);
@@ -278,8 +278,8 @@ struct ReferenceResult {
   std::vector<Scalar> gradient;  ///< mean over the batch, laid out as the weights; zero in gaps and frozen layers
 };
 
-/// Everything the network computes of a batch. inputs: rows x input size, NHWC. `training` draws dropout; `frozen` has a
-/// flag a layer or is empty.
+/// Computes everything the network computes for a batch. inputs: rows x input size, NHWC. `training` draws dropout;
+/// `frozen` has a flag a layer or is empty.
 template <class Scalar>
 ReferenceResult<Scalar> reference_gradient(const Model& model, std::span<const Scalar> weights,
                                            std::span<const Scalar> inputs, const Batch& batch,

@@ -11,9 +11,9 @@
 
 namespace fedstride {
 
-// Stages without parameters: each example on its own, pieces of a batch by rows.
+// Stages without parameters: each example separately, pieces of a batch by rows.
 
-/// A ReLU or tanh that no other stage took in.
+/// A ReLU or tanh that no other stage includes.
 template <class Kind>
 class ActivationStage {
  public:
@@ -27,7 +27,7 @@ class ActivationStage {
   std::size_t size_;
 };
 
-/// A max-pool or average pool that no convolution took in.
+/// A max-pool or average pool that no convolution includes.
 template <class Kind>
 class PoolStage {
  public:
@@ -42,7 +42,7 @@ class PoolStage {
   Shape output_;
   Window window_;
   std::size_t max_rows_;
-  Buffer<std::uint32_t> winners_;  ///< max-pool: which input value each output is
+  Buffer<std::uint32_t> winners_;  ///< max-pool: index of the input value that is each output
 };
 
 class DropoutStage {

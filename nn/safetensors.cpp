@@ -18,8 +18,8 @@ static_assert(std::endian::native == std::endian::little, "safetensors holds lit
 namespace fedstride {
 namespace {
 
-constexpr std::uint64_t kMaxHeader = 100'000'000;  // the format's own limit
-constexpr std::uint64_t kMaxFile = kMaxHeader + (std::uint64_t{1} << 33) + 8;
+constexpr std::uint64_t kMaxHeaderBytes = 100'000'000;  // the format's own limit
+constexpr std::uint64_t kMaxFileBytes = kMaxHeaderBytes + (std::uint64_t{1} << 33) + 8;
 constexpr int kMaxDepth = 3;  // header, tensor, list of numbers
 constexpr std::size_t kMaxDimensions = 16;
 constexpr int kFormat = 1;
@@ -96,9 +96,9 @@ Entry read_entry(const std::string& name, const Json& json, std::uint64_t data_s
   Entry entry{offsets[0], offsets[1], name, {}};
   std::uint64_t bytes = sizeof(float);
   for (const auto extent : whole_numbers(json, "shape", where, origin)) {
-    if (extent > kMaxFile) throw broken(origin, where + " has a shape that is too large");
+    if (extent > kMaxFileBytes) throw broken(origin, where + " has a shape that is too large");
     const auto product = static_cast<unsigned __int128>(bytes) * extent;
-    if (product > kMaxFile) throw broken(origin, where + " has a shape that is too large");
+    if (product > kMaxFileBytes) throw broken(origin, where + " has a shape that is too large");
     bytes = static_cast<std::uint64_t>(product);
     entry.shape.push_back(static_cast<std::int64_t>(extent));
   }
@@ -174,7 +174,7 @@ SafeTensors parse_safetensors(std::string_view bytes, const std::string& origin)
   std::uint64_t length = 0;
   if (bytes.size() < 8) throw broken(origin, "it has fewer than 8 bytes");
   std::memcpy(&length, bytes.data(), 8);
-  if (length > kMaxHeader || length > bytes.size() - 8)
+  if (length > kMaxHeaderBytes || length > bytes.size() - 8)
     throw broken(origin, "its header would have " + std::to_string(length) + " bytes");
   const std::string_view data = bytes.substr(8 + length);
   const Json header = parse_header(bytes.substr(8, length), origin);
@@ -210,7 +210,7 @@ SafeTensors parse_safetensors(std::string_view bytes, const std::string& origin)
 }
 
 SafeTensors read_safetensors(const std::filesystem::path& path) {
-  return parse_safetensors(read_file(path, kMaxFile), path.string());
+  return parse_safetensors(read_file(path, kMaxFileBytes), path.string());
 }
 
 Model model_of(const SafeTensors& file) {

@@ -21,7 +21,7 @@ struct SafeTensors {
     std::vector<std::int64_t> shape;
     std::vector<float> values;  ///< last index fastest
   };
-  std::string origin;  ///< what errors call the file
+  std::string origin;  ///< the file's name in errors
   std::map<std::string, std::string> metadata;
   std::map<std::string, Tensor> tensors;
 };
@@ -30,7 +30,7 @@ struct SafeTensors {
 std::string write_safetensors(const Model& model, const Vector& weights,
                               const std::map<std::string, std::string>& metadata = {});
 
-/// Throws Error (failure) for whatever is not a complete, well-formed file of F32 tensors.
+/// Throws Error (failure) unless the bytes are a complete, well-formed file of F32 tensors.
 SafeTensors parse_safetensors(std::string_view bytes, const std::string& origin);
 SafeTensors read_safetensors(const std::filesystem::path& path);
 
@@ -46,7 +46,7 @@ struct InitReport {
   std::vector<std::string> missing;  ///< the model's others, which keep their weights
 };
 
-/// Copies what matches into `weights`. Throws Error (failure) for a value that is not finite.
+/// Copies the matching tensors into `weights`. Throws Error (failure) for a value that is not finite.
 InitReport take_matching(const Model& model, const SafeTensors& file, Vector& weights);
 
 }  // namespace fedstride

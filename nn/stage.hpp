@@ -12,23 +12,23 @@
 
 namespace fedstride {
 
-// A network is a line of stages: one or a few layers that are computed together. Between two stages lies a row of
-// values an example, and in training the gradient of the loss by each of them.
+// A network is a line of stages: one or a few layers that are computed together. Between two stages there is a row of
+// values for each example, and in training the gradient of the loss by each value.
 
-/// Which examples one piece of work is about, and which piece it is (scratch memory is a piece's own).
+/// The examples of one piece of work, and the number of the piece (each piece has its own scratch memory).
 struct RowRange {
   int first = 0;
   int last = 0;
   int piece = 0;
 };
 
-/// Values between two stages, and their gradients (no data where nobody asks for them).
+/// Values between two stages, and their gradients (no data if they are not needed).
 struct Signal {
   Rows value;
   Rows gradient;
 };
 
-/// Where one of a layer's tensors lies in the flat vector; size 0 for one it has not.
+/// The place of one of a layer's tensors in the flat vector; size 0 if the layer does not have it.
 struct Tensor {
   std::size_t offset = 0;
   std::size_t size = 0;
@@ -39,7 +39,7 @@ struct LayerTensors : ByRole<Tensor> {
   bool frozen = false;
 };
 
-/// Hands a stage's gradient to the sink, a stretch a slot; the slots are added up in order at the end of the step.
+/// Passes a stage's gradient to the sink, a stretch a slot; the slots are added up in order at the end of the step.
 struct GradientTarget {
   GradientSink sink;
   double* slots;  ///< the stage's own, stretches() of them
@@ -49,10 +49,10 @@ struct GradientTarget {
   }
 };
 
-/// About how many floats a sink gets at once: they stay in the first-level cache.
+/// About the number of floats a sink gets at once: they stay in the first-level cache.
 inline constexpr std::size_t kStretch = 2048;
 
-/// The layers that are in no stage yet. A stage's constructor takes off the line what it computes.
+/// The layers that are in no stage yet. A stage's constructor takes the layers it computes off the line.
 class LayerCursor {
  public:
   /// `frozen` has a flag a layer or is empty. All of them outlive the cursor.
@@ -64,14 +64,14 @@ class LayerCursor {
   int number() const { return static_cast<int>(next_); }
   /// The shape that the next layer reads and the last one taken makes.
   Shape input() const { return model_.shapes()[next_]; }
-  /// The next layer's.
+  /// The tensors of the next layer.
   LayerTensors tensors() const;
 
   template <class Kind>
   const Kind* peek() const {
     return done() ? nullptr : std::get_if<Kind>(&layer());
   }
-  /// The next layer, which is of that kind.
+  /// Takes the next layer, which must be of that kind.
   template <class Kind>
   const Kind& take() {
     return std::get<Kind>(model_.layers()[next_++]);
@@ -85,7 +85,7 @@ class LayerCursor {
 
   const Model& model() const { return model_; }
   int max_rows() const { return max_rows_; }
-  int max_pieces() const { return max_pieces_; }  ///< that the rows are cut into
+  int max_pieces() const { return max_pieces_; }  ///< the most pieces that the rows are cut into
   /// True if something before the next layer trains, which then needs the gradient of the layer's inputs.
   bool data_gradient() const { return data_gradient_; }
   void add_trainable() { data_gradient_ = true; }
@@ -99,9 +99,9 @@ class LayerCursor {
   bool data_gradient_ = false;
 };
 
-// The concepts say what a stage must have; nn/stage_plan.hpp asserts them, so what is missing does not compile. `Layer` is
+// The concepts list the functions of a stage; nn/stage_plan.hpp asserts them, so a missing one does not compile. `Layer` is
 // the kind of layer a stage begins with; if that has parameters, the stage must give their gradients, each example's norm
-// and weighted sums. prepare_training makes room, once, for what any way back needs.
+// and weighted sums. prepare_training allocates, once, the memory of every backward pass.
 
 template <class S>
 concept AnyStage = std::move_constructible<S> && std::constructible_from<S, LayerCursor&> && requires(S stage) {
@@ -109,8 +109,8 @@ concept AnyStage = std::move_constructible<S> && std::constructible_from<S, Laye
   stage.prepare_training();
 };
 
-/// A stage that computes each example on its own; a batch is cut by rows. Batch is null in evaluation, and backward is
-/// called where this stage or one before it trains.
+/// A stage that computes each example separately; a batch is cut by rows. Batch is null in evaluation, and backward is
+/// called if this stage or one before it trains.
 template <class S>
 concept RowStage = AnyStage<S> && requires(S stage, const Signal& in, const Signal& out, RowRange range,
                                            const Batch* batch) {
@@ -118,8 +118,8 @@ concept RowStage = AnyStage<S> && requires(S stage, const Signal& in, const Sign
   stage.backward(in, out, range);
 };
 
-/// Parameters of any stage: begin(weights) before each step, whether they move, in how many stretches their gradient is
-/// reported, room for the two ways back.
+/// The parameters of any stage: begin(weights) before each step, whether they train, the number of stretches of their
+/// gradient, and memory for the two backward passes.
 template <class S>
 concept StageWithParameters = AnyStage<S> && requires(S stage, const float* weights) {
   stage.begin(weights);
@@ -129,8 +129,8 @@ concept StageWithParameters = AnyStage<S> && requires(S stage, const float* weig
   stage.prepare_per_example();
 };
 
-/// After backward for every row, gradient_piece reports the gradient of 0 ... gradient_pieces() - 1; row_pieces is how
-/// many ranges backward was called for. backward_norms is backward, and adds to squared_norms[row] the squared norm of each
+/// After backward for every row, gradient_piece reports the gradient of 0 ... gradient_pieces() - 1; row_pieces is the number
+/// of ranges that backward was called for. backward_norms is backward, and adds to squared_norms[row] the squared norm of each
 /// example's own gradient, if the stage trains; weighted_piece then reports the sum of those gradients times factors.
 template <class S>
 concept RowStageWithParameters =

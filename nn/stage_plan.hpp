@@ -23,7 +23,7 @@ template <class... Kinds>
 inline constexpr bool kAreStages<std::variant<Kinds...>> = (Stage<Kinds> && ...);
 static_assert(kAreStages<StageVariant>);
 
-/// Flatten needs no stage: what a stage hands on lies flat already.
+/// Flatten needs no stage: the output of every stage is flat already.
 template <class LayerKind>
 inline constexpr bool kNeedsStage = !std::is_same_v<LayerKind, Flatten>;
 
@@ -45,11 +45,11 @@ struct PlacedStage {
   bool data_gradient = false;   ///< something before it trains
 };
 
-/// Which layers are computed together, in order: each stage takes off the line what it computes. `frozen` has a flag a
+/// Groups the layers into stages, in order; each stage takes the layers it computes off the line. `frozen` has a flag a
 /// layer or is empty.
 std::vector<PlacedStage> plan_stages(const Model& model, const std::vector<bool>& frozen, int max_rows, int max_pieces);
 
-/// Multiply-adds of an example, forwards, in the weights of the stages that are cut by rows.
+/// The multiply-adds of an example, forwards, in the weights of the stages that are cut by rows.
 std::size_t row_work(const Model& model);
 
 }  // namespace fedstride

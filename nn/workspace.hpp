@@ -13,9 +13,9 @@
 
 namespace fedstride {
 
-/// What the passes of a network share: the stages, the signals between them, how a batch is cut into pieces.
+/// The data shared by the passes of a network: the stages, the signals between them, the cut of a batch into pieces.
 struct Network::Workspace {
-  // How a batch is cut into pieces by rows: enough work in a piece to be worth a thread's while, few enough pieces.
+  // Limits on the cut of a batch by rows: enough work in a piece to be worth a thread's time, and few enough pieces.
   static constexpr std::size_t kWorkPerPiece = 12'000'000;  // multiply-adds, forwards
   static constexpr int kMaxPieces = 16;
 
@@ -26,10 +26,10 @@ struct Network::Workspace {
     signals[index].value = {memory.back().data(), stride};
   }
 
-  // Room for the way back, the first time it is taken: who only evaluates never needs it.
+  // Memory for a backward pass, allocated at the first one: evaluation never needs it.
   void prepare_gradient();
   void prepare_per_example();
-  void prepare_training();  ///< what both need
+  void prepare_training();  ///< memory for both
 
   int row_pieces(int rows) const;
   int most_row_pieces() const;
@@ -81,7 +81,9 @@ struct Network::Workspace {
     if (gradient_pieces.empty()) return;
     const bool worth_help = work * static_cast<std::size_t>(rows) > kWorkPerPiece;
     run(static_cast<int>(gradient_pieces.size()), worth_help ? for_each_piece : ForEachPiece(serially), [&](int index) {
-      const auto [s, piece] = gradient_pieces[static_cast<std::size_t>(index)];
+      const auto& place = gradient_pieces[static_cast<std::size_t>(index)];
+      const std::size_t s = place.first;  // Clang 14 captures no structured binding
+      const int piece = place.second;
       with_stage(s, [&](RowStageWithParameters auto& stage) { body(stage, s, piece); });
     });
   }
@@ -114,7 +116,7 @@ struct Network::Workspace {
   std::vector<std::size_t> first_slot;                       ///< of each stage, in slots
   std::vector<double> slots;
   // per_example and weighted_sum only
-  Buffer<float> scratch;     ///< what the batch stage that needs most needs
+  Buffer<float> scratch;     ///< as large as the neediest batch stage requires
   int per_example_rows = 0;  ///< of the last per_example batch
 };
 

@@ -8,7 +8,7 @@
 namespace fedstride {
 namespace {
 
-/// What the strings of the settings say.
+/// The preset that the strings of the settings select.
 struct Rule {
   bool full_step;  ///< the next iterate is theta_full
   bool root;       ///< the factor is sqrt(tolerance / err)
@@ -39,7 +39,7 @@ void first_half(const float* __restrict theta, float* __restrict half, const flo
 }
 
 /// Puts the next iterate in the place of the half step; returns the sum of the squared errors: NaN or infinite unless
-/// every number on the way is finite (an infinite theta_full would else divide its error to nothing).
+/// every intermediate number is finite (an infinite theta_full would else divide its error to nothing).
 template <bool kFullStep, bool kRelative>
 double second_half(const float* __restrict theta, float* __restrict half, const float* __restrict gradient,
                    std::size_t size, float half_rate) {

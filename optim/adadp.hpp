@@ -26,13 +26,13 @@ constexpr auto choice_names(ErrorNorm) { return names("relative", "plain"); }
 ///   accepted if err <= tolerance, else undone; NaN and infinities are never accepted
 ///   eta <- eta min(max(safety tolerance / err, minimum factor), maximum factor), accepted or not; NaN counts as a large
 ///   error. safety is 1 in the paper; solvers of differential equations take less, so that fewer steps are undone.
-/// What the text leaves open or the authors' code does otherwise has a preset each:
+/// Points that the text leaves open, or where the authors' code differs, follow a preset:
 ///                 next iterate    factor            an error above the tolerance
 ///   default       theta_hat       tolerance / err   undoes the step; with noise on the gradients it stands
 ///   paper         theta_full      tolerance / err   undoes the step; with noise on the gradients it stands
 ///   authors-code  theta_hat       its square root   undoes the step
 /// The paper's tolerances are 0.1 without noise and 1 with it. Each gradient is one noisy release: two a step, undone or
-/// not. After `adapt-epochs` K epochs the rate it has found, eta_K, is kept and plain SGD goes on at
+/// not. After `adapt-epochs` K epochs the rate found so far, eta_K, is kept and plain SGD continues at
 /// eta_K / (1 + decay (k - K)) in epoch k = K+1, K+2, ... (the paper's comparison with Adam: K = 50, decay 0.1).
 struct Adadp {
   double initial_rate = 0.1;
@@ -47,7 +47,7 @@ struct Adadp {
   double maximum_factor = 1.1;
   int adapt_epochs = 0;
   double decay = 0.1;
-  bool noisy = false;  ///< the gradients carry noise: part of how training is set up, not a setting
+  bool noisy = false;  ///< the gradients carry noise: follows from how training is set up, not a setting
 
   static constexpr std::string_view kName = "adadp";
   static constexpr std::string_view kSummary = "finds its rate from the error of its steps (Koskela & Honkela)";
@@ -56,7 +56,7 @@ struct Adadp {
             Valid{.low = 0, .high = 1e6, .low_included = false}},
       Field{"tolerance", &Adadp::tolerance, "error of a step aimed at, a distance between weights; unless set, 1 with noise",
             kPositive},
-      Field{"preset", &Adadp::preset, "what next-iterate, factor and discard are where they are not set"},
+      Field{"preset", &Adadp::preset, "values of next-iterate, factor and discard unless set"},
       Field{"next-iterate", &Adadp::next_iterate, "where an accepted step ends"},
       Field{"factor", &Adadp::factor, "the rate is multiplied by tolerance/error or by its root"},
       Field{"discard", &Adadp::discard, "whether a step whose error is above the tolerance is undone"},
@@ -67,7 +67,7 @@ struct Adadp {
             Valid{.low = 0, .high = 1, .low_included = false}},
       Field{"maximum-factor", &Adadp::maximum_factor, "the rate grows at most by this factor a step",
             Valid{.low = 1, .high = 1e6}},
-      Field{"adapt-epochs", &Adadp::adapt_epochs, "local epochs after which SGD goes on at the rate found; 0: never",
+      Field{"adapt-epochs", &Adadp::adapt_epochs, "local epochs after which SGD continues at the rate found; 0: never",
             Valid{.low = 0, .high = 1e9}},
       Field{"decay", &Adadp::decay, "after adapt-epochs: rate / (1 + epochs since then x decay)", kNonNegative},
   };
@@ -83,7 +83,7 @@ struct Adadp {
   };
   /// One scratch serves models of one layout: the gaps between parameters are zero in it as in the weights.
   struct Scratch {
-    Vector half;  ///< the half step, then in place the next iterate; trades places with the weights when accepted
+    Vector half;  ///< the half step, then in place the next iterate; swapped with the weights when accepted
   };
 
   void gradients_are_noisy(function_ref<bool(std::string_view setting)> is_set) {

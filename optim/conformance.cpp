@@ -218,7 +218,7 @@ bool undoes_wholly(const Optimizer& optimizer) {
   return true;
 }
 
-/// What the sink returns is added in the order of the stretches, so whoever returns something may differ after that step.
+/// The sink's results are added in the order of the stretches, so whoever returns something may differ after that step.
 bool does_not_see_the_cut(const Optimizer& optimizer) {
   for (const std::size_t length : {1, 7, 16, 33, 64}) {
     BowlGradient whole(203), cut(203);

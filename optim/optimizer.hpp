@@ -10,34 +10,34 @@
 
 namespace fedstride {
 
-/// How far training has come, for schedules: whole local epochs finished before this one, all rounds counted.
-/// A function of the round number, not of any state: a restarted client knows it too.
+/// The progress of training, for schedules: whole local epochs finished before this one, over all rounds.
+/// A function of the round number, not of any state, so a restarted client knows it too.
 struct Progress {
   int epoch = 0;
 };
 
-/// What one step did.
+/// The result of one step.
 struct StepReport {
-  double learning_rate = 0;  ///< the one the step was taken with, mean-gradient unit
+  double learning_rate = 0;  ///< used in this step, mean-gradient unit
   bool accepted = true;      ///< false: undone; the weights are what they were, bit for bit
   double error = 0;          ///< ADADP's error estimate, 0 for the others
 };
 
-/// epoch_of_change() of an optimiser whose steps always read as many batches.
+/// epoch_of_change() of an optimiser whose steps always read the same number of batches.
 inline constexpr int kNoChange = std::numeric_limits<int>::max();
 
 /// A local optimiser. It asks for gradients; it knows neither data nor model.
 ///   kName, kSummary, kFields       core/setting.hpp
 ///   kGradientsPerStep              batches one step reads
-/// and, where that changes once on the way,
-///   gradients_per_step(progress)   batches a step reads then
-///   epoch_of_change()              the first epoch in which it is another number than in the first; kNoChange: none
+/// and, if that number changes once during training,
+///   gradients_per_step(progress)   batches a step reads at that point
+///   epoch_of_change()              the first epoch whose number differs from the first epoch's; kNoChange: none
 ///   gradients_are_noisy(is_set)    called before training if the gradients carry noise (differential privacy); is_set(name)
-///                                  is whether a person chose that setting
-///   kKeepsState                    whether a client keeps its state from round to round unless told otherwise
-///   State                          what a client carries; State{} and start(state, size) is a fresh client. Cereal's
+///                                  is true if the user chose that setting
+///   kKeepsState                    true if a client keeps its state from round to round by default
+///   State                          a client's state; State{} and start(state, size) is a fresh client. Cereal's
 ///                                  serialize() is complete: save, load, step equals step.
-///   Scratch                        vectors a step needs but nobody carries; owned by a thread, reused by every client
+///   Scratch                        temporary vectors of a step; owned by a thread, reused by every client
 ///   start(state, size)             fresh state for `size` parameters, reusing memory
 ///   step(state, scratch, weights, gradient, progress)   one step in place
 ///   learning_rate(state, progress) the rate the next step will use

@@ -10,7 +10,7 @@
 
 namespace fedstride {
 
-/// A local optimiser O as an OptimizerPart. For the list of them, and for whoever brings one: Optimizer(MyOptimizer{}).
+/// A local optimiser O as an OptimizerPart. For the list of optimisers, and for adding one: Optimizer(MyOptimizer{}).
 template <LocalOptimizer O>
 class OptimizerOf final : public PartOf<OptimizerPart, OptimizerOf<O>, O> {
   using Base = PartOf<OptimizerPart, OptimizerOf<O>, O>;

@@ -13,19 +13,19 @@ namespace fedstride {
 template <LocalOptimizer O>
 class OptimizerOf;  // optim/optimizer_of.hpp
 
-/// What a client carries from round to round for its optimiser: made, changed and saved by that optimiser alone.
+/// A client's optimiser state, carried from round to round; only its optimiser makes, changes and saves it.
 class OptimizerState {
  public:
   virtual ~OptimizerState() = default;
 };
-/// Vectors of a thread that a step needs but nobody carries.
+/// Temporary vectors of a step; owned by a thread.
 class OptimizerScratch {
  public:
   virtual ~OptimizerScratch() = default;
 };
 
-/// A local optimiser behind a wall; optim/optimizer.hpp says what each function means. States and scratches are those that
-/// this kind of optimiser has made.
+/// The abstract interface of a local optimiser; optim/optimizer.hpp documents each function. States and scratches must come
+/// from the same kind of optimiser.
 class OptimizerPart : public Part {
  public:
   static PartFamily& family();  ///< optim/optimizers.cpp has the list
@@ -42,10 +42,10 @@ class OptimizerPart : public Part {
   virtual double learning_rate(const OptimizerState& state, Progress progress) const = 0;
   virtual StepReport step(OptimizerState& state, OptimizerScratch& scratch, Vector& weights, Gradient gradient,
                           Progress progress) const = 0;
-  /// Cereal's portable binary form. load throws for bytes that are none.
+  /// Cereal's portable binary form. load throws if the bytes are not in this form.
   virtual void save(const OptimizerState& state, std::ostream& bytes) const = 0;
   virtual void load(OptimizerState& state, std::istream& bytes) const = 0;
-  /// Told once, before training, if the gradients carry noise; is_set(name) is whether a person chose that setting.
+  /// Called once, before training, if the gradients carry noise; is_set(name) is true if the user chose that setting.
   virtual void gradients_are_noisy(function_ref<bool(std::string_view setting)> is_set) = 0;
 };
 

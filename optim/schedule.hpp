@@ -10,7 +10,7 @@ namespace fedstride {
 enum class RateSchedule { constant, linear, inverse };
 constexpr auto choice_names(RateSchedule) { return names("constant", "linear", "inverse"); }
 
-/// The learning rates of an optimiser that does not find its own, in mean-gradient unit, as a function of the local
+/// The learning rates of an optimiser that does not adapt its own, in mean-gradient unit, as a function of the local
 /// epochs k finished so far:
 ///   constant  A
 ///   linear    from A at k = 0 to B at k = E, then B (Abadi et al. 2016: 0.1 to 0.052 over 10 epochs)
@@ -26,8 +26,8 @@ struct Schedule {
   static constexpr auto kScheduleFields = std::tuple{
       Field{"learning-rate", &Schedule::initial_rate, "step size for the mean gradient of a batch; where it starts",
             kRate},
-      Field{"schedule", &Schedule::schedule, "how the rate goes on, by local epochs"},
-      Field{"final-learning-rate", &Schedule::final_rate, "linear: where the rate ends and stays",
+      Field{"schedule", &Schedule::schedule, "course of the rate over local epochs"},
+      Field{"final-learning-rate", &Schedule::final_rate, "linear: the final rate",
             Valid{.low = 0, .high = 1e6}},
       Field{"schedule-epochs", &Schedule::schedule_epochs, "linear: local epochs until the final rate is reached",
             kAtLeastOne},

@@ -4,10 +4,10 @@
 
 namespace fedstride {
 
-/// weights -= rate g, each stretch of g while it is hot.
+/// weights -= rate g, for each stretch of g while it is in the cache.
 void sgd_step(Vector& weights, Gradient gradient, double rate);
 
-/// Stochastic gradient descent: weights -= rate g. Updates the weights while each stretch of g is hot.
+/// Stochastic gradient descent: weights -= rate g. Updates the weights while each stretch of g is in the cache.
 struct Sgd : Schedule {
   static constexpr std::string_view kName = "sgd";
   static constexpr std::string_view kSummary = "stochastic gradient descent";

@@ -9,7 +9,7 @@
 
 namespace fedstride {
 
-/// A state may come from a file: it must be that of a model of this size. Throws Error (failure) where it is not.
+/// Throws Error (failure) unless the state, which may come from a file, belongs to a model of this size.
 inline void check_state_size(std::string_view optimizer, const Vector& state, const Vector& weights) {
   if (state.size() == weights.size()) return;
   throw failure("state of optimizer " + std::string(optimizer) + " is for " + number_text(state.size()) +

@@ -54,7 +54,7 @@ const std::vector<TriedInput>& tried_inputs() {
   return inputs;
 }
 
-/// What is dealt out, or nothing for an input that is refused.
+/// The assignment, or nothing for an input that is refused.
 std::optional<Assignment> dealt_or_refused(const Partitioner& partitioner, const TriedInput& input) {
   try {
     return input.dealt_by(partitioner);
@@ -64,7 +64,7 @@ std::optional<Assignment> dealt_or_refused(const Partitioner& partitioner, const
   }
 }
 
-/// Whether every assignment that is dealt out is good.
+/// True if every assignment is good.
 bool always(const Partitioner& partitioner, const std::function<bool(const TriedInput&, const Assignment&)>& good) {
   return std::ranges::all_of(tried_inputs(), [&](const TriedInput& input) {
     const auto assignment = dealt_or_refused(partitioner, input);

@@ -7,7 +7,7 @@
 
 namespace fedstride {
 
-/// What a partition, with the settings it has, does not keep of partitions/partition.hpp: a line each, none if all is well.
+/// The promises of partitions/partition.hpp that a partition, with its settings, does not keep: a line each, none if all is well.
 /// It deals out some fifty inputs of 1 to 500 drawn rows, of which it may refuse some (Error, usage), but not all. That it
 /// ends in a time bounded by the sizes is the caller's to see. For the test of a partition of one's own:
 ///   CHECK(complaints(Partitioner(MyPartition{})).empty());

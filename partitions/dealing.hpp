@@ -10,7 +10,7 @@
 
 namespace fedstride {
 
-/// What a draw of a partition is for: the step of its address. The numbers are part of every result.
+/// The purpose of a partition's draw: the step of its address. The numbers affect every result.
 enum class PartitionDraw : std::uint32_t {
   row_order = 1,      ///< all rows
   class_rows = 2,     ///< the rows of one class (row = class)
@@ -26,14 +26,14 @@ RandomStream partition_stream(std::uint64_t seed, PartitionDraw draw, std::size_
 /// All rows of the input in random order.
 std::vector<std::uint32_t> shuffled_rows(const PartitionInput& input);
 
-/// For each class its rows in random order.
+/// The rows of each class in random order.
 std::vector<std::vector<std::uint32_t>> shuffled_rows_by_class(const PartitionInput& input);
 
 /// Piece `index` of `count` consecutive pieces of the rows, whose sizes differ by one at most, the larger ones first.
 std::span<const std::uint32_t> even_piece(std::span<const std::uint32_t> rows, std::size_t index, std::size_t count);
 
-/// Gives every client without a row one of the client that has the most (the first such one), then sorts each list.
-/// Needs as many rows as clients; no client that had a row loses its last one.
+/// Gives every client without a row one of the client that has the most (the first such client), then sorts each list.
+/// Requires at least as many rows as clients; no client that had a row loses its last one.
 void finish(Assignment& assignment);
 
 }  // namespace fedstride

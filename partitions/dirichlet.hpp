@@ -9,9 +9,9 @@
 namespace fedstride {
 
 /// Each class is split over the clients in proportions drawn from the symmetric Dirichlet(alpha, ..., alpha) over the
-/// clients (Yurochkin et al. 2019), so client sizes are unequal. Small alpha: a class lies with few clients; large
-/// alpha: everybody holds equal shares. Nothing is drawn again until it suits: a client left without a row gets one of
-/// the largest client's.
+/// clients (Yurochkin et al. 2019), so client sizes are unequal. Small alpha: few clients hold a class; large
+/// alpha: all clients hold equal shares. No draw is repeated or rejected: a client left without a row gets one of the
+/// largest client's.
 struct Dirichlet {
   double alpha = 0.5;
 

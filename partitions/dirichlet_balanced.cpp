@@ -45,6 +45,7 @@ Assignment DirichletBalanced::assign(const PartitionInput& input) const {
   std::erase_if(by_class, [](const auto& rows) { return rows.empty(); });
   const auto count = static_cast<double>(input.rows.size());
   std::vector<double> concentrations;
+  concentrations.reserve(by_class.size());
   for (const auto& rows : by_class) concentrations.push_back(alpha * (static_cast<double>(rows.size()) / count));
 
   Assignment assignment(static_cast<std::size_t>(input.clients));

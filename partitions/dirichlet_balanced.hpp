@@ -11,7 +11,7 @@ namespace fedstride {
 /// Client sizes are equal up to one. Each client draws its class proportions from Dirichlet(alpha p), p the classes'
 /// shares of all rows, then its rows, each of a class drawn from those proportions (Hsu, Qi & Brown 2019). A class that
 /// has run out is left out and the other proportions are normalised again, so the first clients follow the law exactly
-/// and the last take what is left.
+/// and the last take the remaining rows.
 struct DirichletBalanced {
   double alpha = 0.5;
 

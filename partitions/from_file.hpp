@@ -9,9 +9,9 @@
 
 namespace fedstride {
 
-/// Who holds what is read from a JSON file {"clients": [[row, ...], ...]}: one list of rows a client, each training row
-/// in exactly one. Other keys are ignored, so a run's partition.json (manifest.hpp) reads back as the same assignment.
-/// Errors: usage if no file is named or it has another number of clients, failure if the file is not that.
+/// Reads the assignment from a JSON file {"clients": [[row, ...], ...]}: one list of rows a client, each training row in
+/// exactly one. Other keys are ignored, so a run's partition.json (manifest.hpp) reads back as the same assignment.
+/// Errors: usage if no file is named or it has another number of clients, failure if the file is not of this form.
 struct FromFile {
   std::string partition_file;
 

@@ -11,8 +11,8 @@ using Counts = std::vector<std::size_t>;
 constexpr std::size_t kColumns = 80;
 constexpr std::size_t kMargin = 18;  // client number and size: "  client       rows"
 constexpr std::size_t kWithCount = 6;  // shade, then up to five digits
-constexpr std::size_t kAll = 40;
-constexpr std::size_t kFirst = 20;
+constexpr std::size_t kMaxShownClients = 40;
+constexpr std::size_t kShownOfMany = 20;
 
 std::string padded(const std::string& text, std::size_t width) {
   return std::string(width > text.size() ? width - text.size() : 0, ' ') + text;
@@ -86,7 +86,7 @@ std::string heat_map(const std::vector<Counts>& rows_per_class, std::span<const 
     if (group > 1) text += ", " + std::to_string(group) + " a cell";
   }
   text += '\n';
-  const std::size_t shown = clients > kAll ? kFirst : clients;
+  const std::size_t shown = clients > kMaxShownClients ? kShownOfMany : clients;
   for (std::size_t client = 0; client < shown; ++client) {
     text += padded(std::to_string(client), 6) + padded(std::to_string(sizes[client]), kMargin - 8) + "  ";
     for (const std::size_t count : grouped(rows_per_class[client], group)) text += cell(count, largest, width);

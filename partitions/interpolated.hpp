@@ -10,7 +10,7 @@ namespace fedstride {
 
 /// Between pathological and uniformly random (Koskela & Honkela, Figures 1 to 3): the pathological assignment, from
 /// which a fraction r of all rows, chosen at random, goes into a pool that is dealt out at random, so that client sizes
-/// become equal up to one; where the pathological sizes differ by more than the pool can level, the smallest are raised
+/// become equal up to one; if the pathological sizes differ by more than the pool can level, the smallest are raised
 /// first. r = 0 is `pathological` and r = 1 is `iid`, row for row.
 struct Interpolated {
   double random_fraction = 0.33;  ///< r

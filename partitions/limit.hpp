@@ -7,7 +7,7 @@
 namespace fedstride {
 
 /// Keeps `limit` random rows of each client that has more. A client's draws depend on its own rows and on the seed
-/// alone; what a smaller limit keeps, a larger one keeps too. Throws Error (usage) unless limit >= 1.
+/// alone; a larger limit keeps every row that a smaller one keeps. Throws Error (usage) unless limit >= 1.
 void limit_per_client(Assignment& assignment, int limit, std::uint64_t seed);
 
 }  // namespace fedstride

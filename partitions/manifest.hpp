@@ -10,7 +10,7 @@
 
 namespace fedstride {
 
-/// How many rows of each class each client holds: [client][class].
+/// The number of rows of each class that each client holds: [client][class].
 std::vector<std::vector<std::size_t>> rows_per_class(const Assignment& assignment,
                                                      std::span<const std::uint16_t> labels, int classes);
 

@@ -10,9 +10,9 @@ namespace {
 
 
 constexpr std::string_view kForm = R"({"client": 0, "rows": 100, "data": "64 hexadecimal digits"})";
-constexpr std::uint64_t kLongestLine = 256;
+constexpr std::uint64_t kMaxLineBytes = 256;
 constexpr std::size_t kHashDigits = 64;
-constexpr std::uint64_t kMostRows = 1'000'000'000;
+constexpr std::uint64_t kMaxOwnRows = 1'000'000'000;
 
 bool is_hash(const Json& value) {
   return value.is_string() && value.get_ref<const std::string&>().size() == kHashDigits &&
@@ -35,7 +35,7 @@ std::vector<RosterLine> read_roster(const std::string& path, int clients) {
   if (path.empty())
     throw usage_error("roster is ''; with partition 'own' it must name a file of lines " + std::string(kForm));
   const std::string text =
-      read_file(path, (std::uint64_t{1} << 20) + kLongestLine * static_cast<std::uint64_t>(std::max(clients, 0)));
+      read_file(path, (std::uint64_t{1} << 20) + kMaxLineBytes * static_cast<std::uint64_t>(std::max(clients, 0)));
   std::vector<RosterLine> roster(static_cast<std::size_t>(clients));
   std::size_t number = 0;
   std::size_t found = 0;
@@ -54,8 +54,8 @@ std::vector<RosterLine> read_roster(const std::string& path, int clients) {
     if (client >= roster.size())
       throw wrong("client is " + std::to_string(client) + "; with clients " + std::to_string(clients) +
                   " it must be a whole number from 0 to " + std::to_string(clients - 1));
-    if (rows == 0 || rows > kMostRows)
-      throw wrong("rows is " + std::to_string(rows) + "; it must be a whole number from 1 to " + std::to_string(kMostRows));
+    if (rows == 0 || rows > kMaxOwnRows)
+      throw wrong("rows is " + std::to_string(rows) + "; it must be a whole number from 1 to " + std::to_string(kMaxOwnRows));
     if (roster[client].rows != 0) throw wrong("client " + std::to_string(client) + " is there a second time");
     roster[client] = {rows, entry["data"].get<std::string>()};
     ++found;

@@ -11,8 +11,8 @@
 
 namespace fedstride {
 
-/// Rows that clients bring themselves, and the coordinator has not got: there is nothing to deal out, the roster says how
-/// many rows each client has and what their hash is. For `fedstride serve` alone (run/setup.hpp).
+/// Rows that the clients bring themselves and the coordinator does not have. No rows are assigned; a roster gives the number
+/// and the hash of each client's rows. For `fedstride serve` only (run/setup.hpp).
 struct OwnRows {
   std::string roster;
 
@@ -23,11 +23,11 @@ struct OwnRows {
             kFile},
   };
 
-  /// Throws Error (usage): here are no rows.
+  /// Throws Error (usage), since there are no rows to assign.
   Assignment assign(const PartitionInput& input) const;
 };
 
-/// What is known beforehand of a client that brings its own rows.
+/// The facts known beforehand about a client that brings its own rows.
 struct RosterLine {
   std::uint64_t rows = 0;
   std::string data_hash;  ///< of its rows (load_own_rows)
@@ -36,9 +36,9 @@ struct RosterLine {
 /// One line of a roster: {"client": 2, "rows": 834, "data": "9f86..."}.
 std::string roster_line(std::uint32_t client, const RosterLine& line);
 
-/// Reads a roster: a line a client, in any order, empty lines do not count. By client. Throws Error: usage if no file is
-/// named or it has another number of clients; failure for what is not such a line, a client that is there twice or out of
-/// range, no rows or more than 10^9.
+/// Reads a roster: a line a client, in any order; empty lines are ignored. The result is indexed by client. Throws Error:
+/// usage if no file is named or it has another number of clients; failure for a malformed line, a client that is there
+/// twice or out of range, no rows or more than 10^9.
 std::vector<RosterLine> read_roster(const std::string& path, int clients);
 
 }  // namespace fedstride

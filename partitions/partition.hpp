@@ -8,7 +8,7 @@
 
 namespace fedstride {
 
-/// What there is to deal out.
+/// The input of a partition.
 struct PartitionInput {
   std::span<const std::uint16_t> labels;  ///< of the whole data set, indexed by row
   std::span<const std::uint32_t> rows;    ///< the training rows to deal out, without repeats
@@ -18,11 +18,11 @@ struct PartitionInput {
   std::uint64_t seed = 0;
 };
 
-/// Who holds which rows: one ascending list a client.
+/// The rows of each client, one ascending list a client.
 using Assignment = std::vector<std::vector<std::uint32_t>>;
 
 /// A part of the family: every row of the input in exactly one list, no list empty, in a time bounded by the sizes
-/// alone; or Error (usage) that says why not. The same input gives the same lists.
+/// alone; or Error (usage) with the reason. The same input gives the same lists.
 template <class Part>
 concept Partition = requires(const Part part, const PartitionInput& input) {
   { Part::kName } -> std::convertible_to<std::string_view>;

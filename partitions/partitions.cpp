@@ -13,7 +13,7 @@ namespace fedstride {
 
 PartFamily& PartitionPart::family() {
   static PartFamily family = [] {
-    PartFamily all("partition", "who holds which rows");
+    PartFamily all("partition", "assignment of rows to clients");
     add_parts<PartitionPart, Pathological, Iid, Interpolated, Shards, Dirichlet, DirichletBalanced, FromFile, OwnRows>(all);
     return all;
   }();

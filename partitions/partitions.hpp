@@ -8,7 +8,7 @@ namespace fedstride {
 template <Partition P>
 class PartitionOf;
 
-/// A partition behind a wall.
+/// The abstract interface of a partition.
 class PartitionPart : public Part {
  public:
   static PartFamily& family();  ///< partitions/partitions.cpp has the list

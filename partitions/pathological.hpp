@@ -11,13 +11,13 @@ namespace fedstride {
 /// Each client holds a few classes only (Koskela & Honkela, section "Federated learning experiments": client 1 has cars
 /// and trucks, client 2 planes and ships, ...).
 ///
-/// The classes that have rows, in the data set's class order, are laid round and round over the clients x K places:
-/// client c gets those numbered c K ... c K + K - 1, modulo their count. So consecutive classes of the order share a
+/// The classes that have rows, in the data set's class order, fill the clients x K places cyclically: client c gets those
+/// numbered c K ... c K + K - 1, modulo their count. So consecutive classes of the order share a
 /// client, a client's classes differ, and the holders of two classes differ by one at most. A class's rows, shuffled,
-/// are split among its holders, equally up to one. (A client left without a row, which takes a class with fewer rows
-/// than holders, gets one of the largest client's.)
+/// are split among its holders, equally up to one. (A client left without a row, which can only happen if a class has
+/// fewer rows than holders, gets one of the largest client's.)
 struct Pathological {
-  int classes_per_client = 0;  ///< K; 0: as few as cover every class, ceil(classes / clients)
+  int classes_per_client = 0;  ///< K; 0: the fewest that cover every class, ceil(classes / clients)
 
   static constexpr std::string_view kName = "pathological";
   static constexpr std::string_view kSummary =

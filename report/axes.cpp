@@ -42,7 +42,7 @@ double followed(const Plot& plot, const PlotPoint& point, double end) {
 
 namespace {
 
-/// Of the numbers themselves, and that of their intervals.
+/// The range of the numbers, and that of their intervals.
 std::pair<Range, Range> spans(const Plot& plot) {
   Range numbers, all;
   for (const auto& line : plot.lines)
@@ -56,7 +56,7 @@ std::pair<Range, Range> spans(const Plot& plot) {
   return {numbers, all};
 }
 
-// Intervals from two seeds can be many times as long as all that the lines do: they get as much room again as the lines
+// Intervals from two seeds can be many times as long as the range of the lines: they get as much room again as the lines
 // have, above and below.
 Range cut_off(const Plot& plot, const Range& numbers, Range all) {
   if (!(numbers.low < numbers.high)) return all;
@@ -133,7 +133,7 @@ std::string names_as_tics(const std::vector<std::string>& names) {
 
 // The numbers themselves as tics where they are few, short and far enough from each other.
 std::string set_x_tics(const Plot& plot, const Range& range) {
-  constexpr std::size_t kLongestTic = 8;
+  constexpr std::size_t kMaxTicLength = 8;
   if (!plot.x_names.empty())
     return "set xtics " + names_as_tics(plot.x_names) + (plot.x_names.size() > 6 ? " rotate by -30\n" : "\n");
   std::set<double> values;
@@ -143,7 +143,7 @@ std::string set_x_tics(const Plot& plot, const Range& range) {
   double before = -1;
   for (const double value : values) {
     const double place = range.place(value, plot.log_x);
-    if (values.size() > 12 || place - before < 0.07 || number_text(value).size() > kLongestTic) {
+    if (values.size() > 12 || place - before < 0.07 || number_text(value).size() > kMaxTicLength) {
       const std::string own = plot.log_x ? log_tics(range) : "";
       return "set xtics " + (own.empty() ? "autofreq" : own) + "\n";
     }

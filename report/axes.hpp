@@ -13,25 +13,25 @@ struct Range {
   double low = std::numeric_limits<double>::infinity();
   double high = -std::numeric_limits<double>::infinity();
 
-  void add(double value);  ///< what is not finite is no reason to widen it
+  void add(double value);  ///< widens the range; ignores values that are not finite
   void widen(bool log, double share);
   double place(double value, bool log) const;  ///< 0 at the low end, 1 at the high end
   std::string text() const;                    ///< "[0:1]"
 };
 
-/// Where an end of an interval is drawn: no further than makes sense, and above 0 on a log axis.
+/// The drawn end of an interval: within the metric's possible values, and above 0 on a log axis.
 double followed(const Plot& plot, const PlotPoint& point, double end);
 
-/// The y axis of a plot of lines: room for all numbers, and for intervals within reason.
+/// The y axis of a plot of lines: covers all numbers, and intervals up to a limit.
 Range y_range(const Plot& plot);
 
-/// Whether an interval goes on beyond the picture.
+/// True if an interval extends beyond the picture.
 bool cuts_intervals(const Plot& plot);
 
 /// Gives pictures that are compared with each other the same y axis.
 void share_scale(std::vector<Plot>& plots);
 
-/// Tics as gnuplot reads them: names at 0, 1, ...; numbers of a log axis (empty: gnuplot's own are enough); the x axis.
+/// Tics in gnuplot's syntax: names at 0, 1, ...; numbers of a log axis (empty: gnuplot's own are enough); the x axis.
 std::string names_as_tics(const std::vector<std::string>& names);
 std::string log_tics(const Range& range);
 std::string set_x_tics(const Plot& plot, const Range& range);

@@ -11,10 +11,10 @@
 namespace fedstride {
 namespace {
 
-constexpr std::size_t kMostRows = 500;
-constexpr std::size_t kMostColumns = 10;
+constexpr std::size_t kMaxTableRows = 500;
+constexpr std::size_t kMaxTableColumns = 10;
 
-// Those of a run that a reader looks for; of other commands all there are, as far as they have room.
+// The main columns of a run; for other commands all columns that fit.
 std::vector<std::string> columns_of(const SweepResults& sweep, const std::map<std::string, int, std::less<>>& known) {
   std::vector<std::string> columns;
   if (sweep.experiment.command == "run") {
@@ -25,7 +25,7 @@ std::vector<std::string> columns_of(const SweepResults& sweep, const std::map<st
   }
   if (columns.empty())
     for (const auto& [name, count] : known)
-      if (columns.size() < kMostColumns) columns.push_back(name);
+      if (columns.size() < kMaxTableColumns) columns.push_back(name);
   return columns;
 }
 
@@ -58,7 +58,7 @@ std::string configurations(const SweepResults& sweep) {
   for (const auto& column : columns)
     html += "<th class=\"n\" title=\"" + escaped(metric_label(column)) + "\">" + escaped(column) + "</th>";
   html += "<th class=\"n\">n</th>" + std::string(is_tuned ? "<th>place</th>" : "") + "</tr></thead>\n<tbody>\n";
-  for (std::size_t i = 0; i < std::min(all.size(), kMostRows); ++i) {
+  for (std::size_t i = 0; i < std::min(all.size(), kMaxTableRows); ++i) {
     const auto& [first, metrics] = all[i];
     const int rank = competes(sweep.experiment.tuning, first->point) ? first->rank : 0;
     html += rank == 1 ? "<tr class=\"first\">" : rank == 2 ? "<tr class=\"second\">" : "<tr>";
@@ -90,8 +90,8 @@ std::string configurations(const SweepResults& sweep) {
     html += "</tr>\n";
   }
   html += "</tbody></table></div>\n<p class=\"note\">Mean ± standard deviation over n seeds, after the last round.";
-  if (all.size() > kMostRows)
-    html += " The first " + std::to_string(kMostRows) + " of " + std::to_string(all.size()) +
+  if (all.size() > kMaxTableRows)
+    html += " The first " + std::to_string(kMaxTableRows) + " of " + std::to_string(all.size()) +
             " configurations; summary.csv has all.";
   return html + "</p>\n";
 }

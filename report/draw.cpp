@@ -43,7 +43,7 @@ std::string circle(const PlotPoint& point, std::string_view x, std::string_view 
   return text + "><title>" + escaped(point.text) + "</title></circle>\n";
 }
 
-/// Every id, and every mention of one, made one of this picture's own. Only tags are touched: text may look the same.
+/// Makes every id, and every reference to one, unique to this picture. Only tags are changed, since text may look the same.
 std::string with_ids(const std::string& svg, const std::string& id) {
   std::string result;
   for (std::size_t at = 0; at < svg.size();) {
@@ -60,7 +60,7 @@ std::string with_ids(const std::string& svg, const std::string& id) {
   return result;
 }
 
-/// What gnuplot wrote for the marks, in the same order, replaced by circles at the end of the picture.
+/// Replaces gnuplot's output for the marks by circles at the end of the picture, in the same order.
 std::string take_marks(std::string& svg, const Plot& plot) {
   std::vector<const PlotPoint*> points;
   for (const auto& line : plot.lines)

@@ -21,20 +21,20 @@ bool has_accuracy_rounds(const FigureData& data) {
 Requests each_key(const FigureData& data) {
   Requests requests;
   if (data.rows("test_accuracy").empty() && data.rows("validation_accuracy").empty()) return requests;
-  const bool has_rates = !data.rows("test_accuracy").empty();  // then they have a figure of their own
+  const bool has_rates = !data.rows("test_accuracy").empty();  // then they have their own figure
   for (const auto& key : data.numeric_keys())
     if (!data.is_tuned(key) && !(has_rates && key == "learning-rate")) requests.push_back({.kind = "accuracy-by-key", .x = key});
   return requests;
 }
 
-// Of commands other than run nothing is known beforehand: every number against every number, within reason.
+// Commands other than run have no default figures: every number is drawn against every key, up to kMaxDefaultFigures.
 Requests each_metric(const FigureData& data) {
-  constexpr std::size_t kMost = 6;
+  constexpr std::size_t kMaxDefaultFigures = 6;
   Requests requests;
   if (data.results().experiment.command == "run") return requests;
   for (const auto& key : data.numeric_keys())
     for (const auto& metric : data.metrics())
-      if (requests.size() < kMost && metric != key) requests.push_back({.kind = "lines", .x = key, .y = metric});
+      if (requests.size() < kMaxDefaultFigures && metric != key) requests.push_back({.kind = "lines", .x = key, .y = metric});
   return requests;
 }
 
@@ -53,7 +53,7 @@ bool varies_by_client(const FigureData& data, const char* metric) {
   return false;
 }
 
-// Of more than one client, or over more than one round.
+// True if rejected steps are known for more than one client, or more than one round.
 bool has_rejected_steps(const FigureData& data) {
   std::set<std::pair<std::uint32_t, std::uint32_t>> points;
   bool any = false;

@@ -7,13 +7,13 @@
 
 namespace fedstride {
 
-/// A path as it stands in a link.
+/// A path as the target of a link.
 std::string url_of(std::string_view path);
 
-/// At most so many characters, with an ellipsis at the end if something was cut off.
+/// The text cut to at most `most` characters, with an ellipsis at the end if something was cut off.
 std::string shortened(const std::string& text, std::size_t most);
 
-/// "0.4421 ± 0.0032 (3)": as many digits as the deviation (NaN: none) makes sense of.
+/// "0.4421 ± 0.0032 (3)": as many digits as the deviation (NaN: none) justifies.
 std::string number_for_people(double value);
 std::string spread_for_people(double mean, double deviation);
 

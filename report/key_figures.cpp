@@ -42,7 +42,7 @@ Figure draw_metric(const FigureData& data, const FigureRequest& request, const s
   Figure figure{.kind = request.kind, .title = request.title, .caption = {}};
   if (figure.title.empty()) figure.title = title_of_metric(metric) + " by " + words(key);
   const bool all_ranks = request.kind == "accuracy-by-rate" || data.is_tuned(key);
-  // At each x the best of what is tuned; which one that is, its text says.
+  // At each x the best of the tuned configurations; its text names it.
   std::vector<std::string> left_out{key};
   if (!all_ranks && request.ranks.size() == 1)
     for (const auto& tuned : data.results().experiment.tuning.keys) left_out.push_back(tuned);

@@ -6,22 +6,22 @@
 
 namespace fedstride {
 
-/// A metric as it stands at an axis or over a column: words and unit. One that is not known: its name with spaces.
+/// A metric's label at an axis or over a column: words and unit. For an unknown metric: its name with spaces.
 std::string metric_label(std::string_view metric);
 
-/// Its words alone, as they begin a title: "Test accuracy".
+/// The words alone, as the beginning of a title: "Test accuracy".
 std::string title_of_metric(std::string_view metric);
 
-/// A swept key likewise.
+/// The label of a swept key.
 std::string key_label(std::string_view key);
 
-/// Whether the metric is a share of a whole, from 0 to 1.
+/// True if the metric is a share of a whole, from 0 to 1.
 bool is_share(std::string_view metric);
 
-/// Whether no value below 0 makes sense.
+/// True if the metric cannot be below 0.
 bool is_never_negative(std::string_view metric);
 
-/// The number that the whole text is, or nothing.
+/// The text as a number; nothing unless the whole text is one.
 std::optional<double> number_of(std::string_view text);
 
 /// A value of a key as part of a line's name: "adadp", "random-fraction 0.33".

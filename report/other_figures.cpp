@@ -7,16 +7,16 @@
 #include "report/metrics.hpp"
 #include "report/samples.hpp"
 
-// Figures that are not lines: who holds what, and how fast it went.
+// Figures that are not lines: the partition, and the speed.
 
 namespace fedstride {
 namespace {
 
-constexpr std::uint32_t kMostClients = 100;
-constexpr std::size_t kMostMaps = 6;
-constexpr std::size_t kMostBars = 40;
+constexpr std::uint32_t kMaxMapClients = 100;
+constexpr std::size_t kMaxMaps = 6;
+constexpr std::size_t kMaxBars = 40;
 
-// What varies among configurations, as their name.
+// A configuration's name: the keys that vary.
 std::string name_of(const FigureData& data, const FigureData::Point& point) {
   std::string name;
   for (const auto& [key, value] : point)
@@ -45,10 +45,10 @@ Figure draw_partition(const FigureData& data, const FigureRequest& request) {
       clients = std::max(clients, *row->client + 1);
       auto& rows = of[row->configuration];
       if (rows.empty()) order.push_back(row->configuration);
-      if (*row->client < kMostClients) rows.emplace_back(label, row);
+      if (*row->client < kMaxMapClients) rows.emplace_back(label, row);
     }
   std::map<std::vector<double>, std::size_t> seen;
-  std::vector<FigureData::Point> points;  // what the configurations of a map have in common
+  std::vector<FigureData::Point> points;  // points of the configurations that share a map
   std::size_t maps = 0;
   for (const auto configuration : order) {
     const auto& rows = of[configuration];
@@ -63,10 +63,10 @@ Figure draw_partition(const FigureData& data, const FigureRequest& request) {
                       [&](const auto& part) { return value_at(point, part.first) != part.second; });
       continue;
     }
-    if (++maps > kMostMaps) continue;
+    if (++maps > kMaxMaps) continue;
     points.push_back(point);
     Plot plot{.style = Plot::Style::map, .x_label = "client", .y_label = "class"};
-    for (std::uint32_t client = 0; client < std::min(clients, kMostClients); ++client)
+    for (std::uint32_t client = 0; client < std::min(clients, kMaxMapClients); ++client)
       plot.x_names.push_back(std::to_string(client));
     for (int label = 0; label <= classes.rbegin()->first; ++label) plot.y_names.push_back(std::to_string(label));
     PlotLine map;
@@ -85,10 +85,10 @@ Figure draw_partition(const FigureData& data, const FigureRequest& request) {
                        : "Rows of each class that each client holds, mean over seeds; white: none, dark: the most.";
   if (maps > 1 || seen.size() < order.size())
     figure.caption += " Configurations with the same partition are drawn once.";
-  if (maps > kMostMaps)
-    figure.caption += " " + std::to_string(maps - kMostMaps) + " more partitions are in summary.csv.";
-  if (clients > kMostClients)
-    figure.caption += " The first " + std::to_string(kMostClients) + " of " + std::to_string(clients) + " clients.";
+  if (maps > kMaxMaps)
+    figure.caption += " " + std::to_string(maps - kMaxMaps) + " more partitions are in summary.csv.";
+  if (clients > kMaxMapClients)
+    figure.caption += " The first " + std::to_string(kMaxMapClients) + " of " + std::to_string(clients) + " clients.";
   return figure;
 }
 
@@ -120,7 +120,7 @@ Figure draw_time(const FigureData& data, const FigureRequest& request) {
     configurations = std::max(configurations, means.size());
     Plot plot{.style = Plot::Style::bars, .x_label = metric_label(metric)};
     PlotLine bars;
-    for (std::size_t i = 0; i < std::min(means.size(), kMostBars); ++i) {
+    for (std::size_t i = 0; i < std::min(means.size(), kMaxBars); ++i) {
       FigureData::Point point = means[i].first->cell.point;
       std::erase_if(point, [](const auto& part) { return part.first == "seed"; });
       plot.y_names.push_back(name_of(data, point));
@@ -137,9 +137,9 @@ Figure draw_time(const FigureData& data, const FigureRequest& request) {
                        ? "Nothing to draw yet: no finished cell has its time."
                        : "Mean over the runs of a configuration, from cells.csv. Runs that shared this machine's "
                          "cores with others were slower for it.";
-  if (configurations > kMostBars)
+  if (configurations > kMaxBars)
     figure.caption +=
-        " The first " + std::to_string(kMostBars) + " of " + std::to_string(configurations) + " configurations.";
+        " The first " + std::to_string(kMaxBars) + " of " + std::to_string(configurations) + " configurations.";
   return figure;
 }
 

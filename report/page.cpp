@@ -72,7 +72,7 @@ void write_report(const std::vector<SweepResults>& sweeps, const std::string& pa
   const fs::path page = fs::absolute(path);
   fs::path files = page;
   files.replace_filename(page.stem().string() + "-figures");
-  // What cannot be written to is found out before anything is drawn.
+  // Fails here, before anything is drawn, if the folder cannot be written.
   make_folder(page.parent_path());
   if (fs::is_directory(page)) throw failure("cannot write '" + path + "': it is a folder");
   std::string contents, body;

@@ -6,7 +6,7 @@
 
 namespace fedstride {
 
-/// A number of a figure, with what the reader is told who points at it.
+/// A number of a figure, with the text shown when the reader points at it.
 struct PlotPoint {
   double x = 0;
   double y = 0;
@@ -15,19 +15,19 @@ struct PlotPoint {
   std::string text = {};
 };
 
-/// A line of a plot, or its bars, or the squares of a map (y: the row; value: what is shown by darkness).
+/// A line of a plot, or its bars, or the squares of a map (y: the row; value: the darkness).
 struct PlotLine {
   std::string name = {};
   std::vector<PlotPoint> points = {};
   std::vector<double> values = {};  ///< of a map alone: one for each point
-  bool is_reference = false;        ///< a level that has no x of its own: drawn from end to end without markers
+  bool is_reference = false;        ///< a level without an x: drawn from end to end without markers
 };
 
-/// One picture: what is drawn, not how.
+/// One picture: its data, not its style.
 struct Plot {
   enum class Style { bands, bars_of_error, bars, map };
   Style style = Style::bands;
-  std::string panel = {};  ///< what this one of several pictures shows; empty for the only one
+  std::string panel = {};  ///< the part that this one of several pictures shows; empty for the only one
   std::string x_label = {};
   std::string y_label = {};
   bool log_x = false;
@@ -36,13 +36,13 @@ struct Plot {
   std::vector<std::string> y_names = {};
   double least = -std::numeric_limits<double>::infinity();  ///< y beyond which an interval is not followed
   double most = std::numeric_limits<double>::infinity();
-  bool shows_intervals = true;                             ///< or only tells them
+  bool shows_intervals = true;                             ///< false: they are only in the texts
   double from = std::numeric_limits<double>::quiet_NaN();  ///< y axis; NaN: as the numbers need
   double to = std::numeric_limits<double>::quiet_NaN();
   std::vector<PlotLine> lines = {};
 };
 
-/// Lines that can be told apart by dash, marker and colour; more belong into another picture.
-inline constexpr std::size_t kMostLines = 7;
+/// The most lines that can be told apart by dash, marker and colour; more need another picture.
+inline constexpr std::size_t kMaxLines = 7;
 
 }  // namespace fedstride

@@ -5,12 +5,12 @@
 #include "report/metrics.hpp"
 #include "report/samples.hpp"
 
-// Figures over rounds: accuracy and loss, clients, epsilon, accuracy by what epsilon was spent for it.
+// Figures over rounds: accuracy and loss, clients, epsilon, accuracy by epsilon spent.
 
 namespace fedstride {
 namespace {
 
-// A round is an epoch where one client goes once over its data in it.
+// A round is an epoch if its only client goes over its data once.
 std::string round_label(const FigureData& data) {
   const auto& settings = data.results().experiment.settings;
   const auto is_one = [&](const char* key, bool absent) {
@@ -48,7 +48,7 @@ Sample by_round(const SummaryRow& row, const std::string& label) {
           .text = point_text(row, label, round)};
 }
 
-// Where values are so far apart that a linear axis would hide the small ones.
+// True if values are so far apart that a linear axis would hide the small ones.
 bool spans_decades(const std::vector<Sample>& samples) {
   const auto [least, most] = std::ranges::minmax(samples, {}, [](const Sample& sample) { return sample.row->mean; });
   return least.row->mean > 0 && most.row->mean / least.row->mean >= 30;
@@ -96,7 +96,7 @@ Figure draw_clients(const FigureData& data, const FigureRequest& request) {
   for (const SummaryRow* row : data.rows(metric)) {
     if (!row->round || !row->client || !is_wanted(*row, request, false)) continue;
     rates[row->configuration].insert(row->mean);
-    if (*row->client >= kMostLines) {
+    if (*row->client >= kMaxLines) {
       left_out.insert(*row->client);
       continue;
     }
@@ -104,7 +104,7 @@ Figure draw_clients(const FigureData& data, const FigureRequest& request) {
     samples.back().identity = identity_of(data, *row, request, {});
     samples.back().identity.emplace_back("client", std::to_string(*row->client));
   }
-  // Where nobody asked for it, constant rates are no news.
+  // Constant rates are drawn only on request.
   if (request.where.empty())
     std::erase_if(samples, [&](const Sample& sample) { return rates.at(sample.row->configuration).size() < 2; });
   if (samples.empty()) return nothing(request, title, metric + " of clients that changes");
@@ -113,7 +113,7 @@ Figure draw_clients(const FigureData& data, const FigureRequest& request) {
   model.shows_intervals = false;
   std::string caption = caption_of(data, samples, model, true);
   if (!left_out.empty())
-    caption += " Clients 0 to " + std::to_string(kMostLines - 1) + "; " + std::to_string(left_out.size()) +
+    caption += " Clients 0 to " + std::to_string(kMaxLines - 1) + "; " + std::to_string(left_out.size()) +
                " more are in clients.csv.";
   std::vector<std::string> panels = data.keys();
   panels.push_back("place");
@@ -178,7 +178,7 @@ Figure draw_epsilon(const FigureData& data, const FigureRequest& request) {
       samples.back().identity = identity_of(data, *row, request, {});
       samples.back().identity.emplace_back("accountant", accountant_of(metric));
     }
-  // Configurations that spend alike are one picture.
+  // Configurations with equal spending share a picture.
   std::vector<Sample> samples;
   std::set<std::vector<std::pair<double, double>>> seen;
   for (const auto configuration : order) {

@@ -14,8 +14,8 @@ namespace {
 
 using Point = FigureData::Point;
 
-constexpr std::size_t kMostPoints = 200;   // of a line, in a picture
-constexpr std::size_t kMostPictures = 12;  // of a figure
+constexpr std::size_t kMaxPoints = 200;   // of a line, in a picture
+constexpr std::size_t kMaxPictures = 12;  // of a figure
 
 Point only(const Point& point, const std::vector<std::string>& keys) {
   Point result;
@@ -80,11 +80,11 @@ Lines grouped(const std::vector<Sample>& samples, const std::vector<std::string>
   return lines;
 }
 
-// The key whose values make the fewest pictures that are not too full; a number rather than a name, which is better
-// compared within a picture, and one that every line has. Nothing if none does.
+// The key whose values make the fewest pictures that are not too full. Numbers are preferred to names, which are better
+// compared within a picture, and so are keys that every line has. Empty if there is no such key.
 std::string splitting_key(const Lines& lines, const std::vector<std::string>& keys) {
   std::string best;
-  std::size_t fewest = 3 * kMostPictures;
+  std::size_t fewest = 3 * kMaxPictures;
   for (const auto& key : keys) {
     std::map<std::string, std::size_t> sizes;
     bool is_number = true;
@@ -93,9 +93,9 @@ std::string splitting_key(const Lines& lines, const std::vector<std::string>& ke
       ++sizes[value];
       is_number = is_number && (value.empty() || number_of(value));
     }
-    const bool fits = std::ranges::all_of(sizes, [](const auto& size) { return size.second <= kMostLines; });
+    const bool fits = std::ranges::all_of(sizes, [](const auto& size) { return size.second <= kMaxLines; });
     const std::size_t cost =
-        sizes.size() + (is_number ? 0 : kMostPictures / 2) + (sizes.contains("") ? kMostPictures : 0);
+        sizes.size() + (is_number ? 0 : kMaxPictures / 2) + (sizes.contains("") ? kMaxPictures : 0);
     if (fits && sizes.size() > 1 && cost < fewest) {
       fewest = cost;
       best = key;
@@ -108,8 +108,8 @@ PlotLine drawn(const std::vector<const Sample*>& samples, std::string name) {
   PlotLine line{.name = std::move(name)};
   line.is_reference = std::ranges::all_of(samples, [](const Sample* sample) { return sample->is_reference; });
   for (std::size_t i = 0; i < samples.size(); ++i) {
-    // Of a long line evenly spaced points, and the last.
-    const std::size_t step = 1 + (samples.size() - 1) / kMostPoints;
+    // A long line keeps evenly spaced points, and the last.
+    const std::size_t step = 1 + (samples.size() - 1) / kMaxPoints;
     if ((samples.size() - 1 - i) % step != 0) continue;
     const SummaryRow& row = *samples[i]->row;
     line.points.push_back(
@@ -160,7 +160,7 @@ std::vector<Plot> plots_of(std::vector<Sample> samples, const FigureRequest& req
   std::vector<std::string> panels;
   for (const auto& key : keys)
     if (std::ranges::find(panel_keys, key) != panel_keys.end()) panels.push_back(key);
-  if (panels.empty() && lines.size() > kMostLines)
+  if (panels.empty() && lines.size() > kMaxLines)
     if (const auto key = splitting_key(lines, keys); !key.empty()) panels.push_back(key);
 
   std::vector<Plot> plots;
@@ -172,8 +172,8 @@ std::vector<Plot> plots_of(std::vector<Sample> samples, const FigureRequest& req
     for (const auto& part : identity)
       if (std::ranges::find(panel, part) == panel.end()) rest.push_back(part);
     const auto [place, is_new] = last.try_emplace(panel, plots.size());
-    const bool is_full = !is_new && plots[place->second].lines.size() == kMostLines;
-    if ((is_new || is_full) && plots.size() == kMostPictures) {
+    const bool is_full = !is_new && plots[place->second].lines.size() == kMaxLines;
+    if ((is_new || is_full) && plots.size() == kMaxPictures) {
       if (is_new) last.erase(place);
       ++left_out;
       continue;

@@ -7,31 +7,30 @@
 
 namespace fedstride {
 
-/// A row of the summary on its way into a figure.
+/// A row of the summary to be drawn in a figure.
 struct Sample {
   const SummaryRow* row = nullptr;
   double x = 0;
-  std::string slot;            ///< what a line has one of: a round, a value of the key
-  FigureData::Point identity;  ///< what tells its line from others
-  std::string text;            ///< for people who point at it
+  std::string slot;            ///< each line has one sample a slot: a round, a value of the key
+  FigureData::Point identity;  ///< distinguishes its line from others
+  std::string text;            ///< shown when the reader points at it
   bool is_reference = false;   ///< of a configuration that has no such key
 };
 
-/// Whether a row belongs to the configurations that a request is about: its conditions, and unless `all_ranks`, its
-/// places.
+/// True if a row belongs to the configurations of a request: its conditions and, unless `all_ranks`, its places.
 bool is_wanted(const SummaryRow& row, const FigureRequest& request, bool all_ranks);
 
-/// What tells configurations apart in a line's name: the point without `left_out`, and the place where several are
-/// drawn.
+/// The part of a line's name that distinguishes configurations: the point without `left_out`, and the place if several
+/// are drawn.
 FigureData::Point identity_of(const FigureData& data, const SummaryRow& row, const FigureRequest& request,
                               const std::vector<std::string>& left_out);
 
 /// "variant adadp, random-fraction 0.33\nround 10\ntest accuracy (share of examples) 0.4421\n95 %: 0.43 to 0.45, n = 3"
 std::string point_text(const SummaryRow& row, const std::string& x_label, const std::string& x);
 
-/// Pictures of samples: lines named by what varies (or what the request says, and as much more as it takes to tell them
-/// apart), at most kMostLines in each, picture by picture by a key where there are more, or always by `panel_keys`.
-/// `notes` gets a sentence for whatever is left out.
+/// Pictures of samples: lines named by the keys that vary (or those of the request, and as many more as it takes to tell
+/// them apart), at most kMaxLines in each, split into pictures by a key if there are more, or always by `panel_keys`.
+/// `notes` gets a sentence for each omission.
 std::vector<Plot> plots_of(std::vector<Sample> samples, const FigureRequest& request, const Plot& model,
                            const std::vector<std::string>& panel_keys, std::string& notes);
 

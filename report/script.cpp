@@ -17,13 +17,13 @@ struct Look {
   const char* dash;
   int marker;
 };
-constexpr Look kLooks[kMostLines] = {{"#0072B2", "solid", 7},     {"#D55E00", "(14,5)", 5},
+constexpr Look kLooks[kMaxLines] = {{"#0072B2", "solid", 7},     {"#D55E00", "(14,5)", 5},
                                      {"#009E73", "(3,4)", 9},     {"#CC79A7", "(14,4,3,4)", 13},
                                      {"#000000", "(7,4)", 4},     {"#E69F00", "(20,4,3,4,3,4)", 11},
                                      {"#56B4E9", "(3,4,3,10)", 6}};
 
 constexpr int kMarkersOnALine = 12;
-constexpr std::size_t kLongestName = 60;
+constexpr std::size_t kMaxNameLength = 60;
 
 std::string set_up(const Plot& plot, const Range& x, const Range& y) {
   std::string script = std::string() +
@@ -55,10 +55,10 @@ std::string row(std::initializer_list<double> numbers) {
   return text + "\n";
 }
 
-/// What is drawn for one line, as parts of one plot command; its data go to `data`.
+/// The parts of the plot command for one line; its data go to `data`.
 std::vector<std::string> line_parts(const Plot& plot, std::size_t index, const Range& x, std::string& data) {
   const PlotLine& line = plot.lines[index];
-  const Look& look = kLooks[index % kMostLines];
+  const Look& look = kLooks[index % kMaxLines];
   const std::string number = std::to_string(index), colour = std::string(" lc rgb '") + look.colour + "'";
   const std::string stroke = colour + " lw 2 dt " + look.dash,
                     marker = colour + " pt " + std::to_string(look.marker) + " ps 0.9";
@@ -90,7 +90,7 @@ std::vector<std::string> line_parts(const Plot& plot, std::size_t index, const R
     parts.push_back(std::string("keyentry with ") +
                     (line.is_reference ? "lines" + stroke
                                        : "linespoints" + stroke + " pt " + std::to_string(look.marker) + " ps 0.9") +
-                    " title " + gnuplot_text(shortened(line.name, kLongestName)));
+                    " title " + gnuplot_text(shortened(line.name, kMaxNameLength)));
   return parts;
 }
 

@@ -11,7 +11,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::size_t kMostListed = 500;
+constexpr std::size_t kMaxListed = 500;
 
 std::string paragraph(const std::string& text, const char* kind = "") {
   return text.empty() ? ""
@@ -30,8 +30,8 @@ std::size_t count(const SweepResults& sweep, std::string_view status) {
 }
 
 std::string rest(std::size_t all, const char* what, const char* where) {
-  return all <= kMostListed ? ""
-                            : paragraph("The first " + std::to_string(kMostListed) + " of " + std::to_string(all) +
+  return all <= kMaxListed ? ""
+                            : paragraph("The first " + std::to_string(kMaxListed) + " of " + std::to_string(all) +
                                             " " + what + "; " + where + " has all.",
                                         "note");
 }
@@ -119,7 +119,7 @@ std::string unfinished(const SweepResults& sweep) {
       "class=\"wide\"><table>\n<thead><tr><th>cell</th><th>what</th><th>why</th></tr></thead>\n<tbody>\n";
   std::size_t listed = 0;
   for (const auto& cell : sweep.cells)
-    if (cell.status != "finished" && ++listed <= kMostListed)
+    if (cell.status != "finished" && ++listed <= kMaxListed)
       html += "<tr><td>" + escaped(point_of(cell.cell)) + "</td><td class=\"status\">" +
               escaped(cell.status == "missing" ? "not run" : cell.status) + "</td><td>" + escaped(cell.error) +
               "</td></tr>\n";
@@ -128,7 +128,7 @@ std::string unfinished(const SweepResults& sweep) {
 
 std::string machine(const SweepResults& sweep) {
   std::vector<std::pair<std::string, std::set<std::string>>> rows;
-  // What the cells were computed by they say themselves; a sweep's own is that of who looked at it last.
+  // Each cell records its own machine and build; the sweep's record is of the last process that wrote it.
   std::map<std::string, std::set<std::string>> told;
   for (const std::string key : {"version", "commit", "compiler", "instruction_set", "numerics_version", "data_hash"})
     for (const auto& cell : sweep.cells)
@@ -152,7 +152,7 @@ std::string commands(const SweepResults& sweep) {
   std::string list;
   std::size_t listed = 0;
   for (const auto& cell : sweep.cells)
-    if (!cell.cell.command.empty() && ++listed <= kMostListed) list += escaped(cell.cell.command) + "\n";
+    if (!cell.cell.command.empty() && ++listed <= kMaxListed) list += escaped(cell.cell.command) + "\n";
   if (list.empty()) return {};
   return "<h2>Commands that repeat each cell</h2>\n<pre>" + list + "</pre>\n" + rest(listed, "commands", "cells.csv");
 }

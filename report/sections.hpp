@@ -7,17 +7,17 @@
 
 namespace fedstride {
 
-// Parts of the page on one sweep, as HTML. A part with nothing to say is empty.
+// Parts of the page on one sweep, as HTML. A part without contents is empty.
 
 std::string title_of(const SweepResults& sweep);
 
-/// Title, source, claim, how much of it has been run. `among_others`: the page has a title of its own.
+/// Title, source, claim, number of cells run. `among_others`: the page has its own title.
 std::string heading(const SweepResults& sweep, bool among_others);
-/// What was expected, whether it holds, by which numbers, and why not.
+/// The expectations, each with its outcome, its numbers and the reason of a failure.
 std::string claims(const SweepResults& sweep);
 /// Results after the last round of every configuration, best and second best of what was tuned.
 std::string configurations(const SweepResults& sweep);
-/// What was chosen on which data, and whose epsilons these are.
+/// Notes on the data used for choices, and on the meaning of the epsilons.
 std::string notes(const SweepResults& sweep);
 /// Cells that failed, stopped half-way or were not run.
 std::string unfinished(const SweepResults& sweep);

@@ -17,7 +17,7 @@ bool parse_number(std::string_view text, Value& out) {
   return error == std::errc{} && end == text.data() + text.size();
 }
 
-// The value that a setting stands for: text of the command line for whatever is needed.
+// The value of a setting: text of the command line is converted to the type of the key.
 SettingValue meant(const SettingInfo& info, const Setting& given) {
   const auto* text = std::get_if<std::string>(&given.value);
   if (text == nullptr || !given.from_command_line) return given.value;

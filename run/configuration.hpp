@@ -30,7 +30,7 @@ constexpr auto choice_names(Randomness) { return names("seeded", "secret"); }
 std::vector<KnownName> known_datasets();
 std::vector<KnownName> known_models();
 
-/// Everything that determines a run, and the few things that only say how it is carried out. The defaults are the
+/// Everything that determines a run, and the few settings that do not affect its results. The defaults are the
 /// pathological federation of Koskela & Honkela 2020 on the built-in data set.
 struct Configuration {
   std::string dataset = "synthetic";
@@ -71,9 +71,9 @@ struct Configuration {
       Field{"data-dir", &Configuration::data_dir,
             "folder of the data (default: $FEDSTRIDE_DATA, else $XDG_CACHE_HOME/fedstride, else ~/.cache/fedstride)",
             kFolder},
-      Field{"augment", &Configuration::augment, "what is done to training pictures"},
+      Field{"augment", &Configuration::augment, "augmentation of training pictures"},
       Field{"validation-fraction", &Configuration::validation_fraction,
-            "share of the training rows set aside, before partitioning, for choosing anything",
+            "share of the training rows set aside for validation, before partitioning",
             Valid{.low = 0, .high = 1, .high_included = false}},
       Field{"clients", &Configuration::clients, "number of clients", Valid{.low = 1, .high = 1e6}},
       Field{"limit-per-client", &Configuration::limit_per_client, "keep at most this many rows of each client; 0: all",
@@ -97,11 +97,11 @@ struct Configuration {
             "clients are protected"},
       Field{"randomness", &Configuration::randomness,
             "source of noise and private sampling: repeatable from the seed, or secret (ChaCha20 under a key in the run's folder)"},
-      Field{"publishable", &Configuration::publishable, "leave out of the results what no privacy guarantee covers"},
+      Field{"publishable", &Configuration::publishable, "leave out results that no privacy guarantee covers"},
       Field{"rounds", &Configuration::rounds, "number of rounds", Valid{.low = 1, .high = 2e9}},
-      Field{"evaluate-every", &Configuration::evaluate_every, "evaluate the model every so many rounds, and after the last",
+      Field{"evaluate-every", &Configuration::evaluate_every, "evaluate the model after every this many rounds, and after the last",
             Valid{.low = 1, .high = 1e9}},
-      Field{"seed", &Configuration::seed, "what all randomness follows from", Valid{.low = 0, .high = 0x1p62}},
+      Field{"seed", &Configuration::seed, "seed of all randomness", Valid{.low = 0, .high = 0x1p62}},
       Field{"threads", &Configuration::threads, "threads; 0: one for each processor. The result does not depend on it",
             Valid{.low = 0, .high = 1024}},
       Field{"quiet", &Configuration::quiet, "print nothing but errors"},
@@ -112,23 +112,23 @@ struct Configuration {
 std::array<ChosenPart*, 5> chosen_parts(Configuration& configuration);
 std::array<const ChosenPart*, 5> chosen_parts(const Configuration& configuration);
 
-/// Keys that say where the output goes: written only if a file set them.
+/// True for keys that set the place of the output: written only if a file set them.
 bool is_about_output(std::string_view key);
-/// Keys that cannot change the model and may be given anew with --resume.
+/// True for keys that cannot change the model and may be given again with --resume.
 bool is_free_on_resume(std::string_view key);
 
-/// With the defaults of every key that cannot change the model: those free on resume, quiet and out; and of the roster, whose
-/// contents count, not its place.
+/// The configuration with defaults for every key that cannot change the model: those free on resume, quiet and out; and the
+/// roster, whose contents count, not its place.
 Configuration determining(Configuration configuration);
 
-/// A value as it stands in a file or on the command line. Text from the command line stands for whatever the key needs.
+/// A value as written in a file or on the command line. Text from the command line is converted to the key's type.
 struct Setting {
   SettingValue value;
   bool from_command_line = false;
 };
 using Settings = std::map<std::string, Setting, std::less<>>;
 
-/// One key a person can set.
+/// One key that the user can set.
 struct KeyInfo {
   std::string name;
   std::string help;
@@ -155,8 +155,8 @@ Configuration resolve(const Settings& settings);
 Settings read_settings(const std::string& path);
 Settings parse_settings(std::string_view toml, const std::string& name);
 
-/// Every key with its value, ready to be read again: parse, resolve and write gives the same text. `out`, `quiet` and
-/// such only if `settings` (what the configuration came from) had them in a file.
+/// Every key with its value, in a form that can be read again: parse, resolve and write gives the same text. `out`, `quiet`
+/// and the like only if `settings` (the source of the configuration) had them from a file.
 std::string write_settings(const Configuration& configuration, const Settings& settings);
 
 }  // namespace fedstride

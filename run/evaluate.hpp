@@ -8,7 +8,7 @@
 
 namespace fedstride {
 
-/// A model out of a file, and how it does.
+/// A model from a file, and its evaluation.
 struct ModelEvaluation {
   Model model;
   std::string dataset;

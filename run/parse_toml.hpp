@@ -10,7 +10,7 @@
 
 namespace fedstride {
 
-/// Throws Error (usage): the file's name, the line and what is wrong there, in one line. Slow to compile: for the few
+/// Throws Error (usage): the file's name, the line and the fault, in one line. Slow to compile: include it only in the few
 /// files that read TOML.
 inline toml::table parse_toml(std::string_view text, const std::string& name) {
   try {

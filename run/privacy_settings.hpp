@@ -16,12 +16,12 @@ enum class AccountantChoice { automatic, tight, rdp, moments, zcdp, strong, basi
 constexpr auto choice_names(AccountantChoice) {
   return names("auto", "tight", "rdp", "moments", "zcdp", "strong", "basic");
 }
-/// How a client's lots are drawn.
+/// The sampling of a client's lots.
 enum class LotSampling { poisson, shuffle, without_replacement };
 constexpr auto choice_names(LotSampling) { return names("poisson", "shuffle", "without-replacement"); }
 enum class ClipPer { model, layer };
 constexpr auto choice_names(ClipPer) { return names("model", "layer"); }
-/// Who adds the noise that protects clients.
+/// The party that adds the noise that protects clients, and its kind.
 enum class ClientNoiseBy { central, discrete, local };
 constexpr auto choice_names(ClientNoiseBy) { return names("central", "discrete", "local"); }
 
@@ -59,14 +59,14 @@ struct ClientSettings {
 namespace settings_help {
 inline constexpr Valid kDelta{.low = 0, .high = 1, .low_included = false, .high_included = false};
 inline constexpr std::string_view kNoise =
-    "noise standard deviation on the sum / clip; 0: what --epsilon needs over the planned steps";
+    "noise standard deviation on the sum / clip; 0: calibrated for --epsilon over the planned steps";
 inline constexpr std::string_view kEpsilon =
-    "budget: training stops before it is passed; 0: none, the noise is what --noise-multiplier says";
+    "budget: training stops before it is exceeded; 0: none, noise from --noise-multiplier";
 inline constexpr std::string_view kDeltaHelp = "delta of every epsilon that is printed";
 inline constexpr std::string_view kAccountant =
-    "who computes epsilon; auto: tight, or the tightest that can where tight cannot";
-inline constexpr std::string_view kNeighboursHelp = "which data sets are to be indistinguishable";
-/// What has the same name under `client` and `both`.
+    "accountant of epsilon; auto: tight, or the tightest with a bound if tight has none";
+inline constexpr std::string_view kNeighboursHelp = "data sets that must be indistinguishable";
+/// The settings with the same name under `client` and `both`.
 inline constexpr auto kClientFields = std::tuple{
     Field{"clip-per", &ClientSettings::clip_per, "clip the whole update, or each tensor to its share"},
     Field{"client-noise", &ClientSettings::client_noise,
@@ -74,7 +74,7 @@ inline constexpr auto kClientFields = std::tuple{
 };
 }  // namespace settings_help
 
-/// No privacy: everything is as measured.
+/// No privacy: no clipping and no noise.
 struct NoPrivacy {
   static constexpr std::string_view kName = "none";
   static constexpr std::string_view kSummary = "no differential privacy";
@@ -104,7 +104,7 @@ struct ExamplePrivacy : ExampleSettings {
             "local epochs that calibrated noise lasts at constant clip, and schedules run over; 0: all",
             Valid{.low = 0, .high = 2e9}},
       Field{"private-components", &ExampleSettings::components,
-            "train on so many private principal components of the inputs (one client); 0: on the inputs",
+            "train on this many private principal components of the inputs (one client); 0: on the inputs",
             Valid{.low = 0, .high = 1e5}},
       Field{"components-noise", &ExampleSettings::components_noise, "their noise multiplier", kNonNegative},
   };
@@ -145,7 +145,7 @@ struct BothPrivacy : ExampleSettings, ClientSettings {
 template <class P>
 class PrivacyOf;
 
-/// The privacy that has been chosen, behind a wall: the settings of each level, or nullptr where it is off.
+/// The abstract interface of the chosen privacy: the settings of each level, or nullptr if it is off.
 class PrivacyPart : public Part {
  public:
   static PartFamily& family();  ///< run/configuration.cpp has the list

@@ -14,7 +14,7 @@
 namespace fedstride {
 namespace {
 
-// "auto": the tightest accountant that can speak of this spending.
+// "auto": the tightest accountant that has a bound for this spending.
 Accountant accountant_for(AccountantChoice choice, const Spending& spending) {
   if (choice == AccountantChoice::automatic) {
     for (const std::string_view candidate : {"tight", "rdp"}) {
@@ -29,7 +29,7 @@ Accountant accountant_for(AccountantChoice choice, const Spending& spending) {
   return accountant;
 }
 
-// What is told of a level's noise must be either the noise or a budget to calibrate it for.
+// A level must have either a noise multiplier or a budget to calibrate it for.
 void check_noise(const LevelSetup& level, std::string_view prefix) {
   if (level.noise_multiplier > 0 || level.epsilon > 0) return;
   const std::string flag(prefix);
@@ -55,7 +55,7 @@ PrivateRules private_rules(const ExampleSettings& settings, const Configuration&
           .target_epochs = fixed_target ? settings.target_epochs : static_cast<int>(all)};
 }
 
-// What a client spends in `epochs` epochs.
+// A client's spending in `epochs` epochs.
 Spending planned(const PrivatePlan& plan, int epochs, const Spending& components) {
   Spending spending = plan.spending(0, plan.releases_before(epochs), epochs);
   merge(spending, components);
@@ -78,7 +78,7 @@ void prepare_examples(Setup& setup, const ExampleSettings& settings) {
   sizes.erase(0);
   const Optimizer& optimizer = setup.training.optimizer;
 
-  // Each size of client spends with its own rate; who spends most decides the noise of all.
+  // Each size of client spends with its own rate; the client that spends most decides the noise of all.
   PrivateRules probe = rules;
   if (level.noise_multiplier == 0) probe.noise.noise_multiplier = 1;
   Spending any = privacy.components;  // of an epoch of clients of every size: a lot may be all rows of the smallest
@@ -86,8 +86,8 @@ void prepare_examples(Setup& setup, const ExampleSettings& settings) {
   level.accountant = accountant_for(settings.accountant, any);
   if (level.noise_multiplier == 0) {
     level.calibrated = true;
-    // Yu et al., Algorithm 1, line 2: with a target, the noise is what a constant clip needs; what a falling clip saves
-    // buys steps beyond the target.
+    // Yu et al., Algorithm 1, line 2: with a target, the noise is the one a constant clip needs; the saving of a falling
+    // clip pays for steps beyond the target.
     if (settings.target_epochs > 0) probe.noise.clip_schedule = ClipSchedule::constant;
     for (const std::size_t size : sizes) {
       const auto spending = [&](double noise_multiplier) {
@@ -124,7 +124,7 @@ void prepare_clients(Setup& setup, const ClientSettings& settings, std::string_v
   LevelSetup level{.accountant = {},
                    .delta = settings.client_delta,
                    .epsilon = settings.client_epsilon,
-                   // Whoever sees one client's own message can compare it with any other: nobody is absent.
+                   // An observer of one client's own message can compare it with any other: no client is absent.
                    .neighbours = local ? Neighbours::replace_one : settings.client_neighbours,
                    .clip = settings.client_clip,
                    .noise_multiplier = settings.client_noise_multiplier};
@@ -172,7 +172,7 @@ void prepare_clients(Setup& setup, const ClientSettings& settings, std::string_v
   privacy.client = level;
 }
 
-// The key of noise, lots and cohorts: no two configurations share their draws, a run that goes on has those it had.
+// The key of noise, lots and cohorts: no two configurations share their draws, a run that continues keeps its own.
 std::uint64_t private_seed(const Setup& setup) {
   const std::string digest = Hash().text("private draws").text(lasting_settings(setup)).hex();
   return std::stoull(digest.substr(0, 16), nullptr, 16);
@@ -204,7 +204,7 @@ double rounds_within_budget(const Setup& setup) {
   double rounds = setup.configuration.rounds;
   if (privacy.example && privacy.example->epsilon > 0) {
     const LevelSetup& level = *privacy.example;
-    // Whether a client still has a step left when that round (1, 2, ...) begins.
+    // True if a client still has a step left when that round (1, 2, ...) begins.
     const auto begins = [&](const PrivatePlan& plan, std::uint64_t round) {
       const int epoch = static_cast<int>(round - 1) * setup.training.epochs;
       const auto step = static_cast<std::uint64_t>(plan.lots_per_step(epoch));

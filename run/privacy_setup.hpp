@@ -19,7 +19,7 @@ namespace fedstride {
 
 struct Setup;
 
-/// One level of privacy of a run, resolved: everything the ledger, the accountants and the statements are told.
+/// One level of privacy of a run, resolved: the input of the ledger, the accountants and the statements.
 struct LevelSetup {
   Accountant accountant;
   double delta = 1e-5;
@@ -30,23 +30,23 @@ struct LevelSetup {
   bool calibrated = false;
 };
 
-/// What is fixed about the privacy of a run before it starts.
+/// The privacy of a run as fixed before it starts.
 struct PrivacySetup {
   std::optional<LevelSetup> example;
   std::optional<LevelSetup> client;
-  /// Example level: by number of rows, the plan of the clients that have as many.
+  /// Example level: the plan of the clients with that number of rows, by number of rows.
   std::map<std::size_t, std::shared_ptr<const PrivatePlan>> plans;
-  Releases client_release;       ///< client level: one round, as the accountant sees it
+  Releases client_release;       ///< client level: one round, as the accountant counts it
   double largest_weight = 1;     ///< client level: weight counted in the sensitivity
-  Spending components;           ///< what private components cost; empty without
+  Spending components;           ///< cost of the private components; empty without
 
   bool on() const { return example.has_value() || client.has_value(); }
 };
 
 /// Resolves setup.configuration.privacy into setup.privacy and fits training and rounds to it: plans, noise calibrated
 /// where none is given, clips, denominators. Draws follow from the seed and from a digest of the configuration.
-/// Throws Error (usage) for what cannot be accounted for: a layer that mixes examples, sampling and neighbours without a
-/// sound accountant, a budget no noise reaches.
+/// Throws Error (usage) for a configuration that cannot be accounted for: a layer that mixes examples, sampling and
+/// neighbours without a sound accountant, a budget no noise reaches.
 void prepare_privacy(Setup& setup);
 
 /// Throws Error (usage) if one of the layers, variants over kinds that say kMixesExamples, mixes the examples of a batch.
@@ -59,17 +59,17 @@ void refuse_mixing_layers(const Layers& layers, std::string_view model) {
                         "needs a gradient of its own");
 }
 
-/// Whether the noise was fitted to the number of rounds: then that is part of what must not change.
+/// True if the noise was calibrated for the number of rounds, which then must not change.
 bool rounds_decide_noise(const Setup& setup);
 
-/// How many of the run's rounds its budgets let begin; all of them without a budget. An estimate where cohorts are drawn
-/// (a run goes on until its luckiest client has no step left) or where later steps cost less than earlier ones.
+/// The number of the run's rounds that its budgets allow to begin; all of them without a budget. An estimate if cohorts are
+/// drawn (a run continues until its luckiest client has no step left) or if later steps cost less than earlier ones.
 double rounds_within_budget(const Setup& setup);
 
 /// The seeded source of noise and private sampling: no two configurations share their draws.
 RandomSource private_source(const Setup& setup);
 
-/// Makes noise, lots and cohorts come from this source.
+/// Sets the source of noise, lots and cohorts.
 void use_source(Setup& setup, const RandomSource& source);
 
 }  // namespace fedstride

@@ -5,7 +5,7 @@
 
 namespace fedstride {
 
-/// Shape of the examples the model sees: the data set's, or the private components' number.
+/// The shape of the model's inputs: the data set's, or the number of private components.
 Shape input_shape(const Setup& setup);
 
 /// Charges private components in setup.privacy, if the configuration asks for them. Throws Error (usage) unless there is
@@ -13,8 +13,8 @@ Shape input_shape(const Setup& setup);
 void prepare_components(Setup& setup);
 
 /// Replaces training and test examples by their projections on the training rows' private components: each row scaled to
-/// unit norm, projected on k directions, times sqrt(k). Nothing to do without components. What is released here is what
-/// setup.privacy.components says; whoever calls has it in the ledger first.
+/// unit norm, projected on k directions, times sqrt(k). Does nothing without components. It releases exactly
+/// setup.privacy.components, which the caller must have entered in the ledger before.
 void project_on_components(Setup& setup, const RandomSource& source);
 
 }  // namespace fedstride

@@ -21,7 +21,7 @@ void add_spent(OrderedJson& json, const char* level, const std::optional<SpentSo
   if (spent) json[level] = OrderedJson{{"epsilon", number(spent->epsilon)}, {"delta", spent->delta}};
 }
 
-// What a line says that no guarantee covers. Rates and undone steps follow from noisy gradients, which covers them where
+// The entries of a line that no guarantee covers. Rates and undone steps follow from noisy gradients, which covers them if
 // examples are protected, but they are one client's own.
 std::vector<std::string> not_covered(const RoundRecord& record) {
   if (!record.example_spent && !record.client_spent) return {};
@@ -38,7 +38,7 @@ std::vector<std::string> not_covered(const RoundRecord& record) {
   return names;
 }
 
-// Takes out what stands in `names`; "clients.x" is x of every client, and clients that say nothing any more go.
+// Removes the entries in `names`; "clients.x" is x of every client, and clients without entries are removed.
 void leave_out(OrderedJson& json, const std::vector<std::string>& names) {
   for (const std::string& name : names) {
     if (!name.starts_with("clients.")) {

@@ -100,7 +100,7 @@ RunSummary carry_out(const Setup& setup, RunFolder& folder, Checkpoint checkpoin
   return summary;
 }
 
-// A run's beginning on disk, once its configuration is there: with that alone it can go on after a kill.
+// A run's beginning on disk, once its configuration is there: from it the run can continue after a kill.
 Checkpoint begin(const Setup& setup, const RunFolder& folder, LedgerMark ledger) {
   Checkpoint checkpoint{.configuration = identity(setup),
                         .model = setup.initial,

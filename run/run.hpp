@@ -18,7 +18,7 @@ namespace fedstride {
 
 class Threads;
 
-/// One finished round, as a line of rounds.jsonl tells it.
+/// One finished round, a line of rounds.jsonl.
 struct RoundRecord {
   std::uint32_t round = 0;
   std::optional<Evaluation> test = {};        ///< in rounds that evaluate
@@ -33,9 +33,9 @@ struct RoundRecord {
   std::optional<SpentSoFar> client_spent = {};   ///< client-level privacy
 };
 
-/// How a run ended.
+/// The outcome of a run.
 struct RunSummary {
-  std::uint32_t rounds = 0;  ///< finished, all sessions of the run together
+  std::uint32_t rounds = 0;  ///< finished, in all sessions of the run
   bool interrupted = false;
   std::string halted = {};   ///< why it ended before its last round: a privacy budget
   Evaluation test = {};
@@ -48,14 +48,14 @@ struct RunSummary {
   std::uint64_t pieces_helped = 0; ///< pieces of a client's step done by another thread, this session
 };
 
-/// Who watches a run. Any may be empty.
+/// Callbacks for an observer of a run. Any may be empty.
 struct RunObserver {
   std::function<void(const Setup&, const std::string& folder, std::uint32_t rounds_done, const std::atomic<std::uint64_t>& examples)> started;
   std::function<void(const RoundRecord&)> round;
-  const std::atomic<bool>* stop = nullptr;  ///< when true: the round in hand is given up, the run ends as interrupted
+  const std::atomic<bool>* stop = nullptr;  ///< when true: the current round is abandoned, the run ends as interrupted
 };
 
-/// A run's fleet, whichever it is (server/round.hpp), with what a run needs of it between rounds.
+/// A run's fleet of any kind (server/round.hpp), with the functions a run needs between rounds.
 struct RunFleet {
   std::function<void(const Task& task, const std::vector<ClientId>& cohort, Accumulator& updates)> collect;
   std::function<std::string()> save;
@@ -74,22 +74,22 @@ RunFleet run_fleet(std::shared_ptr<Fleet> fleet) {
           .progress = &fleet->progress()};
 }
 
-/// Makes the fleet of a run that is about to begin or to go on.
+/// Makes the fleet of a run that begins or continues.
 struct FleetMaker {
   std::function<RunFleet(const Setup& setup, Threads& threads, const std::atomic<bool>* stop)> make;
   RowsAre rows = RowsAre::here;
-  std::function<void(const Setup& setup)> check = {};  ///< refuses what the fleet cannot do, before a folder is made
+  std::function<void(const Setup& setup)> check = {};  ///< refuses a setup the fleet cannot run, before a folder is made
 };
 RunFleet in_process_fleet(const Setup& setup, Threads& threads, const std::atomic<bool>* stop);
 
-/// A new run in a new folder (configuration.out, or a free name under runs/). `settings` is what the configuration was
-/// resolved from. Throws Error: usage if the folder holds anything, failure for what goes wrong on the way; what has been
-/// finished stays on disk.
+/// A new run in a new folder (configuration.out, or a free name under runs/). `settings` is the source of the
+/// configuration. Throws Error: usage if the folder holds anything, failure for errors during the run; finished rounds stay
+/// on disk.
 RunSummary run(const Configuration& configuration, const Settings& settings, const RunObserver& observer = {},
                const FleetMaker& make_fleet = {in_process_fleet});
 
-/// Goes on with the run in `folder` from its checkpoint. `overrides` may set rounds (not fewer than are done), threads,
-/// evaluate-every and quiet; anything else is refused. The model ends up the same, bit for bit, as without a break.
+/// Continues the run in `folder` from its checkpoint. `overrides` may set rounds (not fewer than are done), threads,
+/// evaluate-every and quiet; anything else is refused. The model ends up the same, bit for bit, as without the interruption.
 RunSummary resume(const std::string& folder, const Settings& overrides, const RunObserver& observer = {},
                   const FleetMaker& make_fleet = {in_process_fleet});
 

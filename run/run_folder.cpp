@@ -37,7 +37,7 @@ fs::path make_folder(const fs::path& path) {
   return topmost;
 }
 
-// What is left of a run that was killed before its configuration was written does not count.
+// False for the remains of a run that was killed before its configuration was written.
 bool holds_something(const fs::path& folder) {
   std::error_code error;
   fs::remove(folder / "config.toml.tmp", error);

@@ -16,10 +16,10 @@ namespace fedstride {
 /// Held by one process at a time.
 class RunFolder {
  public:
-  /// A new folder, or an empty one that is there; an empty `path` means a free name under runs/. Throws Error (usage) if
-  /// it holds anything, failure if it cannot be made, FolderInUse.
+  /// Makes a folder or takes an empty one; an empty `path` means a free name under runs/. Throws Error (usage) if it holds
+  /// anything, failure if it cannot be made, FolderInUse.
   static RunFolder create(const std::string& path, const Configuration& configuration);
-  /// The folder of an earlier run. Throws Error (usage) if it holds none, FolderInUse if another process runs in it.
+  /// Opens the folder of an earlier run. Throws Error (usage) if it holds none, FolderInUse if another process runs in it.
   static RunFolder open(const std::string& path);
   /// Throws Error (usage) if the folder holds no run.
   static void require(const std::string& path);
@@ -28,24 +28,24 @@ class RunFolder {
 
   void write_configuration(const std::string& text) const;
   void write_partition(const std::string& json) const;
-  /// Nothing if the run was ended before its first checkpoint. Throws Error (failure) for a damaged one.
+  /// Returns the checkpoint; nothing if the run ended before its first one. Throws Error (failure) for a damaged one.
   std::optional<Checkpoint> load() const;
   void save(const Checkpoint& checkpoint) const;
-  /// Cuts rounds.jsonl back to what the checkpoint has seen. Throws Error (failure) if that part was altered.
+  /// Cuts rounds.jsonl back to the checkpoint's length. Throws Error (failure) if that part was altered.
   void cut_results(const Checkpoint& checkpoint) const;
   void start_results() const;                                            ///< an empty rounds.jsonl
-  /// And moves the checkpoint's mark on.
+  /// Appends a line to rounds.jsonl and updates the checkpoint's length and hash of that file.
   void append(const RoundRecord& record, bool publishable, Checkpoint& checkpoint) const;
   void write_results(const Setup& setup, const Vector& model, const RunSummary& summary,
                      const std::string& model_hash) const;
-  /// Takes back what create and the writing before the first round made: the run could not begin.
+  /// Removes the files made by create and before the first round, for a run that could not begin.
   void discard();
 
  private:
   RunFolder(std::filesystem::path path, std::filesystem::path topmost);
 
   std::filesystem::path path_;
-  std::filesystem::path topmost_;  ///< the topmost folder that create made; empty if it was there
+  std::filesystem::path topmost_;  ///< the topmost folder that create made; empty if it existed
   FolderLock lock_;
 };
 

@@ -37,7 +37,7 @@ LedgerHeader header_of(const Setup& setup) {
   return header;
 }
 
-// Noise, lots and cohorts that are drawn again after a break are those of before only if all of this is.
+// Noise, lots and cohorts that are drawn again after a break are the same only if all of this is.
 std::string noise_identity(const Setup& setup) {
   Hash hash;
   hash.text(identity(setup));
@@ -69,7 +69,7 @@ RunPrivacy::RunPrivacy(const Setup& setup, const std::filesystem::path& folder, 
   enter_components();
 }
 
-// Private components are released before the first round; entered again when a run goes on, they count once.
+// Private components are released before the first round; entered again when a run continues, they count once.
 void RunPrivacy::enter_components() {
   if (setup_.privacy.components.empty()) return;
   const Releases& release = setup_.privacy.components.front();

@@ -13,39 +13,39 @@
 
 namespace fedstride {
 
-/// An epsilon at a delta; what a line of rounds.jsonl says of a level.
+/// An epsilon at a delta, one level's entry in a line of rounds.jsonl.
 struct SpentSoFar {
   double epsilon = 0;
   double delta = 0;
 };
 
-/// The privacy of one run while it goes on: reserves before a round, records after it, keeps to the budgets, and says what
-/// has been spent. Of a run without privacy it does nothing.
+/// The privacy of one run in progress: reserves before a round, records after it, enforces the budgets, and reports the
+/// spending. Does nothing for a run without privacy.
 class RunPrivacy {
  public:
-  /// A new ledger in `folder`, or with `mark` that of the run that goes on. Charges private components first.
-  /// With `own`, the ledger of that client alone, which takes part in every round it is asked for.
+  /// Makes a ledger in `folder`, or with `mark` continues the run's ledger. Charges private components first. With `own`,
+  /// the ledger of that client alone, which takes part in every round it is asked for.
   RunPrivacy(const Setup& setup, const std::filesystem::path& folder, const std::optional<LedgerMark>& mark,
              const std::optional<SecretKey>& key, std::optional<ClientId> own = std::nullopt);
 
-  /// What the clients may release in a round, or why the run must end before it.
+  /// The number of releases each client may make in a round, or the reason why the run must end before it.
   struct Permission {
     std::string refusal = {};
     std::vector<std::uint64_t> releases = {};  ///< by client; empty without example-level privacy
   };
-  /// Reserves it in the ledger, synced, before anything is released.
+  /// Reserves the round in the ledger, synced, before anything is released.
   Permission reserve(std::uint32_t round, const std::string& model_hash);
   void record(std::uint32_t round, const std::vector<ClientReport>& reports);
 
-  /// Example level: of the client that has spent most.
+  /// The spending at example level, of the client that has spent most.
   std::optional<SpentSoFar> example_spent() const;
   std::optional<SpentSoFar> client_spent() const;
-  /// Of the released model, one a level; everything that is in the ledger is on the disk afterwards.
+  /// The statements on the released model, one a level; the whole ledger is on the disk afterwards.
   std::vector<PrivacyStatement> statements();
   LedgerMark mark() const { return ledger_ ? ledger_->mark() : LedgerMark{}; }
 
  private:
-  /// Clients that have spent alike and draw their lots alike.
+  /// Clients with equal spending and equal lots.
   struct Class {
     const PrivatePlan* plan;
     const Spending* spent;

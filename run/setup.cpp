@@ -18,8 +18,8 @@
 namespace fedstride {
 namespace {
 
-// "auto": what the optimiser says, as long as every client takes part in every round. A federation of one is training as
-// on a single machine.
+// "auto": the optimiser's default, if every client takes part in every round. A federation of one client is training on a
+// single machine.
 bool keeps_state(const Configuration& configuration) {
   if (configuration.client_state != ClientStateRule::automatic)
     return configuration.client_state == ClientStateRule::keep;
@@ -83,7 +83,7 @@ const OwnRows* own_rows(const Configuration& configuration) {
   return own;
 }
 
-// What prepare_partition does, where the rows are with the clients: of the data set here, test part and normalisation count.
+// Replaces prepare_partition if the clients have the rows: only test part and normalisation of the data set here count.
 void take_roster(Setup& setup, const OwnRows& own) {
   const Configuration& configuration = setup.configuration;
   setup.data = load_dataset(configuration.dataset, DataOptions{configuration.data_dir});
@@ -104,7 +104,7 @@ void take_roster(Setup& setup, const OwnRows& own) {
   setup.partition_hash = hash.hex();
 }
 
-// Everything behind data and partition.
+// Prepares everything after data and partition.
 void prepare_training(Setup& setup, FirstWeights first) {
   const Configuration& configuration = setup.configuration;
   const Dataset& train = setup.data.train;

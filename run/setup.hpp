@@ -12,15 +12,15 @@
 
 namespace fedstride {
 
-/// A configuration turned into the things a run works with. Everything that can be refused is refused here, before a
-/// folder is made or a step is taken.
+/// A configuration turned into the objects of a run. Everything that can be refused is refused here, before a folder is
+/// made or a step is taken.
 struct Setup {
   Configuration configuration;
   DataPair data = {};
   std::vector<Row> validation_rows = {};     ///< of data.train, held by no client
-  std::vector<std::vector<Row>> rows = {};   ///< of data.train, one list a client; empty where its rows are not here
-  std::vector<std::uint64_t> row_counts = {};  ///< how many each client has
-  std::vector<std::string> own_data = {};    ///< partition own: of each client's rows, which are not of data.train, the hash
+  std::vector<std::vector<Row>> rows = {};   ///< of data.train, one list a client; empty if its rows are not here
+  std::vector<std::uint64_t> row_counts = {};  ///< number of each client's rows
+  std::vector<std::string> own_data = {};    ///< partition own: hash of each client's rows, which are not of data.train
   std::vector<std::vector<std::size_t>> label_counts = {};  ///< rows of each class each client holds; partition own: not known
   std::string partition_hash = {};
   Model model = {};
@@ -29,29 +29,29 @@ struct Setup {
   WeightedMean aggregation = {};
   PrivacySetup privacy = {};
   Vector initial = {};
-  std::vector<std::string> notes = {};       ///< what a person should know: tensors taken by --init, rows not used
+  std::vector<std::string> notes = {};       ///< remarks for the user: tensors taken by --init, rows not used
 };
 
-/// The parts that `fedstride partition` needs: data and who holds them.
+/// Prepares the parts that `fedstride partition` needs: data and assignment.
 void prepare_partition(Setup& setup);
 
-/// Where a run's first weights come from.
+/// The source of a run's first weights.
 enum class FirstWeights {
-  drawn,     ///< drawn, or read from what `init` names
-  elsewhere  ///< a checkpoint or a coordinator has them; what `init` names is not read
+  drawn,     ///< drawn, or read from the file that `init` names
+  elsewhere  ///< from a checkpoint or a coordinator; the file that `init` names is not read
 };
 
-/// Who has the clients' rows.
+/// The place of the clients' rows.
 enum class RowsAre {
-  here,         ///< who prepares; partition own is refused
-  with_clients  ///< perhaps (partition own): then the roster says how many each has
+  here,         ///< in this process; partition own is refused
+  with_clients  ///< with partition own; then the roster gives each client's number
 };
 
-/// All of it. Throws Error.
+/// Prepares everything. Throws Error.
 Setup prepare(const Configuration& configuration, FirstWeights first = FirstWeights::drawn, RowsAre rows = RowsAre::here);
 
-/// The side of a client that brings its own rows: they are all there is of data.train, in the form of the experiment's, and
-/// nothing is known of the other clients' or of the test part. Throws Error.
+/// Prepares the side of a client that brings its own rows: data.train holds only these, in the experiment's form; the other
+/// clients' rows and the test part are unknown. Throws Error.
 Setup prepare_own(const Configuration& configuration, ClientId client, const DataForm& form);
 
 /// The manifest that --partition file reads.
@@ -59,12 +59,12 @@ std::string partition_json(const Setup& setup);
 /// Rows per class per client as a text heat map.
 std::string partition_text(const Setup& setup);
 
-/// The settings that must stay as they are when a run goes on; those that need not are the defaults.
+/// The settings that must not change when a run continues; all others have their defaults.
 Configuration lasting_configuration(const Setup& setup);
 std::string lasting_settings(const Setup& setup);
 
-/// Digest of everything that determines the results but the number of rounds, this build included: a run goes on only if
-/// it is unchanged.
+/// Digest of everything that determines the results except the number of rounds, this build included: a run continues only
+/// if it is unchanged.
 std::string identity(const Setup& setup);
 
 }  // namespace fedstride

@@ -1,4 +1,4 @@
-# What ./quickstart and ./run-tests share. Sourced by them, with bash; `program` is the name of the one that sources it.
+# Functions shared by ./quickstart, ./run-tests and the scripts here, which source it with bash; `program` is the caller's name.
 set -euo pipefail
 
 root=$(CDPATH='' cd -- "$(dirname -- "${BASH_SOURCE[0]}")/.." && pwd)
@@ -8,16 +8,16 @@ say() { printf '%s: %s\n' "$program" "$*"; }
 stop() { printf '%s: %s\n' "$program" "$*" >&2; exit 1; }
 
 # help: the comment at the head of the program.
-help() { sed -n '2,/^[^#]/s/^# \{0,1\}//p' "$root/$program"; exit 0; }
+help() { sed -n '2,/^[^#]/s/^# \{0,1\}//p' "$0"; exit 0; }
 
-# Through sudo, what was built belongs to whoever called it, who may go on without sudo.
+# Under sudo, gives the build's files back to the calling user, who may continue without sudo.
 give_back() {
   if [ "$(id -u)" = 0 ] && [ -n "${SUDO_UID:-}" ]; then
     chown -R "$SUDO_UID:${SUDO_GID:-$SUDO_UID}" "$root/build" "$root/runs" 2>/dev/null || true
   fi
 }
 
-# begin: what every script does first.
+# begin: the first step of every script.
 begin() {
   mkdir -p "$root/build" 2>/dev/null && [ -w "$root/build" ] ||
     stop "cannot write to '$root/build'; make the folder writable for you, or run this through sudo"
@@ -53,14 +53,14 @@ need_packages() {
       command -v sudo >/dev/null ||
         stop "these packages are missing and only root can install them (there is no sudo here): ${missing[*]}"
       as_root=(sudo env)
-      # With no terminal there is nobody who could type sudo's password.
+      # Without a terminal nobody can type sudo's password.
       [ -t 0 ] || as_root=(sudo -n env)
       "${as_root[@]}" true || stop "these packages are missing and sudo did not let you install them: ${missing[*]}"
     fi
     say "installing ${#missing[@]} packages: ${missing[*]}"
     local apt=("${as_root[@]}" DEBIAN_FRONTEND=noninteractive NEEDRESTART_SUSPEND=1 apt-get -y -q -o DPkg::Lock::Timeout=300)
     local get=("${apt[@]}" install --no-install-recommends "${missing[@]}")
-    # The package lists may be absent or old: then they are fetched, once.
+    # The package lists may be absent or old: then fetch them, once.
     "${get[@]}" </dev/null >"$log" 2>&1 ||
       { "${apt[@]}" update </dev/null >>"$log" 2>&1 && "${get[@]}" </dev/null >>"$log" 2>&1; } ||
       { grep -E '^(E|Err|W):' "$log" | tail -n 5 >&2
@@ -78,7 +78,7 @@ jobs=${CMAKE_BUILD_PARALLEL_LEVEL:-$(nproc 2>/dev/null || echo 1)}
 build() {
   local preset=$1 log="$root/build/$1.log" cache="$root/build/$1/CMakeCache.txt" fresh=() begun=$SECONDS
   shift
-  # The cache of a folder that has been moved or copied is of no use.
+  # The cache of a folder that has been moved or copied is useless.
   if [ -f "$cache" ] && ! grep -qxF "CMAKE_HOME_DIRECTORY:INTERNAL=$root" "$cache"; then fresh=(--fresh); fi
   say "building preset '$preset'"
   (cd -- "$root" && cmake --preset "$preset" ${fresh[@]+"${fresh[@]}"} &&

@@ -31,7 +31,7 @@ Accumulator::Accumulator(const SumRules& rules, std::uint32_t round, std::span<c
       cohort_(rules.weights.size()),
       added_(rules.weights.size()),
       sum_(keeps == Keeps::sum ? size : 0) {
-  require(keeps == Keeps::sum || !rules.release, "updates were to be kept that client-level privacy lets nobody see");
+  require(keeps == Keeps::sum || !rules.release, "updates must be kept that client-level privacy forbids to read");
   for (const ClientId client : cohort) {
     require(client < cohort_.size(), "a client was drawn that is not in the roster");
     cohort_[client] = true;

@@ -14,18 +14,18 @@
 
 namespace fedstride {
 
-/// How the updates of a round are weighed, and whether they are seen by nobody.
+/// The rules for the sum of a round's updates: weights, clipping, noise, and access to single updates.
 struct SumRules {
   std::vector<std::uint64_t> weights = {};  ///< of each client's update, from the coordinator's own roster
-  double denominator = 0;                   ///< what the weighted sum is divided by; 0: by the weights that came
+  double denominator = 0;                   ///< divides the weighted sum; 0: the sum of the weights received
   std::optional<CentralRelease> release = {};
 };
 
-/// The weighted sum of a round's changes as it may be read: under client-level privacy with its noise in it.
+/// The weighted sum of a round's changes in the form that may be read: under client-level privacy with its noise.
 class ReleasedSum {
  public:
   /// The sum divided by SumRules::denominator: the mean change of each parameter, zero on frozen ones under client-level
-  /// privacy. Nothing if there is nothing to learn from the round: no update was admitted and no noise was released.
+  /// privacy. Empty if the round gives no information: no update was admitted and no noise was released.
   std::optional<Vector> mean() const;
 
  private:
@@ -36,8 +36,8 @@ class ReleasedSum {
   const SumRules& rules_;
 };
 
-/// A round's changes one by one, in order of clients. Without client-level privacy only, or where every client has added
-/// noise of its own.
+/// A round's changes one by one, in order of clients. Only without client-level privacy, or if every client has added its
+/// own noise.
 class OpenUpdates {
  public:
   struct Update {
@@ -55,41 +55,41 @@ class OpenUpdates {
   std::vector<Update> updates_;
 };
 
-/// Throws Error (usage) if nobody may see single updates under these rules; `who` wants to.
+/// Throws Error (usage) if these rules forbid access to single updates; `who` names the part that asks.
 void require_open_updates(std::string_view who, const SumRules& rules);
 
-/// Takes the updates of one round's cohort: each is judged for admission, clipped where client-level privacy asks for it,
-/// weighed and added exactly. Nothing can be read but by ending it, and release() adds the noise on the way. However many
-/// accumulators the updates are spread over and merged from, the result is the same, bit for bit.
+/// Takes the updates of one round's cohort: each is checked, clipped if client-level privacy requires it, weighed
+/// and added exactly. Its contents can only be read by ending it, and release() adds the noise. The updates may be spread
+/// over any number of accumulators that are merged: the result is the same, bit for bit.
 class Accumulator {
  public:
-  /// What becomes of the changes: O(model) memory, or O(clients x model).
+  /// The form in which changes are kept: their sum, O(model) memory, or every update, O(clients x model).
   enum class Keeps : std::uint8_t { sum, updates };
 
-  /// Of the updates that `cohort` makes of a model of `size` parameters in this round. The rules must outlive it and all
-  /// that comes out of it. Throws Error (failure) where updates are to be kept that nobody may see: check_aggregation comes
-  /// before.
+  /// For the updates of `cohort` to a model of `size` parameters in this round. The rules must outlive it and its results.
+  /// Throws Error (failure) if it must keep updates that the rules forbid to read: call check_aggregation first.
   Accumulator(const SumRules& rules, std::uint32_t round, std::span<const ClientId> cohort, std::size_t size,
               Keeps keeps = Keeps::sum);
 
-  /// From any thread. An update that is not finite, or out of the exact sum's range, is left out and named in its report.
-  /// Throws Error (failure) for a client that was not asked or has been added before (two of its updates would move the sum
-  /// by twice the clip bound), or for an update of another size.
+  /// Adds an update, from any thread. One that is not finite, or out of the exact sum's range, is left out and its report
+  /// says so. Throws Error (failure) for a client that was not asked or has been added before (two of its updates would
+  /// move the sum by twice the clip bound), or for an update of another size.
   void add(const ClientUpdate& update);
 
-  /// An empty one for the same round, to be filled elsewhere and merged into this one: by a thread, or by a part of the
-  /// fleet. It cannot be released, since all of a round's noise has one address and would show in their difference.
+  /// An empty accumulator for the same round, for a thread or a part of the fleet to fill; then it is merged into this one.
+  /// It cannot be released: all of a round's noise has one address, so it would cancel in the difference of two releases.
   std::unique_ptr<Accumulator> fresh_part() const;
 
-  /// Adds all that a part holds. The part may be dropped then; merged again it is refused as two updates of a client are.
+  /// Adds everything a part holds. The part may be dropped then; merging it again is refused, like a client's second update.
   void merge(const Accumulator& part);
 
-  /// Of all updates so far, those left out included, in order of clients.
+  /// The reports of all updates so far, those left out included, in order of clients.
   std::vector<ClientReport> reports() const;
 
-  /// Ends it: the sum, under client-level privacy with noise from the round's own address. This is where updates spend it.
+  /// Ends it and returns the sum, under client-level privacy with noise from the round's own address. Updates spend their
+  /// privacy here.
   ReleasedSum release() &&;
-  /// Ends it: the updates that were admitted, weighed and not clipped.
+  /// Ends it and returns the admitted updates, weighed and not clipped.
   OpenUpdates open() &&;
 
  private:
@@ -103,7 +103,7 @@ class Accumulator {
   std::size_t size_;
   Keeps keeps_;
   std::vector<bool> cohort_;  ///< by client
-  mutable std::mutex mutex_;  ///< of what follows
+  mutable std::mutex mutex_;  ///< guards the members below
   Stage stage_ = Stage::whole;
   std::vector<bool> added_;  ///< by client
   ExactSum sum_;

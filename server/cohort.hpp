@@ -34,7 +34,7 @@ struct AllClients {
   double rate(std::size_t /*clients*/) const { return 1; }
 };
 
-/// Each client on its own with the same probability; the round may be empty.
+/// Each client independently with the same probability; the round may be empty.
 struct PoissonCohort {
   double cohort_rate = 0.1;
 
@@ -70,8 +70,8 @@ struct FixedCohort {
   double rate(std::size_t clients) const { return std::min(1.0, cohort_size / static_cast<double>(clients)); }
 };
 
-/// Who takes part in a round, behind a wall. sample is a function of its arguments and nothing else; rate is the probability
-/// that a given client takes part.
+/// The abstract interface of a cohort: the clients of a round. sample is a function of its arguments alone; rate is the
+/// probability that a given client takes part.
 class CohortPart : public Part {
  public:
   static PartFamily& family();  ///< server/cohort.cpp has the list
@@ -92,7 +92,7 @@ class CohortOf final : public PartOf<CohortPart, CohortOf<P>, P> {
   double rate(std::size_t clients) const final { return this->part_.rate(clients); }
 };
 
-/// A kind of cohort that has been chosen; the default is everybody.
+/// A kind of cohort that has been chosen; the default is all clients.
 using Cohort = Chosen<CohortPart>;
 
 }  // namespace fedstride

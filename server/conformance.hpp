@@ -7,7 +7,7 @@
 
 namespace fedstride {
 
-/// What a server optimiser, with the settings it has, does not keep of server/server_optimizer.hpp: a line each, none if all
+/// The promises of server/server_optimizer.hpp that a server optimiser, with its settings, does not keep: a line each, none if all
 /// is well. For the test of one of one's own:
 ///   CHECK(complaints(ServerOptimizer(MyServerOptimizer{})).empty());
 std::vector<std::string> complaints(const ServerOptimizer& optimizer);

@@ -12,15 +12,15 @@
 
 namespace fedstride {
 
-/// A fleet carries a task to the clients of a cohort and adds their updates to an accumulator, each once, in any order, from
-/// any thread, or fills parts of it and merges them. Clients that fail are absent. In one process, over a network or on a
-/// cluster: the round does not know.
+/// A fleet gives a task to the clients of a cohort and adds their updates to an accumulator, each once, in any order, from
+/// any thread, or fills parts of it and merges them. Clients that fail are absent. A fleet may be in one process, on a
+/// network or on a cluster; the round does not depend on it.
 template <class T>
 concept Fleet = requires(T fleet, const Task& task, const std::vector<ClientId>& cohort, Accumulator& updates) {
   fleet.collect(task, cohort, updates);
 };
 
-/// What does not change from round to round.
+/// The settings that do not change from round to round.
 struct RoundRules {
   Cohort cohort;
   RandomSource cohort_source{std::uint64_t{0}};
@@ -31,7 +31,7 @@ struct RoundRules {
 ///   cohort -> every client trains the model -> accumulator (each change clipped, weighed, added exactly)
 ///   -> aggregation (noise, mean change) -> server optimiser -> the next model.
 /// `releases` is what each client may spend of its example-level privacy (Task); a client with nothing left stays out.
-/// A round that has no mean change, because nobody finished it and there is no client-level privacy, changes nothing.
+/// A round that has no mean change, because no client finished it and there is no client-level privacy, changes nothing.
 /// Returns the reports in order of clients.
 template <Fleet F, Aggregation A = WeightedMean>
 std::vector<ClientReport> run_round(std::uint32_t round, const RoundRules& rules, F& fleet, Server& server, Vector& model,
@@ -44,7 +44,7 @@ std::vector<ClientReport> run_round(std::uint32_t round, const RoundRules& rules
   fleet.collect(Task{round, model, releases}, cohort, updates);
   std::vector<ClientReport> reports = updates.reports();
 
-  // All that is left of the updates from here on; under client-level privacy it is noised, whoever asks.
+  // From here on only this change remains of the updates; under client-level privacy it always contains the noise.
   if (const auto change = mean_change(aggregation, std::move(updates))) server.apply(model, *change);
   return reports;
 }

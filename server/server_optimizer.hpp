@@ -12,8 +12,8 @@ namespace fedstride {
 
 /// Makes the next model out of the mean change of a round (Reddi et al. 2021's ServerOpt).
 ///   kName, kSummary, kFields           core/part.hpp
-///   State                              what it carries from round to round. Cereal's serialize() is complete: save, load,
-///                                      apply equals apply. How long it is depends on the number of parameters alone.
+///   State                              its state from round to round. Cereal's serialize() is complete: save, load,
+///                                      apply equals apply. Its length depends on the number of parameters alone.
 ///   start(state, size)                 fresh state for `size` parameters
 ///   apply(state, model, mean_change)   one step in place. A round that has no mean change makes none.
 template <class T>
@@ -28,7 +28,7 @@ concept ServerOpt = requires(const T optimizer, typename T::State state, Vector 
 template <ServerOpt T>
 class ServerOptimizerOf;  // server/server_optimizer_of.hpp
 
-/// A server optimiser and its state, behind a wall.
+/// The abstract interface of a server optimiser with its state.
 class ServerAtWork {
  public:
   virtual ~ServerAtWork() = default;
@@ -37,29 +37,29 @@ class ServerAtWork {
   virtual void load(const std::string& bytes) = 0;
 };
 
-/// A server optimiser behind a wall.
+/// The abstract interface of a server optimiser.
 class ServerOptimizerPart : public Part {
  public:
   static PartFamily& family();  ///< server/server_optimizers.cpp has the list
   template <ServerOpt T>
   using Of = ServerOptimizerOf<T>;
 
-  /// Before the first round of a model of `size` parameters.
+  /// A fresh state, for the first round of a model of `size` parameters.
   virtual std::unique_ptr<ServerAtWork> start(std::size_t size) const = 0;
 };
 
 /// A server optimiser that has been chosen; the default is federated averaging.
 using ServerOptimizer = Chosen<ServerOptimizerPart>;
 
-/// A server optimiser at work, with its state; a checkpoint carries that.
+/// A server optimiser with its state, which a checkpoint holds.
 class Server {
  public:
-  /// Before the first round of a model of `size` parameters.
+  /// A fresh state, for the first round of a model of `size` parameters.
   Server(const ServerOptimizer& kind, std::size_t size) : at_work_(kind->start(size)) {}
 
   void apply(Vector& model, const Vector& mean_change) { at_work_->apply(model, mean_change); }
 
-  /// The state as bytes, and back. load throws Error (failure) if they are not of this optimiser and model.
+  /// The state as bytes, and back. load throws Error (failure) if the bytes are not of this optimiser and model.
   std::string save() const { return at_work_->save(); }
   void load(const std::string& bytes) { at_work_->load(bytes); }
 

@@ -8,7 +8,7 @@
 
 namespace fedstride {
 
-/// A server optimiser T as a ServerOptimizerPart. For the list of them, and for whoever brings one.
+/// A server optimiser T as a ServerOptimizerPart. For the list of server optimisers, and for adding one.
 template <ServerOpt T>
 class ServerOptimizerOf final : public PartOf<ServerOptimizerPart, ServerOptimizerOf<T>, T> {
   using Base = PartOf<ServerOptimizerPart, ServerOptimizerOf<T>, T>;

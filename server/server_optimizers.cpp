@@ -6,7 +6,7 @@ namespace fedstride {
 
 PartFamily& ServerOptimizerPart::family() {
   static PartFamily family = [] {
-    PartFamily all("server-optimizer", "what becomes of the mean change");
+    PartFamily all("server-optimizer", "the step that applies the mean change");
     add_parts<ServerOptimizerPart, FederatedAveraging, FederatedMomentum>(all);
     return all;
   }();

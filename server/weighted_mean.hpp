@@ -5,7 +5,7 @@
 namespace fedstride {
 
 /// sum of weight x change over the sum of the weights (McMahan et al. 2017, Algorithm 1); under client-level privacy over the
-/// weight that is expected (McMahan, Ramage, Talwar & Zhang 2018, the estimator with a fixed denominator).
+/// expected weight (McMahan, Ramage, Talwar & Zhang 2018, the estimator with a fixed denominator).
 struct WeightedMean {
   static constexpr std::string_view kName = "mean";
   static constexpr std::string_view kSummary = "the weighted mean of the clients' changes";

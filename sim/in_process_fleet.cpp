@@ -17,7 +17,7 @@ InProcessFleet::InProcessFleet(const Model& model, const Dataset& data, const Lo
 }
 
 void InProcessFleet::collect(const Task& task, const std::vector<ClientId>& cohort, Accumulator& updates) {
-  // The largest first: what is left for the end is small. Sums are exact, so the order is nobody's business.
+  // The largest clients first, so that only small ones remain for the end. Sums are exact, so the order has no effect.
   std::vector<ClientId> order = cohort;
   std::ranges::stable_sort(order, std::greater{}, [&](ClientId client) { return rows_[client].size(); });
   threads_.for_each_task(order.size(), [&](std::size_t i) {

@@ -14,7 +14,7 @@
 namespace fedstride {
 
 /// Every client in this process, spread over its threads; a Fleet (server/round.hpp). A client is its rows and its
-/// state; the heavy things, a Trainer each, belong to the threads.
+/// state; the large objects, a Trainer each, belong to the threads.
 class InProcessFleet {
  public:
   /// The references must outlive the fleet. rows[k] are client k's.
@@ -24,7 +24,7 @@ class InProcessFleet {
   /// Throws Interrupted if the run is stopped meanwhile.
   void collect(const Task& task, const std::vector<ClientId>& cohort, Accumulator& updates);
 
-  /// What the clients carry from round to round, as bytes, and back. load throws Error (failure) if the bytes do not fit.
+  /// The clients' states as bytes, and back. load throws Error (failure) if the bytes do not fit.
   std::string save() const;
   void load(const std::string& bytes);
 

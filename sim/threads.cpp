@@ -15,8 +15,8 @@
 namespace fedstride {
 namespace {
 
-// How many threads oneTBB may have: those of all arenas that there are. Of several limits the least would count, and
-// runs side by side would take each other's threads.
+// A limit on the threads of oneTBB: the sum over all arenas. If each arena set its own, the least would count, and runs
+// side by side would take each other's threads.
 class Limit {
  public:
   void change(int workers) {

@@ -10,8 +10,8 @@
 
 namespace fedstride {
 
-/// The threads of this process: one oneTBB arena, and the only place that knows oneTBB. All arithmetic done through it
-/// runs in the one floating-point mode (core/floating_point.hpp).
+/// The threads of this process: one oneTBB arena; no other file uses oneTBB. All arithmetic done through it runs in the
+/// same floating-point mode (core/floating_point.hpp).
 class Threads {
  public:
   /// `count` threads, the caller's included; 0 means one for each processor this process may use.
@@ -20,15 +20,15 @@ class Threads {
 
   int count() const { return count_; }
 
-  /// task(0) ... task(count - 1), each on one thread, in any order; returns when all are done. Tasks may call
-  /// for_each_piece. An exception of a task is thrown on here after the others have ended.
+  /// Runs task(0) ... task(count - 1), each on one thread, in any order; returns when all are done. Tasks may call
+  /// for_each_piece. An exception of a task is rethrown here after the others have ended.
   void for_each_task(std::size_t count, function_ref<void(std::size_t)> task);
 
-  /// Pieces of one task, for threads that have nothing else to do. While the calling thread waits it takes pieces of its
-  /// own task only, never another task: its workspace is in use.
+  /// Runs the pieces of one task with the help of idle threads. While the calling thread waits it takes pieces of its own
+  /// task only, never another task, since its workspace is in use.
   void for_each_piece(int count, function_ref<void(int)> piece);
 
-  /// How many pieces ran on another thread than the one whose task they belong to.
+  /// The number of pieces that ran on a thread other than their task's own.
   std::uint64_t pieces_helped() const { return helped_.load(std::memory_order_relaxed); }
 
  private:

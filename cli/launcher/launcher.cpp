@@ -1,4 +1,4 @@
-// What the Debian package installs as `fedstride`: it becomes the best of the builds beside it that this processor can
+// The program that the Debian package installs as `fedstride`: it becomes the best of the builds beside it that this processor can
 // carry out, LIBRARY/fedstride/LEVEL/fedstride. It is compiled for any processor, uses nothing of the project, and stays
 // out of what the build says of itself (fedstride --version).
 #include <unistd.h>

@@ -19,7 +19,7 @@ std::string bash_names(const std::vector<KnownName>& known) {
   return joined(names, " ");
 }
 
-// What is offered for a value, as assignments of the script.
+// The words offered for a value, as assignments of the script.
 std::string bash_offer(const FlagValue& value) {
   if (value.place == Place::file) return "kind=file";
   if (value.place == Place::folder) return "kind=folder";

@@ -97,7 +97,7 @@ std::string options(const CommandInfo& command) {
   return text;
 }
 
-// What the help says below its lists: lines that begin with one of these words have a section of their own, to the next.
+// The text of the help below its lists: lines that begin with one of these words have a section of their own, to the next.
 std::string footer_sections(const std::string& footer) {
   struct Section {
     std::string_view title, begins;

@@ -19,7 +19,7 @@ std::string zsh_function(const CommandInfo& command) {
   return name;
 }
 
-// What _arguments does for a value: ":word:action".
+// The action of _arguments for a value: ":word:action".
 std::string zsh_action(const FlagValue& value) {
   std::string action = " ";
   if (value.place == Place::file) action = "_files";

@@ -29,7 +29,7 @@ bool present(const fs::path& path) {
   return fs::exists(path, error);
 }
 
-/// What the run's other files remember of its ledger.
+/// The marks of the ledger kept in the run's other files.
 std::vector<LedgerMark> remembered_marks(const fs::path& run) {
   std::vector<LedgerMark> marks;
   if (const fs::path path = run / "summary.json"; present(path)) {

@@ -42,8 +42,8 @@ Spending as_poisson(Releases releases) {
   return {releases};
 }
 
-/// What is to be said of shuffled lots beside what is proven: the papers' number, so labelled, and how much less than
-/// what is proven could still come out, whoever proves it.
+/// Remarks on shuffled lots besides the proven epsilon: the papers' number, labelled as such, and a lower bound on any epsilon
+/// that can be proven.
 void add_shuffle_facts(const PrivacyQuestion& question, const Accountant& accountant, const Releases& releases,
                        OrderedJson& json, std::string& text) {
   if (releases.sampling != Sampling::shuffle) return;

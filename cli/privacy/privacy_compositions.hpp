@@ -19,7 +19,7 @@ void evaluate_compositions(const std::string& path);
 /// `ask` (epsilon or delta) of every case. What the flags say comes before what the case says.
 void answer_compositions(const PrivacyQuestion& question, CompositionAsk ask);
 
-/// What all accountants say of every case: epsilon if a delta is given, by the flags or else by the case, and delta if an
+/// Prints the answers of all accountants to every case: epsilon if a delta is given, by the flags or else by the case, and delta if an
 /// epsilon is.
 void compare_on_compositions(const PrivacyQuestion& question);
 

@@ -12,7 +12,7 @@ class App;
 
 namespace fedstride {
 
-/// What the flags of `fedstride privacy` say.
+/// The flags of `fedstride privacy`.
 struct PrivacyQuestion {
   AccountantWords accountant;
   std::string composition;  ///< a file, in place of the flags that say what is released; empty: none
@@ -38,7 +38,7 @@ void add_question_flags(CLI::App& command, PrivacyQuestion& question, const Ques
 /// Throws Error (usage) that names a flag that is unknown, missing, or does not go with --composition.
 void check_question_flags(const CLI::App& command, const PrivacyQuestion& question, const QuestionFlags& flags);
 
-/// What one record is exposed to with this noise; under shuffle `passes` is the number of epochs. Throws Error (usage) for
+/// The exposure of one record with this noise; under shuffle `passes` is the number of epochs. Throws Error (usage) for
 /// flags that do not go together.
 Releases releases_of(const PrivacyQuestion& question, double noise_multiplier);
 /// Shuffled lots of one epoch. Throws Error (usage) if no rate is given.

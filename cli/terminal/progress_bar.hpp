@@ -19,7 +19,7 @@ class ProgressBar {
   ~ProgressBar();
 
   RunObserver observer(const std::atomic<bool>* stop);
-  /// What the run's configuration says, once it has started.
+  /// The run's own setting, once it has started.
   bool quiet() const { return quiet_; }
 
  private:

@@ -6,7 +6,7 @@
 
 namespace fedstride {
 
-/// What `run`, `serve` and `launch` say at the end: rounds, accuracy, what was left out, where the results are, privacy.
+/// Prints the last lines of `run`, `serve` and `launch`: rounds, accuracy, updates left out, the results' folder, privacy.
 void print_summary(const RunSummary& summary);
 
 /// After a run that was interrupted: says what goes on with it, and throws the exit code.

@@ -38,7 +38,7 @@ struct Philox {
   static constexpr int kWords = 4;
 
   FEDSTRIDE_INLINE static void blocks(const BlockKey& from, WordLanes numbers, WordLanes (&words)[kWords]) {
-    // Lane pairs are 64-bit lanes; what stands in their upper halves is never read.
+    // Lane pairs are 64-bit lanes; their upper halves are never read.
     constexpr std::uint64_t kFactor0 = 0xD2511F53;
     constexpr std::uint64_t kFactor1 = 0xCD9E8D57;
     std::uint64_t key0 = from.key[0];

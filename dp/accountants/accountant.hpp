@@ -9,20 +9,20 @@
 
 namespace fedstride {
 
-/// What an accountant says. `value` is an upper bound (infinite if there is none); never negative, never NaN.
+/// An accountant's answer. `value` is an upper bound (infinite if there is none); never negative, never NaN.
 struct PrivacyBound {
   double value = 0;
-  std::string warning = {};  ///< what a person should know: "the best order, 33, is the last of the grid"
+  std::string warning = {};  ///< a remark for the reader: "the best order, 33, is the last of the grid"
 };
 
-/// Turns what was spent into (epsilon, delta). Parts of the family Accountant (dp/accountants/accountants.hpp).
+/// Turns a spending into (epsilon, delta). Parts of the family Accountant (dp/accountants/accountants.hpp).
 ///   kName, kSummary, kFields     core/family.hpp
-///   unsound(spending)            why this accountant can say nothing about it, one line without the accountant's name;
-///                                empty if it can
+///   unsound(spending)            the reason why this accountant has no bound for it, one line without the accountant's
+///                                name; empty if it has one
 ///   epsilon(spending, delta)     smallest epsilon it can prove; 0 < delta < 1
 ///   delta(spending, epsilon)     smallest delta it can prove; epsilon >= 0
 /// Both compose sequences of different releases fixed beforehand; nothing spent is epsilon 0, delta 0. Both throw Error
-/// (usage) if unsound() says something, or for numbers out of range: noise multiplier <= 0 or not finite, rate outside
+/// (usage) if unsound() is not empty, or for numbers out of range: noise multiplier <= 0 or not finite, rate outside
 /// (0, 1], delta outside (0, 1), epsilon < 0.
 template <class T>
 concept PrivacyAccountant = requires(const T accountant, std::span<const Releases> spending, double number) {

@@ -28,10 +28,10 @@ struct AccountantWords {
 };
 /// Throws Error (usage) for a word that is unknown, and for a setting that the accountant has not.
 Accountant make_accountant(const AccountantWords& words);
-/// Whether the accountant has a setting of that name.
+/// True if the accountant has a setting of that name.
 bool has_setting(std::string_view accountant, std::string_view setting);
 
-/// What std::visit would say.
+/// The accountant's unsound(spending).
 inline std::string unsound_by(const Accountant& accountant, std::span<const Releases> spending) {
   return std::visit([&](const auto& part) { return part.unsound(spending); }, accountant);
 }

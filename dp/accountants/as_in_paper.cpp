@@ -12,7 +12,7 @@
 namespace fedstride {
 namespace {
 
-/// What each step adds to delta.
+/// The share of delta of each step.
 double step_delta(std::span<const Releases> spending, double delta) {
   double count = 0;
   for (const Releases& releases : merged(spending)) count += static_cast<double>(releases.count);

@@ -49,7 +49,7 @@ double calibrate(const Accountant& accountant, function_ref<Spending(double nois
   const auto fails = [&](std::uint64_t n) {
     return !meets(accountant, spending_at(multiplier(n)), epsilon, delta);
   };
-  const auto most = static_cast<std::uint64_t>(kLargestNoiseMultiplier / resolution);
+  const auto most = static_cast<std::uint64_t>(kMaxNoiseMultiplier / resolution);
   std::uint64_t low = 0;  // too small
   std::uint64_t high = std::max<std::uint64_t>(1, static_cast<std::uint64_t>(steps_a_unit));
   if (fails(high)) {
@@ -77,7 +77,7 @@ std::uint64_t most_steps(const Accountant& accountant, std::span<const Releases>
   Spending spending(spent.begin(), spent.end());
   spending.push_back(next);
   const auto found = [&](const Accountant& by, std::uint64_t guess) {
-    return largest_count(kMostSteps, guess, [&](std::uint64_t count) {
+    return largest_count(kMaxSteps, guess, [&](std::uint64_t count) {
       spending.back().count = count;
       return meets(by, spending, epsilon, delta);
     });

@@ -23,7 +23,7 @@ double amplified_epsilon(double epsilon, double rate);
 /// (ln(1 + q (exp(epsilon0) - 1)), q delta0) (Balle, Barthe, Gaboardi 2018).
 std::vector<ApproximateSteps> approximate_steps(const Spending& merged, double step_delta);
 
-/// The epsilon of all steps together, the deltas aside; `slack` is the delta that composition itself may cost.
+/// The epsilon of all steps together, without their deltas; `slack` is the delta that composition itself may cost.
 double basic_composition(std::span<const ApproximateSteps> steps);
 /// Dwork, Rothblum, Vadhan 2010, Theorem III.3: epsilon sqrt(2 k ln(1/slack)) + k epsilon (exp(epsilon) - 1).
 double advanced_composition(std::span<const ApproximateSteps> steps, double slack);
@@ -33,7 +33,7 @@ double heterogeneous_composition(std::span<const ApproximateSteps> steps, double
 /// also between the theorem's grid of (count - 2i) epsilon.
 double optimal_composition_delta(double epsilon, std::uint64_t count, double total);
 double optimal_composition(double epsilon, std::uint64_t count, double slack);
-/// The smallest (count - 2i) epsilon, i whole, that will do.
+/// The smallest sufficient (count - 2i) epsilon, i whole.
 double optimal_composition_on_grid(double epsilon, std::uint64_t count, double slack);
 
 }  // namespace fedstride

@@ -18,7 +18,7 @@ void check_budget(double epsilon, double delta) {
   check_delta(delta);
 }
 
-/// The releases as if fixed beforehand: that they were not is what the filter is for.
+/// The releases as if fixed beforehand; the filter itself covers adaptive choices.
 Releases of_filter(const Releases& releases, Neighbours neighbours, std::string_view filter, const Covers& covers) {
   Releases fixed = releases;
   fixed.adaptive = false;

@@ -7,18 +7,18 @@
 namespace fedstride {
 
 /// Stops releases whose noise or rate is chosen after looking at earlier outputs before they pass a budget that was fixed
-/// beforehand; what holds is then the budget, (epsilon, delta), however much of it was used. The order is fixed
+/// beforehand; the guarantee is then the budget, (epsilon, delta), however much of it was used. The order is fixed
 /// beforehand too (Feldman, Zrnic 2021; Rogers, Roth, Ullman, Vadhan 2016): sums at the best order in hindsight are not
 /// covered.
 class RdpFilter {
  public:
-  /// At the order of the grid that is best for the budget if all releases were like `planned`. Throws Error (usage) if no
-  /// order can prove (epsilon, delta).
+  /// Uses the order of the grid that is best for the budget if all releases are like `planned`. Throws Error (usage) if
+  /// no order can prove (epsilon, delta).
   RdpFilter(double epsilon, double delta, const Releases& planned, OrderGrid grid = OrderGrid::standard);
 
-  /// Whether so many releases (of one set of neighbours, that of `planned`) still fit.
+  /// True if these releases still fit; their neighbours must be those of `planned`.
   bool admits(const Releases& releases) const;
-  /// Throws Error: failure if they do not fit, and nothing is charged then; usage for what has no sound bound.
+  /// Throws Error: failure if they do not fit, and then nothing is charged; usage for releases without a sound bound.
   void charge(const Releases& releases);
 
   double order() const { return order_; }
@@ -38,7 +38,7 @@ class RdpFilter {
   double spent_ = 0;
 };
 
-/// The same for full releases, continuous or discrete Gaussian, in rho-zCDP, which no order has to be chosen for
+/// The same for full releases, continuous or discrete Gaussian, in rho-zCDP, which needs no choice of an order
 /// (Whitehouse, Ramdas, Rogers, Wu 2023).
 class ZcdpFilter {
  public:

@@ -3,7 +3,7 @@
 namespace fedstride {
 
 /// The exact privacy curve of a Gaussian release (Balle, Wang 2018, the analytic Gaussian mechanism): `mu` is the
-/// distance between the sums of neighbours / noise standard deviation. Rounding errors are added, not left to chance.
+/// distance between the sums of neighbours / noise standard deviation. The bound includes rounding errors.
 double gaussian_delta(double mu, double epsilon);
 double gaussian_epsilon(double mu, double delta);
 

@@ -8,7 +8,7 @@
 namespace fedstride::hong {
 namespace {
 
-constexpr std::uint64_t kMostSteps = 10'000'000;  // of a list
+constexpr std::uint64_t kMaxListedSteps = 10'000'000;  // steps of a list
 
 void check_alpha_kappa(double alpha, double kappa) {
   check_value("alpha", kPositive, alpha);
@@ -21,7 +21,7 @@ void check_influence(double gamma, double momentum) {
 }
 
 void check_steps(std::uint64_t steps) {
-  check_value("steps", {.low = 1, .high = static_cast<double>(kMostSteps)}, steps);
+  check_value("steps", {.low = 1, .high = static_cast<double>(kMaxListedSteps)}, steps);
 }
 
 // The better of the whole numbers beside the real minimiser of a function that falls, then rises.
@@ -57,7 +57,7 @@ double log_influence(std::uint64_t n, double gamma, double momentum) {
   check_influence(gamma, momentum);
   const double power = static_cast<double>(n - 1) * std::log(gamma);
   if (momentum == 0) return power;
-  // gamma^{n-1} times the geometric sum of x = beta^2 / gamma, finite at x = 1; where x^n may overflow, beta^2 leads.
+  // gamma^{n-1} times the geometric sum of x = beta^2 / gamma, finite at x = 1; if x^n may overflow, beta^2 leads.
   const double log_ratio = 2 * std::log(momentum) - std::log(gamma);
   const auto terms = static_cast<double>(n);
   if (log_ratio == 0) return power + std::log(terms);
@@ -150,7 +150,7 @@ StaticSteps best_static_steps(double alpha, double kappa) {
 std::uint64_t best_dynamic_steps(double alpha, double kappa) {
   check_alpha_kappa(alpha, kappa);
   const double rest = -std::expm1(log_gamma(kappa) / 2);  // 1 - sqrt(gamma)
-  // Of x = sqrt(gamma)^T the bound is x^2 + alpha (1 - x)^2 / rest^2.
+  // In terms of x = sqrt(gamma)^T the bound is x^2 + alpha (1 - x)^2 / rest^2.
   const double real = -2 * std::log1p(rest * rest / alpha) / log_gamma(kappa);
   return whole_minimiser(kappa == 1 ? 0 : real, [&](double steps) { return dynamic_bound(steps, alpha, kappa); });
 }

@@ -5,8 +5,8 @@
 
 /// Hong, Wang & Zhou, "Dynamic privacy budget allocation improves data efficiency of differentially private gradient
 /// descent" (FAccT 2022). sigma_t is the noise standard deviation in multiples of C_t / N on the mean gradient, that is
-/// the noise multiplier on the sum; R = sum_t 1 / sigma_t^2. Every input is a number a person gives, from public or
-/// auxiliary data alone: estimated on the private data they would leak it. Out of range: Error (usage).
+/// the noise multiplier on the sum; R = sum_t 1 / sigma_t^2. Every input must come from public or auxiliary data
+/// alone: an estimate on the private data would leak it. Values out of range throw Error (usage).
 namespace fedstride::hong {
 
 /// Equation 5: alpha = (M D / 2R) (eta C / N)^2 / gap, with smoothness M, dimension D and gap f(theta_1) - f*.

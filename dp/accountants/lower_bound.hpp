@@ -5,9 +5,9 @@
 namespace fedstride {
 
 /// A lower bound on the epsilon of one epoch of `lots` shuffled lots, at `delta`, add-remove (a record replaced by zero):
-/// whatever an accountant claims below it is wrong. Chua et al. 2024: with every other record at -1 in one coordinate the
+/// any smaller epsilon that an accountant claims is wrong. Chua et al. 2024: with every other record at -1 in one coordinate the
 /// outputs are P = avg_t N(2 e_t, sigma^2), Q = avg_t N(e_t, sigma^2); the event that some coordinate exceeds C gives
-/// epsilon >= ln((P - delta) / Q), at the best C. 0 if nothing is shown.
+/// epsilon >= ln((P - delta) / Q), at the best C. 0 if the bound shows nothing.
 double shuffle_epsilon_lower_bound(double noise_multiplier, std::uint64_t lots, double delta);
 
 }  // namespace fedstride

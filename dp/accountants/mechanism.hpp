@@ -8,7 +8,7 @@
 
 namespace fedstride {
 
-/// How the records of one release are drawn.
+/// The sampling scheme that draws the records of one release.
 enum class Sampling {
   poisson,              ///< each record on its own with probability `rate`
   full,                 ///< every record (or every client)
@@ -17,26 +17,26 @@ enum class Sampling {
 };
 constexpr auto choice_names(Sampling) { return names("poisson", "full", "without-replacement", "shuffle"); }
 
-/// Which data sets are neighbours. Under shuffle and full, where sizes are public, add_remove means that a record's
-/// contribution is replaced by zero.
+/// The relation of neighbouring data sets. Under shuffle and full, where sizes are public, add_remove means that a
+/// record's contribution is replaced by zero.
 enum class Neighbours {
   add_remove,   ///< one record more or less: the sum moves by at most the clip bound
   replace_one,  ///< one record replaced by any other: the sum moves by at most twice the clip bound
 };
 constexpr auto choice_names(Neighbours) { return names("add-remove", "replace-one"); }
 
-/// `count` releases of a clipped sum with Gaussian noise that are alike in all that an accountant asks about.
+/// `count` releases of a clipped sum with Gaussian noise that are equal in everything an accountant depends on.
 struct Releases {
   Sampling sampling = Sampling::poisson;
   Neighbours neighbours = Neighbours::add_remove;
   double rate = 1;              ///< in (0, 1]; 1 where sampling is full
   double noise_multiplier = 1;  ///< noise standard deviation / clip bound of one record, whatever the neighbours are
   std::uint64_t count = 1;
-  std::uint64_t passes = 0;     ///< shuffle: in how many of them one record can be (epochs they touch)
+  std::uint64_t passes = 0;     ///< shuffle: the most releases that one record can be in (epochs they touch)
   bool adaptive = false;        ///< noise or rate were chosen after looking at earlier outputs
 };
 
-/// What one record (or client) was exposed to, in order.
+/// The releases that one record (or client) was exposed to, in order.
 using Spending = std::vector<Releases>;
 
 /// Shuffled lots of one epoch at this rate, at least 1.

@@ -13,10 +13,10 @@ using Array = Eigen::ArrayXd;
 
 const Array& log_factorials() {
   static const Array table = [] {
-    Array values(kLargestClosedOrder + 1);
+    Array values(kMaxClosedOrder + 1);
     long double sum = 0;
     values[0] = 0;
-    for (int n = 1; n <= kLargestClosedOrder; ++n) {
+    for (int n = 1; n <= kMaxClosedOrder; ++n) {
       sum += std::log(static_cast<long double>(n));
       values[n] = static_cast<double>(sum);
     }
@@ -28,7 +28,7 @@ const Array& log_factorials() {
 /// ln(1 + exp(x))
 double log1p_exp(double x) { return x > 0 ? x + std::log1p(std::exp(-x)) : std::log1p(std::exp(x)); }
 
-bool is_closed(double order) { return order == std::floor(order) && order <= kLargestClosedOrder; }
+bool is_closed(double order) { return order == std::floor(order) && order <= kMaxClosedOrder; }
 
 /// Terms of the binomial sum, k = 2, ..., that matter to a relative 1e-14. With y = a(a-1) / 2 sigma^2 the rest is at most
 /// (exp(y) - 1) / y times the whole times the probability that a Binomial(a, q) exceeds k (Chernoff).
@@ -122,10 +122,10 @@ class Quadrature {
 
  private:
   static constexpr double kReach = 8.5;  // standard deviations: exp(-8.5^2 / 2) is 2e-16
-  /// exp(300) stands for whatever is more in r - 1, where r^a is so much larger that r itself is not seen.
+  /// exp(300) replaces larger values of r - 1; there r^a is so much larger that r itself has no effect.
   static constexpr double kHeld = 300;
 
-  /// Where r^a Q has its mass: about a for a lone N(0) below, up to 2a - 1 if N(-1) is there instead.
+  /// The place of the mass of r^a Q: about a for a lone N(0) below, up to 2a - 1 if N(-1) is there instead.
   double high(double order) const { return (two_sided_ ? 2 * order - 1 : order) + kReach * sigma_; }
 
   double sigma_;

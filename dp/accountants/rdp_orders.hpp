@@ -20,11 +20,11 @@ enum class OrderGrid { standard, ma32, int256, wide };
 constexpr auto choice_names(OrderGrid) { return names("default", "ma32", "int256", "wide"); }
 std::span<const double> order_grid(OrderGrid grid);
 
-/// Releases that differ in count alone become one; a shuffled one becomes the full releases it is bounded by, one a pass
-/// (as many as `count` where passes are not given). Sorted.
+/// Merges releases that differ in count alone; a shuffled one becomes the full releases that bound it, one a pass
+/// (`count` of them if passes are not given). Sorted.
 Spending merged(std::span<const Releases> spending);
 
-/// Rényi divergence of one release (`count` is not looked at) at each order above 1. Exact for Gaussian sums under full
+/// Rényi divergence of one release (`count` is ignored) at each order above 1. Exact for Gaussian sums under full
 /// and Poisson sampling (dp/accountants/poisson_rdp.hpp), an upper bound without replacement (replace-one only) and for
 /// shuffled lots (no amplification).
 std::vector<double> release_rdp(const Releases& release, std::span<const double> orders);
@@ -33,9 +33,9 @@ double release_rdp(const Releases& release, double order);
 /// The sum over everything spent.
 std::vector<double> spending_rdp(std::span<const Releases> spending, std::span<const double> orders);
 
-/// The order of the grid at which `cost(order, divergence)` is smallest, and that cost. Where the releases are of more
-/// than a few dozen kinds, the order is looked for with similar kinds lumped together; the divergence it is judged by in
-/// the end, its neighbours' too, is that of every single release.
+/// The order of the grid at which `cost(order, divergence)` is smallest, and that cost. If the releases are of more than a
+/// few dozen kinds, the search lumps similar kinds together; the final comparison, with the neighbouring orders, uses the
+/// divergence of every single release.
 struct BestOrder {
   double order = 0;
   double cost = 0;
@@ -45,16 +45,16 @@ struct BestOrder {
 BestOrder best_order(std::span<const Releases> spending, std::span<const double> orders,
                      function_ref<double(double order, double divergence)> cost);
 
-/// From divergences to approximate privacy: one vocabulary for all accountants, flags and files.
+/// The conversion from Rényi to approximate privacy: one vocabulary for all accountants, flags and files.
 ///   classical   epsilon = rdp + ln(1/delta) / (a-1)                              (Mironov 2017, Abadi et al. 2016)
 ///   improved    epsilon = rdp + ln(1 - 1/a) - ln(delta a) / (a-1)                (Canonne, Kamath, Steinke 2020)
 /// Under zCDP, rdp = a rho, the least over all orders a: classical is then rho + 2 sqrt(rho ln(1/delta)).
 enum class Conversion { improved, classical };
 constexpr auto choice_names(Conversion) { return names("improved", "classical"); }
-/// May be negative. The logarithm of delta may be positive.
+/// The converted epsilon, or the logarithm of the converted delta; the first may be negative, the second positive.
 double epsilon_at(Conversion conversion, double order, double divergence, double delta);
 double log_delta_at(Conversion conversion, double order, double divergence, double epsilon);
-/// The largest divergence at this order that still means (epsilon, delta); negative if none does.
+/// The largest divergence at this order that still implies (epsilon, delta); negative if none does.
 double divergence_within(Conversion conversion, double order, double epsilon, double delta);
 
 }  // namespace fedstride

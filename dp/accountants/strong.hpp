@@ -7,7 +7,7 @@
 namespace fedstride {
 
 /// Composition of steps that are each (epsilon0, delta0)-private: Dwork, Rothblum, Vadhan 2010, or Kairouz, Oh,
-/// Viswanath 2015 where it is better; delta is divided between the steps and the composition as suits best.
+/// Viswanath 2015 where it is better; delta is divided between the steps and the composition in the best way.
 struct Strong {
   static constexpr std::string_view kName = "strong";
   static constexpr std::string_view kSummary = "strong composition of (epsilon, delta)-steps (DRV 2010, KOV 2015)";

@@ -16,35 +16,35 @@ using tight::Contour;
 using tight::Pair;
 using tight::Schedule;
 
-// What the extra Gaussian release may add, see docs/privacy-tight.md.
+// The most that the extra Gaussian release may add, see docs/privacy-tight.md.
 constexpr double kEpsilonExcess = 4e-5;
-constexpr double kEpsilonEnough = 8e-5;  // where less would cost much
-constexpr double kEpsilonShare = 1e-2;  // of epsilon, if that is less and can be had
-constexpr double kLeastEpsilon = 1e-10;
+constexpr double kEpsilonEnough = 8e-5;  // accepted if less would cost much
+constexpr double kEpsilonShare = 1e-2;  // of epsilon, if that is less and can be reached
+constexpr double kMinEpsilon = 1e-10;
 constexpr double kLogDeltaExcess = 7e-4;
 constexpr double kNoLimit = std::numeric_limits<double>::infinity();
 
-// Below this nobody asks how much below: Chernoff's bound stands there for the integral.
+// Below this the exact value does not matter: Chernoff's bound replaces the integral.
 constexpr double kLogNoMatter = -150;
 
-// Values times (parts + 1) of a contour: before outcomes are given away, after, and where that does not help.
+// Limits on values times (parts + 1) of a contour: before outcomes are given away, after, and if that does not help.
 constexpr double kFirstWork = 3e4;
 constexpr double kLeakWork = 1e4;
-constexpr double kMostWork = 4e5;
-constexpr double kMostWorkDelta = 3.2e5;
+constexpr double kMaxWork = 4e5;
+constexpr double kMaxWorkDelta = 3.2e5;
 
-// What outcomes that are given away may add to epsilon, in the same sense as kEpsilonExcess, and to log delta at most.
+// The most that outcomes given away may add to epsilon, in the same sense as kEpsilonExcess, and to log delta.
 constexpr double kLeakEpsilon = 2e-5;
 constexpr double kLeakLogDelta = 0.1;
-constexpr double kLeakDelta = 2e-4;  // where delta itself is asked for
+constexpr double kLeakDelta = 2e-4;  // if delta itself is requested
 
 bool may_leak(const Composition& composition) {
   return composition.interpolated == 0 && std::isinf(composition.largest()) && !composition.parts.empty();
 }
 
-/// Lowers log_delta as far as the contour gets; whether that is as far as it should.
+/// Lowers log_delta as far as the contour gets; true if that is as far as it should be.
 bool lower_log_delta(const Composition& composition, double epsilon, double& log_delta, double most_work) {
-  // Less work first: what comes out says how exact the next has to be.
+  // Less work first: its result says how exact the next must be.
   for (int attempt = 0; attempt < 6; ++attempt) {
     const auto at = tight::crossing(composition, epsilon, log_delta);
     Contour contour(composition, at);
@@ -63,7 +63,7 @@ double log_delta_of(const Composition& composition, double epsilon) {
   if (chernoff < kLogNoMatter) return chernoff;
   log_delta = std::min(log_delta, chernoff);
   const bool may = may_leak(composition);
-  if (lower_log_delta(composition, epsilon, log_delta, kMostWorkDelta) || !may) return log_delta;
+  if (lower_log_delta(composition, epsilon, log_delta, kMaxWorkDelta) || !may) return log_delta;
   // The less delta is, the less may be given away. Chernoff's bound tells most of the way down.
   for (int attempt = 0; attempt < 12; ++attempt) {
     const double before = log_delta;
@@ -96,10 +96,10 @@ double solve(const Contour& contour, double log_delta, double start) {
   return high;
 }
 
-double excess_at(double epsilon) { return std::min(kEpsilonExcess, kEpsilonShare * std::max(epsilon, kLeastEpsilon)); }
+double excess_at(double epsilon) { return std::min(kEpsilonExcess, kEpsilonShare * std::max(epsilon, kMinEpsilon)); }
 
-/// Lowers epsilon, which is an upper bound already, as far as contours get; whether that is within kEpsilonEnough.
-/// As far as kEpsilonExcess, or even, if `fine`, excess_at(epsilon).
+/// Lowers epsilon, which is an upper bound already, as far as contours get, to kEpsilonExcess or, if `fine`, to
+/// excess_at(epsilon); true if the result is within kEpsilonEnough.
 bool lower_epsilon(const Composition& composition, double target, double& epsilon, double most_work, bool fine) {
   const auto wanted = [&](double at) { return fine ? excess_at(at) : kEpsilonExcess; };
   for (int attempt = 0; attempt < 30; ++attempt) {
@@ -124,7 +124,7 @@ double epsilon_of(const Composition& composition, double delta) {
   const double target = std::log(delta);
   auto [epsilon, c] = tight::chernoff_epsilon(composition, delta);
   if (!may_leak(composition)) {
-    lower_epsilon(composition, target, epsilon, kMostWork, true);
+    lower_epsilon(composition, target, epsilon, kMaxWork, true);
     return epsilon;
   }
   if (lower_epsilon(composition, target, epsilon, kFirstWork, true)) return epsilon;
@@ -140,13 +140,13 @@ double epsilon_of(const Composition& composition, double delta) {
       continue;
     }
     if (!lower_epsilon(left, target, epsilon, kLeakWork, true))
-      lower_epsilon(composition, target, epsilon, kMostWork, false);
+      lower_epsilon(composition, target, epsilon, kMaxWork, false);
     break;
   }
   return epsilon;
 }
 
-/// Whether the other direction is certainly no worse.
+/// True if the other direction is certainly no worse.
 bool below(const Composition& composition, double epsilon, double log_delta) {
   if (composition.largest() <= epsilon) return true;
   return tight::log_chernoff(composition, tight::crossing(composition, epsilon, log_delta).c, epsilon) <= log_delta;

@@ -10,7 +10,7 @@
 namespace fedstride {
 
 /// The true privacy loss distribution of Gaussian releases, Poisson-sampled or of every record, by a contour integral
-/// of its moment generating function. What it says is an upper bound, docs/privacy.md has the argument.
+/// of its moment generating function. Its values are upper bounds; docs/privacy.md has the argument.
 struct Tight {
   static constexpr std::string_view kName = "tight";
   static constexpr std::string_view kSummary = "exact privacy loss distribution, rounded upwards by a hair";

@@ -12,10 +12,10 @@ namespace fedstride::tight {
 namespace {
 
 constexpr double kRootTwoPi = 2.5066282746310002;
-constexpr double kAliasing = 16;       // in the exponent: what the period lets through, against delta
-constexpr double kTail = 14;           // likewise what lies beyond the end
+constexpr double kAliasing = 16;       // in the exponent: the aliases that the period lets through, relative to delta
+constexpr double kTail = 14;           // likewise the part beyond the end
 constexpr double kDetour = 5;          // in the exponent: how far from the lowest crossing
-// Crossings that are looked at, against the lowest.
+// Crossings to try, relative to the lowest.
 constexpr double kPlaces[] = {0.2, 0.3,  0.4,  0.5,  0.6, 0.7, 0.8, 0.9, 0.95, 1,
                               1.03, 1.07, 1.15, 1.3, 1.6, 2.2, 3.5, 6,   12};
 constexpr double kRounding = 1e-11;    // relative, of sums and exponentials

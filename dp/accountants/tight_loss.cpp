@@ -13,7 +13,7 @@ namespace {
 constexpr double kNegligible = 54;    // in the exponent, against the largest
 constexpr double kLeft = 11;          // standard deviations: e^{-11^2 / 2} is below e^-54
 constexpr double kBeyond = 3.5;       // e-folds of 1 - g beyond b, until g ends e^{cL}: to choose k by
-constexpr double kQuadrature = 42;    // e^-42 is what the trapezoid rule in x leaves out, see docs/privacy.md
+constexpr double kQuadrature = 42;    // the trapezoid rule in x leaves out e^-42, see docs/privacy.md
 constexpr std::size_t kRenewal = 256; // steps after which terms are computed afresh
 constexpr std::size_t kLanes = 32;     // nodes that are turned together
 constexpr double kTermError = 4e-14;   // relative, of a term: its start and kRenewal complex products and sums

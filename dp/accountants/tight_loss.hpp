@@ -8,8 +8,8 @@
 
 namespace fedstride::tight {
 
-/// Which pair (P, Q) of output distributions the privacy loss L = log dP/dQ of one Poisson-sampled Gaussian release is
-/// of. N(m) has mean m in units of the clip bound and standard deviation sigma.
+/// The pair (P, Q) of output distributions of one Poisson-sampled Gaussian release; its privacy loss is L = log dP/dQ.
+/// N(m) has mean m in units of the clip bound and standard deviation sigma.
 enum class Pair {
   remove,   ///< P = (1-q) N(0) + q N(1),  Q = N(0)
   add,      ///< P = N(0),                 Q = (1-q) N(0) + q N(1)
@@ -29,15 +29,15 @@ class Loss {
  public:
   Loss(Pair pair, double rate, double sigma);
 
-  /// The same release where x, with probability 1 - g(x), is given away instead, g(x) = exp(-e^{k (x - b)}): what is
-  /// left has hardly any loss beyond L(b). b and k are such that under P this happens with probability e^log_leak at
-  /// most. M(s) is then that of what is left, its mass M(0) a little below 1. Why this bounds: docs/privacy-tight.md.
+  /// The same release, except that x is given away with probability 1 - g(x), g(x) = exp(-e^{k (x - b)}): the remaining
+  /// outcomes have hardly any loss beyond L(b). b and k are such that under P this happens with probability e^log_leak at
+  /// most. M(s) is then that of the remaining outcomes, its mass M(0) a little below 1. Proof: docs/privacy-tight.md.
   Loss leaking(double log_leak) const;
 
   Moments moments(double c) const;
   /// Log of an upper bound on |M(c + it)| / M(c) that holds for every t from `t` on; never above 0.
   double log_bound(double c, double t) const;
-  /// Largest value that L can take; infinite where there is none.
+  /// The largest value that L can take; infinite if there is none.
   double largest() const;
 
  private:
@@ -76,15 +76,15 @@ class Loss {
   std::shared_ptr<const std::vector<Node>> kept_;  // where g is above e^{-e^9}: nodes at c = 0
 };
 
-/// M(c + ikh), k = 0, 1, 2, ..., against M(c) e^{ikh mean}, `mean` as Moments has it, or as it is (`plain`); less one,
-/// so that what is near one keeps its digits.
+/// M(c + ikh), k = 0, 1, 2, ..., relative to M(c) e^{ikh mean}, with the `mean` of Moments, or not divided (`plain`); less
+/// one, so that values near one keep their digits.
 class LossLine {
  public:
   LossLine(const Loss& loss, double c, double h, bool plain);
 
   /// The next values.
   void next(std::span<std::complex<double>> values);
-  /// Bound on the absolute error of the value given last.
+  /// Bound on the absolute error of the last value.
   double error() const { return error_; }
 
  private:
@@ -99,8 +99,8 @@ class LossLine {
   double error_ = 0;
   std::size_t at_ = 0;
   std::vector<Node> nodes_;
-  std::complex<double> gone_;  // the terms of nodes that have died out: - weight
-  // Terms at at_, weights, and e^{h rate} - 1, real and imaginary parts apart.
+  std::complex<double> gone_;  // the terms of nodes that have vanished: - weight
+  // Terms at at_, weights, and e^{h rate} - 1; real and imaginary parts separately.
   std::vector<double> real_, imaginary_, real_weight_, imaginary_weight_, real_turn_, imaginary_turn_;
 };
 

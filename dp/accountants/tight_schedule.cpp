@@ -21,7 +21,7 @@ Schedule::Schedule(std::span<const Releases> spending) {
       merged[{releases.rate, releases.noise_multiplier}] += count;
       continue;
     }
-    // Of a shuffled epoch every record is in one lot: nothing sharper is claimed than one release a pass.
+    // Every record is in one lot of a shuffled epoch: nothing sharper is claimed than one release a pass.
     if (releases.sampling == Sampling::shuffle && releases.passes > 0)
       count = std::min(count, static_cast<double>(releases.passes));
     const double mu = sensitivity / releases.noise_multiplier;
@@ -41,7 +41,7 @@ double Schedule::total_variation() const {
 
 namespace {
 
-constexpr std::size_t kDirect = 32;   // so many different steps are taken as they are
+constexpr std::size_t kDirect = 32;   // this many different steps are not interpolated
 constexpr std::size_t kChecks = 12;   // steps whose interpolation is checked
 
 /// Chebyshev points on equal panels of [low, high], which are at most `widest` long; one point if low == high.
@@ -59,10 +59,11 @@ struct Points {
     for (std::size_t i = 0; i < panels * degree; ++i) {
       const double angle = std::numbers::pi * (static_cast<double>(i % degree) + 0.5) / static_cast<double>(degree);
       const double place = degree == 1 ? 0.5 : 0.5 - 0.5 * std::cos(angle);
-      all.push_back(low + (high - low) * (static_cast<double>(i / degree) + place) / static_cast<double>(panels));
+      const std::size_t panel = i / degree;
+      all.push_back(low + (high - low) * (static_cast<double>(panel) + place) / static_cast<double>(panels));
     }
   }
-  /// First point of x's panel, and what each of its points weighs in the interpolation at x.
+  /// The first point of x's panel, and the weight of each of its points in the interpolation at x.
   std::pair<std::size_t, std::vector<double>> weights(double x) const {
     if (degree == 1) return {0, {1.0}};
     const double place = (x - low) / (high - low) * static_cast<double>(panels);

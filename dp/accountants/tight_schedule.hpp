@@ -8,22 +8,22 @@
 
 namespace fedstride::tight {
 
-/// What one record was exposed to, put together: alike releases once, Gaussian ones of every record as one.
+/// The exposure of one record: equal releases merged, all Gaussian releases of every record as one.
 struct Schedule {
   struct Step {
     double rate;
     double noise_multiplier;
     double count;
   };
-  std::vector<Step> steps;  ///< Poisson-sampled, rate below 1; sorted, no two alike
+  std::vector<Step> steps;  ///< Poisson-sampled, rate below 1; sorted, no two equal
   double gaussian = 0;      ///< mu^2
   Neighbours neighbours = Neighbours::add_remove;
 
   explicit Schedule(std::span<const Releases> spending);
   bool empty() const { return steps.empty() && gaussian == 0; }
-  /// At least the total variation distance between what neighbours lead to: an upper bound on delta at any epsilon.
+  /// An upper bound on the total variation distance between the outputs of neighbours, and so on delta at any epsilon.
   double total_variation() const;
-  /// Many different steps are replaced by some dozens whose logarithmic moments interpolate theirs.
+  /// Replaces many different steps by a few dozen whose logarithmic moments interpolate theirs.
   Composition composition(Pair pair) const;
 };
 

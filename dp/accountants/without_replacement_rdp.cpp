@@ -15,10 +15,10 @@ using Array = Eigen::ArrayXd;
 
 /// ln E_{N(0)}[(r - 1)^l] for even l, r = N(1)/N(0): the forward difference of order l of k -> exp(k(k-1) / 2 sigma^2) at
 /// 0, whose alternating sum would cancel. The integrand is x^l-like on the scale of sigma: a step of sigma/10 resolves it
-/// up to l = kLargest.
+/// up to l = kMaxOrder.
 class CentralMoments {
  public:
-  static constexpr int kLargest = 1024;
+  static constexpr int kMaxOrder = 1024;
 
   CentralMoments(double sigma, int largest) : logs_(static_cast<std::size_t>(largest / 2 + 1)) {
     constexpr double kStep = 0.1;
@@ -41,8 +41,8 @@ class CentralMoments {
   std::vector<double> logs_;
 };
 
-/// Where r - 1 is r but for a few per cent, moments cannot be the smaller term of the theorem, and are not computed.
-bool moments_matter(double v, int j) { return j < CentralMoments::kLargest && j * std::exp(-(j - 1) * v) >= 0.05; }
+/// False if r - 1 is r but for a few per cent: then moments cannot be the smaller term of the theorem and are not computed.
+bool moments_matter(double v, int j) { return j < CentralMoments::kMaxOrder && j * std::exp(-(j - 1) * v) >= 0.05; }
 
 }  // namespace
 
@@ -50,7 +50,7 @@ std::vector<double> without_replacement_rdp(double rate, double sigma, std::span
   const double v = 1 / (2 * sigma * sigma);
   const double log_rate = std::log(rate);
   const auto largest =
-      static_cast<int>(std::ceil(std::min<double>(kLargestClosedOrder, *std::ranges::max_element(orders))));
+      static_cast<int>(std::ceil(std::min<double>(kMaxClosedOrder, *std::ranges::max_element(orders))));
   int last = 2;  // j for which moments matter come first
   while (last < largest && moments_matter(v, last + 1)) ++last;
   const CentralMoments moments(sigma, last + 1);

@@ -9,7 +9,7 @@
 namespace fedstride {
 namespace {
 
-/// cost(order) at its least over orders above 1; whatever order is found, what it proves holds.
+/// The least cost(order) over orders above 1; any order that is found gives a valid bound.
 template <class Cost>
 double least_over_orders(const Cost& cost) {
   const auto found = boost::math::tools::brent_find_minima(

@@ -13,7 +13,7 @@ namespace {
 
 constexpr double kInfinite = std::numeric_limits<double>::infinity();
 
-// Accountants whose values are bounds, those that say most first.
+// Accountants whose values are bounds, the tightest first.
 constexpr std::string_view kBounds[] = {Tight::kName, Rdp::kName, Zcdp::kName, Strong::kName, Basic::kName};
 
 std::optional<Accountant> another(std::string_view first, const Spending& spending) {
@@ -30,7 +30,7 @@ bool passes(const Accountant& accountant, const Spending& spending, const Privac
          !meets(accountant, spending, statement.budget, statement.delta);
 }
 
-// Both are upper bounds of one number, which `tight` exceeds by a hair at most: another bound cannot lie below it.
+// Both are upper bounds of one number, which `tight` exceeds only slightly: another bound cannot lie below it.
 bool contradict(const AuditedStatement& audited) {
   const double own = audited.statement.epsilon;
   const double other = audited.second_epsilon;

@@ -29,14 +29,14 @@ Ledger Ledger::open(const std::filesystem::path& path, const LedgerMark& mark, s
     throw failure("the ledger '" + path.string() + "' contradicts itself, " + reading.book.problems().front());
   writer.cut(reading.size);
   Ledger ledger(std::move(writer), std::move(reading.book), std::move(reading.mark), key);
-  ledger.sync();  // what was read may have been in the system's memory alone
+  ledger.sync();  // the lines read may have been in the system's memory alone
   return ledger;
 }
 
 void Ledger::append(std::string_view text) {
-  if (text.size() > kLongestLedgerLine - 100)
+  if (text.size() > kMaxLedgerLineBytes - 100)
     throw failure("a line of the privacy ledger has " + std::to_string(text.size()) + " bytes; " +
-                  std::to_string(kLongestLedgerLine - 100) +
+                  std::to_string(kMaxLedgerLineBytes - 100) +
                   " is the longest: fewer clients of different sizes, or a schedule with fewer steps");
   const std::string value = chain_value(written_.head, text, key_);
   writer_.append(chained(text, value));

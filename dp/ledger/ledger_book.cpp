@@ -22,8 +22,8 @@ bool holds(const LedgerGroup& group, ClientId client) {
 LedgerBook::LedgerBook(LedgerHeader header) : header_(std::move(header)), closed_(header_.clients) {}
 
 void LedgerBook::problem(std::uint32_t round, const std::string& what) {
-  constexpr std::size_t kMost = 1000;  // whoever forges a ledger chooses their number
-  if (problems_.size() < kMost) problems_.push_back("round " + std::to_string(round) + ": " + what);
+  constexpr std::size_t kMaxProblems = 1000;  // a forged ledger may cause any number
+  if (problems_.size() < kMaxProblems) problems_.push_back("round " + std::to_string(round) + ": " + what);
 }
 
 std::string LedgerBook::refuses(const LedgerEntry& reservation, bool& replay) const {

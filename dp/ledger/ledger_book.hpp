@@ -14,17 +14,17 @@
 
 namespace fedstride {
 
-/// What a ledger says, line by line: closed rounds count as executed, reservations that were never closed in full, a
-/// reservation that is repeated with the same digest once. Lines that contradict others are counted as well as they can
-/// be and told in problems().
+/// The contents of a ledger, added line by line: closed rounds count as executed, reservations that were never closed in
+/// full, a reservation that is repeated with the same digest once. Lines that contradict others are counted as well as
+/// possible and listed in problems().
 class LedgerBook {
  public:
   explicit LedgerBook(LedgerHeader header);
 
   const LedgerHeader& header() const { return header_; }
-  /// Why such a reservation must not be made, empty if it may; `replay`: it stands there already and counts once.
+  /// The reason why this reservation must not be made; empty if it may. `replay`: it is there already and counts once.
   std::string refuses(const LedgerEntry& reservation, bool& replay) const;
-  /// Whether the round was closed with just these groups before.
+  /// True if the round was closed before, with exactly these groups.
   bool closed_alike(const LedgerEntry& closing) const;
   /// Groups in canonical form, as lines are written; numbers checked (malformed), clients in order.
   void add(const LedgerEntry& entry);
@@ -34,13 +34,13 @@ class LedgerBook {
 
   Spending spent(ClientId client) const;
   Spending spent_by_update() const;
-  /// Everything, open reservations in full.
+  /// The totals of everything, open reservations in full.
   SpendingTotals totals() const { return before(kAllRounds); }
-  /// The same of the rounds before this one, if no later round but it was closed: what counts when it is done again.
+  /// The totals of the rounds before this one, which count when it is repeated. No later round may have been closed.
   SpendingTotals before(std::uint64_t round) const;
 
   std::uint32_t rounds() const { return static_cast<std::uint32_t>(rounds_.size()); }
-  /// What is reserved and not closed, by round.
+  /// Reserved and not closed, by round.
   const std::map<std::uint32_t, LedgerGroups>& open() const { return open_; }
 
  private:
@@ -52,7 +52,7 @@ class LedgerBook {
   void add_reservation(const LedgerEntry& entry);
   void add_closing(const LedgerEntry& entry);
   void problem(std::uint32_t round, const std::string& what);
-  /// What is not in closed_ yet, of rounds before that one.
+  /// Visits the groups of rounds before that one that are not in closed_ yet.
   void for_each_recent(std::uint64_t before, function_ref<void(const LedgerGroup&)> visit) const;
   static constexpr std::uint64_t kAllRounds = std::uint64_t{1} << 33;
 
@@ -60,12 +60,12 @@ class LedgerBook {
   std::map<std::uint32_t, Round> rounds_;
   std::map<std::uint32_t, LedgerGroups> open_;
   SpendingTotals closed_;          // closed rounds but for the latest
-  LedgerGroups latest_;            // what was executed in the round closed last
+  LedgerGroups latest_;            // executed in the round closed last
   std::uint32_t latest_round_ = 0;
   std::vector<std::string> problems_;
 };
 
-/// A ledger as it was read.
+/// The result of reading a ledger.
 struct LedgerReading {
   LedgerBook book;
   LedgerMark mark;         ///< of the last line
@@ -73,9 +73,8 @@ struct LedgerReading {
   std::uint64_t torn = 0;  ///< bytes after it: a line that was being written when the machine stopped
 };
 
-/// Reads and checks the chain, up to the mark if there is one and beyond. Throws Error (failure), one line, if the file
-/// cannot be read, a line does not carry on the chain or says something impossible, or the ledger does not hold the
-/// mark: lines were cut off.
+/// Reads the ledger and checks the whole chain, and the mark if there is one. Throws Error (failure), one line, if the file
+/// cannot be read, a line does not continue the chain or is impossible, or the mark is missing, since lines were cut off.
 LedgerReading read_ledger(const std::filesystem::path& path, const LedgerMark& mark = {}, std::string_view key = {});
 
 }  // namespace fedstride

@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::int64_t kAll = -1;
 
-// Which releases share numbers: those of one level, quantity and client (kAll: of every client).
+// The releases that share numbers: those of one level, quantity and client (kAll: of every client).
 using Owner = std::tuple<Level, Quantity, std::int64_t>;
 
 template <class Visitor>

@@ -65,8 +65,8 @@ LedgerGroups canonical(LedgerGroups groups, std::uint32_t clients) {
 
 std::string malformed(const LedgerGroups& groups, const LedgerHeader& header) {
   const auto in = [](double value, double low, double high) { return value > low && value <= high; };
-  constexpr double kLargest = 1e300;
-  constexpr std::uint64_t kMostReleases = std::uint64_t{1} << 40;
+  constexpr double kMaxWeight = 1e300;
+  constexpr std::uint64_t kMaxReleases = std::uint64_t{1} << 40;
   for (const LedgerGroup& group : groups) {
     const LedgerStatement* statement = header.at(group.level);
     const std::string level(name_of(group.level));
@@ -84,15 +84,15 @@ std::string malformed(const LedgerGroups& groups, const LedgerHeader& header) {
     if (!in(group.rate, 0, 1)) return "sampling rate " + number_text(group.rate) + "; it must be in (0, 1]";
     if (group.sampling == Sampling::full && group.rate != 1)
       return "sampling rate " + number_text(group.rate) + " with sampling full; it must be 1";
-    if (!in(group.largest_weight, 0, kLargest))
+    if (!in(group.largest_weight, 0, kMaxWeight))
       return "weight " + number_text(group.largest_weight) + "; it must be above 0";
-    if (group.first > kMostReleases) return "release number " + std::to_string(group.first) + "; 2^40 is the last";
+    if (group.first > kMaxReleases) return "release number " + std::to_string(group.first) + "; 2^40 is the last";
     std::uint64_t count = 0;
     for (const ReleaseRun& run : group.runs) {
-      if (!in(run.noise_multiplier, 0, kLargest))
+      if (!in(run.noise_multiplier, 0, kMaxWeight))
         return "noise multiplier " + number_text(run.noise_multiplier) + "; it must be above 0";
-      if (!in(run.clip, 0, kLargest)) return "clip " + number_text(run.clip) + "; it must be above 0";
-      if (run.count > kMostReleases || (count += run.count) > kMostReleases)
+      if (!in(run.clip, 0, kMaxWeight)) return "clip " + number_text(run.clip) + "; it must be above 0";
+      if (run.count > kMaxReleases || (count += run.count) > kMaxReleases)
         return std::to_string(std::max(run.count, count)) + " releases in a round; 2^40 is the most";
     }
   }

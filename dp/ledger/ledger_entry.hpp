@@ -11,10 +11,10 @@
 
 namespace fedstride {
 
-/// Whose presence is hidden: an example of one client's data, or a client with all of its data.
+/// The unit whose presence is hidden: an example of one client's data, or a client with all of its data.
 enum class Level { example, client };
 
-/// What is released with noise.
+/// The quantity released with noise.
 enum class Quantity {
   sums,        ///< clipped sums: of example gradients, or of client updates
   components,  ///< the matrix of private PCA, once, before the first round
@@ -23,7 +23,7 @@ enum class Quantity {
 std::string_view name_of(Level level);
 std::string_view name_of(Quantity quantity);
 
-/// What a run promises at one level.
+/// The guarantee of a run at one level.
 struct LedgerStatement {
   Level level = Level::example;
   std::string accountant = {};
@@ -45,11 +45,11 @@ struct LedgerHeader {
   bool operator==(const LedgerHeader&) const = default;
 };
 
-/// Releases of clients that are alike. Its addresses are (round, client, first), ..., (round, client, first + count - 1)
+/// Equal releases of several clients. Its addresses are (round, client, first), ..., (round, client, first + count - 1)
 /// with count the sum over the runs.
 struct LedgerGroup {
   Level level = Level::example;
-  std::vector<ClientId> clients = {};  ///< empty: all of them; at client level always, since the undrawn pay as well
+  std::vector<ClientId> clients = {};  ///< empty: all of them; always so at client level, since clients not drawn pay too
   Sampling sampling = Sampling::poisson;
   Neighbours neighbours = Neighbours::add_remove;
   double rate = 1;
@@ -62,7 +62,7 @@ struct LedgerGroup {
   bool operator==(const LedgerGroup&) const = default;
 
   std::uint64_t count() const;
-  /// For exposure(): everything but multiplier and count.
+  /// The argument `like` of exposure(): everything but multiplier and count.
   Releases like() const;
 };
 
@@ -70,29 +70,29 @@ using LedgerGroups = std::vector<LedgerGroup>;
 
 /// One line of the ledger after the first.
 struct LedgerEntry {
-  bool closes = false;  ///< what was executed; else what is reserved
+  bool closes = false;  ///< lists executed releases; else reserved ones
   std::uint32_t round = 0;
-  std::string digest = {};   ///< reservation: of all that the releases are computed from
+  std::string digest = {};   ///< reservation: of everything the releases are computed from
   bool as_reserved = false;  ///< closing: everything that was reserved; `groups` is empty then
   LedgerGroups groups = {};
 };
 
-/// The same releases of a run with so many clients: groups that differ in their clients alone merged, all clients listed
-/// as none, clients and groups in order, and what releases nothing left out. Equal for equal releases, however they were
-/// grouped.
+/// The canonical form of the releases of a run with `clients` clients: groups that differ in their clients alone are
+/// merged, a list of all clients is empty, clients and groups are in order, groups without releases are left out. Equal for
+/// equal releases, however they were grouped.
 LedgerGroups canonical(LedgerGroups groups, std::uint32_t clients);
 
-/// JSON without line end. Throw Error (failure) for what does not read back, a number that is not finite for instance.
+/// JSON without line end. Both throw Error (failure) for a value that cannot be read back, such as a number not finite.
 std::string header_text(const LedgerHeader& header);
 std::string entry_text(const LedgerEntry& entry);
 std::string groups_text(const LedgerGroups& groups);
 
-/// The inverse. Throw Error (failure), one line that says what is wrong with it.
+/// The inverse. Both throw Error (failure), one line that says what is wrong.
 LedgerHeader read_header(std::string_view text);
 LedgerEntry read_entry(std::string_view text, const LedgerHeader& header);
 
-/// Why such groups cannot stand in a ledger with that header, empty if they can: clients that are not there, numbers out
-/// of range, a level without statement.
+/// The reason why these groups cannot be in a ledger with that header: unknown clients, numbers out of range, a level
+/// without statement; empty if they can.
 std::string malformed(const LedgerGroups& groups, const LedgerHeader& header);
 
 }  // namespace fedstride

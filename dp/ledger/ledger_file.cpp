@@ -58,7 +58,7 @@ LedgerReader::LedgerReader(const std::filesystem::path& path, std::string_view k
   struct stat status {};
   if (fd_ < 0) throw cannot("read", path, errno);
   int error = ::fstat(fd_, &status) != 0 ? errno : S_ISDIR(status.st_mode) ? EISDIR : 0;
-  if (error == 0 && static_cast<std::uint64_t>(status.st_size) > kLargestLedger) error = EFBIG;
+  if (error == 0 && static_cast<std::uint64_t>(status.st_size) > kMaxLedgerBytes) error = EFBIG;
   if (error == 0) return;
   ::close(fd_);
   throw cannot("read", path, error);
@@ -88,8 +88,8 @@ std::string_view LedgerReader::next() {
   std::size_t end = buffer_.find('\n', searched);
   while (end == std::string::npos) {
     searched = buffer_.size() - begin_;
-    if (searched > kLongestLedgerLine)
-      throw failure(where + "is longer than " + std::to_string(kLongestLedgerLine) + " bytes");
+    if (searched > kMaxLedgerLineBytes)
+      throw failure(where + "is longer than " + std::to_string(kMaxLedgerLineBytes) + " bytes");
     if (!fill()) return {};
     end = buffer_.find('\n', searched);
   }

@@ -8,25 +8,25 @@
 
 namespace fedstride {
 
-/// Where a ledger's chain had got to.
+/// A position in a ledger's chain.
 struct LedgerMark {
   std::string head = {};    ///< chain value of the last line
   std::uint64_t lines = 0;  ///< 0: no mark
   bool operator==(const LedgerMark&) const = default;
 };
 
-/// Longest line written or read, and largest file read.
-inline constexpr std::size_t kLongestLedgerLine = std::size_t{32} << 20;
-inline constexpr std::uint64_t kLargestLedger = std::uint64_t{1} << 36;
+/// The longest line written or read, and the largest file read.
+inline constexpr std::size_t kMaxLedgerLineBytes = std::size_t{32} << 20;
+inline constexpr std::uint64_t kMaxLedgerBytes = std::uint64_t{1} << 36;
 
-/// The value that a line carries: of the JSON object `text` without it, and of the line before ("" for the first).
-/// SHA-256, or HMAC-SHA256 under a key that is not empty: without the key nobody can write a line that passes.
+/// The chain value of a line: a hash of the JSON object `text` without it and of the line before's value ("" for the
+/// first). SHA-256, or HMAC-SHA256 under a key that is not empty: without the key nobody can write a line that passes.
 std::string chain_value(std::string_view before, std::string_view text, std::string_view key);
 
 /// `text` with its chain value as last member.
 std::string chained(std::string_view text, std::string_view value);
 
-/// The lines of a ledger from the first on, the chain checked. Memory for one line.
+/// Reads the lines of a ledger from the first on and checks the chain. Holds one line in memory.
 class LedgerReader {
  public:
   /// Throws Error (failure) if the file cannot be read or is too large.
@@ -36,11 +36,11 @@ class LedgerReader {
   LedgerReader& operator=(const LedgerReader&) = delete;
 
   /// The next line's JSON object without its chain value, valid until the next call; empty at the end. Bytes after the
-  /// last line end are no line: a line that was being written when the machine stopped. Throws Error (failure) naming
-  /// the line if it is too long or does not carry on the chain.
+  /// last line end do not count: they are a line that was being written when the machine stopped. Throws Error (failure)
+  /// naming the line if it is too long or does not continue the chain.
   std::string_view next();
 
-  const LedgerMark& mark() const { return mark_; }                ///< of the last line that next() gave
+  const LedgerMark& mark() const { return mark_; }                ///< of the last line that next() returned
   std::uint64_t end() const { return end_; }                      ///< bytes up to its end
   std::uint64_t torn() const { return buffer_.size() - begin_; }  ///< at the end: bytes after the last line end
 
@@ -57,10 +57,10 @@ class LedgerReader {
   LedgerMark mark_;
 };
 
-/// The end of a ledger, to add lines to. One process at a time.
+/// Appends lines to a ledger. One process at a time.
 class LedgerWriter {
  public:
-  /// A new file, which must not be there, or one that is there, unchanged. Throw Error (failure), also if another
+  /// Creates a file, which must not exist, or opens an existing one, unchanged. Both throw Error (failure), also if another
   /// process has it open for writing.
   static LedgerWriter create(const std::filesystem::path& path);
   static LedgerWriter open(const std::filesystem::path& path);
@@ -68,11 +68,11 @@ class LedgerWriter {
   LedgerWriter(LedgerWriter&& other) noexcept;
   LedgerWriter& operator=(LedgerWriter&&) = delete;
 
-  /// Leaves the first `size` bytes. Throws Error (failure).
+  /// Keeps the first `size` bytes and removes the rest. Throws Error (failure).
   void cut(std::uint64_t size);
-  /// Adds a line. Throws Error (failure), the file as it was where that is possible.
+  /// Appends a line. Throws Error (failure); then the file is as before if that can be restored.
   void append(std::string_view line);
-  /// What was added is on the disk afterwards. Throws Error (failure).
+  /// Brings everything appended to the disk. Throws Error (failure).
   void sync();
 
  private:

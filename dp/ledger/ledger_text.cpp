@@ -32,7 +32,7 @@ std::string ranges_text(const std::vector<ClientId>& clients) {
   return text;
 }
 
-// Whatever the text says, no more than `limit` clients.
+// Reads at most `limit` clients, whatever the text says.
 std::vector<ClientId> read_ranges(const std::string& text, std::uint32_t limit) {
   std::vector<ClientId> clients;
   const auto bad = [&] { return failure("clients '" + text.substr(0, 60) + "'; they must be as in '0-4,7'"); };
@@ -58,12 +58,12 @@ std::vector<ClientId> read_ranges(const std::string& text, std::uint32_t limit) 
 
 // nlohmann's parser asks for memory as it reads; brackets inside brackets cost it most.
 Json parsed(std::string_view text) {
-  constexpr int kDeepest = 8;
+  constexpr int kMaxDepth = 8;
   int depth = 0;
   for (const char c : text) {
     if (c == '[' || c == '{') ++depth;
     if (c == ']' || c == '}') --depth;
-    if (depth > kDeepest) throw failure("more than " + std::to_string(kDeepest) + " brackets inside each other");
+    if (depth > kMaxDepth) throw failure("more than " + std::to_string(kMaxDepth) + " brackets inside each other");
   }
   Json json = Json::parse(text, nullptr, false);
   if (json.is_discarded() || !json.is_object()) throw failure("not a JSON object");
@@ -90,7 +90,7 @@ std::uint64_t whole(const Json& json, const char* name, std::uint64_t most) {
     throw failure(std::string("'") + name + "' is not a whole number up to " + std::to_string(most));
   return json.get<std::uint64_t>();
 }
-constexpr std::uint64_t kMost = std::uint64_t{1} << 40;
+constexpr std::uint64_t kMaxLedgerCount = std::uint64_t{1} << 40;
 
 std::string text_at(const Json& json, const char* name) {
   const Json& value = member(json, name);
@@ -112,8 +112,8 @@ LedgerGroup read_group(const Json& json, std::uint32_t clients) {
   group.sampling = sampling_named(text_at(json, "sampling"));
   group.neighbours = neighbours_named(text_at(json, "neighbours"));
   group.rate = number_at(json, "rate");
-  if (json.contains("passes")) group.passes = whole(json["passes"], "passes", kMost);
-  group.first = whole(member(json, "first"), "first", kMost);
+  if (json.contains("passes")) group.passes = whole(json["passes"], "passes", kMaxLedgerCount);
+  group.first = whole(member(json, "first"), "first", kMaxLedgerCount);
   group.largest_weight = number_or(json, "largest_weight", 1);
   if (json.contains("quantity")) {
     if (text_at(json, "quantity") != name_of(Quantity::components))
@@ -127,7 +127,7 @@ LedgerGroup read_group(const Json& json, std::uint32_t clients) {
     if (!run.is_array() || run.size() != 3) throw failure("a run is not [noise multiplier, clip, count]");
     group.runs.push_back({.noise_multiplier = number(run[0], "noise multiplier"),
                           .clip = number(run[1], "clip"),
-                          .count = whole(run[2], "count", kMost)});
+                          .count = whole(run[2], "count", kMaxLedgerCount)});
   }
   return group;
 }
@@ -191,8 +191,8 @@ LedgerHeader read_header(std::string_view text) {
   header.source = text_at(json, "source");
   if (header.source != "seeded" && header.source != "secret")
     throw failure("source '" + header.source + "' is unknown; valid: seeded, secret");
-  constexpr std::uint64_t kMostClients = std::uint64_t{1} << 24;
-  header.clients = static_cast<std::uint32_t>(whole(member(json, "clients"), "clients", kMostClients));
+  constexpr std::uint64_t kMaxClients = std::uint64_t{1} << 24;
+  header.clients = static_cast<std::uint32_t>(whole(member(json, "clients"), "clients", kMaxClients));
   if (header.clients == 0) throw failure("'clients' is 0; there must be one at least");
   const Json& statements = member(json, "statements");
   if (!statements.is_array()) throw failure("'statements' is not a list");
@@ -230,7 +230,7 @@ LedgerEntry read_entry(std::string_view text, const LedgerHeader& header) {
   entry.as_reserved = entry.closes && groups == "all";
   if (entry.as_reserved) return entry;
   if (!groups.is_array()) throw failure("the releases are not a list");
-  // A few characters can stand for every client: what they may ask for in one line is bounded.
+  // A few characters can name every client, so the clients named in one line are bounded.
   constexpr std::uint64_t kGroupsPerClient = 4;
   std::uint64_t listed = 0;
   for (const Json& group : groups) {

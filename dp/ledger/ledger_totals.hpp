@@ -9,17 +9,17 @@
 
 namespace fedstride {
 
-/// What each client has spent. Clients with the same history share it, so that a thousand equal clients cost what one
-/// does; adding a group costs the number of its clients.
+/// The spending of each client. Clients with the same history share it, so that a thousand equal clients cost as much as
+/// one; adding a group costs time proportional to the number of its clients.
 class SpendingTotals {
  public:
   explicit SpendingTotals(std::uint32_t clients);
 
-  /// A group of example level, to its clients; of client level, to everybody's.
+  /// Adds a group: at example level to its clients, at client level to all clients.
   void add(const LedgerGroup& group);
 
   const Spending& examples(ClientId client) const { return histories_[history_of_[client]].spent; }
-  /// The same with shuffled lots taken for Poisson-sampled ones.
+  /// The same with shuffled lots counted as Poisson-sampled ones.
   const Spending& examples_as_in_papers(ClientId client) const { return histories_[history_of_[client]].papers; }
   const Spending& updates() const { return updates_.spent; }
 

@@ -50,7 +50,7 @@ void add_client_assumptions(std::vector<std::string>& list, const Spending& spen
     list.emplace_back("noise is a discrete Gaussian on the integers of the exact sum: no floating-point hole there");
 }
 
-// Whether whoever has spent `more` has lost at least what `less` cost.
+// True if the spending `more` costs at least as much as `less`.
 bool covers(const Spending& more, const Spending& less) {
   return more.size() >= less.size() &&
          std::equal(less.begin(), less.end(), more.begin(), [](const Releases& b, const Releases& a) {

@@ -15,8 +15,8 @@ constexpr std::size_t kStretchesPerPiece = 16;
 }  // namespace
 
 void append_stretches(std::vector<GradientStretch>& stretches, std::size_t offset, std::size_t size, bool frozen) {
-  for (std::size_t first = 0; first < size; first += ClippedSum::kLargestStretch)
-    stretches.push_back({offset + first, std::min(ClippedSum::kLargestStretch, size - first), frozen});
+  for (std::size_t first = 0; first < size; first += ClippedSum::kMaxStretch)
+    stretches.push_back({offset + first, std::min(ClippedSum::kMaxStretch, size - first), frozen});
 }
 
 ClippedSum::ClippedSum(std::vector<GradientStretch> stretches)
@@ -62,7 +62,7 @@ double ClippedSum::hand_on(const ReleaseRules& rules, GradientSink sink, ForEach
   const auto deviation = static_cast<float>(rules.noise_multiplier * rules.clip / rules.denominator);
   const std::size_t pieces = (stretches_.size() + kStretchesPerPiece - 1) / kStretchesPerPiece;
   for_each_piece(static_cast<int>(pieces), [&](int piece) {
-    alignas(64) std::array<float, kLargestStretch> gradient;
+    alignas(64) std::array<float, kMaxStretch> gradient;
     const std::size_t first = static_cast<std::size_t>(piece) * kStretchesPerPiece;
     for (std::size_t s = first; s < std::min(first + kStretchesPerPiece, stretches_.size()); ++s) {
       const auto& [offset, size, frozen] = stretches_[s];

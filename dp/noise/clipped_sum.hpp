@@ -13,8 +13,8 @@
 
 namespace fedstride {
 
-/// The examples of one lot, computed part by part, so that a lot may be larger than what is computed at once. An empty
-/// lot has no part.
+/// The examples of one lot, computed part by part, so that a lot may be larger than a batch of the network. An empty lot
+/// has no part.
 ///   next()                      computes the next part; false: there is none
 ///   norms()                     L2 norm of each example's gradient in that part, never below the true one
 ///   weighted_sum(factors, sink) hands sum_i factors[i] x gradient i to the sink
@@ -25,16 +25,16 @@ concept LotOfExamples = requires(T lot, std::span<const float> factors, Gradient
   { lot.weighted_sum(factors, sink) };
 };
 
-/// How one release is made.
+/// The rules of one release.
 struct ReleaseRules {
-  double clip = 1;              ///< largest L2 norm an example contributes
+  double clip = 1;              ///< largest L2 norm that an example contributes
   double noise_multiplier = 1;  ///< noise standard deviation on the sum / clip
-  double denominator = 1;       ///< public constant the noisy sum is divided by, never the number of examples drawn
+  double denominator = 1;       ///< public constant that divides the noisy sum, never the number of examples drawn
   RandomSource source;          ///< of the noise
   Address address;              ///< purpose noise; round, client and step: never used for two releases
 };
 
-/// What became of the examples; not covered by any guarantee.
+/// Counts of the examples of a lot; no guarantee covers them.
 struct LotReport {
   std::uint64_t examples = 0;
   std::uint64_t clipped = 0;    ///< of these, those whose gradient was scaled down
@@ -42,24 +42,24 @@ struct LotReport {
   double norms = 0;             ///< sum of the finite gradients' norms before clipping
 };
 
-/// Part of the flat parameter vector; what is frozen is reported as zeros, without noise.
+/// Part of the flat parameter vector; frozen parameters are reported as zeros, without noise.
 struct GradientStretch {
   std::size_t offset = 0;
   std::size_t size = 0;
   bool frozen = false;
 };
 
-/// The one place where example gradients turn into something that leaves a client: clip, sum, noise, charge.
+/// The only place where example gradients turn into a value that leaves a client: clip, sum, noise, charge.
 ///   g = ( sum_i min(1, C / |g_i|) g_i + N(0, (C z)^2 I) ) / denominator          (Abadi et al. 2016, Algorithm 1)
 /// with z the noise multiplier and a constant denominator. Used by one thread at a time; keeps one vector of memory.
 class ClippedSum {
  public:
-  /// The stretches in which the gradient is handed on, each at most kLargestStretch long: a property of the model.
+  /// The stretches in which the gradient is reported, each at most kMaxStretch floats long; they depend on the model alone.
   explicit ClippedSum(std::vector<GradientStretch> stretches);
-  static constexpr std::size_t kLargestStretch = 2048;
+  static constexpr std::size_t kMaxStretch = 2048;
 
-  /// One release: charged to the meter first, then made and handed to the sink; returns the sum of what the sink
-  /// returned, in the order of the stretches.
+  /// Makes one release: charges it to the meter first, then computes it and passes it to the sink; returns the sum of the
+  /// sink's values, in the order of the stretches.
   template <LotOfExamples Lot>
   double release(Lot& lot, const ReleaseRules& rules, Meter& meter, GradientSink sink, ForEachPiece for_each_piece,
                  LotReport& report) {
@@ -90,7 +90,7 @@ class ClippedSum {
   Vector sum_;
 };
 
-/// Stretches of a parameter that begins at `offset`, appended.
+/// Appends the stretches of a parameter that begins at `offset`.
 void append_stretches(std::vector<GradientStretch>& stretches, std::size_t offset, std::size_t size, bool frozen);
 
 }  // namespace fedstride

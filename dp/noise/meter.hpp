@@ -8,14 +8,14 @@
 
 namespace fedstride {
 
-/// Counts what one client releases in one round. Every release is charged here before its noise is drawn; nothing goes
-/// beyond what was reserved for it.
+/// Counts the releases of one client in one round. Every release is charged here before its noise is drawn; none goes
+/// beyond the client's reservation.
 class Meter {
  public:
   explicit Meter(std::uint64_t reserved) : left_(reserved) {}
 
   /// Throws Error (failure) if nothing is left, or if a release at this step of the round was charged before: the same
-  /// noise under another sum would give both away.
+  /// noise on two sums would reveal their difference.
   void charge(std::uint32_t step, double noise_multiplier, double clip) {
     if (left_ == 0) throw failure("a noisy release beyond what the ledger has reserved for the round was refused");
     if (step < next_step_)
@@ -28,7 +28,7 @@ class Meter {
   }
 
   std::uint64_t left() const { return left_; }
-  /// What was charged, in order.
+  /// The charged releases, in order.
   const std::vector<ReleaseRun>& runs() const { return runs_; }
 
  private:

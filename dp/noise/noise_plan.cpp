@@ -41,9 +41,9 @@ NoisePlan::NoisePlan(const NoisePlanRules& rules) : rules_(rules) {
   constant_from_ = std::max(constant_from_, rules.target - 1);
   const double log_budget = std::log(static_cast<double>(rules.target)) - 2 * std::log(rules.noise_multiplier);
   log_scale_ = hong::log_root_sum(rules.target, rules.gamma, momentum_) - log_budget;
-  constexpr double kLargest = 1e6;
+  constexpr double kMaxMultiplier = 1e6;
   const double largest = std::max(multiplier(0), multiplier(rules.target - 1));
-  if (!(largest <= kLargest))
+  if (!(largest <= kMaxMultiplier))
     throw usage_error("gamma " + number_text(rules.gamma) + " over " + std::to_string(rules.target) +
                       " releases asks for a noise multiplier of " + number_text(largest) +
                       "; 1e6 is the largest: take a gamma nearer to 1 or fewer releases");

@@ -19,8 +19,8 @@ enum class NoiseSchedule { constant, dynamic, dynamic_momentum };
 constexpr auto choice_names(NoiseSchedule) { return names("constant", "dynamic", "dynamic-momentum"); }
 
 /// Clip bound and noise of the releases of one client. T = `target` counts releases, t = 1, 2, ... numbers them.
-/// Clip schedules (Yu et al., amended DP-SGD) leave the noise where it is, sd clip x noise_multiplier on the sum, so
-/// that the multiplier that is charged grows by C / C_t:
+/// Clip schedules (Yu et al., amended DP-SGD) leave the noise unchanged, sd clip x noise_multiplier on the sum, so that
+/// the multiplier that is charged grows by C / C_t:
 ///   constant      C
 ///   hyperbolic    C / min(2, 1 + t/T), Equation 6
 ///   linear        C to C/2 in T releases
@@ -28,7 +28,7 @@ constexpr auto choice_names(NoiseSchedule) { return names("constant", "dynamic",
 ///   factor-1000   times 0.999 a release, to C/2
 /// Noise schedules (Hong et al.), of the same zCDP budget R = T / noise_multiplier^2 over T releases:
 ///   constant, dynamic (Lemma 3.1, q_t = gamma^{T-t}), dynamic-momentum (q_t of Theorem 3.4)
-/// After T the last values stay.
+/// After T releases the last values apply.
 struct NoisePlanRules {
   double clip = 1;
   double noise_multiplier = 1;
@@ -46,7 +46,7 @@ struct NoiseStep {
   double noise_multiplier = 1;
 };
 
-/// What each release of one client uses, fixed before training. A small value.
+/// The noise and clip bound of each release of one client, fixed before training. Cheap to copy.
 class NoisePlan {
  public:
   NoisePlan() : NoisePlan(NoisePlanRules{}) {}
@@ -55,10 +55,10 @@ class NoisePlan {
 
   /// t = 0, 1, ... counts the client's releases over all rounds.
   NoiseStep at(std::uint64_t t) const;
-  /// Releases first, ..., first + count - 1; those alike in a row are one run.
+  /// Releases first, ..., first + count - 1; equal ones in a row are one run.
   std::vector<ReleaseRun> runs(std::uint64_t first, std::uint64_t count) const;
-  /// What one record is exposed to by them (dp/accountants/spending.hpp): `like` says how lots are drawn; under shuffle its `passes`
-  /// is the number of epochs they touch.
+  /// The exposure of one record to them (dp/accountants/spending.hpp): `like` says how lots are drawn; under shuffle its
+  /// `passes` is the number of epochs they touch.
   Spending spending(std::uint64_t first, std::uint64_t count, const Releases& like) const;
 
   const NoisePlanRules& rules() const { return rules_; }
@@ -70,7 +70,7 @@ class NoisePlan {
   double (*clip_factor_)(double t, double target) = nullptr;
   double momentum_ = 0;              // of the influences
   double log_scale_ = 0;             // ln of sum_i sqrt(q_i) / R
-  std::uint64_t constant_from_ = 0;  // index from which all releases are alike
+  std::uint64_t constant_from_ = 0;  // index from which all releases are equal
   bool dynamic_ = false;
 };
 

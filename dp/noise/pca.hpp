@@ -10,14 +10,14 @@
 
 namespace fedstride {
 
-/// Hands every row, one after the other, to the sink.
+/// A visitor passes every row, one after the other, to the sink.
 using RowSink = function_ref<void(std::span<const float>)>;
 using RowVisitor = function_ref<void(RowSink)>;
 
-/// The directions onto which rows are projected.
+/// The directions that rows are projected on.
 struct Components {
   Eigen::MatrixXf directions;   ///< d x k, orthonormal columns, most important first
-  std::uint64_t nonfinite = 0;  ///< rows left out because a number in them is not finite; not covered
+  std::uint64_t nonfinite = 0;  ///< rows left out because a number in them is not finite; no guarantee covers this count
 };
 
 /// Sum of x x^T, not centred, over rows of length d scaled to unit norm; rows of zeros add nothing, rows that are not
@@ -30,12 +30,12 @@ Eigen::MatrixXd sum_of_outer_products(RowVisitor rows, int d, std::uint64_t& non
 void add_symmetric_noise(Eigen::MatrixXd& matrix, double sigma, const RandomSource& source, Address address);
 
 /// Principal components by private PCA (Abadi et al. 2016, 4; after Dwork et al. 2014): the eigenvectors of the largest k
-/// eigenvalues of the noisy sum. sigma is the noise multiplier for sensitivity 1, which is what a row more or less
-/// changes; 0 < k <= d. No division by the number of rows, which is private.
+/// eigenvalues of the noisy sum. sigma is the noise multiplier for sensitivity 1, the change by one row more or
+/// less; 0 < k <= d. No division by the number of rows, which is private.
 Components private_components(RowVisitor rows, int d, int k, double sigma, const RandomSource& source, Address address);
 
-/// What they cost: one release of everything. One row replaced by another moves the sum by sqrt(2), not by the 2 that
-/// replace-one counts for a clipped sum: the multiplier entered is sqrt(2) sigma then.
+/// Their cost: one release of every row. One row replaced by another moves the sum by sqrt(2), not by the 2 that
+/// replace-one counts for a clipped sum, so under replace-one the multiplier is entered as sqrt(2) sigma.
 Releases components_release(double sigma, Neighbours neighbours);
 
 }  // namespace fedstride

@@ -7,7 +7,7 @@
 
 namespace fedstride {
 
-/// A convolution as the kernels see it: one picture, borders already added, channels innermost.
+/// A convolution in the form for the kernels: one picture, borders already added, channels innermost.
 struct ConvShape {
   Shape input;   ///< borders included
   Shape output;  ///< before any pooling
@@ -20,7 +20,7 @@ struct ConvShape {
   int stretch() const { return kernel * input.channels; }
   /// Weights of one filter: [row][column][input].
   int filter_size() const { return kernel * stretch(); }
-  /// Where the field of output (y, x) begins in the input.
+  /// The index in the input at which the field of output (y, x) begins.
   std::size_t source(int y, int x) const {
     return static_cast<std::size_t>(y) * stride * pitch() + static_cast<std::size_t>(x) * stride * input.channels;
   }
@@ -32,15 +32,15 @@ void pack_filters(const float* filters, int channels, int size, float* packed);
 /// One row of outputs: to[x][o] = bias[o] + sum_k input[source + k] packed[k][o], o padded to whole vectors; bias too.
 void conv_row(const ConvShape& shape, const float* input, const float* packed, const float* bias, int y, float* to);
 
-/// The outputs of one filter in one picture that a gradient reaches: where each one's field begins in the input, and
-/// the gradient. Neighbours with the same source may be merged.
+/// The outputs of one filter in one picture that a gradient reaches: the index at which each one's field begins in the
+/// input, and the gradient. Neighbours with the same source may be merged.
 struct SpotList {
   const std::uint32_t* sources = nullptr;
   const float* gradients = nullptr;
   int count = 0;
 };
 
-/// Where the spots of `channels` filters go: filter c's begin at c * capacity, capacity >= spot_capacity(places).
+/// The memory for the spots of `channels` filters: filter c's begin at c * capacity, capacity >= spot_capacity(places).
 struct SpotStore {
   std::uint32_t* sources;
   float* gradients;

@@ -12,7 +12,7 @@ constexpr int kMaxVectors = kRegisters == 32 ? 20 : 12;  // of a filter's gradie
 constexpr int kMaxRows = 5;                              // of a small filter, all at once
 
 /// kRows rows of the filter, `tail` weights in the last of kVectors vectors of each. Two sets of sums, for even and odd
-/// spots, where one would wait for the processor's multiply-adds.
+/// spots, if one would wait for the processor's multiply-adds.
 template <int kRows, int kVectors>
 void filter_rows(const float* const* inputs, const SpotList* lists, int pictures, std::size_t offset, std::size_t pitch,
                  float* to, std::size_t to_stride, int tail) {
@@ -59,7 +59,7 @@ void filter_rows(const float* const* inputs, const SpotList* lists, int pictures
 
 using FilterRows = decltype(&filter_rows<1, 1>);
 
-/// The function for `rows` x `vectors`, null where the sums do not fit the registers.
+/// The function for `rows` x `vectors`; null if the sums do not fit the registers.
 template <int kRows, int kVectors>
 constexpr FilterRows filter_rows_if_fits() {
   if constexpr (kRows * kVectors <= kMaxVectors || kRows == 1)
@@ -98,8 +98,8 @@ FEDSTRIDE_INLINE __m512 merged(__m512 gradients, __m512i sources, int distance) 
   return _mm512_maskz_add_ps(static_cast<__mmask16>(~(same >> distance)), gradients, gradients_before);
 }
 
-/// What list_spots does for 16 places of 16 channels: places and channels are swapped, then each channel's non-zeros
-/// packed behind those it has.
+/// The part of list_spots for 16 places of 16 channels: swaps places and channels, then appends each channel's non-zeros to
+/// its list.
 void list_block(const float* gradients, const float* values, const std::uint32_t* bases, const std::uint8_t* winners,
                 __m512i shifts, std::size_t channels, std::size_t padded, int places, int width, int count,
                 std::uint32_t* sources_to, float* gradients_to, std::size_t capacity, int* counts) {

@@ -10,11 +10,11 @@ namespace {
 
 // A tile of results lives in registers: kMaxRows rows by two vectors.
 constexpr int kMaxRows = kTileRows;
-constexpr int kInputChunk = 64;     // inputs a tile takes in one go, so that their weights and activations stay in L1
-// From so many rows on, weights that are not aligned are copied to where they are, for so many inputs at a time.
+constexpr int kInputChunk = 64;     // inputs of a tile at once, so that their weights and activations stay in L1
+// From this number of rows on, weights that are not aligned are copied to aligned memory, a chunk of inputs at a time.
 constexpr int kMinRowsToCopy = 3 * kMaxRows;
 constexpr int kCopiedInputs = 128;
-constexpr int kPrefetchInputs = 4;  // how far ahead, on the way back
+constexpr int kPrefetchInputs = 4;  // inputs ahead, in the backward pass
 
 template <int kRows, int kVectors, bool kTail>
 void forward_loop(const float* x, std::size_t x_stride, const float* w, std::size_t w_stride, int depth, float* y,

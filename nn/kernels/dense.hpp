@@ -8,7 +8,7 @@
 namespace fedstride {
 
 // Products of a dense layer, weights w[input][output] without gaps. Rows of activations have `stride` >= the number of
-// outputs rounded up to whole vectors; what lies behind the outputs is zero and stays zero.
+// outputs rounded up to whole vectors; values after the outputs are zero and stay zero.
 
 /// Rows of a tile of results.
 inline constexpr int kTileRows = kRegisters == 32 ? 12 : 6;
@@ -22,11 +22,11 @@ void dense_forward(Rows x, int rows, int inputs, const float* w, int outputs, co
 /// dx[r][i] = sum_o dy[r][o] w[i][o] for inputs [first, last).
 void dense_data_gradient(Rows dy, int rows, const float* w, int outputs, Rows dx, int first, int last);
 
-/// Gradients of a layer's outputs, of all examples in order or of some.
+/// Gradients of a layer's outputs, for all examples in order or for some.
 struct OutputGradients {
   Rows values;
   int count = 0;
-  const int* examples = nullptr;  ///< whose row k is; null: example k's
+  const int* examples = nullptr;  ///< row k belongs to example examples[k]; null: to example k
 };
 
 /// Row k of `to` = factor times the gradient of the k-th example whose factor is not 0; `examples` (room for `rows`)

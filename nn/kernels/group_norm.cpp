@@ -26,14 +26,15 @@ void group_norm_forward(const GroupNormShape& shape, double epsilon, const float
                         float* __restrict factors, float* __restrict mean, float* __restrict inverse,
                         float* __restrict y) {
   const std::size_t channels = shape.channels;
-  const auto count = static_cast<double>(shape.size() / shape.groups);
+  const std::size_t values = shape.size() / shape.groups;
+  const auto count = static_cast<double>(values);
   std::fill_n(sums, channels, 0.0);
   for (std::size_t p = 0; p < shape.places; ++p)
     for (std::size_t c = 0; c < channels; ++c) sums[c] += static_cast<double>(x[p * channels + c]);
   for_each_group(shape, [&](std::size_t first, std::size_t last) {
     std::fill(mean + first, mean + last, static_cast<float>(sum_of(sums, first, last) / count));
   });
-  // Around the rounded mean, which is what the values are taken from: its rounding leaves the variance alone.
+  // The variance is taken around the rounded mean, the one subtracted from the values, so its rounding does not matter.
   std::fill_n(sums, channels, 0.0);
   for (std::size_t p = 0; p < shape.places; ++p)
     for (std::size_t c = 0; c < channels; ++c) {
@@ -70,7 +71,8 @@ void group_norm_data_gradient(const GroupNormShape& shape, const float* __restri
                               float* __restrict dx) {
   // With g = dy x scale and n the normalised x: dx = inverse x (g - mean of g - n x mean of g n), means over the group.
   const std::size_t channels = shape.channels;
-  const auto count = static_cast<double>(shape.size() / shape.groups);
+  const std::size_t values = shape.size() / shape.groups;
+  const auto count = static_cast<double>(values);
   float* const slope = factors + channels;
   float* const offset = factors + 2 * channels;
   for_each_group(shape, [&](std::size_t first, std::size_t last) {

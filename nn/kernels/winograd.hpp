@@ -10,7 +10,7 @@ namespace fedstride {
 // 4x4, each from 6x6 inputs, 36 products a channel pair instead of 144. Relative rounding error at 64 channels: 1.1e-6,
 // where the direct sum has 4.5e-7.
 
-/// Whether it applies and pays: enough channels that the transforms vanish beside the products.
+/// True if it applies and pays: enough channels that the transforms cost little beside the products.
 bool winograd_fits(const ConvShape& shape);
 
 class Winograd {
@@ -27,7 +27,7 @@ class Winograd {
   /// Floats from one output row to the next: whole tiles of whole vectors of channels.
   std::size_t output_pitch() const;
 
-  /// From filters as pack_filters leaves them.
+  /// Transforms filters packed by pack_filters.
   void transform_filters(const float* packed, float* filters) const;
 
   /// to[picture][y][x][o] for `pictures` <= group() inputs.

@@ -13,7 +13,7 @@
 
 namespace fedstride {
 
-/// What a case of a composition file asks for.
+/// The quantity that a case of a composition file asks for.
 enum class CompositionAsk {
   epsilon,
   delta,
@@ -72,7 +72,7 @@ struct CompositionCase {
 /// "case 'mnist-60-epochs'", or "case 7" if it has no id of its own.
 std::string name_of(const CompositionCase& one);
 
-/// What one record is exposed to by all events. Throws Error (usage) if an event leaves its noise multiplier or count out,
+/// Returns the releases that one record is exposed to by all events. Throws Error (usage) if an event leaves its noise multiplier or count out,
 /// or for a schedule out of range.
 Spending spending_of(const CompositionCase& one);
 

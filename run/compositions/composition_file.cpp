@@ -162,7 +162,7 @@ std::optional<std::uint64_t> whole_at(const OrderedJson& object, std::string_vie
   return number ? std::optional(static_cast<std::uint64_t>(*number)) : std::nullopt;
 }
 
-/// Of the keys `governed`, the object must have those that `needs` names and no other. `what` names who says so.
+/// The object must have those of the keys `governed` that `needs` names and no other. `what` names who says so.
 void check_goes_with(const OrderedJson& object, std::string_view governed, std::string_view needs, const std::string& what,
                      const std::string& where) {
   const auto needed = split(needs, ' ');

@@ -10,13 +10,13 @@
 
 namespace fedstride {
 
-/// What a client of a networked federation must not forget.
+/// The persistent state of a client of a networked federation.
 struct ClientMemory {
   std::string experiment;        ///< Welcome::experiment
   std::string terms;             ///< experiment_digest of this side, which no coordinator can name
   std::uint32_t round = 0;       ///< the last it has answered; 0: none
   std::string model_hash;        ///< of the model it was asked to train there
-  std::string state_before;      ///< its optimiser's state before that round, as bytes: the round can be done again
+  std::string state_before;      ///< its optimiser's state before that round, as bytes, so that the round can be repeated
   std::string state_after;       ///< and after it
   LedgerMark ledger;
 };
@@ -25,13 +25,13 @@ struct ClientMemory {
 /// one process at a time.
 class ClientFolder {
  public:
-  /// Made if it is not there. Throws FolderInUse, Error (failure).
+  /// Makes the folder if it does not exist. Throws FolderInUse, Error (failure).
   explicit ClientFolder(const std::filesystem::path& path);
 
   const std::filesystem::path& path() const { return path_; }
-  /// Nothing if the client has not begun. Throws Error (failure) for a damaged file.
+  /// Returns the memory; nothing if the client has not begun. Throws Error (failure) for a damaged file.
   std::optional<ClientMemory> load() const;
-  /// On the disk when it returns.
+  /// Writes the memory; it is on the disk when this returns.
   void save(const ClientMemory& memory) const;
 
  private:

@@ -31,7 +31,7 @@ Transport transport_of(const JoinOptions& options) {
   return Transport::plain();
 }
 
-/// A report as it may be sent: what has grown beyond all numbers is none. The results say null for both.
+/// A report in the form that may be sent: infinite numbers become NaN. The results say null for both.
 ClientReport sent(ClientReport report) {
   for (double* number : {&report.loss, &report.learning_rate, &report.gradient_norm, &report.clipped_share})
     if (std::isinf(*number)) *number = std::numeric_limits<double>::quiet_NaN();
@@ -46,7 +46,7 @@ void require_privacy(const PrivacySetup& privacy, RequiredPrivacy level) {
                   (privacy.example ? "examples alone" : privacy.client ? "clients alone" : "nobody"));
 }
 
-/// What a person should know of the experiment, in a line.
+/// A description of the experiment for the user, in a line.
 std::string terms_text(const Setup& setup, ClientId client) {
   const Configuration& configuration = setup.configuration;
   const auto level = [](const char* name, const LevelSetup& of) {
@@ -109,7 +109,7 @@ class Participant {
                            : "; this client has answered round " + std::to_string(memory_.round)) +
                     ": it has lost rounds, and no round is answered twice for different models");
     const std::vector<std::uint64_t> releases = allowed(train);
-    // Once more: what it carried into the round then, it carries into it now.
+    // A repeated round starts from the same state as the first time.
     const std::string before = again ? memory_.state_before : memory_.state_after;
     ClientState state;
     if (!before.empty()) state.load(at.setup.training.optimizer, before);

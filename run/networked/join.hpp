@@ -31,7 +31,7 @@ struct JoinOptions {
 /// from the coordinator; data, ledger and secret key are the client's own. The data set is read and compared as a whole,
 /// then all but the client's rows is let go.
 ///
-/// What it answered is on the disk before it is sent. Asked for the last round again with the same model it gives the same
+/// An answer is on the disk before it is sent. Asked for the last round again with the same model it gives the same
 /// bits; with another model, or for a round before that, it refuses: an address of the noise is never used for two inputs.
 /// Throws Error.
 MemberOutcome join_federation(const JoinOptions& options, const std::atomic<bool>* stop);

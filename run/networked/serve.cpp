@@ -24,15 +24,15 @@ Transport transport_of(const ServeOptions& options) {
   return Transport::plain();
 }
 
-// A report has room for so many releases that differ; a client that makes more could never answer.
+// A report has room for a limited number of different releases; a client that makes more could never answer.
 void require_reportable(const Setup& setup) {
   for (const auto& [rows, plan] : setup.privacy.plans) {
     const std::uint64_t releases = plan->releases_before(setup.training.epochs);
-    const std::size_t runs = plan->noise().runs(0, std::min<std::uint64_t>(releases, 4 * kMostReleaseRuns)).size();
-    if (runs > kMostReleaseRuns)
+    const std::size_t runs = plan->noise().runs(0, std::min<std::uint64_t>(releases, 4 * kMaxReleaseRuns)).size();
+    if (runs > kMaxReleaseRuns)
       throw usage_error("local-epochs " + std::to_string(setup.training.epochs) + " makes " + std::to_string(releases) +
                         " noisy releases a round for a client of " + std::to_string(rows) + " rows, of which more than " +
-                        std::to_string(kMostReleaseRuns) +
+                        std::to_string(kMaxReleaseRuns) +
                         " differ; a report has no room for them: take fewer local epochs or larger batches");
   }
 }
@@ -73,7 +73,7 @@ std::string judge(const Setup& setup, std::uint32_t round, const ClientReport& r
   return {};
 }
 
-/// What the status page is told besides what the fleet knows.
+/// The facts for the status page that the fleet does not know.
 class Watched {
  public:
   void begin(const Setup& setup, const std::string& folder, std::uint32_t rounds_done) {
@@ -144,7 +144,7 @@ class Watched {
   std::chrono::steady_clock::time_point since_ = std::chrono::steady_clock::now();
 };
 
-/// Whether a folder holds a run that has begun; then it must be of these settings, but for the rounds, which may be more.
+/// True if a folder holds a run that has begun; then it must have these settings, except that rounds may be more.
 bool goes_on(const Configuration& configuration) {
   std::error_code error;
   if (!fs::exists(fs::path(configuration.out) / "config.toml", error)) return false;
@@ -161,12 +161,12 @@ bool goes_on(const Configuration& configuration) {
   throw usage_error("out '" + configuration.out + "' holds a run of other settings ('" +
                     (a == old_lines.end() ? std::string() : std::string(*a)) + "' there, '" +
                     (b == new_lines.end() ? std::string() : std::string(*b)) +
-                    "' now); serve goes on with a run only as it was begun, or name another folder");
+                    "' now); serve continues a run only with its settings; or name another folder");
 }
 
 void require_networked(const Configuration& configuration) {
   if (configuration.out.empty())
-    throw usage_error("out is ''; serve needs a folder (--out), where the run goes on if the coordinator is started again");
+    throw usage_error("out is ''; serve needs a folder (--out), from which a coordinator that is started again continues");
   if (const auto* settings = example_level(configuration.privacy); settings != nullptr && settings->components > 0)
     throw usage_error("private-components is " + number_text(settings->components) +
                       "; over a network only 0 is valid: they are computed from all clients' rows together");

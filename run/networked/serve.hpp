@@ -11,7 +11,7 @@
 
 namespace fedstride {
 
-/// What is particular to a run over the network.
+/// The options of a run over the network.
 struct ServeOptions {
   Endpoint listen;
   std::filesystem::path certificates;       ///< folder (coordinator_files); empty: plain TCP, to loopback alone
@@ -20,20 +20,20 @@ struct ServeOptions {
   int updates_in_flight = 4;
   int connections = 0;                      ///< open at once at most; 0: twice the clients and 32
   bool accept_other_builds = false;
-  std::optional<Endpoint> status = {};      ///< where the status page is served
+  std::optional<Endpoint> status = {};      ///< address of the status page
   NetworkLog log;
   /// Called once, when clients may connect: the ports that were taken.
   std::function<void(std::uint16_t port, std::optional<std::uint16_t> status_port)> listening = {};
 };
 
-/// Coordinates a run whose clients are processes of their own (join). The folder `configuration.out` must be named: a run
-/// that is there already, of the same settings, goes on from its last finished round. Under privacy the secret source is
+/// Coordinates a run whose clients are other processes (join). The folder `configuration.out` must be named: a run
+/// that is there already, with the same settings, continues from its last finished round. Under privacy the secret source is
 /// used unless the settings name a source. Throws Error as run() and resume() do, and usage for what cannot be done over a
 /// network.
 RunSummary serve(const Configuration& configuration, const Settings& settings, const ServeOptions& options,
                  const RunObserver& observer = {});
 
-/// What serve() makes of settings before anything else: the source of noise, unless one is named.
+/// The settings with serve()'s own default: the source of noise, unless one is named.
 Settings settings_to_serve(Settings settings);
 
 }  // namespace fedstride

@@ -11,7 +11,7 @@ namespace fedstride {
 namespace {
 
 // Clients that bring their own rows do not know the sizes of the others, by which noise is calibrated and the accountant is
-// chosen: they are told both.
+// chosen: the settings sent to them contain both.
 std::string settings_for_clients(const Setup& setup) {
   Configuration configuration = lasting_configuration(setup);
   if (!setup.own_data.empty() && setup.privacy.example)
@@ -45,7 +45,7 @@ Welcome welcome_to(const Setup& setup) {
 
 Setup prepare_member(const Configuration& configuration, ClientId client, const Welcome& welcome) {
   if (configuration.partition.as<OwnRows>() == nullptr) return prepare(configuration, FirstWeights::elsewhere);
-  // What does not suit the rows here, fit() refuses; a coordinator's numbers only have to become ints first.
+  // fit() refuses a form that does not suit the rows; the coordinator's numbers only have to become ints first.
   const auto number = [](std::uint32_t value) { return static_cast<int>(std::min<std::uint32_t>(value, 1 << 30)); };
   return prepare_own(configuration, client,
                      {.shape = {number(welcome.height), number(welcome.width), number(welcome.channels)},

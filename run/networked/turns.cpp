@@ -15,7 +15,7 @@ namespace fedstride {
 namespace {
 
 constexpr std::chrono::milliseconds kTurn{100};
-constexpr std::chrono::microseconds kForTheNext{200};  // whoever waits must wake before this process asks again
+constexpr std::chrono::microseconds kForTheNext{200};  // a waiting process must wake before this one asks again
 
 }  // namespace
 

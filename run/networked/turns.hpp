@@ -7,15 +7,15 @@
 
 namespace fedstride {
 
-/// Processes of one machine that take turns at computing, a tenth of a second each, where there are more of them than
+/// Processes of one machine that take turns at computing, a tenth of a second each, if there are more of them than
 /// processors: the kernel's own slices of a few milliseconds make each find the caches full of another's weights.
 /// A place is a file locked by flock, which a process that is killed gives back. The result does not depend on it.
 class Turns {
  public:
-  /// Makes a folder with so many places. Throws Error (failure).
+  /// Makes a folder with that number of places. Throws Error (failure).
   static void make(const std::filesystem::path& folder, int places);
 
-  /// Takes part in those of a folder; nothing is waited for if `folder` is empty. Throws Error (failure) if it has none.
+  /// Uses the places of a folder; does not wait at all if `folder` is empty. Throws Error (failure) if it has no places.
   explicit Turns(const std::filesystem::path& folder);
   ~Turns();
   Turns(const Turns&) = delete;
@@ -23,7 +23,7 @@ class Turns {
 
   /// Waits for a place.
   void begin();
-  /// Lets another have it if this turn is over, and waits for the next. Cheap otherwise.
+  /// If this turn is over, gives the place back and waits for the next. Cheap otherwise.
   void pass();
   void end();
 

@@ -19,7 +19,7 @@ std::string key_of(std::initializer_list<std::string_view> parts) {
   return hash.hex().substr(0, 16);
 }
 
-// Points that are the same run are configurations of their own.
+// Different points of the same run are different configurations.
 std::string seedless_point(const Cell& cell) {
   std::string text;
   for (const auto& [key, value] : cell.point)

@@ -7,11 +7,11 @@
 
 namespace fedstride {
 
-/// What the results of a run follow from, as text: its resolved settings without those that only say how it is carried
-/// out. Files it reads stand there without their paths; their contents are hashed beside it.
+/// The settings that determine the results of a run, as text: its resolved settings without those that do not affect
+/// results. Files it reads appear without their paths; their contents are hashed separately.
 std::string determining_text(const Configuration& configuration);
 
-/// Names a cell's folder: 16 hexadecimal digits of a hash over what its results follow from. For a run that is
+/// Names a cell's folder: 16 hexadecimal digits of a hash over everything that determines its results. For a run that is
 /// determining_text, the contents of the data set and the files it reads, and kNumericsVersion; for another command its
 /// words and this program's version.
 class CellKeys {
@@ -19,7 +19,7 @@ class CellKeys {
   /// Both must outlive this.
   CellKeys(const Experiment& experiment, InputHashes& inputs) : experiment_(experiment), inputs_(inputs) {}
 
-  /// From the cell's settings: key, configuration, command. Throws Error.
+  /// Fills in key, configuration and command from the cell's settings. Throws Error.
   void fill(Cell& cell);
 
  private:
@@ -32,14 +32,14 @@ class CellKeys {
   InputHashes& inputs_;
 };
 
-/// The names that data and files have among InputHashes.
+/// The names of data and files in InputHashes.
 std::string data_input(const Configuration& configuration);
 std::string file_input(const std::string& path);
 
 /// "run --dataset mnist ...": the words of a cell's command after the program's name.
 std::vector<std::string> command_words(const Experiment& experiment, const Cell& cell);
 
-/// A word as a POSIX shell must be given it.
+/// A word quoted for a POSIX shell.
 std::string shell_quoted(const std::string& word);
 
 }  // namespace fedstride

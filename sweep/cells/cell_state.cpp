@@ -13,9 +13,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::uint64_t kLargestSummary = std::uint64_t{64} << 20;
+constexpr std::uint64_t kMaxStateBytes = std::uint64_t{64} << 20;
 
-// Whether there is anything that a run or a command left, beside why one failed and what was being written.
+// True if a run or a command left anything besides the error of a failure and temporary files.
 bool holds_results(const fs::path& folder) {
   std::error_code error;
   for (fs::directory_iterator at(folder, error), end; !error && at != end; at.increment(error))
@@ -36,7 +36,7 @@ CellState run_state(const fs::path& folder, const Cell& cell, const InputHashes&
   if (determining_text(resolve(read_settings((folder / "config.toml").string()))) != determining_text(wanted))
     return damaged("its config.toml is that of another run");
   if (!fs::exists(folder / "summary.json")) return {CellState::Kind::unfinished};
-  const Json summary = Json::parse(read_file(folder / "summary.json", kLargestSummary), nullptr, false);
+  const Json summary = Json::parse(read_file(folder / "summary.json", kMaxStateBytes), nullptr, false);
   if (!summary.is_object()) return damaged("its summary.json is no JSON");
   const Json finished = summary.value("finished", Json());
   const Json rounds = summary.value("rounds", Json());
@@ -57,7 +57,7 @@ CellState run_state(const fs::path& folder, const Cell& cell, const InputHashes&
 
 CellState other_state(const fs::path& folder) {
   if (!fs::exists(folder / "result.json")) return damaged("it holds no result.json");
-  const Json result = Json::parse(read_file(folder / "result.json", kLargestSummary), nullptr, false);
+  const Json result = Json::parse(read_file(folder / "result.json", kMaxStateBytes), nullptr, false);
   return result.is_discarded() ? damaged("its result.json is no JSON") : CellState{CellState::Kind::finished};
 }
 

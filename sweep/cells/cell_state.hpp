@@ -8,19 +8,19 @@
 
 namespace fedstride {
 
-/// What a cell's folder says about what is left to do.
+/// The state of a cell, from its folder.
 struct CellState {
   enum class Kind {
-    fresh,       ///< nothing there yet, or only why it failed
-    unfinished,  ///< goes on from its checkpoint
+    fresh,       ///< empty, or with nothing but the error of a failure
+    unfinished,  ///< continues from its checkpoint
     finished,
-    damaged,     ///< holds something else or what cannot be read
+    damaged,     ///< holds something else or unreadable files
   };
   Kind kind = Kind::fresh;
-  std::string why = {};  ///< of damaged
+  std::string why = {};  ///< reason for `damaged`
 };
 
-/// Of the cell in SWEEP/cells/KEY. A run made elsewhere and copied there under this name counts, if it is the same run:
+/// The state of the cell in SWEEP/cells/KEY. A run made elsewhere and copied there under this name counts, if it is the same run:
 /// by its configuration, its data and its numerics version.
 CellState cell_state(const std::filesystem::path& sweep, const Experiment& experiment, const Cell& cell,
                      const InputHashes& inputs);

@@ -27,11 +27,11 @@ namespace {
 namespace fs = std::filesystem;
 using Clock = std::chrono::steady_clock;
 
-constexpr double kMeasured = 0.7;  // seconds of training for each kind of cell, fewer where there are many kinds
+constexpr double kMeasured = 0.7;  // seconds of training for each kind of cell, fewer if there are many kinds
 constexpr double kMeasuredInAll = 15;
-constexpr double kLeastMeasured = 0.1;
-constexpr double kLongestGradient = 30;  // seconds after which a first gradient is not waited for
-constexpr double kLongestCommand = 10;   // seconds after which another command is not waited for
+constexpr double kMinMeasuredSeconds = 0.1;
+constexpr double kMaxGradientSeconds = 30;  // seconds after which a first gradient is not waited for
+constexpr double kMaxCommandSeconds = 10;   // seconds after which another command is not waited for
 
 // A folder for the measured runs, gone afterwards.
 class ScratchFolder {
@@ -54,7 +54,7 @@ class ScratchFolder {
   fs::path path_;
 };
 
-// What a kind of cell costs.
+// The costs of a kind of cell.
 struct Speed {
   double preparation = 0;  ///< seconds before the first round
   double example = 0;      ///< seconds a gradient example
@@ -63,7 +63,7 @@ struct Speed {
   double test_rows = 0;
 };
 
-// The beginning of a run: it is told to stop when its time is over, in the middle of a round if need be.
+// The beginning of a run, stopped when its time is over, in the middle of a round if necessary.
 class Measurement {
  public:
   explicit Measurement(double seconds) : length_(seconds) {}
@@ -103,8 +103,8 @@ class Measurement {
       return ended_.wait_for(lock, std::chrono::duration<double>(seconds), [&] { return over_; });
     };
     if (ends_within(length_)) return;
-    while (examples.load() == 0 && seconds_since(start) < kLongestGradient)  // a large lot takes longer
-      if (ends_within(kLeastMeasured)) return;
+    while (examples.load() == 0 && seconds_since(start) < kMaxGradientSeconds)  // a large lot takes longer
+      if (ends_within(kMinMeasuredSeconds)) return;
     if (const std::uint64_t computed = examples.load(); computed > examples_) {
       examples_ = computed;
       seconds_ = seconds_since(start);
@@ -126,7 +126,7 @@ class Measurement {
   std::jthread watcher_;
 };
 
-// What is measured for a cell: nothing that only scales the work, and no budget that would end it.
+// The configuration to measure for a cell: without anything that only scales the work, and without budgets.
 Configuration measured(Configuration configuration) {
   const auto plain_noise = [](double& noise, double& epsilon) {
     if (noise <= 0) noise = 1;
@@ -154,7 +154,7 @@ std::string kind_of(const Configuration& configuration) {
 double expected_rounds(const Configuration& configuration) {
   const ExampleSettings* example = example_level(configuration.privacy);
   const ClientSettings* client = client_level(configuration.privacy);
-  // Where the noise is calibrated for all rounds, no budget ends them.
+  // If the noise is calibrated for all rounds, no budget ends them.
   const bool by_examples =
       example != nullptr && example->epsilon > 0 && (example->noise_multiplier > 0 || example->target_epochs > 0);
   const bool by_clients = client != nullptr && client->client_epsilon > 0 && client->client_noise_multiplier > 0;
@@ -187,7 +187,7 @@ class Estimator {
     if (experiment_.command != "run") return;
     std::set<std::string> kinds;
     for (const Cell* cell : cells) kinds.insert(kind_of(resolve(cell->settings)));
-    length_ = std::clamp(kMeasuredInAll / static_cast<double>(std::max<std::size_t>(kinds.size(), 1)), kLeastMeasured,
+    length_ = std::clamp(kMeasuredInAll / static_cast<double>(std::max<std::size_t>(kinds.size(), 1)), kMinMeasuredSeconds,
                          kMeasured);
   }
 
@@ -219,7 +219,7 @@ class Estimator {
       std::vector<std::string> words = command_words(experiment_, cell);
       words.insert(words.begin(), options_.program);
       const auto start = Clock::now();
-      run_program(words, nullptr, kLongestCommand);
+      run_program(words, nullptr, kMaxCommandSeconds);
       command_seconds_ = seconds_since(start);
     }
     return *command_seconds_;

@@ -7,7 +7,7 @@
 
 namespace fedstride {
 
-/// What a cell would cost; without a number, why it is not known.
+/// The estimated cost of a cell; without a number, the reason why it is not known.
 struct CellEstimate {
   double seconds = 0;
   std::string why = {};
@@ -15,7 +15,7 @@ struct CellEstimate {
 
 /// Seconds that each cell would take here from its beginning, with the options' threads and jobs: a short measurement
 /// for each kind of cell (data set, model, optimiser, batch, privacy), scaled by examples and rounds. 0 for finished
-/// ones, NaN and the error where the measured run fails.
+/// ones, NaN and the error if the measured run fails.
 std::vector<CellEstimate> estimate(const Experiment& experiment, const std::vector<Cell>& cells, const SweepOptions& options);
 
 }  // namespace fedstride

@@ -13,7 +13,7 @@
 namespace fedstride {
 namespace {
 
-constexpr std::size_t kMostCells = 1'000'000;
+constexpr std::size_t kMaxCells = 1'000'000;
 
 // Walks the axes, the last one fastest.
 class Walk {
@@ -39,8 +39,8 @@ class Walk {
 
   void from(std::size_t index, const Cell& cell, const Keys& varied) {
     if (index == experiment_.axes.size()) {
-      if (++reached_ > kMostCells)
-        throw usage_error("'" + experiment_.file + "' has more than " + std::to_string(kMostCells) +
+      if (++reached_ > kMaxCells)
+        throw usage_error("'" + experiment_.file + "' has more than " + std::to_string(kMaxCells) +
                           " cells; shorten its lists or split it into several files");
       if (!is_excluded(cell)) visit_(cell);
       return;
@@ -61,7 +61,7 @@ class Walk {
     }
   }
 
-  // What the cell has there: as swept, as set, or by default.
+  // The cell's value of a key: as swept, as set, or by default.
   std::string value_of(const Cell& cell, const std::string& key) const {
     if (const std::string label = cell.value_of(key); !label.empty()) return label;
     if (const auto setting = cell.settings.find(key); setting != cell.settings.end())

@@ -7,7 +7,7 @@
 namespace fedstride {
 
 /// Calls visit(point and settings of a cell) for every cell of the grid, the last axis fastest. Throws Error (usage)
-/// where a key is set twice.
+/// if a key is set twice.
 void for_each_cell(const Experiment& experiment, const std::function<void(const Cell&)>& visit);
 
 }  // namespace fedstride

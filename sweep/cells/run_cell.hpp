@@ -9,14 +9,14 @@
 
 namespace fedstride {
 
-/// What came of an attempt at a cell.
+/// The outcome of an attempt at a cell.
 struct CellOutcome {
   enum class Kind { finished, interrupted, held_elsewhere, failed };
   Kind kind = Kind::finished;
-  std::string error = {};  ///< of failed, one line
+  std::string error = {};  ///< for failed, one line
 };
 
-/// What the cells of a sweep have in common.
+/// The properties common to the cells of a sweep.
 struct CellWork {
   const Experiment& experiment;
   std::filesystem::path sweep;           ///< the sweep's folder
@@ -25,12 +25,12 @@ struct CellWork {
   const std::atomic<bool>* stop = nullptr;
 };
 
-/// Begins a cell or goes on with it, in this thread. Nothing is thrown. A failure is also kept in the cell's error.txt,
-/// which goes when the cell is finished.
+/// Begins or continues a cell, in this thread. Never throws. A failure is also kept in the cell's error.txt, which is
+/// removed when the cell is finished.
 CellOutcome carry_out(const Cell& cell, CellState::Kind state, const CellWork& work,
                       const std::function<void(const RoundRecord&, std::uint32_t rounds)>& round);
 
-/// Why a damaged cell cannot be used, with what can be done about it; kept in its error.txt too.
+/// The reason why a damaged cell cannot be used, with a remedy; also kept in its error.txt.
 CellOutcome refuse_damaged(const Cell& cell, const CellState& state, const CellWork& work);
 
 }  // namespace fedstride

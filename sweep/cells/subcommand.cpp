@@ -19,8 +19,8 @@ extern char** environ;
 namespace fedstride {
 namespace {
 
-constexpr std::size_t kMostOutput = std::size_t{64} << 20;
-constexpr std::size_t kMostErrors = std::size_t{1} << 16;
+constexpr std::size_t kMaxOutputBytes = std::size_t{64} << 20;
+constexpr std::size_t kMaxErrorOutputBytes = std::size_t{1} << 16;
 
 class Pipe {
  public:
@@ -45,7 +45,7 @@ class Pipe {
   std::array<int, 2> ends_{-1, -1};
 };
 
-// What can be read now; false at the end.
+// Reads the bytes available now; false at the end.
 bool take(int descriptor, std::string& text, std::size_t most) {
   std::array<char, 1 << 16> buffer{};
   const ssize_t count = ::read(descriptor, buffer.data(), buffer.size());
@@ -83,10 +83,10 @@ ProgramOutput run_program(const std::vector<std::string>& words, const std::atom
   std::array<pollfd, 2> ends{pollfd{out.end(0), POLLIN, 0}, pollfd{err.end(0), POLLIN, 0}};
   while (ends[0].fd >= 0 || ends[1].fd >= 0) {
     ::poll(ends.data(), ends.size(), 50);
-    if (ends[0].revents != 0 && !take(ends[0].fd, result.out, kMostOutput + 1)) ends[0].fd = -1;
-    if (ends[1].revents != 0 && !take(ends[1].fd, result.err, kMostErrors)) ends[1].fd = -1;
+    if (ends[0].revents != 0 && !take(ends[0].fd, result.out, kMaxOutputBytes + 1)) ends[0].fd = -1;
+    if (ends[1].revents != 0 && !take(ends[1].fd, result.err, kMaxErrorOutputBytes)) ends[1].fd = -1;
     const bool late = seconds > 0 && std::chrono::steady_clock::now() - begin > std::chrono::duration<double>(seconds);
-    if (!result.stopped && (late || (stop != nullptr && stop->load()) || result.out.size() > kMostOutput)) {
+    if (!result.stopped && (late || (stop != nullptr && stop->load()) || result.out.size() > kMaxOutputBytes)) {
       ::kill(child, SIGKILL);
       result.stopped = true;
     }
@@ -95,7 +95,7 @@ ProgramOutput run_program(const std::vector<std::string>& words, const std::atom
   while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {
   }
   result.code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
-  if (result.out.size() > kMostOutput) throw failure("'" + words.front() + "' says more than 64 MiB");
+  if (result.out.size() > kMaxOutputBytes) throw failure("'" + words.front() + "' says more than 64 MiB");
   return result;
 }
 

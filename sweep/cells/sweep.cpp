@@ -38,7 +38,7 @@ class Sweep {
     }
     if (observer_.started) observer_.started(mine_.size(), finished_count_);
     work_on(left);
-    // What others held may be theirs to finish, or have been left by them.
+    // Other processes may still hold these cells, or have left them unfinished.
     work_on(std::exchange(held_, {}));
     std::ranges::sort(failed_, {}, [](const auto& failure) { return failure.first; });
     SweepSummary summary{
@@ -82,7 +82,7 @@ class Sweep {
       observer_.cell_started(cell, job);
     }
     const CellState state = state_of(cell);
-    if (state.kind == CellState::Kind::finished) return settle(cell, job, {}, true);  // by somebody else meanwhile
+    if (state.kind == CellState::Kind::finished) return settle(cell, job, {}, true);  // by another process meanwhile
     const auto round = [&](const RoundRecord& record, std::uint32_t rounds) {
       if (!observer_.round) return;
       const std::lock_guard lock(mutex_);

@@ -23,7 +23,7 @@ struct SweepOptions {
   InputHashes inputs = {};               ///< as expand left them
 };
 
-/// Who watches a sweep; called from several threads, one call at a time. Any may be empty.
+/// Callbacks for an observer of a sweep; called from several threads, one call at a time. Any may be empty.
 struct SweepObserver {
   std::function<void(std::size_t cells, std::size_t done_before)> started;
   std::function<void(const Cell&, int job)> cell_started;
@@ -36,20 +36,20 @@ struct SweepSummary {
   std::filesystem::path folder;
   std::size_t cells = 0;                 ///< of this shard
   std::size_t finished = 0;              ///< earlier ones included
-  std::size_t held_elsewhere = 0;        ///< another process is running them still
+  std::size_t held_elsewhere = 0;        ///< another process is still running them
   std::size_t others = 0;                ///< folders of cells that are not of this grid; they are left alone
   bool interrupted = false;
   std::vector<std::pair<Cell, std::string>> failed = {};  ///< with its error
   std::vector<ExpectationResult> expectations = {};
-  std::string tables_error = {};         ///< why the tables could not be written; the cells are what they are
+  std::string tables_error = {};         ///< why the tables could not be written; the cells are not affected
 };
 
-/// Carries out what is not finished yet of an experiment and writes the tables. The folder:
+/// Carries out the unfinished cells of an experiment and writes the tables. The folder:
 ///
 ///   experiment.toml, sweep.json (see write_sweep_folder)                        cells/KEY/ (a run's folder, or result.json)
-///   cells.csv rounds.csv clients.csv summary.csv expectations.csv               cells/KEY/error.txt where one failed
+///   cells.csv rounds.csv clients.csv summary.csv expectations.csv               cells/KEY/error.txt if one failed
 ///
-/// A cell is finished if its summary says so and its key is that of the cell; an unfinished one goes on from its
+/// A cell is finished if its summary says so and its key is that of the cell; an unfinished one continues from its
 /// checkpoint. Several processes may work on one folder at once (shards, or the same sweep twice): a cell is held by
 /// one of them, the tables are written by one at a time. Throws Error: usage if the folder belongs to another
 /// experiment or holds something else.

@@ -25,14 +25,14 @@ struct DocumentNode {
   const Table* table() const { return std::get_if<Table>(&value); }
   const std::string* text() const { return std::get_if<std::string>(&value); }
   bool is_scalar() const { return value.index() >= 1 && value.index() <= 4; }
-  /// Of a scalar.
+  /// The setting that a scalar stands for.
   Setting setting() const;
 };
 
-/// The scalar of a setting as a point of the grid shows it: "0.33", "adadp", "true".
+/// The scalar of a setting as text of a grid point: "0.33", "adadp", "true".
 std::string value_text(const Setting& setting);
 
-/// What a document says, where something is wrong with it.
+/// A parsed document, with its name for errors.
 struct Document {
   std::string name;
   DocumentNode root;
@@ -41,7 +41,7 @@ struct Document {
   Error wrong(const DocumentNode& at, const std::string& what) const;
 };
 
-/// Throws Error (usage) with the line for what is no TOML.
+/// Parses a document. Throws Error (usage) with the line if it is not TOML.
 Document parse_document(std::string_view text, const std::string& name);
 
 }  // namespace fedstride

@@ -13,8 +13,8 @@
 
 namespace fedstride {
 
-/// What [tune] says: the keys whose values compete with each other, and which results decide. The best is taken on the
-/// validation split, or on the test set where the source did so; choosing on private data is charged to no epsilon.
+/// The table [tune]: the keys whose values compete with each other, and the results that decide. The best is chosen on the
+/// validation split, or on the test set if the source did so; no epsilon is charged for a choice on private data.
 struct Tuning {
   std::vector<std::string> keys = {};
   std::string on = "validation";         ///< "validation" or "test"
@@ -28,29 +28,29 @@ struct Tuning {
 struct ResultQuantity {
   std::string metric;
   std::map<std::string, std::string> where = {};  ///< swept key to value, both as text ("0.0" and "0" are the same number)
-  std::string pick = {};                 ///< which of several configurations: best, second, worst, mean, lowest, highest
-  /// What `pick` goes by: the results at these values instead ("the rate that was best at noise 2"); nothing: at its
-  /// own.
+  std::string pick = {};                 ///< choice among several configurations: best, second, worst, mean, lowest, highest
+  /// `pick` compares the results at these values instead ("the rate that was best at noise 2"); empty: at the configuration's
+  /// own values.
   std::map<std::string, std::string> pick_where = {};
-  std::optional<std::uint32_t> round = {};         ///< nothing: the last
-  std::vector<ResultQuantity> minus = {};      ///< at most one, taken off
+  std::optional<std::uint32_t> round = {};         ///< empty: the last
+  std::vector<ResultQuantity> minus = {};      ///< at most one, subtracted
   std::vector<ResultQuantity> over = {};       ///< at most one, divided by (after `minus`)
 };
 
-/// One [[expect]]: a claim that the results bear out or not.
+/// One [[expect]]: a claim that the results confirm or not.
 struct Expectation {
   std::string claim;
   ResultQuantity value;
   std::string relation;                  ///< "above", "below" or "equals"
-  std::optional<double> number = {};     ///< what with: a number, or
+  std::optional<double> number = {};     ///< the right side: a number, or
   std::optional<ResultQuantity> other = {};    ///< another quantity
   double within = 0;                     ///< of "equals"
   double margin = 0;                     ///< of "above" and "below": by more than this
-  std::string scale = "full";            ///< "full", "quick" or "both": where it is checked
-  std::string reason = {};               ///< why it does not hold, as tested; said beside a failure
+  std::string scale = "full";            ///< "full", "quick" or "both": the scale at which it is checked
+  std::string reason = {};               ///< why it does not hold, as tested; shown beside a failure
 };
 
-/// What a [[figure]] may be of; report/ has one entry for each.
+/// The kinds of a [[figure]]; report/ has one entry for each.
 inline constexpr std::string_view kFigureKinds[] = {
     "lines", "accuracy-by-round", "loss-by-round", "accuracy-by-key", "accuracy-by-rate", "step-sizes", "rejected-share",
     "epsilon-by-round", "accuracy-by-epsilon", "partition", "time"};
@@ -68,7 +68,7 @@ struct FigureRequest {
   std::optional<bool> log_y = {};
 };
 
-/// One axis of the grid. Several keys where lists are tied together. A value is what is set, under one label.
+/// One axis of the grid, with several keys if lists are tied together. A value is a group of settings under one label.
 struct Axis {
   struct Value {
     Settings settings;                   ///< of this key or these keys; for [variant.NAME] all of its keys
@@ -80,17 +80,17 @@ struct Axis {
   std::map<std::string, std::string> when = {};
 };
 
-/// An experiment file at one scale: what every cell has in common, the axes of the grid, what is claimed and drawn.
+/// An experiment file at one scale: the common settings of all cells, the axes of the grid, the claims and figures.
 ///
 ///   top level             keys of a run, one value each
 ///   [experiment]          title, source, claim, command (default "run"; else any other subcommand that knows --json:
 ///                         its flags are then the keys, its numbers the results)
 ///   [sweep]               key = [values]; zip = [["a", "b"]]: lists tied together; exclude = [{a = 1, b = "x"}]
 ///   [when.KEY.VALUE]      keys, with a value or a list, for cells in which KEY has VALUE
-///   [variant.NAME]        a bundle of keys under a name, with values or lists: an axis "variant" of its own
+///   [variant.NAME]        a bundle of keys under a name, with values or lists: one value of the axis "variant"
 ///   [tune]                keys, on, metric, why
 ///   [[expect]] [[figure]]
-///   [quick] [full]        what is different at that scale: keys, and [quick.sweep], [quick.when.KEY.VALUE],
+///   [quick] [full]        differences at that scale: keys, and [quick.sweep], [quick.when.KEY.VALUE],
 ///                         [quick.variant.NAME], whose lists replace those of the same key
 struct Experiment {
   std::string name;                      ///< the folder's name for DIR/experiment.toml, else the file's without .toml
@@ -111,7 +111,7 @@ struct Experiment {
 };
 
 /// Reads a file at a scale, "quick" or "full". `fixed` comes from the command line: it wins over the file, and a key
-/// given there stops being an axis. Throws Error (usage: file and line, what is wrong, what would be valid; failure:
+/// given there stops being an axis. Throws Error (usage: file and line, the fault, the valid values; failure:
 /// unreadable).
 Experiment read_experiment(const std::string& path, const std::string& scale, const Settings& fixed = {});
 Experiment parse_experiment(const std::string& text, const std::string& path, const std::string& scale,
@@ -119,7 +119,7 @@ Experiment parse_experiment(const std::string& text, const std::string& path, co
 
 /// Equal as text, or the same number: "0.0" and "0".
 bool same_value(std::string_view a, std::string_view b);
-/// The text that all writings of the same value share.
+/// The common text of all spellings of the same value.
 std::string canonical_value(std::string_view text);
 
 /// One point of the grid.
@@ -127,7 +127,7 @@ struct Cell {
   std::vector<std::pair<std::string, std::string>> point = {};  ///< swept key and value as text, in the order of the axes
   Settings settings = {};                ///< all of its keys
   std::string key = {};                  ///< 16 hexadecimal digits, see cell_keys; names the cell's folder
-  std::string configuration = {};        ///< likewise, of the run and its point without the seed: a mean is over these
+  std::string configuration = {};        ///< likewise, of the run and its point without the seed; means are over these
   std::string command = {};              ///< repeats it: "fedstride run --dataset ..."
   std::string value_of(std::string_view wanted) const;  ///< of `point`; "" where the cell has no such key
 };
@@ -135,18 +135,18 @@ struct Cell {
 /// "random-fraction 0, optimizer sgd, seed 1"; "the only cell" for a grid without axes.
 std::string point_text(const Cell& cell);
 
-/// How many cells the grid has. Throws Error (usage) for more than a million, for none, and for an exclusion that
+/// The number of cells of the grid. Throws Error (usage) for more than a million, for none, and for an exclusion that
 /// excludes nothing.
 std::size_t cell_count(const Experiment& experiment);
 
-/// SHA-256 of what cells read, data sets and files, by a name for each. Kept with a sweep, so that its keys can be told
-/// where the data are not.
+/// SHA-256 of the inputs of cells, data sets and files, by a name for each. Kept with a sweep, so that its keys can be
+/// computed on a machine without the data.
 using InputHashes = std::map<std::string, std::string>;
 
-/// All cells of the grid, the last axis fastest; keys, configuration and commands are filled in. Points that come to
-/// the same run have one key, and share its folder. Every configuration is resolved, so that what can be refused is
-/// refused here. Throws Error (usage): the cell's point and what is wrong with it, and what cell_count refuses;
-/// failure: data that cannot be read. `inputs`: hashes known already are taken from there, those found out are added.
+/// All cells of the grid, the last axis fastest; keys, configuration and commands are filled in. Points that give
+/// the same run have one key, and share its folder. Every configuration is resolved, so that an invalid one is refused
+/// here. Throws Error: usage for an invalid cell, with its point and the fault, and as cell_count does; failure for data
+/// that cannot be read. Known hashes are taken from `inputs`, new ones are added to it.
 std::vector<Cell> expand(const Experiment& experiment, InputHashes& inputs);
 std::vector<Cell> expand(const Experiment& experiment);
 

@@ -9,7 +9,7 @@
 
 namespace fedstride {
 
-/// An experiment file on its way: its keys by section, with the overrides of a scale and of the command line applied.
+/// An experiment file in preparation: its keys by section, with the overrides of a scale and of the command line applied.
 struct ExperimentDraft {
   using Entries = DocumentNode::Table;
   /// [when.KEY.VALUE], or [variant.NAME] with key "variant".
@@ -26,7 +26,7 @@ struct ExperimentDraft {
   const DocumentNode* zip = nullptr;
   const DocumentNode* exclude = nullptr;
   Settings fixed = {};                  ///< by the command line
-  /// Keys that the scale or the command line gave other values: what the file says about them may have no use any more.
+  /// Keys that the scale or the command line gave other values: parts of the file about them may be unused.
   std::set<std::string, std::less<>> overridden = {};
 
   std::vector<std::string> variants() const;

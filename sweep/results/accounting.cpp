@@ -34,8 +34,8 @@ void feed(Hash& hash, const Spending& spending) {
         .value(some.noise_multiplier).value(some.count).value(some.passes).value(some.adaptive);
 }
 
-/// What all accountants say about one level. Cells that differ in seed or rate have often spent alike: then it is
-/// computed once in a process.
+/// The values of all accountants at one level. Cells that differ in seed or rate often have equal spending: it is computed
+/// once in a process.
 Numbers ask_all(Level level, double delta, const SpendingTotals& totals) {
   std::vector<const Spending*> histories;
   if (level == Level::client) {
@@ -66,8 +66,8 @@ Numbers ask_all(Level level, double delta, const SpendingTotals& totals) {
       epsilon = std::ranges::max(history_epsilons(totals, accountant, delta, true));
     if (std::isfinite(epsilon)) numbers[metric(level, part.kName)] = epsilon;
   });
-  constexpr std::size_t kMost = 100'000;
-  if (known.size() >= kMost) known.clear();
+  constexpr std::size_t kMaxKnown = 100'000;
+  if (known.size() >= kMaxKnown) known.clear();
   return known[key] = numbers;
 }
 
@@ -147,7 +147,7 @@ void keep(const fs::path& path, const LedgerMark& mark, std::uint32_t rounds, co
 }  // namespace
 
 std::vector<std::uint32_t> accounted_rounds(std::uint32_t rounds) {
-  const std::uint32_t count = std::min(rounds, kAccountedRounds);
+  const std::uint32_t count = std::min(rounds, kMaxAccountedRounds);
   std::vector<std::uint32_t> wanted;
   for (std::uint64_t i = 1; i <= count; ++i) wanted.push_back(static_cast<std::uint32_t>(i * rounds / count));
   return wanted;

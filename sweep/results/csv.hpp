@@ -8,8 +8,8 @@
 
 namespace fedstride {
 
-/// A table as RFC 4180 has it: quotes where needed, '\n' at the end of a line. Written beside the file and put in its place
-/// by finish(), so that readers see the old table or the new one. Memory for a few rows. Throws Error (failure).
+/// Writes a table in RFC 4180 format: quotes if needed, '\n' at the end of a line. Writes beside the file and replaces it in
+/// finish(), so that readers see the old table or the new one. Holds a few rows in memory. Throws Error (failure).
 class CsvFile {
  public:
   CsvFile(std::filesystem::path path, const std::vector<std::string>& columns);
@@ -19,7 +19,7 @@ class CsvFile {
 
   /// The next field of the row; the row ends with as many as there are columns.
   CsvFile& text(std::string_view field);
-  CsvFile& number(double value);          ///< shortest text that reads back; nothing for what is not finite
+  CsvFile& number(double value);          ///< shortest text that reads back; empty unless finite
   CsvFile& whole(std::uint64_t value);
   CsvFile& nothing() { return text({}); }
   void finish();
@@ -37,15 +37,15 @@ class CsvFile {
   int fd_ = -1;
 };
 
-/// A table that was read: `rows` have as many fields as there are columns.
+/// A table read from a file; each of `rows` has one field a column.
 struct CsvTable {
   std::vector<std::string> columns;
   std::vector<std::vector<std::string>> rows = {};
-  /// Place of a column. Throws Error (failure) naming those there are.
+  /// The index of a column. Throws Error (failure) that names the existing ones.
   std::size_t column(std::string_view name) const;
 };
 
-/// Throws Error (failure) naming file and line: not closed quotes, text beside quotes, a row of another length.
+/// Parses a table. Throws Error (failure) naming file and line: unclosed quotes, text beside quotes, a row of another length.
 CsvTable parse_csv(std::string_view text, const std::string& name);
 CsvTable read_csv(const std::filesystem::path& path);
 

@@ -14,7 +14,7 @@ namespace {
 
 constexpr double kNoNumber = std::numeric_limits<double>::quiet_NaN();
 
-/// Why a claim cannot be checked.
+/// The reason why a claim cannot be checked.
 struct NotRun {
   std::string why;
 };
@@ -100,10 +100,10 @@ class Checker {
     if (!missing.empty()) {
       std::string text = std::to_string(missing.size());
       text += missing.size() == 1 ? " cell is missing: " : " cells are missing: ";
-      constexpr std::size_t kNamed = 3;
-      for (std::size_t i = 0; i < std::min(missing.size(), kNamed); ++i)
+      constexpr std::size_t kMaxNamed = 3;
+      for (std::size_t i = 0; i < std::min(missing.size(), kMaxNamed); ++i)
         text += (i == 0 ? "" : "; ") + point_text(missing[i]->cell) + " (" + missing[i]->status + ")";
-      throw NotRun{text + (missing.size() > kNamed ? "; ..." : "")};
+      throw NotRun{text + (missing.size() > kMaxNamed ? "; ..." : "")};
     }
     return left;
   }
@@ -144,7 +144,7 @@ class Checker {
     return value;
   }
 
-  // Those whose results decide which of `left` is picked: they themselves, or their like at other values.
+  // The configurations whose results decide the pick among `left`: these themselves, or their counterparts at other values.
   std::vector<Seeds> judged(const ResultQuantity& quantity, const std::vector<Seeds>& left) const {
     if (quantity.pick_where.empty()) return left;
     ResultQuantity at = quantity;

@@ -6,7 +6,7 @@
 
 namespace fedstride {
 
-/// Whether the experiment's claims hold. `cells` tell what is missing.
+/// Checks the experiment's claims. Missing results are known from `cells`.
 std::vector<ExpectationResult> check(const Experiment& experiment, const std::vector<CellResult>& cells,
                                      const std::vector<SummaryRow>& summary);
 

@@ -8,7 +8,7 @@
 namespace fedstride {
 namespace {
 
-constexpr std::size_t kMostCounts = std::size_t{1} << 24;
+constexpr std::size_t kMaxCounts = std::size_t{1} << 24;
 
 /// Takes the events up to the end of rows_per_class, and then stops the parser.
 struct Counts {
@@ -25,7 +25,7 @@ struct Counts {
   bool number_float(Json::number_float_t, const std::string&) { return !inside; }
   bool number_unsigned(Json::number_unsigned_t value) {
     if (!inside) return true;
-    if (depth != 3 || ++counts > kMostCounts) return false;
+    if (depth != 3 || ++counts > kMaxCounts) return false;
     rows.back().push_back(value);
     return true;
   }
@@ -47,7 +47,7 @@ struct Counts {
     ++depth;
     if (depth == 2 && last_key == "rows_per_class") inside = true;
     if (inside && depth == 3) rows.emplace_back();
-    return !inside || (depth <= 3 && ++counts <= kMostCounts);
+    return !inside || (depth <= 3 && ++counts <= kMaxCounts);
   }
   bool end_array() {
     --depth;

@@ -6,8 +6,8 @@
 
 namespace fedstride {
 
-/// The rows per class of each client out of a partition.json; of the file only as much is read as stands before its end.
-/// Throws Error (failure) if it is not there or too large.
+/// Reads the rows per class of each client from a partition.json; stops reading the file after them. Throws Error (failure)
+/// if they are missing or too many.
 std::vector<std::vector<std::uint64_t>> read_partition_counts(const std::filesystem::path& path);
 
 }  // namespace fedstride

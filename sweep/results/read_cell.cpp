@@ -19,12 +19,12 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::uint64_t kLargestSummary = std::uint64_t{16} << 20;
-constexpr std::uint64_t kLargestError = std::uint64_t{1} << 16;
-constexpr std::uint64_t kMostForClients = std::uint64_t{256} << 20;  // of rounds.jsonl: about 1 GB of numbers
+constexpr std::uint64_t kMaxSummaryBytes = std::uint64_t{16} << 20;
+constexpr std::uint64_t kMaxErrorBytes = std::uint64_t{1} << 16;
+constexpr std::uint64_t kMaxBytesForClients = std::uint64_t{256} << 20;  // of rounds.jsonl: about 1 GB of numbers
 
 Json read_object(const fs::path& path) {
-  Json json = Json::parse(read_file(path, kLargestSummary), nullptr, false);
+  Json json = Json::parse(read_file(path, kMaxSummaryBytes), nullptr, false);
   if (!json.is_object())
     throw failure("'" + path.string() + "' is not a JSON object; remove the cell's folder to run it again");
   return json;
@@ -44,7 +44,7 @@ void take_text(const Json& json, const char* key, CellResult& result) {
   if (found->is_number_integer()) result.texts[key] = found->dump();
 }
 
-// One line a statement, as a person reads it: what it says, and what that rests on.
+// One line a statement, for people: its values and their conditions.
 void take_statements(const Json& summary, CellResult& result) {
   const auto statements = summary.find("privacy");
   if (statements == summary.end() || !statements->is_array()) return;
@@ -67,7 +67,7 @@ void take_statements(const Json& summary, CellResult& result) {
   }
 }
 
-// What the rounds amount to, before the summary says it with more authority.
+// The results so far, from the rounds; the summary's values replace them.
 void take_rounds(CellResult& result) {
   if (result.rounds.empty()) return;
   result.numbers = result.rounds.back().numbers;
@@ -112,7 +112,7 @@ void read_run(const fs::path& folder, CellResult& result) {
   if (is_there(folder / "summary.json")) summary = read_object(folder / "summary.json");
   const bool finished = summary.is_object() && summary.value("finished", Json(false)) == Json(true);
   if (!finished && is_there(folder / "error.txt"))
-    throw failure(first_line(read_file(folder / "error.txt", kLargestError)));
+    throw failure(first_line(read_file(folder / "error.txt", kMaxErrorBytes)));
   if (!is_there(folder / "config.toml")) {
     if (finished)
       throw failure("'" + folder.string() + "' has a summary and no config.toml; remove it to run the cell again");
@@ -120,9 +120,9 @@ void read_run(const fs::path& folder, CellResult& result) {
   }
   result.status = finished ? "finished" : "unfinished";
   const std::uint64_t bytes = round_bytes(folder);
-  if (bytes > kMostForClients)
+  if (bytes > kMaxBytesForClients)
     result.texts["left_out"] = "its clients: rounds.jsonl has " + std::to_string(bytes >> 20) + " MiB";
-  if (finished || bytes > 0) read_rounds(folder / "rounds.jsonl", bytes <= kMostForClients, result);
+  if (finished || bytes > 0) read_rounds(folder / "rounds.jsonl", bytes <= kMaxBytesForClients, result);
   take_rounds(result);
   result.numbers["rounds_done"] = static_cast<double>(result.rounds.size());
   if (is_there(folder / "partition.json")) result.rows_per_class = read_partition_counts(folder / "partition.json");
@@ -145,13 +145,13 @@ void read_run(const fs::path& folder, CellResult& result) {
 void read_command(const fs::path& folder, CellResult& result) {
   const fs::path path = folder / "result.json";
   if (!is_there(path)) {
-    if (is_there(folder / "error.txt")) throw failure(first_line(read_file(folder / "error.txt", kLargestError)));
+    if (is_there(folder / "error.txt")) throw failure(first_line(read_file(folder / "error.txt", kMaxErrorBytes)));
     return;
   }
   Numbers numbers;
   take_all_numbers(read_object(path), numbers, result.texts);
   result.status = "finished";
-  // What the command only repeats of the point is no result.
+  // Values of the point that the command only repeats are not results.
   for (const auto& [key, text] : result.cell.point) {
     std::string name = key;
     std::ranges::replace(name, '-', '_');

@@ -32,11 +32,11 @@ std::map<std::string, std::string> texts_at(const Json& json, const char* key) {
   return texts;
 }
 
-// What sweep() has written: the experiment as it was carried out, and on which machine.
+// Reads the files of sweep(): the experiment as it was carried out, and its machine.
 std::vector<Cell> read_sweep(const fs::path& folder, SweepResults& results, InputHashes& inputs) {
-  constexpr std::uint64_t kLargest = std::uint64_t{1} << 24;
+  constexpr std::uint64_t kMaxSweepFileBytes = std::uint64_t{1} << 24;
   const fs::path path = folder / "sweep.json";
-  const Json json = Json::parse(read_file(path, kLargest), nullptr, false);
+  const Json json = Json::parse(read_file(path, kMaxSweepFileBytes), nullptr, false);
   const std::string scale = json.is_object() ? text_at(json, "scale") : "";
   if (scale != "full" && scale != "quick")
     throw failure("'" + path.string() + "' is damaged: it must tell a scale, \"full\" or \"quick\"");

@@ -15,12 +15,12 @@
 
 namespace fedstride {
 
-/// Metric to value; what is not finite is left out. One piece of memory each: a sweep has millions of them.
+/// Metric to value; values that are not finite are left out. A flat map, since a sweep has millions of them.
 using Numbers = boost::container::flat_map<std::string, double>;
 
 using NameSet = std::set<std::string, std::less<>>;
 
-/// Adds the names of the numbers that these rounds, clients or cells have.
+/// Adds the names of the numbers of these rounds, clients or cells.
 template <class Entries>
 void add_names(const Entries& entries, NameSet& names) {
   for (const auto& entry : entries)
@@ -28,7 +28,7 @@ void add_names(const Entries& entries, NameSet& names) {
       if (names.find(name) == names.end()) names.insert(name);
 }
 
-/// What a cell's folder says.
+/// The contents of a cell's folder.
 struct CellResult {
   struct Round {
     std::uint32_t round = 0;
@@ -55,8 +55,8 @@ struct SummaryRow {
   std::string configuration;
   std::vector<std::pair<std::string, std::string>> point = {};  ///< without the seed
   std::string metric;
-  std::optional<std::uint32_t> round = {};   ///< nothing: after the last round
-  std::optional<std::uint32_t> client = {};  ///< nothing: of the federation
+  std::optional<std::uint32_t> round = {};   ///< empty: after the last round
+  std::optional<std::uint32_t> client = {};  ///< empty: of the federation
   int n = 0;                             ///< seeds
   double mean = 0;
   double deviation = 0;                  ///< standard deviation with n - 1; NaN for n = 1
@@ -73,8 +73,8 @@ struct ExpectationResult {
   std::string text;                      ///< "0.442 against 0.431", or what is missing
 };
 
-/// A sweep's folder, read. Of a sweep too large to hold, cells have no rounds, clients and rows_per_class, and the summary
-/// lacks rows by round; write_tables reads them again, one configuration at a time.
+/// The contents of a sweep's folder. If the sweep is too large to hold, cells have no rounds, clients and rows_per_class,
+/// and the summary lacks rows by round; write_tables reads them again, one configuration at a time.
 struct SweepResults {
   std::filesystem::path folder;
   Experiment experiment;
@@ -85,11 +85,11 @@ struct SweepResults {
   bool rounds_left_out = false;          ///< cells have no rounds, clients and rows_per_class
   std::vector<std::string> round_metrics = {};   ///< names of numbers that some round, some client has; with rounds_left_out
   std::vector<std::string> client_metrics = {};
-  std::string left_out = {};             ///< which rows of the summary are in summary.csv alone: one line; empty: none
+  std::string left_out = {};             ///< one line on rows of the summary that are in summary.csv alone; empty: none
 };
 
-/// How much of a sweep's rounds.jsonl files is held in memory, and how many rows of the summary; what is beyond is in the
-/// tables alone.
+/// Limits on the part of a sweep's rounds.jsonl files and on the rows of the summary that are held in memory; the rest is in
+/// the tables alone.
 struct ReadLimits {
   std::uint64_t held_bytes = std::uint64_t{64} << 20;
   std::size_t rows = 500'000;            ///< of each kind: by round, by client, by round and client

@@ -12,10 +12,10 @@
 namespace fedstride {
 namespace {
 
-constexpr std::size_t kLongestLine = std::size_t{256} << 20;
+constexpr std::size_t kMaxLineBytes = std::size_t{256} << 20;
 constexpr std::size_t kBlock = std::size_t{1} << 18;
 
-/// What a client reports of which the round's number is the mean over its clients.
+/// The numbers of clients whose mean over the clients is a number of the round.
 constexpr std::array<const char*, 3> kMeans{"learning_rate", "gradient_norm", "clipped_share"};
 
 /// Taken from the first, so that the mean of equal numbers is that number.
@@ -48,18 +48,18 @@ void for_each_line(const std::filesystem::path& path, Visitor&& visit) {
     }
     buffer.erase(0, begin);
     searched = buffer.size();
-    if (buffer.size() > kLongestLine)
-      throw failure("'" + path.string() + "' has a line of more than " + std::to_string(kLongestLine) + " bytes");
+    if (buffer.size() > kMaxLineBytes)
+      throw failure("'" + path.string() + "' has a line of more than " + std::to_string(kMaxLineBytes) + " bytes");
   }
 }
 
-/// Takes the events of one line's JSON; what is nested deeper than a run nests it is passed over.
+/// Takes the events of one line's JSON; deeper nesting than a run's is skipped.
 class RoundLine {
  public:
 
   RoundLine(CellResult& result, bool keep_clients) : result_(result), keep_clients_(keep_clients) {}
 
-  /// Whether it is the line of that round.
+  /// Reads a line; false if it is not that of the round.
   bool take(std::string_view line, std::uint32_t round) {
     depth_ = 0;
     place_ = Place::elsewhere;
@@ -167,8 +167,8 @@ class RoundLine {
   }
 
   void end_client() {
-    constexpr double kMost = 4294967295.0;
-    if (!keep_clients_ || !(client_number_ >= 0 && client_number_ <= kMost)) {
+    constexpr double kMaxClientNumber = 4294967295.0;
+    if (!keep_clients_ || !(client_number_ >= 0 && client_number_ <= kMaxClientNumber)) {
       client_.numbers.clear();
       return;
     }

@@ -14,14 +14,14 @@ constexpr double kNoValue = std::numeric_limits<double>::quiet_NaN();
 
 /// Half the width of the 95 % interval, in standard deviations of the mean.
 double t_quantile(int n) {
-  constexpr int kMost = 1000;
+  constexpr int kMaxTabulatedSeeds = 1000;
   static const std::vector<double> known = [] {
-    std::vector<double> list(kMost + 1, kNoValue);
-    for (int i = 2; i <= kMost; ++i)
+    std::vector<double> list(kMaxTabulatedSeeds + 1, kNoValue);
+    for (int i = 2; i <= kMaxTabulatedSeeds; ++i)
       list[static_cast<std::size_t>(i)] = boost::math::quantile(boost::math::students_t(i - 1), 0.975);
     return list;
   }();
-  return n <= kMost ? known[static_cast<std::size_t>(n)]
+  return n <= kMaxTabulatedSeeds ? known[static_cast<std::size_t>(n)]
                     : boost::math::quantile(boost::math::students_t(n - 1), 0.975);
 }
 

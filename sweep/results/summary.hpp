@@ -17,7 +17,7 @@ using Seeds = std::vector<const CellResult*>;
 /// Means, intervals and places, from the cells that are finished. Timings are no results and are left out.
 std::vector<SummaryRow> summarise(const Experiment& experiment, const std::vector<CellResult>& cells);
 
-/// Configurations in the order in which they come up.
+/// Configurations in order of first appearance.
 std::vector<Seeds> by_configuration(const std::vector<CellResult>& cells);
 
 struct SeedStatistics {
@@ -27,7 +27,7 @@ struct SeedStatistics {
   double low = 0;
   double high = 0;
 };
-/// In the order of the values, so that the bits repeat.
+/// Adds up in the order of the values, so that the bits repeat.
 SeedStatistics statistics(std::span<const double> values);
 
 /// A row of the summary without what all rows of its configuration share.
@@ -38,7 +38,7 @@ struct SummaryLine {
   SeedStatistics statistics = {};
 };
 
-/// Which lines of a configuration are wanted beside those of the federation after the last round.
+/// The lines wanted of a configuration besides those of the federation after the last round.
 struct SummaryKinds {
   bool rounds = true;                       ///< of the federation by round
   bool clients = true;                      ///< of clients after the last round
@@ -50,7 +50,7 @@ struct SummaryKinds {
 void summarise_configuration(const Seeds& seeds, const SummaryKinds& kinds,
                              function_ref<void(const SummaryLine&)> visit);
 
-/// A row of them.
+/// The summary row of one line.
 SummaryRow summary_row(const Cell& cell, int rank, const SummaryLine& line);
 
 /// Columns that a second run does not repeat.

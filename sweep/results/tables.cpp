@@ -15,7 +15,7 @@ namespace {
 
 using Names = std::vector<std::string>;
 
-// What a table says first; the rest follows by name.
+// The first columns of a table; the rest follows by name.
 constexpr std::string_view kFirst[] = {
     "rounds_done",     "test_accuracy",         "test_loss",         "validation_accuracy", "validation_loss",
     "train_loss",      "rows",                  "loss",              "accuracy",            "examples",
@@ -31,7 +31,7 @@ std::string as_column(std::string name) {
   return name;
 }
 
-/// The columns of a table, no two alike: what a key or a fixed column has the name of gets "_result" behind.
+/// The columns of a table, no two with one name: a number with the name of a key or a fixed column gets "_result" appended.
 class Columns {
  public:
   void add(std::string_view name) {

@@ -3,7 +3,7 @@
 namespace fedstride::test::bad_input_test {
 namespace {
 
-// What is typed on the command line.
+// Bad words on the command line.
 const Refusal kRefusals[] = {
     // commands and flags
     {{}, 2, "'fedstride' needs a command: run, sweep, report, evaluate, partition, data, bench"},

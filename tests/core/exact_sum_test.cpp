@@ -139,8 +139,8 @@ TEST_CASE("quantising moves a component by at most 2^-41, to the nearest multipl
 
 TEST_CASE("components from 2^22 on, infinities and NaN are refused before anything is added") {
   const float infinity = std::numeric_limits<float>::infinity();
-  const float below_limit = std::nextafter(ExactSum::kLimit, 0.0F);
-  for (const float bad : {ExactSum::kLimit, -ExactSum::kLimit, infinity, -infinity, std::nanf("")}) {
+  const float below_limit = std::nextafter(ExactSum::kMaxMagnitude, 0.0F);
+  for (const float bad : {ExactSum::kMaxMagnitude, -ExactSum::kMaxMagnitude, infinity, -infinity, std::nanf("")}) {
     for (std::size_t position : {0, 4, 16}) {
       std::vector<float> values(17, 1.0F);
       values[position] = bad;
@@ -153,7 +153,7 @@ TEST_CASE("components from 2^22 on, infinities and NaN are refused before anythi
 }
 
 TEST_CASE("the largest component under the largest weight does not overflow") {
-  const float largest = std::nextafter(ExactSum::kLimit, 0.0F);
+  const float largest = std::nextafter(ExactSum::kMaxMagnitude, 0.0F);
   const auto weight = std::numeric_limits<std::uint64_t>::max();
   CHECK(sum_of_one(largest, weight) == largest);
   CHECK(sum_of_one(-largest, weight) == -largest);

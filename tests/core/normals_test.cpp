@@ -200,10 +200,10 @@ TEST_CASE("the noise is scaled and added to what is there; scale 0 and an empty 
 
 TEST_CASE("the last normals of an address can be drawn") {
   for (const RandomSource& source : {kSeeded, kSecret}) {
-    const auto values = normals(source, kAddress, kLastNormal - 70, 70);
+    const auto values = normals(source, kAddress, kMaxNormals - 70, 70);
     const RandomStream stream = source.at(kAddress);
     for (std::size_t i = 0; i < values.size(); ++i)
-      REQUIRE(error_of(values[i], reference(stream, kLastNormal - 70 + i)) < 4);
+      REQUIRE(error_of(values[i], reference(stream, kMaxNormals - 70 + i)) < 4);
   }
 }
 

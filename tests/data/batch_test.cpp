@@ -98,7 +98,7 @@ TEST_CASE("another row in the batch shifts nobody's crop or flip") {
 }
 
 TEST_CASE("crop-flip shifts by up to four pixels each way, fills with black and mirrors: each of the 162 as often") {
-  // What each of the 9 x 9 x 2 choices makes of the picture, by the definition.
+  // The result of each of the 9 x 9 x 2 choices for the picture, by the definition.
   const Dataset data = pictures(1, {9, 7, 1});
   std::map<std::vector<int>, std::tuple<int, int, bool>> possible;
   for (int dy = -4; dy <= 4; ++dy)

@@ -45,7 +45,7 @@ inline std::string gzipped(std::string_view bytes) {
   return out;
 }
 
-/// What the Error says that the call throws; "" if it throws none.
+/// The message of the Error that the call throws; "" if it throws none.
 template <class Call>
 std::string error_of(Call&& call) {
   try {
@@ -56,7 +56,7 @@ std::string error_of(Call&& call) {
   return "";
 }
 
-/// Whether grey pictures are normalised by their own mean and deviation, as printed to four digits.
+/// Checks that grey pictures are normalised by their own mean and deviation, as printed to four digits.
 inline void check_normalisation(const Dataset& train) {
   double sum = 0;
   double squares = 0;

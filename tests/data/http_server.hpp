@@ -14,7 +14,7 @@
 
 namespace fedstride::test {
 
-/// What the server sends for one path.
+/// The server's answer for one path.
 struct Served {
   std::string body;
   bool ranges = true;  ///< answers "Range: bytes=N-" with 206 (416 past the end); else always 200 and everything

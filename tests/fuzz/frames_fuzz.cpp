@@ -15,7 +15,7 @@ void require(bool holds) {
   if (!holds) std::abort();
 }
 
-/// What is decoded has one form: encoded again it is the same bytes, in a whole frame within the bound of its kind.
+/// A decoded message has one form: encoded again it is the same bytes, in a whole frame within the bound of its kind.
 template <class Message>
 void read(std::string_view body) {
   auto message = decode<Message>(body);

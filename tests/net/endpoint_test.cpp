@@ -6,7 +6,7 @@
 namespace fedstride::test::endpoint_test {
 namespace {
 
-/// What is said of an endpoint that is refused; empty if it is not.
+/// The message for an endpoint that is refused; empty if it is not.
 std::string refusal(std::string_view text, bool zero = false) {
   try {
     parse_endpoint("listen", text, zero);

@@ -31,7 +31,7 @@ FederationTerms terms() {
 Hello hello(ClientId client) { return {client, build_identity()}; }
 Ready ready(ClientId client) { return {"some data", "rows " + std::to_string(client), client == 0 ? 100U : 200U, 0}; }
 
-/// What a client answers, told by the round alone.
+/// A client's answer, which depends on the round alone.
 UpdateMessage update(ClientId client, const Train& train) {
   UpdateMessage message{.round = train.round, .model_hash = train.model_hash, .report = {}, .change = {}};
   message.report.client = client;

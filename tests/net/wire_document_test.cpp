@@ -100,7 +100,7 @@ std::vector<Field> fields_of(FrameKind kind) {
   return fields;
 }
 
-/// Whether the field holds what the column `golden` says.
+/// True if the field holds the value in the column `golden`.
 bool holds(const Field& field) {
   const std::string& said = field.row[3];
   const std::uint64_t number = little_endian(std::string_view(field.value).substr(0, field.prefix));

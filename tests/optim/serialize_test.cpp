@@ -63,7 +63,7 @@ TEST_CASE("a length above the bound is refused before memory is asked for") {
 
 TEST_CASE("a length within the bound that the bytes do not keep costs a mebibyte, not what it claims") {
   Vector vector;
-  CHECK_THROWS_AS(load<cereal::BinaryInputArchive>(length_only(kMaximumVectorSize) + "few", vector), cereal::Exception);
+  CHECK_THROWS_AS(load<cereal::BinaryInputArchive>(length_only(kMaxVectorSize) + "few", vector), cereal::Exception);
   CHECK(vector.size() <= 1 << 18);
 }
 

@@ -128,7 +128,7 @@ TEST_CASE("captions say how many seeds, which interval, and what was chosen on w
 
 TEST_CASE("lines differ by colour, by dash and by marker") {
   Plot plot;
-  for (std::size_t i = 0; i < kMostLines; ++i)
+  for (std::size_t i = 0; i < kMaxLines; ++i)
     plot.lines.push_back(
         {.name = std::to_string(i),
          .points = {{.x = 0, .y = static_cast<double>(i)}, {.x = 1, .y = 2.0 * static_cast<double>(i)}}});
@@ -143,9 +143,9 @@ TEST_CASE("lines differ by colour, by dash and by marker") {
     dashes.insert(word(" dt "));
     markers.insert(word(" pt "));
   }
-  CHECK(colours.size() == kMostLines);
-  CHECK(dashes.size() == kMostLines);
-  CHECK(markers.size() == kMostLines);
+  CHECK(colours.size() == kMaxLines);
+  CHECK(dashes.size() == kMaxLines);
+  CHECK(markers.size() == kMaxLines);
 }
 
 TEST_CASE("numbers that a log axis cannot show are left out") {

@@ -21,7 +21,7 @@ PrivateRules rules_with(double noise_multiplier, double clip = 1) {
   return {.batch = 10, .noise = {.clip = clip, .noise_multiplier = noise_multiplier}};
 }
 
-/// What one client reports of one round, trained by these rules, which may not be those that were reserved for.
+/// One client's report on one round, trained by these rules, which may differ from those of the reservation.
 ClientReport train(const PrivateRules& rules, std::uint64_t allowed, int epochs = 1) {
   const Dataset data = test::blobs(kRows);
   const Model model = Model::parse("dense classes", data.shape, data.classes);

@@ -41,7 +41,7 @@ class FaultProxy {
                                  FrameKind::train, FrameKind::update,  FrameKind::received, FrameKind::heartbeat};
     /// From the first model of this round on everything passes; so that every client is there at the end.
     std::uint32_t calm_from = 0xffffffff;
-    /// What passes cannot be read (TLS): bytes are harmed as they come; the kinds then only say how often.
+    /// The traffic cannot be read (TLS): bytes are harmed as they come; the kinds then only say how often.
     bool opaque = false;
     double chance = 0.4;  ///< that a frame that could be harmed is
   };

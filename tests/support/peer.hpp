@@ -55,7 +55,7 @@ class Peer {
   Socket socket_;
 };
 
-/// What an honest client and its coordinator say to each other at first, for whoever wants to play one of them.
+/// The first messages of an honest client and its coordinator, for tests that play one of them.
 struct Introduction {
   Hello hello;
   Welcome welcome;

@@ -37,7 +37,7 @@ class TlsPeer {
     shook_ = (rules.side == Side::client ? SSL_connect(ssl_.get()) : SSL_accept(ssl_.get())) == 1;
   }
 
-  /// Of this side; under TLS 1.3 a server's verdict on its client comes later.
+  /// True if this side's handshake succeeded; under TLS 1.3 a server's verdict on its client comes later.
   bool shook_hands() const { return shook_; }
 
   template <class Message>

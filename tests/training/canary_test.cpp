@@ -37,7 +37,7 @@ Dataset with_canary() {
 
 enum class World { with, without, replaced };
 
-/// What an attacker reads off the released gradient in the canary's direction: larger where it was in, on average.
+/// An attacker's score, the released gradient in the canary's direction: larger on average if the canary was in.
 std::vector<double> scores(World world, double noise_multiplier, int runs, std::uint64_t seed) {
   static const Dataset data = with_canary();
   static const Model model = Model::parse("dense classes nobias", data.shape, data.classes);
@@ -79,7 +79,7 @@ double auc(std::vector<double> in, std::vector<double> out) {
   return larger / static_cast<double>(in.size()) / static_cast<double>(out.size());
 }
 
-/// Of thresholds fixed beforehand the largest epsilon that the two worlds' rates prove at delta, at confidence
+/// The largest epsilon, over thresholds fixed beforehand, that the two worlds' rates prove at delta, at confidence
 /// 1 - 1e-4 altogether (Clopper & Pearson, both rates, every threshold).
 double lower_bound_on_epsilon(const std::vector<double>& in, const std::vector<double>& out, double delta) {
   const std::vector<double> thresholds{0, 0.5, 1, 1.5, 2, 2.5, 3};

@@ -14,7 +14,7 @@
 namespace fedstride::test::privacy_twin_test {
 namespace {
 
-// What is what: tests/dp/twin/twin.hpp is the twin, another way to the same number in 80 bits or more; settings.hpp
+// The files: tests/dp/twin/twin.hpp is the twin, another way to the same number in 80 bits or more; settings.hpp
 // draws the settings; generate.cpp wrote the twin's answers to the golden file, most of them before the twin had learnt
 // to check itself by a second crossing. 319 of them were asked for again after that: two differed by more than the
 // file's uncertainty (by 3e-9 and 5e-7, both too high) and were replaced, as were four others seen to be wrong (numbers

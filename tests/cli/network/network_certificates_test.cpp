@@ -34,7 +34,7 @@ struct Guarded {
   }
 };
 
-/// What a party says that ends with exit code 1.
+/// The message of a party that ends with exit code 1.
 std::string last_words(const Party& party) {
   CHECK(party.wait() == 1);
   return party.err();

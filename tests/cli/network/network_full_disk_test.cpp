@@ -3,7 +3,7 @@
 namespace fedstride::test::network_full_disk_test {
 
 TEST_CASE("a client whose disk is full leaves in one line, and takes part again when there is room") {
-  // What a client keeps of Adam is twice the model: far more than 20 kB, which all else fits in.
+  // A client's state of Adam is twice the model: far more than 20 kB, which all else fits in.
   const Federation federation({"--model", "dense 2000 | relu | dense classes", "--optimizer", "adam",
                                "--client-state", "keep", "--rounds", "3"});
   const Party coordinator = federation.serve();

@@ -7,7 +7,7 @@ namespace {
 
 constexpr std::size_t kRounds = 120;
 
-/// Whether the run goes on for long enough to be disturbed once more.
+/// True if the run goes on for long enough to be disturbed once more.
 bool goes_on(const Federation& federation) { return rounds_of(federation.out()).size() + 20 < kRounds; }
 
 void pause_at_random(RandomStream& random, int milliseconds) {

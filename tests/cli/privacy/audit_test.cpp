@@ -139,7 +139,7 @@ TEST_CASE("the audit of a run in order recomputes what its summary says, and the
   });
   spoil("were reserved", [&](const std::string& run) {
     Lines more = lines;
-    // What the round reserved, executed with one release more.
+    // The releases that the round reserved, executed with one more.
     std::string groups = lines[1].substr(lines[1].find("\"groups\":") + 9);
     groups = groups.substr(0, groups.rfind(",\"chain\""));
     const auto end = groups.find("]]");

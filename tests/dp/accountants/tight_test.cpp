@@ -35,7 +35,7 @@ double gaussian(double mu, double at) {
   return above(at / mu - mu / 2) - std::exp(at) * above(at / mu + mu / 2);
 }
 
-/// Of one sampled release, a record removed: P - e^epsilon Q where that is positive, beyond one point.
+/// delta of one sampled release, a record removed: P - e^epsilon Q where that is positive, beyond one point.
 double one_release(double rate, double sigma, double at) {
   const double x = 0.5 + sigma * sigma * std::log((std::exp(at) - 1 + rate) / rate);
   return (1 - rate - std::exp(at)) * above(x / sigma) + rate * above((x - 1) / sigma);

@@ -30,7 +30,7 @@ LedgerGroup updates(double weight = 1) {
   return {.level = Level::client, .sampling = Sampling::full, .runs = {{10, 1.5, 1}}, .largest_weight = weight};
 }
 
-// What a ledger with these lines amounts to, right or wrong.
+// The audit of a ledger with these lines, right or wrong.
 Audit audit_of(const LedgerHeader& head, const std::vector<LedgerEntry>& entries, bool each_client = false) {
   LedgerBook book(head);
   for (LedgerEntry entry : entries) {

@@ -77,7 +77,7 @@ TEST_CASE("components that all round upwards would be too long by far; the clip 
 }
 
 TEST_CASE("updates of extreme make are within the bound: denormals, all equal, one huge, many tiny beside it") {
-  const float largest = std::nextafter(ExactSum::kLimit, 0.0F);
+  const float largest = std::nextafter(ExactSum::kMaxMagnitude, 0.0F);
   std::vector<std::vector<float>> changes{
       std::vector<float>(100000, std::numeric_limits<float>::denorm_min()),
       std::vector<float>(100000, std::numeric_limits<float>::min()),
@@ -146,7 +146,7 @@ TEST_CASE("bounds that make no sense and layers that overlap are refused") {
       CHECK_THROWS_AS(add_noise(sum, {deviation, discrete}, kSource, {Purpose::client_noise, 1}), Error);
 }
 
-/// What the sum holds, by component.
+/// The contents of the sum, by component.
 Vector content(const ExactSum& sum) {
   Vector out;
   sum.divided_by(1, out);

@@ -39,7 +39,7 @@ class Twin {
     }
   }
 
-  /// Whether delta(epsilon) can be above `delta`, by Chernoff's bound and the largest loss.
+  /// True if delta(epsilon) can be above `delta`, by Chernoff's bound and the largest loss.
   static bool matters(const Setting& setting, double epsilon, double delta) {
     using std::log;
     if (!setting.forward && setting.rate < 1 && epsilon >= -setting.count * std::log1p(-setting.rate)) return false;
@@ -69,7 +69,7 @@ class Twin {
     using std::abs;
     using std::log;
     const Real target = log(Real(delta));
-    // What the extrapolation makes negative is below. The regula falsi, with halved weights (Illinois).
+    // A value that the extrapolation makes negative is below. The regula falsi, with halved weights (Illinois).
     const auto over = [&](Real at) {
       const Real value = log_delta(static_cast<double>(at)).value;
       return value > target || value <= target ? Real(value - target) : Real(-100);

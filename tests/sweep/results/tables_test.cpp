@@ -59,7 +59,7 @@ std::set<std::string> documented() {
   return names;
 }
 
-// What is documented once for all of its kind.
+// The name under which a column is documented, once for all of its kind.
 std::string documented_name(const std::string& name) {
   for (const std::string prefix : {"epsilon_by_", "client_epsilon_by_"})
     if (name.starts_with(prefix)) return prefix + "NAME";
