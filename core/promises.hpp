@@ -6,6 +6,8 @@
 #include <string_view>
 #include <vector>
 
+#include "core/part.hpp"
+
 namespace fedstride {
 
 /// Something every part of a family does, in words, and a trial of it. Family: a Chosen<Interface> (core/part.hpp).
@@ -31,5 +33,8 @@ std::vector<std::string> broken_promises(const Family& part, std::span<const Pro
   }
   return lines;
 }
+
+/// Every setting has a name of its own and a value that is valid. Throws Error (usage) that says which has not.
+bool has_valid_settings(const Part& part);
 
 }  // namespace fedstride

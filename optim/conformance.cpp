@@ -4,7 +4,6 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
-#include <set>
 #include <sstream>
 
 #include "core/promises.hpp"
@@ -91,12 +90,6 @@ struct TriedClient {
     optimizer->load(*state, bytes);
   }
 };
-
-bool settings_are_valid(const Optimizer& optimizer) {
-  optimizer.part().check();
-  std::set<std::string_view> names;
-  return std::ranges::all_of(optimizer.part().settings(), [&](const auto& setting) { return names.insert(setting.name).second; });
-}
 
 bool refuses_bad_rates(const Optimizer& optimizer) {
   const SettingInfo* rate = optimizer.part().find("learning-rate");
@@ -258,7 +251,8 @@ bool descends(const Optimizer& optimizer) {
 }
 
 constexpr Promise<Optimizer> kOptimizerPromises[] = {
-    {"its settings are valid, each with a name of its own", settings_are_valid},
+    {"its settings are valid, each with a name of its own",
+     [](const Optimizer& part) { return has_valid_settings(part.part()); }},
     {"a learning rate of 0, below 0 or not a number is refused", refuses_bad_rates},
     {"start makes a used state a fresh one", starts_afresh},
     {"save, load, step equals step", goes_on_after_load},

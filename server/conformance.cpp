@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cstring>
 #include <limits>
-#include <set>
 
 #include "core/promises.hpp"
 #include "core/random.hpp"
@@ -32,12 +31,6 @@ bool is_refused(const Tried& tried) {
     return true;
   }
   return false;
-}
-
-bool server_settings_are_valid(const ServerOptimizer& optimizer) {
-  optimizer.part().check();
-  std::set<std::string_view> names;
-  return std::ranges::all_of(optimizer.part().settings(), [&](const auto& setting) { return names.insert(setting.name).second; });
 }
 
 bool refuses_bad_server_rates(const ServerOptimizer& optimizer) {
@@ -121,7 +114,8 @@ bool follows_the_change(const ServerOptimizer& optimizer) {
 }
 
 constexpr Promise<ServerOptimizer> kServerPromises[] = {
-    {"its settings are valid, each with a name of its own", server_settings_are_valid},
+    {"its settings are valid, each with a name of its own",
+     [](const ServerOptimizer& part) { return has_valid_settings(part.part()); }},
     {"a server learning rate of 0, below 0 or not a number is refused", refuses_bad_server_rates},
     {"save, load, apply equals apply", server_goes_on_after_load},
     {"one at work leaves no trace in another", servers_are_apart},

@@ -44,7 +44,8 @@ struct Rectangle {
 };
 struct TwoSides : Rectangle {
   static constexpr std::string_view kName = "two-sides";
-  static constexpr auto kFields = std::tuple{Field{"side", &Rectangle::width, "across"}, Field{"side", &Rectangle::height, "upright"}};
+  static constexpr auto kFields =
+      std::tuple{Field{"side", &Rectangle::width, "across"}, Field{"side", &Rectangle::height, "upright"}};
 };
 struct Inverted : Square {
   Inverted() { side = -1; }

@@ -116,7 +116,8 @@ TEST_CASE("a partition read from a file keeps it for the rows of that file") {
   CHECK(FromFile{path}.assign(example.input) == Assignment{{0, 3}, {1, 4}, {2}});
   for (const int clients : {-1, 0, 21}) {
     Example other({0, 1, 0, 1, 0}, 2, clients);
-    CHECK_THROWS_WITH_AS(FromFile{path}.assign(other.input), doctest::Contains("from 1 to 5, the number of training rows"), Error);
+    CHECK_THROWS_WITH_AS(FromFile{path}.assign(other.input), doctest::Contains("from 1 to 5, the number of training rows"),
+                         Error);
   }
 }
 

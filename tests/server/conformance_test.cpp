@@ -146,8 +146,8 @@ TEST_CASE("what is broken is complained of, each by its own check") {
   CHECK(shared.size() == 2);
   CHECK(shared.back() == "server-optimizer 'honest' does not keep: one at work leaves no trace in another");
   CHECK(complaints(InvalidSetting{}).front() ==
-        "server-optimizer 'honest' does not keep: its settings are valid, each with a name of its own (server-learning-rate is 0; "
-        "it must be a number above 0)");
+        "server-optimizer 'honest' does not keep: its settings are valid, each with a name of its own (server-learning-rate is "
+        "0; it must be a number above 0)");
 }
 
 }  // namespace fedstride::test::conformance_test

@@ -28,12 +28,14 @@ TEST_CASE("the clip schedules of amended DP-SGD take the values worked out by ha
     std::uint64_t t;  // as in the paper, from 1
     double clip;
   };
+  using enum ClipSchedule;
   for (const Row& row :
-       {Row{ClipSchedule::hyperbolic, 1, 12 / 1.001}, Row{ClipSchedule::hyperbolic, 500, 8}, Row{ClipSchedule::hyperbolic, 1000, 6},
-        Row{ClipSchedule::hyperbolic, 5000, 6}, Row{ClipSchedule::linear, 1, 12 * 0.9995}, Row{ClipSchedule::linear, 500, 9}, Row{ClipSchedule::linear, 1000, 6},
-        Row{ClipSchedule::linear, 1001, 6}, Row{ClipSchedule::linear_1000, 1, 11.988}, Row{ClipSchedule::linear_1000, 250, 9}, Row{ClipSchedule::linear_1000, 500, 6},
-        Row{ClipSchedule::linear_1000, 501, 6}, Row{ClipSchedule::factor_1000, 1, 11.988}, Row{ClipSchedule::factor_1000, 2, 12 * 0.998001},
-        Row{ClipSchedule::factor_1000, 692, 12 * std::pow(0.999, 692)}, Row{ClipSchedule::factor_1000, 693, 6}}) {
+       {Row{hyperbolic, 1, 12 / 1.001}, Row{hyperbolic, 500, 8}, Row{hyperbolic, 1000, 6},
+        Row{hyperbolic, 5000, 6}, Row{linear, 1, 12 * 0.9995}, Row{linear, 500, 9},
+        Row{linear, 1000, 6}, Row{linear, 1001, 6}, Row{linear_1000, 1, 11.988},
+        Row{linear_1000, 250, 9}, Row{linear_1000, 500, 6}, Row{linear_1000, 501, 6},
+        Row{factor_1000, 1, 11.988}, Row{factor_1000, 2, 12 * 0.998001}, Row{factor_1000, 692, 12 * std::pow(0.999, 692)},
+        Row{factor_1000, 693, 6}}) {
     CAPTURE(choice_name(row.schedule));
     CAPTURE(row.t);
     const NoiseStep step = plan(row.schedule, 1000).at(row.t - 1);
@@ -102,7 +104,8 @@ TEST_CASE("rules out of range are refused by name") {
 
 TEST_CASE("a schedule that there is not is refused, with those that there are") {
   CHECK_THROWS_WITH_AS(make_choice<ClipSchedule>("clip-schedule", "hyperbolc"),
-                       "clip-schedule 'hyperbolc' is unknown; valid: constant, hyperbolic, linear, linear-1000, factor-1000", Error);
+                       "clip-schedule 'hyperbolc' is unknown; valid: constant, hyperbolic, linear, linear-1000, factor-1000",
+                       Error);
   CHECK_THROWS_WITH_AS(make_choice<NoiseSchedule>("noise-schedule", "static"),
                        "noise-schedule 'static' is unknown; valid: constant, dynamic, dynamic-momentum", Error);
 }
