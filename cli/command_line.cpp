@@ -34,8 +34,7 @@ void check_command(const CLI::App& app, int argc, char** argv) {
     std::vector<std::string> names;
     for (const CLI::App* subcommand : command->get_subcommands({})) names.push_back(subcommand->get_name());
     if (i >= argc)
-      throw fedstride::usage_error("'" + full + "' needs a command: " + fedstride::joined(names) + "; see '" + full +
-                                   " --help'");
+      throw fedstride::usage_error("'" + full + "' needs a command: " + fedstride::joined(names) + "; see '" + full + " --help'");
     const std::string word = argv[i];
     if (word == "-h" || word == "--help" || word == "--version") return;
     if (word.starts_with("-"))
@@ -78,8 +77,8 @@ int fedstride::command_line(int argc, char** argv) {
   const fedstride::FloatingPointMode mode;
   CLI::App app("Federated learning with adaptive steps: exact, reproducible, fast on a CPU.", "fedstride");
   const fedstride::BuildInfo build = fedstride::build_info();
-  app.set_version_flag("--version", build.version + " (" + build.compiler + ", " + build.instruction_set + ", commit " +
-                                        build.commit + ")");
+  app.set_version_flag("--version",
+                       build.version + " (" + build.compiler + ", " + build.instruction_set + ", commit " + build.commit + ")");
   app.require_subcommand(1);
   fedstride::add_run_command(app);
   fedstride::add_sweep_command(app);

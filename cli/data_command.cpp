@@ -72,8 +72,8 @@ class Bar {
     const int filled = static_cast<int>(done * kWidth / total);
     std::fprintf(stderr, "\r\033[K%.*s  [%s%s]  %3d %%  %.1f of %.1f MB", static_cast<int>(file.size()), file.data(),
                  std::string(static_cast<std::size_t>(filled), '=').c_str(),
-                 std::string(static_cast<std::size_t>(kWidth - filled), ' ').c_str(),
-                 static_cast<int>(done * 100 / total), megabytes, static_cast<double>(total) / 1e6);
+                 std::string(static_cast<std::size_t>(kWidth - filled), ' ').c_str(), static_cast<int>(done * 100 / total),
+                 megabytes, static_cast<double>(total) / 1e6);
   }
 
  private:

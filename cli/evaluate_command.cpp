@@ -21,8 +21,8 @@ struct EvaluateFlags {
 };
 
 void evaluate(const EvaluateFlags& arguments) {
-  const auto result = evaluate_file(arguments.model, arguments.dataset, arguments.data_dir, arguments.part == "train",
-                                    arguments.threads);
+  const auto result =
+      evaluate_file(arguments.model, arguments.dataset, arguments.data_dir, arguments.part == "train", arguments.threads);
   if (arguments.json) {
     std::printf("%s\n", evaluation_json(result).c_str());
     return;
@@ -57,8 +57,7 @@ void add_evaluate_command(CLI::App& app) {
         {.word = "NAME", .known = known_datasets()});
   add_data_folder_flag(command, arguments->data_dir);
   add_choice_flag(command, "--part", arguments->part, {"test", "train"}, "which examples of it");
-  add_number_flag(command, "--threads", arguments->threads, {.low = 0, .high = 1024},
-                  "threads; 0: one for each processor");
+  add_number_flag(command, "--threads", arguments->threads, {.low = 0, .high = 1024}, "threads; 0: one for each processor");
   add_switch(command, "--json", arguments->json, "print JSON");
   command.callback([arguments, &command] {
     check_flags(command);

@@ -30,16 +30,14 @@ void renew_tables(const SweepResults& sweep) {
 
 void report(const ReportFlags& arguments, bool has_out) {
   if (arguments.folders.size() > 1 && !has_out)
-    throw usage_error("a report on " + std::to_string(arguments.folders.size()) +
-                      " folders needs a place: --out FILE.html");
+    throw usage_error("a report on " + std::to_string(arguments.folders.size()) + " folders needs a place: --out FILE.html");
   std::vector<SweepResults> sweeps;
   for (const auto& folder : arguments.folders) {
     if (folder.empty()) throw usage_error("DIR is ''; it must name a place");
     sweeps.push_back(read_results(folder));
     renew_tables(sweeps.back());
   }
-  const std::string out =
-      has_out ? arguments.out : (std::filesystem::path(arguments.folders.front()) / "report.html").string();
+  const std::string out = has_out ? arguments.out : (std::filesystem::path(arguments.folders.front()) / "report.html").string();
   write_report(sweeps, out);
   std::printf("%s\n", out.c_str());
 }

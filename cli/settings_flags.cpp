@@ -49,8 +49,7 @@ void add_data_folder_flag(CLI::App& command, std::string& path) {
 }
 
 template <class Number>
-void add_number_flag(CLI::App& command, const std::string& name, Number& number, const Valid& valid,
-                     const std::string& help) {
+void add_number_flag(CLI::App& command, const std::string& name, Number& number, const Valid& valid, const std::string& help) {
   const auto read = [&number, valid, name](const std::string& text) {
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
     if (error != std::errc{} || end != text.data() + text.size() || !valid.admits(static_cast<double>(number)))
@@ -84,9 +83,8 @@ void check_flags(const CLI::App& command) {
   if (!given.starts_with("-"))
     throw usage_error("'" + given + "' was not expected after '" + full + "'; see '" + full + " --help'");
   const auto near = nearest(given, flags);
-  throw usage_error("flag '" + given + "' is unknown; " +
-                    (near.empty() ? "" : "did you mean '" + std::string(near) + "'? ") + "'" + full +
-                    " --help' lists them");
+  throw usage_error("flag '" + given + "' is unknown; " + (near.empty() ? "" : "did you mean '" + std::string(near) + "'? ") +
+                    "'" + full + " --help' lists them");
 }
 
 Settings merged(const std::string& path, const Settings& from_command_line) {

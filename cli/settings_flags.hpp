@@ -26,8 +26,7 @@ void add_data_folder_flag(CLI::App& command, std::string& path);
 /// A flag that takes a number; its value is refused, as a setting's is, with Error (usage) unless it is valid.
 /// Number is int or double.
 template <class Number>
-void add_number_flag(CLI::App& command, const std::string& name, Number& number, const Valid& valid,
-                     const std::string& help);
+void add_number_flag(CLI::App& command, const std::string& name, Number& number, const Valid& valid, const std::string& help);
 
 /// Throws Error (usage) that names the nearest flag if the command line had one the subcommand does not know, and one
 /// that names the flag if a place to read or write is the empty text: a script's unset variable, most likely.

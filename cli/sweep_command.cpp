@@ -45,19 +45,16 @@ void read_shard(const std::string& text, SweepOptions& options) {
     return error == std::errc{} && end == part.data() + part.size();
   };
   std::size_t which = 0;
-  if (parts.size() != 2 || !number(parts[0], which) || !number(parts[1], options.shards) || which < 1 ||
-      which > options.shards || options.shards > 1'000'000)
-    throw usage_error("shard is '" + text +
-                      "'; it must be I/N with I from 1 to N: 1/4, 2/4, 3/4 and 4/4 are everything");
+  if (parts.size() != 2 || !number(parts[0], which) || !number(parts[1], options.shards) || which < 1 || which > options.shards ||
+      options.shards > 1'000'000)
+    throw usage_error("shard is '" + text + "'; it must be I/N with I from 1 to N: 1/4, 2/4, 3/4 and 4/4 are everything");
   options.shard = which - 1;
 }
 
 // The command that does this again.
 std::string own_command(const SweepFlags& arguments) {
   std::string command = "fedstride sweep " + shell_quoted(arguments.file);
-  const auto add = [&](const std::string& flag, const std::string& value) {
-    command += " " + flag + " " + shell_quoted(value);
-  };
+  const auto add = [&](const std::string& flag, const std::string& value) { command += " " + flag + " " + shell_quoted(value); };
   if (!arguments.out.empty()) add("--out", arguments.out);
   if (arguments.jobs != 1) add("--jobs", std::to_string(arguments.jobs));
   if (arguments.threads != 0) add("--threads", std::to_string(arguments.threads));
@@ -167,8 +164,7 @@ void add_sweep_command(CLI::App& app) {
   takes(*command.add_option("FILE", arguments->file, "the experiment file")->required(), Place::file);
   takes(*command.add_option("--out", arguments->out, "folder of the sweep [sweeps/NAME]; a sweep that is there goes on"),
         Place::folder);
-  add_number_flag(command, "--jobs", arguments->jobs, {.low = 1, .high = 1024},
-                  "cells at a time; no result depends on it");
+  add_number_flag(command, "--jobs", arguments->jobs, {.low = 1, .high = 1024}, "cells at a time; no result depends on it");
   add_number_flag(command, "--threads", arguments->threads, {.low = 0, .high = 1024},
                   "threads of all cells together; 0: one for each processor");
   takes(*command.add_option_function<std::string>(
@@ -179,9 +175,8 @@ void add_sweep_command(CLI::App& app) {
   add_switch(command, "--dry-run", arguments->dry_run, "print the cells and how long they would take here, and run nothing");
   add_switch(command, "--yes", arguments->yes, "also for more than 10000 cells");
   add_switch(command, "--quiet", arguments->quiet, "print nothing but errors");
-  add_settings_flags(command, arguments->fixed, [](const KeyInfo& key) {
-    return key.name != "out" && key.name != "threads" && key.name != "quiet";
-  });
+  add_settings_flags(command, arguments->fixed,
+                     [](const KeyInfo& key) { return key.name != "out" && key.name != "threads" && key.name != "quiet"; });
   for (const KeyInfo& key : all_keys())
     if (key.name != "out" && key.name != "threads" && key.name != "quiet")
       command.get_option("--" + key.name)->group("");  // 'fedstride run --help' lists them

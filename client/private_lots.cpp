@@ -14,8 +14,7 @@ std::vector<GradientStretch> gradient_stretches(const Model& model, const std::v
   return stretches;
 }
 
-PrivateWorkshop::PrivateWorkshop(const Model& model, const std::vector<bool>& frozen)
-    : sum_(gradient_stretches(model, frozen)) {}
+PrivateWorkshop::PrivateWorkshop(const Model& model, const std::vector<bool>& frozen) : sum_(gradient_stretches(model, frozen)) {}
 
 /// The rows drawn, in parts of about equal size that the network has room for.
 class PrivateLots::Lot {
@@ -40,10 +39,9 @@ class PrivateLots::Lot {
     fill_batch(lots_.places_.data, rows, lots_.places_.augmentation, lots_.address_,
                network.inputs(static_cast<int>(rows.size())));
     fill_labels(lots_.places_.data, rows, workshop.labels_);
-    loss_sum_ += network
-                     .per_example(weights_, {workshop.labels_, rows, lots_.address_}, workshop.norms_,
-                                  lots_.places_.for_each_piece)
-                     .loss_sum;
+    loss_sum_ +=
+        network.per_example(weights_, {workshop.labels_, rows, lots_.address_}, workshop.norms_, lots_.places_.for_each_piece)
+            .loss_sum;
     return true;
   }
   std::span<const double> norms() const { return lots_.places_.workshop.norms_; }
@@ -60,9 +58,8 @@ class PrivateLots::Lot {
   double loss_sum_ = 0;
 };
 
-PrivateLots::PrivateLots(const Places& places, const PrivatePlan& plan, const RandomSource& source,
-                         std::span<const Row> rows, const BatchAddress& address, std::uint64_t first_release,
-                         std::uint64_t reserved)
+PrivateLots::PrivateLots(const Places& places, const PrivatePlan& plan, const RandomSource& source, std::span<const Row> rows,
+                         const BatchAddress& address, std::uint64_t first_release, std::uint64_t reserved)
     : places_(places),
       plan_(plan),
       source_(source),
@@ -74,8 +71,8 @@ PrivateLots::PrivateLots(const Places& places, const PrivatePlan& plan, const Ra
 void PrivateLots::begin_epoch(int epoch) {
   if (plan_.sampling() != Sampling::shuffle) return;
   order_.assign(rows_.begin(), rows_.end());
-  RandomStream random = source_.at(
-      {Purpose::private_sampling, address_.round, address_.client, static_cast<std::uint32_t>(epoch)});
+  RandomStream random =
+      source_.at({Purpose::private_sampling, address_.round, address_.client, static_cast<std::uint32_t>(epoch)});
   shuffle(std::span(order_), random);
   ahead_ = 0;
 }
@@ -108,14 +105,13 @@ PrivateLots::Result PrivateLots::gradient(const float* weights, GradientSink sin
   if (result.examples == 0) ++empty_;
   const NoiseStep step = plan_.noise().at(next_release_++);
   Lot lot(*this, weights);
-  result.sink_sum = places_.workshop.sum_.release(
-      lot,
-      {.clip = step.clip,
-       .noise_multiplier = step.noise_multiplier,
-       .denominator = plan_.denominator(),
-       .source = source_,
-       .address = {Purpose::noise, address_.round, address_.client, address_.step}},
-      meter_, sink, places_.for_each_piece, lots_);
+  result.sink_sum = places_.workshop.sum_.release(lot,
+                                                  {.clip = step.clip,
+                                                   .noise_multiplier = step.noise_multiplier,
+                                                   .denominator = plan_.denominator(),
+                                                   .source = source_,
+                                                   .address = {Purpose::noise, address_.round, address_.client, address_.step}},
+                                                  meter_, sink, places_.for_each_piece, lots_);
   result.loss_sum = lot.loss_sum();
   ++address_.step;
   return result;

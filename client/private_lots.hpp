@@ -78,8 +78,8 @@ class PrivateLots {
   Meter meter_;
   LotReport lots_;
   std::uint64_t empty_ = 0;
-  std::vector<Row> order_;       ///< shuffled lots: the epoch's order
-  std::size_t ahead_ = 0;        ///< rows of it already used
+  std::vector<Row> order_;  ///< shuffled lots: the epoch's order
+  std::size_t ahead_ = 0;   ///< rows of it already used
 };
 
 }  // namespace fedstride

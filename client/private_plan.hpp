@@ -12,10 +12,10 @@ namespace fedstride {
 struct PrivateRules {
   Sampling sampling = Sampling::poisson;
   Neighbours neighbours = Neighbours::add_remove;
-  int batch = 10;            ///< examples a lot, on average under Poisson sampling
-  double sampling_rate = 0;  ///< share of a client's rows in a lot; 0: batch / rows
-  NoisePlanRules noise = {}; ///< its target is set to each client's releases in target_epochs
-  int target_epochs = 1;     ///< number of local epochs over which the schedules of clip and noise run
+  int batch = 10;             ///< examples a lot, on average under Poisson sampling
+  double sampling_rate = 0;   ///< share of a client's rows in a lot; 0: batch / rows
+  NoisePlanRules noise = {};  ///< its target is set to each client's releases in target_epochs
+  int target_epochs = 1;      ///< number of local epochs over which the schedules of clip and noise run
 };
 
 /// One client's lots and the noise of its releases, fixed before training: a function of the rules and of the client's
@@ -26,7 +26,7 @@ class PrivatePlan {
  public:
   PrivatePlan(const PrivateRules& rules, const Optimizer& optimizer, std::size_t rows);
 
-  Sampling sampling() const { return sampling_; }      ///< full if the rate is 1
+  Sampling sampling() const { return sampling_; }  ///< full if the rate is 1
   double rate() const { return rate_; }
   std::size_t lot() const { return lot_; }             ///< examples of a lot of fixed size
   double denominator() const { return denominator_; }  ///< expected number of examples in a lot, a public constant

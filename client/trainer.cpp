@@ -49,8 +49,8 @@ Trainer::Trainer(const Model& model, const Dataset& data, const LocalTraining& t
   if (training.privacy) workshop_.emplace(model, training.frozen);
 }
 
-void Trainer::train(const Task& task, ClientId client, std::span<const Row> rows, ClientState& state,
-                    ForEachPiece for_each_piece, const Signals& signals, UpdateSink sink) {
+void Trainer::train(const Task& task, ClientId client, std::span<const Row> rows, ClientState& state, ForEachPiece for_each_piece,
+                    const Signals& signals, UpdateSink sink) {
   weights_ = task.model;
   // A state that is not kept still has a place, in this thread's own spare one, so that its memory is reused.
   auto& kept = training_.keep_state ? state.state_ : spare_state_.state_;
@@ -82,8 +82,8 @@ class Trainer::PlainBatches {
 
   void begin_epoch(int epoch) {
     trainer_.order_.assign(rows_.begin(), rows_.end());
-    RandomStream random(address_.seed, {Purpose::data_order, address_.round, address_.client,
-                                        static_cast<std::uint32_t>(epoch - first_epoch_)});
+    RandomStream random(address_.seed,
+                        {Purpose::data_order, address_.round, address_.client, static_cast<std::uint32_t>(epoch - first_epoch_)});
     shuffle(std::span(trainer_.order_), random);
     ahead_ = trainer_.order_;
   }
@@ -98,8 +98,7 @@ class Trainer::PlainBatches {
     ahead_ = ahead_.subspan(drawn.size());
     const auto labels = std::span(trainer_.labels_).first(drawn.size());
     Network& network = trainer_.network_;
-    fill_batch(trainer_.data_, drawn, trainer_.training_.augmentation, address_,
-               network.inputs(static_cast<int>(drawn.size())));
+    fill_batch(trainer_.data_, drawn, trainer_.training_.augmentation, address_, network.inputs(static_cast<int>(drawn.size())));
     fill_labels(trainer_.data_, drawn, labels);
     const BatchLoss result = network.gradient(weights, {labels, drawn, address_}, sink, for_each_piece_);
     ++address_.step;
@@ -120,14 +119,13 @@ void Trainer::release_change(const LocalRelease& release, std::uint32_t round, C
   Vector clipped;
   release.clip.clip(view(std::as_const(change_)), clipped);
   change_.swap(clipped);
-  add_normals(release.source, {Purpose::client_noise, round, client}, 0,
-              static_cast<float>(release.standard_deviation), view(change_));
+  add_normals(release.source, {Purpose::client_noise, round, client}, 0, static_cast<float>(release.standard_deviation),
+              view(change_));
   keep_only(release.trained, change_);
 }
 
 template <class Source>
-void Trainer::train_epochs(OptimizerState& state, Source& source, int first_epoch, const Signals& signals,
-                           ClientReport& report) {
+void Trainer::train_epochs(OptimizerState& state, Source& source, int first_epoch, const Signals& signals, ClientReport& report) {
   const OptimizerPart& optimizer = *training_.optimizer;
   double loss = 0;
   std::uint64_t loss_examples = 0;
@@ -165,9 +163,8 @@ ClientReport Trainer::train_with(OptimizerState& state, const Task& task, Client
   const int first_epoch = static_cast<int>(task.round - 1) * training_.epochs;
   if (training_.privacy) {
     const PrivatePlan& plan = *training_.privacy->plans[client];
-    PrivateLots source({data_, training_.augmentation, network_, *workshop_, for_each_piece}, plan,
-                       training_.privacy->source, rows, address, plan.releases_before(first_epoch),
-                       task.releases[client]);
+    PrivateLots source({data_, training_.augmentation, network_, *workshop_, for_each_piece}, plan, training_.privacy->source,
+                       rows, address, plan.releases_before(first_epoch), task.releases[client]);
     train_epochs(state, source, first_epoch, signals, report);
     source.report(report);
   } else {

@@ -33,9 +33,9 @@ struct LocalTraining {
   Augmentation augmentation = Augmentation::none;
   bool keep_state = true;  ///< the optimiser's state is carried from round to round
   std::uint64_t seed = 0;
-  std::vector<bool> frozen = {};  ///< a flag a layer, or empty
-  std::optional<PrivateTraining> privacy = {};        ///< example-level privacy
-  std::optional<LocalRelease> local_release = {};     ///< client-level privacy in which each client adds all the noise
+  std::vector<bool> frozen = {};                   ///< a flag a layer, or empty
+  std::optional<PrivateTraining> privacy = {};     ///< example-level privacy
+  std::optional<LocalRelease> local_release = {};  ///< client-level privacy in which each client adds all the noise
 };
 
 /// The largest number of examples a network computes at once for clients with at most `max_rows` rows.

@@ -1,8 +1,8 @@
 #include "core/build_info.hpp"
 
-#include <commit.hpp>
 #include <sys/resource.h>
 #include <unistd.h>
+#include <commit.hpp>
 
 #include <fstream>
 

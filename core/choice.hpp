@@ -21,7 +21,9 @@ constexpr std::array<std::string_view, sizeof...(Text)> names(const Text&... tex
 ///   enum class Discard { preset, on, off };
 ///   constexpr auto choice_names(Discard) { return names("preset", "on", "off"); }
 template <class E>
-concept Choice = std::is_enum_v<E> && requires(E value) { choice_names(value); };
+concept Choice = std::is_enum_v<E> && requires(E value) {
+  choice_names(value);
+};
 
 template <Choice E>
 inline constexpr auto kChoiceNames = choice_names(E{});

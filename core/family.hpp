@@ -30,9 +30,8 @@ void check_field(const Field<Owner, Value>& field, const Value& value) {
 /// Calls visit(default-constructed part) for every part in order.
 template <class Family, class Visitor>
 void for_each_part(Visitor&& visitor) {
-  [&]<std::size_t... I>(std::index_sequence<I...>) {
-    (visitor(std::variant_alternative_t<I, Family>{}), ...);
-  }(std::make_index_sequence<std::variant_size_v<Family>>{});
+  [&]<std::size_t... I>(std::index_sequence<I...>) { (visitor(std::variant_alternative_t<I, Family>{}), ...); }
+  (std::make_index_sequence<std::variant_size_v<Family>>{});
 }
 
 /// Calls visit(field) for every field of one part.

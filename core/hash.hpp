@@ -23,15 +23,11 @@ class Hash {
   Hash& bytes(const void* data, std::size_t size);
   Hash& text(std::string_view text) { return bytes(text.data(), text.size()); }
   template <class T>
-    requires std::is_trivially_copyable_v<T>
-  Hash& values(std::span<const T> values) {
+  requires std::is_trivially_copyable_v<T> Hash& values(std::span<const T> values) {
     return bytes(values.data(), values.size_bytes());
   }
   template <class T>
-    requires std::is_arithmetic_v<T>
-  Hash& value(T number) {
-    return bytes(&number, sizeof number);
-  }
+  requires std::is_arithmetic_v<T> Hash& value(T number) { return bytes(&number, sizeof number); }
 
   /// The hash as 32 bytes, or as 64 hexadecimal digits; nothing may be fed afterwards.
   std::array<std::uint8_t, 32> digest();

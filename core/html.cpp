@@ -19,8 +19,8 @@ std::size_t character_bytes(std::string_view text) {
     code = code << 6 | (byte(i) & 0x3fu);
   }
   const bool overlong = (length == 3 && code < 0x800) || (length == 4 && code < 0x10000);
-  const bool is_none = (code >= 0xd800 && code < 0xe000) || code > 0x10ffff || code == 0xfffe || code == 0xffff ||
-                       (code >= 0x80 && code < 0xa0);
+  const bool is_none =
+      (code >= 0xd800 && code < 0xe000) || code > 0x10ffff || code == 0xfffe || code == 0xffff || (code >= 0x80 && code < 0xa0);
   return overlong || is_none ? 0 : length;
 }
 

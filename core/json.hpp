@@ -10,8 +10,6 @@ using Json = nlohmann::json;                 ///< keys sorted
 using OrderedJson = nlohmann::ordered_json;  ///< keys in the order in which they were added
 
 /// The number, or null for NaN and infinities, which JSON lacks.
-inline OrderedJson number_or_null(double value) {
-  return std::isfinite(value) ? OrderedJson(value) : OrderedJson(nullptr);
-}
+inline OrderedJson number_or_null(double value) { return std::isfinite(value) ? OrderedJson(value) : OrderedJson(nullptr); }
 
 }  // namespace fedstride

@@ -8,8 +8,7 @@
 
 namespace fedstride {
 
-void add_normals(const RandomSource& source, const Address& address, std::uint64_t first, float scale,
-                 std::span<float> values) {
+void add_normals(const RandomSource& source, const Address& address, std::uint64_t first, float scale, std::span<float> values) {
   assert(first <= kMaxNormals && values.size() <= kMaxNormals - first);
   const RandomStream stream = source.at(address);
   const auto counter = stream.counter();

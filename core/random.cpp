@@ -80,8 +80,8 @@ RandomSource::RandomSource(const SecretKey& key) : secret_(true) {
   constexpr std::string_view kUse = "fedstride: draws";
   std::array<unsigned char, 32> digest{};
   unsigned size = 0;
-  if (HMAC(EVP_sha256(), key.data(), static_cast<int>(key.size()),
-           reinterpret_cast<const unsigned char*>(kUse.data()), kUse.size(), digest.data(), &size) == nullptr ||
+  if (HMAC(EVP_sha256(), key.data(), static_cast<int>(key.size()), reinterpret_cast<const unsigned char*>(kUse.data()),
+           kUse.size(), digest.data(), &size) == nullptr ||
       size != digest.size())
     throw failure("HMAC with SHA-256 is not available in this OpenSSL");
   for (std::size_t i = 0; i < digest.size(); ++i) root_[i / 4] |= std::uint32_t{digest[i]} << (8 * (i % 4));

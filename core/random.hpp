@@ -20,11 +20,11 @@ enum class Purpose : std::uint32_t {
   augmentation = 6,
   synthetic_data = 7,
   limit_per_client = 8,
-  noise = 9,             ///< on clipped sums of example gradients
-  private_sampling = 10, ///< which examples are in a lot
-  cohort = 11,           ///< which clients are in a round
-  client_noise = 12,     ///< on sums of client updates
-  component_noise = 13,  ///< on the matrix of private PCA
+  noise = 9,              ///< on clipped sums of example gradients
+  private_sampling = 10,  ///< which examples are in a lot
+  cohort = 11,            ///< which clients are in a round
+  client_noise = 12,      ///< on sums of client updates
+  component_noise = 13,   ///< on the matrix of private PCA
   test = 1000,
 };
 

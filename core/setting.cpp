@@ -34,11 +34,16 @@ std::string value_text(const SettingValue& value) {
 
 std::string SettingInfo::valid_text() const {
   switch (kind) {
-    case SettingKind::flag: return "true or false";
-    case SettingKind::text: return "a text";
-    case SettingKind::whole: return valid.text(true);
-    case SettingKind::number: return valid.text(false);
-    case SettingKind::choice: break;
+    case SettingKind::flag:
+      return "true or false";
+    case SettingKind::text:
+      return "a text";
+    case SettingKind::whole:
+      return valid.text(true);
+    case SettingKind::number:
+      return valid.text(false);
+    case SettingKind::choice:
+      break;
   }
   std::string list = "valid: ";
   for (const std::string_view choice : choices) list += (choice == choices.front() ? "" : ", ") + std::string(choice);

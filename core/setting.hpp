@@ -34,13 +34,12 @@ struct Valid {
   double high = std::numeric_limits<double>::infinity();
   bool low_included = true;
   bool high_included = true;
-  Place place = Place::none;      ///< of a text that is a path
+  Place place = Place::none;  ///< of a text that is a path
   /// The known names of a text, for completion and the manual; other texts may be valid too.
   std::vector<KnownName> (*known)() = nullptr;
 
   bool admits(double value) const {
-    return std::isfinite(value) && (low_included ? value >= low : value > low) &&
-           (high_included ? value <= high : value < high);
+    return std::isfinite(value) && (low_included ? value >= low : value > low) && (high_included ? value <= high : value < high);
   }
   /// "a number above 0", "a whole number from 1".
   std::string text(bool whole) const;
@@ -137,8 +136,11 @@ template <class Owner, std::size_t kIndex>
 SettingInfo setting_info() {
   const auto& field = std::get<kIndex>(Owner::kFields);
   using Value = std::remove_cvref_t<decltype(std::declval<Owner>().*field.member)>;
-  SettingInfo info{.name = field.name, .help = field.help, .valid = field.valid,
-                   .get = get_setting<Owner, kIndex>, .set = set_setting<Owner, kIndex>};
+  SettingInfo info{.name = field.name,
+                   .help = field.help,
+                   .valid = field.valid,
+                   .get = get_setting<Owner, kIndex>,
+                   .set = set_setting<Owner, kIndex>};
   if constexpr (Choice<Value>) {
     info.kind = SettingKind::choice;
     info.choices = kChoiceNames<Value>;
@@ -165,7 +167,8 @@ std::span<const SettingInfo> settings_of() {
   static constexpr std::size_t kCount = std::tuple_size_v<std::remove_cvref_t<decltype(Owner::kFields)>>;
   static const auto list = []<std::size_t... kIndex>(std::index_sequence<kIndex...>) {
     return std::array<SettingInfo, kCount>{detail::setting_info<Owner, kIndex>()...};
-  }(std::make_index_sequence<kCount>{});
+  }
+  (std::make_index_sequence<kCount>{});
   return list;
 }
 

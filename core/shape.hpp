@@ -13,9 +13,7 @@ struct Shape {
   int channels = 1;
 
   std::size_t size() const { return static_cast<std::size_t>(height) * width * channels; }
-  std::string text() const {
-    return std::to_string(height) + "x" + std::to_string(width) + "x" + std::to_string(channels);
-  }
+  std::string text() const { return std::to_string(height) + "x" + std::to_string(width) + "x" + std::to_string(channels); }
   bool operator==(const Shape&) const = default;
 };
 

@@ -33,18 +33,18 @@ struct Task {
 /// A client's report on its training. No privacy guarantee covers any of it.
 struct ClientReport {
   ClientId client = 0;
-  std::uint64_t rows = 0;          ///< examples the client holds
-  std::uint64_t examples = 0;      ///< gradient examples: each batch the optimiser asked for counts
-  double loss = 0;                 ///< mean training loss over the batches at weights it held (ADADP: not at half steps)
-  double learning_rate = 0;        ///< of its next step, mean-gradient unit
+  std::uint64_t rows = 0;      ///< examples the client holds
+  std::uint64_t examples = 0;  ///< gradient examples: each batch the optimiser asked for counts
+  double loss = 0;             ///< mean training loss over the batches at weights it held (ADADP: not at half steps)
+  double learning_rate = 0;    ///< of its next step, mean-gradient unit
   std::uint64_t steps = 0;
-  std::uint64_t rejected = 0;      ///< steps undone by the optimiser; accepted = steps - rejected
+  std::uint64_t rejected = 0;             ///< steps undone by the optimiser; accepted = steps - rejected
   std::vector<ReleaseRun> releases = {};  ///< noisy releases made, in order; they are charged to the client
-  std::uint64_t empty_lots = 0;    ///< releases whose lot had no example: noise alone
-  std::uint64_t nonfinite = 0;     ///< examples left out of a release because their gradient was not finite
-  double gradient_norm = 0;        ///< under example-level privacy: mean norm of an example's gradient before clipping; NaN: none
-  double clipped_share = 0;        ///< likewise: share of the examples whose gradient was scaled down; NaN: none
-  std::string failure = {};        ///< why the update is not in the sum; empty if it is
+  std::uint64_t empty_lots = 0;           ///< releases whose lot had no example: noise alone
+  std::uint64_t nonfinite = 0;            ///< examples left out of a release because their gradient was not finite
+  double gradient_norm = 0;  ///< under example-level privacy: mean norm of an example's gradient before clipping; NaN: none
+  double clipped_share = 0;  ///< likewise: share of the examples whose gradient was scaled down; NaN: none
+  std::string failure = {};  ///< why the update is not in the sum; empty if it is
 };
 
 /// A client's answer: the change of the weights, trained minus received. Valid during the call it is passed to.

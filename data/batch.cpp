@@ -16,17 +16,14 @@ constexpr int kPadding = 4;
 template <int Channels>
 void normalise(const std::uint8_t* planes, int count, const float* scale, const float* shift, float* out) {
   for (int i = 0; i < count; ++i)
-    for (int c = 0; c < Channels; ++c)
-      out[i * Channels + c] = static_cast<float>(planes[c * count + i]) * scale[c] + shift[c];
+    for (int c = 0; c < Channels; ++c) out[i * Channels + c] = static_cast<float>(planes[c * count + i]) * scale[c] + shift[c];
 }
 
-void normalise_any(const std::uint8_t* planes, int count, int channels, const float* scale, const float* shift,
-                   float* out) {
+void normalise_any(const std::uint8_t* planes, int count, int channels, const float* scale, const float* shift, float* out) {
   if (channels == 3) return normalise<3>(planes, count, scale, shift, out);
   if (channels == 1) return normalise<1>(planes, count, scale, shift, out);
   for (int i = 0; i < count; ++i)
-    for (int c = 0; c < channels; ++c)
-      out[i * channels + c] = static_cast<float>(planes[c * count + i]) * scale[c] + shift[c];
+    for (int c = 0; c < channels; ++c) out[i * channels + c] = static_cast<float>(planes[c * count + i]) * scale[c] + shift[c];
 }
 
 /// Moves the picture by (dx, dy) pixels, black where nothing was, then mirrors it left to right if asked to.
@@ -44,8 +41,8 @@ void crop_and_flip(const std::uint8_t* from, const Shape& shape, int dx, int dy,
     }
 }
 
-void fill_pictures(const Dataset& data, std::span<const Row> rows, Augmentation augmentation,
-                   const BatchAddress& address, std::span<float> out) {
+void fill_pictures(const Dataset& data, std::span<const Row> rows, Augmentation augmentation, const BatchAddress& address,
+                   std::span<float> out) {
   const auto channels = static_cast<std::size_t>(data.shape.channels);
   const std::size_t size = data.shape.size();
   std::array<float, 8> scales{};
@@ -78,8 +75,7 @@ void fill_batch(const Dataset& data, std::span<const Row> rows, Augmentation aug
                 std::span<float> out) {
   if (data.is_pictures()) return fill_pictures(data, rows, augmentation, address, out);
   if (augmentation != Augmentation::none)
-    throw usage_error("augment crop-flip needs pictures; data set '" + data.name +
-                      "' has plain features (use --augment none)");
+    throw usage_error("augment crop-flip needs pictures; data set '" + data.name + "' has plain features (use --augment none)");
   const std::size_t columns = data.shape.size();
   for (std::size_t i = 0; i < rows.size(); ++i) {
     const float* from = data.features.data() + data.place(rows[i]) * columns;

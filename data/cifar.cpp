@@ -22,8 +22,7 @@ void append_file(const fs::path& path, const CifarFormat& format, Dataset& into)
   const std::uint64_t bytes = fs::file_size(path, error);
   if (error) throw failure("cannot read " + name + ": " + error.message());
   if (bytes > kMaxCifarFileBytes)
-    throw failure(name + " has " + std::to_string(bytes) + " bytes; at most " + std::to_string(kMaxCifarFileBytes) +
-                  " are read");
+    throw failure(name + " has " + std::to_string(bytes) + " bytes; at most " + std::to_string(kMaxCifarFileBytes) + " are read");
   if (bytes % record != 0)
     throw failure(name + " has " + std::to_string(bytes) + " bytes, which is not a whole number of records of " +
                   std::to_string(record) + " bytes");
@@ -95,8 +94,7 @@ DataPair load_cifar100(const fs::path& folder) {
 }
 
 DataPair load_cifar_binary(const fs::path& folder) {
-  return {read_one(folder / "train.bin", {}),
-          has_file(folder, "test.bin") ? read_one(folder / "test.bin", {}) : Dataset(), {}};
+  return {read_one(folder / "train.bin", {}), has_file(folder, "test.bin") ? read_one(folder / "test.bin", {}) : Dataset(), {}};
 }
 
 }  // namespace fedstride

@@ -9,8 +9,7 @@ namespace fedstride {
 
 /// The user's options on where data sets are.
 struct DataOptions {
-  std::string
-      data_dir;  ///< --data-dir; empty: $FEDSTRIDE_DATA, else $XDG_CACHE_HOME/fedstride, else ~/.cache/fedstride
+  std::string data_dir;  ///< --data-dir; empty: $FEDSTRIDE_DATA, else $XDG_CACHE_HOME/fedstride, else ~/.cache/fedstride
 };
 
 /// The places where a data set may be.

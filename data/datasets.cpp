@@ -45,14 +45,12 @@ std::vector<DatasetSource>& registry() {
                     .files = "{train,t10k}-images-idx3-ubyte, {train,t10k}-labels-idx1-ubyte; each gzipped or not",
                     .place = {"mnist", "train-images-idx3-ubyte", {"MNIST/raw"}},
                     .load = load_mnist},
-      DatasetSource{.name = "fashion-mnist",
-                    .summary = "Fashion-MNIST: 28x28 grey pictures of clothes in ten classes",
-                    .files = "as mnist; found without a flag where Debian's dataset-fashion-mnist puts them",
-                    .place = {"fashion-mnist",
-                              "train-images-idx3-ubyte",
-                              {"FashionMNIST/raw"},
-                              "/usr/share/datasets/fashion-mnist"},
-                    .load = load_fashion_mnist},
+      DatasetSource{
+          .name = "fashion-mnist",
+          .summary = "Fashion-MNIST: 28x28 grey pictures of clothes in ten classes",
+          .files = "as mnist; found without a flag where Debian's dataset-fashion-mnist puts them",
+          .place = {"fashion-mnist", "train-images-idx3-ubyte", {"FashionMNIST/raw"}, "/usr/share/datasets/fashion-mnist"},
+          .load = load_fashion_mnist},
       DatasetSource{.name = "covertype",
                     .summary = "UCI covertype: 54 columns, seven kinds of forest; a sixth of the rows is the test part",
                     .files = "covtype.data, gzipped or not",
@@ -77,8 +75,8 @@ void finish(DataPair& pair, std::string_view name) {
   Dataset& train = pair.train;
   Dataset& test = pair.test;
   if (train.shape != test.shape)
-    throw failure("data set '" + std::string(name) + "': training examples are " + train.shape.text() +
-                  ", test examples " + test.shape.text());
+    throw failure("data set '" + std::string(name) + "': training examples are " + train.shape.text() + ", test examples " +
+                  test.shape.text());
   train.name = test.name = name;
   if (train.classes < 2 && test.classes < 2)
     throw failure("data set '" + std::string(name) + "': every label is 0; there must be at least two classes");
@@ -100,7 +98,8 @@ std::span<const DatasetSource> dataset_sources() { return registry(); }
 
 void add_dataset(DatasetSource source) {
   const std::string what = "dataset '" + std::string(source.name) + "'";
-  if (source.name.empty() || !source.load) throw usage_error(what + " cannot be added; it needs a name and a function that loads it");
+  if (source.name.empty() || !source.load)
+    throw usage_error(what + " cannot be added; it needs a name and a function that loads it");
   for (const DatasetSource& other : registry())
     if (other.name == source.name) throw usage_error(what + " is there already; each data set needs a name of its own");
   registry().push_back(std::move(source));
@@ -131,7 +130,8 @@ DataPair load_dataset(std::string_view name, const DataOptions& options) {
 DataPair load_own_rows(std::string_view name, const DataOptions& options) {
   const DatasetSource& source = dataset_source(name);
   if (source.place.file.empty())
-    throw usage_error("dataset is '" + std::string(name) + "', which is built in and the same for every client; rows of one's own "
+    throw usage_error("dataset is '" + std::string(name) +
+                      "', which is built in and the same for every client; rows of one's own "
                       "are in files, as of csv or cifar-binary");
   DataPair pair = source.load(dataset_folder(source, options));
   pair.train.name = name;
@@ -148,8 +148,8 @@ void fit(Dataset& rows, const DataForm& form) {
     throw failure(set + "its examples are " + rows.shape.text() + ", the experiment's " + form.shape.text());
   constexpr int kMaxClasses = 1 + std::numeric_limits<Label>::max();
   if (form.classes < 2 || form.classes > kMaxClasses)
-    throw failure(set + "the experiment has " + std::to_string(form.classes) + " classes; 2 to " +
-                  std::to_string(kMaxClasses) + " are possible");
+    throw failure(set + "the experiment has " + std::to_string(form.classes) + " classes; 2 to " + std::to_string(kMaxClasses) +
+                  " are possible");
   if (const int largest = *std::ranges::max_element(rows.labels); largest >= form.classes)
     throw failure(set + "label " + std::to_string(largest) + " is out of range; the experiment has the labels 0 to " +
                   std::to_string(form.classes - 1));
@@ -157,8 +157,8 @@ void fit(Dataset& rows, const DataForm& form) {
   bool good = form.mean.size() == places && form.deviation.size() == places;
   for (std::size_t i = 0; good && i < places; ++i) {
     const float scale = 1 / form.deviation[i];
-    good = form.deviation[i] > 0 && std::isnormal(form.deviation[i]) && std::isnormal(scale) &&
-           std::isfinite(form.mean[i] * scale);
+    good =
+        form.deviation[i] > 0 && std::isnormal(form.deviation[i]) && std::isnormal(scale) && std::isfinite(form.mean[i] * scale);
   }
   if (!good)
     throw failure(set + "the experiment's mean and deviation are not " + std::to_string(places) +

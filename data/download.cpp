@@ -56,8 +56,7 @@ Outcome fetch(const std::string& url, const fs::path& path, std::uint64_t offset
   static const CURLcode initialised = curl_global_init(CURL_GLOBAL_DEFAULT);
   const std::unique_ptr<CURL, decltype(&curl_easy_cleanup)> handle(curl_easy_init(), curl_easy_cleanup);
   if (initialised != CURLE_OK || !handle) throw failure("libcurl cannot be initialised");
-  const std::unique_ptr<std::FILE, decltype(&std::fclose)> file(std::fopen(path.c_str(), offset > 0 ? "ab" : "wb"),
-                                                                std::fclose);
+  const std::unique_ptr<std::FILE, decltype(&std::fclose)> file(std::fopen(path.c_str(), offset > 0 ? "ab" : "wb"), std::fclose);
   if (!file) throw failure("cannot write '" + path.string() + "': " + std::strerror(errno));
 
   Transfer transfer{.file = file.get(), .name = path.filename().string(), .offset = offset, .progress = progress};
@@ -93,8 +92,8 @@ Outcome fetch(const std::string& url, const fs::path& path, std::uint64_t offset
                   "': " + std::strerror(transfer.write_error != 0 ? transfer.write_error : errno));
   if (transfer.too_large || code == CURLE_FILESIZE_EXCEEDED)
     throw failure(asked + "it is larger than the " + std::to_string(kMaxDownloadBytes) + " bytes that are accepted");
-  if (offset > 0 && (code == CURLE_RANGE_ERROR || code == CURLE_BAD_DOWNLOAD_RESUME ||
-                     (code == CURLE_HTTP_RETURNED_ERROR && answer == 416)))
+  if (offset > 0 &&
+      (code == CURLE_RANGE_ERROR || code == CURLE_BAD_DOWNLOAD_RESUME || (code == CURLE_HTTP_RETURNED_ERROR && answer == 416)))
     return Outcome::cannot_resume;
   if (code == CURLE_HTTP_RETURNED_ERROR) throw failure(asked + "the server answered " + std::to_string(answer));
   if (code == CURLE_PARTIAL_FILE)
@@ -126,8 +125,7 @@ void download_file(const std::string& url, const fs::path& path, std::string_vie
     const std::string found = file_sha256(path);
     fs::remove(path, ignored);
     if (offset == 0)
-      throw failure("what " + url + " sends has SHA-256 " + found + "; it must be " + std::string(sha256) +
-                    ": nothing was kept");
+      throw failure("what " + url + " sends has SHA-256 " + found + "; it must be " + std::string(sha256) + ": nothing was kept");
     // The partial file may have been wrong: download again from the beginning.
   }
 }

@@ -16,8 +16,7 @@ using DownloadProgress = function_ref<void(std::string_view file, std::uint64_t 
 /// Downloads `url` (http, https, file) to `path`. Continues a partial download at `path` if the server can, else starts
 /// again. On return the file's SHA-256 is `sha256`. Throws Error (failure), one line: the server's answer, the network's
 /// error, a wrong checksum (then nothing is left at `path`), more than 1 GiB, a full disk.
-void download_file(const std::string& url, const std::filesystem::path& path, std::string_view sha256,
-                   DownloadProgress progress);
+void download_file(const std::string& url, const std::filesystem::path& path, std::string_view sha256, DownloadProgress progress);
 
 /// Downloads a data set to FOLDER/NAME. `mirror`, unless empty, replaces the official address: the file itself where
 /// one is downloaded, or the folder that holds the files. Until all checksums are right everything stays in

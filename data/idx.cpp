@@ -81,8 +81,8 @@ Dataset read_idx(const fs::path& images, const fs::path& labels) {
   const auto bytes = read_contents(label_file, count, 1);
   for (std::size_t i = 0; i < bytes.size(); ++i)
     if (bytes[i] >= kIdxClasses)
-      throw failure(label_file.name() + ", record " + std::to_string(i) + " (counted from 0): label " +
-                    std::to_string(bytes[i]) + " is out of range; valid: 0 to " + std::to_string(kIdxClasses - 1));
+      throw failure(label_file.name() + ", record " + std::to_string(i) + " (counted from 0): label " + std::to_string(bytes[i]) +
+                    " is out of range; valid: 0 to " + std::to_string(kIdxClasses - 1));
   data.labels.assign(bytes.begin(), bytes.end());
   data.pixels = read_contents(image_file, count, std::uint64_t{height} * width);
   return data;
@@ -97,8 +97,7 @@ DataPair load_mnist(const fs::path& folder) {
 
 DataPair load_fashion_mnist(const fs::path& folder) {
   DataPair pair = load_pair(folder);
-  pair.train.class_names = {"T-shirt", "trouser", "pullover", "dress", "coat",
-                            "sandal",  "shirt",   "sneaker",  "bag",   "ankle boot"};
+  pair.train.class_names = {"T-shirt", "trouser", "pullover", "dress", "coat", "sandal", "shirt", "sneaker", "bag", "ankle boot"};
   pair.train.mean = {0.2860F};
   pair.train.deviation = {0.3530F};
   return pair;

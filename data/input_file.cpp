@@ -58,8 +58,7 @@ bool InputFile::read_line(std::string& line) {
       return true;
     }
     if (line.size() > kMaxLineBytes)
-      throw failure(name_ + " has a line of more than " + std::to_string(kMaxLineBytes) +
-                    " bytes: it is no table of numbers");
+      throw failure(name_ + " has a line of more than " + std::to_string(kMaxLineBytes) + " bytes: it is no table of numbers");
   }
   check();
   return !line.empty();

@@ -10,8 +10,9 @@ std::vector<Value> kept(const std::vector<Value>& all, std::span<const Row> rows
   std::vector<Value> some;
   if (all.empty()) return some;
   some.reserve(rows.size() * size);
-  for (const Row row : rows) some.insert(some.end(), all.begin() + static_cast<std::ptrdiff_t>(row * size),
-                                         all.begin() + static_cast<std::ptrdiff_t>((row + 1) * size));
+  for (const Row row : rows)
+    some.insert(some.end(), all.begin() + static_cast<std::ptrdiff_t>(row * size),
+                all.begin() + static_cast<std::ptrdiff_t>((row + 1) * size));
   return some;
 }
 

@@ -20,17 +20,17 @@ constexpr std::array kCifar10Files{
     OfficialFile{"data_batch_5.bin", "755304fc0b379caeae8c14f0dac912fbc7d6cd469eb67a1029a08a39453a9add"},
     OfficialFile{"test_batch.bin", "8e2eb146ae340b09e24670f29cabc6326dba54da8789dab6768acf480273f65b"},
 };
-constexpr std::array kCifar10Downloads{
-    OfficialDownload{"https://www.cs.toronto.edu/~kriz/cifar-10-binary.tar.gz", "cifar-10-binary.tar.gz",
-                     "c4a38c50a1bc5f3a1c5537f2155ab9d68f9f25eb1ed8d9ddda3db29a59bca1dd"}};
+constexpr std::array kCifar10Downloads{OfficialDownload{"https://www.cs.toronto.edu/~kriz/cifar-10-binary.tar.gz",
+                                                        "cifar-10-binary.tar.gz",
+                                                        "c4a38c50a1bc5f3a1c5537f2155ab9d68f9f25eb1ed8d9ddda3db29a59bca1dd"}};
 
 constexpr std::array kCifar100Files{
     OfficialFile{"train.bin", "f31298fc616915fa142368359df1c4ca2ae984d6915ca468b998a5ec6aeebf29"},
     OfficialFile{"test.bin", "d8b1e6b7b3bee4020055f0699b111f60b1af1e262aeb93a0b659061746f8224a"},
 };
-constexpr std::array kCifar100Downloads{
-    OfficialDownload{"https://www.cs.toronto.edu/~kriz/cifar-100-binary.tar.gz", "cifar-100-binary.tar.gz",
-                     "58a81ae192c23a4be8b1804d68e518ed807d710a4eb253b1f2a199162a40d8ec"}};
+constexpr std::array kCifar100Downloads{OfficialDownload{"https://www.cs.toronto.edu/~kriz/cifar-100-binary.tar.gz",
+                                                         "cifar-100-binary.tar.gz",
+                                                         "58a81ae192c23a4be8b1804d68e518ed807d710a4eb253b1f2a199162a40d8ec"}};
 
 constexpr std::array kMnistFiles{
     OfficialFile{"train-images-idx3-ubyte", "ba891046e6505d7aadcbbe25680a0738ad16aec93bde7f9b65e87a2fc25776db"},
@@ -39,14 +39,14 @@ constexpr std::array kMnistFiles{
     OfficialFile{"t10k-labels-idx1-ubyte", "ff7bcfd416de33731a308c3f266cc351222c34898ecbeaf847f06e48f7ec33f2"},
 };
 constexpr std::array kMnistDownloads{
-    OfficialDownload{"https://ossci-datasets.s3.amazonaws.com/mnist/train-images-idx3-ubyte.gz",
-                     "train-images-idx3-ubyte.gz", "440fcabf73cc546fa21475e81ea370265605f56be210a4024d2ca8f203523609"},
-    OfficialDownload{"https://ossci-datasets.s3.amazonaws.com/mnist/train-labels-idx1-ubyte.gz",
-                     "train-labels-idx1-ubyte.gz", "3552534a0a558bbed6aed32b30c495cca23d567ec52cac8be1a0730e8010255c"},
-    OfficialDownload{"https://ossci-datasets.s3.amazonaws.com/mnist/t10k-images-idx3-ubyte.gz",
-                     "t10k-images-idx3-ubyte.gz", "8d422c7b0a1c1c79245a5bcf07fe86e33eeafee792b84584aec276f5a2dbc4e6"},
-    OfficialDownload{"https://ossci-datasets.s3.amazonaws.com/mnist/t10k-labels-idx1-ubyte.gz",
-                     "t10k-labels-idx1-ubyte.gz", "f7ae60f92e00ec6debd23a6088c31dbd2371eca3ffa0defaefb259924204aec6"},
+    OfficialDownload{"https://ossci-datasets.s3.amazonaws.com/mnist/train-images-idx3-ubyte.gz", "train-images-idx3-ubyte.gz",
+                     "440fcabf73cc546fa21475e81ea370265605f56be210a4024d2ca8f203523609"},
+    OfficialDownload{"https://ossci-datasets.s3.amazonaws.com/mnist/train-labels-idx1-ubyte.gz", "train-labels-idx1-ubyte.gz",
+                     "3552534a0a558bbed6aed32b30c495cca23d567ec52cac8be1a0730e8010255c"},
+    OfficialDownload{"https://ossci-datasets.s3.amazonaws.com/mnist/t10k-images-idx3-ubyte.gz", "t10k-images-idx3-ubyte.gz",
+                     "8d422c7b0a1c1c79245a5bcf07fe86e33eeafee792b84584aec276f5a2dbc4e6"},
+    OfficialDownload{"https://ossci-datasets.s3.amazonaws.com/mnist/t10k-labels-idx1-ubyte.gz", "t10k-labels-idx1-ubyte.gz",
+                     "f7ae60f92e00ec6debd23a6088c31dbd2371eca3ffa0defaefb259924204aec6"},
 };
 
 constexpr std::array kFashionFiles{
@@ -69,8 +69,8 @@ constexpr std::array kFashionDownloads{
 constexpr std::array kCovertypeFiles{
     OfficialFile{"covtype.data.gz", "614360d0257557dd1792834a85a1cdebfadc3c4f30b011d56afee7ffb5b15771", false}};
 constexpr std::array kCovertypeDownloads{
-    OfficialDownload{"https://archive.ics.uci.edu/ml/machine-learning-databases/covtype/covtype.data.gz",
-                     "covtype.data.gz", "614360d0257557dd1792834a85a1cdebfadc3c4f30b011d56afee7ffb5b15771"}};
+    OfficialDownload{"https://archive.ics.uci.edu/ml/machine-learning-databases/covtype/covtype.data.gz", "covtype.data.gz",
+                     "614360d0257557dd1792834a85a1cdebfadc3c4f30b011d56afee7ffb5b15771"}};
 
 constexpr std::array kSets{
     OfficialSet{"cifar10", kCifar10Files, kCifar10Downloads, true},

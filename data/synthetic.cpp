@@ -36,8 +36,7 @@ bool covers(int label, int x, int y, int radius, int phase) {
     case 0:  // disc | ring
       return square <= limit && (!second || 25 * square >= 9 * limit);
     case 1:  // square | diamond
-      return second ? 10 * (std::abs(x) + std::abs(y)) <= 12 * radius
-                    : 10 * std::max(std::abs(x), std::abs(y)) <= 8 * radius;
+      return second ? 10 * (std::abs(x) + std::abs(y)) <= 12 * radius : 10 * std::max(std::abs(x), std::abs(y)) <= 8 * radius;
     case 2:  // lying | standing bars
       return square <= limit && (((second ? x : y) + 256 + phase) / 10) % 2 == 0;
     case 3: {  // plus | cross
@@ -95,8 +94,7 @@ void paint(int label, RandomStream random, std::uint8_t* out) {
       for (std::size_t c = 0; c < 3; ++c) {
         const int byte = static_cast<int>(word >> (8 * c) & 255);
         const int noisy = value[c] + (2 * byte - 255) * kNoise / 255;
-        out[c * kPlane + static_cast<std::size_t>(y * kSide + x)] =
-            static_cast<std::uint8_t>(std::clamp(noisy, 0, 255));
+        out[c * kPlane + static_cast<std::size_t>(y * kSide + x)] = static_cast<std::uint8_t>(std::clamp(noisy, 0, 255));
       }
     }
 }
@@ -124,9 +122,8 @@ Dataset make_synthetic(SyntheticPart part, std::size_t rows) {
 }
 
 DataPair load_synthetic(const std::filesystem::path&) {
-  DataPair pair{make_synthetic(SyntheticPart::train, kSyntheticTrainRows),
-                make_synthetic(SyntheticPart::test, kSyntheticTestRows),
-                {}};
+  DataPair pair{
+      make_synthetic(SyntheticPart::train, kSyntheticTrainRows), make_synthetic(SyntheticPart::test, kSyntheticTestRows), {}};
   pair.train.mean = {0.5F, 0.5F, 0.5F};
   pair.train.deviation = {0.16F, 0.16F, 0.16F};
   return pair;

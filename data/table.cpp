@@ -57,8 +57,7 @@ class TableReader {
     }
     if (data_.labels.empty()) throw failure(file_.name() + " holds no record");
     data_.shape = {1, 1, static_cast<int>(columns_)};
-    data_.classes =
-        format_.classes > 0 ? format_.classes : 1 + *std::max_element(data_.labels.begin(), data_.labels.end());
+    data_.classes = format_.classes > 0 ? format_.classes : 1 + *std::max_element(data_.labels.begin(), data_.labels.end());
     return std::move(data_);
   }
 
@@ -90,8 +89,7 @@ class TableReader {
         add_label(*value, field);
     }
     if (column != columns_ + 1)
-      throw wrong(std::to_string(column) + " fields; there must be " + std::to_string(columns_ + 1) +
-                  ", the label last");
+      throw wrong(std::to_string(column) + " fields; there must be " + std::to_string(columns_ + 1) + ", the label last");
     if (data_.features.size() > kMaxFeatures)
       throw wrong("more than " + std::to_string(kMaxFeatures) + " numbers; no more are read");
   }
@@ -122,9 +120,7 @@ class TableReader {
 
 }  // namespace
 
-Dataset read_table(const std::filesystem::path& path, const TableFormat& format) {
-  return TableReader(path, format).read();
-}
+Dataset read_table(const std::filesystem::path& path, const TableFormat& format) { return TableReader(path, format).read(); }
 
 void standardise(Dataset& train) {
   const std::size_t columns = train.shape.size();

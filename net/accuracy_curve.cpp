@@ -33,8 +33,7 @@ std::vector<CurvePoint> curve_of(const std::vector<RoundPoint>& points) {
   for (std::size_t from = 0; from + 1 < all.size(); from += bundle) {
     const auto first = all.begin() + static_cast<std::ptrdiff_t>(from);
     const auto last = all.begin() + static_cast<std::ptrdiff_t>(std::min(from + bundle, all.size() - 1));
-    const auto [low, high] =
-        std::minmax_element(first, last, [](const auto& a, const auto& b) { return a.percent < b.percent; });
+    const auto [low, high] = std::minmax_element(first, last, [](const auto& a, const auto& b) { return a.percent < b.percent; });
     thinned.push_back(*std::min(low, high));
     if (low != high) thinned.push_back(*std::max(low, high));
   }
@@ -57,9 +56,7 @@ std::string accuracy_curve(const std::vector<RoundPoint>& points) {
   const double step_x = std::max(1.0, nice_step(std::max(curve.back().round, 5.0), 6));
   const double end = std::max(5.0, curve.back().round);
   const auto x = [&](double round) { return kLeft + (kWidth - kLeft - kRight) * round / end; };
-  const auto y = [&](double value) {
-    return kHeight - kBottom - (kHeight - kTop - kBottom) * (value - low) / (high - low);
-  };
+  const auto y = [&](double value) { return kHeight - kBottom - (kHeight - kTop - kBottom) * (value - low) / (high - low); };
 
   std::string svg = printed("<svg viewBox=\"0 0 %g %g\" role=\"img\" aria-label=\"", kWidth, kHeight) +
                     "Test accuracy in percent over rounds\">\n<text x=\"0\" y=\"11\">test accuracy, %</text>\n";
@@ -71,12 +68,11 @@ std::string accuracy_curve(const std::vector<RoundPoint>& points) {
   for (double round = 0; round <= end; round += step_x)
     svg += printed("<path d=\"M%.1f %.1fv5\" stroke=\"currentColor\"/>", x(round), y(low)) +
            printed("<text x=\"%.1f\" y=\"%.1f\" text-anchor=\"middle\">%.0f</text>\n", x(round), y(low) + 18, round);
-  svg += printed("<text x=\"%.1f\" y=\"%g\" text-anchor=\"middle\">round</text>\n", (kLeft + kWidth - kRight) / 2,
-                 kHeight - 4);
+  svg += printed("<text x=\"%.1f\" y=\"%g\" text-anchor=\"middle\">round</text>\n", (kLeft + kWidth - kRight) / 2, kHeight - 4);
   svg += "<polyline fill=\"none\" stroke=\"currentColor\" stroke-width=\"1.5\" stroke-linejoin=\"round\" points=\"";
   for (const auto& point : curve) svg += printed("%.1f,%.1f ", x(point.round), y(point.percent));
-  return svg + printed("\"/>\n<circle cx=\"%.1f\" cy=\"%.1f\" r=\"3\" fill=\"currentColor\"/>\n</svg>\n",
-                       x(curve.back().round), y(curve.back().percent));
+  return svg + printed("\"/>\n<circle cx=\"%.1f\" cy=\"%.1f\" r=\"3\" fill=\"currentColor\"/>\n</svg>\n", x(curve.back().round),
+                       y(curve.back().percent));
 }
 
 }  // namespace fedstride

@@ -46,8 +46,8 @@ Identity read_identity(const TlsFiles& files) {
 
 void check_name(X509* certificate, const fs::path& path, std::string_view name) {
   if (const std::string found = common_name(certificate); found != name)
-    throw failure("the certificate '" + path.string() + "' is that of '" + found + "'; it must be that of '" +
-                  std::string(name) + "'");
+    throw failure("the certificate '" + path.string() + "' is that of '" + found + "'; it must be that of '" + std::string(name) +
+                  "'");
 }
 
 /// The authority of a folder and what is made by it there.
@@ -84,15 +84,15 @@ class Maker {
  private:
   void open_authority() {
     if (!is_there(files_.key))
-      throw failure("'" + files_.key.string() + "' is missing, without which the authority of '" +
-                    files_.certificate.string() + "' cannot make certificates; put it back, or name another folder");
+      throw failure("'" + files_.key.string() + "' is missing, without which the authority of '" + files_.certificate.string() +
+                    "' cannot make certificates; put it back, or name another folder");
     authority_ = read_identity(files_);
     X509* certificate = authority_.certificate.get();
     if (X509_check_ca(certificate) != 1)
       throw failure("the certificate '" + files_.certificate.string() + "' is not an authority's");
     if (expiry(certificate) <= now_)
-      throw failure("the authority of '" + files_.certificate.string() + "' expired on " +
-                    utc_text(expiry(certificate)) + "; name another folder to make a new one there");
+      throw failure("the authority of '" + files_.certificate.string() + "' expired on " + utc_text(expiry(certificate)) +
+                    "; name another folder to make a new one there");
     check_issued({certificate, files_.certificate}, {certificate, files_.certificate}, Role::authority, now_);
     ++report_.kept;
   }
@@ -101,8 +101,8 @@ class Maker {
     for (const auto& entry : fs::directory_iterator(folder_)) {
       const std::string name = entry.path().filename().string();
       if (entry.path().extension() == ".pem" && (name.starts_with("client-") || name.starts_with(kCoordinatorName)))
-        throw failure("'" + files_.certificate.string() + "' is missing, whose authority made '" +
-                      entry.path().string() + "'; put it back, or name another folder");
+        throw failure("'" + files_.certificate.string() + "' is missing, whose authority made '" + entry.path().string() +
+                      "'; put it back, or name another folder");
     }
     authority_.key = key_for("authority");
     const CertificatePlan plan{"fedstride authority", Role::authority, now_ - kClockDifference, until_};

@@ -6,8 +6,8 @@
 #include <memory>
 #include <string>
 
-#include "net/endpoint.hpp"
 #include "net/certificates.hpp"
+#include "net/endpoint.hpp"
 #include "net/frame.hpp"
 
 namespace asio {
@@ -45,7 +45,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   struct Handlers {
     std::function<Verdict(const FrameHeader& header)> admit;  ///< before memory for the body is allocated
     std::function<void(FrameKind kind, std::string body)> received;
-    std::function<void(const std::string& reason)> ended;     ///< empty reason: this side ended it regularly
+    std::function<void(const std::string& reason)> ended;  ///< empty reason: this side ended it regularly
   };
 
   virtual ~Connection() = default;

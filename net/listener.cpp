@@ -28,8 +28,8 @@ class Handshake : public std::enable_shared_from_this<Handshake> {
       std::error_code ignored;
       if (!error) self->stream_.lowest_layer().close(ignored);
     });
-    const auto side = transport_.context()->side == Transport::Side::server ? asio::ssl::stream_base::server
-                                                                            : asio::ssl::stream_base::client;
+    const auto side =
+        transport_.context()->side == Transport::Side::server ? asio::ssl::stream_base::server : asio::ssl::stream_base::client;
     stream_.async_handshake(side, [self = shared_from_this()](std::error_code error) { self->finish(error); });
   }
 
@@ -48,10 +48,10 @@ class Handshake : public std::enable_shared_from_this<Handshake> {
       return done_(std::move(connection), {});
     }
     const long verdict = SSL_get_verify_result(stream_.native_handle());
-    std::string reason = too_late                ? "its handshake took too long"
-                         : verdict != X509_V_OK ? std::string("its certificate is not valid here: ") +
-                                                      X509_verify_cert_error_string(verdict)
-                                                 : "no TLS 1.3 handshake with it: " + words(error);
+    std::string reason = too_late ? "its handshake took too long"
+                         : verdict != X509_V_OK
+                             ? std::string("its certificate is not valid here: ") + X509_verify_cert_error_string(verdict)
+                             : "no TLS 1.3 handshake with it: " + words(error);
     std::error_code ignored;
     stream_.lowest_layer().close(ignored);
     done_(nullptr, reason);
@@ -150,8 +150,7 @@ struct Listener::Impl : std::enable_shared_from_this<Listener::Impl> {
   bool closed = false;
 };
 
-Listener::Listener(asio::io_context& io, const Endpoint& address, Transport transport, const Limits& limits,
-                   Handlers handlers)
+Listener::Listener(asio::io_context& io, const Endpoint& address, Transport transport, const Limits& limits, Handlers handlers)
     : impl_(std::make_shared<Impl>(io, std::move(transport), limits, std::move(handlers))) {
   const auto fail = [&](const std::error_code& error) {
     return failure("cannot listen at '" + address.text() + "': " + error.message() +

@@ -147,8 +147,8 @@ class Member {
       if (!connection) return dial_later(rules_.connect.text() + ": " + reason);
       if (rules_.authenticated && connection->peer_name() != kCoordinatorName) {
         connection->end({}, false);
-        return finish("the certificate at " + rules_.connect.text() + " is that of '" + connection->peer_name() +
-                      "', not of '" + std::string(kCoordinatorName) + "'");
+        return finish("the certificate at " + rules_.connect.text() + " is that of '" + connection->peer_name() + "', not of '" +
+                      std::string(kCoordinatorName) + "'");
       }
       begin(std::move(connection));
     });
@@ -335,8 +335,7 @@ class Member {
 
 }  // namespace
 
-MemberOutcome take_part(const MemberRules& rules, const MemberWork& work, const NetworkLog& log,
-                        const std::atomic<bool>* stop) {
+MemberOutcome take_part(const MemberRules& rules, const MemberWork& work, const NetworkLog& log, const std::atomic<bool>* stop) {
   Member member(rules, work, log, stop);
   return member.work();
 }

@@ -16,9 +16,9 @@ struct MemberRules {
   ClientId client = 0;
   Endpoint connect;
   Transport transport;
-  bool authenticated = true;         ///< the other side must be "coordinator" by its certificate
+  bool authenticated = true;  ///< the other side must be "coordinator" by its certificate
   bool accept_other_builds = false;
-  double patience = 600;             ///< seconds without the coordinator after which the client gives up; 0: never
+  double patience = 600;  ///< seconds without the coordinator after which the client gives up; 0: never
 };
 
 /// A client's work. All functions are called on the thread that called take_part; they may throw Error, then the client
@@ -46,7 +46,6 @@ struct MemberOutcome {
 /// made again after a pause that grows from 0.2 to 10 s, with jitter; the current round continues meanwhile, and an update
 /// that was not acknowledged is sent again. Throws Error (failure) if the coordinator refuses for good (with its words), if
 /// this side does, or if the coordinator is not reached within the patience.
-MemberOutcome take_part(const MemberRules& rules, const MemberWork& work, const NetworkLog& log,
-                        const std::atomic<bool>* stop);
+MemberOutcome take_part(const MemberRules& rules, const MemberWork& work, const NetworkLog& log, const std::atomic<bool>* stop);
 
 }  // namespace fedstride

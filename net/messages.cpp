@@ -11,9 +11,9 @@
 namespace fedstride {
 namespace {
 
-constexpr char kLittleEndian = 1;                       // first byte of every body, so that a message has one form
-constexpr std::uint32_t kMaxShortTextBytes = 1024;      // a digest, a version, a reason
-constexpr std::uint32_t kMaxLongTextBytes = 1 << 20;    // an experiment
+constexpr char kLittleEndian = 1;                         // first byte of every body, so that a message has one form
+constexpr std::uint32_t kMaxShortTextBytes = 1024;        // a digest, a version, a reason
+constexpr std::uint32_t kMaxLongTextBytes = 1 << 20;      // an experiment
 constexpr std::uint32_t kMaxNormalisedColumns = 1 << 17;  // columns that have their own mean and deviation
 
 /// A text: its length in 32 bits, then its bytes, at most kMaxLongTextBytes of them; or, for one line that
@@ -130,9 +130,9 @@ void fields(A& archive, Train& message) {
 template <class A>
 void fields(A& archive, UpdateMessage& message) {
   ClientReport& report = message.report;
-  archive(message.round, line(message.model_hash), report.client, report.rows, report.examples, report.loss,
-          report.learning_rate, report.steps, report.rejected, Releases{report.releases}, report.empty_lots,
-          report.nonfinite, report.gradient_norm, report.clipped_share, Flag{message.diverged}, message.change);
+  archive(message.round, line(message.model_hash), report.client, report.rows, report.examples, report.loss, report.learning_rate,
+          report.steps, report.rejected, Releases{report.releases}, report.empty_lots, report.nonfinite, report.gradient_norm,
+          report.clipped_share, Flag{message.diverged}, message.change);
 }
 template <class A>
 void fields(A& archive, Received& message) {
@@ -201,8 +201,8 @@ std::string too_long(const Welcome& welcome) {
     return "the settings have " + std::to_string(welcome.settings.size()) + " bytes as a file; clients are sent at most " +
            std::to_string(kMaxLongTextBytes);
   if (welcome.mean.size() > kMaxNormalisedColumns)
-    return "the data set has " + std::to_string(welcome.mean.size()) + " columns; clients are sent the normalisation of at most " +
-           std::to_string(kMaxNormalisedColumns);
+    return "the data set has " + std::to_string(welcome.mean.size()) +
+           " columns; clients are sent the normalisation of at most " + std::to_string(kMaxNormalisedColumns);
   return {};
 }
 
@@ -238,8 +238,8 @@ Result<Message> decode(std::string_view body) {
   return message;
 }
 
-#define FEDSTRIDE_MESSAGE(Message)        \
-  template Frame encode(const Message&);  \
+#define FEDSTRIDE_MESSAGE(Message)       \
+  template Frame encode(const Message&); \
   template Result<Message> decode(std::string_view)
 FEDSTRIDE_MESSAGE(Hello);
 FEDSTRIDE_MESSAGE(Welcome);

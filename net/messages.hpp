@@ -39,9 +39,9 @@ struct Hello {
 struct Welcome {
   static constexpr FrameKind kKind = FrameKind::welcome;
   BuildIdentity build;
-  std::string settings;             ///< TOML, as config.toml of the coordinator's run
-  std::string experiment;           ///< digest of everything that determines the model; a client files its answers under it
-  std::uint32_t heartbeat_ms = 0;   ///< the most time between two of a side's frames
+  std::string settings;            ///< TOML, as config.toml of the coordinator's run
+  std::string experiment;          ///< digest of everything that determines the model; a client files its answers under it
+  std::uint32_t heartbeat_ms = 0;  ///< the most time between two of a side's frames
   // The shape and normalisation of examples, for clients that bring their own rows.
   std::uint32_t height = 0;
   std::uint32_t width = 0;
@@ -54,10 +54,10 @@ struct Welcome {
 /// client -> coordinator: it has its data and can be asked. The coordinator only compares these values.
 struct Ready {
   static constexpr FrameKind kKind = FrameKind::ready;
-  std::string data_hash;            ///< of the whole data set that has the rows, or of the rows if they are the client's own
-  std::string rows_hash;            ///< of its rows
+  std::string data_hash;  ///< of the whole data set that has the rows, or of the rows if they are the client's own
+  std::string rows_hash;  ///< of its rows
   std::uint64_t rows = 0;
-  std::uint32_t last_round = 0;     ///< the last it answered in this experiment; 0: none
+  std::uint32_t last_round = 0;  ///< the last it answered in this experiment; 0: none
 };
 
 /// coordinator -> client: the weights of a round. The same bytes to every client.
@@ -74,16 +74,16 @@ struct Train {
   std::uint32_t round = 0;
   std::string model_hash;
   bool is_private = false;
-  std::uint64_t releases = 0;       ///< the most noisy releases in this round, under example-level privacy
+  std::uint64_t releases = 0;  ///< the most noisy releases in this round, under example-level privacy
 };
 
 /// client -> coordinator.
 struct UpdateMessage {
   static constexpr FrameKind kKind = FrameKind::update;
   std::uint32_t round = 0;
-  std::string model_hash;           ///< of the model it started from
-  ClientReport report;              ///< `failure` is not sent
-  bool diverged = false;            ///< the change is not finite or out of range, and not sent
+  std::string model_hash;  ///< of the model it started from
+  ClientReport report;     ///< `failure` is not sent
+  bool diverged = false;   ///< the change is not finite or out of range, and not sent
   Vector change;
 };
 
@@ -95,14 +95,14 @@ struct Received {
 
 struct Heartbeat {
   static constexpr FrameKind kKind = FrameKind::heartbeat;
-  std::uint64_t examples = 0;       ///< gradient examples in the current round, for a progress bar
+  std::uint64_t examples = 0;  ///< gradient examples in the current round, for a progress bar
 };
 
 /// The last frame of a connection.
 struct Refused {
   static constexpr FrameKind kKind = FrameKind::refused;
   std::string reason;
-  bool for_good = false;            ///< trying again is useless
+  bool for_good = false;  ///< trying again is useless
 };
 
 struct Finished {

@@ -48,9 +48,9 @@ struct NetworkedFleet::Impl {
     std::string model_hash;
     Accumulator* updates;
     Frame model;
-    std::vector<State> state;              // by client
-    std::vector<std::uint64_t> releases;   // by client; empty without example-level privacy
-    std::vector<std::uint64_t> heard;      // gradient examples reported by clients; counted in progress
+    std::vector<State> state;             // by client
+    std::vector<std::uint64_t> releases;  // by client; empty without example-level privacy
+    std::vector<std::uint64_t> heard;     // gradient examples reported by clients; counted in progress
     std::size_t asked = 0;
     std::size_t answered = 0;
     bool overdue = false;
@@ -117,8 +117,7 @@ struct NetworkedFleet::Impl {
     reception.expect_update(client);
     reception.send(client, round->model, FrameKind::model);
     const bool is_private = !round->releases.empty();
-    reception.send(client,
-                   encode(Train{round->number, round->model_hash, is_private, is_private ? round->releases[client] : 0}),
+    reception.send(client, encode(Train{round->number, round->model_hash, is_private, is_private ? round->releases[client] : 0}),
                    FrameKind::train);
   }
 
@@ -130,16 +129,15 @@ struct NetworkedFleet::Impl {
     round->heard[client] = examples;
   }
 
-  void received(ClientId client, std::uint32_t number) {
-    reception.send(client, encode(Received{number}), FrameKind::received);
-  }
+  void received(ClientId client, std::uint32_t number) { reception.send(client, encode(Received{number}), FrameKind::received); }
 
   void take(ClientId client, UpdateMessage message) {
     const std::string who = "client " + std::to_string(client);
     const std::uint32_t current = round ? round->number : last_round;
     if (message.round > current)
-      return reception.dismiss(client, "an update of round " + std::to_string(message.round) + "; the last round was " +
-                                           std::to_string(current), false);
+      return reception.dismiss(
+          client, "an update of round " + std::to_string(message.round) + "; the last round was " + std::to_string(current),
+          false);
     if (!round || message.round < current || round->state[client] != Round::State::waiting) {
       log(who + ": its update of round " + std::to_string(message.round) + " came late or again, and is dropped");
       return received(client, message.round);
@@ -147,8 +145,7 @@ struct NetworkedFleet::Impl {
     const std::string why = refusal(client, message);
     if (!why.empty()) return reception.dismiss(client, why, false);
 
-    if (message.diverged) message.change.assign(terms.parameters,
-                                                     std::numeric_limits<float>::quiet_NaN());
+    if (message.diverged) message.change.assign(terms.parameters, std::numeric_limits<float>::quiet_NaN());
     try {
       round->updates->add({message.report, view(std::as_const(message.change))});
     } catch (...) {
@@ -168,8 +165,7 @@ struct NetworkedFleet::Impl {
     const ClientReport& report = message.report;
     if (message.model_hash != round->model_hash) return "its update starts from another model than it was sent";
     if (report.rows != terms.roster[client].rows)
-      return "its report says " + std::to_string(report.rows) + " rows; it has " +
-             std::to_string(terms.roster[client].rows);
+      return "its report says " + std::to_string(report.rows) + " rows; it has " + std::to_string(terms.roster[client].rows);
     const auto size = static_cast<std::uint64_t>(message.change.size());
     if (message.diverged && size != 0)
       return "its update is said to have diverged, and has " + std::to_string(size) + " numbers all the same";
@@ -183,9 +179,7 @@ struct NetworkedFleet::Impl {
     return judge(message.round, report, round->releases.empty() ? 0 : round->releases[client]);
   }
 
-  bool enough() const {
-    return round->answered >= std::min(round->asked, static_cast<std::size_t>(round_rules.minimum_clients));
-  }
+  bool enough() const { return round->answered >= std::min(round->asked, static_cast<std::size_t>(round_rules.minimum_clients)); }
 
   void begin_round(std::optional<Round> fresh, const std::vector<ClientId>& cohort) {
     round = std::move(fresh);
@@ -199,8 +193,7 @@ struct NetworkedFleet::Impl {
       if (!reception.is_ready(client)) away.push_back(client);
       ask(client);
     }
-    if (!away.empty())
-      log("round " + std::to_string(round->number) + ": waiting for " + clients_text(away) + " to connect");
+    if (!away.empty()) log("round " + std::to_string(round->number) + ": waiting for " + clients_text(away) + " to connect");
     if (round_rules.deadline <= 0) return;
     deadline.expires_after(std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(round_rules.deadline)));
     deadline.async_wait([this, number = round->number](std::error_code error) {
@@ -259,7 +252,7 @@ struct NetworkedFleet::Impl {
   std::vector<std::uint64_t> missed;  // by client
   std::atomic<std::uint64_t> progress{0};
   const std::atomic<bool>* stop = nullptr;
-  std::optional<Round> round;         // this and the members below belong to the io thread alone
+  std::optional<Round> round;  // this and the members below belong to the io thread alone
   std::uint32_t last_round = 0;
   std::size_t last_asked = 0;
   asio::io_context io{1};

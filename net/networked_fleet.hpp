@@ -23,8 +23,8 @@ struct RoundTerms {
 /// A fleet's status, besides that of each client.
 struct FleetStatus {
   std::vector<ClientStatus> clients;
-  std::uint32_t round = 0;         ///< the current one; 0: none
-  std::size_t asked = 0;           ///< clients of its cohort, or of the last round's
+  std::uint32_t round = 0;  ///< the current one; 0: none
+  std::size_t asked = 0;    ///< clients of its cohort, or of the last round's
   std::size_t answered = 0;
   double seconds_in_round = 0;
   std::uint64_t received = 0;

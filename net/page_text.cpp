@@ -28,8 +28,7 @@ std::string bytes_text(std::uint64_t count) {
 
 std::string grouped_text(std::uint64_t count) {
   std::string text = std::to_string(count);
-  for (auto at = static_cast<std::ptrdiff_t>(text.size()) - 3; at > 0; at -= 3)
-    text.insert(static_cast<std::size_t>(at), ",");
+  for (auto at = static_cast<std::ptrdiff_t>(text.size()) - 3; at > 0; at -= 3) text.insert(static_cast<std::size_t>(at), ",");
   return text;
 }
 

@@ -10,7 +10,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr std::uint64_t kMaxFirstBytes = 64 * 1024;   // hello and ready, with room
+constexpr std::uint64_t kMaxFirstBytes = 64 * 1024;     // hello and ready, with room
 constexpr std::uint64_t kMaxBytesPerSecond = 4 * 1024;  // heartbeats, with room
 
 }  // namespace
@@ -19,7 +19,7 @@ struct Reception::Peer {
   enum class Stage { hello, ready, serving };
   ConnectionPtr connection;
   Stage stage = Stage::hello;
-  ClientId client = 0;           // from stage `ready` on
+  ClientId client = 0;  // from stage `ready` on
   bool holds_slot = false;
   std::uint64_t granted = kMaxFirstBytes;
   Clock::time_point since = Clock::now();
@@ -43,13 +43,12 @@ Reception::Reception(asio::io_context& io, const FederationTerms& terms, const R
       status_(terms.roster.size()),
       told_(terms.roster.size()) {
   for (std::size_t client = 0; client < status_.size(); ++client) status_[client].client = static_cast<ClientId>(client);
-  listener_ = std::make_unique<Listener>(
-      io, rules.listen, rules.transport, Listener::Limits{.connections = rules.connections},
-      Listener::Handlers{[this](ConnectionPtr connection) { accepted(std::move(connection)); },
-                         [this](const std::string& address, const std::string& reason) {
-                           ++refused_;
-                           log_("refused " + address + ": " + reason);
-                         }});
+  listener_ = std::make_unique<Listener>(io, rules.listen, rules.transport, Listener::Limits{.connections = rules.connections},
+                                         Listener::Handlers{[this](ConnectionPtr connection) { accepted(std::move(connection)); },
+                                                            [this](const std::string& address, const std::string& reason) {
+                                                              ++refused_;
+                                                              log_("refused " + address + ": " + reason);
+                                                            }});
   beat();
 }
 
@@ -98,8 +97,10 @@ Connection::Verdict Reception::admit(const PeerPtr& peer, const FrameHeader& hea
     return Connection::Verdict::refuse;
   }
   if (const auto most = largest_body(header.kind, terms_.parameters); header.length > most) {
-    refuse(peer, "its '" + kind + "' frame claims " + std::to_string(header.length) + " bytes; at most " +
-                     std::to_string(most) + " are read", false);
+    refuse(peer,
+           "its '" + kind + "' frame claims " + std::to_string(header.length) + " bytes; at most " + std::to_string(most) +
+               " are read",
+           false);
     return Connection::Verdict::refuse;
   }
   const double seconds = seconds_since(peer->since);
@@ -157,9 +158,8 @@ void Reception::received(const PeerPtr& peer, FrameKind kind, const std::string&
         if (peer->stage == Peer::Stage::serving) events_.heartbeat(peer->client, message.examples);
       });
     case FrameKind::refused:
-      return with(decode<Refused>(body), [&](const Refused& message) {
-        peer->connection->end("it left: " + message.reason, false);
-      });
+      return with(decode<Refused>(body),
+                  [&](const Refused& message) { peer->connection->end("it left: " + message.reason, false); });
     default:
       return;
   }
@@ -167,18 +167,24 @@ void Reception::received(const PeerPtr& peer, FrameKind kind, const std::string&
 
 void Reception::hello(const PeerPtr& peer, const Hello& message) {
   if (message.client >= ready_.size())
-    return refuse(peer, "client " + std::to_string(message.client) + " is unknown; this federation has clients 0 to " +
-                            std::to_string(ready_.size() - 1), true);
+    return refuse(peer,
+                  "client " + std::to_string(message.client) + " is unknown; this federation has clients 0 to " +
+                      std::to_string(ready_.size() - 1),
+                  true);
   if (rules_.authenticated && peer->connection->peer_name() != client_name(message.client))
-    return refuse(peer, "its certificate is that of '" + peer->connection->peer_name() + "', not of '" +
-                            client_name(message.client) + "'", true);
+    return refuse(
+        peer, "its certificate is that of '" + peer->connection->peer_name() + "', not of '" + client_name(message.client) + "'",
+        true);
   const std::string other = difference(terms_.welcome.build, message.build);
   if (!other.empty() && !rules_.accept_other_builds)
-    return refuse(peer, "client " + std::to_string(message.client) + "'s program would not give the same bits: " + other +
-                            "; --accept-other-builds of serve and join continues all the same", true);
+    return refuse(peer,
+                  "client " + std::to_string(message.client) + "'s program would not give the same bits: " + other +
+                      "; --accept-other-builds of serve and join continues all the same",
+                  true);
   if (const PeerPtr& other_peer = ready_[message.client])
-    return refuse(peer, "client " + std::to_string(message.client) + " is connected already, from " +
-                            other_peer->connection->address(), false);
+    return refuse(peer,
+                  "client " + std::to_string(message.client) + " is connected already, from " + other_peer->connection->address(),
+                  false);
   peer->client = message.client;
   peer->stage = Peer::Stage::ready;
   if (!other.empty()) log_(name(*peer) + ": another build: " + other);
@@ -193,16 +199,22 @@ void Reception::ready(const PeerPtr& peer, const Ready& message) {
   const bool brings_rows = !entry.data_hash.empty();
   const std::string& data_hash = brings_rows ? entry.data_hash : terms_.data_hash;
   if (message.data_hash != data_hash)
-    return refuse(peer, who + "'s data set is another: its hash is '" + message.data_hash +
-                            (brings_rows ? "', the roster's '" : "', the experiment's '") + data_hash + "'", true);
+    return refuse(peer,
+                  who + "'s data set is another: its hash is '" + message.data_hash +
+                      (brings_rows ? "', the roster's '" : "', the experiment's '") + data_hash + "'",
+                  true);
   if (message.rows != entry.rows || message.rows_hash != entry.rows_hash)
-    return refuse(peer, who + "'s " + std::to_string(message.rows) + " rows are not the " + std::to_string(entry.rows) +
-                            " the experiment gives it", true);
+    return refuse(peer,
+                  who + "'s " + std::to_string(message.rows) + " rows are not the " + std::to_string(entry.rows) +
+                      " the experiment gives it",
+                  true);
   ClientStatus& status = status_[peer->client];
   if (terms_.keeps_state && message.last_round < status.last_round)
-    return refuse(peer, who + " has lost what it keeps from round to round: the last round it knows is " +
-                            std::to_string(message.last_round) + ", it has answered round " +
-                            std::to_string(status.last_round) + "; it must be started with the folder it had", true);
+    return refuse(peer,
+                  who + " has lost what it keeps from round to round: the last round it knows is " +
+                      std::to_string(message.last_round) + ", it has answered round " + std::to_string(status.last_round) +
+                      "; it must be started with the folder it had",
+                  true);
   if (const PeerPtr& other = ready_[peer->client])
     return refuse(peer, who + " is connected already, from " + other->connection->address(), false);
   peer->stage = Peer::Stage::serving;

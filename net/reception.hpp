@@ -34,7 +34,7 @@ struct FederationTerms {
 struct ReceptionRules {
   Endpoint listen;
   Transport transport;
-  bool authenticated = true;     ///< identity is the certificate's; false: the client's own claim (plain, loopback)
+  bool authenticated = true;  ///< identity is the certificate's; false: the client's own claim (plain, loopback)
   bool accept_other_builds = false;
   std::chrono::milliseconds heartbeat{5000};
   std::size_t connections = 64;
@@ -46,8 +46,8 @@ struct ReceptionRules {
 class Reception {
  public:
   struct Events {
-    std::function<void(ClientId)> joined;                       ///< ready to be asked
-    std::function<void(ClientId, UpdateMessage)> update;        ///< well-formed, and of that client; nothing else is checked
+    std::function<void(ClientId)> joined;                 ///< ready to be asked
+    std::function<void(ClientId, UpdateMessage)> update;  ///< well-formed, and of that client; nothing else is checked
     std::function<void(ClientId, std::uint64_t examples)> heartbeat;
   };
   Reception(asio::io_context& io, const FederationTerms& terms, const ReceptionRules& rules, NetworkLog log, Events events);
@@ -102,16 +102,16 @@ class Reception {
   struct Beat;
   std::unique_ptr<Beat> beat_;
   std::unique_ptr<Listener> listener_;
-  std::list<PeerPtr> peers_;                 ///< every open connection
-  std::vector<PeerPtr> ready_;               ///< by client
+  std::list<PeerPtr> peers_;    ///< every open connection
+  std::vector<PeerPtr> ready_;  ///< by client
   std::list<PeerPtr> waiting_for_slot_;
   std::size_t slots_;
-  std::vector<ClientStatus> status_;         ///< by client; of ended connections
-  std::uint64_t past_received_ = 0;          ///< bytes of ended connections
+  std::vector<ClientStatus> status_;  ///< by client; of ended connections
+  std::uint64_t past_received_ = 0;   ///< bytes of ended connections
   std::uint64_t past_sent_ = 0;
   std::uint64_t refused_ = 0;
-  Frame last_;                               ///< none until say_last
-  std::vector<bool> told_;                   ///< by client
+  Frame last_;              ///< none until say_last
+  std::vector<bool> told_;  ///< by client
   bool closing_ = false;
 };
 

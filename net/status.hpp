@@ -16,25 +16,25 @@ namespace fedstride {
 struct ClientStatus {
   ClientId client = 0;
   bool connected = false;
-  std::string address = {};          ///< "127.0.0.1:41234"; where it was last, if it is not connected
-  bool in_cohort = false;            ///< asked for an update in the current round
-  bool answered = false;             ///< its update of the current round has arrived
-  double seconds_waiting = 0;        ///< in the cohort and not answered: since it was asked, or since the round began
-  double seconds_silent = 0;         ///< since its last byte; 0 if it was never there
-  std::uint32_t last_round = 0;      ///< the last it answered; 0: none
-  std::uint64_t received = 0;        ///< bytes from it, all its connections
+  std::string address = {};      ///< "127.0.0.1:41234"; where it was last, if it is not connected
+  bool in_cohort = false;        ///< asked for an update in the current round
+  bool answered = false;         ///< its update of the current round has arrived
+  double seconds_waiting = 0;    ///< in the cohort and not answered: since it was asked, or since the round began
+  double seconds_silent = 0;     ///< since its last byte; 0 if it was never there
+  std::uint32_t last_round = 0;  ///< the last it answered; 0: none
+  std::uint64_t received = 0;    ///< bytes from it, all its connections
   std::uint64_t sent = 0;
-  std::uint64_t missed = 0;          ///< rounds closed without it, this session
-  std::string trouble = {};          ///< why its last connection ended, if not regularly
+  std::uint64_t missed = 0;  ///< rounds closed without it, this session
+  std::string trouble = {};  ///< why its last connection ended, if not regularly
 };
 
 /// Privacy spent at one level.
 struct PrivacySpent {
-  std::string level;                 ///< "example", "client"
+  std::string level;  ///< "example", "client"
   double epsilon = 0;
   double delta = 0;
-  double budget = 0;                 ///< limit on epsilon; 0: none
-  bool seeded = false;               ///< epsilon holds for the mechanism, if the seed were secret
+  double budget = 0;    ///< limit on epsilon; 0: none
+  bool seeded = false;  ///< epsilon holds for the mechanism, if the seed were secret
 };
 
 /// One point of the curves.
@@ -43,27 +43,27 @@ struct RoundPoint {
   std::optional<double> accuracy = {};  ///< test accuracy, in rounds that evaluate
   double train_loss = 0;                ///< NaN: no client finished
   double seconds = 0;
-  std::uint32_t answered = 0;           ///< clients in the sum
-  std::uint32_t missing = 0;            ///< clients asked that are not in the sum
+  std::uint32_t answered = 0;  ///< clients in the sum
+  std::uint32_t missing = 0;   ///< clients asked that are not in the sum
   std::string model_hash = {};
 };
 
 /// The contents of the page.
 struct FederationStatus {
   std::string version;
-  std::string title;                 ///< "cifar10, adadp-cnn, adadp, interpolated"
+  std::string title;  ///< "cifar10, adadp-cnn, adadp, interpolated"
   std::string folder;
-  std::string state;                 ///< "waiting for clients", "round 7", "evaluating", "finished", "halted: ..."
-  std::uint32_t rounds = 0;          ///< to do in all
+  std::string state;         ///< "waiting for clients", "round 7", "evaluating", "finished", "halted: ..."
+  std::uint32_t rounds = 0;  ///< to do in all
   std::uint32_t done = 0;
-  double seconds_running = 0;        ///< this session
+  double seconds_running = 0;  ///< this session
   double seconds_in_round = 0;
-  double deadline = 0;               ///< of a round, seconds; 0: none
-  std::uint64_t examples = 0;        ///< gradient examples, all rounds
-  std::uint64_t received = 0;        ///< bytes, all connections, refused ones included
+  double deadline = 0;         ///< of a round, seconds; 0: none
+  std::uint64_t examples = 0;  ///< gradient examples, all rounds
+  std::uint64_t received = 0;  ///< bytes, all connections, refused ones included
   std::uint64_t sent = 0;
-  std::uint64_t refused = 0;         ///< connections that were ended for a reason
-  std::uint64_t memory = 0;          ///< of this process, bytes, now
+  std::uint64_t refused = 0;  ///< connections that were ended for a reason
+  std::uint64_t memory = 0;   ///< of this process, bytes, now
   std::vector<PrivacySpent> privacy = {};
   std::vector<RoundPoint> points = {};
   std::vector<ClientStatus> clients = {};

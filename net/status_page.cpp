@@ -52,9 +52,7 @@ footer { margin-top: 2rem; overflow-wrap: anywhere }
 }
 )";
 
-bool has_ended(const FederationStatus& status) {
-  return status.state == "finished" || status.state.starts_with("halted");
-}
+bool has_ended(const FederationStatus& status) { return status.state == "finished" || status.state.starts_with("halted"); }
 
 /// Mean duration of the last rounds; 0: none is done.
 double usual_round(const std::vector<RoundPoint>& points) {
@@ -138,9 +136,9 @@ std::string clients_table(const FederationStatus& status) {
     html.append(name_of(rows[i].standing, client.connected));
     html += "</td><td class=\"text\">" + escaped(client.address) + "</td><td>" +
             (client.last_round > 0 ? grouped_text(client.last_round) : "–") + "</td><td>" +
-            (waits ? duration_text(client.seconds_waiting) : "") + "</td><td>" + bytes_text(client.received) +
-            "</td><td>" + bytes_text(client.sent) + "</td><td>" + grouped_text(client.missed) +
-            "</td><td class=\"text trouble\">" + escaped(client.trouble) + "</td></tr>\n";
+            (waits ? duration_text(client.seconds_waiting) : "") + "</td><td>" + bytes_text(client.received) + "</td><td>" +
+            bytes_text(client.sent) + "</td><td>" + grouped_text(client.missed) + "</td><td class=\"text trouble\">" +
+            escaped(client.trouble) + "</td></tr>\n";
   }
   html += "</tbody>\n</table></div>\n";
   if (rows.size() > kMaxClientRows)
@@ -155,10 +153,9 @@ std::string privacy_table(const std::vector<PrivacySpent>& privacy) {
       "<h2>Privacy spent</h2>\n<div class=\"wide\"><table>\n<thead><tr><th class=\"text\">level</th><th>ε</th>"
       "<th>δ</th><th>budget ε</th><th class=\"text\"></th></tr></thead>\n<tbody>\n";
   for (const auto& spent : privacy)
-    html += "<tr><td class=\"text\">" + escaped(spent.level) + "</td><td>" + printed("%.4g", spent.epsilon) +
-            "</td><td>" + printed("%.3g", spent.delta) + "</td><td>" +
-            (spent.budget > 0 ? printed("%.4g", spent.budget) : "none") + "</td><td class=\"text trouble\">" +
-            (spent.seeded ? "if the seed were secret" : "") + "</td></tr>\n";
+    html += "<tr><td class=\"text\">" + escaped(spent.level) + "</td><td>" + printed("%.4g", spent.epsilon) + "</td><td>" +
+            printed("%.3g", spent.delta) + "</td><td>" + (spent.budget > 0 ? printed("%.4g", spent.budget) : "none") +
+            "</td><td class=\"text trouble\">" + (spent.seeded ? "if the seed were secret" : "") + "</td></tr>\n";
   return html + "</tbody>\n</table></div>\n";
 }
 
@@ -176,14 +173,13 @@ std::string figures(const FederationStatus& status) {
   figure("connected", grouped_text(connected) + " of " + grouped_text(status.clients.size()));
   if (!has_ended(status)) figure("answered this round", grouped_text(answered) + " of " + grouped_text(asked));
   const auto& points = status.points;
-  const auto evaluated = std::find_if(points.rbegin(), points.rend(),
-                                      [](const auto& p) { return p.accuracy && std::isfinite(*p.accuracy); });
+  const auto evaluated =
+      std::find_if(points.rbegin(), points.rend(), [](const auto& p) { return p.accuracy && std::isfinite(*p.accuracy); });
   if (evaluated != points.rend())
     figure("accuracy, round " + grouped_text(evaluated->round), printed("%.1f %%", 100 * *evaluated->accuracy));
   if (!points.empty()) {
     figure("training loss", std::isfinite(points.back().train_loss) ? printed("%.4g", points.back().train_loss) : "–");
-    figure("last round",
-           duration_text(points.back().seconds) + ", " + grouped_text(points.back().missing) + " missing");
+    figure("last round", duration_text(points.back().seconds) + ", " + grouped_text(points.back().missing) + " missing");
   }
   figure("bytes in", bytes_text(status.received));
   figure("bytes out", bytes_text(status.sent));
@@ -199,13 +195,12 @@ std::string figures(const FederationStatus& status) {
 std::string status_page(const FederationStatus& status) {
   std::string html = "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n";
   if (!has_ended(status)) html += "<meta http-equiv=\"refresh\" content=\"5\">\n";
-  html += "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<title>" + escaped(status.state) +
-          " – " + escaped(status.title) + "</title>\n<style>";
+  html += "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<title>" + escaped(status.state) + " – " +
+          escaped(status.title) + "</title>\n<style>";
   html.append(kStyle).append("</style>\n</head>\n<body>\n");
-  html +=
-      "<h1>" + escaped(status.title) + "</h1>\n<p>" + progress_line(status) + "</p>\n" +
-      printed("<progress max=\"%u\" value=\"%u\">", std::max(1u, status.rounds), std::min(status.done, status.rounds)) +
-      grouped_text(status.done) + " rounds done</progress>\n";
+  html += "<h1>" + escaped(status.title) + "</h1>\n<p>" + progress_line(status) + "</p>\n" +
+          printed("<progress max=\"%u\" value=\"%u\">", std::max(1u, status.rounds), std::min(status.done, status.rounds)) +
+          grouped_text(status.done) + " rounds done</progress>\n";
   html += figures(status) + "<h2>Test accuracy</h2>\n" + accuracy_curve(status.points) + privacy_table(status.privacy) +
           "<h2>Clients</h2>\n" + clients_table(status);
   html += "<footer class=\"small\">results in " + escaped(status.folder) +

@@ -105,8 +105,8 @@ class Exposition {
 
   /// One sample for each client.
   template <class Value>
-  void clients(std::string_view name, std::string_view type, std::string_view help,
-               const std::vector<ClientStatus>& clients, Value value) {
+  void clients(std::string_view name, std::string_view type, std::string_view help, const std::vector<ClientStatus>& clients,
+               Value value) {
     if (clients.empty()) return;
     metric(name, type, help);
     for (const auto& client : clients) add(value(client), {{"client", number_text(client.client)}});
@@ -124,8 +124,7 @@ std::uint64_t whole(bool value) { return value ? 1 : 0; }
 void add_rounds(Exposition& out, const FederationStatus& status) {
   const auto& points = status.points;
   out.one("rounds", "gauge", "Rounds to be done.", std::uint64_t{status.rounds});
-  out.one("rounds_done_total", "counter", "Rounds done, those of earlier sessions included.",
-          std::uint64_t{status.done});
+  out.one("rounds_done_total", "counter", "Rounds done, those of earlier sessions included.", std::uint64_t{status.done});
   out.one("finished", "gauge", "1 once all rounds are done.", whole(status.state == "finished"));
   out.one("halted", "gauge", "1 once the run has ended before its time.", whole(status.state.starts_with("halted")));
   out.one("session_seconds", "gauge", "Time since this coordinator began.", status.seconds_running);
@@ -134,8 +133,7 @@ void add_rounds(Exposition& out, const FederationStatus& status) {
   if (!points.empty()) {
     const auto& last = points.back();
     out.one("last_round_seconds", "gauge", "Duration of the last round done.", last.seconds);
-    out.one("last_round_answered_clients", "gauge", "Clients in the sum of the last round.",
-            std::uint64_t{last.answered});
+    out.one("last_round_answered_clients", "gauge", "Clients in the sum of the last round.", std::uint64_t{last.answered});
     out.one("last_round_missing_clients", "gauge", "Clients asked and not in the sum of the last round.",
             std::uint64_t{last.missing});
     out.one("train_loss", "gauge", "Training loss of the last round; NaN if no client finished.", last.train_loss);
@@ -152,8 +150,7 @@ void add_rounds(Exposition& out, const FederationStatus& status) {
 void add_privacy(Exposition& out, const std::vector<PrivacySpent>& privacy) {
   if (privacy.empty()) return;
   out.metric("privacy_epsilon", "gauge", "Epsilon spent; seeded: what it would be if the seed were secret.");
-  for (const auto& spent : privacy)
-    out.add(spent.epsilon, {{"level", spent.level}, {"seeded", spent.seeded ? "true" : "false"}});
+  for (const auto& spent : privacy) out.add(spent.epsilon, {{"level", spent.level}, {"seeded", spent.seeded ? "true" : "false"}});
   out.metric("privacy_delta", "gauge", "Delta of that epsilon.");
   for (const auto& spent : privacy) out.add(spent.delta, {{"level", spent.level}});
   out.metric("privacy_epsilon_budget", "gauge", "Epsilon not to be passed; +Inf: none is set.");
@@ -171,41 +168,37 @@ void add_clients(Exposition& out, const std::vector<ClientStatus>& clients) {
   };
   using Client = const ClientStatus&;
   each("client_connected", "gauge", "1 if the client is connected.", [](Client c) { return whole(c.connected); });
-  each("client_in_cohort", "gauge", "1 if the round in hand asks the client.",
-       [](Client c) { return whole(c.in_cohort); });
-  each("client_answered", "gauge", "1 if its update of the round in hand is in.",
-       [](Client c) { return whole(c.answered); });
-  each("client_waiting_seconds", "gauge", "Time its update has been waited for.",
-       [](Client c) { return c.seconds_waiting; });
+  each("client_in_cohort", "gauge", "1 if the round in hand asks the client.", [](Client c) { return whole(c.in_cohort); });
+  each("client_answered", "gauge", "1 if its update of the round in hand is in.", [](Client c) { return whole(c.answered); });
+  each("client_waiting_seconds", "gauge", "Time its update has been waited for.", [](Client c) { return c.seconds_waiting; });
   each("client_silent_seconds", "gauge", "Time since its last byte.", [](Client c) { return c.seconds_silent; });
   each("client_last_round", "gauge", "The last round it answered; 0: none.",
        [](Client c) { return std::uint64_t{c.last_round}; });
   each("client_received_bytes_total", "counter", "Bytes received from it.", [](Client c) { return c.received; });
   each("client_sent_bytes_total", "counter", "Bytes sent to it.", [](Client c) { return c.sent; });
-  each("client_missed_rounds_total", "counter", "Rounds closed without it, this session.",
-       [](Client c) { return c.missed; });
+  each("client_missed_rounds_total", "counter", "Rounds closed without it, this session.", [](Client c) { return c.missed; });
 }
 
 }  // namespace
 
 std::string status_json(const FederationStatus& status) {
   const OrderedJson json{{"version", status.version},
-                  {"title", status.title},
-                  {"folder", status.folder},
-                  {"state", status.state},
-                  {"rounds", status.rounds},
-                  {"done", status.done},
-                  {"seconds_running", status.seconds_running},
-                  {"seconds_in_round", status.seconds_in_round},
-                  {"deadline", status.deadline},
-                  {"examples", status.examples},
-                  {"received", status.received},
-                  {"sent", status.sent},
-                  {"refused", status.refused},
-                  {"memory", status.memory},
-                  {"privacy", json_of(status.privacy)},
-                  {"points", json_of(status.points)},
-                  {"clients", json_of(status.clients)}};
+                         {"title", status.title},
+                         {"folder", status.folder},
+                         {"state", status.state},
+                         {"rounds", status.rounds},
+                         {"done", status.done},
+                         {"seconds_running", status.seconds_running},
+                         {"seconds_in_round", status.seconds_in_round},
+                         {"deadline", status.deadline},
+                         {"examples", status.examples},
+                         {"received", status.received},
+                         {"sent", status.sent},
+                         {"refused", status.refused},
+                         {"memory", status.memory},
+                         {"privacy", json_of(status.privacy)},
+                         {"points", json_of(status.points)},
+                         {"clients", json_of(status.clients)}};
   return json.dump(-1, ' ', false, kReplace) + "\n";
 }
 

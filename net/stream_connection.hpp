@@ -34,9 +34,9 @@ struct Transport::Context {
 using PlainStream = tcp::socket;
 using TlsStream = asio::ssl::stream<tcp::socket>;
 
-inline constexpr std::size_t kPiece = std::size_t{1} << 18;   // bytes of a body between two checks of the clock
-inline constexpr milliseconds kFlush{3000};                   // time for sent frames to leave before the end
-inline constexpr std::size_t kMaxQueuedFrames = 64;              // frames; the peer reads nothing if there are more
+inline constexpr std::size_t kPiece = std::size_t{1} << 18;  // bytes of a body between two checks of the clock
+inline constexpr milliseconds kFlush{3000};                  // time for sent frames to leave before the end
+inline constexpr std::size_t kMaxQueuedFrames = 64;          // frames; the peer reads nothing if there are more
 
 inline std::string text_of(const tcp::endpoint& endpoint) {
   return Endpoint{endpoint.address().to_string(), endpoint.port()}.text();
@@ -128,8 +128,7 @@ class StreamConnection final : public Connection {
     timer_.async_wait([self = self()](std::error_code error) {
       if (error || self->ended_) return;
       if (!self->paused_ && Clock::now() - self->last_received_ >= self->silence_)
-        return self->end("it has been silent for " +
-                             number_text(std::chrono::duration<double>(self->silence_).count()) + " s",
+        return self->end("it has been silent for " + number_text(std::chrono::duration<double>(self->silence_).count()) + " s",
                          false);
       if (self->paused_) self->heard();
       self->watch();
@@ -177,14 +176,13 @@ class StreamConnection final : public Connection {
     const std::size_t piece = std::min<std::size_t>(kPiece, static_cast<std::size_t>(header_.length) - done);
     if (piece == 0) return finish_frame();
     body_.resize(done + piece);
-    asio::async_read(stream_, asio::buffer(body_.data() + done, piece),
-                     [self = self()](std::error_code error, std::size_t size) {
-                       self->received_ += size;
-                       if (self->ended_) return self->drain();
-                       if (error) return self->failed(error);
-                       self->heard();
-                       self->read_piece();
-                     });
+    asio::async_read(stream_, asio::buffer(body_.data() + done, piece), [self = self()](std::error_code error, std::size_t size) {
+      self->received_ += size;
+      if (self->ended_) return self->drain();
+      if (error) return self->failed(error);
+      self->heard();
+      self->read_piece();
+    });
   }
 
   void finish_frame() {

@@ -94,11 +94,10 @@ CertificateHandle issue(const CertificatePlan& plan, EVP_PKEY* key, const Identi
   require(made && X509_set_version(certificate, X509_VERSION_3) == 1);
   set_random_serial(certificate);
   X509_NAME* name = X509_get_subject_name(certificate);
-  require(X509_NAME_add_entry_by_txt(name, "CN", MBSTRING_UTF8,
-                                     reinterpret_cast<const unsigned char*>(plan.name.c_str()), -1, -1, 0) == 1);
+  require(X509_NAME_add_entry_by_txt(name, "CN", MBSTRING_UTF8, reinterpret_cast<const unsigned char*>(plan.name.c_str()), -1, -1,
+                                     0) == 1);
   X509* signer = issuer != nullptr ? issuer->certificate.get() : certificate;
-  require(X509_set_issuer_name(certificate, X509_get_subject_name(signer)) == 1 &&
-          X509_set_pubkey(certificate, key) == 1 &&
+  require(X509_set_issuer_name(certificate, X509_get_subject_name(signer)) == 1 && X509_set_pubkey(certificate, key) == 1 &&
           ASN1_TIME_set(X509_getm_notBefore(certificate), plan.from) != nullptr &&
           ASN1_TIME_set(X509_getm_notAfter(certificate), plan.until) != nullptr);
   const auto extend = [&](int kind, const std::string& value) { add_extension(certificate, signer, kind, value); };
@@ -159,8 +158,7 @@ std::string common_name(X509* certificate) {
   if (at < 0) return {};
   unsigned char* bytes = nullptr;
   const int size = ASN1_STRING_to_UTF8(&bytes, X509_NAME_ENTRY_get_data(X509_NAME_get_entry(name, at)));
-  const std::unique_ptr<unsigned char, void (*)(unsigned char*)> holder(bytes,
-                                                                        [](unsigned char* p) { OPENSSL_free(p); });
+  const std::unique_ptr<unsigned char, void (*)(unsigned char*)> holder(bytes, [](unsigned char* p) { OPENSSL_free(p); });
   ERR_clear_error();
   return size < 0 ? std::string{} : std::string(reinterpret_cast<const char*>(bytes), static_cast<std::size_t>(size));
 }
@@ -194,8 +192,8 @@ void check_issued(NamedCertificate certificate, NamedCertificate authority, Role
   X509_STORE_CTX_set_flags(context.get(), X509_V_FLAG_CHECK_SS_SIGNATURE);
   X509_STORE_CTX_set_time(context.get(), 0, when);
   if (role != Role::authority)
-    require(X509_STORE_CTX_set_purpose(context.get(),
-                                       role == Role::server ? X509_PURPOSE_SSL_SERVER : X509_PURPOSE_SSL_CLIENT) == 1);
+    require(X509_STORE_CTX_set_purpose(context.get(), role == Role::server ? X509_PURPOSE_SSL_SERVER : X509_PURPOSE_SSL_CLIENT) ==
+            1);
   const bool valid = X509_verify_cert(context.get()) == 1;
   ERR_clear_error();
   if (valid) return;
@@ -205,8 +203,7 @@ void check_issued(NamedCertificate certificate, NamedCertificate authority, Role
   const std::string name = "the certificate '" + (of_authority ? authority : certificate).path.string() + "' ";
   if (error == X509_V_ERR_CERT_HAS_EXPIRED && at != nullptr)
     throw failure(name + "expired on " + utc_text(expiry(at)) + "; 'fedstride certificates' makes new ones");
-  if (error == X509_V_ERR_CERT_NOT_YET_VALID)
-    throw failure(name + "is not valid yet; its time or this machine's clock is wrong");
+  if (error == X509_V_ERR_CERT_NOT_YET_VALID) throw failure(name + "is not valid yet; its time or this machine's clock is wrong");
   if (error == X509_V_ERR_INVALID_PURPOSE)
     throw failure(name + "is not " + role_text(role) + "; only one made for that role is valid");
   throw failure("the certificate '" + certificate.path.string() + "' is not one that the authority of '" +

@@ -15,11 +15,8 @@ constexpr std::size_t kMinBlocks = 4;
 }  // namespace
 
 ConvStage::Options ConvStage::options_of(LayerCursor& layers) {
-  Options options{.conv = {},
-                  .input = layers.input(),
-                  .window = {},
-                  .tensors = layers.tensors(),
-                  .data_gradient = layers.data_gradient()};
+  Options options{
+      .conv = {}, .input = layers.input(), .window = {}, .tensors = layers.tensors(), .data_gradient = layers.data_gradient()};
   options.conv = layers.take<Conv>();
   options.relu = layers.take_if<Relu>();
   const auto* pool = layers.peek<MaxPool>();
@@ -38,8 +35,7 @@ ConvStage::ConvStage(LayerCursor& layers)
       max_pieces_(static_cast<std::size_t>(layers.max_pieces())) {
   const Options& options = options_;
   const Conv& conv = options.conv;
-  shape_.input = {options.input.height + 2 * conv.padding, options.input.width + 2 * conv.padding,
-                  options.input.channels};
+  shape_.input = {options.input.height + 2 * conv.padding, options.input.width + 2 * conv.padding, options.input.channels};
   shape_.kernel = conv.kernel;
   shape_.stride = conv.stride;
   const auto positions = [](int extent, int kernel, int stride) { return (extent - kernel) / stride + 1; };
@@ -82,15 +78,13 @@ const float* ConvStage::input_of(const Signal& in, int row) const {
 
 void ConvStage::add_border(const float* from, float* to) const {
   const std::size_t length = static_cast<std::size_t>(options_.input.width) * options_.input.channels;
-  to += options_.conv.padding * shape_.pitch() +
-        static_cast<std::size_t>(options_.conv.padding) * options_.input.channels;
+  to += options_.conv.padding * shape_.pitch() + static_cast<std::size_t>(options_.conv.padding) * options_.input.channels;
   for (int y = 0; y < options_.input.height; ++y) std::copy_n(from + y * length, length, to + y * shape_.pitch());
 }
 
 void ConvStage::remove_border(const float* from, float* to) const {
   const std::size_t length = static_cast<std::size_t>(options_.input.width) * options_.input.channels;
-  from += options_.conv.padding * shape_.pitch() +
-          static_cast<std::size_t>(options_.conv.padding) * options_.input.channels;
+  from += options_.conv.padding * shape_.pitch() + static_cast<std::size_t>(options_.conv.padding) * options_.input.channels;
   for (int y = 0; y < options_.input.height; ++y) std::copy_n(from + y * shape_.pitch(), length, to + y * length);
 }
 
@@ -106,16 +100,14 @@ void ConvStage::emit(int row, const Signal& out, bool training, RowOf&& row_of) 
     }
     for (int j = 0; j < window.kernel; ++j) window_rows[j] = row_of(y * window.stride + j);
     std::uint8_t* winners = nullptr;
-    if (training)
-      winners = winners_.data() + (row * places_ + static_cast<std::size_t>(y) * output_.width) * padded_channels_;
+    if (training) winners = winners_.data() + (row * places_ + static_cast<std::size_t>(y) * output_.width) * padded_channels_;
     max_pool_row(window_rows, window, output_.width, output_.channels, options_.relu, to, winners);
   }
 }
 
 void ConvStage::forward(const Signal& in, const Signal& out, RowRange range, const Batch* batch) {
   if (bordered_.size() > 0)
-    for (int row = range.first; row < range.last; ++row)
-      add_border(in.value[row], bordered_.data() + row * shape_.input.size());
+    for (int row = range.first; row < range.last; ++row) add_border(in.value[row], bordered_.data() + row * shape_.input.size());
   const bool training = batch != nullptr && goes_back();
   if (winograd_)
     forward_winograd(in, out, range, training);

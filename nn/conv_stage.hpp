@@ -72,10 +72,10 @@ class ConvStage {
   /// Pictures summed at a time.
   int group() const;
   // Sums over examples or pieces, times factors unless there are none; terms with factor 0 are left out.
-  void sum_spots(int piece, int first, int last, const Signal& in, int rows, std::span<const float> factors,
-                 float* gradient, float* bias_gradient);
-  void sum_vectors(int first, int last, const float* vectors, std::size_t distance, int count,
-                   std::span<const float> factors, float* gradient, float* bias_gradient) const;
+  void sum_spots(int piece, int first, int last, const Signal& in, int rows, std::span<const float> factors, float* gradient,
+                 float* bias_gradient);
+  void sum_vectors(int first, int last, const float* vectors, std::size_t distance, int count, std::span<const float> factors,
+                   float* gradient, float* bias_gradient) const;
 
   Options options_;
   ConvShape shape_;

@@ -37,8 +37,7 @@ void ConvStage::prepare_training() {
   sums_by_rows_ = filters <= kSmallFilters;
   // Only if that takes no more memory than the spots of the example.
   keeps_examples_ = filter + 1 <= 2 * capacity_;
-  if (options_.data_gradient && bordered_.size() > 0)
-    bordered_gradient_ = Buffer<float>(max_pieces_ * shape_.input.size());
+  if (options_.data_gradient && bordered_.size() > 0) bordered_gradient_ = Buffer<float>(max_pieces_ * shape_.input.size());
   lists_ = Buffer<SpotList>(channel_blocks_ * max_rows_);
   inputs_ = Buffer<const float*>(channel_blocks_ * max_rows_);
 }
@@ -79,8 +78,8 @@ void ConvStage::find_spots(std::size_t first, int row, const Signal& out) {
                         spot_counts_.data() + first, capacity_};
   const int window_places = options_.pooled ? options_.window.kernel * options_.window.kernel : 1;
   list_spots(out.gradient[row], options_.relu ? out.value[row] : nullptr, bases_.data(),
-             options_.pooled ? winners_.data() + row * places_ * padded_channels_ : nullptr, shifts_.data(),
-             window_places, places_, output_.width, options_.conv.channels, store);
+             options_.pooled ? winners_.data() + row * places_ * padded_channels_ : nullptr, shifts_.data(), window_places,
+             places_, output_.width, options_.conv.channels, store);
 }
 
 SpotList ConvStage::spots(std::size_t list) const {
@@ -157,8 +156,7 @@ void ConvStage::report_piece(int piece, const GradientTarget& target, Sum&& sum)
   }
   target.report(piece, tensors.weight.offset + first * filter, gradient, size);
   if (tensors.bias.size > 0)
-    target.report(channel_blocks_ + piece, tensors.bias.offset + first, bias_gradient,
-                  static_cast<std::size_t>(last - first));
+    target.report(channel_blocks_ + piece, tensors.bias.offset + first, bias_gradient, static_cast<std::size_t>(last - first));
 }
 
 void ConvStage::gradient_piece(int piece, const Signal& in, int rows, int row_pieces, const GradientTarget& target) {
@@ -170,8 +168,7 @@ void ConvStage::gradient_piece(int piece, const Signal& in, int rows, int row_pi
   });
 }
 
-void ConvStage::weighted_piece(int piece, const Signal& in, std::span<const float> factors,
-                               const GradientTarget& target) {
+void ConvStage::weighted_piece(int piece, const Signal& in, std::span<const float> factors, const GradientTarget& target) {
   const int rows = static_cast<int>(factors.size());
   report_piece(piece, target, [&](int first, int last, float* gradient, float* bias_gradient) {
     if (keeps_examples_)
@@ -215,8 +212,8 @@ void ConvStage::sum_spots(int piece, int first, int last, const Signal& in, int 
         }
         inputs[pictures++] = input_of(in, r);
       }
-      bias_gradient[c - first] += conv_filter_gradient(
-          shape_, inputs, lists, pictures, gradient + static_cast<std::size_t>(c - first) * shape_.filter_size());
+      bias_gradient[c - first] += conv_filter_gradient(shape_, inputs, lists, pictures,
+                                                       gradient + static_cast<std::size_t>(c - first) * shape_.filter_size());
     }
   }
 }

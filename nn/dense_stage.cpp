@@ -13,16 +13,14 @@ constexpr int kMaxPieces = 16;
 constexpr int kOutputsPerBlock = 2 * kLanes;
 
 int pieces_for(std::size_t work, int most) {
-  return static_cast<int>(
-      std::clamp<std::size_t>(work / kWorkPerPiece, 1, static_cast<std::size_t>(std::min(most, kMaxPieces))));
+  return static_cast<int>(std::clamp<std::size_t>(work / kWorkPerPiece, 1, static_cast<std::size_t>(std::min(most, kMaxPieces))));
 }
 
 }  // namespace
 
 DenseStage::Options DenseStage::options_of(LayerCursor& layers) {
-  Options options{.inputs = static_cast<int>(layers.input().size()),
-                  .tensors = layers.tensors(),
-                  .data_gradient = layers.data_gradient()};
+  Options options{
+      .inputs = static_cast<int>(layers.input().size()), .tensors = layers.tensors(), .data_gradient = layers.data_gradient()};
   options.outputs = layers.take<Dense>().units;
   options.relu = layers.take_if<Relu>();
   return options;
@@ -43,8 +41,8 @@ int DenseStage::backward_pieces(int rows) const { return pieces_for(2 * work(row
 
 void DenseStage::prepare_training() {
   bias_gradient_ = Buffer<float>(whole_lanes(static_cast<std::size_t>(options_.outputs)));
-  weight_gradient_ = Buffer<float>(row_stride(static_cast<std::size_t>(inputs_per_stretch_) * options_.outputs) *
-                                   backward_pieces(max_rows_));
+  weight_gradient_ =
+      Buffer<float>(row_stride(static_cast<std::size_t>(inputs_per_stretch_) * options_.outputs) * backward_pieces(max_rows_));
 }
 
 void DenseStage::forward_piece(int piece, int pieces, const Signal& in, const Signal& out, int rows) {
@@ -53,8 +51,7 @@ void DenseStage::forward_piece(int piece, int pieces, const Signal& in, const Si
   const int last = std::min(blocks * (piece + 1) / pieces * kOutputsPerBlock, options_.outputs);
   const LayerTensors& tensors = options_.tensors;
   dense_forward(in.value, rows, options_.inputs, weights_ + tensors.weight.offset, options_.outputs,
-                tensors.bias.size > 0 ? weights_ + tensors.bias.offset : nullptr, options_.relu, out.value, first,
-                last);
+                tensors.bias.size > 0 ? weights_ + tensors.bias.offset : nullptr, options_.relu, out.value, first, last);
 }
 
 void DenseStage::mask(const Signal& out, int rows) const {
@@ -78,8 +75,7 @@ std::size_t DenseStage::scratch_size() const {
   return trains() ? max_rows_ * row_stride(static_cast<std::size_t>(options_.outputs)) : 0;
 }
 
-void DenseStage::begin_weighted(const Signal& out, std::span<const float> factors, float* scratch,
-                                const GradientTarget& target) {
+void DenseStage::begin_weighted(const Signal& out, std::span<const float> factors, float* scratch, const GradientTarget& target) {
   if (trains()) {
     const Rows rows{scratch, row_stride(static_cast<std::size_t>(options_.outputs))};
     scaled_ = scaled_gradients(out.gradient, static_cast<int>(factors.size()), options_.outputs, factors.data(), rows,
@@ -128,8 +124,7 @@ void DenseStage::weight_piece(int piece, int pieces, const Signal& in, const Out
   });
 }
 
-void DenseStage::fused_piece(int piece, int pieces, const Signal& in, const Signal& out, int rows,
-                             const GradientTarget& target) {
+void DenseStage::fused_piece(int piece, int pieces, const Signal& in, const Signal& out, int rows, const GradientTarget& target) {
   const float* weights = weights_ + options_.tensors.weight.offset;
   const int outputs = options_.outputs;
   for_each_stretch(piece, pieces, target, [&](float* gradient, int first, int last) {

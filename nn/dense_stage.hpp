@@ -34,8 +34,7 @@ class DenseStage {
   bool trains() const { return !options_.tensors.frozen; }
 
   void begin_backward(const Signal& out, int rows, const GradientTarget& target);
-  void backward_piece(int piece, int pieces, const Signal& in, const Signal& out, int rows,
-                      const GradientTarget& target);
+  void backward_piece(int piece, int pieces, const Signal& in, const Signal& out, int rows, const GradientTarget& target);
 
   void begin_norms(const Signal& in, const Signal& out, int rows, double* squared_norms) const;
   void data_piece(int piece, int pieces, const Signal& in, const Signal& out, int rows) const;
@@ -58,8 +57,7 @@ class DenseStage {
   /// Applies the ReLU to out.gradient: once, before anything else backwards.
   void mask(const Signal& out, int rows) const;
   void report_bias(const OutputGradients& gradients, const GradientTarget& target);
-  void weight_piece(int piece, int pieces, const Signal& in, const OutputGradients& gradients,
-                    const GradientTarget& target);
+  void weight_piece(int piece, int pieces, const Signal& in, const OutputGradients& gradients, const GradientTarget& target);
   /// Data and weight gradient of a few rows.
   void fused_piece(int piece, int pieces, const Signal& in, const Signal& out, int rows, const GradientTarget& target);
   /// Calls body(gradient, first input, last input) for every stretch of a piece and reports the gradient it wrote.

@@ -49,11 +49,9 @@ std::size_t dropout_first_word(const Model& model, int layer) {
 
 void dropout_mask(const BatchAddress& address, Row row, std::size_t first_word, double rate, std::span<float> mask) {
   assert(first_word % 4 == 0 && rate >= 0 && rate < 1);
-  const RandomStream stream(address.seed, {.purpose = Purpose::dropout,
-                                           .round = address.round,
-                                           .client = address.client,
-                                           .step = address.step,
-                                           .row = row});
+  const RandomStream stream(
+      address.seed,
+      {.purpose = Purpose::dropout, .round = address.round, .client = address.client, .step = address.step, .row = row});
   // rate < 1 may still round to 2^32, which 32 bits do not hold.
   const auto threshold = static_cast<std::uint32_t>(std::min(std::round(rate * 0x1.0p32), 0x1.0p32 - 1));
   const auto kept = static_cast<float>(1 / (1 - rate));

@@ -14,8 +14,8 @@ namespace fedstride {
 /// The quality of a model on a data set.
 struct Evaluation {
   std::uint64_t examples = 0;
-  double loss = 0;      ///< mean softmax cross-entropy
-  double accuracy = 0;  ///< share of examples classified right
+  double loss = 0;                            ///< mean softmax cross-entropy
+  double accuracy = 0;                        ///< share of examples classified right
   std::vector<std::uint64_t> class_examples;  ///< examples of each class
   std::vector<std::uint64_t> class_correct;   ///< those of them classified right
 

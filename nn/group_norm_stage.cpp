@@ -7,9 +7,7 @@
 namespace fedstride {
 
 GroupNormStage::GroupNormStage(LayerCursor& layers)
-    : tensors_(layers.tensors()),
-      data_gradient_(layers.data_gradient()),
-      max_rows_(static_cast<std::size_t>(layers.max_rows())) {
+    : tensors_(layers.tensors()), data_gradient_(layers.data_gradient()), max_rows_(static_cast<std::size_t>(layers.max_rows())) {
   const Shape input = layers.input();
   shape_ = {.places = static_cast<std::size_t>(input.height) * input.width,
             .channels = static_cast<std::size_t>(input.channels),
@@ -32,8 +30,8 @@ void GroupNormStage::begin(const float* weights) {
 
 void GroupNormStage::forward(const Signal& in, const Signal& out, RowRange range, const Batch*) {
   for (int row = range.first; row < range.last; ++row)
-    group_norm_forward(shape_, GroupNorm::kEpsilon, in.value[row], scale_, shift_, sums(range.piece),
-                       factors(range.piece), mean(row), inverse(row), out.value[row]);
+    group_norm_forward(shape_, GroupNorm::kEpsilon, in.value[row], scale_, shift_, sums(range.piece), factors(range.piece),
+                       mean(row), inverse(row), out.value[row]);
 }
 
 void GroupNormStage::backward(const Signal& in, const Signal& out, RowRange range) {
@@ -54,13 +52,10 @@ void GroupNormStage::backward(const Signal& in, const Signal& out, RowRange rang
 void GroupNormStage::backward_norms(const Signal& in, const Signal& out, RowRange range, double* squared_norms) {
   backward(in, out, range);
   if (!trains()) return;
-  for (int row = range.first; row < range.last; ++row)
-    squared_norms[row] += squared_norm(example(row), 2 * shape_.channels);
+  for (int row = range.first; row < range.last; ++row) squared_norms[row] += squared_norm(example(row), 2 * shape_.channels);
 }
 
-void GroupNormStage::gradient_piece(int, const Signal&, int rows, int, const GradientTarget& target) {
-  report(rows, {}, target);
-}
+void GroupNormStage::gradient_piece(int, const Signal&, int rows, int, const GradientTarget& target) { report(rows, {}, target); }
 
 void GroupNormStage::weighted_piece(int, const Signal&, std::span<const float> factors, const GradientTarget& target) {
   report(static_cast<int>(factors.size()), factors, target);

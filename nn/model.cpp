@@ -31,8 +31,7 @@ std::string_view resolve_name(std::string_view text) {
     std::vector<std::string> names;
     names.reserve(kNamedModels.size());
     for (const auto& model : kNamedModels) names.emplace_back(model.name);
-    throw usage_error(unknown_name("model", text, names) +
-                      ", or a line of layers such as 'dense 100 | relu | dense classes'");
+    throw usage_error(unknown_name("model", text, names) + ", or a line of layers such as 'dense 100 | relu | dense classes'");
   }
   return text;
 }
@@ -91,17 +90,16 @@ Model Model::parse(std::string_view name_or_layers, Shape input, int classes) {
   }
   const auto* last = std::get_if<Dense>(&model.layers_.back());
   if (last == nullptr || last->units != classes)
-    throw usage_error(layer_places.back().name() +
-                      " cannot be the last: a model ends in 'dense classes', here 'dense " + std::to_string(classes) +
-                      "'");
+    throw usage_error(layer_places.back().name() + " cannot be the last: a model ends in 'dense classes', here 'dense " +
+                      std::to_string(classes) + "'");
   model.line_.erase(model.line_.rfind("dense"));
   model.line_ += last->bias ? "dense classes" : "dense classes nobias";
   return model;
 }
 
 const Parameter* Model::find(std::string_view name) const {
-  const auto found = std::find_if(parameters_.begin(), parameters_.end(),
-                                  [&](const Parameter& parameter) { return parameter.name == name; });
+  const auto found =
+      std::find_if(parameters_.begin(), parameters_.end(), [&](const Parameter& parameter) { return parameter.name == name; });
   return found == parameters_.end() ? nullptr : &*found;
 }
 
@@ -138,8 +136,7 @@ Vector Model::initial(Initialisation initialisation, std::uint64_t seed) const {
     // In PyTorch's order: the layout inside is no part of the result.
     RandomStream random(seed, {.purpose = Purpose::initial_weights, .client = static_cast<std::uint32_t>(index)});
     for_each_in_pytorch_order(*this, parameter, [&](std::size_t inside) {
-      weights[parameter.offset + inside] =
-          static_cast<float>(bound * (2 * static_cast<double>(random.uniform_float()) - 1));
+      weights[parameter.offset + inside] = static_cast<float>(bound * (2 * static_cast<double>(random.uniform_float()) - 1));
     });
   }
   return weights;

@@ -37,8 +37,8 @@ class Words {
     const auto word = take(what);
     const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), value);
     if (error != std::errc{} || end != word.data() + word.size() || value < low || value > high)
-      complain(std::string(what) + " must be a whole number from " + std::to_string(low) + " to " +
-               std::to_string(high) + ", not '" + std::string(word) + "'");
+      complain(std::string(what) + " must be a whole number from " + std::to_string(low) + " to " + std::to_string(high) +
+               ", not '" + std::string(word) + "'");
     return value;
   }
 
@@ -122,8 +122,7 @@ void read(Conv& conv, Words& words, int) {
   conv.channels = words.whole("the number of channels", 1, kMaxChannels);
   conv.kernel = words.whole("the kernel", 1, kMaxKernel);
   words.options({{"stride", &conv.stride, 1}, {"pad", &conv.padding, 0}}, conv.bias);
-  if (conv.padding >= conv.kernel)
-    words.complain("pad must be smaller than the kernel, not " + std::to_string(conv.padding));
+  if (conv.padding >= conv.kernel) words.complain("pad must be smaller than the kernel, not " + std::to_string(conv.padding));
 }
 
 std::string text(const Conv& conv) {
@@ -138,8 +137,8 @@ Flow output(const Conv& conv, const Flow& input, const LayerPlace& place) {
 }
 
 LayerTensorForms tensors(const Conv& conv, Shape input) {
-  LayerTensorForms result{
-      "conv", {weight_form(ParameterLayout::convolution, {conv.channels, input.channels, conv.kernel, conv.kernel})}};
+  LayerTensorForms result{"conv",
+                          {weight_form(ParameterLayout::convolution, {conv.channels, input.channels, conv.kernel, conv.kernel})}};
   if (conv.bias) result.forms.push_back(vector_form(ParameterRole::bias, conv.channels));
   return result;
 }
@@ -182,8 +181,7 @@ std::string text(const Dense& dense) { return std::to_string(dense.units) + (den
 Flow output(const Dense& dense, const Flow&, const LayerPlace&) { return {Shape{1, 1, dense.units}, Flow::Form::row}; }
 
 LayerTensorForms tensors(const Dense& dense, Shape input) {
-  LayerTensorForms result{
-      "fc", {weight_form(ParameterLayout::dense, {dense.units, static_cast<std::int64_t>(input.size())})}};
+  LayerTensorForms result{"fc", {weight_form(ParameterLayout::dense, {dense.units, static_cast<std::int64_t>(input.size())})}};
   if (dense.bias) result.forms.push_back(vector_form(ParameterRole::bias, dense.units));
   return result;
 }
@@ -236,22 +234,14 @@ LayerTensorForms tensors(const GroupNorm&, Shape input) {
 
 template <class Layer>
   requires std::is_empty_v<Layer>
-constexpr std::string_view syntax(const Layer&) {
-  return Layer::kName;
-}
+constexpr std::string_view syntax(const Layer&) { return Layer::kName; }
 template <class Layer>
   requires std::is_empty_v<Layer>
 void read(Layer&, Words&, int) {}
 template <class Layer>
-  requires std::is_empty_v<Layer>
-std::string text(const Layer&) {
-  return {};
-}
+  requires std::is_empty_v<Layer> std::string text(const Layer&) { return {}; }
 template <class Layer>
-  requires Layer::kKeepsPlaces
-Flow output(const Layer&, const Flow& input, const LayerPlace&) {
-  return input;
-}
+  requires Layer::kKeepsPlaces Flow output(const Layer&, const Flow& input, const LayerPlace&) { return input; }
 
 }  // namespace
 
@@ -280,8 +270,8 @@ std::string layer_text(const Layer& layer) {
 Flow layer_output(const Layer& layer, const Flow& input, const LayerPlace& place) {
   const Flow flow = std::visit([&](const auto& part) { return output(part, input, place); }, layer);
   if (flow.shape.size() > kMaxValues)
-    throw usage_error(place.name() + " makes " + std::to_string(flow.shape.size()) +
-                      " values of one example; at most " + std::to_string(kMaxValues) + " are supported");
+    throw usage_error(place.name() + " makes " + std::to_string(flow.shape.size()) + " values of one example; at most " +
+                      std::to_string(kMaxValues) + " are supported");
   return flow;
 }
 

@@ -21,11 +21,9 @@ inline constexpr std::array kNamedModels{
                "conv 64 3 | relu | maxpool 3 2 | conv 64 3 | relu | maxpool 3 2 | "
                "dense 500 | relu | dense 500 | relu | dense classes",
                Initialisation::fan_in, "the CIFAR-10 network of Koskela & Honkela's code"},
-    NamedModel{"adadp-mlp",
-               "dense 256 nobias | relu | dense 256 nobias | relu | dense 256 nobias | relu | dense classes nobias",
+    NamedModel{"adadp-mlp", "dense 256 nobias | relu | dense 256 nobias | relu | dense 256 nobias | relu | dense classes nobias",
                Initialisation::fan_in, "the MNIST network of Koskela & Honkela: three layers of 256, no biases"},
-    NamedModel{"yu-cnn",
-               "conv 10 5 | maxpool 2 2 | relu | conv 20 5 | maxpool 2 2 | relu | dense 50 | relu | dense classes",
+    NamedModel{"yu-cnn", "conv 10 5 | maxpool 2 2 | relu | conv 20 5 | maxpool 2 2 | relu | dense 50 | relu | dense classes",
                Initialisation::fan_in, "the MNIST network of Yu et al."},
     NamedModel{"logistic", "dense classes", Initialisation::fan_in, "softmax regression"},
     NamedModel{"abadi-mlp", "dense 1000 | relu | dense classes", Initialisation::fan_in,

@@ -19,9 +19,9 @@ struct Batch {
 };
 
 struct BatchLoss {
-  double loss_sum = 0;   ///< softmax cross-entropy, summed over the examples
-  int correct = 0;       ///< examples whose largest score is the label's (the lowest class on a tie)
-  double sink_sum = 0;   ///< sum of the values returned by the gradient's sink, in a fixed order
+  double loss_sum = 0;  ///< softmax cross-entropy, summed over the examples
+  int correct = 0;      ///< examples whose largest score is the label's (the lowest class on a tie)
+  double sink_sum = 0;  ///< sum of the values returned by the gradient's sink, in a fixed order
 };
 
 /// A model's workspace: activations and everything else a step needs, allocated once (the part for training at the first

@@ -46,8 +46,7 @@ void Network::Workspace::backward_norms(int rows, double* squared_norms, ForEach
   });
 }
 
-double Network::Workspace::weighted_sum(std::span<const float> factors, GradientSink sink,
-                                        ForEachPiece for_each_piece) {
+double Network::Workspace::weighted_sum(std::span<const float> factors, GradientSink sink, ForEachPiece for_each_piece) {
   const int rows = static_cast<int>(factors.size());
   for (std::size_t s = stages.size(); s-- > row_stages;) {
     with_stage(s, [&]<class Kind>(Kind& stage) {
@@ -65,8 +64,7 @@ double Network::Workspace::weighted_sum(std::span<const float> factors, Gradient
   return slot_sum();
 }
 
-BatchLoss Network::per_example(const float* weights, const Batch& batch, std::span<double> norms,
-                               ForEachPiece for_each_piece) {
+BatchLoss Network::per_example(const float* weights, const Batch& batch, std::span<double> norms, ForEachPiece for_each_piece) {
   const int rows = static_cast<int>(batch.labels.size());
   assert(rows >= 1 && rows <= max_rows() && norms.size() == batch.labels.size());
   workspace_->prepare_per_example();

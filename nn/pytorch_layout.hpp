@@ -27,8 +27,7 @@ void for_each_in_pytorch_order(const Model& model, const Parameter& parameter, V
     const auto positions = static_cast<std::size_t>(parameter.shape[2] * parameter.shape[3]);
     for (std::size_t output = 0; output < outputs; ++output)
       for (std::size_t input = 0; input < inputs; ++input)
-        for (std::size_t position = 0; position < positions; ++position)
-          visit((output * positions + position) * inputs + input);
+        for (std::size_t position = 0; position < positions; ++position) visit((output * positions + position) * inputs + input);
   } else if (parameter.layout == ParameterLayout::dense) {
     const auto outputs = static_cast<std::size_t>(parameter.shape[0]);
     const Shape picture = flattened_picture(model, parameter.layer);

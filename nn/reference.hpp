@@ -61,8 +61,7 @@ void for_each_product(const Conv& conv, const Place<Scalar>& at, Visit&& visit) 
 
 template <class Scalar>
 void forward(const Conv& conv, const Place<Scalar>& at, const Scalar* in, Scalar* out) {
-  for (std::size_t i = 0; i < at.out.size(); ++i)
-    out[i] = at.tensors.bias ? at.tensors.bias[i % at.out.channels] : Scalar{0};
+  for (std::size_t i = 0; i < at.out.size(); ++i) out[i] = at.tensors.bias ? at.tensors.bias[i % at.out.channels] : Scalar{0};
   for_each_product(conv, at, [&](auto i, auto o, auto w) { out[o] += in[i] * at.tensors.weight[w]; });
 }
 
@@ -79,8 +78,7 @@ void backward(const Conv& conv, const Place<Scalar>& at, const Scalar* in, const
 
 /// Index of the largest value in the window of a max-pool's output.
 template <class Scalar>
-std::size_t largest_in_window(const MaxPool& pool, const Place<Scalar>& at, const Scalar* in, int row, int column,
-                              int channel) {
+std::size_t largest_in_window(const MaxPool& pool, const Place<Scalar>& at, const Scalar* in, int row, int column, int channel) {
   std::size_t best = at.in_at(row * pool.stride, column * pool.stride, channel);
   for (int ky = 0; ky < pool.kernel; ++ky)
     for (int kx = 0; kx < pool.kernel; ++kx) {
@@ -201,8 +199,7 @@ void for_each_in_group(const GroupNorm& norm, const Place<Scalar>& at, int group
   const int size = at.in.channels / norm.groups;
   for (int row = 0; row < at.in.height; ++row)
     for (int column = 0; column < at.in.width; ++column)
-      for (int channel = group * size; channel < (group + 1) * size; ++channel)
-        visit(at.in_at(row, column, channel), channel);
+      for (int channel = group * size; channel < (group + 1) * size; ++channel) visit(at.in_at(row, column, channel), channel);
 }
 
 template <class Scalar>
@@ -218,8 +215,7 @@ GroupMoments<Scalar> moments(const GroupNorm& norm, const Place<Scalar>& at, con
   Scalar variance = 0;
   for_each_in_group(norm, at, group, [&](auto, int) { found.count += 1; });
   for_each_in_group(norm, at, group, [&](auto i, int) { found.mean += in[i] / found.count; });
-  for_each_in_group(norm, at, group,
-                    [&](auto i, int) { variance += (in[i] - found.mean) * (in[i] - found.mean) / found.count; });
+  for_each_in_group(norm, at, group, [&](auto i, int) { variance += (in[i] - found.mean) * (in[i] - found.mean) / found.count; });
   found.deviation = std::sqrt(variance + static_cast<Scalar>(GroupNorm::kEpsilon));
   return found;
 }
@@ -235,8 +231,8 @@ void forward(const GroupNorm& norm, const Place<Scalar>& at, const Scalar* in, S
 }
 
 template <class Scalar>
-void backward(const GroupNorm& norm, const Place<Scalar>& at, const Scalar* in, const Scalar*,
-              const Scalar* out_gradient, Scalar* in_gradient) {
+void backward(const GroupNorm& norm, const Place<Scalar>& at, const Scalar* in, const Scalar*, const Scalar* out_gradient,
+              Scalar* in_gradient) {
   for (int group = 0; group < norm.groups; ++group) {
     const auto found = moments(norm, at, in, group);
     const auto normalised = [&](std::size_t i) { return (in[i] - found.mean) / found.deviation; };
@@ -249,8 +245,8 @@ void backward(const GroupNorm& norm, const Place<Scalar>& at, const Scalar* in, 
       mean_product += out_gradient[i] * at.tensors.scale[channel] * normalised(i) / found.count;
     });
     for_each_in_group(norm, at, group, [&](auto i, int channel) {
-      in_gradient[i] += (out_gradient[i] * at.tensors.scale[channel] - mean_gradient - normalised(i) * mean_product) /
-                        found.deviation;
+      in_gradient[i] +=
+          (out_gradient[i] * at.tensors.scale[channel] - mean_gradient - normalised(i) * mean_product) / found.deviation;
     });
   }
 }
@@ -281,9 +277,8 @@ struct ReferenceResult {
 /// Computes everything the network computes for a batch. inputs: rows x input size, NHWC. `training` draws dropout;
 /// `frozen` has a flag a layer or is empty.
 template <class Scalar>
-ReferenceResult<Scalar> reference_gradient(const Model& model, std::span<const Scalar> weights,
-                                           std::span<const Scalar> inputs, const Batch& batch,
-                                           const std::vector<bool>& frozen = {}, bool training = true) {
+ReferenceResult<Scalar> reference_gradient(const Model& model, std::span<const Scalar> weights, std::span<const Scalar> inputs,
+                                           const Batch& batch, const std::vector<bool>& frozen = {}, bool training = true) {
   const std::size_t layers = model.layers().size(), rows = batch.labels.size(), input_size = model.input().size();
   ReferenceResult<Scalar> result;
   result.gradient.assign(model.size(), 0);
@@ -321,8 +316,7 @@ ReferenceResult<Scalar> reference_gradient(const Model& model, std::span<const S
       std::vector<Scalar> in_gradient(places[layer].in.size(), 0);
       std::visit(
           [&](const auto& kind) {
-            backward(kind, places[layer], values[layer].data(), values[layer + 1].data(), gradient.data(),
-                     in_gradient.data());
+            backward(kind, places[layer], values[layer].data(), values[layer + 1].data(), gradient.data(), in_gradient.data());
           },
           model.layers()[layer]);
       gradient = std::move(in_gradient);

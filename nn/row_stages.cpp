@@ -38,8 +38,7 @@ void ActivationStage<Tanh>::backward(const Signal& in, const Signal& out, RowRan
 }
 
 template <class Kind>
-PoolStage<Kind>::PoolStage(LayerCursor& layers)
-    : input_(layers.input()), max_rows_(static_cast<std::size_t>(layers.max_rows())) {
+PoolStage<Kind>::PoolStage(LayerCursor& layers) : input_(layers.input()), max_rows_(static_cast<std::size_t>(layers.max_rows())) {
   const Kind& pool = layers.take<Kind>();
   window_ = {pool.kernel, pool.stride};
   output_ = layers.input();
@@ -62,10 +61,9 @@ void for_each_window(Shape input, Shape output, Window window, Body&& body) {
   for (int y = 0; y < output.height; ++y)
     for (int x = 0; x < output.width; ++x)
       for (int c = 0; c < output.channels; ++c, ++index)
-        body(index,
-             (static_cast<std::size_t>(y) * window.stride * input.width + static_cast<std::size_t>(x) * window.stride) *
-                     input.channels +
-                 c);
+        body(index, (static_cast<std::size_t>(y) * window.stride * input.width + static_cast<std::size_t>(x) * window.stride) *
+                            input.channels +
+                        c);
 }
 
 /// Calls body(input index) for every place of a window.
@@ -95,8 +93,7 @@ template <>
 void PoolStage<MaxPool>::backward(const Signal& in, const Signal& out, RowRange range) const {
   for (int row = range.first; row < range.last; ++row) {
     std::fill_n(in.gradient[row], input_.size(), 0.0F);
-    for (std::size_t i = 0; i < output_.size(); ++i)
-      in.gradient[row][winners_[row * output_.size() + i]] += out.gradient[row][i];
+    for (std::size_t i = 0; i < output_.size(); ++i) in.gradient[row][winners_[row * output_.size() + i]] += out.gradient[row][i];
   }
 }
 
@@ -153,8 +150,7 @@ void DropoutStage::forward(const Signal& in, const Signal& out, RowRange range, 
 void DropoutStage::backward(const Signal& in, const Signal& out, RowRange range) const {
   for (int row = range.first; row < range.last; ++row) {
     const float* mask = masks_.data() + row * row_stride(size_);
-    for (std::size_t i = 0; i < size_; i += kLanes)
-      store(in.gradient[row] + i, load(out.gradient[row] + i) * load(mask + i));
+    for (std::size_t i = 0; i < size_; i += kLanes) store(in.gradient[row] + i, load(out.gradient[row] + i) * load(mask + i));
   }
 }
 

@@ -88,8 +88,7 @@ Entry read_entry(const std::string& name, const Json& json, std::uint64_t data_s
   if (!json.is_object()) throw broken(origin, where + " is not described by an object");
   const auto dtype = json.find("dtype");
   if (dtype == json.end() || !dtype->is_string()) throw broken(origin, where + " has no dtype");
-  if (*dtype != "F32")
-    throw broken(origin, where + " has dtype " + shown(dtype->get<std::string>()) + "; only F32 is read");
+  if (*dtype != "F32") throw broken(origin, where + " has dtype " + shown(dtype->get<std::string>()) + "; only F32 is read");
   const auto offsets = whole_numbers(json, "data_offsets", where, origin);
   if (offsets.size() != 2 || offsets[0] > offsets[1] || offsets[1] > data_size)
     throw broken(origin, where + " lies outside the file");
@@ -103,8 +102,8 @@ Entry read_entry(const std::string& name, const Json& json, std::uint64_t data_s
     entry.shape.push_back(static_cast<std::int64_t>(extent));
   }
   if (bytes != entry.end - entry.begin)
-    throw broken(origin, where + " has shape " + shape_text(entry.shape) + " but " +
-                             std::to_string(entry.end - entry.begin) + " bytes");
+    throw broken(origin,
+                 where + " has shape " + shape_text(entry.shape) + " but " + std::to_string(entry.end - entry.begin) + " bytes");
   return entry;
 }
 
@@ -139,8 +138,7 @@ void take(const Model& model, const Parameter& parameter, const SafeTensors& fil
 
 }  // namespace
 
-std::string write_safetensors(const Model& model, const Vector& weights,
-                              const std::map<std::string, std::string>& metadata) {
+std::string write_safetensors(const Model& model, const Vector& weights, const std::map<std::string, std::string>& metadata) {
   Json header;
   Json& strings = header["__metadata__"] = metadata;
   strings["format"] = "pt";  // the tensors' layout, for tools that ask

@@ -27,8 +27,7 @@ struct SafeTensors {
 };
 
 /// The bytes of a file that holds the model; `metadata` is added to the model's own.
-std::string write_safetensors(const Model& model, const Vector& weights,
-                              const std::map<std::string, std::string>& metadata = {});
+std::string write_safetensors(const Model& model, const Vector& weights, const std::map<std::string, std::string>& metadata = {});
 
 /// Throws Error (failure) unless the bytes are a complete, well-formed file of F32 tensors.
 SafeTensors parse_safetensors(std::string_view bytes, const std::string& origin);

@@ -112,8 +112,7 @@ concept AnyStage = std::move_constructible<S> && std::constructible_from<S, Laye
 /// A stage that computes each example separately; a batch is cut by rows. Batch is null in evaluation, and backward is
 /// called if this stage or one before it trains.
 template <class S>
-concept RowStage = AnyStage<S> && requires(S stage, const Signal& in, const Signal& out, RowRange range,
-                                           const Batch* batch) {
+concept RowStage = AnyStage<S> && requires(S stage, const Signal& in, const Signal& out, RowRange range, const Batch* batch) {
   stage.forward(in, out, range, batch);
   stage.backward(in, out, range);
 };
@@ -133,38 +132,36 @@ concept StageWithParameters = AnyStage<S> && requires(S stage, const float* weig
 /// of ranges that backward was called for. backward_norms is backward, and adds to squared_norms[row] the squared norm of each
 /// example's own gradient, if the stage trains; weighted_piece then reports the sum of those gradients times factors.
 template <class S>
-concept RowStageWithParameters =
-    RowStage<S> && StageWithParameters<S> &&
+concept RowStageWithParameters = RowStage<S> && StageWithParameters<S> &&
     requires(S stage, const Signal& in, const Signal& out, RowRange range, int piece, int rows, int row_pieces,
              double* squared_norms, std::span<const float> factors, const GradientTarget& target) {
-      { stage.gradient_pieces() } -> std::same_as<int>;
-      stage.gradient_piece(piece, in, rows, row_pieces, target);
-      stage.backward_norms(in, out, range, squared_norms);
-      stage.weighted_piece(piece, in, factors, target);
-    };
+  { stage.gradient_pieces() } -> std::same_as<int>;
+  stage.gradient_piece(piece, in, rows, row_pieces, target);
+  stage.backward_norms(in, out, range, squared_norms);
+  stage.weighted_piece(piece, in, factors, target);
+};
 
 /// A stage that reads its weights once for the whole batch and cuts itself into pieces, forwards and backwards. backward
 /// is begin_backward, then every backward_piece. Norms are begin_norms, which adds to squared_norms where the stage trains,
 /// then every data_piece where something before it trains. Weighted sums are begin_weighted, with `scratch_size()` floats
 /// that it may use until the last weighted_piece, then every weighted_piece.
 template <class S>
-concept BatchStage =
-    StageWithParameters<S> && requires(S stage, const Signal& in, const Signal& out, int piece, int pieces, int rows,
-                                       double* squared_norms, std::span<const float> factors, float* scratch,
-                                       const GradientTarget& target) {
-      { stage.forward_pieces(rows) } -> std::same_as<int>;
-      stage.forward_piece(piece, pieces, in, out, rows);
-      { stage.backward_pieces(rows) } -> std::same_as<int>;
-      stage.begin_backward(out, rows, target);
-      stage.backward_piece(piece, pieces, in, out, rows, target);
-      stage.begin_norms(in, out, rows, squared_norms);
-      stage.data_piece(piece, pieces, in, out, rows);
-      { stage.scratch_size() } -> std::same_as<std::size_t>;
-      stage.begin_weighted(out, factors, scratch, target);
-      stage.weighted_piece(piece, pieces, in, target);
-    };
+concept BatchStage = StageWithParameters<S> &&
+    requires(S stage, const Signal& in, const Signal& out, int piece, int pieces, int rows, double* squared_norms,
+             std::span<const float> factors, float* scratch, const GradientTarget& target) {
+  { stage.forward_pieces(rows) } -> std::same_as<int>;
+  stage.forward_piece(piece, pieces, in, out, rows);
+  { stage.backward_pieces(rows) } -> std::same_as<int>;
+  stage.begin_backward(out, rows, target);
+  stage.backward_piece(piece, pieces, in, out, rows, target);
+  stage.begin_norms(in, out, rows, squared_norms);
+  stage.data_piece(piece, pieces, in, out, rows);
+  { stage.scratch_size() } -> std::same_as<std::size_t>;
+  stage.begin_weighted(out, factors, scratch, target);
+  stage.weighted_piece(piece, pieces, in, target);
+};
 
 template <class S>
-concept Stage = BatchStage<S> || RowStageWithParameters<S> || (RowStage<S> && !S::Layer::kHasParameters);
+concept Stage = BatchStage<S> || RowStageWithParameters<S> ||(RowStage<S> && !S::Layer::kHasParameters);
 
 }  // namespace fedstride

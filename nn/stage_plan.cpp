@@ -12,8 +12,7 @@ LayerTensors LayerCursor::tensors() const {
   return found;
 }
 
-std::vector<PlacedStage> plan_stages(const Model& model, const std::vector<bool>& frozen, int max_rows,
-                                     int max_pieces) {
+std::vector<PlacedStage> plan_stages(const Model& model, const std::vector<bool>& frozen, int max_rows, int max_pieces) {
   std::vector<PlacedStage> stages;
   LayerCursor layers(model, frozen, max_rows, max_pieces);
   const auto place = [&]<class Kind>(const Kind&) {

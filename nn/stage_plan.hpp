@@ -14,8 +14,8 @@
 namespace fedstride {
 
 /// The registry: a new stage is a word here.
-using StageVariant = std::variant<ConvStage, PoolStage<MaxPool>, PoolStage<AvgPool>, ActivationStage<Relu>,
-                                  ActivationStage<Tanh>, DropoutStage, DenseStage, GroupNormStage>;
+using StageVariant = std::variant<ConvStage, PoolStage<MaxPool>, PoolStage<AvgPool>, ActivationStage<Relu>, ActivationStage<Tanh>,
+                                  DropoutStage, DenseStage, GroupNormStage>;
 
 template <class Variant>
 inline constexpr bool kAreStages = false;

@@ -4,10 +4,7 @@
 
 namespace fedstride {
 Network::Workspace::Workspace(const Model& model_, int max_rows_, const std::vector<bool>& frozen)
-    : model(model_),
-      max_rows(max_rows_),
-      work(row_work(model)),
-      stages(plan_stages(model, frozen, max_rows, most_row_pieces())) {
+    : model(model_), max_rows(max_rows_), work(row_work(model)), stages(plan_stages(model, frozen, max_rows, most_row_pieces())) {
   assert(max_rows >= 1 && (frozen.empty() || frozen.size() == model.layers().size()));
   const auto by_rows = [](const PlacedStage& placed) {
     return std::visit([]<class Kind>(const Kind&) { return RowStage<Kind>; }, placed.stage);
@@ -29,8 +26,7 @@ void Network::Workspace::prepare_training() {
     std::visit(
         [&]<class Kind>(Kind& stage) {
           stage.prepare_training();
-          if constexpr (StageWithParameters<Kind>)
-            slots.resize(slots.size() + static_cast<std::size_t>(stage.stretches()));
+          if constexpr (StageWithParameters<Kind>) slots.resize(slots.size() + static_cast<std::size_t>(stage.stretches()));
           if constexpr (RowStageWithParameters<Kind>)
             for (int piece = 0; piece < stage.gradient_pieces(); ++piece) gradient_pieces.emplace_back(s, piece);
         },
@@ -84,8 +80,7 @@ void Network::Workspace::forward(int rows, const Batch* batch, ForEachPiece for_
     with_stage(s, [&]<class Kind>(Kind& stage) {
       if constexpr (BatchStage<Kind>) {
         const int pieces = stage.forward_pieces(rows);
-        run(pieces, for_each_piece,
-            [&](int piece) { stage.forward_piece(piece, pieces, signals[s], signals[s + 1], rows); });
+        run(pieces, for_each_piece, [&](int piece) { stage.forward_piece(piece, pieces, signals[s], signals[s + 1], rows); });
       } else {
         stage.forward(signals[s], signals[s + 1], {0, rows, 0}, batch);
       }
@@ -125,9 +120,8 @@ BatchLoss Network::Workspace::losses(std::span<const Label> labels, const float*
   BatchLoss total;
   for (std::size_t r = 0; r < labels.size(); ++r) {
     const int row = static_cast<int>(r);
-    const RowLoss loss =
-        softmax_row(signals.back().value[row], model.classes(), static_cast<int>(labels[r]),
-                    scale == nullptr ? 0.0F : *scale, scale == nullptr ? nullptr : signals.back().gradient[row]);
+    const RowLoss loss = softmax_row(signals.back().value[row], model.classes(), static_cast<int>(labels[r]),
+                                     scale == nullptr ? 0.0F : *scale, scale == nullptr ? nullptr : signals.back().gradient[row]);
     total.loss_sum += loss.loss;
     total.correct += loss.predicted == static_cast<int>(labels[r]) ? 1 : 0;
     if (!predicted.empty()) predicted[r] = static_cast<Label>(loss.predicted);

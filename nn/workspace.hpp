@@ -46,9 +46,7 @@ struct Network::Workspace {
   template <class Body>
   void run_rows(int rows, ForEachPiece for_each_piece, Body&& body) const {
     const int pieces = row_pieces(rows);
-    run(pieces, for_each_piece, [&](int piece) {
-      body(RowRange{rows * piece / pieces, rows * (piece + 1) / pieces, piece});
-    });
+    run(pieces, for_each_piece, [&](int piece) { body(RowRange{rows * piece / pieces, rows * (piece + 1) / pieces, piece}); });
   }
 
   /// Calls body with stage s, which is of a kind that body takes.

@@ -10,9 +10,9 @@ namespace {
 
 /// The preset that the strings of the settings select.
 struct Rule {
-  bool full_step;  ///< the next iterate is theta_full
-  bool root;       ///< the factor is sqrt(tolerance / err)
-  bool discard;    ///< a step with err > tolerance is undone
+  bool full_step;              ///< the next iterate is theta_full
+  bool root;                   ///< the factor is sqrt(tolerance / err)
+  bool discard;                ///< a step with err > tolerance is undone
   bool discard_noisy = false;  ///< the same where the gradients carry noise
 };
 
@@ -33,16 +33,16 @@ Rule rule_of(const Adadp& adadp) {
   return rule;
 }
 
-void first_half(const float* __restrict theta, float* __restrict half, const float* __restrict gradient,
-                std::size_t size, float half_rate) {
+void first_half(const float* __restrict theta, float* __restrict half, const float* __restrict gradient, std::size_t size,
+                float half_rate) {
   for (std::size_t i = 0; i < size; ++i) half[i] = theta[i] - half_rate * gradient[i];
 }
 
 /// Puts the next iterate in the place of the half step; returns the sum of the squared errors: NaN or infinite unless
 /// every intermediate number is finite (an infinite theta_full would else divide its error to nothing).
 template <bool kFullStep, bool kRelative>
-double second_half(const float* __restrict theta, float* __restrict half, const float* __restrict gradient,
-                   std::size_t size, float half_rate) {
+double second_half(const float* __restrict theta, float* __restrict half, const float* __restrict gradient, std::size_t size,
+                   float half_rate) {
   const auto one = [&](std::size_t i) {
     const float moved = half[i] - theta[i];                    // -eta/2 G1
     const float full = theta[i] + 2 * moved;                   // theta_full

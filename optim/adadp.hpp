@@ -95,8 +95,7 @@ struct Adadp {
   int gradients_per_step(Progress progress) const { return adapts(progress) ? kGradientsPerStep : 1; }
   int epoch_of_change() const { return adapt_epochs == 0 ? kNoChange : adapt_epochs; }
   double learning_rate(const State& state, Progress progress) const {
-    return adapts(progress) ? state.learning_rate
-                            : state.learning_rate / (1 + decay * (progress.epoch + 1 - adapt_epochs));
+    return adapts(progress) ? state.learning_rate : state.learning_rate / (1 + decay * (progress.epoch + 1 - adapt_epochs));
   }
   StepReport step(State& state, Scratch& scratch, Vector& weights, Gradient gradient, Progress progress) const;
 };

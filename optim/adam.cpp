@@ -14,8 +14,8 @@ struct Factors {
   float epsilon;
 };
 
-void update(float* __restrict weights, float* __restrict mean, float* __restrict square,
-            const float* __restrict gradient, std::size_t size, const Factors factor) {
+void update(float* __restrict weights, float* __restrict mean, float* __restrict square, const float* __restrict gradient,
+            std::size_t size, const Factors factor) {
   for (std::size_t i = 0; i < size; ++i) {
     const float g = gradient[i];
     const float m = factor.mean_stays * mean[i] + factor.mean_joins * g;
@@ -50,8 +50,8 @@ StepReport Adam::step(State& state, Scratch&, Vector& weights, Gradient gradient
       .epsilon = static_cast<float>(epsilon),
   };
   gradient(weights.data(), [&](std::size_t offset, std::span<const float> stretch) {
-    update(weights.data() + offset, state.mean.data() + offset, state.square.data() + offset, stretch.data(),
-           stretch.size(), factor);
+    update(weights.data() + offset, state.mean.data() + offset, state.square.data() + offset, stretch.data(), stretch.size(),
+           factor);
     return 0.0;
   });
   return {.learning_rate = current};

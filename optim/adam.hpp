@@ -18,11 +18,10 @@ struct Adam : Schedule {
   static constexpr std::string_view kSummary = "Adam (Kingma & Ba)";
   static constexpr Valid kBeta{.low = 0, .high = 1, .high_included = false};
   static constexpr auto kFields = std::tuple_cat(
-      kScheduleFields,
-      std::tuple{Field{"beta1", &Adam::beta1, "share of the mean of the gradients that stays", kBeta},
-                 Field{"beta2", &Adam::beta2, "share of the mean of their squares that stays", kBeta},
-                 Field{"adam-epsilon", &Adam::epsilon, "added to the root of the mean square",
-                       Valid{.low = 1e-30, .high = 1e6}}});
+      kScheduleFields, std::tuple{Field{"beta1", &Adam::beta1, "share of the mean of the gradients that stays", kBeta},
+                                  Field{"beta2", &Adam::beta2, "share of the mean of their squares that stays", kBeta},
+                                  Field{"adam-epsilon", &Adam::epsilon, "added to the root of the mean square",
+                                        Valid{.low = 1e-30, .high = 1e6}}});
   static constexpr int kGradientsPerStep = 1;
   static constexpr bool kKeepsState = false;
 

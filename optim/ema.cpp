@@ -5,8 +5,8 @@
 namespace fedstride {
 namespace {
 
-void update(float* __restrict weights, float* __restrict average, const float* __restrict gradient, std::size_t size,
-            float rate, float stays, float joins) {
+void update(float* __restrict weights, float* __restrict average, const float* __restrict gradient, std::size_t size, float rate,
+            float stays, float joins) {
   for (std::size_t i = 0; i < size; ++i) {
     const float v = stays * average[i] + joins * gradient[i];
     average[i] = v;

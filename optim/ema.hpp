@@ -12,9 +12,8 @@ struct Ema : Schedule {
   static constexpr std::string_view kName = "ema";
   static constexpr std::string_view kSummary = "SGD on a debiased exponential average of the gradients (Hong et al.)";
   static constexpr auto kFields = std::tuple_cat(
-      kScheduleFields,
-      std::tuple{Field{"beta1", &Ema::beta, "share of the average that stays, v = beta1 v + (1 - beta1) g",
-                       Valid{.low = 0, .high = 1, .high_included = false}}});
+      kScheduleFields, std::tuple{Field{"beta1", &Ema::beta, "share of the average that stays, v = beta1 v + (1 - beta1) g",
+                                        Valid{.low = 0, .high = 1, .high_included = false}}});
   static constexpr int kGradientsPerStep = 1;
   static constexpr bool kKeepsState = false;
 

@@ -5,8 +5,8 @@
 namespace fedstride {
 namespace {
 
-void update(float* __restrict weights, float* __restrict momentum, const float* __restrict gradient, std::size_t size,
-            float rate, float share) {
+void update(float* __restrict weights, float* __restrict momentum, const float* __restrict gradient, std::size_t size, float rate,
+            float share) {
   for (std::size_t i = 0; i < size; ++i) {
     const float m = share * momentum[i] + gradient[i];
     momentum[i] = m;

@@ -12,10 +12,9 @@ struct HeavyBall : Schedule {
   static constexpr std::string_view kName = "heavy-ball";
   static constexpr std::string_view kSummary = "SGD with heavy-ball momentum (Yu et al.)";
   static constexpr auto kFields = std::tuple_cat(
-      kScheduleFields,
-      std::tuple{Field{"momentum", &HeavyBall::momentum,
-                       "share c of the last direction that stays, m = c m + g; 0.6 is Yu et al.'s, 0.9 usual",
-                       Valid{.low = 0, .high = 1, .high_included = false}}});
+      kScheduleFields, std::tuple{Field{"momentum", &HeavyBall::momentum,
+                                        "share c of the last direction that stays, m = c m + g; 0.6 is Yu et al.'s, 0.9 usual",
+                                        Valid{.low = 0, .high = 1, .high_included = false}}});
   static constexpr int kGradientsPerStep = 1;
   static constexpr bool kKeepsState = false;
 

@@ -49,7 +49,7 @@ concept LocalOptimizer = requires(const T optimizer, typename T::State state, ty
   T::kFields;
   { T::kGradientsPerStep } -> std::convertible_to<int>;
   { T::kKeepsState } -> std::convertible_to<bool>;
-  { optimizer.start(state, std::size_t{}) };
+  {optimizer.start(state, std::size_t{})};
   { optimizer.step(state, scratch, weights, gradient, progress) } -> std::same_as<StepReport>;
   { optimizer.learning_rate(state, progress) } -> std::convertible_to<double>;
 };

@@ -24,13 +24,10 @@ struct Schedule {
 
   static constexpr Valid kRate{.low = 0, .high = 1e6, .low_included = false};
   static constexpr auto kScheduleFields = std::tuple{
-      Field{"learning-rate", &Schedule::initial_rate, "step size for the mean gradient of a batch; where it starts",
-            kRate},
+      Field{"learning-rate", &Schedule::initial_rate, "step size for the mean gradient of a batch; where it starts", kRate},
       Field{"schedule", &Schedule::schedule, "course of the rate over local epochs"},
-      Field{"final-learning-rate", &Schedule::final_rate, "linear: the final rate",
-            Valid{.low = 0, .high = 1e6}},
-      Field{"schedule-epochs", &Schedule::schedule_epochs, "linear: local epochs until the final rate is reached",
-            kAtLeastOne},
+      Field{"final-learning-rate", &Schedule::final_rate, "linear: the final rate", Valid{.low = 0, .high = 1e6}},
+      Field{"schedule-epochs", &Schedule::schedule_epochs, "linear: local epochs until the final rate is reached", kAtLeastOne},
       Field{"decay", &Schedule::decay, "inverse: rate / (1 + epochs x decay)", kNonNegative},
   };
 

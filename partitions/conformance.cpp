@@ -42,9 +42,9 @@ const std::vector<TriedInput>& tried_inputs() {
       const auto clients = static_cast<int>(1 + random.below(std::min<std::uint64_t>(count, 60)));
       all.emplace_back(count, classes, clients, random.bits64());
     }
-    all.emplace_back(50, 3, 1);   // one client
-    all.emplace_back(60, 1, 6);   // one class
-    all.emplace_back(30, 4, 30);  // one row each
+    all.emplace_back(50, 3, 1);       // one client
+    all.emplace_back(60, 1, 6);       // one class
+    all.emplace_back(30, 4, 30);      // one row each
     TriedInput held_out(500, 10, 7);  // as a validation split leaves it, and no row of class 4
     std::erase_if(held_out.rows, [&](std::uint32_t row) { return row % 5 == 2 || held_out.labels[row] == 4; });
     all.push_back(held_out);
@@ -104,9 +104,8 @@ bool leaves_no_client_empty(const Partitioner& partitioner) {
 }
 
 bool deals_the_same_again(const Partitioner& partitioner) {
-  return always(partitioner, [&](const TriedInput& input, const Assignment& assignment) {
-    return input.dealt_by(partitioner) == assignment;
-  });
+  return always(partitioner,
+                [&](const TriedInput& input, const Assignment& assignment) { return input.dealt_by(partitioner) == assignment; });
 }
 
 bool refuses_client_counts(const Partitioner& partitioner) {

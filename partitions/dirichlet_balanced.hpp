@@ -18,8 +18,8 @@ struct DirichletBalanced {
   static constexpr std::string_view kName = "dirichlet-balanced";
   static constexpr std::string_view kSummary = "each client over the classes by Dirichlet(alpha p), client sizes equal";
   static constexpr auto kFields = std::tuple{
-      Field{"alpha", &DirichletBalanced::alpha,
-            "concentration; small: a client holds few classes, large: the overall mix", kPositive},
+      Field{"alpha", &DirichletBalanced::alpha, "concentration; small: a client holds few classes, large: the overall mix",
+            kPositive},
   };
 
   Assignment assign(const PartitionInput& input) const;

@@ -7,7 +7,6 @@
 namespace fedstride {
 namespace {
 
-
 Json parsed(const std::string& path, std::uint64_t limit) {
   Json document;
   try {
@@ -53,8 +52,7 @@ Assignment FromFile::assign(const PartitionInput& input) const {
                       std::to_string(state.size() - 1));
       const auto row = entry.get<std::uint32_t>();
       if (state[row] == State::held_out)
-        throw failure(who + " has row " + std::to_string(row) +
-                      ", which is not a training row (held out for validation?)");
+        throw failure(who + " has row " + std::to_string(row) + ", which is not a training row (held out for validation?)");
       if (state[row] == State::taken)
         throw failure(who + " has row " + std::to_string(row) + " a second time; each row belongs to one client, once");
       state[row] = State::taken;

@@ -9,7 +9,7 @@ namespace {
 using Counts = std::vector<std::size_t>;
 
 constexpr std::size_t kColumns = 80;
-constexpr std::size_t kMargin = 18;  // client number and size: "  client       rows"
+constexpr std::size_t kMargin = 18;    // client number and size: "  client       rows"
 constexpr std::size_t kWithCount = 6;  // shade, then up to five digits
 constexpr std::size_t kMaxShownClients = 40;
 constexpr std::size_t kShownOfMany = 20;
@@ -54,8 +54,7 @@ std::string cell(std::size_t count, std::size_t largest, std::size_t width) {
 std::string quantiles(const char* what, Counts values) {
   std::sort(values.begin(), values.end());
   const auto at = [&](std::size_t quarter) { return std::to_string(values[(values.size() - 1) * quarter / 4]); };
-  return std::string(what) + ": least " + at(0) + ", quartiles " + at(1) + ", " + at(2) + ", " + at(3) + ", most " +
-         at(4) + "\n";
+  return std::string(what) + ": least " + at(0) + ", quartiles " + at(1) + ", " + at(2) + ", " + at(3) + ", most " + at(4) + "\n";
 }
 
 }  // namespace

@@ -17,13 +17,11 @@ struct Interpolated {
   int classes_per_client = 0;     ///< as in Pathological
 
   static constexpr std::string_view kName = "interpolated";
-  static constexpr std::string_view kSummary =
-      "a fraction of the rows at random, the rest pathological, client sizes equal";
+  static constexpr std::string_view kSummary = "a fraction of the rows at random, the rest pathological, client sizes equal";
   static constexpr auto kFields = std::tuple{
-      Field{"random-fraction", &Interpolated::random_fraction, "share of the rows that is dealt out at random",
-            kFraction},
-      Field{"classes-per-client", &Interpolated::classes_per_client,
-            "classes each client holds; 0: as few as cover every class", kNonNegative},
+      Field{"random-fraction", &Interpolated::random_fraction, "share of the rows that is dealt out at random", kFraction},
+      Field{"classes-per-client", &Interpolated::classes_per_client, "classes each client holds; 0: as few as cover every class",
+            kNonNegative},
   };
 
   Assignment assign(const PartitionInput& input) const;

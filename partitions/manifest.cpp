@@ -23,8 +23,8 @@ void append_lists(std::string& text, const std::vector<std::vector<Number>>& lis
 
 }  // namespace
 
-std::vector<std::vector<std::size_t>> rows_per_class(const Assignment& assignment,
-                                                     std::span<const std::uint16_t> labels, int classes) {
+std::vector<std::vector<std::size_t>> rows_per_class(const Assignment& assignment, std::span<const std::uint16_t> labels,
+                                                     int classes) {
   std::vector<std::vector<std::size_t>> table;
   for (const auto& rows : assignment) {
     auto& counts = table.emplace_back(static_cast<std::size_t>(classes), 0);

@@ -11,8 +11,8 @@
 namespace fedstride {
 
 /// The number of rows of each class that each client holds: [client][class].
-std::vector<std::vector<std::size_t>> rows_per_class(const Assignment& assignment,
-                                                     std::span<const std::uint16_t> labels, int classes);
+std::vector<std::vector<std::size_t>> rows_per_class(const Assignment& assignment, std::span<const std::uint16_t> labels,
+                                                     int classes);
 
 /// Identity of an assignment: SHA-256 over the number of clients and, for each, its size and its rows.
 std::string partition_hash(const Assignment& assignment);

@@ -8,7 +8,6 @@
 namespace fedstride {
 namespace {
 
-
 constexpr std::string_view kForm = R"({"client": 0, "rows": 100, "data": "64 hexadecimal digits"})";
 constexpr std::uint64_t kMaxLineBytes = 256;
 constexpr std::size_t kHashDigits = 64;
@@ -22,8 +21,9 @@ bool is_hash(const Json& value) {
 }  // namespace
 
 Assignment OwnRows::assign(const PartitionInput& /*input*/) const {
-  throw usage_error("partition is 'own': the clients bring their rows, and only 'fedstride serve' can coordinate them; here "
-                    "every other partition is valid");
+  throw usage_error(
+      "partition is 'own': the clients bring their rows, and only 'fedstride serve' can coordinate them; here "
+      "every other partition is valid");
 }
 
 std::string roster_line(std::uint32_t client, const RosterLine& line) {
@@ -32,8 +32,7 @@ std::string roster_line(std::uint32_t client, const RosterLine& line) {
 }
 
 std::vector<RosterLine> read_roster(const std::string& path, int clients) {
-  if (path.empty())
-    throw usage_error("roster is ''; with partition 'own' it must name a file of lines " + std::string(kForm));
+  if (path.empty()) throw usage_error("roster is ''; with partition 'own' it must name a file of lines " + std::string(kForm));
   const std::string text =
       read_file(path, (std::uint64_t{1} << 20) + kMaxLineBytes * static_cast<std::uint64_t>(std::max(clients, 0)));
   std::vector<RosterLine> roster(static_cast<std::size_t>(clients));

@@ -35,8 +35,8 @@ void check_input(const PartitionInput& input) {
     if (seen[row]) throw usage_error("row " + std::to_string(row) + " is there twice; each row can be dealt out once");
     seen[row] = true;
     if (static_cast<int>(input.labels[row]) >= input.classes)
-      throw usage_error("row " + std::to_string(row) + " has label " + std::to_string(input.labels[row]) +
-                        "; it must be below " + std::to_string(input.classes) + ", the number of classes");
+      throw usage_error("row " + std::to_string(row) + " has label " + std::to_string(input.labels[row]) + "; it must be below " +
+                        std::to_string(input.classes) + ", the number of classes");
   }
   check_class_order(input);
 }

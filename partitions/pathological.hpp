@@ -20,11 +20,10 @@ struct Pathological {
   int classes_per_client = 0;  ///< K; 0: the fewest that cover every class, ceil(classes / clients)
 
   static constexpr std::string_view kName = "pathological";
-  static constexpr std::string_view kSummary =
-      "each client holds a few classes; for CIFAR-10 and five clients the paper's pairs";
+  static constexpr std::string_view kSummary = "each client holds a few classes; for CIFAR-10 and five clients the paper's pairs";
   static constexpr auto kFields = std::tuple{
-      Field{"classes-per-client", &Pathological::classes_per_client,
-            "classes each client holds; 0: as few as cover every class", kNonNegative},
+      Field{"classes-per-client", &Pathological::classes_per_client, "classes each client holds; 0: as few as cover every class",
+            kNonNegative},
   };
 
   Assignment assign(const PartitionInput& input) const;

@@ -19,8 +19,7 @@ Assignment Shards::assign(const PartitionInput& input) const {
 
   std::vector<std::uint32_t> rows(input.rows.begin(), input.rows.end());
   std::sort(rows.begin(), rows.end());
-  std::stable_sort(rows.begin(), rows.end(),
-                   [&](std::uint32_t a, std::uint32_t b) { return input.labels[a] < input.labels[b]; });
+  std::stable_sort(rows.begin(), rows.end(), [&](std::uint32_t a, std::uint32_t b) { return input.labels[a] < input.labels[b]; });
   std::vector<std::size_t> shards(clients * static_cast<std::size_t>(shards_per_client));
   std::iota(shards.begin(), shards.end(), 0);
   RandomStream random = partition_stream(input.seed, PartitionDraw::shard_order);

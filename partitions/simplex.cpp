@@ -8,8 +8,7 @@ namespace fedstride {
 std::vector<double> log_gammas(std::span<const double> concentrations, RandomStream& random) {
   std::vector<double> logs;
   logs.reserve(concentrations.size());
-  for (const double concentration : concentrations)
-    logs.push_back(random.log_of_gamma(std::clamp(concentration, 1e-300, 1e15)));
+  for (const double concentration : concentrations) logs.push_back(random.log_of_gamma(std::clamp(concentration, 1e-300, 1e15)));
   return logs;
 }
 

@@ -87,9 +87,8 @@ bool cuts_intervals(const Plot& plot) {
     return (std::isfinite(point.low) && followed(plot, point, point.low) > point.low) ||
            (std::isfinite(point.high) && followed(plot, point, point.high) < point.high);
   };
-  if (plot.shows_intervals && std::ranges::any_of(plot.lines, [&](const PlotLine& line) {
-        return std::ranges::any_of(line.points, goes_beyond);
-      }))
+  if (plot.shows_intervals &&
+      std::ranges::any_of(plot.lines, [&](const PlotLine& line) { return std::ranges::any_of(line.points, goes_beyond); }))
     return true;
   const auto [numbers, all] = spans(plot);
   const Range shown = std::isfinite(plot.from) ? Range{plot.from, plot.to} : cut_off(plot, numbers, all);

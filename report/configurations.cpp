@@ -18,9 +18,9 @@ constexpr std::size_t kMaxTableColumns = 10;
 std::vector<std::string> columns_of(const SweepResults& sweep, const std::map<std::string, int, std::less<>>& known) {
   std::vector<std::string> columns;
   if (sweep.experiment.command == "run") {
-    for (const char* name : {"test_accuracy", "test_loss", "validation_accuracy", "validation_loss",
-                             "worst_client_accuracy", "rejected_share", "epsilon_spent", "delta_spent",
-                             "client_epsilon_spent", "client_delta_spent", "rounds_done"})
+    for (const char* name :
+         {"test_accuracy", "test_loss", "validation_accuracy", "validation_loss", "worst_client_accuracy", "rejected_share",
+          "epsilon_spent", "delta_spent", "client_epsilon_spent", "client_delta_spent", "rounds_done"})
       if (known.contains(name)) columns.emplace_back(name);
   }
   if (columns.empty())
@@ -76,8 +76,7 @@ std::string configurations(const SweepResults& sweep) {
       }
       const SummaryRow& row = *found->second;
       n = std::max(n, row.n);
-      html += "<td class=\"n\" title=\"" + number_text(row.mean) + "\">" + spread_for_people(row.mean, row.deviation) +
-              "</td>";
+      html += "<td class=\"n\" title=\"" + number_text(row.mean) + "\">" + spread_for_people(row.mean, row.deviation) + "</td>";
     }
     html += "<td class=\"n\">" + std::to_string(n) + "</td>";
     if (is_tuned)

@@ -36,8 +36,8 @@ void cut_all(std::string& text, std::string_view begin, std::string_view end) {
 }
 
 std::string circle(const PlotPoint& point, std::string_view x, std::string_view y) {
-  std::string text = "<circle class=\"v\" cx=\"" + std::string(x) + "\" cy=\"" + std::string(y) +
-                     "\" r=\"6\" data-x=\"" + number_text(point.x) + "\" data-y=\"" + number_text(point.y) + '"';
+  std::string text = "<circle class=\"v\" cx=\"" + std::string(x) + "\" cy=\"" + std::string(y) + "\" r=\"6\" data-x=\"" +
+                     number_text(point.x) + "\" data-y=\"" + number_text(point.y) + '"';
   if (std::isfinite(point.low))
     text += " data-low=\"" + number_text(point.low) + "\" data-high=\"" + number_text(point.high) + '"';
   return text + "><title>" + escaped(point.text) + "</title></circle>\n";
@@ -47,8 +47,7 @@ std::string circle(const PlotPoint& point, std::string_view x, std::string_view 
 std::string with_ids(const std::string& svg, const std::string& id) {
   std::string result;
   for (std::size_t at = 0; at < svg.size();) {
-    const std::size_t open = std::min(svg.find('<', at), svg.size()),
-                      close = std::min(svg.find('>', open), svg.size() - 1);
+    const std::size_t open = std::min(svg.find('<', at), svg.size()), close = std::min(svg.find('>', open), svg.size() - 1);
     result.append(svg, at, open - at);
     if (open == svg.size()) break;
     std::string tag = svg.substr(open, close + 1 - open);
@@ -66,17 +65,14 @@ std::string take_marks(std::string& svg, const Plot& plot) {
   for (const auto& line : plot.lines)
     for (const auto& point : line.points) points.push_back(&point);
   std::string circles;
-  constexpr std::string_view begin = "<g onmousemove=\"gnuplot_svg.showHypertext(evt,'v", place = "translate(",
-                             end = "</g>";
+  constexpr std::string_view begin = "<g onmousemove=\"gnuplot_svg.showHypertext(evt,'v", place = "translate(", end = "</g>";
   std::string left;
   std::size_t at = 0;
   for (std::size_t found; (found = svg.find(begin, at)) != std::string::npos;) {
     const std::size_t last = svg.find(end, found), where = svg.find(place, found);
-    if (last == std::string::npos || where > last)
-      throw failure("gnuplot's SVG is not as expected: a mark without a place");
+    if (last == std::string::npos || where > last) throw failure("gnuplot's SVG is not as expected: a mark without a place");
     const std::size_t index = std::stoul(svg.substr(found + begin.size(), 12));
-    const std::string_view xy =
-        std::string_view(svg).substr(where + place.size(), svg.find(')', where) - where - place.size());
+    const std::string_view xy = std::string_view(svg).substr(where + place.size(), svg.find(')', where) - where - place.size());
     const auto comma = xy.find(',');
     if (index >= points.size() || comma == xy.npos)
       throw failure("gnuplot's SVG is not as expected: mark " + std::to_string(index));
@@ -126,13 +122,12 @@ std::string page_svg(const std::string& source, const Plot& plot, const std::str
   svg = with_ids(svg, id);
   replace_all(svg, "\n\n", "\n");
   return "<svg xmlns=\"http://www.w3.org/2000/svg\" xmlns:xlink=\"http://www.w3.org/1999/xlink\" " + view_box +
-         " role=\"img\" aria-label=\"" + escaped(label) + "\">" + svg +
-         "<g fill=\"#000\" fill-opacity=\"0\" stroke=\"none\">\n" + circles + "</g>\n</g>\n</svg>\n";
+         " role=\"img\" aria-label=\"" + escaped(label) + "\">" + svg + "<g fill=\"#000\" fill-opacity=\"0\" stroke=\"none\">\n" +
+         circles + "</g>\n</g>\n</svg>\n";
 }
 
 Drawing draw(const Plot& plot, const std::string& id, const std::string& label) {
-  const std::string vector =
-      "set terminal svg noenhanced font 'sans,14' background 'white' size " + size_text(plot, 1) + "\n";
+  const std::string vector = "set terminal svg noenhanced font 'sans,14' background 'white' size " + size_text(plot, 1) + "\n";
   const std::string font =
       " noenhanced font 'sans,20' background rgb 'white' linewidth 2 pointscale 2 size " + size_text(plot, 2) + "\n";
   const std::string pixels = "if (strstrt(GPVAL_TERMINALS, ' pngcairo ') > 0) {\nset terminal pngcairo" + font +

@@ -64,8 +64,7 @@ std::vector<std::string> FigureData::numeric_keys() const {
   std::vector<std::string> numeric;
   for (const auto& key : keys_) {
     const auto all = values(key);
-    if (all.size() > 1 &&
-        std::ranges::all_of(all, [](const std::string& value) { return number_of(value).has_value(); }))
+    if (all.size() > 1 && std::ranges::all_of(all, [](const std::string& value) { return number_of(value).has_value(); }))
       numeric.push_back(key);
   }
   return numeric;

@@ -47,8 +47,7 @@ bool varies_by_client(const FigureData& data, const char* metric) {
   std::map<std::string_view, double> first;
   for (const SummaryRow* row : data.rows(metric))
     if (row->round && row->client)
-      if (const auto [known, is_new] = first.try_emplace(row->configuration, row->mean);
-          !is_new && known->second != row->mean)
+      if (const auto [known, is_new] = first.try_emplace(row->configuration, row->mean); !is_new && known->second != row->mean)
         return true;
   return false;
 }
@@ -68,14 +67,13 @@ bool has_rejected_steps(const FigureData& data) {
 bool is_private(const FigureData& data) {
   const auto metrics = data.metrics();
   return std::ranges::any_of(metrics, [](const std::string& metric) {
-    return metric == "epsilon_spent" || metric == "client_epsilon_spent" ||
-           metric.find("epsilon_by_") != std::string::npos;
+    return metric == "epsilon_spent" || metric == "client_epsilon_spent" || metric.find("epsilon_by_") != std::string::npos;
   });
 }
 
 constexpr FigureKind kKinds[] = {
-    {"accuracy-by-round",
-     [](const FigureData& data) { return once_if(has_accuracy_rounds(data), "accuracy-by-round"); }, draw_by_round},
+    {"accuracy-by-round", [](const FigureData& data) { return once_if(has_accuracy_rounds(data), "accuracy-by-round"); },
+     draw_by_round},
     {"loss-by-round",
      [](const FigureData& data) {
        return once_if(data.has_rounds("test_loss") || data.has_rounds("validation_loss"), "loss-by-round");
@@ -87,14 +85,10 @@ constexpr FigureKind kKinds[] = {
        return once_if(!data.rows("test_accuracy").empty() && is_tuned_by_number(data), "accuracy-by-rate");
      },
      draw_by_key},
-    {"step-sizes",
-     [](const FigureData& data) { return once_if(varies_by_client(data, "learning_rate"), "step-sizes"); },
+    {"step-sizes", [](const FigureData& data) { return once_if(varies_by_client(data, "learning_rate"), "step-sizes"); },
      draw_clients},
-    {"rejected-share",
-     [](const FigureData& data) { return once_if(has_rejected_steps(data), "rejected-share"); },
-     draw_clients},
-    {"epsilon-by-round", [](const FigureData& data) { return once_if(is_private(data), "epsilon-by-round"); },
-     draw_epsilon},
+    {"rejected-share", [](const FigureData& data) { return once_if(has_rejected_steps(data), "rejected-share"); }, draw_clients},
+    {"epsilon-by-round", [](const FigureData& data) { return once_if(is_private(data), "epsilon-by-round"); }, draw_epsilon},
     {"accuracy-by-epsilon", [](const FigureData& data) { return once_if(is_private(data), "accuracy-by-epsilon"); },
      draw_by_epsilon},
     {"lines", each_metric, draw_lines},
@@ -102,9 +96,9 @@ constexpr FigureKind kKinds[] = {
      draw_partition},
     {"time",
      [](const FigureData& data) {
-       return once_if(std::ranges::any_of(data.results().cells,
-                                          [](const CellResult& cell) { return cell.numbers.contains("seconds"); }),
-                      "time");
+       return once_if(
+           std::ranges::any_of(data.results().cells, [](const CellResult& cell) { return cell.numbers.contains("seconds"); }),
+           "time");
      },
      draw_time},
 };

@@ -25,8 +25,8 @@ using File = std::unique_ptr<std::FILE, Closer>;
 // Files without a name instead of pipes: neither side ever waits for the other.
 File nameless(const std::string& contents = {}) {
   File file(std::tmpfile());
-  if (!file || std::fwrite(contents.data(), 1, contents.size(), file.get()) != contents.size() ||
-      std::fflush(file.get()) != 0 || ::lseek(fileno(file.get()), 0, SEEK_SET) != 0)
+  if (!file || std::fwrite(contents.data(), 1, contents.size(), file.get()) != contents.size() || std::fflush(file.get()) != 0 ||
+      ::lseek(fileno(file.get()), 0, SEEK_SET) != 0)
     throw failure(std::string("cannot make a temporary file for gnuplot: ") + std::strerror(errno));
   return file;
 }
@@ -69,9 +69,9 @@ std::string run_gnuplot(const std::string& script) {
   while (::waitpid(child, &status, 0) < 0)
     if (errno != EINTR) throw failure(std::string("cannot wait for gnuplot: ") + std::strerror(errno));
   if (!WIFEXITED(status) || WEXITSTATUS(status) != 0)
-    throw failure("gnuplot cannot draw a figure: " +
-                  (WIFEXITED(status) ? reason(contents(errors.get()))
-                                     : "it was ended by signal " + std::to_string(WTERMSIG(status))));
+    throw failure("gnuplot cannot draw a figure: " + (WIFEXITED(status)
+                                                          ? reason(contents(errors.get()))
+                                                          : "it was ended by signal " + std::to_string(WTERMSIG(status))));
   return contents(output.get());
 }
 

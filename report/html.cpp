@@ -9,8 +9,8 @@ namespace fedstride {
 std::string url_of(std::string_view path) {
   std::string url;
   for (const char c : path) {
-    const bool is_plain = (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '-' ||
-                          c == '_' || c == '.' || c == '/' || c == '~';
+    const bool is_plain = (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '-' || c == '_' ||
+                          c == '.' || c == '/' || c == '~';
     char buffer[8];
     std::snprintf(buffer, sizeof buffer, "%%%02X", static_cast<unsigned>(static_cast<unsigned char>(c)));
     url += is_plain ? std::string(1, c) : std::string(buffer);

@@ -37,8 +37,7 @@ std::string default_key(const FigureData& data, const FigureRequest& request) {
   return keys.empty() ? "" : keys.front();
 }
 
-Figure draw_metric(const FigureData& data, const FigureRequest& request, const std::string& key,
-                   const std::string& metric) {
+Figure draw_metric(const FigureData& data, const FigureRequest& request, const std::string& key, const std::string& metric) {
   Figure figure{.kind = request.kind, .title = request.title, .caption = {}};
   if (figure.title.empty()) figure.title = title_of_metric(metric) + " by " + words(key);
   const bool all_ranks = request.kind == "accuracy-by-rate" || data.is_tuned(key);
@@ -74,8 +73,7 @@ Figure draw_metric(const FigureData& data, const FigureRequest& request, const s
     return figure;
   }
   for (auto& sample : samples)
-    if (sample.is_reference)
-      sample.x = std::ranges::find_if(samples, [](const Sample& other) { return !other.is_reference; })->x;
+    if (sample.is_reference) sample.x = std::ranges::find_if(samples, [](const Sample& other) { return !other.is_reference; })->x;
   Plot model{.style = Plot::Style::bars_of_error, .x_label = key_label(key), .y_label = metric_label(metric)};
   model.log_x = is_numeric && request.log_x.value_or(request.kind == "accuracy-by-rate" || spans_decades(numbers));
   model.log_y = request.log_y.value_or(false);

@@ -79,8 +79,7 @@ std::string value_label(const std::string& key, const std::string& value) {
 }
 
 bool is_never_negative(std::string_view metric) {
-  return is_share(metric) || metric.ends_with("loss") || metric.ends_with("rate") ||
-         metric.find("epsilon") != metric.npos;
+  return is_share(metric) || metric.ends_with("loss") || metric.ends_with("rate") || metric.find("epsilon") != metric.npos;
 }
 
 bool is_share(std::string_view metric) { return metric.ends_with("accuracy") || metric.ends_with("share"); }

@@ -20,16 +20,14 @@ constexpr std::size_t kMaxBars = 40;
 std::string name_of(const FigureData& data, const FigureData::Point& point) {
   std::string name;
   for (const auto& [key, value] : point)
-    if (data.values(key).size() > 1 || data.keys().size() == 1)
-      name += (name.empty() ? "" : ", ") + value_label(key, value);
+    if (data.values(key).size() > 1 || data.keys().size() == 1) name += (name.empty() ? "" : ", ") + value_label(key, value);
   return name.empty() ? "the only configuration" : name;
 }
 
 }  // namespace
 
 Figure draw_partition(const FigureData& data, const FigureRequest& request) {
-  Figure figure{
-      .kind = request.kind, .title = request.title.empty() ? "Who holds which classes" : request.title, .caption = {}};
+  Figure figure{.kind = request.kind, .title = request.title.empty() ? "Who holds which classes" : request.title, .caption = {}};
   // Class by metric's name: rows_of_class_10 comes before rows_of_class_2.
   std::map<int, std::string> classes;
   constexpr std::string_view start = "rows_of_class_";
@@ -59,8 +57,7 @@ Figure draw_partition(const FigureData& data, const FigureRequest& request) {
     const auto [place, is_new] = seen.try_emplace(content, maps);
     if (!is_new) {
       if (place->second < points.size())
-        std::erase_if(points[place->second],
-                      [&](const auto& part) { return value_at(point, part.first) != part.second; });
+        std::erase_if(points[place->second], [&](const auto& part) { return value_at(point, part.first) != part.second; });
       continue;
     }
     if (++maps > kMaxMaps) continue;
@@ -83,19 +80,16 @@ Figure draw_partition(const FigureData& data, const FigureRequest& request) {
   figure.caption = figure.plots.empty()
                        ? "Nothing to draw yet: no finished cell that is asked for has published its partition."
                        : "Rows of each class that each client holds, mean over seeds; white: none, dark: the most.";
-  if (maps > 1 || seen.size() < order.size())
-    figure.caption += " Configurations with the same partition are drawn once.";
-  if (maps > kMaxMaps)
-    figure.caption += " " + std::to_string(maps - kMaxMaps) + " more partitions are in summary.csv.";
+  if (maps > 1 || seen.size() < order.size()) figure.caption += " Configurations with the same partition are drawn once.";
+  if (maps > kMaxMaps) figure.caption += " " + std::to_string(maps - kMaxMaps) + " more partitions are in summary.csv.";
   if (clients > kMaxMapClients)
     figure.caption += " The first " + std::to_string(kMaxMapClients) + " of " + std::to_string(clients) + " clients.";
   return figure;
 }
 
 Figure draw_time(const FigureData& data, const FigureRequest& request) {
-  Figure figure{.kind = request.kind,
-                .title = request.title.empty() ? "Time and speed on this machine" : request.title,
-                .caption = {}};
+  Figure figure{
+      .kind = request.kind, .title = request.title.empty() ? "Time and speed on this machine" : request.title, .caption = {}};
   std::size_t configurations = 0;
   for (const std::string metric : {"seconds", "examples_per_second"}) {
     struct Mean {
@@ -127,8 +121,8 @@ Figure draw_time(const FigureData& data, const FigureRequest& request) {
       const double mean = means[i].sum / means[i].n;
       bars.points.push_back({.x = mean,
                              .y = static_cast<double>(i),
-                             .text = plot.y_names.back() + "\n" + metric_label(metric) + ": " + number_text(mean) +
-                                     "\nmean of " + std::to_string(means[i].n) + " runs"});
+                             .text = plot.y_names.back() + "\n" + metric_label(metric) + ": " + number_text(mean) + "\nmean of " +
+                                     std::to_string(means[i].n) + " runs"});
     }
     plot.lines.push_back(std::move(bars));
     figure.plots.push_back(std::move(plot));
@@ -138,8 +132,7 @@ Figure draw_time(const FigureData& data, const FigureRequest& request) {
                        : "Mean over the runs of a configuration, from cells.csv. Runs that shared this machine's "
                          "cores with others were slower for it.";
   if (configurations > kMaxBars)
-    figure.caption +=
-        " The first " + std::to_string(kMaxBars) + " of " + std::to_string(configurations) + " configurations.";
+    figure.caption += " The first " + std::to_string(kMaxBars) + " of " + std::to_string(configurations) + " configurations.";
   return figure;
 }
 

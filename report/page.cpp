@@ -60,8 +60,8 @@ std::string figure_html(const Figure& figure, const fs::path& page, const fs::pa
     write_file(files / (name + ".png"), drawing.png);
     html += drawing.svg;
     for (const char* kind : {".svg", ".png"})
-      links += " <a href=\"" + url_of((files.lexically_relative(page.parent_path()) / (name + kind)).string()) + "\">" +
-               name + kind + "</a>";
+      links += " <a href=\"" + url_of((files.lexically_relative(page.parent_path()) / (name + kind)).string()) + "\">" + name +
+               kind + "</a>";
   }
   return html + "<figcaption>" + escaped(figure.caption) + links + "</figcaption>\n</figure>\n";
 }
@@ -84,19 +84,17 @@ void write_report(const std::vector<SweepResults>& sweeps, const std::string& pa
     const auto figures = figures_of(sweep);
     if (!figures.empty()) body += "<h2>Figures</h2>\n";
     for (std::size_t f = 0; f < figures.size(); ++f)
-      body +=
-          figure_html(figures[f], page, files, (sweeps.size() > 1 ? id + "-" : "") + "figure" + std::to_string(f + 1));
+      body += figure_html(figures[f], page, files, (sweeps.size() > 1 ? id + "-" : "") + "figure" + std::to_string(f + 1));
     body += configurations(sweep) + notes(sweep) + unfinished(sweep) + machine(sweep) + commands(sweep) +
             tables(sweep, page.parent_path()) + file(sweep) + "</section>\n";
   }
   const std::string title = sweeps.size() == 1 ? title_of(sweeps.front()) : std::to_string(sweeps.size()) + " sweeps";
-  write_file(
-      page,
-      "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
-      "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<title>" +
-          escaped(title) + "</title>\n<style>" + kStyle + "</style>\n</head>\n<body>\n" +
-          (sweeps.size() > 1 ? "<h1>" + escaped(title) + "</h1>\n<nav><ol>\n" + contents + "</ol></nav>\n" : "") +
-          body + "</body>\n</html>\n");
+  write_file(page,
+             "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
+             "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<title>" +
+                 escaped(title) + "</title>\n<style>" + kStyle + "</style>\n</head>\n<body>\n" +
+                 (sweeps.size() > 1 ? "<h1>" + escaped(title) + "</h1>\n<nav><ol>\n" + contents + "</ol></nav>\n" : "") + body +
+                 "</body>\n</html>\n");
 }
 
 }  // namespace fedstride

@@ -41,11 +41,8 @@ std::string accuracy_metric(const FigureData& data) {
 
 Sample by_round(const SummaryRow& row, const std::string& label) {
   const std::string round = std::to_string(*row.round);
-  return {.row = &row,
-          .x = static_cast<double>(*row.round),
-          .slot = round,
-          .identity = {},
-          .text = point_text(row, label, round)};
+  return {
+      .row = &row, .x = static_cast<double>(*row.round), .slot = round, .identity = {}, .text = point_text(row, label, round)};
 }
 
 // True if values are so far apart that a linear axis would hide the small ones.
@@ -88,8 +85,7 @@ Figure draw_by_round(const FigureData& data, const FigureRequest& request) {
 Figure draw_clients(const FigureData& data, const FigureRequest& request) {
   const bool is_rate = request.kind == "step-sizes";
   const std::string metric = !request.y.empty() ? request.y : is_rate ? "learning_rate" : "rejected_share";
-  const std::string label = round_label(data),
-                    title = title_or(request, title_of_metric(metric) + " of each client by round");
+  const std::string label = round_label(data), title = title_or(request, title_of_metric(metric) + " of each client by round");
   std::vector<Sample> samples;
   std::set<std::uint32_t> left_out;
   std::map<std::string_view, std::set<double>> rates;
@@ -113,8 +109,8 @@ Figure draw_clients(const FigureData& data, const FigureRequest& request) {
   model.shows_intervals = false;
   std::string caption = caption_of(data, samples, model, true);
   if (!left_out.empty())
-    caption += " Clients 0 to " + std::to_string(kMaxLines - 1) + "; " + std::to_string(left_out.size()) +
-               " more are in clients.csv.";
+    caption +=
+        " Clients 0 to " + std::to_string(kMaxLines - 1) + "; " + std::to_string(left_out.size()) + " more are in clients.csv.";
   std::vector<std::string> panels = data.keys();
   panels.push_back("place");
   auto plots = plots_of(samples, request, model, panels, caption);
@@ -212,12 +208,12 @@ Figure draw_by_epsilon(const FigureData& data, const FigureRequest& request) {
     if (row->client || found == spent.end() || !is_wanted(*row, request, false)) continue;
     const std::string value = number_text(found->second->mean);
     auto& samples = row->round ? by_rounds : last;
-    samples.push_back({.row = row,
-                       .x = found->second->mean,
-                       .slot = std::to_string(row->round.value_or(0)),
-                       .identity = identity_of(data, *row, request, {}),
-                       .text = point_text(*row, metric_label(x), value) +
-                               (row->round ? "\nround " + std::to_string(*row->round) : "")});
+    samples.push_back(
+        {.row = row,
+         .x = found->second->mean,
+         .slot = std::to_string(row->round.value_or(0)),
+         .identity = identity_of(data, *row, request, {}),
+         .text = point_text(*row, metric_label(x), value) + (row->round ? "\nround " + std::to_string(*row->round) : "")});
     if (row->round) ++lengths[row->configuration];
   }
   const auto& samples = by_rounds.empty() ? last : by_rounds;

@@ -47,8 +47,8 @@ std::set<std::string> values_of(const std::vector<Sample>& samples, const std::s
 
 bool told_apart(const std::vector<Sample>& samples, const std::vector<std::string>& keys) {
   std::set<std::pair<Point, std::string>> seen;
-  return std::ranges::all_of(
-      samples, [&](const Sample& sample) { return seen.emplace(only(sample.identity, keys), sample.slot).second; });
+  return std::ranges::all_of(samples,
+                             [&](const Sample& sample) { return seen.emplace(only(sample.identity, keys), sample.slot).second; });
 }
 
 // Keys that lines are named by.
@@ -94,8 +94,7 @@ std::string splitting_key(const Lines& lines, const std::vector<std::string>& ke
       is_number = is_number && (value.empty() || number_of(value));
     }
     const bool fits = std::ranges::all_of(sizes, [](const auto& size) { return size.second <= kMaxLines; });
-    const std::size_t cost =
-        sizes.size() + (is_number ? 0 : kMaxPictures / 2) + (sizes.contains("") ? kMaxPictures : 0);
+    const std::size_t cost = sizes.size() + (is_number ? 0 : kMaxPictures / 2) + (sizes.contains("") ? kMaxPictures : 0);
     if (fits && sizes.size() > 1 && cost < fewest) {
       fewest = cost;
       best = key;
@@ -112,8 +111,7 @@ PlotLine drawn(const std::vector<const Sample*>& samples, std::string name) {
     const std::size_t step = 1 + (samples.size() - 1) / kMaxPoints;
     if ((samples.size() - 1 - i) % step != 0) continue;
     const SummaryRow& row = *samples[i]->row;
-    line.points.push_back(
-        {.x = samples[i]->x, .y = row.mean, .low = row.low, .high = row.high, .text = samples[i]->text});
+    line.points.push_back({.x = samples[i]->x, .y = row.mean, .low = row.low, .high = row.high, .text = samples[i]->text});
   }
   return line;
 }
@@ -132,9 +130,7 @@ Point identity_of(const FigureData& data, const SummaryRow& row, const FigureReq
   for (const auto& part : row.point)
     if (std::ranges::find(left_out, part.first) == left_out.end()) identity.push_back(part);
   if (request.ranks.size() > 1 && row.rank > 0 && competes(data.results().experiment.tuning, row.point))
-    identity.emplace_back("place", row.rank == 1   ? "best"
-                                   : row.rank == 2 ? "second best"
-                                                   : "place " + std::to_string(row.rank));
+    identity.emplace_back("place", row.rank == 1 ? "best" : row.rank == 2 ? "second best" : "place " + std::to_string(row.rank));
   return identity;
 }
 
@@ -145,8 +141,7 @@ std::string point_text(const SummaryRow& row, const std::string& x_label, const 
   if (!text.empty()) text += '\n';
   if (!x.empty()) text += x_label + ": " + x + "\n";
   text += metric_label(row.metric) + ": " + number_text(row.mean);
-  if (row.n > 1)
-    text += "\n95 %: " + number_text(row.low) + " to " + number_text(row.high) + ", n = " + std::to_string(row.n);
+  if (row.n > 1) text += "\n95 %: " + number_text(row.low) + " to " + number_text(row.high) + ", n = " + std::to_string(row.n);
   return text;
 }
 
@@ -186,8 +181,8 @@ std::vector<Plot> plots_of(std::vector<Sample> samples, const FigureRequest& req
     plots[place->second].lines.push_back(drawn(group, name_of(rest)));
   }
   if (left_out > 0)
-    notes += " " + std::to_string(left_out) +
-             " more lines are not drawn; a [[figure]] with 'where' picks some, summary.csv has all.";
+    notes +=
+        " " + std::to_string(left_out) + " more lines are not drawn; a [[figure]] with 'where' picks some, summary.csv has all.";
   share_scale(plots);
   if (std::ranges::any_of(plots, cuts_intervals))
     notes += " Intervals that reach an edge go on beyond it; their ends are said at the points.";
@@ -204,17 +199,16 @@ std::string caption_of(const FigureData& data, const std::vector<Sample>& sample
     is_ranked = is_ranked || (sample.row->rank > 0 && competes(tuning, sample.row->point));
   }
   const bool has_seeds = data.results().experiment.command == "run" || most > 1;
-  std::string text =
-      most == 0 || !has_seeds ? ""
-      : most == 1
-          ? "One seed, so no interval is known."
-          : "Mean of " + (least == most ? "" : std::to_string(least) + " to ") + std::to_string(most) + " seeds; " +
-                (!model.shows_intervals ? "its 95 % interval (Student's t) is said at the points."
-                                        : std::string(model.style == Plot::Style::bands ? "band" : "bar") +
-                                              ": its 95 % interval (Student's t).");
+  std::string text = most == 0 || !has_seeds ? ""
+                     : most == 1             ? "One seed, so no interval is known."
+                                 : "Mean of " + (least == most ? "" : std::to_string(least) + " to ") + std::to_string(most) +
+                                       " seeds; " +
+                                       (!model.shows_intervals ? "its 95 % interval (Student's t) is said at the points."
+                                                               : std::string(model.style == Plot::Style::bands ? "band" : "bar") +
+                                                                     ": its 95 % interval (Student's t).");
   if (chosen && is_ranked && !tuning.keys.empty())
-    text += " Drawn at the best " + joined(tuning.keys) + ", chosen by " + tuning.metric + " on the " + tuning.on +
-            " set" + (tuning.why.empty() ? "" : " (" + tuning.why + ")") + ".";
+    text += " Drawn at the best " + joined(tuning.keys) + ", chosen by " + tuning.metric + " on the " + tuning.on + " set" +
+            (tuning.why.empty() ? "" : " (" + tuning.why + ")") + ".";
   return text;
 }
 

@@ -17,10 +17,9 @@ struct Look {
   const char* dash;
   int marker;
 };
-constexpr Look kLooks[kMaxLines] = {{"#0072B2", "solid", 7},     {"#D55E00", "(14,5)", 5},
-                                     {"#009E73", "(3,4)", 9},     {"#CC79A7", "(14,4,3,4)", 13},
-                                     {"#000000", "(7,4)", 4},     {"#E69F00", "(20,4,3,4,3,4)", 11},
-                                     {"#56B4E9", "(3,4,3,10)", 6}};
+constexpr Look kLooks[kMaxLines] = {{"#0072B2", "solid", 7},       {"#D55E00", "(14,5)", 5}, {"#009E73", "(3,4)", 9},
+                                    {"#CC79A7", "(14,4,3,4)", 13}, {"#000000", "(7,4)", 4},  {"#E69F00", "(20,4,3,4,3,4)", 11},
+                                    {"#56B4E9", "(3,4,3,10)", 6}};
 
 constexpr int kMarkersOnALine = 12;
 constexpr std::size_t kMaxNameLength = 60;
@@ -44,14 +43,11 @@ std::string set_up(const Plot& plot, const Range& x, const Range& y) {
   return script + "set xrange " + x.text() + "\nset yrange " + y.text() + "\n" + set_x_tics(plot, x);
 }
 
-std::string block(const std::string& name, const std::string& rows) {
-  return "$" + name + " << EOD\n" + rows + "EOD\n";
-}
+std::string block(const std::string& name, const std::string& rows) { return "$" + name + " << EOD\n" + rows + "EOD\n"; }
 
 std::string row(std::initializer_list<double> numbers) {
   std::string text;
-  for (const double number : numbers)
-    text += (text.empty() ? "" : " ") + (std::isfinite(number) ? number_text(number) : "NaN");
+  for (const double number : numbers) text += (text.empty() ? "" : " ") + (std::isfinite(number) ? number_text(number) : "NaN");
   return text + "\n";
 }
 
@@ -60,8 +56,7 @@ std::vector<std::string> line_parts(const Plot& plot, std::size_t index, const R
   const PlotLine& line = plot.lines[index];
   const Look& look = kLooks[index % kMaxLines];
   const std::string number = std::to_string(index), colour = std::string(" lc rgb '") + look.colour + "'";
-  const std::string stroke = colour + " lw 2 dt " + look.dash,
-                    marker = colour + " pt " + std::to_string(look.marker) + " ps 0.9";
+  const std::string stroke = colour + " lw 2 dt " + look.dash, marker = colour + " pt " + std::to_string(look.marker) + " ps 0.9";
   std::string points, intervals, markers;
   const std::size_t step = plot.style == Plot::Style::bands ? 1 + line.points.size() / kMarkersOnALine : 1;
   for (std::size_t i = 0; i < line.points.size(); ++i) {
@@ -87,10 +82,10 @@ std::vector<std::string> line_parts(const Plot& plot, std::size_t index, const R
     parts.push_back("$markers" + number + " using 1:2 with points" + marker + " notitle");
   }
   if (!line.name.empty())
-    parts.push_back(std::string("keyentry with ") +
-                    (line.is_reference ? "lines" + stroke
-                                       : "linespoints" + stroke + " pt " + std::to_string(look.marker) + " ps 0.9") +
-                    " title " + gnuplot_text(shortened(line.name, kMaxNameLength)));
+    parts.push_back(
+        std::string("keyentry with ") +
+        (line.is_reference ? "lines" + stroke : "linespoints" + stroke + " pt " + std::to_string(look.marker) + " ps 0.9") +
+        " title " + gnuplot_text(shortened(line.name, kMaxNameLength)));
   return parts;
 }
 
@@ -122,12 +117,10 @@ std::vector<std::string> map_parts(const Plot& plot, std::string& data) {
   std::vector<std::string> parts{
       "$squares using 1:2:3:4:5:6:7 with boxxyerror lc rgb variable fs solid 1 border lc rgb '#bbbbbb' notitle"};
   if (plot.x_names.size() > 12) return parts;
-  for (const auto& [name, numbers, colour] :
-       {std::tuple{"dark", dark, "#000000"}, std::tuple{"light", light, "#ffffff"}}) {
+  for (const auto& [name, numbers, colour] : {std::tuple{"dark", dark, "#000000"}, std::tuple{"light", light, "#ffffff"}}) {
     if (numbers.empty()) continue;
     data += block(name, numbers);
-    parts.push_back("$" + std::string(name) + " using 1:2:(sprintf('%.4g', $3)) with labels tc rgb '" + colour +
-                    "' notitle");
+    parts.push_back("$" + std::string(name) + " using 1:2:(sprintf('%.4g', $3)) with labels tc rgb '" + colour + "' notitle");
   }
   return parts;
 }
@@ -165,8 +158,7 @@ std::string gnuplot_script(const Plot& plot, const std::string& terminal, bool m
     parts = map_parts(plot, data);
   } else if (plot.style == Plot::Style::bars) {
     x = {0, x.high > 0 ? x.high * 1.2 : 1};
-    tail += "set xtics autofreq\nset grid xtics lc rgb '#d9d9d9' lw 1 dt solid\nset yrange " +
-            Range{y.high, y.low}.text() + "\n";
+    tail += "set xtics autofreq\nset grid xtics lc rgb '#d9d9d9' lw 1 dt solid\nset yrange " + Range{y.high, y.low}.text() + "\n";
     parts = bar_parts(plot, data);
   } else {
     if (!plot.x_names.empty())

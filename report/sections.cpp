@@ -15,8 +15,8 @@ constexpr std::size_t kMaxListed = 500;
 
 std::string paragraph(const std::string& text, const char* kind = "") {
   return text.empty() ? ""
-                      : "<p" + std::string(*kind == '\0' ? "" : " class=\"") + kind + (*kind == '\0' ? "" : "\"") +
-                            ">" + escaped(text) + "</p>\n";
+                      : "<p" + std::string(*kind == '\0' ? "" : " class=\"") + kind + (*kind == '\0' ? "" : "\"") + ">" +
+                            escaped(text) + "</p>\n";
 }
 
 std::string point_of(const Cell& cell) {
@@ -31,9 +31,9 @@ std::size_t count(const SweepResults& sweep, std::string_view status) {
 
 std::string rest(std::size_t all, const char* what, const char* where) {
   return all <= kMaxListed ? ""
-                            : paragraph("The first " + std::to_string(kMaxListed) + " of " + std::to_string(all) +
-                                            " " + what + "; " + where + " has all.",
-                                        "note");
+                           : paragraph("The first " + std::to_string(kMaxListed) + " of " + std::to_string(all) + " " + what +
+                                           "; " + where + " has all.",
+                                       "note");
 }
 
 }  // namespace
@@ -52,13 +52,11 @@ std::string heading(const SweepResults& sweep, bool among_others) {
       std::to_string(count(sweep, "finished")) + " of " + std::to_string(sweep.cells.size()) + " cells are finished";
   for (const char* status : {"unfinished", "failed", "missing"})
     if (const auto number = count(sweep, status); number > 0)
-      state += ", " + std::to_string(number) +
-               (std::string_view(status) == "missing" ? " not run" : std::string(" ") + status);
+      state += ", " + std::to_string(number) + (std::string_view(status) == "missing" ? " not run" : std::string(" ") + status);
   if (!experiment.scale.empty()) state += "; scale: " + experiment.scale;
   html += paragraph(state + ".");
   if (experiment.scale == "quick")
-    html += paragraph("These are the small settings that show that everything works; they are not those of the source.",
-                      "note");
+    html += paragraph("These are the small settings that show that everything works; they are not those of the source.", "note");
   return html;
 }
 
@@ -121,8 +119,7 @@ std::string unfinished(const SweepResults& sweep) {
   for (const auto& cell : sweep.cells)
     if (cell.status != "finished" && ++listed <= kMaxListed)
       html += "<tr><td>" + escaped(point_of(cell.cell)) + "</td><td class=\"status\">" +
-              escaped(cell.status == "missing" ? "not run" : cell.status) + "</td><td>" + escaped(cell.error) +
-              "</td></tr>\n";
+              escaped(cell.status == "missing" ? "not run" : cell.status) + "</td><td>" + escaped(cell.error) + "</td></tr>\n";
   return html + "</tbody></table></div>\n" + rest(all, "cells", "cells.csv");
 }
 
@@ -142,8 +139,8 @@ std::string machine(const SweepResults& sweep) {
   std::string html = "<h2>Machine and program</h2>\n<table>\n<tbody>\n";
   for (auto& [name, values] : rows) {
     std::ranges::replace(name, '_', ' ');
-    html += "<tr><th scope=\"row\">" + escaped(name) + "</th><td>" +
-            escaped(joined(std::vector(values.begin(), values.end()))) + "</td></tr>\n";
+    html += "<tr><th scope=\"row\">" + escaped(name) + "</th><td>" + escaped(joined(std::vector(values.begin(), values.end()))) +
+            "</td></tr>\n";
   }
   return html + "</tbody></table>\n";
 }
@@ -164,8 +161,8 @@ std::string tables(const SweepResults& sweep, const fs::path& folder) {
     const fs::path path = fs::absolute(sweep.folder).lexically_normal() / name;
     std::error_code error;
     if (!fs::exists(path, error)) continue;
-    links += "<li><a href=\"" + url_of(path.lexically_relative(folder.lexically_normal()).string()) + "\">" + name +
-             "</a></li>\n";
+    links +=
+        "<li><a href=\"" + url_of(path.lexically_relative(folder.lexically_normal()).string()) + "\">" + name + "</a></li>\n";
   }
   return links.empty() ? "" : "<h2>Tables</h2>\n<ul>\n" + links + "</ul>\n";
 }

@@ -48,9 +48,15 @@ std::vector<KnownName> known_names(const SettingInfo& info) {
 
 KeyInfo key_info(const SettingInfo& info, const void* owner, std::string_view group, std::vector<std::string> parts) {
   const bool anything = info.kind == SettingKind::flag || info.kind == SettingKind::text;
-  return {.name = std::string(info.name), .help = std::string(info.help), .default_text = value_text(info.get(owner)),
-          .valid_text = anything ? "" : info.valid_text(), .group = std::string(group), .parts = std::move(parts),
-          .is_flag = info.kind == SettingKind::flag, .place = info.valid.place, .known = known_names(info)};
+  return {.name = std::string(info.name),
+          .help = std::string(info.help),
+          .default_text = value_text(info.get(owner)),
+          .valid_text = anything ? "" : info.valid_text(),
+          .group = std::string(group),
+          .parts = std::move(parts),
+          .is_flag = info.kind == SettingKind::flag,
+          .place = info.valid.place,
+          .known = known_names(info)};
 }
 
 // Adds a key, or what another part of the same family says of one that is there already. Throws Error (usage) if another
@@ -84,8 +90,8 @@ Error does_not_apply(const std::string& name, const Configuration& configuration
   std::vector<std::string> own;
   for (const KeyInfo& key : keys)
     if (key.group == family && std::ranges::find(key.parts, chosen) != key.parts.end()) own.push_back(key.name);
-  return usage_error(name + " does not go with " + family + " '" + chosen + "'; its settings: " +
-                     (own.empty() ? "none" : joined(own)));
+  return usage_error(name + " does not go with " + family + " '" + chosen +
+                     "'; its settings: " + (own.empty() ? "none" : joined(own)));
 }
 
 }  // namespace
@@ -135,8 +141,12 @@ std::vector<KeyInfo> all_keys() {
     const std::string key(family.key());
     std::vector<KnownName> known;
     for (const auto& part : family.parts()) known.push_back({std::string(part->name()), std::string(part->summary())});
-    add_key(keys, {.name = key, .help = std::string(family.purpose()), .default_text = std::string(chosen->name()),
-                   .valid_text = "valid: " + joined(family.names()), .group = key, .parts = {},
+    add_key(keys, {.name = key,
+                   .help = std::string(family.purpose()),
+                   .default_text = std::string(chosen->name()),
+                   .valid_text = "valid: " + joined(family.names()),
+                   .group = key,
+                   .parts = {},
                    .known = std::move(known)});
     for (const auto& part : family.parts())
       for (const SettingInfo& info : part->settings())
@@ -157,8 +167,8 @@ Configuration resolve(const Settings& settings) {
     if (setting != settings.end()) {
       const auto* name = std::get_if<std::string>(&setting->second.value);
       if (name == nullptr)
-        throw usage_error(std::string(family.key()) + " is '" + value_text(setting->second.value) +
-                          "'; it must be a text, " + joined(family.names()));
+        throw usage_error(std::string(family.key()) + " is '" + value_text(setting->second.value) + "'; it must be a text, " +
+                          joined(family.names()));
       chosen->choose(*name);
       used.emplace(family.key());
       if (setting->second.from_command_line)

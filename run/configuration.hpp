@@ -9,9 +9,9 @@
 
 #include "core/setting.hpp"
 #include "data/batch.hpp"
-#include "run/privacy_settings.hpp"
 #include "optim/optimizers.hpp"
 #include "partitions/partitions.hpp"
+#include "run/privacy_settings.hpp"
 #include "server/cohort.hpp"
 #include "server/server_optimizer.hpp"
 
@@ -69,8 +69,7 @@ struct Configuration {
   static constexpr auto kFields = std::tuple{
       Field{"dataset", &Configuration::dataset, "data set; 'fedstride data list' shows them", Valid{.known = known_datasets}},
       Field{"data-dir", &Configuration::data_dir,
-            "folder of the data (default: $FEDSTRIDE_DATA, else $XDG_CACHE_HOME/fedstride, else ~/.cache/fedstride)",
-            kFolder},
+            "folder of the data (default: $FEDSTRIDE_DATA, else $XDG_CACHE_HOME/fedstride, else ~/.cache/fedstride)", kFolder},
       Field{"augment", &Configuration::augment, "augmentation of training pictures"},
       Field{"validation-fraction", &Configuration::validation_fraction,
             "share of the training rows set aside for validation, before partitioning",
@@ -84,8 +83,7 @@ struct Configuration {
             Valid{.known = known_models}},
       Field{"initialisation", &Configuration::initialisation,
             "starting weights: uniform in +-1/sqrt(fan-in), or Glorot uniform; auto: what the named model's source uses"},
-      Field{"init", &Configuration::init, "start from the tensors of this .safetensors file whose names and shapes match",
-            kFile},
+      Field{"init", &Configuration::init, "start from the tensors of this .safetensors file whose names and shapes match", kFile},
       Field{"freeze", &Configuration::freeze, "layers that are not trained: \"conv1,conv2\""},
       Field{"local-epochs", &Configuration::local_epochs, "epochs a client trains in a round", Valid{.low = 1, .high = 1e6}},
       Field{"batch", &Configuration::batch, "examples a batch", Valid{.low = 1, .high = 1e6}},
@@ -95,12 +93,13 @@ struct Configuration {
       Field{"weights", &Configuration::weights,
             "weight of a client in the mean: its number of examples, or the same for all; auto: examples, and equal where "
             "clients are protected"},
-      Field{"randomness", &Configuration::randomness,
-            "source of noise and private sampling: repeatable from the seed, or secret (ChaCha20 under a key in the run's folder)"},
+      Field{
+          "randomness", &Configuration::randomness,
+          "source of noise and private sampling: repeatable from the seed, or secret (ChaCha20 under a key in the run's folder)"},
       Field{"publishable", &Configuration::publishable, "leave out results that no privacy guarantee covers"},
       Field{"rounds", &Configuration::rounds, "number of rounds", Valid{.low = 1, .high = 2e9}},
-      Field{"evaluate-every", &Configuration::evaluate_every, "evaluate the model after every this many rounds, and after the last",
-            Valid{.low = 1, .high = 1e9}},
+      Field{"evaluate-every", &Configuration::evaluate_every,
+            "evaluate the model after every this many rounds, and after the last", Valid{.low = 1, .high = 1e9}},
       Field{"seed", &Configuration::seed, "seed of all randomness", Valid{.low = 0, .high = 0x1p62}},
       Field{"threads", &Configuration::threads, "threads; 0: one for each processor. The result does not depend on it",
             Valid{.low = 0, .high = 1024}},
@@ -134,10 +133,10 @@ struct KeyInfo {
   std::string help;
   std::string default_text;  ///< of each part that has it, if they differ
   std::string valid_text;
-  std::string group;         ///< "run", or the family it chooses from or whose parts have it
-  std::vector<std::string> parts;  ///< those that have it; empty for the run's own and for the families' names
-  bool is_flag = false;      ///< a bool: --quiet needs no value
-  Place place = Place::none;  ///< of a path
+  std::string group;                  ///< "run", or the family it chooses from or whose parts have it
+  std::vector<std::string> parts;     ///< those that have it; empty for the run's own and for the families' names
+  bool is_flag = false;               ///< a bool: --quiet needs no value
+  Place place = Place::none;          ///< of a path
   std::vector<KnownName> known = {};  ///< all that is valid, or some of it (names of models)
 };
 

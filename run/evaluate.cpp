@@ -5,9 +5,9 @@
 #include "core/error.hpp"
 #include "core/json.hpp"
 #include "data/datasets.hpp"
+#include "nn/safetensors.hpp"
 #include "partitions/own_rows.hpp"
 #include "run/configuration.hpp"
-#include "nn/safetensors.hpp"
 #include "sim/threads.hpp"
 
 namespace fedstride {
@@ -31,21 +31,20 @@ ModelEvaluation evaluate_file(const std::string& path, const std::string& datase
   ModelEvaluation result{model_of(tensors), dataset, {}, {}};
   if (const auto trained_on = tensors.metadata.find("dataset"); dataset.empty() && trained_on != tensors.metadata.end())
     result.dataset = trained_on->second;
-  if (result.dataset.empty())
-    throw usage_error("'" + file.string() + "' does not say what it was trained on; name a --dataset");
+  if (result.dataset.empty()) throw usage_error("'" + file.string() + "' does not say what it was trained on; name a --dataset");
   const DataPair data = load_dataset(result.dataset, DataOptions{data_folder});
   const Dataset& part = training_part ? data.train : data.test;
   if (result.model.input() != part.shape || result.model.classes() != part.classes)
-    throw usage_error("the model reads " + result.model.input().text() + " and tells " +
-                      std::to_string(result.model.classes()) + " classes; dataset '" + result.dataset + "' has " +
-                      part.shape.text() + " and " + std::to_string(part.classes));
+    throw usage_error("the model reads " + result.model.input().text() + " and tells " + std::to_string(result.model.classes()) +
+                      " classes; dataset '" + result.dataset + "' has " + part.shape.text() + " and " +
+                      std::to_string(part.classes));
   result.class_names = part.class_names;
   const Vector weights = exact(result.model, tensors);
   Threads pool(threads);
   Evaluator evaluator(result.model, part);
   pool.for_each_task(1, [&](std::size_t) {
-    result.evaluation = evaluator.evaluate(
-        weights, [&](int count, function_ref<void(int)> piece) { pool.for_each_piece(count, piece); });
+    result.evaluation =
+        evaluator.evaluate(weights, [&](int count, function_ref<void(int)> piece) { pool.for_each_piece(count, piece); });
   });
   return result;
 }

@@ -13,9 +13,7 @@ namespace fedstride {
 
 /// The accountant that proves a level's epsilon; automatic: the tightest that can.
 enum class AccountantChoice { automatic, tight, rdp, moments, zcdp, strong, basic };
-constexpr auto choice_names(AccountantChoice) {
-  return names("auto", "tight", "rdp", "moments", "zcdp", "strong", "basic");
-}
+constexpr auto choice_names(AccountantChoice) { return names("auto", "tight", "rdp", "moments", "zcdp", "strong", "basic"); }
 /// The sampling of a client's lots.
 enum class LotSampling { poisson, shuffle, without_replacement };
 constexpr auto choice_names(LotSampling) { return names("poisson", "shuffle", "without-replacement"); }
@@ -128,18 +126,18 @@ struct ClientPrivacy : ClientSettings {
 struct BothPrivacy : ExampleSettings, ClientSettings {
   static constexpr std::string_view kName = "both";
   static constexpr std::string_view kSummary = "examples and clients: two statements, never added";
-  static constexpr auto kFields = std::tuple_cat(
-      ExamplePrivacy::kFields,
-      std::tuple{
-          Field{"client-clip", &ClientSettings::client_clip, "as clip, for clients' updates", kPositive},
-          Field{"client-noise-multiplier", &ClientSettings::client_noise_multiplier, "as noise-multiplier, for clients' updates",
-                kNonNegative},
-          Field{"client-epsilon", &ClientSettings::client_epsilon, "as epsilon, for clients", kNonNegative},
-          Field{"client-delta", &ClientSettings::client_delta, "as delta, for clients", settings_help::kDelta},
-          Field{"client-accountant", &ClientSettings::client_accountant, "as accountant, for clients"},
-          Field{"client-neighbours", &ClientSettings::client_neighbours, "as neighbours, for clients"},
-      },
-      settings_help::kClientFields);
+  static constexpr auto kFields =
+      std::tuple_cat(ExamplePrivacy::kFields,
+                     std::tuple{
+                         Field{"client-clip", &ClientSettings::client_clip, "as clip, for clients' updates", kPositive},
+                         Field{"client-noise-multiplier", &ClientSettings::client_noise_multiplier,
+                               "as noise-multiplier, for clients' updates", kNonNegative},
+                         Field{"client-epsilon", &ClientSettings::client_epsilon, "as epsilon, for clients", kNonNegative},
+                         Field{"client-delta", &ClientSettings::client_delta, "as delta, for clients", settings_help::kDelta},
+                         Field{"client-accountant", &ClientSettings::client_accountant, "as accountant, for clients"},
+                         Field{"client-neighbours", &ClientSettings::client_neighbours, "as neighbours, for clients"},
+                     },
+                     settings_help::kClientFields);
 };
 
 template <class P>

@@ -22,8 +22,8 @@ Accountant accountant_for(AccountantChoice choice, const Spending& spending) {
       if (unsound_by(accountant, spending).empty()) return accountant;
     }
   }
-  const Accountant accountant = make_part<Accountant>(
-      "accountant", choice == AccountantChoice::automatic ? Tight::kName : choice_name(choice));
+  const Accountant accountant =
+      make_part<Accountant>("accountant", choice == AccountantChoice::automatic ? Tight::kName : choice_name(choice));
   if (const std::string why = unsound_by(accountant, spending); !why.empty())
     throw usage_error("accountant '" + std::string(part_name(accountant)) + "': " + why);
   return accountant;
@@ -100,8 +100,7 @@ void prepare_examples(Setup& setup, const ExampleSettings& settings) {
   }
   rules.noise.noise_multiplier = level.noise_multiplier;
   PrivateTraining training;
-  for (const std::size_t size : sizes)
-    privacy.plans.emplace(size, std::make_shared<const PrivatePlan>(rules, optimizer, size));
+  for (const std::size_t size : sizes) privacy.plans.emplace(size, std::make_shared<const PrivatePlan>(rules, optimizer, size));
   for (const std::uint64_t rows : setup.row_counts) {
     const auto plan = privacy.plans.find(rows);
     training.plans.push_back(plan == privacy.plans.end() ? nullptr : plan->second);
@@ -166,9 +165,9 @@ void prepare_clients(Setup& setup, const ClientSettings& settings, std::string_v
   else
     setup.rules.sum.release = CentralRelease{
         clip,
-        {.standard_deviation = deviation * privacy.largest_weight,
-         .discrete = settings.client_noise == ClientNoiseBy::discrete},
-        trained, RandomSource(std::uint64_t{0})};
+        {.standard_deviation = deviation * privacy.largest_weight, .discrete = settings.client_noise == ClientNoiseBy::discrete},
+        trained,
+        RandomSource(std::uint64_t{0})};
   privacy.client = level;
 }
 
@@ -192,10 +191,9 @@ void prepare_privacy(Setup& setup) {
 
 bool rounds_decide_noise(const Setup& setup) {
   const auto* settings = example_level(setup.configuration.privacy);
-  const bool scheduled =
-      settings != nullptr && (settings->clip_schedule != ClipSchedule::constant || settings->noise_schedule != NoiseSchedule::constant);
-  const bool example = setup.privacy.example && settings->target_epochs == 0 &&
-                       (setup.privacy.example->calibrated || scheduled);
+  const bool scheduled = settings != nullptr && (settings->clip_schedule != ClipSchedule::constant ||
+                                                 settings->noise_schedule != NoiseSchedule::constant);
+  const bool example = setup.privacy.example && settings->target_epochs == 0 && (setup.privacy.example->calibrated || scheduled);
   return example || (setup.privacy.client && setup.privacy.client->calibrated);
 }
 
@@ -222,8 +220,8 @@ double rounds_within_budget(const Setup& setup) {
   }
   if (privacy.client && privacy.client->epsilon > 0) {
     const LevelSetup& level = *privacy.client;
-    rounds = std::min(rounds, static_cast<double>(most_steps(level.accountant, {}, privacy.client_release,
-                                                             level.epsilon, level.delta)));
+    rounds = std::min(rounds,
+                      static_cast<double>(most_steps(level.accountant, {}, privacy.client_release, level.epsilon, level.delta)));
   }
   return rounds;
 }

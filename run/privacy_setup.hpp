@@ -23,10 +23,10 @@ struct Setup;
 struct LevelSetup {
   Accountant accountant;
   double delta = 1e-5;
-  double epsilon = 0;            ///< budget; 0: none
+  double epsilon = 0;  ///< budget; 0: none
   Neighbours neighbours = Neighbours::add_remove;
   double clip = 1;
-  double noise_multiplier = 0;   ///< as given, or calibrated
+  double noise_multiplier = 0;  ///< as given, or calibrated
   bool calibrated = false;
 };
 
@@ -36,9 +36,9 @@ struct PrivacySetup {
   std::optional<LevelSetup> client;
   /// Example level: the plan of the clients with that number of rows, by number of rows.
   std::map<std::size_t, std::shared_ptr<const PrivatePlan>> plans;
-  Releases client_release;       ///< client level: one round, as the accountant counts it
-  double largest_weight = 1;     ///< client level: weight counted in the sensitivity
-  Spending components;           ///< cost of the private components; empty without
+  Releases client_release;    ///< client level: one round, as the accountant counts it
+  double largest_weight = 1;  ///< client level: weight counted in the sensitivity
+  Spending components;        ///< cost of the private components; empty without
 
   bool on() const { return example.has_value() || client.has_value(); }
 };

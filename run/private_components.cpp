@@ -63,16 +63,17 @@ void prepare_components(Setup& setup) {
     throw usage_error("clients is " + std::to_string(configuration.clients) +
                       "; private components are those of one client's data, only 1 is valid with private-components");
   if (configuration.augment != Augmentation::none)
-    throw usage_error("augment is '" + std::string(choice_name(configuration.augment)) + "'; only none is valid with private-components");
+    throw usage_error("augment is '" + std::string(choice_name(configuration.augment)) +
+                      "'; only none is valid with private-components");
   if (settings->components_noise == 0)
     throw usage_error("components-noise is 0; with private-components it must be a number above 0");
   const auto inputs = setup.data.train.shape.size();
   if (static_cast<std::size_t>(settings->components) > inputs)
-    throw usage_error("private-components is " + std::to_string(settings->components) + "; data set '" +
-                      configuration.dataset + "' has " + std::to_string(inputs) + " inputs, at most that many are valid");
+    throw usage_error("private-components is " + std::to_string(settings->components) + "; data set '" + configuration.dataset +
+                      "' has " + std::to_string(inputs) + " inputs, at most that many are valid");
   if (inputs > 4096)
-    throw usage_error("private-components needs a matrix of inputs x inputs; data set '" + configuration.dataset +
-                      "' has " + std::to_string(inputs) + " inputs, at most 4096 are valid");
+    throw usage_error("private-components needs a matrix of inputs x inputs; data set '" + configuration.dataset + "' has " +
+                      std::to_string(inputs) + " inputs, at most 4096 are valid");
   setup.privacy.components = {components_release(settings->components_noise, settings->neighbours)};
 }
 
@@ -81,9 +82,8 @@ void project_on_components(Setup& setup, const RandomSource& source) {
   if (settings == nullptr) return;
   const Dataset& train = setup.data.train;
   const auto rows = [&](RowSink visit) { for_each_row(train, setup.rows[0], visit); };
-  const Components found =
-      private_components(rows, static_cast<int>(train.shape.size()), settings->components, settings->components_noise,
-                         source, {Purpose::component_noise});
+  const Components found = private_components(rows, static_cast<int>(train.shape.size()), settings->components,
+                                              settings->components_noise, source, {Purpose::component_noise});
   project(setup.data.train, found.directions);
   project(setup.data.test, found.directions);
 }

@@ -25,15 +25,27 @@ void add_spent(OrderedJson& json, const char* level, const std::optional<SpentSo
 // examples are protected, but they are one client's own.
 std::vector<std::string> not_covered(const RoundRecord& record) {
   if (!record.example_spent && !record.client_spent) return {};
-  std::vector<std::string> names{"validation_accuracy", "validation_loss",        "train_loss",
-                                 "examples",            "seconds",                "examples_per_second",
-                                 "worst_client_accuracy", "best_client_accuracy", "client_accuracy_deviation",
-                                 "failed_clients",      "clients.examples",       "clients.loss",
-                                 "clients.accuracy",    "clients.empty_lots",     "clients.nonfinite",
-                                 "clients.gradient_norm", "clients.clipped_share", "clients.failure"};
+  std::vector<std::string> names{"validation_accuracy",
+                                 "validation_loss",
+                                 "train_loss",
+                                 "examples",
+                                 "seconds",
+                                 "examples_per_second",
+                                 "worst_client_accuracy",
+                                 "best_client_accuracy",
+                                 "client_accuracy_deviation",
+                                 "failed_clients",
+                                 "clients.examples",
+                                 "clients.loss",
+                                 "clients.accuracy",
+                                 "clients.empty_lots",
+                                 "clients.nonfinite",
+                                 "clients.gradient_norm",
+                                 "clients.clipped_share",
+                                 "clients.failure"};
   if (record.client_spent)
-    for (const char* name : {"clients.client", "clients.rows", "clients.learning_rate", "clients.steps",
-                             "clients.accepted", "clients.rejected", "clients.releases"})
+    for (const char* name : {"clients.client", "clients.rows", "clients.learning_rate", "clients.steps", "clients.accepted",
+                             "clients.rejected", "clients.releases"})
       names.emplace_back(name);
   return names;
 }
@@ -79,15 +91,16 @@ std::string round_json(const RoundRecord& record, bool publishable) {
   OrderedJson& clients = json["clients"] = OrderedJson::array();
   for (std::size_t i = 0; i < record.clients.size(); ++i) {
     const ClientReport& report = record.clients[i];
-    OrderedJson client{{"client", report.client},
-                {"rows", report.rows},
-                {"examples", report.examples},
-                {"loss", number(report.loss)},
-                {"accuracy", record.client_accuracy.empty() ? OrderedJson(nullptr) : OrderedJson(record.client_accuracy[report.client])},
-                {"learning_rate", number(report.learning_rate)},
-                {"steps", report.steps},
-                {"accepted", report.steps - report.rejected},
-                {"rejected", report.rejected}};
+    OrderedJson client{
+        {"client", report.client},
+        {"rows", report.rows},
+        {"examples", report.examples},
+        {"loss", number(report.loss)},
+        {"accuracy", record.client_accuracy.empty() ? OrderedJson(nullptr) : OrderedJson(record.client_accuracy[report.client])},
+        {"learning_rate", number(report.learning_rate)},
+        {"steps", report.steps},
+        {"accepted", report.steps - report.rejected},
+        {"rejected", report.rejected}};
     if (record.example_spent) {
       std::uint64_t releases = 0;
       for (const ReleaseRun& run : report.releases) releases += run.count;

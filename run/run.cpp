@@ -47,8 +47,8 @@ RunSummary carry_out(const Setup& setup, RunFolder& folder, Checkpoint checkpoin
     }
     const auto start = std::chrono::steady_clock::now();
     try {
-      record.clients = run_round(record.round, setup.rules, fleet, server, checkpoint.model, permission.releases,
-                                 setup.aggregation);
+      record.clients =
+          run_round(record.round, setup.rules, fleet, server, checkpoint.model, permission.releases, setup.aggregation);
     } catch (const Interrupted&) {
       summary.interrupted = true;
       break;
@@ -162,15 +162,14 @@ RunSummary run(const Configuration& configuration, const Settings& settings, con
   return carry_out(setup, folder, std::move(checkpoint), *privacy, observer, make_fleet);
 }
 
-RunSummary resume(const std::string& name, const Settings& overrides, const RunObserver& observer,
-                  const FleetMaker& make_fleet) {
+RunSummary resume(const std::string& name, const Settings& overrides, const RunObserver& observer, const FleetMaker& make_fleet) {
   RunFolder folder = RunFolder::open(name);
   const Settings settings = settings_to_resume(name, overrides);
   Configuration configuration = resolve(settings);
   std::optional<Checkpoint> saved = folder.load();
   if (saved && saved->round > static_cast<std::uint32_t>(configuration.rounds))
-    throw usage_error("rounds is " + std::to_string(configuration.rounds) + "; the run in '" + name +
-                      "' has finished " + std::to_string(saved->round) + " already, name that many or more");
+    throw usage_error("rounds is " + std::to_string(configuration.rounds) + "; the run in '" + name + "' has finished " +
+                      std::to_string(saved->round) + " already, name that many or more");
   Setup setup = prepare(configuration, saved ? FirstWeights::elsewhere : FirstWeights::drawn, make_fleet.rows);
   if (make_fleet.check) make_fleet.check(setup);
   RunPrivacy privacy = begin_privacy(setup, folder, saved ? std::optional(saved->ledger) : std::nullopt);

@@ -9,10 +9,10 @@
 #include <vector>
 
 #include "core/task.hpp"
+#include "nn/evaluation.hpp"
 #include "run/configuration.hpp"
 #include "run/run_privacy.hpp"
 #include "run/setup.hpp"
-#include "nn/evaluation.hpp"
 
 namespace fedstride {
 
@@ -24,10 +24,10 @@ struct RoundRecord {
   std::optional<Evaluation> test = {};        ///< in rounds that evaluate
   std::optional<Evaluation> validation = {};  ///< likewise, with a validation split
   std::vector<ClientReport> clients = {};
-  std::vector<double> client_accuracy = {};   ///< test accuracy on the client's mix of classes; empty without `test`
-  double train_loss = 0;                 ///< mean of the clients' not left out, by gradient examples; NaN: none
-  std::uint64_t examples = 0;            ///< gradient examples of the round
-  double seconds = 0;                    ///< training and averaging, evaluation not counted
+  std::vector<double> client_accuracy = {};  ///< test accuracy on the client's mix of classes; empty without `test`
+  double train_loss = 0;                     ///< mean of the clients' not left out, by gradient examples; NaN: none
+  std::uint64_t examples = 0;                ///< gradient examples of the round
+  double seconds = 0;                        ///< training and averaging, evaluation not counted
   std::string model_hash = {};
   std::optional<SpentSoFar> example_spent = {};  ///< example-level privacy: of the client that has spent most
   std::optional<SpentSoFar> client_spent = {};   ///< client-level privacy
@@ -37,20 +37,22 @@ struct RoundRecord {
 struct RunSummary {
   std::uint32_t rounds = 0;  ///< finished, in all sessions of the run
   bool interrupted = false;
-  std::string halted = {};   ///< why it ended before its last round: a privacy budget
+  std::string halted = {};  ///< why it ended before its last round: a privacy budget
   Evaluation test = {};
   std::string folder;
   std::uint64_t examples = 0;
   double seconds = 0;
-  std::uint64_t failures = 0;      ///< updates left out, this session
+  std::uint64_t failures = 0;  ///< updates left out, this session
   std::vector<PrivacyStatement> privacy = {};
   LedgerMark ledger = {};
-  std::uint64_t pieces_helped = 0; ///< pieces of a client's step done by another thread, this session
+  std::uint64_t pieces_helped = 0;  ///< pieces of a client's step done by another thread, this session
 };
 
 /// Callbacks for an observer of a run. Any may be empty.
 struct RunObserver {
-  std::function<void(const Setup&, const std::string& folder, std::uint32_t rounds_done, const std::atomic<std::uint64_t>& examples)> started;
+  std::function<void(const Setup&, const std::string& folder, std::uint32_t rounds_done,
+                     const std::atomic<std::uint64_t>& examples)>
+      started;
   std::function<void(const RoundRecord&)> round;
   const std::atomic<bool>* stop = nullptr;  ///< when true: the current round is abandoned, the run ends as interrupted
 };
@@ -60,7 +62,7 @@ struct RunFleet {
   std::function<void(const Task& task, const std::vector<ClientId>& cohort, Accumulator& updates)> collect;
   std::function<std::string()> save;
   std::function<void(const std::string& bytes)> load;
-  const std::atomic<std::uint64_t>* progress = nullptr;  ///< gradient examples so far
+  const std::atomic<std::uint64_t>* progress = nullptr;                                  ///< gradient examples so far
   std::function<void(std::uint32_t rounds, const std::string& model_hash)> finish = {};  ///< after the last round; may be empty
 };
 

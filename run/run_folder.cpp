@@ -1,13 +1,12 @@
 #include "run/run_folder.hpp"
 
-
 #include <system_error>
 
 #include "core/error.hpp"
 #include "core/files.hpp"
 #include "core/hash.hpp"
-#include "run/results.hpp"
 #include "nn/safetensors.hpp"
+#include "run/results.hpp"
 
 namespace fedstride {
 namespace {
@@ -27,8 +26,7 @@ void remove_empty(fs::path path, const fs::path& topmost) {
 fs::path make_folder(const fs::path& path) {
   std::error_code error;
   fs::path topmost;
-  for (fs::path at = path; !at.empty() && !fs::exists(at, error) && at != at.root_path(); at = at.parent_path())
-    topmost = at;
+  for (fs::path at = path; !at.empty() && !fs::exists(at, error) && at != at.root_path(); at = at.parent_path()) topmost = at;
   fs::create_directories(path, error);
   if (error) {
     if (!topmost.empty()) remove_empty(path, topmost);
@@ -75,16 +73,15 @@ RunFolder RunFolder::create(const std::string& name, const Configuration& config
   if (!name.empty()) topmost = make_folder(path);
   RunFolder folder(path, topmost);
   if (holds_something(path))
-    throw usage_error("out '" + path.string() + "' is not empty; go on with a run that is there by --resume '" +
-                      path.string() + "', or name another folder");
+    throw usage_error("out '" + path.string() + "' is not empty; go on with a run that is there by --resume '" + path.string() +
+                      "', or name another folder");
   return folder;
 }
 
 void RunFolder::require(const std::string& name) {
   std::error_code error;
   if (!fs::exists(fs::path(name) / "config.toml", error))
-    throw usage_error("resume '" + name +
-                      "' holds no run (no config.toml there); name the folder a run was given by --out");
+    throw usage_error("resume '" + name + "' holds no run (no config.toml there); name the folder a run was given by --out");
 }
 
 RunFolder RunFolder::open(const std::string& name) {
@@ -131,8 +128,7 @@ void RunFolder::append(const RoundRecord& record, bool publishable, Checkpoint& 
   checkpoint.results_hash = chained(checkpoint.results_hash, line);
 }
 
-void RunFolder::write_results(const Setup& setup, const Vector& model, const RunSummary& summary,
-                              const std::string& hash) const {
+void RunFolder::write_results(const Setup& setup, const Vector& model, const RunSummary& summary, const std::string& hash) const {
   write_file(path_ / "model.safetensors", write_safetensors(setup.model, model,
                                                             {{"dataset", setup.configuration.dataset},
                                                              {"data_hash", setup.data.hash},

@@ -33,11 +33,10 @@ class RunFolder {
   void save(const Checkpoint& checkpoint) const;
   /// Cuts rounds.jsonl back to the checkpoint's length. Throws Error (failure) if that part was altered.
   void cut_results(const Checkpoint& checkpoint) const;
-  void start_results() const;                                            ///< an empty rounds.jsonl
+  void start_results() const;  ///< an empty rounds.jsonl
   /// Appends a line to rounds.jsonl and updates the checkpoint's length and hash of that file.
   void append(const RoundRecord& record, bool publishable, Checkpoint& checkpoint) const;
-  void write_results(const Setup& setup, const Vector& model, const RunSummary& summary,
-                     const std::string& model_hash) const;
+  void write_results(const Setup& setup, const Vector& model, const RunSummary& summary, const std::string& model_hash) const;
   /// Removes the files made by create and before the first round, for a run that could not begin.
   void discard();
 

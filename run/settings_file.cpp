@@ -32,8 +32,7 @@ Settings parse_settings(std::string_view text, const std::string& name) {
     const std::string where = std::string(key.str());
     const std::string line = "'" + name + "', line " + std::to_string(node.source().begin.line) + ": ";
     if (node.is_table())
-      throw usage_error(line + "table '" + where +
-                        "' is not valid; keys stand for themselves, without [tables] and dots");
+      throw usage_error(line + "table '" + where + "' is not valid; keys stand for themselves, without [tables] and dots");
     if (std::ranges::find(names, where) == names.end()) throw usage_error(line + unknown_key(where).what());
     Setting setting;
     if (const auto* boolean = node.as_boolean()) {
@@ -56,9 +55,7 @@ Settings read_settings(const std::string& path) { return parse_settings(read_fil
 
 std::string write_settings(const Configuration& configuration, const Settings& settings) {
   std::string text;
-  const auto line = [&](std::string_view key, const std::string& value) {
-    text += std::string(key) + " = " + value + '\n';
-  };
+  const auto line = [&](std::string_view key, const std::string& value) { text += std::string(key) + " = " + value + '\n'; };
   for (const SettingInfo& info : settings_of<Configuration>()) {
     if (is_about_output(info.name)) {
       const auto found = settings.find(info.name);

@@ -7,13 +7,13 @@
 #include "core/hash.hpp"
 #include "core/text.hpp"
 #include "data/split.hpp"
-#include "partitions/own_rows.hpp"
-#include "run/private_components.hpp"
 #include "nn/models.hpp"
 #include "nn/safetensors.hpp"
 #include "partitions/heat_map.hpp"
 #include "partitions/limit.hpp"
 #include "partitions/manifest.hpp"
+#include "partitions/own_rows.hpp"
+#include "run/private_components.hpp"
 
 namespace fedstride {
 namespace {
@@ -21,8 +21,7 @@ namespace {
 // "auto": the optimiser's default, if every client takes part in every round. A federation of one client is training on a
 // single machine.
 bool keeps_state(const Configuration& configuration) {
-  if (configuration.client_state != ClientStateRule::automatic)
-    return configuration.client_state == ClientStateRule::keep;
+  if (configuration.client_state != ClientStateRule::automatic) return configuration.client_state == ClientStateRule::keep;
   if (configuration.cohort.as<AllClients>() == nullptr) return false;
   if (configuration.clients == 1) return true;
   return configuration.optimizer->keeps_state();
@@ -38,8 +37,8 @@ Initialisation initialisation(const Configuration& configuration) {
 std::vector<std::uint64_t> client_weights(const Setup& setup) {
   std::vector<std::uint64_t> weights;
   const WeightRule rule = setup.configuration.weights;
-  const bool equal = rule == WeightRule::equal ||
-                     (rule == WeightRule::automatic && client_level(setup.configuration.privacy) != nullptr);
+  const bool equal =
+      rule == WeightRule::equal || (rule == WeightRule::automatic && client_level(setup.configuration.privacy) != nullptr);
   for (const std::uint64_t rows : setup.row_counts) weights.push_back(equal ? 1 : rows);
   return weights;
 }
@@ -64,8 +63,8 @@ void prepare_partition(Setup& setup) {
   const Dataset& train = setup.data.train;
   auto [training_rows, validation_rows] = split_validation(train.size(), configuration.validation_fraction, configuration.seed);
   setup.validation_rows = std::move(validation_rows);
-  const PartitionInput input{train.labels,       training_rows,         train.classes, train.class_order,
-                             configuration.clients, configuration.seed};
+  const PartitionInput input{train.labels,      training_rows,         train.classes,
+                             train.class_order, configuration.clients, configuration.seed};
   setup.rows = assign(configuration.partition, input);
   if (configuration.limit_per_client > 0) limit_per_client(setup.rows, configuration.limit_per_client, configuration.seed);
   for (const auto& rows : setup.rows) setup.row_counts.push_back(rows.size());
@@ -87,8 +86,7 @@ const OwnRows* own_rows(const Configuration& configuration) {
 void take_roster(Setup& setup, const OwnRows& own) {
   const Configuration& configuration = setup.configuration;
   setup.data = load_dataset(configuration.dataset, DataOptions{configuration.data_dir});
-  setup.validation_rows =
-      split_validation(setup.data.train.size(), configuration.validation_fraction, configuration.seed).second;
+  setup.validation_rows = split_validation(setup.data.train.size(), configuration.validation_fraction, configuration.seed).second;
   Hash hash;
   std::map<std::string, std::size_t> bringer;
   for (const RosterLine& line : read_roster(own.roster, configuration.clients)) {

@@ -5,9 +5,9 @@
 
 #include "client/trainer.hpp"
 #include "data/datasets.hpp"
+#include "nn/model.hpp"
 #include "run/configuration.hpp"
 #include "run/privacy_setup.hpp"
-#include "nn/model.hpp"
 #include "server/round.hpp"
 
 namespace fedstride {
@@ -17,10 +17,10 @@ namespace fedstride {
 struct Setup {
   Configuration configuration;
   DataPair data = {};
-  std::vector<Row> validation_rows = {};     ///< of data.train, held by no client
-  std::vector<std::vector<Row>> rows = {};   ///< of data.train, one list a client; empty if its rows are not here
+  std::vector<Row> validation_rows = {};       ///< of data.train, held by no client
+  std::vector<std::vector<Row>> rows = {};     ///< of data.train, one list a client; empty if its rows are not here
   std::vector<std::uint64_t> row_counts = {};  ///< number of each client's rows
-  std::vector<std::string> own_data = {};    ///< partition own: hash of each client's rows, which are not of data.train
+  std::vector<std::string> own_data = {};      ///< partition own: hash of each client's rows, which are not of data.train
   std::vector<std::vector<std::size_t>> label_counts = {};  ///< rows of each class each client holds; partition own: not known
   std::string partition_hash = {};
   Model model = {};
@@ -29,7 +29,7 @@ struct Setup {
   WeightedMean aggregation = {};
   PrivacySetup privacy = {};
   Vector initial = {};
-  std::vector<std::string> notes = {};       ///< remarks for the user: tensors taken by --init, rows not used
+  std::vector<std::string> notes = {};  ///< remarks for the user: tensors taken by --init, rows not used
 };
 
 /// Prepares the parts that `fedstride partition` needs: data and assignment.

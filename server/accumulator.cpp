@@ -70,8 +70,7 @@ void Accumulator::add(const ClientUpdate& update) {
   else if (keeps_ == Keeps::sum)
     sum_.add(rules_.release ? view(std::as_const(clipped)) : update.change, rules_.weights[client]);
   else
-    updates_.push_back({client, rules_.weights[client],
-                        Vector(update.change)});
+    updates_.push_back({client, rules_.weights[client], Vector(update.change)});
 }
 
 std::unique_ptr<Accumulator> Accumulator::fresh_part() const {
@@ -82,11 +81,10 @@ void Accumulator::merge(const Accumulator& part) {
   require(&part != this, "a sum was merged into itself");
   const std::scoped_lock lock(mutex_, part.mutex_);
   require(stage_ != Stage::ended && part.stage_ == Stage::part, "only parts can be merged, and only before the release");
-  require(&part.rules_ == &rules_ && part.round_ == round_ && part.size_ == size_ && part.keeps_ == keeps_ &&
-              part.cohort_ == cohort_,
-          "a part of another round's sum was merged");
-  for (const ClientReport& report : part.reports_)
-    require(!added_[report.client], "a second update came of one client");
+  require(
+      &part.rules_ == &rules_ && part.round_ == round_ && part.size_ == size_ && part.keeps_ == keeps_ && part.cohort_ == cohort_,
+      "a part of another round's sum was merged");
+  for (const ClientReport& report : part.reports_) require(!added_[report.client], "a second update came of one client");
   for (const ClientReport& report : part.reports_) added_[report.client] = true;
   sum_.merge(part.sum_);
   updates_.insert(updates_.end(), part.updates_.begin(), part.updates_.end());

@@ -20,14 +20,17 @@ concept ReadsUpdates = requires(const A& aggregation, const OpenUpdates& updates
   { aggregation.mean_change(updates) } -> std::same_as<std::optional<Vector>>;
 };
 
+template <class A>
+concept HasNameAndSummary = requires {
+  { A::kName } -> std::convertible_to<std::string_view>;
+  { A::kSummary } -> std::convertible_to<std::string_view>;
+};
+
 /// Makes one change of the model out of a round's updates; empty if the round has none.
 ///   kName, kSummary     core/family.hpp
 ///   mean_change(...)    takes a ReleasedSum or OpenUpdates, not both
 template <class A>
-concept Aggregation = requires {
-  { A::kName } -> std::convertible_to<std::string_view>;
-  { A::kSummary } -> std::convertible_to<std::string_view>;
-} && ReadsSum<A> != ReadsUpdates<A>;
+concept Aggregation = HasNameAndSummary<A> &&(ReadsSum<A> != ReadsUpdates<A>);
 
 template <Aggregation A>
 inline constexpr auto kKeptFor = ReadsSum<A> ? Accumulator::Keeps::sum : Accumulator::Keeps::updates;

@@ -11,16 +11,16 @@ namespace fedstride {
 
 /// Everything a run needs to continue as if it had never stopped.
 struct Checkpoint {
-  std::string configuration;       ///< digest of everything that must not change when a run continues
-  std::uint32_t round = 0;         ///< the last finished round
+  std::string configuration;  ///< digest of everything that must not change when a run continues
+  std::uint32_t round = 0;    ///< the last finished round
   Vector model = {};
-  std::string fleet_state = {};    ///< the clients' states, as the fleet wrote them
-  std::string server_state = {};   ///< the server optimiser's state (Server::save)
-  std::uint64_t results_bytes = 0; ///< length of rounds.jsonl after that round
-  std::string results_hash = {};   ///< of those lines, each hashed together with the hash before it
-  std::uint64_t examples = 0;      ///< gradient examples so far
-  double seconds = 0;              ///< time spent training so far
-  LedgerMark ledger = {};          ///< position of the privacy ledger after that round; empty without privacy
+  std::string fleet_state = {};     ///< the clients' states, as the fleet wrote them
+  std::string server_state = {};    ///< the server optimiser's state (Server::save)
+  std::uint64_t results_bytes = 0;  ///< length of rounds.jsonl after that round
+  std::string results_hash = {};    ///< of those lines, each hashed together with the hash before it
+  std::uint64_t examples = 0;       ///< gradient examples so far
+  double seconds = 0;               ///< time spent training so far
+  LedgerMark ledger = {};           ///< position of the privacy ledger after that round; empty without privacy
 };
 
 /// Format 3: "fedstride checkpoint 3\n", SHA-256 of the rest in hexadecimal and a newline, the fields above as a cereal

@@ -40,9 +40,9 @@ struct PoissonCohort {
 
   static constexpr std::string_view kName = "poisson";
   static constexpr std::string_view kSummary = "each client takes part with the same probability";
-  static constexpr auto kFields = std::tuple{Field{"cohort-rate", &PoissonCohort::cohort_rate,
-                                                   "probability that a client takes part in a round",
-                                                   Valid{.low = 0, .high = 1, .low_included = false}}};
+  static constexpr auto kFields =
+      std::tuple{Field{"cohort-rate", &PoissonCohort::cohort_rate, "probability that a client takes part in a round",
+                       Valid{.low = 0, .high = 1, .low_included = false}}};
 
   std::vector<ClientId> sample(std::uint32_t round, std::size_t clients, const RandomSource& source) const {
     std::vector<ClientId> drawn;
@@ -58,8 +58,8 @@ struct FixedCohort {
 
   static constexpr std::string_view kName = "fixed";
   static constexpr std::string_view kSummary = "a fixed number of clients, drawn uniformly";
-  static constexpr auto kFields = std::tuple{Field{"cohort-size", &FixedCohort::cohort_size, "clients in a round",
-                                                   Valid{.low = 1, .high = 1e6}}};
+  static constexpr auto kFields =
+      std::tuple{Field{"cohort-size", &FixedCohort::cohort_size, "clients in a round", Valid{.low = 1, .high = 1e6}}};
 
   std::vector<ClientId> sample(std::uint32_t round, std::size_t clients, const RandomSource& source) const {
     std::vector<ClientId> drawn;

@@ -13,9 +13,8 @@ struct FederatedAveraging {
   static constexpr std::string_view kName = "average";
   static constexpr std::string_view kSummary = "the mean of the clients' models (FedAvg)";
   double server_learning_rate = 1;
-  static constexpr auto kFields = std::tuple{
-      Field{"server-learning-rate", &FederatedAveraging::server_learning_rate,
-            "factor on the mean change of a round; 1 is federated averaging", kPositive}};
+  static constexpr auto kFields = std::tuple{Field{"server-learning-rate", &FederatedAveraging::server_learning_rate,
+                                                   "factor on the mean change of a round; 1 is federated averaging", kPositive}};
 
   struct State {
     template <class Archive>

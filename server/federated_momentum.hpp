@@ -3,8 +3,8 @@
 #include <string_view>
 #include <tuple>
 
-#include "core/setting.hpp"
 #include "core/serialize.hpp"
+#include "core/setting.hpp"
 #include "core/vector.hpp"
 
 namespace fedstride {
@@ -16,12 +16,11 @@ struct FederatedMomentum {
   static constexpr std::string_view kSummary = "FedAvg with momentum at the server (FedAvgM, Hsu et al.)";
   double server_learning_rate = 1;
   double server_momentum = 0.9;
-  static constexpr auto kFields = std::tuple{
-      Field{"server-learning-rate", &FederatedMomentum::server_learning_rate,
-            "factor on the mean change of a round; 1 is federated averaging", kPositive},
-      Field{"server-momentum", &FederatedMomentum::server_momentum,
-            "share beta of the rounds before that stays, v = beta v + mean change",
-            Valid{.low = 0, .high = 1, .high_included = false}}};
+  static constexpr auto kFields = std::tuple{Field{"server-learning-rate", &FederatedMomentum::server_learning_rate,
+                                                   "factor on the mean change of a round; 1 is federated averaging", kPositive},
+                                             Field{"server-momentum", &FederatedMomentum::server_momentum,
+                                                   "share beta of the rounds before that stays, v = beta v + mean change",
+                                                   Valid{.low = 0, .high = 1, .high_included = false}}};
 
   struct State {
     Vector velocity;

@@ -23,9 +23,10 @@ void InProcessFleet::collect(const Task& task, const std::vector<ClientId>& coho
   threads_.for_each_task(order.size(), [&](std::size_t i) {
     const ClientId client = order[i];
     auto trainer = trainers_.borrow([&] { return std::make_unique<Trainer>(model_, data_, training_, max_rows_); });
-    trainer->train(task, client, rows_[client], states_[client],
-                   [&](int count, function_ref<void(int)> piece) { threads_.for_each_piece(count, piece); },
-                   {&progress_, stop_}, [&](const ClientUpdate& update) { updates.add(update); });
+    trainer->train(
+        task, client, rows_[client], states_[client],
+        [&](int count, function_ref<void(int)> piece) { threads_.for_each_piece(count, piece); }, {&progress_, stop_},
+        [&](const ClientUpdate& update) { updates.add(update); });
     trainers_.give_back(std::move(trainer));
   });
 }

@@ -23,8 +23,7 @@ class Limit {
     const std::lock_guard lock(mutex_);
     workers_ += workers;
     limit_.reset();
-    if (workers_ > 0)
-      limit_.emplace(tbb::global_control::max_allowed_parallelism, static_cast<std::size_t>(workers_ + 1));
+    if (workers_ > 0) limit_.emplace(tbb::global_control::max_allowed_parallelism, static_cast<std::size_t>(workers_ + 1));
   }
 
  private:
@@ -65,8 +64,7 @@ void Threads::for_each_task(std::size_t count, function_ref<void(std::size_t)> t
     for (std::size_t i = range.begin(); i != range.end(); ++i) task(i);
   };
   if (count_ == 1) return run({0, count});
-  arena_->arena.execute(
-      [&] { tbb::parallel_for(tbb::blocked_range<std::size_t>(0, count, 1), run, tbb::simple_partitioner()); });
+  arena_->arena.execute([&] { tbb::parallel_for(tbb::blocked_range<std::size_t>(0, count, 1), run, tbb::simple_partitioner()); });
 }
 
 void Threads::for_each_piece(int count, function_ref<void(int)> piece) {
@@ -78,8 +76,7 @@ void Threads::for_each_piece(int count, function_ref<void(int)> piece) {
     if (std::this_thread::get_id() != owner)
       helped_.fetch_add(static_cast<std::uint64_t>(range.size()), std::memory_order_relaxed);
   };
-  tbb::this_task_arena::isolate(
-      [&] { tbb::parallel_for(tbb::blocked_range<int>(0, count, 1), run, tbb::simple_partitioner()); });
+  tbb::this_task_arena::isolate([&] { tbb::parallel_for(tbb::blocked_range<int>(0, count, 1), run, tbb::simple_partitioner()); });
 }
 
 }  // namespace fedstride

@@ -11,8 +11,7 @@ namespace {
 // Text as roff takes it within a line: hyphens that can be copied, nothing that it would read as an escape.
 std::string roff(std::string_view text) {
   static constexpr std::pair<char, std::string_view> kEscapes[] = {
-      {'\\', "\\e"},   {'-', "\\-"},     {'\'', "\\(aq"}, {'`', "\\(ga"},
-      {'^', "\\(ha"},  {'~', "\\(ti"},   {'"', "\\(dq"},  {'\n', " "}};
+      {'\\', "\\e"}, {'-', "\\-"}, {'\'', "\\(aq"}, {'`', "\\(ga"}, {'^', "\\(ha"}, {'~', "\\(ti"}, {'"', "\\(dq"}, {'\n', " "}};
   std::string escaped;
   for (const char letter : text) {
     const auto found = std::ranges::find(kEscapes, letter, &std::pair<char, std::string_view>::first);

@@ -18,8 +18,8 @@ struct CertificatesFlags {
 
 void make(const CertificatesFlags& flags) {
   const CertificateReport report = make_certificates(flags.out, flags.rules);
-  std::cout << "'" << flags.out << "': " << report.made << (report.made == 1 ? " certificate" : " certificates")
-            << " made, " << report.kept << " kept; valid until " << report.expires
+  std::cout << "'" << flags.out << "': " << report.made << (report.made == 1 ? " certificate" : " certificates") << " made, "
+            << report.kept << " kept; valid until " << report.expires
             << "\nthe coordinator needs authority.pem, coordinator.pem and coordinator.key"
                "\nclient K needs authority.pem, client-K.pem and client-K.key"
                "\nauthority.key is needed only to make more: whoever has it can be anyone, so it stays with you\n";
@@ -29,8 +29,8 @@ void make(const CertificatesFlags& flags) {
 
 void add_certificates_command(CLI::App& app) {
   auto flags = std::make_shared<CertificatesFlags>();
-  CLI::App& command = *app.add_subcommand(
-      "certificates", "Make the certificates of a networked federation, or those that are missing.");
+  CLI::App& command =
+      *app.add_subcommand("certificates", "Make the certificates of a networked federation, or those that are missing.");
   command.footer("Example: fedstride certificates --clients 5 --out certs");
   command.allow_extras();
   add_number_flag(command, "--clients", flags->rules.clients, kCertificateClients,

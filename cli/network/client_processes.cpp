@@ -20,8 +20,8 @@ namespace {
 using namespace std::chrono_literals;
 using Clock = std::chrono::steady_clock;
 
-constexpr auto kGrace = 5s;       // for clients to end by themselves, then again after SIGTERM
-constexpr auto kShortLife = 1s;   // a client that is killed sooner is started again only after so long
+constexpr auto kGrace = 5s;      // for clients to end by themselves, then again after SIGTERM
+constexpr auto kShortLife = 1s;  // a client that is killed sooner is started again only after so long
 
 std::string last_line(const std::filesystem::path& log) {
   try {

@@ -70,7 +70,8 @@ void add_join_command(CLI::App& app) {
         Place::folder);
   add_number_flag(command, "--patience", arguments->options.patience, Valid{.low = 0, .high = 1e9},
                   "seconds without the coordinator after which the client gives up; 0: never");
-  add_choice_flag(command, "--require-dp", arguments->require_dp, {kChoiceNames<RequiredPrivacy>.begin(), kChoiceNames<RequiredPrivacy>.end()},
+  add_choice_flag(command, "--require-dp", arguments->require_dp,
+                  {kChoiceNames<RequiredPrivacy>.begin(), kChoiceNames<RequiredPrivacy>.end()},
                   "take part only if the experiment has privacy of this level");
   add_switch(command, "--accept-other-builds", arguments->options.accept_other_builds,
              "go on with a coordinator whose program would not give the same bits");

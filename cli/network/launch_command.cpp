@@ -7,13 +7,13 @@
 #include <optional>
 #include <thread>
 
-#include "cli/network/client_processes.hpp"
 #include "cli/commands.hpp"
+#include "cli/network/client_processes.hpp"
 #include "cli/network/network_log.hpp"
-#include "cli/terminal/progress_bar.hpp"
-#include "cli/terminal/run_summary.hpp"
 #include "cli/network/serve_flags.hpp"
 #include "cli/settings_flags.hpp"
+#include "cli/terminal/progress_bar.hpp"
+#include "cli/terminal/run_summary.hpp"
 #include "cli/terminal/stop_signal.hpp"
 #include "core/error.hpp"
 #include "data/datasets.hpp"
@@ -47,8 +47,9 @@ void carry_out(const LaunchFlags& arguments) {
   if (resolve(settings).out.empty()) settings["out"] = {free_folder(), true};
   const Configuration configuration = resolve(settings);
   if (configuration.partition.as<OwnRows>() != nullptr)
-    throw usage_error("partition is 'own'; launch's clients all read the data set of this machine: use 'fedstride serve', and "
-                      "'fedstride join' where each client's rows are");
+    throw usage_error(
+        "partition is 'own'; launch's clients all read the data set of this machine: use 'fedstride serve', and "
+        "'fedstride join' where each client's rows are");
   dataset_folder(dataset_source(configuration.dataset), {configuration.data_dir});  // refused before anything is made
   const NetworkLog log = network_log(configuration.quiet);
   const fs::path network = configuration.out + ".network";
@@ -80,27 +81,33 @@ void carry_out(const LaunchFlags& arguments) {
   std::optional<ClientProcesses> clients;
   options.listening = [&](std::uint16_t port, std::optional<std::uint16_t> status_port) {
     log_status_page(options, status_port);
-    clients.emplace(ClientProcesses::Rules{
-        .clients = configuration.clients,
-        .folder = network / "clients",
-        .arguments =
-            [&, port](int client, const std::string& folder) {
-              std::vector<std::string> words{"join",           "--connect", "127.0.0.1:" + std::to_string(port),
-                                             "--client",       std::to_string(client),
-                                             "--certificates", certificates.string(),
-                                             "--out",          folder,
-                                             "--threads",      std::to_string(arguments.client_threads)};
-              if (take_turns) words.insert(words.end(), {"--turns", turns.string()});
-              if (!configuration.data_dir.empty()) words.insert(words.end(), {"--data-dir", configuration.data_dir});
-              return words;
-            },
-        .log = log,
-        .failed =
-            [&](const std::string& reason) {
-              const std::lock_guard lock(mutex);
-              if (client_failure.empty()) client_failure = reason;
-              stop = true;
-            }});
+    clients.emplace(ClientProcesses::Rules{.clients = configuration.clients,
+                                           .folder = network / "clients",
+                                           .arguments =
+                                               [&, port](int client, const std::string& folder) {
+                                                 std::vector<std::string> words{"join",
+                                                                                "--connect",
+                                                                                "127.0.0.1:" + std::to_string(port),
+                                                                                "--client",
+                                                                                std::to_string(client),
+                                                                                "--certificates",
+                                                                                certificates.string(),
+                                                                                "--out",
+                                                                                folder,
+                                                                                "--threads",
+                                                                                std::to_string(arguments.client_threads)};
+                                                 if (take_turns) words.insert(words.end(), {"--turns", turns.string()});
+                                                 if (!configuration.data_dir.empty())
+                                                   words.insert(words.end(), {"--data-dir", configuration.data_dir});
+                                                 return words;
+                                               },
+                                           .log = log,
+                                           .failed =
+                                               [&](const std::string& reason) {
+                                                 const std::lock_guard lock(mutex);
+                                                 if (client_failure.empty()) client_failure = reason;
+                                                 stop = true;
+                                               }});
   };
   ProgressBar progress;
   RunSummary summary = serve(configuration, settings, options, progress.observer(&stop));
@@ -115,8 +122,7 @@ void carry_out(const LaunchFlags& arguments) {
 }  // namespace
 
 void add_launch_command(CLI::App& app) {
-  CLI::App& command =
-      *app.add_subcommand("launch", "Run a federation as a coordinator and client processes on this machine.");
+  CLI::App& command = *app.add_subcommand("launch", "Run a federation as a coordinator and client processes on this machine.");
   command.footer(
       "The same bits as 'fedstride run' with the same settings. Certificates, and a folder for each client, are kept in\n"
       "OUT.network; a client that is killed is started again; all stop together.\n"

@@ -37,8 +37,8 @@ std::vector<LedgerMark> remembered_marks(const fs::path& run) {
     const auto json = Json::parse(read_file(path, kLargest), nullptr, false);
     const auto head = json.find("ledger_head");
     const auto lines = json.find("ledger_lines");
-    if (!json.is_object() || head == json.end() || !head->is_string() || lines == json.end() ||
-        !lines->is_number_unsigned() || *lines == 0U)
+    if (!json.is_object() || head == json.end() || !head->is_string() || lines == json.end() || !lines->is_number_unsigned() ||
+        *lines == 0U)
       throw failure("'" + path.string() + "' does not tell 'ledger_head' and 'ledger_lines'; a run with privacy does");
     marks.push_back({.head = head->get<std::string>(), .lines = lines->get<std::uint64_t>()});
   }

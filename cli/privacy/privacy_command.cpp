@@ -19,12 +19,9 @@ namespace fedstride {
 namespace {
 
 OrderedJson described(const PrivacyQuestion& question, const Accountant& accountant, const Releases& releases) {
-  OrderedJson json{{"accountant", part_name(accountant)},
-            {"neighbours", name_of(releases.neighbours)},
-            {"sampling", name_of(releases.sampling)},
-            {"sampling_rate", releases.rate},
-            {"noise_multiplier", releases.noise_multiplier},
-            {"steps", releases.count}};
+  OrderedJson json{{"accountant", part_name(accountant)},           {"neighbours", name_of(releases.neighbours)},
+                   {"sampling", name_of(releases.sampling)},        {"sampling_rate", releases.rate},
+                   {"noise_multiplier", releases.noise_multiplier}, {"steps", releases.count}};
   if (releases.sampling == Sampling::shuffle) json["epochs"] = releases.passes;
   if (question.delta) json["delta"] = *question.delta;
   if (question.epsilon) json["epsilon"] = *question.epsilon;
@@ -44,8 +41,8 @@ Spending as_poisson(Releases releases) {
 
 /// Remarks on shuffled lots besides the proven epsilon: the papers' number, labelled as such, and a lower bound on any epsilon
 /// that can be proven.
-void add_shuffle_facts(const PrivacyQuestion& question, const Accountant& accountant, const Releases& releases,
-                       OrderedJson& json, std::string& text) {
+void add_shuffle_facts(const PrivacyQuestion& question, const Accountant& accountant, const Releases& releases, OrderedJson& json,
+                       std::string& text) {
   if (releases.sampling != Sampling::shuffle) return;
   const auto as_in_papers = as_poisson(releases);
   const std::string label = "as in the papers, assuming Poisson sampling";
@@ -100,8 +97,8 @@ void say_delta(const PrivacyQuestion& question) {
 void say_noise(const PrivacyQuestion& question) {
   const Accountant accountant = make_accountant(question.accountant);
   const double multiplier = calibrate(
-      accountant, [&](double noise_multiplier) { return Spending{releases_of(question, noise_multiplier)}; },
-      *question.epsilon, *question.delta);
+      accountant, [&](double noise_multiplier) { return Spending{releases_of(question, noise_multiplier)}; }, *question.epsilon,
+      *question.delta);
   const Releases releases = releases_of(question, multiplier);
   const auto bound = epsilon_by(accountant, std::span(&releases, 1), *question.delta);
   OrderedJson json = described(question, accountant, releases);
@@ -130,9 +127,9 @@ void say_steps(PrivacyQuestion question) {
   json["reached_epsilon"] = finite_json(bound.value);
   if (!bound.warning.empty()) json["warning"] = bound.warning;
   print(question, json,
-        std::to_string(steps) + (steps == 1 ? " step" : " steps") + " within epsilon " +
-            number_text(*question.epsilon) + " at delta " + number_text(*question.delta) + "; they reach " +
-            rounded_up(bound.value) + " (" + setting_text(part_name(accountant), releases) + ")");
+        std::to_string(steps) + (steps == 1 ? " step" : " steps") + " within epsilon " + number_text(*question.epsilon) +
+            " at delta " + number_text(*question.delta) + "; they reach " + rounded_up(bound.value) + " (" +
+            setting_text(part_name(accountant), releases) + ")");
   warn(bound.warning);
 }
 
@@ -142,9 +139,8 @@ void compare(const PrivacyQuestion& question) {
     throw usage_error("compare needs one of --delta (it then shows epsilon) and --epsilon (it then shows delta)");
   const Releases releases = releases_of(question, *question.noise_multiplier);
   const Spending spending{releases};
-  std::string text = setting_text(question.delta ? "delta " + number_text(*question.delta)
-                                                 : "epsilon " + number_text(*question.epsilon),
-                                  releases);
+  std::string text = setting_text(
+      question.delta ? "delta " + number_text(*question.delta) : "epsilon " + number_text(*question.epsilon), releases);
   const OrderedJson rows = compare_accountants(spending, question.accountant, question.epsilon, question.delta, text);
   OrderedJson json = described(question, Accountant{}, releases);
   json.erase("accountant");
@@ -158,11 +154,10 @@ void compare(const PrivacyQuestion& question) {
 void add_privacy_command(CLI::App& app) {
   CLI::App& privacy = *app.add_subcommand("privacy", "What releases with noise cost: epsilon, delta, noise, steps.");
   privacy.require_subcommand(1);
-  privacy.footer(
-      "Example: fedstride privacy epsilon --sampling-rate 0.01 --noise-multiplier 4 --steps 10000 --delta 1e-5");
+  privacy.footer("Example: fedstride privacy epsilon --sampling-rate 0.01 --noise-multiplier 4 --steps 10000 --delta 1e-5");
   auto question = std::make_shared<PrivacyQuestion>();
-  const auto add = [&](const std::string& name, const std::string& what, const QuestionFlags& flags,
-                       const std::string& example, const auto& carry_out) {
+  const auto add = [&](const std::string& name, const std::string& what, const QuestionFlags& flags, const std::string& example,
+                       const auto& carry_out) {
     CLI::App* command = privacy.add_subcommand(name, what);
     command->footer("Example: fedstride privacy " + name + " " + example);
     add_question_flags(*command, *question, flags);
@@ -178,8 +173,8 @@ void add_privacy_command(CLI::App& app) {
       {"accountant sampling-rate steps epochs", "noise-multiplier epsilon", true},
       "--sampling-rate 0.01 --noise-multiplier 4 --steps 10000 --epsilon 1", say_delta);
   add("calibrate", "The smallest noise multiplier, to 0.001 and rounded up, that meets epsilon and delta.",
-      {"accountant sampling-rate steps epochs", "epsilon delta"},
-      "--epsilon 3 --delta 1e-5 --sampling-rate 0.01 --steps 10000", say_noise);
+      {"accountant sampling-rate steps epochs", "epsilon delta"}, "--epsilon 3 --delta 1e-5 --sampling-rate 0.01 --steps 10000",
+      say_noise);
   add("steps", "The largest number of steps within epsilon and delta.",
       {"accountant sampling-rate", "noise-multiplier epsilon delta"},
       "--epsilon 1 --delta 1e-5 --sampling-rate 0.01 --noise-multiplier 4", say_steps);
@@ -195,7 +190,7 @@ void add_privacy_command(CLI::App& app) {
   evaluate->allow_extras();
   takes(*evaluate->add_option("FILE", *path, "JSON: {\"version\": 1, \"cases\": [{\"id\", \"ask\", \"events\", ...}, ...]}")
              ->required(),
-         Place::file);
+        Place::file);
   evaluate->callback([path, evaluate] {
     check_flags(*evaluate);
     evaluate_compositions(*path);

@@ -16,7 +16,6 @@
 namespace fedstride {
 namespace {
 
-
 /// Counts the cases that went wrong and keeps what is wrong with the first.
 class Complaints {
  public:
@@ -26,9 +25,8 @@ class Complaints {
   /// Throws Error (failure) if there were any.
   void report(std::size_t cases) const {
     if (count_ == 0) return;
-    throw failure(std::to_string(count_) + " of " + std::to_string(cases) +
-                  (cases == 1 ? " case failed: " : " cases failed: ") + first_ +
-                  (count_ == 1 ? "" : "; and " + std::to_string(count_ - 1) + " more"));
+    throw failure(std::to_string(count_) + " of " + std::to_string(cases) + (cases == 1 ? " case failed: " : " cases failed: ") +
+                  first_ + (count_ == 1 ? "" : "; and " + std::to_string(count_ - 1) + " more"));
   }
 
  private:
@@ -60,8 +58,8 @@ std::string size_text(const CompositionCase& one) {
   std::uint64_t releases = 0;
   for (const CompositionEvent& event : one.events)
     releases += event.noise_multipliers.empty() ? event.count.value_or(0) : event.noise_multipliers.size();
-  return std::to_string(one.events.size()) + (one.events.size() == 1 ? " event, " : " events, ") +
-         std::to_string(releases) + (releases == 1 ? " release" : " releases");
+  return std::to_string(one.events.size()) + (one.events.size() == 1 ? " event, " : " events, ") + std::to_string(releases) +
+         (releases == 1 ? " release" : " releases");
 }
 
 std::string answer_text(const CompositionCase& one, const PrivacyBound& bound) {
@@ -112,9 +110,7 @@ void for_each_case(const std::string& path, bool json, Complaints& complaints, c
 
 }  // namespace
 
-OrderedJson finite_json(double number) {
-  return std::isfinite(number) ? OrderedJson(number) : OrderedJson("infinite");
-}
+OrderedJson finite_json(double number) { return std::isfinite(number) ? OrderedJson(number) : OrderedJson("infinite"); }
 
 void evaluate_compositions(const std::string& path) {
   Complaints complaints;
@@ -124,8 +120,8 @@ void evaluate_compositions(const std::string& path) {
     if (one.bounded()) json["accepted"] = one.accepts(bound.value);
     print_line(json);
     if (one.accepts(bound.value)) return;
-    complaints.add(name_of(one) + " is " + number_text(bound.value) + ", not from " + number_text(one.accept_min) +
-                   " to " + number_text(one.accept_max));
+    complaints.add(name_of(one) + " is " + number_text(bound.value) + ", not from " + number_text(one.accept_min) + " to " +
+                   number_text(one.accept_max));
   });
 }
 
@@ -166,15 +162,13 @@ void compare_on_compositions(const PrivacyQuestion& question) {
 }
 
 OrderedJson compare_accountants(std::span<const Releases> spending, const AccountantWords& settings,
-                                           const std::optional<double>& epsilon, const std::optional<double>& delta,
-                                           std::string& text) {
+                                const std::optional<double>& epsilon, const std::optional<double>& delta, std::string& text) {
   OrderedJson rows = OrderedJson::array();
   text += std::string("\naccountant    ") + (delta ? "epsilon" : "delta");
   for (const auto& name : part_names<Accountant>()) {
-    const Accountant accountant =
-        make_accountant({.name = name,
-                         .conversion = has_setting(name, "conversion") ? settings.conversion : "",
-                         .orders = has_setting(name, "orders") ? settings.orders : ""});
+    const Accountant accountant = make_accountant({.name = name,
+                                                   .conversion = has_setting(name, "conversion") ? settings.conversion : "",
+                                                   .orders = has_setting(name, "orders") ? settings.orders : ""});
     std::string value = "-";
     std::string remark = unsound_by(accountant, spending);
     OrderedJson row{{"accountant", name}};

@@ -58,9 +58,7 @@ std::string with_digits(double number, int direction) {
   // Numbers that four digits hold but for their last bits stay as they are.
   double digits = number / unit;
   const double nearest_digits = std::round(digits);
-  digits = std::abs(digits - nearest_digits) < 1e-9 ? nearest_digits
-           : direction > 0                          ? std::ceil(digits)
-                                                    : std::floor(digits);
+  digits = std::abs(digits - nearest_digits) < 1e-9 ? nearest_digits : direction > 0 ? std::ceil(digits) : std::floor(digits);
   char text[32];
   std::snprintf(text, sizeof text, "%.4g", digits * unit);
   return text;
@@ -91,9 +89,9 @@ void add_question_flags(CLI::App& command, PrivacyQuestion& question, const Ques
   takes(*command.add_option("--orders", question.accountant.orders,
                             accountants_with("orders") + ": grid of orders; valid: " + choice_list<OrderGrid>() + " [default]"),
         {.word = "NAME", .known = as_known(choices_of<OrderGrid>())});
-  takes(*command.add_option("--conversion", question.accountant.conversion,
-                            accountants_with("conversion") + ": from divergence to epsilon; valid: " +
-                                choice_list<Conversion>() + " [improved]"),
+  takes(*command.add_option(
+            "--conversion", question.accountant.conversion,
+            accountants_with("conversion") + ": from divergence to epsilon; valid: " + choice_list<Conversion>() + " [improved]"),
         {.word = "NAME", .known = as_known(choices_of<Conversion>())});
   add_choice_flag(command, "--sampling", question.sampling, choices_of<Sampling>(), "how lots are drawn");
   add_choice_flag(command, "--neighbours", question.neighbours, choices_of<Neighbours>(),
@@ -122,8 +120,7 @@ void check_question_flags(const CLI::App& command, const PrivacyQuestion& questi
     return;
   }
   for (const auto name : split(flags.required, ' '))
-    if (!given(name))
-      throw usage_error("--" + std::string(name) + " is required; see '" + full_name(command) + " --help'");
+    if (!given(name)) throw usage_error("--" + std::string(name) + " is required; see '" + full_name(command) + " --help'");
 }
 
 std::uint64_t lots_of(const PrivacyQuestion& question) {
@@ -144,8 +141,7 @@ Releases releases_of(const PrivacyQuestion& question, double noise_multiplier) {
     throw usage_error("sampling-rate is " + number_text(*question.rate) +
                       "; with sampling full it is 1, or left out. Valid: poisson, without-replacement");
   if (releases.sampling == Sampling::full) return releases;
-  if (!question.rate)
-    throw usage_error("sampling-rate is missing; sampling '" + question.sampling + "' needs it");
+  if (!question.rate) throw usage_error("sampling-rate is missing; sampling '" + question.sampling + "' needs it");
   releases.rate = *question.rate;
   if (shuffled) {
     const std::uint64_t lots = lots_of(question);
@@ -157,14 +153,13 @@ Releases releases_of(const PrivacyQuestion& question, double noise_multiplier) {
 
 std::string setting_text(std::string_view accountant, const Releases& releases) {
   const std::string rate = number_text(releases.rate);
-  const std::string drawn =
-      releases.sampling == Sampling::poisson               ? "Poisson sampling at rate " + rate
-      : releases.sampling == Sampling::without_replacement ? "sampling without replacement at rate " + rate
-      : releases.sampling == Sampling::shuffle             ? "shuffled lots, no amplification claimed"
-                                                           : "everyone in every release";
-  std::string text = std::string(accountant) + "; " + std::string(name_of(releases.neighbours)) + " neighbours, " +
-                     drawn + ", noise multiplier " + number_text(releases.noise_multiplier) + ", " +
-                     std::to_string(releases.count) + (releases.count == 1 ? " step" : " steps");
+  const std::string drawn = releases.sampling == Sampling::poisson               ? "Poisson sampling at rate " + rate
+                            : releases.sampling == Sampling::without_replacement ? "sampling without replacement at rate " + rate
+                            : releases.sampling == Sampling::shuffle             ? "shuffled lots, no amplification claimed"
+                                                                                 : "everyone in every release";
+  std::string text = std::string(accountant) + "; " + std::string(name_of(releases.neighbours)) + " neighbours, " + drawn +
+                     ", noise multiplier " + number_text(releases.noise_multiplier) + ", " + std::to_string(releases.count) +
+                     (releases.count == 1 ? " step" : " steps");
   if (releases.sampling == Sampling::shuffle)
     text += " in " + std::to_string(releases.passes) + (releases.passes == 1 ? " epoch" : " epochs");
   return text;

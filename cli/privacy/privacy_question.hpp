@@ -31,8 +31,8 @@ struct PrivacyQuestion {
 /// Which flags a subcommand has, with blanks between.
 struct QuestionFlags {
   std::string optional;
-  std::string required;   ///< they must be given
-  bool by_file = false;   ///< or --composition in place of those that say what is released
+  std::string required;  ///< they must be given
+  bool by_file = false;  ///< or --composition in place of those that say what is released
 };
 void add_question_flags(CLI::App& command, PrivacyQuestion& question, const QuestionFlags& flags);
 /// Throws Error (usage) that names a flag that is unknown, missing, or does not go with --composition.

@@ -35,8 +35,7 @@ void schedule(PrivacyScheduleFlags arguments) {
   const hong::StaticSteps fixed = hong::best_static_steps(alpha, kappa);
   const std::uint64_t dynamic = hong::best_dynamic_steps(alpha, kappa);
   // Theorem 3.4 takes gamma = 1 - eta mu; at eta = 1/M that is 1 - 1/kappa.
-  const double gamma =
-      arguments.momentum > 0 ? 1 - problem.learning_rate * problem.smoothness / kappa : hong::gamma(kappa);
+  const double gamma = arguments.momentum > 0 ? 1 - problem.learning_rate * problem.smoothness / kappa : hong::gamma(kappa);
   if (!(gamma > 0)) throw usage_error("kappa is " + number_text(kappa) + ": one step is enough, there is no schedule");
   const std::uint64_t steps = arguments.steps > 0 ? static_cast<std::uint64_t>(arguments.steps) : dynamic;
   constexpr std::uint64_t kMostListed = 1'000'000;
@@ -47,13 +46,13 @@ void schedule(PrivacyScheduleFlags arguments) {
   const auto value = [&](auto bound, std::uint64_t at) { return bound(static_cast<double>(at), alpha, kappa); };
 
   OrderedJson json{{"alpha", alpha},
-            {"gamma", gamma},
-            {"best_static_steps_as_printed", fixed.printed},
-            {"best_static_steps_of_the_relaxed_bound", fixed.relaxed},
-            {"best_static_steps", fixed.bound},
-            {"static_bound", value(hong::static_bound, fixed.bound)},
-            {"best_dynamic_steps", dynamic},
-            {"dynamic_bound", value(hong::dynamic_bound, dynamic)}};
+                   {"gamma", gamma},
+                   {"best_static_steps_as_printed", fixed.printed},
+                   {"best_static_steps_of_the_relaxed_bound", fixed.relaxed},
+                   {"best_static_steps", fixed.bound},
+                   {"static_bound", value(hong::static_bound, fixed.bound)},
+                   {"best_dynamic_steps", dynamic},
+                   {"dynamic_bound", value(hong::dynamic_bound, dynamic)}};
   if (arguments.momentum > 0) {
     const double zeta = hong::zeta(problem.smoothness, arguments.momentum, gamma, problem.learning_rate);
     json["zeta"] = std::isfinite(zeta) ? OrderedJson(zeta) : OrderedJson("infinite");
@@ -75,8 +74,7 @@ void schedule(PrivacyScheduleFlags arguments) {
   }
   std::printf("note: %s\n\n%8s  %s\n", kPublic, "step", "noise multiplier");
   const std::size_t stride = sigmas.size() > 50 ? (sigmas.size() + 19) / 20 : 1;
-  for (std::size_t t = 0; t < sigmas.size();
-       t = t + 1 == sigmas.size() ? t + 1 : std::min(t + stride, sigmas.size() - 1))
+  for (std::size_t t = 0; t < sigmas.size(); t = t + 1 == sigmas.size() ? t + 1 : std::min(t + stride, sigmas.size() - 1))
     std::printf("%8zu  %.6g\n", t + 1, sigmas[t]);
   if (stride > 1) std::printf("every %zu-th of %zu steps; --json lists all\n", stride, sigmas.size());
 }
@@ -85,10 +83,9 @@ void schedule(PrivacyScheduleFlags arguments) {
 
 void add_privacy_schedule(CLI::App& privacy) {
   CLI::App& command = *privacy.add_subcommand("schedule", "Numbers of steps and noise of Hong's dynamic budgets.");
-  command.footer(
-      std::string(kPublic) +
-      "\nThe noise multiplier is for clipped sums; the budget R is the sum of 1 / (noise multiplier)^2.\n"
-      "Example: fedstride privacy schedule --kappa 50 --dimension 7850 --examples 60000 --budget 0.5 --gap 2.3");
+  command.footer(std::string(kPublic) +
+                 "\nThe noise multiplier is for clipped sums; the budget R is the sum of 1 / (noise multiplier)^2.\n"
+                 "Example: fedstride privacy schedule --kappa 50 --dimension 7850 --examples 60000 --budget 0.5 --gap 2.3");
   auto arguments = std::make_shared<PrivacyScheduleFlags>();
   command.allow_extras();
   hong::Problem& problem = arguments->problem;

@@ -61,9 +61,9 @@ void ProgressBar::started(const Setup& setup, const std::string& folder, std::ui
               std::string(setup.configuration.partition.name()).c_str(), partition_text(setup).c_str());
   std::printf("model: %s (%zu parameters)\n", setup.model.line().c_str(), setup.model.parameter_count());
   const Configuration& configuration = setup.configuration;
-  std::printf("optimizer: %s%s; batch %d, local epochs %d, seed %s\n",
-              std::string(configuration.optimizer.name()).c_str(), rate_text(configuration.optimizer).c_str(),
-              configuration.batch, configuration.local_epochs, number_text(configuration.seed).c_str());
+  std::printf("optimizer: %s%s; batch %d, local epochs %d, seed %s\n", std::string(configuration.optimizer.name()).c_str(),
+              rate_text(configuration.optimizer).c_str(), configuration.batch, configuration.local_epochs,
+              number_text(configuration.seed).c_str());
   const auto privacy = [](const char* whose, const LevelSetup& level) {
     std::printf("privacy of %s: clip %s, noise multiplier %s%s, delta %s%s\n", whose, number_text(level.clip).c_str(),
                 number_text(level.noise_multiplier).c_str(), level.calibrated ? " (calibrated)" : "",
@@ -102,8 +102,7 @@ void ProgressBar::round(const RoundRecord& record) {
   if (record.test) {
     accuracy_ = record.test->accuracy;
     std::printf("  test accuracy %.4f  loss %.4f", record.test->accuracy, record.test->loss);
-    if (!record.client_accuracy.empty())
-      std::printf("  worst client %.4f", *std::ranges::min_element(record.client_accuracy));
+    if (!record.client_accuracy.empty()) std::printf("  worst client %.4f", *std::ranges::min_element(record.client_accuracy));
   }
   if (record.validation) std::printf("  validation %.4f", record.validation->accuracy);
   if (record.example_spent) std::printf("  epsilon %s", epsilon_text(record.example_spent->epsilon).c_str());
@@ -130,8 +129,7 @@ void ProgressBar::draw() {
   std::printf("\r\033[K[%s%s] round %u/%u  accuracy %s  %.0f examples/s  %s left",
               std::string(static_cast<std::size_t>(filled), '#').c_str(),
               std::string(static_cast<std::size_t>(width - filled), '.').c_str(), std::min(done_ + 1, rounds_), rounds_,
-              figure(accuracy_).c_str(), seconds > 0 ? static_cast<double>(computed) / seconds : 0.0,
-              time_left().c_str());
+              figure(accuracy_).c_str(), seconds > 0 ? static_cast<double>(computed) / seconds : 0.0, time_left().c_str());
   std::fflush(stdout);
 }
 

@@ -7,12 +7,11 @@ namespace fedstride {
 
 void print_summary(const RunSummary& summary) {
   std::printf("%s after round %u: test accuracy %.4f, loss %.4f",
-              summary.interrupted        ? "stopped"
+              summary.interrupted      ? "stopped"
               : summary.halted.empty() ? "finished"
-                                         : "halted",
+                                       : "halted",
               summary.rounds, summary.test.accuracy, summary.test.loss);
-  if (summary.failures > 0)
-    std::printf("; %llu updates of clients left out", static_cast<unsigned long long>(summary.failures));
+  if (summary.failures > 0) std::printf("; %llu updates of clients left out", static_cast<unsigned long long>(summary.failures));
   std::printf("; results in %s\n", summary.folder.c_str());
   if (!summary.halted.empty()) std::printf("halted: %s\n", summary.halted.c_str());
   for (const PrivacyStatement& statement : summary.privacy) std::printf("%s\n", statement_text(statement).c_str());

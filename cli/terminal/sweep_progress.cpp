@@ -29,8 +29,7 @@ std::string bar(double share) {
 // As much of a line as the terminal shows without breaking it: broken ones could not be taken away again.
 std::string cut(const std::string& line) {
   winsize size{};
-  const std::size_t columns =
-      ::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 1 ? size.ws_col - 1u : 79u;
+  const std::size_t columns = ::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 1 ? size.ws_col - 1u : 79u;
   return line.substr(0, columns);
 }
 
@@ -95,8 +94,7 @@ SweepObserver SweepProgress::observer(const std::atomic<bool>* stop) {
       std::printf("[%zu/%zu] %s%s, %s\n", done_before_ + ended_, cells_, point_text(cell).c_str(),
                   accuracy_text(ended.accuracy).c_str(), clock_text(seconds_since(ended.start)).c_str());
     else
-      std::printf("[%zu/%zu] %s: not finished: %s\n", done_before_ + ended_, cells_, point_text(cell).c_str(),
-                  error.c_str());
+      std::printf("[%zu/%zu] %s: not finished: %s\n", done_before_ + ended_, cells_, point_text(cell).c_str(), error.c_str());
     std::fflush(stdout);
   };
   return observer;
@@ -118,14 +116,14 @@ void SweepProgress::draw() {
   double share = static_cast<double>(done_before_ + ended_);
   for (const auto& [job, cell] : running_) share += cell.share();
   share /= static_cast<double>(std::max<std::size_t>(cells_, 1));
-  std::printf("%s\n", cut(bar(share) + " " + std::to_string(done_before_ + ended_) + "/" + std::to_string(cells_) +
-                          " cells, " + time_left() + " left")
+  std::printf("%s\n", cut(bar(share) + " " + std::to_string(done_before_ + ended_) + "/" + std::to_string(cells_) + " cells, " +
+                          time_left() + " left")
                           .c_str());
   for (const auto& [job, cell] : running_) {
     const std::string rounds =
         cell.rounds > 0 ? "round " + std::to_string(cell.round) + "/" + std::to_string(cell.rounds) : "starting";
-    std::printf("%s\n", cut("  " + rounds + accuracy_text(cell.accuracy) + ", " +
-                            clock_text(seconds_since(cell.start)) + ": " + cell.point)
+    std::printf("%s\n", cut("  " + rounds + accuracy_text(cell.accuracy) + ", " + clock_text(seconds_since(cell.start)) + ": " +
+                            cell.point)
                             .c_str());
   }
   lines_ = 1 + running_.size();

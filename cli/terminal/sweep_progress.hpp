@@ -26,7 +26,7 @@ class SweepProgress {
  private:
   struct Running {
     std::string point;
-    std::uint32_t first = 0;             ///< rounds done before this session
+    std::uint32_t first = 0;  ///< rounds done before this session
     std::uint32_t round = 0;
     std::uint32_t rounds = 0;
     double accuracy = -1;

@@ -22,8 +22,7 @@ FEDSTRIDE_INLINE WideLanes broadcast(std::uint64_t value) { return value - WideL
 /// The products of the lower halves.
 FEDSTRIDE_INLINE WideLanes multiply_low(WideLanes a, WideLanes b) {
 #if defined(__AVX512F__)
-  return reinterpret_cast<WideLanes>(
-      _mm512_maskz_mul_epu32(0xff, reinterpret_cast<__m512i>(a), reinterpret_cast<__m512i>(b)));
+  return reinterpret_cast<WideLanes>(_mm512_maskz_mul_epu32(0xff, reinterpret_cast<__m512i>(a), reinterpret_cast<__m512i>(b)));
 #elif defined(__AVX2__)
   return reinterpret_cast<WideLanes>(_mm256_mul_epu32(reinterpret_cast<__m256i>(a), reinterpret_cast<__m256i>(b)));
 #elif defined(__SSE2__) && !defined(__AVX__)
@@ -107,9 +106,7 @@ struct ChaCha {
     words[12] = numbers;
     unrolled<3>([&](auto i) FEDSTRIDE_INLINE_LAMBDA { words[13 + i] = broadcast(from.address[i]); });
     for (int round = 0; round < 20; round += 2) {
-      unrolled<4>([&](auto i) FEDSTRIDE_INLINE_LAMBDA {
-        quarter_round(words[i], words[4 + i], words[8 + i], words[12 + i]);
-      });
+      unrolled<4>([&](auto i) FEDSTRIDE_INLINE_LAMBDA { quarter_round(words[i], words[4 + i], words[8 + i], words[12 + i]); });
       unrolled<4>([&](auto i) FEDSTRIDE_INLINE_LAMBDA {
         quarter_round(words[i], words[4 + (i + 1) % 4], words[8 + (i + 2) % 4], words[12 + (i + 3) % 4]);
       });

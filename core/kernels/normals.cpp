@@ -75,8 +75,8 @@ FEDSTRIDE_INLINE void direction(WordLanes word, Lanes& cosine, Lanes& sine) {
 
 /// The words below kCoarse with 32 bits more.
 template <class Generator>
-[[gnu::noinline, gnu::cold]] void refine(const BlockKey& from, const std::uint32_t* numbers, int row,
-                                         const std::uint32_t* coarse, float* scaled) {
+[[gnu::noinline, gnu::cold]] void refine(const BlockKey& from, const std::uint32_t* numbers, int row, const std::uint32_t* coarse,
+                                         float* scaled) {
   const WordLanes upper = *reinterpret_cast<const UnalignedWordLanes*>(numbers) | kRefinement;
   WordLanes more[Generator::kWords];
   Generator::blocks(from, upper, more);
@@ -121,14 +121,12 @@ void add_groups(const BlockKey& from, std::uint32_t first_group, float scale, fl
 
 }  // namespace
 
-void add_philox_normals(const BlockKey& from, std::uint32_t first_group, float scale, float* values,
-                        std::size_t groups) {
+void add_philox_normals(const BlockKey& from, std::uint32_t first_group, float scale, float* values, std::size_t groups) {
   static_assert(kPhiloxNormals == std::size_t{Philox::kWords} * kBlocksAtOnce);
   add_groups<Philox>(from, first_group, scale, values, groups);
 }
 
-void add_chacha_normals(const BlockKey& from, std::uint32_t first_group, float scale, float* values,
-                        std::size_t groups) {
+void add_chacha_normals(const BlockKey& from, std::uint32_t first_group, float scale, float* values, std::size_t groups) {
   static_assert(kChachaNormals == std::size_t{ChaCha::kWords} * kBlocksAtOnce);
   add_groups<ChaCha>(from, first_group, scale, values, groups);
 }

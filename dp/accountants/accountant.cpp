@@ -10,11 +10,9 @@ namespace fedstride {
 void check_spending(std::span<const Releases> spending) {
   for (const Releases& releases : spending) {
     if (!std::isfinite(releases.noise_multiplier) || releases.noise_multiplier <= 0)
-      throw usage_error("noise multiplier is " + number_text(releases.noise_multiplier) +
-                        "; it must be a number above 0");
+      throw usage_error("noise multiplier is " + number_text(releases.noise_multiplier) + "; it must be a number above 0");
     if (!(releases.rate > 0 && releases.rate <= 1))
-      throw usage_error("sampling rate is " + number_text(releases.rate) +
-                        "; it must be a number above 0 and up to 1");
+      throw usage_error("sampling rate is " + number_text(releases.rate) + "; it must be a number above 0 and up to 1");
   }
 }
 

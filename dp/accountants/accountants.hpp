@@ -17,8 +17,8 @@ namespace fedstride {
 /// The registry of privacy accountants; the first is the default.
 using Accountant = std::variant<Tight, Rdp, Moments, Zcdp, Strong, Basic, AsInPaper>;
 
-static_assert(PrivacyAccountant<Tight> && PrivacyAccountant<Rdp> && PrivacyAccountant<Moments> &&
-              PrivacyAccountant<Zcdp> && PrivacyAccountant<Strong> && PrivacyAccountant<Basic> && PrivacyAccountant<AsInPaper>);
+static_assert(PrivacyAccountant<Tight> && PrivacyAccountant<Rdp> && PrivacyAccountant<Moments> && PrivacyAccountant<Zcdp> &&
+              PrivacyAccountant<Strong> && PrivacyAccountant<Basic> && PrivacyAccountant<AsInPaper>);
 
 /// An accountant in words, as flags and files have it. Empty words: the registry's first, the part's own defaults.
 struct AccountantWords {

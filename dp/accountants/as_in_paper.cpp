@@ -75,8 +75,9 @@ PrivacyBound AsInPaper::epsilon(std::span<const Releases> spending, double delta
   const Spending kinds = merged(spending);
   if (kinds.empty()) return {};
   const double heuristic = abadi_heuristic(kinds, delta);
-  return {heuristic, "a heuristic of Abadi et al. (2016), not a valid bound: the same composition with proven amplification gives " +
-                         rounded(abadi_valid(kinds, delta))};
+  return {heuristic,
+          "a heuristic of Abadi et al. (2016), not a valid bound: the same composition with proven amplification gives " +
+              rounded(abadi_valid(kinds, delta))};
 }
 
 PrivacyBound AsInPaper::delta(std::span<const Releases> spending, double epsilon) const {

@@ -35,8 +35,8 @@ bool meets(const Accountant& accountant, std::span<const Releases> spending, dou
       accountant);
 }
 
-double calibrate(const Accountant& accountant, function_ref<Spending(double noise_multiplier)> spending_at,
-                 double epsilon, double delta, double resolution) {
+double calibrate(const Accountant& accountant, function_ref<Spending(double noise_multiplier)> spending_at, double epsilon,
+                 double delta, double resolution) {
   check_epsilon(epsilon);
   check_delta(delta);
   if (!(resolution > 0 && resolution <= 1))
@@ -46,9 +46,7 @@ double calibrate(const Accountant& accountant, function_ref<Spending(double nois
   const auto multiplier = [&](std::uint64_t n) {  // 969 / 1000 is the double that "0.969" reads as; 969 * 0.001 is not
     return divides ? static_cast<double>(n) / steps_a_unit : static_cast<double>(n) * resolution;
   };
-  const auto fails = [&](std::uint64_t n) {
-    return !meets(accountant, spending_at(multiplier(n)), epsilon, delta);
-  };
+  const auto fails = [&](std::uint64_t n) { return !meets(accountant, spending_at(multiplier(n)), epsilon, delta); };
   const auto most = static_cast<std::uint64_t>(kMaxNoiseMultiplier / resolution);
   std::uint64_t low = 0;  // too small
   std::uint64_t high = std::max<std::uint64_t>(1, static_cast<std::uint64_t>(steps_a_unit));
@@ -70,8 +68,8 @@ double calibrate(const Accountant& accountant, function_ref<Spending(double nois
   return multiplier(high);
 }
 
-std::uint64_t most_steps(const Accountant& accountant, std::span<const Releases> spent, const Releases& next,
-                         double epsilon, double delta) {
+std::uint64_t most_steps(const Accountant& accountant, std::span<const Releases> spent, const Releases& next, double epsilon,
+                         double delta) {
   check_epsilon(epsilon);
   check_delta(delta);
   Spending spending(spent.begin(), spent.end());
@@ -87,8 +85,8 @@ std::uint64_t most_steps(const Accountant& accountant, std::span<const Releases>
   return found(accountant, helps ? found(Rdp{}, 1) : 1);
 }
 
-std::uint64_t longest_prefix(const Accountant& accountant, std::span<const Releases> spent,
-                             std::span<const Releases> sequence, double epsilon, double delta) {
+std::uint64_t longest_prefix(const Accountant& accountant, std::span<const Releases> spent, std::span<const Releases> sequence,
+                             double epsilon, double delta) {
   check_epsilon(epsilon);
   check_delta(delta);
   std::uint64_t total = 0;

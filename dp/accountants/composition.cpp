@@ -39,8 +39,7 @@ double binomial_below(double count, double p, double bound) {
 
 double amplified_epsilon(double epsilon, double rate) {
   if (rate == 1) return epsilon;
-  return epsilon < 30 ? std::log1p(rate * std::expm1(epsilon))
-                      : epsilon + std::log(rate + (1 - rate) * std::exp(-epsilon));
+  return epsilon < 30 ? std::log1p(rate * std::expm1(epsilon)) : epsilon + std::log(rate + (1 - rate) * std::exp(-epsilon));
 }
 
 std::vector<ApproximateSteps> approximate_steps(const Spending& merged, double step_delta) {

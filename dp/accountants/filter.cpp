@@ -32,8 +32,8 @@ Releases of_filter(const Releases& releases, Neighbours neighbours, std::string_
 
 void charge_or_throw(bool admitted, std::string_view filter, double& spent, double cost, double budget) {
   if (!admitted)
-    throw failure(std::string(filter) + ": a release of " + number_text(cost) + " does not fit; " + number_text(spent) +
-                  " of " + number_text(budget) + " is spent");
+    throw failure(std::string(filter) + ": a release of " + number_text(cost) + " does not fit; " + number_text(spent) + " of " +
+                  number_text(budget) + " is spent");
   spent += cost;
 }
 
@@ -42,8 +42,8 @@ void charge_or_throw(bool admitted, std::string_view filter, double& spent, doub
 RdpFilter::RdpFilter(double epsilon, double delta, const Releases& planned, OrderGrid grid)
     : epsilon_(epsilon), delta_(delta), neighbours_(planned.neighbours) {
   check_budget(epsilon, delta);
-  const Releases fixed = of_filter(planned, neighbours_, "rdp filter",
-                                   {.poisson_replace_one = true, .without_replacement = true});
+  const Releases fixed =
+      of_filter(planned, neighbours_, "rdp filter", {.poisson_replace_one = true, .without_replacement = true});
   const auto orders = order_grid(grid);
   const auto costs = release_rdp(merged(std::span(&fixed, 1)).empty() ? fixed : merged(std::span(&fixed, 1)).front(), orders);
   double most = 0;
@@ -55,19 +55,17 @@ RdpFilter::RdpFilter(double epsilon, double delta, const Releases& planned, Orde
     budget_ = within;
   }
   if (budget_ <= 0)
-    throw usage_error("epsilon is " + number_text(epsilon) + "; at delta " + number_text(delta) +
-                      " no order up to " + number_text(orders.back()) + " leaves room for a release; valid: more of either");
+    throw usage_error("epsilon is " + number_text(epsilon) + "; at delta " + number_text(delta) + " no order up to " +
+                      number_text(orders.back()) + " leaves room for a release; valid: more of either");
 }
 
 double RdpFilter::cost(const Releases& releases) const {
-  const Releases fixed = of_filter(releases, neighbours_, "rdp filter",
-                                   {.poisson_replace_one = true, .without_replacement = true});
+  const Releases fixed =
+      of_filter(releases, neighbours_, "rdp filter", {.poisson_replace_one = true, .without_replacement = true});
   return spending_rdp(std::span(&fixed, 1), std::span(&order_, 1)).front();
 }
 
-bool RdpFilter::admits(const Releases& releases) const {
-  return spent_ + cost(releases) <= budget_ * (1 - kRounding);
-}
+bool RdpFilter::admits(const Releases& releases) const { return spent_ + cost(releases) <= budget_ * (1 - kRounding); }
 
 void RdpFilter::charge(const Releases& releases) {
   charge_or_throw(admits(releases), "rdp filter", spent_, cost(releases), budget_);
@@ -89,9 +87,7 @@ double ZcdpFilter::cost(const Releases& releases) const {
   return zcdp_rho(one);
 }
 
-bool ZcdpFilter::admits(const Releases& releases) const {
-  return spent_ + cost(releases) <= budget_ * (1 - kRounding);
-}
+bool ZcdpFilter::admits(const Releases& releases) const { return spent_ + cost(releases) <= budget_ * (1 - kRounding); }
 
 void ZcdpFilter::charge(const Releases& releases) {
   charge_or_throw(admits(releases), "zcdp filter", spent_, cost(releases), budget_);

@@ -20,9 +20,7 @@ void check_influence(double gamma, double momentum) {
   check_value("momentum", {.low = 0, .high = 1, .high_included = false}, momentum);
 }
 
-void check_steps(std::uint64_t steps) {
-  check_value("steps", {.low = 1, .high = static_cast<double>(kMaxListedSteps)}, steps);
-}
+void check_steps(std::uint64_t steps) { check_value("steps", {.low = 1, .high = static_cast<double>(kMaxListedSteps)}, steps); }
 
 // The better of the whole numbers beside the real minimiser of a function that falls, then rises.
 template <class Function>

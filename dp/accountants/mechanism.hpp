@@ -32,8 +32,8 @@ struct Releases {
   double rate = 1;              ///< in (0, 1]; 1 where sampling is full
   double noise_multiplier = 1;  ///< noise standard deviation / clip bound of one record, whatever the neighbours are
   std::uint64_t count = 1;
-  std::uint64_t passes = 0;     ///< shuffle: the most releases that one record can be in (epochs they touch)
-  bool adaptive = false;        ///< noise or rate were chosen after looking at earlier outputs
+  std::uint64_t passes = 0;  ///< shuffle: the most releases that one record can be in (epochs they touch)
+  bool adaptive = false;     ///< noise or rate were chosen after looking at earlier outputs
 };
 
 /// The releases that one record (or client) was exposed to, in order.

@@ -11,11 +11,9 @@ namespace {
 /// A minimum at the end of the grid may be lower beyond it.
 std::string edge_warning(const BestOrder& best) {
   if (best.is_last)
-    return "the best order, " + number_text(best.order) +
-           ", is the last of the grid: larger orders might prove less epsilon";
+    return "the best order, " + number_text(best.order) + ", is the last of the grid: larger orders might prove less epsilon";
   if (best.is_first)
-    return "the best order, " + number_text(best.order) +
-           ", is the first of the grid: smaller orders might prove less epsilon";
+    return "the best order, " + number_text(best.order) + ", is the first of the grid: smaller orders might prove less epsilon";
   return {};
 }
 
@@ -29,9 +27,8 @@ PrivacyBound Rdp::epsilon(std::span<const Releases> spending, double delta) cons
   check_sound(kName, spending, unsound(spending));
   check_delta(delta);
   if (merged(spending).empty()) return {};
-  const auto best = best_order(spending, order_grid(orders), [&](double order, double divergence) {
-    return epsilon_at(conversion, order, divergence, delta);
-  });
+  const auto best = best_order(spending, order_grid(orders),
+                               [&](double order, double divergence) { return epsilon_at(conversion, order, divergence, delta); });
   if (best.cost <= 0) return {};
   return {best.cost, edge_warning(best)};
 }

@@ -14,9 +14,8 @@ struct Rdp {
   OrderGrid orders = OrderGrid::standard;
   Conversion conversion = Conversion::improved;
 
-  static constexpr auto kFields = std::tuple{
-      Field{"orders", &Rdp::orders, "orders of the divergence that are tried"},
-      Field{"conversion", &Rdp::conversion, "from divergence to epsilon"}};
+  static constexpr auto kFields = std::tuple{Field{"orders", &Rdp::orders, "orders of the divergence that are tried"},
+                                             Field{"conversion", &Rdp::conversion, "from divergence to epsilon"}};
 
   std::string unsound(std::span<const Releases> spending) const;
   PrivacyBound epsilon(std::span<const Releases> spending, double delta) const;

@@ -37,8 +37,7 @@ std::vector<double> wide_orders() {
 }
 
 auto kind(const Releases& releases) {
-  return std::tuple{releases.sampling, releases.neighbours, releases.rate, releases.noise_multiplier,
-                    releases.adaptive};
+  return std::tuple{releases.sampling, releases.neighbours, releases.rate, releases.noise_multiplier, releases.adaptive};
 }
 
 /// Fewer kinds, of about the same divergence: sigma and rate are put into cells of a common relative width.
@@ -80,10 +79,14 @@ std::span<const double> order_grid(OrderGrid grid) {
   static const std::vector<double> kWhole = whole(2, 256);
   static const std::vector<double> kWide = wide_orders();
   switch (grid) {
-    case OrderGrid::standard: break;
-    case OrderGrid::ma32: return kMoments;
-    case OrderGrid::int256: return kWhole;
-    case OrderGrid::wide: return kWide;
+    case OrderGrid::standard:
+      break;
+    case OrderGrid::ma32:
+      return kMoments;
+    case OrderGrid::int256:
+      return kWhole;
+    case OrderGrid::wide:
+      return kWide;
   }
   return kDefault;
 }

@@ -7,8 +7,7 @@ namespace fedstride {
 namespace {
 
 auto identity(const Releases& releases) {
-  return std::tuple(releases.sampling, releases.neighbours, releases.rate, releases.noise_multiplier,
-                    releases.adaptive);
+  return std::tuple(releases.sampling, releases.neighbours, releases.rate, releases.noise_multiplier, releases.adaptive);
 }
 
 }  // namespace

@@ -19,7 +19,7 @@ using tight::Schedule;
 // The most that the extra Gaussian release may add, see docs/privacy-tight.md.
 constexpr double kEpsilonExcess = 4e-5;
 constexpr double kEpsilonEnough = 8e-5;  // accepted if less would cost much
-constexpr double kEpsilonShare = 1e-2;  // of epsilon, if that is less and can be reached
+constexpr double kEpsilonShare = 1e-2;   // of epsilon, if that is less and can be reached
 constexpr double kMinEpsilon = 1e-10;
 constexpr double kLogDeltaExcess = 7e-4;
 constexpr double kNoLimit = std::numeric_limits<double>::infinity();
@@ -139,8 +139,7 @@ double epsilon_of(const Composition& composition, double delta) {
       c = bound.c;
       continue;
     }
-    if (!lower_epsilon(left, target, epsilon, kLeakWork, true))
-      lower_epsilon(composition, target, epsilon, kMaxWork, false);
+    if (!lower_epsilon(left, target, epsilon, kLeakWork, true)) lower_epsilon(composition, target, epsilon, kMaxWork, false);
     break;
   }
   return epsilon;

@@ -12,13 +12,12 @@ namespace fedstride::tight {
 namespace {
 
 constexpr double kRootTwoPi = 2.5066282746310002;
-constexpr double kAliasing = 16;       // in the exponent: the aliases that the period lets through, relative to delta
-constexpr double kTail = 14;           // likewise the part beyond the end
-constexpr double kDetour = 5;          // in the exponent: how far from the lowest crossing
+constexpr double kAliasing = 16;  // in the exponent: the aliases that the period lets through, relative to delta
+constexpr double kTail = 14;      // likewise the part beyond the end
+constexpr double kDetour = 5;     // in the exponent: how far from the lowest crossing
 // Crossings to try, relative to the lowest.
-constexpr double kPlaces[] = {0.2, 0.3,  0.4,  0.5,  0.6, 0.7, 0.8, 0.9, 0.95, 1,
-                              1.03, 1.07, 1.15, 1.3, 1.6, 2.2, 3.5, 6,   12};
-constexpr double kRounding = 1e-11;    // relative, of sums and exponentials
+constexpr double kPlaces[] = {0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 1, 1.03, 1.07, 1.15, 1.3, 1.6, 2.2, 3.5, 6, 12};
+constexpr double kRounding = 1e-11;  // relative, of sums and exponentials
 constexpr std::size_t kBlock = 128;
 
 /// c where an increasing function is zero, from below, to a per cent: Newton's method in log c, with bisection.
@@ -43,9 +42,7 @@ double root_from_below(Function&& function) {
   return std::exp(low > -60 ? low : at);
 }
 
-double curvature(const Moments& moments, double c) {
-  return moments.variance + 1 / (c * c) + 1 / ((c + 1) * (c + 1));
-}
+double curvature(const Moments& moments, double c) { return moments.variance + 1 / (c * c) + 1 / ((c + 1) * (c + 1)); }
 
 }  // namespace
 
@@ -104,8 +101,8 @@ double Composition::largest() const {
 
 double log_chernoff(const Composition& composition, double c, double epsilon) {
   const auto moments = composition.moments(c);
-  return moments.log_moment + composition.log_error(c, std::sqrt(curvature(moments, c))) - c * epsilon -
-         c * std::log1p(1 / c) - std::log1p(c);
+  return moments.log_moment + composition.log_error(c, std::sqrt(curvature(moments, c))) - c * epsilon - c * std::log1p(1 / c) -
+         std::log1p(c);
 }
 
 Crossing crossing(const Composition& composition, double epsilon, double most) {
@@ -114,8 +111,8 @@ Crossing crossing(const Composition& composition, double epsilon, double most) {
     return std::pair{moments.mean - epsilon - 1 / at - 1 / (at + 1), at * curvature(moments, at)};
   });
   const auto lowest = composition.moments(c);
-  const double saddle = lowest.log_moment - c * epsilon - std::log(c) - std::log1p(c) -
-                        std::log(kRootTwoPi * std::sqrt(curvature(lowest, c)));
+  const double saddle =
+      lowest.log_moment - c * epsilon - std::log(c) - std::log1p(c) - std::log(kRootTwoPi * std::sqrt(curvature(lowest, c)));
   const double log_delta = std::min(saddle, most);
   // With a period p the trapezoid rule adds delta(epsilon + k p) e^{k c p}, k = ..., -1, 1, ... By Chernoff's bound at
   // other crossings these are small against delta(epsilon) if p is at least `level` over the distance to one on either
@@ -178,8 +175,8 @@ void Contour::append(std::size_t count) {
     for (std::size_t k = 0; k < kBlock; ++k) {
       const double t = h_ * static_cast<double>(first + k);
       // s (s+1) mu^2 / 2, against its value at c where the rest is
-      logs[k] = composition_.gaussian / 2 * (plain_ ? std::complex{c_ * (c_ + 1) - t * t, t * (2 * c_ + 1)}
-                                                    : std::complex{-t * t, 0.0});
+      logs[k] = composition_.gaussian / 2 *
+                (plain_ ? std::complex{c_ * (c_ + 1) - t * t, t * (2 * c_ + 1)} : std::complex{-t * t, 0.0});
     }
     for (std::size_t i = 0; i < lines_.size(); ++i) {
       lines_[i].next(one);
@@ -202,8 +199,7 @@ void Contour::append(std::size_t count) {
 double Contour::log_rest(double t) const {
   double bound = -composition_.gaussian * t * t / 2;
   if (composition_.interpolated > 0) return bound + composition_.interpolated * composition_.slowest.log_bound(c_, t);
-  for (const auto& part : composition_.parts)
-    bound += part.count * part.loss.log_bound(c_, t);
+  for (const auto& part : composition_.parts) bound += part.count * part.loss.log_bound(c_, t);
   return bound;
 }
 
@@ -254,8 +250,8 @@ Contour::Value Contour::at(double epsilon) const {
   Value value;
   value.log_delta = log_scale_ + std::log(bound) - c_ * epsilon + 1e-15 * std::abs(moments_.log_moment);
   if (composition_.leak == 0)
-    value.log_delta = std::min(value.log_delta, moments_.log_moment - c_ * epsilon - c_ * std::log1p(1 / c_) -
-                                                    std::log1p(c_) + log_error_);
+    value.log_delta =
+        std::min(value.log_delta, moments_.log_moment - c_ * epsilon - c_ * std::log1p(1 / c_) - std::log1p(c_) + log_error_);
   value.slope = slope / bound;
   value.excess = extra_ / 2 * std::max(density, 0.0) / bound;
   return value;

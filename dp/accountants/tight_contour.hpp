@@ -16,7 +16,7 @@ struct Composition {
     double count;  ///< need not be whole, and may be negative, if parts represent an interpolation
   };
   std::vector<Part> parts;
-  double gaussian = 0;   ///< mu^2 of all Gaussian releases of every record together
+  double gaussian = 0;  ///< mu^2 of all Gaussian releases of every record together
 
   /// If parts represent an interpolation: some of the interpolated steps, and the weights of the parts in each.
   struct Check {
@@ -67,9 +67,9 @@ class Contour {
   Contour(const Composition& composition, const Crossing& at);
 
   struct Value {
-    double log_delta = 0;     ///< of the bound
-    double slope = 0;         ///< d log delta / d epsilon, negative
-    double excess = 0;        ///< estimate of what the extra Gaussian release adds to log delta
+    double log_delta = 0;  ///< of the bound
+    double slope = 0;      ///< d log delta / d epsilon, negative
+    double excess = 0;     ///< estimate of what the extra Gaussian release adds to log delta
   };
   Value at(double epsilon) const;
   /// Continues along the line until the rest of the integral is negligible at `epsilon`, or until an extra Gaussian release
@@ -88,15 +88,15 @@ class Contour {
   double epsilon_;
   Moments moments_;
   double h_;
-  double spread_;       // the integrand's bulk is 1 / spread_ wide in t
-  bool plain_;          // values_ are M(c + ikh) - 1 instead: few draws, so that 1 is most of M
+  double spread_;  // the integrand's bulk is 1 / spread_ wide in t
+  bool plain_;     // values_ are M(c + ikh) - 1 instead: few draws, so that 1 is most of M
   double mean_;
-  double log_scale_;    // of values_, and of delta e^{c epsilon}
-  double floor_;        // log delta is about this far below log_scale_ - c epsilon
-  double log_error_;    // of log M by interpolation
-  double error_ = 0;    // of the integral up to here
-  double extra_ = 0;    // w^2 of the extra Gaussian release
-  double log_tail_ = 0; // log of the bound on the part beyond the last value, relative to M(c) e^{-c epsilon}
+  double log_scale_;     // of values_, and of delta e^{c epsilon}
+  double floor_;         // log delta is about this far below log_scale_ - c epsilon
+  double log_error_;     // of log M by interpolation
+  double error_ = 0;     // of the integral up to here
+  double extra_ = 0;     // w^2 of the extra Gaussian release
+  double log_tail_ = 0;  // log of the bound on the part beyond the last value, relative to M(c) e^{-c epsilon}
   std::vector<LossLine> lines_;
   std::vector<std::complex<double>> values_;  // M(c + ikh) / M(c) e^{-ikh mean} or, if plain_, M(c + ikh) - 1
 };

@@ -10,11 +10,11 @@
 namespace fedstride::tight {
 namespace {
 
-constexpr double kNegligible = 54;    // in the exponent, against the largest
-constexpr double kLeft = 11;          // standard deviations: e^{-11^2 / 2} is below e^-54
-constexpr double kBeyond = 3.5;       // e-folds of 1 - g beyond b, until g ends e^{cL}: to choose k by
-constexpr double kQuadrature = 42;    // the trapezoid rule in x leaves out e^-42, see docs/privacy.md
-constexpr std::size_t kRenewal = 256; // steps after which terms are computed afresh
+constexpr double kNegligible = 54;     // in the exponent, against the largest
+constexpr double kLeft = 11;           // standard deviations: e^{-11^2 / 2} is below e^-54
+constexpr double kBeyond = 3.5;        // e-folds of 1 - g beyond b, until g ends e^{cL}: to choose k by
+constexpr double kQuadrature = 42;     // the trapezoid rule in x leaves out e^-42, see docs/privacy.md
+constexpr std::size_t kRenewal = 256;  // steps after which terms are computed afresh
 constexpr std::size_t kLanes = 32;     // nodes that are turned together
 constexpr double kTermError = 4e-14;   // relative, of a term: its start and kRenewal complex products and sums
 
@@ -45,9 +45,7 @@ Loss::Loss(Pair pair, double rate, double sigma)
       height_(std::min(1.5 * sigma, 0.375 * std::numbers::pi * sigma * sigma)),
       step_(2 * std::numbers::pi * height_ / kQuadrature) {}
 
-double Loss::largest() const {
-  return up_ > 0 || rate_ >= 1 ? std::numeric_limits<double>::infinity() : -std::log1p(-rate_);
-}
+double Loss::largest() const { return up_ > 0 || rate_ >= 1 ? std::numeric_limits<double>::infinity() : -std::log1p(-rate_); }
 
 double Loss::log_ratio(double x) const {
   const double u = (x - 0.5) / variance_;
@@ -107,8 +105,7 @@ std::vector<Loss::Node> Loss::leaking_nodes(double c) const {
     top = std::max(top, node.log_weight);
   }
   const double steepest = (1 + 2 * c) / variance_;
-  while (nodes.back().log_weight > top - kNegligible ||
-         steepness_ * std::exp(steepness_ * (nodes.back().x - edge_)) < steepest) {
+  while (nodes.back().log_weight > top - kNegligible || steepness_ * std::exp(steepness_ * (nodes.back().x - edge_)) < steepest) {
     nodes.push_back(node(std::round(nodes.back().x / step_) + 1, c));
     top = std::max(top, nodes.back().log_weight);
   }
@@ -240,8 +237,8 @@ LossLine::LossLine(const Loss& loss, double c, double h, bool plain) : h_(h) {
     const Loss::Complex z{node.x, loss.height_};
     const auto gaussian = -z * z / (2 * loss.variance_);
     const auto log_weight = (plain ? gaussian : at.log_weight) - scale;
-    nodes_.push_back({log_weight, std::exp(log_weight), plain ? at.log_weight - gaussian : 0,
-                      Loss::Complex{0, 1} * (at.loss - moments.mean)});
+    nodes_.push_back(
+        {log_weight, std::exp(log_weight), plain ? at.log_weight - gaussian : 0, Loss::Complex{0, 1} * (at.loss - moments.mean)});
     above += std::exp(loss.shifted(node.x, 2 * loss.height_, c).log_weight.real() - scale);
   }
   relative_error_ = kTermError + (1 + above) * std::exp(-kQuadrature);
@@ -251,8 +248,7 @@ LossLine::LossLine(const Loss& loss, double c, double h, bool plain) : h_(h) {
 void LossLine::renew() {
   const double t = h_ * static_cast<double>(at_);
   const double until = h_ * static_cast<double>(kRenewal);
-  for (auto* values : {&real_, &imaginary_, &real_weight_, &imaginary_weight_, &real_turn_, &imaginary_turn_})
-    values->clear();
+  for (auto* values : {&real_, &imaginary_, &real_weight_, &imaginary_weight_, &real_turn_, &imaginary_turn_}) values->clear();
   std::size_t kept = 0;
   double sizes = std::abs(gone_);
   for (const auto& node : nodes_) {
@@ -262,8 +258,7 @@ void LossLine::renew() {
       sizes += std::abs(node.weight);
       continue;
     }
-    const auto term = exponent.real() > 30 ? std::exp(node.log_weight + exponent) - node.weight
-                                           : node.weight * expm1(exponent);
+    const auto term = exponent.real() > 30 ? std::exp(node.log_weight + exponent) - node.weight : node.weight * expm1(exponent);
     const auto turn = expm1(h_ * node.rate);
     const double now = std::abs(term + node.weight);
     sizes += std::min(std::abs(term) + now * std::abs(node.rate) * until, now + std::abs(node.weight));

@@ -49,8 +49,8 @@ class Loss {
   };
   using Complex = std::complex<double>;
 
-  double log_ratio(double x) const;        ///< log A(x)
-  Complex log_ratio(Complex x) const;      ///< its continuation to |Im x| < pi sigma^2
+  double log_ratio(double x) const;    ///< log A(x)
+  Complex log_ratio(Complex x) const;  ///< its continuation to |Im x| < pi sigma^2
   double log_integrand(double x, double c) const;
   double uphill(double x, double c) const;  ///< where the derivative of log_integrand would vanish, P and Q held at x
   /// Nodes of the trapezoid rule of step step_ over all of the integrand of M(c) that matters.
@@ -63,16 +63,16 @@ class Loss {
   };
   Shifted shifted(double x, double y, double c) const;
 
-  double up_;       // u
-  double down_;     // v
+  double up_;    // u
+  double down_;  // v
   double rate_;
   double log_rate_;
   double sigma_;
   double variance_;
-  double height_;   // Im x of the contour
+  double height_;  // Im x of the contour
   double step_;
-  double steepness_ = 0;  // k of g; 0: nothing is given away
-  double edge_ = 0;       // b
+  double steepness_ = 0;                           // k of g; 0: nothing is given away
+  double edge_ = 0;                                // b
   std::shared_ptr<const std::vector<Node>> kept_;  // where g is above e^{-e^9}: nodes at c = 0
 };
 

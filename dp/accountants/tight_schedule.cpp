@@ -4,8 +4,8 @@
 #include <cmath>
 #include <map>
 #include <numbers>
-#include <vector>
 #include <utility>
+#include <vector>
 
 namespace fedstride::tight {
 
@@ -34,15 +34,14 @@ double Schedule::total_variation() const {
   // N(0, sigma) against N(m, sigma): erf(m / (2 sqrt 2 sigma)); sampling multiplies by the rate; sums bound products.
   const double sensitivity = neighbours == Neighbours::add_remove ? 1 : 2;
   double sum = std::erf(std::sqrt(gaussian / 8));
-  for (const auto& step : steps)
-    sum += step.count * step.rate * std::erf(sensitivity / (std::sqrt(8.0) * step.noise_multiplier));
+  for (const auto& step : steps) sum += step.count * step.rate * std::erf(sensitivity / (std::sqrt(8.0) * step.noise_multiplier));
   return std::min(1.0, sum * (1 + 1e-12));
 }
 
 namespace {
 
-constexpr std::size_t kDirect = 32;   // this many different steps are not interpolated
-constexpr std::size_t kChecks = 12;   // steps whose interpolation is checked
+constexpr std::size_t kDirect = 32;  // this many different steps are not interpolated
+constexpr std::size_t kChecks = 12;  // steps whose interpolation is checked
 
 /// Chebyshev points on equal panels of [low, high], which are at most `widest` long; one point if low == high.
 struct Points {
@@ -101,17 +100,15 @@ Composition Schedule::composition(Pair pair) const {
     std::vector<std::pair<std::size_t, double>> weights;
     for (std::size_t j = 0; j < rate_weights.size(); ++j)
       for (std::size_t k = 0; k < noise_weights.size(); ++k)
-        weights.emplace_back((first_rate + j) * noises.all.size() + first_noise + k,
-                             rate_weights[j] * noise_weights[k]);
+        weights.emplace_back((first_rate + j) * noises.all.size() + first_noise + k, rate_weights[j] * noise_weights[k]);
     for (const auto& [at, weight] : weights) counts[at] += weight * steps[i].count;
     result.interpolated += steps[i].count;
     if (i % stride == stride / 2)
       result.checks.push_back({Loss(pair, steps[i].rate, steps[i].noise_multiplier), std::move(weights)});
   }
   for (std::size_t i = 0; i < counts.size(); ++i)
-    result.parts.push_back({Loss(pair, std::exp(rates.all[i / noises.all.size()]),
-                                 std::exp(noises.all[i % noises.all.size()])),
-                            counts[i]});
+    result.parts.push_back(
+        {Loss(pair, std::exp(rates.all[i / noises.all.size()]), std::exp(noises.all[i % noises.all.size()])), counts[i]});
   result.slowest = Loss(pair, least->rate, loudest->noise_multiplier);
   return result;
 }

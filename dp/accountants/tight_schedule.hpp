@@ -3,8 +3,8 @@
 #include <span>
 #include <vector>
 
-#include "dp/accountants/tight_contour.hpp"
 #include "dp/accountants/mechanism.hpp"
+#include "dp/accountants/tight_contour.hpp"
 
 namespace fedstride::tight {
 

@@ -49,8 +49,7 @@ bool moments_matter(double v, int j) { return j < CentralMoments::kMaxOrder && j
 std::vector<double> without_replacement_rdp(double rate, double sigma, std::span<const double> orders) {
   const double v = 1 / (2 * sigma * sigma);
   const double log_rate = std::log(rate);
-  const auto largest =
-      static_cast<int>(std::ceil(std::min<double>(kMaxClosedOrder, *std::ranges::max_element(orders))));
+  const auto largest = static_cast<int>(std::ceil(std::min<double>(kMaxClosedOrder, *std::ranges::max_element(orders))));
   int last = 2;  // j for which moments matter come first
   while (last < largest && moments_matter(v, last + 1)) ++last;
   const CentralMoments moments(sigma, last + 1);
@@ -62,15 +61,14 @@ std::vector<double> without_replacement_rdp(double rate, double sigma, std::span
   };
   Array terms(std::max(largest - 1, 1));  // element j - 2: ln of q^j (factor of j) / j!
   for (int j = 2; j <= largest; ++j) {
-    const double factor = j == 2 ? std::min(std::log(4 * std::expm1(std::min(2 * v, 600.0))), std::numbers::ln2 + 2 * v)
-                                 : log_factor(j);
+    const double factor =
+        j == 2 ? std::min(std::log(4 * std::expm1(std::min(2 * v, 600.0))), std::numbers::ln2 + 2 * v) : log_factor(j);
     terms[j - 2] = j * log_rate + factor - log_factorial(j);
   }
   const auto cumulant = [&](int order) {  // (a - 1) times the divergence
     if (order == 1) return 0.0;
     double log_sum = -std::numeric_limits<double>::infinity();
-    for (int j = 2; j <= order; ++j)
-      log_sum = log_add(log_sum, terms[j - 2] + log_factorial(order) - log_factorial(order - j));
+    for (int j = 2; j <= order; ++j) log_sum = log_add(log_sum, terms[j - 2] + log_factorial(order) - log_factorial(order - j));
     return std::min(log_add(0, log_sum), order * (order - 1.0) * v);
   };
   std::vector<double> values;

@@ -12,8 +12,7 @@ namespace {
 /// The least cost(order) over orders above 1; any order that is found gives a valid bound.
 template <class Cost>
 double least_over_orders(const Cost& cost) {
-  const auto found = boost::math::tools::brent_find_minima(
-      [&](double t) { return cost(1 + std::exp(t)); }, -20.0, 40.0, 40);
+  const auto found = boost::math::tools::brent_find_minima([&](double t) { return cost(1 + std::exp(t)); }, -20.0, 40.0, 40);
   return found.second;
 }
 
@@ -38,22 +37,21 @@ double zcdp_epsilon_classical(double rho, double delta) { return rho + 2 * std::
 
 double zcdp_epsilon(double rho, double delta) {
   if (rho == 0) return 0;
-  const double least = least_over_orders(
-      [&](double order) { return epsilon_at(Conversion::improved, order, order * rho, delta); });
+  const double least =
+      least_over_orders([&](double order) { return epsilon_at(Conversion::improved, order, order * rho, delta); });
   return std::max(least, 0.0);
 }
 
 double zcdp_delta(double rho, double epsilon) {
   if (rho == 0) return 0;
-  const double least = least_over_orders(
-      [&](double order) { return log_delta_at(Conversion::improved, order, order * rho, epsilon); });
+  const double least =
+      least_over_orders([&](double order) { return log_delta_at(Conversion::improved, order, order * rho, epsilon); });
   return std::exp(std::min(least, 0.0));
 }
 
 std::string Zcdp::unsound(std::span<const Releases> spending) const {
   for (const Releases& releases : spending)
-    if (releases.rate < 1 && (releases.sampling == Sampling::poisson ||
-                              releases.sampling == Sampling::without_replacement))
+    if (releases.rate < 1 && (releases.sampling == Sampling::poisson || releases.sampling == Sampling::without_replacement))
       return "it has no amplification by sampling, and the rate is " + number_text(releases.rate) +
              (releases.sampling == Sampling::poisson ? "; valid: tight, rdp" : "; valid: rdp");
   return uncovered(spending, {.adaptive = true});

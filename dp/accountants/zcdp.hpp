@@ -14,8 +14,7 @@ struct Zcdp {
 
   Conversion conversion = Conversion::improved;
 
-  static constexpr auto kFields = std::tuple{
-      Field{"conversion", &Zcdp::conversion, "from rho to epsilon"}};
+  static constexpr auto kFields = std::tuple{Field{"conversion", &Zcdp::conversion, "from rho to epsilon"}};
 
   std::string unsound(std::span<const Releases> spending) const;
   PrivacyBound epsilon(std::span<const Releases> spending, double delta) const;

@@ -26,8 +26,7 @@ std::optional<Accountant> another(std::string_view first, const Spending& spendi
 
 bool passes(const Accountant& accountant, const Spending& spending, const PrivacyStatement& statement) {
   constexpr double kSlack = 1e-9;  // of arithmetic
-  return statement.epsilon > statement.budget * (1 + kSlack) &&
-         !meets(accountant, spending, statement.budget, statement.delta);
+  return statement.epsilon > statement.budget * (1 + kSlack) && !meets(accountant, spending, statement.budget, statement.delta);
 }
 
 // Both are upper bounds of one number, which `tight` exceeds only slightly: another bound cannot lie below it.
@@ -72,8 +71,7 @@ class Auditor {
     for (ClientId client = 0; client < totals_.clients(); ++client) {
       auto& known = of_history[totals_.history_of(client)];
       if (!known)
-        known =
-            computed("", promised.level, totals_.examples(client), totals_.examples_as_in_papers(client), accountant);
+        known = computed("", promised.level, totals_.examples(client), totals_.examples_as_in_papers(client), accountant);
       audit_.statements.push_back(*known);
       audit_.statements.back().statement.who = "client " + std::to_string(client);
     }
@@ -84,8 +82,7 @@ class Auditor {
                             const Accountant& accountant) const {
     AuditedStatement audited;
     const bool fits = unsound_by(accountant, spending).empty();
-    audited.statement =
-        make_statement(header_, level, who, fits ? spending : Spending{}, fits ? papers : Spending{}, accountant);
+    audited.statement = make_statement(header_, level, who, fits ? spending : Spending{}, fits ? papers : Spending{}, accountant);
     if (!fits) audited.statement.epsilon = kInfinite;
     if (const auto second = another(part_name(accountant), spending)) {
       audited.second = part_name(*second);
@@ -104,12 +101,10 @@ class Auditor {
       audit_.failures.push_back(where + "the accountant '" + statement.accountant + "' does not fit: " + unsound);
     else if (passes(accountant, spending, statement))
       audit_.failures.push_back(where + "epsilon " + epsilon_text(statement.epsilon) + " at delta " +
-                                number_text(statement.delta) + " passes the budget of " +
-                                number_text(statement.budget));
+                                number_text(statement.delta) + " passes the budget of " + number_text(statement.budget));
     else if (contradict(audited))
-      audit_.failures.push_back(where + "'" + statement.accountant + "' says " + epsilon_text(statement.epsilon) +
-                                ", '" + audited.second + "' says " + epsilon_text(audited.second_epsilon) +
-                                "; both cannot be right");
+      audit_.failures.push_back(where + "'" + statement.accountant + "' says " + epsilon_text(statement.epsilon) + ", '" +
+                                audited.second + "' says " + epsilon_text(audited.second_epsilon) + "; both cannot be right");
     if (audited.second.empty()) audit_.notes.push_back(where + "no second accountant fits");
     if (!statement.warning.empty()) audit_.notes.push_back(where + statement.warning);
     audit_.statements.push_back(audited);

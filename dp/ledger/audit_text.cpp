@@ -21,7 +21,6 @@ std::string table(const std::vector<std::vector<std::string>>& rows) {
   return text;
 }
 
-
 }  // namespace
 
 std::string audit_text(const Audit& audit) {
@@ -29,9 +28,8 @@ std::string audit_text(const Audit& audit) {
       {"level", "of whom", "epsilon", "delta", "budget", "accountant", "second epsilon", "second accountant"}};
   for (const auto& [statement, second, second_epsilon] : audit.statements)
     rows.push_back({std::string(name_of(statement.level)), statement.who, epsilon_text(statement.epsilon),
-                    number_text(statement.delta),
-                    std::isfinite(statement.budget) ? number_text(statement.budget) : "none", statement.accountant,
-                    second.empty() ? "-" : epsilon_text(second_epsilon), second.empty() ? "-" : second});
+                    number_text(statement.delta), std::isfinite(statement.budget) ? number_text(statement.budget) : "none",
+                    statement.accountant, second.empty() ? "-" : epsilon_text(second_epsilon), second.empty() ? "-" : second});
   std::string text = table(rows);
   for (const auto& audited : audit.statements) {
     if (audited.statement.who.starts_with("client ")) continue;

@@ -59,8 +59,8 @@ class LedgerBook {
   LedgerHeader header_;
   std::map<std::uint32_t, Round> rounds_;
   std::map<std::uint32_t, LedgerGroups> open_;
-  SpendingTotals closed_;          // closed rounds but for the latest
-  LedgerGroups latest_;            // executed in the round closed last
+  SpendingTotals closed_;  // closed rounds but for the latest
+  LedgerGroups latest_;    // executed in the round closed last
   std::uint32_t latest_round_ = 0;
   std::vector<std::string> problems_;
 };

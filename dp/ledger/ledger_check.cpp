@@ -29,8 +29,8 @@ std::string named(const Owner& owner) {
 // Empty if every executed release, number by number, is among the reserved ones with at least their noise.
 std::string beyond(const LedgerGroup& executed, const LedgerGroup& reserved) {
   if (executed.sampling != reserved.sampling || executed.rate != reserved.rate)
-    return "sampled " + std::string(name_of(executed.sampling)) + " at rate " + number_text(executed.rate) +
-           ", reserved was " + std::string(name_of(reserved.sampling)) + " at " + number_text(reserved.rate);
+    return "sampled " + std::string(name_of(executed.sampling)) + " at rate " + number_text(executed.rate) + ", reserved was " +
+           std::string(name_of(reserved.sampling)) + " at " + number_text(reserved.rate);
   if (executed.neighbours != reserved.neighbours) return "counted for other neighbours than reserved";
   if (executed.adaptive && !reserved.adaptive) return "adaptive, which was not reserved";
   const std::uint64_t count = executed.count();
@@ -41,8 +41,7 @@ std::string beyond(const LedgerGroup& executed, const LedgerGroup& reserved) {
     return "executed " + std::to_string(count) + " releases from number " + std::to_string(executed.first) + ", " +
            std::to_string(left) + " were reserved";
   if (executed.passes > reserved.passes)
-    return "executed " + std::to_string(executed.passes) + " passes, " + std::to_string(reserved.passes) +
-           " were reserved";
+    return "executed " + std::to_string(executed.passes) + " passes, " + std::to_string(reserved.passes) + " were reserved";
   auto run = reserved.runs.begin();
   std::uint64_t skip = executed.first - reserved.first;  // into *run
   for (const ReleaseRun& done : executed.runs)
@@ -69,9 +68,7 @@ std::string repeated_address(const LedgerGroups& groups) {
   std::vector<Stretch> stretches;
   for (const LedgerGroup& group : groups)
     if (const std::uint64_t count = group.count(); count > 0)
-      for_each_owner(group, [&](const Owner& owner) {
-        stretches.push_back({owner, group.first, group.first + count});
-      });
+      for_each_owner(group, [&](const Owner& owner) { stretches.push_back({owner, group.first, group.first + count}); });
   std::ranges::sort(stretches, {}, [](const Stretch& stretch) { return std::pair(stretch.owner, stretch.first); });
   const auto address = [](const Stretch& stretch, std::uint64_t first) {
     return named(stretch.owner) + ", release " + std::to_string(first);
@@ -132,8 +129,8 @@ std::string breaks_sensitivity(const LedgerGroups& groups, const LedgerHeader& h
     if (group.level != Level::client) continue;
     const double counted = header.at(Level::client)->largest_weight;
     if (group.largest_weight > counted)
-      return "an update has weight " + number_text(group.largest_weight) + "; the sensitivity counts " +
-             number_text(counted) + " at most";
+      return "an update has weight " + number_text(group.largest_weight) + "; the sensitivity counts " + number_text(counted) +
+             " at most";
   }
   return {};
 }

@@ -79,13 +79,11 @@ std::string malformed(const LedgerGroups& groups, const LedgerHeader& header) {
     if (std::ranges::adjacent_find(group.clients) != group.clients.end())
       return "client " + std::to_string(*std::ranges::adjacent_find(group.clients)) + " twice for the same releases";
     if (!group.clients.empty() && std::ranges::max(group.clients) >= header.clients)
-      return "client " + std::to_string(std::ranges::max(group.clients)) + "; the last is " +
-             std::to_string(header.clients - 1);
+      return "client " + std::to_string(std::ranges::max(group.clients)) + "; the last is " + std::to_string(header.clients - 1);
     if (!in(group.rate, 0, 1)) return "sampling rate " + number_text(group.rate) + "; it must be in (0, 1]";
     if (group.sampling == Sampling::full && group.rate != 1)
       return "sampling rate " + number_text(group.rate) + " with sampling full; it must be 1";
-    if (!in(group.largest_weight, 0, kMaxWeight))
-      return "weight " + number_text(group.largest_weight) + "; it must be above 0";
+    if (!in(group.largest_weight, 0, kMaxWeight)) return "weight " + number_text(group.largest_weight) + "; it must be above 0";
     if (group.first > kMaxReleases) return "release number " + std::to_string(group.first) + "; 2^40 is the last";
     std::uint64_t count = 0;
     for (const ReleaseRun& run : group.runs) {

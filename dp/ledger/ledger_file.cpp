@@ -42,8 +42,8 @@ std::string chain_value(std::string_view before, std::string_view text, std::str
   const std::string message = std::string(before) + "\n" + std::string(text);
   std::array<unsigned char, 32> code{};
   unsigned size = 0;
-  if (HMAC(EVP_sha256(), key.data(), static_cast<int>(key.size()),
-           reinterpret_cast<const unsigned char*>(message.data()), message.size(), code.data(), &size) == nullptr ||
+  if (HMAC(EVP_sha256(), key.data(), static_cast<int>(key.size()), reinterpret_cast<const unsigned char*>(message.data()),
+           message.size(), code.data(), &size) == nullptr ||
       size != code.size())
     throw failure("HMAC-SHA256 is not available in this OpenSSL");
   return hexadecimal(code);
@@ -88,8 +88,7 @@ std::string_view LedgerReader::next() {
   std::size_t end = buffer_.find('\n', searched);
   while (end == std::string::npos) {
     searched = buffer_.size() - begin_;
-    if (searched > kMaxLedgerLineBytes)
-      throw failure(where + "is longer than " + std::to_string(kMaxLedgerLineBytes) + " bytes");
+    if (searched > kMaxLedgerLineBytes) throw failure(where + "is longer than " + std::to_string(kMaxLedgerLineBytes) + " bytes");
     if (!fill()) return {};
     end = buffer_.find('\n', searched);
   }

@@ -81,9 +81,7 @@ double number(const Json& json, const char* name) {
   return json.get<double>();
 }
 double number_at(const Json& json, const char* name) { return number(member(json, name), name); }
-double number_or(const Json& json, const char* name, double value) {
-  return json.contains(name) ? number_at(json, name) : value;
-}
+double number_or(const Json& json, const char* name, double value) { return json.contains(name) ? number_at(json, name) : value; }
 
 std::uint64_t whole(const Json& json, const char* name, std::uint64_t most) {
   if (!json.is_number_unsigned() || json.get<std::uint64_t>() > most)
@@ -157,8 +155,8 @@ std::string groups_text(const LedgerGroups& groups) {
 }
 
 std::string header_text(const LedgerHeader& header) {
-  std::string text = "{\"kind\":\"ledger\",\"version\":" + std::to_string(kVersion) +
-                     ",\"source\":" + json_text(header.source) + ",\"clients\":" + std::to_string(header.clients) +
+  std::string text = "{\"kind\":\"ledger\",\"version\":" + std::to_string(kVersion) + ",\"source\":" + json_text(header.source) +
+                     ",\"clients\":" + std::to_string(header.clients) +
                      ",\"run\":[\"noise multiplier\",\"clip\",\"count\"],\"statements\":[";
   for (const LedgerStatement& statement : header.statements) {
     if (&statement != header.statements.data()) text += ',';
@@ -223,8 +221,7 @@ LedgerEntry read_entry(std::string_view text, const LedgerHeader& header) {
   if (kind != "reserve" && kind != "close") throw failure("kind '" + kind + "' is unknown; valid: reserve, close");
   LedgerEntry entry;
   entry.closes = kind == "close";
-  entry.round =
-      static_cast<std::uint32_t>(whole(member(json, "round"), "round", std::numeric_limits<std::uint32_t>::max()));
+  entry.round = static_cast<std::uint32_t>(whole(member(json, "round"), "round", std::numeric_limits<std::uint32_t>::max()));
   if (!entry.closes) entry.digest = text_at(json, "digest");
   const Json& groups = member(json, entry.closes ? "executed" : "groups");
   entry.as_reserved = entry.closes && groups == "all";

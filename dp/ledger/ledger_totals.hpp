@@ -4,8 +4,8 @@
 #include <span>
 #include <vector>
 
-#include "dp/ledger/ledger_entry.hpp"
 #include "dp/accountants/spending.hpp"
+#include "dp/ledger/ledger_entry.hpp"
 
 namespace fedstride {
 

@@ -31,8 +31,7 @@ void add_example_assumptions(std::vector<std::string>& list, const Spending& spe
         "of each pass");
 }
 
-void add_client_assumptions(std::vector<std::string>& list, const Spending& spending,
-                            const LedgerStatement& statement) {
+void add_client_assumptions(std::vector<std::string>& list, const Spending& spending, const LedgerStatement& statement) {
   list.emplace_back(statement.neighbours == Neighbours::add_remove
                         ? "protected is one client with all its data, there or not (add-remove neighbours)"
                         : "protected is one client with all its data, replaced by any other (replace-one neighbours)");
@@ -55,15 +54,14 @@ bool covers(const Spending& more, const Spending& less) {
   return more.size() >= less.size() &&
          std::equal(less.begin(), less.end(), more.begin(), [](const Releases& b, const Releases& a) {
            return a.sampling == b.sampling && a.neighbours == b.neighbours && a.adaptive == b.adaptive &&
-                  a.noise_multiplier <= b.noise_multiplier && a.rate >= b.rate && a.count >= b.count &&
-                  a.passes >= b.passes;
+                  a.noise_multiplier <= b.noise_multiplier && a.rate >= b.rate && a.count >= b.count && a.passes >= b.passes;
          });
 }
 
 }  // namespace
 
-PrivacyStatement make_statement(const LedgerHeader& header, Level level, const std::string& who,
-                                const Spending& spending, const Spending& papers, const Accountant& accountant) {
+PrivacyStatement make_statement(const LedgerHeader& header, Level level, const std::string& who, const Spending& spending,
+                                const Spending& papers, const Accountant& accountant) {
   const LedgerStatement& promised = *header.at(level);
   PrivacyStatement statement{.level = level, .who = who, .delta = promised.delta, .budget = promised.epsilon};
   statement.accountant = part_name(accountant);
@@ -87,16 +85,14 @@ PrivacyStatement make_statement(const LedgerHeader& header, Level level, const s
     list.emplace_back("attacks on floating-point noise and on timing are not covered");
   list.emplace_back("what was chosen by looking at private data, by a sweep for instance, is not charged");
   list.emplace_back("losses, counts and label histograms of single clients are not covered");
-  if (header.statements.size() > 1)
-    list.emplace_back("stands beside the other level's statement; the two are not added");
+  if (header.statements.size() > 1) list.emplace_back("stands beside the other level's statement; the two are not added");
   return statement;
 }
 
 std::vector<double> history_epsilons(const SpendingTotals& totals, const Accountant& accountant, double delta,
                                      bool only_largest) {
   std::vector<const Spending*> histories(totals.histories());
-  for (ClientId client = 0; client < totals.clients(); ++client)
-    histories[totals.history_of(client)] = &totals.examples(client);
+  for (ClientId client = 0; client < totals.clients(); ++client) histories[totals.history_of(client)] = &totals.examples(client);
   std::vector<double> epsilons(histories.size(), 0);
   std::vector<std::size_t> computed;
   std::vector<std::size_t> order(histories.size());
@@ -123,16 +119,15 @@ std::vector<PrivacyStatement> model_statements(const LedgerBook& book, function_
   for (const LedgerStatement& promised : header.statements) {
     const Accountant accountant = accountant_of(promised.level);
     if (promised.level == Level::client) {
-      statements.push_back(
-          make_statement(header, Level::client, "every client", totals.updates(), totals.updates(), accountant));
+      statements.push_back(make_statement(header, Level::client, "every client", totals.updates(), totals.updates(), accountant));
       continue;
     }
     const auto epsilons = history_epsilons(totals, accountant, promised.delta, true);
     const auto worst = static_cast<std::uint32_t>(std::ranges::max_element(epsilons) - epsilons.begin());
     ClientId client = 0;
     while (totals.history_of(client) != worst) ++client;
-    statements.push_back(make_statement(header, Level::example, "every example in the released model",
-                                        totals.examples(client), totals.examples_as_in_papers(client), accountant));
+    statements.push_back(make_statement(header, Level::example, "every example in the released model", totals.examples(client),
+                                        totals.examples_as_in_papers(client), accountant));
     statements.back().assumptions.insert(statements.back().assumptions.begin() + 1,
                                          "the largest of the clients' epsilons (client " + std::to_string(client) +
                                              "), not their sum: an example is in one client's data alone");
@@ -149,8 +144,8 @@ std::string epsilon_text(double epsilon) {
 
 std::string statement_text(const PrivacyStatement& statement) {
   std::string text = std::string(name_of(statement.level)) + " level, " + statement.who + ": epsilon " +
-                     epsilon_text(statement.epsilon) + " at delta " + number_text(statement.delta) + " (" +
-                     statement.accountant + ")";
+                     epsilon_text(statement.epsilon) + " at delta " + number_text(statement.delta) + " (" + statement.accountant +
+                     ")";
   if (std::isfinite(statement.budget)) text += ", budget " + number_text(statement.budget);
   if (statement.as_in_papers)
     text += "\n  as in the papers, assuming Poisson sampling: epsilon " + epsilon_text(*statement.as_in_papers) +
@@ -161,9 +156,12 @@ std::string statement_text(const PrivacyStatement& statement) {
 }
 
 std::string statement_json(const PrivacyStatement& statement) {
-  OrderedJson json{{"level", name_of(statement.level)},    {"who", statement.who},
-                              {"epsilon", number_or_null(statement.epsilon)}, {"delta", statement.delta},
-                              {"budget", number_or_null(statement.budget)},   {"accountant", statement.accountant}};
+  OrderedJson json{{"level", name_of(statement.level)},
+                   {"who", statement.who},
+                   {"epsilon", number_or_null(statement.epsilon)},
+                   {"delta", statement.delta},
+                   {"budget", number_or_null(statement.budget)},
+                   {"accountant", statement.accountant}};
   if (statement.as_in_papers)
     json["epsilon_as_in_the_papers_assuming_poisson_sampling"] = number_or_null(*statement.as_in_papers);
   if (!statement.warning.empty()) json["warning"] = statement.warning;

@@ -25,8 +25,8 @@ struct PrivacyStatement {
 
 /// The statement on a spending; `papers` is the spending with shuffled lots counted as Poisson-sampled ones
 /// (SpendingTotals). Throws Error (usage) if the accountant has no bound for it.
-PrivacyStatement make_statement(const LedgerHeader& header, Level level, const std::string& who,
-                                const Spending& spending, const Spending& papers, const Accountant& accountant);
+PrivacyStatement make_statement(const LedgerHeader& header, Level level, const std::string& who, const Spending& spending,
+                                const Spending& papers, const Accountant& accountant);
 
 /// The statements on the released model, one for each level of the ledger. The one at example level is that of the client
 /// that has spent most, since an example is in one client's data alone; levels are never added. `accountant_of` returns
@@ -35,8 +35,7 @@ std::vector<PrivacyStatement> model_statements(const LedgerBook& book, function_
 
 /// One epsilon for each history of totals (SpendingTotals::history_of). If only the largest is requested, histories that
 /// cost no more than another one (the same noise or more, no larger rates, counts and passes) get 0 instead.
-std::vector<double> history_epsilons(const SpendingTotals& totals, const Accountant& accountant, double delta,
-                                     bool only_largest);
+std::vector<double> history_epsilons(const SpendingTotals& totals, const Accountant& accountant, double delta, bool only_largest);
 
 /// The statement as lines for people, and as a JSON object.
 std::string statement_text(const PrivacyStatement& statement);

@@ -74,8 +74,7 @@ double UpdateClip::clip(std::span<const float> change, Vector& out) const {
   }
   out.assign(change.size(), 0);
   const double share = bound_ / std::sqrt(static_cast<double>(layers_.size())) * (1 - 8 * kUnit);
-  for (const auto& [offset, size] : layers_)
-    clip_range(change.subspan(offset, size), share, view(out).subspan(offset, size));
+  for (const auto& [offset, size] : layers_) clip_range(change.subspan(offset, size), share, view(out).subspan(offset, size));
   return std::sqrt(sum_of_squares(change));
 }
 
@@ -94,8 +93,8 @@ void keep_only(std::span<const ParameterRange> ranges, Vector& vector) {
 void add_noise(ExactSum& sum, const ClientNoise& noise, const RandomSource& source, const Address& address,
                ForEachPiece for_each_piece) {
   if (!(noise.standard_deviation > 0) || noise.standard_deviation > kMaxDeviation)
-    throw usage_error("the standard deviation of noise on client updates is " +
-                      std::to_string(noise.standard_deviation) + "; it must be above 0 and at most 2^22, 4194304");
+    throw usage_error("the standard deviation of noise on client updates is " + std::to_string(noise.standard_deviation) +
+                      "; it must be above 0 and at most 2^22, 4194304");
   const double deviation = noise.standard_deviation * ExactSum::kScale;
   const DiscreteGaussian discrete(static_cast<std::uint64_t>(std::ceil(deviation)));
   const std::size_t rows = (sum.size() + kComponentsPerRow - 1) / kComponentsPerRow;

@@ -19,8 +19,7 @@ void append_stretches(std::vector<GradientStretch>& stretches, std::size_t offse
     stretches.push_back({offset + first, std::min(ClippedSum::kMaxStretch, size - first), frozen});
 }
 
-ClippedSum::ClippedSum(std::vector<GradientStretch> stretches)
-    : stretches_(std::move(stretches)), returned_(stretches_.size()) {
+ClippedSum::ClippedSum(std::vector<GradientStretch> stretches) : stretches_(std::move(stretches)), returned_(stretches_.size()) {
   std::size_t end = 0;
   for (const auto& stretch : stretches_) end = std::max(end, stretch.offset + stretch.size);
   sum_.assign(end, 0);

@@ -22,7 +22,7 @@ template <class T>
 concept LotOfExamples = requires(T lot, std::span<const float> factors, GradientSink sink) {
   { lot.next() } -> std::same_as<bool>;
   { lot.norms() } -> std::convertible_to<std::span<const double>>;
-  { lot.weighted_sum(factors, sink) };
+  {lot.weighted_sum(factors, sink)};
 };
 
 /// The rules of one release.

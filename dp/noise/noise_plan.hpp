@@ -12,9 +12,7 @@
 namespace fedstride {
 
 enum class ClipSchedule { constant, hyperbolic, linear, linear_1000, factor_1000 };
-constexpr auto choice_names(ClipSchedule) {
-  return names("constant", "hyperbolic", "linear", "linear-1000", "factor-1000");
-}
+constexpr auto choice_names(ClipSchedule) { return names("constant", "hyperbolic", "linear", "linear-1000", "factor-1000"); }
 enum class NoiseSchedule { constant, dynamic, dynamic_momentum };
 constexpr auto choice_names(NoiseSchedule) { return names("constant", "dynamic", "dynamic-momentum"); }
 

@@ -50,8 +50,7 @@ void add_symmetric_noise(Eigen::MatrixXd& matrix, double sigma, const RandomSour
   }
 }
 
-Components private_components(RowVisitor rows, int d, int k, double sigma, const RandomSource& source,
-                              Address address) {
+Components private_components(RowVisitor rows, int d, int k, double sigma, const RandomSource& source, Address address) {
   check_value("components", {.low = 1, .high = static_cast<double>(d)}, k);
   check_value("noise multiplier of the components", kPositive, sigma);
   Components components;

@@ -49,8 +49,7 @@ void for_each_draw(const RandomSource& source, const Address& address, std::span
       places[count] = place_of_block + (id & mask) * 2 * kRow;
     }
     words_of(from, blocks.data(), (used + kRow - 1) / kRow, words.data());
-    for (std::size_t i = 0; i < count; ++i)
-      draws[i] = words[places[i]] | std::uint64_t{words[places[i] + kRow]} << 32;
+    for (std::size_t i = 0; i < count; ++i) draws[i] = words[places[i]] | std::uint64_t{words[places[i] + kRow]} << 32;
     take(first, std::span<const std::uint64_t>(draws).first(count));
     first += count;
   }

@@ -16,9 +16,9 @@ struct Sign {
 
   static constexpr std::string_view kName = "sign";
   static constexpr std::string_view kSummary = "steps of one size along the sign of the averaged gradient (Signum)";
-  static constexpr auto kFields =
-      std::tuple{Field{"learning-rate", &Sign::rate, "how far each weight moves in a step", kPositive},
-                 Field{"sign-beta", &Sign::beta, "share of the average that stays", Valid{.low = 0, .high = 1, .high_included = false}}};
+  static constexpr auto kFields = std::tuple{
+      Field{"learning-rate", &Sign::rate, "how far each weight moves in a step", kPositive},
+      Field{"sign-beta", &Sign::beta, "share of the average that stays", Valid{.low = 0, .high = 1, .high_included = false}}};
   static constexpr int kGradientsPerStep = 1;
   static constexpr bool kKeepsState = true;  // from round to round, in checkpoints too
 

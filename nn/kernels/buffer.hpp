@@ -18,8 +18,7 @@ class Buffer {
 
   Buffer() = default;
   explicit Buffer(std::size_t size)
-      : data_(static_cast<T*>(::operator new (size * sizeof(T) + kAlignment, std::align_val_t{kAlignment}))),
-        size_(size) {
+      : data_(static_cast<T*>(::operator new (size * sizeof(T) + kAlignment, std::align_val_t{kAlignment}))), size_(size) {
     std::memset(static_cast<void*>(data_.get()), 0, size * sizeof(T) + kAlignment);
   }
 

@@ -2,8 +2,8 @@
 #include <array>
 #include <bit>
 
-#include "nn/kernels/conv.hpp"
 #include "core/simd.hpp"
+#include "nn/kernels/conv.hpp"
 
 namespace fedstride {
 namespace {
@@ -34,14 +34,12 @@ void filter_rows(const float* const* inputs, const SpotList* lists, int pictures
       const Lanes gradient = broadcast(spots.gradients[i]);
       const float* source = from + spots.sources[i];
       unrolled<kRows>([&](auto r) FEDSTRIDE_INLINE_LAMBDA {
-        unrolled<kVectors>([&](auto v) FEDSTRIDE_INLINE_LAMBDA {
-          sum[set][r][v] += gradient * load(source + r * pitch + v * kLanes);
-        });
+        unrolled<kVectors>([&](auto v)
+                               FEDSTRIDE_INLINE_LAMBDA { sum[set][r][v] += gradient * load(source + r * pitch + v * kLanes); });
       });
     };
     int i = 0;
-    for (; i + kSets <= spots.count; i += kSets)
-      unrolled<kSets>([&](auto set) FEDSTRIDE_INLINE_LAMBDA { add(i + set, set); });
+    for (; i + kSets <= spots.count; i += kSets) unrolled<kSets>([&](auto set) FEDSTRIDE_INLINE_LAMBDA { add(i + set, set); });
     if (i < spots.count) add(i, std::integral_constant<int, 0>{});
   }
   unrolled<kRows>([&](auto r) FEDSTRIDE_INLINE_LAMBDA {
@@ -111,8 +109,7 @@ void list_block(const float* gradients, const float* values, const std::uint32_t
     __m512i from = _mm512_set1_epi32(static_cast<int>(bases[j]));
     if (winners != nullptr) {
       const __m128i winner = _mm_loadu_si128(reinterpret_cast<const __m128i*>(winners + j * padded));
-      from = _mm512_add_epi32(
-          from, _mm512_maskz_permutexvar_epi32(0xFFFF, _mm512_maskz_cvtepu8_epi32(0xFFFF, winner), shifts));
+      from = _mm512_add_epi32(from, _mm512_maskz_permutexvar_epi32(0xFFFF, _mm512_maskz_cvtepu8_epi32(0xFFFF, winner), shifts));
     }
     source[j] = reinterpret_cast<Lanes>(from);
   }
@@ -133,8 +130,7 @@ void list_block(const float* gradients, const float* values, const std::uint32_t
 }
 
 void list_blocks(const float* gradients, const float* values, const std::uint32_t* bases, const std::uint8_t* winners,
-                 const std::uint32_t* shifts, std::size_t places, int width, std::size_t channels,
-                 const SpotStore& store) {
+                 const std::uint32_t* shifts, std::size_t places, int width, std::size_t channels, const SpotStore& store) {
   const std::size_t padded = whole_lanes(channels);
   const __m512i table = _mm512_loadu_si512(shifts);
   std::fill_n(store.counts, channels, 0);
@@ -152,9 +148,8 @@ void list_blocks(const float* gradients, const float* values, const std::uint32_
 
 #endif
 
-void list_spots_one_by_one(const float* gradients, const float* values, const std::uint32_t* bases,
-                           const std::uint8_t* winners, const std::uint32_t* shifts, std::size_t places, int channels,
-                           const SpotStore& store) {
+void list_spots_one_by_one(const float* gradients, const float* values, const std::uint32_t* bases, const std::uint8_t* winners,
+                           const std::uint32_t* shifts, std::size_t places, int channels, const SpotStore& store) {
   const std::size_t padded = whole_lanes(static_cast<std::size_t>(channels));
   std::fill_n(store.counts, channels, 0);
   for (std::size_t place = 0; place < places; ++place) {
@@ -178,8 +173,8 @@ void list_spots_one_by_one(const float* gradients, const float* values, const st
 }  // namespace
 
 void list_spots(const float* gradients, const float* values, const std::uint32_t* bases, const std::uint8_t* winners,
-                const std::uint32_t* shifts, [[maybe_unused]] int window_places, std::size_t places,
-                [[maybe_unused]] int width, int channels, const SpotStore& store) {
+                const std::uint32_t* shifts, [[maybe_unused]] int window_places, std::size_t places, [[maybe_unused]] int width,
+                int channels, const SpotStore& store) {
 #if defined(__AVX512F__)
   if (window_places <= kLanes) {
     list_blocks(gradients, values, bases, winners, shifts, places, width, static_cast<std::size_t>(channels), store);
@@ -227,8 +222,8 @@ float conv_filter_gradient(const ConvShape& shape, const float* const* inputs, c
     for (int row = 0; row < shape.kernel; ++row) {
       for (int k = 0; k < stretch; k += kMaxVectors * kLanes) {
         const int width = std::min(kMaxVectors * kLanes, stretch - k);
-        kFilterRows[0][(width - 1) / kLanes](inputs, lists, pictures, row * pitch + k, pitch,
-                                             filter_gradient + row * stretch + k, stretch, last_vector(width));
+        kFilterRows[0][(width - 1) / kLanes](inputs, lists, pictures, row * pitch + k, pitch, filter_gradient + row * stretch + k,
+                                             stretch, last_vector(width));
       }
     }
   }

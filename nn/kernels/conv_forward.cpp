@@ -1,8 +1,8 @@
 #include <algorithm>
 #include <array>
 
-#include "nn/kernels/conv.hpp"
 #include "core/simd.hpp"
+#include "nn/kernels/conv.hpp"
 
 namespace fedstride {
 namespace {
@@ -58,8 +58,7 @@ void pack_filters(const float* filters, int channels, int size, float* packed) {
       const int weights_here = std::min(kLanes, size - k);
       Lanes block[kLanes];
       for (int i = 0; i < kLanes; ++i)
-        block[i] =
-            i < filters_here ? load_first(filters + static_cast<std::size_t>(o + i) * size + k, weights_here) : Lanes{};
+        block[i] = i < filters_here ? load_first(filters + static_cast<std::size_t>(o + i) * size + k, weights_here) : Lanes{};
       transpose(block);
       for (int i = 0; i < weights_here; ++i) store(packed + (k + i) * padded + o, block[i]);
     }
@@ -76,8 +75,8 @@ void conv_row(const ConvShape& shape, const float* input, const float* packed, c
     for (int block = 0; block < blocks; ++block) {
       const int x = width * block / blocks;
       const int count = width * (block + 1) / blocks - x;
-      tiles[count - 1](shape, input + shape.source(y, x), packed + v * kLanes, bias + v * kLanes,
-                       to + x * padded + v * kLanes, padded);
+      tiles[count - 1](shape, input + shape.source(y, x), packed + v * kLanes, bias + v * kLanes, to + x * padded + v * kLanes,
+                       padded);
     }
   }
 }

@@ -10,7 +10,7 @@ namespace {
 
 // A tile of results lives in registers: kMaxRows rows by two vectors.
 constexpr int kMaxRows = kTileRows;
-constexpr int kInputChunk = 64;     // inputs of a tile at once, so that their weights and activations stay in L1
+constexpr int kInputChunk = 64;  // inputs of a tile at once, so that their weights and activations stay in L1
 // From this number of rows on, weights that are not aligned are copied to aligned memory, a chunk of inputs at a time.
 constexpr int kMinRowsToCopy = 3 * kMaxRows;
 constexpr int kCopiedInputs = 128;
@@ -70,8 +70,7 @@ void data_tile(const float* dy, std::size_t dy_stride, const float* w, int outpu
     });
   };
   int o = 0;
-  for (; o + kLanes <= outputs; o += kLanes)
-    add(o, [](const float* from) FEDSTRIDE_INLINE_LAMBDA { return load(from); });
+  for (; o + kLanes <= outputs; o += kLanes) add(o, [](const float* from) FEDSTRIDE_INLINE_LAMBDA { return load(from); });
   const int tail = outputs - o;
   if (tail > 0) add(o, [&](const float* from) FEDSTRIDE_INLINE_LAMBDA { return load_first(from, tail); });
   constexpr int kPacked = (kSums + kLanes - 1) / kLanes;
@@ -196,8 +195,8 @@ void copy_columns(const float* from, int stride, int depth, int width, float* to
 
 }  // namespace
 
-void dense_forward(Rows x, int rows, int inputs, const float* w, int outputs, const float* bias, bool relu, Rows y,
-                   int first, int last) {
+void dense_forward(Rows x, int rows, int inputs, const float* w, int outputs, const float* bias, bool relu, Rows y, int first,
+                   int last) {
   for (int r = 0; r < rows; ++r)
     for (int o = first; o < last; o += kLanes)
       store(y[r] + o, bias == nullptr ? Lanes{} : load_first(bias + o, std::min(kLanes, last - o)));
@@ -243,8 +242,7 @@ void dense_data_gradient(Rows dy, int rows, const float* w, int outputs, Rows dx
   });
 }
 
-void dense_both_gradients(Rows x, Rows dy, int rows, const float* w, int outputs, Rows dx, int first, int last,
-                          float* dw) {
+void dense_both_gradients(Rows x, Rows dy, int rows, const float* w, int outputs, Rows dx, int first, int last, float* dw) {
   if (rows > kMaxRows || (last - first) % 2 != 0) {
     dense_data_gradient(dy, rows, w, outputs, dx, first, last);
     dense_weight_gradient(x, {dy, rows}, outputs, first, last, dw);

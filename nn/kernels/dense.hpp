@@ -16,8 +16,8 @@ inline constexpr int kFusedRows = kTileRows;
 
 /// y[r][o] = bias[o] + sum_i x[r][i] w[i][o] for outputs [first, last), first a multiple of kLanes; bias may be null.
 /// relu: negative results become zero.
-void dense_forward(Rows x, int rows, int inputs, const float* w, int outputs, const float* bias, bool relu, Rows y,
-                   int first, int last);
+void dense_forward(Rows x, int rows, int inputs, const float* w, int outputs, const float* bias, bool relu, Rows y, int first,
+                   int last);
 
 /// dx[r][i] = sum_o dy[r][o] w[i][o] for inputs [first, last).
 void dense_data_gradient(Rows dy, int rows, const float* w, int outputs, Rows dx, int first, int last);
@@ -37,8 +37,7 @@ OutputGradients scaled_gradients(Rows dy, int rows, int outputs, const float* fa
 void dense_weight_gradient(Rows x, const OutputGradients& dy, int outputs, int first, int last, float* dw);
 
 /// Data and weight gradient in one, which pays for at most kFusedRows rows.
-void dense_both_gradients(Rows x, Rows dy, int rows, const float* w, int outputs, Rows dx, int first, int last,
-                          float* dw);
+void dense_both_gradients(Rows x, Rows dy, int rows, const float* w, int outputs, Rows dx, int first, int last, float* dw);
 
 /// sum_k dy[k][o], for the whole vectors of outputs.
 void column_sums(const OutputGradients& dy, int outputs, float* sums);

@@ -21,10 +21,9 @@ double sum_of(const double* sums, std::size_t first, std::size_t last) {
 
 }  // namespace
 
-void group_norm_forward(const GroupNormShape& shape, double epsilon, const float* __restrict x,
-                        const float* __restrict scale, const float* __restrict shift, double* __restrict sums,
-                        float* __restrict factors, float* __restrict mean, float* __restrict inverse,
-                        float* __restrict y) {
+void group_norm_forward(const GroupNormShape& shape, double epsilon, const float* __restrict x, const float* __restrict scale,
+                        const float* __restrict shift, double* __restrict sums, float* __restrict factors, float* __restrict mean,
+                        float* __restrict inverse, float* __restrict y) {
   const std::size_t channels = shape.channels;
   const std::size_t values = shape.size() / shape.groups;
   const auto count = static_cast<double>(values);
@@ -47,8 +46,7 @@ void group_norm_forward(const GroupNormShape& shape, double epsilon, const float
   });
   for (std::size_t c = 0; c < channels; ++c) factors[c] = inverse[c] * scale[c];
   for (std::size_t p = 0; p < shape.places; ++p)
-    for (std::size_t c = 0; c < channels; ++c)
-      y[p * channels + c] = (x[p * channels + c] - mean[c]) * factors[c] + shift[c];
+    for (std::size_t c = 0; c < channels; ++c) y[p * channels + c] = (x[p * channels + c] - mean[c]) * factors[c] + shift[c];
 }
 
 void group_norm_sums(const GroupNormShape& shape, const float* __restrict x, const float* __restrict dy,
@@ -66,9 +64,8 @@ void group_norm_sums(const GroupNormShape& shape, const float* __restrict x, con
 }
 
 void group_norm_data_gradient(const GroupNormShape& shape, const float* __restrict x, const float* __restrict dy,
-                              const float* __restrict scale, const float* __restrict mean,
-                              const float* __restrict inverse, const double* __restrict sums, float* __restrict factors,
-                              float* __restrict dx) {
+                              const float* __restrict scale, const float* __restrict mean, const float* __restrict inverse,
+                              const double* __restrict sums, float* __restrict factors, float* __restrict dx) {
   // With g = dy x scale and n the normalised x: dx = inverse x (g - mean of g - n x mean of g n), means over the group.
   const std::size_t channels = shape.channels;
   const std::size_t values = shape.size() / shape.groups;

@@ -46,8 +46,7 @@ void max_pool_vectors(const float* const* rows, Window window, int width, int ch
 
 }  // namespace
 
-void max_pool_row(const float* const* rows, Window window, int width, int channels, bool relu, float* to,
-                  std::uint8_t* winners) {
+void max_pool_row(const float* const* rows, Window window, int width, int channels, bool relu, float* to, std::uint8_t* winners) {
   const auto pool = [&]<bool kWinners>() {
     switch (window.kernel) {
       case 2:

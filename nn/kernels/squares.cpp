@@ -10,8 +10,7 @@ typedef float HalfLanes __attribute__((vector_size(kLanes * 2)));
 typedef float UnalignedHalfLanes __attribute__((vector_size(kLanes * 2), aligned(4), may_alias));
 
 FEDSTRIDE_INLINE DoubleLanes load_doubles(const float* from) {
-  return __builtin_convertvector(static_cast<HalfLanes>(*reinterpret_cast<const UnalignedHalfLanes*>(from)),
-                                 DoubleLanes);
+  return __builtin_convertvector(static_cast<HalfLanes>(*reinterpret_cast<const UnalignedHalfLanes*>(from)), DoubleLanes);
 }
 
 }  // namespace

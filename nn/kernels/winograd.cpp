@@ -105,8 +105,7 @@ void product(const float* v, int tiles, int depth, const float* u, std::size_t p
 /// v[f * stride + i] = (B^T d B)[f][i] of the field that begins at `from`; unless kWhole, values beyond rows x columns are
 /// zero.
 template <bool kWhole>
-void field_to_matrices(const float* from, std::size_t pitch, int channels, int rows, int columns, float* v,
-                       std::size_t stride) {
+void field_to_matrices(const float* from, std::size_t pitch, int channels, int rows, int columns, float* v, std::size_t stride) {
   for (int i = 0; i < channels; i += kLanes) {
     Lanes d[kField][kField];  // [column][row], then [column][transformed row]
     for (int x = 0; x < kField; ++x) {
@@ -170,8 +169,7 @@ std::size_t Winograd::filters_size() const { return kProducts * shape_.input.cha
 std::size_t Winograd::output_pitch() const { return columns_ * kTile * padded_; }
 std::size_t Winograd::output_size() const { return rows_ * kTile * output_pitch(); }
 std::size_t Winograd::scratch_size() const {
-  return kProducts *
-         (matrix_stride(static_cast<std::size_t>(chunk_) * shape_.input.channels) + matrix_stride(chunk_ * padded_));
+  return kProducts * (matrix_stride(static_cast<std::size_t>(chunk_) * shape_.input.channels) + matrix_stride(chunk_ * padded_));
 }
 
 void Winograd::transform_filters(const float* packed, float* filters) const {
@@ -182,8 +180,7 @@ void Winograd::transform_filters(const float* packed, float* filters) const {
       const float* from = packed + i * padded_ + o;
       Lanes half[3][kField];  // [column][transformed row]
       for (int x = 0; x < 3; ++x)
-        transform_filter(load(from + x * matrix), load(from + (3 + x) * matrix), load(from + (6 + x) * matrix),
-                         half[x]);
+        transform_filter(load(from + x * matrix), load(from + (3 + x) * matrix), load(from + (6 + x) * matrix), half[x]);
       for (int y = 0; y < kField; ++y) {
         Lanes row[kField];
         transform_filter(half[0][y], half[1][y], half[2][y], row);
@@ -193,8 +190,8 @@ void Winograd::transform_filters(const float* packed, float* filters) const {
   }
 }
 
-void Winograd::forward(const float* const* inputs, int pictures, const float* filters, const float* bias,
-                       float* scratch, float* to) const {
+void Winograd::forward(const float* const* inputs, int pictures, const float* filters, const float* bias, float* scratch,
+                       float* to) const {
   const int channels = shape_.input.channels;
   const int tiles = rows_ * columns_;
   const std::size_t pitch = shape_.pitch();

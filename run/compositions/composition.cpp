@@ -34,9 +34,7 @@ Releases drawn_as(const CompositionEvent& event, Neighbours neighbours) {
 /// `sought` is the multiplier of events that leave theirs out.
 void add_event(Spending& spending, const CompositionCase& one, std::size_t at, std::optional<double> sought) {
   const CompositionEvent& event = one.events[at];
-  const auto refuse = [&](const std::string& what) {
-    throw usage_error("event " + std::to_string(at + 1) + ": " + what);
-  };
+  const auto refuse = [&](const std::string& what) { throw usage_error("event " + std::to_string(at + 1) + ": " + what); };
   if (event.noise_multipliers.empty() && !event.count)
     refuse("'count' is missing; the last event may leave it out where ask is 'steps'");
   if (event.noise_multipliers.empty() && !event.noise_multiplier && !sought)
@@ -57,14 +55,11 @@ Spending spending_with(const CompositionCase& one, std::optional<double> sought)
 }
 
 PrivacyBound smallest_noise(const CompositionCase& one) {
-  const auto is_sought = [](const CompositionEvent& event) {
-    return event.noise_multipliers.empty() && !event.noise_multiplier;
-  };
+  const auto is_sought = [](const CompositionEvent& event) { return event.noise_multipliers.empty() && !event.noise_multiplier; };
   if (std::ranges::none_of(one.events, is_sought))
     throw usage_error("ask is 'noise-multiplier', and no event leaves 'noise_multiplier' out");
   return {calibrate(
-      make_accountant(one.accountant),
-      [&](double multiplier) { return spending_with(one, multiplier); }, *one.epsilon,
+      make_accountant(one.accountant), [&](double multiplier) { return spending_with(one, multiplier); }, *one.epsilon,
       *one.delta)};
 }
 
@@ -92,15 +87,16 @@ Spending covered_by(const Accountant& accountant, const CompositionCase& one) {
 
 double epsilon_of_one_epoch_at_least(const CompositionCase& one) {
   const CompositionEvent& event = one.events.front();
-  if (one.events.size() > 1 || event.sampling != Sampling::shuffle || !event.noise_multipliers.empty() ||
-      event.schedule || one.neighbours != Neighbours::add_remove)
-    throw usage_error("ask is 'lower-bound', which is for one event of sampling 'shuffle', with one noise_multiplier, "
-                      "under add-remove neighbours");
+  if (one.events.size() > 1 || event.sampling != Sampling::shuffle || !event.noise_multipliers.empty() || event.schedule ||
+      one.neighbours != Neighbours::add_remove)
+    throw usage_error(
+        "ask is 'lower-bound', which is for one event of sampling 'shuffle', with one noise_multiplier, "
+        "under add-remove neighbours");
   spending_of(one);
   const std::uint64_t lots = lots_an_epoch(event.rate);
   if (*event.count < lots)
-    throw usage_error("ask is 'lower-bound', which is for an epoch: count is " + std::to_string(*event.count) +
-                      "; valid: from " + std::to_string(lots) + ", 1 / rate");
+    throw usage_error("ask is 'lower-bound', which is for an epoch: count is " + std::to_string(*event.count) + "; valid: from " +
+                      std::to_string(lots) + ", 1 / rate");
   return shuffle_epsilon_lower_bound(*event.noise_multiplier, lots, *one.delta);
 }
 
@@ -113,22 +109,27 @@ bool leaves_out(const CompositionCase& one, std::string_view key) {
 
 PrivacyBound answered(const CompositionCase& one) {
   switch (*one.ask) {
-    case CompositionAsk::epsilon: return epsilon_by(make_accountant(one.accountant), spending_of(one), *one.delta);
-    case CompositionAsk::delta: return delta_by(make_accountant(one.accountant), spending_of(one), *one.epsilon);
-    case CompositionAsk::noise_multiplier: return smallest_noise(one);
-    case CompositionAsk::steps: return largest_count_of_last(one);
-    case CompositionAsk::divergence: return {spending_rdp(covered_by(Rdp{}, one), {&*one.order, 1}).front()};
-    case CompositionAsk::rho: return {zcdp_rho(covered_by(Zcdp{}, one))};
-    case CompositionAsk::lower_bound: return {epsilon_of_one_epoch_at_least(one)};
+    case CompositionAsk::epsilon:
+      return epsilon_by(make_accountant(one.accountant), spending_of(one), *one.delta);
+    case CompositionAsk::delta:
+      return delta_by(make_accountant(one.accountant), spending_of(one), *one.epsilon);
+    case CompositionAsk::noise_multiplier:
+      return smallest_noise(one);
+    case CompositionAsk::steps:
+      return largest_count_of_last(one);
+    case CompositionAsk::divergence:
+      return {spending_rdp(covered_by(Rdp{}, one), {&*one.order, 1}).front()};
+    case CompositionAsk::rho:
+      return {zcdp_rho(covered_by(Zcdp{}, one))};
+    case CompositionAsk::lower_bound:
+      return {epsilon_of_one_epoch_at_least(one)};
   }
   return {};
 }
 
 }  // namespace
 
-const CompositionAskRow& row_of(CompositionAsk ask) {
-  return *std::ranges::find(kCompositionAsks, ask, &CompositionAskRow::ask);
-}
+const CompositionAskRow& row_of(CompositionAsk ask) { return *std::ranges::find(kCompositionAsks, ask, &CompositionAskRow::ask); }
 
 bool CompositionCase::bounded() const { return std::isfinite(accept_min) || std::isfinite(accept_max); }
 
@@ -143,8 +144,7 @@ PrivacyBound answer(const CompositionCase& one) {
   if (!one.ask) throw usage_error("'ask' is missing");
   for (const auto key : split(row_of(*one.ask).needs, ' '))
     if (!key.empty() && leaves_out(one, key))
-      throw usage_error("'" + std::string(key) + "' is missing; ask '" + std::string(row_of(*one.ask).name) +
-                        "' needs it");
+      throw usage_error("'" + std::string(key) + "' is missing; ask '" + std::string(row_of(*one.ask).name) + "' needs it");
   const PrivacyBound bound = answered(one);
   if (std::isnan(bound.value)) throw failure("the numbers are too extreme: what comes out is no number");
   return bound;

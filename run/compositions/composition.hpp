@@ -43,18 +43,18 @@ const CompositionAskRow& row_of(CompositionAsk ask);
 /// Releases drawn in one way: alike, or with a noise multiplier each.
 struct CompositionEvent {
   Sampling sampling = Sampling::poisson;
-  double rate = 1;                          ///< in (0, 1]
-  std::optional<double> noise_multiplier;   ///< empty if it is asked for, or listed
-  std::vector<double> noise_multipliers;    ///< one a release
-  std::optional<std::uint64_t> count;       ///< empty if it is asked for, or the list's length
-  std::optional<NoisePlanRules> schedule;   ///< how the noise goes on from noise_multiplier
+  double rate = 1;                         ///< in (0, 1]
+  std::optional<double> noise_multiplier;  ///< empty if it is asked for, or listed
+  std::vector<double> noise_multipliers;   ///< one a release
+  std::optional<std::uint64_t> count;      ///< empty if it is asked for, or the list's length
+  std::optional<NoisePlanRules> schedule;  ///< how the noise goes on from noise_multiplier
 };
 
 /// One case of a composition file.
 struct CompositionCase {
-  std::size_t number = 0;    ///< from 1, in the file's order
-  std::string id = {};       ///< empty if there is none that is its own
-  std::string error = {};    ///< why it cannot be read, one line; what follows then means nothing
+  std::size_t number = 0;  ///< from 1, in the file's order
+  std::string id = {};     ///< empty if there is none that is its own
+  std::string error = {};  ///< why it cannot be read, one line; what follows then means nothing
   Neighbours neighbours = Neighbours::add_remove;
   std::optional<CompositionAsk> ask = {};
   AccountantWords accountant = {};

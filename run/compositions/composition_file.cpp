@@ -85,8 +85,8 @@ ParsedFile parsed(const std::string& path) {
 /// As the file has it, shortened.
 std::string shown(const OrderedJson& value) {
   constexpr std::size_t kLongest = 40;
-  std::string text = value.is_string() ? value.get<std::string>()
-                                       : value.dump(-1, ' ', false, OrderedJson::error_handler_t::replace);
+  std::string text =
+      value.is_string() ? value.get<std::string>() : value.dump(-1, ' ', false, OrderedJson::error_handler_t::replace);
   if (text.size() > kLongest) text = text.substr(0, kLongest) + "...";
   return "'" + one_line(text) + "'";
 }
@@ -99,8 +99,7 @@ void check_number(const CompositionKey& key, bool whole, const OrderedJson& valu
     const double number = value.get<double>();
     if (key.valid.admits(number) && (!whole || number == std::trunc(number))) return;
   }
-  throw usage_error(prefixed(where) + std::string(key.name) + " is " + shown(value) + "; it must be " +
-                    key.valid.text(whole));
+  throw usage_error(prefixed(where) + std::string(key.name) + " is " + shown(value) + "; it must be " + key.valid.text(whole));
 }
 
 void check_text(const CompositionKey& key, const OrderedJson& value, const std::string& where) {
@@ -119,8 +118,8 @@ void check_list(const CompositionKey& key, const OrderedJson& value, const std::
   if (!value.is_array() || value.empty())
     throw usage_error(prefixed(where) + std::string(key.name) + " is " + shown(value) + "; it must be a list, not empty");
   if (value.size() > key.most)
-    throw usage_error(prefixed(where) + std::string(key.name) + " has " + std::to_string(value.size()) +
-                      " elements; " + std::to_string(key.most) + " are the most");
+    throw usage_error(prefixed(where) + std::string(key.name) + " has " + std::to_string(value.size()) + " elements; " +
+                      std::to_string(key.most) + " are the most");
 }
 
 /// Throws Error (usage) for what is not an object of these keys: each known, none missing, each of its kind and in range.
@@ -138,11 +137,20 @@ void check_object(const OrderedJson& object, std::span<const CompositionKey> kno
       throw usage_error(prefixed(where) + "'" + std::string(key.name) + "' is missing");
     }
     switch (key.kind) {
-      case CompositionKey::Kind::text: check_text(key, *found, where); break;
-      case CompositionKey::Kind::number: check_number(key, false, *found, where); break;
-      case CompositionKey::Kind::whole: check_number(key, true, *found, where); break;
-      case CompositionKey::Kind::list: check_list(key, *found, where); break;
-      case CompositionKey::Kind::object: break;  // by its own list of keys
+      case CompositionKey::Kind::text:
+        check_text(key, *found, where);
+        break;
+      case CompositionKey::Kind::number:
+        check_number(key, false, *found, where);
+        break;
+      case CompositionKey::Kind::whole:
+        check_number(key, true, *found, where);
+        break;
+      case CompositionKey::Kind::list:
+        check_list(key, *found, where);
+        break;
+      case CompositionKey::Kind::object:
+        break;  // by its own list of keys
     }
   }
 }
@@ -231,8 +239,7 @@ void read_case(const OrderedJson& object, CompositionCase& one) {
   one.accountant = {text_at(object, "accountant"), text_at(object, "conversion"), text_at(object, "orders")};
   if (one.accountant.name.empty() && object.contains("conversion"))
     throw usage_error("'conversion' does not go without 'accountant'");
-  if (one.accountant.name.empty() && object.contains("orders"))
-    throw usage_error("'orders' does not go without 'accountant'");
+  if (one.accountant.name.empty() && object.contains("orders")) throw usage_error("'orders' does not go without 'accountant'");
   (void)make_accountant(one.accountant);  // refuses words, and settings that the accountant has not
   one.epsilon = number_at(object, "epsilon");
   one.delta = number_at(object, "delta");
@@ -260,8 +267,7 @@ void take_id(const OrderedJson& object, std::map<std::string, std::size_t>& take
   check_text(*std::ranges::find(keys::kCase, "id", &CompositionKey::name), object["id"], "");
   const std::string id = object["id"].get<std::string>();
   const auto [entry, is_new] = taken.try_emplace(id, one.number);
-  if (!is_new)
-    throw usage_error("its id, " + shown(object["id"]) + ", is that of case " + std::to_string(entry->second));
+  if (!is_new) throw usage_error("its id, " + shown(object["id"]) + ", is that of case " + std::to_string(entry->second));
   one.id = id;
 }
 
@@ -273,8 +279,7 @@ std::vector<CompositionCase> read_compositions(const std::filesystem::path& path
   if (const auto twice = file.twice.find(0); twice != file.twice.end())
     refuse("key '" + one_line(twice->second.substr(0, 40)) + "' is given twice");
   const auto version = file.document.is_object() ? file.document.find("version") : file.document.end();
-  if (version != file.document.end() && *version != 1)
-    refuse("version is " + shown(*version) + "; this program reads version 1");
+  if (version != file.document.end() && *version != 1) refuse("version is " + shown(*version) + "; this program reads version 1");
   try {
     check_object(file.document, keys::kFile, "");
   } catch (const Error& error) {

@@ -14,11 +14,11 @@ namespace fedstride {
 
 inline constexpr std::uint64_t kLargestCompositionFile = std::uint64_t{16} << 20;  // bytes
 inline constexpr std::size_t kMostCompositionCases = 10'000;
-inline constexpr std::size_t kMostCompositionEvents = 10'000;      // of a case
-inline constexpr std::size_t kMostListedMultipliers = 1'000'000;   // of a case, by lists and schedules
-inline constexpr std::size_t kLongestCompositionText = 1000;       // bytes
+inline constexpr std::size_t kMostCompositionEvents = 10'000;     // of a case
+inline constexpr std::size_t kMostListedMultipliers = 1'000'000;  // of a case, by lists and schedules
+inline constexpr std::size_t kLongestCompositionText = 1000;      // bytes
 inline constexpr double kMostCompositionCount = 1e15;
-inline constexpr double kSmallestCompositionNoise = 0.01;         // epsilon is then in the thousands
+inline constexpr double kSmallestCompositionNoise = 0.01;  // epsilon is then in the thousands
 inline constexpr double kLargestCompositionNoise = 1e9;
 
 struct CompositionKey {
@@ -28,8 +28,8 @@ struct CompositionKey {
   std::string_view name;
   Kind kind;
   Needed needed;
-  Valid valid = {};          ///< of numbers
-  std::size_t most = 0;      ///< elements of a list
+  Valid valid = {};                                ///< of numbers
+  std::size_t most = 0;                            ///< elements of a list
   std::span<const std::string_view> choices = {};  ///< of texts; any if empty
 };
 
@@ -45,12 +45,10 @@ inline constexpr Valid kNoise{.low = kSmallestCompositionNoise, .high = kLargest
 inline constexpr Valid kCount{.low = 1, .high = kMostCompositionCount};
 inline constexpr Valid kAnyNumber{.low = -1e300, .high = 1e300};
 
-inline constexpr auto kAsks =
-    names("epsilon", "delta", "noise-multiplier", "steps", "divergence", "rho", "lower-bound");
+inline constexpr auto kAsks = names("epsilon", "delta", "noise-multiplier", "steps", "divergence", "rho", "lower-bound");
 inline constexpr auto kMechanisms = names("gaussian");
 inline constexpr auto kSamplings = names("poisson", "none", "shuffle", "without-replacement");
-inline constexpr auto kSchedules =
-    names("hyperbolic", "linear", "linear-1000", "factor-1000", "dynamic", "dynamic-momentum");
+inline constexpr auto kSchedules = names("hyperbolic", "linear", "linear-1000", "factor-1000", "dynamic", "dynamic-momentum");
 
 inline constexpr CompositionKey kFile[] = {
     {"version", whole, always, {.low = 1, .high = 1}},
@@ -103,9 +101,8 @@ struct CompositionScheduleRow {
   std::string_view needs;  ///< keys, with blanks between; it may have no other
 };
 inline constexpr CompositionScheduleRow kCompositionSchedules[] = {
-    {"hyperbolic", true, "target"},    {"linear", true, "target"},
-    {"linear-1000", true, ""},         {"factor-1000", true, ""},
-    {"dynamic", false, "target gamma"}, {"dynamic-momentum", false, "target gamma momentum"},
+    {"hyperbolic", true, "target"}, {"linear", true, "target"},         {"linear-1000", true, ""},
+    {"factor-1000", true, ""},      {"dynamic", false, "target gamma"}, {"dynamic-momentum", false, "target gamma momentum"},
 };
 
 }  // namespace fedstride

@@ -12,10 +12,10 @@
 #include "data/keep_rows.hpp"
 #include "partitions/own_rows.hpp"
 #include "run/networked/client_folder.hpp"
-#include "run/run_privacy.hpp"
-#include "run/setup.hpp"
 #include "run/networked/terms.hpp"
 #include "run/networked/turns.hpp"
+#include "run/run_privacy.hpp"
+#include "run/setup.hpp"
 #include "sim/threads.hpp"
 
 namespace fedstride {
@@ -43,7 +43,9 @@ void require_privacy(const PrivacySetup& privacy, RequiredPrivacy level) {
   const bool clients = level == RequiredPrivacy::example || privacy.client;
   if (!examples || !clients)
     throw failure("require-dp is '" + std::string(choice_name(level)) + "'; the experiment protects " +
-                  (privacy.example ? "examples alone" : privacy.client ? "clients alone" : "nobody"));
+                  (privacy.example  ? "examples alone"
+                   : privacy.client ? "clients alone"
+                                    : "nobody"));
 }
 
 /// A description of the experiment for the user, in a line.
@@ -51,8 +53,9 @@ std::string terms_text(const Setup& setup, ClientId client) {
   const Configuration& configuration = setup.configuration;
   const auto level = [](const char* name, const LevelSetup& of) {
     return std::string("; ") + name + "-level privacy, noise multiplier " + number_text(of.noise_multiplier) + ", clip " +
-           number_text(of.clip) + ", " + (of.epsilon > 0 ? "up to epsilon " + number_text(of.epsilon) : std::string("no bound on epsilon")) +
-           " at delta " + number_text(of.delta);
+           number_text(of.clip) + ", " +
+           (of.epsilon > 0 ? "up to epsilon " + number_text(of.epsilon) : std::string("no bound on epsilon")) + " at delta " +
+           number_text(of.delta);
   };
   return "client " + std::to_string(client) + " trains " + configuration.model + " by " +
          std::string(configuration.optimizer.name()) + " on " + std::to_string(setup.row_counts[client]) +
@@ -82,10 +85,7 @@ class Participant {
       throw failure("client " + std::to_string(options_.client) + " has no place in a partition over " +
                     std::to_string(setup.rows.size()) + " clients");
     const std::vector<Row>& rows = setup.rows[options_.client];
-    Ready ready{.data_hash = setup.data.hash,
-                .rows_hash = rows_hash(rows),
-                .rows = rows.size(),
-                .last_round = 0};
+    Ready ready{.data_hash = setup.data.hash, .rows_hash = rows_hash(rows), .rows = rows.size(), .last_round = 0};
     if (options_.require_dp) require_privacy(setup.privacy, *options_.require_dp);
     begin_memory(welcome, setup);
     options_.log(terms_text(setup, options_.client));
@@ -104,10 +104,10 @@ class Participant {
     Experiment& at = *experiment_;
     const bool again = train.round == memory_.round;
     if (train.round < memory_.round || (again && train.model_hash != memory_.model_hash))
-      throw failure("the coordinator asks for round " + std::to_string(train.round) +
-                    (again ? " a second time, with another model"
-                           : "; this client has answered round " + std::to_string(memory_.round)) +
-                    ": it has lost rounds, and no round is answered twice for different models");
+      throw failure(
+          "the coordinator asks for round " + std::to_string(train.round) +
+          (again ? " a second time, with another model" : "; this client has answered round " + std::to_string(memory_.round)) +
+          ": it has lost rounds, and no round is answered twice for different models");
     const std::vector<std::uint64_t> releases = allowed(train);
     // A repeated round starts from the same state as the first time.
     const std::string before = again ? memory_.state_before : memory_.state_after;
@@ -117,17 +117,18 @@ class Participant {
     UpdateMessage message{.round = train.round, .model_hash = train.model_hash, .report = {}, .change = {}};
     const TurnsTaken turn(turns_);
     threads_.for_each_task(1, [&](std::size_t) {
-      at.trainer->train(Task{train.round, model.model, releases}, options_.client, at.setup.rows[options_.client], state,
-                        [&](int count, function_ref<void(int)> piece) {
-                          turns_.pass();
-                          threads_.for_each_piece(count, piece);
-                        },
-                        {&examples, &stop}, [&](const ClientUpdate& update) {
-                          message.report = sent(update.report);
-                          message.diverged = !ExactSum::admits(update.change);
-                          if (!message.diverged)
-                            message.change = Vector(update.change);
-                        });
+      at.trainer->train(
+          Task{train.round, model.model, releases}, options_.client, at.setup.rows[options_.client], state,
+          [&](int count, function_ref<void(int)> piece) {
+            turns_.pass();
+            threads_.for_each_piece(count, piece);
+          },
+          {&examples, &stop},
+          [&](const ClientUpdate& update) {
+            message.report = sent(update.report);
+            message.diverged = !ExactSum::admits(update.change);
+            if (!message.diverged) message.change = Vector(update.change);
+          });
     });
     privacy_->record(train.round, {message.report});
     memory_ = {.experiment = memory_.experiment,

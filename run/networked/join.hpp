@@ -20,9 +20,9 @@ struct JoinOptions {
   std::filesystem::path folder;        ///< its own: what it has answered, its ledger, its key
   std::string data_dir;                ///< as Configuration::data_dir
   int threads = 0;
-  std::filesystem::path turns = {};    ///< Turns: a folder shared with the other clients of this machine; empty: none
+  std::filesystem::path turns = {};  ///< Turns: a folder shared with the other clients of this machine; empty: none
   bool accept_other_builds = false;
-  double patience = 600;               ///< MemberRules::patience
+  double patience = 600;                           ///< MemberRules::patience
   std::optional<RequiredPrivacy> require_dp = {};  ///< takes part only if these are protected; none: always
   NetworkLog log;
 };

@@ -80,8 +80,8 @@ class Watched {
     const std::lock_guard lock(mutex_);
     const Configuration& configuration = setup.configuration;
     known_.version = build_info().version;
-    known_.title = configuration.dataset + ", " + configuration.model + ", " +
-                   std::string(configuration.optimizer.name()) + ", " + std::string(configuration.partition.name());
+    known_.title = configuration.dataset + ", " + configuration.model + ", " + std::string(configuration.optimizer.name()) +
+                   ", " + std::string(configuration.partition.name());
     known_.folder = folder;
     known_.rounds = static_cast<std::uint32_t>(configuration.rounds);
     known_.done = rounds_done;
@@ -192,13 +192,14 @@ RunSummary serve(const Configuration& configuration, const Settings& settings, c
   std::unique_ptr<StatusServer> page;
   const auto make_networked = [&](const Setup& setup, Threads&, const std::atomic<bool>* stop) {
     const std::size_t clients = setup.rows.size();
-    ReceptionRules rules{.listen = options.listen,
-                         .transport = transport,
-                         .authenticated = !options.certificates.empty(),
-                         .accept_other_builds = options.accept_other_builds,
-                         .heartbeat = std::chrono::milliseconds(static_cast<long>(options.heartbeat * 1000)),
-                         .connections = options.connections > 0 ? static_cast<std::size_t>(options.connections) : 2 * clients + 32,
-                         .updates_in_flight = static_cast<std::size_t>(options.updates_in_flight)};
+    ReceptionRules rules{
+        .listen = options.listen,
+        .transport = transport,
+        .authenticated = !options.certificates.empty(),
+        .accept_other_builds = options.accept_other_builds,
+        .heartbeat = std::chrono::milliseconds(static_cast<long>(options.heartbeat * 1000)),
+        .connections = options.connections > 0 ? static_cast<std::size_t>(options.connections) : 2 * clients + 32,
+        .updates_in_flight = static_cast<std::size_t>(options.updates_in_flight)};
     auto made = std::make_shared<NetworkedFleet>(
         terms_of(setup), rules, options.round,
         [&setup](std::uint32_t round, const ClientReport& report, std::uint64_t releases) {
@@ -227,7 +228,8 @@ RunSummary serve(const Configuration& configuration, const Settings& settings, c
   };
   const FleetMaker make_fleet{make_networked, RowsAre::with_clients, check};
   RunObserver both = observer;
-  both.started = [&](const Setup& setup, const std::string& folder, std::uint32_t done, const std::atomic<std::uint64_t>& examples) {
+  both.started = [&](const Setup& setup, const std::string& folder, std::uint32_t done,
+                     const std::atomic<std::uint64_t>& examples) {
     watched.begin(setup, folder, done);
     if (observer.started) observer.started(setup, folder, done, examples);
   };

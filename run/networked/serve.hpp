@@ -5,22 +5,22 @@
 #include <optional>
 #include <string>
 
-#include "run/run.hpp"
 #include "net/networked_fleet.hpp"
 #include "net/status.hpp"
+#include "run/run.hpp"
 
 namespace fedstride {
 
 /// The options of a run over the network.
 struct ServeOptions {
   Endpoint listen;
-  std::filesystem::path certificates;       ///< folder (coordinator_files); empty: plain TCP, to loopback alone
+  std::filesystem::path certificates;  ///< folder (coordinator_files); empty: plain TCP, to loopback alone
   RoundTerms round;
-  double heartbeat = 5;                     ///< seconds
+  double heartbeat = 5;  ///< seconds
   int updates_in_flight = 4;
-  int connections = 0;                      ///< open at once at most; 0: twice the clients and 32
+  int connections = 0;  ///< open at once at most; 0: twice the clients and 32
   bool accept_other_builds = false;
-  std::optional<Endpoint> status = {};      ///< address of the status page
+  std::optional<Endpoint> status = {};  ///< address of the status page
   NetworkLog log;
   /// Called once, when clients may connect: the ports that were taken.
   std::function<void(std::uint16_t port, std::optional<std::uint16_t> status_port)> listening = {};

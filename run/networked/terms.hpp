@@ -4,8 +4,8 @@
 #include <string>
 
 #include "data/dataset.hpp"
-#include "run/setup.hpp"
 #include "net/messages.hpp"
+#include "run/setup.hpp"
 
 namespace fedstride {
 

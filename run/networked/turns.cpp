@@ -34,8 +34,7 @@ Turns::Turns(const std::filesystem::path& folder) {
     if (file < 0) break;
     places_.push_back(file);
   }
-  if (places_.empty())
-    throw failure("'" + folder.string() + "' has no places to take turns at: " + std::strerror(errno));
+  if (places_.empty()) throw failure("'" + folder.string() + "' has no places to take turns at: " + std::strerror(errno));
 }
 
 Turns::~Turns() {

@@ -30,8 +30,7 @@ std::string seedless_point(const Cell& cell) {
 // The paths of files that a configuration reads, taken out of it.
 std::vector<std::string> take_files(Configuration& configuration) {
   std::vector<std::string> files{std::exchange(configuration.init, "")};
-  if (auto* partition = configuration.partition.as<FromFile>())
-    files.push_back(std::exchange(partition->partition_file, ""));
+  if (auto* partition = configuration.partition.as<FromFile>()) files.push_back(std::exchange(partition->partition_file, ""));
   std::erase(files, "");
   return files;
 }

@@ -14,7 +14,7 @@ struct CellState {
     fresh,       ///< empty, or with nothing but the error of a failure
     unfinished,  ///< continues from its checkpoint
     finished,
-    damaged,     ///< holds something else or unreadable files
+    damaged,  ///< holds something else or unreadable files
   };
   Kind kind = Kind::fresh;
   std::string why = {};  ///< reason for `damaged`

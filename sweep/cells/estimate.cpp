@@ -38,8 +38,7 @@ class ScratchFolder {
  public:
   ScratchFolder() {
     std::string name = (fs::temp_directory_path() / "fedstride-estimate-XXXXXX").string();
-    if (::mkdtemp(name.data()) == nullptr)
-      throw failure("cannot make a folder in '" + fs::temp_directory_path().string() + "'");
+    if (::mkdtemp(name.data()) == nullptr) throw failure("cannot make a folder in '" + fs::temp_directory_path().string() + "'");
     path_ = name;
   }
   ~ScratchFolder() {
@@ -71,8 +70,7 @@ class Measurement {
   Speed measure(const Configuration& configuration) {
     RunObserver observer;
     observer.stop = &stop_;
-    observer.started = [&](const Setup& setup, const std::string&, std::uint32_t,
-                           const std::atomic<std::uint64_t>& examples) {
+    observer.started = [&](const Setup& setup, const std::string&, std::uint32_t, const std::atomic<std::uint64_t>& examples) {
       speed_.preparation = seconds_since(begin_);
       speed_.training_rows = static_cast<double>(setup.data.train.size());
       speed_.test_rows = static_cast<double>(setup.data.test.size());
@@ -133,8 +131,7 @@ Configuration measured(Configuration configuration) {
     epsilon = 0;
   };
   if (ExampleSettings* level = configuration.privacy->example()) plain_noise(level->noise_multiplier, level->epsilon);
-  if (ClientSettings* level = configuration.privacy->client())
-    plain_noise(level->client_noise_multiplier, level->client_epsilon);
+  if (ClientSettings* level = configuration.privacy->client()) plain_noise(level->client_noise_multiplier, level->client_epsilon);
   configuration.evaluate_every = 1'000'000'000;
   configuration.seed = 1;
   return configuration;
@@ -143,10 +140,10 @@ Configuration measured(Configuration configuration) {
 // Cells of one kind cost the same for each example.
 std::string kind_of(const Configuration& configuration) {
   std::string text = configuration.dataset + '\n' + configuration.data_dir + '\n' + configuration.model + '\n' +
-                     configuration.freeze + '\n' + std::string(choice_name(configuration.augment)) + '\n' + std::to_string(configuration.batch);
+                     configuration.freeze + '\n' + std::string(choice_name(configuration.augment)) + '\n' +
+                     std::to_string(configuration.batch);
   text += '\n' + std::string(configuration.optimizer.name()) + '\n' + std::string(configuration.privacy.name());
-  if (const ExampleSettings* example = example_level(configuration.privacy))
-    text += '\n' + std::to_string(example->components);
+  if (const ExampleSettings* example = example_level(configuration.privacy)) text += '\n' + std::to_string(example->components);
   return text + '\n' + std::to_string(std::min(configuration.clients, 64));
 }
 
@@ -178,17 +175,15 @@ double seconds_of(const Configuration& configuration, const Speed& speed) {
 class Estimator {
  public:
   Estimator(const Experiment& experiment, const SweepOptions& options)
-      : experiment_(experiment),
-        options_(options),
-        threads_(std::max(1, Threads(options.threads).count() / options.jobs)) {}
+      : experiment_(experiment), options_(options), threads_(std::max(1, Threads(options.threads).count() / options.jobs)) {}
 
   // Many kinds are measured for a shorter time each.
   void look_at(const std::vector<const Cell*>& cells) {
     if (experiment_.command != "run") return;
     std::set<std::string> kinds;
     for (const Cell* cell : cells) kinds.insert(kind_of(resolve(cell->settings)));
-    length_ = std::clamp(kMeasuredInAll / static_cast<double>(std::max<std::size_t>(kinds.size(), 1)), kMinMeasuredSeconds,
-                         kMeasured);
+    length_ =
+        std::clamp(kMeasuredInAll / static_cast<double>(std::max<std::size_t>(kinds.size(), 1)), kMinMeasuredSeconds, kMeasured);
   }
 
   CellEstimate of(const Cell& cell) {
@@ -236,8 +231,7 @@ class Estimator {
 
 }  // namespace
 
-std::vector<CellEstimate> estimate(const Experiment& experiment, const std::vector<Cell>& cells,
-                                   const SweepOptions& options) {
+std::vector<CellEstimate> estimate(const Experiment& experiment, const std::vector<Cell>& cells, const SweepOptions& options) {
   const FloatingPointMode mode;
   const fs::path folder = sweep_path(experiment, options.out);
   Estimator estimator(experiment, options);

@@ -30,8 +30,7 @@ class Walk {
     from(0, cell, {});
     for (std::size_t i = 0; i < excluded_.size(); ++i)
       if (excluded_[i] == 0)
-        throw usage_error("'" + experiment_.file + "': the exclusion of " + text(experiment_.exclude[i]) +
-                          " matches no cell");
+        throw usage_error("'" + experiment_.file + "': the exclusion of " + text(experiment_.exclude[i]) + " matches no cell");
   }
 
  private:
@@ -64,8 +63,7 @@ class Walk {
   // The cell's value of a key: as swept, as set, or by default.
   std::string value_of(const Cell& cell, const std::string& key) const {
     if (const std::string label = cell.value_of(key); !label.empty()) return label;
-    if (const auto setting = cell.settings.find(key); setting != cell.settings.end())
-      return value_text(setting->second);
+    if (const auto setting = cell.settings.find(key); setting != cell.settings.end()) return value_text(setting->second);
     const auto known = defaults_.find(key);
     return experiment_.command == "run" && known != defaults_.end() ? known->second : "";
   }
@@ -98,9 +96,7 @@ class Walk {
   std::map<std::string, std::string> defaults_;
 };
 
-Error in_cell(const Cell& cell, const Error& error) {
-  return {error.kind(), "cell (" + point_text(cell) + "): " + error.what()};
-}
+Error in_cell(const Cell& cell, const Error& error) { return {error.kind(), "cell (" + point_text(cell) + "): " + error.what()}; }
 
 }  // namespace
 
@@ -138,9 +134,7 @@ std::string point_text(const Cell& cell) {
   return one_line(joined(parts));
 }
 
-void for_each_cell(const Experiment& experiment, const std::function<void(const Cell&)>& visit) {
-  Walk(experiment, visit).all();
-}
+void for_each_cell(const Experiment& experiment, const std::function<void(const Cell&)>& visit) { Walk(experiment, visit).all(); }
 
 std::size_t cell_count(const Experiment& experiment) {
   std::size_t count = 0;

@@ -48,8 +48,7 @@ RunSummary run_or_resume(const Cell& cell, bool fresh, const fs::path& folder, c
                          const RunObserver& observer) {
   if (!fresh) {
     Settings settings{{"threads", of_command_line(std::to_string(work.threads))}};
-    if (const auto data = cell.settings.find("data-dir"); data != cell.settings.end())
-      settings["data-dir"] = data->second;
+    if (const auto data = cell.settings.find("data-dir"); data != cell.settings.end()) settings["data-dir"] = data->second;
     return resume(folder.string(), settings, observer);
   }
   Settings settings = cell.settings;
@@ -109,8 +108,7 @@ CellOutcome carry_out(const Cell& cell, CellState::Kind state, const CellWork& w
     return {CellOutcome::Kind::held_elsewhere};
   } catch (...) {
     const std::string error = message_of(std::current_exception());
-    return failed(folder,
-                  fresh ? error : error + "; to begin the cell again remove the folder '" + folder.string() + "'");
+    return failed(folder, fresh ? error : error + "; to begin the cell again remove the folder '" + folder.string() + "'");
   }
   std::error_code ignored;
   if (outcome.kind == CellOutcome::Kind::finished) fs::remove(folder / "error.txt", ignored);
@@ -119,8 +117,7 @@ CellOutcome carry_out(const Cell& cell, CellState::Kind state, const CellWork& w
 
 CellOutcome refuse_damaged(const Cell& cell, const CellState& state, const CellWork& work) {
   const fs::path folder = work.sweep / "cells" / cell.key;
-  return failed(folder,
-                "the folder '" + folder.string() + "' is damaged: " + state.why + "; remove it to run the cell again");
+  return failed(folder, "the folder '" + folder.string() + "' is damaged: " + state.why + "; remove it to run the cell again");
 }
 
 }  // namespace fedstride

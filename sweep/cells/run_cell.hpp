@@ -19,9 +19,9 @@ struct CellOutcome {
 /// The properties common to the cells of a sweep.
 struct CellWork {
   const Experiment& experiment;
-  std::filesystem::path sweep;           ///< the sweep's folder
-  std::string program;                   ///< for other commands than run
-  int threads = 1;                       ///< of one cell
+  std::filesystem::path sweep;  ///< the sweep's folder
+  std::string program;          ///< for other commands than run
+  int threads = 1;              ///< of one cell
   const std::atomic<bool>* stop = nullptr;
 };
 

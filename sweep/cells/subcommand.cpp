@@ -25,8 +25,7 @@ constexpr std::size_t kMaxErrorOutputBytes = std::size_t{1} << 16;
 class Pipe {
  public:
   Pipe() {
-    if (::pipe2(ends_.data(), O_CLOEXEC) != 0)
-      throw failure(std::string("cannot make a pipe: ") + std::strerror(errno));
+    if (::pipe2(ends_.data(), O_CLOEXEC) != 0) throw failure(std::string("cannot make a pipe: ") + std::strerror(errno));
   }
   ~Pipe() {
     close(0);

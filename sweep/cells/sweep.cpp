@@ -17,8 +17,8 @@ namespace {
 
 class Sweep {
  public:
-  Sweep(const Experiment& experiment, const std::vector<Cell>& cells, const SweepOptions& options,
-        const SweepObserver& observer, const InputHashes& inputs, const std::filesystem::path& folder)
+  Sweep(const Experiment& experiment, const std::vector<Cell>& cells, const SweepOptions& options, const SweepObserver& observer,
+        const InputHashes& inputs, const std::filesystem::path& folder)
       : work_{.experiment = experiment, .sweep = folder, .program = options.program, .stop = observer.stop},
         observer_(observer),
         inputs_(inputs),
@@ -41,8 +41,7 @@ class Sweep {
     // Other processes may still hold these cells, or have left them unfinished.
     work_on(std::exchange(held_, {}));
     std::ranges::sort(failed_, {}, [](const auto& failure) { return failure.first; });
-    SweepSummary summary{
-        .folder = work_.sweep, .cells = mine_.size(), .finished = finished_count_, .interrupted = stopped()};
+    SweepSummary summary{.folder = work_.sweep, .cells = mine_.size(), .finished = finished_count_, .interrupted = stopped()};
     for (const auto& [cell, error] : failed_) summary.failed.emplace_back(*cell, error);
     summary.held_elsewhere = held_.size();
     return summary;
@@ -75,8 +74,7 @@ class Sweep {
   }
 
   void attempt(const Cell& cell, int job) {
-    if (is_held_elsewhere(work_.sweep / "cells" / cell.key))
-      return settle(cell, job, {CellOutcome::Kind::held_elsewhere}, false);
+    if (is_held_elsewhere(work_.sweep / "cells" / cell.key)) return settle(cell, job, {CellOutcome::Kind::held_elsewhere}, false);
     if (observer_.cell_started) {
       const std::lock_guard lock(mutex_);
       observer_.cell_started(cell, job);
@@ -88,8 +86,8 @@ class Sweep {
       const std::lock_guard lock(mutex_);
       observer_.round(cell, job, record.round, rounds, record.test ? record.test->accuracy : -1);
     };
-    CellOutcome outcome = state.kind == CellState::Kind::damaged ? refuse_damaged(cell, state, work_)
-                                                                 : carry_out(cell, state.kind, work_, round);
+    CellOutcome outcome =
+        state.kind == CellState::Kind::damaged ? refuse_damaged(cell, state, work_) : carry_out(cell, state.kind, work_, round);
     if (outcome.kind == CellOutcome::Kind::failed && state_of(cell).kind == CellState::Kind::finished) {
       std::error_code ignored;  // another process was quicker, which is no failure
       std::filesystem::remove(work_.sweep / "cells" / cell.key / "error.txt", ignored);
@@ -104,8 +102,8 @@ class Sweep {
     if (outcome.kind == CellOutcome::Kind::failed) failed_.emplace_back(&cell, outcome.error);
     if (outcome.kind == CellOutcome::Kind::held_elsewhere) held_.push_back(&cell);
     if (!started || !observer_.cell_ended || outcome.kind == CellOutcome::Kind::interrupted) return;
-    observer_.cell_ended(
-        cell, job, outcome.kind == CellOutcome::Kind::held_elsewhere ? "another process is running it" : outcome.error);
+    observer_.cell_ended(cell, job,
+                         outcome.kind == CellOutcome::Kind::held_elsewhere ? "another process is running it" : outcome.error);
   }
 
   CellWork work_;
@@ -122,8 +120,8 @@ class Sweep {
 };
 
 // A finished cell whose results cannot be read, as the tables have found, has failed after all.
-void take_unreadable(const SweepResults& results, const std::vector<const Cell*>& mine,
-                     const std::set<std::string>& finished, SweepSummary& summary) {
+void take_unreadable(const SweepResults& results, const std::vector<const Cell*>& mine, const std::set<std::string>& finished,
+                     SweepSummary& summary) {
   std::map<std::string_view, std::string_view> errors;
   for (const CellResult& result : results.cells)
     if (result.status == "failed" && finished.contains(result.cell.key)) errors.emplace(result.cell.key, result.error);

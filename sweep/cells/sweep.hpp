@@ -14,13 +14,13 @@
 namespace fedstride {
 
 struct SweepOptions {
-  std::string out = {};                  ///< folder; empty: sweeps/NAME
-  int jobs = 1;                          ///< cells at a time; each has threads / jobs of the processors
-  int threads = 0;                       ///< of all jobs together; 0: one for each processor
-  std::size_t shard = 0;                 ///< of `shards`, from 0: every shards-th cell, beginning with this one
+  std::string out = {};   ///< folder; empty: sweeps/NAME
+  int jobs = 1;           ///< cells at a time; each has threads / jobs of the processors
+  int threads = 0;        ///< of all jobs together; 0: one for each processor
+  std::size_t shard = 0;  ///< of `shards`, from 0: every shards-th cell, beginning with this one
   std::size_t shards = 1;
-  std::string program = {};              ///< this program, for cells of other commands than run
-  InputHashes inputs = {};               ///< as expand left them
+  std::string program = {};  ///< this program, for cells of other commands than run
+  InputHashes inputs = {};   ///< as expand left them
 };
 
 /// Callbacks for an observer of a sweep; called from several threads, one call at a time. Any may be empty.
@@ -34,14 +34,14 @@ struct SweepObserver {
 
 struct SweepSummary {
   std::filesystem::path folder;
-  std::size_t cells = 0;                 ///< of this shard
-  std::size_t finished = 0;              ///< earlier ones included
-  std::size_t held_elsewhere = 0;        ///< another process is still running them
-  std::size_t others = 0;                ///< folders of cells that are not of this grid; they are left alone
+  std::size_t cells = 0;           ///< of this shard
+  std::size_t finished = 0;        ///< earlier ones included
+  std::size_t held_elsewhere = 0;  ///< another process is still running them
+  std::size_t others = 0;          ///< folders of cells that are not of this grid; they are left alone
   bool interrupted = false;
   std::vector<std::pair<Cell, std::string>> failed = {};  ///< with its error
   std::vector<ExpectationResult> expectations = {};
-  std::string tables_error = {};         ///< why the tables could not be written; the cells are not affected
+  std::string tables_error = {};  ///< why the tables could not be written; the cells are not affected
 };
 
 /// Carries out the unfinished cells of an experiment and writes the tables. The folder:

@@ -27,17 +27,15 @@ void check_sweep_folder(const fs::path& folder, const Experiment& experiment) {
     for (const auto& entry : fs::directory_iterator(folder))
       if (entry.path().filename() != "cells" && entry.path().extension() != ".tmp")
         throw usage_error("out '" + folder.string() + "' holds something else than a sweep ('" +
-                          entry.path().filename().string() +
-                          "'); name a sweep's folder, or one that is empty or not there yet");
+                          entry.path().filename().string() + "'); name a sweep's folder, or one that is empty or not there yet");
     return;
   }
   const OrderedJson json = OrderedJson::parse(read_file(folder / "sweep.json", std::uint64_t{1} << 24), nullptr, false);
   const OrderedJson name = json.is_object() ? json.value("experiment", OrderedJson()) : OrderedJson();
-  if (!name.is_string())
-    throw usage_error("out '" + folder.string() + "' has a damaged sweep.json: it names no experiment");
+  if (!name.is_string()) throw usage_error("out '" + folder.string() + "' has a damaged sweep.json: it names no experiment");
   if (name != experiment.name)
-    throw usage_error("out '" + folder.string() + "' belongs to the experiment '" + name.get<std::string>() +
-                      "', not to '" + experiment.name + "'; name another folder");
+    throw usage_error("out '" + folder.string() + "' belongs to the experiment '" + name.get<std::string>() + "', not to '" +
+                      experiment.name + "'; name another folder");
 }
 
 void write_sweep_folder(const fs::path& folder, const Experiment& experiment, const InputHashes& inputs) {
@@ -47,11 +45,10 @@ void write_sweep_folder(const fs::path& folder, const Experiment& experiment, co
   const FolderLock lock(folder, FolderLock::Wait::yes);
   OrderedJson fixed = OrderedJson::object();
   for (const auto& [key, setting] : experiment.settings)
-    if (setting.from_command_line)
-      std::visit([&, &name = key](const auto& value) { fixed[name] = value; }, setting.value);
+    if (setting.from_command_line) std::visit([&, &name = key](const auto& value) { fixed[name] = value; }, setting.value);
   const OrderedJson json{{"experiment", experiment.name},   {"file", experiment.file}, {"scale", experiment.scale},
-                  {"command", experiment.command},   {"fixed", fixed},          {"inputs", inputs},
-                  {"machine", machine_description()}};
+                         {"command", experiment.command},   {"fixed", fixed},          {"inputs", inputs},
+                         {"machine", machine_description()}};
   write_file(folder / "sweep.json", json.dump(2) + "\n");
   write_file(folder / "experiment.toml", experiment.text);
 }

@@ -25,8 +25,7 @@ DocumentNode converted(const toml::node& node) {
   } else if (const auto* table = node.as_table()) {
     DocumentNode::Table entries;
     for (auto&& [key, element] : *table) entries.emplace_back(std::string(key.str()), converted(element));
-    std::ranges::stable_sort(entries, {},
-                             [](const auto& entry) { return std::pair(entry.second.line, entry.second.column); });
+    std::ranges::stable_sort(entries, {}, [](const auto& entry) { return std::pair(entry.second.line, entry.second.column); });
     result.value = std::move(entries);
   }
   return result;
@@ -62,8 +61,6 @@ Error Document::wrong(const DocumentNode& at, const std::string& what) const {
   return usage_error("'" + name + "', line " + std::to_string(at.line) + ": " + what);
 }
 
-Document parse_document(std::string_view text, const std::string& name) {
-  return {name, converted(parse_toml(text, name))};
-}
+Document parse_document(std::string_view text, const std::string& name) { return {name, converted(parse_toml(text, name))}; }
 
 }  // namespace fedstride

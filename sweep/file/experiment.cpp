@@ -43,9 +43,8 @@ void read_texts(const Document& document, Experiment& experiment) {
   constexpr std::string_view valid = "abcdefghijklmnopqrstuvwxyz0123456789- ";
   if (experiment.command.find_first_not_of(valid) != std::string::npos || experiment.command.starts_with("-") ||
       experiment.command.starts_with("sweep") || experiment.command.starts_with("report"))
-    throw document.wrong(*command,
-                         "command '" + experiment.command +
-                             "' is not valid; it must be run, or a command that knows --json: \"privacy epsilon\"");
+    throw document.wrong(*command, "command '" + experiment.command +
+                                       "' is not valid; it must be run, or a command that knows --json: \"privacy epsilon\"");
 }
 
 // Those of a key with another value now, which no cell has, are left out.
@@ -115,8 +114,7 @@ Settings with_flags(Settings settings) {
 
 }  // namespace
 
-Experiment parse_experiment(const std::string& text, const std::string& path, const std::string& scale,
-                            const Settings& given) {
+Experiment parse_experiment(const std::string& text, const std::string& path, const std::string& scale, const Settings& given) {
   if (scale != "quick" && scale != "full")
     throw usage_error(unknown_name("scale", scale, std::vector<std::string>{"quick", "full"}));
   const Document document = parse_document(text, path);

@@ -17,9 +17,9 @@ namespace fedstride {
 /// validation split, or on the test set if the source did so; no epsilon is charged for a choice on private data.
 struct Tuning {
   std::vector<std::string> keys = {};
-  std::string on = "validation";         ///< "validation" or "test"
-  std::string metric = "accuracy";       ///< "accuracy" (highest) or "loss" (lowest)
-  std::string why = {};                  ///< why on the test set
+  std::string on = "validation";    ///< "validation" or "test"
+  std::string metric = "accuracy";  ///< "accuracy" (highest) or "loss" (lowest)
+  std::string why = {};             ///< why on the test set
   /// "test_accuracy": the metric's name in the results.
   std::string metric_name() const { return on + "_" + metric; }
 };
@@ -28,32 +28,33 @@ struct Tuning {
 struct ResultQuantity {
   std::string metric;
   std::map<std::string, std::string> where = {};  ///< swept key to value, both as text ("0.0" and "0" are the same number)
-  std::string pick = {};                 ///< choice among several configurations: best, second, worst, mean, lowest, highest
+  std::string pick = {};  ///< choice among several configurations: best, second, worst, mean, lowest, highest
   /// `pick` compares the results at these values instead ("the rate that was best at noise 2"); empty: at the configuration's
   /// own values.
   std::map<std::string, std::string> pick_where = {};
-  std::optional<std::uint32_t> round = {};         ///< empty: the last
-  std::vector<ResultQuantity> minus = {};      ///< at most one, subtracted
-  std::vector<ResultQuantity> over = {};       ///< at most one, divided by (after `minus`)
+  std::optional<std::uint32_t> round = {};  ///< empty: the last
+  std::vector<ResultQuantity> minus = {};   ///< at most one, subtracted
+  std::vector<ResultQuantity> over = {};    ///< at most one, divided by (after `minus`)
 };
 
 /// One [[expect]]: a claim that the results confirm or not.
 struct Expectation {
   std::string claim;
   ResultQuantity value;
-  std::string relation;                  ///< "above", "below" or "equals"
-  std::optional<double> number = {};     ///< the right side: a number, or
-  std::optional<ResultQuantity> other = {};    ///< another quantity
-  double within = 0;                     ///< of "equals"
-  double margin = 0;                     ///< of "above" and "below": by more than this
-  std::string scale = "full";            ///< "full", "quick" or "both": the scale at which it is checked
-  std::string reason = {};               ///< why it does not hold, as tested; shown beside a failure
+  std::string relation;                      ///< "above", "below" or "equals"
+  std::optional<double> number = {};         ///< the right side: a number, or
+  std::optional<ResultQuantity> other = {};  ///< another quantity
+  double within = 0;                         ///< of "equals"
+  double margin = 0;                         ///< of "above" and "below": by more than this
+  std::string scale = "full";                ///< "full", "quick" or "both": the scale at which it is checked
+  std::string reason = {};                   ///< why it does not hold, as tested; shown beside a failure
 };
 
 /// The kinds of a [[figure]]; report/ has one entry for each.
 inline constexpr std::string_view kFigureKinds[] = {
-    "lines", "accuracy-by-round", "loss-by-round", "accuracy-by-key", "accuracy-by-rate", "step-sizes", "rejected-share",
-    "epsilon-by-round", "accuracy-by-epsilon", "partition", "time"};
+    "lines",      "accuracy-by-round", "loss-by-round",    "accuracy-by-key",     "accuracy-by-rate",
+    "step-sizes", "rejected-share",    "epsilon-by-round", "accuracy-by-epsilon", "partition",
+    "time"};
 
 /// One [[figure]]: lines of `y` against `x`.
 struct FigureRequest {
@@ -61,9 +62,9 @@ struct FigureRequest {
   std::string title = {};
   std::string x = {};
   std::string y = {};
-  std::vector<std::string> lines = {};   ///< swept keys that tell lines apart; empty: all that vary
+  std::vector<std::string> lines = {};  ///< swept keys that tell lines apart; empty: all that vary
   std::map<std::string, std::string> where = {};
-  std::vector<int> ranks = {1};          ///< of a tuned grid: which places are drawn
+  std::vector<int> ranks = {1};  ///< of a tuned grid: which places are drawn
   std::optional<bool> log_x = {};
   std::optional<bool> log_y = {};
 };
@@ -71,8 +72,8 @@ struct FigureRequest {
 /// One axis of the grid, with several keys if lists are tied together. A value is a group of settings under one label.
 struct Axis {
   struct Value {
-    Settings settings;                   ///< of this key or these keys; for [variant.NAME] all of its keys
-    std::vector<std::string> labels;     ///< one for each of `keys`: the value as text, or the variant's name
+    Settings settings;                ///< of this key or these keys; for [variant.NAME] all of its keys
+    std::vector<std::string> labels;  ///< one for each of `keys`: the value as text, or the variant's name
   };
   std::vector<std::string> keys;
   std::vector<Value> values = {};
@@ -93,9 +94,9 @@ struct Axis {
 ///   [quick] [full]        differences at that scale: keys, and [quick.sweep], [quick.when.KEY.VALUE],
 ///                         [quick.variant.NAME], whose lists replace those of the same key
 struct Experiment {
-  std::string name;                      ///< the folder's name for DIR/experiment.toml, else the file's without .toml
-  std::string file;                      ///< as given
-  std::string text;                      ///< of the file
+  std::string name;  ///< the folder's name for DIR/experiment.toml, else the file's without .toml
+  std::string file;  ///< as given
+  std::string text;  ///< of the file
   std::string scale;
   std::string command = "run";
   std::string title;
@@ -103,7 +104,7 @@ struct Experiment {
   std::string claim = {};
   std::string note = {};
   Settings settings;
-  std::vector<Axis> axes;                ///< in the file's order; "variant" first, "seed" last
+  std::vector<Axis> axes;  ///< in the file's order; "variant" first, "seed" last
   std::vector<std::map<std::string, std::string>> exclude = {};
   Tuning tuning = {};
   std::vector<Expectation> expectations = {};
@@ -125,10 +126,10 @@ std::string canonical_value(std::string_view text);
 /// One point of the grid.
 struct Cell {
   std::vector<std::pair<std::string, std::string>> point = {};  ///< swept key and value as text, in the order of the axes
-  Settings settings = {};                ///< all of its keys
-  std::string key = {};                  ///< 16 hexadecimal digits, see cell_keys; names the cell's folder
-  std::string configuration = {};        ///< likewise, of the run and its point without the seed; means are over these
-  std::string command = {};              ///< repeats it: "fedstride run --dataset ..."
+  Settings settings = {};                                       ///< all of its keys
+  std::string key = {};                                         ///< 16 hexadecimal digits, see cell_keys; names the cell's folder
+  std::string configuration = {};  ///< likewise, of the run and its point without the seed; means are over these
+  std::string command = {};        ///< repeats it: "fedstride run --dataset ..."
   std::string value_of(std::string_view wanted) const;  ///< of `point`; "" where the cell has no such key
 };
 

@@ -66,16 +66,14 @@ std::vector<std::vector<std::string>> read_zips(const Document& document, const 
 }
 
 Axis tied_axis(const Document& document, const ExperimentDraft& draft, const std::vector<std::string>& keys) {
-  const auto list = [&](const std::string& key) -> const DocumentNode::List& {
-    return *find_entry(draft.swept, key)->list();
-  };
+  const auto list = [&](const std::string& key) -> const DocumentNode::List& { return *find_entry(draft.swept, key)->list(); };
   Axis axis{.keys = keys};
   const std::size_t length = list(keys.front()).size();
   for (const std::string& key : keys)
     if (list(key).size() != length)
-      throw document.wrong(*find_entry(draft.swept, key),
-                           "zip ties " + keys.front() + " with " + std::to_string(length) + " values to " + key +
-                               " with " + std::to_string(list(key).size()) + "; the lists must be of one length");
+      throw document.wrong(*find_entry(draft.swept, key), "zip ties " + keys.front() + " with " + std::to_string(length) +
+                                                              " values to " + key + " with " + std::to_string(list(key).size()) +
+                                                              "; the lists must be of one length");
   AxisValues values(document, axis);
   for (std::size_t i = 0; i < length; ++i) {
     Axis::Value value;
@@ -84,8 +82,7 @@ Axis tied_axis(const Document& document, const ExperimentDraft& draft, const std
       value.labels.push_back(value_text(list(key)[i].setting()));
     }
     const bool may_repeat = std::ranges::any_of(*draft.zip->list(), [&](const DocumentNode& group) {
-      return std::ranges::any_of(*group.list(),
-                                 [&](const DocumentNode& key) { return draft.overridden.contains(*key.text()); });
+      return std::ranges::any_of(*group.list(), [&](const DocumentNode& key) { return draft.overridden.contains(*key.text()); });
     });
     values.add(list(keys.front())[i], std::move(value), may_repeat);
   }
@@ -129,8 +126,7 @@ std::vector<Axis> in_order(const Document& document, std::vector<Axis> axes) {
   while (!axes.empty()) {
     const auto ready = std::ranges::find_if(axes, [&](const Axis& axis) {
       return std::ranges::all_of(axis.when, [&](const auto& condition) {
-        return std::ranges::none_of(axes,
-                                    [&](const Axis& other) { return &other != &axis && sets(other, condition.first); });
+        return std::ranges::none_of(axes, [&](const Axis& other) { return &other != &axis && sets(other, condition.first); });
       });
     });
     if (ready == axes.end())

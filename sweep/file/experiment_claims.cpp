@@ -11,8 +11,7 @@ namespace {
 // Reads the entries of one table, each once by its kind.
 class TableReader {
  public:
-  TableReader(const Document& document, const DocumentNode& node, std::string name,
-              const std::vector<std::string>& keys)
+  TableReader(const Document& document, const DocumentNode& node, std::string name, const std::vector<std::string>& keys)
       : document_(document), node_(node), name_(std::move(name)) {
     if (node.table() == nullptr) throw document.wrong(node, name_ + " must be a table with " + joined(keys));
     require_known(document, *node.table(), name_, keys);
@@ -29,8 +28,7 @@ class TableReader {
     return *node->text();
   }
   std::string required_text(const std::string& key, const std::vector<std::string>& choices = {}) const {
-    if (find(key) == nullptr)
-      throw document_.wrong(node_, name_ + " has no " + key + "; it must say " + key + " = \"...\"");
+    if (find(key) == nullptr) throw document_.wrong(node_, name_ + " has no " + key + "; it must say " + key + " = \"...\"");
     return text(key, choices);
   }
   double non_negative(const std::string& key) const {
@@ -76,8 +74,7 @@ class TableReader {
   std::string name_;
 };
 
-Error not_swept(const Document& document, const DocumentNode& at, const std::string& key,
-                const ExperimentDraft& draft) {
+Error not_swept(const Document& document, const DocumentNode& at, const std::string& key, const ExperimentDraft& draft) {
   const auto axes = draft.axis_keys();
   std::vector<std::string> names(axes.begin(), axes.end());
   std::erase(names, "seed");
@@ -86,8 +83,7 @@ Error not_swept(const Document& document, const DocumentNode& at, const std::str
 }
 
 // Swept keys of a list; those that the scale or the command line fixed are left out.
-std::vector<std::string> swept_keys(const Document& document, const DocumentNode::List& list,
-                                    const ExperimentDraft& draft) {
+std::vector<std::string> swept_keys(const Document& document, const DocumentNode::List& list, const ExperimentDraft& draft) {
   std::vector<std::string> keys;
   for (const DocumentNode& node : list) {
     if (node.text() == nullptr) throw document.wrong(node, "keys must be texts");
@@ -100,8 +96,8 @@ std::vector<std::string> swept_keys(const Document& document, const DocumentNode
 }
 
 // A condition on swept keys. One on a key that was fixed to that very value is met by every cell and left out.
-std::map<std::string, std::string> swept_where(const Document& document, const DocumentNode* node,
-                                               const std::string& name, const ExperimentDraft& draft) {
+std::map<std::string, std::string> swept_where(const Document& document, const DocumentNode* node, const std::string& name,
+                                               const ExperimentDraft& draft) {
   if (node == nullptr) return {};
   auto where = read_where(document, *node, name);
   const auto axes = draft.axis_keys();
@@ -110,9 +106,8 @@ std::map<std::string, std::string> swept_where(const Document& document, const D
     if (key == "seed" || !draft.overridden.contains(key)) throw not_swept(document, value_node, key, draft);
     const DocumentNode* plain = find_entry(draft.plain, key);
     const auto given = draft.fixed.find(key);
-    const bool is_met = given != draft.fixed.end()
-                            ? same_value(value_text(given->second), where[key])
-                            : plain != nullptr && same_value(value_text(plain->setting()), where[key]);
+    const bool is_met = given != draft.fixed.end() ? same_value(value_text(given->second), where[key])
+                                                   : plain != nullptr && same_value(value_text(plain->setting()), where[key]);
     if (is_met) where.erase(key);
   }
   return where;
@@ -130,8 +125,7 @@ ResultQuantity read_quantity(const Document& document, const DocumentNode& node,
   if (const auto round = table.whole("round")) quantity.round = static_cast<std::uint32_t>(*round);
   if (const DocumentNode* minus = table.find("minus"))
     quantity.minus = {read_quantity(document, *minus, "minus of " + name, draft)};
-  if (const DocumentNode* over = table.find("over"))
-    quantity.over = {read_quantity(document, *over, "over of " + name, draft)};
+  if (const DocumentNode* over = table.find("over")) quantity.over = {read_quantity(document, *over, "over of " + name, draft)};
   return quantity;
 }
 
@@ -146,8 +140,7 @@ Expectation read_expectation(const Document& document, const DocumentNode& node,
     const DocumentNode* other = table.find(relation);
     if (other == nullptr) continue;
     if (!result.relation.empty())
-      throw document.wrong(*other,
-                           "[[expect]] says both " + result.relation + " and " + relation + "; one of them is valid");
+      throw document.wrong(*other, "[[expect]] says both " + result.relation + " and " + relation + "; one of them is valid");
     result.relation = relation;
     result.number = TableReader::number(*other);
     if (other->table() != nullptr)
@@ -169,8 +162,7 @@ Expectation read_expectation(const Document& document, const DocumentNode& node,
 }
 
 FigureRequest read_figure(const Document& document, const DocumentNode& node, const ExperimentDraft& draft) {
-  const TableReader table(document, node, "[[figure]]",
-                          {"kind", "title", "x", "y", "lines", "where", "ranks", "log-x", "log-y"});
+  const TableReader table(document, node, "[[figure]]", {"kind", "title", "x", "y", "lines", "where", "ranks", "log-x", "log-y"});
   const std::vector<std::string> kinds(std::begin(kFigureKinds), std::end(kFigureKinds));
   FigureRequest figure{.kind = table.required_text("kind", kinds),
                        .title = table.text("title"),
@@ -195,22 +187,18 @@ auto each_table(const Document& document, const char* name, Read read) {
   std::vector<decltype(read(document.root))> results;
   const DocumentNode* node = find_entry(*document.root.table(), name);
   if (node == nullptr) return results;
-  if (node->list() == nullptr)
-    throw document.wrong(*node, std::string(name) + " must be tables of their own: [[" + name + "]]");
+  if (node->list() == nullptr) throw document.wrong(*node, std::string(name) + " must be tables of their own: [[" + name + "]]");
   for (const DocumentNode& table : *node->list()) results.push_back(read(table));
   return results;
 }
 
 }  // namespace
 
-std::map<std::string, std::string> read_where(const Document& document, const DocumentNode& node,
-                                              const std::string& name) {
-  if (node.table() == nullptr)
-    throw document.wrong(node, "where of " + name + " must be a table: { optimizer = \"sgd\" }");
+std::map<std::string, std::string> read_where(const Document& document, const DocumentNode& node, const std::string& name) {
+  if (node.table() == nullptr) throw document.wrong(node, "where of " + name + " must be a table: { optimizer = \"sgd\" }");
   std::map<std::string, std::string> where;
   for (const auto& [key, value] : *node.table()) {
-    if (!value.is_scalar())
-      throw document.wrong(value, key + " must be one value here: a number, a text, true or false");
+    if (!value.is_scalar()) throw document.wrong(value, key + " must be one value here: a number, a text, true or false");
     where[key] = value_text(value.setting());
   }
   return where;
@@ -220,8 +208,7 @@ Tuning read_tuning(const Document& document, const ExperimentDraft& draft) {
   const DocumentNode* node = find_entry(*document.root.table(), "tune");
   if (node == nullptr) return {};
   const TableReader table(document, *node, "[tune]", {"keys", "on", "metric", "why"});
-  if (table.list("keys").empty())
-    throw document.wrong(*node, "[tune] has no keys; it must say keys = [\"learning-rate\"]");
+  if (table.list("keys").empty()) throw document.wrong(*node, "[tune] has no keys; it must say keys = [\"learning-rate\"]");
   Tuning tuning{.keys = swept_keys(document, table.list("keys"), draft)};
   if (const auto on = table.text("on", {"validation", "test"}); !on.empty()) tuning.on = on;
   if (const auto metric = table.text("metric", {"accuracy", "loss"}); !metric.empty()) tuning.metric = metric;
@@ -232,8 +219,7 @@ Tuning read_tuning(const Document& document, const ExperimentDraft& draft) {
 }
 
 std::vector<Expectation> read_expectations(const Document& document, const ExperimentDraft& draft) {
-  return each_table(document, "expect",
-                    [&](const DocumentNode& node) { return read_expectation(document, node, draft); });
+  return each_table(document, "expect", [&](const DocumentNode& node) { return read_expectation(document, node, draft); });
 }
 
 std::vector<FigureRequest> read_figures(const Document& document, const ExperimentDraft& draft) {

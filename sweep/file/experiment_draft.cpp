@@ -11,8 +11,7 @@ namespace {
 using Entries = ExperimentDraft::Entries;
 using Section = ExperimentDraft::Section;
 
-const std::vector<std::string> kTables{"experiment", "sweep",  "when",  "variant", "tune",
-                                       "expect",     "figure", "quick", "full"};
+const std::vector<std::string> kTables{"experiment", "sweep", "when", "variant", "tune", "expect", "figure", "quick", "full"};
 const std::vector<std::string> kOverridable{"sweep", "when", "variant"};
 
 class Drafter {
@@ -26,13 +25,12 @@ class Drafter {
     ExperimentDraft draft;
     for (const auto& [key, node] : *root.table()) {
       if (std::ranges::find(tables, key) != tables.end()) continue;
-      const bool is_table = node.table() != nullptr || (node.list() != nullptr && !node.list()->empty() &&
-                                                        node.list()->front().table() != nullptr);
+      const bool is_table =
+          node.table() != nullptr || (node.list() != nullptr && !node.list()->empty() && node.list()->front().table() != nullptr);
       if (is_table) throw document_.wrong(node, unknown_name("table", prefix + key, tables));
       check_key(node, key);
       if (node.list() != nullptr)
-        throw document_.wrong(node,
-                              key + " has a list; put it into [" + prefix + "sweep], only one value is valid here");
+        throw document_.wrong(node, key + " has a list; put it into [" + prefix + "sweep], only one value is valid here");
       check_scalar(node, key);
       draft.plain.emplace_back(key, node);
     }
@@ -58,8 +56,8 @@ class Drafter {
       }
       check_key(node, key);
       if (node.list() == nullptr)
-        throw document_.wrong(
-            node, key + " in [" + prefix + "sweep] must be a list: " + key + " = [...]; one value stands at the top");
+        throw document_.wrong(node,
+                              key + " in [" + prefix + "sweep] must be a list: " + key + " = [...]; one value stands at the top");
       check_list(node, key);
       draft.swept.emplace_back(key, node);
     }
@@ -97,8 +95,7 @@ class Drafter {
     if (key == "out") throw document_.wrong(at, "out is no key of an experiment; name the folder by --out");
     if (is_run_) {
       if (std::ranges::find(names_, key) == names_.end()) throw document_.wrong(at, unknown_key(key).what());
-    } else if (key.empty() || key.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789-") != key.npos ||
-               key[0] == '-') {
+    } else if (key.empty() || key.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789-") != key.npos || key[0] == '-') {
       throw document_.wrong(at, "key '" + key + "' is no flag's name; small letters, digits and '-' are valid");
     }
   }
@@ -109,8 +106,7 @@ class Drafter {
 
   void check_list(const DocumentNode& node, const std::string& key) {
     const auto& list = *node.list();
-    if (key == "threads" || key == "quiet")
-      throw document_.wrong(node, key + " cannot be swept: no result depends on it");
+    if (key == "threads" || key == "quiet") throw document_.wrong(node, key + " cannot be swept: no result depends on it");
     if (list.empty()) throw document_.wrong(node, key + " has an empty list; name at least one value");
     for (const DocumentNode& value : list)
       if (!value.is_scalar())
@@ -153,9 +149,8 @@ void override_by(ExperimentDraft& draft, const ExperimentDraft& more) {
     draft.overridden.insert(key);
   }
   for (const Section& section : more.sections) {
-    auto known = std::ranges::find_if(draft.sections, [&](const Section& other) {
-      return other.key == section.key && same_value(other.value, section.value);
-    });
+    auto known = std::ranges::find_if(
+        draft.sections, [&](const Section& other) { return other.key == section.key && same_value(other.value, section.value); });
     if (known == draft.sections.end())
       known = draft.sections.insert(known, {.key = section.key, .value = section.value, .at = section.at});
     for (const auto& [key, node] : section.entries) {
@@ -180,8 +175,8 @@ void drop_replaced_parts(ExperimentDraft& draft, const Settings& fixed) {
 void check_overlaps(const Document& document, const ExperimentDraft& draft) {
   for (const auto& [key, node] : draft.swept)
     if (const DocumentNode* plain = find_entry(draft.plain, key))
-      throw document.wrong(node, key + " has a list here and one value in line " + std::to_string(plain->line) +
-                                     "; one of them is valid");
+      throw document.wrong(
+          node, key + " has a list here and one value in line " + std::to_string(plain->line) + "; one of them is valid");
   for (const Section& section : draft.sections)
     for (const auto& [key, node] : section.entries)
       if (const DocumentNode* swept = find_entry(draft.swept, key))
@@ -210,8 +205,7 @@ void check_conditions(const Document& document, const ExperimentDraft& draft, bo
     }
     for (const Section& other : draft.sections) add(other.entries);
     if (std::ranges::none_of(values, [&](const auto& value) { return same_value(value, section.value); }))
-      throw document.wrong(section.at,
-                           section_name(section) + " is for no cell; " + section.key + " is " + joined(values));
+      throw document.wrong(section.at, section_name(section) + " is for no cell; " + section.key + " is " + joined(values));
   }
 }
 
@@ -234,8 +228,7 @@ std::set<std::string, std::less<>> ExperimentDraft::axis_keys() const {
   return keys;
 }
 
-ExperimentDraft draft_experiment(const Document& document, const std::string& scale, const Settings& fixed,
-                                 bool is_run) {
+ExperimentDraft draft_experiment(const Document& document, const std::string& scale, const Settings& fixed, bool is_run) {
   Drafter drafter(document, is_run);
   ExperimentDraft draft = drafter.read(document.root, kTables, "");
   for (const std::string name : {"quick", "full"}) {  // both are checked, one is used
@@ -259,15 +252,13 @@ const DocumentNode* find_entry(const DocumentNode::Table& table, std::string_vie
 }
 
 std::string section_name(const Section& section) {
-  return section.key == "variant" ? "[variant." + section.value + "]"
-                                  : "[when." + section.key + "." + section.value + "]";
+  return section.key == "variant" ? "[variant." + section.value + "]" : "[when." + section.key + "." + section.value + "]";
 }
 
 void require_known(const Document& document, const DocumentNode::Table& table, const std::string& where,
                    const std::vector<std::string>& names) {
   for (const auto& [key, node] : table)
-    if (std::ranges::find(names, key) == names.end())
-      throw document.wrong(node, unknown_name("key of " + where, key, names));
+    if (std::ranges::find(names, key) == names.end()) throw document.wrong(node, unknown_name("key of " + where, key, names));
 }
 
 }  // namespace fedstride

@@ -20,12 +20,12 @@ struct ExperimentDraft {
     Entries entries = {};
   };
 
-  Entries plain = {};                   ///< one value each
-  Entries swept = {};                   ///< lists of scalars
-  std::vector<Section> sections = {};   ///< in the file's order; entries are scalars or lists
+  Entries plain = {};                  ///< one value each
+  Entries swept = {};                  ///< lists of scalars
+  std::vector<Section> sections = {};  ///< in the file's order; entries are scalars or lists
   const DocumentNode* zip = nullptr;
   const DocumentNode* exclude = nullptr;
-  Settings fixed = {};                  ///< by the command line
+  Settings fixed = {};  ///< by the command line
   /// Keys that the scale or the command line gave other values: parts of the file about them may be unused.
   std::set<std::string, std::less<>> overridden = {};
 

@@ -30,8 +30,13 @@ std::string metric(Level level, std::string_view accountant) {
 void feed(Hash& hash, const Spending& spending) {
   hash.value(spending.size());
   for (const Releases& some : spending)
-    hash.value(static_cast<int>(some.sampling)).value(static_cast<int>(some.neighbours)).value(some.rate)
-        .value(some.noise_multiplier).value(some.count).value(some.passes).value(some.adaptive);
+    hash.value(static_cast<int>(some.sampling))
+        .value(static_cast<int>(some.neighbours))
+        .value(some.rate)
+        .value(some.noise_multiplier)
+        .value(some.count)
+        .value(some.passes)
+        .value(some.adaptive);
 }
 
 /// The values of all accountants at one level. Cells that differ in seed or rate often have equal spending: it is computed
@@ -105,8 +110,7 @@ Accounts compute(const fs::path& path, const LedgerMark& mark, std::string_view 
     marked = marked || reader.mark() == mark;
   }
   if (!book || !marked)
-    throw failure("the ledger '" + path.string() +
-                  "' is not the one that summary.json tells of: it was cut or replaced");
+    throw failure("the ledger '" + path.string() + "' is not the one that summary.json tells of: it was cut or replaced");
   look();
   return accounts;
 }
@@ -116,8 +120,8 @@ std::optional<Accounts> read_kept(const fs::path& path, const LedgerMark& mark, 
   if (!fs::exists(path, error)) return std::nullopt;
   try {
     const Json json = Json::parse(read_file(path, std::uint64_t{1} << 22));
-    if (json.at("format") != kFormat || json.at("version") != build_info().version ||
-        json.at("ledger_head") != mark.head || json.at("rounds_done") != rounds)
+    if (json.at("format") != kFormat || json.at("version") != build_info().version || json.at("ledger_head") != mark.head ||
+        json.at("rounds_done") != rounds)
       return std::nullopt;
     Accounts accounts;
     for (const auto& [round, numbers] : json.at("rounds").items())
@@ -130,10 +134,7 @@ std::optional<Accounts> read_kept(const fs::path& path, const LedgerMark& mark, 
 }
 
 void keep(const fs::path& path, const LedgerMark& mark, std::uint32_t rounds, const Accounts& accounts) {
-  Json json{{"format", kFormat},
-            {"version", build_info().version},
-            {"ledger_head", mark.head},
-            {"rounds_done", rounds}};
+  Json json{{"format", kFormat}, {"version", build_info().version}, {"ledger_head", mark.head}, {"rounds_done", rounds}};
   Json& all = json["rounds"] = Json::object();
   for (const auto& [round, numbers] : accounts)
     for (const auto& [name, value] : numbers) all[std::to_string(round)][name] = value;
@@ -153,8 +154,7 @@ std::vector<std::uint32_t> accounted_rounds(std::uint32_t rounds) {
   return wanted;
 }
 
-std::map<std::uint32_t, Numbers> account(const fs::path& run, const LedgerMark& mark, std::uint32_t rounds,
-                                         bool secret) {
+std::map<std::uint32_t, Numbers> account(const fs::path& run, const LedgerMark& mark, std::uint32_t rounds, bool secret) {
   if (auto kept = read_kept(run / "accounting.json", mark, rounds)) return *kept;
   std::error_code error;
   std::string key;

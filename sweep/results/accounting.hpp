@@ -19,8 +19,8 @@ inline constexpr std::uint32_t kMaxAccountedRounds = 25;
 /// Kept in accounting.json in the run's folder, if that can be written, so that it is computed once. With a secret source,
 /// the result is empty if the key of the ledger's chain does not exist any more. Throws Error (failure) for a ledger that is
 /// broken or does not hold the mark.
-std::map<std::uint32_t, Numbers> account(const std::filesystem::path& run, const LedgerMark& mark,
-                                         std::uint32_t rounds, bool secret);
+std::map<std::uint32_t, Numbers> account(const std::filesystem::path& run, const LedgerMark& mark, std::uint32_t rounds,
+                                         bool secret);
 
 /// The accounted rounds of a run with `rounds` rounds.
 std::vector<std::uint32_t> accounted_rounds(std::uint32_t rounds);

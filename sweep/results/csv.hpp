@@ -19,7 +19,7 @@ class CsvFile {
 
   /// The next field of the row; the row ends with as many as there are columns.
   CsvFile& text(std::string_view field);
-  CsvFile& number(double value);          ///< shortest text that reads back; empty unless finite
+  CsvFile& number(double value);  ///< shortest text that reads back; empty unless finite
   CsvFile& whole(std::uint64_t value);
   CsvFile& nothing() { return text({}); }
   void finish();

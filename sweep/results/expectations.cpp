@@ -179,8 +179,7 @@ class Checker {
     const auto order = ordered(experiment_.tuning, judges);
     if (order.size() < judges.size())
       throw NotRun{"no " + experiment_.tuning.metric_name() + " to choose by, of " +
-                   std::to_string(judges.size() - order.size()) + " of " + std::to_string(judges.size()) +
-                   " configurations"};
+                   std::to_string(judges.size() - order.size()) + " of " + std::to_string(judges.size()) + " configurations"};
     if (quantity.pick == "worst") return order.back();
     if (quantity.pick == "best") return order.front();
     if (order.size() < 2) throw NotRun{where_text(quantity) + " leaves one configuration: there is no second"};

@@ -65,8 +65,7 @@ std::vector<std::vector<std::uint64_t>> read_partition_counts(const std::filesys
   Counts counts;
   Json::sax_parse(file, &counts);
   if (!counts.complete)
-    throw failure("'" + path.string() +
-                  "' has no list rows_per_class of counts; remove the cell's folder to run it again");
+    throw failure("'" + path.string() + "' has no list rows_per_class of counts; remove the cell's folder to run it again");
   return std::move(counts.rows);
 }
 

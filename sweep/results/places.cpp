@@ -25,9 +25,7 @@ std::optional<Standing> standing(const std::string& metric, const Seeds& seeds) 
   return Standing{.lacking = finished - static_cast<int>(values.size()), .mean = statistics(values).mean};
 }
 
-bool is_tuned(const Tuning& tuning, const std::string& key) {
-  return std::ranges::find(tuning.keys, key) != tuning.keys.end();
-}
+bool is_tuned(const Tuning& tuning, const std::string& key) { return std::ranges::find(tuning.keys, key) != tuning.keys.end(); }
 
 // Configurations with the same text compete: all of the point but what is tuned, and the seed.
 std::string contest(const Tuning& tuning, const Cell& cell) {

@@ -25,8 +25,7 @@ constexpr std::uint64_t kMaxBytesForClients = std::uint64_t{256} << 20;  // of r
 
 Json read_object(const fs::path& path) {
   Json json = Json::parse(read_file(path, kMaxSummaryBytes), nullptr, false);
-  if (!json.is_object())
-    throw failure("'" + path.string() + "' is not a JSON object; remove the cell's folder to run it again");
+  if (!json.is_object()) throw failure("'" + path.string() + "' is not a JSON object; remove the cell's folder to run it again");
   return json;
 }
 
@@ -87,10 +86,8 @@ void take_rounds(CellResult& result) {
     return found == result.numbers.end() ? NAN : found->second;
   };
   for (const char* ratio : {"rejected_share", "examples_per_second"}) result.numbers.erase(ratio);
-  if (of("rejected_steps") >= 0 && of("steps") > 0)
-    result.numbers["rejected_share"] = of("rejected_steps") / of("steps");
-  if (of("examples") >= 0 && of("seconds") > 0)
-    result.numbers["examples_per_second"] = of("examples") / of("seconds");
+  if (of("rejected_steps") >= 0 && of("steps") > 0) result.numbers["rejected_share"] = of("rejected_steps") / of("steps");
+  if (of("examples") >= 0 && of("seconds") > 0) result.numbers["examples_per_second"] = of("examples") / of("seconds");
 }
 
 void take_accounts(const fs::path& folder, const Json& summary, CellResult& result) {
@@ -111,11 +108,9 @@ void read_run(const fs::path& folder, CellResult& result) {
   Json summary;
   if (is_there(folder / "summary.json")) summary = read_object(folder / "summary.json");
   const bool finished = summary.is_object() && summary.value("finished", Json(false)) == Json(true);
-  if (!finished && is_there(folder / "error.txt"))
-    throw failure(first_line(read_file(folder / "error.txt", kMaxErrorBytes)));
+  if (!finished && is_there(folder / "error.txt")) throw failure(first_line(read_file(folder / "error.txt", kMaxErrorBytes)));
   if (!is_there(folder / "config.toml")) {
-    if (finished)
-      throw failure("'" + folder.string() + "' has a summary and no config.toml; remove it to run the cell again");
+    if (finished) throw failure("'" + folder.string() + "' has a summary and no config.toml; remove it to run the cell again");
     return;
   }
   result.status = finished ? "finished" : "unfinished";
@@ -133,9 +128,8 @@ void read_run(const fs::path& folder, CellResult& result) {
   take_number(summary, "peak_memory_bytes", result.numbers, "peak_memory_bytes");
   if (!finished) return;
   if (summary.value("rounds", Json(0)) != Json(result.rounds.size()))
-    throw failure("'" + folder.string() + "' is damaged: summary.json tells of " +
-                  summary.value("rounds", Json(0)).dump() + " rounds, rounds.jsonl has " +
-                  std::to_string(result.rounds.size()) + "; remove it to run the cell again");
+    throw failure("'" + folder.string() + "' is damaged: summary.json tells of " + summary.value("rounds", Json(0)).dump() +
+                  " rounds, rounds.jsonl has " + std::to_string(result.rounds.size()) + "; remove it to run the cell again");
   for (const char* key : {"test_accuracy", "test_loss", "examples", "seconds", "examples_per_second"})
     take_number(summary, key, result.numbers, key);
   take_statements(summary, result);

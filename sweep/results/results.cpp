@@ -6,8 +6,8 @@
 #include "core/error.hpp"
 #include "core/files.hpp"
 #include "core/json.hpp"
-#include "sweep/results/ahead.hpp"
 #include "sweep/cells/cell_state.hpp"
+#include "sweep/results/ahead.hpp"
 #include "sweep/results/expectations.hpp"
 #include "sweep/results/places.hpp"
 #include "sweep/results/read_cell.hpp"
@@ -27,8 +27,7 @@ std::map<std::string, std::string> texts_at(const Json& json, const char* key) {
   std::map<std::string, std::string> texts;
   const auto found = json.find(key);
   if (found == json.end() || !found->is_object()) return texts;
-  for (const auto& [name, value] : found->items())
-    texts[name] = value.is_string() ? value.get<std::string>() : value.dump();
+  for (const auto& [name, value] : found->items()) texts[name] = value.is_string() ? value.get<std::string>() : value.dump();
   return texts;
 }
 
@@ -94,9 +93,8 @@ class HeldSummary {
     drop(kinds_.client_rounds, client_rounds_, "of clients by round",
          [](const SummaryRow& row) { return row.round && row.client; });
     drop(kinds_.clients, clients_, "of clients", [](const SummaryRow& row) { return !row.round && row.client; });
-    drop(kinds_.rounds, rounds_, "by round", [&](const SummaryRow& row) {
-      return row.round && !row.client && !kinds_.some_rounds.contains(*row.round);
-    });
+    drop(kinds_.rounds, rounds_, "by round",
+         [&](const SummaryRow& row) { return row.round && !row.client && !kinds_.some_rounds.contains(*row.round); });
   }
 
   /// Ranks are known when all cells are.
@@ -114,8 +112,9 @@ class HeldSummary {
     if (!wanted || count <= most_) return;
     wanted = false;
     std::erase_if(rows_, is_of_kind);
-    left_out_ += (left_out_.empty() ? "more than " + std::to_string(most_) + " rows each, in summary.csv alone: those "
-                                    : "; those ") + std::string(what);
+    left_out_ +=
+        (left_out_.empty() ? "more than " + std::to_string(most_) + " rows each, in summary.csv alone: those " : "; those ") +
+        std::string(what);
   }
 
   std::size_t most_;
@@ -142,9 +141,8 @@ SweepResults read_results(const fs::path& folder, const ReadLimits& limits) {
   const bool is_sweep = is_there(folder / "sweep.json");
   if (!is_sweep && !is_there(folder / "config.toml"))
     throw usage_error("'" + folder.string() + "' holds no results; " +
-                      (is_there(folder / "experiment.toml")
-                           ? "'fedstride sweep' makes them from its experiment.toml"
-                           : "name a folder that 'fedstride sweep' or 'run' has written"));
+                      (is_there(folder / "experiment.toml") ? "'fedstride sweep' makes them from its experiment.toml"
+                                                            : "name a folder that 'fedstride sweep' or 'run' has written"));
   InputHashes inputs;
   std::uint64_t bytes = 0;
   for (Cell& cell : is_sweep ? read_sweep(folder, results, inputs) : read_run(folder, results)) {

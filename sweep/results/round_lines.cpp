@@ -56,7 +56,6 @@ void for_each_line(const std::filesystem::path& path, Visitor&& visit) {
 /// Takes the events of one line's JSON; deeper nesting than a run's is skipped.
 class RoundLine {
  public:
-
   RoundLine(CellResult& result, bool keep_clients) : result_(result), keep_clients_(keep_clients) {}
 
   /// Reads a line; false if it is not that of the round.

@@ -22,12 +22,11 @@ double t_quantile(int n) {
     return list;
   }();
   return n <= kMaxTabulatedSeeds ? known[static_cast<std::size_t>(n)]
-                    : boost::math::quantile(boost::math::students_t(n - 1), 0.975);
+                                 : boost::math::quantile(boost::math::students_t(n - 1), 0.975);
 }
 
 /// Visits each name of several sorted lists of numbers with the values that are there.
-void merge_numbers(std::span<const Numbers* const> lists,
-                   function_ref<void(std::string_view, std::span<const double>)> visit) {
+void merge_numbers(std::span<const Numbers* const> lists, function_ref<void(std::string_view, std::span<const double>)> visit) {
   std::vector<std::pair<Numbers::const_iterator, Numbers::const_iterator>> heads;
   for (const Numbers* list : lists) heads.emplace_back(list->begin(), list->end());
   std::vector<double> values;
@@ -115,8 +114,7 @@ class SeedsSummary {
  private:
   void lines(std::optional<std::uint32_t> round, std::optional<std::uint32_t> client) {
     merge_numbers(lists_, [&](std::string_view metric, std::span<const double> values) {
-      if (!is_timing(metric))
-        visit_({.metric = metric, .round = round, .client = client, .statistics = statistics(values)});
+      if (!is_timing(metric)) visit_({.metric = metric, .round = round, .client = client, .statistics = statistics(values)});
     });
   }
 
@@ -145,8 +143,7 @@ SeedStatistics statistics(std::span<const double> values) {
   return result;
 }
 
-void summarise_configuration(const Seeds& seeds, const SummaryKinds& kinds,
-                             function_ref<void(const SummaryLine&)> visit) {
+void summarise_configuration(const Seeds& seeds, const SummaryKinds& kinds, function_ref<void(const SummaryLine&)> visit) {
   SeedsSummary configuration(seeds, visit);
   configuration.last();
   if (kinds.clients) {

@@ -40,15 +40,14 @@ struct SummaryLine {
 
 /// The lines wanted of a configuration besides those of the federation after the last round.
 struct SummaryKinds {
-  bool rounds = true;                       ///< of the federation by round
-  bool clients = true;                      ///< of clients after the last round
-  bool client_rounds = true;                ///< of clients by round
-  std::set<std::uint32_t> some_rounds = {}; ///< of the federation, without `rounds`
+  bool rounds = true;                        ///< of the federation by round
+  bool clients = true;                       ///< of clients after the last round
+  bool client_rounds = true;                 ///< of clients by round
+  std::set<std::uint32_t> some_rounds = {};  ///< of the federation, without `rounds`
 };
 
 /// The lines of one configuration's finished cells: after the last round (federation, clients), then by round.
-void summarise_configuration(const Seeds& seeds, const SummaryKinds& kinds,
-                             function_ref<void(const SummaryLine&)> visit);
+void summarise_configuration(const Seeds& seeds, const SummaryKinds& kinds, function_ref<void(const SummaryLine&)> visit);
 
 /// The summary row of one line.
 SummaryRow summary_row(const Cell& cell, int rank, const SummaryLine& line);

@@ -16,12 +16,29 @@ namespace {
 using Names = std::vector<std::string>;
 
 // The first columns of a table; the rest follows by name.
-constexpr std::string_view kFirst[] = {
-    "rounds_done",     "test_accuracy",         "test_loss",         "validation_accuracy", "validation_loss",
-    "train_loss",      "rows",                  "loss",              "accuracy",            "examples",
-    "steps",           "rejected_steps",        "accepted",          "rejected",            "rejected_share",
-    "learning_rate",   "worst_client_accuracy", "best_client_accuracy", "failed_updates",   "epsilon_spent",
-    "delta_spent",     "client_epsilon_spent",  "client_delta_spent"};
+constexpr std::string_view kFirst[] = {"rounds_done",
+                                       "test_accuracy",
+                                       "test_loss",
+                                       "validation_accuracy",
+                                       "validation_loss",
+                                       "train_loss",
+                                       "rows",
+                                       "loss",
+                                       "accuracy",
+                                       "examples",
+                                       "steps",
+                                       "rejected_steps",
+                                       "accepted",
+                                       "rejected",
+                                       "rejected_share",
+                                       "learning_rate",
+                                       "worst_client_accuracy",
+                                       "best_client_accuracy",
+                                       "failed_updates",
+                                       "epsilon_spent",
+                                       "delta_spent",
+                                       "client_epsilon_spent",
+                                       "client_delta_spent"};
 
 constexpr std::string_view kTexts[] = {"model_hash", "data_hash", "partition_hash",  "numerics_version", "version",
                                        "commit",     "compiler",  "instruction_set", "randomness",       "halted"};

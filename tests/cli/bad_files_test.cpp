@@ -20,8 +20,7 @@ void damage(const TemporaryFolder& folder, const std::string& run, const std::st
 // CIFAR-10 as six files of two records; one of them instead as `third`.
 void put_cifar(const TemporaryFolder& folder, const std::string& place, const std::string& third) {
   const std::string record = std::string(1, '\1') + std::string(3072, '\7');
-  for (const char* name :
-       {"data_batch_1.bin", "data_batch_2.bin", "data_batch_4.bin", "data_batch_5.bin", "test_batch.bin"})
+  for (const char* name : {"data_batch_1.bin", "data_batch_2.bin", "data_batch_4.bin", "data_batch_5.bin", "test_batch.bin"})
     put(folder, place + "/" + name, record + record);
   if (third != "missing") put(folder, place + "/data_batch_3.bin", third);
 }
@@ -98,8 +97,7 @@ void put_runs(const TemporaryFolder& folder) {
   put(folder, "garbage.safetensors", std::string(64, '\7'));
   put(folder, "empty.safetensors", "");
   std::string renamed = model;
-  for (std::size_t at = renamed.find("fc1"); at != std::string::npos; at = renamed.find("fc1", at))
-    renamed.replace(at, 3, "xy1");
+  for (std::size_t at = renamed.find("fc1"); at != std::string::npos; at = renamed.find("fc1", at)) renamed.replace(at, 3, "xy1");
   put(folder, "renamed.safetensors", renamed);
 }
 
@@ -114,9 +112,7 @@ const Refusal kRefusals[] = {
     {{"--data-dir", "@/one-class"}, 1, "every label is 0; there must be at least two classes"},
     {{"--data-dir", "@/noise"}, 1, "'@/noise/train.csv.gz'"},
     {{"--dataset", "cifar10", "--data-dir", "@/nowhere"}, 1, "data set 'cifar10' is not here: "},
-    {{"--dataset", "cifar10", "--data-dir", "@/cifar-cut"},
-     1,
-     "data_batch_3.bin' has 3000 bytes, which is not a whole number"},
+    {{"--dataset", "cifar10", "--data-dir", "@/cifar-cut"}, 1, "data_batch_3.bin' has 3000 bytes, which is not a whole number"},
     {{"--dataset", "cifar10", "--data-dir", "@/cifar-label"}, 1, "label 11 is out of range; valid: 0 to 9"},
     {{"--dataset", "cifar10", "--data-dir", "@/cifar-missing"}, 1, "data_batch_3.bin' is missing"},
     {{"data", "verify", "cifar10", "--data-dir", "@/cifar-cut"}, 1, "has 3000 bytes"},
@@ -202,8 +198,7 @@ const Refusal kRefusals[] = {
 
 }  // namespace
 
-TEST_CASE(
-    "files that are missing, damaged or make no sense are refused in one line that names them, and left as they were") {
+TEST_CASE("files that are missing, damaged or make no sense are refused in one line that names them, and left as they were") {
   const TemporaryFolder folder;
   put_data(folder);
   put_configurations(folder);

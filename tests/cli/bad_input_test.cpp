@@ -52,9 +52,7 @@ const Refusal kRefusals[] = {
     {{"--augment", "crop-flip"}, 2, "augment is 'crop-flip'; data set 'csv' has no pictures"},
     {{"--client-state", "x"}, 2, "client-state 'x' is unknown; valid: auto, keep, reset"},
     {{"--random-fraction", "0.5"}, 2, "random-fraction does not go with partition 'pathological'"},
-    {{"--optimizer", "sgd", "--tolerance", "1"},
-     2,
-     "tolerance does not go with optimizer 'sgd'; its settings: learning-rate"},
+    {{"--optimizer", "sgd", "--tolerance", "1"}, 2, "tolerance does not go with optimizer 'sgd'; its settings: learning-rate"},
     {{"--freeze", "conv9"}, 2, "'conv9' is unknown; valid: fc1"},
     // layers
     {{"--model", "adadp-cn"}, 2, "model 'adadp-cn' is unknown; did you mean 'adadp-cnn'?"},
@@ -77,9 +75,7 @@ const Refusal kRefusals[] = {
     {{"--clients", "many"}, 2, "clients is 'many'; it must be a whole number"},
     {{"--clients", ""}, 2, "clients is ''; it must be a whole number"},
     {{"--clients", "181"}, 2, "clients is 181; it must be a whole number from 1 to 180, the number of training rows"},
-    {{"--clients", "99999999999999999999"},
-     2,
-     "clients is '99999999999999999999'; it must be a whole number from 1 to 1000000"},
+    {{"--clients", "99999999999999999999"}, 2, "clients is '99999999999999999999'; it must be a whole number from 1 to 1000000"},
     {{"--rounds", "0"}, 2, "rounds is 0; it must be a whole number from 1"},
     {{"--rounds", "5000000000"}, 2, "rounds is '5000000000'; it must be a whole number from 1 to 2000000000"},
     {{"--batch", "0"}, 2, "batch is 0; it must be a whole number from 1"},
@@ -100,12 +96,8 @@ const Refusal kRefusals[] = {
     {{"--tolerance", "0"}, 2, "tolerance is 0; it must be a number above 0"},
     {{"--partition", "dirichlet", "--alpha", "0"}, 2, "alpha is 0; it must be a number above 0"},
     {{"--partition", "dirichlet", "--alpha", "nan"}, 2, "alpha is nan; it must be a number above 0"},
-    {{"--partition", "interpolated", "--random-fraction", "1.1"},
-     2,
-     "random-fraction is 1.1; it must be a number from 0 to 1"},
-    {{"--partition", "interpolated", "--random-fraction", "-0.1"},
-     2,
-     "random-fraction is -0.1; it must be a number from 0 to 1"},
+    {{"--partition", "interpolated", "--random-fraction", "1.1"}, 2, "random-fraction is 1.1; it must be a number from 0 to 1"},
+    {{"--partition", "interpolated", "--random-fraction", "-0.1"}, 2, "random-fraction is -0.1; it must be a number from 0 to 1"},
     {{"--validation-fraction", "1"}, 2, "validation-fraction is 1; it must be a number from 0 and below 1"},
     {{"--validation-fraction", "-0.1"}, 2, "validation-fraction is -0.1; it must be a number from 0"},
     {{"--validation-fraction", "nan"}, 2, "validation-fraction is nan; it must be a number from 0"},
@@ -124,8 +116,7 @@ TEST_CASE("what is typed wrongly is refused in one line that names it and what i
 TEST_CASE("output that cannot be written is a failure, not a success") {
   const TemporaryFolder folder;
   write_table(folder / "data");
-  const Words arguments{"partition", "--dataset", "csv",    "--data-dir", folder / "data",
-                        "--clients", "3",         "--json", "-"};
+  const Words arguments{"partition", "--dataset", "csv", "--data-dir", folder / "data", "--clients", "3", "--json", "-"};
   const Process process(arguments, folder, "/dev/full");
   CHECK(process.wait() == 1);
   CHECK(process.err() == "fedstride: cannot write to standard output: No space left on device\n");

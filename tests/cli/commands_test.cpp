@@ -28,9 +28,8 @@ Words partition(const TemporaryFolder& folder, Words more) {
 }  // namespace
 
 TEST_CASE("every command's help has an example; every setting's help says what is valid and the default") {
-  const Words commands[] = {{},       {"run"},          {"evaluate"},       {"partition"},
-                            {"data"}, {"data", "list"}, {"data", "verify"}, {"data", "get"},
-                            {"bench"}};
+  const Words commands[] = {
+      {}, {"run"}, {"evaluate"}, {"partition"}, {"data"}, {"data", "list"}, {"data", "verify"}, {"data", "get"}, {"bench"}};
   for (Words words : commands) {
     const std::string name = words.empty() ? "" : words.back();
     CAPTURE(name);
@@ -49,8 +48,7 @@ TEST_CASE("every command's help has an example; every setting's help says what i
                            "--quiet"})
     CHECK_MESSAGE(has(help, std::string("  ") + flag + " "), flag);
   CHECK(has(help, "a whole number from 1 to 1000000 [10]"));
-  CHECK(
-      has(help, "valid: pathological, iid, interpolated, shards, dirichlet, dirichlet-balanced, file, own [pathological]"));
+  CHECK(has(help, "valid: pathological, iid, interpolated, shards, dirichlet, dirichlet-balanced, file, own [pathological]"));
   CHECK(has(help, "mean-gradient unit"));
 }
 
@@ -76,8 +74,7 @@ TEST_CASE("partition shows rows per class per client, and writes the manifest to
   CHECK(has(shown.out, written["hash"]));
   const Outcome printed = run_program(partition(folder, {"--json", "-"}));
   CHECK(Json::parse(printed.out) == written);
-  const Outcome again =
-      run_program(partition(folder, {"--partition", "file", "--partition-file", folder / "rows.json"}));
+  const Outcome again = run_program(partition(folder, {"--partition", "file", "--partition-file", folder / "rows.json"}));
   CHECK(has(again.out, written["hash"]));
   CHECK(again.code == 0);
 }
@@ -87,15 +84,13 @@ TEST_CASE("evaluate finds the run's own accuracy, from its folder or its file, a
   write_table(folder / "data");
   REQUIRE(run_program(federation(folder, {"--quiet"})).code == 0);
   const Json summary = Json::parse(fedstride::read_file(folder / "out/summary.json"));
-  const Outcome printed =
-      run_program({"evaluate", folder / "out/model.safetensors", "--data-dir", folder / "data", "--json"});
+  const Outcome printed = run_program({"evaluate", folder / "out/model.safetensors", "--data-dir", folder / "data", "--json"});
   CHECK(printed.code == 0);
   const Json result = Json::parse(printed.out);
   CHECK(result["accuracy"] == summary["test_accuracy"]);
   CHECK(result["loss"] == summary["test_loss"]);
   CHECK(result["examples"] == 60);
-  const Outcome shown =
-      run_program({"evaluate", folder / "out", "--part", "train"});  // the run knows where its data are
+  const Outcome shown = run_program({"evaluate", folder / "out", "--part", "train"});  // the run knows where its data are
   CHECK(shown.code == 0);
   CHECK(shown.out.starts_with("csv, train part, 180 examples: accuracy 0."));
 }
@@ -123,21 +118,18 @@ TEST_CASE("--quiet prints nothing, and quiet may be turned off again") {
   CHECK(quiet.err == "");
   std::ofstream(folder / "quiet.toml") << "quiet = true\n";
   CHECK(run_program(federation(folder, {"--config", folder / "quiet.toml", "--out", folder / "a"})).out == "");
-  CHECK(run_program(federation(folder, {"--config", folder / "quiet.toml", "--quiet=false", "--out", folder / "b"}))
-            .out != "");
+  CHECK(run_program(federation(folder, {"--config", folder / "quiet.toml", "--quiet=false", "--out", folder / "b"})).out != "");
 }
 
 TEST_CASE("a run's config.toml repeats it, and a flag wins over the file") {
   const TemporaryFolder folder;
   write_table(folder / "data");
-  REQUIRE(run_program(federation(folder, {"--optimizer", "adam", "--seed", "7", "--partition", "dirichlet"})).code ==
-          0);
+  REQUIRE(run_program(federation(folder, {"--optimizer", "adam", "--seed", "7", "--partition", "dirichlet"})).code == 0);
   const std::string file = folder / "out/config.toml";
   CHECK(run_program({"run", "--config", file, "--out", folder / "again"}).code == 0);
   CHECK(hashes(folder / "again") == hashes(folder / "out"));
   CHECK(fedstride::read_file(folder / "again/config.toml") == fedstride::read_file(file));
-  CHECK(run_program({"run", "--config", file, "--seed", "8", "--optimizer", "sgd", "--out", folder / "other"}).code ==
-        0);
+  CHECK(run_program({"run", "--config", file, "--seed", "8", "--optimizer", "sgd", "--out", folder / "other"}).code == 0);
   CHECK(hashes(folder / "other") != hashes(folder / "out"));
   const std::string other = fedstride::read_file(folder / "other/config.toml");
   CHECK(has(other, "seed = 8"));
@@ -169,8 +161,8 @@ TEST_CASE("a client that diverges is named, counted, and does not hide the loss 
     for (int row = 0; row < 60; ++row) train << "1e18,-1e18,1e18,3\n";
   }
   const Outcome outcome =
-      run_program(federation(folder, {"--clients", "4", "--rounds", "1", "--optimizer", "sgd", "--learning-rate",
-                                      "1000000", "--model", "dense 4 | dense 4 | dense classes"}));
+      run_program(federation(folder, {"--clients", "4", "--rounds", "1", "--optimizer", "sgd", "--learning-rate", "1000000",
+                                      "--model", "dense 4 | dense 4 | dense classes"}));
   CHECK(outcome.code == 0);
   CHECK(has(outcome.out, "left out: its training diverged"));
   CHECK(has(outcome.out, "updates of clients left out; results in"));
@@ -193,8 +185,7 @@ TEST_CASE("into a pipe or a file go plain lines, one a round, without codes for 
   CHECK(outcome.code == 0);
   CHECK(outcome.out.find('\x1b') == std::string::npos);
   CHECK(outcome.out.find('\r') == std::string::npos);
-  for (const char* line :
-       {"\nround 1/3  ", "\nround 2/3  ", "\nround 3/3  ", "\nfinished after round 3: test accuracy 0."})
+  for (const char* line : {"\nround 1/3  ", "\nround 2/3  ", "\nround 3/3  ", "\nfinished after round 3: test accuracy 0."})
     CHECK_MESSAGE(has(outcome.out, line), line);
   CHECK(has(outcome.out, "results in " + (folder / "out")));
 }

@@ -14,9 +14,9 @@ namespace {
 
 // A run that would go on for hours unless told how many rounds to do.
 Words long_run(const TemporaryFolder& folder, const std::string& out, std::size_t rounds = 1'000'000) {
-  return federation(folder, {"--out", folder / out, "--model", "dense 32 | relu | dense 32 | relu | dense classes",
-                             "--rounds", std::to_string(rounds), "--local-epochs", "4", "--threads", "2",
-                             "--server-optimizer", "momentum", "--server-momentum", "0.5", "--quiet"});
+  return federation(folder, {"--out", folder / out, "--model", "dense 32 | relu | dense 32 | relu | dense classes", "--rounds",
+                             std::to_string(rounds), "--local-epochs", "4", "--threads", "2", "--server-optimizer", "momentum",
+                             "--server-momentum", "0.5", "--quiet"});
 }
 
 Words going_on(const TemporaryFolder& folder, const std::string& out, std::size_t rounds) {

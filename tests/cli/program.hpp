@@ -68,8 +68,6 @@ inline std::map<std::string, std::string> contents(const std::filesystem::path& 
   return files;
 }
 
-inline std::size_t line_count(const std::string& text) {
-  return static_cast<std::size_t>(std::ranges::count(text, '\n'));
-}
+inline std::size_t line_count(const std::string& text) { return static_cast<std::size_t>(std::ranges::count(text, '\n')); }
 
 }  // namespace fedstride::test

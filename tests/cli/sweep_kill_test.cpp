@@ -52,8 +52,7 @@ std::string lasting_tables(const std::string& sweep) {
       const auto row = fields(std::string(line));
       if (names.empty()) names = row;
       for (std::size_t i = 0; i < row.size() && i < names.size(); ++i)
-        if (names[i] != "seconds" && names[i] != "examples_per_second" && names[i] != "peak_memory_bytes")
-          text += row[i] + ';';
+        if (names[i] != "seconds" && names[i] != "examples_per_second" && names[i] != "peak_memory_bytes") text += row[i] + ';';
       text += '\n';
     }
   }
@@ -77,8 +76,7 @@ TEST_CASE("a sweep killed at ten moments inside its cells ends with the tables o
     // One to three rounds on, then anywhere in a round, in its evaluation or in the writing of its checkpoint. There are
     // many more rounds than ten such kills take, however fast the machine.
     const std::size_t wanted = before + 1 + random.below(3);
-    for (int i = 0; i < 60'000 && finished_rounds(out) < wanted; ++i)
-      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    for (int i = 0; i < 60'000 && finished_rounds(out) < wanted; ++i) std::this_thread::sleep_for(std::chrono::milliseconds(1));
     std::this_thread::sleep_for(std::chrono::microseconds(random.below(6'000)));
     process.signal(SIGKILL);
     REQUIRE(process.wait() == -SIGKILL);

@@ -51,8 +51,7 @@ TEST_CASE("fedstride sweep runs the cells, says which claims hold, and where the
   CHECK(outcome.err == "");
   CHECK(outcome.code == 0);
   CHECK(contains(outcome.out, "4 cells, 0 finished before\n"));
-  for (const char* cell :
-       {"optimizer adadp, seed 1, test accuracy 0.", "optimizer sgd, seed 2, test accuracy 0.", "[4/4] "})
+  for (const char* cell : {"optimizer adadp, seed 1, test accuracy 0.", "optimizer sgd, seed 2, test accuracy 0.", "[4/4] "})
     CHECK_MESSAGE(contains(outcome.out, cell), cell);
   CHECK(contains(outcome.out, "holds: accuracy is a share (0."));
   CHECK(contains(outcome.out, "fails: accuracy is large (0."));
@@ -73,9 +72,9 @@ TEST_CASE("the command that a cell tells repeats its model") {
   const std::string cells = fedstride::read_file(folder / "out/cells.csv");
   const std::string command = cells.substr(cells.rfind("fedstride run"));
   REQUIRE(line_count(command) == 1);
-  REQUIRE(
-      std::system((FEDSTRIDE_PROGRAM + command.substr(9, command.size() - 10) + " --quiet --out " + (folder / "again"))
-                      .c_str()) == 0);
+  REQUIRE(std::system(
+              (FEDSTRIDE_PROGRAM + command.substr(9, command.size() - 10) + " --quiet --out " + (folder / "again")).c_str()) ==
+          0);
   const auto summary = Json::parse(fedstride::read_file(folder / "again/summary.json"));
   CHECK(contains(cells, summary["model_hash"].get<std::string>()));
 }
@@ -176,8 +175,7 @@ TEST_CASE("another command than run is swept by its JSON output") {
   CHECK(line_count(outcome.err) == 1);
   CHECK(contains(outcome.err, "cell (noise-multiplier -1) failed: noise-multiplier is "));
   const std::string cells = fedstride::read_file(folder / "out/cells.csv");
-  CHECK(contains(
-      cells, "fedstride privacy epsilon --delta 1e-05 --noise-multiplier 2 --sampling-rate 0.01 --steps 100 --json"));
+  CHECK(contains(cells, "fedstride privacy epsilon --delta 1e-05 --noise-multiplier 2 --sampling-rate 0.01 --steps 100 --json"));
   CHECK(contains(sweep(folder, {}).out, "3 cells, 2 finished before"));
   CHECK(contains(sweep(folder, {"--dry-run"}).out, "finished"));
   CHECK(contains(sweep(folder, {"--noise-multiplier", "3"}).out, "1 cells, 0 finished before"));
@@ -209,22 +207,16 @@ TEST_CASE("what makes no sense for a sweep is refused, and nothing is made") {
       {{"sweep", "@/tiny.toml", "more"}, 2, "'more' was not expected after 'fedstride sweep'"},
       {{"sweep", "@/none.toml"}, 1, "cannot read '@/none.toml'"},
       {{"sweep", "@/data"}, 1, "cannot read '@/data'"},
-      {{"sweep", "@/bad.toml", "--out", "@/out"},
-       2,
-       "'@/bad.toml', line 3: key 'sead' is unknown; did you mean 'seed'?"},
+      {{"sweep", "@/bad.toml", "--out", "@/out"}, 2, "'@/bad.toml', line 3: key 'sead' is unknown; did you mean 'seed'?"},
       {{"sweep", "@/fails.toml", "--out", "@/out"},
        2,
        "cell (optimizer sgd, tolerance 1): tolerance does not go with optimizer 'sgd'"},
       {{"sweep", "@/absent.toml", "--out", "@/out"}, 1, "cell (the only cell): "},
-      {{"sweep", "@/tiny.toml", "--learnin-rate", "1"},
-       2,
-       "flag '--learnin-rate' is unknown; did you mean '--learning-rate'?"},
+      {{"sweep", "@/tiny.toml", "--learnin-rate", "1"}, 2, "flag '--learnin-rate' is unknown; did you mean '--learning-rate'?"},
       {{"sweep", "@/tiny.toml", "--job", "1"}, 2, "flag '--job' is unknown; did you mean '--jobs'?"},
       {{"sweep", "@/tiny.toml", "--jobs", "0"}, 2, "jobs is '0'; it must be a whole number from 1 to 1024"},
       {{"sweep", "@/tiny.toml", "--threads", "x"}, 2, "threads is 'x'; it must be a whole number from 0 to 1024"},
-      {{"sweep", "@/tiny.toml", "--scale", "ful"},
-       2,
-       "scale 'ful' is unknown; did you mean 'full'? valid: quick, full"},
+      {{"sweep", "@/tiny.toml", "--scale", "ful"}, 2, "scale 'ful' is unknown; did you mean 'full'? valid: quick, full"},
       {{"sweep", "@/tiny.toml", "--shard", "3"}, 2, "shard is '3'; it must be I/N with I from 1 to N"},
       {{"sweep", "@/tiny.toml", "--shard", "0/2"}, 2, "shard is '0/2'; it must be I/N with I from 1 to N"},
       {{"sweep", "@/tiny.toml", "--shard", "3/2"}, 2, "shard is '3/2'; it must be I/N with I from 1 to N"},
@@ -233,16 +225,10 @@ TEST_CASE("what makes no sense for a sweep is refused, and nothing is made") {
       {{"sweep", "@/tiny.toml", "--out", ""}, 2, "out is ''; it must name a place"},
       {{"sweep", "@/tiny.toml", "--out", "@/tiny.toml"}, 2, "out '@/tiny.toml' is not a folder"},
       {{"sweep", "@/tiny.toml", "--out", "@/else"}, 2, "out '@/else' holds something else than a sweep ('letter.txt')"},
-      {{"sweep", "@/tiny.toml", "--out", "@/other"},
-       2,
-       "out '@/other' belongs to the experiment 'figure', not to 'tiny'"},
-      {{"sweep", "@/tiny.toml", "--out", "@/other", "--dry-run"},
-       2,
-       "out '@/other' belongs to the experiment 'figure'"},
+      {{"sweep", "@/tiny.toml", "--out", "@/other"}, 2, "out '@/other' belongs to the experiment 'figure', not to 'tiny'"},
+      {{"sweep", "@/tiny.toml", "--out", "@/other", "--dry-run"}, 2, "out '@/other' belongs to the experiment 'figure'"},
       {{"sweep", "@/tiny.toml", "--out", "@/out", "--batch", "-1"}, 2, "batch is -1; it must be"},
-      {{"sweep", "@/tiny.toml", "--out", "@/out", "--optimizer", "agd"},
-       2,
-       "optimizer 'agd' is unknown; did you mean 'sgd'?"},
+      {{"sweep", "@/tiny.toml", "--out", "@/out", "--optimizer", "agd"}, 2, "optimizer 'agd' is unknown; did you mean 'sgd'?"},
       {{"sweep", "@/tiny.toml", "--out", "/dev/null/x"}, 1, "cannot make folder '/dev/null/x'"},
   };
   for (const Refusal& row : rows) check_refused(row, folder);

@@ -84,10 +84,9 @@ TEST_CASE("the accountant is told of just the releases of the plan, at its rate 
 
 // Yu et al.: noise at C sigma, clip C / min(2, 1 + t/T): what is charged is sigma min(2, 1 + t/T).
 TEST_CASE("a falling clip is charged with a growing noise multiplier, over the releases of the target") {
-  const PrivatePlan plan({.batch = 10,
-                          .noise = {.clip = 12, .noise_multiplier = 3, .clip_schedule = ClipSchedule::hyperbolic},
-                          .target_epochs = 2},
-                         Sgd{}, 100);
+  const PrivatePlan plan(
+      {.batch = 10, .noise = {.clip = 12, .noise_multiplier = 3, .clip_schedule = ClipSchedule::hyperbolic}, .target_epochs = 2},
+      Sgd{}, 100);
   CHECK(plan.noise().at(9).clip == doctest::Approx(12 / 1.5));  // t = 10 of T = 20
   CHECK(plan.noise().at(9).noise_multiplier == doctest::Approx(4.5));
   CHECK(plan.noise().at(19).clip == doctest::Approx(6));

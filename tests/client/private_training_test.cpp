@@ -65,7 +65,8 @@ constexpr double kTiny = 1e-12;
 }  // namespace
 
 TEST_CASE("what the report charges is what the accountant is told: every gradient of every optimiser, once") {
-  for (const Optimizer& optimizer : {Optimizer(Sgd{}), Optimizer(Adadp{}), Optimizer(HeavyBall{}), Optimizer(Ema{}), Optimizer(Adam{})}) {
+  for (const Optimizer& optimizer :
+       {Optimizer(Sgd{}), Optimizer(Adadp{}), Optimizer(HeavyBall{}), Optimizer(Ema{}), Optimizer(Adam{})}) {
     CAPTURE(optimizer.name());
     const LocalTraining training = private_training(optimizer, {.batch = 20, .noise = {.noise_multiplier = 2}}, 120, 3);
     const Outcome outcome = train(training, first_rows(120));
@@ -119,8 +120,8 @@ TEST_CASE("a client with fewer rows than a step's shuffled lots reads gets small
 
 // Without noise and clipping a full lot is the full batch.
 TEST_CASE("a lot of everything without noise to speak of moves the model as plain SGD does") {
-  const auto exact = train(private_training(Sgd{}, {.batch = 60, .noise = {.clip = 1e6, .noise_multiplier = kTiny}}, 60),
-                           first_rows(60));
+  const auto exact =
+      train(private_training(Sgd{}, {.batch = 60, .noise = {.clip = 1e6, .noise_multiplier = kTiny}}, 60), first_rows(60));
   LocalTraining plain{.optimizer = Sgd{}, .batch = 60, .seed = 1};
   const auto reference = train(plain, first_rows(60));
   CHECK((eigen(exact.change) - eigen(reference.change)).cwiseAbs().maxCoeff() < 1e-6F);

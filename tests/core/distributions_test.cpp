@@ -27,8 +27,7 @@ double kolmogorov_smirnov(std::vector<double> values, const std::function<double
   const double n = static_cast<double>(values.size());
   for (std::size_t i = 0; i < values.size(); ++i) {
     const double at = distribution(values[i]);
-    distance =
-        std::max({distance, std::abs(at - static_cast<double>(i) / n), std::abs(static_cast<double>(i + 1) / n - at)});
+    distance = std::max({distance, std::abs(at - static_cast<double>(i) / n), std::abs(static_cast<double>(i + 1) / n - at)});
   }
   return distance * std::sqrt(n);
 }

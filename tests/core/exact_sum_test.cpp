@@ -26,8 +26,7 @@ std::vector<Contribution> contributions(int count, std::size_t size) {
   for (auto& one : all) {
     one.weight = 1 + random.below(100000);
     one.values.resize(size);
-    for (auto& value : one.values)
-      value = std::ldexp(2 * random.uniform_float() - 1, static_cast<int>(random.below(45)) - 23);
+    for (auto& value : one.values) value = std::ldexp(2 * random.uniform_float() - 1, static_cast<int>(random.below(45)) - 23);
   }
   return all;
 }

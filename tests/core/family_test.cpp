@@ -20,9 +20,8 @@ struct Rated {
   bool flip = false;
   Keeps state = Keeps::keep;
   static constexpr auto kFields =
-      std::tuple{Field{"rate", &Rated::rate, "step size", kPositive},
-                 Field{"epochs", &Rated::epochs, "passes", kAtLeastOne}, Field{"flip", &Rated::flip, "mirror pictures"},
-                 Field{"state", &Rated::state, "what is kept"}};
+      std::tuple{Field{"rate", &Rated::rate, "step size", kPositive}, Field{"epochs", &Rated::epochs, "passes", kAtLeastOne},
+                 Field{"flip", &Rated::flip, "mirror pictures"}, Field{"state", &Rated::state, "what is kept"}};
 };
 
 using Family = std::variant<Plain, Rated>;
@@ -50,8 +49,8 @@ TEST_CASE("a family lists its parts in order and makes each by its name, with it
 }
 
 TEST_CASE("an unknown part is a usage error that names the nearest") {
-  CHECK_THROWS_WITH_AS(make_part<Family>("part", "ratd"),
-                       "part 'ratd' is unknown; did you mean 'rated'? valid: plain, rated", Error);
+  CHECK_THROWS_WITH_AS(make_part<Family>("part", "ratd"), "part 'ratd' is unknown; did you mean 'rated'? valid: plain, rated",
+                       Error);
 }
 
 TEST_CASE("every field of a part is visited in order") {

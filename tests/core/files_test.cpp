@@ -117,8 +117,7 @@ TEST_CASE("a disk that is full in the middle of a file leaves the earlier file a
   CHECK(folder.entries() == 1);
 }
 
-TEST_CASE(
-    "several files are written whole, each with its mode, whatever a killed process left under their temporary names") {
+TEST_CASE("several files are written whole, each with its mode, whatever a killed process left under their temporary names") {
   const Folder folder;
   write_file(folder / "open", "earlier");
   write_file(folder / "private.tmp", "half of an earl");

@@ -99,8 +99,7 @@ TEST_CASE("every folder with sources has its arrows") {
     const std::string name = entry.path().filename().string();
     if (!entry.is_directory() || name.starts_with('.') || name == "build" || name == "tests") continue;
     const fs::directory_iterator files(entry);
-    const bool has_sources =
-        std::any_of(begin(files), end(files), [](const auto& file) { return is_source(file.path()); });
+    const bool has_sources = std::any_of(begin(files), end(files), [](const auto& file) { return is_source(file.path()); });
     if (has_sources) CHECK_MESSAGE(kArrows.contains(name), name << "/ is in no arrow");
   }
 }

@@ -96,8 +96,7 @@ std::optional<Place> place_of(Words words) {
   const Address address{Purpose::test};
   const auto counter = philox_inverse(words, kSeeded.at(address).key());
   if (counter[0] >> 31 != 0) return {};
-  return Place{{Purpose::test, 0, counter[3], counter[2], counter[1]},
-               std::uint64_t{counter[0] / 16} * 64 + counter[0] % 16};
+  return Place{{Purpose::test, 0, counter[3], counter[2], counter[1]}, std::uint64_t{counter[0] / 16} * 64 + counter[0] % 16};
 }
 
 /// The same, with the block's last two words at the test's choice.
@@ -202,8 +201,7 @@ TEST_CASE("the last normals of an address can be drawn") {
   for (const RandomSource& source : {kSeeded, kSecret}) {
     const auto values = normals(source, kAddress, kMaxNormals - 70, 70);
     const RandomStream stream = source.at(kAddress);
-    for (std::size_t i = 0; i < values.size(); ++i)
-      REQUIRE(error_of(values[i], reference(stream, kMaxNormals - 70 + i)) < 4);
+    for (std::size_t i = 0; i < values.size(); ++i) REQUIRE(error_of(values[i], reference(stream, kMaxNormals - 70 + i)) < 4);
   }
 }
 

@@ -92,8 +92,8 @@ TEST_CASE("a part that is unknown is a usage error that names the nearest") {
 
 TEST_CASE("a name that is taken, a setting that stands twice and defaults that are not valid are not let in") {
   PartFamily family = two_shapes();
-  CHECK_THROWS_WITH_AS(add_to<Square>(family),
-                       "shape 'square' is there already; each part of a family needs a name of its own", Error);
+  CHECK_THROWS_WITH_AS(add_to<Square>(family), "shape 'square' is there already; each part of a family needs a name of its own",
+                       Error);
   CHECK_THROWS_WITH_AS(add_to<TwoSides>(family), "shape 'two-sides' has two settings with the name 'side'", Error);
   CHECK_THROWS_WITH_AS(add_to<Inverted>(family), "side is -1; it must be a number above 0", Error);
   CHECK(family.names() == std::vector<std::string>{"square", "point"});

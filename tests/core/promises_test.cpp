@@ -23,9 +23,8 @@ constexpr Promise<Stub> kPromises[] = {
 }  // namespace
 
 TEST_CASE("a promise that is broken, or whose trial throws, is one line each") {
-  CHECK(broken_promises<Stub>(Stub{}, kPromises) ==
-        std::vector<std::string>{"shape 'square' does not keep: it has four corners",
-                                 "shape 'square' does not keep: it ends (no end)"});
+  CHECK(broken_promises<Stub>(Stub{}, kPromises) == std::vector<std::string>{"shape 'square' does not keep: it has four corners",
+                                                                             "shape 'square' does not keep: it ends (no end)"});
   CHECK(broken_promises<Stub>(Stub{}, std::span(kPromises).first(1)).empty());
 }
 

@@ -55,9 +55,9 @@ TEST_CASE("ChaCha20's block function gives the known answer of RFC 8439, 2.3.2")
   const SecretKey bytes = counted_key();
   std::memcpy(key.data(), bytes.data(), bytes.size());
   CHECK(chacha20_block(key, {1, 0x09000000, 0x4a000000, 0}) ==
-        std::array<std::uint32_t, 16>{0xe4e7f110, 0x15593bd1, 0x1fdd0f50, 0xc47120a3, 0xc7f4d1c7, 0x0368c033,
-                                      0x9aaa2204, 0x4e6cd4c3, 0x466482d2, 0x09aa9f07, 0x05d7c214, 0xa2028bd9,
-                                      0xd19c12b5, 0xb94e16de, 0xe883d0cb, 0x4e3c50a2});
+        std::array<std::uint32_t, 16>{0xe4e7f110, 0x15593bd1, 0x1fdd0f50, 0xc47120a3, 0xc7f4d1c7, 0x0368c033, 0x9aaa2204,
+                                      0x4e6cd4c3, 0x466482d2, 0x09aa9f07, 0x05d7c214, 0xa2028bd9, 0xd19c12b5, 0xb94e16de,
+                                      0xe883d0cb, 0x4e3c50a2});
 }
 
 TEST_CASE("ChaCha20's blocks are OpenSSL's, for any key, counter and nonce") {
@@ -153,8 +153,7 @@ TEST_CASE("new keys differ, in about half of their bits") {
   const SecretKey first = new_secret_key();
   const SecretKey second = new_secret_key();
   int differing = 0;
-  for (std::size_t i = 0; i < first.size(); ++i)
-    differing += std::popcount(static_cast<unsigned>(first[i] ^ second[i]));
+  for (std::size_t i = 0; i < first.size(); ++i) differing += std::popcount(static_cast<unsigned>(first[i] ^ second[i]));
   CHECK(std::abs(differing - 128) < 6 * 8);  // Binomial(256, 1/2)
 }
 

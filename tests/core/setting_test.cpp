@@ -67,7 +67,7 @@ TEST_CASE("the settings of a struct come in order, with name, help and kind") {
 
 TEST_CASE("every kind of setting is read and written behind the wall, and nothing beside it") {
   const std::pair<std::string_view, SettingValue> values[] = {
-      {"rate", 0.25}, {"epochs", whole(9)},    {"offset", whole(-5)}, {"seed", whole(11)},
+      {"rate", 0.25}, {"epochs", whole(9)},      {"offset", whole(-5)},  {"seed", whole(11)},
       {"flip", true}, {"folder", text("there")}, {"state", text("keep")}};
   Owner owner;
   for (const auto& [name, value] : values) {

@@ -28,8 +28,7 @@ Dataset pictures(int count, Shape shape = {6, 5, 3}) {
   return data;
 }
 
-std::vector<float> batch(const Dataset& data, const std::vector<Row>& rows, Augmentation augmentation,
-                         std::uint32_t step = 0) {
+std::vector<float> batch(const Dataset& data, const std::vector<Row>& rows, Augmentation augmentation, std::uint32_t step = 0) {
   std::vector<float> out(rows.size() * data.shape.size());
   fill_batch(data, rows, augmentation, {.seed = 3, .round = 1, .client = 2, .step = step}, out);
   return out;
@@ -56,8 +55,7 @@ TEST_CASE("pictures come out channels innermost, (value / 255 - mean) / deviatio
       for (std::size_t x = 0; x < 5; ++x)
         for (std::size_t c = 0; c < 3; ++c) {
           const double value = data.pixels[rows[i] * 90 + c * 30 + y * 5 + x] / 255.0;
-          CHECK(out[i * 90 + (y * 5 + x) * 3 + c] ==
-                doctest::Approx((value - data.mean[c]) / data.deviation[c]).epsilon(1e-5));
+          CHECK(out[i * 90 + (y * 5 + x) * 3 + c] == doctest::Approx((value - data.mean[c]) / data.deviation[c]).epsilon(1e-5));
         }
 }
 

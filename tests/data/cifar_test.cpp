@@ -43,8 +43,7 @@ TEST_CASE("CIFAR-10's five training files are read in order, pixels as they are"
 TEST_CASE("CIFAR-10's class order deals cars and trucks first, as the paper's clients have them") {
   const TemporaryFolder folder;
   write_cifar10(folder / "cifar10");
-  CHECK(load_dataset("cifar10", {folder.path().string()}).train.class_order ==
-        std::vector<int>{1, 9, 0, 8, 3, 5, 2, 6, 4, 7});
+  CHECK(load_dataset("cifar10", {folder.path().string()}).train.class_order == std::vector<int>{1, 9, 0, 8, 3, 5, 2, 6, 4, 7});
 }
 
 TEST_CASE("CIFAR-10 is found under the archive's own folder name and directly in --data-dir") {
@@ -100,8 +99,7 @@ TEST_CASE("a missing CIFAR file and a set without records are errors") {
   CHECK(contains(error_of([&] { load_dataset("cifar10", {folder.path().string()}); }), "data_batch_4.bin' is missing"));
   write(folder / "own/train.bin", record({1}, 0));
   write(folder / "own/test.bin", "");
-  CHECK(contains(error_of([&] { load_dataset("cifar-binary", {(folder / "own")}); }),
-                 "test.bin' holds no record"));
+  CHECK(contains(error_of([&] { load_dataset("cifar-binary", {(folder / "own")}); }), "test.bin' holds no record"));
 }
 
 TEST_CASE("a set whose labels are all 0 is refused") {

@@ -56,13 +56,12 @@ TEST_CASE("a file is downloaded, checked, and reported on up to its last byte") 
   server.serve("/f", {body});
   std::uint64_t done = 0;
   std::uint64_t total = 0;
-  download_file(server.url("/f"), folder / "f", sha256(body),
-                [&](std::string_view name, std::uint64_t now, std::uint64_t all) {
-                  CHECK(name == "f");
-                  CHECK(now >= done);
-                  done = now;
-                  total = all;
-                });
+  download_file(server.url("/f"), folder / "f", sha256(body), [&](std::string_view name, std::uint64_t now, std::uint64_t all) {
+    CHECK(name == "f");
+    CHECK(now >= done);
+    done = now;
+    total = all;
+  });
   CHECK(read(folder / "f") == body);
   CHECK(done == 300'000);
   CHECK(total == 300'000);
@@ -171,8 +170,7 @@ TEST_CASE("an archive that lacks a file is an error, and what was in place stays
   CHECK(read(folder / "pictures/a.bin") == "old");
 }
 
-TEST_CASE(
-    "a set of several files is moved into place only when all are right; a mirror is the folder that holds them") {
+TEST_CASE("a set of several files is moved into place only when all are right; a mirror is the folder that holds them") {
   const TemporaryFolder folder;
   HttpServer server;
   const std::string one = gzipped("one");

@@ -17,7 +17,7 @@ namespace fedstride::test {
 /// The server's answer for one path.
 struct Served {
   std::string body;
-  bool ranges = true;  ///< answers "Range: bytes=N-" with 206 (416 past the end); else always 200 and everything
+  bool ranges = true;             ///< answers "Range: bytes=N-" with 206 (416 past the end); else always 200 and everything
   std::size_t cut_after = ~0ULL;  ///< bytes of the body after which the connection is dropped
 };
 
@@ -79,16 +79,14 @@ class HttpServer {
     if (from == 0 || !what.ranges) return send(peer, "200 OK", "", what.body, what.cut_after);
     if (from >= size) return send(peer, "416 Range Not Satisfiable", "", "", ~0ULL);
     send(peer, "206 Partial Content",
-         "Content-Range: bytes " + std::to_string(from) + "-" + std::to_string(size - 1) + "/" + std::to_string(size) +
-             "\r\n",
+         "Content-Range: bytes " + std::to_string(from) + "-" + std::to_string(size - 1) + "/" + std::to_string(size) + "\r\n",
          what.body.substr(from), what.cut_after);
   }
 
   static void send(int peer, const std::string& status, const std::string& header, const std::string& body,
                    std::size_t cut_after) {
-    const std::string bytes = "HTTP/1.1 " + status +
-                              "\r\nConnection: close\r\nContent-Length: " + std::to_string(body.size()) + "\r\n" +
-                              header + "\r\n" + body.substr(0, cut_after);
+    const std::string bytes = "HTTP/1.1 " + status + "\r\nConnection: close\r\nContent-Length: " + std::to_string(body.size()) +
+                              "\r\n" + header + "\r\n" + body.substr(0, cut_after);
     for (std::size_t done = 0; done < bytes.size();) {
       const ssize_t count = ::send(peer, bytes.data() + done, bytes.size() - done, MSG_NOSIGNAL);
       if (count <= 0) return;

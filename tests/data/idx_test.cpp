@@ -65,14 +65,12 @@ TEST_CASE("MNIST is four files, each gzipped or not, with one normalisation for 
   CHECK(pair.test.mean == std::vector<float>{0.1307F});
   CHECK(pair.test.deviation == std::vector<float>{0.3081F});
   std::filesystem::remove(folder / "mnist/t10k-labels-idx1-ubyte");
-  CHECK(contains(error_of([&] { load_dataset("mnist", {folder.path().string()}); }),
-                 "t10k-labels-idx1-ubyte' is missing"));
+  CHECK(contains(error_of([&] { load_dataset("mnist", {folder.path().string()}); }), "t10k-labels-idx1-ubyte' is missing"));
 }
 
 TEST_CASE("an idx file that is cut off, in a record or between two, is an error that says how much is there") {
   const Files files;
-  CHECK(
-      contains(files.error(images(3).substr(0, 16 + 12), labels({1, 2, 3})), "its header names 3 records, it holds 2"));
+  CHECK(contains(files.error(images(3).substr(0, 16 + 12), labels({1, 2, 3})), "its header names 3 records, it holds 2"));
   CHECK(contains(files.error(images(3).substr(0, 16 + 13), labels({1, 2, 3})), "it holds 2 and a fraction of one"));
   CHECK(contains(files.error(images(3), labels({1, 2, 3}).substr(0, 10)), "its header names 3 records, it holds 2"));
   CHECK(contains(files.error("\0\0\x8", labels({1})), "too short"));

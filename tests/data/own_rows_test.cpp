@@ -71,7 +71,8 @@ TEST_CASE("own rows that the experiment's form does not suit are refused, and st
     CAPTURE(words);
     CHECK(contains(error_of([&] { fit(rows, form); }), words));
   };
-  const std::string normalisation = "the experiment's mean and deviation are not 2 finite numbers each, deviations above 0, mean / deviation finite";
+  const std::string normalisation =
+      "the experiment's mean and deviation are not 2 finite numbers each, deviations above 0, mean / deviation finite";
   refused([](DataForm& form) { form.shape.channels = 3; }, "its examples are 1x1x2, the experiment's 1x1x3");
   refused([](DataForm& form) { form.classes = 0; }, "has 0 classes; 2 to 65536 are possible");
   refused([](DataForm& form) { form.classes = 1 << 30; }, "has 1073741824 classes; 2 to 65536 are possible");

@@ -34,8 +34,7 @@ TEST_CASE("a fraction of 0 takes nothing; 1, negative, NaN and one that leaves n
   CHECK(split_validation(10, 0, 1).first.size() == 10);
   CHECK(contains(error_of([] { split_validation(10, 1, 1); }), "validation-fraction is 1"));
   CHECK(contains(error_of([] { split_validation(10, -0.1, 1); }), "validation-fraction is -0.1"));
-  CHECK(contains(error_of([] { split_validation(10, std::numeric_limits<double>::quiet_NaN(), 1); }),
-                 "validation-fraction is"));
+  CHECK(contains(error_of([] { split_validation(10, std::numeric_limits<double>::quiet_NaN(), 1); }), "validation-fraction is"));
   CHECK(contains(error_of([] { split_validation(10, 0.99, 1); }), "leaves none of 10 rows"));
 }
 

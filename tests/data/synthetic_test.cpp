@@ -37,8 +37,7 @@ TEST_CASE("both classes of a pair have the same mean picture; pairs differ in co
   double mean[10][3][16] = {};  // per class and channel, over blocks of 8x8 pixels
   for (std::size_t row = 0; row < kRows; ++row)
     for (std::size_t i = 0; i < 3072; ++i)
-      mean[data.labels[row]][i / 1024][i % 1024 / 256 * 4 + i % 32 / 8] +=
-          data.pixels[row * 3072 + i] / (kRows / 10.0 * 64);
+      mean[data.labels[row]][i / 1024][i % 1024 / 256 * 4 + i % 32 / 8] += data.pixels[row * 3072 + i] / (kRows / 10.0 * 64);
   for (std::size_t pair = 0; pair < 5; ++pair)
     for (std::size_t c = 0; c < 3; ++c)
       for (std::size_t block = 0; block < 16;
@@ -48,8 +47,7 @@ TEST_CASE("both classes of a pair have the same mean picture; pairs differ in co
     for (std::size_t b = 0; b < a; ++b) {
       double distance = 0;
       for (std::size_t c = 0; c < 3; ++c)
-        for (std::size_t block = 0; block < 16; ++block)
-          distance += std::abs(mean[2 * a][c][block] - mean[2 * b][c][block]) / 48;
+        for (std::size_t block = 0; block < 16; ++block) distance += std::abs(mean[2 * a][c][block] - mean[2 * b][c][block]) / 48;
       CHECK(distance > 8);
     }
 }

@@ -35,8 +35,7 @@ TEST_CASE("a table is numbers with the label last; classes are one more than the
   CHECK(data.shape == Shape{1, 1, 2});
 }
 
-TEST_CASE(
-    "a header line, Windows line ends, a missing last newline, semicolons, tabs and gzip are taken as they come") {
+TEST_CASE("a header line, Windows line ends, a missing last newline, semicolons, tabs and gzip are taken as they come") {
   const std::vector<float> features{1, 2, 3, 4};
   CHECK(table("height,width,label\n1,2,0\n3,4,1\n").features == features);
   CHECK(table("1,2,0\r\n3,4,1").features == features);
@@ -110,8 +109,7 @@ TEST_CASE("covertype: labels 1 to 7 become classes 0 to 6, a sixth of the rows i
 TEST_CASE("covertype wants 54 columns") {
   const TemporaryFolder folder;
   write(folder / "covertype/covtype.data", "1,2,3\n");
-  CHECK(contains(error_of([&] { load_dataset("covertype", {folder.path().string()}); }),
-                 "line 1: 3 fields; there must be 55"));
+  CHECK(contains(error_of([&] { load_dataset("covertype", {folder.path().string()}); }), "line 1: 3 fields; there must be 55"));
 }
 
 TEST_CASE("csv: --data-dir names one file, or a folder with train.csv and perhaps test.csv") {

@@ -61,8 +61,7 @@ TEST_CASE("another authority's certificate is refused, although that has the sam
   files.authority = folder / "ours/authority.pem";
   CHECK(says(refusal(files, "client-0"), "is not one that the authority of '" + files.authority.string() + "' made"));
   for (const char* name : {"client-0.pem", "client-0.key"})
-    fs::copy_file(fs::path(folder / "theirs") / name, fs::path(folder / "ours") / name,
-                  fs::copy_options::overwrite_existing);
+    fs::copy_file(fs::path(folder / "theirs") / name, fs::path(folder / "ours") / name, fs::copy_options::overwrite_existing);
   const auto before = contents(folder / "ours");
   CHECK(says(failure_of([&] { make_certificates(folder / "ours", {.clients = 3}); }), "is not one that the authority"));
   CHECK(contents(folder / "ours") == before);
@@ -89,8 +88,7 @@ TEST_CASE("files that are missing, damaged, too large, no files or of different 
   CHECK(says(key(private_copy("empty", "")), "is not a private key in PEM"));
   CHECK(says(key(good.certificate), "chmod 600"));
   CHECK(says(certificate(good.key), "is not a certificate in PEM"));
-  CHECK(says(key(client_files(folder.path(), 1).key),
-             "does not belong to the certificate '" + good.certificate.string()));
+  CHECK(says(key(client_files(folder.path(), 1).key), "does not belong to the certificate '" + good.certificate.string()));
 
   const std::string certificate_text = read_file(good.certificate);
   const std::string key_text = read_file(good.key);

@@ -36,8 +36,7 @@ inline bool says(const std::string& message, const std::string& part) {
 
 inline std::map<std::string, std::string> contents(const std::filesystem::path& folder) {
   std::map<std::string, std::string> files;
-  for (const auto& entry : std::filesystem::directory_iterator(folder))
-    files[entry.path().filename()] = read_file(entry.path());
+  for (const auto& entry : std::filesystem::directory_iterator(folder)) files[entry.path().filename()] = read_file(entry.path());
   return files;
 }
 

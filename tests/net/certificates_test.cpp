@@ -42,9 +42,8 @@ TEST_CASE("an authority, the coordinator's certificate and every client's, each 
   const auto report = make_certificates(certs, {.clients = 3});
   CHECK(report.made == 5);
   CHECK(report.kept == 0);
-  const std::set<std::string> expected{"authority.pem", "authority.key", "coordinator.pem", "coordinator.key",
-                                       "client-0.pem",  "client-0.key",  "client-1.pem",    "client-1.key",
-                                       "client-2.pem",  "client-2.key"};
+  const std::set<std::string> expected{"authority.pem", "authority.key", "coordinator.pem", "coordinator.key", "client-0.pem",
+                                       "client-0.key",  "client-1.pem",  "client-1.key",    "client-2.pem",    "client-2.key"};
   std::set<std::string> found;
   for (const auto& [name, text] : contents(certs)) found.insert(name);
   CHECK(found == expected);
@@ -77,8 +76,8 @@ TEST_CASE("certificates are of version 3, on P-256, each with a serial number an
     CHECK(std::string(curve) == "prime256v1");
     const ASN1_INTEGER* serial = X509_get0_serialNumber(certificate.get());
     CHECK(ASN1_STRING_length(serial) >= 12);  // 128 random bits: shorter once in 2^32 at most
-    serials.insert({reinterpret_cast<const char*>(ASN1_STRING_get0_data(serial)),
-                    static_cast<std::size_t>(ASN1_STRING_length(serial))});
+    serials.insert(
+        {reinterpret_cast<const char*>(ASN1_STRING_get0_data(serial)), static_cast<std::size_t>(ASN1_STRING_length(serial))});
     keys.insert(read_file(client_files(folder.path(), client).key));
   }
   CHECK(serials.size() == 8);
@@ -148,16 +147,15 @@ TEST_CASE("certificates expire, at the latest with their authority; those that h
   CHECK(make_certificates(folder.path(), {.clients = 1, .days = 30, .now = past}).expires == end);
   const TlsFiles files = client_files(folder.path(), 0);
   CHECK(says(refusal(files, "client-0"), "expired on " + end + "; 'fedstride certificates' makes new ones"));
-  CHECK(says(failure_of([&] { make_certificates(folder.path(), {.clients = 1}); }),
-             "expired on " + end + "; name another folder"));
+  CHECK(
+      says(failure_of([&] { make_certificates(folder.path(), {.clients = 1}); }), "expired on " + end + "; name another folder"));
 
   const TemporaryFolder longer;
   make_certificates(longer.path(), {.clients = 1, .days = 41, .now = past});
   const auto report = make_certificates(longer.path(), {.clients = 2, .days = 1000});
   CHECK(report.made == 1);
   CHECK(report.expires == utc_text(system_clock::to_time_t(past + 41 * kDay)));
-  CHECK(expiry(read_certificate(longer / "client-1.pem").get()) ==
-        expiry(read_certificate(longer / "authority.pem").get()));
+  CHECK(expiry(read_certificate(longer / "client-1.pem").get()) == expiry(read_certificate(longer / "authority.pem").get()));
 }
 
 TEST_CASE("a certificate that has expired before its authority is made anew for the same key") {

@@ -22,8 +22,8 @@ bool loopback(std::string_view text) { return is_loopback(parse_endpoint("listen
 }  // namespace
 
 TEST_CASE("An endpoint is a host and a port, and says so again") {
-  for (const std::string text : {"127.0.0.1:7000", "localhost:1", "node-3.example.org:65535", "[::1]:7000",
-                                 "[fe80::1%eth0]:80", "0.0.0.0:7000", "[::]:7000"}) {
+  for (const std::string text : {"127.0.0.1:7000", "localhost:1", "node-3.example.org:65535", "[::1]:7000", "[fe80::1%eth0]:80",
+                                 "0.0.0.0:7000", "[::]:7000"}) {
     CAPTURE(text);
     CHECK(parse_endpoint("connect", text, false).text() == text);
   }

@@ -24,10 +24,11 @@ Peer ready_peer(std::uint16_t port, ClientId client) {
 
 }  // namespace
 
-TEST_CASE("a client that was away when the last round ended is told so when it comes back; one that never came is not waited for") {
-  NetworkedFleet fleet(two_clients(), {.listen = {"127.0.0.1", 0}, .transport = Transport::plain(), .authenticated = false}, {},
-                       [](std::uint32_t, const ClientReport&, std::uint64_t) { return std::string(); },
-                       [](const std::string&) {});
+TEST_CASE(
+    "a client that was away when the last round ended is told so when it comes back; one that never came is not waited for") {
+  NetworkedFleet fleet(
+      two_clients(), {.listen = {"127.0.0.1", 0}, .transport = Transport::plain(), .authenticated = false}, {},
+      [](std::uint32_t, const ClientReport&, std::uint64_t) { return std::string(); }, [](const std::string&) {});
   const auto connected = [&] { return fleet.status().clients[0].connected; };
   {
     const Peer peer = ready_peer(fleet.port(), 0);
@@ -48,13 +49,13 @@ TEST_CASE("a client that was away when the last round ended is told so when it c
 
 TEST_CASE("a fleet ends at any moment, also as a heartbeat goes off") {
   for (int i = 0; i < 200; ++i) {
-    NetworkedFleet fleet(two_clients(),
-                         {.listen = {"127.0.0.1", 0},
-                          .transport = Transport::plain(),
-                          .authenticated = false,
-                          .heartbeat = std::chrono::milliseconds(1)},
-                         {}, [](std::uint32_t, const ClientReport&, std::uint64_t) { return std::string(); },
-                         [](const std::string&) {});
+    NetworkedFleet fleet(
+        two_clients(),
+        {.listen = {"127.0.0.1", 0},
+         .transport = Transport::plain(),
+         .authenticated = false,
+         .heartbeat = std::chrono::milliseconds(1)},
+        {}, [](std::uint32_t, const ClientReport&, std::uint64_t) { return std::string(); }, [](const std::string&) {});
     std::this_thread::sleep_for(std::chrono::microseconds(900 + 2 * i));
   }
 }

@@ -24,19 +24,18 @@ std::string refusal_of(const std::string& frame) {
 /// The same numbers, NaN equal to NaN.
 bool alike(double a, double b) { return a == b || (std::isnan(a) && std::isnan(b)); }
 bool alike(const Vector& a, const Vector& b) {
-  return a.size() == b.size() &&
-         std::memcmp(a.data(), b.data(), static_cast<std::size_t>(a.size()) * sizeof(float)) == 0;
+  return a.size() == b.size() && std::memcmp(a.data(), b.data(), static_cast<std::size_t>(a.size()) * sizeof(float)) == 0;
 }
 
 bool same(const BuildIdentity& a, const BuildIdentity& b) {
-  return a.version == b.version && a.compiler == b.compiler && a.flags == b.flags &&
-         a.instruction_set == b.instruction_set && a.numerics == b.numerics;
+  return a.version == b.version && a.compiler == b.compiler && a.flags == b.flags && a.instruction_set == b.instruction_set &&
+         a.numerics == b.numerics;
 }
 bool same(const Hello& a, const Hello& b) { return a.client == b.client && same(a.build, b.build); }
 bool same(const Welcome& a, const Welcome& b) {
-  return same(a.build, b.build) && a.settings == b.settings && a.experiment == b.experiment &&
-         a.heartbeat_ms == b.heartbeat_ms && a.height == b.height && a.width == b.width && a.channels == b.channels &&
-         a.classes == b.classes && a.mean == b.mean && a.deviation == b.deviation;
+  return same(a.build, b.build) && a.settings == b.settings && a.experiment == b.experiment && a.heartbeat_ms == b.heartbeat_ms &&
+         a.height == b.height && a.width == b.width && a.channels == b.channels && a.classes == b.classes && a.mean == b.mean &&
+         a.deviation == b.deviation;
 }
 bool same(const Ready& a, const Ready& b) {
   return a.data_hash == b.data_hash && a.rows_hash == b.rows_hash && a.rows == b.rows && a.last_round == b.last_round;
@@ -50,10 +49,10 @@ bool same(const Train& a, const Train& b) {
 bool same(const UpdateMessage& a, const UpdateMessage& b) {
   const ClientReport &x = a.report, &y = b.report;
   return a.round == b.round && a.model_hash == b.model_hash && x.client == y.client && x.rows == y.rows &&
-         x.examples == y.examples && alike(x.loss, y.loss) && alike(x.learning_rate, y.learning_rate) &&
-         x.steps == y.steps && x.rejected == y.rejected && x.releases == y.releases && x.empty_lots == y.empty_lots &&
-         x.nonfinite == y.nonfinite && alike(x.gradient_norm, y.gradient_norm) &&
-         alike(x.clipped_share, y.clipped_share) && a.diverged == b.diverged && alike(a.change, b.change);
+         x.examples == y.examples && alike(x.loss, y.loss) && alike(x.learning_rate, y.learning_rate) && x.steps == y.steps &&
+         x.rejected == y.rejected && x.releases == y.releases && x.empty_lots == y.empty_lots && x.nonfinite == y.nonfinite &&
+         alike(x.gradient_norm, y.gradient_norm) && alike(x.clipped_share, y.clipped_share) && a.diverged == b.diverged &&
+         alike(a.change, b.change);
 }
 bool same(const Received& a, const Received& b) { return a.round == b.round; }
 bool same(const Heartbeat& a, const Heartbeat& b) { return a.examples == b.examples; }
@@ -260,7 +259,7 @@ TEST_CASE("A text that is too long is sent as far as it may be, and the message 
   CHECK(message.reason.size() == 5000);
 }
 
-TEST_CASE("Settings and normalisations that a welcome would have to cut are named")  {
+TEST_CASE("Settings and normalisations that a welcome would have to cut are named") {
   Welcome welcome{{}, std::string(std::size_t{1} << 20, 'x'), "e", 1, 1, 1, 1 << 17, 2, {}, {}};
   welcome.mean.assign(std::size_t{1} << 17, 0);
   CHECK(too_long(welcome).empty());

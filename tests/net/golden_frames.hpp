@@ -38,7 +38,16 @@ inline auto golden_messages() {
                             .clipped_share = kNone};
   return std::tuple{
       Hello{3, golden_build()},
-      Welcome{golden_build(), "rounds = 2\nmodel = \"logistic\"\n", std::string(64, 'e'), 5000, 1, 2, 3, 10, {0.5F, -0.25F, 4}, {1, 2, 0.125F}},
+      Welcome{golden_build(),
+              "rounds = 2\nmodel = \"logistic\"\n",
+              std::string(64, 'e'),
+              5000,
+              1,
+              2,
+              3,
+              10,
+              {0.5F, -0.25F, 4},
+              {1, 2, 0.125F}},
       Ready{std::string(64, 'd'), std::string(64, 'b'), 1234, 1},
       ModelMessage{2, golden_model_hash(), golden_vector()},
       Train{2, golden_model_hash(), true, 20},

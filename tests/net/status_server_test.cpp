@@ -48,8 +48,7 @@ class Socket {
   std::string until_the_end() const {
     std::string all;
     char buffer[4096];
-    for (ssize_t got; (got = ::recv(fd_, buffer, sizeof buffer, 0)) > 0;)
-      all.append(buffer, static_cast<std::size_t>(got));
+    for (ssize_t got; (got = ::recv(fd_, buffer, sizeof buffer, 0)) > 0;) all.append(buffer, static_cast<std::size_t>(got));
     return all;
   }
 
@@ -63,14 +62,11 @@ std::string answer_to(std::uint16_t port, const std::string& request) {
   return socket.until_the_end();
 }
 
-std::string request(const std::string& method, const std::string& path,
-                    const std::string& more = "Host: 127.0.0.1\r\n") {
+std::string request(const std::string& method, const std::string& path, const std::string& more = "Host: 127.0.0.1\r\n") {
   return method + " " + path + " HTTP/1.1\r\n" + more + "\r\n";
 }
 
-std::string get(const StatusServer& server, const std::string& path) {
-  return answer_to(server.port(), request("GET", path));
-}
+std::string get(const StatusServer& server, const std::string& path) { return answer_to(server.port(), request("GET", path)); }
 
 std::string body(const std::string& answer) { return answer.substr(answer.find("\r\n\r\n") + 4); }
 
@@ -110,12 +106,10 @@ TEST_CASE("HEAD is answered without a body, another path with 404, another metho
 
 TEST_CASE("on a loopback address a Host header that names another machine is refused") {
   const StatusServer server({kLoopback, 0}, small_status);
-  for (const char* host :
-       {"Host: localhost\r\n", "Host: LocalHost:81\r\n", "Host: 127.0.0.1:80\r\n", "Host: [::1]:80\r\n"})
+  for (const char* host : {"Host: localhost\r\n", "Host: LocalHost:81\r\n", "Host: 127.0.0.1:80\r\n", "Host: [::1]:80\r\n"})
     CHECK(answer_to(server.port(), request("GET", "/", host)).starts_with("HTTP/1.1 200 "));
-  for (const char* host :
-       {"", "Host: \r\n", "Host: evil.example\r\n", "Host: localhost.evil.example:80\r\n",
-        "Host: 127.0.0.1.evil.example\r\n", "Host: [\r\n", "Host: localhost\r\nHost: evil.example\r\n"}) {
+  for (const char* host : {"", "Host: \r\n", "Host: evil.example\r\n", "Host: localhost.evil.example:80\r\n",
+                           "Host: 127.0.0.1.evil.example\r\n", "Host: [\r\n", "Host: localhost\r\nHost: evil.example\r\n"}) {
     CAPTURE(host);
     const std::string refused = answer_to(server.port(), request("GET", "/status", host));
     CHECK(refused.starts_with("HTTP/1.1 403 "));
@@ -128,8 +122,8 @@ TEST_CASE("on a loopback address a Host header that names another machine is ref
 TEST_CASE("a port in use, and an address of another machine, are told in one line") {
   const StatusServer server({kLoopback, 0}, small_status);
   const Endpoint taken{kLoopback, server.port()};
-  CHECK_THROWS_WITH_AS(StatusServer(taken, small_status),
-                       doctest::Contains(("status address '" + taken.text() + "'").c_str()), Error);
+  CHECK_THROWS_WITH_AS(StatusServer(taken, small_status), doctest::Contains(("status address '" + taken.text() + "'").c_str()),
+                       Error);
   CHECK_THROWS_WITH_AS(StatusServer(taken, small_status), doctest::Contains("Address already in use"), Error);
   CHECK_THROWS_WITH_AS(StatusServer({"192.0.2.1", 7000}, small_status), doctest::Contains("'192.0.2.1:7000'"), Error);
   CHECK(get(server, "/").starts_with("HTTP/1.1 200 "));
@@ -183,8 +177,8 @@ TEST_CASE("an answer is sent whole and once, whatever ranges and encodings are a
   const std::string answer = answer_to(server.port(), request("GET", "/metrics", ranges + "\r\n"));
   CHECK(answer.starts_with("HTTP/1.1 200 "));
   CHECK(body(answer) == status_metrics(small_status()));
-  CHECK(answer_to(server.port(), request("GET", "/", "Host: localhost\r\n") + request("GET", "/status"))
-            .find("\"rounds\"") == std::string::npos);
+  CHECK(answer_to(server.port(), request("GET", "/", "Host: localhost\r\n") + request("GET", "/status")).find("\"rounds\"") ==
+        std::string::npos);
 }
 
 TEST_CASE("a status that cannot be told is a 500 without the reason, and the next request is answered") {

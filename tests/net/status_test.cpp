@@ -1,5 +1,5 @@
-#include "core/json.hpp"
 #include "net/status.hpp"
+#include "core/json.hpp"
 
 #include <doctest/doctest.h>
 
@@ -217,8 +217,7 @@ TEST_CASE("hostile text changes no tag of the page and no line of the metrics") 
 
   status.title = "caf\xe9 \xff";
   CHECK(Json::parse(status_json(status))["title"] == "caf\xef\xbf\xbd \xef\xbf\xbd");
-  CHECK(found_sample(parsed_metrics(status_metrics(status)), "info").labels.at("title") ==
-        "caf\xef\xbf\xbd \xef\xbf\xbd");
+  CHECK(found_sample(parsed_metrics(status_metrics(status)), "info").labels.at("title") == "caf\xef\xbf\xbd \xef\xbf\xbd");
 }
 
 TEST_CASE("the page needs nothing but itself, and reloads itself until the run is over") {

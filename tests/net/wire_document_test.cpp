@@ -167,14 +167,13 @@ TEST_CASE("What the document says a field is at most is read, and one more is re
     for (const Field& field : fields_of(Message::kKind)) {
       CAPTURE(frame_name(Message::kKind));
       CAPTURE(field.row[0]);
-      CHECK(field.row[2].empty() ==
-            (field.row[1] != "text" && field.row[1] != "file" && field.row[1] != "flag" && field.row[1] != "releases" &&
-             field.row[1] != "columns"));
+      CHECK(field.row[2].empty() == (field.row[1] != "text" && field.row[1] != "file" && field.row[1] != "flag" &&
+                                     field.row[1] != "releases" && field.row[1] != "columns"));
       if (field.row[2].empty()) continue;
       const std::uint64_t most = sum(field.row[2], 0);
       const auto with = [&](std::uint64_t n) {
-        return body.substr(0, field.begin) + little_endian(n, field.prefix) +
-               std::string(field.each.value_or(0) * n, 'x') + body.substr(field.begin + field.size);
+        return body.substr(0, field.begin) + little_endian(n, field.prefix) + std::string(field.each.value_or(0) * n, 'x') +
+               body.substr(field.begin + field.size);
       };
       CHECK(decode<Message>(with(most)));
       CHECK_FALSE(decode<Message>(with(most + 1)));
@@ -189,8 +188,7 @@ TEST_CASE("The worked example is the golden train frame") {
   const std::string begin = "```frame\n";
   const auto from = text.find(begin);
   REQUIRE(from != text.npos);
-  const auto block =
-      std::string_view(text).substr(from + begin.size(), text.find("```", from + 3) - from - begin.size());
+  const auto block = std::string_view(text).substr(from + begin.size(), text.find("```", from + 3) - from - begin.size());
   std::string bytes;
   for (const auto line : split(block, '\n')) bytes += test::from_hex(line.substr(0, 48));
   CHECK(test::to_hex(bytes) == test::to_hex(golden_frame(FrameKind::train)));

@@ -37,8 +37,7 @@ TEST_CASE("a dropout mask drops its rate's share") {
 
 TEST_CASE("each dropout layer of a model has words of its own") {
   // 3 x 3 x 5 = 45 values, rounded up to 48; 30 values, to 32.
-  const auto model =
-      Model::parse("dropout 0.5 | dense 30 | dropout 0.5 | relu | dropout 0.5 | dense classes", {3, 3, 5}, 10);
+  const auto model = Model::parse("dropout 0.5 | dense 30 | dropout 0.5 | relu | dropout 0.5 | dense classes", {3, 3, 5}, 10);
   CHECK(dropout_first_word(model, 0) == 0);
   CHECK(dropout_first_word(model, 2) == 48);
   CHECK(dropout_first_word(model, 4) == 80);

@@ -44,28 +44,23 @@ TEST_CASE("group norm gives each group of an example mean 0 and variance 1, then
 TEST_CASE("the twin's gradient through group norm agrees with finite differences") {
   check_against_finite_differences("groupnorm 2 | dense classes", {3, 4, 4});
   check_against_finite_differences("conv 4 3 | groupnorm 2 | tanh | conv 6 2 | groupnorm 3 | dense classes", {6, 6, 2});
-  check_against_finite_differences("conv 4 3 | groupnorm 1 | relu | maxpool 2 2 | groupnorm 4 | dense classes",
-                                   {7, 6, 1});
-  check_against_finite_differences("dense 9 | groupnorm 3 | tanh | dense 8 | groupnorm 1 | relu | dense classes",
-                                   {1, 1, 5});
+  check_against_finite_differences("conv 4 3 | groupnorm 1 | relu | maxpool 2 2 | groupnorm 4 | dense classes", {7, 6, 1});
+  check_against_finite_differences("dense 9 | groupnorm 3 | tanh | dense 8 | groupnorm 1 | relu | dense classes", {1, 1, 5});
   check_against_finite_differences("conv 4 2 | dropout 0.3 | groupnorm 2 | flatten | tanh | dense classes", {4, 4, 2});
 }
 
-TEST_CASE(
-    "the network's group norm agrees with the slow twin for all channel counts, places and positions in a model") {
+TEST_CASE("the network's group norm agrees with the slow twin for all channel counts, places and positions in a model") {
   for (const int channels : {4, 6, 16, 18, 34, 64})
-    check_against_twin("conv " + std::to_string(channels) + " 3 | groupnorm 2 | relu | conv " +
-                           std::to_string(channels) + " 2 nobias | groupnorm 1 | relu | maxpool 2 2 | dense classes",
+    check_against_twin("conv " + std::to_string(channels) + " 3 | groupnorm 2 | relu | conv " + std::to_string(channels) +
+                           " 2 nobias | groupnorm 1 | relu | maxpool 2 2 | dense classes",
                        kNormed, 3);
   check_against_twin("groupnorm 3 | conv 4 3 | relu | dense classes", kNormed, 4);
   check_against_twin("conv 6 3 nobias | groupnorm 6 | tanh | avgpool 2 2 | groupnorm 2 | dense classes", kNormed, 5);
   check_against_twin("conv 8 8 | groupnorm 2 | flatten | groupnorm 1 | dense classes", {8, 8, 3}, 3);
-  check_against_twin(
-      "conv 4 3 | groupnorm 2 | dropout 0.5 | dense 30 | groupnorm 5 | relu | dropout 0.2 | dense classes", kNormed,
-      13);
+  check_against_twin("conv 4 3 | groupnorm 2 | dropout 0.5 | dense 30 | groupnorm 5 | relu | dropout 0.2 | dense classes",
+                     kNormed, 13);
   for (const int rows : {1, 12, 13, 40})
-    check_against_twin("dense 33 nobias | groupnorm 3 | tanh | dense 20 | groupnorm 1 | relu | dense classes",
-                       {1, 1, 21}, rows);
+    check_against_twin("dense 33 nobias | groupnorm 3 | tanh | dense 20 | groupnorm 1 | relu | dense classes", {1, 1, 21}, rows);
   check_against_twin("groupnorm 1 | dense classes", {1, 1, 7}, 3);
 }
 
@@ -111,8 +106,8 @@ TEST_CASE("scale and shift are reported once each, and as zeros where they are f
 }
 
 TEST_CASE("an example spoils no other's group norm: norms stay the same bits, and factor 0 leaves it out") {
-  Setting setting("conv 6 3 | groupnorm 2 | tanh | conv 20 2 | groupnorm 4 | dense 20 | groupnorm 5 | dense classes",
-                  kNormed, 5, 8);
+  Setting setting("conv 6 3 | groupnorm 2 | tanh | conv 20 2 | groupnorm 4 | dense 20 | groupnorm 5 | dense classes", kNormed, 5,
+                  8);
   Network network(setting.model, 8), single(setting.model, 1);
   std::vector<float> factors(8, 0.5F);
   factors[3] = 0;
@@ -123,8 +118,7 @@ TEST_CASE("an example spoils no other's group norm: norms stay the same bits, an
     const Batch batch = setting.batch();
     std::copy_n(setting.inputs.begin() + static_cast<std::ptrdiff_t>(r * kNormed.size()), kNormed.size(),
                 single.inputs(1).begin());
-    single.per_example(setting.weights.data(), {batch.labels.subspan(r, 1), batch.rows.subspan(r, 1), batch.address},
-                       alone);
+    single.per_example(setting.weights.data(), {batch.labels.subspan(r, 1), batch.rows.subspan(r, 1), batch.address}, alone);
     CHECK(alone[0] == doctest::Approx(clean[r]).epsilon(2e-5));
   }
   std::fill_n(setting.inputs.begin() + static_cast<std::ptrdiff_t>(3 * kNormed.size()), kNormed.size(),
@@ -170,8 +164,7 @@ TEST_CASE("group norm gives the same bits in any order of pieces and on any thre
   CHECK(network_gradient(roomy, setting).gradient == expected.gradient);
 }
 
-TEST_CASE(
-    "group norm's parameters are scales of 1 and shifts of 0, with PyTorch's names and shapes, and can be frozen") {
+TEST_CASE("group norm's parameters are scales of 1 and shifts of 0, with PyTorch's names and shapes, and can be frozen") {
   const auto model = Model::parse("conv 6 3 | groupnorm  2 | relu | dense 9 | groupnorm 3 | dense classes", kNormed, 5);
   CHECK(model.line() == "conv 6 3 | groupnorm 2 | relu | dense 9 | groupnorm 3 | dense classes");
   const Parameter& scale = *model.find("gn1.weight");
@@ -205,8 +198,7 @@ TEST_CASE("group norm that does not fit says what would") {
         "share");
   CHECK(group_norm_refusal("groupnorm | dense classes", kNormed) ==
         "layer 1 'groupnorm': the number of groups is missing; it is written: groupnorm GROUPS");
-  CHECK(group_norm_refusal("groupnorm 0 | dense classes", kNormed).find("from 1 to 1048576, not '0'") !=
-        std::string::npos);
+  CHECK(group_norm_refusal("groupnorm 0 | dense classes", kNormed).find("from 1 to 1048576, not '0'") != std::string::npos);
   CHECK(group_norm_refusal("conv 6 3 | flatten | dense 6 | groupnorm 2 | dense classes", kNormed) == "accepted");
 }
 

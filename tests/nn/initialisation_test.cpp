@@ -77,8 +77,7 @@ TEST_CASE("starting weights are drawn in PyTorch's order, so that an equal tenso
   const Vector a = picture.initial(Initialisation::fan_in, 5), b = row.initial(Initialisation::fan_in, 5);
   const auto in_order = [](const Model& model, const Vector& weights) {
     std::vector<float> values;
-    for_each_in_pytorch_order(model, model.parameters()[0],
-                              [&](std::size_t inside) { values.push_back(view(weights)[inside]); });
+    for_each_in_pytorch_order(model, model.parameters()[0], [&](std::size_t inside) { values.push_back(view(weights)[inside]); });
     return values;
   };
   CHECK(in_order(picture, a) == in_order(row, b));

@@ -5,11 +5,11 @@
 #include <vector>
 
 #include "core/random.hpp"
+#include "core/simd.hpp"
 #include "nn/kernels/buffer.hpp"
 #include "nn/kernels/conv.hpp"
 #include "nn/kernels/softmax.hpp"
 #include "nn/kernels/winograd.hpp"
-#include "core/simd.hpp"
 
 namespace fedstride::test::kernels_test {
 namespace {
@@ -41,8 +41,7 @@ TEST_CASE("e^x is right to 3e-7 over its range, and 0 far below it") {
 TEST_CASE("tanh x is right to 3e-7 and odd") {
   for (float x = -12; x < 12; x += 0.0371F) {
     const float y = at([](Lanes v) { return tanh(v); }, x);
-    CHECK(std::abs(y - std::tanh(static_cast<double>(x))) <=
-          3e-7 * std::abs(std::tanh(static_cast<double>(x))) + 1e-12);
+    CHECK(std::abs(y - std::tanh(static_cast<double>(x))) <= 3e-7 * std::abs(std::tanh(static_cast<double>(x))) + 1e-12);
     CHECK(at([](Lanes v) { return tanh(v); }, -x) == -y);
   }
 }
@@ -157,8 +156,8 @@ TEST_CASE("spots: zeros and what a ReLU stopped are left out, each filter's in o
   Buffer<std::uint32_t> sources(capacity * kChannels);
   Buffer<float> listed(capacity * kChannels);
   Buffer<int> counts(kChannels);
-  list_spots(gradients.data(), values.data(), bases.data(), winners.data(), shifts.data(), 9, kPlaces, kWidth,
-             kChannels, {sources.data(), listed.data(), counts.data(), capacity});
+  list_spots(gradients.data(), values.data(), bases.data(), winners.data(), shifts.data(), 9, kPlaces, kWidth, kChannels,
+             {sources.data(), listed.data(), counts.data(), capacity});
   for (std::size_t c = 0; c < kChannels; ++c) {
     std::vector<float> expected(2000), actual(2000);
     int places = 0;

@@ -78,8 +78,7 @@ struct NetworkGradient {
   std::vector<int> reported;  ///< how often each weight was
 };
 
-inline NetworkGradient network_gradient(Network& network, const Setting& setting,
-                                        ForEachPiece for_each_piece = serially) {
+inline NetworkGradient network_gradient(Network& network, const Setting& setting, ForEachPiece for_each_piece = serially) {
   const FloatingPointMode mode;
   NetworkGradient outcome;
   outcome.gradient.assign(setting.model.size(), 0);
@@ -149,8 +148,7 @@ double norm(const Vector& values) {
 }
 
 inline std::vector<double> norms_of(Network& network, const Setting& setting, ForEachPiece for_each_piece = serially) {
-  std::copy(setting.inputs.begin(), setting.inputs.end(),
-            network.inputs(static_cast<int>(setting.labels.size())).begin());
+  std::copy(setting.inputs.begin(), setting.inputs.end(), network.inputs(static_cast<int>(setting.labels.size())).begin());
   std::vector<double> norms(setting.labels.size());
   network.per_example(setting.weights.data(), setting.batch(), norms, for_each_piece);
   return norms;

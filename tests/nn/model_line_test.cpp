@@ -45,18 +45,16 @@ TEST_CASE("a normalised line is a fixed point, for every named model") {
 
 TEST_CASE("an unknown name gets the nearest one") {
   CHECK(contains(refused("adadp-cn"), "model 'adadp-cn' is unknown; did you mean 'adadp-cnn'?"));
-  CHECK(
-      contains(refused("conv 3 3 | maxpol 2 | dense classes"), "layer 2 'maxpol' is unknown; did you mean 'maxpool'?"));
+  CHECK(contains(refused("conv 3 3 | maxpol 2 | dense classes"), "layer 2 'maxpol' is unknown; did you mean 'maxpool'?"));
   CHECK(contains(refused(""), "model '' is unknown"));
 }
 
 TEST_CASE("a layer that does not fit says what would") {
   CHECK(refused("conv 64 3 | maxpool 9 2 | dense classes", {8, 8, 3}) ==
         "layer 2 'maxpool 9 2' does not fit a 6x6x64 picture: its kernel may be 1 to 6");
-  CHECK(contains(refused("conv 8 12 pad 1 | dense classes", {8, 9, 3}),
-                 "does not fit a 8x9x3 picture: its kernel may be 1 to 10"));
-  CHECK(contains(refused("dense 5 | conv 3 1 | dense classes"),
-                 "layer 2 'conv 3 1' needs a picture, but reads a row of 5"));
+  CHECK(
+      contains(refused("conv 8 12 pad 1 | dense classes", {8, 9, 3}), "does not fit a 8x9x3 picture: its kernel may be 1 to 10"));
+  CHECK(contains(refused("dense 5 | conv 3 1 | dense classes"), "layer 2 'conv 3 1' needs a picture, but reads a row of 5"));
   CHECK(contains(refused("maxpool 1 | dense classes", {1, 1, 54}), "needs a picture, but reads a row of 54"));
 }
 
@@ -84,13 +82,11 @@ TEST_CASE("bad numbers and words are named, with how the layer is written") {
   CHECK(contains(refused("conv 3 -3 | dense classes"), "not '-3'"));
   CHECK(contains(refused("conv 3 99999999999 | dense classes"), "not '99999999999'"));
   CHECK(contains(refused("conv 3 3 stride | dense classes"), "stride is missing"));
-  CHECK(contains(refused("maxpool 2 2 2 | dense classes"),
-                 "'2' is not understood; it is written: maxpool KERNEL [STRIDE]"));
+  CHECK(contains(refused("maxpool 2 2 2 | dense classes"), "'2' is not understood; it is written: maxpool KERNEL [STRIDE]"));
   CHECK(contains(refused("relu 3 | dense classes"), "'3' is not understood; it is written: relu"));
   CHECK(contains(refused("dense 0 | dense classes"), "from 1 to 1048576, not '0'"));
   for (const char* rate : {"1", "-0.1", "nan", "inf", "half"})
-    CHECK(contains(refused("dropout " + std::string(rate) + " | dense classes"),
-                   "the rate must be a number from 0 to below 1"));
+    CHECK(contains(refused("dropout " + std::string(rate) + " | dense classes"), "the rate must be a number from 0 to below 1"));
   CHECK(contains(refused("conv 3 3 || dense classes"), "layer 2 of the model is empty"));
   CHECK(contains(refused("dense classes |"), "layer 2 of the model is empty"));
 }
@@ -99,8 +95,7 @@ TEST_CASE("sizes out of all proportion are refused before anything is allocated"
   CHECK(contains(refused("conv 65536 3 | conv 65536 3 | dense classes"), "more than 2^31 parameters"));
   CHECK(contains(refused("conv 65536 3 | dense 1048576 | dense classes"), "more than 2^31 parameters"));
   CHECK(contains(refused("conv 65536 1 | dense classes", {1024, 1024, 1}), "makes 68719476736 values of one example"));
-  CHECK(
-      contains(refused("dense classes", {2147483647, 2147483647, 2147483647}), "is larger than the 268435456 values"));
+  CHECK(contains(refused("dense classes", {2147483647, 2147483647, 2147483647}), "is larger than the 268435456 values"));
   std::string many = "relu";
   for (int i = 0; i < 1000; ++i) many += " | relu";
   CHECK(contains(refused(many), "more than the 1000 layers"));

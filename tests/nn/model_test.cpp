@@ -57,8 +57,8 @@ TEST_CASE("parameters have PyTorch's names and shapes, and begin at multiples of
   }
   CHECK(model.size() >= end);
   CHECK(model.size() < end + 16);
-  CHECK(names == std::vector<std::string>{"conv1.weight", "conv1.bias", "conv2.weight", "conv2.bias", "fc1.weight",
-                                          "fc1.bias", "fc2.weight", "fc2.bias", "fc3.weight", "fc3.bias"});
+  CHECK(names == std::vector<std::string>{"conv1.weight", "conv1.bias", "conv2.weight", "conv2.bias", "fc1.weight", "fc1.bias",
+                                          "fc2.weight", "fc2.bias", "fc3.weight", "fc3.bias"});
   CHECK(model.find("conv1.weight")->shape == std::vector<std::int64_t>{64, 3, 3, 3});
   CHECK(model.find("conv2.bias")->shape == std::vector<std::int64_t>{64});
   CHECK(model.find("conv2.bias")->layer == 3);
@@ -72,8 +72,7 @@ TEST_CASE("frozen layers are named as their parameters are") {
   CHECK(model.frozen("") == std::vector<bool>(5, false));
   CHECK(model.frozen("conv1, fc1") == std::vector<bool>{true, false, false, true, false});
   CHECK_THROWS_WITH_AS(model.frozen("conv1,conv3"),
-                       "layer to freeze 'conv3' is unknown; did you mean 'conv1'? valid: conv1, conv2, fc1, fc2",
-                       Error);
+                       "layer to freeze 'conv3' is unknown; did you mean 'conv1'? valid: conv1, conv2, fc1, fc2", Error);
   CHECK_THROWS_AS(model.frozen("conv1,"), Error);
 }
 

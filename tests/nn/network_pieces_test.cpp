@@ -100,8 +100,7 @@ class Fixture {
     std::copy(inputs.begin(), inputs.end(), network.inputs(static_cast<int>(labels.size())).begin());
     std::vector<float> factors(labels.size());
     outcome.norms.resize(labels.size());
-    outcome.loss =
-        network.per_example(weights.data(), {labels, rows, {.seed = 1}}, outcome.norms, for_each_piece).loss_sum;
+    outcome.loss = network.per_example(weights.data(), {labels, rows, {.seed = 1}}, outcome.norms, for_each_piece).loss_sum;
     for (std::size_t r = 0; r < factors.size(); ++r) factors[r] = static_cast<float>(1 / outcome.norms[r]);
     outcome.sink = network.weighted_sum(
         factors,

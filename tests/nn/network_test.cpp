@@ -23,8 +23,7 @@ TEST_CASE("a dense network's gradient is its slow twin's for every number of row
 TEST_CASE("dense layers of odd widths, with and without biases, agree with the slow twin") {
   check_against_twin("dense classes", {1, 1, 7}, 3);
   check_against_twin("dense classes nobias", {1, 1, 1}, 2, 2);
-  check_against_twin("dense 33 nobias | tanh | dense 17 | relu | dense 500 | tanh | dense classes nobias", {1, 1, 54},
-                     13);
+  check_against_twin("dense 33 nobias | tanh | dense 17 | relu | dense 500 | tanh | dense classes nobias", {1, 1, 54}, 13);
   check_against_twin("dense 100 | relu | dense classes", {1, 1, 70}, 40, 21);
   check_against_twin("relu | dense 1 | dense classes", {1, 1, 21}, 5);
 }
@@ -54,15 +53,14 @@ TEST_CASE("strides, paddings and kernels of all sizes agree with the slow twin")
 
 TEST_CASE("channel counts on both sides of a vector's length agree with the slow twin") {
   for (const int channels : {1, 15, 16, 17, 31, 33, 64, 65})
-    check_against_twin("conv " + std::to_string(channels) + " 3 | relu | maxpool 2 2 | conv " +
-                           std::to_string(channels) + " 3 | relu | dense classes",
+    check_against_twin("conv " + std::to_string(channels) + " 3 | relu | maxpool 2 2 | conv " + std::to_string(channels) +
+                           " 3 | relu | dense classes",
                        {9, 9, 2}, 2);
 }
 
 TEST_CASE("two padded, pooled convolutions like those of the CIFAR-10 network agree with the slow twin") {
-  check_against_twin(
-      "conv 64 3 | relu | maxpool 3 2 | conv 64 3 | relu | maxpool 3 2 | dense 20 | relu | dense classes", {20, 20, 3},
-      5);
+  check_against_twin("conv 64 3 | relu | maxpool 3 2 | conv 64 3 | relu | maxpool 3 2 | dense 20 | relu | dense classes",
+                     {20, 20, 3}, 5);
   check_against_twin("conv 32 3 pad 1 | relu | conv 48 3 pad 1 | relu | maxpool 2 2 | dense 20 | relu | dense classes",
                      {11, 13, 3}, 3);
 }
@@ -110,8 +108,7 @@ TEST_CASE("frozen layers are reported as zeros and change no other gradient") {
   const Setting setting(line, kPicture, 5, 4);
   Network free(setting.model, 4);
   const auto free_outcome = network_gradient(free, setting);
-  for (const char* names :
-       {"conv1", "conv1,conv2", "conv2", "fc1", "conv1,fc2", "conv1,conv2,fc1", "conv1,conv2,fc1,fc2"}) {
+  for (const char* names : {"conv1", "conv1,conv2", "conv2", "fc1", "conv1,fc2", "conv1,conv2,fc1", "conv1,conv2,fc1,fc2"}) {
     CAPTURE(names);
     const auto frozen = setting.model.frozen(names);
     Network network(setting.model, 4, frozen);
@@ -119,8 +116,7 @@ TEST_CASE("frozen layers are reported as zeros and change no other gradient") {
     std::vector<float> expected = free_outcome.gradient;
     std::vector<int> reported(setting.model.size(), 0);
     for (const auto& parameter : setting.model.parameters()) {
-      const auto first = static_cast<std::ptrdiff_t>(parameter.offset),
-                 size = static_cast<std::ptrdiff_t>(parameter.size);
+      const auto first = static_cast<std::ptrdiff_t>(parameter.offset), size = static_cast<std::ptrdiff_t>(parameter.size);
       std::fill_n(reported.begin() + first, size, 1);
       if (frozen[static_cast<std::size_t>(parameter.layer)]) std::fill_n(expected.begin() + first, size, 0.0F);
     }
@@ -130,19 +126,16 @@ TEST_CASE("frozen layers are reported as zeros and change no other gradient") {
 }
 
 TEST_CASE("a sink may overwrite the weights while the gradient is being taken") {
-  const Setting setting("conv 6 3 | relu | maxpool 2 2 | conv 5 2 | relu | dense 400 | relu | dense classes", kPicture,
-                        5, 4);
+  const Setting setting("conv 6 3 | relu | maxpool 2 2 | conv 5 2 | relu | dense 400 | relu | dense classes", kPicture, 5, 4);
   Network network(setting.model, 4);
   const auto outcome = network_gradient(network, setting);
   Vector stepped = setting.weights;
   network.gradient(stepped.data(), setting.batch(), [&](std::size_t offset, std::span<const float> gradient) {
-    for (std::size_t i = 0; i < gradient.size(); ++i)
-      stepped[offset + i] -= 0.5F * gradient[i];
+    for (std::size_t i = 0; i < gradient.size(); ++i) stepped[offset + i] -= 0.5F * gradient[i];
     return 0.0;
   });
   Vector expected = setting.weights;
-  for (std::size_t i = 0; i < outcome.gradient.size(); ++i)
-    expected[i] -= 0.5F * outcome.gradient[i];
+  for (std::size_t i = 0; i < outcome.gradient.size(); ++i) expected[i] -= 0.5F * outcome.gradient[i];
   CHECK(stepped == expected);
 }
 

@@ -19,8 +19,7 @@ constexpr Shape kPicture{9, 8, 3};
 TEST_CASE("norms and weighted sums of dense networks are those of materialised gradients") {
   check_against_materialised("dense classes", {1, 1, 7}, 6);
   check_against_materialised("dense classes nobias", {1, 1, 1}, 3, "", 2);
-  check_against_materialised("dense 33 nobias | tanh | dense 17 | relu | dense 50 | tanh | dense classes nobias",
-                             {1, 1, 54}, 13);
+  check_against_materialised("dense 33 nobias | tanh | dense 17 | relu | dense 50 | tanh | dense classes nobias", {1, 1, 54}, 13);
   check_against_materialised("dense 100 | relu | dense classes", {1, 1, 70}, 40, "", 21);
   check_against_materialised("dense 500 | relu | dense 30 | relu | dense classes", {1, 1, 41}, 7);
   check_against_materialised("relu | dense 1 | dense classes", {1, 1, 21}, 5);
@@ -38,16 +37,16 @@ TEST_CASE("norms and weighted sums of convolutions are those of materialised gra
 
 TEST_CASE("filters smaller and larger than an example's list of spots, by Winograd or not, give the true norms") {
   for (const int channels : {15, 16, 17, 64})
-    check_against_materialised("conv " + std::to_string(channels) + " 3 | relu | maxpool 2 2 | conv " +
-                                   std::to_string(channels) + " 3 pad 1 | relu | maxpool 2 2 | dense classes",
+    check_against_materialised("conv " + std::to_string(channels) + " 3 | relu | maxpool 2 2 | conv " + std::to_string(channels) +
+                                   " 3 pad 1 | relu | maxpool 2 2 | dense classes",
                                {13, 12, 2}, 4);
-  check_against_materialised("conv 32 3 | relu | conv 64 3 | relu | maxpool 2 2 | dense 20 | relu | dense classes",
-                             {20, 20, 3}, 3);
+  check_against_materialised("conv 32 3 | relu | conv 64 3 | relu | maxpool 2 2 | dense 20 | relu | dense classes", {20, 20, 3},
+                             3);
 }
 
 TEST_CASE("dropout's masks count in the norms") {
-  check_against_materialised(
-      "conv 5 3 | relu | maxpool 2 2 | dropout 0.25 | dense 37 | relu | dropout 0.5 | dense classes", kPicture, 9);
+  check_against_materialised("conv 5 3 | relu | maxpool 2 2 | dropout 0.25 | dense 37 | relu | dropout 0.5 | dense classes",
+                             kPicture, 9);
 }
 
 TEST_CASE("frozen layers neither count in the norms nor appear in the sum") {
@@ -78,16 +77,16 @@ TEST_CASE("batches of one, and larger than a block of rows, have the norms of ea
 }
 
 TEST_CASE("the sum with equal factors is the plain gradient, losses and hits are the plain ones") {
-  const Setting setting("conv 64 3 | relu | maxpool 3 2 | conv 32 3 | relu | dense 30 | relu | dense classes",
-                        {16, 16, 3}, 10, 20);
+  const Setting setting("conv 64 3 | relu | maxpool 3 2 | conv 32 3 | relu | dense 30 | relu | dense classes", {16, 16, 3}, 10,
+                        20);
   Network network(setting.model, 20);
   std::copy(setting.inputs.begin(), setting.inputs.end(), network.inputs(20).begin());
   std::vector<double> expected(setting.model.size()), norms(20);
-  const auto plain = network.gradient(setting.weights.data(), setting.batch(),
-                                      [&](std::size_t offset, std::span<const float> part) {
-                                        for (std::size_t i = 0; i < part.size(); ++i) expected[offset + i] = part[i];
-                                        return 0.0;
-                                      });
+  const auto plain =
+      network.gradient(setting.weights.data(), setting.batch(), [&](std::size_t offset, std::span<const float> part) {
+        for (std::size_t i = 0; i < part.size(); ++i) expected[offset + i] = part[i];
+        return 0.0;
+      });
   const auto loss = network.per_example(setting.weights.data(), setting.batch(), norms);
   CHECK(loss.loss_sum == plain.loss_sum);
   CHECK(loss.correct == plain.correct);
@@ -153,8 +152,7 @@ TEST_CASE("an all-zero choice of factors gives exact zeros") {
 }
 
 TEST_CASE("other factors for the same batch may be asked for, and plain gradients in between change nothing") {
-  const Setting setting("conv 6 3 | relu | maxpool 2 2 | conv 20 2 | relu | dense 20 | relu | dense classes", kPicture,
-                        5, 4);
+  const Setting setting("conv 6 3 | relu | maxpool 2 2 | conv 20 2 | relu | dense 20 | relu | dense classes", kPicture, 5, 4);
   Network network(setting.model, 4), fresh(setting.model, 4), single(setting.model, 1);
   const std::vector<float> factors{1, 0.25F, 0, 2};
   const auto norms = norms_of(fresh, setting);

@@ -40,8 +40,7 @@ TEST_CASE("a convolution's weights lie output, row, column, input") {
   // Two input channels, 1x1 kernel, two outputs: out0 = 1 a + 2 b, out1 = 3 a + 4 b.
   std::vector<double> weights(16, 0);
   for (std::size_t i = 0; i < 4; ++i) weights[i] = static_cast<double>(i + 1);
-  CHECK(applied("conv 2 1 nobias", {2, 1, 2}, {1, 10, 100, 1000}, 4, weights) ==
-        std::vector<double>{21, 43, 2100, 4300});
+  CHECK(applied("conv 2 1 nobias", {2, 1, 2}, {1, 10, 100, 1000}, 4, weights) == std::vector<double>{21, 43, 2100, 4300});
 }
 
 TEST_CASE("a max-pool takes the largest value of each window, an average pool the mean") {
@@ -136,8 +135,8 @@ TEST_CASE("the gradient agrees with finite differences for every layer and for c
 TEST_CASE("frozen layers have a gradient of zero and change no other") {
   const Sample sample("conv 3 3 | relu | dense 4 | relu | dense classes", {5, 5, 1});
   const auto free = sample.at(sample.weights);
-  const auto held = reference_gradient<double>(sample.model, sample.weights, sample.inputs, sample.batch(),
-                                               sample.model.frozen("conv1,fc2"));
+  const auto held =
+      reference_gradient<double>(sample.model, sample.weights, sample.inputs, sample.batch(), sample.model.frozen("conv1,fc2"));
   for (const Parameter& parameter : sample.model.parameters()) {
     CAPTURE(parameter.name);
     const bool is_frozen = parameter.name.starts_with("conv1") || parameter.name.starts_with("fc2");

@@ -90,8 +90,7 @@ TEST_CASE("the tensors of a file begin at a multiple of eight bytes, in the mode
   std::memcpy(&length, bytes.data(), 8);
   CHECK(length % 8 == 0);
   CHECK(bytes.size() == 8 + length + 4 * model.parameter_count());
-  CHECK(bytes.substr(8, length).find("\"data_offsets\":[0,96],\"dtype\":\"F32\",\"shape\":[3,2,2,2]") !=
-        std::string::npos);
+  CHECK(bytes.substr(8, length).find("\"data_offsets\":[0,96],\"dtype\":\"F32\",\"shape\":[3,2,2,2]") != std::string::npos);
 }
 
 TEST_CASE("--init takes the tensors whose names and shapes match and says which") {
@@ -132,8 +131,7 @@ TEST_CASE("a well-formed file of somebody else's is read") {
   CHECK(file.tensors.at("b").values.size() == 2);
   CHECK(file.tensors.at("e").values.empty());
   CHECK(file.metadata.empty());
-  CHECK_THROWS_WITH_AS(model_of(file), "'x' does not say which model it holds: its metadata lack fedstride.format",
-                       Error);
+  CHECK_THROWS_WITH_AS(model_of(file), "'x' does not say which model it holds: its metadata lack fedstride.format", Error);
 }
 
 TEST_CASE("damaged bytes are refused with a reason") {

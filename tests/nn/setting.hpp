@@ -16,8 +16,7 @@ struct Setting {
     RandomStream moves(seed, {.purpose = Purpose::test, .row = 1});
     for (const Parameter& parameter : model.parameters())
       if (parameter.role == ParameterRole::scale || parameter.role == ParameterRole::shift)
-        for (float& value : view(weights).subspan(parameter.offset, parameter.size))
-          value += moves.uniform_float() - 0.5F;
+        for (float& value : view(weights).subspan(parameter.offset, parameter.size)) value += moves.uniform_float() - 0.5F;
     RandomStream random(seed, {.purpose = Purpose::test});
     inputs.resize(static_cast<std::size_t>(examples) * input.size());
     for (float& value : inputs) value = static_cast<float>(random.normal());
@@ -43,8 +42,7 @@ struct Setting {
 };
 
 /// Relative difference of one tensor, in the 2-norm.
-inline double difference(const Parameter& parameter, const std::vector<float>& actual,
-                         const std::vector<double>& expected) {
+inline double difference(const Parameter& parameter, const std::vector<float>& actual, const std::vector<double>& expected) {
   double error = 0, size = 0;
   for (std::size_t i = parameter.offset; i < parameter.offset + parameter.size; ++i) {
     error += (actual[i] - expected[i]) * (actual[i] - expected[i]);

@@ -19,9 +19,7 @@ struct Run {
   Run(Adadp optimizer, const std::vector<float>& start) : adadp(std::move(optimizer)), weights(vector_of(start)) {
     adadp.start(state, start.size());
   }
-  StepReport step(Gradient gradient, Progress progress = {}) {
-    return adadp.step(state, scratch, weights, gradient, progress);
-  }
+  StepReport step(Gradient gradient, Progress progress = {}) { return adadp.step(state, scratch, weights, gradient, progress); }
 };
 
 Adadp with(double rate, double tolerance, AdadpPreset preset = AdadpPreset::ours) {
@@ -87,10 +85,9 @@ TEST_CASE("presets differ in the next iterate and in the root") {
     double weight, factor;
   };
   // tolerance / error = 1.05: within the limits
-  for (const auto& [preset, weight, factor] :
-       {Expected{AdadpPreset::ours, 0.81, 1.05},
-        {AdadpPreset::paper, 0.80, 1.05},
-        {AdadpPreset::authors_code, 0.81, std::sqrt(1.05)}}) {
+  for (const auto& [preset, weight, factor] : {Expected{AdadpPreset::ours, 0.81, 1.05},
+                                               {AdadpPreset::paper, 0.80, 1.05},
+                                               {AdadpPreset::authors_code, 0.81, std::sqrt(1.05)}}) {
     CAPTURE(choice_name(preset));
     Run run(with(0.2, 0.0105, preset), {1});
     CHECK(run.step(kBowl).accepted);
@@ -280,9 +277,8 @@ TEST_CASE("the error is exact to a few units in a million for a million paramete
 }
 
 TEST_CASE("with noise a step above the tolerance stands, except in the preset of the authors' code") {
-  for (const auto& [preset, stands] : {std::pair{AdadpPreset::ours, true},
-                                       {AdadpPreset::paper, true},
-                                       {AdadpPreset::authors_code, false}}) {
+  for (const auto& [preset, stands] :
+       {std::pair{AdadpPreset::ours, true}, {AdadpPreset::paper, true}, {AdadpPreset::authors_code, false}}) {
     CAPTURE(choice_name(preset));
     Adadp adadp = with(1, 1e-3, preset);
     adadp.noisy = true;

@@ -235,11 +235,12 @@ TEST_CASE("what is broken is complained of, each by its own check") {
 
 TEST_CASE("what breaks several promises is complained of for each, with what was thrown") {
   const auto invalid = complaints(InvalidSetting{});
-  CHECK(invalid.front() == "optimizer 'honest' does not keep: its settings are valid, each with a name of its own (learning-rate "
-                           "is 0; it must be a number above 0)");
+  CHECK(invalid.front() ==
+        "optimizer 'honest' does not keep: its settings are valid, each with a name of its own (learning-rate "
+        "is 0; it must be a number above 0)");
   const auto leaky = complaints(LeakyScratch{});
-  CHECK(std::ranges::count(
-            leaky, "optimizer 'honest' does not keep: a scratch used by one client does not show in another") == 1);
+  CHECK(std::ranges::count(leaky, "optimizer 'honest' does not keep: a scratch used by one client does not show in another") ==
+        1);
 }
 
 }  // namespace fedstride::test::conformance_test

@@ -84,9 +84,7 @@ struct Capricious : Honest {
   }
 };
 struct TakesAnyCount : Honest {
-  Assignment assign(const PartitionInput& input) const {
-    return input.clients < 1 ? Assignment{} : Honest::assign(input);
-  }
+  Assignment assign(const PartitionInput& input) const { return input.clients < 1 ? Assignment{} : Honest::assign(input); }
 };
 struct FailsOtherwise : Honest {
   Assignment assign(const PartitionInput&) const { throw std::out_of_range("vector::at"); }

@@ -55,10 +55,8 @@ TEST_CASE("files that are no partition of the training rows are refused with the
   CHECK(refusal(folder, R"({"clients": [[0, 1], )") ==
         "'FILE' is not JSON (from byte 22); it must be {\"clients\": [[row, ...], ...]}");
   CHECK(refusal(folder, "") == "'FILE' is not JSON (from byte 1); it must be {\"clients\": [[row, ...], ...]}");
-  CHECK(refusal(folder, "[[0, 1], [2, 3, 4]]") ==
-        "'FILE' has no list \"clients\"; it must be {\"clients\": [[row, ...], ...]}");
-  CHECK(refusal(folder, R"({"clients": 3})") ==
-        "'FILE' has no list \"clients\"; it must be {\"clients\": [[row, ...], ...]}");
+  CHECK(refusal(folder, "[[0, 1], [2, 3, 4]]") == "'FILE' has no list \"clients\"; it must be {\"clients\": [[row, ...], ...]}");
+  CHECK(refusal(folder, R"({"clients": 3})") == "'FILE' has no list \"clients\"; it must be {\"clients\": [[row, ...], ...]}");
   CHECK(refusal(folder, R"({"clients": [[0], [1, 2], [3, 4]]})") == "clients is 2; 'FILE' needs it to be 3");
   CHECK(refusal(folder, R"({"clients": [[0, 1, 2, 3, 4], []]})") ==
         "'FILE': client 1 has no rows; it must be a list of at least one");
@@ -71,8 +69,8 @@ TEST_CASE("files that are no partition of the training rows are refused with the
   CHECK(refusal(folder, R"({"clients": [[0, 1], [2, 4]]})") ==
         "'FILE': 1 training rows are missing, row 3 first; each row belongs to one client");
   for (const std::string entry : {"6", "-1", "1.0", "\"1\"", "null", "4294967296", "1e3", "18446744073709551616"})
-    CHECK(refusal(folder, "{\"clients\": [[0, " + entry + "], [2, 3, 4]]}").find(
-              "; rows are whole numbers from 0 to 5") != std::string::npos);
+    CHECK(refusal(folder, "{\"clients\": [[0, " + entry + "], [2, 3, 4]]}").find("; rows are whole numbers from 0 to 5") !=
+          std::string::npos);
 }
 
 TEST_CASE("a missing file, no file, and a file far larger than any such partition are refused") {

@@ -55,9 +55,9 @@ TEST_CASE("unequal pathological sizes are levelled as far as the pool goes, the 
   Example example(labels, 2, 2);
   const auto assignment = Interpolated{.random_fraction = 0.2}.assign(example.input);
   const auto counts = class_counts(assignment[0], example);
-  CHECK(counts[1] == 0);                       // all of the pool goes to the smaller client
-  CHECK(assignment[0].size() >= 90 - 20);      // the larger one lost the pooled rows
-  CHECK(assignment[0].size() <= 80);           // at most ten of the pool can be of class 1
+  CHECK(counts[1] == 0);                   // all of the pool goes to the smaller client
+  CHECK(assignment[0].size() >= 90 - 20);  // the larger one lost the pooled rows
+  CHECK(assignment[0].size() <= 80);       // at most ten of the pool can be of class 1
   CHECK(assignment[0].size() + assignment[1].size() == 100);
   // With r = 0.95 there is enough to make both equal.
   for (const auto& rows : Interpolated{.random_fraction = 0.95}.assign(example.input)) CHECK(rows.size() == 50);

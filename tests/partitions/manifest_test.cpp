@@ -1,5 +1,5 @@
-#include "core/json.hpp"
 #include "partitions/manifest.hpp"
+#include "core/json.hpp"
 
 #include <doctest/doctest.h>
 
@@ -29,8 +29,8 @@ TEST_CASE("rows are counted per class per client") {
 TEST_CASE("the manifest names part, settings, seed, hash, counts and rows") {
   const std::vector<std::uint16_t> labels = {0, 1, 1, 0};
   const Assignment assignment = {{0, 1, 2}, {3}};
-  const auto json = Json::parse(manifest_json(Interpolated{.random_fraction = 0.25}, 18446744073709551615ULL,
-                                                        assignment, labels, 2));
+  const auto json =
+      Json::parse(manifest_json(Interpolated{.random_fraction = 0.25}, 18446744073709551615ULL, assignment, labels, 2));
   CHECK(json["partition"] == "interpolated");
   CHECK(json["settings"]["random-fraction"] == 0.25);
   CHECK(json["settings"]["classes-per-client"] == 0);

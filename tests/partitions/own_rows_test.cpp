@@ -57,7 +57,8 @@ TEST_CASE("what is no line of a roster is refused by its number") {
     CAPTURE(bad);
     CHECK(contains(refusal(good + bad, 2), form));
   }
-  CHECK(contains(refusal(good + line(2, 5, 'b'), 2), "line 2: client is 2; with clients 2 it must be a whole number from 0 to 1"));
+  CHECK(
+      contains(refusal(good + line(2, 5, 'b'), 2), "line 2: client is 2; with clients 2 it must be a whole number from 0 to 1"));
   CHECK(contains(refusal(good + line(1, 0, 'b'), 2), "line 2: rows is 0; it must be a whole number from 1 to 1000000000"));
   CHECK(contains(refusal(good + line(1, 1000000001, 'b'), 2), "rows is 1000000001; it must be"));
   CHECK(contains(refusal(good + good, 2), "line 2: client 0 is there a second time"));

@@ -59,8 +59,8 @@ TEST_CASE("every partition that draws differs for another seed") {
 TEST_CASE("every partition refuses no clients, and more clients than rows, in the same words") {
   for (const int clients : {-1, 0, 21}) {
     Example example(random_labels(20, 3, 1), 3, clients);
-    const std::string expected = "clients is " + std::to_string(clients) +
-                                 "; it must be a whole number from 1 to 20, the number of training rows";
+    const std::string expected =
+        "clients is " + std::to_string(clients) + "; it must be a whole number from 1 to 20, the number of training rows";
     for (const Partitioner& dealer : dealers()) CHECK_THROWS_WITH_AS(dealer->assign(example.input), expected.c_str(), Error);
   }
 }
@@ -77,16 +77,14 @@ TEST_CASE("labels, rows and class orders that do not fit are refused") {
   const std::vector<std::vector<int>> wrong_orders = {{0, 1}, {0, 1, 1}, {0, 1, 3}, {-1, 0, 1}};
   for (const auto& wrong : wrong_orders) {
     order.input.class_order = wrong;
-    CHECK_THROWS_WITH(Iid{}.assign(order.input),
-                      "the class order is not valid; it must name each of the 3 classes once");
+    CHECK_THROWS_WITH(Iid{}.assign(order.input), "the class order is not valid; it must name each of the 3 classes once");
   }
 }
 
 TEST_CASE("settings outside their range are refused, named") {
   Example example(random_labels(100, 5, 1), 5, 4);
   CHECK_THROWS_WITH(assign(Dirichlet{.alpha = 0}, example.input), "alpha is 0; it must be a number above 0");
-  CHECK_THROWS_WITH(assign(DirichletBalanced{.alpha = std::nan("")}, example.input),
-                    "alpha is nan; it must be a number above 0");
+  CHECK_THROWS_WITH(assign(DirichletBalanced{.alpha = std::nan("")}, example.input), "alpha is nan; it must be a number above 0");
   CHECK_THROWS_WITH(assign(Interpolated{.random_fraction = 1.5}, example.input),
                     "random-fraction is 1.5; it must be a number from 0 to 1");
   CHECK_THROWS_WITH(assign(Shards{.shards_per_client = 0}, example.input),

@@ -44,8 +44,7 @@ TEST_CASE("every kind that an experiment file may ask for is drawn, and no other
 
 TEST_CASE("without a request there is a figure of everything that varies") {
   CHECK(kinds_of(made_results({.rounds = 3})) == Names{"accuracy-by-round", "loss-by-round", "accuracy-by-key",
-                                                       "accuracy-by-rate", "step-sizes", "rejected-share", "partition",
-                                                       "time"});
+                                                       "accuracy-by-rate", "step-sizes", "rejected-share", "partition", "time"});
   CHECK(kinds_of(made_results({.fractions = {0}, .rates = {0.01}, .rounds = 1, .clients = 1})) == Names{"time"});
   const auto kinds = kinds_of(made_results({.rounds = 3, .is_private = true}));
   CHECK(std::ranges::count(kinds, "epsilon-by-round") == 1);
@@ -66,8 +65,7 @@ TEST_CASE("rates that were swept and not tuned have one figure, and steps all un
 
 TEST_CASE("of a tuned grid the best is drawn, or the places asked for") {
   const SweepResults results = made_results({.fractions = {0}, .rounds = 3});
-  CHECK(names_of(drawn(results, {.kind = "accuracy-by-round"}).plots.front()) ==
-        Names{"adadp", "sgd, learning-rate 0.01"});
+  CHECK(names_of(drawn(results, {.kind = "accuracy-by-round"}).plots.front()) == Names{"adadp", "sgd, learning-rate 0.01"});
   CHECK(drawn(results, {.kind = "accuracy-by-round", .ranks = {1, 2}}).plots.front().lines.size() == 3);
   CHECK(drawn(results, {.kind = "accuracy-by-rate"}).plots.front().lines.size() == 2);
 }
@@ -96,21 +94,16 @@ TEST_CASE("more lines than can be told apart make several pictures with one scal
 }
 
 TEST_CASE("conditions pick configurations, as numbers where they are numbers") {
-  const Figure figure =
-      drawn(made_results({.rounds = 3}), {.kind = "accuracy-by-round", .where = {{"random-fraction", "1.0"}}});
+  const Figure figure = drawn(made_results({.rounds = 3}), {.kind = "accuracy-by-round", .where = {{"random-fraction", "1.0"}}});
   REQUIRE(figure.plots.size() == 1);
-  for (const auto& point : figure.plots.front().lines.front().points)
-    CHECK(point.text.starts_with("random-fraction 1,"));
-  CHECK(drawn(made_results({.rounds = 3}), {.kind = "accuracy-by-round", .where = {{"optimizer", "adam"}}})
-            .plots.empty());
+  for (const auto& point : figure.plots.front().lines.front().points) CHECK(point.text.starts_with("random-fraction 1,"));
+  CHECK(drawn(made_results({.rounds = 3}), {.kind = "accuracy-by-round", .where = {{"optimizer", "adam"}}}).plots.empty());
 }
 
 TEST_CASE("keys that were asked for name the lines, and others only where they must") {
   const SweepResults results = made_results({.fractions = {0, 1}, .rounds = 3});
-  CHECK(names_of(
-            drawn(results, {.kind = "accuracy-by-round", .lines = {"random-fraction", "optimizer"}}).plots.front()) ==
-        Names{"random-fraction 0, adadp", "random-fraction 0, sgd", "random-fraction 1, adadp",
-              "random-fraction 1, sgd"});
+  CHECK(names_of(drawn(results, {.kind = "accuracy-by-round", .lines = {"random-fraction", "optimizer"}}).plots.front()) ==
+        Names{"random-fraction 0, adadp", "random-fraction 0, sgd", "random-fraction 1, adadp", "random-fraction 1, sgd"});
   CHECK(names_of(drawn(results, {.kind = "accuracy-by-round", .lines = {"optimizer"}}).plots.front()).size() == 4);
 }
 
@@ -122,16 +115,14 @@ TEST_CASE("captions say how many seeds, which interval, and what was chosen on w
   CHECK(drawn(made_results({.seeds = 1, .rounds = 3}), {.kind = "accuracy-by-round"})
             .caption.starts_with("One seed, so no interval is known."));
   CHECK(drawn(made_results({.rounds = 3, .is_private = true}), {.kind = "accuracy-by-epsilon"})
-            .caption.find("At delta 1e-05. Epsilon is that of the mechanism, if the seed were secret.") !=
-        std::string::npos);
+            .caption.find("At delta 1e-05. Epsilon is that of the mechanism, if the seed were secret.") != std::string::npos);
 }
 
 TEST_CASE("lines differ by colour, by dash and by marker") {
   Plot plot;
   for (std::size_t i = 0; i < kMaxLines; ++i)
-    plot.lines.push_back(
-        {.name = std::to_string(i),
-         .points = {{.x = 0, .y = static_cast<double>(i)}, {.x = 1, .y = 2.0 * static_cast<double>(i)}}});
+    plot.lines.push_back({.name = std::to_string(i),
+                          .points = {{.x = 0, .y = static_cast<double>(i)}, {.x = 1, .y = 2.0 * static_cast<double>(i)}}});
   const std::string script = gnuplot_script(plot, "", false);
   std::set<std::string> colours, dashes, markers;
   for (std::size_t at = 0; (at = script.find("keyentry", at)) != std::string::npos; ++at) {

@@ -32,8 +32,8 @@ inline std::string text_of(double value) {
   return text;
 }
 
-inline CellResult made_cell(const Made& made, unsigned number, double fraction, const std::string& optimizer,
-                            double rate, int seed) {
+inline CellResult made_cell(const Made& made, unsigned number, double fraction, const std::string& optimizer, double rate,
+                            int seed) {
   CellResult result;
   Cell& cell = result.cell;
   cell.point = {{"random-fraction", text_of(fraction)}, {"optimizer", optimizer}};
@@ -44,11 +44,10 @@ inline CellResult made_cell(const Made& made, unsigned number, double fraction, 
   }
   cell.point.emplace_back("seed", std::to_string(seed));
   cell.key = std::to_string(1000000000000000ull + number);
-  cell.command = "fedstride run --random-fraction " + text_of(fraction) + " --optimizer " + optimizer + " --seed " +
-                 std::to_string(seed);
+  cell.command =
+      "fedstride run --random-fraction " + text_of(fraction) + " --optimizer " + optimizer + " --seed " + std::to_string(seed);
   result.status = "finished";
-  const double reach =
-      0.45 + 0.25 * fraction - (optimizer == "sgd" ? 0.05 + 0.1 * std::fabs(std::log10(rate / 0.01)) : 0);
+  const double reach = 0.45 + 0.25 * fraction - (optimizer == "sgd" ? 0.05 + 0.1 * std::fabs(std::log10(rate / 0.01)) : 0);
   for (std::uint32_t round = 1; round <= made.rounds; ++round) {
     CellResult::Round line{.round = round, .numbers = {}, .model_hash = {}};
     const double jitter = 0.02 * (noise(number, round) - 0.5);
@@ -64,17 +63,15 @@ inline CellResult made_cell(const Made& made, unsigned number, double fraction, 
     result.numbers = line.numbers;
     for (std::uint32_t client = 0; client < made.clients; ++client) {
       Numbers numbers{{"rejected_share", 0.3 + 0.05 * noise(client, round, number)}};
-      numbers["learning_rate"] = optimizer == "sgd" ? rate
-                                                    : 0.01 * std::exp(-0.1 * round) * (1 + client) *
-                                                          (0.8 + 0.4 * noise(client, number, round));
+      numbers["learning_rate"] =
+          optimizer == "sgd" ? rate : 0.01 * std::exp(-0.1 * round) * (1 + client) * (0.8 + 0.4 * noise(client, number, round));
       result.clients.push_back({.round = round, .client = client, .numbers = numbers});
     }
     result.rounds.push_back(std::move(line));
   }
   result.numbers["seconds"] = 20 + 5 * noise(number, 7);
   result.numbers["examples_per_second"] = 1e5 / result.numbers["seconds"];
-  result.texts = {
-      {"randomness", "seeded"}, {"version", "0.1.0"}, {"compiler", "GCC 12.2.0"}, {"numerics_version", "1"}};
+  result.texts = {{"randomness", "seeded"}, {"version", "0.1.0"}, {"compiler", "GCC 12.2.0"}, {"numerics_version", "1"}};
   for (unsigned client = 0; client < made.clients; ++client) {
     result.rows_per_class.emplace_back(10, static_cast<std::uint64_t>(1000 * fraction));
     for (unsigned label = 0; label < 2; ++label)
@@ -94,8 +91,7 @@ inline SweepResults made_results(const Made& made = {}) {
   experiment.title = "A made sweep";
   experiment.source = "nobody, nowhere";
   experiment.claim = "ADADP keeps its accuracy.";
-  experiment.tuning = {
-      .keys = {"learning-rate"}, .on = "test", .why = "as in the paper, which names no validation set"};
+  experiment.tuning = {.keys = {"learning-rate"}, .on = "test", .why = "as in the paper, which names no validation set"};
   const auto axis = [](const std::string& key, const std::vector<std::string>& values) {
     Axis made_axis{.keys = {key}};
     for (const auto& value : values) made_axis.values.push_back({.settings = {}, .labels = {value}});
@@ -105,13 +101,12 @@ inline SweepResults made_results(const Made& made = {}) {
   for (const double fraction : made.fractions) fractions.push_back(text_of(fraction));
   for (const double rate : made.rates) rates.push_back(text_of(rate));
   for (int seed = 1; seed <= made.seeds; ++seed) seeds.push_back(std::to_string(seed));
-  experiment.axes = {axis("random-fraction", fractions), axis("optimizer", {"adadp", "sgd"}),
-                     axis("learning-rate", rates), axis("seed", seeds)};
+  experiment.axes = {axis("random-fraction", fractions), axis("optimizer", {"adadp", "sgd"}), axis("learning-rate", rates),
+                     axis("seed", seeds)};
   experiment.axes[2].when = {{"optimizer", "sgd"}};
   unsigned number = 0;
   for (const double fraction : made.fractions) {
-    for (int seed = 1; seed <= made.seeds; ++seed)
-      results.cells.push_back(made_cell(made, ++number, fraction, "adadp", 0, seed));
+    for (int seed = 1; seed <= made.seeds; ++seed) results.cells.push_back(made_cell(made, ++number, fraction, "adadp", 0, seed));
     for (const double rate : made.rates)
       for (int seed = 1; seed <= made.seeds; ++seed)
         results.cells.push_back(made_cell(made, ++number, fraction, "sgd", rate, seed));

@@ -26,8 +26,7 @@ Made small(bool is_private = false) {
 std::multiset<std::string> digits(const SweepResults& results, const std::string& metric) {
   std::multiset<std::string> all;
   for (const auto& row : results.summary)
-    if (row.metric == metric)
-      all.insert(number_text(row.mean) + " " + number_text(row.low) + " " + number_text(row.high));
+    if (row.metric == metric) all.insert(number_text(row.mean) + " " + number_text(row.low) + " " + number_text(row.high));
   return all;
 }
 
@@ -91,8 +90,7 @@ TEST_CASE("every number of a figure stands in its SVG, in words and in its place
         const auto found = expected.find(digits(shown));
         REQUIRE(found != expected.end());
         expected.erase(found);  // none twice
-        CHECK(shown.title.find(": " + shown.y + "\n95 %: " + shown.low + " to " + shown.high + ", n = 2") !=
-              std::string::npos);
+        CHECK(shown.title.find(": " + shown.y + "\n95 %: " + shown.low + " to " + shown.high + ", n = 2") != std::string::npos);
         ++count;
       }
     }
@@ -134,8 +132,7 @@ TEST_CASE("a partition's squares say whose rows they are and how many") {
   for (const auto& shown : all) {
     const int client = std::stoi(shown.x), label = std::stoi(shown.y);
     CHECK(shown.title.find("client " + shown.x) != std::string::npos);
-    CHECK(shown.title.find("rows of class " + shown.y + ": " + (label / 2 == client ? "5000" : "0")) !=
-          std::string::npos);
+    CHECK(shown.title.find("rows of class " + shown.y + ": " + (label / 2 == client ? "5000" : "0")) != std::string::npos);
   }
 }
 

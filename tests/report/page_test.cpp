@@ -39,8 +39,7 @@ TEST_CASE("a page needs no script and no network, and its pictures lie beside it
   const TemporaryFolder folder;
   write_report({small()}, folder / "page.html");
   const std::string page = read_file(folder / "page.html");
-  for (const char* never :
-       {"<script", "<link", "<iframe", "<img", "@import", "javascript:", "onmouse", "onclick", "<?xml"}) {
+  for (const char* never : {"<script", "<link", "<iframe", "<img", "@import", "javascript:", "onmouse", "onclick", "<?xml"}) {
     CAPTURE(never);
     CHECK(!has(page, never));
   }

@@ -27,10 +27,8 @@ inline std::string attribute(const std::string& tag, const std::string& name) {
 }
 
 inline std::string unescaped(std::string text) {
-  for (const auto& [code, c] :
-       {std::pair{"&lt;", "<"}, {"&gt;", ">"}, {"&quot;", "\""}, {"&#39;", "'"}, {"&amp;", "&"}})
-    for (std::size_t at = 0; (at = text.find(code, at)) != std::string::npos; ++at)
-      text.replace(at, std::string(code).size(), c);
+  for (const auto& [code, c] : {std::pair{"&lt;", "<"}, {"&gt;", ">"}, {"&quot;", "\""}, {"&#39;", "'"}, {"&amp;", "&"}})
+    for (std::size_t at = 0; (at = text.find(code, at)) != std::string::npos; ++at) text.replace(at, std::string(code).size(), c);
   return text;
 }
 

@@ -17,8 +17,8 @@ TEST_CASE("text in gnuplot's quotes stays text: neither commands nor escapes in 
   const std::string trap = folder / "trap";
   for (const std::string& text :
        {"`touch " + trap + "`", "'.system('touch " + trap + "').'", "'`touch " + trap + "`'", "''`touch " + trap + "`",
-        std::string("\\"), std::string("%s %g 100%"), std::string("@variable ${x} $(x)"),
-        std::string("line\none\r\x1b[31m"), std::string("\xff\xfe\xc0\xaf")}) {
+        std::string("\\"), std::string("%s %g 100%"), std::string("@variable ${x} $(x)"), std::string("line\none\r\x1b[31m"),
+        std::string("\xff\xfe\xc0\xaf")}) {
     CAPTURE(text);
     const std::string out = run_gnuplot("set print '-'\nprint " + gnuplot_text(text) + "\n");
     CHECK(!std::filesystem::exists(trap));
@@ -35,10 +35,9 @@ TEST_CASE("every text of a picture may be hostile") {
   for (const auto style : {Plot::Style::bands, Plot::Style::bars_of_error, Plot::Style::bars, Plot::Style::map}) {
     Plot plot{.style = style, .panel = hostile, .x_label = hostile, .y_label = hostile};
     if (style != Plot::Style::bands) plot.x_names = plot.y_names = {hostile, "% d"};
-    plot.lines = {
-        {.name = hostile,
-         .points = {{.x = 0, .y = 0.5, .low = 0.4, .high = 0.6, .text = hostile}, {.x = 1, .y = 0.7, .text = hostile}},
-         .values = {1, 2}}};
+    plot.lines = {{.name = hostile,
+                   .points = {{.x = 0, .y = 0.5, .low = 0.4, .high = 0.6, .text = hostile}, {.x = 1, .y = 0.7, .text = hostile}},
+                   .values = {1, 2}}};
     const Drawing drawing = draw(plot, "f", hostile);
     CHECK(!std::filesystem::exists(trap));
     CHECK(drawing.svg.find("<script") == std::string::npos);

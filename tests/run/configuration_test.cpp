@@ -53,11 +53,27 @@ TEST_CASE("every key that a file sets to something else appears in the resolved 
       "model = 'logistic'\ninitialisation = 'glorot'\nfreeze = 'fc1'\nlocal-epochs = 4\nclient-state = 'reset'\n"
       "weights = 'equal'\nevaluate-every = 2\nseed = 5\nthreads = 6\nquiet = true\nout = 'there'\noptimizer = 'adam'\n"
       "beta1 = 0.8\npartition = 'shards'\nshards-per-client = 3\n");
-  for (const char* line :
-       {"rounds = 3", "batch = 7", "augment = 'crop-flip'", "validation-fraction = 0.25", "clients = 9", "limit-per-client = 11",
-        "model = 'logistic'", "initialisation = 'glorot'", "freeze = 'fc1'", "local-epochs = 4", "client-state = 'reset'",
-        "weights = 'equal'", "evaluate-every = 2", "seed = 5", "threads = 6", "quiet = true", "out = 'there'",
-        "optimizer = 'adam'", "beta1 = 0.8", "partition = 'shards'", "shards-per-client = 3"}) {
+  for (const char* line : {"rounds = 3",
+                           "batch = 7",
+                           "augment = 'crop-flip'",
+                           "validation-fraction = 0.25",
+                           "clients = 9",
+                           "limit-per-client = 11",
+                           "model = 'logistic'",
+                           "initialisation = 'glorot'",
+                           "freeze = 'fc1'",
+                           "local-epochs = 4",
+                           "client-state = 'reset'",
+                           "weights = 'equal'",
+                           "evaluate-every = 2",
+                           "seed = 5",
+                           "threads = 6",
+                           "quiet = true",
+                           "out = 'there'",
+                           "optimizer = 'adam'",
+                           "beta1 = 0.8",
+                           "partition = 'shards'",
+                           "shards-per-client = 3"}) {
     CAPTURE(line);
     CHECK(text.find(std::string(line) + '\n') != std::string::npos);
   }
@@ -78,14 +94,27 @@ TEST_CASE("an unknown key names the nearest valid one, and its line") {
 
 TEST_CASE("values of the wrong kind, out of range or not finite are refused with what would be valid") {
   const std::pair<const char*, const char*> cases[] = {
-      {"clients = 0", "from 1"},           {"clients = 2.5", "whole number"}, {"clients = 'five'", "whole number"},
-      {"batch = -3", "from 1"},            {"learning-rate = 0", "above 0"},  {"learning-rate = nan", "above 0"},
-      {"learning-rate = inf", "number"},   {"tolerance = -1", "above 0"},     {"quiet = 1", "true or false"},
-      {"dataset = 3", "text"},             {"seed = -1", "from 0"},           {"rounds = [1, 2]", "one value"},
-      {"validation-fraction = 1.0", "below 1"}, {"weights = 'size'", "examples, equal"},
+      {"clients = 0", "from 1"},
+      {"clients = 2.5", "whole number"},
+      {"clients = 'five'", "whole number"},
+      {"batch = -3", "from 1"},
+      {"learning-rate = 0", "above 0"},
+      {"learning-rate = nan", "above 0"},
+      {"learning-rate = inf", "number"},
+      {"tolerance = -1", "above 0"},
+      {"quiet = 1", "true or false"},
+      {"dataset = 3", "text"},
+      {"seed = -1", "from 0"},
+      {"rounds = [1, 2]", "one value"},
+      {"validation-fraction = 1.0", "below 1"},
+      {"weights = 'size'", "examples, equal"},
       {"partition = 'interpolated'\nrandom-fraction = 1.5", "from 0 to 1"},
-      {"[table]\nx = 1", "table"},         {"rounds = ", "line 1"},           {"rounds = 1\nrounds = 2", "line 2"},
-      {"optimizer = 3", "adadp, sgd"},     {"optimizer = 'agd'", "'sgd'"},    {"partition = 'pathologic'", "pathological"},
+      {"[table]\nx = 1", "table"},
+      {"rounds = ", "line 1"},
+      {"rounds = 1\nrounds = 2", "line 2"},
+      {"optimizer = 3", "adadp, sgd"},
+      {"optimizer = 'agd'", "'sgd'"},
+      {"partition = 'pathologic'", "pathological"},
   };
   for (const auto& [file, expected] : cases) {
     CAPTURE(file);

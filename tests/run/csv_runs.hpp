@@ -27,13 +27,16 @@ inline void write_data(const TemporaryFolder& folder) {
 inline Settings settings_for(const TemporaryFolder& folder, const std::string& out, const std::string& more = "") {
   Settings settings = parse_settings("dataset = 'csv'\ndata-dir = '" + folder.path().string() +
                                          "'\nmodel = 'dense 8 | relu | dense classes'\nclients = 3\nrounds = 6\n"
-                                         "threads = 2\nout = '" + (folder / out) + "'\n",
+                                         "threads = 2\nout = '" +
+                                         (folder / out) + "'\n",
                                      "test");
   for (const auto& [key, setting] : parse_settings(more, "test")) settings[key] = setting;
   return settings;
 }
 
-inline RunSummary start(const Settings& settings, const RunObserver& observer = {}) { return run(resolve(settings), settings, observer); }
+inline RunSummary start(const Settings& settings, const RunObserver& observer = {}) {
+  return run(resolve(settings), settings, observer);
+}
 
 inline std::vector<Json> lines(const std::string& path) {
   std::vector<Json> result;

@@ -104,8 +104,7 @@ TEST_CASE("a private run that was broken off goes on with the same bits and coun
     more["rounds"] = {std::int64_t{3}};
     fs::copy(folder / name, folder / (name + "-old"));
     resume(folder / name, more);
-    fs::copy_file(folder / (name + "/ledger.jsonl"), folder / (name + "-old/ledger.jsonl"),
-                  fs::copy_options::overwrite_existing);
+    fs::copy_file(folder / (name + "/ledger.jsonl"), folder / (name + "-old/ledger.jsonl"), fs::copy_options::overwrite_existing);
     more["rounds"] = {std::int64_t{5}};
     resume(folder / (name + "-old"), more);
     CHECK(hashes(folder / (name + "-old")) == hashes(folder / (name + "-whole")));
@@ -197,8 +196,7 @@ TEST_CASE("a budget without a noise multiplier calibrates the noise for the plan
   CHECK(example.halted.empty());
   CHECK(example.privacy.at(0).epsilon <= 4);
   CHECK(example.privacy.at(0).epsilon > 3.95);  // of the client that spends most
-  const RunSummary client =
-      start(settings_for(folder, "b", "dp = 'client'\nepsilon = 4\noptimizer = 'sgd'\nrounds = 5\n"));
+  const RunSummary client = start(settings_for(folder, "b", "dp = 'client'\nepsilon = 4\noptimizer = 'sgd'\nrounds = 5\n"));
   CHECK(client.privacy.at(0).epsilon <= 4);
   CHECK(client.privacy.at(0).epsilon > 3.95);
   Settings more;
@@ -209,9 +207,10 @@ TEST_CASE("a budget without a noise multiplier calibrates the noise for the plan
 TEST_CASE("examples and clients are protected together by two statements") {
   const test::TemporaryFolder folder;
   write_data(folder);
-  const RunSummary summary = start(settings_for(
-      folder, "a", "dp = 'both'\nnoise-multiplier = 2\nclient-noise-multiplier = 3\nclient-clip = 0.3\nbatch = 6\n"
-                   "optimizer = 'adadp'\ncohort = 'poisson'\ncohort-rate = 0.5\nclient-delta = 0.001\nrounds = 6\n"));
+  const RunSummary summary =
+      start(settings_for(folder, "a",
+                         "dp = 'both'\nnoise-multiplier = 2\nclient-noise-multiplier = 3\nclient-clip = 0.3\nbatch = 6\n"
+                         "optimizer = 'adadp'\ncohort = 'poisson'\ncohort-rate = 0.5\nclient-delta = 0.001\nrounds = 6\n"));
   REQUIRE(summary.privacy.size() == 2);
   CHECK(summary.privacy[0].level == Level::example);
   CHECK(summary.privacy[1].level == Level::client);
@@ -314,8 +313,9 @@ TEST_CASE("configurations never share noise, whatever else they share") {
 TEST_CASE("private components are charged once, before the first round") {
   const test::TemporaryFolder folder;
   write_data(folder);
-  const std::string more = "clients = 1\npartition = 'iid'\ndp = 'example'\nnoise-multiplier = 2\nbatch = 18\n"
-                           "private-components = 2\ncomponents-noise = 4\noptimizer = 'sgd'\n";
+  const std::string more =
+      "clients = 1\npartition = 'iid'\ndp = 'example'\nnoise-multiplier = 2\nbatch = 18\n"
+      "private-components = 2\ncomponents-noise = 4\noptimizer = 'sgd'\n";
   start(settings_for(folder, "a", more + "rounds = 2\n"));
   const auto reading = ledger_of(folder / "a");
   const Spending spent = reading.book.spent(0);

@@ -41,9 +41,8 @@ ClientReport train(const PrivateRules& rules, std::uint64_t allowed, int epochs 
 /// A ledger with six releases at noise 2 and clip 1 reserved for its only client's first round.
 struct Fixture {
   test::TemporaryFolder folder;
-  Ledger ledger = Ledger::create(
-      folder / "ledger.jsonl",
-      {.clients = 1, .statements = {{.level = Level::example, .accountant = "tight", .delta = 1e-5}}});
+  Ledger ledger = Ledger::create(folder / "ledger.jsonl",
+                                 {.clients = 1, .statements = {{.level = Level::example, .accountant = "tight", .delta = 1e-5}}});
   LedgerGroup reserved;
 
   Fixture() {
@@ -61,9 +60,7 @@ struct Fixture {
     return std::accumulate(spent.begin(), spent.end(), std::uint64_t{0},
                            [](std::uint64_t sum, const Releases& releases) { return sum + releases.count; });
   }
-  double epsilon() const {
-    return epsilon_by(make_part<Accountant>("accountant", "tight"), ledger.spent(0), 1e-5).value;
-  }
+  double epsilon() const { return epsilon_by(make_part<Accountant>("accountant", "tight"), ledger.spent(0), 1e-5).value; }
 };
 
 }  // namespace

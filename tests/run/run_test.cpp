@@ -1,5 +1,5 @@
-#include "core/json.hpp"
 #include "run/run.hpp"
+#include "core/json.hpp"
 
 #include <doctest/doctest.h>
 
@@ -17,7 +17,8 @@ namespace fedstride::test::run_test {
 TEST_CASE("a run learns, and leaves everything it promises in its folder") {
   const test::TemporaryFolder folder;
   write_data(folder);
-  const RunSummary summary = start(settings_for(folder, "a", "rounds = 12\noptimizer = 'sgd'\nlearning-rate = 0.1\nevaluate-every = 5\nvalidation-fraction = 0.1"));
+  const RunSummary summary = start(settings_for(
+      folder, "a", "rounds = 12\noptimizer = 'sgd'\nlearning-rate = 0.1\nevaluate-every = 5\nvalidation-fraction = 0.1"));
   CHECK(summary.rounds == 12);
   CHECK(summary.test.accuracy > 0.8);
   const std::string run = folder / "a";
@@ -31,15 +32,15 @@ TEST_CASE("a run learns, and leaves everything it promises in its folder") {
     CHECK(rounds[i]["examples"] == 162);  // 180 less a tenth
     CHECK(rounds[i]["clients"].size() == 3);
     for (const auto& client : rounds[i]["clients"])
-      for (const char* key : {"examples", "loss", "learning_rate", "steps", "accepted", "rejected"}) CHECK(client[key].is_number());
+      for (const char* key : {"examples", "loss", "learning_rate", "steps", "accepted", "rejected"})
+        CHECK(client[key].is_number());
   }
   CHECK(rounds.back()["test_accuracy"] == doctest::Approx(summary.test.accuracy));
   const Json final = Json::parse(read_file(run + "/summary.json"));
   CHECK(final["test_accuracy"] == rounds.back()["test_accuracy"]);
   CHECK(final["model_hash"] == rounds.back()["model_hash"]);
   CHECK(final["examples"] == 12 * 162);
-  for (const char* key : {"peak_memory_bytes", "version", "commit", "compiler", "instruction_set", "data_hash",
-                          "partition_hash"})
+  for (const char* key : {"peak_memory_bytes", "version", "commit", "compiler", "instruction_set", "data_hash", "partition_hash"})
     CHECK(final.contains(key));
   CHECK(Json::parse(read_file(run + "/partition.json"))["clients"].size() == 3);
   const auto evaluated = evaluate_file(run, "", folder.path().string(), false, 1);
@@ -168,8 +169,9 @@ TEST_CASE("a folder that holds anything is refused and left as it was; so is one
 TEST_CASE("a client that diverges is named and counted, and the run goes on") {
   const test::TemporaryFolder folder;
   write_data(folder);
-  const RunSummary summary = start(settings_for(
-      folder, "a", "optimizer = 'heavy-ball'\nmomentum = 0.99\nlearning-rate = 1000000.0\nbatch = 1\nlocal-epochs = 20\nmodel = 'dense 8 | dense 8 | dense classes'"));
+  const RunSummary summary = start(settings_for(folder, "a",
+                                                "optimizer = 'heavy-ball'\nmomentum = 0.99\nlearning-rate = 1000000.0\nbatch = "
+                                                "1\nlocal-epochs = 20\nmodel = 'dense 8 | dense 8 | dense classes'"));
   CHECK(summary.rounds == 6);
   CHECK(summary.failures == 18);
   const auto rounds = lines(folder / "a/rounds.jsonl");

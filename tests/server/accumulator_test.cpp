@@ -34,8 +34,8 @@ SumRules open_rules() {
 SumRules client_level_rules() {
   SumRules rules = open_rules();
   rules.denominator = 1000;
-  rules.release = CentralRelease{UpdateClip(0.5), {.standard_deviation = 0.01}, {{0, kManyParameters - 100}},
-                                 RandomSource(std::uint64_t{11})};
+  rules.release = CentralRelease{
+      UpdateClip(0.5), {.standard_deviation = 0.01}, {{0, kManyParameters - 100}}, RandomSource(std::uint64_t{11})};
   return rules;
 }
 
@@ -114,8 +114,9 @@ TEST_CASE("threads that share one accumulator give the bits of one thread") {
   CHECK(mean_of(shared) == mean_of(one));
 }
 
-TEST_CASE("what is released under client-level privacy is clipped, noised once and at the round's address, and still on frozen "
-          "parameters") {
+TEST_CASE(
+    "what is released under client-level privacy is clipped, noised once and at the round's address, and still on frozen "
+    "parameters") {
   const SumRules rules = client_level_rules();
   const Vector large(kManyParameters, 10);
   const auto released = [&](std::uint32_t round) {

@@ -24,8 +24,7 @@ struct UnitFleet {
   }
 };
 
-RoundRules private_rules(Cohort cohort, std::vector<std::uint64_t> weights, double clip, double deviation,
-                         double denominator) {
+RoundRules private_rules(Cohort cohort, std::vector<std::uint64_t> weights, double clip, double deviation, double denominator) {
   return {.cohort = cohort,
           .cohort_source = RandomSource(std::uint64_t{3}),
           .sum = {.weights = std::move(weights),

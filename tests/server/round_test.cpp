@@ -56,8 +56,7 @@ struct ScriptedFleet {
   std::vector<Vector> changes;
   std::vector<ClientId> order;
   void collect(const Task&, const std::vector<ClientId>&, Accumulator& updates) {
-    for (const ClientId client : order)
-      updates.add({ClientReport{.client = client}, view(std::as_const(changes[client]))});
+    for (const ClientId client : order) updates.add({ClientReport{.client = client}, view(std::as_const(changes[client]))});
   }
 };
 

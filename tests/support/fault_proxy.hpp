@@ -72,10 +72,10 @@ class FaultProxy {
   struct Way {
     Way(int a, int b) : from(a), to(b) {}
     int from, to;
-    std::string in;                                              // not yet a whole frame
-    std::string held;                                            // waits for the frame it is to follow
+    std::string in;    // not yet a whole frame
+    std::string held;  // waits for the frame it is to follow
     Clock::time_point held_until;
-    std::deque<std::pair<Clock::time_point, std::string>> out;   // not before its time
+    std::deque<std::pair<Clock::time_point, std::string>> out;  // not before its time
     std::uint32_t frames = 0;
     bool ended = false;
   };
@@ -154,10 +154,9 @@ class FaultProxy {
   }
 
   void harm(Pair& pair, Way& way, std::size_t direction, std::string frame) {
-    RandomStream random(plan_.seed, {.purpose = Purpose::test,
-                                     .client = pair.number,
-                                     .step = static_cast<std::uint32_t>(direction),
-                                     .row = way.frames++});
+    RandomStream random(
+        plan_.seed,
+        {.purpose = Purpose::test, .client = pair.number, .step = static_cast<std::uint32_t>(direction), .row = way.frames++});
     const auto soon = [&](std::string what) {
       way.out.emplace_back(way.out.empty() ? Clock::now() : way.out.back().first, std::move(what));
     };

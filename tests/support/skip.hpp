@@ -7,9 +7,9 @@ extern bool something_was_skipped;
 }
 
 /// Leaves the test case and makes ctest report its file as skipped.
-#define FEDSTRIDE_SKIP(reason)                          \
-  do {                                                  \
-    MESSAGE("skipped: " << reason);                     \
-    ::fedstride::test::something_was_skipped = true;    \
-    return;                                             \
+#define FEDSTRIDE_SKIP(reason)                       \
+  do {                                               \
+    MESSAGE("skipped: " << reason);                  \
+    ::fedstride::test::something_was_skipped = true; \
+    return;                                          \
   } while (false)

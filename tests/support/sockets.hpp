@@ -52,8 +52,8 @@ inline Socket listening(std::uint16_t port) {
   const int yes = 1;
   setsockopt(listener.fd(), SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
   const auto address = loopback(port);
-  const bool ready = bind(listener.fd(), reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0 &&
-                     listen(listener.fd(), 64) == 0;
+  const bool ready =
+      bind(listener.fd(), reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0 && listen(listener.fd(), 64) == 0;
   return ready ? std::move(listener) : Socket();
 }
 

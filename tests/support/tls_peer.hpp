@@ -30,8 +30,7 @@ class TlsPeer {
       SSL_CTX_use_certificate_file(context_.get(), rules.files.certificate.c_str(), SSL_FILETYPE_PEM);
       SSL_CTX_use_PrivateKey_file(context_.get(), rules.files.key.c_str(), SSL_FILETYPE_PEM);
     }
-    if (rules.side == Side::server)
-      SSL_CTX_set_verify(context_.get(), SSL_VERIFY_PEER, [](int, X509_STORE_CTX*) { return 1; });
+    if (rules.side == Side::server) SSL_CTX_set_verify(context_.get(), SSL_VERIFY_PEER, [](int, X509_STORE_CTX*) { return 1; });
     ssl_.reset(SSL_new(context_.get()));
     SSL_set_fd(ssl_.get(), socket_.fd());
     shook_ = (rules.side == Side::client ? SSL_connect(ssl_.get()) : SSL_accept(ssl_.get())) == 1;

@@ -46,7 +46,10 @@ NoiseRun run_on_noise(double noise_multiplier, int steps, AdadpPreset preset) {
   const auto gradient = [&](const float*, GradientSink sink) {
     ZeroLot lot;
     return sum.release(lot,
-                       {kClip, noise_multiplier, kBatch, RandomSource(std::uint64_t{1}),
+                       {kClip,
+                        noise_multiplier,
+                        kBatch,
+                        RandomSource(std::uint64_t{1}),
                         {.purpose = Purpose::noise, .round = 1, .step = step++}},
                        meter, sink, serially, report);
   };

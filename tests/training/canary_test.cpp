@@ -26,7 +26,7 @@ Dataset with_canary() {
     data.features.insert(data.features.end(), {0, 100, static_cast<float>(row)});
     data.labels.push_back(static_cast<Label>(row % 2));
   }
-  data.features.insert(data.features.end(), {1000, 0, 0});   // the canary
+  data.features.insert(data.features.end(), {1000, 0, 0});  // the canary
   data.labels.push_back(0);
   data.features.insert(data.features.end(), {-1000, 0, 0});  // what replaces it
   data.labels.push_back(0);
@@ -74,8 +74,7 @@ std::vector<double> scores(World world, double noise_multiplier, int runs, std::
 double auc(std::vector<double> in, std::vector<double> out) {
   std::ranges::sort(out);
   double larger = 0;
-  for (const double value : in)
-    larger += static_cast<double>(std::ranges::lower_bound(out, value) - out.begin());
+  for (const double value : in) larger += static_cast<double>(std::ranges::lower_bound(out, value) - out.begin());
   return larger / static_cast<double>(in.size()) / static_cast<double>(out.size());
 }
 
@@ -90,8 +89,7 @@ double lower_bound_on_epsilon(const std::vector<double>& in, const std::vector<d
     const auto above = [&](double value) { return value > threshold; };
     const auto hits = static_cast<double>(std::ranges::count_if(in, above));
     const auto alarms = static_cast<double>(std::ranges::count_if(out, above));
-    const double hit_rate =
-        hits == 0 ? 0 : quantile(boost::math::beta_distribution<>(hits, n - hits + 1), each);
+    const double hit_rate = hits == 0 ? 0 : quantile(boost::math::beta_distribution<>(hits, n - hits + 1), each);
     const double alarm_rate =
         alarms == n ? 1 : quantile(complement(boost::math::beta_distribution<>(alarms + 1, n - alarms), each));
     if (hit_rate > delta) best = std::max(best, std::log((hit_rate - delta) / alarm_rate));
@@ -117,12 +115,11 @@ TEST_CASE("the attack's lower bound on epsilon stays under the claim, and passes
   constexpr double kDelta = 1e-5;
   const Spending claimed{{.sampling = Sampling::full, .noise_multiplier = 1}};
   const double claim = epsilon_by(make_part<Accountant>("accountant", "tight"), claimed, kDelta).value;
-  const double honest =
-      lower_bound_on_epsilon(scores(World::with, 1, kRuns, 1), scores(World::without, 1, kRuns, 2), kDelta);
+  const double honest = lower_bound_on_epsilon(scores(World::with, 1, kRuns, 1), scores(World::without, 1, kRuns, 2), kDelta);
   CHECK(honest > 1.5);  // the attack is worth something
   CHECK(honest < claim);
-  const double broken = lower_bound_on_epsilon(scores(World::with, kNoNoise, kRuns, 1),
-                                               scores(World::without, kNoNoise, kRuns, 2), kDelta);
+  const double broken =
+      lower_bound_on_epsilon(scores(World::with, kNoNoise, kRuns, 1), scores(World::without, kNoNoise, kRuns, 2), kDelta);
   CHECK(broken > claim);
 }
 

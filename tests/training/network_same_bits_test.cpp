@@ -61,9 +61,9 @@ TEST_CASE("one experiment file gives the same models through run, launch, and se
   REQUIRE(coordinator.says("status page at"));
   std::vector<std::unique_ptr<Party>> clients;
   for (int client = 0; client < kClients; ++client)
-    clients.push_back(std::make_unique<Party>(
-        Words{"join", "--connect", "127.0.0.1:" + std::to_string(port), "--client", std::to_string(client),
-              "--insecure-loopback", "--threads", "1", "--out", folder / ("client-" + std::to_string(client))}));
+    clients.push_back(std::make_unique<Party>(Words{"join", "--connect", "127.0.0.1:" + std::to_string(port), "--client",
+                                                    std::to_string(client), "--insecure-loopback", "--threads", "1", "--out",
+                                                    folder / ("client-" + std::to_string(client))}));
   for (int round = 1; round <= kRounds; ++round) {
     std::vector<int> order(kClients);
     std::iota(order.begin(), order.end(), 0);

@@ -39,8 +39,8 @@ std::vector<Golden> golden() {
 
 template <class Real>
 typename test::Twin<Real>::Setting setting_of(const Releases& releases, bool forward = true) {
-  return {releases.neighbours, forward, releases.sampling == Sampling::full ? 1 : releases.rate,
-          releases.noise_multiplier, static_cast<double>(releases.count)};
+  return {releases.neighbours, forward, releases.sampling == Sampling::full ? 1 : releases.rate, releases.noise_multiplier,
+          static_cast<double>(releases.count)};
 }
 
 double gaussian(double mu, double epsilon) {

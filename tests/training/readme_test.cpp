@@ -45,7 +45,9 @@ std::string small(std::string command) {
   if (const auto at = command.find(program); at != std::string::npos) command.replace(at, program.size(), FEDSTRIDE_PROGRAM);
   if (command.find(" data get ") != std::string::npos) return "true";
   if ((command.find(" run ") != std::string::npos || command.find(" sweep ") != std::string::npos ||
-       command.find(" launch ") != std::string::npos) && command.find("--resume") == std::string::npos) command += " --limit-per-client 20";
+       command.find(" launch ") != std::string::npos) &&
+      command.find("--resume") == std::string::npos)
+    command += " --limit-per-client 20";
   return command;
 }
 

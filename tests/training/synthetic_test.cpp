@@ -20,7 +20,8 @@ TEST_CASE("the built-in set: a linear model stays under 70 %, the CNN passes 90 
                                   "learning-rate = 0.003\nrounds = 20");
   CHECK(linear.test.accuracy < 0.7);
   CHECK(linear.test.accuracy > 0.2);  // it learns the pairs
-  const RunSummary cnn = train(folder, "cnn", "clients = 1\npartition = 'iid'\noptimizer = 'sgd'\nlearning-rate = 0.01\nrounds = 4");
+  const RunSummary cnn =
+      train(folder, "cnn", "clients = 1\npartition = 'iid'\noptimizer = 'sgd'\nlearning-rate = 0.01\nrounds = 4");
   CHECK(cnn.test.accuracy > 0.9);
   CHECK(cnn.seconds < 60);
 }

@@ -28,8 +28,7 @@ void put_folders(const TemporaryFolder& folder) {
     fs::copy(folder / "certs", folder / name, fs::copy_options::recursive);
   fs::remove(folder / "no-key/authority.key");
   fs::remove(folder / "no-authority/authority.pem");
-  fedstride::write_file(folder / "cut/client-1.pem",
-                        fedstride::read_file(folder / "certs/client-1.pem").substr(0, 300));
+  fedstride::write_file(folder / "cut/client-1.pem", fedstride::read_file(folder / "certs/client-1.pem").substr(0, 300));
   fs::permissions(folder / "open/client-0.key", kOwnerAlone | fs::perms::group_read);
   for (const char* name : {"client-1.pem", "client-1.key"})
     put_private(folder, std::string("mixed/") + name, fedstride::read_file(folder.path() / "theirs" / name));
@@ -39,9 +38,7 @@ void put_folders(const TemporaryFolder& folder) {
 const Refusal kRefusals[] = {
     {{"certificates"}, 2, "--out is required"},
     {{"certificates", "--out", ""}, 2, "out is ''; it must name a place"},
-    {{"certificates", "--out", "@/new", "--clients", "0"},
-     2,
-     "clients is '0'; it must be a whole number from 1 to 100000"},
+    {{"certificates", "--out", "@/new", "--clients", "0"}, 2, "clients is '0'; it must be a whole number from 1 to 100000"},
     {{"certificates", "--out", "@/new", "--clients", "100001"}, 2, "clients is '100001'"},
     {{"certificates", "--out", "@/new", "--clients", "five"}, 2, "clients is 'five'"},
     {{"certificates", "--out", "@/new", "--days", "-1"}, 2, "days is '-1'; it must be a whole number from 1 to 36500"},

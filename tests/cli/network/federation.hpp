@@ -118,11 +118,17 @@ class Federation {
   }
 
   Words join_words(int client, std::uint16_t port = 0) const {
-    Words words{"join",       "--connect",         "127.0.0.1:" + std::to_string(port == 0 ? port_ : port),
-                "--client",   std::to_string(client),
-                "--data-dir", folder_ / "data",
-                "--out",      client_folder(client),
-                "--threads",  "1"};
+    Words words{"join",
+                "--connect",
+                "127.0.0.1:" + std::to_string(port == 0 ? port_ : port),
+                "--client",
+                std::to_string(client),
+                "--data-dir",
+                folder_ / "data",
+                "--out",
+                client_folder(client),
+                "--threads",
+                "1"};
     add_trust(words);
     return words;
   }

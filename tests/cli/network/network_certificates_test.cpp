@@ -59,8 +59,8 @@ TEST_CASE("clients without a certificate of this authority, valid today and thei
   refused({}, 0, "peer did not return a certificate");
   refused({.files = client_files(scene.folder(), 0), .version = TLS1_2_VERSION}, 0, "unsupported protocol");
   refused({.files = coordinator_files(scene.folder())}, 0, "unsuitable certificate purpose");
-  const std::string told = refused({.files = client_files(scene.folder(), 1)}, 0,
-                                   "its certificate is that of 'client-1', not of 'client-0'");
+  const std::string told =
+      refused({.files = client_files(scene.folder(), 1)}, 0, "its certificate is that of 'client-1', not of 'client-0'");
   CHECK(told.find("its certificate is that of 'client-1', not of 'client-0'") != told.npos);
   CHECK(!coordinator.has_said("joined"));
   scene.finish(coordinator);
@@ -69,8 +69,7 @@ TEST_CASE("clients without a certificate of this authority, valid today and thei
 TEST_CASE("a client whose certificate of the right authority has expired meanwhile is refused") {
   Guarded scene;
   // Issued by hand: make_certificates gives nothing that has expired.
-  const Identity authority{read_certificate(scene.folder() / "authority.pem"),
-                           read_key(scene.folder() / "authority.key")};
+  const Identity authority{read_certificate(scene.folder() / "authority.pem"), read_key(scene.folder() / "authority.key")};
   const KeyHandle key = new_key();
   const std::time_t now = std::time(nullptr);
   const auto late = issue({"client-0", Role::client, now - 5000, now - 60}, key.get(), &authority);

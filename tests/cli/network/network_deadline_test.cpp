@@ -4,9 +4,8 @@ namespace fedstride::test::network_deadline_test {
 namespace {
 
 const Words kDeadline{"--round-deadline", "0.3", "--minimum-clients", "2"};
-const Words kPrivate{"--optimizer", "sgd", "--rounds", "3",
-                     "--dp",        "client", "--client-noise", "central", "--noise-multiplier", "1",
-                     "--randomness", "seeded"};
+const Words kPrivate{"--optimizer",    "sgd",     "--rounds",           "3", "--dp",         "client",
+                     "--client-noise", "central", "--noise-multiplier", "1", "--randomness", "seeded"};
 
 /// Rounds of a federation without client 2.
 std::vector<RoundLine> without_the_third(const Words& settings) {

@@ -81,7 +81,10 @@ TEST_CASE("numbers that are not finite or cannot be true end their connection; t
       {"its report has numbers that are not finite", [](UpdateMessage& m) { m.report.gradient_norm = -kInfinity; }},
       {"its report says 1000000 rows; it has 60", [](UpdateMessage& m) { m.report.rows = 1'000'000; }},
       {"it undid more steps than it took", [](UpdateMessage& m) { m.report.rejected = 1; }},
-      {"more noisy releases than the 0 it was allowed", [](UpdateMessage& m) { m.report.releases = {{1, 1, 1}}; }},
+      {"more noisy releases than the 0 it was allowed",
+       [](UpdateMessage& m) {
+         m.report.releases = {{1, 1, 1}};
+       }},
       {"gradient examples in 0 steps; at most 60", [](UpdateMessage& m) { m.report.examples = std::uint64_t{1} << 63; }},
       {"gradient examples in 200 steps; at most 60", [](UpdateMessage& m) { m.report.steps = 200; }},
   });

@@ -25,8 +25,7 @@ TEST_CASE("under TLS cuts, delays and damage anywhere in the stream leave every 
     federation.use_certificates();
     const Party coordinator = federation.serve({"--heartbeat", "0.2"});
     const FaultProxy proxy(federation.port(), {.seed = seed,
-                                               .faults = {Fault::cut, Fault::cut_inside, Fault::delay,
-                                                          Fault::damage_body},
+                                               .faults = {Fault::cut, Fault::cut_inside, Fault::delay, Fault::damage_body},
                                                .kinds = {FrameKind::hello, FrameKind::model, FrameKind::update},
                                                .opaque = true,
                                                .chance = 0.2});

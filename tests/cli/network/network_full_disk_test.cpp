@@ -4,8 +4,8 @@ namespace fedstride::test::network_full_disk_test {
 
 TEST_CASE("a client whose disk is full leaves in one line, and takes part again when there is room") {
   // A client's state of Adam is twice the model: far more than 20 kB, which all else fits in.
-  const Federation federation({"--model", "dense 2000 | relu | dense classes", "--optimizer", "adam",
-                               "--client-state", "keep", "--rounds", "3"});
+  const Federation federation(
+      {"--model", "dense 2000 | relu | dense classes", "--optimizer", "adam", "--client-state", "keep", "--rounds", "3"});
   const Party coordinator = federation.serve();
   std::vector<Party> clients;
   for (const int client : {0, 1}) clients.push_back(federation.join(client));

@@ -23,8 +23,8 @@ void finish(const Party& coordinator, const std::vector<Party>& clients, const F
 }  // namespace
 
 TEST_CASE("clients killed inside a round and started again send the same bits") {
-  const Federation federation({"--optimizer", "adadp", "--client-state", "keep",
-                               "--rounds", std::to_string(kRounds), "--local-epochs", "5"});
+  const Federation federation(
+      {"--optimizer", "adadp", "--client-state", "keep", "--rounds", std::to_string(kRounds), "--local-epochs", "5"});
   const Party coordinator = federation.serve();
   auto clients = federation.join_all();
   RandomStream random(1, {.purpose = Purpose::test});
@@ -104,9 +104,8 @@ TEST_CASE("a coordinator stopped for longer than the limit of silence is left by
 }
 
 TEST_CASE("under example-level privacy nothing spent is forgotten, whoever is killed") {
-  const Federation federation({"--optimizer", "sgd", "--rounds", std::to_string(kRounds),
-                               "--local-epochs", "5", "--dp", "example",
-                               "--noise-multiplier", "1", "--randomness", "seeded"});
+  const Federation federation({"--optimizer", "sgd", "--rounds", std::to_string(kRounds), "--local-epochs", "5", "--dp",
+                               "example", "--noise-multiplier", "1", "--randomness", "seeded"});
   auto clients = federation.join_all();
   RandomStream random(5, {.purpose = Purpose::test});
   for (std::size_t session = 0; session < 4 && goes_on(federation); ++session) {

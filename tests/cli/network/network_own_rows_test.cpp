@@ -159,8 +159,10 @@ TEST_CASE("who brings own rows to another command, or a bad roster to serve, is 
   const std::string out = bringing.federation.out();
   refused({"run", "--out", out, "--roster", bringing.roster}, "partition is 'own': the clients bring their rows");
   refused({"partition", "--roster", bringing.roster}, "partition is 'own': the clients bring their rows");
-  refused({"launch", "--out", out, "--roster", bringing.roster}, "partition is 'own'; launch's clients all read the data set of this machine");
-  refused({"serve", "--out", out, "--listen", "127.0.0.1:0", "--insecure-loopback"}, "roster is ''; with partition 'own' it must name");
+  refused({"launch", "--out", out, "--roster", bringing.roster},
+          "partition is 'own'; launch's clients all read the data set of this machine");
+  refused({"serve", "--out", out, "--listen", "127.0.0.1:0", "--insecure-loopback"},
+          "roster is ''; with partition 'own' it must name");
   write_file(bringing.roster, bringing.line_of(0));
   refused({"serve", "--out", out, "--listen", "127.0.0.1:0", "--insecure-loopback", "--roster", bringing.roster},
           "has 1 of them, and each needs its line");

@@ -28,9 +28,9 @@ struct Runs {
 
   Runs() {
     write_table(folder.path() / "data");
-    const Outcome outcome = run_program(federation(
-        folder, {"--dp", "both", "--clip", "1", "--noise-multiplier", "2", "--batch", "10", "--client-clip", "0.5",
-                 "--client-noise-multiplier", "20", "--accountant", "rdp", "--client-accountant", "zcdp"}));
+    const Outcome outcome = run_program(
+        federation(folder, {"--dp", "both", "--clip", "1", "--noise-multiplier", "2", "--batch", "10", "--client-clip", "0.5",
+                            "--client-noise-multiplier", "20", "--accountant", "rdp", "--client-accountant", "zcdp"}));
     INFO(outcome.err);
     REQUIRE(outcome.code == 0);
   }
@@ -198,8 +198,7 @@ TEST_CASE("the schedule command prints the numbers of steps and the noise, and s
   CHECK(json["sigmas"][0].get<double>() == doctest::Approx(16.099382789407485).epsilon(1e-9));
   CHECK(json["sigmas"][99].get<double>() == doctest::Approx(12.553947058944846).epsilon(1e-9));
   CHECK(json["alpha"].get<double>() == doctest::Approx(1e-5).epsilon(1e-12));  // 1000 / (2 * 0.5) * 1e-8
-  for (const Words& bad :
-       {Words{"--kappa", "0.5"}, Words{"--gap", "0"}, Words{"--momentum", "1"}, Words{"--steps", "-1"}}) {
+  for (const Words& bad : {Words{"--kappa", "0.5"}, Words{"--gap", "0"}, Words{"--momentum", "1"}, Words{"--steps", "-1"}}) {
     Words refused{"privacy", "schedule"};
     refused.insert(refused.end(), bad.begin(), bad.end());
     const Outcome answer = run_program(refused);

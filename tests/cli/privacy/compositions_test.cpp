@@ -143,8 +143,7 @@ TEST_CASE("Numbers that are none, or out of range, are refused by name") {
   check_case_refused(with_event({{"rate", 2}}), "event 1: rate is '2'; it must be");
   check_case_refused(with_event({{"noise_multiplier", 0}}), "event 1: noise_multiplier is '0'; it must be");
   check_case_refused(composition_case({{"delta", 1}}), "delta is '1'; it must be a number above 0 and below 1");
-  check_case_refused(with_event({{"count", 2000000},
-                                 {"schedule", {{"name", "dynamic"}, {"target", 1000001}, {"gamma", 0.99}}}}),
+  check_case_refused(with_event({{"count", 2000000}, {"schedule", {{"name", "dynamic"}, {"target", 1000001}, {"gamma", 0.99}}}}),
                      "event 1: schedule: target is '1000001'; it must be a whole number from 1 to 1000000");
   nlohmann::json much = with_event({{"schedule", {{"name", "linear"}, {"target", 1000000}}}, {"count", 1000000}});
   much["events"].push_back(much["events"][0]);

@@ -55,7 +55,8 @@ TEST_CASE("The classical conversion says 1.19, 3.01 and 7.10 where the MNIST tut
 }
 
 TEST_CASE("There is one vocabulary of conversions, and settings go to the accountants that have them") {
-  CHECK_THROWS_WITH((void)make_choice<Conversion>("conversion", "classic"), "conversion 'classic' is unknown; valid: improved, classical");
+  CHECK_THROWS_WITH((void)make_choice<Conversion>("conversion", "classic"),
+                    "conversion 'classic' is unknown; valid: improved, classical");
   for (const auto& name : part_names<Accountant>()) {
     CAPTURE(name);
     for (const auto conversion : {"improved", "classical"}) {
@@ -193,26 +194,20 @@ TEST_CASE("A best order at the end of its grid is a warning") {
 }
 
 TEST_CASE("Shuffled lots are not amplified") {
-  const Spending shuffled{
-      {.sampling = Sampling::shuffle, .rate = 0.001, .noise_multiplier = 1, .count = 1000, .passes = 1}};
+  const Spending shuffled{{.sampling = Sampling::shuffle, .rate = 0.001, .noise_multiplier = 1, .count = 1000, .passes = 1}};
   CHECK(Rdp{}.epsilon(shuffled, 1e-5).value == Rdp{}.epsilon(full(1, 1), 1e-5).value);
   CHECK(Rdp{}.epsilon(shuffled, 1e-5).value > 4.37);  // 4.38 is exact for one Gaussian release
 }
 
 TEST_CASE("What has no sound bound is refused in a line that names what has one") {
   const auto with = [](Sampling sampling, Neighbours neighbours, bool adaptive = false) {
-    return Spending{{.sampling = sampling,
-                     .neighbours = neighbours,
-                     .rate = 0.01,
-                     .noise_multiplier = 1,
-                     .adaptive = adaptive}};
+    return Spending{{.sampling = sampling, .neighbours = neighbours, .rate = 0.01, .noise_multiplier = 1, .adaptive = adaptive}};
   };
   const auto unreplaced = with(Sampling::without_replacement, Neighbours::add_remove);
   for_each_part<Accountant>([&](const auto& part) { CHECK(!part.unsound(unreplaced).empty()); });
   CHECK(Rdp{}.unsound(unreplaced).find("valid: neighbours replace-one") != std::string::npos);
   CHECK(Rdp{}.unsound(with(Sampling::without_replacement, Neighbours::replace_one)).empty());
-  CHECK(Moments{}.unsound(with(Sampling::poisson, Neighbours::replace_one)).find("valid: tight, rdp") !=
-        std::string::npos);
+  CHECK(Moments{}.unsound(with(Sampling::poisson, Neighbours::replace_one)).find("valid: tight, rdp") != std::string::npos);
   CHECK(Zcdp{}.unsound(with(Sampling::poisson, Neighbours::add_remove)).find("no amplification") != std::string::npos);
   CHECK(Rdp{}.unsound(with(Sampling::poisson, Neighbours::add_remove, true)).find("filter") != std::string::npos);
   CHECK(refused([&] { Rdp{}.epsilon(unreplaced, 1e-5); }).starts_with("rdp: sampling without replacement"));

@@ -43,8 +43,7 @@ TEST_CASE("Dwork, Rothblum and Vadhan's composition is epsilon sqrt(2 k ln(1/sla
 TEST_CASE("Kairouz, Oh and Viswanath's composition is the sum of Theorem 3.3, on its grid and between") {
   CHECK(optimal_composition_on_grid(0.01, 1000, 1e-5) == doctest::Approx(1.2).epsilon(1e-12));
   for (const double total : {0.0, 0.3, 0.75, 1.9, 2.0, 5.9})
-    CHECK(optimal_composition_delta(0.3, 20, total) ==
-          doctest::Approx(optimal_delta_by_terms(0.3, 20, total)).epsilon(1e-8));
+    CHECK(optimal_composition_delta(0.3, 20, total) == doctest::Approx(optimal_delta_by_terms(0.3, 20, total)).epsilon(1e-8));
   CHECK(optimal_composition_delta(0.3, 20, 6.0) == 0);
   const double between = optimal_composition(0.01, 1000, 1e-5);
   CHECK(between <= 1.2);

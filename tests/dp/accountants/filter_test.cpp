@@ -1,9 +1,9 @@
 #include <doctest/doctest.h>
 
 #include "core/error.hpp"
+#include "dp/accountants/filter.hpp"
 #include "dp/accountants/moments.hpp"
 #include "dp/accountants/zcdp.hpp"
-#include "dp/accountants/filter.hpp"
 
 namespace fedstride::test::filter_test {
 

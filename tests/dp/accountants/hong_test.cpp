@@ -12,13 +12,9 @@ namespace {
 
 TEST_CASE("Equation 5 by hand") {
   // M D / 2R = 2 * 10 / (2 * 0.5) = 20; (0.5 * 3 / 100)^2 = 2.25e-4; over the gap 1.5: 3e-3.
-  CHECK(hong::alpha({.smoothness = 2,
-                     .dimension = 10,
-                     .budget = 0.5,
-                     .learning_rate = 0.5,
-                     .clip = 3,
-                     .examples = 100,
-                     .gap = 1.5}) == doctest::Approx(3e-3).epsilon(1e-14));
+  CHECK(hong::alpha(
+            {.smoothness = 2, .dimension = 10, .budget = 0.5, .learning_rate = 0.5, .clip = 3, .examples = 100, .gap = 1.5}) ==
+        doctest::Approx(3e-3).epsilon(1e-14));
   CHECK(hong::gamma(4) == 0.75);
 }
 
@@ -73,8 +69,7 @@ TEST_CASE("the bounds are the sums of Equation 6") {
     root_sum += std::sqrt(alpha * std::pow(0.9, 25 - t));
   }
   CHECK(hong::static_bound(25, alpha, kappa) == doctest::Approx(std::pow(0.9, 25) + static_sum).epsilon(1e-12));
-  CHECK(hong::dynamic_bound(25, alpha, kappa) ==
-        doctest::Approx(std::pow(0.9, 25) + root_sum * root_sum).epsilon(1e-12));
+  CHECK(hong::dynamic_bound(25, alpha, kappa) == doctest::Approx(std::pow(0.9, 25) + root_sum * root_sum).epsilon(1e-12));
 }
 
 TEST_CASE("the best numbers of steps are those a search over all numbers finds") {

@@ -43,11 +43,10 @@ double in_fifty_digits(double rate, double sigma, int order) {
 
 TEST_CASE("Whole orders are those of the binomial sum to 40 digits") {
   const Known kKnown[] = {
-      {0.01, 4, 2, 6.44942509419921e-06},     {0.01, 4, 8, 2.5899123012404283e-05},
-      {0.01, 4, 64, 0.0002152091616184214},   {0.004, 1, 3, 4.1682808504219844e-05},
-      {0.004, 1, 16, 2.110523012148051},      {0.01, 1.1, 32, 8.469416433675926},
-      {0.001, 0.6, 64, 81.87148670071656},    {0.2, 8, 32, 0.01091918970744661},
-      {1e-6, 10, 2, 1.0050167084168007e-14},  {0.001, 20, 32, 4.005304894655675e-08},
+      {0.01, 4, 2, 6.44942509419921e-06},     {0.01, 4, 8, 2.5899123012404283e-05}, {0.01, 4, 64, 0.0002152091616184214},
+      {0.004, 1, 3, 4.1682808504219844e-05},  {0.004, 1, 16, 2.110523012148051},    {0.01, 1.1, 32, 8.469416433675926},
+      {0.001, 0.6, 64, 81.87148670071656},    {0.2, 8, 32, 0.01091918970744661},    {1e-6, 10, 2, 1.0050167084168007e-14},
+      {0.001, 20, 32, 4.005304894655675e-08},
   };
   for (const auto& [rate, sigma, order, divergence] : kKnown)
     CHECK(relative_error(poisson(rate, sigma, order), divergence) < 1e-12);
@@ -55,11 +54,11 @@ TEST_CASE("Whole orders are those of the binomial sum to 40 digits") {
 
 TEST_CASE("Fractional orders are those of a quadrature in 40 digits") {
   const Known kKnown[] = {
-      {0.01, 4, 2.5, 8.064409758496034e-06},        {0.004, 1, 1.1, 1.4979789992566782e-05},
-      {0.004, 1, 10.9, 0.00040030350262690035},     {0.01, 1.1, 1.5, 9.55452857187483e-05},
-      {0.001, 0.6, 2.5, 1.9577919629515262e-05},    {0.2, 8, 1.5, 0.00047168743380026355},
-      {0.5, 1, 1.1, 0.156130475685493},             {1e-8, 0.2, 1.1, 3.403761493060824e-09},
-      {0.3, 0.2, 5.5, 67.27847768360163},           {1e-8, 1000, 3.3, 1.650000825000296e-22},
+      {0.01, 4, 2.5, 8.064409758496034e-06},     {0.004, 1, 1.1, 1.4979789992566782e-05},
+      {0.004, 1, 10.9, 0.00040030350262690035},  {0.01, 1.1, 1.5, 9.55452857187483e-05},
+      {0.001, 0.6, 2.5, 1.9577919629515262e-05}, {0.2, 8, 1.5, 0.00047168743380026355},
+      {0.5, 1, 1.1, 0.156130475685493},          {1e-8, 0.2, 1.1, 3.403761493060824e-09},
+      {0.3, 0.2, 5.5, 67.27847768360163},        {1e-8, 1000, 3.3, 1.650000825000296e-22},
       {0.5, 30, 100.5, 0.01435700873363767},
   };
   for (const auto& [rate, sigma, order, divergence] : kKnown)
@@ -67,10 +66,10 @@ TEST_CASE("Fractional orders are those of a quadrature in 40 digits") {
 }
 
 TEST_CASE("Poisson sampling under replace-one has the divergence of its own pair") {
-  const Known kKnown[] = {  // quadrature of the pair in 40 digits
-      {0.01, 4, 2.5, 3.124984315583822e-5},  {0.5, 1, 1.1, 0.4438136255686923},
-      {0.9, 0.5, 3.5, 9.155079950083377},    {1e-6, 10, 2, 4.00006662659669e-14},
-      {0.001, 0.4, 2.5, 0.002936122049494426}, {0.02, 2, 63, 3.920091792442168},
+  const Known kKnown[] = {
+      // quadrature of the pair in 40 digits
+      {0.01, 4, 2.5, 3.124984315583822e-5}, {0.5, 1, 1.1, 0.4438136255686923},       {0.9, 0.5, 3.5, 9.155079950083377},
+      {1e-6, 10, 2, 4.00006662659669e-14},  {0.001, 0.4, 2.5, 0.002936122049494426}, {0.02, 2, 63, 3.920091792442168},
       {0.99, 2, 10.5, 4.530837123103267},
   };
   for (const auto& [rate, sigma, order, divergence] : kKnown)
@@ -94,9 +93,8 @@ TEST_CASE("Whole orders agree with 50 digits at 60 random settings") {
 }
 
 TEST_CASE("Sampling without replacement gives Theorem 27 of Wang, Balle and Kasiviswanathan") {
-  const Known kKnown[] = {{0.01, 4, 2, 2.5797450810048204e-05},
-                          {0.01, 2, 16, 0.000972968945125698},
-                          {0.2, 8, 32, 0.03642859244284248}};
+  const Known kKnown[] = {
+      {0.01, 4, 2, 2.5797450810048204e-05}, {0.01, 2, 16, 0.000972968945125698}, {0.2, 8, 32, 0.03642859244284248}};
   for (const auto& [rate, sigma, order, divergence] : kKnown)
     CHECK(relative_error(without_replacement_rdp(rate, sigma, {&order, 1}).front(), divergence) < 1e-11);
   // Between whole orders a chord of (a - 1) times the divergence, and never above that without sampling.
@@ -132,8 +130,7 @@ TEST_CASE("No order overflows, vanishes or turns into no number in the whole ran
     for (const double sigma : {0.2, 1.0, 1000.0})
       for (const auto sampling : {Sampling::poisson, Sampling::without_replacement}) {
         const Releases release{.sampling = sampling,
-                               .neighbours = sampling == Sampling::poisson ? Neighbours::add_remove
-                                                                           : Neighbours::replace_one,
+                               .neighbours = sampling == Sampling::poisson ? Neighbours::add_remove : Neighbours::replace_one,
                                .rate = rate,
                                .noise_multiplier = sigma};
         const auto values = release_rdp(release, grid);
@@ -156,9 +153,8 @@ TEST_CASE("The best order of hundreds of different releases is that of all of th
     if (epsilon < least) order = grid[i];
     least = std::min(least, epsilon);
   }
-  const auto best = best_order(spending, grid, [](double at, double divergence) {
-    return epsilon_at(Conversion::improved, at, divergence, 1e-5);
-  });
+  const auto best = best_order(
+      spending, grid, [](double at, double divergence) { return epsilon_at(Conversion::improved, at, divergence, 1e-5); });
   CHECK(best.order == order);
   CHECK(best.cost == doctest::Approx(least).epsilon(1e-12));
 }
@@ -170,8 +166,7 @@ TEST_CASE("The conversions turn back into what they came from") {
     CHECK(divergence_within(conversion, 8, epsilon, 1e-6) == doctest::Approx(0.3));
   }
   CHECK(epsilon_at(Conversion::classical, 8, 0.3, 1e-6) == doctest::Approx(0.3 + std::log(1e6) / 7));
-  CHECK(epsilon_at(Conversion::improved, 8, 0.3, 1e-6) ==
-        doctest::Approx(0.3 + std::log(7.0 / 8) - std::log(8e-6) / 7));
+  CHECK(epsilon_at(Conversion::improved, 8, 0.3, 1e-6) == doctest::Approx(0.3 + std::log(7.0 / 8) - std::log(8e-6) / 7));
 }
 
 }  // namespace fedstride::test::rdp_orders_test

@@ -13,8 +13,7 @@ namespace {
 
 constexpr Tight kTight;
 
-Spending poisson(double rate, double noise_multiplier, std::uint64_t count,
-                 Neighbours neighbours = Neighbours::add_remove) {
+Spending poisson(double rate, double noise_multiplier, std::uint64_t count, Neighbours neighbours = Neighbours::add_remove) {
   return {{.neighbours = neighbours, .rate = rate, .noise_multiplier = noise_multiplier, .count = count}};
 }
 double epsilon(const Spending& spending, double delta) { return kTight.epsilon(spending, delta).value; }
@@ -31,9 +30,7 @@ void check_just_above(double value, double exact, double excess) {
 double above(double x) { return std::erfc(x / std::sqrt(2.0)) / 2; }
 
 /// delta of mu-Gaussian differential privacy (Balle, Wang 2018, Theorem 8).
-double gaussian(double mu, double at) {
-  return above(at / mu - mu / 2) - std::exp(at) * above(at / mu + mu / 2);
-}
+double gaussian(double mu, double at) { return above(at / mu - mu / 2) - std::exp(at) * above(at / mu + mu / 2); }
 
 /// delta of one sampled release, a record removed: P - e^epsilon Q where that is positive, beyond one point.
 double one_release(double rate, double sigma, double at) {
@@ -43,8 +40,7 @@ double one_release(double rate, double sigma, double at) {
 /// Replace-one: the likelihood ratio grows with x, so there too one point, found by bisection.
 double one_replacement(double rate, double sigma, double at) {
   const auto mixture = [&](double x, double mean) {
-    return (1 - rate) * std::exp(-x * x / (2 * sigma * sigma)) +
-           rate * std::exp(-(x - mean) * (x - mean) / (2 * sigma * sigma));
+    return (1 - rate) * std::exp(-x * x / (2 * sigma * sigma)) + rate * std::exp(-(x - mean) * (x - mean) / (2 * sigma * sigma));
   };
   double low = 0;
   double high = 30 * sigma;
@@ -112,13 +108,11 @@ TEST_CASE("Releases of every record are Gaussian differential privacy, whatever 
       if (exact < 1e-12) continue;
       CAPTURE(mu);
       CAPTURE(at);
-      check_just_above(delta({{.sampling = Sampling::full, .noise_multiplier = 2 / mu, .count = 4}}, at), exact,
-                       1e-6 * exact);
+      check_just_above(delta({{.sampling = Sampling::full, .noise_multiplier = 2 / mu, .count = 4}}, at), exact, 1e-6 * exact);
       check_just_above(delta(poisson(1, 2 / mu, 1, Neighbours::replace_one), at), exact, 1e-6 * exact);
       check_just_above(
-          delta({{.sampling = Sampling::shuffle, .rate = 0.1, .noise_multiplier = 3 / mu, .count = 90, .passes = 9}},
-                at),
-          exact, 1e-6 * exact);
+          delta({{.sampling = Sampling::shuffle, .rate = 0.1, .noise_multiplier = 3 / mu, .count = 90, .passes = 9}}, at), exact,
+          1e-6 * exact);
     }
   }
   // Hong et al.: 100 releases whose 1 / sigma^2 sum to 1/2; Yu et al.: replace-one with a clip falling to half.
@@ -226,9 +220,13 @@ TEST_CASE("Nothing spent is nothing, and a distance below delta is epsilon 0") {
 
 TEST_CASE("Extreme settings give finite numbers from 0") {
   for (const auto neighbours : {Neighbours::add_remove, Neighbours::replace_one})
-    for (const auto& [rate, sigma, steps] :
-         {std::tuple{1e-8, 1000.0, 10'000'000U}, {1e-8, 0.2, 10'000'000U}, {1.0, 0.2, 10'000'000U},
-          {0.999, 0.2, 1'000'000U}, {1.0, 1000.0, 1U}, {1e-8, 0.2, 1U}, {3e-7, 1.0, 100'000U}}) {
+    for (const auto& [rate, sigma, steps] : {std::tuple{1e-8, 1000.0, 10'000'000U},
+                                             {1e-8, 0.2, 10'000'000U},
+                                             {1.0, 0.2, 10'000'000U},
+                                             {0.999, 0.2, 1'000'000U},
+                                             {1.0, 1000.0, 1U},
+                                             {1e-8, 0.2, 1U},
+                                             {3e-7, 1.0, 100'000U}}) {
       const auto spending = poisson(rate, sigma, steps, neighbours);
       for (const double target : {1e-12, 1e-5, 0.9}) {
         CAPTURE(rate);
@@ -247,8 +245,8 @@ TEST_CASE("Extreme settings give finite numbers from 0") {
 
 TEST_CASE("What has no loss distribution is refused, and says why") {
   CHECK(refused({{.adaptive = true}}).find("filter") != std::string::npos);
-  CHECK(refused({{.sampling = Sampling::without_replacement, .neighbours = Neighbours::replace_one, .rate = 0.1}})
-            .find("rdp") != std::string::npos);
+  CHECK(refused({{.sampling = Sampling::without_replacement, .neighbours = Neighbours::replace_one, .rate = 0.1}}).find("rdp") !=
+        std::string::npos);
   CHECK(refused({{.neighbours = Neighbours::replace_one}, {.neighbours = Neighbours::add_remove}}).find("neighbours") !=
         std::string::npos);
   CHECK(refused(poisson(0.01, 0, 1)).find("noise multiplier") != std::string::npos);

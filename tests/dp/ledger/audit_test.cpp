@@ -56,10 +56,10 @@ void fails(const Audit& audit, const std::string& part) {
 
 TEST_CASE("every statement comes from the ledger alone, by two accountants") {
   // Client 1 did 10,000 steps at q 0.01, sigma 4: exactly 0.946867 at delta 1e-5.
-  const Audit audit = audit_of(header("tight"),
-                               {reserve(1, {sums(10'000, {1}), sums(4000, {0}), updates()}),
-                                close(1, {sums(10'000, {1}), sums(4000, {0}), updates()})},
-                               true);
+  const Audit audit = audit_of(
+      header("tight"),
+      {reserve(1, {sums(10'000, {1}), sums(4000, {0}), updates()}), close(1, {sums(10'000, {1}), sums(4000, {0}), updates()})},
+      true);
   CHECK(audit.failures.empty());
   REQUIRE(audit.statements.size() == 5);
   const auto& model = audit.statements[0];
@@ -93,15 +93,13 @@ TEST_CASE("an audit fails on what a ledger must not hold") {
   fails(audit_of(header(), {reserve(1, {sums(10)}), close(1, {sums(11)})}),
         "executed 11 releases from number 0, 10 were reserved");
   fails(audit_of(header(), {close(1, {sums(11)})}), "never reserved");
-  fails(audit_of(header(), {reserve(1, {updates()}), close(1, {updates(2.5)})}),
-        "weight 2.5; the sensitivity counts 2");
+  fails(audit_of(header(), {reserve(1, {updates()}), close(1, {updates(2.5)})}), "weight 2.5; the sensitivity counts 2");
   fails(audit_of(header("rdp", 0.5), {reserve(1, {sums(10'000)})}), "passes the budget of 0.5");
   fails(audit_of(header("tigt"), {reserve(1, {sums(1)})}), "did you mean 'tight'");
 }
 
 TEST_CASE("an audit fails on an accountant that cannot account for the sampling") {
-  const Audit audit =
-      audit_of(header("tight"), {reserve(1, {sums(10, {2}, Sampling::without_replacement), sums(5, {0})})});
+  const Audit audit = audit_of(header("tight"), {reserve(1, {sums(10, {2}, Sampling::without_replacement), sums(5, {0})})});
   fails(audit, "client 2): the accountant 'tight' does not fit");
   CHECK(std::isinf(audit.statements[0].statement.epsilon));
   CHECK(audit_json(audit).find("\"epsilon\": null") != std::string::npos);
@@ -126,8 +124,8 @@ TEST_CASE("shuffled lots are labelled: what holds, and the papers' number beside
 TEST_CASE("statements say to whom they apply and under what conditions") {
   LedgerBook book(header());
   book.add(reserve(1, {sums(10'000, {0}), sums(100, {1}), updates()}));
-  const auto statements = model_statements(
-      book, [](Level level) { return level == Level::example ? Accountant(Rdp{}) : Accountant(Zcdp{}); });
+  const auto statements =
+      model_statements(book, [](Level level) { return level == Level::example ? Accountant(Rdp{}) : Accountant(Zcdp{}); });
   REQUIRE(statements.size() == 2);
   const auto has = [](const PrivacyStatement& statement, const std::string& part) {
     CAPTURE(part);

@@ -24,8 +24,7 @@ LedgerHeader header() {
                           .noise_at = "central"}}};
 }
 
-LedgerGroup releases(std::uint64_t first, std::uint64_t count, std::vector<ClientId> clients = {},
-                     double multiplier = 1.1) {
+LedgerGroup releases(std::uint64_t first, std::uint64_t count, std::vector<ClientId> clients = {}, double multiplier = 1.1) {
   return {.clients = std::move(clients), .rate = 0.1, .first = first, .runs = {{multiplier, 2, count}}};
 }
 
@@ -140,10 +139,7 @@ TEST_CASE("the same address for another input is refused and leaves the ledger a
   Ledger ledger = Ledger::open(path);
   says(refusal([&] { ledger.reserve(2, "another", {releases(10, 10)}); }), "used before for another input");
   says(refusal([&] { ledger.reserve(2, "digest2", {releases(10, 11)}); }), "for other releases");
-  says(refusal([&] {
-         ledger.reserve(4, "d", {releases(30, 10, {1}), releases(35, 1, {1}, 2)});
-       }),
-       "client 1, release 35");
+  says(refusal([&] { ledger.reserve(4, "d", {releases(30, 10, {1}), releases(35, 1, {1}, 2)}); }), "client 1, release 35");
   says(refusal([&] { ledger.reserve(4, "d", {releases(30, 10), releases(35, 1, {1}, 2)}); }), "client 1, release 35");
   CHECK(read_file(path) == before);
   CHECK(count_of(ledger.spent(1)) == 30);
@@ -325,8 +321,7 @@ TEST_CASE("lines with impossible contents are refused by number, though their ch
   refused(head, "{\"kind\":\"open\"}", "valid: reserve, close");
   refused(head, "{\"kind\":\"reserve\",\"round\":-1,\"digest\":\"\",\"groups\":[]}", "'round' is not a whole number");
   refused(head, "{\"kind\":\"reserve\",\"round\":1,\"digest\":\"\",\"groups\":7}", "not a list");
-  refused(head, "{\"kind\":\"reserve\",\"round\":1,\"digest\":\"\",\"groups\":" + std::string(1000, '[') + "}",
-          "brackets");
+  refused(head, "{\"kind\":\"reserve\",\"round\":1,\"digest\":\"\",\"groups\":" + std::string(1000, '[') + "}", "brackets");
   const auto group = [&](const std::string& text) {
     return "{\"kind\":\"reserve\",\"round\":1,\"digest\":\"\",\"groups\":[{\"level\":\"example\"," + text +
            "\"neighbours\":\"add-remove\",\"first\":0,\"runs\":[[1,1,1]]}]}";

@@ -39,8 +39,7 @@ Squares square_of(double bound) {
 bool within(const UpdateClip& clip, const std::vector<float>& change) {
   Vector out;
   clip.clip(change, out);
-  return ExactSum::admits(view(std::as_const(out))) &&
-         quantised_squares(view(std::as_const(out))) <= square_of(clip.bound());
+  return ExactSum::admits(view(std::as_const(out))) && quantised_squares(view(std::as_const(out))) <= square_of(clip.bound());
 }
 
 std::vector<float> random_vector(std::size_t size, double length, std::uint32_t row) {
@@ -60,8 +59,7 @@ TEST_CASE("random updates, longer and shorter and just as long as the bound, are
   for (const double bound : {1.0, 0.125, 3.0, 1000.0, 0x1p-20, 0x1p-30})
     for (const std::size_t size : {1, 2, 17, 1000})
       for (const double length : {1e-3, 0.999999, 0.99999994, 1.0, 1.0000001, 1.5, 1e3})
-        for (int trial = 0; trial < 5; ++trial)
-          REQUIRE(within(UpdateClip(bound), random_vector(size, length * bound, row++)));
+        for (int trial = 0; trial < 5; ++trial) REQUIRE(within(UpdateClip(bound), random_vector(size, length * bound, row++)));
   REQUIRE(within(UpdateClip(1), random_vector(1000000, 1, row)));
 }
 

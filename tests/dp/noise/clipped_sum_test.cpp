@@ -51,8 +51,7 @@ std::vector<GradientStretch> whole(std::size_t size) {
   return stretches;
 }
 
-Released release(GivenLot lot, std::size_t size, double clip, double noise, double denominator = 1,
-                 std::uint32_t round = 1) {
+Released release(GivenLot lot, std::size_t size, double clip, double noise, double denominator = 1, std::uint32_t round = 1) {
   ClippedSum sum(whole(size));
   Meter meter(1);
   Released result;

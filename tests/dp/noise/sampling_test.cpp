@@ -114,8 +114,7 @@ TEST_CASE("the number drawn has the binomial distribution, over addresses and ov
     double squares = 0;
     std::vector<double> of_row(rows);
     for (int i = 0; i < trials; ++i) {
-      const Ids drawn = poisson(source, {Purpose::private_sampling, 0, 0, static_cast<std::uint32_t>(i)}, rate,
-                                first_ids(rows));
+      const Ids drawn = poisson(source, {Purpose::private_sampling, 0, 0, static_cast<std::uint32_t>(i)}, rate, first_ids(rows));
       const auto size = static_cast<double>(drawn.size());
       sum += size;
       squares += size * size;
@@ -159,8 +158,7 @@ TEST_CASE("every subset of a size is drawn equally often") {
   for (const auto& source : kSources) {
     std::map<Ids, double> counts;
     const int trials = 10000;
-    for (int i = 0; i < trials; ++i)
-      ++counts[fixed(source, {Purpose::cohort, static_cast<std::uint32_t>(i)}, 2, first_ids(5))];
+    for (int i = 0; i < trials; ++i) ++counts[fixed(source, {Purpose::cohort, static_cast<std::uint32_t>(i)}, 2, first_ids(5))];
     CHECK(counts.size() == 10);
     double chi_square = 0;
     for (const auto& [subset, count] : counts) chi_square += (count - 1000) * (count - 1000) / 1000;

@@ -10,10 +10,7 @@ constexpr double kEpsilon = 2, kDelta = 1e-5, kRate = 0.01, kClip = 12;
 constexpr std::uint64_t kTarget = 1000;  // ten epochs
 
 Spending spent(double noise_multiplier, ClipSchedule clip_schedule, std::uint64_t steps) {
-  const NoisePlan plan({.clip = kClip,
-                        .noise_multiplier = noise_multiplier,
-                        .clip_schedule = clip_schedule,
-                        .target = kTarget});
+  const NoisePlan plan({.clip = kClip, .noise_multiplier = noise_multiplier, .clip_schedule = clip_schedule, .target = kTarget});
   return plan.spending(0, steps, {.sampling = Sampling::poisson, .rate = kRate});
 }
 

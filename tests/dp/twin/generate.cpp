@@ -30,15 +30,14 @@ int main(int argc, char** argv) {
         long double high = 1000;
         for (int i = 0; i < 200; ++i) {
           const long double middle = (low + high) / 2;
-          const bool enough = test::one_release(setting.releases.neighbours, forward, rate,
-                                                setting.releases.noise_multiplier, middle) <= setting.delta;
+          const bool enough = test::one_release(setting.releases.neighbours, forward, rate, setting.releases.noise_multiplier,
+                                                middle) <= setting.delta;
           (enough ? high : low) = middle;
         }
         epsilon = std::max(epsilon, static_cast<double>(high));
         continue;
       }
-      const test::Twin<long double>::Setting one{setting.releases.neighbours, forward, rate,
-                                                 setting.releases.noise_multiplier,
+      const test::Twin<long double>::Setting one{setting.releases.neighbours, forward, rate, setting.releases.noise_multiplier,
                                                  static_cast<double>(setting.releases.count)};
       if (!forward && !test::Twin<long double>::matters(one, epsilon, setting.delta)) continue;
       const auto exact = [&](double fineness) {

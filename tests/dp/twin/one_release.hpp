@@ -8,8 +8,7 @@ namespace fedstride::test {
 
 /// delta(epsilon) of one Poisson-sampled release in closed form: P - e^epsilon Q beyond the one point where it is 0,
 /// the likelihood ratio being monotone. `forward`: remove or replace-one; otherwise add.
-inline long double one_release(Neighbours neighbours, bool forward, double rate, double noise_multiplier,
-                               long double epsilon) {
+inline long double one_release(Neighbours neighbours, bool forward, double rate, double noise_multiplier, long double epsilon) {
   const long double q = rate;
   const long double sigma = noise_multiplier;
   const auto above = [&](long double x) { return std::erfc(x / (sigma * std::sqrt(2.0L))) / 2; };

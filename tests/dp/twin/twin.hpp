@@ -171,8 +171,7 @@ class Twin {
         if (y > 3 * width) y = 3 * width;
       }
     }
-    const Real exponent =
-        46 + y * y / (2 * sigma * sigma) + turning * y + (cut ? y * y / (width * width) : Real(0));
+    const Real exponent = 46 + y * y / (2 * sigma * sigma) + turning * y + (cut ? y * y / (width * width) : Real(0));
     const Real step = Real(6.283185307179586) * y / exponent;
     const auto many = static_cast<std::size_t>((last - first) / step) + 1;
     Nodes all(many);

@@ -75,7 +75,9 @@ void check_key(const nlohmann::json& schema, const CompositionKey& key) {
       CHECK(schema.at("maxItems") == key.most);
       if (!schema.at("items").contains("$ref")) check_bounds(schema.at("items"), key.valid);
       break;
-    case Kind::object: CHECK(schema.at("$ref") == "#/$defs/" + std::string(key.name)); break;
+    case Kind::object:
+      CHECK(schema.at("$ref") == "#/$defs/" + std::string(key.name));
+      break;
   }
 }
 

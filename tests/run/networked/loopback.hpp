@@ -20,8 +20,8 @@ struct Loopback {
 /// More about a loopback federation.
 struct LoopbackOptions {
   std::string certificates = {};
-  int rounds_of_a_session = 0;                      ///< then all are stopped; 0: to the end
-  std::function<std::string(ClientId)> data = {};   ///< each client's data folder; empty: the coordinator's
+  int rounds_of_a_session = 0;                     ///< then all are stopped; 0: to the end
+  std::function<std::string(ClientId)> data = {};  ///< each client's data folder; empty: the coordinator's
 };
 
 inline Loopback over_loopback(const TemporaryFolder& folder, const std::string& out, const std::string& more,
@@ -44,9 +44,8 @@ inline Loopback over_loopback(const TemporaryFolder& folder, const std::string& 
   observer.stop = &stop;
   int left = how.rounds_of_a_session;
   observer.round = [&](const RoundRecord&) { stop = --left == 0; };
-  std::future<RunSummary> coordinator = std::async(std::launch::async, [&] {
-    return serve(resolve(settings), settings, options, observer);
-  });
+  std::future<RunSummary> coordinator =
+      std::async(std::launch::async, [&] { return serve(resolve(settings), settings, options, observer); });
   std::future<std::uint16_t> listening = port.get_future();
   while (listening.wait_for(std::chrono::milliseconds(5)) != std::future_status::ready)
     if (coordinator.wait_for(std::chrono::milliseconds(5)) == std::future_status::ready) coordinator.get();  // throws

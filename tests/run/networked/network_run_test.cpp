@@ -6,8 +6,8 @@
 
 #include "core/files.hpp"
 #include "core/secret_key.hpp"
-#include "dp/ledger/ledger_file.hpp"
 #include "dp/ledger/ledger.hpp"
+#include "dp/ledger/ledger_file.hpp"
 #include "tests/run/networked/loopback.hpp"
 
 namespace fedstride::test::network_run_test {
@@ -23,7 +23,8 @@ TEST_CASE("a federation over connections gives the bits of the run in one proces
     CAPTURE(optimizer);
     const std::string more = "rounds = 4\noptimizer = '" + optimizer + "'\nclient-state = 'keep'\n";
     start(settings_for(folder, "run-" + optimizer, more));
-    const Loopback result = over_loopback(folder, "net-" + optimizer, more, {.certificates = optimizer == "adadp" ? certificates : ""});
+    const Loopback result =
+        over_loopback(folder, "net-" + optimizer, more, {.certificates = optimizer == "adadp" ? certificates : ""});
     CHECK(hashes(folder / ("net-" + optimizer)) == hashes(folder / ("run-" + optimizer)));
     for (const MemberOutcome& client : result.clients) {
       CHECK(client.finished);
@@ -98,7 +99,8 @@ TEST_CASE("a coordinator that was stopped goes on with the clients' kept state, 
 TEST_CASE("a round with more releases that differ than a report can tell of is refused at the start") {
   const test::TemporaryFolder folder;
   write_data(folder);
-  const std::string many = "dp = 'example'\nnoise-multiplier = 1\nbatch = 1\nlocal-epochs = 2000\nrounds = 1\noptimizer = 'sgd'\n";
+  const std::string many =
+      "dp = 'example'\nnoise-multiplier = 1\nbatch = 1\nlocal-epochs = 2000\nrounds = 1\noptimizer = 'sgd'\n";
   CHECK_THROWS_WITH_AS(over_loopback(folder, "net", many + "noise-schedule = 'dynamic'\nnoise-decay = 0.99999\n"),
                        doctest::Contains("noisy releases a round for a client of 60 rows, of which"), Error);
 }

@@ -75,8 +75,8 @@ TEST_CASE("rows that clients bring give the bits of a run that has them all, sto
 
 TEST_CASE("noise calibrated for all sizes is that of every client, though none knows the others' sizes") {
   const Bringing bringing;
-  const Loopback result =
-      bringing.run("net", "dp = 'example'\nepsilon = 4\nclip = 0.5\nbatch = 6\noptimizer = 'adadp'\nrounds = 3\nrandomness = 'seeded'\n");
+  const Loopback result = bringing.run(
+      "net", "dp = 'example'\nepsilon = 4\nclip = 0.5\nbatch = 6\noptimizer = 'adadp'\nrounds = 3\nrandomness = 'seeded'\n");
   CHECK(result.summary.rounds == 3);
   CHECK(result.summary.failures == 0);
   const auto book = [](const std::string& run) { return read_ledger(run + "/ledger.jsonl", {}, {}).book; };
@@ -97,9 +97,10 @@ TEST_CASE("noise calibrated for all sizes is that of every client, though none k
 TEST_CASE("the accountant suits clients of every size, and they are told which") {
   const Bringing bringing;
   // A lot of 30 is all that client 0 has: for it alone every accountant would do.
-  const Loopback result = bringing.run("net", "dp = 'example'\nnoise-multiplier = 2\nclip = 0.5\nbatch = 30\noptimizer = 'sgd'\n"
-                                              "sampling = 'without-replacement'\nneighbours = 'replace-one'\nrounds = 2\n"
-                                              "randomness = 'seeded'\n");
+  const Loopback result = bringing.run("net",
+                                       "dp = 'example'\nnoise-multiplier = 2\nclip = 0.5\nbatch = 30\noptimizer = 'sgd'\n"
+                                       "sampling = 'without-replacement'\nneighbours = 'replace-one'\nrounds = 2\n"
+                                       "randomness = 'seeded'\n");
   CHECK(result.summary.rounds == 2);
   for (const std::string who : {"net", "net.clients/0", "net.clients/2"}) {
     CAPTURE(who);
@@ -110,8 +111,9 @@ TEST_CASE("the accountant suits clients of every size, and they are told which")
 TEST_CASE("where the roster lies does not matter, what it says does; the same rows twice are noted") {
   const Bringing bringing;
   const auto prepared = [&](const std::string& roster) {
-    return prepare(resolve(settings_for(bringing.folder, "net", "optimizer = 'sgd'\npartition = 'own'\nroster = '" + roster + "'\n")),
-                   FirstWeights::drawn, RowsAre::with_clients);
+    return prepare(
+        resolve(settings_for(bringing.folder, "net", "optimizer = 'sgd'\npartition = 'own'\nroster = '" + roster + "'\n")),
+        FirstWeights::drawn, RowsAre::with_clients);
   };
   const std::string lines = read_file(bringing.folder / "roster.jsonl");
   write_file(bringing.folder / "same.jsonl", lines);

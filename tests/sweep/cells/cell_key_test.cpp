@@ -51,8 +51,7 @@ TEST_CASE("files that a run reads count by their contents, not by their names") 
   CHECK(with("b", "weights") == key);
   CHECK(with("c", "other weights") != key);
   CHECK(cell_of("").key != key);
-  CHECK_THROWS_WITH(cell_of("init = '" + (folder / "none") + "'"),
-                    doctest::Contains("cell (the only cell): cannot read"));
+  CHECK_THROWS_WITH(cell_of("init = '" + (folder / "none") + "'"), doctest::Contains("cell (the only cell): cannot read"));
 }
 
 TEST_CASE("cells that differ in the seed alone share a configuration; others do not") {
@@ -91,8 +90,8 @@ TEST_CASE("a flag that went through a sweep's folder as text is the same flag") 
 }
 
 TEST_CASE("cells of another command are keyed by its words") {
-  const auto cells = cells_of(
-      "[experiment]\ntitle = 'x'\ncommand = 'privacy epsilon'\n[sweep]\nsteps = [10, 20]\nnoise-multiplier = [4.0]");
+  const auto cells =
+      cells_of("[experiment]\ntitle = 'x'\ncommand = 'privacy epsilon'\n[sweep]\nsteps = [10, 20]\nnoise-multiplier = [4.0]");
   REQUIRE(cells.size() == 2);
   CHECK(cells[0].command == "fedstride privacy epsilon --noise-multiplier 4 --steps 10 --json");
   CHECK(cells[0].key != cells[1].key);
@@ -101,8 +100,7 @@ TEST_CASE("cells of another command are keyed by its words") {
 TEST_CASE("a configuration that does not resolve is refused with the cell's point") {
   CHECK_THROWS_WITH(cells_of("[sweep]\noptimizer = ['adadp', 'sgd']\ntolerance = [1.0]"),
                     doctest::Contains("cell (optimizer sgd, tolerance 1): tolerance does not go with optimizer 'sgd'"));
-  CHECK_THROWS_WITH(cells_of("[sweep]\nbatch = [10, -1]"),
-                    doctest::Contains("cell (batch -1): batch is -1; it must be"));
+  CHECK_THROWS_WITH(cells_of("[sweep]\nbatch = [10, -1]"), doctest::Contains("cell (batch -1): batch is -1; it must be"));
 }
 
 TEST_CASE("hashes that were found out are remembered") {

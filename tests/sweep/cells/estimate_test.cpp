@@ -31,8 +31,7 @@ std::string table(const test::TemporaryFolder& folder) {
 TEST_CASE("the estimate grows with rounds, and is nothing for what is finished") {
   const test::TemporaryFolder folder;
   test::write_data(folder);
-  const std::string text =
-      table(folder) + "model = 'dense 64 | relu | dense classes'\n[sweep]\nrounds = [1, 1000, 100000]\n";
+  const std::string text = table(folder) + "model = 'dense 64 | relu | dense classes'\n[sweep]\nrounds = [1, 1000, 100000]\n";
   const SweepOptions options{.out = folder / "s", .threads = 1};
   const auto before = estimated(text, options);
   REQUIRE(before.size() == 3);

@@ -36,14 +36,13 @@ TEST_CASE("a file without lists is one cell") {
 TEST_CASE("a list under a condition is there for the cells that meet it, values compared as numbers") {
   CHECK(points(parsed("[sweep]\noptimizer = ['adadp', 'sgd']\nrandom-fraction = [0.0, 1.0]\n[when.optimizer.sgd]\n"
                       "learning-rate = [0.1, 0.2]\n[when.random-fraction.\"1.0\"]\nbatch = [5, 6]\n")) ==
-        std::vector<std::string>{"optimizer adadp, random-fraction 0", "optimizer adadp, random-fraction 1, batch 5",
-                                 "optimizer adadp, random-fraction 1, batch 6",
-                                 "optimizer sgd, random-fraction 0, learning-rate 0.1",
-                                 "optimizer sgd, random-fraction 0, learning-rate 0.2",
-                                 "optimizer sgd, random-fraction 1, learning-rate 0.1, batch 5",
-                                 "optimizer sgd, random-fraction 1, learning-rate 0.1, batch 6",
-                                 "optimizer sgd, random-fraction 1, learning-rate 0.2, batch 5",
-                                 "optimizer sgd, random-fraction 1, learning-rate 0.2, batch 6"});
+        std::vector<std::string>{
+            "optimizer adadp, random-fraction 0", "optimizer adadp, random-fraction 1, batch 5",
+            "optimizer adadp, random-fraction 1, batch 6", "optimizer sgd, random-fraction 0, learning-rate 0.1",
+            "optimizer sgd, random-fraction 0, learning-rate 0.2", "optimizer sgd, random-fraction 1, learning-rate 0.1, batch 5",
+            "optimizer sgd, random-fraction 1, learning-rate 0.1, batch 6",
+            "optimizer sgd, random-fraction 1, learning-rate 0.2, batch 5",
+            "optimizer sgd, random-fraction 1, learning-rate 0.2, batch 6"});
 }
 
 TEST_CASE("the same key may have a list under several conditions") {
@@ -61,8 +60,8 @@ TEST_CASE("a condition holds of a key that is set once for all, or left at its d
 TEST_CASE("a variant is a bundle of keys under a name, with lists of its own") {
   const Experiment experiment =
       parsed("rounds = 5\n[variant.keep]\nrounds = 6\nbatch = [1, 2]\n[variant.plain]\n[sweep]\nseed = [7]");
-  CHECK(points(experiment) == std::vector<std::string>{"variant keep, batch 1, seed 7", "variant keep, batch 2, seed 7",
-                                                       "variant plain, seed 7"});
+  CHECK(points(experiment) ==
+        std::vector<std::string>{"variant keep, batch 1, seed 7", "variant keep, batch 2, seed 7", "variant plain, seed 7"});
   std::vector<std::string> rounds;
   for_each_cell(experiment, [&](const Cell& cell) { rounds.push_back(value_text(cell.settings.at("rounds"))); });
   CHECK(rounds == std::vector<std::string>{"6", "6", "5"});
@@ -78,8 +77,7 @@ TEST_CASE("exclusions take cells away") {
 }
 
 TEST_CASE("an exclusion that the command line left without cells is no error, and one it did not is kept") {
-  const std::string text =
-      "[sweep]\noptimizer = ['adadp', 'sgd']\nbatch = [1, 2]\nexclude = [{ optimizer = 'sgd', batch = 2 }]";
+  const std::string text = "[sweep]\noptimizer = ['adadp', 'sgd']\nbatch = [1, 2]\nexclude = [{ optimizer = 'sgd', batch = 2 }]";
   const auto fixed = [](const char* key, const char* value) {
     return Settings{{key, {.value = std::string(value), .from_command_line = true}}};
   };

@@ -1,5 +1,5 @@
-#include "core/json.hpp"
 #include "sweep/cells/sweep.hpp"
+#include "core/json.hpp"
 
 #include <doctest/doctest.h>
 
@@ -38,13 +38,10 @@ Made make(const std::string& text, SweepOptions options, const SweepObserver& ob
   return {sweep(experiment, cells, options, observer), cells};
 }
 
-auto written(const fs::path& sweep, const Cell& cell) {
-  return fs::last_write_time(sweep / "cells" / cell.key / "summary.json");
-}
+auto written(const fs::path& sweep, const Cell& cell) { return fs::last_write_time(sweep / "cells" / cell.key / "summary.json"); }
 
 std::size_t files_below(const fs::path& folder) {
-  return static_cast<std::size_t>(
-      std::distance(fs::recursive_directory_iterator(folder), fs::recursive_directory_iterator()));
+  return static_cast<std::size_t>(std::distance(fs::recursive_directory_iterator(folder), fs::recursive_directory_iterator()));
 }
 
 }  // namespace
@@ -57,12 +54,8 @@ TEST_CASE("a sweep runs every cell, tells who watches, and leaves cells, tables 
   std::uint32_t rounds = 0;
   SweepObserver observer;
   observer.started = [&](std::size_t count, std::size_t before) { cells = count + before; };
-  observer.round = [&](const Cell&, int, std::uint32_t, std::uint32_t of, double accuracy) {
-    rounds += of == 3 && accuracy > 0;
-  };
-  observer.cell_ended = [&](const Cell& cell, int, const std::string& error) {
-    ended.push_back(point_text(cell) + error);
-  };
+  observer.round = [&](const Cell&, int, std::uint32_t, std::uint32_t of, double accuracy) { rounds += of == 3 && accuracy > 0; };
+  observer.cell_ended = [&](const Cell& cell, int, const std::string& error) { ended.push_back(point_text(cell) + error); };
   const Made made = make(tiny(folder), {.out = folder / "s"}, observer);
   CHECK(cells == 4);
   CHECK(rounds == 12);
@@ -134,8 +127,7 @@ TEST_CASE("two points that are the same run are run once and both finished") {
   for (const int jobs : {1, 3}) {
     const Made made = make(text, {.out = folder / std::to_string(jobs), .jobs = jobs});
     CHECK(made.summary.finished == 4);
-    CHECK(std::distance(fs::directory_iterator(folder.path() / std::to_string(jobs) / "cells"),
-                        fs::directory_iterator()) == 3);
+    CHECK(std::distance(fs::directory_iterator(folder.path() / std::to_string(jobs) / "cells"), fs::directory_iterator()) == 3);
     CHECK(read_csv(folder.path() / std::to_string(jobs) / "cells.csv").rows.size() == 4);
   }
 }
@@ -314,8 +306,7 @@ TEST_CASE("another experiment's folder, and one that holds something else, are r
   CHECK_THROWS_WITH(
       make(tiny(folder), {.out = folder / "s"}, {}, "other.toml"),
       ("out '" + (folder / "s") + "' belongs to the experiment 'tiny', not to 'other'; name another folder").c_str());
-  CHECK_THROWS_WITH(make(tiny(folder), {.out = folder.path().string()}),
-                    doctest::Contains("holds something else than a sweep"));
+  CHECK_THROWS_WITH(make(tiny(folder), {.out = folder.path().string()}), doctest::Contains("holds something else than a sweep"));
   CHECK_THROWS_WITH(make(tiny(folder), {.out = folder / "train.csv"}),
                     doctest::Contains("is not a folder; name a sweep's folder"));
   CHECK(files_below(folder.path()) == before);

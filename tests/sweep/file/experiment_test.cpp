@@ -72,9 +72,8 @@ partition = "interpolated"
 
 TEST_CASE("axes stand in the file's order, variants first, the seed last, each after what it depends on") {
   const auto axes = axes_of(parsed(std::string(kSgd) + "[variant.b]\ndecay = 0.9\ntolerance = [1, 2]\n[variant.a]\n"));
-  CHECK(axes == std::vector<std::string>{"variant | b| a", "optimizer | adadp| sgd", "random-fraction | 1| 0",
-                                         "batch | 10| 20", "| when optimizer sgd",
-                                         "learning-rate | 0.1| 0.01 when optimizer sgd",
+  CHECK(axes == std::vector<std::string>{"variant | b| a", "optimizer | adadp| sgd", "random-fraction | 1| 0", "batch | 10| 20",
+                                         "| when optimizer sgd", "learning-rate | 0.1| 0.01 when optimizer sgd",
                                          "tolerance | 1| 2 when variant b", "seed | 2| 1"});
 }
 
@@ -82,8 +81,8 @@ TEST_CASE("a condition on a key that another condition sets comes after it") {
   const auto axes =
       axes_of(parsed("[when.batch.20]\nrounds = [1, 2]\n[when.optimizer.sgd]\nbatch = [10, 20]\n"
                      "[sweep]\noptimizer = [\"adadp\", \"sgd\"]\n"));
-  CHECK(axes == std::vector<std::string>{"optimizer | adadp| sgd", "batch | 10| 20 when optimizer sgd",
-                                         "rounds | 1| 2 when batch 20"});
+  CHECK(axes ==
+        std::vector<std::string>{"optimizer | adadp| sgd", "batch | 10| 20 when optimizer sgd", "rounds | 1| 2 when batch 20"});
 }
 
 TEST_CASE("an experiment is named after its folder, or after its file") {
@@ -107,8 +106,7 @@ learning-rate = [0.5]
   const Experiment quick = parsed(text, "quick");
   CHECK(std::get<std::int64_t>(quick.settings.at("rounds").value) == 1);
   CHECK(axes_of(quick) == std::vector<std::string>{"optimizer | adadp| sgd", "random-fraction | 1| 0", "clients | 2| 3",
-                                                   "| when optimizer sgd", "learning-rate | 0.5 when optimizer sgd",
-                                                   "seed | 1"});
+                                                   "| when optimizer sgd", "learning-rate | 0.5 when optimizer sgd", "seed | 1"});
   const Experiment full = parsed(text, "full");
   CHECK(std::get<std::int64_t>(full.settings.at("rounds").value) == 7);
   CHECK(full.axes.size() == 6);
@@ -117,15 +115,13 @@ learning-rate = [0.5]
 TEST_CASE("what the command line fixes wins and is no axis any more, wherever the file has it") {
   const Experiment experiment =
       parsed(kSgd, "full", {{"learning-rate", typed("0.3")}, {"seed", typed("5")}, {"optimizer", typed("sgd")}});
-  CHECK(axes_of(experiment) ==
-        std::vector<std::string>{"random-fraction | 1| 0", "batch | 10| 20", "| when optimizer sgd"});
+  CHECK(axes_of(experiment) == std::vector<std::string>{"random-fraction | 1| 0", "batch | 10| 20", "| when optimizer sgd"});
   CHECK(std::get<std::string>(experiment.settings.at("learning-rate").value) == "0.3");
 }
 
 TEST_CASE("keys of a part that the command line replaces drop out, as in a run's file") {
-  const Experiment experiment =
-      parsed("optimizer = 'sgd'\n[sweep]\nlearning-rate = [0.1, 0.2]\nseed = [1]", "full",
-             {{"dp", typed("none")}, {"partition", typed("iid")}, {"optimizer", typed("adam")}});
+  const Experiment experiment = parsed("optimizer = 'sgd'\n[sweep]\nlearning-rate = [0.1, 0.2]\nseed = [1]", "full",
+                                       {{"dp", typed("none")}, {"partition", typed("iid")}, {"optimizer", typed("adam")}});
   CHECK(axes_of(experiment) == std::vector<std::string>{"learning-rate | 0.1| 0.2", "seed | 1"});
   const Experiment iid = parsed(
       "partition = 'interpolated'\n[sweep]\nrandom-fraction = [0, 1]\n[tune]\nkeys = ['random-fraction']\non = 'test'\nwhy = 'w'",
@@ -136,8 +132,7 @@ TEST_CASE("keys of a part that the command line replaces drop out, as in a run's
 }
 
 TEST_CASE("lists tied together are one axis; a key of them that is fixed leaves the others") {
-  const std::string text =
-      "[sweep]\nbatch = [10, 10, 20]\nzip = [['batch', 'rounds']]\nrounds = [1, 2, 3]\n[quick]\nrounds = 9";
+  const std::string text = "[sweep]\nbatch = [10, 10, 20]\nzip = [['batch', 'rounds']]\nrounds = [1, 2, 3]\n[quick]\nrounds = 9";
   CHECK(axes_of(parsed(text)) == std::vector<std::string>{"batch rounds | 10 1| 10 2| 20 3"});
   CHECK(axes_of(parsed(text, "quick")) == std::vector<std::string>{"batch | 10| 20"});
   CHECK(axes_of(parsed(text, "full", {{"batch", typed("1")}})) == std::vector<std::string>{"rounds | 1| 2| 3"});
@@ -206,8 +201,7 @@ TEST_CASE("what is wrong with an experiment file is refused with its line and wi
       {"a = [", "', line 1: "},
       {"\nrunds = 3", "line 2: key 'runds' is unknown; did you mean 'rounds'?"},
       {"[sweep]\nrunds = [3]", "line 2: key 'runds' is unknown; did you mean 'rounds'?"},
-      {"[sweeps]\nseed = [1]",
-       "line 1: table 'sweeps' is unknown; did you mean 'sweep'? valid: experiment, sweep, when"},
+      {"[sweeps]\nseed = [1]", "line 1: table 'sweeps' is unknown; did you mean 'sweep'? valid: experiment, sweep, when"},
       {"[[expects]]\nclaim = 'x'", "table 'expects' is unknown; did you mean 'expect'?"},
       {"[quick.tune]\nkeys = []", "table 'quick.tune' is unknown; valid: sweep, when, variant"},
       {"seed = [1, 2]", "line 1: seed has a list; put it into [sweep]"},
@@ -242,14 +236,12 @@ TEST_CASE("what is wrong with an experiment file is refused with its line and wi
       {"[when.batch.1]\nrounds = [1, 2]\n[when.rounds.1]\nbatch = [1, 2]", "depend on each other in a circle"},
       {"[sweep]\nbatch = [1, 2]\nrounds = [1, 2, 3]\nzip = [['batch', 'rounds']]",
        "line 3: zip ties batch with 2 values to rounds with 3; the lists must be of one length"},
-      {"[sweep]\nbatch = [1, 2]\nzip = [['batch', 'rounds']]",
-       "line 3: zip names rounds, which has no list in [sweep]"},
+      {"[sweep]\nbatch = [1, 2]\nzip = [['batch', 'rounds']]", "line 3: zip names rounds, which has no list in [sweep]"},
       {"[sweep]\nbatch = [1, 2]\nzip = [['batch']]", "zip must be a list of lists of keys"},
       {"[sweep]\nbatch = [1, 2]\nzip = 3", "zip must be a list of lists of keys"},
       {"[sweep]\nbatch = [1]\nrounds = [1]\nzip = [['batch', 'rounds', 'batch']]", "zip names batch twice"},
       {"[sweep]\nbatch = [1]\nexclude = [{ batch = 2 }]", "line 3: an exclusion matches no cell"},
-      {"[sweep]\nbatch = [1]\nexclude = [{ rounds = 2 }]",
-       "line 3: exclude names rounds, which is not swept; swept are: batch"},
+      {"[sweep]\nbatch = [1]\nexclude = [{ rounds = 2 }]", "line 3: exclude names rounds, which is not swept; swept are: batch"},
       {"[sweep]\nbatch = [1]\nexclude = [{}]", "line 3: an exclusion without keys would exclude every cell"},
       {"[sweep]\nbatch = [1]\nexclude = 3", "line 3: exclude must be a list of tables"},
       {"[sweep]\nbatch = [1, 2]\nexclude = [{ batch = [1] }]", "batch must be one value here"},
@@ -262,8 +254,7 @@ TEST_CASE("what is wrong with an experiment file is refused with its line and wi
       {"[experiment]\ntitle = 3", "line 2: title of [experiment] must be a text"},
       {"[experiment]\ntitel = 'x'", "line 2: key of [experiment] 'titel' is unknown; did you mean 'title'?"},
       {"[experiment]\ntitle = 'x'\ncommand = 'sweep'", "line 3: command 'sweep' is not valid"},
-      {"[experiment]\ntitle = 'x'\ncommand = 'privacy epsilon'\n[sweep]\n'a b' = [1]",
-       "line 5: key 'a b' is no flag's name"},
+      {"[experiment]\ntitle = 'x'\ncommand = 'privacy epsilon'\n[sweep]\n'a b' = [1]", "line 5: key 'a b' is no flag's name"},
       {"[tune]\nkeys = ['batch']\non = 'test'", "line 2: batch is not swept; swept are: none"},
       {"[tune]\nkeys = []", "[tune] has no keys"},
       {"[sweep]\nbatch = [1]\n[tune]\nkeys = ['batch']\non = 'tset'",
@@ -282,14 +273,11 @@ TEST_CASE("what is wrong with an experiment file is refused with its line and wi
       {"[[expect]]\nclaim = 'c'\nabove = 1", "[[expect]] has no value"},
       {"[[expect]]\nclaim = 'c'\nvalue = { metric = 'm' }",
        "[[expect]] compares with nothing; it must say one of above, below, equals"},
-      {"[[expect]]\nclaim = 'c'\nvalue = { metric = 'm' }\nabove = 1\nbelow = 2",
-       "line 5: [[expect]] says both above and below"},
+      {"[[expect]]\nclaim = 'c'\nvalue = { metric = 'm' }\nabove = 1\nbelow = 2", "line 5: [[expect]] says both above and below"},
       {"[[expect]]\nclaim = 'c'\nvalue = { metric = 'm' }\nabov = 1",
        "key of [[expect]] 'abov' is unknown; did you mean 'above'?"},
-      {"[[expect]]\nclaim = 'c'\nvalue = { metric = 'm' }\nabove = 'x'",
-       "above of [[expect]] must be a number or { metric"},
-      {"[[expect]]\nclaim = 'c'\nvalue = { metric = 'm' }\nabove = nan",
-       "above of [[expect]] must be a number or { metric"},
+      {"[[expect]]\nclaim = 'c'\nvalue = { metric = 'm' }\nabove = 'x'", "above of [[expect]] must be a number or { metric"},
+      {"[[expect]]\nclaim = 'c'\nvalue = { metric = 'm' }\nabove = nan", "above of [[expect]] must be a number or { metric"},
       {"[[expect]]\nclaim = 'c'\nvalue = { metric = 'm' }\nabove = 1\nwithin = 2", "within goes with equals"},
       {"[[expect]]\nclaim = 'c'\nvalue = { metric = 'm' }\nequals = 1\nmargin = 2", "margin goes with above and below"},
       {"[[expect]]\nclaim = 'c'\nvalue = { metric = 'm' }\nequals = 1\nwithin = -2",

@@ -32,8 +32,7 @@ TEST_CASE("fields are quoted where RFC 4180 asks for it, and numbers read back a
   file.whole(18446744073709551615u).nothing();
   file.number(1e-5).number(-std::numeric_limits<double>::infinity());
   file.finish();
-  CHECK(read_file(folder / "t.csv") ==
-        "a,\"b,c\"\nplain,\"says \"\"x\"\", and\nmore\"\n0.1,\n18446744073709551615,\n1e-05,\n");
+  CHECK(read_file(folder / "t.csv") == "a,\"b,c\"\nplain,\"says \"\"x\"\", and\nmore\"\n0.1,\n18446744073709551615,\n1e-05,\n");
 }
 
 TEST_CASE("what was written is read again, field by field") {

@@ -15,7 +15,8 @@ struct Grid {
   std::vector<CellResult> cells;
 
   Grid() {
-    experiment = made_experiment({made_axis("optimizer", {"adadp", "sgd"}), made_axis("rate", {"0.01", "0.1", "1.0"}), made_axis("seed", {"1", "2"})});
+    experiment = made_experiment(
+        {made_axis("optimizer", {"adadp", "sgd"}), made_axis("rate", {"0.01", "0.1", "1.0"}), made_axis("seed", {"1", "2"})});
     experiment.tuning = {.keys = {"rate"}, .on = "test"};
     add({{"optimizer", "adadp"}}, 0.60, 5);
     add({{"optimizer", "sgd"}, {"rate", "0.01"}}, 0.50, 1);
@@ -129,7 +130,8 @@ TEST_CASE("a pick can go by the results at other values") {
   CHECK(grid.check(claim(quantity, "above", 0)).value == doctest::Approx(0.5));
   grid.cells.pop_back();  // the other seed of rate 0.2 at noise 4 is enough
   CHECK(grid.check(claim(quantity, "above", 0)).value == doctest::Approx(0.5));
-  std::erase_if(grid.cells, [](const CellResult& cell) { return cell.cell.value_of("noise") == "2" && cell.cell.value_of("rate") == "0.1"; });
+  std::erase_if(grid.cells,
+                [](const CellResult& cell) { return cell.cell.value_of("noise") == "2" && cell.cell.value_of("rate") == "0.1"; });
   CHECK(grid.check(claim(quantity, "above", 0)).text == "no cell has noise 2.0, rate 0.1 to pick by");
 }
 

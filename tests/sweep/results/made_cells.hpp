@@ -40,9 +40,8 @@ inline Experiment made_experiment(const std::vector<Axis>& axes) {
 }
 
 /// The row of a federation; nullptr if there is none or there are several.
-inline const SummaryRow* row_of(const std::vector<SummaryRow>& rows, const std::string& configuration,
-                                const std::string& metric, std::optional<std::uint32_t> round = {},
-                                std::optional<std::uint32_t> client = {}) {
+inline const SummaryRow* row_of(const std::vector<SummaryRow>& rows, const std::string& configuration, const std::string& metric,
+                                std::optional<std::uint32_t> round = {}, std::optional<std::uint32_t> client = {}) {
   const SummaryRow* found = nullptr;
   for (const SummaryRow& row : rows) {
     if (row.configuration != configuration || row.metric != metric || row.round != round || row.client != client) continue;

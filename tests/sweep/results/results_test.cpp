@@ -63,23 +63,43 @@ TEST_CASE("a line of rounds.jsonl gives the round's numbers and its clients'") {
   CHECK(cell.status == "finished");
   REQUIRE(cell.rounds.size() == 2);
   CHECK(cell.rounds[0].model_hash == "aa");
-  CHECK(cell.rounds[0].numbers ==
-        Numbers{{"validation_loss", 1.5}, {"train_loss", 2.25}, {"examples", 10}, {"seconds", 0.5}, {"failed_updates", 1},
-                {"steps", 10}, {"rejected_steps", 3}, {"rejected_share", 0.3}, {"learning_rate", 0.25}, {"gradient_norm", 4},
-                {"epsilon_spent", 0.75}, {"delta_spent", 1e-5}});
+  CHECK(cell.rounds[0].numbers == Numbers{{"validation_loss", 1.5},
+                                          {"train_loss", 2.25},
+                                          {"examples", 10},
+                                          {"seconds", 0.5},
+                                          {"failed_updates", 1},
+                                          {"steps", 10},
+                                          {"rejected_steps", 3},
+                                          {"rejected_share", 0.3},
+                                          {"learning_rate", 0.25},
+                                          {"gradient_norm", 4},
+                                          {"epsilon_spent", 0.75},
+                                          {"delta_spent", 1e-5}});
   REQUIRE(cell.clients.size() == 3);
   CHECK(cell.clients[0].client == 0);
-  CHECK(cell.clients[0].numbers ==
-        Numbers{{"rows", 4}, {"learning_rate", 0.375}, {"steps", 6}, {"rejected", 2}, {"rejected_share", 2.0 / 6},
-                {"gradient_norm", 5}});
+  CHECK(cell.clients[0].numbers == Numbers{{"rows", 4},
+                                           {"learning_rate", 0.375},
+                                           {"steps", 6},
+                                           {"rejected", 2},
+                                           {"rejected_share", 2.0 / 6},
+                                           {"gradient_norm", 5}});
   CHECK(cell.clients[1].numbers.at("new_number") == 3);
   CHECK(cell.clients[2].round == 2);
   // After the last round: sums over the rounds, the last round's measures, what the summary says.
-  CHECK(cell.numbers ==
-        Numbers{{"rounds_done", 2}, {"test_accuracy", 0.5}, {"test_loss", 1.125}, {"train_loss", 1.25}, {"examples", 40},
-                {"seconds", 2}, {"examples_per_second", 20}, {"failed_updates", 1}, {"steps", 20}, {"rejected_steps", 3},
-                {"rejected_share", 0.15}, {"learning_rate", 0.5}, {"worst_client_accuracy", 0.25},
-                {"peak_memory_bytes", 1000}});
+  CHECK(cell.numbers == Numbers{{"rounds_done", 2},
+                                {"test_accuracy", 0.5},
+                                {"test_loss", 1.125},
+                                {"train_loss", 1.25},
+                                {"examples", 40},
+                                {"seconds", 2},
+                                {"examples_per_second", 20},
+                                {"failed_updates", 1},
+                                {"steps", 20},
+                                {"rejected_steps", 3},
+                                {"rejected_share", 0.15},
+                                {"learning_rate", 0.5},
+                                {"worst_client_accuracy", 0.25},
+                                {"peak_memory_bytes", 1000}});
   CHECK(cell.texts.at("model_hash") == "bb");
   CHECK(cell.texts.at("numerics_version") == "1");
 }
@@ -97,8 +117,12 @@ TEST_CASE("what is damaged makes the cell failed, in one line that names file an
   CHECK(has(error_of(Run(kRoundTwo + kRoundTwo, kSummary)), "line 1 of "));
   CHECK(has(error_of(Run(kRoundOne + "garbage\n", kSummary)), "rounds.jsonl' is not that of round 2"));
   CHECK(has(error_of(Run(kRoundOne + "[1]\n", kSummary)), "is not that of round 2"));
-  CHECK(has(error_of(Run(kRoundOne + R"({"round":2,"clients":[{"client":)" + std::string(20000, '[') + "\n", kSummary)), "line 2"));
-  CHECK(has(error_of(Run(kRoundOne + R"({"round":2,"x":1e999})" "\n", kSummary)), "line 2"));
+  CHECK(
+      has(error_of(Run(kRoundOne + R"({"round":2,"clients":[{"client":)" + std::string(20000, '[') + "\n", kSummary)), "line 2"));
+  CHECK(has(error_of(Run(kRoundOne + R"({"round":2,"x":1e999})"
+                                     "\n",
+                         kSummary)),
+            "line 2"));
   CHECK(has(error_of(Run(kRoundOne, kSummary)), "tells of 2 rounds, rounds.jsonl has 1"));
   CHECK(has(error_of(Run(kRoundOne, "{\"rounds\":")), "summary.json' is not a JSON object"));
   CHECK(has(error_of(Run(kRoundOne, "[]")), "summary.json' is not a JSON object"));

@@ -83,17 +83,22 @@ TEST_CASE("only finished cells count") {
 }
 
 TEST_CASE("a tuned grid is ranked by the tuning's metric, among those that differ in tuned keys alone") {
-  Experiment experiment = made_experiment(
-      {made_axis("share", {"0", "1"}), made_axis("rate", {"0.1", "0.2", "0.3"}), made_axis("seed", {"1", "2"})});
+  Experiment experiment =
+      made_experiment({made_axis("share", {"0", "1"}), made_axis("rate", {"0.1", "0.2", "0.3"}), made_axis("seed", {"1", "2"})});
   experiment.tuning.keys = {"rate"};
   std::vector<CellResult> cells;
   const double accuracy[2][3] = {{0.3, 0.5, 0.4}, {0.9, 0.8, 0.9}};
   for (int share = 0; share < 2; ++share)
     for (int rate = 0; rate < 3; ++rate)
       for (int seed = 1; seed <= 2; ++seed)
-        cells.push_back(made_cell({{"share", std::to_string(share)}, {"rate", "0." + std::to_string(rate + 1)}, {"seed", std::to_string(seed)}},
-                                  {{"validation_accuracy", accuracy[share][rate] + 0.01 * seed}, {"validation_loss", accuracy[share][rate]}, {"x", 1}}));
-  const auto rank = [&](const std::string& configuration) { return row_of(summarise(experiment, cells), configuration, "x")->rank; };
+        cells.push_back(made_cell(
+            {{"share", std::to_string(share)}, {"rate", "0." + std::to_string(rate + 1)}, {"seed", std::to_string(seed)}},
+            {{"validation_accuracy", accuracy[share][rate] + 0.01 * seed},
+             {"validation_loss", accuracy[share][rate]},
+             {"x", 1}}));
+  const auto rank = [&](const std::string& configuration) {
+    return row_of(summarise(experiment, cells), configuration, "x")->rank;
+  };
   CHECK(rank("share0rate0.1") == 3);
   CHECK(rank("share0rate0.2") == 1);
   CHECK(rank("share0rate0.3") == 2);

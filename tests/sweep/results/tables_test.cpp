@@ -4,9 +4,9 @@
 
 #include "core/files.hpp"
 #include "core/text.hpp"
+#include "sweep/cells/sweep.hpp"
 #include "sweep/results/csv.hpp"
 #include "sweep/results/results.hpp"
-#include "sweep/cells/sweep.hpp"
 #include "sweep/results/summary.hpp"
 #include "sweep/results/tables.hpp"
 #include "tests/run/csv_runs.hpp"
@@ -29,7 +29,8 @@ std::string private_sweep(const test::TemporaryFolder& folder) {
          "seed = [1, 2]\n[tune]\nkeys = ['learning-rate']\n"
          "[[expect]]\nclaim = 'learns, \"well\"'\nvalue = { metric = 'test_accuracy', where = { noise-multiplier = 1 }, "
          "pick = 'best' }\nabove = 0.0\nreason = 'none'\n"
-         "[[expect]]\nclaim = 'tight'\nvalue = { metric = 'epsilon_by_tight', where = { noise-multiplier = 2, learning-rate = 0.1 } }\n"
+         "[[expect]]\nclaim = 'tight'\nvalue = { metric = 'epsilon_by_tight', where = { noise-multiplier = 2, learning-rate = "
+         "0.1 } }\n"
          "equals = { metric = 'epsilon_spent', where = { noise-multiplier = 2, learning-rate = 0.1 } }\nwithin = 1e-6\n";
 }
 
@@ -127,7 +128,8 @@ TEST_CASE("a private sweep's tables: complete, documented, the same from a folde
     const SweepResults lean = read_results(sweep, {.held_bytes = 0, .rows = 30});
     CHECK(lean.rounds_left_out);
     CHECK(lean.cells[0].rounds.empty());
-    CHECK(lean.left_out == "more than 30 rows each, in summary.csv alone: those of clients by round; those of clients; those by round");
+    CHECK(lean.left_out ==
+          "more than 30 rows each, in summary.csv alone: those of clients by round; those of clients; those by round");
     for (const SummaryRow& row : lean.summary) CHECK_FALSE(row.round);
     write_tables(lean);
     for (const char* table : kTables) CHECK_MESSAGE(read_file(sweep / table) == before[table], table);
