@@ -9,8 +9,7 @@
 #include "tests/cli/refusal.hpp"
 #include "tests/support/skip.hpp"
 
-using namespace fedstride::test;
-
+namespace fedstride::test::manual_test {
 namespace {
 
 using Texts = std::set<std::string>;
@@ -305,3 +304,5 @@ TEST_CASE("each shell reads its script without complaint") {
   }
   if (!absent.empty()) FEDSTRIDE_SKIP(fedstride::joined(absent) << " not installed");
 }
+
+}  // namespace fedstride::test::manual_test

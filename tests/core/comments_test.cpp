@@ -63,7 +63,8 @@ TEST_CASE("comments are sentences, not fragments") {
       if (!entry.is_regular_file() || (extension != ".cpp" && extension != ".hpp")) continue;
       ++files;
       int number = 0;
-      for (const auto line : split(read_file(entry.path()), '\n')) {
+      const std::string text = read_file(entry.path());
+      for (const auto line : split(text, '\n')) {
         ++number;
         for (const auto& fragment : fragments(line))
           FAIL_CHECK(fs::relative(entry.path(), root).string() << ":" << number << ": '" << fragment << "'");

@@ -1,27 +1,25 @@
 #include <algorithm>
 #include <fstream>
 #include <map>
-#include <nlohmann/json.hpp>
 #include <set>
 
 #include "tests/cli/refusal.hpp"
 
-using namespace fedstride::test;
-
+namespace fedstride::test::compositions_test {
 namespace {
 
 const std::string kKnownAnswers = FEDSTRIDE_SOURCE_DIR "/tests/golden/compositions.json";
 
-nlohmann::json composition_case(const nlohmann::json& more = nlohmann::json::object()) {
-  nlohmann::json one = nlohmann::json::parse(R"({"id": "one", "neighbours": "add-remove", "accountant": "tight",
+Json composition_case(const Json& more = Json::object()) {
+  Json one = Json::parse(R"({"id": "one", "neighbours": "add-remove", "accountant": "tight",
       "ask": "epsilon", "delta": 1e-5, "events": [
         {"mechanism": "gaussian", "sampling": "poisson", "rate": 0.01, "noise_multiplier": 4, "count": 10000}]})");
   one.merge_patch(more);
   return one;
 }
 
-nlohmann::json with_event(const nlohmann::json& more) {
-  nlohmann::json one = composition_case();
+Json with_event(const Json& more) {
+  Json one = composition_case();
   one["events"][0].merge_patch(more);
   return one;
 }
@@ -31,10 +29,10 @@ Words evaluate(const TemporaryFolder& folder, const std::string& text) {
   return {"privacy", "evaluate", folder / "cases.json"};
 }
 
-std::vector<nlohmann::json> json_lines(const std::string& text) {
-  std::vector<nlohmann::json> lines;
+std::vector<Json> json_lines(const std::string& text) {
+  std::vector<Json> lines;
   std::istringstream stream(text);
-  for (std::string line; std::getline(stream, line);) lines.push_back(nlohmann::json::parse(line));
+  for (std::string line; std::getline(stream, line);) lines.push_back(Json::parse(line));
   return lines;
 }
 
@@ -58,7 +56,7 @@ void check_case_refused(const std::string& one, const std::string& says, bool na
   CHECK(lines[1].at("id") == "next");
   CHECK(lines[1].at("value").get<double>() == doctest::Approx(0.9468668).epsilon(2e-4));
 }
-void check_case_refused(const nlohmann::json& one, const std::string& says) { check_case_refused(one.dump(), says); }
+void check_case_refused(const Json& one, const std::string& says) { check_case_refused(one.dump(), says); }
 
 }  // namespace
 
@@ -66,7 +64,7 @@ TEST_CASE("Every known answer is given inside its bounds") {
   const Outcome outcome = run_program({"privacy", "evaluate", kKnownAnswers});
   INFO("standard error: ", outcome.err);
   CHECK(outcome.code == 0);
-  const auto cases = nlohmann::json::parse(fedstride::read_file(kKnownAnswers)).at("cases");
+  const auto cases = Json::parse(fedstride::read_file(kKnownAnswers)).at("cases");
   const auto lines = json_lines(outcome.out);
   CHECK(cases.size() == 101);
   REQUIRE(lines.size() == cases.size());
@@ -82,12 +80,13 @@ TEST_CASE("Every known answer is given inside its bounds") {
 TEST_CASE("Of the source of the known answers, where there is one, no case and no bound is lost") {
   const auto path = std::filesystem::path(FEDSTRIDE_SOURCE_DIR) / ".." / "shared" / "accounting.json";
   if (!std::filesystem::exists(path)) return;  // the file here is complete in itself
-  std::map<std::string, nlohmann::json> bounds;
-  for (const auto& one : nlohmann::json::parse(fedstride::read_file(kKnownAnswers)).at("cases"))
-    bounds[one.at("id")] = one.at("accept");
+  std::map<std::string, Json> bounds;
+  const Json of_kKnownAnswers = Json::parse(fedstride::read_file(kKnownAnswers));
+  for (const auto& one : of_kKnownAnswers.at("cases")) bounds[one.at("id")] = one.at("accept");
   // No composition: two theorems and two steps of a schedule, in tests/dp (composition_test.cpp, noise_plan_test.cpp).
   const std::set<std::string> elsewhere{"drv-0.01-1000", "kov-0.01-1000", "hong-a-sigma_1", "hong-a-sigma_T"};
-  for (const auto& one : nlohmann::json::parse(fedstride::read_file(path)).at("cases")) {
+  const Json of_path = Json::parse(fedstride::read_file(path));
+  for (const auto& one : of_path.at("cases")) {
     const auto id = one.at("id").get<std::string>();
     CAPTURE(id);
     if (elsewhere.contains(id)) continue;
@@ -99,7 +98,7 @@ TEST_CASE("Of the source of the known answers, where there is one, no case and n
 
 TEST_CASE("An answer out of its bounds fails, and says by how much") {
   const TemporaryFolder folder;
-  const auto file = nlohmann::json{{"version", 1}, {"cases", {composition_case({{"accept", {{"max", 0.9}}}})}}};
+  const auto file = Json{{"version", 1}, {"cases", {composition_case({{"accept", {{"max", 0.9}}}})}}};
   const Outcome outcome = run_program(evaluate(folder, file.dump()));
   CHECK(outcome.code == 1);
   CHECK(json_lines(outcome.out).front().at("accepted") == false);
@@ -130,7 +129,7 @@ TEST_CASE("What is wrong with a case is an error of that case alone") {
                      "'gamma' does not go with schedule 'linear'");
   check_case_refused(with_event({{"noise_multipliers", {1, 2}}}), "does not go with 'noise_multipliers'");
   check_case_refused(composition_case({{"accept", {{"min", 2}, {"max", 1}}}}), "accept: min is 2, above max, 1");
-  check_case_refused(composition_case({{"events", nlohmann::json::array()}}), "it must be a list, not empty");
+  check_case_refused(composition_case({{"events", Json::array()}}), "it must be a list, not empty");
 }
 
 TEST_CASE("Numbers that are none, or out of range, are refused by name") {
@@ -145,7 +144,7 @@ TEST_CASE("Numbers that are none, or out of range, are refused by name") {
   check_case_refused(composition_case({{"delta", 1}}), "delta is '1'; it must be a number above 0 and below 1");
   check_case_refused(with_event({{"count", 2000000}, {"schedule", {{"name", "dynamic"}, {"target", 1000001}, {"gamma", 0.99}}}}),
                      "event 1: schedule: target is '1000001'; it must be a whole number from 1 to 1000000");
-  nlohmann::json much = with_event({{"schedule", {{"name", "linear"}, {"target", 1000000}}}, {"count", 1000000}});
+  Json much = with_event({{"schedule", {{"name", "linear"}, {"target", 1000000}}}, {"count", 1000000}});
   much["events"].push_back(much["events"][0]);
   check_case_refused(much, "its events list more than 1000000 noise multipliers");
 }
@@ -186,9 +185,9 @@ TEST_CASE("A file that is none is refused as a whole") {
 
 TEST_CASE("Phases add up: a file's epsilon and delta are those of the same releases by flags") {
   const TemporaryFolder folder;
-  nlohmann::json halves = with_event({{"count", 5000}});
+  Json halves = with_event({{"count", 5000}});
   halves["events"].push_back(halves["events"][0]);
-  std::ofstream(folder / "cases.json") << nlohmann::json{{"version", 1}, {"cases", {halves}}};
+  std::ofstream(folder / "cases.json") << Json{{"version", 1}, {"cases", {halves}}};
   const Words by_file{"--composition", folder / "cases.json"};
   const auto ask = [&](Words words) {
     words.insert(words.end(), by_file.begin(), by_file.end());
@@ -201,7 +200,7 @@ TEST_CASE("Phases add up: a file's epsilon and delta are those of the same relea
   CHECK(ask({"privacy", "epsilon", "--accountant", "rdp", "--orders", "ma32", "--conversion", "classical"})
             .starts_with("case 'one': epsilon 1.259 at delta 1e-05 (rdp; "));
   CHECK(ask({"privacy", "delta", "--epsilon", "1"}).starts_with("case 'one': delta 4.244e-06 at epsilon 1 (tight; "));
-  const auto json = nlohmann::json::parse(ask({"privacy", "epsilon", "--json"}));
+  const auto json = Json::parse(ask({"privacy", "epsilon", "--json"}));
   CHECK(json.at("value").get<double>() == doctest::Approx(0.9468668).epsilon(2e-4));
   const std::string table = ask({"privacy", "compare"});
   for (const auto* row : {"\ntight         0.9469\n", "\nrdp           1.036\n", "\nmoments       1.259\n", "\nzcdp          - "})
@@ -210,11 +209,13 @@ TEST_CASE("Phases add up: a file's epsilon and delta are those of the same relea
 
 TEST_CASE("A case that a command cannot answer is named, and the others are answered") {
   const TemporaryFolder folder;
-  std::ofstream(folder / "cases.json") << nlohmann::json{
-      {"version", 1}, {"cases", {with_event({{"rate", 2}}), composition_case({{"id", "next"}})}}};
+  std::ofstream(folder / "cases.json") << Json{{"version", 1},
+                                               {"cases", {with_event({{"rate", 2}}), composition_case({{"id", "next"}})}}};
   const Outcome outcome = run_program({"privacy", "epsilon", "--composition", folder / "cases.json"});
   CHECK(outcome.code == 1);
   CHECK(outcome.out.starts_with("case 'one': no answer: event 1: rate is '2'"));
   CHECK(outcome.out.find("\ncase 'next': epsilon 0.9469 at") != std::string::npos);
   CHECK(outcome.err.starts_with("fedstride: 1 of 2 cases failed: case 'one': event 1: rate is '2'"));
 }
+
+}  // namespace fedstride::test::compositions_test

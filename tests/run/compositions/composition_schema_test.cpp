@@ -13,7 +13,7 @@
 #include "run/compositions/composition.hpp"
 #include "run/compositions/composition_keys.hpp"
 
-namespace fedstride {
+namespace fedstride::test::composition_schema_test {
 namespace {
 
 using Kind = CompositionKey::Kind;
@@ -181,4 +181,4 @@ TEST_CASE("The description in docs/compositions.md names every key and word") {
 }
 
 }  // namespace
-}  // namespace fedstride
+}  // namespace fedstride::test::composition_schema_test
