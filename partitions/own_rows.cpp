@@ -44,7 +44,7 @@ std::vector<RosterLine> read_roster(const std::string& path, int clients) {
     const auto wrong = [&](const std::string& what) {
       return failure("'" + path + "', line " + std::to_string(number) + ": " + what);
     };
-    const Json entry = Json::parse(line, nullptr, false);
+    const Json entry = parse_json(line);
     if (!entry.is_object() || !entry.contains("client") || !entry.contains("rows") || !entry.contains("data") ||
         !entry["client"].is_number_unsigned() || !entry["rows"].is_number_unsigned() || !is_hash(entry["data"]))
       throw wrong("it must be as 'fedstride data roster' writes it, " + std::string(kForm));

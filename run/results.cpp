@@ -157,7 +157,7 @@ std::string summary_json(const Setup& setup, const RunSummary& summary, const st
     json["ledger_head"] = summary.ledger.head;
     json["ledger_lines"] = summary.ledger.lines;
     OrderedJson& statements = json["privacy"] = OrderedJson::array();
-    for (const PrivacyStatement& statement : summary.privacy) statements.push_back(OrderedJson::parse(statement_json(statement)));
+    for (const PrivacyStatement& statement : summary.privacy) statements.push_back(parse_ordered_json(statement_json(statement)));
     const std::vector<std::string> names{"examples", "seconds", "examples_per_second", "failed_updates_this_session"};
     if (setup.configuration.publishable)
       for (const auto& name : names) json.erase(name);

@@ -34,7 +34,7 @@ std::vector<LedgerMark> remembered_marks(const fs::path& run) {
   std::vector<LedgerMark> marks;
   if (const fs::path path = run / "summary.json"; present(path)) {
     constexpr std::uint64_t kLargest = std::uint64_t{64} << 20;
-    const auto json = Json::parse(read_file(path, kLargest), nullptr, false);
+    const auto json = parse_json(read_file(path, kLargest));
     const auto head = json.find("ledger_head");
     const auto lines = json.find("ledger_lines");
     if (!json.is_object() || head == json.end() || !head->is_string() || lines == json.end() || !lines->is_number_unsigned() ||

@@ -46,7 +46,7 @@ std::string audit_json(const Audit& audit) {
   OrderedJson json{{"lines", audit.lines}, {"rounds", audit.rounds}, {"clients", audit.clients}};
   OrderedJson& statements = json["statements"] = OrderedJson::array();
   for (const auto& [statement, second, second_epsilon] : audit.statements) {
-    OrderedJson row = OrderedJson::parse(statement_json(statement));
+    OrderedJson row = parse_ordered_json(statement_json(statement));
     row["second_accountant"] = second.empty() ? OrderedJson(nullptr) : OrderedJson(second);
     row["second_epsilon"] = second.empty() ? OrderedJson(nullptr) : number_or_null(second_epsilon);
     statements.push_back(std::move(row));

@@ -65,7 +65,7 @@ Json parsed(std::string_view text) {
     if (c == ']' || c == '}') --depth;
     if (depth > kMaxDepth) throw failure("more than " + std::to_string(kMaxDepth) + " brackets inside each other");
   }
-  Json json = Json::parse(text, nullptr, false);
+  Json json = parse_json(text);
   if (json.is_discarded() || !json.is_object()) throw failure("not a JSON object");
   return json;
 }

@@ -36,7 +36,7 @@ CellState run_state(const fs::path& folder, const Cell& cell, const InputHashes&
   if (determining_text(resolve(read_settings((folder / "config.toml").string()))) != determining_text(wanted))
     return damaged("its config.toml is that of another run");
   if (!fs::exists(folder / "summary.json")) return {CellState::Kind::unfinished};
-  const Json summary = Json::parse(read_file(folder / "summary.json", kMaxStateBytes), nullptr, false);
+  const Json summary = parse_json(read_file(folder / "summary.json", kMaxStateBytes));
   if (!summary.is_object()) return damaged("its summary.json is no JSON");
   const Json finished = summary.value("finished", Json());
   const Json rounds = summary.value("rounds", Json());
@@ -55,7 +55,7 @@ CellState run_state(const fs::path& folder, const Cell& cell, const InputHashes&
 
 CellState other_state(const fs::path& folder) {
   if (!fs::exists(folder / "result.json")) return damaged("it holds no result.json");
-  const Json result = Json::parse(read_file(folder / "result.json", kMaxStateBytes), nullptr, false);
+  const Json result = parse_json(read_file(folder / "result.json", kMaxStateBytes));
   return result.is_discarded() ? damaged("its result.json is no JSON") : CellState{CellState::Kind::finished};
 }
 

@@ -30,7 +30,7 @@ void check_sweep_folder(const fs::path& folder, const Experiment& experiment) {
                           entry.path().filename().string() + "'); name a sweep's folder, or one that is empty or not there yet");
     return;
   }
-  const OrderedJson json = OrderedJson::parse(read_file(folder / "sweep.json", std::uint64_t{1} << 24), nullptr, false);
+  const OrderedJson json = parse_ordered_json(read_file(folder / "sweep.json", std::uint64_t{1} << 24));
   const OrderedJson name = json.is_object() ? json.value("experiment", OrderedJson()) : OrderedJson();
   if (!name.is_string()) throw usage_error("out '" + folder.string() + "' has a damaged sweep.json: it names no experiment");
   if (name != experiment.name)

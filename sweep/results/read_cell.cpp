@@ -24,7 +24,7 @@ constexpr std::uint64_t kMaxErrorBytes = std::uint64_t{1} << 16;
 constexpr std::uint64_t kMaxBytesForClients = std::uint64_t{256} << 20;  // of rounds.jsonl: about 1 GB of numbers
 
 Json read_object(const fs::path& path) {
-  Json json = Json::parse(read_file(path, kMaxSummaryBytes), nullptr, false);
+  Json json = parse_json(read_file(path, kMaxSummaryBytes));
   if (!json.is_object()) throw failure("'" + path.string() + "' is not a JSON object; remove the cell's folder to run it again");
   return json;
 }

@@ -35,7 +35,7 @@ std::map<std::string, std::string> texts_at(const Json& json, const char* key) {
 std::vector<Cell> read_sweep(const fs::path& folder, SweepResults& results, InputHashes& inputs) {
   constexpr std::uint64_t kMaxSweepFileBytes = std::uint64_t{1} << 24;
   const fs::path path = folder / "sweep.json";
-  const Json json = Json::parse(read_file(path, kMaxSweepFileBytes), nullptr, false);
+  const Json json = parse_json(read_file(path, kMaxSweepFileBytes));
   const std::string scale = json.is_object() ? text_at(json, "scale") : "";
   if (scale != "full" && scale != "quick")
     throw failure("'" + path.string() + "' is damaged: it must tell a scale, \"full\" or \"quick\"");
