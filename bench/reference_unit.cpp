@@ -23,9 +23,12 @@ std::map<std::string, Value> parse(const std::string& text) {
     std::smatch match;
     if (!std::regex_match(row, match, line)) continue;
     const std::string word = match[2];
-    if (std::regex_match(word, std::regex("[0-9]+"))) values[match[1]] = std::stol(word);
-    else if (std::regex_match(word, std::regex("[0-9.]+"))) values[match[1]] = std::stod(word);
-    else values[match[1]] = word;
+    if (std::regex_match(word, std::regex("[0-9]+")))
+      values[match[1]] = std::stol(word);
+    else if (std::regex_match(word, std::regex("[0-9.]+")))
+      values[match[1]] = std::stod(word);
+    else
+      values[match[1]] = word;
   }
   return values;
 }
@@ -33,15 +36,20 @@ std::map<std::string, Value> parse(const std::string& text) {
 std::unordered_map<std::string, std::function<double(const std::vector<double>&)>> summaries() {
   return {{"sum", [](const auto& x) { return std::accumulate(x.begin(), x.end(), 0.0); }},
           {"max", [](const auto& x) { return *std::max_element(x.begin(), x.end()); }},
-          {"median", [](auto x) { std::sort(x.begin(), x.end()); return x[x.size() / 2]; }}};
+          {"median", [](auto x) {
+             std::sort(x.begin(), x.end());
+             return x[x.size() / 2];
+           }}};
 }
 
 std::string describe(const Value& value) {
   return std::visit(
       [](const auto& held) {
         std::ostringstream out;
-        if constexpr (requires { held.begin(); }) std::for_each(held.begin(), held.end(), [&](const auto& one) { out << one << ' '; });
-        else out << held;
+        if constexpr (requires { held.begin(); })
+          std::for_each(held.begin(), held.end(), [&](const auto& one) { out << one << ' '; });
+        else
+          out << held;
         return out.str();
       },
       value);
