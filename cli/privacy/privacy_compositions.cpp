@@ -81,7 +81,7 @@ CompositionCase with_flags(CompositionCase one, const PrivacyQuestion& question)
   return one;
 }
 
-/// Calls answer(case) for each; it prints what it finds. What it throws is that case's alone.
+/// Calls answer(case) for each; it prints what it finds. An error here is that case's alone.
 template <class Answer>
 void for_each_case(const std::string& path, bool json, Complaints& complaints, const Answer& answer) {
   const auto cases = read_compositions(path);

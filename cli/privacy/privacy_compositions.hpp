@@ -16,7 +16,7 @@ namespace fedstride {
 /// its number, in place of an id that it has not. An answer out of its case's bounds counts as one that is missing.
 void evaluate_compositions(const std::string& path);
 
-/// `ask` (epsilon or delta) of every case. What the flags say comes before what the case says.
+/// `ask` (epsilon or delta) of every case. Flags come before the case.
 void answer_compositions(const PrivacyQuestion& question, CompositionAsk ask);
 
 /// Prints the answers of all accountants to every case: epsilon if a delta is given, by the flags or else by the case, and delta if an
