@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "client/private_lots.hpp"
+#include "core/function_ref.hpp"
 #include "core/task.hpp"
 #include "data/batch.hpp"
 #include "dp/noise/client_release.hpp"
@@ -24,6 +25,9 @@ struct LocalRelease {
   std::vector<ParameterRange> trained;  ///< trainable parameters; noise on frozen parameters is dropped
   RandomSource source;
 };
+
+/// Receives updates as they arrive, from any thread.
+using UpdateSink = function_ref<void(const ClientUpdate&)>;
 
 /// The rules of local training, the same for every client.
 struct LocalTraining {

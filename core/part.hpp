@@ -131,6 +131,8 @@ class Chosen : public ChosenPart {
   Chosen(P part)  // NOLINT: implicit on purpose
       : ChosenPart(Interface::family(), std::make_unique<typename Interface::template Of<P>>(std::move(part))) {}
 
+  static PartFamily& registry() { return Interface::family(); }
+
   const Interface* operator->() const { return static_cast<const Interface*>(part_.get()); }
   Interface* operator->() { return static_cast<Interface*>(part_.get()); }
   const Interface& operator*() const { return *operator->(); }
@@ -146,8 +148,7 @@ void add_parts(PartFamily& family) {
 /// Must be called before the first configuration is resolved. Throws Error (usage) for a name that is taken.
 template <class Family, class P>
 void add_part(P part) {
-  Family chosen(std::move(part));
-  const_cast<PartFamily&>(chosen.family()).add(chosen.part().clone());
+  Family::registry().add(Family(std::move(part)).part().clone());
 }
 
 }  // namespace fedstride

@@ -5,7 +5,6 @@
 #include <string>
 #include <vector>
 
-#include "core/function_ref.hpp"
 #include "core/vector.hpp"
 
 namespace fedstride {
@@ -52,8 +51,5 @@ struct ClientUpdate {
   const ClientReport& report;
   std::span<const float> change;
 };
-
-/// Receives updates as they arrive, from any thread.
-using UpdateSink = function_ref<void(const ClientUpdate&)>;
 
 }  // namespace fedstride

@@ -13,8 +13,6 @@ namespace {
 
 using Labels = std::initializer_list<std::pair<std::string_view, std::string_view>>;
 
-constexpr auto kReplace = OrderedJson::error_handler_t::replace;
-
 OrderedJson json_of(const PrivacySpent& spent) {
   return {{"level", spent.level},
           {"epsilon", spent.epsilon},
@@ -52,9 +50,7 @@ OrderedJson json_of(const std::vector<Item>& items) {
   return list;
 }
 
-std::string valid_utf8(std::string_view text) {
-  return OrderedJson::parse(OrderedJson(text).dump(-1, ' ', false, kReplace)).get<std::string>();
-}
+std::string valid_utf8(std::string_view text) { return parse_json(dump_json(Json(text))).get<std::string>(); }
 
 std::string label_value(std::string_view text) {
   std::string value;
@@ -199,7 +195,7 @@ std::string status_json(const FederationStatus& status) {
                          {"privacy", json_of(status.privacy)},
                          {"points", json_of(status.points)},
                          {"clients", json_of(status.clients)}};
-  return json.dump(-1, ' ', false, kReplace) + "\n";
+  return dump_json(json) + "\n";
 }
 
 std::string status_metrics(const FederationStatus& status) {

@@ -55,7 +55,7 @@ Json parse_header(std::string_view text, const std::string& origin) {
     return true;
   };
   try {
-    Json header = Json::parse(text.begin(), text.end(), check);
+    Json header = parse_json_or_throw(text, check);
     if (header.is_object()) return header;
   } catch (const Json::exception&) {
   }
@@ -152,7 +152,7 @@ std::string write_safetensors(const Model& model, const Vector& weights, const s
     end += parameter.size * sizeof(float);
     header[parameter.name] = {{"dtype", "F32"}, {"shape", parameter.shape}, {"data_offsets", {begin, end}}};
   }
-  std::string text = header.dump(-1, ' ', false, Json::error_handler_t::replace);
+  std::string text = dump_json(header);
   text.resize((text.size() + 7) / 8 * 8, ' ');  // so that the tensors are aligned
   std::string bytes(8, '\0');
   const std::uint64_t length = text.size();

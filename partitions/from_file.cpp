@@ -10,7 +10,7 @@ namespace {
 Json parsed(const std::string& path, std::uint64_t limit) {
   Json document;
   try {
-    document = Json::parse(read_file(path, limit));
+    document = parse_json_or_throw(read_file(path, limit));
   } catch (const Json::parse_error& error) {
     throw failure("'" + path + "' is not JSON (from byte " + std::to_string(error.byte) +
                   "); it must be {\"clients\": [[row, ...], ...]}");
@@ -48,7 +48,7 @@ Assignment FromFile::assign(const PartitionInput& input) const {
     for (const Json& entry : lists[client]) {
       const bool whole = entry.is_number_unsigned() && entry.get<std::uint64_t>() < state.size();
       if (!whole)
-        throw failure(who + " has the row " + entry.dump().substr(0, 40) + "; rows are whole numbers from 0 to " +
+        throw failure(who + " has the row " + dump_json(entry).substr(0, 40) + "; rows are whole numbers from 0 to " +
                       std::to_string(state.size() - 1));
       const auto row = entry.get<std::uint32_t>();
       if (state[row] == State::held_out)

@@ -48,7 +48,7 @@ std::string manifest_json(const Partitioner& partitioner, std::uint64_t seed, co
   std::string text = "{\n \"format\": \"fedstride partition 1\",\n \"partition\": \"";
   text += partitioner.name();
   // A file's name need not be UTF-8; JSON must be.
-  text += "\",\n \"settings\": " + settings.dump(-1, ' ', false, OrderedJson::error_handler_t::replace);
+  text += "\",\n \"settings\": " + dump_json(settings);
   text += ",\n \"seed\": " + number_text(seed);
   text += ",\n \"hash\": \"" + partition_hash(assignment) + "\"";
   text += ",\n \"rows_per_class\": ";

@@ -58,7 +58,7 @@ std::string evaluation_json(const ModelEvaluation& result) {
   json["class_examples"] = result.evaluation.class_examples;
   json["class_correct"] = result.evaluation.class_correct;
   json["model"] = result.model.line();
-  return json.dump(2);
+  return dump_json(json, 2);
 }
 
 }  // namespace fedstride

@@ -121,7 +121,7 @@ std::string round_json(const RoundRecord& record, bool publishable) {
     else
       json["not_covered"] = names;
   }
-  return json.dump();
+  return dump_json(json);
 }
 
 std::string summary_json(const Setup& setup, const RunSummary& summary, const std::string& model_hash) {
@@ -164,7 +164,7 @@ std::string summary_json(const Setup& setup, const RunSummary& summary, const st
     else
       json["not_covered"] = names;
   }
-  return json.dump(2) + "\n";
+  return dump_json(json, 2) + "\n";
 }
 
 }  // namespace fedstride

@@ -61,7 +61,7 @@ void add_shuffle_facts(const PrivacyQuestion& question, const Accountant& accoun
 }
 
 void print(const PrivacyQuestion& question, const OrderedJson& json, const std::string& text) {
-  std::cout << (question.json ? json.dump(1) : text) << "\n";
+  std::cout << (question.json ? dump_json(json, 1) : text) << "\n";
 }
 
 void say_epsilon(const PrivacyQuestion& question) {

@@ -39,9 +39,7 @@ OrderedJson begun(const CompositionCase& one) {
 }
 
 /// A line of its own, there before the next case is begun.
-void print_line(const OrderedJson& json) {
-  std::cout << json.dump(-1, ' ', false, OrderedJson::error_handler_t::replace) << std::endl;
-}
+void print_line(const OrderedJson& json) { std::cout << dump_json(json) << std::endl; }
 void print_line(const std::string& text) { std::cout << one_line(text) << std::endl; }
 
 OrderedJson described_answer(const CompositionCase& one, const PrivacyBound& bound) {

@@ -63,14 +63,14 @@ void schedule(PrivacyScheduleFlags arguments) {
   json["inputs"] = kPublic;
   json["sigmas"] = sigmas;
   if (arguments.json) {
-    std::cout << json.dump(2) << "\n";
+    std::cout << dump_json(json, 2) << "\n";
     return;
   }
   for (const auto& [name, entry] : json.items()) {
     if (name == "sigmas" || name == "inputs") continue;
     std::string label = name;
     std::ranges::replace(label, '_', ' ');
-    std::printf("%-40s %s\n", label.c_str(), entry.dump().c_str());
+    std::printf("%-40s %s\n", label.c_str(), dump_json(entry).c_str());
   }
   std::printf("note: %s\n\n%8s  %s\n", kPublic, "step", "noise multiplier");
   const std::size_t stride = sigmas.size() > 50 ? (sigmas.size() + 19) / 20 : 1;

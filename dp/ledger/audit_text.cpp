@@ -53,7 +53,7 @@ std::string audit_json(const Audit& audit) {
   }
   json["notes"] = audit.notes;
   json["failures"] = audit.failures;
-  return json.dump(2) + "\n";
+  return dump_json(json, 2) + "\n";
 }
 
 }  // namespace fedstride

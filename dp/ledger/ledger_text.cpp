@@ -11,7 +11,7 @@ namespace {
 
 constexpr int kVersion = 1;
 
-std::string json_text(std::string_view text) { return Json(std::string(text)).dump(); }
+std::string json_text(std::string_view text) { return dump_json(Json(std::string(text))); }
 
 std::string finite(double value) {
   if (!std::isfinite(value)) throw failure("the ledger cannot hold the number " + number_text(value));
@@ -184,7 +184,7 @@ LedgerHeader read_header(std::string_view text) {
   const Json json = parsed(text);
   if (text_at(json, "kind") != "ledger") throw failure("not the first line of a ledger");
   if (member(json, "version") != kVersion)
-    throw failure("ledger version " + json["version"].dump() + "; this program reads " + std::to_string(kVersion));
+    throw failure("ledger version " + dump_json(json["version"]) + "; this program reads " + std::to_string(kVersion));
   LedgerHeader header;
   header.source = text_at(json, "source");
   if (header.source != "seeded" && header.source != "secret")

@@ -166,7 +166,7 @@ std::string statement_json(const PrivacyStatement& statement) {
     json["epsilon_as_in_the_papers_assuming_poisson_sampling"] = number_or_null(*statement.as_in_papers);
   if (!statement.warning.empty()) json["warning"] = statement.warning;
   json["assumptions"] = statement.assumptions;
-  return json.dump();
+  return dump_json(json);
 }
 
 }  // namespace fedstride

@@ -54,17 +54,17 @@ struct ParsedFile {
 };
 
 ParsedFile parsed(const std::string& path) {
-  constexpr std::size_t kDeepest = 8;
+  constexpr std::size_t kMaxDepth = 8;
   constexpr std::size_t kCaseDepth = 2;  // elements of "cases"
-  const std::string text = with_odd_numbers_quoted(read_file(path, kLargestCompositionFile));
+  const std::string text = with_odd_numbers_quoted(read_file(path, kMaxCompositionFile));
   ParsedFile file;
-  std::vector<std::set<std::string>> seen(kDeepest + 2);  // keys of the object that is open at each depth
+  std::vector<std::set<std::string>> seen(kMaxDepth + 2);  // keys of the object that is open at each depth
   std::size_t number = 0;
   bool too_deep = false;
   const OrderedJson::parser_callback_t watch = [&](int signed_depth, OrderedJson::parse_event_t event, OrderedJson& value) {
     using Event = OrderedJson::parse_event_t;
     const auto depth = static_cast<std::size_t>(signed_depth);
-    too_deep = too_deep || depth > kDeepest;
+    too_deep = too_deep || depth > kMaxDepth;
     if (too_deep) return false;
     const bool begins = event == Event::object_start || event == Event::array_start || event == Event::value;
     if (begins && depth == kCaseDepth) ++number;
@@ -74,20 +74,19 @@ ParsedFile parsed(const std::string& path) {
     return true;
   };
   try {
-    file.document = OrderedJson::parse(text, watch);
+    file.document = parse_ordered_json_or_throw(text, watch);
   } catch (const OrderedJson::exception& error) {
     throw failure("'" + path + "' is not JSON: " + error.what());
   }
-  if (too_deep) throw failure("'" + path + "' nests deeper than " + std::to_string(kDeepest) + " levels");
+  if (too_deep) throw failure("'" + path + "' nests deeper than " + std::to_string(kMaxDepth) + " levels");
   return file;
 }
 
 /// As the file has it, shortened.
 std::string shown(const OrderedJson& value) {
-  constexpr std::size_t kLongest = 40;
-  std::string text =
-      value.is_string() ? value.get<std::string>() : value.dump(-1, ' ', false, OrderedJson::error_handler_t::replace);
-  if (text.size() > kLongest) text = text.substr(0, kLongest) + "...";
+  constexpr std::size_t kMaxShown = 40;
+  std::string text = value.is_string() ? value.get<std::string>() : dump_json(value);
+  if (text.size() > kMaxShown) text = text.substr(0, kMaxShown) + "...";
   return "'" + one_line(text) + "'";
 }
 
@@ -106,9 +105,9 @@ void check_text(const CompositionKey& key, const OrderedJson& value, const std::
   if (!value.is_string() || value.get_ref<const std::string&>().empty())
     throw usage_error(prefixed(where) + std::string(key.name) + " is " + shown(value) + "; it must be a text");
   const auto& text = value.get_ref<const std::string&>();
-  if (text.size() > kLongestCompositionText)
+  if (text.size() > kMaxCompositionText)
     throw usage_error(prefixed(where) + std::string(key.name) + " has " + std::to_string(text.size()) + " bytes; " +
-                      std::to_string(kLongestCompositionText) + " are the most");
+                      std::to_string(kMaxCompositionText) + " are the most");
   if (key.choices.empty() || std::ranges::find(key.choices, text) != key.choices.end()) return;
   const std::vector<std::string> choices(key.choices.begin(), key.choices.end());
   throw usage_error(prefixed(where) + one_line(unknown_name(key.name, text.substr(0, 40), choices)));
@@ -222,9 +221,9 @@ CompositionEvent read_event(const OrderedJson& object, const std::string& where)
 
 /// How many releases have a multiplier of their own.
 std::size_t listed_in(const CompositionEvent& event) {
-  constexpr std::uint64_t kLongestFixed = 1000;  // schedules without a target are constant from there on
+  constexpr std::uint64_t kMaxShownFixed = 1000;  // schedules without a target are constant from there on
   if (!event.schedule) return event.noise_multipliers.size();
-  return std::min(event.count.value_or(0), std::max(event.schedule->target, kLongestFixed));
+  return std::min(event.count.value_or(0), std::max(event.schedule->target, kMaxShownFixed));
 }
 
 void read_case(const OrderedJson& object, CompositionCase& one) {
@@ -248,8 +247,8 @@ void read_case(const OrderedJson& object, CompositionCase& one) {
   for (const OrderedJson& event : object["events"]) {
     one.events.push_back(read_event(event, "event " + std::to_string(one.events.size() + 1)));
     listed += listed_in(one.events.back());
-    if (listed > kMostListedMultipliers)
-      throw usage_error("its events list more than " + std::to_string(kMostListedMultipliers) + " noise multipliers");
+    if (listed > kMaxListedMultipliers)
+      throw usage_error("its events list more than " + std::to_string(kMaxListedMultipliers) + " noise multipliers");
   }
   const auto accept = object.find("accept");
   if (accept == object.end()) return;

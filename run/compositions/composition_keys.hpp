@@ -12,14 +12,14 @@ namespace fedstride {
 
 // The form of a composition file: what the reader goes by, and what docs/composition.schema.json says (a test compares).
 
-inline constexpr std::uint64_t kLargestCompositionFile = std::uint64_t{16} << 20;  // bytes
-inline constexpr std::size_t kMostCompositionCases = 10'000;
-inline constexpr std::size_t kMostCompositionEvents = 10'000;     // of a case
-inline constexpr std::size_t kMostListedMultipliers = 1'000'000;  // of a case, by lists and schedules
-inline constexpr std::size_t kLongestCompositionText = 1000;      // bytes
-inline constexpr double kMostCompositionCount = 1e15;
-inline constexpr double kSmallestCompositionNoise = 0.01;  // epsilon is then in the thousands
-inline constexpr double kLargestCompositionNoise = 1e9;
+inline constexpr std::uint64_t kMaxCompositionFile = std::uint64_t{16} << 20;  // bytes
+inline constexpr std::size_t kMaxCompositionCases = 10'000;
+inline constexpr std::size_t kMaxCompositionEvents = 10'000;     // of a case
+inline constexpr std::size_t kMaxListedMultipliers = 1'000'000;  // of a case, by lists and schedules
+inline constexpr std::size_t kMaxCompositionText = 1000;         // bytes
+inline constexpr double kMaxCompositionCount = 1e15;
+inline constexpr double kMinCompositionNoise = 0.01;  // epsilon is then in the thousands
+inline constexpr double kMaxCompositionNoise = 1e9;
 
 struct CompositionKey {
   enum class Kind { text, number, whole, list, object };
@@ -41,8 +41,8 @@ using enum CompositionKey::Needed;
 inline constexpr Valid kOpenUnit{.low = 0, .high = 1, .low_included = false, .high_included = false};
 inline constexpr Valid kUpToOne{.low = 0, .high = 1, .low_included = false};
 inline constexpr Valid kRate{.low = 1e-15, .high = 1};
-inline constexpr Valid kNoise{.low = kSmallestCompositionNoise, .high = kLargestCompositionNoise};
-inline constexpr Valid kCount{.low = 1, .high = kMostCompositionCount};
+inline constexpr Valid kNoise{.low = kMinCompositionNoise, .high = kMaxCompositionNoise};
+inline constexpr Valid kCount{.low = 1, .high = kMaxCompositionCount};
 inline constexpr Valid kAnyNumber{.low = -1e300, .high = 1e300};
 
 inline constexpr auto kAsks = names("epsilon", "delta", "noise-multiplier", "steps", "divergence", "rho", "lower-bound");
@@ -52,7 +52,7 @@ inline constexpr auto kSchedules = names("hyperbolic", "linear", "linear-1000", 
 
 inline constexpr CompositionKey kFile[] = {
     {"version", whole, always, {.low = 1, .high = 1}},
-    {"cases", list, always, {}, kMostCompositionCases},
+    {"cases", list, always, {}, kMaxCompositionCases},
 };
 
 inline constexpr CompositionKey kCase[] = {
@@ -66,7 +66,7 @@ inline constexpr CompositionKey kCase[] = {
     {"epsilon", number, perhaps, {.low = 0, .high = 1e6}},
     {"delta", number, perhaps, kOpenUnit},
     {"order", number, perhaps, {.low = 1, .high = 16384, .low_included = false}},
-    {"events", list, always, {}, kMostCompositionEvents},
+    {"events", list, always, {}, kMaxCompositionEvents},
     {"accept", object, perhaps},
 };
 
@@ -80,7 +80,7 @@ inline constexpr CompositionKey kEvent[] = {
     {"sampling", text, always, {}, 0, kSamplings},
     {"rate", number, perhaps, kRate},
     {"noise_multiplier", number, perhaps, kNoise},
-    {"noise_multipliers", list, perhaps, kNoise, kMostListedMultipliers},
+    {"noise_multipliers", list, perhaps, kNoise, kMaxListedMultipliers},
     {"count", whole, perhaps, kCount},
     {"schedule", object, perhaps},
 };

@@ -49,7 +49,7 @@ void write_sweep_folder(const fs::path& folder, const Experiment& experiment, co
   const OrderedJson json{{"experiment", experiment.name},   {"file", experiment.file}, {"scale", experiment.scale},
                          {"command", experiment.command},   {"fixed", fixed},          {"inputs", inputs},
                          {"machine", machine_description()}};
-  write_file(folder / "sweep.json", json.dump(2) + "\n");
+  write_file(folder / "sweep.json", dump_json(json, 2) + "\n");
   write_file(folder / "experiment.toml", experiment.text);
 }
 

@@ -119,7 +119,7 @@ std::optional<Accounts> read_kept(const fs::path& path, const LedgerMark& mark, 
   std::error_code error;
   if (!fs::exists(path, error)) return std::nullopt;
   try {
-    const Json json = Json::parse(read_file(path, std::uint64_t{1} << 22));
+    const Json json = parse_json_or_throw(read_file(path, std::uint64_t{1} << 22));
     if (json.at("format") != kFormat || json.at("version") != build_info().version || json.at("ledger_head") != mark.head ||
         json.at("rounds_done") != rounds)
       return std::nullopt;
@@ -139,7 +139,7 @@ void keep(const fs::path& path, const LedgerMark& mark, std::uint32_t rounds, co
   for (const auto& [round, numbers] : accounts)
     for (const auto& [name, value] : numbers) all[std::to_string(round)][name] = value;
   try {
-    write_file(path, json.dump(1) + "\n");
+    write_file(path, dump_json(json, 1) + "\n");
   } catch (const Error&) {
     // A folder that cannot be written: computed again next time.
   }

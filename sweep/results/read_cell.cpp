@@ -128,7 +128,7 @@ void read_run(const fs::path& folder, CellResult& result) {
   take_number(summary, "peak_memory_bytes", result.numbers, "peak_memory_bytes");
   if (!finished) return;
   if (summary.value("rounds", Json(0)) != Json(result.rounds.size()))
-    throw failure("'" + folder.string() + "' is damaged: summary.json tells of " + summary.value("rounds", Json(0)).dump() +
+    throw failure("'" + folder.string() + "' is damaged: summary.json tells of " + dump_json(summary.value("rounds", Json(0))) +
                   " rounds, rounds.jsonl has " + std::to_string(result.rounds.size()) + "; remove it to run the cell again");
   for (const char* key : {"test_accuracy", "test_loss", "examples", "seconds", "examples_per_second"})
     take_number(summary, key, result.numbers, key);

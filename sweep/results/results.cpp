@@ -27,7 +27,7 @@ std::map<std::string, std::string> texts_at(const Json& json, const char* key) {
   std::map<std::string, std::string> texts;
   const auto found = json.find(key);
   if (found == json.end() || !found->is_object()) return texts;
-  for (const auto& [name, value] : found->items()) texts[name] = value.is_string() ? value.get<std::string>() : value.dump();
+  for (const auto& [name, value] : found->items()) texts[name] = value.is_string() ? value.get<std::string>() : dump_json(value);
   return texts;
 }
 

@@ -71,7 +71,7 @@ const std::vector<HelpOf>& all_commands() {
   return all;
 }
 
-/// What a shell's command line prints, and its exit code.
+/// The output of a shell's command line, and its exit code.
 Outcome run_shell(const std::string& line) {
   FILE* pipe = popen((line + " 2>&1").c_str(), "r");
   REQUIRE(pipe != nullptr);

@@ -53,7 +53,7 @@ std::vector<std::string> fragments(std::string_view line) {
 TEST_CASE("comments are sentences, not fragments") {
   namespace fs = std::filesystem;
   const fs::path root = FEDSTRIDE_SOURCE_DIR;
-  const std::set<std::string> left_out{"build", "tests"};
+  const std::set<std::string> left_out{"build"};
   int files = 0;
   for (const auto& folder : fs::directory_iterator(root)) {
     const std::string name = folder.path().filename().string();

@@ -54,7 +54,7 @@ std::string_view included(std::string_view line) {
   return end == line.npos ? std::string_view{} : line.substr(0, end + 1);
 }
 
-/// What is wrong with the #include lines of one file of a folder.
+/// The complaints about the #include lines of one file of a folder.
 std::vector<std::string> complaints(const std::string& folder, const std::string& text) {
   const Names allowed = reachable(folder);
   std::vector<std::string> found;

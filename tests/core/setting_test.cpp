@@ -35,7 +35,7 @@ const SettingInfo& setting(std::string_view name) {
   throw std::logic_error("no such setting");
 }
 
-/// What check says about a value, "" if it is good.
+/// The complaint of check about a value, "" if it is good.
 std::string complaint(std::string_view name, const SettingValue& value) {
   try {
     setting(name).check(value);

@@ -1,4 +1,4 @@
-// What every local optimiser promises (optim/conformance.hpp): asked of every one in the registry, and of broken ones.
+// The promises of a local optimiser (optim/conformance.hpp), asked of every one in the registry and of broken ones.
 #include "optim/conformance.hpp"
 
 #include <doctest/doctest.h>

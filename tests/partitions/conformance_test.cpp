@@ -1,4 +1,4 @@
-// What every partition promises (partitions/conformance.hpp): asked of every one in the registry, and of broken ones.
+// The promises of a partition (partitions/conformance.hpp), asked of every one in the registry and of broken ones.
 #include "partitions/conformance.hpp"
 
 #include <doctest/doctest.h>

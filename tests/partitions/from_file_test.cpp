@@ -13,7 +13,7 @@
 namespace fedstride::test::from_file_test {
 namespace {
 
-// What reading `text` as a partition of six rows (row 5 held out) over two clients says.
+// The message of reading `text` as a partition of six rows (row 5 held out) over two clients.
 std::string refusal(const TemporaryFolder& folder, const std::string& text) {
   const std::string path = (folder.path() / "mine.json").string();
   write_file(path, text);

@@ -41,7 +41,7 @@ TEST_CASE("a client of five holds r/5 + 1 - r of each of its own classes and r/5
   for (std::size_t client = 0; client < 5; ++client) {
     const auto counts = class_counts(assignment[client], example);
     for (std::size_t label = 0; label < 10; ++label) {
-      // Of 5000 rows of a class 1650 +- 33 are pooled, a fifth of them +- 16 come here.
+      // 1650 +- 33 of the 5000 rows of a class are pooled, a fifth of them +- 16 come here.
       const double expected = 5000 * (0.33 / 5 + (label / 2 == client ? 0.67 : 0));
       CHECK(std::abs(static_cast<double>(counts[label]) - expected) < 5 * 33);
     }

@@ -1,4 +1,4 @@
-// What every part of the registry must do; a new part is tested by being listed there.
+// Every part of the registry must do this; a new part is tested by being listed there.
 #include "partitions/partitions.hpp"
 
 #include <doctest/doctest.h>

@@ -1,4 +1,4 @@
-// What every server optimiser promises (server/conformance.hpp): asked of every one in the registry, and of broken ones.
+// The promises of a server optimiser (server/conformance.hpp), asked of every one in the registry and of broken ones.
 #include "server/conformance.hpp"
 
 #include <doctest/doctest.h>
@@ -48,7 +48,7 @@ struct SavesNothing : Honest {
     void serialize(Archive&) {}
   };
 };
-/// What it remembers is the part's, not its state's.
+/// It remembers in the part, not in its state.
 struct Shared : Honest {
   std::shared_ptr<int> rounds = std::make_shared<int>(0);
   void apply(State& state, Vector& model, const Vector& mean_change) const {

@@ -36,7 +36,7 @@ std::vector<Json> json_lines(const std::string& text) {
   return lines;
 }
 
-/// What is wrong with a file's case stands on its line, and the case after it is answered.
+/// The error of a file's case stands on its line, and the case after it is answered.
 void check_case_refused(const std::string& one, const std::string& says, bool named = true) {
   CAPTURE(one);
   const TemporaryFolder folder;

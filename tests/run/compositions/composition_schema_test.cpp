@@ -59,7 +59,7 @@ void check_key(const nlohmann::json& schema, const CompositionKey& key) {
       } else if (key.choices.empty()) {
         CHECK(schema.at("type") == "string");
         CHECK(schema.at("minLength") == 1);
-        CHECK(schema.at("maxLength") == kLongestCompositionText);
+        CHECK(schema.at("maxLength") == kMaxCompositionText);
       } else {
         CHECK(schema.at("enum").get<WordSet>() == WordSet(key.choices.begin(), key.choices.end()));
       }
