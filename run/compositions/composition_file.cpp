@@ -221,9 +221,9 @@ CompositionEvent read_event(const OrderedJson& object, const std::string& where)
 
 /// How many releases have a multiplier of their own.
 std::size_t listed_in(const CompositionEvent& event) {
-  constexpr std::uint64_t kMaxShownFixed = 1000;  // schedules without a target are constant from there on
+  constexpr std::uint64_t kMaxFixed = 1000;  // schedules without a target are constant from there on
   if (!event.schedule) return event.noise_multipliers.size();
-  return std::min(event.count.value_or(0), std::max(event.schedule->target, kMaxShownFixed));
+  return std::min(event.count.value_or(0), std::max(event.schedule->target, kMaxFixed));
 }
 
 void read_case(const OrderedJson& object, CompositionCase& one) {
