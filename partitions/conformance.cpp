@@ -26,7 +26,7 @@ struct TriedInput {
     std::iota(rows.begin(), rows.end(), 0U);
   }
 
-  Assignment dealt_by(const Partitioner& partitioner) const {
+  ClientRows dealt_by(const Partitioner& partitioner) const {
     return partitioner->assign(
         {.labels = labels, .rows = rows, .classes = classes, .class_order = {}, .clients = clients, .seed = seed});
   }
@@ -54,7 +54,7 @@ const std::vector<TriedInput>& tried_inputs() {
 }
 
 /// The assignment, or nothing for an input that is refused.
-std::optional<Assignment> dealt_or_refused(const Partitioner& partitioner, const TriedInput& input) {
+std::optional<ClientRows> dealt_or_refused(const Partitioner& partitioner, const TriedInput& input) {
   try {
     return input.dealt_by(partitioner);
   } catch (const Error& error) {
@@ -64,7 +64,7 @@ std::optional<Assignment> dealt_or_refused(const Partitioner& partitioner, const
 }
 
 /// True if every assignment is good.
-bool always(const Partitioner& partitioner, const std::function<bool(const TriedInput&, const Assignment&)>& good) {
+bool always(const Partitioner& partitioner, const std::function<bool(const TriedInput&, const ClientRows&)>& good) {
   return std::ranges::all_of(tried_inputs(), [&](const TriedInput& input) {
     const auto assignment = dealt_or_refused(partitioner, input);
     return !assignment || good(input, *assignment);
@@ -77,13 +77,13 @@ bool deals_something_out(const Partitioner& partitioner) {
 }
 
 bool makes_a_list_for_each(const Partitioner& partitioner) {
-  return always(partitioner, [](const TriedInput& input, const Assignment& assignment) {
+  return always(partitioner, [](const TriedInput& input, const ClientRows& assignment) {
     return assignment.size() == static_cast<std::size_t>(input.clients);
   });
 }
 
 bool deals_every_row_once(const Partitioner& partitioner) {
-  return always(partitioner, [](const TriedInput& input, const Assignment& assignment) {
+  return always(partitioner, [](const TriedInput& input, const ClientRows& assignment) {
     std::vector<std::uint32_t> dealt;
     for (const auto& rows : assignment) dealt.insert(dealt.end(), rows.begin(), rows.end());
     std::ranges::sort(dealt);
@@ -92,20 +92,20 @@ bool deals_every_row_once(const Partitioner& partitioner) {
 }
 
 bool lists_ascend(const Partitioner& partitioner) {
-  return always(partitioner, [](const TriedInput&, const Assignment& assignment) {
+  return always(partitioner, [](const TriedInput&, const ClientRows& assignment) {
     return std::ranges::all_of(assignment, [](const auto& rows) { return std::ranges::is_sorted(rows); });
   });
 }
 
 bool leaves_no_client_empty(const Partitioner& partitioner) {
-  return always(partitioner, [](const TriedInput&, const Assignment& assignment) {
+  return always(partitioner, [](const TriedInput&, const ClientRows& assignment) {
     return std::ranges::none_of(assignment, [](const auto& rows) { return rows.empty(); });
   });
 }
 
 bool deals_the_same_again(const Partitioner& partitioner) {
   return always(partitioner,
-                [&](const TriedInput& input, const Assignment& assignment) { return input.dealt_by(partitioner) == assignment; });
+                [&](const TriedInput& input, const ClientRows& assignment) { return input.dealt_by(partitioner) == assignment; });
 }
 
 bool refuses_client_counts(const Partitioner& partitioner) {

@@ -1,72 +1,129 @@
 #include "partitions/from_file.hpp"
 
+#include <filesystem>
+
 #include "core/files.hpp"
 #include "core/json.hpp"
+#include "core/npy.hpp"
 #include "partitions/dealing.hpp"
 
 namespace fedstride {
 namespace {
 
+constexpr const char* kForm = "it must be {\"clients\": [[row, ...], ...]}";
+
+/// The lists of a file, one after another, and their sizes.
+struct Lists {
+  std::vector<std::uint32_t> rows;
+  std::vector<std::size_t> sizes;
+};
+
 Json parsed(const std::string& path, std::uint64_t limit) {
-  Json document;
   try {
-    document = parse_json_or_throw(read_file(path, limit));
+    return parse_json_or_throw(read_file(path, limit));
   } catch (const Json::parse_error& error) {
-    throw failure("'" + path + "' is not JSON (from byte " + std::to_string(error.byte) +
-                  "); it must be {\"clients\": [[row, ...], ...]}");
+    throw failure("'" + path + "' is not JSON (from byte " + std::to_string(error.byte) + "); " + kForm);
   }
+}
+
+/// Throws Error (usage) unless the file has as many clients as the configuration.
+void require_clients(std::size_t found, const PartitionInput& input, const std::string& path) {
+  if (found != static_cast<std::size_t>(input.clients))
+    throw usage_error("clients is " + std::to_string(input.clients) + "; '" + path + "' needs it to be " + std::to_string(found));
+}
+
+// Clients count from 0, as in the results.
+std::string client_of(const std::string& path, std::size_t client) { return "'" + path + "': client " + std::to_string(client); }
+
+std::string valid_rows(const PartitionInput& input) {
+  return "; rows are whole numbers from 0 to " + std::to_string(input.labels.size() - 1);
+}
+
+Lists lists_in(const Json& clients, const PartitionInput& input, const std::string& path) {
+  require_clients(clients.size(), input, path);
+  Lists lists;
+  for (std::size_t client = 0; client < clients.size(); ++client) {
+    const Json& list = clients[client];
+    if (!list.is_array() || list.empty())
+      throw failure(client_of(path, client) + " has no rows; it must be a list of at least one");
+    for (const Json& entry : list) {
+      if (!entry.is_number_unsigned() || entry.get<std::uint64_t>() >= input.labels.size())
+        throw failure(client_of(path, client) + " has the row " + dump_json(entry).substr(0, 40) + valid_rows(input));
+      lists.rows.push_back(entry.get<std::uint32_t>());
+    }
+    lists.sizes.push_back(list.size());
+  }
+  return lists;
+}
+
+/// The arrays that a manifest of format 2 names, which lie beside it.
+Lists lists_beside(const Json& document, const PartitionInput& input, const std::string& path) {
+  const auto array = [&](const char* key, std::size_t most) {
+    const auto found = document.find(key);
+    const std::string name = found != document.end() && found->is_string() ? found->get<std::string>() : "";
+    if (name.empty() || std::filesystem::path(name).filename() != name)
+      throw failure("'" + path + "' names no file \"" + key + "\" beside it; " + kForm);
+    return read_npy(std::filesystem::path(path).parent_path() / name, most);
+  };
+  Lists lists{.rows = array("rows", input.labels.size()), .sizes = {}};
+  const auto sizes = array("sizes", input.labels.size());
+  require_clients(sizes.size(), input, path);
+  lists.sizes.assign(sizes.begin(), sizes.end());
+  std::uint64_t sum = 0;
+  for (std::size_t client = 0; client < sizes.size(); ++client) {
+    if (sizes[client] == 0) throw failure(client_of(path, client) + " has no rows; it must be a list of at least one");
+    sum += sizes[client];
+    if (sum > lists.rows.size()) break;
+    for (const std::uint32_t row : std::span(lists.rows).subspan(sum - sizes[client], sizes[client]))
+      if (row >= input.labels.size())
+        throw failure(client_of(path, client) + " has the row " + std::to_string(row) + valid_rows(input));
+  }
+  if (sum != lists.rows.size())
+    throw failure("'" + path + "': its clients' sizes do not add up to the " + std::to_string(lists.rows.size()) +
+                  " rows beside it; the three files must be of one partition");
+  return lists;
+}
+
+Lists lists_of(const std::string& path, const PartitionInput& input) {
+  // Room for indented row lists and for the tables of a manifest with as many clients and classes.
+  const std::uint64_t limit = (std::uint64_t{1} << 20) + 32 * std::uint64_t{input.rows.size()} +
+                              16 * static_cast<std::uint64_t>(input.clients) * (input.classes + std::uint64_t{4});
+  const Json document = parsed(path, limit);
+  if (document.is_object() && document.contains("rows") && document.contains("sizes")) return lists_beside(document, input, path);
   const auto clients = document.is_object() ? document.find("clients") : document.end();
-  if (clients == document.end() || !clients->is_array())
-    throw failure("'" + path + "' has no list \"clients\"; it must be {\"clients\": [[row, ...], ...]}");
-  return std::move(*clients);
+  if (clients == document.end() || !clients->is_array()) throw failure("'" + path + "' has no list \"clients\"; " + kForm);
+  return lists_in(*clients, input, path);
 }
 
 }  // namespace
 
-Assignment FromFile::assign(const PartitionInput& input) const {
+ClientRows FromFile::assign(const PartitionInput& input) const {
   check_input(input);
   if (partition_file.empty())
     throw usage_error("partition-file is empty; it must name a JSON file {\"clients\": [[row, ...], ...]}");
-  // Room for indented row lists and for the tables of a manifest with as many clients and classes.
-  const std::uint64_t limit = (std::uint64_t{1} << 20) + 32 * std::uint64_t{input.rows.size()} +
-                              16 * static_cast<std::uint64_t>(input.clients) * (input.classes + std::uint64_t{4});
-  const Json lists = parsed(partition_file, limit);
-  const std::string file = "'" + partition_file + "': ";
-  if (lists.size() != static_cast<std::size_t>(input.clients))
-    throw usage_error("clients is " + std::to_string(input.clients) + "; '" + partition_file + "' needs it to be " +
-                      std::to_string(lists.size()));
+  Lists lists = lists_of(partition_file, input);
 
   enum class State : std::uint8_t { held_out, free, taken };
   std::vector<State> state(input.labels.size(), State::held_out);
   for (const std::uint32_t row : input.rows) state[row] = State::free;
-  Assignment assignment(lists.size());
-  std::size_t dealt = 0;
-  for (std::size_t client = 0; client < lists.size(); ++client) {
-    const std::string who = file + "client " + std::to_string(client);  // counted from 0, as in the results
-    if (!lists[client].is_array() || lists[client].empty())
-      throw failure(who + " has no rows; it must be a list of at least one");
-    for (const Json& entry : lists[client]) {
-      const bool whole = entry.is_number_unsigned() && entry.get<std::uint64_t>() < state.size();
-      if (!whole)
-        throw failure(who + " has the row " + dump_json(entry).substr(0, 40) + "; rows are whole numbers from 0 to " +
-                      std::to_string(state.size() - 1));
-      const auto row = entry.get<std::uint32_t>();
+  std::size_t at = 0;
+  for (std::size_t client = 0; client < lists.sizes.size(); ++client)
+    for (const std::size_t end = at + lists.sizes[client]; at < end; ++at) {
+      const std::uint32_t row = lists.rows[at];
       if (state[row] == State::held_out)
-        throw failure(who + " has row " + std::to_string(row) + ", which is not a training row (held out for validation?)");
+        throw failure(client_of(partition_file, client) + " has row " + std::to_string(row) +
+                      ", which is not a training row (held out for validation?)");
       if (state[row] == State::taken)
-        throw failure(who + " has row " + std::to_string(row) + " a second time; each row belongs to one client, once");
+        throw failure(client_of(partition_file, client) + " has row " + std::to_string(row) +
+                      " a second time; each row belongs to one client, once");
       state[row] = State::taken;
-      assignment[client].push_back(row);
-      ++dealt;
     }
-  }
-  if (dealt != input.rows.size())
+  if (lists.rows.size() != input.rows.size())
     for (const std::uint32_t row : input.rows)
       if (state[row] == State::free)
-        throw failure(file + std::to_string(input.rows.size() - dealt) + " training rows are missing, row " +
-                      std::to_string(row) + " first; each row belongs to one client");
-  finish(assignment);
-  return assignment;
+        throw failure("'" + partition_file + "': " + std::to_string(input.rows.size() - lists.rows.size()) +
+                      " training rows are missing, row " + std::to_string(row) + " first; each row belongs to one client");
+  return {std::move(lists.rows), lists.sizes};
 }
 
 }  // namespace fedstride

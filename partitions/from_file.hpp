@@ -21,7 +21,7 @@ struct FromFile {
       Field{"partition-file", &FromFile::partition_file, "the manifest to read (JSON)", kFile},
   };
 
-  Assignment assign(const PartitionInput& input) const;
+  ClientRows assign(const PartitionInput& input) const;
 };
 
 }  // namespace fedstride

@@ -13,7 +13,7 @@ struct Iid {
   static constexpr std::string_view kSummary = "rows at random, client sizes equal up to one";
   static constexpr std::tuple<> kFields{};
 
-  Assignment assign(const PartitionInput& input) const;
+  ClientRows assign(const PartitionInput& input) const;
 };
 
 }  // namespace fedstride

@@ -1,20 +1,26 @@
 #include "partitions/manifest.hpp"
 
+#include <algorithm>
+#include <utility>
+
+#include "core/files.hpp"
 #include "core/hash.hpp"
 #include "core/json.hpp"
+#include "core/npy.hpp"
 
 namespace fedstride {
 namespace {
 
 // "[\n  [1, 2],\n  [3]\n ]": one line an inner list.
-template <class Number>
-void append_lists(std::string& text, const std::vector<std::vector<Number>>& lists) {
+template <class Lists>
+void append_lists(std::string& text, const Lists& lists) {
   text += '[';
-  for (std::size_t i = 0; i < lists.size(); ++i) {
-    text += i == 0 ? "\n  [" : ",\n  [";
-    for (std::size_t j = 0; j < lists[i].size(); ++j) {
+  const char* before = "\n  [";
+  for (const auto& list : lists) {
+    text += std::exchange(before, ",\n  [");
+    for (std::size_t j = 0; j < list.size(); ++j) {
       if (j > 0) text += ", ";
-      text += number_text(lists[i][j]);
+      text += number_text(list[j]);
     }
     text += ']';
   }
@@ -23,7 +29,7 @@ void append_lists(std::string& text, const std::vector<std::vector<Number>>& lis
 
 }  // namespace
 
-std::vector<std::vector<std::size_t>> rows_per_class(const Assignment& assignment, std::span<const std::uint16_t> labels,
+std::vector<std::vector<std::size_t>> rows_per_class(const ClientRows& assignment, std::span<const std::uint16_t> labels,
                                                      int classes) {
   std::vector<std::vector<std::size_t>> table;
   for (const auto& rows : assignment) {
@@ -33,29 +39,79 @@ std::vector<std::vector<std::size_t>> rows_per_class(const Assignment& assignmen
   return table;
 }
 
-std::string partition_hash(const Assignment& assignment) {
+std::string partition_hash(const ClientRows& assignment) {
   Hash hash;
   hash.value(std::uint64_t{assignment.size()});
-  for (const auto& rows : assignment) hash.value(std::uint64_t{rows.size()}).values(std::span(rows));
+  for (const auto& rows : assignment) hash.value(std::uint64_t{rows.size()}).values(rows);
   return hash.hex();
 }
 
-std::string manifest_json(const Partitioner& partitioner, std::uint64_t seed, const Assignment& assignment,
-                          std::span<const std::uint16_t> labels, int classes) {
+namespace {
+
+// The entries that every manifest begins with.
+std::string beginning(const Partitioner& partitioner, std::uint64_t seed, const ClientRows& assignment, const char* format) {
   OrderedJson settings = OrderedJson::object();
   for (const SettingInfo& setting : partitioner.part().settings())
     std::visit([&](const auto& value) { settings[std::string(setting.name)] = value; }, partitioner.part().get(setting));
-  std::string text = "{\n \"format\": \"fedstride partition 1\",\n \"partition\": \"";
+  std::string text = "{\n \"format\": \"" + std::string(format) + "\",\n \"partition\": \"";
   text += partitioner.name();
   // A file's name need not be UTF-8; JSON must be.
   text += "\",\n \"settings\": " + dump_json(settings);
   text += ",\n \"seed\": " + number_text(seed);
-  text += ",\n \"hash\": \"" + partition_hash(assignment) + "\"";
+  return text + ",\n \"hash\": \"" + partition_hash(assignment) + "\"";
+}
+
+// "{\"least\": 1, \"quartiles\": [1, 2, 2], \"most\": 3}".
+std::string quantiles_json(std::vector<std::uint32_t> values) {
+  std::ranges::sort(values);
+  const auto at = [&](std::size_t quarter) { return number_text(values[(values.size() - 1) * quarter / 4]); };
+  return "{\"least\": " + at(0) + ", \"quartiles\": [" + at(1) + ", " + at(2) + ", " + at(3) + "], \"most\": " + at(4) + "}";
+}
+
+std::vector<std::uint32_t> classes_per_client(const ClientRows& assignment, std::span<const std::uint16_t> labels, int classes) {
+  std::vector<std::uint32_t> counts;
+  counts.reserve(assignment.size());
+  std::vector<std::size_t> last_seen(static_cast<std::size_t>(classes), 0);  // 1 + client
+  std::size_t client = 0;
+  for (const auto& rows : assignment) {
+    ++client;
+    std::uint32_t seen = 0;
+    for (const std::uint32_t row : rows)
+      if (std::exchange(last_seen[labels[row]], client) != client) ++seen;
+    counts.push_back(seen);
+  }
+  return counts;
+}
+
+}  // namespace
+
+std::string manifest_json(const Partitioner& partitioner, std::uint64_t seed, const ClientRows& assignment,
+                          std::span<const std::uint16_t> labels, int classes) {
+  std::string text = beginning(partitioner, seed, assignment, "fedstride partition 1");
   text += ",\n \"rows_per_class\": ";
   append_lists(text, rows_per_class(assignment, labels, classes));
   text += ",\n \"clients\": ";
   append_lists(text, assignment);
   return text + "\n}\n";
+}
+
+void write_manifest(const std::filesystem::path& path, const Partitioner& partitioner, std::uint64_t seed,
+                    const ClientRows& assignment, std::span<const std::uint16_t> labels, int classes, std::size_t most_listed) {
+  if (assignment.row_count() <= most_listed && assignment.size() <= most_listed)
+    return write_file(path, manifest_json(partitioner, seed, assignment, labels, classes));
+  std::vector<std::uint32_t> sizes;
+  sizes.reserve(assignment.size());
+  for (const auto& rows : assignment) sizes.push_back(static_cast<std::uint32_t>(rows.size()));
+  const std::string stem = path.stem().string();
+  write_npy(path.parent_path() / (stem + ".rows.npy"), assignment.all_rows());
+  write_npy(path.parent_path() / (stem + ".sizes.npy"), sizes);
+  std::string text = beginning(partitioner, seed, assignment, "fedstride partition 2");
+  text += ",\n \"clients\": " + number_text(std::uint64_t{assignment.size()});
+  text += ",\n \"rows_per_client\": " + quantiles_json(sizes);
+  text += ",\n \"classes_per_client\": " + quantiles_json(classes_per_client(assignment, labels, classes));
+  text += ",\n \"rows\": " + dump_json(Json(stem + ".rows.npy"));
+  text += ",\n \"sizes\": " + dump_json(Json(stem + ".sizes.npy"));
+  write_file(path, text + "\n}\n");  // last: a manifest is there when its lists are
 }
 
 }  // namespace fedstride

@@ -6,6 +6,8 @@
 #include <string_view>
 #include <vector>
 
+#include "partitions/client_rows.hpp"
+
 namespace fedstride {
 
 /// The input of a partition.
@@ -18,17 +20,15 @@ struct PartitionInput {
   std::uint64_t seed = 0;
 };
 
-/// The rows of each client, one ascending list a client.
-using Assignment = std::vector<std::vector<std::uint32_t>>;
-
 /// A part of the family: every row of the input in exactly one list, no list empty, in a time bounded by the sizes
-/// alone; or Error (usage) with the reason. The same input gives the same lists.
+/// alone; or Error (usage) with the reason. The same input gives the same lists. It returns an Assignment, or ClientRows,
+/// which have room for ten million clients.
 template <class Part>
 concept Partition = requires(const Part part, const PartitionInput& input) {
   { Part::kName } -> std::convertible_to<std::string_view>;
   { Part::kSummary } -> std::convertible_to<std::string_view>;
   Part::kFields;
-  { part.assign(input) } -> std::same_as<Assignment>;
+  { part.assign(input) } -> std::convertible_to<ClientRows>;
 };
 
 /// Throws Error (usage) unless there is at least one client, at least one row for each, and every row has a label below

@@ -20,7 +20,7 @@ PartFamily& PartitionPart::family() {
   return family;
 }
 
-Assignment assign(const Partitioner& partitioner, const PartitionInput& input) {
+ClientRows assign(const Partitioner& partitioner, const PartitionInput& input) {
   partitioner.part().check();
   return partitioner->assign(input);
 }

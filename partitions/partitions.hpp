@@ -15,20 +15,20 @@ class PartitionPart : public Part {
   template <Partition P>
   using Of = PartitionOf<P>;
 
-  virtual Assignment assign(const PartitionInput& input) const = 0;
+  virtual ClientRows assign(const PartitionInput& input) const = 0;
 };
 
 template <Partition P>
 class PartitionOf final : public PartOf<PartitionPart, PartitionOf<P>, P> {
  public:
   using PartOf<PartitionPart, PartitionOf<P>, P>::PartOf;
-  Assignment assign(const PartitionInput& input) const final { return this->part_.assign(input); }
+  ClientRows assign(const PartitionInput& input) const final { return this->part_.assign(input); }
 };
 
 /// A partition that has been chosen; the default is the pathological one.
 using Partitioner = Chosen<PartitionPart>;
 
 /// Deals the rows out. Throws Error (usage) if the settings or the input are not valid (partition.hpp).
-Assignment assign(const Partitioner& partitioner, const PartitionInput& input);
+ClientRows assign(const Partitioner& partitioner, const PartitionInput& input);
 
 }  // namespace fedstride

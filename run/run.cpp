@@ -1,5 +1,6 @@
 #include "run/run.hpp"
 
+#include <algorithm>
 #include <chrono>
 #include <limits>
 
@@ -13,6 +14,21 @@
 
 namespace fedstride {
 namespace {
+
+// Test accuracy on each client's mix of classes; empty if the clients' rows are not here.
+std::vector<double> client_accuracies(const Setup& setup, const Evaluation& test) {
+  if (setup.rows.row_count() == 0) return {};
+  const Dataset& train = setup.data.train;
+  std::vector<double> accuracies;
+  accuracies.reserve(setup.rows.size());
+  std::vector<std::uint64_t> counts(static_cast<std::size_t>(train.classes));
+  for (const auto& rows : setup.rows) {
+    std::ranges::fill(counts, 0);
+    for (const Row row : rows) ++counts[train.labels[row]];
+    accuracies.push_back(test.accuracy_on(counts));
+  }
+  return accuracies;
+}
 
 // Everything of one session of a run, from the checkpoint (round 0: the initial weights) to the last round.
 RunSummary carry_out(const Setup& setup, RunFolder& folder, Checkpoint checkpoint, RunPrivacy& privacy,
@@ -75,7 +91,7 @@ RunSummary carry_out(const Setup& setup, RunFolder& folder, Checkpoint checkpoin
         record.round == static_cast<std::uint32_t>(configuration.rounds)) {
       record.test = latest = evaluate(test);
       if (validation) record.validation = evaluate(*validation);
-      for (const auto& client : setup.label_counts) record.client_accuracy.push_back(latest->accuracy_on(client));
+      record.client_accuracy = client_accuracies(setup, *latest);
     }
 
     checkpoint.round = record.round;

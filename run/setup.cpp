@@ -66,9 +66,10 @@ void prepare_partition(Setup& setup) {
   const PartitionInput input{train.labels,      training_rows,         train.classes,
                              train.class_order, configuration.clients, configuration.seed};
   setup.rows = assign(configuration.partition, input);
-  if (configuration.limit_per_client > 0) limit_per_client(setup.rows, configuration.limit_per_client, configuration.seed);
+  if (configuration.limit_per_client > 0)
+    setup.rows = limit_per_client(setup.rows, configuration.limit_per_client, configuration.seed);
+  setup.row_counts.reserve(setup.rows.size());
   for (const auto& rows : setup.rows) setup.row_counts.push_back(rows.size());
-  setup.label_counts = rows_per_class(setup.rows, train.labels, train.classes);
   setup.partition_hash = partition_hash(setup.rows);
 }
 
@@ -98,7 +99,7 @@ void take_roster(Setup& setup, const OwnRows& own) {
     setup.own_data.push_back(line.data_hash);
     hash.value(line.rows).text(line.data_hash);
   }
-  setup.rows.resize(setup.row_counts.size());
+  setup.rows = Assignment(setup.row_counts.size());
   setup.partition_hash = hash.hex();
 }
 
@@ -155,9 +156,10 @@ Setup prepare_own(const Configuration& configuration, ClientId client, const Dat
   setup.data = load_own_rows(configuration.dataset, DataOptions{configuration.data_dir});
   fit(setup.data.train, form);
   const std::size_t count = setup.data.train.size();
-  setup.rows.resize(static_cast<std::size_t>(configuration.clients));
-  setup.rows[client].resize(count);
-  std::iota(setup.rows[client].begin(), setup.rows[client].end(), Row{0});
+  Assignment rows(static_cast<std::size_t>(configuration.clients));
+  rows[client].resize(count);
+  std::iota(rows[client].begin(), rows[client].end(), Row{0});
+  setup.rows = rows;
   setup.row_counts.resize(setup.rows.size());
   setup.row_counts[client] = count;
   // The form is an input of every gradient: noise drawn for one is not for another.
@@ -178,7 +180,10 @@ std::string partition_json(const Setup& setup) {
                        setup.data.train.classes);
 }
 
-std::string partition_text(const Setup& setup) { return heat_map(setup.label_counts, setup.data.train.class_names); }
+std::string partition_text(const Setup& setup) {
+  const Dataset& train = setup.data.train;
+  return heat_map(rows_per_class(setup.rows, train.labels, train.classes), train.class_names);
+}
 
 Configuration lasting_configuration(const Setup& setup) {
   Configuration configuration = determining(setup.configuration);

@@ -6,6 +6,7 @@
 #include "client/trainer.hpp"
 #include "data/datasets.hpp"
 #include "nn/model.hpp"
+#include "partitions/client_rows.hpp"
 #include "run/configuration.hpp"
 #include "run/privacy_setup.hpp"
 #include "server/round.hpp"
@@ -18,10 +19,9 @@ struct Setup {
   Configuration configuration;
   DataPair data = {};
   std::vector<Row> validation_rows = {};       ///< of data.train, held by no client
-  std::vector<std::vector<Row>> rows = {};     ///< of data.train, one list a client; empty if its rows are not here
+  ClientRows rows = {};                        ///< of data.train, one list a client; empty if its rows are not here
   std::vector<std::uint64_t> row_counts = {};  ///< number of each client's rows
   std::vector<std::string> own_data = {};      ///< partition own: hash of each client's rows, which are not of data.train
-  std::vector<std::vector<std::size_t>> label_counts = {};  ///< rows of each class each client holds; partition own: not known
   std::string partition_hash = {};
   Model model = {};
   LocalTraining training = {};

@@ -10,9 +10,14 @@
 
 namespace fedstride {
 
-InProcessFleet::InProcessFleet(const Model& model, const Dataset& data, const LocalTraining& training,
-                               const std::vector<std::vector<Row>>& rows, Threads& threads)
-    : model_(model), data_(data), training_(training), rows_(rows), threads_(threads), states_(rows.size()) {
+InProcessFleet::InProcessFleet(const Model& model, const Dataset& data, const LocalTraining& training, const ClientRows& rows,
+                               Threads& threads)
+    : model_(model),
+      data_(data),
+      training_(training),
+      rows_(rows),
+      threads_(threads),
+      states_(training.keep_state ? rows.size() : 0) {
   for (const auto& client : rows) max_rows_ = std::max(max_rows_, client.size());
 }
 
@@ -22,9 +27,10 @@ void InProcessFleet::collect(const Task& task, const std::vector<ClientId>& coho
   std::ranges::stable_sort(order, std::greater{}, [&](ClientId client) { return rows_[client].size(); });
   threads_.for_each_task(order.size(), [&](std::size_t i) {
     const ClientId client = order[i];
+    ClientState none;
     auto trainer = trainers_.borrow([&] { return std::make_unique<Trainer>(model_, data_, training_, max_rows_); });
     trainer->train(
-        task, client, rows_[client], states_[client],
+        task, client, rows_[client], training_.keep_state ? states_[client] : none,
         [&](int count, function_ref<void(int)> piece) { threads_.for_each_piece(count, piece); }, {&progress_, stop_},
         [&](const ClientUpdate& update) { updates.add(update); });
     trainers_.give_back(std::move(trainer));
@@ -32,6 +38,7 @@ void InProcessFleet::collect(const Task& task, const std::vector<ClientId>& coho
 }
 
 std::string InProcessFleet::save() const {
+  if (states_.empty()) return {};
   std::vector<std::string> states;
   for (const auto& state : states_) states.push_back(state.save(training_.optimizer));
   std::ostringstream stream;
@@ -41,6 +48,7 @@ std::string InProcessFleet::save() const {
 }
 
 void InProcessFleet::load(const std::string& bytes) {
+  if (states_.empty()) return;
   std::vector<std::string> states;
   try {
     std::istringstream stream(bytes);

@@ -8,6 +8,7 @@
 #include "client/trainer.hpp"
 #include "core/pool.hpp"
 #include "core/task.hpp"
+#include "partitions/client_rows.hpp"
 #include "server/accumulator.hpp"
 #include "sim/threads.hpp"
 
@@ -18,13 +19,13 @@ namespace fedstride {
 class InProcessFleet {
  public:
   /// The references must outlive the fleet. rows[k] are client k's.
-  InProcessFleet(const Model& model, const Dataset& data, const LocalTraining& training,
-                 const std::vector<std::vector<Row>>& rows, Threads& threads);
+  InProcessFleet(const Model& model, const Dataset& data, const LocalTraining& training, const ClientRows& rows,
+                 Threads& threads);
 
   /// Throws Interrupted if the run is stopped meanwhile.
   void collect(const Task& task, const std::vector<ClientId>& cohort, Accumulator& updates);
 
-  /// The clients' states as bytes, and back. load throws Error (failure) if the bytes do not fit.
+  /// The clients' states as bytes, and back; no bytes if they are not kept. load throws Error (failure) if the bytes do not fit.
   std::string save() const;
   void load(const std::string& bytes);
 
@@ -37,7 +38,7 @@ class InProcessFleet {
   const Model& model_;
   const Dataset& data_;
   const LocalTraining& training_;
-  const std::vector<std::vector<Row>>& rows_;
+  const ClientRows& rows_;
   Threads& threads_;
   std::size_t max_rows_ = 0;
   std::vector<ClientState> states_;

@@ -84,7 +84,7 @@ class Participant {
     if (options_.client >= setup.rows.size())
       throw failure("client " + std::to_string(options_.client) + " has no place in a partition over " +
                     std::to_string(setup.rows.size()) + " clients");
-    const std::vector<Row>& rows = setup.rows[options_.client];
+    const std::span<const Row> rows = setup.rows[options_.client];
     Ready ready{.data_hash = setup.data.hash, .rows_hash = rows_hash(rows), .rows = rows.size(), .last_round = 0};
     if (options_.require_dp) require_privacy(setup.privacy, *options_.require_dp);
     begin_memory(welcome, setup);

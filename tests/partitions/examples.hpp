@@ -51,7 +51,7 @@ inline std::set<int> classes_of(const std::vector<std::uint32_t>& rows, const Ex
   return classes;
 }
 
-inline bool holds_every_row_once(const Assignment& assignment, const Example& example) {
+inline bool holds_every_row_once(const ClientRows& assignment, const Example& example) {
   std::vector<std::uint32_t> all;
   for (const auto& rows : assignment) all.insert(all.end(), rows.begin(), rows.end());
   std::sort(all.begin(), all.end());

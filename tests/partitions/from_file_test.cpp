@@ -2,10 +2,15 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <string>
+#include <vector>
 
 #include "core/files.hpp"
+#include "core/json.hpp"
+#include "core/npy.hpp"
+#include "partitions/dirichlet.hpp"
 #include "partitions/manifest.hpp"
 #include "tests/partitions/examples.hpp"
 #include "tests/support/folder.hpp"
@@ -47,6 +52,52 @@ TEST_CASE("a manifest reads back as the partition it describes") {
   const auto assignment = Dirichlet{}.assign(example.input);
   write_file(path, manifest_json(Dirichlet{}, 1, assignment, example.labels, 10));
   CHECK(FromFile{path}.assign(example.input) == assignment);
+}
+
+TEST_CASE("a manifest with its lists beside it reads back as the partition it describes") {
+  const TemporaryFolder folder;
+  const std::string path = folder / "partition.json";
+  Example example(random_labels(2000, 10, 1), 10, 30);
+  const ClientRows assignment = Dirichlet{}.assign(example.input);
+  write_manifest(path, Dirichlet{}, 1, assignment, example.labels, 10, 1999);
+  CHECK(FromFile{path}.assign(example.input) == assignment);
+  const Json json = parse_json(read_file(path));
+  CHECK(json.at("clients") == 30);
+  CHECK(json.at("hash") == partition_hash(assignment));
+  CHECK_FALSE(json.contains("rows_per_class"));
+  std::vector<std::size_t> sizes;
+  for (const auto rows : assignment) sizes.push_back(rows.size());
+  std::ranges::sort(sizes);
+  CHECK(json.at("rows_per_client").at("least") == sizes.front());
+  CHECK(json.at("rows_per_client").at("quartiles").at(1) == sizes[29 * 2 / 4]);
+  CHECK(json.at("rows_per_client").at("most") == sizes.back());
+  CHECK(json.at("classes_per_client").at("most") <= 10);
+
+  // One row more to list is enough for the tables in the JSON itself.
+  write_manifest(path, Dirichlet{}, 1, assignment, example.labels, 10, 2000);
+  CHECK(parse_json(read_file(path)).at("clients").size() == 30);
+}
+
+TEST_CASE("lists beside a manifest that are not its own are refused") {
+  const TemporaryFolder folder;
+  const std::vector<std::uint32_t> rows{0, 1, 2, 3, 4};
+  const std::string beside = R"({"clients": 2, "rows": "r.npy", "sizes": "s.npy"})";
+  const auto refused = [&](const std::vector<std::uint32_t>& listed, const std::vector<std::uint32_t>& sizes) {
+    write_npy(folder / "r.npy", listed);
+    write_npy(folder / "s.npy", sizes);
+    return refusal(folder, beside);
+  };
+  CHECK(refused(rows, {2, 3}) == "accepted");
+  CHECK(refused(rows, {2, 2}) ==
+        "'FILE': its clients' sizes do not add up to the 5 rows beside it; the three files must be of one partition");
+  CHECK(refused(rows, {5, 4294967295U}).find("do not add up") != std::string::npos);
+  CHECK(refused(rows, {5, 0}) == "'FILE': client 1 has no rows; it must be a list of at least one");
+  CHECK(refused(rows, {1, 2, 2}) == "clients is 2; 'FILE' needs it to be 3");
+  CHECK(refused({0, 1, 2, 3, 6}, {2, 3}) == "'FILE': client 1 has the row 6; rows are whole numbers from 0 to 5");
+  CHECK(refused({0, 1, 2, 3, 3}, {2, 3}) == "'FILE': client 1 has row 3 a second time; each row belongs to one client, once");
+  CHECK(refusal(folder, R"({"rows": "../r.npy", "sizes": "s.npy"})") ==
+        "'FILE' names no file \"rows\" beside it; it must be {\"clients\": [[row, ...], ...]}");
+  CHECK(refusal(folder, R"({"rows": "gone.npy", "sizes": "s.npy"})").find("cannot read") != std::string::npos);
 }
 
 TEST_CASE("files that are no partition of the training rows are refused with the reason") {

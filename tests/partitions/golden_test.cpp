@@ -35,7 +35,7 @@ TEST_CASE("1,000 rows of ten classes over five clients at seed 42 lie where they
 
 TEST_CASE("the hash of a small assignment is SHA-256 of counts as 64-bit and rows as 32-bit little-endian numbers") {
   // 2 clients; 1 row: 0; 2 rows: 1, 258. By sha256sum.
-  CHECK(partition_hash({{0}, {1, 258}}) == "41340aefe429cc0e7a8fd9d50010e5be8b8da8af9ffc5ddbfec8696d484230ee");
+  CHECK(partition_hash(Assignment{{0}, {1, 258}}) == "41340aefe429cc0e7a8fd9d50010e5be8b8da8af9ffc5ddbfec8696d484230ee");
 }
 
 }  // namespace fedstride::test::golden_test

@@ -1,0 +1,70 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace fedstride {
+
+/// The rows of each client, one ascending list a client, as a partition writes them down.
+using Assignment = std::vector<std::vector<std::uint32_t>>;
+
+/// The rows of every client, one ascending list a client, in one array: 4 bytes a row and 4 a client, for any number of
+/// clients. Lists are read, not changed.
+class ClientRows {
+ public:
+  /// No client.
+  ClientRows() = default;
+  ClientRows(const Assignment& assignment);  // NOLINT: implicit on purpose, an assignment is the same lists
+  /// The rows cut into consecutive lists of these sizes, each of which is sorted here. Throws std::invalid_argument unless the
+  /// sizes add up to the number of rows.
+  ClientRows(std::vector<std::uint32_t> rows, std::span<const std::size_t> sizes);
+  /// The rows cut into `clients` consecutive lists whose sizes differ by one at most, the larger ones first, each sorted here.
+  static ClientRows even(std::vector<std::uint32_t> rows, std::size_t clients);
+
+  std::size_t size() const { return ends_.size(); }  ///< clients
+  bool empty() const { return ends_.empty(); }
+  std::span<const std::uint32_t> operator[](std::size_t client) const {
+    const std::size_t begin = client == 0 ? 0 : ends_[client - 1];
+    return std::span(rows_).subspan(begin, ends_[client] - begin);
+  }
+  std::size_t row_count() const { return rows_.size(); }             ///< of all clients
+  std::span<const std::uint32_t> all_rows() const { return rows_; }  ///< the lists, one after another
+
+  bool operator==(const ClientRows&) const = default;
+
+  /// Visits the lists in order of clients.
+  class Iterator {
+   public:
+    using value_type = std::span<const std::uint32_t>;
+    using difference_type = std::ptrdiff_t;
+    Iterator() = default;
+    Iterator(const ClientRows& all, std::size_t client) : all_(&all), client_(client) {}
+    std::span<const std::uint32_t> operator*() const { return (*all_)[client_]; }
+    Iterator& operator++() {
+      ++client_;
+      return *this;
+    }
+    Iterator operator++(int) {
+      const Iterator before = *this;
+      ++client_;
+      return before;
+    }
+    bool operator==(const Iterator& other) const { return client_ == other.client_; }
+
+   private:
+    const ClientRows* all_ = nullptr;
+    std::size_t client_ = 0;
+  };
+  Iterator begin() const { return {*this, 0}; }
+  Iterator end() const { return {*this, size()}; }
+
+ private:
+  void sort_lists();
+
+  std::vector<std::uint32_t> rows_;
+  std::vector<std::uint32_t> ends_;  ///< of each client's list in rows_; a data set has fewer than 2^32 rows
+};
+
+}  // namespace fedstride
