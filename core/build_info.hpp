@@ -1,7 +1,9 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
+#include <string_view>
 
 namespace fedstride {
 
@@ -11,9 +13,22 @@ struct BuildInfo {
   std::string commit;           ///< "862b9617bc6c", "862b9617bc6c-dirty" if files had changed since, or "unknown"
   std::string compiler;         ///< "GCC 12.2.0"
   std::string instruction_set;  ///< that the arithmetic was compiled for: "x86-64 AVX-512"
+  std::string instructions;     ///< all of it, in words and in order: "avx avx2 f16c fma sse ... tune=znver3 x86-64"
   std::string flags;            ///< compiler flags: "-O3 -DNDEBUG -march=native -ffp-contract=fast"
 };
 BuildInfo build_info();
+
+/// One macro that a compiler defines where it may use an extension of the instruction set, or tunes for a processor.
+struct InstructionMacro {
+  std::string_view name;  ///< "__AVX2__"
+  bool is_set = false;    ///< in this build
+};
+/// Those on which the bits of floating-point arithmetic can depend. Tuning is among them: GCC fuses fewer products into
+/// sums for some processors than for others, with the same instructions.
+std::span<const InstructionMacro> instruction_macros();
+
+/// The flags without those that choose instructions alone (-march, -mtune, -mavx2, ...): `instructions` says what they chose.
+std::string flags_but_instructions(std::string_view flags);
 
 /// Raised by one whenever some configuration gives different results; a result is recomputed only if this number, its
 /// configuration or its data changed.

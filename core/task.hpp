@@ -43,6 +43,7 @@ struct ClientReport {
   std::uint64_t nonfinite = 0;            ///< examples left out of a release because their gradient was not finite
   double gradient_norm = 0;  ///< under example-level privacy: mean norm of an example's gradient before clipping; NaN: none
   double clipped_share = 0;  ///< likewise: share of the examples whose gradient was scaled down; NaN: none
+  double update_norm = 0;    ///< L2 norm of the update as it came, measured by who sums it; NaN: it is not finite
   std::string failure = {};  ///< why the update is not in the sum; empty if it is
 };
 

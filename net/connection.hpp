@@ -82,13 +82,15 @@ using ConnectionPtr = std::shared_ptr<Connection>;
 class Listener {
  public:
   struct Limits {
-    std::size_t connections = 64;  ///< most open ones, including handshakes; one more is closed at once
-    std::size_t handshakes = 16;   ///< most unfinished ones; more wait in the kernel's queue
+    std::size_t connections = 64;  ///< most open ones, after their handshakes; one more is closed at once
+    std::size_t waiting = 256;     ///< most that have not sent their first bytes (WaitingRoom)
+    std::size_t handshakes = 32;   ///< most unfinished ones, half of them from one source at most; more wait
     std::chrono::milliseconds handshake{10000};
   };
   struct Handlers {
     std::function<void(ConnectionPtr)> accepted;  ///< handshake done, not started
-    std::function<void(const std::string& address, const std::string& reason)> failed;
+    /// That many connections were turned away; `address` is that of the last.
+    std::function<void(const std::string& address, const std::string& reason, std::uint64_t connections)> failed;
   };
   /// Throws Error (failure) if the address is in use ("cannot listen at '...': Address already in use; ...").
   Listener(asio::io_context& io, const Endpoint& address, Transport transport, const Limits& limits, Handlers handlers);

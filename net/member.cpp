@@ -20,7 +20,8 @@ using std::chrono::milliseconds;
 
 constexpr milliseconds kFirstPause{200};
 constexpr milliseconds kMaxPause{10000};
-constexpr milliseconds kMaxCallTime{10000};
+constexpr milliseconds kFirstCallTime{10000};
+constexpr milliseconds kMaxCallTime{60000};
 
 /// The network side of a client, on its own thread; the caller of work() does the work.
 class Member {
@@ -139,19 +140,25 @@ class Member {
 
   void dial() {
     if (over_) return;
-    connect(io_, rules_.connect, rules_.transport, kMaxCallTime, [this](ConnectionPtr connection, const std::string& reason) {
-      if (over_) {
-        if (connection) connection->end({}, false);
-        return;
-      }
-      if (!connection) return dial_later(rules_.connect.text() + ": " + reason);
-      if (rules_.authenticated && connection->peer_name() != kCoordinatorName) {
-        connection->end({}, false);
-        return finish("the certificate at " + rules_.connect.text() + " is that of '" + connection->peer_name() + "', not of '" +
-                      std::string(kCoordinatorName) + "'");
-      }
-      begin(std::move(connection));
-    });
+    const auto called = Clock::now();
+    connect(io_, rules_.connect, rules_.transport, call_time_,
+            [this, called](ConnectionPtr connection, const std::string& reason) {
+              if (over_) {
+                if (connection) connection->end({}, false);
+                return;
+              }
+              if (!connection) {
+                // It was queued, most likely: hanging up sooner the next time would only lose its place again.
+                if (Clock::now() - called >= call_time_) call_time_ = std::min(call_time_ * 2, kMaxCallTime);
+                return dial_later(rules_.connect.text() + ": " + reason);
+              }
+              if (rules_.authenticated && connection->peer_name() != kCoordinatorName) {
+                connection->end({}, false);
+                return finish("the certificate at " + rules_.connect.text() + " is that of '" + connection->peer_name() +
+                              "', not of '" + std::string(kCoordinatorName) + "'");
+              }
+              begin(std::move(connection));
+            });
   }
 
   void dial_later(const std::string& reason) {
@@ -175,7 +182,7 @@ class Member {
     stage_ = Stage::welcome;
     model_ = nullptr;
     wanted_.reset();
-    connection_->set_silence(kMaxCallTime * 2);
+    connection_->set_silence(kFirstCallTime * 2);
     connection_->start({.admit = [this](const FrameHeader& header) { return admit(header); },
                         .received = [this](FrameKind kind, std::string body) { received(kind, body); },
                         .ended =
@@ -277,6 +284,7 @@ class Member {
     stage_ = Stage::serving;
     last_served_ = Clock::now();
     pause_ = kFirstPause;
+    call_time_ = kFirstCallTime;
     last_reason_.clear();
     log_("joined " + rules_.connect.text() + " as client " + std::to_string(rules_.client));
   }
@@ -320,6 +328,7 @@ class Member {
   bool over_ = false;
   milliseconds heartbeat_{5000};
   milliseconds pause_ = kFirstPause;
+  milliseconds call_time_ = kFirstCallTime;
   std::string last_reason_;
   Clock::time_point last_served_ = Clock::now();
   std::minstd_rand jitter_{std::random_device{}()};  // of pauses alone

@@ -7,6 +7,7 @@
 
 #include "core/build_info.hpp"
 #include "core/serialize.hpp"
+#include "core/text.hpp"
 
 namespace fedstride {
 namespace {
@@ -151,6 +152,15 @@ void fields(A& archive, Finished& message) {
   archive(message.rounds, line(message.model_hash));
 }
 
+/// The words of `text` that `other` does not have.
+std::string words_without(const std::string& text, const std::string& other) {
+  const auto others = split(other, ' ');
+  std::vector<std::string> words;
+  for (const std::string_view word : split(text, ' '))
+    if (std::ranges::find(others, word) == others.end()) words.emplace_back(word);
+  return joined(words, " ");
+}
+
 /// Reads a body where it lies.
 class BodyBuffer : public std::streambuf {
  public:
@@ -165,7 +175,7 @@ class BodyBuffer : public std::streambuf {
 
 BuildIdentity build_identity() {
   const BuildInfo info = build_info();
-  return {info.version, info.compiler, info.flags, info.instruction_set, kNumericsVersion};
+  return {info.version, info.compiler, flags_but_instructions(info.flags), info.instructions, kNumericsVersion};
 }
 
 std::string difference(const BuildIdentity& here, const BuildIdentity& there) {
@@ -177,7 +187,8 @@ std::string difference(const BuildIdentity& here, const BuildIdentity& there) {
     return differ("numerics version", std::to_string(here.numerics), std::to_string(there.numerics));
   if (here.compiler != there.compiler) return differ("compiler", here.compiler, there.compiler);
   if (here.instruction_set != there.instruction_set)
-    return differ("instruction set", here.instruction_set, there.instruction_set);
+    return differ("instructions", words_without(here.instruction_set, there.instruction_set),
+                  words_without(there.instruction_set, here.instruction_set));
   if (here.flags != there.flags) return differ("flags", here.flags, there.flags);
   return {};
 }

@@ -17,9 +17,9 @@ inline constexpr std::uint32_t kMaxReleaseRuns = 1 << 16;
 struct BuildIdentity {
   std::string version;
   std::string compiler;
-  std::string flags;
-  std::string instruction_set;
-  std::uint32_t numerics = 0;  ///< kNumericsVersion
+  std::string flags;            ///< without those that choose instructions
+  std::string instruction_set;  ///< what they chose: BuildInfo::instructions
+  std::uint32_t numerics = 0;   ///< kNumericsVersion
 };
 BuildIdentity build_identity();
 /// The differences of two identities ("compiler 'GCC 12.2.0' here, 'GCC 13.1.0' there"); empty if there are none.

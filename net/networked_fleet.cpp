@@ -4,13 +4,13 @@
 #include <asio.hpp>
 #include <cereal/archives/portable_binary.hpp>
 #include <cereal/types/vector.hpp>
-#include <cmath>
 #include <future>
 #include <limits>
 #include <optional>
 #include <sstream>
 #include <thread>
 
+#include "client/report.hpp"
 #include "client/trainer.hpp"
 #include "core/error.hpp"
 #include "core/exact_sum.hpp"
@@ -147,7 +147,8 @@ struct NetworkedFleet::Impl {
 
     if (message.diverged) message.change.assign(terms.parameters, std::numeric_limits<float>::quiet_NaN());
     try {
-      round->updates->add({message.report, view(std::as_const(message.change))});
+      const std::string remark = round->updates->add({message.report, view(std::as_const(message.change))});
+      if (!remark.empty()) log("round " + std::to_string(message.round) + ", " + who + ": " + remark);
     } catch (...) {
       return end_round(std::current_exception());
     }
@@ -173,9 +174,7 @@ struct NetworkedFleet::Impl {
       return "its update has " + std::to_string(size) + " numbers; the model has " + std::to_string(terms.parameters);
     if (!message.diverged && !ExactSum::admits(view(message.change)))
       return "its update has numbers that are not finite, or 2^22 and larger";
-    for (const double number : {report.loss, report.learning_rate, report.gradient_norm, report.clipped_share})
-      if (std::isinf(number)) return "its report has numbers that are not finite";
-    if (report.rejected > report.steps) return "its report says that it undid more steps than it took";
+    if (std::string why = impossible(report); !why.empty()) return why;
     return judge(message.round, report, round->releases.empty() ? 0 : round->releases[client]);
   }
 

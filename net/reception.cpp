@@ -4,6 +4,7 @@
 #include <asio.hpp>
 
 #include "core/seconds_since.hpp"
+#include "core/text.hpp"
 
 namespace fedstride {
 namespace {
@@ -12,6 +13,8 @@ using Clock = std::chrono::steady_clock;
 
 constexpr std::uint64_t kMaxFirstBytes = 64 * 1024;     // hello and ready, with room
 constexpr std::uint64_t kMaxBytesPerSecond = 4 * 1024;  // heartbeats, with room
+constexpr std::size_t kMaxPerCertificate = 2;           // connections: one that serves, and one that comes for it
+constexpr std::chrono::milliseconds kHelloWithin{10000};
 
 }  // namespace
 
@@ -23,6 +26,7 @@ struct Reception::Peer {
   bool holds_slot = false;
   std::uint64_t granted = kMaxFirstBytes;
   Clock::time_point since = Clock::now();
+  Clock::time_point welcomed = {};
 };
 
 struct Reception::Beat {
@@ -43,12 +47,13 @@ Reception::Reception(asio::io_context& io, const FederationTerms& terms, const R
       status_(terms.roster.size()),
       told_(terms.roster.size()) {
   for (std::size_t client = 0; client < status_.size(); ++client) status_[client].client = static_cast<ClientId>(client);
-  listener_ = std::make_unique<Listener>(io, rules.listen, rules.transport, Listener::Limits{.connections = rules.connections},
-                                         Listener::Handlers{[this](ConnectionPtr connection) { accepted(std::move(connection)); },
-                                                            [this](const std::string& address, const std::string& reason) {
-                                                              ++refused_;
-                                                              log_("refused " + address + ": " + reason);
-                                                            }});
+  listener_ = std::make_unique<Listener>(
+      io, rules.listen, rules.transport, Listener::Limits{.connections = rules.connections},
+      Listener::Handlers{[this](ConnectionPtr connection) { accepted(std::move(connection)); },
+                         [this](const std::string& address, const std::string& reason, std::uint64_t connections) {
+                           refused_ += connections;
+                           log_("refused " + address + ": " + reason);
+                         }});
   beat();
 }
 
@@ -66,6 +71,7 @@ std::string Reception::name(const Peer& peer) const {
 
 void Reception::beat() {
   if (closing_) return;  // the timer may have gone off before it was cancelled
+  refuse_the_slow();
   for (const PeerPtr& peer : std::list(peers_))
     if (peer->stage != Peer::Stage::hello) peer->connection->send(beat_->frame, FrameKind::heartbeat);
   beat_->timer.expires_after(rules_.heartbeat);
@@ -74,7 +80,35 @@ void Reception::beat() {
   });
 }
 
+void Reception::make_room_for(const std::string& certificate) {
+  PeerPtr oldest;
+  std::size_t held = 0;
+  for (const PeerPtr& peer : peers_) {
+    if (peer->connection->peer_name() != certificate) continue;
+    ++held;
+    if (!oldest && peer->stage != Peer::Stage::serving) oldest = peer;
+  }
+  // At once: words to a connection that may be idle would keep its place for as long as they may take to leave.
+  if (held >= kMaxPerCertificate && oldest)
+    oldest->connection->end("another connection has come with the certificate of '" + certificate + "', which holds " +
+                                std::to_string(kMaxPerCertificate) + " at most",
+                            false);
+}
+
+void Reception::refuse_the_slow() {
+  const auto seconds = [](auto time) { return number_text(std::chrono::duration<double>(time).count()) + " s"; };
+  for (const PeerPtr& peer : std::list(peers_)) {
+    if (peer->stage == Peer::Stage::hello && Clock::now() - peer->since > kHelloWithin)
+      refuse(peer, "it has not said who it is within " + seconds(kHelloWithin), false);
+    else if (peer->stage == Peer::Stage::ready && Clock::now() - peer->welcomed > rules_.ready_within)
+      refuse(peer,
+             "it was not ready within " + seconds(rules_.ready_within) + " of its welcome; --ready-within of serve gives more",
+             false);
+  }
+}
+
 void Reception::accepted(ConnectionPtr connection) {
+  if (rules_.authenticated) make_room_for(connection->peer_name());
   auto peer = std::make_shared<Peer>();
   peer->connection = std::move(connection);
   peers_.push_back(peer);
@@ -187,6 +221,7 @@ void Reception::hello(const PeerPtr& peer, const Hello& message) {
                   false);
   peer->client = message.client;
   peer->stage = Peer::Stage::ready;
+  peer->welcomed = Clock::now();
   if (!other.empty()) log_(name(*peer) + ": another build: " + other);
   Welcome welcome = terms_.welcome;
   welcome.heartbeat_ms = static_cast<std::uint32_t>(rules_.heartbeat.count());

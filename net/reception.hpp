@@ -37,6 +37,7 @@ struct ReceptionRules {
   bool authenticated = true;  ///< identity is the certificate's; false: the client's own claim (plain, loopback)
   bool accept_other_builds = false;
   std::chrono::milliseconds heartbeat{5000};
+  std::chrono::milliseconds ready_within{300000};  ///< from its welcome until a client must have its data
   std::size_t connections = 64;
   std::size_t updates_in_flight = 4;
 };
@@ -90,6 +91,9 @@ class Reception {
   /// Tells the peer the reason and ends its connection.
   void refuse(const PeerPtr& peer, const std::string& reason, bool for_good);
   void tell_last(const PeerPtr& peer);
+  /// Ends the older of two connections with the certificate of a third.
+  void make_room_for(const std::string& certificate);
+  void refuse_the_slow();
   void take_slot(const PeerPtr& peer);
   void give_slot(const PeerPtr& peer);
   void beat();

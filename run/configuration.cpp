@@ -121,8 +121,11 @@ bool is_free_on_resume(std::string_view key) {
   return key == "threads" || key == "evaluate-every" || key == "quiet" || key == "data-dir" || key == "roster";
 }
 
+bool is_left_out_at_default(std::string_view key) { return key == "max-update-norm" || key == "over-norm"; }
+
 Configuration determining(Configuration configuration) {
   const Configuration defaults;
+  if (configuration.max_update_norm == 0) configuration.over_norm = defaults.over_norm;
   configuration.evaluate_every = defaults.evaluate_every;
   configuration.threads = defaults.threads;
   configuration.data_dir = defaults.data_dir;

@@ -23,6 +23,8 @@ enum class ClientStateRule { automatic, keep, reset };
 constexpr auto choice_names(ClientStateRule) { return names("auto", "keep", "reset"); }
 enum class WeightRule { automatic, examples, equal };
 constexpr auto choice_names(WeightRule) { return names("auto", "examples", "equal"); }
+enum class OverNorm { refuse, clip };
+constexpr auto choice_names(OverNorm) { return names("refuse", "clip"); }
 enum class Randomness { seeded, secret };
 constexpr auto choice_names(Randomness) { return names("seeded", "secret"); }
 
@@ -53,6 +55,8 @@ struct Configuration {
   ClientStateRule client_state = ClientStateRule::automatic;
 
   WeightRule weights = WeightRule::automatic;
+  double max_update_norm = 0;
+  OverNorm over_norm = OverNorm::refuse;
   Cohort cohort;
   ServerOptimizer server;
   Privacy privacy;
@@ -93,6 +97,9 @@ struct Configuration {
       Field{"weights", &Configuration::weights,
             "weight of a client in the mean: its number of examples, or the same for all; auto: examples, and equal where "
             "clients are protected"},
+      Field{"max-update-norm", &Configuration::max_update_norm,
+            "largest L2 norm of a client's update, which bounds what one false client can do; 0: none", kNonNegative},
+      Field{"over-norm", &Configuration::over_norm, "a longer update is refused (left out of the sum), or clipped to that norm"},
       Field{
           "randomness", &Configuration::randomness,
           "source of noise and private sampling: repeatable from the seed, or secret (ChaCha20 under a key in the run's folder)"},
@@ -113,6 +120,9 @@ std::array<const ChosenPart*, 5> chosen_parts(const Configuration& configuration
 
 /// True for keys that set the place of the output: written only if a file set them.
 bool is_about_output(std::string_view key);
+/// True for keys that are written only where they differ from their default. They came after runs had been kept: with them
+/// in every file the names of experiments, cells and seeded noise would have changed, though nothing else had.
+bool is_left_out_at_default(std::string_view key);
 /// True for keys that cannot change the model and may be given again with --resume.
 bool is_free_on_resume(std::string_view key);
 
@@ -154,7 +164,7 @@ Configuration resolve(const Settings& settings);
 Settings read_settings(const std::string& path);
 Settings parse_settings(std::string_view toml, const std::string& name);
 
-/// Every key with its value, in a form that can be read again: parse, resolve and write gives the same text. `out`, `quiet`
+/// Every key with its value (but see is_left_out_at_default), in a form that can be read again: parse, resolve and write gives the same text. `out`, `quiet`
 /// and the like only if `settings` (the source of the configuration) had them from a file.
 std::string write_settings(const Configuration& configuration, const Settings& settings);
 

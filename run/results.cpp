@@ -42,6 +42,7 @@ std::vector<std::string> not_covered(const RoundRecord& record) {
                                  "clients.nonfinite",
                                  "clients.gradient_norm",
                                  "clients.clipped_share",
+                                 "clients.update_norm",
                                  "clients.failure"};
   if (record.client_spent)
     for (const char* name : {"clients.client", "clients.rows", "clients.learning_rate", "clients.steps", "clients.accepted",
@@ -100,7 +101,8 @@ std::string round_json(const RoundRecord& record, bool publishable) {
         {"learning_rate", number(report.learning_rate)},
         {"steps", report.steps},
         {"accepted", report.steps - report.rejected},
-        {"rejected", report.rejected}};
+        {"rejected", report.rejected},
+        {"update_norm", number(report.update_norm)}};
     if (record.example_spent) {
       std::uint64_t releases = 0;
       for (const ReleaseRun& run : report.releases) releases += run.count;

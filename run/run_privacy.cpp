@@ -172,6 +172,30 @@ RunPrivacy::Permission RunPrivacy::reserve(std::uint32_t round, const std::strin
   return permission;
 }
 
+std::string RunPrivacy::beyond(const PrivacyLimit& limit, std::uint32_t round, std::uint64_t releases) const {
+  if (!ledger_ || !own_) return {};
+  const SpendingTotals before = ledger_->book().before(round);
+  const auto complaint = [&](const LevelSetup& level, const char* name, const Spending& spending) -> std::string {
+    if (delta_by(level.accountant, spending, limit.epsilon).value <= limit.delta) return {};
+    return "after it this client's ledger would say epsilon " +
+           number_text(epsilon_by(level.accountant, spending, limit.delta).value) + " at " + name + " level, delta " +
+           number_text(limit.delta) + "; its max-epsilon is " + number_text(limit.epsilon);
+  };
+  if (setup_.privacy.client) {
+    Spending spending = before.updates();
+    merge(spending, setup_.privacy.client_release);
+    if (std::string why = complaint(*setup_.privacy.client, "client", spending); !why.empty()) return why;
+  }
+  const PrivatePlan* plan = setup_.privacy.example ? setup_.training.privacy->plans[*own_].get() : nullptr;
+  if (plan == nullptr) return {};
+  const int first_epoch = static_cast<int>(round - 1) * setup_.training.epochs;
+  const std::uint64_t first = plan->releases_before(first_epoch);
+  const std::uint64_t planned = plan->releases_before(first_epoch + setup_.training.epochs) - first;
+  Spending spending = before.examples(*own_);
+  merge(spending, plan->spending(first, std::min(releases, planned), setup_.training.epochs));
+  return complaint(*setup_.privacy.example, "example", spending);
+}
+
 void RunPrivacy::record(std::uint32_t round, const std::vector<ClientReport>& reports) {
   if (!ledger_) return;
   // As reserved, but with the releases each client has made; clients of a group that made the same stay together.

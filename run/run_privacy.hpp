@@ -19,6 +19,12 @@ struct SpentSoFar {
   double delta = 0;
 };
 
+/// A client's own limit, whatever the experiment's budget is.
+struct PrivacyLimit {
+  double epsilon = 0;
+  double delta = 1e-5;
+};
+
 /// The privacy of one run in progress: reserves before a round, records after it, enforces the budgets, and reports the
 /// spending. Does nothing for a run without privacy.
 class RunPrivacy {
@@ -35,6 +41,9 @@ class RunPrivacy {
   };
   /// Reserves the round in the ledger, synced, before anything is released.
   Permission reserve(std::uint32_t round, const std::string& model_hash);
+  /// For the ledger of one client: the reason why it must not make `releases` more noisy releases in this round, since the
+  /// ledger would then pass the limit at a level that the experiment protects; empty if it may. Nothing is reserved.
+  std::string beyond(const PrivacyLimit& limit, std::uint32_t round, std::uint64_t releases) const;
   void record(std::uint32_t round, const std::vector<ClientReport>& reports);
 
   /// The spending at example level, of the client that has spent most.

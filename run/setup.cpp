@@ -131,6 +131,12 @@ void prepare_training(Setup& setup, FirstWeights first) {
                           (report.ignored.empty() ? "" : "; not used: " + joined(report.ignored)));
   }
   prepare_privacy(setup);
+  if (configuration.max_update_norm > 0) {
+    if (setup.rules.sum.release)
+      throw usage_error("max-update-norm is " + number_text(configuration.max_update_norm) +
+                        "; where the coordinator protects clients every update is clipped to clip already, and only 0 is valid");
+    setup.rules.sum.bound = {UpdateClip(configuration.max_update_norm), configuration.over_norm == OverNorm::refuse};
+  }
   if (!setup.training.privacy) note_unused_rows(setup);
 }
 
@@ -199,7 +205,7 @@ std::string identity(const Setup& setup) {
       .text(lasting_settings(setup))
       .text(setup.data.hash)
       .text(setup.partition_hash)
-      .text(build.version + build.compiler + build.instruction_set)
+      .text(build.version + build.compiler + build.instructions)
       .hex();
 }
 

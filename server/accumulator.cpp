@@ -1,9 +1,11 @@
 #include "server/accumulator.hpp"
 
 #include <algorithm>
-#include <string>
+#include <cmath>
+#include <limits>
 
 #include "core/error.hpp"
+#include "core/text.hpp"
 
 namespace fedstride {
 
@@ -52,25 +54,45 @@ void Accumulator::require(bool good, const char* what) const {
   if (!good) throw failure("round " + std::to_string(round_) + ": " + what);
 }
 
-void Accumulator::add(const ClientUpdate& update) {
+std::string Accumulator::add(const ClientUpdate& update) {
   const ClientId client = update.report.client;
   require(client < cohort_.size() && cohort_[client], "an update came of a client that was not asked");
   require(update.change.size() == size_, "an update came that is not of the model's size");
-  const bool admitted = ExactSum::admits(update.change);
+  ClientReport report = update.report;
+  report.update_norm = l2_norm(update.change);
+  if (std::isinf(report.update_norm)) report.update_norm = std::numeric_limits<double>::quiet_NaN();
+  const UpdateClip* clip = rules_.release ? &rules_.release->clip : nullptr;
+  std::string remark;
+  if (!ExactSum::admits(update.change)) {
+    remark = report.failure = "its training diverged: the update is not finite or 2^22 and larger";
+  } else if (rules_.bound && report.update_norm > rules_.bound->clip.bound()) {
+    remark = "its update has norm " + number_text(report.update_norm) + ", max-update-norm is " +
+             number_text(rules_.bound->clip.bound());
+    if (rules_.bound->leaves_out) {
+      report.failure = remark;
+    } else {
+      remark += "; it is scaled down to that";
+      clip = &rules_.bound->clip;
+    }
+  }
+  std::span<const float> change = update.change;
   Vector clipped;
-  if (admitted && rules_.release) rules_.release->clip.clip(update.change, clipped);
+  if (clip != nullptr && report.failure.empty()) {
+    clip->clip(update.change, clipped);
+    change = view(std::as_const(clipped));
+  }
 
   const std::lock_guard lock(mutex_);
   require(stage_ != Stage::ended, "an update came after the sum was released");
   require(!added_[client], "a second update came of one client");
   added_[client] = true;
-  reports_.push_back(update.report);
-  if (!admitted)
-    reports_.back().failure = "its training diverged: the update is not finite or 2^22 and larger";
-  else if (keeps_ == Keeps::sum)
-    sum_.add(rules_.release ? view(std::as_const(clipped)) : update.change, rules_.weights[client]);
+  reports_.push_back(std::move(report));
+  if (!reports_.back().failure.empty()) return remark;
+  if (keeps_ == Keeps::sum)
+    sum_.add(change, rules_.weights[client]);
   else
-    updates_.push_back({client, rules_.weights[client], Vector(update.change)});
+    updates_.push_back({client, rules_.weights[client], Vector(change)});
+  return remark;
 }
 
 std::unique_ptr<Accumulator> Accumulator::fresh_part() const {

@@ -5,6 +5,7 @@
 #include <mutex>
 #include <optional>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -14,10 +15,17 @@
 
 namespace fedstride {
 
+/// The bound on every client's update: a longer one is left out, or scaled down to it.
+struct UpdateBound {
+  UpdateClip clip;
+  bool leaves_out = true;
+};
+
 /// The rules for the sum of a round's updates: weights, clipping, noise, and access to single updates.
 struct SumRules {
   std::vector<std::uint64_t> weights = {};  ///< of each client's update, from the coordinator's own roster
   double denominator = 0;                   ///< divides the weighted sum; 0: the sum of the weights received
+  std::optional<UpdateBound> bound = {};    ///< none where `release` clips
   std::optional<CentralRelease> release = {};
 };
 
@@ -71,10 +79,10 @@ class Accumulator {
   Accumulator(const SumRules& rules, std::uint32_t round, std::span<const ClientId> cohort, std::size_t size,
               Keeps keeps = Keeps::sum);
 
-  /// Adds an update, from any thread. One that is not finite, or out of the exact sum's range, is left out and its report
-  /// says so. Throws Error (failure) for a client that was not asked or has been added before (two of its updates would
+  /// Adds an update, from any thread. One that is not finite, out of the exact sum's range or too long is left out and its
+  /// report says so. Returns one line if it was left out or scaled down to SumRules::bound; empty if neither. Throws Error (failure) for a client that was not asked or has been added before (two of its updates would
   /// move the sum by twice the clip bound), or for an update of another size.
-  void add(const ClientUpdate& update);
+  std::string add(const ClientUpdate& update);
 
   /// An empty accumulator for the same round, for a thread or a part of the fleet to fill; then it is merged into this one.
   /// It cannot be released: all of a round's noise has one address, so it would cancel in the difference of two releases.

@@ -8,6 +8,7 @@
 #include "cli/network/serve_flags.hpp"
 #include "cli/settings_flags.hpp"
 #include "cli/terminal/stop_signal.hpp"
+#include "core/error.hpp"
 #include "run/networked/join.hpp"
 
 namespace fedstride {
@@ -22,6 +23,8 @@ struct JoinFlags {
   std::string out;
   std::string turns;
   std::string require_dp;
+  PrivacyLimit limit;
+  bool has_delta = false;
   JoinOptions options;
 };
 
@@ -31,6 +34,9 @@ void carry_out(JoinFlags& arguments) {
   options.connect = parse_endpoint("connect", arguments.connect, false);
   options.certificates = certificates_or_loopback(arguments.certificates, arguments.insecure_loopback);
   if (!arguments.require_dp.empty()) options.require_dp = make_choice<RequiredPrivacy>("require-dp", arguments.require_dp);
+  if (arguments.has_delta && arguments.limit.epsilon == 0)
+    throw usage_error("delta is that of --max-epsilon, which is not given");
+  if (arguments.limit.epsilon > 0) options.limit = arguments.limit;
   options.folder = arguments.out.empty() ? client_name(options.client) : arguments.out;
   options.turns = arguments.turns;
   options.log = network_log(arguments.quiet);
@@ -73,12 +79,18 @@ void add_join_command(CLI::App& app) {
   add_choice_flag(command, "--require-dp", arguments->require_dp,
                   {kChoiceNames<RequiredPrivacy>.begin(), kChoiceNames<RequiredPrivacy>.end()},
                   "take part only if the experiment has privacy of this level");
+  add_number_flag(command, "--max-epsilon", arguments->limit.epsilon, kNonNegative,
+                  "answer only while the client's own ledger stays within this epsilon, at each level that the experiment "
+                  "protects; 0: no limit");
+  add_number_flag(command, "--delta", arguments->limit.delta,
+                  Valid{.low = 0, .high = 1, .low_included = false, .high_included = false}, "delta of --max-epsilon");
   add_switch(command, "--accept-other-builds", arguments->options.accept_other_builds,
              "go on with a coordinator whose program would not give the same bits");
   add_switch(command, "--quiet", arguments->quiet, "print nothing but errors");
   command.allow_extras();
   command.callback([arguments, &command] {
     check_flags(command);
+    arguments->has_delta = command.count("--delta") > 0;
     carry_out(*arguments);
   });
 }

@@ -35,6 +35,8 @@ void carry_out(const ServeCommandFlags& arguments) {
     at.port = port;
     options.log("listening at " + at.text());
     log_status_page(options, status_port);
+    if (configuration.max_update_norm == 0 && client_level(configuration.privacy) == nullptr)
+      options.log("an update may be of any size, and one false client can ruin the model: --max-update-norm bounds it");
   };
   ProgressBar progress;
   const RunSummary summary = serve(configuration, settings, options, progress.observer(stop_on_signals()));

@@ -16,6 +16,8 @@ void add_serve_flags(CLI::App& command, ServeFlags& flags) {
                   "a round past its deadline goes on until so many have answered");
   add_number_flag(command, "--heartbeat", flags.heartbeat, Valid{.low = 0.1, .high = 600},
                   "seconds between signs of life; four of them without a byte end a connection");
+  add_number_flag(command, "--ready-within", flags.ready_within, Valid{.low = 1, .high = kLongest},
+                  "seconds from its welcome until a client must have its data; then its connection ends");
   add_number_flag(command, "--updates-in-flight", flags.updates_in_flight, Valid{.low = 1, .high = 1e4},
                   "updates that are read at once: memory is theirs and one model's");
   add_number_flag(command, "--connections", flags.connections, Valid{.low = 0, .high = 1e6},
@@ -32,6 +34,7 @@ void take_serve_flags(const ServeFlags& flags, int clients, ServeOptions& option
                       std::to_string(clients) + " clients, at most that many are valid");
   options.round = {flags.round_deadline, flags.minimum_clients};
   options.heartbeat = flags.heartbeat;
+  options.ready_within = flags.ready_within;
   options.updates_in_flight = flags.updates_in_flight;
   options.connections = flags.connections;
   options.accept_other_builds = flags.accept_other_builds;

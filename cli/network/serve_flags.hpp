@@ -15,6 +15,7 @@ struct ServeFlags {
   double round_deadline = 0;
   int minimum_clients = 1;
   double heartbeat = 5;
+  double ready_within = 300;
   int updates_in_flight = 4;
   int connections = 0;
   bool accept_other_builds = false;

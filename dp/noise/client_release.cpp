@@ -57,6 +57,8 @@ double clip_range(std::span<const float> from, double bound, std::span<float> to
 
 }  // namespace
 
+double l2_norm(std::span<const float> values) { return std::sqrt(sum_of_squares(values)); }
+
 UpdateClip::UpdateClip(double bound, std::vector<ParameterRange> layers) : bound_(bound), layers_(std::move(layers)) {
   if (!(bound > 0) || !std::isfinite(bound))
     throw usage_error("the clip of client updates is " + std::to_string(bound) + "; it must be positive and finite");

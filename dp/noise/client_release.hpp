@@ -18,6 +18,9 @@ struct ParameterRange {
   std::size_t size = 0;
 };
 
+/// The L2 norm of a vector, in double; the same bits everywhere.
+double l2_norm(std::span<const float> values);
+
 /// Clips a client's update to the L2 norm S, so that its rounding in an ExactSum, to multiples of 2^-40, has a norm of at
 /// most S too, all rounding errors included.
 class UpdateClip {

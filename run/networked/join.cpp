@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 
+#include "client/report.hpp"
 #include "client/trainer.hpp"
 #include "core/error.hpp"
 #include "core/floating_point.hpp"
@@ -29,13 +30,6 @@ Transport transport_of(const JoinOptions& options) {
     throw usage_error("connect is '" + options.connect.text() +
                       "'; without --certificates only this machine's loopback is valid, and --insecure-loopback");
   return Transport::plain();
-}
-
-/// A report in the form that may be sent: infinite numbers become NaN. The results say null for both.
-ClientReport sent(ClientReport report) {
-  for (double* number : {&report.loss, &report.learning_rate, &report.gradient_norm, &report.clipped_share})
-    if (std::isinf(*number)) *number = std::numeric_limits<double>::quiet_NaN();
-  return report;
 }
 
 void require_privacy(const PrivacySetup& privacy, RequiredPrivacy level) {
@@ -87,6 +81,9 @@ class Participant {
     const std::span<const Row> rows = setup.rows[options_.client];
     Ready ready{.data_hash = setup.data.hash, .rows_hash = rows_hash(rows), .rows = rows.size(), .last_round = 0};
     if (options_.require_dp) require_privacy(setup.privacy, *options_.require_dp);
+    if (options_.limit && !setup.privacy.on())
+      throw failure("max-epsilon is " + number_text(options_.limit->epsilon) +
+                    "; the experiment has no privacy, and its epsilon no bound");
     begin_memory(welcome, setup);
     options_.log(terms_text(setup, options_.client));
     setup.data.test = {};
@@ -125,7 +122,7 @@ class Participant {
           },
           {&examples, &stop},
           [&](const ClientUpdate& update) {
-            message.report = sent(update.report);
+            message.report = sendable(update.report);
             message.diverged = !ExactSum::admits(update.change);
             if (!message.diverged) message.change = Vector(update.change);
           });
@@ -191,6 +188,9 @@ class Participant {
 
   // Reserves the round in the client's own ledger, and holds the coordinator to its own budget.
   std::vector<std::uint64_t> allowed(const Train& train) {
+    if (options_.limit)
+      if (const std::string why = privacy_->beyond(*options_.limit, train.round, train.releases); !why.empty())
+        throw failure("round " + std::to_string(train.round) + " is not answered: " + why);
     const RunPrivacy::Permission own = privacy_->reserve(train.round, train.model_hash);
     if (!own.refusal.empty()) throw failure("round " + std::to_string(train.round) + ": " + own.refusal);
     if (train.is_private != !own.releases.empty())

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "net/member.hpp"
+#include "run/run_privacy.hpp"
 
 namespace fedstride {
 
@@ -24,6 +25,8 @@ struct JoinOptions {
   bool accept_other_builds = false;
   double patience = 600;                           ///< MemberRules::patience
   std::optional<RequiredPrivacy> require_dp = {};  ///< takes part only if these are protected; none: always
+  /// Answers only while its own ledger stays within this; an experiment without privacy it leaves. None: no limit.
+  std::optional<PrivacyLimit> limit = {};
   NetworkLog log;
 };
 

@@ -1,5 +1,7 @@
 #include "run/networked/serve.hpp"
 
+#include <sys/resource.h>
+
 #include <algorithm>
 #include <chrono>
 #include <mutex>
@@ -65,7 +67,19 @@ std::string judge(const Setup& setup, std::uint32_t round, const ClientReport& r
   if (static_cast<double>(std::max({report.examples, report.steps, report.empty_lots, report.nonfinite})) > most)
     return "its report says " + std::to_string(report.examples) + " gradient examples in " + std::to_string(report.steps) +
            " steps; at most " + number_text(most) + " are possible";
-  if (!setup.training.privacy) return {};
+  // A step takes one example at least, or one release.
+  if (report.steps > (setup.training.privacy ? made : report.examples))
+    return "its report says that it took " + std::to_string(report.steps) + " steps with " +
+           (setup.training.privacy ? std::to_string(made) + " noisy releases"
+                                   : std::to_string(report.examples) + " gradient examples");
+  if (report.empty_lots > made)
+    return "its report says that " + std::to_string(report.empty_lots) + " of its " + std::to_string(made) +
+           " noisy releases had no example";
+  if (!setup.training.privacy) {
+    if (report.nonfinite > 0 || report.gradient_norm > 0 || report.clipped_share > 0)
+      return "its report tells of clipped gradients; the experiment clips none";
+    return {};
+  }
   const PrivatePlan& plan = *setup.training.privacy->plans[report.client];
   const std::uint64_t first = plan.releases_before(static_cast<int>(round - 1) * setup.training.epochs);
   if (report.releases != plan.noise().runs(first, made))
@@ -164,6 +178,14 @@ bool goes_on(const Configuration& configuration) {
                     "' now); serve continues a run only with its settings; or name another folder");
 }
 
+/// Each connection is a descriptor, and the usual soft limit is 1024.
+void take_all_descriptors() {
+  rlimit limit{};
+  if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
+  limit.rlim_cur = limit.rlim_max;
+  setrlimit(RLIMIT_NOFILE, &limit);
+}
+
 void require_networked(const Configuration& configuration) {
   if (configuration.out.empty())
     throw usage_error("out is ''; serve needs a folder (--out), from which a coordinator that is started again continues");
@@ -184,6 +206,7 @@ Settings settings_to_serve(Settings settings) {
 RunSummary serve(const Configuration& configuration, const Settings& settings, const ServeOptions& options,
                  const RunObserver& observer) {
   require_networked(configuration);
+  take_all_descriptors();
   const Transport transport = transport_of(options);
   Watched watched;
   // Outlives the run, so that the page can say how it ended; `fleet` is there from its start to its end.
@@ -198,6 +221,7 @@ RunSummary serve(const Configuration& configuration, const Settings& settings, c
         .authenticated = !options.certificates.empty(),
         .accept_other_builds = options.accept_other_builds,
         .heartbeat = std::chrono::milliseconds(static_cast<long>(options.heartbeat * 1000)),
+        .ready_within = std::chrono::milliseconds(static_cast<long>(options.ready_within * 1000)),
         .connections = options.connections > 0 ? static_cast<std::size_t>(options.connections) : 2 * clients + 32,
         .updates_in_flight = static_cast<std::size_t>(options.updates_in_flight)};
     auto made = std::make_shared<NetworkedFleet>(

@@ -16,7 +16,8 @@ struct ServeOptions {
   Endpoint listen;
   std::filesystem::path certificates;  ///< folder (coordinator_files); empty: plain TCP, to loopback alone
   RoundTerms round;
-  double heartbeat = 5;  ///< seconds
+  double heartbeat = 5;       ///< seconds
+  double ready_within = 300;  ///< seconds from its welcome until a client must have its data
   int updates_in_flight = 4;
   int connections = 0;  ///< open at once at most; 0: twice the clients and 32
   bool accept_other_builds = false;

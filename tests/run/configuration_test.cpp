@@ -79,6 +79,17 @@ TEST_CASE("every key that a file sets to something else appears in the resolved 
   }
 }
 
+TEST_CASE("a bound on updates is written where there is one; without it the file is that of before there were bounds") {
+  CHECK(again("").find("update-norm") == std::string::npos);
+  CHECK(again("").find("over-norm") == std::string::npos);
+  CHECK(again("over-norm = 'clip'").find("over-norm = 'clip'") != std::string::npos);
+  const std::string text = again("max-update-norm = 3\nover-norm = 'clip'");
+  CHECK(text.find("max-update-norm = 3.0") != std::string::npos);
+  CHECK(text.find("over-norm = 'clip'") != std::string::npos);
+  CHECK(again(text) == text);
+  CHECK(write_settings(determining(from("over-norm = 'clip'")), {}) == write_settings(determining(from("")), {}));
+}
+
 TEST_CASE("an output folder given on the command line is not part of the resolved file") {
   const Settings settings{{"out", typed("runs/here")}, {"quiet", {true, true}}};
   const std::string text = write_settings(resolve(settings), settings);

@@ -226,4 +226,45 @@ TEST_CASE("kept updates come out in order of clients, with their weights, and ne
   CHECK_THROWS_AS(Accumulator(secret, 7, everyone(), kManyParameters, Accumulator::Keeps::updates), Error);
 }
 
+TEST_CASE("an update over the bound is left out, or scaled down to it; others keep their bits") {
+  std::vector<Vector> changes = many_changes();
+  std::vector<double> norms;
+  for (const ClientId client : everyone())
+    if (client != 5) norms.push_back(l2_norm(view(std::as_const(changes[client]))));
+  std::ranges::sort(norms);
+  const double bound = norms[norms.size() / 2];
+  for (float& value : changes[7]) value = 4e6F;  // just what the sum can hold: one client that is false
+
+  const auto mean_with = [&](const std::optional<UpdateBound>& at_most, bool without_long) {
+    SumRules rules = open_rules();
+    rules.bound = at_most;
+    Accumulator updates(rules, 3, everyone(), kManyParameters);
+    for (const ClientId client : everyone()) {
+      const double norm = l2_norm(view(std::as_const(changes[client])));
+      if (without_long && norm > bound) continue;
+      const ClientReport report{.client = client, .rows = client + 100};
+      const std::string remark = updates.add({report, view(std::as_const(changes[client]))});
+      const ClientReport entered = updates.reports().back();
+      if (client == 5) {
+        CHECK(std::isnan(entered.update_norm));
+        CHECK(remark == entered.failure);
+        continue;
+      }
+      CHECK(entered.update_norm == norm);
+      const bool is_long = at_most && norm > at_most->clip.bound();
+      CHECK(remark.starts_with("its update has norm ") == is_long);
+      CHECK(entered.failure.empty() == !(is_long && at_most->leaves_out));
+    }
+    return mean_of(updates);
+  };
+  const Vector open = mean_with({}, false), kept = mean_with({}, true);
+  const Vector refused = mean_with(UpdateBound{UpdateClip(bound), true}, false);
+  const Vector clipped = mean_with(UpdateBound{UpdateClip(bound), false}, false);
+  CHECK(refused == kept);
+  CHECK(mean_with(UpdateBound{UpdateClip(1e12), false}, false) == open);
+  CHECK(eigen(open).norm() > 1e6);  // without a bound one client decides
+  CHECK(eigen(clipped).norm() <= bound);
+  CHECK(clipped != kept);
+}
+
 }  // namespace fedstride::test::accumulator_test

@@ -90,6 +90,51 @@ TEST_CASE("numbers that are not finite or cannot be true end their connection; t
   });
 }
 
+TEST_CASE("reports that no training can have given end their connection; the round waits for the honest one") {
+  check_refused({
+      {"its report says that its loss is -1e+300; possible is 0 to", [](UpdateMessage& m) { m.report.loss = -1e300; }},
+      {"its report says that its loss is 1e+30; possible is 0 to", [](UpdateMessage& m) { m.report.loss = 1e30; }},
+      {"its report says that its learning rate is -1; possible is", [](UpdateMessage& m) { m.report.learning_rate = -1; }},
+      {"its report says that its learning rate is 1e+39; possible is", [](UpdateMessage& m) { m.report.learning_rate = 1e39; }},
+      {"its report says that its clipped share is 1.5; possible is 0 to 1",
+       [](UpdateMessage& m) { m.report.clipped_share = 1.5; }},
+      {"its report tells of clipped gradients", [](UpdateMessage& m) { m.report.gradient_norm = 2; }},
+      {"its report says that it left out 3 of 0 examples", [](UpdateMessage& m) { m.report.nonfinite = 3; }},
+      {"its report says that it took 9 steps with 5 gradient examples",
+       [](UpdateMessage& m) {
+         m.report.steps = 9;
+         m.report.examples = 5;
+       }},
+      {"of its 0 noisy releases had no example", [](UpdateMessage& m) { m.report.empty_lots = 1; }},
+  });
+}
+
+TEST_CASE("one false client with the largest update there is changes nothing where updates are bounded, and is named") {
+  const Words settings{"--optimizer", "sgd", "--rounds", "1", "--max-update-norm", "10"};
+  const auto model_with = [&](bool huge) {
+    const Federation federation(settings);
+    const Party coordinator = federation.serve();
+    const Introduction known = introduce(federation, 2);
+    const Party honest[] = {federation.join(0), federation.join(1)};
+    const FalseClient liar(federation.port(), known);
+    UpdateMessage update = liar.update(known);
+    if (huge) {
+      for (float& number : update.change) number = 4e6F;
+    } else {
+      update.diverged = true;
+      update.change = Vector();
+    }
+    liar.peer.say(update);
+    CHECK(liar.peer.hear<Received>());
+    CHECK(coordinator.says(huge ? "round 1, client 2: its update has norm " : "round 1, client 2: its training diverged"));
+    CHECK(liar.peer.hear<Finished>());
+    CHECK(coordinator.wait() == 0);
+    for (const Party& client : honest) CHECK(client.wait() == 0);
+    return rounds_of(federation.out()).back().hash;
+  };
+  CHECK(model_with(true) == model_with(false));
+}
+
 TEST_CASE("frames that are broken, too long or out of place end their connection; the round goes on") {
   Infiltrated scene;
   const std::string update = *encode(UpdateMessage{});

@@ -2,6 +2,8 @@
 
 #include <limits>
 
+#include "core/text.hpp"
+#include "dp/accountants/accountants.hpp"
 #include "tests/cli/network/federation.hpp"
 
 namespace fedstride::test::network_false_coordinator_test {
@@ -27,8 +29,8 @@ struct Scene {
 /// An honest client in the hands of a false coordinator, as far as ready.
 class Captive {
  public:
-  explicit Captive(const Scene& scene)
-      : client(scene.federation.join(0, port_of(listener_.fd()))), welcome_(scene.known.welcome) {
+  explicit Captive(const Scene& scene, const Words& more = {})
+      : client(words(scene, port_of(listener_.fd()), more)), welcome_(scene.known.welcome) {
     meet();
   }
   /// Takes its next call.
@@ -53,6 +55,12 @@ class Captive {
   const Peer& peer() const { return *peer_; }
 
  private:
+  static Words words(const Scene& scene, std::uint16_t port, const Words& more) {
+    Words all = scene.federation.join_words(0, port);
+    all.insert(all.end(), more.begin(), more.end());
+    return all;
+  }
+
   Socket listener_ = listening(0);
   std::unique_ptr<Peer> peer_;
 
@@ -154,6 +162,64 @@ TEST_CASE("a client holds a coordinator to its own ledger: not more releases, no
     CHECK(!captive.ask(scene.model, open));
     captive.check_left("do not agree on whether the experiment is private");
   }
+}
+
+TEST_CASE("a client answers no round after which its own ledger would pass its own limit, and trains nothing for it") {
+  const Scene scene(kPrivate);
+  // Lots of 10 of 60 rows: six releases a round.
+  const auto epsilon_after = [](std::uint64_t releases) {
+    const Spending spending{{.rate = 1.0 / 6, .noise_multiplier = 1, .count = releases}};
+    return epsilon_by(Accountant{}, spending, 1e-6).value;
+  };
+  const double one = epsilon_after(6), two = epsilon_after(12);
+  REQUIRE(one < two);
+  const std::string folder = scene.federation.client_folder(0);
+  Train second = scene.train;
+  second.round = 2;
+  ModelMessage model = scene.model;
+  model.round = 2;
+
+  const Words between{"--max-epsilon", number_text((one + two) / 2), "--delta", "1e-6"};
+  std::optional<UpdateMessage> first;
+  {
+    Captive captive(scene, between);
+    first = captive.ask(scene.model, scene.train);
+    REQUIRE(first);
+    const std::string ledger = read_file(folder + "/ledger.jsonl");
+    CHECK(!captive.ask(model, second));
+    captive.check_left("round 2 is not answered: after it this client's ledger would say epsilon " +
+                       number_text(two).substr(0, 4));
+    CHECK(line_count(captive.client.err().substr(captive.client.err().find("fedstride: "))) == 1);
+    CHECK(read_file(folder + "/ledger.jsonl") == ledger);
+  }
+  {
+    Captive captive(scene, between);  // the round that was answered may be asked for again
+    const auto again = captive.ask(scene.model, scene.train);
+    REQUIRE(again);
+    CHECK(*encode(*again) == *encode(*first));
+    CHECK(!captive.ask(model, second));
+    captive.check_left("round 2 is not answered");
+  }
+  {
+    Captive captive(scene, {"--max-epsilon", number_text(two * 1.01), "--delta", "1e-6"});
+    CHECK(captive.ask(model, second));
+  }
+}
+
+TEST_CASE("under its own limit a client leaves an experiment without privacy, or with next to no noise, before it answers") {
+  const Words limit{"--require-dp", "example", "--max-epsilon", "8"};
+  Words little = kPrivate;
+  little.back() = "0.05";
+  const Scene scene(little);
+  Captive captive(scene, limit);
+  CHECK(!captive.ask(scene.model, scene.train));
+  captive.check_left("round 1 is not answered: after it this client's ledger would say epsilon");
+
+  const Scene open({"--optimizer", "sgd"});
+  Captive unprotected(open, {"--max-epsilon", "8"});
+  unprotected.check_left("max-epsilon is 8; the experiment has no privacy, and its epsilon no bound");
+  CHECK(run_program({"join", "--connect", "127.0.0.1:1", "--client", "0", "--insecure-loopback", "--delta", "1e-5"}).err ==
+        "fedstride: delta is that of --max-epsilon, which is not given\n");
 }
 
 TEST_CASE("a client leaves a coordinator that sends nonsense, says why, and comes back") {

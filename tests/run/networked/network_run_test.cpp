@@ -3,9 +3,11 @@
 #include <sys/stat.h>
 
 #include <filesystem>
+#include <set>
 
 #include "core/files.hpp"
 #include "core/secret_key.hpp"
+#include "core/text.hpp"
 #include "dp/ledger/ledger.hpp"
 #include "dp/ledger/ledger_file.hpp"
 #include "tests/run/networked/loopback.hpp"
@@ -42,6 +44,7 @@ TEST_CASE("sampled cohorts and private federations have the bits of the run in o
   const std::map<std::string, std::string> kinds{
       {"momentum", "optimizer = 'sgd'\nserver-optimizer = 'momentum'\n"},
       {"cohort", "cohort = 'fixed'\ncohort-size = 2\noptimizer = 'sgd'\n"},
+      {"clipped", "optimizer = 'sgd'\nlearning-rate = 0.1\nmax-update-norm = 0.2\nover-norm = 'clip'\n"},
       {"example", "dp = 'example'\nnoise-multiplier = 1.2\nclip = 0.5\nbatch = 6\noptimizer = 'adadp'\n"},
       {"central", "dp = 'client'\nnoise-multiplier = 1.5\nclip = 0.2\noptimizer = 'sgd'\n"},
       {"local", "dp = 'client'\nclient-noise = 'local'\nnoise-multiplier = 1.5\nclip = 0.2\noptimizer = 'sgd'\n"}};
@@ -52,6 +55,38 @@ TEST_CASE("sampled cohorts and private federations have the bits of the run in o
     over_loopback(folder, "net-" + name, all);
     CHECK(hashes(folder / ("net-" + name)) == hashes(folder / ("run-" + name)));
   }
+}
+
+TEST_CASE("a bound on updates leaves out the same ones over connections as in one process, or scales the same ones down") {
+  const test::TemporaryFolder folder;
+  write_data(folder);
+  const std::string open = "optimizer = 'sgd'\nlearning-rate = 0.1\nrounds = 3\npartition = 'pathological'\n";
+  start(settings_for(folder, "open", open));
+  std::vector<double> norms;
+  for (const Json& line : lines(folder / "open/rounds.jsonl"))
+    for (const Json& client : line["clients"]) norms.push_back(client["update_norm"]);
+  std::ranges::sort(norms);
+  REQUIRE(norms.front() < norms.back());
+  const double bound = (norms.front() + norms.back()) / 2;
+  std::vector<std::string> models{hashes(folder / "open").back()};
+  for (const std::string rule : {"refuse", "clip"}) {
+    CAPTURE(rule);
+    const std::string more = open + "max-update-norm = " + number_text(bound) + "\nover-norm = '" + rule + "'\n";
+    start(settings_for(folder, "run-" + rule, more));
+    const Loopback result = over_loopback(folder, "net-" + rule, more);
+    CHECK(hashes(folder / ("net-" + rule)) == hashes(folder / ("run-" + rule)));
+    CHECK(result.log.find("its update has norm ") != std::string::npos);
+    std::size_t failed = 0;
+    for (const Json& line : lines(folder / ("net-" + rule) + "/rounds.jsonl"))
+      failed += line["failed_clients"].get<std::size_t>();
+    CHECK((failed > 0) == (rule == "refuse"));
+    models.push_back(hashes(folder / ("net-" + rule)).back());
+  }
+  CHECK(std::set(models.begin(), models.end()).size() == 3);
+  start(settings_for(folder, "wide", open + "max-update-norm = 1e9\n"));
+  CHECK(hashes(folder / "wide").back() == models.front());
+  CHECK_THROWS_WITH_AS(start(settings_for(folder, "both", "dp = 'client'\nnoise-multiplier = 1\nmax-update-norm = 1.0\n")),
+                       doctest::Contains("every update is clipped to clip already"), Error);
 }
 
 TEST_CASE("a client keeps its own ledger, which counts what the coordinator's counts for it, and its own key") {

@@ -1,0 +1,46 @@
+#include "client/report.hpp"
+
+#include <cmath>
+
+#include "core/text.hpp"
+
+namespace fedstride {
+namespace {
+
+/// One number of a report, from 0 to `most`.
+struct Told {
+  double ClientReport::*number;
+  const char* name;
+  double most;
+};
+constexpr Told kTold[] = {{&ClientReport::loss, "loss", kMaxLoss},
+                          {&ClientReport::learning_rate, "learning rate", kMaxRate},
+                          {&ClientReport::gradient_norm, "gradient norm", kMaxRate},
+                          {&ClientReport::clipped_share, "clipped share", 1}};
+
+bool in_range(double number, double most) { return number >= 0 && number <= most; }
+
+}  // namespace
+
+ClientReport sendable(ClientReport report) {
+  for (const Told& told : kTold)
+    if (double& number = report.*told.number; !in_range(number, told.most)) number = std::numeric_limits<double>::quiet_NaN();
+  return report;
+}
+
+std::string impossible(const ClientReport& report) {
+  for (const Told& told : kTold) {
+    const double number = report.*told.number;
+    if (std::isinf(number)) return "its report has numbers that are not finite";
+    if (!std::isnan(number) && !in_range(number, told.most))
+      return std::string("its report says that its ") + told.name + " is " + number_text(number) + "; possible is 0 to " +
+             number_text(told.most);
+  }
+  if (report.rejected > report.steps) return "its report says that it undid more steps than it took";
+  if (report.nonfinite > report.examples)
+    return "its report says that it left out " + std::to_string(report.nonfinite) + " of " + std::to_string(report.examples) +
+           " examples";
+  return {};
+}
+
+}  // namespace fedstride

@@ -1,0 +1,38 @@
+#include <doctest/doctest.h>
+
+#include "core/build_info.hpp"
+#include "net/messages.hpp"
+
+namespace fedstride::test::build_identity_test {
+namespace {
+
+BuildIdentity built_with(const std::string& flags, const std::string& instructions) {
+  return {
+      .version = "1", .compiler = "GCC", .flags = flags_but_instructions(flags), .instruction_set = instructions, .numerics = 1};
+}
+
+}  // namespace
+
+TEST_CASE("two processors under -march=native are told apart, and the difference is named") {
+  const BuildIdentity here = built_with("-O3 -march=native", "avx avx2 fma tune=znver3 x86-64");
+  const BuildIdentity there = built_with("-O3 -march=native", "avx avx2 avx512f fma tune=skylake_avx512 x86-64");
+  CHECK(difference(here, there) == "instructions 'tune=znver3' here, 'avx512f tune=skylake_avx512' there");
+  CHECK(difference(here, here).empty());
+}
+
+TEST_CASE("the same instructions are the same build, whatever flags chose them; other flags are not") {
+  const std::string instructions = "avx avx2 fma tune=haswell x86-64";
+  const BuildIdentity native = built_with("-O3 -march=native -ffp-contract=fast", instructions);
+  CHECK(difference(native, built_with("-O3 -march=haswell -ffp-contract=fast", instructions)).empty());
+  CHECK(difference(native, built_with("-O3 -march=x86-64-v3 -mtune=haswell -ffp-contract=fast", instructions)).empty());
+  CHECK(difference(native, built_with("-O3 -march=native -ffp-contract=off", instructions)) ==
+        "flags '-O3 -ffp-contract=fast' here, '-O3 -ffp-contract=off' there");
+}
+
+TEST_CASE("a program says the instructions it uses, not the flags that chose them") {
+  CHECK(build_identity().instruction_set == build_info().instructions);
+  CHECK(build_identity().flags.find("-march") == std::string::npos);
+  CHECK(build_identity().flags.find("-ffp-contract") != std::string::npos);
+}
+
+}  // namespace fedstride::test::build_identity_test

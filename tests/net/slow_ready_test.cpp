@@ -1,0 +1,35 @@
+#include <doctest/doctest.h>
+
+#include <chrono>
+#include <thread>
+
+#include "net/networked_fleet.hpp"
+#include "tests/support/peer.hpp"
+
+namespace fedstride::test::slow_ready_test {
+
+TEST_CASE("A client that is never ready loses its connection, however often it says that it is alive") {
+  using std::chrono::milliseconds;
+  FederationTerms terms{.welcome = {build_identity(), "", "x"}, .data_hash = "data", .roster = {{5, "rows"}}, .parameters = 3};
+  NetworkedFleet fleet(
+      terms,
+      {.listen = {"127.0.0.1", 0},
+       .transport = Transport::plain(),
+       .authenticated = false,
+       .heartbeat = milliseconds(100),
+       .ready_within = milliseconds(300)},
+      {}, [](std::uint32_t, const ClientReport&, std::uint64_t) { return std::string(); }, [](const std::string&) {});
+  const Peer peer(calling(fleet.port()));
+  peer.say(Hello{0, build_identity()});
+  REQUIRE(peer.hear<Welcome>());
+  for (int i = 0; i < 20; ++i) {
+    peer.say(Heartbeat{});
+    std::this_thread::sleep_for(milliseconds(50));
+  }
+  const auto refused = peer.hear<Refused>();
+  REQUIRE(refused);
+  CHECK(refused->reason == "it was not ready within 0.3 s of its welcome; --ready-within of serve gives more");
+  CHECK(!refused->for_good);
+}
+
+}  // namespace fedstride::test::slow_ready_test
