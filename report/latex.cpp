@@ -127,7 +127,7 @@ std::string table_of(const SweepResults& sweep, std::size_t number) {
       return value.empty() || number_of(value);
     });
     format += is_number ? 'r' : 'l';
-    head += (head.empty() ? "" : " & ") + latex_text(key_label(key).substr(0, key_label(key).find(" (")));
+    head += (head.empty() ? "" : " & ") + latex_text(key);
   }
   if (keys.empty()) format = "l", head = "run";
   for (const auto& column : columns) {
@@ -146,7 +146,7 @@ std::string table_of(const SweepResults& sweep, std::size_t number) {
     }
     body += line + " \\\\\n";
   }
-  return "\\begin{table}\n\\centering\n\\caption{" + caption(sweep, columns, least, most) + "}\n\\label{tab:fedstride-" +
+  return "\\begin{table}\n\\centering\\footnotesize\\setlength{\\tabcolsep}{4pt}\n\\caption{" + caption(sweep, columns, least, most) + "}\n\\label{tab:fedstride-" +
          std::to_string(number) + "}\n\\begin{tabular}{@{}" + format + "@{}}\n\\toprule\n" + head + " \\\\\n\\midrule\n" + body +
          "\\bottomrule\n\\end{tabular}\n\\end{table}\n";
 }

@@ -39,6 +39,20 @@ std::vector<std::string> names_of(const std::vector<SweepResults>& runs) {
   return names;
 }
 
+// True for a setting of a chosen part that has the part's own default.
+bool is_default_of_part(const TextSettings& settings, const std::string& key) {
+  const Configuration defaults;
+  for (const ChosenPart* chosen : chosen_parts(defaults)) {
+    const auto name = settings.find(std::string(chosen->family().key()));
+    if (name == settings.end()) continue;
+    ChosenPart part = *chosen;
+    part.choose(name->second);
+    if (const SettingInfo* info = part.part().find(key); info != nullptr)
+      return value_text(part.part().get(*info)) == settings.at(key);
+  }
+  return false;
+}
+
 }  // namespace
 
 std::map<std::string, std::string> resolved_settings(const Cell& cell) {
@@ -103,6 +117,12 @@ SweepResults joined_runs(const std::vector<SweepResults>& runs) {
   for (const auto& key : keys)
     for (std::size_t i = 1; i < runs.size(); ++i)
       if (value(i, key) != value(0, key)) differing.insert(key);
+  // Where the parts themselves differ, those of their settings that are their defaults add nothing.
+  std::erase_if(differing, [&](const std::string& key) {
+    for (std::size_t i = 0; i < runs.size(); ++i)
+      if (settings[i].contains(key) && !is_default_of_part(settings[i], key)) return false;
+    return true;
+  });
   const bool has_seeds = differing.erase("seed") > 0;
   // The same settings twice are no two seeds.
   std::set<std::vector<std::string>> points;
