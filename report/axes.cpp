@@ -33,9 +33,7 @@ double Range::place(double value, bool log) const {
   return log ? std::log(value / low) / std::log(high / low) : (value - low) / (high - low);
 }
 
-double Range::value(double place, bool log) const {
-  return log ? low * std::pow(high / low, place) : low + place * (high - low);
-}
+double Range::value(double place, bool log) const { return log ? low * std::pow(high / low, place) : low + place * (high - low); }
 
 std::string Range::text() const { return "[" + number_text(low) + ":" + number_text(high) + "]"; }
 

@@ -54,7 +54,7 @@ std::uint32_t masked_crc32c(std::string_view bytes) { return std::rotr(crc32c(by
 
 std::string first_event(double wall_time) {
   std::string event;
-  put_double(event, 1, wall_time);        // Event.wall_time
+  put_double(event, 1, wall_time);      // Event.wall_time
   put_text(event, 3, "brain.Event:2");  // Event.file_version
   return record(event);
 }

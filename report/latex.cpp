@@ -31,8 +31,8 @@ std::vector<std::string> metrics_of(const SweepResults& sweep, const std::vector
       if (cell->status == "finished")
         for (const auto& [name, value] : cell->numbers) known.insert(name);
   std::vector<std::string> metrics;
-  for (const std::string name : {"test_accuracy", "validation_accuracy", "test_loss", "validation_loss", "epsilon_spent",
-                                 "client_epsilon_spent"}) {
+  for (const std::string name :
+       {"test_accuracy", "validation_accuracy", "test_loss", "validation_loss", "epsilon_spent", "client_epsilon_spent"}) {
     const bool is_second = name.starts_with("validation_") && known.contains("test_" + name.substr(11));
     if (known.contains(name) && !is_second) metrics.push_back(name);
   }
@@ -82,16 +82,15 @@ std::string caption(const SweepResults& sweep, const std::vector<Column>& column
   else if (is_run)
     text += " One seed, so no interval is known.";
   if (std::ranges::any_of(columns, &Column::is_compared)) text += " Bold: the best mean.";
-  const bool has_tests = std::ranges::any_of(columns, [](const Column& column) {
-    return column.is_compared && std::ranges::any_of(column.entries, is_tested);
-  });
+  const bool has_tests = std::ranges::any_of(
+      columns, [](const Column& column) { return column.is_compared && std::ranges::any_of(column.entries, is_tested); });
   if (has_tests)
     text +=
         " $p$: two-sided paired $t$-test against the best over common seeds, with Holm's correction; the best was chosen by the "
         "same numbers.";
   if (!sweep.experiment.tuning.keys.empty())
-    text += " " + latex_text(joined(sweep.experiment.tuning.keys)) + ": ranked by " + sweep.experiment.tuning.metric + " on the " +
-            sweep.experiment.tuning.on + " set.";
+    text += " " + latex_text(joined(sweep.experiment.tuning.keys)) + ": ranked by " + sweep.experiment.tuning.metric +
+            " on the " + sweep.experiment.tuning.on + " set.";
   return text;
 }
 
@@ -117,9 +116,7 @@ std::string table_of(const SweepResults& sweep, std::size_t number) {
       if (entry.statistics.n > 0) least = std::min(least, entry.statistics.n), most = std::max(most, entry.statistics.n);
     columns.push_back(std::move(column));
   }
-  const auto has_p = [](const Column& column) {
-    return column.is_compared && std::ranges::any_of(column.entries, is_tested);
-  };
+  const auto has_p = [](const Column& column) { return column.is_compared && std::ranges::any_of(column.entries, is_tested); };
   std::string format, head, body;
   for (const auto& key : keys) {
     const bool is_number = std::ranges::all_of(configurations, [&](const Seeds& seeds) {
@@ -146,9 +143,9 @@ std::string table_of(const SweepResults& sweep, std::size_t number) {
     }
     body += line + " \\\\\n";
   }
-  return "\\begin{table}\n\\centering\\footnotesize\\setlength{\\tabcolsep}{4pt}\n\\caption{" + caption(sweep, columns, least, most) + "}\n\\label{tab:fedstride-" +
-         std::to_string(number) + "}\n\\begin{tabular}{@{}" + format + "@{}}\n\\toprule\n" + head + " \\\\\n\\midrule\n" + body +
-         "\\bottomrule\n\\end{tabular}\n\\end{table}\n";
+  return "\\begin{table}\n\\centering\\footnotesize\\setlength{\\tabcolsep}{4pt}\n\\caption{" +
+         caption(sweep, columns, least, most) + "}\n\\label{tab:fedstride-" + std::to_string(number) + "}\n\\begin{tabular}{@{}" +
+         format + "@{}}\n\\toprule\n" + head + " \\\\\n\\midrule\n" + body + "\\bottomrule\n\\end{tabular}\n\\end{table}\n";
 }
 
 }  // namespace
@@ -156,16 +153,43 @@ std::string table_of(const SweepResults& sweep, std::size_t number) {
 std::string latex_text(std::string_view text) {
   std::string result;
   for (const char c : clean_text(text)) switch (c) {
-      case '\\': result += "\\textbackslash{}"; break;
-      case '~': result += "\\textasciitilde{}"; break;
-      case '^': result += "\\textasciicircum{}"; break;
-      case '<': result += "\\textless{}"; break;
-      case '>': result += "\\textgreater{}"; break;
-      case '|': result += "\\textbar{}"; break;
-      case '"': result += "''"; break;
-      case '{': case '}': case '$': case '&': case '#': case '_': case '%': result += '\\'; result += c; break;
-      case '\n': case '\t': result += ' '; break;
-      default: result += c;
+      case '\\':
+        result += "\\textbackslash{}";
+        break;
+      case '~':
+        result += "\\textasciitilde{}";
+        break;
+      case '^':
+        result += "\\textasciicircum{}";
+        break;
+      case '<':
+        result += "\\textless{}";
+        break;
+      case '>':
+        result += "\\textgreater{}";
+        break;
+      case '|':
+        result += "\\textbar{}";
+        break;
+      case '"':
+        result += "''";
+        break;
+      case '{':
+      case '}':
+      case '$':
+      case '&':
+      case '#':
+      case '_':
+      case '%':
+        result += '\\';
+        result += c;
+        break;
+      case '\n':
+      case '\t':
+        result += ' ';
+        break;
+      default:
+        result += c;
     }
   return result;
 }

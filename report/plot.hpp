@@ -25,8 +25,8 @@ struct PlotLine {
   std::string thing = {};           ///< its name without what was chosen for it ("sgd" of "sgd, learning-rate 0.01")
   /// Keys and values that say what it shows, other than its panel does: what has one look on the whole page. Empty: its name.
   std::vector<std::pair<std::string, std::string>> identity = {};
-  bool is_part = false;             ///< of a run (a client, an accountant), not a run or several
-  std::size_t look = 0;             ///< in kLooks
+  bool is_part = false;  ///< of a run (a client, an accountant), not a run or several
+  std::size_t look = 0;  ///< in kLooks
 };
 
 /// One picture: its data, not its style.

@@ -149,9 +149,10 @@ void name_panels(std::vector<Plot>& plots, const std::vector<Point>& points, con
 }
 
 bool stand_apart(const Plot& plot) {
-  return plot.shows_intervals && std::ranges::count_if(plot.lines, [](const PlotLine& line) {
-                                   return std::ranges::any_of(line.points, [](const PlotPoint& point) { return point.low < point.high; });
-                                 }) > 1;
+  return plot.shows_intervals &&
+         std::ranges::count_if(plot.lines, [](const PlotLine& line) {
+           return std::ranges::any_of(line.points, [](const PlotPoint& point) { return point.low < point.high; });
+         }) > 1;
 }
 
 PlotLine drawn(const std::vector<const Sample*>& samples, std::string name) {

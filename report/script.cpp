@@ -162,8 +162,7 @@ std::string marks_of(const Panel& panel, std::size_t& mark) {
   std::string rows;
   for (std::size_t i = 0; i < panel.plot.lines.size(); ++i)
     for (const auto& point : panel.plot.lines[i].points)
-      rows +=
-          number_text(panel.shifted(i, point.x)) + " " + number_text(point.y) + " v" + std::to_string(mark++) + "\n";
+      rows += number_text(panel.shifted(i, point.x)) + " " + number_text(point.y) + " v" + std::to_string(mark++) + "\n";
   return rows;
 }
 
@@ -196,8 +195,8 @@ std::string common_objects(const Layout& layout, std::span<const Plot> panels) {
   std::string script;
   std::size_t number = 0;
   const auto label = [&](const std::string& text, double x, double y, const std::string& more) {
-    script += "set label " + std::to_string(++number) + " " + gnuplot_text(text) + " at " + at_screen(layout, x, y) + " " + more +
-              "\n";
+    script +=
+        "set label " + std::to_string(++number) + " " + gnuplot_text(text) + " at " + at_screen(layout, x, y) + " " + more + "\n";
   };
   const Box &first = layout.panels.front(), &last = layout.panels.back();
   const double right = layout.panels[std::min(layout.columns, panels.size()) - 1].right;
@@ -207,8 +206,7 @@ std::string common_objects(const Layout& layout, std::span<const Plot> panels) {
   else
     for (std::size_t i = 0; i < panels.size(); ++i)
       label(panels[i].x_label, (layout.panels[i].left + layout.panels[i].right) / 2, below, "center");
-  if (!panels.front().y_label.empty())
-    label(panels.front().y_label, 12, (first.top + last.bottom) / 2, "center rotate by 90");
+  if (!panels.front().y_label.empty()) label(panels.front().y_label, 12, (first.top + last.bottom) / 2, "center rotate by 90");
   const double column = (layout.width - 20) / static_cast<double>(layout.legend_columns);
   // A legend of one row stands in the middle, each entry as wide as its name.
   const auto width_of = [](const LegendEntry& entry) { return kSwatch + 20 + kLetter * static_cast<double>(entry.name.size()); };
@@ -240,7 +238,8 @@ std::string set_up(const Panel& panel, const Layout& layout, std::size_t index) 
                        number_text(box.right / layout.width) + "\nset tmargin at screen " +
                        number_text(1 - box.top / layout.height) + "\nset bmargin at screen " +
                        number_text(1 - box.bottom / layout.height) + "\n";
-  script += layout.titles[index].empty() ? "unset title\n" : "set title " + gnuplot_text(layout.titles[index]) + " offset 0,-0.7\n";
+  script +=
+      layout.titles[index].empty() ? "unset title\n" : "set title " + gnuplot_text(layout.titles[index]) + " offset 0,-0.7\n";
   script += plot.log_x ? "set logscale x\n" : "unset logscale x\n";
   script += plot.log_y ? "set logscale y\n" : "unset logscale y\n";
   const bool x_tics = layout.has_x_tics(index), y_tics = layout.has_y_tics(index);
@@ -255,7 +254,8 @@ std::string set_up(const Panel& panel, const Layout& layout, std::size_t index) 
     script += plot.style == Plot::Style::map ? "unset grid\n" : "set grid ytics noxtics\n";
   }
   if (!plot.y_names.empty())
-    script += "set ytics " + names_as_tics(layout.shares_y ? layout.row_names : plot.y_names, box.bottom - box.top, y_tics) + "\n";
+    script +=
+        "set ytics " + names_as_tics(layout.shares_y ? layout.row_names : plot.y_names, box.bottom - box.top, y_tics) + "\n";
   else if (const auto own = plot.log_y ? log_tics(panel.y, y_tics) : ""; !own.empty())
     script += "set ytics " + own + "\n";
   else

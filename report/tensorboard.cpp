@@ -72,7 +72,8 @@ std::vector<std::string> run_names(const SweepResults& results) {
   for (const auto& result : results.cells) {
     std::string name;
     for (const auto& key : keys)
-      if (const std::string value = result.cell.value_of(key); !value.empty()) name += (name.empty() ? "" : ",") + key + "=" + value;
+      if (const std::string value = result.cell.value_of(key); !value.empty())
+        name += (name.empty() ? "" : ",") + key + "=" + value;
     names.push_back(folder_name(name.empty() ? results.experiment.name : name));
   }
   // What does not tell cells apart is told by their keys; points that are the same run twice, by their place.

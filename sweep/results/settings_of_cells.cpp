@@ -133,7 +133,8 @@ SweepResults joined_runs(const std::vector<SweepResults>& runs) {
     is_told = points.insert(point).second && is_told;
   }
   const auto names = names_of(runs);
-  std::vector<std::string> axes = is_told ? std::vector<std::string>(differing.begin(), differing.end()) : std::vector<std::string>{"run"};
+  std::vector<std::string> axes =
+      is_told ? std::vector<std::string>(differing.begin(), differing.end()) : std::vector<std::string>{"run"};
   for (std::size_t i = 0; i < runs.size(); ++i) {
     Cell& cell = all.cells[i].cell;
     cell.configuration.clear();

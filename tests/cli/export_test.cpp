@@ -23,7 +23,10 @@ F = descriptor_pb2.FieldDescriptorProto
 def message(into, name, fields):
     m = into.add(name=name)
     for field, number, kind, label, of in fields:
-        m.field.add(name=field, number=number, type=kind, label=label, type_name=of)
+        f = m.field.add(name=field, number=number, type=kind, label=label, type_name=of)
+        if field == "simple_value":  # of a oneof, so that a zero is written
+            m.oneof_decl.add(name="kind")
+            f.oneof_index = 0
 message(file.message_type, "Value", [("tag", 1, F.TYPE_STRING, 1, None), ("simple_value", 2, F.TYPE_FLOAT, 1, None)])
 message(file.message_type, "Summary", [("value", 1, F.TYPE_MESSAGE, 3, ".t.Value")])
 message(file.message_type, "Event", [("wall_time", 1, F.TYPE_DOUBLE, 1, None), ("step", 2, F.TYPE_INT64, 1, None),
@@ -75,7 +78,8 @@ TEST_CASE("Google's protobuf reads the same numbers") {
   REQUIRE(run_program({"export", folder / "first", "--tensorboard", folder / "board"}).code == 0);
   write_file(folder / "read.py", kReader);
   const std::string file = (folder.path() / "board/first" / kFile).string();
-  const int status = std::system(("python3 '" + (folder / "read.py") + "' '" + file + "' > '" + (folder / "said") + "' 2>&1").c_str());
+  const int status = std::system(
+      ("PATH=/usr/bin:$PATH python3 '" + (folder / "read.py") + "' '" + file + "' > '" + (folder / "said") + "' 2>&1").c_str());
   if (WIFEXITED(status) && (WEXITSTATUS(status) == 77 || WEXITSTATUS(status) == 127)) {
     MESSAGE("python3-protobuf is not installed");
     return;

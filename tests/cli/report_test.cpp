@@ -73,7 +73,8 @@ TEST_CASE("a run has a page too, and several runs stand on common axes") {
   for (const char* optimizer : {"adadp", "sgd"})
     for (const char* seed : {"1", "2"})
       REQUIRE(run_program(federation(folder, {"--optimizer", optimizer, "--seed", seed, "--out",
-                                              folder / (std::string(optimizer) + seed)})).code == 0);
+                                              folder / (std::string(optimizer) + seed)}))
+                  .code == 0);
   CHECK(run_program({"report", folder / "sgd1"}).code == 0);
   const Outcome outcome = run_program({"report", folder / "adadp1", folder / "adadp2", folder / "sgd1", folder / "sgd2", "--out",
                                        folder / "pages/all.html", "--latex"});

@@ -25,7 +25,8 @@ TEST_CASE("a file begins with the bytes that TensorFlow's own files begin with")
 }
 
 TEST_CASE("a reader of its own finds every number again, and a changed bit") {
-  const Scalar scalars[] = {{"accuracy/test", 0.4421}, {"loss/test", 1e30}, {"clients/loss/3", -0.0}, {"privacy/epsilon", std::nan("")}};
+  const Scalar scalars[] = {
+      {"accuracy/test", 0.4421}, {"loss/test", 1e30}, {"clients/loss/3", -0.0}, {"privacy/epsilon", std::nan("")}};
   std::string file = first_event(100);
   file += scalar_event(101.25, 1, scalars) + scalar_event(103.5, 3000000000, {scalars, 1});
   const auto events = EventReader::read(file);

@@ -72,11 +72,16 @@ class EventReader {
     const std::uint64_t key = varint(from);
     number = key >> 3;
     switch (key & 7) {
-      case 0: return {varint(from), {}};
-      case 1: return {whole(take(from, 8)), {}};
-      case 2: return {0, take(from, varint(from))};
-      case 5: return {whole(take(from, 4)), {}};
-      default: throw std::runtime_error("an unknown kind of field");
+      case 0:
+        return {varint(from), {}};
+      case 1:
+        return {whole(take(from, 8)), {}};
+      case 2:
+        return {0, take(from, varint(from))};
+      case 5:
+        return {whole(take(from, 4)), {}};
+      default:
+        throw std::runtime_error("an unknown kind of field");
     }
   }
   static ReadEvent event(std::string_view body) {

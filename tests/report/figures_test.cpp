@@ -132,7 +132,9 @@ TEST_CASE("lines differ by colour, by dash and by marker") {
   for (const auto line : split(script, '\n')) {
     const auto word = [&](std::string_view name) {
       const auto from = line.find(name);
-      return from == line.npos ? "" : std::string(line.substr(from + name.size(), line.find(' ', from + name.size()) - from - name.size()));
+      return from == line.npos
+                 ? ""
+                 : std::string(line.substr(from + name.size(), line.find(' ', from + name.size()) - from - name.size()));
     };
     if (line.starts_with("set arrow")) colours.insert(word(" lc rgb ")), dashes.insert(word(" dt "));
     if (line.starts_with("set label") && line.find(" pt ") != line.npos) markers.insert(word(" pt "));

@@ -121,7 +121,8 @@ TEST_CASE("more things than looks share some, never within a picture") {
   Looks looks;
   for (int picture = 0; picture < 20; ++picture) {
     std::vector<std::string> things;
-    for (std::size_t i = 0; i < kMaxLines; ++i) things.push_back(std::to_string(picture * 3 + static_cast<int>(i) * (picture % 4 + 1)));
+    for (std::size_t i = 0; i < kMaxLines; ++i)
+      things.push_back(std::to_string(picture * 3 + static_cast<int>(i) * (picture % 4 + 1)));
     Plot plot = plot_of(things);
     looks.assign(plot);
     std::set<std::size_t> taken;

@@ -161,7 +161,8 @@ TEST_CASE("numbers of several lines at one x stand beside each other, a few pixe
   SweepResults results = made_results(made);
   for (const FigureRequest& request :
        {FigureRequest{.kind = "accuracy-by-round"}, FigureRequest{.kind = "accuracy-by-key", .x = "random-fraction"},
-        FigureRequest{.kind = "accuracy-by-key", .x = "optimizer"}, FigureRequest{.kind = "accuracy-by-round", .ranks = {1, 2, 3}}}) {
+        FigureRequest{.kind = "accuracy-by-key", .x = "optimizer"},
+        FigureRequest{.kind = "accuracy-by-round", .ranks = {1, 2, 3}}}) {
     CAPTURE(request.kind);
     results.experiment.figures = {request};
     const auto plots = figures_of(results).front().plots;

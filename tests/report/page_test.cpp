@@ -57,9 +57,8 @@ TEST_CASE("a thing has one colour in all figures of a page, and the colours of t
   const TemporaryFolder folder;
   SweepResults results = small();
   // In the second sgd alone is drawn, in the third it is a line over rates.
-  results.experiment.figures = {{.kind = "accuracy-by-round"},
-                                {.kind = "loss-by-round", .where = {{"optimizer", "sgd"}}},
-                                {.kind = "accuracy-by-rate"}};
+  results.experiment.figures = {
+      {.kind = "accuracy-by-round"}, {.kind = "loss-by-round", .where = {{"optimizer", "sgd"}}}, {.kind = "accuracy-by-rate"}};
   write_report({results}, folder / "page.html");
   const std::string page = read_file(folder / "page.html");
   // The looks of markers, figure by figure.

@@ -22,7 +22,8 @@ using Names = std::vector<std::string>;
 
 TEST_CASE("each cell is a run called by what varies, each round a step with every number of the tables") {
   const TemporaryFolder folder;
-  SweepResults results = made_results({.fractions = {0}, .rates = {0.01}, .seeds = 2, .rounds = 3, .clients = 2, .is_private = true});
+  SweepResults results =
+      made_results({.fractions = {0}, .rates = {0.01}, .seeds = 2, .rounds = 3, .clients = 2, .is_private = true});
   const TensorBoardExport written = export_tensorboard(results, folder.path());
   // One share and one rate: they tell nothing apart but whether there is a rate.
   CHECK(written.runs == Names{"optimizer=adadp,seed=1", "optimizer=adadp,seed=2", "optimizer=sgd,learning-rate=0.01,seed=1",

@@ -36,7 +36,7 @@ const SummaryRow* row(const SweepResults& results, const std::string& value) {
 TEST_CASE("runs are joined along the settings in which they differ, and seeds are averaged") {
   const SweepResults all =
       joined_runs({run("a", with("sgd", 1), 0.4), run("b", with("sgd", 2), 0.6), run("c", with("adadp", 1), 0.9)});
-    CHECK(all.cells.size() == 3);
+  CHECK(all.cells.size() == 3);
   CHECK(all.cells[0].cell.value_of("optimizer") == "sgd");
   CHECK(all.cells[1].cell.value_of("seed") == "2");
   CHECK(all.cells[0].cell.configuration == all.cells[1].cell.configuration);
@@ -67,8 +67,7 @@ TEST_CASE("the same settings twice are two runs, not two seeds, and so are runs 
   REQUIRE(row(twice, "b") != nullptr);
   CHECK(row(twice, "b")->n == 1);
   Settings many = with("sgd", 1, 7);
-  for (const auto& [key, value] : {std::pair{"batch", 20}, {"rounds", 3}, {"local-epochs", 2}})
-    many[key] = {std::int64_t{value}};
+  for (const auto& [key, value] : {std::pair{"batch", 20}, {"rounds", 3}, {"local-epochs", 2}}) many[key] = {std::int64_t{value}};
   const SweepResults far = joined_runs({run("a", with("sgd", 1), 0.4), run("a", many, 0.5)});
   CHECK(far.cells[0].cell.value_of("run") == "runs/a");
   CHECK(far.cells[1].cell.value_of("run") == "runs/a (2)");
