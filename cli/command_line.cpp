@@ -83,6 +83,7 @@ int fedstride::command_line(int argc, char** argv) {
   fedstride::add_run_command(app);
   fedstride::add_sweep_command(app);
   fedstride::add_report_command(app);
+  fedstride::add_export_command(app);
   fedstride::add_evaluate_command(app);
   fedstride::add_partition_command(app);
   fedstride::add_data_command(app);

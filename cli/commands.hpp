@@ -12,6 +12,7 @@ namespace fedstride {
 void add_run_command(CLI::App& app);
 void add_sweep_command(CLI::App& app);
 void add_report_command(CLI::App& app);
+void add_export_command(CLI::App& app);
 void add_evaluate_command(CLI::App& app);
 void add_partition_command(CLI::App& app);
 void add_data_command(CLI::App& app);

@@ -1,6 +1,7 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cstdio>
 #include <filesystem>
 #include <memory>
@@ -9,8 +10,11 @@
 #include "cli/flag_values.hpp"
 #include "cli/settings_flags.hpp"
 #include "core/error.hpp"
+#include "core/files.hpp"
+#include "report/latex.hpp"
 #include "report/report.hpp"
 #include "sweep/cells/cell_state.hpp"
+#include "sweep/results/settings_of_cells.hpp"
 #include "sweep/results/tables.hpp"
 
 namespace fedstride {
@@ -19,6 +23,7 @@ namespace {
 struct ReportFlags {
   std::vector<std::string> folders;
   std::string out;
+  bool latex = false;
 };
 
 // The tables as they are now, so that the page's numbers stand in them: a sweep that was killed has older ones or none.
@@ -37,9 +42,20 @@ void report(const ReportFlags& arguments, bool has_out) {
     sweeps.push_back(read_results(folder));
     renew_tables(sweeps.back());
   }
+  // Runs stand on common axes; a sweep has a part of the page to itself.
+  if (std::ranges::count_if(sweeps, is_one_run) > 1) {
+    std::vector<SweepResults> runs, others;
+    for (auto& sweep : sweeps) (is_one_run(sweep) ? runs : others).push_back(std::move(sweep));
+    sweeps = std::move(others);
+    sweeps.insert(sweeps.begin(), joined_runs(runs));
+  }
   const std::string out = has_out ? arguments.out : (std::filesystem::path(arguments.folders.front()) / "report.html").string();
   write_report(sweeps, out);
   std::printf("%s\n", out.c_str());
+  if (!arguments.latex) return;
+  const std::string tables = std::filesystem::path(out).replace_extension(".tex").string();
+  write_file(tables, latex_tables(sweeps));
+  std::printf("%s\n", tables.c_str());
 }
 
 }  // namespace
@@ -47,15 +63,16 @@ void report(const ReportFlags& arguments, bool has_out) {
 void add_report_command(CLI::App& app) {
   CLI::App& command = *app.add_subcommand("report", "A page with figures, tables and claims from finished sweeps.");
   command.footer(
-      "The page needs no network. Figures are drawn by gnuplot; SVG and PNG files lie beside the page. A folder of one "
-      "run\n"
-      "is reported on as well.\n"
-      "Example: fedstride report sweeps/koskela-figure-1a");
+      "The page needs no network. Figures are drawn by gnuplot; SVG, PNG and PDF files lie beside the page. A folder of one\n"
+      "run is reported on as well, and several runs stand on common axes.\n"
+      "Example: fedstride report sweeps/koskela-figure-1a --latex");
   auto arguments = std::make_shared<ReportFlags>();
   command.allow_extras();
   takes(*command.add_option("DIR", arguments->folders, "folders of sweeps or of runs")->required(), Place::folder);
   CLI::Option* out = command.add_option("--out", arguments->out, "the page [DIR/report.html]");
   takes(*out, Place::file);
+  add_switch(command, "--latex", arguments->latex,
+             "also tables for LaTeX (booktabs) beside the page: means, 95 % intervals, paired tests against the best");
   command.callback([arguments, out, &command] {
     check_flags(command);
     report(*arguments, out->count() > 0);

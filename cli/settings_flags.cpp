@@ -68,7 +68,7 @@ std::string full_name(const CLI::App& command) {
 }
 
 void check_flags(const CLI::App& command) {
-  for (const std::string name : {"--config", "--resume", "--out", "--json", "--url", "--composition"}) {
+  for (const std::string name : {"--config", "--resume", "--out", "--json", "--url", "--composition", "--tensorboard"}) {
     const CLI::Option* option = command.get_option_no_throw(name);
     if (option != nullptr && option->count() > 0 && option->results().front().empty())
       throw usage_error(name.substr(2) + " is ''; it must name a place, or the flag be left out");

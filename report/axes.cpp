@@ -33,6 +33,8 @@ double Range::place(double value, bool log) const {
   return log ? std::log(value / low) / std::log(high / low) : (value - low) / (high - low);
 }
 
+double Range::value(double place, bool log) const { return log ? low * std::pow(high / low, place) : low + place * (high - low); }
+
 std::string Range::text() const { return "[" + number_text(low) + ":" + number_text(high) + "]"; }
 
 double followed(const Plot& plot, const PlotPoint& point, double end) {
@@ -106,7 +108,7 @@ void share_scale(std::vector<Plot>& plots) {
 }
 
 // gnuplot has one tic a decade on a log axis; where that is too few, these are 1, 2 and 5.
-std::string log_tics(const Range& range) {
+std::string log_tics(const Range& range, bool labels) {
   std::string list;
   int exponent = static_cast<int>(std::floor(std::log10(range.low)));
   if (range.high / range.low > 200) return {};
@@ -115,26 +117,46 @@ std::string log_tics(const Range& range) {
       const std::string text = std::to_string(digit) + "e" + std::to_string(exponent);
       const double value = std::stod(text);
       if (value >= range.low && value <= range.high)
-        list += (list.empty() ? "" : ", ") + gnuplot_text(number_text(value)) + " " + text;
+        list += (list.empty() ? "" : ", ") + gnuplot_text(labels ? number_text(value) : "") + " " + text;
     }
   return list.empty() ? "" : "(" + list + ")";
 }
 
-std::string names_as_tics(const std::vector<std::string>& names) {
+std::string names_as_tics(const std::vector<std::string>& names, double pixels, bool labels) {
+  constexpr double kLeastPixels = 15;
+  const auto fitting = static_cast<std::size_t>(std::max(1.0, pixels / kLeastPixels));
+  const std::size_t step = (names.size() + fitting - 1) / fitting;
   std::string list;
-  for (std::size_t i = 0; i < names.size(); ++i) {
-    std::string name = shortened(names[i], 56);
+  for (std::size_t i = 0; i < names.size(); i += std::max<std::size_t>(step, 1)) {
+    std::string name = labels ? shortened(names[i], 56) : "";
     for (std::size_t at = 0; (at = name.find('%', at)) != std::string::npos; at += 2) name.insert(at, 1, '%');
     list += (i > 0 ? ", " : "") + gnuplot_text(name) + " " + std::to_string(i);
   }
   return "(" + list + ")";
 }
 
+namespace {
+
+// 1, 2 or 5 times a power of ten, with at most five tics: small panels have no room for more.
+std::string wide_step(const Range& range) {
+  const double least = (range.high - range.low) / 5;
+  const double power = std::pow(10, std::floor(std::log10(least)));
+  for (const int digit : {1, 2, 5})
+    if (digit * power >= least) return number_text(digit * power);
+  return number_text(10 * power);
+}
+
+}  // namespace
+
 // The numbers themselves as tics where they are few, short and far enough from each other.
-std::string set_x_tics(const Plot& plot, const Range& range) {
+std::string set_x_tics(const Plot& plot, const Range& range, double pixels, bool labels) {
   constexpr std::size_t kMaxTicLength = 8;
-  if (!plot.x_names.empty())
-    return "set xtics " + names_as_tics(plot.x_names) + (plot.x_names.size() > 6 ? " rotate by -30\n" : "\n");
+  constexpr double kLeastPixels = 44;
+  if (!plot.x_names.empty()) {
+    const bool is_long = std::ranges::any_of(plot.x_names, [](const std::string& name) { return name.size() > 4; });
+    return "set xtics " + names_as_tics(plot.x_names, is_long || pixels > 300 ? pixels : pixels / 2, labels) +
+           (is_long && plot.x_names.size() > 6 ? " rotate by -30\n" : " norotate\n");
+  }
   std::set<double> values;
   for (const auto& line : plot.lines)
     if (!line.is_reference)
@@ -142,15 +164,16 @@ std::string set_x_tics(const Plot& plot, const Range& range) {
   double before = -1;
   for (const double value : values) {
     const double place = range.place(value, plot.log_x);
-    if (values.size() > 12 || place - before < 0.07 || number_text(value).size() > kMaxTicLength) {
-      const std::string own = plot.log_x ? log_tics(range) : "";
+    if (values.size() > 12 || (place - before) * pixels < kLeastPixels || number_text(value).size() > kMaxTicLength) {
+      const std::string own = plot.log_x ? log_tics(range, labels) : "";
+      if (own.empty() && !plot.log_x && pixels < 300) return "set xtics " + wide_step(range) + "\n";
       return "set xtics " + (own.empty() ? "autofreq" : own) + "\n";
     }
     before = place;
   }
   std::string list;
   for (const double value : values)
-    list += (list.empty() ? "" : ", ") + gnuplot_text(number_text(value)) + " " + number_text(value);
+    list += (list.empty() ? "" : ", ") + gnuplot_text(labels ? number_text(value) : "") + " " + number_text(value);
   return "set xtics (" + list + ")\n";
 }
 

@@ -16,6 +16,7 @@ struct Range {
   void add(double value);  ///< widens the range; ignores values that are not finite
   void widen(bool log, double share);
   double place(double value, bool log) const;  ///< 0 at the low end, 1 at the high end
+  double value(double place, bool log) const;  ///< the inverse
   std::string text() const;                    ///< "[0:1]"
 };
 
@@ -32,8 +33,9 @@ bool cuts_intervals(const Plot& plot);
 void share_scale(std::vector<Plot>& plots);
 
 /// Tics in gnuplot's syntax: names at 0, 1, ...; numbers of a log axis (empty: gnuplot's own are enough); the x axis.
-std::string names_as_tics(const std::vector<std::string>& names);
-std::string log_tics(const Range& range);
-std::string set_x_tics(const Plot& plot, const Range& range);
+/// `pixels`: the length of the axis; names that would touch are thinned out. Tics without `labels` have no texts.
+std::string names_as_tics(const std::vector<std::string>& names, double pixels, bool labels = true);
+std::string log_tics(const Range& range, bool labels = true);
+std::string set_x_tics(const Plot& plot, const Range& range, double pixels, bool labels = true);
 
 }  // namespace fedstride

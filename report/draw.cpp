@@ -11,17 +11,6 @@
 namespace fedstride {
 namespace {
 
-constexpr int kWidth = 760;
-constexpr int kHeight = 410;
-
-std::string size_text(const Plot& plot, int scale) {
-  const int columns = name_columns(plot);
-  int height = kHeight + 22 * ((static_cast<int>(plot.lines.size()) + columns - 1) / columns);
-  if (plot.style == Plot::Style::map || plot.style == Plot::Style::bars)
-    height = 110 + 26 * static_cast<int>(std::min<std::size_t>(std::max<std::size_t>(plot.y_names.size(), 3), 40));
-  return std::to_string(kWidth * scale) + "," + std::to_string(height * scale);
-}
-
 void replace_all(std::string& text, const std::string& what, const std::string& with) {
   for (std::size_t at = 0; (at = text.find(what, at)) != std::string::npos; at += with.size())
     text.replace(at, what.size(), with);
@@ -60,10 +49,11 @@ std::string with_ids(const std::string& svg, const std::string& id) {
 }
 
 /// Replaces gnuplot's output for the marks by circles at the end of the picture, in the same order.
-std::string take_marks(std::string& svg, const Plot& plot) {
+std::string take_marks(std::string& svg, std::span<const Plot> panels) {
   std::vector<const PlotPoint*> points;
-  for (const auto& line : plot.lines)
-    for (const auto& point : line.points) points.push_back(&point);
+  for (const auto& plot : panels)
+    for (const auto& line : plot.lines)
+      for (const auto& point : line.points) points.push_back(&point);
   std::string circles;
   constexpr std::string_view begin = "<g onmousemove=\"gnuplot_svg.showHypertext(evt,'v", place = "translate(", end = "</g>";
   std::string left;
@@ -106,14 +96,14 @@ void remove_empty_groups(std::string& svg) {
 
 }  // namespace
 
-std::string page_svg(const std::string& source, const Plot& plot, const std::string& id, const std::string& label) {
+std::string page_svg(const std::string& source, std::span<const Plot> panels, const std::string& id, const std::string& label) {
   const auto begin = source.find("<svg"), head = source.find('>', begin), end = source.rfind("</g>");
   const auto size = source.find("viewBox=", begin);
   if (begin == std::string::npos || head == std::string::npos || end == std::string::npos || size > head)
     throw failure("gnuplot did not write an SVG");
   const std::string view_box = source.substr(size, source.find('"', size + 9) + 1 - size);
   std::string svg = source.substr(head + 1, end - head - 1);
-  const std::string circles = take_marks(svg, plot);
+  const std::string circles = take_marks(svg, panels);
   cut_all(svg, "<title>", "</title>");
   cut_all(svg, "<desc>", "</desc>");
   cut_all(svg, "<script", "</script>");
@@ -126,14 +116,20 @@ std::string page_svg(const std::string& source, const Plot& plot, const std::str
          circles + "</g>\n</g>\n</svg>\n";
 }
 
-Drawing draw(const Plot& plot, const std::string& id, const std::string& label) {
-  const std::string vector = "set terminal svg noenhanced font 'sans,14' background 'white' size " + size_text(plot, 1) + "\n";
-  const std::string font =
-      " noenhanced font 'sans,20' background rgb 'white' linewidth 2 pointscale 2 size " + size_text(plot, 2) + "\n";
-  const std::string pixels = "if (strstrt(GPVAL_TERMINALS, ' pngcairo ') > 0) {\nset terminal pngcairo" + font +
-                             "} else {\nset terminal png noenhanced size " + size_text(plot, 2) + "\n}\n";
-  return {.svg = page_svg(run_gnuplot(gnuplot_script(plot, vector, true)), plot, id, label),
-          .png = run_gnuplot(gnuplot_script(plot, pixels, false))};
+Drawing draw(std::span<const Plot> panels, const std::string& id, const std::string& label) {
+  constexpr double kPixelsOfAnInch = 108.6;  // 760 pixels are 7 inches, the width of two columns of a paper
+  const auto [width, height] = figure_size(panels);
+  const auto size = [&](double scale) { return number_text(width * scale) + "," + number_text(height * scale) + "\n"; };
+  const std::string vector = "set terminal svg noenhanced font 'sans,14' background '#ffffff' size " + size(1);
+  const std::string pixels =
+      "if (strstrt(GPVAL_TERMINALS, ' pngcairo ') > 0) {\nset terminal pngcairo noenhanced font 'Helvetica,20' background rgb "
+      "'white' linewidth 2 pointscale 2 size " +
+      size(2) + "} else {\nset terminal png noenhanced size " + size(2) + "}\n";
+  const std::string paper = "set terminal pdfcairo noenhanced font 'Helvetica,9' fontscale 1 linewidth 0.7 pointscale 0.5 size " +
+                            number_text(width / kPixelsOfAnInch) + "in," + number_text(height / kPixelsOfAnInch) + "in\n";
+  return {.svg = page_svg(run_gnuplot(gnuplot_script(panels, vector, true)), panels, id, label),
+          .png = run_gnuplot(gnuplot_script(panels, pixels, false)),
+          .pdf = run_gnuplot(gnuplot_script(panels, paper, false))};
 }
 
 }  // namespace fedstride

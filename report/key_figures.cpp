@@ -74,7 +74,7 @@ Figure draw_metric(const FigureData& data, const FigureRequest& request, const s
   }
   for (auto& sample : samples)
     if (sample.is_reference) sample.x = std::ranges::find_if(samples, [](const Sample& other) { return !other.is_reference; })->x;
-  Plot model{.style = Plot::Style::bars_of_error, .x_label = key_label(key), .y_label = metric_label(metric)};
+  Plot model{.style = Plot::Style::points, .x_label = key_label(key), .y_label = metric_label(metric)};
   model.log_x = is_numeric && request.log_x.value_or(request.kind == "accuracy-by-rate" || spans_decades(numbers));
   model.log_y = request.log_y.value_or(false);
   if (!is_numeric) model.x_names = names;
@@ -82,7 +82,7 @@ Figure draw_metric(const FigureData& data, const FigureRequest& request, const s
   if (is_share(metric)) model.most = 1;
   figure.caption = caption_of(data, samples, model, !all_ranks);
   if (data.results().experiment.command == "run") figure.caption += " After the last round.";
-  figure.plots = plots_of(samples, request, model, {}, figure.caption);
+  figure.plots = plots_of(data, samples, request, model, {}, figure.caption);
   for (auto& plot : figure.plots)
     for (auto& line : plot.lines) std::ranges::stable_sort(line.points, {}, &PlotPoint::x);
   return figure;

@@ -6,6 +6,7 @@
 #include "report/draw.hpp"
 #include "report/figures.hpp"
 #include "report/html.hpp"
+#include "report/looks.hpp"
 #include "report/report.hpp"
 #include "report/sections.hpp"
 
@@ -14,33 +15,56 @@ namespace {
 
 namespace fs = std::filesystem;
 
+// Colours are variables (colour_variables), so that one set of rules serves a light page, a dark one and paper.
 constexpr const char* kStyle = R"(
-body { font: 16px/1.5 Helvetica, Arial, "Liberation Sans", sans-serif; color: #111; background: #fff;
+body { font: 16px/1.5 Helvetica, Arial, "Liberation Sans", sans-serif; color: var(--ink); background: var(--paper);
   max-width: 50rem; margin: 2rem auto; padding: 0 1rem; }
+a { color: var(--l0); }
 h1 { font-size: 1.7rem; line-height: 1.25; }
-h2 { font-size: 1.3rem; margin-top: 2.2rem; border-bottom: 1px solid #999; }
+h2 { font-size: 1.3rem; margin-top: 2.2rem; border-bottom: 1px solid var(--grid); }
 h3 { font-size: 1.05rem; margin-bottom: .3rem; }
 table { border-collapse: collapse; font-size: .85rem; margin: .8rem 0; } .wide { overflow-x: auto; }
-th, td { padding: .25rem .6rem; border-bottom: 1px solid #ccc; text-align: left; vertical-align: top; }
-thead th { border-bottom: 2px solid #111; vertical-align: bottom; }
+th, td { padding: .25rem .6rem; border-bottom: 1px solid var(--grid); text-align: left; vertical-align: top; }
+thead th { border-bottom: 2px solid var(--ink); vertical-align: bottom; }
 td.n, th.n { text-align: right; font-variant-numeric: tabular-nums; white-space: nowrap; }
 tr.first td { font-weight: bold; } tr.second td.n { text-decoration: underline; }
 .status { white-space: nowrap; font-weight: bold; }
+dl.settings { display: grid; grid-template-columns: repeat(auto-fill, minmax(13.5rem, 1fr)); gap: 0 1.2rem;
+  font-size: .8rem; line-height: 1.45; margin: .6rem 0 1rem; }
+dl.settings div { display: flex; justify-content: space-between; gap: .6rem; border-bottom: 1px solid var(--grid); }
+dl.settings div.long { grid-column: 1 / -1; }
+dl.settings dt { color: var(--soft); white-space: nowrap; }
+dl.settings dd { margin: 0; text-align: right; overflow-wrap: anywhere; font-variant-numeric: tabular-nums; }
 figure { margin: 1rem 0 1.8rem; }
 figure svg { width: 100%; height: auto; display: block; }
-figcaption, .note { font-size: .85rem; color: #333; }
-pre { font-size: .78rem; line-height: 1.4; background: #f4f4f4; border: 1px solid #ddd; padding: .6rem;
+figcaption, .note { font-size: .85rem; color: var(--soft); }
+pre { font-size: .78rem; line-height: 1.4; background: var(--panel); border: 1px solid var(--grid); padding: .6rem;
   white-space: pre-wrap; overflow-wrap: anywhere; }
-svg .v:hover { stroke: #000; stroke-width: 1.5; }
+svg .v:hover { stroke: var(--ink); stroke-width: 1.5; }
 @media print {
-  body { max-width: none; margin: 0; font-size: 10.5pt; } a { color: inherit; text-decoration: none; }
+  @page { margin: 14mm 13mm; }
+  body { max-width: none; margin: 0; padding: 0; font-size: 9.5pt; line-height: 1.35; }
+  a { color: inherit; text-decoration: none; }
+  h1 { font-size: 15pt; margin: 0 0 4pt; } h2 { font-size: 12pt; margin: 10pt 0 4pt; } h3 { font-size: 10pt; margin: 0 0 2pt; }
+  p { margin: 3pt 0; }
+  figure { margin: 0 0 10pt; } figure svg { width: 74%; margin: 0 auto; }
+  figcaption, .note { font-size: 8pt; }
+  table, dl.settings { font-size: 7.5pt; line-height: 1.3; } th, td { padding: 1.5pt 4pt; }
+  dl.settings { grid-template-columns: repeat(4, 1fr); }
   figure, tr { break-inside: avoid; }
   h1, h2, h3 { break-after: avoid; }
   .wide { overflow-x: visible; }
-  pre { background: none; }
+  pre { background: none; font-size: 6.5pt; line-height: 1.25; columns: 2; padding: 4pt; }
   thead { display: table-header-group; }
+  .screen, figcaption a { display: none; }
 }
 )";
+
+// Paper is white on every machine.
+std::string style() {
+  return "\n:root { color-scheme: light dark;" + colour_variables(false) +
+         " }\n@media screen and (prefers-color-scheme: dark) { :root {" + colour_variables(true) + " } }" + kStyle;
+}
 
 void make_folder(const fs::path& folder) {
   std::error_code error;
@@ -50,18 +74,18 @@ void make_folder(const fs::path& folder) {
 
 std::string figure_html(const Figure& figure, const fs::path& page, const fs::path& files, const std::string& id) {
   std::string html = "<figure>\n<h3>" + escaped(figure.title) + "</h3>\n", links;
-  for (std::size_t i = 0; i < figure.plots.size(); ++i) {
-    const Plot& plot = figure.plots[i];
-    const std::string name = id + (figure.plots.size() > 1 ? "-" + std::to_string(i + 1) : "");
-    const std::string label = figure.title + (plot.panel.empty() ? "" : ": " + plot.panel) + ". " + figure.caption;
-    const Drawing drawing = draw(plot, name, label);
+  if (!figure.plots.empty()) {
+    std::string label = figure.title + ".";
+    for (const auto& plot : figure.plots)
+      if (!plot.panel.empty()) label += " " + plot.panel + ".";
+    const Drawing drawing = draw(figure.plots, id, label + " " + figure.caption);
     make_folder(files);
-    write_file(files / (name + ".svg"), drawing.svg);
-    write_file(files / (name + ".png"), drawing.png);
-    html += drawing.svg;
-    for (const char* kind : {".svg", ".png"})
-      links += " <a href=\"" + url_of((files.lexically_relative(page.parent_path()) / (name + kind)).string()) + "\">" + name +
-               kind + "</a>";
+    html += with_variables(drawing.svg);
+    for (const auto& [kind, contents] : {std::pair{".svg", &drawing.svg}, {".png", &drawing.png}, {".pdf", &drawing.pdf}}) {
+      write_file(files / (id + kind), *contents);
+      links += " <a href=\"" + url_of((files.lexically_relative(page.parent_path()) / (id + kind)).string()) + "\">" + id + kind +
+               "</a>";
+    }
   }
   return html + "<figcaption>" + escaped(figure.caption) + links + "</figcaption>\n</figure>\n";
 }
@@ -76,12 +100,15 @@ void write_report(const std::vector<SweepResults>& sweeps, const std::string& pa
   make_folder(page.parent_path());
   if (fs::is_directory(page)) throw failure("cannot write '" + path + "': it is a folder");
   std::string contents, body;
+  Looks looks;  // of the whole page
   for (std::size_t i = 0; i < sweeps.size(); ++i) {
     const SweepResults& sweep = sweeps[i];
     const std::string id = "sweep" + std::to_string(i + 1), title = title_of(sweep);
     contents += "<li><a href=\"#" + id + "\">" + escaped(title) + "</a></li>\n";
-    body += "<section id=\"" + id + "\">\n" + heading(sweep, sweeps.size() > 1) + claims(sweep);
-    const auto figures = figures_of(sweep);
+    body += "<section id=\"" + id + "\">\n" + heading(sweep, sweeps.size() > 1) + settings(sweep) + claims(sweep);
+    auto figures = figures_of(sweep);
+    for (auto& figure : figures)
+      for (auto& plot : figure.plots) looks.assign(plot);
     if (!figures.empty()) body += "<h2>Figures</h2>\n";
     for (std::size_t f = 0; f < figures.size(); ++f)
       body += figure_html(figures[f], page, files, (sweeps.size() > 1 ? id + "-" : "") + "figure" + std::to_string(f + 1));
@@ -92,7 +119,7 @@ void write_report(const std::vector<SweepResults>& sweeps, const std::string& pa
   write_file(page,
              "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
              "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<title>" +
-                 escaped(title) + "</title>\n<style>" + kStyle + "</style>\n</head>\n<body>\n" +
+                 escaped(title) + "</title>\n<style>" + style() + "</style>\n</head>\n<body>\n" +
                  (sweeps.size() > 1 ? "<h1>" + escaped(title) + "</h1>\n<nav><ol>\n" + contents + "</ol></nav>\n" : "") + body +
                  "</body>\n</html>\n");
 }

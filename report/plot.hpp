@@ -2,6 +2,7 @@
 
 #include <limits>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace fedstride {
@@ -21,12 +22,17 @@ struct PlotLine {
   std::vector<PlotPoint> points = {};
   std::vector<double> values = {};  ///< of a map alone: one for each point
   bool is_reference = false;        ///< a level without an x: drawn from end to end without markers
+  std::string thing = {};           ///< its name without what was chosen for it ("sgd" of "sgd, learning-rate 0.01")
+  /// Keys and values that say what it shows, other than its panel does: what has one look on the whole page. Empty: its name.
+  std::vector<std::pair<std::string, std::string>> identity = {};
+  bool is_part = false;  ///< of a run (a client, an accountant), not a run or several
+  std::size_t look = 0;  ///< in kLooks
 };
 
 /// One picture: its data, not its style.
 struct Plot {
-  enum class Style { bands, bars_of_error, bars, map };
-  Style style = Style::bands;
+  enum class Style { curves, points, bars, map };
+  Style style = Style::curves;
   std::string panel = {};  ///< the part that this one of several pictures shows; empty for the only one
   std::string x_label = {};
   std::string y_label = {};

@@ -78,7 +78,7 @@ Figure draw_by_round(const FigureData& data, const FigureRequest& request) {
   if (samples.empty()) return nothing(request, title, metric + " by round");
   const Plot model = round_plot(label, metric, request);
   std::string caption = caption_of(data, samples, model, true);
-  auto plots = plots_of(samples, request, model, {}, caption);
+  auto plots = plots_of(data, samples, request, model, {}, caption);
   return {.kind = request.kind, .title = title, .caption = caption, .plots = std::move(plots)};
 }
 
@@ -113,7 +113,7 @@ Figure draw_clients(const FigureData& data, const FigureRequest& request) {
         " Clients 0 to " + std::to_string(kMaxLines - 1) + "; " + std::to_string(left_out.size()) + " more are in clients.csv.";
   std::vector<std::string> panels = data.keys();
   panels.push_back("place");
-  auto plots = plots_of(samples, request, model, panels, caption);
+  auto plots = plots_of(data, samples, request, model, panels, caption);
   return {.kind = request.kind, .title = title, .caption = caption, .plots = std::move(plots)};
 }
 
@@ -190,7 +190,7 @@ Figure draw_epsilon(const FigureData& data, const FigureRequest& request) {
   if (seen.size() < order.size()) caption += " Configurations that spend the same are drawn once.";
   std::vector<std::string> panels;
   if (metrics.size() > 1) panels = data.keys();
-  auto plots = plots_of(samples, request, model, panels, caption);
+  auto plots = plots_of(data, samples, request, model, panels, caption);
   return {.kind = request.kind, .title = title, .caption = caption, .plots = std::move(plots)};
 }
 
@@ -221,7 +221,7 @@ Figure draw_by_epsilon(const FigureData& data, const FigureRequest& request) {
   Plot model = round_plot(metric_label(x), y, request);
   std::string caption = (by_rounds.empty() ? "After the last round. " : "Each line is a run on its way. ") +
                         caption_of(data, samples, model, true) + delta_text(data) + whose(data);
-  auto plots = plots_of(samples, request, model, {}, caption);
+  auto plots = plots_of(data, samples, request, model, {}, caption);
   return {.kind = request.kind, .title = title, .caption = caption, .plots = std::move(plots)};
 }
 

@@ -24,6 +24,13 @@ Point only(const Point& point, const std::vector<std::string>& keys) {
   return result;
 }
 
+Point without(const Point& point, const std::vector<std::string>& keys) {
+  Point result;
+  for (const auto& part : point)
+    if (std::ranges::find(keys, part.first) == keys.end()) result.push_back(part);
+  return result;
+}
+
 std::string name_of(const Point& identity) {
   std::string name;
   for (const auto& [key, value] : identity)
@@ -103,6 +110,51 @@ std::string splitting_key(const Lines& lines, const std::vector<std::string>& ke
   return best;
 }
 
+// Clients and accountants are parts of a run.
+bool is_part(const Point& identity) { return !value_at(identity, "client").empty() || !value_at(identity, "accountant").empty(); }
+
+// The keys that all samples of a line agree in, without those of its panel, what was chosen for it, and what never varies.
+Point thing_of(const FigureData& data, const std::vector<const Sample*>& samples, const Point& panel) {
+  Point thing;
+  for (const auto& part : samples.front()->identity) {
+    const auto& [key, value] = part;
+    const bool is_of_run = key == "client" || key == "accountant" || key == "place";
+    if (value.empty() || data.is_tuned(key) || (!is_of_run && data.values(key).size() < 2)) continue;
+    if (std::ranges::any_of(panel, [&](const auto& other) { return other.first == key; })) continue;
+    if (std::ranges::all_of(samples, [&](const Sample* sample) { return value_at(sample->identity, key) == value; }))
+      thing.push_back(part);
+  }
+  // A client is the same one in every configuration.
+  return is_part(thing) ? only(thing, {"client", "accountant"}) : thing;
+}
+
+// Lines of a picture that differ in tuned keys alone are different things after all.
+void tell_apart(std::vector<PlotLine>& lines) {
+  std::map<std::string, int> counts;
+  for (const auto& line : lines) ++counts[line.thing];
+  std::map<Point, int> same;
+  for (const auto& line : lines) ++same[line.identity];
+  for (auto& line : lines) {
+    if (counts[line.thing] > 1) line.thing = line.name;
+    if (same[line.identity] > 1) line.identity = {{"", line.name}};
+  }
+}
+
+// A rate that was chosen need not stand in a panel's title if the rest says which panel it is.
+void name_panels(std::vector<Plot>& plots, const std::vector<Point>& points, const std::vector<std::string>& tuned) {
+  std::set<std::string> names;
+  for (const auto& point : points) names.insert(name_of(without(point, tuned)));
+  if (names.size() < points.size() || names.contains("")) return;
+  for (std::size_t i = 0; i < plots.size(); ++i) plots[i].panel = name_of(without(points[i], tuned));
+}
+
+bool stand_apart(const Plot& plot) {
+  return plot.shows_intervals &&
+         std::ranges::count_if(plot.lines, [](const PlotLine& line) {
+           return std::ranges::any_of(line.points, [](const PlotPoint& point) { return point.low < point.high; });
+         }) > 1;
+}
+
 PlotLine drawn(const std::vector<const Sample*>& samples, std::string name) {
   PlotLine line{.name = std::move(name)};
   line.is_reference = std::ranges::all_of(samples, [](const Sample* sample) { return sample->is_reference; });
@@ -145,7 +197,7 @@ std::string point_text(const SummaryRow& row, const std::string& x_label, const 
   return text;
 }
 
-std::vector<Plot> plots_of(std::vector<Sample> samples, const FigureRequest& request, const Plot& model,
+std::vector<Plot> plots_of(const FigureData& data, std::vector<Sample> samples, const FigureRequest& request, const Plot& model,
                            const std::vector<std::string>& panel_keys, std::string& notes) {
   std::erase_if(samples, [&](const Sample& sample) {
     return (model.log_y && sample.row->mean <= 0) || (model.log_x && sample.x <= 0 && !sample.is_reference);
@@ -159,6 +211,7 @@ std::vector<Plot> plots_of(std::vector<Sample> samples, const FigureRequest& req
     if (const auto key = splitting_key(lines, keys); !key.empty()) panels.push_back(key);
 
   std::vector<Plot> plots;
+  std::vector<Point> points;  // of the panels
   std::map<Point, std::size_t> last;
   std::size_t left_out = 0;
   for (const auto& [identity, group] : lines) {
@@ -177,13 +230,22 @@ std::vector<Plot> plots_of(std::vector<Sample> samples, const FigureRequest& req
       place->second = plots.size();
       plots.push_back(model);
       plots.back().panel = name_of(panel) + (is_full ? (panel.empty() ? "further lines" : ", further lines") : "");
+      points.push_back(is_full ? Point{} : panel);
     }
-    plots[place->second].lines.push_back(drawn(group, name_of(rest)));
+    auto& drawn_lines = plots[place->second].lines;
+    drawn_lines.push_back(drawn(group, name_of(rest)));
+    drawn_lines.back().thing = name_of(without(rest, data.results().experiment.tuning.keys));
+    drawn_lines.back().is_part = is_part(rest);
+    drawn_lines.back().identity = thing_of(data, group, panel);
   }
+  for (auto& plot : plots) tell_apart(plot.lines);
+  name_panels(plots, points, data.results().experiment.tuning.keys);
   if (left_out > 0)
     notes +=
         " " + std::to_string(left_out) + " more lines are not drawn; a [[figure]] with 'where' picks some, summary.csv has all.";
   share_scale(plots);
+  if (std::ranges::any_of(plots, stand_apart))
+    notes += " Markers and bars stand beside each other where they would cover each other; what they say is exact.";
   if (std::ranges::any_of(plots, cuts_intervals))
     notes += " Intervals that reach an edge go on beyond it; their ends are said at the points.";
   return plots;
@@ -204,8 +266,7 @@ std::string caption_of(const FigureData& data, const std::vector<Sample>& sample
                                  : "Mean of " + (least == most ? "" : std::to_string(least) + " to ") + std::to_string(most) +
                                        " seeds; " +
                                        (!model.shows_intervals ? "its 95 % interval (Student's t) is said at the points."
-                                                               : std::string(model.style == Plot::Style::bands ? "band" : "bar") +
-                                                                     ": its 95 % interval (Student's t).");
+                                                               : std::string("bar: its 95 % interval (Student's t)."));
   if (chosen && is_ranked && !tuning.keys.empty())
     text += " Drawn at the best " + joined(tuning.keys) + ", chosen by " + tuning.metric + " on the " + tuning.on + " set" +
             (tuning.why.empty() ? "" : " (" + tuning.why + ")") + ".";

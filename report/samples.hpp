@@ -31,7 +31,7 @@ std::string point_text(const SummaryRow& row, const std::string& x_label, const 
 /// Pictures of samples: lines named by the keys that vary (or those of the request, and as many more as it takes to tell
 /// them apart), at most kMaxLines in each, split into pictures by a key if there are more, or always by `panel_keys`.
 /// `notes` gets a sentence for each omission.
-std::vector<Plot> plots_of(std::vector<Sample> samples, const FigureRequest& request, const Plot& model,
+std::vector<Plot> plots_of(const FigureData& data, std::vector<Sample> samples, const FigureRequest& request, const Plot& model,
                            const std::vector<std::string>& panel_keys, std::string& notes);
 
 /// "Mean of 3 seeds; bands: ... learning-rate chosen by test accuracy on the test set (as in the paper)."

@@ -151,7 +151,8 @@ std::string commands(const SweepResults& sweep) {
   for (const auto& cell : sweep.cells)
     if (!cell.cell.command.empty() && ++listed <= kMaxListed) list += escaped(cell.cell.command) + "\n";
   if (list.empty()) return {};
-  return "<h2>Commands that repeat each cell</h2>\n<pre>" + list + "</pre>\n" + rest(listed, "commands", "cells.csv");
+  return "<div class=\"screen\">\n<h2>Commands that repeat each cell</h2>\n<pre>" + list + "</pre>\n" +
+         rest(listed, "commands", "cells.csv") + "</div>\n";
 }
 
 std::string tables(const SweepResults& sweep, const fs::path& folder) {
@@ -164,7 +165,7 @@ std::string tables(const SweepResults& sweep, const fs::path& folder) {
     links +=
         "<li><a href=\"" + url_of(path.lexically_relative(folder.lexically_normal()).string()) + "\">" + name + "</a></li>\n";
   }
-  return links.empty() ? "" : "<h2>Tables</h2>\n<ul>\n" + links + "</ul>\n";
+  return links.empty() ? "" : "<div class=\"screen\">\n<h2>Tables</h2>\n<ul>\n" + links + "</ul>\n</div>\n";
 }
 
 std::string file(const SweepResults& sweep) {

@@ -13,6 +13,8 @@ std::string title_of(const SweepResults& sweep);
 
 /// Title, source, claim, number of cells run. `among_others`: the page has its own title.
 std::string heading(const SweepResults& sweep, bool among_others);
+/// The settings that all configurations share, and what varies between them.
+std::string settings(const SweepResults& sweep);
 /// The expectations, each with its outcome, its numbers and the reason of a failure.
 std::string claims(const SweepResults& sweep);
 /// Results after the last round of every configuration, best and second best of what was tuned.

@@ -6,7 +6,7 @@ namespace {
 // Bad words on the command line.
 const Refusal kRefusals[] = {
     // commands and flags
-    {{}, 2, "'fedstride' needs a command: run, sweep, report, evaluate, partition, data, bench"},
+    {{}, 2, "'fedstride' needs a command: run, sweep, report, export, evaluate, partition, data, bench"},
     {{""}, 2, "command '' is unknown; valid: run"},
     {{"rum"}, 2, "command 'rum' is unknown; did you mean 'run'?"},
     {{"-x"}, 2, "flag '-x' is unknown"},

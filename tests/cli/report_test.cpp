@@ -67,16 +67,38 @@ TEST_CASE("a sweep's page stands in its folder, with pictures and tables beside 
   CHECK(numbers == 2 * 2);
 }
 
-TEST_CASE("a run has a page too, and several folders share one") {
+TEST_CASE("a run has a page too, and several runs stand on common axes") {
   const TemporaryFolder folder;
   write_table(folder.path() / "data");
-  for (const char* out : {"one", "two"}) REQUIRE(run_program(federation(folder, {"--out", folder / out})).code == 0);
-  const Outcome outcome = run_program({"report", folder / "one", folder / "two", "--out", folder / "pages/both.html"});
+  for (const char* optimizer : {"adadp", "sgd"})
+    for (const char* seed : {"1", "2"})
+      REQUIRE(run_program(federation(folder, {"--optimizer", optimizer, "--seed", seed, "--out",
+                                              folder / (std::string(optimizer) + seed)}))
+                  .code == 0);
+  CHECK(run_program({"report", folder / "sgd1"}).code == 0);
+  const Outcome outcome = run_program({"report", folder / "adadp1", folder / "adadp2", folder / "sgd1", folder / "sgd2", "--out",
+                                       folder / "pages/all.html", "--latex"});
   CHECK_MESSAGE(outcome.code == 0, outcome.err);
-  const std::string page = fedstride::read_file(folder / "pages/both.html");
-  CHECK(page.find("<section id=\"sweep2\">") != std::string::npos);
-  CHECK(is_there(folder / "pages/both-figures/sweep2-figure1.svg"));
-  CHECK(!is_there(folder / "one/report.html"));
+  CHECK(outcome.out == (folder / "pages/all.html") + "\n" + (folder / "pages/all.tex") + "\n");
+  const std::string page = fedstride::read_file(folder / "pages/all.html");
+  CHECK(page.find("<h1>4 runs</h1>") != std::string::npos);
+  CHECK(page.find("<section id=\"sweep2\">") == std::string::npos);
+  CHECK(page.find("Mean of 2 seeds") != std::string::npos);
+  CHECK(page.find("<dt>optimizer</dt><dd>adadp, sgd</dd>") != std::string::npos);
+  CHECK(page.find("<dt>rounds</dt><dd>2</dd>") != std::string::npos);
+  const std::string svg = fedstride::read_file(folder / "pages/all-figures/figure1.svg");
+  for (const char* name : {">adadp<", ">sgd<"}) CHECK(svg.find(name) != std::string::npos);
+  CHECK(fedstride::read_file(folder / "pages/all.tex").find("\\begin{tabular}") != std::string::npos);
+  CHECK(!is_there(folder / "adadp1/report.html"));
+}
+
+TEST_CASE("a run and a sweep each have a part of the page") {
+  const TemporaryFolder folder;
+  sweep_in(folder);
+  REQUIRE(run_program(federation(folder, {"--out", folder / "one"})).code == 0);
+  CHECK(run_program({"report", folder / "one", folder / "sweep", "--out", folder / "both.html"}).code == 0);
+  CHECK(fedstride::read_file(folder / "both.html").find("<section id=\"sweep2\">") != std::string::npos);
+  CHECK(is_there(folder / "both-figures/sweep2-figure1.svg"));
 }
 
 TEST_CASE("without gnuplot its package is named, and the tables are there all the same") {

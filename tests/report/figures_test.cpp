@@ -4,9 +4,12 @@
 #include <set>
 
 #include "core/error.hpp"
+#include "core/text.hpp"
 #include "report/draw.hpp"
 #include "report/figures.hpp"
+#include "report/looks.hpp"
 #include "tests/report/made_results.hpp"
+#include "tests/report/read_svg.hpp"
 
 namespace fedstride::test::figures_test {
 namespace {
@@ -123,20 +126,42 @@ TEST_CASE("lines differ by colour, by dash and by marker") {
   for (std::size_t i = 0; i < kMaxLines; ++i)
     plot.lines.push_back({.name = std::to_string(i),
                           .points = {{.x = 0, .y = static_cast<double>(i)}, {.x = 1, .y = 2.0 * static_cast<double>(i)}}});
-  const std::string script = gnuplot_script(plot, "", false);
+  Looks().assign(plot);
+  const std::string script = gnuplot_script({&plot, 1}, "", false);
   std::set<std::string> colours, dashes, markers;
-  for (std::size_t at = 0; (at = script.find("keyentry", at)) != std::string::npos; ++at) {
-    const auto word = [&](const std::string& name) {
-      const auto from = script.find(name, at) + name.size();
-      return script.substr(from, script.find(' ', from) - from);
+  for (const auto line : split(script, '\n')) {
+    const auto word = [&](std::string_view name) {
+      const auto from = line.find(name);
+      return from == line.npos
+                 ? ""
+                 : std::string(line.substr(from + name.size(), line.find(' ', from + name.size()) - from - name.size()));
     };
-    colours.insert(word(" lc rgb "));
-    dashes.insert(word(" dt "));
-    markers.insert(word(" pt "));
+    if (line.starts_with("set arrow")) colours.insert(word(" lc rgb ")), dashes.insert(word(" dt "));
+    if (line.starts_with("set label") && line.find(" pt ") != line.npos) markers.insert(word(" pt "));
   }
   CHECK(colours.size() == kMaxLines);
   CHECK(dashes.size() == kMaxLines);
   CHECK(markers.size() == kMaxLines);
+}
+
+TEST_CASE("panels of a figure have one legend and one picture; each panel has its title") {
+  const SweepResults results = made_results({.rounds = 3});
+  Figure figure = drawn(results, {.kind = "accuracy-by-round"});
+  REQUIRE(figure.plots.size() == 4);
+  Looks looks;
+  for (auto& plot : figure.plots) looks.assign(plot);
+  const std::string script = gnuplot_script(figure.plots, "", false);
+  std::size_t swatches = 0;
+  for (const auto line : split(script, '\n')) swatches += line.starts_with("set arrow");
+  CHECK(swatches == 2);
+  // The rate chosen differs from panel to panel: the legend says what they share.
+  CHECK(script.find("'adadp' at screen") != std::string::npos);
+  CHECK(script.find("'sgd") != std::string::npos);
+  const std::string svg = draw(figure.plots, "f", "a figure").svg;
+  CHECK(shown_numbers(svg).size() == 4 * 2 * 3);
+  for (const char* title : {"random-fraction 0<", "random-fraction 0.33<", "random-fraction 0.67<", "random-fraction 1<"})
+    CHECK(svg.find(title) != std::string::npos);
+  CHECK(draw(figure.plots, "f", "a figure").pdf.starts_with("%PDF-"));
 }
 
 TEST_CASE("numbers that a log axis cannot show are left out") {
@@ -145,7 +170,7 @@ TEST_CASE("numbers that a log axis cannot show are left out") {
     if (row.metric == "test_loss" && row.round == 2u) row.mean = 0;
   const Figure figure = drawn(results, {.kind = "loss-by-round", .log_y = true});
   for (const auto& line : figure.plots.front().lines) CHECK(line.points.size() == 2);
-  CHECK(!draw(figure.plots.front(), "f", "a figure").svg.empty());
+  CHECK(!draw(figure.plots, "f", "a figure").svg.empty());
 }
 
 }  // namespace fedstride::test::figures_test

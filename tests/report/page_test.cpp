@@ -50,6 +50,48 @@ TEST_CASE("a page needs no script and no network, and its pictures lie beside it
   CHECK(has(page, "href=\"page-figures/figure1.svg\""));
   CHECK(read_file(folder / "page-figures/figure1.png").starts_with("\x89PNG"));
   CHECK(read_file(folder / "page-figures/figure2.svg").starts_with("<svg xmlns="));
+  CHECK(read_file(folder / "page-figures/figure1.pdf").starts_with("%PDF-"));
+}
+
+TEST_CASE("a thing has one colour in all figures of a page, and the colours of the page follow the reader's") {
+  const TemporaryFolder folder;
+  SweepResults results = small();
+  // In the second sgd alone is drawn, in the third it is a line over rates.
+  results.experiment.figures = {
+      {.kind = "accuracy-by-round"}, {.kind = "loss-by-round", .where = {{"optimizer", "sgd"}}}, {.kind = "accuracy-by-rate"}};
+  write_report({results}, folder / "page.html");
+  const std::string page = read_file(folder / "page.html");
+  // The looks of markers, figure by figure.
+  const auto looks = [&](const std::string& id) {
+    std::size_t at = page.find("id=\"" + id + "-gnuplot_canvas\"");
+    const std::size_t end = page.find("</svg>", at);
+    REQUIRE(at != std::string::npos);
+    std::set<std::string> found;
+    for (at = page.find("color='var(--l", at); at < end; at = page.find("color='var(--l", at + 1))
+      found.insert(page.substr(at + 11, page.find(')', at) - at - 11));
+    return found;
+  };
+  CHECK(looks("figure1") == std::set<std::string>{"--l0", "--l1", "--l2", "--l3"});
+  // sgd, whatever the lines are called there; adadp is a level without markers.
+  CHECK(looks("figure2") == std::set<std::string>{"--l1", "--l3"});
+  CHECK(looks("figure3") == std::set<std::string>{"--l1", "--l3"});
+  CHECK(has(page, "@media screen and (prefers-color-scheme: dark) { :root { --ink:"));
+  CHECK(has(page, "@media print {"));
+  // No colour of a picture in the page is fixed; files for papers have colours of their own.
+  std::size_t at = page.find("<svg");
+  for (const char* fixed : {"rgb(", "'black'", "\"black\"", "#ffffff\""}) CHECK(page.find(fixed, at) == std::string::npos);
+  CHECK(!has(read_file(folder / "page-figures/figure1.svg"), "var(--"));
+}
+
+TEST_CASE("what varies and what is fixed stand above the figures, defaults included") {
+  SweepResults results = small();
+  for (auto& cell : results.cells) cell.cell.settings["rounds"] = {std::int64_t{3}};
+  const std::string page = page_of({results});
+  CHECK(has(page, "<dt>random-fraction</dt><dd>0, 1</dd>"));
+  CHECK(has(page, "<dt>rounds</dt><dd>3</dd>"));
+  CHECK(has(page, "<dt>dataset</dt><dd>synthetic</dd>"));
+  CHECK(!has(page, "<dt>threads</dt>"));
+  CHECK(page.find("What is fixed") < page.find("<figure>"));
 }
 
 TEST_CASE("no two things of a page have the same id") {

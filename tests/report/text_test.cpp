@@ -32,13 +32,13 @@ TEST_CASE("every text of a picture may be hostile") {
   const TemporaryFolder folder;
   const std::string trap = folder / "trap";
   const std::string hostile = "<b>&\"'`touch " + trap + "` {x}_1^2 %s % id='q' </text><script>x</script>";
-  for (const auto style : {Plot::Style::bands, Plot::Style::bars_of_error, Plot::Style::bars, Plot::Style::map}) {
+  for (const auto style : {Plot::Style::curves, Plot::Style::points, Plot::Style::bars, Plot::Style::map}) {
     Plot plot{.style = style, .panel = hostile, .x_label = hostile, .y_label = hostile};
-    if (style != Plot::Style::bands) plot.x_names = plot.y_names = {hostile, "% d"};
+    if (style != Plot::Style::curves) plot.x_names = plot.y_names = {hostile, "% d"};
     plot.lines = {{.name = hostile,
                    .points = {{.x = 0, .y = 0.5, .low = 0.4, .high = 0.6, .text = hostile}, {.x = 1, .y = 0.7, .text = hostile}},
                    .values = {1, 2}}};
-    const Drawing drawing = draw(plot, "f", hostile);
+    const Drawing drawing = draw({&plot, 1}, "f", hostile);
     CHECK(!std::filesystem::exists(trap));
     CHECK(drawing.svg.find("<script") == std::string::npos);
     CHECK(drawing.svg.find("<b>") == std::string::npos);
@@ -55,7 +55,7 @@ TEST_CASE("every text of a picture may be hostile") {
 TEST_CASE("ids of two pictures do not meet, and every one that is used is there") {
   Plot plot{.lines = {{.name = "a", .points = {{.x = 0, .y = 1}, {.x = 1, .y = 2}}}}};
   for (const std::string id : {"f1", "f2"}) {
-    const std::string svg = draw(plot, id, "a figure").svg;
+    const std::string svg = draw({&plot, 1}, id, "a figure").svg;
     std::size_t used = 0;
     for (std::size_t at = 0; (at = svg.find("href='#", at)) != std::string::npos; ++used) {
       const std::string name = svg.substr(at + 7, svg.find('\'', at + 7) - at - 7);

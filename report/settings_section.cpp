@@ -1,0 +1,77 @@
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "core/text.hpp"
+#include "report/html.hpp"
+#include "report/sections.hpp"
+#include "sweep/results/settings_of_cells.hpp"
+
+namespace fedstride {
+namespace {
+
+constexpr std::size_t kMaxValuesTold = 12;
+constexpr std::size_t kLongSetting = 36;
+
+std::string pair_html(const std::string& name, const std::string& value) {
+  const bool is_long = name.size() + value.size() > kLongSetting;
+  return "<div" + std::string(is_long ? " class=\"long\"" : "") + "><dt>" + escaped(name) + "</dt><dd>" + escaped(value) +
+         "</dd></div>\n";
+}
+
+std::string told(const std::vector<std::string>& values) {
+  const std::vector<std::string> some(values.begin(),
+                                      values.begin() + static_cast<std::ptrdiff_t>(std::min(values.size(), kMaxValuesTold)));
+  return joined(some) +
+         (values.size() > kMaxValuesTold ? " and " + std::to_string(values.size() - kMaxValuesTold) + " more" : "");
+}
+
+// Of runs that differ in so much that their lines are called by their folders.
+std::string differing_settings(const SweepResults& sweep) {
+  const auto& axes = sweep.experiment.axes;
+  if (std::ranges::none_of(axes, [](const Axis& axis) { return axis.keys.front() == "run"; })) return {};
+  std::vector<std::map<std::string, std::string>> all;
+  std::map<std::string, std::set<std::string>> values;
+  for (const auto& cell : sweep.cells) {
+    all.push_back(resolved_settings(cell.cell));
+    for (const auto& [key, value] : all.back()) values[key];
+  }
+  for (auto& [key, seen] : values)
+    for (const auto& own : all) seen.insert(own.contains(key) ? own.at(key) : "");
+  std::erase_if(values, [](const auto& key) { return key.second.size() < 2; });
+  if (values.empty()) return {};
+  std::string html = "<h2>Settings that differ</h2>\n<div class=\"wide\"><table>\n<thead><tr><th>run</th>";
+  for (const auto& [key, seen] : values) html += "<th>" + escaped(key) + "</th>";
+  html += "</tr></thead>\n<tbody>\n";
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    html += "<tr><td>" + escaped(sweep.cells[i].cell.value_of("run")) + "</td>";
+    for (const auto& [key, seen] : values) html += "<td>" + escaped(all[i].contains(key) ? all[i].at(key) : "") + "</td>";
+    html += "</tr>\n";
+  }
+  return html + "</tbody></table></div>\n";
+}
+
+}  // namespace
+
+std::string settings(const SweepResults& sweep) {
+  std::vector<std::string> keys;
+  std::map<std::string, std::vector<std::string>> values;
+  for (const auto& axis : sweep.experiment.axes)
+    for (const auto& key : axis.keys)
+      if (std::ranges::find(keys, key) == keys.end()) keys.push_back(key);
+  std::map<std::string, std::set<std::string>> seen;
+  for (const auto& cell : sweep.cells)
+    for (const auto& [key, value] : cell.cell.point)
+      if (seen[key].insert(value).second) values[key].push_back(value);
+  std::string varied, fixed;
+  for (const auto& key : keys)
+    if (!values[key].empty()) varied += pair_html(key, told(values[key]));
+  for (const auto& [key, value] : fixed_settings(sweep))
+    if (!seen.contains(key)) fixed += pair_html(key, value);
+  std::string html;
+  if (!varied.empty()) html += "<h2>What varies</h2>\n<dl class=\"settings\">\n" + varied + "</dl>\n";
+  if (!fixed.empty()) html += "<h2>What is fixed</h2>\n<dl class=\"settings\">\n" + fixed + "</dl>\n";
+  return html + differing_settings(sweep);
+}
+
+}  // namespace fedstride

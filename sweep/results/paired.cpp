@@ -1,0 +1,71 @@
+#include "sweep/results/paired.hpp"
+
+#include <algorithm>
+#include <boost/math/distributions/students_t.hpp>
+#include <cmath>
+#include <limits>
+#include <map>
+#include <string>
+
+namespace fedstride {
+namespace {
+
+/// Seed to number, of the finished cells.
+std::map<std::string, double> numbers_by_seed(const Seeds& seeds, std::string_view metric) {
+  std::map<std::string, double> numbers;
+  for (const CellResult* cell : seeds) {
+    if (cell->status != "finished") continue;
+    const auto found = std::ranges::find(cell->numbers, metric, &Numbers::value_type::first);
+    if (found != cell->numbers.end()) numbers[cell->cell.value_of("seed")] = found->second;
+  }
+  return numbers;
+}
+
+}  // namespace
+
+double paired_p(std::span<const double> differences) {
+  constexpr double kNoTest = std::numeric_limits<double>::quiet_NaN();
+  if (differences.size() < 2) return kNoTest;
+  const SeedStatistics all = statistics(differences);
+  if (all.deviation == 0) return all.mean == 0 ? 1 : kNoTest;
+  const double t = std::fabs(all.mean) / (all.deviation / std::sqrt(all.n));
+  return 2 * boost::math::cdf(boost::math::complement(boost::math::students_t(all.n - 1), t));
+}
+
+std::vector<Compared> compared(const std::vector<Seeds>& configurations, std::string_view metric, bool highest) {
+  std::vector<Compared> all(configurations.size());
+  std::vector<std::map<std::string, double>> numbers;
+  std::size_t best = all.size();
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    numbers.push_back(numbers_by_seed(configurations[i], metric));
+    std::vector<double> values;
+    for (const auto& [seed, value] : numbers[i]) values.push_back(value);
+    all[i].p = std::numeric_limits<double>::quiet_NaN();
+    if (values.empty()) continue;
+    all[i].statistics = statistics(values);
+    const double mean = all[i].statistics.mean;
+    if (best == all.size() || (highest ? mean > all[best].statistics.mean : mean < all[best].statistics.mean)) best = i;
+  }
+  if (best == all.size()) return all;
+  std::vector<std::size_t> tested;
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    all[i].is_best = all[i].statistics.n > 0 && all[i].statistics.mean == all[best].statistics.mean;
+    if (i == best) continue;
+    std::vector<double> differences;
+    for (const auto& [seed, value] : numbers[i])
+      if (const auto other = numbers[best].find(seed); other != numbers[best].end()) differences.push_back(value - other->second);
+    all[i].pairs = static_cast<int>(differences.size());
+    all[i].p = paired_p(differences);
+    if (!std::isnan(all[i].p)) tested.push_back(i);
+  }
+  // Holm: the smallest p times the number of tests, the next times one less, never below the one before.
+  std::ranges::stable_sort(tested, {}, [&](std::size_t i) { return all[i].p; });
+  double before = 0;
+  for (std::size_t k = 0; k < tested.size(); ++k) {
+    double& p = all[tested[k]].p;
+    before = p = std::max(before, std::min(1.0, p * static_cast<double>(tested.size() - k)));
+  }
+  return all;
+}
+
+}  // namespace fedstride

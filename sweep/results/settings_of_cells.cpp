@@ -1,0 +1,155 @@
+#include "sweep/results/settings_of_cells.hpp"
+
+#include <algorithm>
+#include <set>
+
+#include "core/error.hpp"
+#include "sweep/results/summary.hpp"
+
+namespace fedstride {
+namespace {
+
+constexpr std::string_view kPlaces[] = {"out", "quiet", "threads", "data-dir"};
+
+using TextSettings = std::map<std::string, std::string>;
+
+// Axis by axis the values that occur, in order of appearance.
+Axis axis_of(const std::string& key, const std::vector<CellResult>& cells) {
+  Axis axis{.keys = {key}};
+  std::set<std::string> seen;
+  for (const auto& cell : cells)
+    if (const std::string value = cell.cell.value_of(key); !value.empty() && seen.insert(value).second)
+      axis.values.push_back({.settings = {}, .labels = {value}});
+  return axis;
+}
+
+// Names of the folders; whole paths where two folders have one name.
+std::vector<std::string> names_of(const std::vector<SweepResults>& runs) {
+  std::map<std::string, int> counts;
+  for (const auto& run : runs) ++counts[run.experiment.name];
+  std::vector<std::string> names;
+  for (const auto& run : runs) {
+    const std::string& name = run.experiment.name;
+    names.push_back(counts[name] == 1 ? name : run.folder.string());
+  }
+  // One folder given twice.
+  std::map<std::string, int> used;
+  for (auto& name : names)
+    if (const int times = ++used[name]; times > 1) name += " (" + std::to_string(times) + ")";
+  return names;
+}
+
+// True for a setting of a chosen part that has the part's own default.
+bool is_default_of_part(const TextSettings& settings, const std::string& key) {
+  const Configuration defaults;
+  for (const ChosenPart* chosen : chosen_parts(defaults)) {
+    const auto name = settings.find(std::string(chosen->family().key()));
+    if (name == settings.end()) continue;
+    ChosenPart part = *chosen;
+    part.choose(name->second);
+    if (const SettingInfo* info = part.part().find(key); info != nullptr)
+      return value_text(part.part().get(*info)) == settings.at(key);
+  }
+  return false;
+}
+
+}  // namespace
+
+std::map<std::string, std::string> resolved_settings(const Cell& cell) {
+  TextSettings texts;
+  try {
+    for (const auto& [key, setting] : parse_settings(write_settings(resolve(cell.settings), {}), "settings"))
+      if (std::ranges::find(kPlaces, key) == std::end(kPlaces)) texts[key] = value_text(setting.value);
+  } catch (const Error&) {  // of another version
+    texts.clear();
+  }
+  return texts;
+}
+
+std::vector<std::pair<std::string, std::string>> fixed_settings(const SweepResults& results) {
+  TextSettings shared;
+  if (results.experiment.command != "run") {
+    for (const auto& [key, setting] : results.experiment.settings) shared[key] = value_text(setting.value);
+  } else {
+    std::set<std::string_view> seen;
+    for (const auto& cell : results.cells) {
+      if (!seen.insert(cell.cell.configuration).second) continue;
+      const TextSettings own = resolved_settings(cell.cell);
+      if (seen.size() == 1) shared = own;
+      std::erase_if(shared, [&](const auto& setting) {
+        const auto found = own.find(setting.first);
+        return found == own.end() || found->second != setting.second;
+      });
+      if (seen.size() == kMaxCellsResolved) break;
+    }
+    // Seeds are of one configuration.
+    std::set<std::string> seeds;
+    for (const auto& cell : results.cells) seeds.insert(cell.cell.value_of("seed"));
+    if (seeds.size() > 1) shared.erase("seed");
+  }
+  std::erase_if(shared, [](const auto& setting) { return setting.second.empty(); });
+  return {shared.begin(), shared.end()};
+}
+
+bool is_one_run(const SweepResults& results) {
+  return results.cells.size() == 1 && results.experiment.axes.empty() && !results.folder.empty() &&
+         results.experiment.file == (results.folder / "config.toml").string();
+}
+
+SweepResults joined_runs(const std::vector<SweepResults>& runs) {
+  SweepResults all;
+  all.experiment.name = "runs";
+  all.experiment.title = std::to_string(runs.size()) + " runs";
+  all.experiment.scale = "full";
+  std::vector<TextSettings> settings;
+  std::set<std::string> keys, differing;
+  for (const auto& run : runs) {
+    all.cells.push_back(run.cells.front());
+    settings.push_back(resolved_settings(all.cells.back().cell));
+    for (const auto& [key, value] : settings.back()) keys.insert(key);
+    all.rounds_left_out = all.rounds_left_out || run.rounds_left_out;
+    if (!run.left_out.empty()) all.left_out += (all.left_out.empty() ? "" : "; ") + run.experiment.name + ": " + run.left_out;
+  }
+  const auto value = [&](std::size_t run, const std::string& key) {
+    const auto found = settings[run].find(key);
+    return found == settings[run].end() ? "" : found->second;
+  };
+  for (const auto& key : keys)
+    for (std::size_t i = 1; i < runs.size(); ++i)
+      if (value(i, key) != value(0, key)) differing.insert(key);
+  // Where the parts themselves differ, those of their settings that are their defaults add nothing.
+  std::erase_if(differing, [&](const std::string& key) {
+    for (std::size_t i = 0; i < runs.size(); ++i)
+      if (settings[i].contains(key) && !is_default_of_part(settings[i], key)) return false;
+    return true;
+  });
+  const bool has_seeds = differing.erase("seed") > 0;
+  // The same settings twice are no two seeds.
+  std::set<std::vector<std::string>> points;
+  bool is_told = differing.size() <= kMaxKeysOfRuns;
+  for (std::size_t i = 0; i < runs.size(); ++i) {
+    std::vector<std::string> point{value(i, "seed")};
+    for (const auto& key : differing) point.push_back(value(i, key));
+    is_told = points.insert(point).second && is_told;
+  }
+  const auto names = names_of(runs);
+  std::vector<std::string> axes =
+      is_told ? std::vector<std::string>(differing.begin(), differing.end()) : std::vector<std::string>{"run"};
+  for (std::size_t i = 0; i < runs.size(); ++i) {
+    Cell& cell = all.cells[i].cell;
+    cell.configuration.clear();
+    for (const auto& key : axes) {
+      const std::string text = is_told ? value(i, key) : names[i];
+      if (text.empty()) continue;
+      cell.point.emplace_back(key, text);
+      cell.configuration += key + '\0' + text + '\0';
+    }
+    if (has_seeds && is_told) cell.point.emplace_back("seed", value(i, "seed"));
+  }
+  if (has_seeds && is_told) axes.emplace_back("seed");
+  for (const auto& key : axes) all.experiment.axes.push_back(axis_of(key, all.cells));
+  all.summary = summarise(all.experiment, all.cells);
+  return all;
+}
+
+}  // namespace fedstride
