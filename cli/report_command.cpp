@@ -9,6 +9,7 @@
 #include "cli/flag_values.hpp"
 #include "cli/settings_flags.hpp"
 #include "core/error.hpp"
+#include "core/json.hpp"
 #include "report/report.hpp"
 #include "sweep/cells/cell_state.hpp"
 #include "sweep/results/tables.hpp"
@@ -19,6 +20,7 @@ namespace {
 struct ReportFlags {
   std::vector<std::string> folders;
   std::string out;
+  bool json = false;
 };
 
 // The tables as they are now, so that the page's numbers stand in them: a sweep that was killed has older ones or none.
@@ -39,7 +41,7 @@ void report(const ReportFlags& arguments, bool has_out) {
   }
   const std::string out = has_out ? arguments.out : (std::filesystem::path(arguments.folders.front()) / "report.html").string();
   write_report(sweeps, out);
-  std::printf("%s\n", out.c_str());
+  std::printf("%s\n", arguments.json ? OrderedJson{{"page", out}}.dump(2).c_str() : out.c_str());
 }
 
 }  // namespace
@@ -56,10 +58,8 @@ void add_report_command(CLI::App& app) {
   takes(*command.add_option("DIR", arguments->folders, "folders of sweeps or of runs")->required(), Place::folder);
   CLI::Option* out = command.add_option("--out", arguments->out, "the page [DIR/report.html]");
   takes(*out, Place::file);
-  command.callback([arguments, out, &command] {
-    check_flags(command);
-    report(*arguments, out->count() > 0);
-  });
+  add_json_switch(command, arguments->json);
+  when_called(command, [arguments, out] { report(*arguments, out->count() > 0); });
 }
 
 }  // namespace fedstride

@@ -80,7 +80,7 @@ void write_report(const std::vector<SweepResults>& sweeps, const std::string& pa
     const SweepResults& sweep = sweeps[i];
     const std::string id = "sweep" + std::to_string(i + 1), title = title_of(sweep);
     contents += "<li><a href=\"#" + id + "\">" + escaped(title) + "</a></li>\n";
-    body += "<section id=\"" + id + "\">\n" + heading(sweep, sweeps.size() > 1) + claims(sweep);
+    body += "<section id=\"" + id + "\">\n" + heading(sweep, sweeps.size() > 1) + remarks(sweep) + claims(sweep);
     const auto figures = figures_of(sweep);
     if (!figures.empty()) body += "<h2>Figures</h2>\n";
     for (std::size_t f = 0; f < figures.size(); ++f)

@@ -18,6 +18,7 @@ struct Setup {
   Configuration configuration;
   DataPair data = {};
   std::vector<Row> validation_rows = {};       ///< of data.train, held by no client
+  std::vector<Row> evaluation_rows = {};       ///< of data.test, that rounds are evaluated on; empty: all
   std::vector<std::vector<Row>> rows = {};     ///< of data.train, one list a client; empty if its rows are not here
   std::vector<std::uint64_t> row_counts = {};  ///< number of each client's rows
   std::vector<std::string> own_data = {};      ///< partition own: hash of each client's rows, which are not of data.train
@@ -54,6 +55,9 @@ Setup prepare(const Configuration& configuration, FirstWeights first = FirstWeig
 /// clients' rows and the test part are unknown. Throws Error.
 Setup prepare_own(const Configuration& configuration, ClientId client, const DataForm& form);
 
+/// True if clients keep their optimiser's state from round to round.
+bool keeps_state(const Configuration& configuration);
+
 /// The manifest that --partition file reads.
 std::string partition_json(const Setup& setup);
 /// Rows per class per client as a text heat map.
@@ -61,6 +65,7 @@ std::string partition_text(const Setup& setup);
 
 /// The settings that must not change when a run continues; all others have their defaults.
 Configuration lasting_configuration(const Setup& setup);
+/// They as text, the same from any folder: of a file that is read its name stands there without its folder.
 std::string lasting_settings(const Setup& setup);
 
 /// Digest of everything that determines the results except the number of rounds, this build included: a run continues only

@@ -136,10 +136,7 @@ std::vector<PrivacyStatement> model_statements(const LedgerBook& book, function_
 }
 
 std::string epsilon_text(double epsilon) {
-  if (!std::isfinite(epsilon)) return "infinite";
-  char text[64];
-  std::snprintf(text, sizeof text, "%.4f", epsilon < 1e9 ? std::ceil(epsilon * 1e4) / 1e4 : epsilon);
-  return text;
+  return rounded_up(epsilon);
 }
 
 std::string statement_text(const PrivacyStatement& statement) {

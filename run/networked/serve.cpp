@@ -30,8 +30,8 @@ void require_reportable(const Setup& setup) {
     const std::uint64_t releases = plan->releases_before(setup.training.epochs);
     const std::size_t runs = plan->noise().runs(0, std::min<std::uint64_t>(releases, 4 * kMaxReleaseRuns)).size();
     if (runs > kMaxReleaseRuns)
-      throw usage_error("local-epochs " + std::to_string(setup.training.epochs) + " makes " + std::to_string(releases) +
-                        " noisy releases a round for a client of " + std::to_string(rows) + " rows, of which more than " +
+      throw usage_error("local-epochs " + std::to_string(setup.training.epochs) + " makes " +
+                        counted(releases, "noisy release") + " a round for a client of " + counted(rows, "row") + ", of which more than " +
                         std::to_string(kMaxReleaseRuns) +
                         " differ; a report has no room for them: take fewer local epochs or larger batches");
   }
@@ -63,8 +63,8 @@ std::string judge(const Setup& setup, std::uint32_t round, const ClientReport& r
   const double visits = setup.training.privacy ? static_cast<double>(made) : setup.training.epochs;
   const double most = std::max(1.0, visits * static_cast<double>(report.rows));
   if (static_cast<double>(std::max({report.examples, report.steps, report.empty_lots, report.nonfinite})) > most)
-    return "its report says " + std::to_string(report.examples) + " gradient examples in " + std::to_string(report.steps) +
-           " steps; at most " + number_text(most) + " are possible";
+    return "its report says " + counted(report.examples, "gradient example") + " in " + counted(report.steps, "step") +
+           "; at most " + number_text(most) + " are possible";
   if (!setup.training.privacy) return {};
   const PrivatePlan& plan = *setup.training.privacy->plans[report.client];
   const std::uint64_t first = plan.releases_before(static_cast<int>(round - 1) * setup.training.epochs);
@@ -150,7 +150,7 @@ bool goes_on(const Configuration& configuration) {
   if (!fs::exists(fs::path(configuration.out) / "config.toml", error)) return false;
   const Configuration there = resolve(read_settings((fs::path(configuration.out) / "config.toml").string()));
   const auto lines = [](const Configuration& one) {
-    Configuration lasting = determining(one);
+    Configuration lasting = with_absolute_paths(determining(one));
     lasting.rounds = Configuration().rounds;
     return write_settings(lasting, {});
   };

@@ -150,10 +150,10 @@ const Refusal kRefusals[] = {
     {{"--partition", "file", "--partition-file", "@/two.json"}, 2, "clients is 3; '@/two.json' needs it to be 2"},
     {{"--partition", "file", "--partition-file", "@/list.json"}, 1, "has no list \"clients\""},
     {{"--partition", "file", "--partition-file", "@/cut.json"}, 1, "'@/cut.json' is not JSON"},
-    {{"partition", "--dataset", "csv", "--data-dir", "@/data", "--clients", "3", "--json", "@/nowhere/p.json"},
+    {{"partition", "--dataset", "csv", "--data-dir", "@/data", "--clients", "3", "--manifest", "@/nowhere/p.json"},
      1,
      "cannot write '@/nowhere/p.json'"},
-    {{"partition", "--dataset", "csv", "--data-dir", "@/data", "--clients", "3", "--json", "@/data"},
+    {{"partition", "--dataset", "csv", "--data-dir", "@/data", "--clients", "3", "--manifest", "@/data"},
      1,
      "cannot write '@/data': Is a directory"},
     // model files
