@@ -65,9 +65,8 @@ constexpr PrivateCase kPrivateCases[] = {
 
 OrderedJson measure_private_steps(const BenchFlags& arguments) {
   if (!arguments.json)
-    std::printf(
-        "A private step (norms, clipping, sum, noise) against a plain gradient, batch %d, pairs one after the other:\n",
-        kPrivateBatch);
+    std::printf("A private step (norms, clipping, sum, noise) against a plain gradient, batch %d, pairs one after the other:\n",
+                kPrivateBatch);
   OrderedJson rows = OrderedJson::array();
   for (const PrivateCase& one : kPrivateCases) {
     const Model model = Model::parse(one.model, one.input, 10);

@@ -46,7 +46,8 @@ void list(const DataFlags& flags) {
       where = official_set(source.name) != nullptr ? "not here; fedstride data get " + std::string(source.name)
                                                    : "name its folder with --data-dir";
     }
-    json.push_back({{"name", source.name}, {"summary", source.summary}, {"files", source.files}, {"here", is_here}, {"folder", folder}});
+    json.push_back(
+        {{"name", source.name}, {"summary", source.summary}, {"files", source.files}, {"here", is_here}, {"folder", folder}});
     if (!flags.json)
       std::cout << source.name << std::string(15 - std::min<std::size_t>(14, source.name.size()), ' ') << source.summary
                 << "\n               files: " << source.files << "\n               " << where << "\n";

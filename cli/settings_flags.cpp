@@ -42,7 +42,9 @@ void add_config_flag(CLI::App& command, std::string& path) {
   option.group("Run");
 }
 
-void add_json_switch(CLI::App& command, bool& on) { add_switch(command, "--json", on, "print the results as JSON, and nothing else"); }
+void add_json_switch(CLI::App& command, bool& on) {
+  add_switch(command, "--json", on, "print the results as JSON, and nothing else");
+}
 
 void add_run_flags(CLI::App& command, RunFlags& flags) {
   add_config_flag(command, flags.config);

@@ -103,8 +103,8 @@ void show_cells(const Experiment& experiment, const std::vector<Cell>& cells, co
     std::printf("%s\n", OrderedJson{{"folder", folder.string()}, {"seconds", total}, {"cells", list}}.dump(2).c_str());
     return;
   }
-  std::printf("%s; about %s in all, %s with %d at a time, measured here", counted(mine.size(), "cell").c_str(), clock_text(total).c_str(),
-              clock_text(total / options.jobs).c_str(), options.jobs);
+  std::printf("%s; about %s in all, %s with %d at a time, measured here", counted(mine.size(), "cell").c_str(),
+              clock_text(total).c_str(), clock_text(total / options.jobs).c_str(), options.jobs);
   if (unknown > 0) std::printf(", %zu not known", unknown);
   std::printf("; results would go to %s\n", folder.c_str());
 }
@@ -128,12 +128,8 @@ void show_end(const SweepSummary& summary) {
 }
 
 OrderedJson summary_of(const SweepSummary& summary) {
-  OrderedJson json{{"folder", summary.folder.string()},
-                   {"cells", summary.cells},
-                   {"finished", summary.finished},
-                   {"held_elsewhere", summary.held_elsewhere},
-                   {"others", summary.others},
-                   {"interrupted", summary.interrupted}};
+  OrderedJson json{{"folder", summary.folder.string()},        {"cells", summary.cells},   {"finished", summary.finished},
+                   {"held_elsewhere", summary.held_elsewhere}, {"others", summary.others}, {"interrupted", summary.interrupted}};
   OrderedJson& failed = json["failed"] = OrderedJson::array();
   for (const auto& [cell, error] : summary.failed)
     failed.push_back({{"cell", point_text(cell)}, {"error", one_line(error)}, {"command", cell.command}});

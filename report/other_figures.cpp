@@ -127,11 +127,12 @@ Figure draw_time(const FigureData& data, const FigureRequest& request) {
     plot.lines.push_back(std::move(bars));
     figure.plots.push_back(std::move(plot));
   }
-  figure.caption = figure.plots.empty()
-                       ? "Nothing to draw yet: no finished cell has its time."
-                       : "Mean over the runs of a configuration, from cells.csv. The time of a run counts training and averaging; "
-                         "evaluation is told beside it, and reading data, saving and drawing are in neither. Runs that "
-                         "shared this machine's cores with others were slower for it.";
+  figure.caption =
+      figure.plots.empty()
+          ? "Nothing to draw yet: no finished cell has its time."
+          : "Mean over the runs of a configuration, from cells.csv. The time of a run counts training and averaging; "
+            "evaluation is told beside it, and reading data, saving and drawing are in neither. Runs that "
+            "shared this machine's cores with others were slower for it.";
   if (configurations > kMaxBars)
     figure.caption += " The first " + std::to_string(kMaxBars) + " of " + std::to_string(configurations) + " configurations.";
   return figure;

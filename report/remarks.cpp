@@ -45,7 +45,8 @@ std::string remarks(const SweepResults& sweep) {
   double training = 0, evaluation = 0;
   bool is_timed = false;
   for (const CellResult& cell : sweep.cells) {
-    if (const double idle = number_in(cell, "idle_rounds"); idle > 0 && ++idle_cells <= kMaxRemarks) html += remark(idle_remark(cell, idle));
+    if (const double idle = number_in(cell, "idle_rounds"); idle > 0 && ++idle_cells <= kMaxRemarks)
+      html += remark(idle_remark(cell, idle));
     const double seconds = number_in(cell, "seconds"), beside = number_in(cell, "evaluation_seconds");
     if (!std::isfinite(seconds) || !std::isfinite(beside)) continue;
     is_timed = true;
@@ -55,8 +56,8 @@ std::string remarks(const SweepResults& sweep) {
   if (idle_cells > kMaxRemarks)
     html += remark("So do " + counted(idle_cells - kMaxRemarks, "more cell") + "; idle_rounds in cells.csv has all.");
   if (is_timed)
-    html += remark("Time: training and averaging took " + seconds_text(training) + ", evaluation beside it " + seconds_text(evaluation) +
-                   (sweep.cells.size() > 1 ? ", all cells together" : "") +
+    html += remark("Time: training and averaging took " + seconds_text(training) + ", evaluation beside it " +
+                   seconds_text(evaluation) + (sweep.cells.size() > 1 ? ", all cells together" : "") +
                    ". Wherever this page gives the time of a run, it is that of training and averaging.");
   return html;
 }

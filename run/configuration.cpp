@@ -119,7 +119,8 @@ Error unknown_key(const std::string& key) {
 bool is_about_output(std::string_view key) { return key == "out" || key == "quiet"; }
 
 bool is_free_on_resume(std::string_view key) {
-  return key == "threads" || key == "evaluate-every" || key == "evaluate-rows" || key == "quiet" || key == "data-dir" || key == "roster";
+  return key == "threads" || key == "evaluate-every" || key == "evaluate-rows" || key == "quiet" || key == "data-dir" ||
+         key == "roster";
 }
 
 Configuration with_absolute_paths(Configuration configuration) {

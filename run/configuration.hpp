@@ -169,4 +169,8 @@ Settings parse_settings(std::string_view toml, const std::string& name);
 /// and the like only if `settings` (the source of the configuration) had them from a file.
 std::string write_settings(const Configuration& configuration, const Settings& settings);
 
+/// The text that digests are made of: the noise of a private run, the identity of a run and the names of a sweep's cells follow
+/// from it. Keys that came later stand there only where they are set, so that runs without them keep all three.
+std::string digest_text(const Configuration& configuration);
+
 }  // namespace fedstride

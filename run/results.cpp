@@ -46,8 +46,8 @@ std::vector<std::string> not_covered(const RoundRecord& record) {
                                  "clients.clipped_share",
                                  "clients.failure"};
   if (record.client_spent)
-    for (const char* name : {"no_step_kept", "clients.client", "clients.rows", "clients.learning_rate", "clients.steps", "clients.accepted",
-                             "clients.rejected", "clients.releases"})
+    for (const char* name : {"no_step_kept", "clients.client", "clients.rows", "clients.learning_rate", "clients.steps",
+                             "clients.accepted", "clients.rejected", "clients.releases"})
       names.emplace_back(name);
   return names;
 }
@@ -68,7 +68,8 @@ void leave_out(OrderedJson& json, const std::vector<std::string>& names) {
 std::vector<std::string> notes_on(const Setup& setup, const RunSummary& summary) {
   std::vector<std::string> notes = setup.notes;
   const bool covered = !setup.privacy.client || !setup.configuration.publishable;
-  if (summary.idle_rounds > 0 && covered) notes.push_back(idle_rounds_text(setup.configuration, summary.idle_rounds, summary.rounds));
+  if (summary.idle_rounds > 0 && covered)
+    notes.push_back(idle_rounds_text(setup.configuration, summary.idle_rounds, summary.rounds));
   return notes;
 }
 

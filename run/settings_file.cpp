@@ -70,4 +70,11 @@ std::string write_settings(const Configuration& configuration, const Settings& s
   return text;
 }
 
+std::string digest_text(const Configuration& configuration) {
+  std::string text = write_settings(configuration, {});
+  constexpr std::string_view kLater = "evaluate-rows = 0\n";
+  if (const auto at = text.find(kLater); at != std::string::npos) text.erase(at, kLater.size());
+  return text;
+}
+
 }  // namespace fedstride

@@ -113,8 +113,8 @@ void prepare_training(Setup& setup, FirstWeights first) {
                       "' has no pictures, only none is valid");
 
   if (configuration.evaluate_rows > 0)
-    setup.evaluation_rows = draw_evaluation_rows(setup.data.test.size(), static_cast<std::size_t>(configuration.evaluate_rows),
-                                                 configuration.seed);
+    setup.evaluation_rows =
+        draw_evaluation_rows(setup.data.test.size(), static_cast<std::size_t>(configuration.evaluate_rows), configuration.seed);
   prepare_components(setup);
   setup.model = Model::parse(configuration.model, input_shape(setup), train.classes);
   setup.training = {.optimizer = configuration.optimizer,
@@ -197,7 +197,7 @@ std::string lasting_settings(const Setup& setup) {
   Configuration configuration = lasting_configuration(setup);
   name_of_file(configuration.init);
   if (auto* partition = configuration.partition.as<FromFile>()) name_of_file(partition->partition_file);
-  return write_settings(configuration, {});
+  return digest_text(configuration);
 }
 
 std::string identity(const Setup& setup) {

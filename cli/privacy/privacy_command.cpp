@@ -127,8 +127,8 @@ void say_steps(PrivacyQuestion question) {
   json["reached_epsilon"] = finite_json(bound.value);
   if (!bound.warning.empty()) json["warning"] = bound.warning;
   print(question, json,
-        counted(steps, "step") + " within epsilon " + number_text(*question.epsilon) +
-            " at delta " + number_text(*question.delta) + "; they reach " + rounded_up(bound.value) + " (" +
+        counted(steps, "step") + " within epsilon " + number_text(*question.epsilon) + " at delta " +
+            number_text(*question.delta) + "; they reach " + rounded_up(bound.value) + " (" +
             setting_text(part_name(accountant), releases) + ")");
   warn(bound.warning);
 }

@@ -71,12 +71,13 @@ void add_question_flags(CLI::App& command, PrivacyQuestion& question, const Ques
                               "how losses are added up; valid: " + joined(names) + " [" + names.front() + "]"),
           {.word = "NAME", .known = known});
   }
-  takes(*command.add_option("--orders", question.accountant.orders,
-                            accountants_with("orders") + ": grid of orders; valid: " + joined(kChoiceNames<OrderGrid>) + " [default]"),
-        {.word = "NAME", .known = as_known(choices_of<OrderGrid>())});
   takes(*command.add_option(
-            "--conversion", question.accountant.conversion,
-            accountants_with("conversion") + ": from divergence to epsilon; valid: " + joined(kChoiceNames<Conversion>) + " [improved]"),
+            "--orders", question.accountant.orders,
+            accountants_with("orders") + ": grid of orders; valid: " + joined(kChoiceNames<OrderGrid>) + " [default]"),
+        {.word = "NAME", .known = as_known(choices_of<OrderGrid>())});
+  takes(*command.add_option("--conversion", question.accountant.conversion,
+                            accountants_with("conversion") +
+                                ": from divergence to epsilon; valid: " + joined(kChoiceNames<Conversion>) + " [improved]"),
         {.word = "NAME", .known = as_known(choices_of<Conversion>())});
   add_choice_flag(command, "--sampling", question.sampling, choices_of<Sampling>(), "how lots are drawn");
   add_choice_flag(command, "--neighbours", question.neighbours, choices_of<Neighbours>(),

@@ -135,9 +135,7 @@ std::vector<PrivacyStatement> model_statements(const LedgerBook& book, function_
   return statements;
 }
 
-std::string epsilon_text(double epsilon) {
-  return rounded_up(epsilon);
-}
+std::string epsilon_text(double epsilon) { return rounded_up(epsilon); }
 
 std::string statement_text(const PrivacyStatement& statement) {
   std::string text = std::string(name_of(statement.level)) + " level, " + statement.who + ": epsilon " +

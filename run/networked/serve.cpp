@@ -30,8 +30,8 @@ void require_reportable(const Setup& setup) {
     const std::uint64_t releases = plan->releases_before(setup.training.epochs);
     const std::size_t runs = plan->noise().runs(0, std::min<std::uint64_t>(releases, 4 * kMaxReleaseRuns)).size();
     if (runs > kMaxReleaseRuns)
-      throw usage_error("local-epochs " + std::to_string(setup.training.epochs) + " makes " +
-                        counted(releases, "noisy release") + " a round for a client of " + counted(rows, "row") + ", of which more than " +
+      throw usage_error("local-epochs " + std::to_string(setup.training.epochs) + " makes " + counted(releases, "noisy release") +
+                        " a round for a client of " + counted(rows, "row") + ", of which more than " +
                         std::to_string(kMaxReleaseRuns) +
                         " differ; a report has no room for them: take fewer local epochs or larger batches");
   }

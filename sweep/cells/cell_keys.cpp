@@ -42,7 +42,7 @@ std::string determining_text(const Configuration& configuration) {
   lasting.evaluate_every = configuration.evaluate_every;  // both say what a cell's results are
   lasting.evaluate_rows = configuration.evaluate_rows;
   take_files(lasting);
-  return write_settings(lasting, {});
+  return digest_text(lasting);
 }
 
 std::string data_input(const Configuration& configuration) {

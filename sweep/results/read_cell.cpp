@@ -138,8 +138,8 @@ void read_run(const fs::path& folder, CellResult& result) {
   if (summary.value("rounds", Json(0)) != Json(result.rounds.size()))
     throw failure("'" + folder.string() + "' is damaged: summary.json tells of " + dump_json(summary.value("rounds", Json(0))) +
                   " rounds, rounds.jsonl has " + std::to_string(result.rounds.size()) + "; remove it to run the cell again");
-  for (const char* key : {"test_accuracy", "test_loss", "examples", "evaluated_rows", "seconds", "evaluation_seconds",
-                          "examples_per_second"})
+  for (const char* key :
+       {"test_accuracy", "test_loss", "examples", "evaluated_rows", "seconds", "evaluation_seconds", "examples_per_second"})
     take_number(summary, key, result.numbers, key);
   take_statements(summary, result);
   take_accounts(folder, summary, result);

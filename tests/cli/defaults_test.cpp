@@ -69,7 +69,8 @@ TEST_CASE("of a repeated flag the last is taken") {
             "rate 0.01, noise multiplier 1, 10 steps"));
   // A list of folders is a list still.
   REQUIRE(run_program(federation(folder, {"--out", folder / "b", "--quiet"})).code == 0);
-  const Outcome both = run_program({"report", folder / "out", folder / "b", "--out", folder / "x.html", "--out", folder / "y.html"});
+  const Outcome both =
+      run_program({"report", folder / "out", folder / "b", "--out", folder / "x.html", "--out", folder / "y.html"});
   CHECK(both.out == (folder / "y.html") + "\n");
   CHECK(has(read_file(folder / "y.html"), "2 sweeps"));
 }
@@ -128,7 +129,8 @@ TEST_CASE("one is one client, one row, one round, one cell") {
     CHECK_MESSAGE(outcome.code == 0, outcome.err);
     all += outcome.out + outcome.err;
   };
-  add(federation(folder, {"--clients", "1", "--rounds", "1", "--optimizer", "sgd", "--dp", "example", "--noise-multiplier", "1"}));
+  add(federation(folder,
+                 {"--clients", "1", "--rounds", "1", "--optimizer", "sgd", "--dp", "example", "--noise-multiplier", "1"}));
   add({"privacy", "audit", folder / "out"});
   add({"evaluate", folder / "out"});
   add({"sweep", folder / "experiment.toml", "--out", folder / "sweep", "--data-dir", folder / "data"});
@@ -141,7 +143,8 @@ TEST_CASE("one is one client, one row, one round, one cell") {
   CHECK(has(all, "1 of 1 cell is finished"));
   std::smatch match;
   const bool wrong = std::regex_search(
-      all, match, std::regex("[^0-9.]1 (training |test )?(clients|rows|rounds|cells|examples|steps|lines|runs|epochs|releases)\\b"));
+      all, match,
+      std::regex("[^0-9.]1 (training |test )?(clients|rows|rounds|cells|examples|steps|lines|runs|epochs|releases)\\b"));
   CHECK_MESSAGE(!wrong, match.str());
 }
 

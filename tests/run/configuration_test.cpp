@@ -3,10 +3,12 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <set>
 
 #include "optim/adadp.hpp"
 #include "optim/sgd.hpp"
+#include "partitions/from_file.hpp"
 
 namespace fedstride::test::configuration_test {
 namespace {
@@ -77,6 +79,37 @@ TEST_CASE("every key that a file sets to something else appears in the resolved 
     CAPTURE(line);
     CHECK(text.find(std::string(line) + '\n') != std::string::npos);
   }
+}
+
+TEST_CASE("digests do not know a key that came later, until it is set") {
+  CHECK(digest_text(from("")).find("evaluate-rows") == std::string::npos);
+  CHECK(digest_text(from("evaluate-rows = 7")).find("evaluate-rows = 7\n") != std::string::npos);
+  CHECK(again("").find("evaluate-rows = 0\n") != std::string::npos);
+}
+
+TEST_CASE("paths of inputs become absolute, and nothing else does") {
+  const Configuration relative = from(
+      "data-dir = 'a/../b'\ninit = 'c.safetensors'\npartition = 'file'\npartition-file = './d.json'\nout = 'e'\n"
+      "dataset = 'csv'");
+  const Configuration absolute = with_absolute_paths(relative);
+  const std::string here = std::filesystem::current_path().string();
+  CHECK(absolute.data_dir == here + "/b");
+  CHECK(absolute.init == here + "/c.safetensors");
+  CHECK(absolute.partition.as<FromFile>()->partition_file == here + "/d.json");
+  CHECK(absolute.out == "e");
+  CHECK(absolute.dataset == "csv");
+  CHECK(with_absolute_paths(from("")).data_dir.empty());
+  CHECK(write_settings(with_absolute_paths(absolute), {}) == write_settings(absolute, {}));
+}
+
+TEST_CASE("more clients in a round than there are is refused, on the command line, in a file and from code") {
+  CHECK_THROWS_WITH_AS(from("cohort = 'fixed'\ncohort-size = 6"),
+                       "cohort-size is 6; there are 5 clients, at most that many are valid", Error);
+  CHECK_THROWS_AS(from("cohort = 'fixed'"), Error);  // ten unless it is said
+  CHECK(from("cohort = 'fixed'\ncohort-size = 5").cohort->rate(5) == 1);
+  Configuration made = from("cohort = 'fixed'\ncohort-size = 5");
+  made.clients = 4;
+  CHECK_THROWS_AS(check_together(made), Error);
 }
 
 TEST_CASE("an output folder given on the command line is not part of the resolved file") {
