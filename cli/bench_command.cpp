@@ -105,7 +105,7 @@ void bench(const BenchFlags& arguments) {
     for (const Case& one : kCases) steps.push_back(measure(one.name, Model::parse(one.model, one.input, 10), arguments, peak));
     json["private_steps"] = measure_private_steps(arguments);
   }
-  if (arguments.json) std::printf("%s\n", json.dump(2).c_str());
+  if (arguments.json) std::printf("%s\n", dump_json(json, 2).c_str());
 }
 
 }  // namespace

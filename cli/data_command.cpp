@@ -30,7 +30,7 @@ struct DataFlags {
   DataOptions options;
 };
 
-void print_json(const OrderedJson& json) { std::cout << json.dump(2) << "\n"; }
+void print_json(const OrderedJson& json) { std::cout << dump_json(json, 2) << "\n"; }
 
 void list(const DataFlags& flags) {
   OrderedJson json = OrderedJson::array();

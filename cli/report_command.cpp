@@ -41,7 +41,7 @@ void report(const ReportFlags& arguments, bool has_out) {
   }
   const std::string out = has_out ? arguments.out : (std::filesystem::path(arguments.folders.front()) / "report.html").string();
   write_report(sweeps, out);
-  std::printf("%s\n", arguments.json ? OrderedJson{{"page", out}}.dump(2).c_str() : out.c_str());
+  std::printf("%s\n", arguments.json ? dump_json(OrderedJson{{"page", out}}, 2).c_str() : out.c_str());
 }
 
 }  // namespace

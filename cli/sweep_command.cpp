@@ -100,7 +100,7 @@ void show_cells(const Experiment& experiment, const std::vector<Cell>& cells, co
                 why.empty() ? "" : one_line(": " + why).c_str());
   }
   if (as_json) {
-    std::printf("%s\n", OrderedJson{{"folder", folder.string()}, {"seconds", total}, {"cells", list}}.dump(2).c_str());
+    std::printf("%s\n", dump_json(OrderedJson{{"folder", folder.string()}, {"seconds", total}, {"cells", list}}, 2).c_str());
     return;
   }
   std::printf("%s; about %s in all, %s with %d at a time, measured here", counted(mine.size(), "cell").c_str(),
@@ -159,7 +159,7 @@ void carry_out(const SweepFlags& arguments) {
   SweepProgress progress(!is_told);
   const SweepSummary summary = sweep(experiment, cells, options, progress.observer(stop));
   progress.end();
-  if (arguments.json) std::printf("%s\n", summary_of(summary).dump(2).c_str());
+  if (arguments.json) std::printf("%s\n", dump_json(summary_of(summary), 2).c_str());
   if (is_told) {
     if (!summary.interrupted && options.shards == 1) show_claims(summary);
     show_end(summary);

@@ -23,7 +23,7 @@ void make(const CertificatesFlags& flags) {
   const CertificateReport report = make_certificates(flags.out, flags.rules);
   if (flags.json) {
     const OrderedJson json{{"folder", flags.out}, {"made", report.made}, {"kept", report.kept}, {"expires", report.expires}};
-    std::cout << json.dump(2) << "\n";
+    std::cout << dump_json(json, 2) << "\n";
     return;
   }
   std::cout << "'" << flags.out << "': " << counted(static_cast<std::uint64_t>(report.made), "certificate") << " made, "

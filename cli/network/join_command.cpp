@@ -47,7 +47,7 @@ void carry_out(JoinFlags& arguments) {
                            {"rounds", outcome.rounds},
                            {"model_hash", outcome.model_hash},
                            {"updates_sent", outcome.answered}};
-    std::printf("%s\n", json.dump(2).c_str());
+    std::printf("%s\n", dump_json(json, 2).c_str());
   } else if (!arguments.quiet)
     std::printf("the federation is finished after round %u, model %s; updates sent: %u\n", outcome.rounds,
                 outcome.model_hash.substr(0, 16).c_str(), outcome.answered);

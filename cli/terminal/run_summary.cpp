@@ -17,7 +17,7 @@ namespace {
 void print_json(const RunSummary& summary) {
   OrderedJson json{{"folder", summary.folder}};
   json.update(parse_ordered_json(read_file(std::filesystem::path(summary.folder) / "summary.json")));
-  std::printf("%s\n", json.dump(2).c_str());
+  std::printf("%s\n", dump_json(json, 2).c_str());
 }
 
 void print_text(const RunSummary& summary, const Configuration& configuration) {
