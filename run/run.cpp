@@ -94,7 +94,7 @@ RunSummary carry_out(const Setup& setup, RunFolder& folder, Checkpoint checkpoin
   }
   summary.rounds = checkpoint.round;
   summary.evaluation_seconds = checkpoint.evaluation_seconds;
-  // What a run ends with is comparable with other runs; one that was stopped does not wait for that.
+  // The end is evaluated on all rows, to be comparable with other runs; one that was stopped does not wait for that.
   if (!setup.evaluation_rows.empty() && !summary.interrupted) {
     Evaluator all(setup.model, setup.data.test);
     latest = evaluate(all, summary.evaluation_seconds);

@@ -65,7 +65,7 @@ std::string partition_text(const Setup& setup);
 
 /// The settings that must not change when a run continues; all others have their defaults.
 Configuration lasting_configuration(const Setup& setup);
-/// They as text, the same from any folder: of a file that is read its name stands there without its folder.
+/// Their text, the same from any folder: a file that is read stands there by its name, without its folder.
 std::string lasting_settings(const Setup& setup);
 
 /// Digest of everything that determines the results except the number of rounds, this build included: a run continues only
