@@ -146,10 +146,8 @@ std::string idle_rounds_advice(const Configuration& configuration) {
   const ChosenPart& optimizer = configuration.optimizer;
   std::string text;
   if (const SettingInfo* rate = optimizer.part().find("learning-rate"))
-    text = "begin with a smaller --learning-rate than " + value_text(optimizer.part().get(*rate));
-  if (configuration.optimizer->keeps_state() && !keeps_state(configuration))
-    text += (text.empty() ? "" : ", ") + std::string("let clients keep their rates (--client-state keep)");
-  return text + (text.empty() ? "" : ", or ") + "take an optimizer that undoes no step (--optimizer sgd)";
+    text = "begin with a smaller --learning-rate than " + value_text(optimizer.part().get(*rate)) + ", or ";
+  return text + "take an optimizer that undoes no step (--optimizer sgd)";
 }
 
 std::string summary_json(const Setup& setup, const RunSummary& summary, const std::string& model_hash) {

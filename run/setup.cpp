@@ -20,6 +20,15 @@
 namespace fedstride {
 namespace {
 
+// "auto": the optimiser's default, if every client takes part in every round. A federation of one client is training on a
+// single machine.
+bool keeps_state(const Configuration& configuration) {
+  if (configuration.client_state != ClientStateRule::automatic) return configuration.client_state == ClientStateRule::keep;
+  if (configuration.cohort.as<AllClients>() == nullptr) return false;
+  if (configuration.clients == 1) return true;
+  return configuration.optimizer->keeps_state();
+}
+
 Initialisation initialisation(const Configuration& configuration) {
   if (configuration.initialisation == InitialisationRule::fan_in) return Initialisation::fan_in;
   if (configuration.initialisation == InitialisationRule::glorot) return Initialisation::glorot;
@@ -49,15 +58,6 @@ void note_unused_rows(Setup& setup) {
 }
 
 }  // namespace
-
-// auto: the optimiser's default, if every client takes part in every round. A federation of one client is training on a
-// single machine.
-bool keeps_state(const Configuration& configuration) {
-  if (configuration.client_state != ClientStateRule::automatic) return configuration.client_state == ClientStateRule::keep;
-  if (configuration.cohort.as<AllClients>() == nullptr) return false;
-  if (configuration.clients == 1) return true;
-  return configuration.optimizer->keeps_state();
-}
 
 void prepare_partition(Setup& setup) {
   const Configuration& configuration = setup.configuration;

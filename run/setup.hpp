@@ -55,9 +55,6 @@ Setup prepare(const Configuration& configuration, FirstWeights first = FirstWeig
 /// clients' rows and the test part are unknown. Throws Error.
 Setup prepare_own(const Configuration& configuration, ClientId client, const DataForm& form);
 
-/// True if clients keep their optimiser's state from round to round.
-bool keeps_state(const Configuration& configuration);
-
 /// The manifest that --partition file reads.
 std::string partition_json(const Setup& setup);
 /// Rows per class per client as a text heat map.

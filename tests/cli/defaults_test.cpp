@@ -48,10 +48,6 @@ TEST_CASE("a round in which no step was kept says so in its line, with advice th
   CHECK(has(page, "Time: training and averaging took "));
   CHECK(has(page, "evaluation beside it "));
 
-  Words cohort = kIdle;  // rates that start anew every round may be kept instead
-  cohort.insert(cohort.end(), {"--cohort", "fixed", "--cohort-size", "2", "--out", folder / "cohort"});
-  CHECK(has(run_program(federation(folder, cohort)).out, "let clients keep their rates (--client-state keep), or take"));
-
   const Outcome good = run_program(federation(folder, {"--out", folder / "good", "--optimizer", "sgd"}));
   CHECK(!has(good.out, "no step"));
   REQUIRE(run_program({"report", folder / "good"}).code == 0);
