@@ -94,7 +94,9 @@ TEST_CASE("rounds are evaluated on the same drawn rows, the end on all, and the 
   }
   CHECK(read_file(folder / "drawn/config.toml").find("evaluate-rows = 15\n") != std::string::npos);
   // A shorter run that goes on has the lines of the long one.
-  start(settings_for(folder, "short", sgd + "evaluate-rows = 15\nrounds = 2\n"));
+  Settings shorter = settings_for(folder, "short", sgd + "evaluate-rows = 15\n");
+  shorter["rounds"] = {"2", true};
+  start(shorter);
   resume(folder / "short", {{"rounds", {"4", true}}});
   const auto again = lines(folder / "short/rounds.jsonl");
   REQUIRE(again.size() == 4);
