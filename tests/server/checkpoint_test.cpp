@@ -63,7 +63,7 @@ TEST_CASE("a checkpoint with any byte changed, cut or added is refused") {
 TEST_CASE("another format and a missing file are named as such") {
   const test::TemporaryFolder folder;
   write_file(folder / "checkpoint", "fedstride checkpoint 2\nwhatever");
-  CHECK_THROWS_WITH_AS(load_checkpoint(folder / "checkpoint"), doctest::Contains("format 3"), Error);
+  CHECK_THROWS_WITH_AS(load_checkpoint(folder / "checkpoint"), doctest::Contains("format 4"), Error);
   CHECK_THROWS_WITH_AS(load_checkpoint(folder / "absent"), doctest::Contains("absent"), Error);
 }
 
