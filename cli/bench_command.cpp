@@ -9,6 +9,7 @@
 #include "cli/flag_values.hpp"
 #include "cli/settings_flags.hpp"
 #include "core/build_info.hpp"
+#include "core/json.hpp"
 
 namespace fedstride {
 namespace {
@@ -17,6 +18,7 @@ struct BenchFlags {
   std::string model;
   int batch = 10;
   double seconds = 1;
+  bool json = false;
 };
 
 // The default measurements: the networks of the speed goals, on the inputs they are meant for.
@@ -29,13 +31,22 @@ constexpr Case kCases[] = {{"adadp-cnn", "adadp-cnn", {32, 32, 3}},
                            {"pfl-cnn", "pfl-cnn", {32, 32, 3}},
                            {"874-parameter MLP", "dense 32 | relu | dense classes", {1, 1, 16}}};
 
-void measure(const char* name, const Model& model, const BenchFlags& arguments, double peak) {
+OrderedJson measure(const char* name, const Model& model, const BenchFlags& arguments, double peak) {
   const NetworkSpeed speed = measure_network(model, arguments.batch, arguments.seconds);
-  std::printf(
-      "%-18s batch %d: %9.0f examples/s  %8.1f us a step  %6.1f GFLOP/s  %3.0f %% of peak  (forward only: %.0f "
-      "examples/s)\n",
-      name, speed.batch, speed.examples_per_second(), speed.step_seconds * 1e6, speed.flops_per_second() * 1e-9,
-      100 * speed.flops_per_second() / peak, speed.batch / speed.evaluate_seconds);
+  const double evaluated = speed.batch / speed.evaluate_seconds;
+  if (!arguments.json)
+    std::printf(
+        "%-18s batch %d: %9.0f examples/s  %8.1f us a step  %6.1f GFLOP/s  %3.0f %% of peak  (forward only: %.0f "
+        "examples/s)\n",
+        name, speed.batch, speed.examples_per_second(), speed.step_seconds * 1e6, speed.flops_per_second() * 1e-9,
+        100 * speed.flops_per_second() / peak, evaluated);
+  return {{"name", name},
+          {"batch", speed.batch},
+          {"examples_per_second", speed.examples_per_second()},
+          {"step_seconds", speed.step_seconds},
+          {"flops_per_second", speed.flops_per_second()},
+          {"share_of_peak", speed.flops_per_second() / peak},
+          {"evaluated_examples_per_second", evaluated}};
 }
 
 // A noisy release against a plain gradient of the same batch.
@@ -52,33 +63,49 @@ constexpr PrivateCase kPrivateCases[] = {
     {"adadp-cnn, convolutions frozen", "adadp-cnn", "conv1,conv2", {32, 32, 3}},
     {"tutorial-cnn", "tutorial-cnn", "", {28, 28, 1}}};
 
-void measure_private_steps(double seconds) {
-  std::printf("A private step (norms, clipping, sum, noise) against a plain gradient, batch %d, pairs one after the other:\n",
-              kPrivateBatch);
+OrderedJson measure_private_steps(const BenchFlags& arguments) {
+  if (!arguments.json)
+    std::printf("A private step (norms, clipping, sum, noise) against a plain gradient, batch %d, pairs one after the other:\n",
+                kPrivateBatch);
+  OrderedJson rows = OrderedJson::array();
   for (const PrivateCase& one : kPrivateCases) {
     const Model model = Model::parse(one.model, one.input, 10);
     const auto frozen = *one.frozen == '\0' ? std::vector<bool>{} : model.frozen(one.frozen);
-    const PrivateSpeed speed = measure_private(model, kPrivateBatch, frozen, seconds);
-    std::printf("%-31s plain %7.2f ms  private %7.2f ms  ratio %.2f\n", one.name, speed.plain_seconds * 1e3,
-                speed.private_seconds * 1e3, speed.ratio);
+    const PrivateSpeed speed = measure_private(model, kPrivateBatch, frozen, arguments.seconds);
+    rows.push_back({{"name", one.name},
+                    {"batch", kPrivateBatch},
+                    {"plain_seconds", speed.plain_seconds},
+                    {"private_seconds", speed.private_seconds},
+                    {"ratio", speed.ratio}});
+    if (!arguments.json)
+      std::printf("%-31s plain %7.2f ms  private %7.2f ms  ratio %.2f\n", one.name, speed.plain_seconds * 1e3,
+                  speed.private_seconds * 1e3, speed.ratio);
   }
+  return rows;
 }
 
 void bench(const BenchFlags& arguments) {
   const BuildInfo build = build_info();
   const double peak = measure_fp32_peak();
-  std::printf("fedstride %s, %s, %s; one thread; measured fp32 peak %.1f GFLOP/s\n", build.version.c_str(),
-              build.compiler.c_str(), build.instruction_set.c_str(), peak * 1e-9);
-  std::printf(
-      "A step is a gradient of one batch of random data and an SGD update. GFLOP/s count the dense arithmetic of\n"
-      "forward pass and both gradients, also where sparsity or a faster algorithm saves it: above 100 %% is "
-      "possible.\n");
+  if (!arguments.json)
+    std::printf(
+        "fedstride %s, %s, %s; one thread; measured fp32 peak %.1f GFLOP/s\n"
+        "A step is a gradient of one batch of random data and an SGD update. GFLOP/s count the dense arithmetic of\n"
+        "forward pass and both gradients, also where sparsity or a faster algorithm saves it: above 100 %% is "
+        "possible.\n",
+        build.version.c_str(), build.compiler.c_str(), build.instruction_set.c_str(), peak * 1e-9);
+  OrderedJson json{{"version", build.version},
+                   {"compiler", build.compiler},
+                   {"instruction_set", build.instruction_set},
+                   {"peak_flops_per_second", peak}};
+  OrderedJson& steps = json["steps"] = OrderedJson::array();
   if (!arguments.model.empty()) {
-    measure(arguments.model.c_str(), Model::parse(arguments.model, {32, 32, 3}, 10), arguments, peak);
-    return;
+    steps.push_back(measure(arguments.model.c_str(), Model::parse(arguments.model, {32, 32, 3}, 10), arguments, peak));
+  } else {
+    for (const Case& one : kCases) steps.push_back(measure(one.name, Model::parse(one.model, one.input, 10), arguments, peak));
+    json["private_steps"] = measure_private_steps(arguments);
   }
-  for (const Case& one : kCases) measure(one.name, Model::parse(one.model, one.input, 10), arguments, peak);
-  measure_private_steps(arguments.seconds);
+  if (arguments.json) std::printf("%s\n", dump_json(json, 2).c_str());
 }
 
 }  // namespace
@@ -93,10 +120,8 @@ void add_bench_command(CLI::App& app) {
   add_number_flag(command, "--batch", arguments->batch, {.low = 1, .high = 100000}, "examples a batch");
   add_number_flag(command, "--seconds", arguments->seconds, {.low = 0, .high = 600, .low_included = false},
                   "seconds each measurement takes");
-  command.callback([arguments, &command] {
-    check_flags(command);
-    bench(*arguments);
-  });
+  add_json_switch(command, arguments->json);
+  when_called(command, [arguments] { bench(*arguments); });
 }
 
 }  // namespace fedstride

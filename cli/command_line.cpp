@@ -53,12 +53,8 @@ std::string explained(const CLI::ParseError& error, const CLI::App& app) {
   std::string text = error.what();
   const std::string name = text.substr(0, text.find(':'));
   const CLI::Option* option = command->get_option_no_throw(name);
-  if (error.get_exit_code() == static_cast<int>(CLI::ExitCodes::ArgumentMismatch) && option != nullptr) {
+  if (error.get_exit_code() == static_cast<int>(CLI::ExitCodes::ArgumentMismatch) && option != nullptr)
     text = "flag '" + name + "' needs a value";
-    if (option->count() > 1)
-      text = "flag '" + name + "' is given " + std::to_string(option->count()) + " times ('" +
-             fedstride::joined(option->results(), "', '") + "'); once is valid";
-  }
   return text + "; see '" + fedstride::full_name(*command) + " --help'";
 }
 
@@ -80,6 +76,8 @@ int fedstride::command_line(int argc, char** argv) {
   app.set_version_flag("--version",
                        build.version + " (" + build.compiler + ", " + build.instruction_set + ", commit " + build.commit + ")");
   app.require_subcommand(1);
+  // A flag given twice: the last wins. Commands take this over, a list of values is not affected.
+  app.option_defaults()->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
   fedstride::add_run_command(app);
   fedstride::add_sweep_command(app);
   fedstride::add_report_command(app);

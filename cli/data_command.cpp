@@ -12,6 +12,7 @@
 #include "cli/flag_values.hpp"
 #include "cli/settings_flags.hpp"
 #include "core/error.hpp"
+#include "core/json.hpp"
 #include "core/text.hpp"
 #include "data/datasets.hpp"
 #include "data/download.hpp"
@@ -25,25 +26,38 @@ struct DataFlags {
   std::string name;
   std::string url;
   int client = 0;
+  bool json = false;
   DataOptions options;
 };
 
+void print_json(const OrderedJson& json) { std::cout << dump_json(json, 2) << "\n"; }
+
 void list(const DataFlags& flags) {
+  OrderedJson json = OrderedJson::array();
   for (const auto& source : dataset_sources()) {
     std::string where = "built in";
+    std::string folder;
+    bool is_here = true;
     try {
-      if (const auto folder = dataset_folder(source, flags.options); !folder.empty()) where = "in " + folder.string();
+      folder = dataset_folder(source, flags.options).string();
+      if (!folder.empty()) where = "in " + folder;
     } catch (const Error&) {
+      is_here = false;
       where = official_set(source.name) != nullptr ? "not here; fedstride data get " + std::string(source.name)
                                                    : "name its folder with --data-dir";
     }
-    std::cout << source.name << std::string(15 - std::min<std::size_t>(14, source.name.size()), ' ') << source.summary
-              << "\n               files: " << source.files << "\n               " << where << "\n";
+    json.push_back(
+        {{"name", source.name}, {"summary", source.summary}, {"files", source.files}, {"here", is_here}, {"folder", folder}});
+    if (!flags.json)
+      std::cout << source.name << std::string(15 - std::min<std::size_t>(14, source.name.size()), ' ') << source.summary
+                << "\n               files: " << source.files << "\n               " << where << "\n";
   }
+  if (flags.json) print_json(json);
 }
 
 void verify(const DataFlags& flags) {
   const std::string found = verify_dataset(flags.name, flags.options);
+  if (flags.json) return print_json({{"name", flags.name}, {"found", found}});
   std::cout << flags.name << ": " << found << "\n";
 }
 
@@ -97,8 +111,10 @@ void get(const DataFlags& flags) {
                       "); valid: " + joined(names));
   }
   const auto folder = data_folder(flags.options);
-  if (is_official(*set, folder / set->name)) {
-    std::cout << flags.name << ": already in " << (folder / set->name).string() << ", official\n";
+  const std::string place = (folder / set->name).string();
+  if (is_official(*set, place)) {
+    if (flags.json) return print_json({{"name", flags.name}, {"folder", place}, {"found", "official"}});
+    std::cout << flags.name << ": already in " << place << ", official\n";
     return;
   }
   {
@@ -106,7 +122,8 @@ void get(const DataFlags& flags) {
     get_dataset(*set, folder, flags.url, bar);
   }
   const std::string found = verify_dataset(flags.name, {.data_dir = folder.string()});
-  std::cout << flags.name << ": in " << (folder / set->name).string() << ", " << found << "\n";
+  if (flags.json) return print_json({{"name", flags.name}, {"folder", place}, {"found", found}});
+  std::cout << flags.name << ": in " << place << ", " << found << "\n";
 }
 
 }  // namespace
@@ -125,10 +142,8 @@ void add_data_command(CLI::App& app) {
       takes(*command->add_option("NAME", flags->name, "data set, as 'fedstride data list' names it")->required(),
             {.word = "NAME", .known = known});
     add_data_folder_flag(*command, flags->options.data_dir);
-    command->callback([flags, command, carry_out] {
-      check_flags(*command);
-      carry_out(*flags);
-    });
+    add_json_switch(*command, flags->json);
+    when_called(*command, [flags, carry_out] { carry_out(*flags); });
     return command;
   };
   add("list", "What data sets there are, what lies where.", "list", {}, list);

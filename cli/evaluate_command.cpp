@@ -6,6 +6,7 @@
 #include "cli/commands.hpp"
 #include "cli/flag_values.hpp"
 #include "cli/settings_flags.hpp"
+#include "core/text.hpp"
 #include "run/evaluate.hpp"
 
 namespace fedstride {
@@ -28,8 +29,8 @@ void evaluate(const EvaluateFlags& arguments) {
     return;
   }
   const Evaluation& evaluation = result.evaluation;
-  std::printf("%s, %s part, %llu examples: accuracy %.4f, loss %.4f\n", result.dataset.c_str(), arguments.part.c_str(),
-              static_cast<unsigned long long>(evaluation.examples), evaluation.accuracy, evaluation.loss);
+  std::printf("%s, %s part, %s: accuracy %.4f, loss %.4f\n", result.dataset.c_str(), arguments.part.c_str(),
+              counted(evaluation.examples, "example").c_str(), evaluation.accuracy, evaluation.loss);
   std::size_t width = 0;
   for (const auto& name : result.class_names) width = std::max(width, name.size() + 1);
   for (std::size_t c = 0; c < evaluation.class_examples.size(); ++c) {
@@ -58,11 +59,8 @@ void add_evaluate_command(CLI::App& app) {
   add_data_folder_flag(command, arguments->data_dir);
   add_choice_flag(command, "--part", arguments->part, {"test", "train"}, "which examples of it");
   add_number_flag(command, "--threads", arguments->threads, {.low = 0, .high = 1024}, "threads; 0: one for each processor");
-  add_switch(command, "--json", arguments->json, "print JSON");
-  command.callback([arguments, &command] {
-    check_flags(command);
-    evaluate(*arguments);
-  });
+  add_json_switch(command, arguments->json);
+  when_called(command, [arguments] { evaluate(*arguments); });
 }
 
 }  // namespace fedstride

@@ -14,7 +14,8 @@ namespace {
 struct PartitionFlags {
   Settings settings;
   std::string config;
-  std::string json;
+  std::string manifest;
+  bool json = false;
 };
 
 bool wanted(const KeyInfo& key) {
@@ -26,11 +27,11 @@ bool wanted(const KeyInfo& key) {
 void show(const PartitionFlags& arguments) {
   Setup setup{.configuration = resolve(merged(arguments.config, arguments.settings))};
   prepare_partition(setup);
-  if (arguments.json == "-") {
+  if (!arguments.manifest.empty()) write_file(arguments.manifest, partition_json(setup));
+  if (arguments.json) {
     std::fputs(partition_json(setup).c_str(), stdout);
     return;
   }
-  if (!arguments.json.empty()) write_file(arguments.json, partition_json(setup));
   std::printf("%s", partition_text(setup).c_str());
   std::printf("partition hash: %s\n", setup.partition_hash.c_str());
 }
@@ -41,18 +42,17 @@ void add_partition_command(CLI::App& app) {
   CLI::App& command = *app.add_subcommand("partition", "Show who would hold which rows, without training.");
   command.footer(
       "Rows are counted in examples.\nExample: fedstride partition --partition dirichlet --alpha 0.3 --clients 20 "
-      "--json rows.json");
+      "--manifest rows.json");
   auto arguments = std::make_shared<PartitionFlags>();
   add_config_flag(command, arguments->config);
-  CLI::Option& json = *command.add_option("--json", arguments->json,
-                                          "write the manifest, which --partition file reads, to this file; -: standard output");
-  takes(json, Place::file);
-  json.group("Run");
+  CLI::Option& manifest = *command.add_option("--manifest", arguments->manifest,
+                                              "write who holds which rows to this file, which --partition file reads");
+  takes(manifest, Place::file);
+  manifest.group("Run");
+  add_json_switch(command, arguments->json);
+  command.get_option("--json")->group("Run");
   add_settings_flags(command, arguments->settings, wanted);
-  command.callback([arguments, &command] {
-    check_flags(command);
-    show(*arguments);
-  });
+  when_called(command, [arguments] { show(*arguments); });
 }
 
 }  // namespace fedstride

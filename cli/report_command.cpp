@@ -11,6 +11,7 @@
 #include "cli/settings_flags.hpp"
 #include "core/error.hpp"
 #include "core/files.hpp"
+#include "core/json.hpp"
 #include "report/latex.hpp"
 #include "report/report.hpp"
 #include "sweep/cells/cell_state.hpp"
@@ -24,6 +25,7 @@ struct ReportFlags {
   std::vector<std::string> folders;
   std::string out;
   bool latex = false;
+  bool json = false;
 };
 
 // The tables as they are now, so that the page's numbers stand in them: a sweep that was killed has older ones or none.
@@ -51,11 +53,16 @@ void report(const ReportFlags& arguments, bool has_out) {
   }
   const std::string out = has_out ? arguments.out : (std::filesystem::path(arguments.folders.front()) / "report.html").string();
   write_report(sweeps, out);
+  const std::string tables = arguments.latex ? std::filesystem::path(out).replace_extension(".tex").string() : "";
+  if (arguments.latex) write_file(tables, latex_tables(sweeps));
+  if (arguments.json) {
+    OrderedJson written{{"page", out}};
+    if (arguments.latex) written["latex"] = tables;
+    std::printf("%s\n", dump_json(written, 2).c_str());
+    return;
+  }
   std::printf("%s\n", out.c_str());
-  if (!arguments.latex) return;
-  const std::string tables = std::filesystem::path(out).replace_extension(".tex").string();
-  write_file(tables, latex_tables(sweeps));
-  std::printf("%s\n", tables.c_str());
+  if (arguments.latex) std::printf("%s\n", tables.c_str());
 }
 
 }  // namespace
@@ -73,10 +80,8 @@ void add_report_command(CLI::App& app) {
   takes(*out, Place::file);
   add_switch(command, "--latex", arguments->latex,
              "also tables for LaTeX (booktabs) beside the page: means, 95 % intervals, paired tests against the best");
-  command.callback([arguments, out, &command] {
-    check_flags(command);
-    report(*arguments, out->count() > 0);
-  });
+  add_json_switch(command, arguments->json);
+  when_called(command, [arguments, out] { report(*arguments, out->count() > 0); });
 }
 
 }  // namespace fedstride

@@ -12,24 +12,22 @@
 namespace fedstride {
 namespace {
 
-struct RunFlags {
-  Settings settings;
-  std::string config;
+struct RunCommandFlags {
+  RunFlags run;
   std::string resume;
 };
 
-void carry_out(const RunFlags& arguments) {
-  if (!arguments.resume.empty() && !arguments.config.empty())
+void carry_out(const RunCommandFlags& arguments) {
+  if (!arguments.resume.empty() && !arguments.run.config.empty())
     throw usage_error("--resume and --config exclude each other: a run goes on with its own configuration");
-  if (!arguments.resume.empty() && arguments.settings.contains("out"))
+  if (!arguments.resume.empty() && arguments.run.settings.contains("out"))
     throw usage_error("--resume and --out exclude each other: a run goes on in its own folder");
-  const Settings settings = merged(arguments.config, arguments.settings);
-  ProgressBar progress;
+  const Settings settings = merged(arguments.run.config, arguments.run.settings);
+  ProgressBar progress(arguments.run.json);
   const RunObserver observer = progress.observer(stop_on_signals());
   const RunSummary summary =
       arguments.resume.empty() ? run(resolve(settings), settings, observer) : resume(arguments.resume, settings, observer);
-  if (!progress.quiet()) print_summary(summary);
-  if (summary.interrupted) stop_interrupted("fedstride run --resume " + summary.folder);
+  end_run(summary, progress, arguments.run.json, "fedstride run --resume " + summary.folder);
 }
 
 }  // namespace
@@ -41,17 +39,13 @@ void add_run_command(CLI::App& app) {
       "partition.json, rounds.jsonl, checkpoint, model.safetensors and summary.json there.\n"
       "Example: fedstride run --dataset cifar10 --partition interpolated --random-fraction 0.33 --optimizer adadp \\\n"
       "           --rounds 30 --out runs/cifar");
-  auto arguments = std::make_shared<RunFlags>();
-  add_config_flag(command, arguments->config);
+  auto arguments = std::make_shared<RunCommandFlags>();
   CLI::Option& resumed =
       *command.add_option("--resume", arguments->resume, "go on with the run in this folder, also to a larger --rounds");
   takes(resumed, Place::folder);
   resumed.group("Run");
-  add_settings_flags(command, arguments->settings, [](const KeyInfo&) { return true; });
-  command.callback([arguments, &command] {
-    check_flags(command);
-    carry_out(*arguments);
-  });
+  add_run_flags(command, arguments->run);
+  when_called(command, [arguments] { carry_out(*arguments); });
 }
 
 }  // namespace fedstride

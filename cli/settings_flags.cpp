@@ -42,6 +42,24 @@ void add_config_flag(CLI::App& command, std::string& path) {
   option.group("Run");
 }
 
+void add_json_switch(CLI::App& command, bool& on) {
+  add_switch(command, "--json", on, "print the results as JSON, and nothing else");
+}
+
+void add_run_flags(CLI::App& command, RunFlags& flags) {
+  add_config_flag(command, flags.config);
+  add_json_switch(command, flags.json);
+  command.get_option("--json")->group("Run");
+  add_settings_flags(command, flags.settings, [](const KeyInfo&) { return true; });
+}
+
+void when_called(CLI::App& command, std::function<void()> carry_out) {
+  command.callback([&command, carry_out = std::move(carry_out)] {
+    check_flags(command);
+    carry_out();
+  });
+}
+
 void add_data_folder_flag(CLI::App& command, std::string& path) {
   const auto settings = settings_of<Configuration>();
   const auto known = std::ranges::find(settings, "data-dir", &SettingInfo::name);
@@ -68,9 +86,9 @@ std::string full_name(const CLI::App& command) {
 }
 
 void check_flags(const CLI::App& command) {
-  for (const std::string name : {"--config", "--resume", "--out", "--json", "--url", "--composition", "--tensorboard"}) {
+  for (const std::string name : {"--config", "--resume", "--out", "--manifest", "--url", "--composition", "--tensorboard"}) {
     const CLI::Option* option = command.get_option_no_throw(name);
-    if (option != nullptr && option->count() > 0 && option->results().front().empty())
+    if (option != nullptr && option->count() > 0 && option->results().back().empty())
       throw usage_error(name.substr(2) + " is ''; it must name a place, or the flag be left out");
   }
   const auto unknown = command.remaining();

@@ -28,6 +28,21 @@ void add_data_folder_flag(CLI::App& command, std::string& path);
 template <class Number>
 void add_number_flag(CLI::App& command, const std::string& name, Number& number, const Valid& valid, const std::string& help);
 
+/// --json: the results as JSON on standard output, and nothing else there. Every command that prints results has it.
+void add_json_switch(CLI::App& command, bool& on);
+
+/// The flags of a command that carries out a run, in whatever processes: run, serve and launch.
+struct RunFlags {
+  Settings settings;
+  std::string config;
+  bool json = false;
+};
+/// --config, --json and a flag for every setting.
+void add_run_flags(CLI::App& command, RunFlags& flags);
+
+/// Has the command call `carry_out` once its flags have been checked (check_flags).
+void when_called(CLI::App& command, std::function<void()> carry_out);
+
 /// Throws Error (usage) that names the nearest flag if the command line had one the subcommand does not know, and one
 /// that names the flag if a place to read or write is the empty text: a script's unset variable, most likely.
 void check_flags(const CLI::App& command);

@@ -12,6 +12,7 @@
 #include "cli/terminal/stop_signal.hpp"
 #include "cli/terminal/sweep_progress.hpp"
 #include "core/error.hpp"
+#include "core/json.hpp"
 #include "core/one_line.hpp"
 #include "core/text.hpp"
 #include "sweep/cells/cell_keys.hpp"
@@ -34,6 +35,7 @@ struct SweepFlags {
   bool dry_run = false;
   bool yes = false;
   bool quiet = false;
+  bool json = false;
   Settings fixed;
 };
 
@@ -70,13 +72,14 @@ std::string own_command(const SweepFlags& arguments) {
   return command;
 }
 
-void show_cells(const Experiment& experiment, const std::vector<Cell>& cells, const SweepOptions& options) {
+void show_cells(const Experiment& experiment, const std::vector<Cell>& cells, const SweepOptions& options, bool as_json) {
   const auto folder = sweep_path(experiment, options.out);
   check_sweep_folder(folder, experiment);
   std::vector<Cell> mine;
   for (std::size_t i = options.shard; i < cells.size(); i += options.shards) mine.push_back(cells[i]);
   const std::vector<CellEstimate> estimates = estimate(experiment, mine, options);
-  std::printf("%-16s  %-10s  %9s  %s\n", "key", "state", "time", "cell");
+  OrderedJson list = OrderedJson::array();
+  if (!as_json) std::printf("%-16s  %-10s  %9s  %s\n", "key", "state", "time", "cell");
   double total = 0;
   std::size_t unknown = 0;
   for (std::size_t i = 0; i < mine.size(); ++i) {
@@ -86,12 +89,22 @@ void show_cells(const Experiment& experiment, const std::vector<Cell>& cells, co
       total += seconds;
     else
       ++unknown;
+    list.push_back({{"key", mine[i].key},
+                    {"state", name_of(state.kind)},
+                    {"cell", point_text(mine[i])},
+                    {"seconds", std::isfinite(seconds) ? OrderedJson(seconds) : OrderedJson(nullptr)}});
+    if (!why.empty()) list.back()["why"] = one_line(why);
+    if (as_json) continue;
     std::printf("%s  %-10s  %9s  %s%s\n", mine[i].key.c_str(), std::string(name_of(state.kind)).c_str(),
                 seconds != 0 ? clock_text(seconds).c_str() : "-", point_text(mine[i]).c_str(),
                 why.empty() ? "" : one_line(": " + why).c_str());
   }
-  std::printf("%zu cells; about %s in all, %s with %d at a time, measured here", mine.size(), clock_text(total).c_str(),
-              clock_text(total / options.jobs).c_str(), options.jobs);
+  if (as_json) {
+    std::printf("%s\n", dump_json(OrderedJson{{"folder", folder.string()}, {"seconds", total}, {"cells", list}}, 2).c_str());
+    return;
+  }
+  std::printf("%s; about %s in all, %s with %d at a time, measured here", counted(mine.size(), "cell").c_str(),
+              clock_text(total).c_str(), clock_text(total / options.jobs).c_str(), options.jobs);
   if (unknown > 0) std::printf(", %zu not known", unknown);
   std::printf("; results would go to %s\n", folder.c_str());
 }
@@ -105,16 +118,29 @@ void show_claims(const SweepSummary& summary) {
 }
 
 void show_end(const SweepSummary& summary) {
-  std::printf("%zu of %zu cells finished", summary.finished, summary.cells);
+  std::printf("%zu of %s finished", summary.finished, counted(summary.cells, "cell").c_str());
   if (!summary.failed.empty()) std::printf(", %zu failed", summary.failed.size());
-  if (summary.held_elsewhere > 0) std::printf(", %zu are being run by another process", summary.held_elsewhere);
+  if (summary.held_elsewhere > 0) std::printf(", %zu held by another process", summary.held_elsewhere);
   if (summary.tables_error.empty()) std::printf("; tables in %s", summary.folder.c_str());
-  if (summary.others > 0) std::printf("; %zu cells there are of another grid and not in the tables", summary.others);
+  if (summary.others > 0) std::printf("; not in the tables: %s of another grid", counted(summary.others, "cell").c_str());
   std::printf("\n");
   std::fflush(stdout);
 }
 
+OrderedJson summary_of(const SweepSummary& summary) {
+  OrderedJson json{{"folder", summary.folder.string()},        {"cells", summary.cells},   {"finished", summary.finished},
+                   {"held_elsewhere", summary.held_elsewhere}, {"others", summary.others}, {"interrupted", summary.interrupted}};
+  OrderedJson& failed = json["failed"] = OrderedJson::array();
+  for (const auto& [cell, error] : summary.failed)
+    failed.push_back({{"cell", point_text(cell)}, {"error", one_line(error)}, {"command", cell.command}});
+  OrderedJson& expectations = json["expectations"] = OrderedJson::array();
+  for (const ExpectationResult& result : summary.expectations)
+    expectations.push_back({{"claim", result.expectation.claim}, {"status", result.status}, {"text", result.text}});
+  return json;
+}
+
 void carry_out(const SweepFlags& arguments) {
+  const bool is_told = !arguments.quiet && !arguments.json;
   SweepOptions options{.out = arguments.out,
                        .jobs = arguments.jobs,
                        .threads = arguments.threads,
@@ -127,13 +153,14 @@ void carry_out(const SweepFlags& arguments) {
                       std::to_string(kManyCells) + "; say --yes if that is meant");
   check_sweep_folder(sweep_path(experiment, options.out), experiment);
   const std::vector<Cell> cells = expand(experiment, options.inputs);
-  if (arguments.dry_run) return show_cells(experiment, cells, options);
+  if (arguments.dry_run) return show_cells(experiment, cells, options, arguments.json);
 
   const std::atomic<bool>* stop = stop_on_signals();
-  SweepProgress progress(arguments.quiet);
+  SweepProgress progress(!is_told);
   const SweepSummary summary = sweep(experiment, cells, options, progress.observer(stop));
   progress.end();
-  if (!arguments.quiet) {
+  if (arguments.json) std::printf("%s\n", dump_json(summary_of(summary), 2).c_str());
+  if (is_told) {
     if (!summary.interrupted && options.shards == 1) show_claims(summary);
     show_end(summary);
   }
@@ -146,7 +173,7 @@ void carry_out(const SweepFlags& arguments) {
     throw CLI::RuntimeError(130);
   }
   if (!summary.failed.empty()) throw CLI::RuntimeError(1);
-  if (!arguments.quiet) std::printf("page: fedstride report %s\n", shell_quoted(summary.folder.string()).c_str());
+  if (is_told) std::printf("page: fedstride report %s\n", shell_quoted(summary.folder.string()).c_str());
 }
 
 }  // namespace
@@ -175,15 +202,13 @@ void add_sweep_command(CLI::App& app) {
   add_switch(command, "--dry-run", arguments->dry_run, "print the cells and how long they would take here, and run nothing");
   add_switch(command, "--yes", arguments->yes, "also for more than 10000 cells");
   add_switch(command, "--quiet", arguments->quiet, "print nothing but errors");
+  add_json_switch(command, arguments->json);
   add_settings_flags(command, arguments->fixed,
                      [](const KeyInfo& key) { return key.name != "out" && key.name != "threads" && key.name != "quiet"; });
   for (const KeyInfo& key : all_keys())
     if (key.name != "out" && key.name != "threads" && key.name != "quiet")
       command.get_option("--" + key.name)->group("");  // 'fedstride run --help' lists them
-  command.callback([arguments, &command] {
-    check_flags(command);
-    carry_out(*arguments);
-  });
+  when_called(command, [arguments] { carry_out(*arguments); });
 }
 
 }  // namespace fedstride

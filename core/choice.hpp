@@ -8,6 +8,7 @@
 #include <type_traits>
 
 #include "core/error.hpp"
+#include "core/text.hpp"
 
 namespace fedstride {
 
@@ -41,19 +42,11 @@ constexpr std::optional<E> find_choice(std::string_view name) {
   return std::nullopt;
 }
 
-/// The names of all values: "a, b, c".
-template <Choice E>
-std::string choice_list() {
-  std::string list;
-  for (const std::string_view name : kChoiceNames<E>) list += (list.empty() ? "" : ", ") + std::string(name);
-  return list;
-}
-
 /// The value of that name. Throws Error (usage): "discard 'of' is unknown; valid: preset, on, off".
 template <Choice E>
 E make_choice(std::string_view what, std::string_view name) {
   if (const auto value = find_choice<E>(name)) return *value;
-  throw usage_error(std::string(what) + " '" + std::string(name) + "' is unknown; valid: " + choice_list<E>());
+  throw usage_error(std::string(what) + " '" + std::string(name) + "' is unknown; valid: " + joined(kChoiceNames<E>));
 }
 
 }  // namespace fedstride

@@ -25,6 +25,7 @@ enum class Purpose : std::uint32_t {
   cohort = 11,            ///< which clients are in a round
   client_noise = 12,      ///< on sums of client updates
   component_noise = 13,   ///< on the matrix of private PCA
+  evaluation_rows = 14,   ///< which test rows a round is evaluated on
   test = 1000,
 };
 

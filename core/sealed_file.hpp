@@ -7,7 +7,7 @@
 namespace fedstride {
 
 /// A file that states its kind and can be checked for damage: "NAME VERSION\n", the SHA-256 of the body in hexadecimal,
-/// "\n", the body. `kind` is "NAME VERSION", such as "fedstride checkpoint 3".
+/// "\n", the body. `kind` is "NAME VERSION", such as "fedstride checkpoint 4".
 
 /// Replaces the file (write_file).
 void write_sealed(const std::filesystem::path& path, std::string_view kind, std::string_view body);

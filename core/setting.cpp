@@ -45,9 +45,7 @@ std::string SettingInfo::valid_text() const {
     case SettingKind::choice:
       break;
   }
-  std::string list = "valid: ";
-  for (const std::string_view choice : choices) list += (choice == choices.front() ? "" : ", ") + std::string(choice);
-  return list;
+  return "valid: " + joined(choices);
 }
 
 void SettingInfo::check(const SettingValue& value) const {

@@ -1,9 +1,37 @@
 #include "core/text.hpp"
 
 #include <algorithm>
+#include <cmath>
+#include <cstdio>
 #include <numeric>
 
 namespace fedstride {
+namespace {
+
+template <class Text>
+std::string joined_texts(std::span<const Text> parts, std::string_view separator) {
+  std::string text;
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    if (i > 0) text += separator;
+    text += parts[i];
+  }
+  return text;
+}
+
+std::string with_four_digits(double number, int direction) {
+  if (!std::isfinite(number)) return "infinite";
+  if (number == 0) return "0";
+  const double unit = std::pow(10.0, std::floor(std::log10(number)) - 3);
+  // Numbers that four digits hold but for their last bits stay as they are.
+  double digits = number / unit;
+  const double nearest_digits = std::round(digits);
+  digits = std::abs(digits - nearest_digits) < 1e-9 ? nearest_digits : direction > 0 ? std::ceil(digits) : std::floor(digits);
+  char text[32];
+  std::snprintf(text, sizeof text, "%.4g", digits * unit);
+  return text;
+}
+
+}  // namespace
 
 std::vector<std::string_view> split(std::string_view text, char separator) {
   std::vector<std::string_view> parts;
@@ -22,14 +50,17 @@ std::string_view trimmed(std::string_view text) {
   return text.substr(begin, text.find_last_not_of(space) - begin + 1);
 }
 
-std::string joined(std::span<const std::string> parts, std::string_view separator) {
-  std::string text;
-  for (std::size_t i = 0; i < parts.size(); ++i) {
-    if (i > 0) text += separator;
-    text += parts[i];
-  }
-  return text;
+std::string joined(std::span<const std::string> parts, std::string_view separator) { return joined_texts(parts, separator); }
+std::string joined(std::span<const std::string_view> parts, std::string_view separator) { return joined_texts(parts, separator); }
+
+std::string counted(std::uint64_t number, std::string_view noun, std::string_view plural) {
+  std::string text = std::to_string(number) + " ";
+  if (number == 1) return text += noun;
+  return text += plural.empty() ? std::string(noun) + "s" : std::string(plural);
 }
+
+std::string rounded_up(double number) { return with_four_digits(number, 1); }
+std::string rounded_down(double number) { return with_four_digits(number, -1); }
 
 std::string_view nearest(std::string_view name, std::span<const std::string> names) {
   std::string_view best;

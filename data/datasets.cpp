@@ -56,11 +56,12 @@ std::vector<DatasetSource>& registry() {
                     .files = "covtype.data, gzipped or not",
                     .place = {"covertype", "covtype.data"},
                     .load = load_covertype},
-      DatasetSource{.name = "csv",
-                    .summary = "your own table: numbers, the label (counted from 0) last; a header line is skipped",
-                    .files = "train.csv and perhaps test.csv, gzipped or not; or --data-dir names one file",
-                    .place = {.name = "csv", .file = "train.csv", .is_own = true},
-                    .load = load_csv},
+      DatasetSource{
+          .name = "csv",
+          .summary = "your own table: numbers, the label (counted from 0) last; a first line without a number is a header",
+          .files = "train.csv and perhaps test.csv, gzipped or not; or --data-dir names one file",
+          .place = {.name = "csv", .file = "train.csv", .is_own = true},
+          .load = load_csv},
       DatasetSource{.name = "cifar-binary",
                     .summary = "your own 32x32 RGB pictures: a label byte and 3072 pixels (R, G, B planes) a record",
                     .files = "train.bin and perhaps test.bin",
@@ -68,6 +69,16 @@ std::vector<DatasetSource>& registry() {
                     .load = load_cifar_binary},
   };
   return sources;
+}
+
+/// Refuses one's own data whose labels do not begin at 0: a class without an example, and every other under a wrong number.
+void require_class_0(const DataPair& pair, std::string_view name) {
+  Label least = std::numeric_limits<Label>::max();
+  for (const Dataset* part : {&pair.train, &pair.test})
+    if (part->size() > 0) least = std::min(least, *std::ranges::min_element(part->labels));
+  if (least > 0)
+    throw failure("data set '" + std::string(name) + "': labels begin at " + std::to_string(least) +
+                  "; they count from 0, so subtract " + std::to_string(least) + " from each");
 }
 
 /// Copies the properties that both parts share from the training part to the test part.
@@ -122,6 +133,7 @@ DataPair load_dataset(std::string_view name, const DataOptions& options) {
   const DatasetSource& source = dataset_source(name);
   DataPair pair = source.load(dataset_folder(source, options));
   if (pair.test.size() == 0) std::tie(pair.train, pair.test) = split_test_part(std::move(pair.train));
+  if (source.place.is_own) require_class_0(pair, name);
   if (pair.train.mean.empty()) standardise(pair.train);
   finish(pair, name);
   return pair;

@@ -6,6 +6,7 @@
 
 #include "core/error.hpp"
 #include "core/hash.hpp"
+#include "core/text.hpp"
 #include "data/datasets.hpp"
 #include "data/input_file.hpp"
 
@@ -115,7 +116,7 @@ std::string verify_dataset(std::string_view name, const DataOptions& options) {
   return std::string(name == "synthetic" ? "built in"
                      : official          ? "official"
                                          : "readable, not official") +
-         ", " + std::to_string(records) + " records (" + std::to_string(pair.train.size()) + " training, " +
+         ", " + counted(records, "record") + " (" + std::to_string(pair.train.size()) + " training, " +
          std::to_string(pair.test.size()) + " test)";
 }
 

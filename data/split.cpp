@@ -52,6 +52,13 @@ std::pair<std::vector<Row>, std::vector<Row>> split_validation(std::size_t size,
   return draw(size, count, RandomStream(seed, {.purpose = Purpose::validation_split}));
 }
 
+std::vector<Row> draw_evaluation_rows(std::size_t size, std::size_t count, std::uint64_t seed) {
+  if (count > size)
+    throw usage_error("evaluate-rows is " + std::to_string(count) + "; the test part has " + counted(size, "row") +
+                      ", at most that many are valid, or 0 for all");
+  return draw(size, count, RandomStream(seed, {.purpose = Purpose::evaluation_rows})).second;
+}
+
 std::pair<Dataset, Dataset> split_test_part(Dataset data) {
   if (data.size() < 2) throw failure("a data set in one file needs at least two rows: one to train on, one to test on");
   const std::size_t count = std::max<std::size_t>(1, data.size() / 6);

@@ -13,6 +13,10 @@ namespace fedstride {
 /// 0 <= fraction < 1 and a row is left for training.
 std::pair<std::vector<Row>, std::vector<Row>> split_validation(std::size_t size, double fraction, std::uint64_t seed);
 
+/// Returns `count` of `size` test rows, ascending, drawn at (evaluation_rows) from the seed alone: the same in every round.
+/// Throws Error (usage) for more rows than there are.
+std::vector<Row> draw_evaluation_rows(std::size_t size, std::size_t count, std::uint64_t seed);
+
 /// Splits a set that comes as one file: a sixth of the rows (at least one) becomes the test part, the others stay, in
 /// order, in the training part. Drawn at a fixed address, so the test part is the same everywhere. At least two rows.
 std::pair<Dataset, Dataset> split_test_part(Dataset data);

@@ -34,10 +34,7 @@ char separator_of(std::string_view line) {
   return ',';
 }
 
-bool all_numbers(std::string_view line, char separator) {
-  const auto fields = split(line, separator);
-  return std::all_of(fields.begin(), fields.end(), [](std::string_view field) { return number(field).has_value(); });
-}
+bool is_number(std::string_view field) { return number(field).has_value(); }
 
 class TableReader {
  public:
@@ -51,7 +48,7 @@ class TableReader {
       if (first) {
         first = false;
         begin(line);
-        if (!all_numbers(line, separator_)) continue;
+        if (is_header(line)) continue;
       }
       add(line);
     }
@@ -73,6 +70,19 @@ class TableReader {
     columns_ = format_.columns > 0 ? static_cast<std::size_t>(format_.columns) : fields - 1;
   }
 
+  // A record with a gap ("5.1,?,3,0") must not be lost as a header, nor a header be read as a record.
+  bool is_header(std::string_view line) const {
+    const auto fields = split(line, separator_);
+    const auto numbers = static_cast<std::size_t>(std::ranges::count_if(fields, is_number));
+    if (numbers == 0) return true;
+    if (numbers == fields.size()) return false;
+    const auto gap = static_cast<std::size_t>(std::ranges::find_if_not(fields, is_number) - fields.begin());
+    const auto value = static_cast<std::size_t>(std::ranges::find_if(fields, is_number) - fields.begin());
+    throw wrong("field " + std::to_string(gap + 1) + " is '" + shown(fields[gap]) + "', which is no number, and field " +
+                std::to_string(value + 1) + " is '" + shown(fields[value]) +
+                "', which is one; valid: a record, all numbers, or a header without a number");
+  }
+
   void add(std::string_view line) {
     std::size_t column = 0;
     for (std::size_t begin = 0; begin <= line.size(); ++column) {
@@ -89,7 +99,7 @@ class TableReader {
         add_label(*value, field);
     }
     if (column != columns_ + 1)
-      throw wrong(std::to_string(column) + " fields; there must be " + std::to_string(columns_ + 1) + ", the label last");
+      throw wrong(counted(column, "field") + "; there must be " + std::to_string(columns_ + 1) + ", the label last");
     if (data_.features.size() > kMaxFeatures)
       throw wrong("more than " + std::to_string(kMaxFeatures) + " numbers; no more are read");
   }

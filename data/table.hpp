@@ -8,7 +8,7 @@ namespace fedstride {
 
 /// A text file of numbers, one example a line, the label last; gzipped or not. Separated by ';', ',' or tabs: the
 /// first of these, in this order, that the first line has. Blanks around numbers and empty lines are ignored. A first line
-/// with a field that is not a number is a header and is skipped.
+/// without a number is a header and is skipped; one in which only some fields are numbers is neither, and refused.
 struct TableFormat {
   int columns = 0;      ///< features a line; 0: the number in the first line
   int first_label = 0;  ///< the label that becomes class 0

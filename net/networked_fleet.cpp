@@ -200,7 +200,7 @@ struct NetworkedFleet::Impl {
       round->overdue = true;
       if (enough()) return end_round();
       log("round " + std::to_string(number) + " is past its deadline with " + std::to_string(round->answered) + " of " +
-          std::to_string(round->asked) + " clients; it goes on until " + std::to_string(round_rules.minimum_clients) +
+          counted(round->asked, "client") + "; it goes on until " + std::to_string(round_rules.minimum_clients) +
           " have answered");
     });
   }
@@ -307,8 +307,8 @@ void NetworkedFleet::load(const std::string& bytes) {
     rounds.clear();
   }
   if (rounds.size() != impl_->terms.roster.size())
-    throw failure("the checkpoint is not of a run over the network with " + std::to_string(impl_->terms.roster.size()) +
-                  " clients; a run must continue as it began");
+    throw failure("the checkpoint is not of a run over the network with " + counted(impl_->terms.roster.size(), "client") +
+                  "; a run must continue as it began");
   impl_->on_io([&] {
     for (ClientId client = 0; client < rounds.size(); ++client) impl_->reception.set_last_round(client, rounds[client]);
   });

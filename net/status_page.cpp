@@ -143,7 +143,8 @@ std::string clients_table(const FederationStatus& status) {
   html += "</tbody>\n</table></div>\n";
   if (rows.size() > kMaxClientRows)
     html += "<p class=\"small\">" + grouped_text(rows.size() - kMaxClientRows) +
-            " clients more; all of them: <a href=\"/status\">/status</a></p>\n";
+            (rows.size() - kMaxClientRows == 1 ? " client" : " clients") +
+            " more; all of them: <a href=\"/status\">/status</a></p>\n";
   return html;
 }
 

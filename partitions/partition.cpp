@@ -3,6 +3,7 @@
 #include <string>
 
 #include "core/error.hpp"
+#include "core/text.hpp"
 
 namespace fedstride {
 namespace {
@@ -31,7 +32,7 @@ void check_input(const PartitionInput& input) {
   for (const std::uint32_t row : input.rows) {
     if (row >= input.labels.size())
       throw usage_error("row " + std::to_string(row) + " does not exist; the data set has " +
-                        std::to_string(input.labels.size()) + " rows");
+                        counted(input.labels.size(), "row"));
     if (seen[row]) throw usage_error("row " + std::to_string(row) + " is there twice; each row can be dealt out once");
     seen[row] = true;
     if (static_cast<int>(input.labels[row]) >= input.classes)

@@ -3,6 +3,7 @@
 #include <numeric>
 #include <string>
 
+#include "core/text.hpp"
 #include "partitions/dealing.hpp"
 
 namespace fedstride {
@@ -27,8 +28,8 @@ std::size_t places_per_client(int asked, std::size_t clients, std::size_t classe
   const std::size_t least = (classes + clients - 1) / clients;
   if (asked == 0) return least;
   if (asked < 0 || static_cast<std::size_t>(asked) < least || static_cast<std::size_t>(asked) > classes)
-    throw usage_error("classes-per-client is " + std::to_string(asked) + "; with " + std::to_string(clients) +
-                      " clients and rows of " + std::to_string(classes) + " classes it must be a whole number from " +
+    throw usage_error("classes-per-client is " + std::to_string(asked) + "; with " + counted(clients, "client") +
+                      " and rows of " + counted(classes, "class", "classes") + " it must be a whole number from " +
                       std::to_string(least) + " to " + std::to_string(classes) + ", or 0 for the least");
   return static_cast<std::size_t>(asked);
 }

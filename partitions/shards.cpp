@@ -4,6 +4,7 @@
 #include <numeric>
 #include <string>
 
+#include "core/text.hpp"
 #include "partitions/dealing.hpp"
 
 namespace fedstride {
@@ -14,8 +15,8 @@ Assignment Shards::assign(const PartitionInput& input) const {
   const std::size_t most = input.rows.size() / clients;
   if (shards_per_client < 1 || static_cast<std::size_t>(shards_per_client) > most)
     throw usage_error("shards-per-client is " + std::to_string(shards_per_client) + "; with " +
-                      std::to_string(input.rows.size()) + " rows and " + std::to_string(clients) +
-                      " clients it must be a whole number from 1 to " + std::to_string(most));
+                      counted(input.rows.size(), "row") + " and " + counted(clients, "client") +
+                      " it must be a whole number from 1 to " + std::to_string(most));
 
   std::vector<std::uint32_t> rows(input.rows.begin(), input.rows.end());
   std::sort(rows.begin(), rows.end());

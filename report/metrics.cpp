@@ -30,7 +30,9 @@ constexpr Words kMetrics[] = {
     {"client_epsilon_spent", "epsilon spent, of a client"},
     {"delta_spent", "delta, of an example"},
     {"client_delta_spent", "delta, of a client"},
-    {"seconds", "time of a run (seconds, on this machine)"},
+    {"idle_rounds", "rounds in which no step of anybody was kept"},
+    {"seconds", "time of a run: training and averaging (seconds, on this machine)"},
+    {"evaluation_seconds", "evaluation, beside it (seconds, on this machine)"},
     {"examples_per_second", "speed (examples a second, on this machine)"},
 };
 

@@ -91,7 +91,7 @@ Figure draw_time(const FigureData& data, const FigureRequest& request) {
   Figure figure{
       .kind = request.kind, .title = request.title.empty() ? "Time and speed on this machine" : request.title, .caption = {}};
   std::size_t configurations = 0;
-  for (const std::string metric : {"seconds", "examples_per_second"}) {
+  for (const std::string metric : {"seconds", "evaluation_seconds", "examples_per_second"}) {
     struct Mean {
       const CellResult* first;
       double sum = 0;
@@ -125,15 +125,17 @@ Figure draw_time(const FigureData& data, const FigureRequest& request) {
       bars.points.push_back({.x = mean,
                              .y = static_cast<double>(i),
                              .text = plot.y_names.back() + "\n" + metric_label(metric) + ": " + number_text(mean) + "\nmean of " +
-                                     std::to_string(means[i].n) + " runs"});
+                                     counted(static_cast<std::uint64_t>(means[i].n), "run")});
     }
     plot.lines.push_back(std::move(bars));
     figure.plots.push_back(std::move(plot));
   }
-  figure.caption = figure.plots.empty()
-                       ? "Nothing to draw yet: no finished cell has its time."
-                       : "Mean over the runs of a configuration, from cells.csv. Runs that shared this machine's "
-                         "cores with others were slower for it.";
+  figure.caption =
+      figure.plots.empty()
+          ? "Nothing to draw yet: no finished cell has its time."
+          : "Mean over the runs of a configuration, from cells.csv. The time of a run counts training and averaging; "
+            "evaluation is told beside it, and reading data, saving and drawing are in neither. Runs that "
+            "shared this machine's cores with others were slower for it.";
   if (configurations > kMaxBars)
     figure.caption += " The first " + std::to_string(kMaxBars) + " of " + std::to_string(configurations) + " configurations.";
   return figure;

@@ -48,8 +48,8 @@ std::string heading(const SweepResults& sweep, bool among_others) {
   std::string html = "<" + level + ">" + escaped(title_of(sweep)) + "</" + level + ">\n";
   html += paragraph(experiment.source.empty() ? "" : "Source: " + experiment.source);
   html += paragraph(experiment.claim.empty() ? "" : "Claim: " + experiment.claim) + paragraph(experiment.note);
-  std::string state =
-      std::to_string(count(sweep, "finished")) + " of " + std::to_string(sweep.cells.size()) + " cells are finished";
+  std::string state = std::to_string(count(sweep, "finished")) + " of " + counted(sweep.cells.size(), "cell") +
+                      (sweep.cells.size() == 1 ? " is finished" : " are finished");
   for (const char* status : {"unfinished", "failed", "missing"})
     if (const auto number = count(sweep, status); number > 0)
       state += ", " + std::to_string(number) + (std::string_view(status) == "missing" ? " not run" : std::string(" ") + status);

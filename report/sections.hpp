@@ -21,6 +21,8 @@ std::string claims(const SweepResults& sweep);
 std::string configurations(const SweepResults& sweep);
 /// Notes on the data used for choices, and on the meaning of the epsilons.
 std::string notes(const SweepResults& sweep);
+/// Rounds that trained nothing, with advice; what the time of a run counts, and the time of evaluation.
+std::string remarks(const SweepResults& sweep);
 /// Cells that failed, stopped half-way or were not run.
 std::string unfinished(const SweepResults& sweep);
 std::string machine(const SweepResults& sweep);

@@ -1,6 +1,7 @@
 #include "run/configuration.hpp"
 
 #include <algorithm>
+#include <filesystem>
 #include <set>
 
 #include "core/text.hpp"
@@ -118,15 +119,36 @@ Error unknown_key(const std::string& key) {
 bool is_about_output(std::string_view key) { return key == "out" || key == "quiet"; }
 
 bool is_free_on_resume(std::string_view key) {
-  return key == "threads" || key == "evaluate-every" || key == "quiet" || key == "data-dir" || key == "roster";
+  return key == "threads" || key == "evaluate-every" || key == "evaluate-rows" || key == "quiet" || key == "data-dir" ||
+         key == "roster";
 }
 
-bool is_left_out_at_default(std::string_view key) { return key == "max-update-norm" || key == "over-norm"; }
+Configuration with_absolute_paths(Configuration configuration) {
+  const auto settle = [](std::span<const SettingInfo> settings, void* owner) {
+    for (const SettingInfo& info : settings) {
+      if (info.valid.place == Place::none || is_about_output(info.name)) continue;
+      const std::string path = std::get<std::string>(info.get(owner));
+      if (!path.empty()) info.set(owner, std::filesystem::absolute(path).lexically_normal().string());
+    }
+  };
+  settle(settings_of<Configuration>(), &configuration);
+  for (ChosenPart* chosen : chosen_parts(configuration)) settle(chosen->part().settings(), chosen->part().object());
+  return configuration;
+}
+
+void check_together(const Configuration& configuration) {
+  const auto* fixed = configuration.cohort.as<FixedCohort>();
+  if (fixed != nullptr && fixed->cohort_size > configuration.clients)
+    throw usage_error("cohort-size is " + std::to_string(fixed->cohort_size) + "; there " +
+                      (configuration.clients == 1 ? "is " : "are ") +
+                      counted(static_cast<std::uint64_t>(configuration.clients), "client") + ", at most that many are valid");
+}
 
 Configuration determining(Configuration configuration) {
   const Configuration defaults;
   if (configuration.max_update_norm == 0) configuration.over_norm = defaults.over_norm;
   configuration.evaluate_every = defaults.evaluate_every;
+  configuration.evaluate_rows = defaults.evaluate_rows;
   configuration.threads = defaults.threads;
   configuration.data_dir = defaults.data_dir;
   configuration.quiet = defaults.quiet;
@@ -193,6 +215,7 @@ Configuration resolve(const Settings& settings) {
   }
   if (example_level(configuration.privacy) != nullptr)
     configuration.optimizer->gradients_are_noisy([&](std::string_view key) { return settings.contains(key); });
+  check_together(configuration);
   return configuration;
 }
 

@@ -64,6 +64,7 @@ struct Configuration {
   bool publishable = false;
   int rounds = 20;
   int evaluate_every = 1;
+  int evaluate_rows = 0;
   std::uint64_t seed = 1;
 
   int threads = 0;
@@ -107,6 +108,10 @@ struct Configuration {
       Field{"rounds", &Configuration::rounds, "number of rounds", Valid{.low = 1, .high = 2e9}},
       Field{"evaluate-every", &Configuration::evaluate_every,
             "evaluate the model after every this many rounds, and after the last", Valid{.low = 1, .high = 1e9}},
+      Field{"evaluate-rows", &Configuration::evaluate_rows,
+            "evaluate rounds on this many rows of the test part, drawn by the seed and the same in every round; 0: all. The "
+            "result at the end is always on all",
+            Valid{.low = 0, .high = 1e9}},
       Field{"seed", &Configuration::seed, "seed of all randomness", Valid{.low = 0, .high = 0x1p62}},
       Field{"threads", &Configuration::threads, "threads; 0: one for each processor. The result does not depend on it",
             Valid{.low = 0, .high = 1024}},
@@ -120,11 +125,14 @@ std::array<const ChosenPart*, 5> chosen_parts(const Configuration& configuration
 
 /// True for keys that set the place of the output: written only if a file set them.
 bool is_about_output(std::string_view key);
-/// True for keys that are written only where they differ from their default. They came after runs had been kept: with them
-/// in every file the names of experiments, cells and seeded noise would have changed, though nothing else had.
-bool is_left_out_at_default(std::string_view key);
 /// True for keys that cannot change the model and may be given again with --resume.
 bool is_free_on_resume(std::string_view key);
+
+/// The configuration with every path of an input (not that of the output) made absolute: it means the same from any folder.
+Configuration with_absolute_paths(Configuration configuration);
+
+/// Throws Error (usage) for settings that are valid one by one and not together. resolve() has done it already.
+void check_together(const Configuration& configuration);
 
 /// The configuration with defaults for every key that cannot change the model: those free on resume, quiet and out; and the
 /// roster, whose contents count, not its place.
@@ -164,8 +172,8 @@ Configuration resolve(const Settings& settings);
 Settings read_settings(const std::string& path);
 Settings parse_settings(std::string_view toml, const std::string& name);
 
-/// Every key with its value (but see is_left_out_at_default), in a form that can be read again: parse, resolve and write gives the same text. `out`, `quiet`
-/// and the like only if `settings` (the source of the configuration) had them from a file.
+/// Every key with its value, in a form that can be read again: parse, resolve and write gives the same text. Digests are made
+/// of it: the identity of a run, the names of a sweep's cells. `out`, `quiet` and the like only if `settings` (the source of the configuration) had them from a file.
 std::string write_settings(const Configuration& configuration, const Settings& settings);
 
 }  // namespace fedstride

@@ -6,6 +6,7 @@
 
 #include "core/build_info.hpp"
 #include "core/json.hpp"
+#include "core/text.hpp"
 
 namespace fedstride {
 namespace {
@@ -30,6 +31,7 @@ std::vector<std::string> not_covered(const RoundRecord& record) {
                                  "train_loss",
                                  "examples",
                                  "seconds",
+                                 "evaluation_seconds",
                                  "examples_per_second",
                                  "worst_client_accuracy",
                                  "best_client_accuracy",
@@ -45,8 +47,8 @@ std::vector<std::string> not_covered(const RoundRecord& record) {
                                  "clients.update_norm",
                                  "clients.failure"};
   if (record.client_spent)
-    for (const char* name : {"clients.client", "clients.rows", "clients.learning_rate", "clients.steps", "clients.accepted",
-                             "clients.rejected", "clients.releases"})
+    for (const char* name : {"no_step_kept", "clients.client", "clients.rows", "clients.learning_rate", "clients.steps",
+                             "clients.accepted", "clients.rejected", "clients.releases"})
       names.emplace_back(name);
   return names;
 }
@@ -63,6 +65,15 @@ void leave_out(OrderedJson& json, const std::vector<std::string>& names) {
   if (std::ranges::all_of(json["clients"], [](const OrderedJson& client) { return client.empty(); })) json.erase("clients");
 }
 
+// As the round's entry does, the count of idle rounds follows from clients' own steps, which client-level privacy leaves open.
+std::vector<std::string> notes_on(const Setup& setup, const RunSummary& summary) {
+  std::vector<std::string> notes = setup.notes;
+  const bool covered = !setup.privacy.client || !setup.configuration.publishable;
+  if (summary.idle_rounds > 0 && covered)
+    notes.push_back(idle_rounds_text(setup.configuration, summary.idle_rounds, summary.rounds));
+  return notes;
+}
+
 double rate(std::uint64_t examples, double seconds) { return seconds > 0 ? static_cast<double>(examples) / seconds : 0; }
 
 }  // namespace
@@ -75,8 +86,10 @@ std::string round_json(const RoundRecord& record, bool publishable) {
   json["train_loss"] = number(record.train_loss);
   json["examples"] = record.examples;
   json["seconds"] = record.seconds;
+  json["evaluation_seconds"] = record.evaluation_seconds;
   json["examples_per_second"] = rate(record.examples, record.seconds);
   json["model_hash"] = record.model_hash;
+  if (record.is_idle()) json["no_step_kept"] = true;
   if (!record.client_accuracy.empty()) {
     const auto [worst, best] = std::ranges::minmax(record.client_accuracy);
     json["worst_client_accuracy"] = worst;
@@ -126,6 +139,19 @@ std::string round_json(const RoundRecord& record, bool publishable) {
   return dump_json(json);
 }
 
+std::string idle_rounds_text(const Configuration& configuration, std::uint64_t idle, std::uint64_t rounds) {
+  return "in " + std::to_string(idle) + " of " + counted(rounds, "round") + " no step of anybody was kept; " +
+         idle_rounds_advice(configuration);
+}
+
+std::string idle_rounds_advice(const Configuration& configuration) {
+  const ChosenPart& optimizer = configuration.optimizer;
+  std::string text;
+  if (const SettingInfo* rate = optimizer.part().find("learning-rate"))
+    text = "begin with a smaller --learning-rate than " + value_text(optimizer.part().get(*rate)) + ", or ";
+  return text + "take an optimizer that undoes no step (--optimizer sgd)";
+}
+
 std::string summary_json(const Setup& setup, const RunSummary& summary, const std::string& model_hash) {
   const BuildInfo build = build_info();
   OrderedJson json;
@@ -135,8 +161,11 @@ std::string summary_json(const Setup& setup, const RunSummary& summary, const st
   json["test_accuracy"] = number(summary.test.accuracy);
   json["test_loss"] = number(summary.test.loss);
   json["examples"] = summary.examples;
+  json["evaluated_rows"] = summary.test.examples;
   json["seconds"] = summary.seconds;
+  json["evaluation_seconds"] = summary.evaluation_seconds;
   json["examples_per_second"] = rate(summary.examples, summary.seconds);
+  json["idle_rounds"] = summary.idle_rounds;
   json["failed_updates_this_session"] = summary.failures;
   json["pieces_helped_this_session"] = summary.pieces_helped;
   json["peak_memory_bytes"] = peak_memory();
@@ -148,7 +177,7 @@ std::string summary_json(const Setup& setup, const RunSummary& summary, const st
   const auto brought = std::accumulate(setup.row_counts.begin(), setup.row_counts.end(), std::uint64_t{0});
   json["training_rows"] = setup.own_data.empty() ? setup.data.train.size() - setup.validation_rows.size() : brought;
   json["test_rows"] = setup.data.test.size();
-  json["notes"] = setup.notes;
+  json["notes"] = notes_on(setup, summary);
   json["numerics_version"] = kNumericsVersion;
   json["version"] = build.version;
   json["commit"] = build.commit;
@@ -160,7 +189,9 @@ std::string summary_json(const Setup& setup, const RunSummary& summary, const st
     json["ledger_lines"] = summary.ledger.lines;
     OrderedJson& statements = json["privacy"] = OrderedJson::array();
     for (const PrivacyStatement& statement : summary.privacy) statements.push_back(parse_ordered_json(statement_json(statement)));
-    const std::vector<std::string> names{"examples", "seconds", "examples_per_second", "failed_updates_this_session"};
+    std::vector<std::string> names{"examples", "seconds", "evaluation_seconds", "examples_per_second",
+                                   "failed_updates_this_session"};
+    if (setup.privacy.client) names.emplace_back("idle_rounds");
     if (setup.configuration.publishable)
       for (const auto& name : names) json.erase(name);
     else

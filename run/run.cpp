@@ -41,12 +41,14 @@ RunSummary carry_out(const Setup& setup, RunFolder& folder, Checkpoint checkpoin
   Server server(configuration.server, setup.model.size());
   server.load(checkpoint.server_state);
 
-  Evaluator test(setup.model, setup.data.test);
+  Evaluator test(setup.model, setup.data.test, setup.evaluation_rows);
   std::optional<Evaluator> validation;
   if (!setup.validation_rows.empty()) validation.emplace(setup.model, setup.data.train, setup.validation_rows);
-  const auto evaluate = [&](Evaluator& evaluator) {
+  const auto evaluate = [&](Evaluator& evaluator, double& seconds) {
+    const auto start = std::chrono::steady_clock::now();
     Evaluation result;
     threads.for_each_task(1, [&](std::size_t) { result = evaluator.evaluate(checkpoint.model, help); });
+    seconds += seconds_since(start);
     return result;
   };
 
@@ -89,8 +91,8 @@ RunSummary carry_out(const Setup& setup, RunFolder& folder, Checkpoint checkpoin
     latest.reset();
     if (record.round % static_cast<std::uint32_t>(configuration.evaluate_every) == 0 ||
         record.round == static_cast<std::uint32_t>(configuration.rounds)) {
-      record.test = latest = evaluate(test);
-      if (validation) record.validation = evaluate(*validation);
+      record.test = latest = evaluate(test, record.evaluation_seconds);
+      if (validation) record.validation = evaluate(*validation, record.evaluation_seconds);
       record.client_accuracy = client_accuracies(setup, *latest);
     }
 
@@ -99,15 +101,24 @@ RunSummary carry_out(const Setup& setup, RunFolder& folder, Checkpoint checkpoin
     checkpoint.server_state = server.save();
     checkpoint.examples += record.examples;
     checkpoint.seconds += record.seconds;
+    checkpoint.evaluation_seconds += record.evaluation_seconds;
+    checkpoint.idle_rounds += record.is_idle() ? 1 : 0;
     checkpoint.ledger = privacy.mark();
     folder.append(record, configuration.publishable, checkpoint);
     folder.save(checkpoint);
     if (observer.round) observer.round(record);
   }
   summary.rounds = checkpoint.round;
-  summary.test = latest ? *latest : evaluate(test);
+  summary.evaluation_seconds = checkpoint.evaluation_seconds;
+  // The end is evaluated on all rows, to be comparable with other runs; one that was stopped does not wait for that.
+  if (!setup.evaluation_rows.empty() && !summary.interrupted) {
+    Evaluator all(setup.model, setup.data.test);
+    latest = evaluate(all, summary.evaluation_seconds);
+  }
+  summary.test = latest ? *latest : evaluate(test, summary.evaluation_seconds);
   summary.examples = checkpoint.examples;
   summary.seconds = checkpoint.seconds;
+  summary.idle_rounds = checkpoint.idle_rounds;
   summary.pieces_helped = threads.pieces_helped();
   summary.privacy = privacy.statements();
   summary.ledger = privacy.mark();
@@ -133,7 +144,9 @@ Settings settings_to_resume(const std::string& folder, const Settings& overrides
   for (const auto& [key, setting] : overrides) {
     if (key != "rounds" && !is_free_on_resume(key))
       throw usage_error(
-          key + " cannot change when a run goes on; only rounds, evaluate-every, threads, quiet, data-dir and roster can");
+          key +
+          " cannot change when a run goes on; only rounds, evaluate-every, evaluate-rows, threads, quiet, data-dir and roster "
+          "can");
     settings[key] = setting;
   }
   return settings;
@@ -154,6 +167,16 @@ RunPrivacy begin_privacy(Setup& setup, const RunFolder& folder, const std::optio
 
 }  // namespace
 
+bool RoundRecord::is_idle() const {
+  std::uint64_t steps = 0;
+  std::uint64_t rejected = 0;
+  for (const ClientReport& client : clients) {
+    steps += client.steps;
+    rejected += client.rejected;
+  }
+  return steps > 0 && rejected == steps;
+}
+
 RunFleet in_process_fleet(const Setup& setup, Threads& threads, const std::atomic<bool>* stop) {
   auto fleet = std::make_shared<InProcessFleet>(setup.model, setup.data.train, setup.training, setup.rows, threads);
   fleet->stop_when(stop);
@@ -168,7 +191,7 @@ RunSummary run(const Configuration& configuration, const Settings& settings, con
   Checkpoint checkpoint;
   std::optional<RunPrivacy> privacy;
   try {
-    folder.write_configuration(write_settings(configuration, settings));
+    folder.write_configuration(write_settings(with_absolute_paths(configuration), settings));
     privacy.emplace(begin_privacy(setup, folder, std::nullopt));
     checkpoint = begin(setup, folder, privacy->mark());
   } catch (...) {
@@ -197,7 +220,7 @@ RunSummary resume(const std::string& name, const Settings& overrides, const RunO
   if (checkpoint.model.size() != setup.initial.size())
     throw failure("the checkpoint in '" + name + "' holds a model of another size");
   folder.cut_results(checkpoint);
-  if (!overrides.empty()) folder.write_configuration(write_settings(configuration, settings));
+  if (!overrides.empty()) folder.write_configuration(write_settings(with_absolute_paths(configuration), settings));
   return carry_out(setup, folder, std::move(checkpoint), privacy, observer, make_fleet);
 }
 

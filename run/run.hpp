@@ -28,9 +28,13 @@ struct RoundRecord {
   double train_loss = 0;                     ///< mean of the clients' not left out, by gradient examples; NaN: none
   std::uint64_t examples = 0;                ///< gradient examples of the round
   double seconds = 0;                        ///< training and averaging, evaluation not counted
+  double evaluation_seconds = 0;             ///< 0 in rounds that do not evaluate
   std::string model_hash = {};
   std::optional<SpentSoFar> example_spent = {};  ///< example-level privacy: of the client that has spent most
   std::optional<SpentSoFar> client_spent = {};   ///< client-level privacy
+
+  /// Clients made steps, and every one was undone: the round has changed nothing but their rates.
+  bool is_idle() const;
 };
 
 /// The outcome of a run.
@@ -41,8 +45,10 @@ struct RunSummary {
   Evaluation test = {};
   std::string folder;
   std::uint64_t examples = 0;
-  double seconds = 0;
-  std::uint64_t failures = 0;  ///< updates left out, this session
+  double seconds = 0;             ///< training and averaging
+  double evaluation_seconds = 0;  ///< evaluations, that of the end included
+  std::uint64_t idle_rounds = 0;  ///< RoundRecord::is_idle
+  std::uint64_t failures = 0;     ///< updates left out, this session
   std::vector<PrivacyStatement> privacy = {};
   LedgerMark ledger = {};
   std::uint64_t pieces_helped = 0;  ///< pieces of a client's step done by another thread, this session

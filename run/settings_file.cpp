@@ -55,14 +55,12 @@ Settings read_settings(const std::string& path) { return parse_settings(read_fil
 
 std::string write_settings(const Configuration& configuration, const Settings& settings) {
   std::string text;
-  const Configuration defaults;
   const auto line = [&](std::string_view key, const std::string& value) { text += std::string(key) + " = " + value + '\n'; };
   for (const SettingInfo& info : settings_of<Configuration>()) {
     if (is_about_output(info.name)) {
       const auto found = settings.find(info.name);
       if (found == settings.end() || found->second.from_command_line) continue;
     }
-    if (is_left_out_at_default(info.name) && info.get(&configuration) == info.get(&defaults)) continue;
     line(info.name, written(info.get(&configuration)));
   }
   for (const ChosenPart* chosen : chosen_parts(configuration)) {

@@ -1,5 +1,6 @@
 #include "run/setup.hpp"
 
+#include <filesystem>
 #include <map>
 #include <numeric>
 
@@ -9,6 +10,7 @@
 #include "data/split.hpp"
 #include "nn/models.hpp"
 #include "nn/safetensors.hpp"
+#include "partitions/from_file.hpp"
 #include "partitions/heat_map.hpp"
 #include "partitions/limit.hpp"
 #include "partitions/manifest.hpp"
@@ -51,8 +53,8 @@ void note_unused_rows(Setup& setup) {
   for (const std::uint64_t rows : setup.row_counts)
     if (rows >= step) unused += rows % step;
   if (unused > 0)
-    setup.notes.push_back("a step reads " + std::to_string(batches) + " batches; " + std::to_string(unused) +
-                          " rows, others each epoch, are left over and not used");
+    setup.notes.push_back("a step reads " + std::to_string(batches) + " batches; " + counted(unused, "row") +
+                          ", others each epoch, " + (unused == 1 ? "is" : "are") + " left over and not used");
 }
 
 }  // namespace
@@ -111,6 +113,9 @@ void prepare_training(Setup& setup, FirstWeights first) {
     throw usage_error("augment is '" + std::string(choice_name(configuration.augment)) + "'; data set '" + configuration.dataset +
                       "' has no pictures, only none is valid");
 
+  if (configuration.evaluate_rows > 0)
+    setup.evaluation_rows =
+        draw_evaluation_rows(setup.data.test.size(), static_cast<std::size_t>(configuration.evaluate_rows), configuration.seed);
   prepare_components(setup);
   setup.model = Model::parse(configuration.model, input_shape(setup), train.classes);
   setup.training = {.optimizer = configuration.optimizer,
@@ -143,6 +148,7 @@ void prepare_training(Setup& setup, FirstWeights first) {
 }  // namespace
 
 Setup prepare(const Configuration& configuration, FirstWeights first, RowsAre rows) {
+  check_together(configuration);
   Setup setup{.configuration = configuration};
   const OwnRows* own = own_rows(configuration);
   if (own != nullptr && rows == RowsAre::with_clients)
@@ -197,7 +203,13 @@ Configuration lasting_configuration(const Setup& setup) {
   return configuration;
 }
 
-std::string lasting_settings(const Setup& setup) { return write_settings(lasting_configuration(setup), {}); }
+std::string lasting_settings(const Setup& setup) {
+  const auto name_of_file = [](std::string& path) { path = std::filesystem::path(path).filename().string(); };
+  Configuration configuration = lasting_configuration(setup);
+  name_of_file(configuration.init);
+  if (auto* partition = configuration.partition.as<FromFile>()) name_of_file(partition->partition_file);
+  return write_settings(configuration, {});
+}
 
 std::string identity(const Setup& setup) {
   const BuildInfo build = build_info();

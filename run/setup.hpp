@@ -19,6 +19,7 @@ struct Setup {
   Configuration configuration;
   DataPair data = {};
   std::vector<Row> validation_rows = {};       ///< of data.train, held by no client
+  std::vector<Row> evaluation_rows = {};       ///< of data.test, that rounds are evaluated on; empty: all
   ClientRows rows = {};                        ///< of data.train, one list a client; empty if its rows are not here
   std::vector<std::uint64_t> row_counts = {};  ///< number of each client's rows
   std::vector<std::string> own_data = {};      ///< partition own: hash of each client's rows, which are not of data.train
@@ -61,6 +62,7 @@ std::string partition_text(const Setup& setup);
 
 /// The settings that must not change when a run continues; all others have their defaults.
 Configuration lasting_configuration(const Setup& setup);
+/// Their text, the same from any folder: a file that is read stands there by its name, without its folder.
 std::string lasting_settings(const Setup& setup);
 
 /// Digest of everything that determines the results except the number of rounds, this build included: a run continues only

@@ -20,10 +20,12 @@ struct Checkpoint {
   std::string results_hash = {};    ///< of those lines, each hashed together with the hash before it
   std::uint64_t examples = 0;       ///< gradient examples so far
   double seconds = 0;               ///< time spent training so far
+  double evaluation_seconds = 0;    ///< time spent evaluating so far
+  std::uint64_t idle_rounds = 0;    ///< rounds so far in which every step of every client was undone
   LedgerMark ledger = {};           ///< position of the privacy ledger after that round; empty without privacy
 };
 
-/// Format 3: "fedstride checkpoint 3\n", SHA-256 of the rest in hexadecimal and a newline, the fields above as a cereal
+/// Format 4: "fedstride checkpoint 4\n", SHA-256 of the rest in hexadecimal and a newline, the fields above as a cereal
 /// portable binary archive. Another format number is refused. A kill during writing leaves the old file or the new one.
 void save_checkpoint(const std::filesystem::path& path, const Checkpoint& checkpoint);
 

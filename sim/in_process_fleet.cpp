@@ -7,6 +7,7 @@
 #include <sstream>
 
 #include "core/error.hpp"
+#include "core/text.hpp"
 
 namespace fedstride {
 
@@ -58,7 +59,7 @@ void InProcessFleet::load(const std::string& bytes) {
     throw failure("the clients' saved states are damaged");
   }
   if (states.size() != states_.size())
-    throw failure("the checkpoint has the states of " + std::to_string(states.size()) + " clients; this run has " +
+    throw failure("the checkpoint has the states of " + counted(states.size(), "client") + "; this run has " +
                   std::to_string(states_.size()));
   for (std::size_t i = 0; i < states.size(); ++i) states_[i].load(training_.optimizer, states[i]);
 }

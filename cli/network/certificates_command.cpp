@@ -6,6 +6,8 @@
 #include "cli/commands.hpp"
 #include "cli/flag_values.hpp"
 #include "cli/settings_flags.hpp"
+#include "core/json.hpp"
+#include "core/text.hpp"
 #include "net/certificates.hpp"
 
 namespace fedstride {
@@ -13,12 +15,18 @@ namespace {
 
 struct CertificatesFlags {
   std::string out;
+  bool json = false;
   CertificateRules rules;
 };
 
 void make(const CertificatesFlags& flags) {
   const CertificateReport report = make_certificates(flags.out, flags.rules);
-  std::cout << "'" << flags.out << "': " << report.made << (report.made == 1 ? " certificate" : " certificates") << " made, "
+  if (flags.json) {
+    const OrderedJson json{{"folder", flags.out}, {"made", report.made}, {"kept", report.kept}, {"expires", report.expires}};
+    std::cout << dump_json(json, 2) << "\n";
+    return;
+  }
+  std::cout << "'" << flags.out << "': " << counted(static_cast<std::uint64_t>(report.made), "certificate") << " made, "
             << report.kept << " kept; valid until " << report.expires
             << "\nthe coordinator needs authority.pem, coordinator.pem and coordinator.key"
                "\nclient K needs authority.pem, client-K.pem and client-K.key"
@@ -39,10 +47,8 @@ void add_certificates_command(CLI::App& app) {
   takes(*command.add_option("--out", flags->out, "folder for certificates and keys; one that has an authority is added to")
              ->required(),
         Place::folder);
-  command.callback([flags, &command] {
-    check_flags(command);
-    make(*flags);
-  });
+  add_json_switch(command, flags->json);
+  when_called(command, [flags] { make(*flags); });
 }
 
 }  // namespace fedstride

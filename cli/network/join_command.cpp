@@ -9,6 +9,7 @@
 #include "cli/settings_flags.hpp"
 #include "cli/terminal/stop_signal.hpp"
 #include "core/error.hpp"
+#include "core/json.hpp"
 #include "run/networked/join.hpp"
 
 namespace fedstride {
@@ -20,6 +21,7 @@ struct JoinFlags {
   std::string certificates;
   bool insecure_loopback = false;
   bool quiet = false;
+  bool json = false;
   std::string out;
   std::string turns;
   std::string require_dp;
@@ -45,7 +47,14 @@ void carry_out(JoinFlags& arguments) {
     std::fprintf(stderr, "fedstride: stopped; the same command goes on\n");
     throw CLI::RuntimeError(130);
   }
-  if (!arguments.quiet)
+  if (arguments.json) {
+    const OrderedJson json{{"folder", options.folder.string()},
+                           {"client", options.client},
+                           {"rounds", outcome.rounds},
+                           {"model_hash", outcome.model_hash},
+                           {"updates_sent", outcome.answered}};
+    std::printf("%s\n", dump_json(json, 2).c_str());
+  } else if (!arguments.quiet)
     std::printf("the federation is finished after round %u, model %s; updates sent: %u\n", outcome.rounds,
                 outcome.model_hash.substr(0, 16).c_str(), outcome.answered);
 }
@@ -87,9 +96,9 @@ void add_join_command(CLI::App& app) {
   add_switch(command, "--accept-other-builds", arguments->options.accept_other_builds,
              "go on with a coordinator whose program would not give the same bits");
   add_switch(command, "--quiet", arguments->quiet, "print nothing but errors");
+  add_json_switch(command, arguments->json);
   command.allow_extras();
-  command.callback([arguments, &command] {
-    check_flags(command);
+  when_called(command, [arguments, &command] {
     arguments->has_delta = command.count("--delta") > 0;
     carry_out(*arguments);
   });

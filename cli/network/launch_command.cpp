@@ -26,8 +26,7 @@ namespace {
 namespace fs = std::filesystem;
 
 struct LaunchFlags {
-  Settings settings;
-  std::string config;
+  RunFlags run;
   int client_threads = 1;
   int at_once = 0;
   ServeFlags flags;
@@ -43,7 +42,7 @@ std::string free_folder() {
 }
 
 void carry_out(const LaunchFlags& arguments) {
-  Settings settings = settings_to_serve(merged(arguments.config, arguments.settings));
+  Settings settings = settings_to_serve(merged(arguments.run.config, arguments.run.settings));
   if (resolve(settings).out.empty()) settings["out"] = {free_folder(), true};
   const Configuration configuration = resolve(settings);
   if (configuration.partition.as<OwnRows>() != nullptr)
@@ -109,14 +108,13 @@ void carry_out(const LaunchFlags& arguments) {
                                                  stop = true;
                                                }});
   };
-  ProgressBar progress;
+  ProgressBar progress(arguments.run.json);
   RunSummary summary = serve(configuration, settings, options, progress.observer(&stop));
   if (clients && !summary.interrupted) clients->expect_end();
   clients.reset();
   const std::lock_guard lock(mutex);
   if (!client_failure.empty() && summary.interrupted) throw failure(client_failure);
-  if (!progress.quiet()) print_summary(summary);
-  if (summary.interrupted) stop_interrupted("fedstride launch with the same settings and --out " + configuration.out);
+  end_run(summary, progress, arguments.run.json, "fedstride launch with the same settings and --out " + configuration.out);
 }
 
 }  // namespace
@@ -128,18 +126,14 @@ void add_launch_command(CLI::App& app) {
       "OUT.network; a client that is killed is started again; all stop together.\n"
       "Example: fedstride launch --dataset synthetic --clients 5 --rounds 10 --out runs/launched");
   auto arguments = std::make_shared<LaunchFlags>();
-  add_config_flag(command, arguments->config);
   add_number_flag(command, "--client-threads", arguments->client_threads, Valid{.low = 0, .high = 1024},
                   "threads of each client; 0: one for each processor");
   add_number_flag(command, "--at-once", arguments->at_once, Valid{.low = 0, .high = 1e6},
                   "clients that compute at the same time, in turns of a tenth of a second; 0: as many as there are processors "
                   "for their threads");
   add_serve_flags(command, arguments->flags);
-  add_settings_flags(command, arguments->settings, [](const KeyInfo&) { return true; });
-  command.callback([arguments, &command] {
-    check_flags(command);
-    carry_out(*arguments);
-  });
+  add_run_flags(command, arguments->run);
+  when_called(command, [arguments] { carry_out(*arguments); });
 }
 
 }  // namespace fedstride

@@ -14,8 +14,7 @@ namespace fedstride {
 namespace {
 
 struct ServeCommandFlags {
-  Settings settings;
-  std::string config;
+  RunFlags run;
   std::string listen;
   std::string certificates;
   bool insecure_loopback = false;
@@ -23,7 +22,7 @@ struct ServeCommandFlags {
 };
 
 void carry_out(const ServeCommandFlags& arguments) {
-  const Settings settings = settings_to_serve(merged(arguments.config, arguments.settings));
+  const Settings settings = settings_to_serve(merged(arguments.run.config, arguments.run.settings));
   const Configuration configuration = resolve(settings);
   ServeOptions options{.listen = parse_endpoint("listen", arguments.listen, true),
                        .certificates = certificates_or_loopback(arguments.certificates, arguments.insecure_loopback),
@@ -38,10 +37,9 @@ void carry_out(const ServeCommandFlags& arguments) {
     if (configuration.max_update_norm == 0 && client_level(configuration.privacy) == nullptr)
       options.log("an update may be of any size, and one false client can ruin the model: --max-update-norm bounds it");
   };
-  ProgressBar progress;
+  ProgressBar progress(arguments.run.json);
   const RunSummary summary = serve(configuration, settings, options, progress.observer(stop_on_signals()));
-  if (!progress.quiet()) print_summary(summary);
-  if (summary.interrupted) stop_interrupted("the same command");
+  end_run(summary, progress, arguments.run.json, "the same command");
 }
 
 }  // namespace
@@ -55,7 +53,6 @@ void add_serve_command(CLI::App& app) {
       "otherwise. Clients: 'fedstride join'; all on this machine: 'fedstride launch'.\n"
       "Example: fedstride serve --config federation.toml --listen 0.0.0.0:7000 --certificates certs --out runs/federation");
   auto arguments = std::make_shared<ServeCommandFlags>();
-  add_config_flag(command, arguments->config);
   takes(
       *command.add_option("--listen", arguments->listen, "HOST:PORT where clients connect; port 0: any that is free")->required(),
       {.word = "HOST:PORT"});
@@ -65,11 +62,8 @@ void add_serve_command(CLI::App& app) {
   add_switch(command, "--insecure-loopback", arguments->insecure_loopback,
              "plain TCP between processes of this machine, where everybody is believed");
   add_serve_flags(command, arguments->flags);
-  add_settings_flags(command, arguments->settings, [](const KeyInfo&) { return true; });
-  command.callback([arguments, &command] {
-    check_flags(command);
-    carry_out(*arguments);
-  });
+  add_run_flags(command, arguments->run);
+  when_called(command, [arguments] { carry_out(*arguments); });
 }
 
 }  // namespace fedstride

@@ -5,12 +5,13 @@
 #include "cli/flag_values.hpp"
 #include "cli/settings_flags.hpp"
 #include "core/error.hpp"
+#include "core/text.hpp"
 
 namespace fedstride {
 
 void add_serve_flags(CLI::App& command, ServeFlags& flags) {
-  constexpr double kLongest = 1e6;  // seconds
-  add_number_flag(command, "--round-deadline", flags.round_deadline, Valid{.low = 0, .high = kLongest},
+  constexpr double kMaxDeadline = 1e6;  // seconds
+  add_number_flag(command, "--round-deadline", flags.round_deadline, Valid{.low = 0, .high = kMaxDeadline},
                   "seconds after which a round closes without those who have not answered; 0: it waits for all");
   add_number_flag(command, "--minimum-clients", flags.minimum_clients, Valid{.low = 1, .high = 1e6},
                   "a round past its deadline goes on until so many have answered");
@@ -31,7 +32,7 @@ void add_serve_flags(CLI::App& command, ServeFlags& flags) {
 void take_serve_flags(const ServeFlags& flags, int clients, ServeOptions& options) {
   if (flags.minimum_clients > clients)
     throw usage_error("minimum-clients is " + std::to_string(flags.minimum_clients) + "; the federation has " +
-                      std::to_string(clients) + " clients, at most that many are valid");
+                      counted(static_cast<std::uint64_t>(clients), "client") + ", at most that many are valid");
   options.round = {flags.round_deadline, flags.minimum_clients};
   options.heartbeat = flags.heartbeat;
   options.ready_within = flags.ready_within;

@@ -33,8 +33,8 @@ bool present(const fs::path& path) {
 std::vector<LedgerMark> remembered_marks(const fs::path& run) {
   std::vector<LedgerMark> marks;
   if (const fs::path path = run / "summary.json"; present(path)) {
-    constexpr std::uint64_t kLargest = std::uint64_t{64} << 20;
-    const auto json = parse_json(read_file(path, kLargest));
+    constexpr std::uint64_t kMaxSummaryBytes = std::uint64_t{64} << 20;
+    const auto json = parse_json(read_file(path, kMaxSummaryBytes));
     const auto head = json.find("ledger_head");
     const auto lines = json.find("ledger_lines");
     if (!json.is_object() || head == json.end() || !head->is_string() || lines == json.end() || !lines->is_number_unsigned() ||
@@ -90,11 +90,8 @@ void add_privacy_audit(CLI::App& privacy) {
   takes(*command.add_option("RUN", arguments->run, "the folder of a run")->required(), Place::folder);
   takes(*command.add_option("--key", arguments->key, "file with the key of a secret source [RUN/secret.key]"), Place::file);
   add_switch(command, "--clients", arguments->clients, "a line for each client");
-  add_switch(command, "--json", arguments->json, "print JSON");
-  command.callback([arguments, &command] {
-    check_flags(command);
-    audit(*arguments);
-  });
+  add_json_switch(command, arguments->json);
+  when_called(command, [arguments] { audit(*arguments); });
 }
 
 }  // namespace fedstride

@@ -127,8 +127,8 @@ void say_steps(PrivacyQuestion question) {
   json["reached_epsilon"] = finite_json(bound.value);
   if (!bound.warning.empty()) json["warning"] = bound.warning;
   print(question, json,
-        std::to_string(steps) + (steps == 1 ? " step" : " steps") + " within epsilon " + number_text(*question.epsilon) +
-            " at delta " + number_text(*question.delta) + "; they reach " + rounded_up(bound.value) + " (" +
+        counted(steps, "step") + " within epsilon " + number_text(*question.epsilon) + " at delta " +
+            number_text(*question.delta) + "; they reach " + rounded_up(bound.value) + " (" +
             setting_text(part_name(accountant), releases) + ")");
   warn(bound.warning);
 }
@@ -183,6 +183,7 @@ void add_privacy_command(CLI::App& app) {
       "--sampling-rate 0.01 --noise-multiplier 4 --steps 10000 --delta 1e-5", compare);
 
   auto path = std::make_shared<std::string>();
+  auto as_json = std::make_shared<bool>(false);
   CLI::App* evaluate = privacy.add_subcommand("evaluate", "Answer every case of a composition file, a line of JSON each.");
   evaluate->footer(
       "Fails if a case cannot be answered or its answer is out of the case's bounds; docs/compositions.md has the form.\n"
@@ -191,10 +192,8 @@ void add_privacy_command(CLI::App& app) {
   takes(*evaluate->add_option("FILE", *path, "JSON: {\"version\": 1, \"cases\": [{\"id\", \"ask\", \"events\", ...}, ...]}")
              ->required(),
         Place::file);
-  evaluate->callback([path, evaluate] {
-    check_flags(*evaluate);
-    evaluate_compositions(*path);
-  });
+  add_switch(*evaluate, "--json", *as_json, "print JSON, as it does without this flag too");
+  when_called(*evaluate, [path, as_json] { evaluate_compositions(*path); });
 
   add_privacy_schedule(privacy);
   add_privacy_audit(privacy);

@@ -25,8 +25,8 @@ class Complaints {
   /// Throws Error (failure) if there were any.
   void report(std::size_t cases) const {
     if (count_ == 0) return;
-    throw failure(std::to_string(count_) + " of " + std::to_string(cases) + (cases == 1 ? " case failed: " : " cases failed: ") +
-                  first_ + (count_ == 1 ? "" : "; and " + std::to_string(count_ - 1) + " more"));
+    throw failure(std::to_string(count_) + " of " + counted(cases, "case") + " failed: " + first_ +
+                  (count_ == 1 ? "" : "; and " + std::to_string(count_ - 1) + " more"));
   }
 
  private:
@@ -56,8 +56,7 @@ std::string size_text(const CompositionCase& one) {
   std::uint64_t releases = 0;
   for (const CompositionEvent& event : one.events)
     releases += event.noise_multipliers.empty() ? event.count.value_or(0) : event.noise_multipliers.size();
-  return std::to_string(one.events.size()) + (one.events.size() == 1 ? " event, " : " events, ") + std::to_string(releases) +
-         (releases == 1 ? " release" : " releases");
+  return counted(one.events.size(), "event") + ", " + counted(releases, "release");
 }
 
 std::string answer_text(const CompositionCase& one, const PrivacyBound& bound) {

@@ -1,8 +1,6 @@
 #include "cli/privacy/privacy_question.hpp"
 
 #include <CLI/CLI.hpp>
-#include <cmath>
-#include <cstdio>
 
 #include "cli/flag_values.hpp"
 #include "cli/settings_flags.hpp"
@@ -51,19 +49,6 @@ std::vector<std::string> choices_of() {
   return {kChoiceNames<E>.begin(), kChoiceNames<E>.end()};
 }
 
-std::string with_digits(double number, int direction) {
-  if (std::isinf(number)) return "infinite";
-  if (number == 0) return "0";
-  const double unit = std::pow(10.0, std::floor(std::log10(number)) - 3);
-  // Numbers that four digits hold but for their last bits stay as they are.
-  double digits = number / unit;
-  const double nearest_digits = std::round(digits);
-  digits = std::abs(digits - nearest_digits) < 1e-9 ? nearest_digits : direction > 0 ? std::ceil(digits) : std::floor(digits);
-  char text[32];
-  std::snprintf(text, sizeof text, "%.4g", digits * unit);
-  return text;
-}
-
 }  // namespace
 
 void add_question_flags(CLI::App& command, PrivacyQuestion& question, const QuestionFlags& flags) {
@@ -86,12 +71,13 @@ void add_question_flags(CLI::App& command, PrivacyQuestion& question, const Ques
                               "how losses are added up; valid: " + joined(names) + " [" + names.front() + "]"),
           {.word = "NAME", .known = known});
   }
-  takes(*command.add_option("--orders", question.accountant.orders,
-                            accountants_with("orders") + ": grid of orders; valid: " + choice_list<OrderGrid>() + " [default]"),
-        {.word = "NAME", .known = as_known(choices_of<OrderGrid>())});
   takes(*command.add_option(
-            "--conversion", question.accountant.conversion,
-            accountants_with("conversion") + ": from divergence to epsilon; valid: " + choice_list<Conversion>() + " [improved]"),
+            "--orders", question.accountant.orders,
+            accountants_with("orders") + ": grid of orders; valid: " + joined(kChoiceNames<OrderGrid>) + " [default]"),
+        {.word = "NAME", .known = as_known(choices_of<OrderGrid>())});
+  takes(*command.add_option("--conversion", question.accountant.conversion,
+                            accountants_with("conversion") +
+                                ": from divergence to epsilon; valid: " + joined(kChoiceNames<Conversion>) + " [improved]"),
         {.word = "NAME", .known = as_known(choices_of<Conversion>())});
   add_choice_flag(command, "--sampling", question.sampling, choices_of<Sampling>(), "how lots are drawn");
   add_choice_flag(command, "--neighbours", question.neighbours, choices_of<Neighbours>(),
@@ -105,7 +91,7 @@ void add_question_flags(CLI::App& command, PrivacyQuestion& question, const Ques
   number("epsilon", question.epsilon, kNonNegative, "privacy loss");
   number("delta", question.delta, {.low = 0, .high = 1, .low_included = false, .high_included = false},
          "probability of a larger loss");
-  add_switch(command, "--json", question.json, "print JSON");
+  add_json_switch(command, question.json);
 }
 
 void check_question_flags(const CLI::App& command, const PrivacyQuestion& question, const QuestionFlags& flags) {
@@ -158,14 +144,9 @@ std::string setting_text(std::string_view accountant, const Releases& releases) 
                             : releases.sampling == Sampling::shuffle             ? "shuffled lots, no amplification claimed"
                                                                                  : "everyone in every release";
   std::string text = std::string(accountant) + "; " + std::string(name_of(releases.neighbours)) + " neighbours, " + drawn +
-                     ", noise multiplier " + number_text(releases.noise_multiplier) + ", " + std::to_string(releases.count) +
-                     (releases.count == 1 ? " step" : " steps");
-  if (releases.sampling == Sampling::shuffle)
-    text += " in " + std::to_string(releases.passes) + (releases.passes == 1 ? " epoch" : " epochs");
+                     ", noise multiplier " + number_text(releases.noise_multiplier) + ", " + counted(releases.count, "step");
+  if (releases.sampling == Sampling::shuffle) text += " in " + counted(releases.passes, "epoch");
   return text;
 }
-
-std::string rounded_up(double number) { return with_digits(number, 1); }
-std::string rounded_down(double number) { return with_digits(number, -1); }
 
 }  // namespace fedstride

@@ -47,8 +47,4 @@ std::uint64_t lots_of(const PrivacyQuestion& question);
 /// "tight; add-remove neighbours, Poisson sampling at rate 0.01, noise multiplier 4, 10000 steps"
 std::string setting_text(std::string_view accountant, const Releases& releases);
 
-/// Four significant digits, never less than the number: what is printed must still be a bound.
-std::string rounded_up(double number);
-std::string rounded_down(double number);
-
 }  // namespace fedstride

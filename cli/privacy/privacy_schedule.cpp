@@ -38,8 +38,8 @@ void schedule(PrivacyScheduleFlags arguments) {
   const double gamma = arguments.momentum > 0 ? 1 - problem.learning_rate * problem.smoothness / kappa : hong::gamma(kappa);
   if (!(gamma > 0)) throw usage_error("kappa is " + number_text(kappa) + ": one step is enough, there is no schedule");
   const std::uint64_t steps = arguments.steps > 0 ? static_cast<std::uint64_t>(arguments.steps) : dynamic;
-  constexpr std::uint64_t kMostListed = 1'000'000;
-  if (steps > kMostListed)
+  constexpr std::uint64_t kMaxListedSteps = 1'000'000;
+  if (steps > kMaxListedSteps)
     throw usage_error("a schedule of " + std::to_string(steps) + " steps is too long; a million is the most: --steps");
   const std::vector<double> sigmas =
       steps == 0 ? std::vector<double>{} : hong::dynamic_sigmas(steps, problem.budget, gamma, arguments.momentum);
@@ -101,11 +101,8 @@ void add_privacy_schedule(CLI::App& privacy) {
                   "beta of Theorem 3.4; 0: Lemma 3.1");
   add_number_flag(command, "--steps", arguments->steps, {.low = 0, .high = 1e6},
                   "T; 0: the best number for dynamic noise without momentum");
-  add_switch(command, "--json", arguments->json, "print JSON");
-  command.callback([arguments, &command] {
-    check_flags(command);
-    schedule(*arguments);
-  });
+  add_json_switch(command, arguments->json);
+  when_called(command, [arguments] { schedule(*arguments); });
 }
 
 }  // namespace fedstride

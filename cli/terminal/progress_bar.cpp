@@ -8,6 +8,8 @@
 
 #include "cli/terminal/clock_text.hpp"
 #include "core/seconds_since.hpp"
+#include "core/text.hpp"
+#include "run/results.hpp"
 
 namespace fedstride {
 namespace {
@@ -28,7 +30,7 @@ std::string figure(double value) {
 
 }  // namespace
 
-ProgressBar::ProgressBar() : terminal_(isatty(STDOUT_FILENO) != 0) {}
+ProgressBar::ProgressBar(bool silent) : silent_(silent), terminal_(isatty(STDOUT_FILENO) != 0) {}
 
 ProgressBar::~ProgressBar() {
   if (!drawer_.joinable()) return;
@@ -47,8 +49,10 @@ RunObserver ProgressBar::observer(const std::atomic<bool>* stop) {
 
 void ProgressBar::started(const Setup& setup, const std::string& folder, std::uint32_t rounds_done,
                           const std::atomic<std::uint64_t>& examples) {
-  quiet_ = setup.configuration.quiet;
+  quiet_ = silent_ || setup.configuration.quiet;
   if (quiet_) return;
+  configuration_ = setup.configuration;
+  idle_advice_ = idle_rounds_advice(setup.configuration);
   rounds_ = static_cast<std::uint32_t>(setup.configuration.rounds);
   first_ = done_ = rounds_done;
   examples_ = &examples;
@@ -56,10 +60,12 @@ void ProgressBar::started(const Setup& setup, const std::string& folder, std::ui
   std::uint64_t held = 0;
   for (const std::uint64_t rows : setup.row_counts) held += rows;
   examples_a_round_ = held * static_cast<std::uint64_t>(setup.configuration.local_epochs);
-  std::printf("%s: %zu training rows on %zu clients, %zu test rows; partition %s\n%s", setup.data.train.name.c_str(),
-              static_cast<std::size_t>(held), setup.rows.size(), setup.data.test.size(),
-              std::string(setup.configuration.partition.name()).c_str(), partition_text(setup).c_str());
-  std::printf("model: %s (%zu parameters)\n", setup.model.line().c_str(), setup.model.parameter_count());
+  std::printf(
+      "%s: %s on %s, %s%s; partition %s\n%s", setup.data.train.name.c_str(), counted(held, "training row").c_str(),
+      counted(setup.rows.size(), "client").c_str(), counted(setup.data.test.size(), "test row").c_str(),
+      setup.evaluation_rows.empty() ? "" : (", rounds on " + std::to_string(setup.evaluation_rows.size()) + " of them").c_str(),
+      std::string(setup.configuration.partition.name()).c_str(), partition_text(setup).c_str());
+  std::printf("model: %s (%s)\n", setup.model.line().c_str(), counted(setup.model.parameter_count(), "parameter").c_str());
   const Configuration& configuration = setup.configuration;
   std::printf("optimizer: %s%s; batch %d, local epochs %d, seed %s\n", std::string(configuration.optimizer.name()).c_str(),
               rate_text(configuration.optimizer).c_str(), configuration.batch, configuration.local_epochs,
@@ -107,8 +113,13 @@ void ProgressBar::round(const RoundRecord& record) {
   if (record.validation) std::printf("  validation %.4f", record.validation->accuracy);
   if (record.example_spent) std::printf("  epsilon %s", epsilon_text(record.example_spent->epsilon).c_str());
   if (record.client_spent) std::printf("  client epsilon %s", epsilon_text(record.client_spent->epsilon).c_str());
+  if (record.is_idle()) std::printf("  no step kept");
   std::printf("  train loss %s  %.0f examples/s  %s left\n", figure(record.train_loss).c_str(),
               record.seconds > 0 ? static_cast<double>(record.examples) / record.seconds : 0.0, time_left().c_str());
+  if (record.is_idle() && !idle_advice_.empty()) {
+    std::printf("round %u: no step of anybody was kept; %s\n", record.round, idle_advice_.c_str());
+    idle_advice_.clear();
+  }
   for (const ClientReport& client : record.clients)
     if (!client.failure.empty())
       std::printf("round %u: client %u left out: %s\n", record.round, client.client, client.failure.c_str());

@@ -15,12 +15,14 @@ namespace fedstride {
 /// within the round.
 class ProgressBar {
  public:
-  ProgressBar();
+  /// `silent`: nothing is printed, whatever the run's settings say.
+  explicit ProgressBar(bool silent = false);
   ~ProgressBar();
 
   RunObserver observer(const std::atomic<bool>* stop);
   /// The run's own setting, once it has started.
   bool quiet() const { return quiet_; }
+  const Configuration& configuration() const { return configuration_; }
 
  private:
   void started(const Setup& setup, const std::string& folder, std::uint32_t rounds_done,
@@ -30,8 +32,11 @@ class ProgressBar {
   void clear();
   std::string time_left() const;
 
+  bool silent_;
   bool quiet_ = true;
   bool terminal_;
+  Configuration configuration_ = {};
+  std::string idle_advice_ = {};  ///< on the first round that trains nothing
   std::uint32_t rounds_ = 0;
   std::uint32_t done_ = 0;
   std::uint32_t first_ = 0;

@@ -9,6 +9,7 @@
 
 #include "cli/terminal/clock_text.hpp"
 #include "core/seconds_since.hpp"
+#include "core/text.hpp"
 
 namespace fedstride {
 namespace {
@@ -56,7 +57,7 @@ SweepObserver SweepProgress::observer(const std::atomic<bool>* stop) {
     cells_ = cells;
     done_before_ = done_before;
     start_ = std::chrono::steady_clock::now();
-    std::printf("%zu cells, %zu finished before\n", cells, done_before);
+    std::printf("%s, %zu finished before\n", counted(cells, "cell").c_str(), done_before);
     std::fflush(stdout);
     if (terminal_ && done_before < cells)
       drawer_ = std::jthread([this](const std::stop_token& token) {
@@ -116,7 +117,7 @@ void SweepProgress::draw() {
   double share = static_cast<double>(done_before_ + ended_);
   for (const auto& [job, cell] : running_) share += cell.share();
   share /= static_cast<double>(std::max<std::size_t>(cells_, 1));
-  std::printf("%s\n", cut(bar(share) + " " + std::to_string(done_before_ + ended_) + "/" + std::to_string(cells_) + " cells, " +
+  std::printf("%s\n", cut(bar(share) + " " + std::to_string(done_before_ + ended_) + "/" + counted(cells_, "cell") + ", " +
                           time_left() + " left")
                           .c_str());
   for (const auto& [job, cell] : running_) {

@@ -35,8 +35,8 @@ std::string audit_text(const Audit& audit) {
     if (audited.statement.who.starts_with("client ")) continue;
     text += '\n' + statement_text(audited.statement);
   }
-  text += '\n' + std::to_string(audit.lines) + " lines, " + std::to_string(audit.rounds) + " rounds reserved, " +
-          std::to_string(audit.clients) + " clients\n";
+  text += '\n' + counted(audit.lines, "line") + ", " + counted(audit.rounds, "round") + " reserved, " +
+          counted(audit.clients, "client") + "\n";
   for (const auto& note : audit.notes) text += "note: " + note + '\n';
   for (const auto& failure : audit.failures) text += "FAILED: " + failure + '\n';
   return text;

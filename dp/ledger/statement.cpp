@@ -135,12 +135,7 @@ std::vector<PrivacyStatement> model_statements(const LedgerBook& book, function_
   return statements;
 }
 
-std::string epsilon_text(double epsilon) {
-  if (!std::isfinite(epsilon)) return "infinite";
-  char text[64];
-  std::snprintf(text, sizeof text, "%.4f", epsilon < 1e9 ? std::ceil(epsilon * 1e4) / 1e4 : epsilon);
-  return text;
-}
+std::string epsilon_text(double epsilon) { return rounded_up(epsilon); }
 
 std::string statement_text(const PrivacyStatement& statement) {
   std::string text = std::string(name_of(statement.level)) + " level, " + statement.who + ": epsilon " +

@@ -41,7 +41,7 @@ std::vector<double> history_epsilons(const SpendingTotals& totals, const Account
 std::string statement_text(const PrivacyStatement& statement);
 std::string statement_json(const PrivacyStatement& statement);
 
-/// "0.9469": four decimals, rounded upwards.
+/// "0.9469", "0.000123": four significant digits, rounded upwards.
 std::string epsilon_text(double epsilon);
 
 }  // namespace fedstride

@@ -52,8 +52,8 @@ std::string terms_text(const Setup& setup, ClientId client) {
            number_text(of.delta);
   };
   return "client " + std::to_string(client) + " trains " + configuration.model + " by " +
-         std::string(configuration.optimizer.name()) + " on " + std::to_string(setup.row_counts[client]) +
-         (configuration.partition.as<OwnRows>() != nullptr ? " rows of its own" : " rows of " + configuration.dataset) +
+         std::string(configuration.optimizer.name()) + " on " + counted(setup.row_counts[client], "row") +
+         (configuration.partition.as<OwnRows>() != nullptr ? " of its own" : " of " + configuration.dataset) +
          (setup.privacy.example ? level("example", *setup.privacy.example) : "") +
          (setup.privacy.client ? level("client", *setup.privacy.client) : "") +
          (setup.privacy.on() ? "" : "; no privacy: what it learns is sent as it is");
@@ -77,7 +77,7 @@ class Participant {
     Setup& setup = experiment->setup;
     if (options_.client >= setup.rows.size())
       throw failure("client " + std::to_string(options_.client) + " has no place in a partition over " +
-                    std::to_string(setup.rows.size()) + " clients");
+                    counted(setup.rows.size(), "client"));
     const std::span<const Row> rows = setup.rows[options_.client];
     Ready ready{.data_hash = setup.data.hash, .rows_hash = rows_hash(rows), .rows = rows.size(), .last_round = 0};
     if (options_.require_dp) require_privacy(setup.privacy, *options_.require_dp);

@@ -32,8 +32,8 @@ void require_reportable(const Setup& setup) {
     const std::uint64_t releases = plan->releases_before(setup.training.epochs);
     const std::size_t runs = plan->noise().runs(0, std::min<std::uint64_t>(releases, 4 * kMaxReleaseRuns)).size();
     if (runs > kMaxReleaseRuns)
-      throw usage_error("local-epochs " + std::to_string(setup.training.epochs) + " makes " + std::to_string(releases) +
-                        " noisy releases a round for a client of " + std::to_string(rows) + " rows, of which more than " +
+      throw usage_error("local-epochs " + std::to_string(setup.training.epochs) + " makes " + counted(releases, "noisy release") +
+                        " a round for a client of " + counted(rows, "row") + ", of which more than " +
                         std::to_string(kMaxReleaseRuns) +
                         " differ; a report has no room for them: take fewer local epochs or larger batches");
   }
@@ -65,16 +65,15 @@ std::string judge(const Setup& setup, std::uint32_t round, const ClientReport& r
   const double visits = setup.training.privacy ? static_cast<double>(made) : setup.training.epochs;
   const double most = std::max(1.0, visits * static_cast<double>(report.rows));
   if (static_cast<double>(std::max({report.examples, report.steps, report.empty_lots, report.nonfinite})) > most)
-    return "its report says " + std::to_string(report.examples) + " gradient examples in " + std::to_string(report.steps) +
-           " steps; at most " + number_text(most) + " are possible";
+    return "its report says " + counted(report.examples, "gradient example") + " in " + counted(report.steps, "step") +
+           "; at most " + number_text(most) + " are possible";
   // A step takes one example at least, or one release.
   if (report.steps > (setup.training.privacy ? made : report.examples))
-    return "its report says that it took " + std::to_string(report.steps) + " steps with " +
-           (setup.training.privacy ? std::to_string(made) + " noisy releases"
-                                   : std::to_string(report.examples) + " gradient examples");
+    return "its report says that it took " + counted(report.steps, "step") + " with " +
+           (setup.training.privacy ? counted(made, "noisy release") : counted(report.examples, "gradient example"));
   if (report.empty_lots > made)
-    return "its report says that " + std::to_string(report.empty_lots) + " of its " + std::to_string(made) +
-           " noisy releases had no example";
+    return "its report says that " + std::to_string(report.empty_lots) + " of its " + counted(made, "noisy release") +
+           " had no example";
   if (!setup.training.privacy) {
     if (report.nonfinite > 0 || report.gradient_norm > 0 || report.clipped_share > 0)
       return "its report tells of clipped gradients; the experiment clips none";
@@ -164,7 +163,7 @@ bool goes_on(const Configuration& configuration) {
   if (!fs::exists(fs::path(configuration.out) / "config.toml", error)) return false;
   const Configuration there = resolve(read_settings((fs::path(configuration.out) / "config.toml").string()));
   const auto lines = [](const Configuration& one) {
-    Configuration lasting = determining(one);
+    Configuration lasting = with_absolute_paths(determining(one));
     lasting.rounds = Configuration().rounds;
     return write_settings(lasting, {});
   };

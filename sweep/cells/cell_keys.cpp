@@ -39,7 +39,8 @@ std::vector<std::string> take_files(Configuration& configuration) {
 
 std::string determining_text(const Configuration& configuration) {
   Configuration lasting = determining(configuration);
-  lasting.evaluate_every = configuration.evaluate_every;  // says what a cell's rows are
+  lasting.evaluate_every = configuration.evaluate_every;  // both say what a cell's results are
+  lasting.evaluate_rows = configuration.evaluate_rows;
   take_files(lasting);
   return write_settings(lasting, {});
 }

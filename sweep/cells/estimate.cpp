@@ -133,6 +133,7 @@ Configuration measured(Configuration configuration) {
   if (ExampleSettings* level = configuration.privacy->example()) plain_noise(level->noise_multiplier, level->epsilon);
   if (ClientSettings* level = configuration.privacy->client()) plain_noise(level->client_noise_multiplier, level->client_epsilon);
   configuration.evaluate_every = 1'000'000'000;
+  configuration.evaluate_rows = 0;
   configuration.seed = 1;
   return configuration;
 }
@@ -167,9 +168,12 @@ double seconds_of(const Configuration& configuration, const Speed& speed) {
   const auto clients = static_cast<std::size_t>(configuration.clients);
   const double cohort = configuration.cohort->rate(clients);
   const double evaluations = std::ceil(rounds / configuration.evaluate_every);
-  const double evaluated = 1 + configuration.validation_fraction * speed.training_rows / std::max(1.0, speed.test_rows);
+  const double test_rows = std::max(1.0, speed.test_rows);
+  const bool sampled = configuration.evaluate_rows > 0;
+  const double evaluated = (sampled ? std::min(1.0, configuration.evaluate_rows / test_rows) : 1) +
+                           configuration.validation_fraction * speed.training_rows / test_rows;
   return speed.preparation + speed.example * rows * cohort * configuration.local_epochs * rounds +
-         speed.evaluation * evaluated * evaluations;
+         speed.evaluation * (evaluated * evaluations + (sampled ? 1 : 0));
 }
 
 class Estimator {

@@ -98,8 +98,7 @@ class Checker {
     }
     if (left.empty()) throw NotRun{"no cell has " + where_text(quantity)};
     if (!missing.empty()) {
-      std::string text = std::to_string(missing.size());
-      text += missing.size() == 1 ? " cell is missing: " : " cells are missing: ";
+      std::string text = counted(missing.size(), "cell") + (missing.size() == 1 ? " is missing: " : " are missing: ");
       constexpr std::size_t kMaxNamed = 3;
       for (std::size_t i = 0; i < std::min(missing.size(), kMaxNamed); ++i)
         text += (i == 0 ? "" : "; ") + point_text(missing[i]->cell) + " (" + missing[i]->status + ")";

@@ -70,7 +70,7 @@ void take_statements(const Json& summary, CellResult& result) {
 void take_rounds(CellResult& result) {
   if (result.rounds.empty()) return;
   result.numbers = result.rounds.back().numbers;
-  for (const char* name : {"examples", "steps", "rejected_steps", "failed_updates", "seconds"}) {
+  for (const char* name : {"examples", "steps", "rejected_steps", "failed_updates", "seconds", "evaluation_seconds"}) {
     double sum = 0;
     bool everywhere = true;
     for (const auto& round : result.rounds) {
@@ -81,6 +81,14 @@ void take_rounds(CellResult& result) {
     result.numbers.erase(name);
     if (everywhere) result.numbers[name] = sum;
   }
+  double idle = 0;
+  bool is_known = true;
+  for (const auto& round : result.rounds) {
+    const auto share = round.numbers.find("rejected_share");
+    is_known = is_known && share != round.numbers.end();
+    if (share != round.numbers.end() && share->second == 1) ++idle;
+  }
+  if (is_known) result.numbers["idle_rounds"] = idle;
   const auto of = [&](const char* name) {
     const auto found = result.numbers.find(name);
     return found == result.numbers.end() ? NAN : found->second;
@@ -130,7 +138,8 @@ void read_run(const fs::path& folder, CellResult& result) {
   if (summary.value("rounds", Json(0)) != Json(result.rounds.size()))
     throw failure("'" + folder.string() + "' is damaged: summary.json tells of " + dump_json(summary.value("rounds", Json(0))) +
                   " rounds, rounds.jsonl has " + std::to_string(result.rounds.size()) + "; remove it to run the cell again");
-  for (const char* key : {"test_accuracy", "test_loss", "examples", "seconds", "examples_per_second"})
+  for (const char* key :
+       {"test_accuracy", "test_loss", "examples", "evaluated_rows", "seconds", "evaluation_seconds", "examples_per_second"})
     take_number(summary, key, result.numbers, key);
   take_statements(summary, result);
   take_accounts(folder, summary, result);

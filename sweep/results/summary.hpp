@@ -53,7 +53,7 @@ void summarise_configuration(const Seeds& seeds, const SummaryKinds& kinds, func
 SummaryRow summary_row(const Cell& cell, int rank, const SummaryLine& line);
 
 /// Columns that a second run does not repeat.
-inline constexpr std::string_view kTimings[] = {"seconds", "examples_per_second", "peak_memory_bytes"};
+inline constexpr std::string_view kTimings[] = {"seconds", "evaluation_seconds", "examples_per_second", "peak_memory_bytes"};
 
 bool is_timing(std::string_view metric);
 

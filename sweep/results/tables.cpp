@@ -31,6 +31,7 @@ constexpr std::string_view kFirst[] = {"rounds_done",
                                        "accepted",
                                        "rejected",
                                        "rejected_share",
+                                       "idle_rounds",
                                        "learning_rate",
                                        "worst_client_accuracy",
                                        "best_client_accuracy",
@@ -174,7 +175,7 @@ class Tables {
     }
     Metrics round_metrics(metrics_in_order(round_names));
     Metrics client_metrics(metrics_in_order(client_names));
-    Metrics timings(Names{"seconds", "examples_per_second"});
+    Metrics timings(Names{"seconds", "evaluation_seconds", "examples_per_second"});
     Columns of_rounds, of_clients, of_summary;
     for (Columns* columns : {&of_rounds, &of_clients}) {
       columns->add_all(Names{"cell", "configuration"});

@@ -25,12 +25,13 @@ const Refusal kRefusals[] = {
     {{"--seed", "1", "extra"}, 2, "'extra' was not expected after 'fedstride run'"},
     {{"--learning-rate"}, 2, "flag '--learning-rate' needs a value; see 'fedstride run --help'"},
     {{"--learning-rate", "--quiet"}, 2, "learning-rate is '--quiet'; it must be a number above 0"},
-    {{"--seed", "1", "--seed", "2"}, 2, "flag '--seed' is given 2 times ('1', '2'); once is valid"},
-    {{"--config", "a", "--config", "b"}, 2, "flag '--config' is given 2 times ('a', 'b')"},
+    {{"--seed", "1", "--seed", "x"}, 2, "seed is 'x'; it must be a whole number from 0"},
+    {{"--config", "a", "--config", ""}, 2, "config is ''; it must name a place"},
     {{"--config", ""}, 2, "config is ''; it must name a place"},
     {{"--resume", ""}, 2, "resume is ''; it must name a place"},
     {{"--out", ""}, 2, "out is ''; it must name a place"},
-    {{"partition", "--json", ""}, 2, "json is ''; it must name a place"},
+    {{"partition", "--manifest", ""}, 2, "manifest is ''; it must name a place"},
+    {{"partition", "--json", "rows.json"}, 2, "'rows.json' was not expected after 'fedstride partition'"},
     {{"partition", "--optimizer", "sgd"}, 2, "flag '--optimizer' is unknown; 'fedstride partition --help' lists them"},
     {{"evaluate"}, 2, "MODEL is required; see 'fedstride evaluate --help'"},
     {{"evaluate", "a", "b"}, 2, "'b' was not expected after 'fedstride evaluate'"},
@@ -69,7 +70,7 @@ const Refusal kRefusals[] = {
     // numbers
     {{"--clients", "0"}, 2, "clients is 0; it must be a whole number from 1 to 1000000"},
     {{"--clients", "-1"}, 2, "clients is -1; it must be a whole number from 1"},
-    {{"--clients=-1"}, 2, "flag '--clients' is given 2 times ('3', '-1')"},
+    {{"--clients=-1"}, 2, "clients is -1; it must be a whole number from 1"},
     {{"--clients", "1.5"}, 2, "clients is '1.5'; it must be a whole number"},
     {{"--clients", "nan"}, 2, "clients is 'nan'; it must be a whole number"},
     {{"--clients", "many"}, 2, "clients is 'many'; it must be a whole number"},
@@ -81,6 +82,10 @@ const Refusal kRefusals[] = {
     {{"--batch", "0"}, 2, "batch is 0; it must be a whole number from 1"},
     {{"--local-epochs", "0"}, 2, "local-epochs is 0; it must be a whole number from 1"},
     {{"--evaluate-every", "0"}, 2, "evaluate-every is 0; it must be a whole number from 1"},
+    {{"--evaluate-rows", "-1"}, 2, "evaluate-rows is -1; it must be a whole number from 0"},
+    {{"--evaluate-rows", "61"}, 2, "evaluate-rows is 61; the test part has 60 rows, at most that many are valid, or 0 for all"},
+    {{"--cohort", "fixed", "--cohort-size", "4"}, 2, "cohort-size is 4; there are 3 clients, at most that many are valid"},
+    {{"--cohort", "fixed", "--cohort-size", "2", "--clients", "1"}, 2, "cohort-size is 2; there is 1 client, at most"},
     {{"--threads", "-1"}, 2, "threads is -1; it must be a whole number from 0 to 1024"},
     {{"--threads", "2000"}, 2, "threads is 2000; it must be a whole number from 0 to 1024"},
     {{"--seed", "-1"}, 2, "seed is '-1'; it must be a whole number from 0"},
@@ -116,7 +121,7 @@ TEST_CASE("what is typed wrongly is refused in one line that names it and what i
 TEST_CASE("output that cannot be written is a failure, not a success") {
   const TemporaryFolder folder;
   write_table(folder / "data");
-  const Words arguments{"partition", "--dataset", "csv", "--data-dir", folder / "data", "--clients", "3", "--json", "-"};
+  const Words arguments{"partition", "--dataset", "csv", "--data-dir", folder / "data", "--clients", "3", "--json"};
   const Process process(arguments, folder, "/dev/full");
   CHECK(process.wait() == 1);
   CHECK(process.err() == "fedstride: cannot write to standard output: No space left on device\n");

@@ -123,6 +123,17 @@ TEST_CASE("help COMMAND says what COMMAND --help says") {
   }
 }
 
+TEST_CASE("every command that prints results prints them as JSON, by one name") {
+  for (const HelpOf& command : all_commands()) {
+    const std::string name = command.name(" ");
+    const bool has_results =
+        command.commands.empty() && name != "fedstride help" && name != "fedstride completion" && name != "fedstride manual";
+    CAPTURE(name);
+    CHECK(command.switches.contains("--json") == has_results);
+    for (const std::string& flag : command.flags) CHECK((flag == "--json" || flag.find("json") == std::string::npos));
+  }
+}
+
 TEST_CASE("an unknown command, shell or value of a switch is refused in one line that names the nearest") {
   const TemporaryFolder folder;
   const Refusal refusals[] = {{{"help", "rum"}, 2, "command 'rum' is unknown; did you mean 'run'?"},

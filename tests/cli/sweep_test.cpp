@@ -84,7 +84,7 @@ TEST_CASE("flags of a run fix its keys, and --scale picks the overrides") {
   write_experiment(folder, kGrid);
   const Outcome quick = sweep(folder, {"--scale", "quick", "--optimizer=sgd", "--batch", "20"});
   CHECK(quick.code == 0);
-  CHECK(contains(quick.out, "1 cells, 0 finished before\n"));
+  CHECK(contains(quick.out, "1 cell, 0 finished before\n"));
   const auto json = Json::parse(fedstride::read_file(folder / "out/sweep.json"));
   CHECK(json["scale"] == "quick");
   CHECK(json["fixed"] == Json{{"batch", "20"}, {"optimizer", "sgd"}});
@@ -178,7 +178,7 @@ TEST_CASE("another command than run is swept by its JSON output") {
   CHECK(contains(cells, "fedstride privacy epsilon --delta 1e-05 --noise-multiplier 2 --sampling-rate 0.01 --steps 100 --json"));
   CHECK(contains(sweep(folder, {}).out, "3 cells, 2 finished before"));
   CHECK(contains(sweep(folder, {"--dry-run"}).out, "finished"));
-  CHECK(contains(sweep(folder, {"--noise-multiplier", "3"}).out, "1 cells, 0 finished before"));
+  CHECK(contains(sweep(folder, {"--noise-multiplier", "3"}).out, "1 cell, 0 finished before"));
 }
 
 TEST_CASE("many cells must be meant") {

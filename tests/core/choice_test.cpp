@@ -21,7 +21,7 @@ TEST_CASE("every value of a choice is found by its own name") {
     CHECK(make_choice<Colour>("colour", choice_name(colour)) == colour);
   }
   CHECK(choice_name(Colour::deep_blue) == "deep-blue");
-  CHECK(choice_list<Colour>() == "red, deep-blue, none");
+  CHECK(joined(kChoiceNames<Colour>) == "red, deep-blue, none");
 }
 
 TEST_CASE("a name that no value has is refused with those that there are") {

@@ -2,6 +2,8 @@
 
 #include <doctest/doctest.h>
 
+#include <limits>
+
 namespace fedstride::test::text_test {
 namespace {
 
@@ -23,7 +25,29 @@ TEST_CASE("joining puts separators between, empty pieces included") {
   const std::vector<std::string> names{"", "iid", "", "shards"};
   CHECK(joined(names) == ", iid, , shards");
   CHECK(joined(std::span(names).subspan(1, 1)) == "iid");
-  CHECK(joined({}) == "");
+  CHECK(joined(std::vector<std::string>{}) == "");
+  CHECK(joined(std::vector<std::string_view>{"keep", "reset"}, " or ") == "keep or reset");
+}
+
+TEST_CASE("one is one client, and everything else are clients") {
+  CHECK(counted(1, "client") == "1 client");
+  CHECK(counted(0, "client") == "0 clients");
+  CHECK(counted(2, "training row") == "2 training rows");
+  CHECK(counted(1, "class", "classes") == "1 class");
+  CHECK(counted(7, "class", "classes") == "7 classes");
+}
+
+TEST_CASE("a bound is printed in four significant digits, however small, and never becomes less of a bound") {
+  CHECK(rounded_up(0.00012345) == "0.0001235");
+  CHECK(rounded_up(0.000123) == "0.000123");
+  CHECK(rounded_up(1.00001) == "1.001");
+  CHECK(rounded_up(12345) == "1.235e+04");
+  CHECK(rounded_up(3e-9) == "3e-09");
+  CHECK(rounded_up(0.94681) == "0.9469");
+  CHECK(rounded_down(0.94689) == "0.9468");
+  CHECK(rounded_up(0.1) == "0.1");
+  CHECK(rounded_up(0) == "0");
+  CHECK(rounded_up(std::numeric_limits<double>::infinity()) == "infinite");
 }
 
 TEST_CASE("the nearest name is the one with the fewest edits, if that is few") {

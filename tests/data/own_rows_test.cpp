@@ -43,6 +43,27 @@ TEST_CASE("a user's own pictures need no test file: a sixth of the rows is the t
   CHECK(load_own_rows("cifar-binary", {folder.path().string()}).train.size() == 12);
 }
 
+TEST_CASE("labels that begin at 1 are refused where every row is read, and stay a client's own affair where it has some") {
+  const TemporaryFolder folder;
+  const auto write_labels = [&](const char* part, int first) {
+    std::string text;
+    for (int row = 0; row < 12; ++row) text += std::to_string(row) + "," + std::to_string(first + row % 3) + "\n";
+    write(folder / part, text);
+  };
+  const auto error = [&] { return error_of([&] { load_dataset("csv", {folder.path().string()}); }); };
+  write_labels("train.csv", 1);
+  CHECK(error() == "data set 'csv': labels begin at 1; they count from 0, so subtract 1 from each");
+  write_labels("test.csv", 2);
+  CHECK(contains(error(), "labels begin at 1"));
+  write_labels("test.csv", 0);
+  CHECK(error() == "");
+  CHECK(load_own_rows("csv", {folder.path().string()}).train.size() == 12);
+  std::string records;
+  for (int row = 0; row < 12; ++row) records += static_cast<char>(1 + row % 2) + std::string(3072, static_cast<char>(row));
+  write(folder / "train.bin", records);
+  CHECK(contains(error_of([&] { load_dataset("cifar-binary", {folder.path().string()}); }), "labels begin at 1"));
+}
+
 TEST_CASE("what is built in is nobody's own") {
   CHECK(contains(error_of([] { load_own_rows("synthetic", {}); }), "dataset is 'synthetic', which is built in"));
 }

@@ -29,6 +29,21 @@ TEST_CASE("the validation rows follow the seed and are spread over the set") {
   CHECK(first.back() >= 900);
 }
 
+TEST_CASE("evaluation rows are as many different ones as asked for, of the seed alone, spread over the test part") {
+  const auto rows = draw_evaluation_rows(1000, 100, 1);
+  CHECK(rows.size() == 100);
+  CHECK(std::ranges::is_sorted(rows));
+  CHECK(std::ranges::adjacent_find(rows) == rows.end());
+  CHECK(rows.front() < 100);
+  CHECK(rows.back() >= 900);
+  CHECK(rows.back() < 1000);
+  CHECK(rows == draw_evaluation_rows(1000, 100, 1));
+  CHECK(rows != draw_evaluation_rows(1000, 100, 2));
+  CHECK(rows != split_validation(1000, 0.1, 1).second);
+  CHECK(draw_evaluation_rows(5, 5, 1) == std::vector<Row>{0, 1, 2, 3, 4});
+  CHECK(contains(error_of([] { draw_evaluation_rows(1, 2, 1); }), "evaluate-rows is 2; the test part has 1 row, at most"));
+}
+
 TEST_CASE("a fraction of 0 takes nothing; 1, negative, NaN and one that leaves no training row are refused") {
   CHECK(split_validation(10, 0, 1).second.empty());
   CHECK(split_validation(10, 0, 1).first.size() == 10);

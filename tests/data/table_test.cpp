@@ -49,6 +49,16 @@ TEST_CASE("only the first line may be a header") {
   CHECK(contains(error("a,b\nc,d\n"), "line 2: field 1 is 'c'"));
 }
 
+TEST_CASE("a first line of which only some fields are numbers is neither a header nor a record, and is not lost") {
+  CHECK(contains(error("5.1,?,3,0\n1,2,3,1\n"),
+                 "line 1: field 2 is '?', which is no number, and field 1 is '5.1', which is one; valid: a record, all "
+                 "numbers, or a header without a number"));
+  CHECK(contains(error("5.1,,3,0\n1,2,3,1\n"), "line 1: field 2 is ''"));
+  CHECK(contains(error("0,1,label\n1,2,1\n"), "line 1: field 3 is 'label'"));
+  CHECK(table("\"a\",,c\n1,2,0\n").features == std::vector<float>{1, 2});
+  CHECK(table("1,2,0\n3,4,1\n").labels.size() == 2);
+}
+
 TEST_CASE("what is no finite number is an error that names line and field") {
   CHECK(contains(error("1,2,0\n1,,0\n"), "line 2: field 2 is ''"));
   CHECK(contains(error("1,2,0\n1,nan,0\n"), "line 2: field 2 is 'nan'"));

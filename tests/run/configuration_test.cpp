@@ -3,10 +3,12 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <set>
 
 #include "optim/adadp.hpp"
 #include "optim/sgd.hpp"
+#include "partitions/from_file.hpp"
 
 namespace fedstride::test::configuration_test {
 namespace {
@@ -79,15 +81,37 @@ TEST_CASE("every key that a file sets to something else appears in the resolved 
   }
 }
 
-TEST_CASE("a bound on updates is written where there is one; without it the file is that of before there were bounds") {
-  CHECK(again("").find("update-norm") == std::string::npos);
-  CHECK(again("").find("over-norm") == std::string::npos);
-  CHECK(again("over-norm = 'clip'").find("over-norm = 'clip'") != std::string::npos);
+TEST_CASE("a bound on updates is a key like the others, and its rule counts where there is a bound") {
   const std::string text = again("max-update-norm = 3\nover-norm = 'clip'");
   CHECK(text.find("max-update-norm = 3.0") != std::string::npos);
   CHECK(text.find("over-norm = 'clip'") != std::string::npos);
   CHECK(again(text) == text);
   CHECK(write_settings(determining(from("over-norm = 'clip'")), {}) == write_settings(determining(from("")), {}));
+}
+
+TEST_CASE("paths of inputs become absolute, and nothing else does") {
+  const Configuration relative = from(
+      "data-dir = 'a/../b'\ninit = 'c.safetensors'\npartition = 'file'\npartition-file = './d.json'\nout = 'e'\n"
+      "dataset = 'csv'");
+  const Configuration absolute = with_absolute_paths(relative);
+  const std::string here = std::filesystem::current_path().string();
+  CHECK(absolute.data_dir == here + "/b");
+  CHECK(absolute.init == here + "/c.safetensors");
+  CHECK(absolute.partition.as<FromFile>()->partition_file == here + "/d.json");
+  CHECK(absolute.out == "e");
+  CHECK(absolute.dataset == "csv");
+  CHECK(with_absolute_paths(from("")).data_dir.empty());
+  CHECK(write_settings(with_absolute_paths(absolute), {}) == write_settings(absolute, {}));
+}
+
+TEST_CASE("more clients in a round than there are is refused, on the command line, in a file and from code") {
+  CHECK_THROWS_WITH_AS(from("cohort = 'fixed'\ncohort-size = 6"),
+                       "cohort-size is 6; there are 5 clients, at most that many are valid", Error);
+  CHECK_THROWS_AS(from("cohort = 'fixed'"), Error);  // ten unless it is said
+  CHECK(from("cohort = 'fixed'\ncohort-size = 5").cohort->rate(5) == 1);
+  Configuration made = from("cohort = 'fixed'\ncohort-size = 5");
+  made.clients = 4;
+  CHECK_THROWS_AS(check_together(made), Error);
 }
 
 TEST_CASE("an output folder given on the command line is not part of the resolved file") {

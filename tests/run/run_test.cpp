@@ -3,12 +3,14 @@
 
 #include <doctest/doctest.h>
 
+#include <cmath>
 #include <cstring>
 #include <fstream>
 #include <map>
 
 #include "core/error.hpp"
 #include "core/files.hpp"
+#include "data/split.hpp"
 #include "run/evaluate.hpp"
 #include "tests/run/csv_runs.hpp"
 
@@ -63,6 +65,115 @@ TEST_CASE("the run's own configuration file repeats it, bit for bit, on any numb
   settings["out"] = {folder / "c", true};
   start(settings);
   CHECK(hashes(folder / "c") != hashes(folder / "a"));
+}
+
+TEST_CASE("rounds are evaluated on the same drawn rows, the end on all, and the model does not depend on it") {
+  const test::TemporaryFolder folder;
+  write_data(folder);
+  const std::string sgd = "optimizer = 'sgd'\nlearning-rate = 0.1\nrounds = 4\n";
+  start(settings_for(folder, "all", sgd));
+  std::vector<std::uint64_t> examples;
+  RunObserver observer;
+  observer.round = [&](const RoundRecord& record) { examples.push_back(record.test->examples); };
+  const RunSummary drawn = start(settings_for(folder, "drawn", sgd + "evaluate-rows = 15\n"), observer);
+  CHECK(examples == std::vector<std::uint64_t>(4, 15));
+  CHECK(drawn.test.examples == 60);
+  CHECK(hashes(folder / "drawn") == hashes(folder / "all"));
+  const Json all = Json::parse(read_file(folder / "all/summary.json"));
+  const Json of_drawn = Json::parse(read_file(folder / "drawn/summary.json"));
+  CHECK(of_drawn["test_accuracy"] == all["test_accuracy"]);
+  CHECK(of_drawn["evaluated_rows"] == 60);
+  // Two models told apart on 15 rows: multiples of 1/15, from rows that the seed alone decides.
+  const Setup setup = prepare(resolve(settings_for(folder, "x", sgd + "evaluate-rows = 15\n")));
+  CHECK(setup.evaluation_rows == draw_evaluation_rows(60, 15, 1));
+  const auto rounds = lines(folder / "drawn/rounds.jsonl");
+  for (const Json& round : rounds) {
+    const double fifteenths = round["test_accuracy"].get<double>() * 15;
+    CHECK(fifteenths == doctest::Approx(std::round(fifteenths)));
+    CHECK(round["evaluation_seconds"].get<double>() > 0);
+  }
+  CHECK(read_file(folder / "drawn/config.toml").find("evaluate-rows = 15\n") != std::string::npos);
+  // A shorter run that goes on has the lines of the long one.
+  Settings shorter = settings_for(folder, "short", sgd + "evaluate-rows = 15\n");
+  shorter["rounds"] = {"2", true};
+  start(shorter);
+  resume(folder / "short", {{"rounds", {"4", true}}});
+  const auto again = lines(folder / "short/rounds.jsonl");
+  REQUIRE(again.size() == 4);
+  for (std::size_t i = 0; i < 4; ++i) CHECK(again[i]["test_loss"] == rounds[i]["test_loss"]);
+  const Json total = Json::parse(read_file(folder / "short/summary.json"));
+  double evaluation = 0;
+  for (const Json& round : again) evaluation += round["evaluation_seconds"].get<double>();
+  CHECK(total["evaluation_seconds"].get<double>() > evaluation);  // and the one at the end
+}
+
+TEST_CASE("rounds in which every step was undone are counted, over interruptions too, and the summary says what to do") {
+  const test::TemporaryFolder folder;
+  write_data(folder);
+  const std::string idle = "optimizer = 'adadp'\ntolerance = 1e-12\nlearning-rate = 1000.0\nrounds = 2\n";
+  std::size_t seen = 0;
+  RunObserver observer;
+  observer.round = [&](const RoundRecord& record) { seen += record.is_idle() ? 1 : 0; };
+  CHECK(start(settings_for(folder, "a", idle), observer).idle_rounds == 2);
+  CHECK(seen == 2);
+  CHECK(resume(folder / "a", {{"rounds", {"3", true}}}).idle_rounds == 3);
+  for (const Json& round : lines(folder / "a/rounds.jsonl")) CHECK(round["no_step_kept"] == true);
+  const Json summary = Json::parse(read_file(folder / "a/summary.json"));
+  CHECK(summary["idle_rounds"] == 3);
+  CHECK(summary["notes"].back() ==
+        "in 3 of 3 rounds no step of anybody was kept; begin with a smaller --learning-rate than 1000, or take an optimizer "
+        "that undoes no step (--optimizer sgd)");
+  start(settings_for(folder, "b", "optimizer = 'sgd'\nlearning-rate = 0.1\n"));
+  CHECK(Json::parse(read_file(folder / "b/summary.json"))["idle_rounds"] == 0);
+  CHECK(!lines(folder / "b/rounds.jsonl")[0].contains("no_step_kept"));
+  // Steps of clients are theirs under client-level privacy; under example-level privacy noisy gradients decide them.
+  const auto published = [&](const std::string& out, const std::string& privacy) {
+    start(settings_for(folder, out, idle + "publishable = true\n" + privacy));
+    return std::pair{Json::parse(read_file(folder / (out + "/summary.json"))), lines(folder / (out + "/rounds.jsonl"))[0]};
+  };
+  const auto [client, client_round] = published("client", "dp = 'client'\nnoise-multiplier = 1.0\n");
+  CHECK(!client.contains("idle_rounds"));
+  CHECK(client.dump().find("no step") == std::string::npos);
+  CHECK(!client_round.contains("no_step_kept"));
+  const auto [example, example_round] = published("example", "dp = 'example'\nnoise-multiplier = 1.0\ndiscard = 'on'\n");
+  CHECK(example["idle_rounds"] == 2);
+  CHECK(example_round["no_step_kept"] == true);
+  start(settings_for(folder, "open", idle + "dp = 'client'\nnoise-multiplier = 1.0\n"));
+  const Json open = Json::parse(read_file(folder / "open/summary.json"));
+  CHECK(open["idle_rounds"] == 2);
+  CHECK(open["not_covered"].dump().find("idle_rounds") != std::string::npos);
+}
+
+TEST_CASE("config.toml repeats, and a run goes on, from any folder, whatever the paths were") {
+  const test::TemporaryFolder folder;
+  write_data(folder);
+  const std::filesystem::path before = std::filesystem::current_path();
+  std::filesystem::current_path(folder.path());
+  Settings settings = settings_for(folder, "a", "partition = 'iid'\noptimizer = 'sgd'\nlearning-rate = 0.1\n");
+  settings["data-dir"] = {".", true};
+  start(settings);
+  settings["partition"] = {"file", true};
+  settings["partition-file"] = {"a/partition.json", true};
+  settings["init"] = {"a/model.safetensors", true};
+  settings["dp"] = {"example", true};
+  settings["noise-multiplier"] = {"1.5", true};
+  settings["out"] = {"b", true};
+  start(settings);
+  settings["rounds"] = {"3", true};
+  settings["out"] = {"c", true};
+  start(settings);
+  std::filesystem::create_directory("elsewhere");
+  std::filesystem::current_path(folder.path() / "elsewhere");
+  Settings repeated = read_settings("../b/config.toml");
+  repeated["out"] = {"again", true};
+  start(repeated);
+  resume("../c", {{"rounds", {"6", true}}});
+  const auto evaluated = evaluate_file("../b", "", "", false, 1);
+  std::filesystem::current_path(before);
+  CHECK(evaluated.evaluation.examples == 60);
+  CHECK(hashes(folder / "elsewhere/again") == hashes(folder / "b"));
+  CHECK(hashes(folder / "c") == hashes(folder / "b"));
+  CHECK(read_file(folder / "elsewhere/again/config.toml") == read_file(folder / "b/config.toml"));
 }
 
 TEST_CASE("the partition's manifest gives the same run as the partition") {

@@ -142,6 +142,7 @@ TEST_CASE("statements say to whom they apply and under what conditions") {
   has(statements[1], "no amplification by the sampling of clients");
   has(statements[1], "the two are not added");
   CHECK(epsilon_text(0.94681) == "0.9469");
+  CHECK(epsilon_text(0.000123) == "0.000123");
   CHECK(epsilon_text(INFINITY) == "infinite");
 }
 

@@ -32,13 +32,13 @@ TEST_CASE("a key is 16 hexadecimal digits that follow from what a run does, not 
 
 TEST_CASE("settings, rounds, data and evaluations all change the key") {
   std::set<std::string> keys;
-  for (const char* text : {"", "seed = 2", "rounds = 3", "evaluate-every = 2", "dataset = 'mnist'", "batch = 11",
-                           "dp = 'example'\nnoise-multiplier = 1"})
+  for (const char* text : {"", "seed = 2", "rounds = 3", "evaluate-every = 2", "evaluate-rows = 5", "dataset = 'mnist'",
+                           "batch = 11", "dp = 'example'\nnoise-multiplier = 1"})
     keys.insert(cell_of(text).key);
   InputHashes others = known_data();
   others["data set synthetic"] = "d3";
   keys.insert(cell_of("", others).key);
-  CHECK(keys.size() == 8);
+  CHECK(keys.size() == 9);
 }
 
 TEST_CASE("files that a run reads count by their contents, not by their names") {
