@@ -7,10 +7,10 @@
 namespace fedstride {
 
 /// The line of rounds.jsonl for a round. Numbers that are not finite are null; so are those of rounds not evaluated.
-/// Under privacy, values that no guarantee covers are named under "not_covered", or left out if `publishable`.
+/// Under privacy, fields that no guarantee covers are named under "not_covered", or left out if `publishable`.
 std::string round_json(const RoundRecord& record, bool publishable);
 
-/// summary.json: the results of a run, and its build and machine.
+/// summary.json: the results of a run, and its build and machine; under privacy as above, and without hashes of the data.
 std::string summary_json(const Setup& setup, const RunSummary& summary, const std::string& model_hash);
 
 }  // namespace fedstride
