@@ -179,8 +179,9 @@ void require_publishable(const Setup& setup) {
   if (!setup.privacy.on())
     throw usage_error("publishable is true with dp 'none'; only what a privacy guarantee covers may be published: name --dp");
   if (setup.configuration.randomness == Randomness::seeded)
-    throw usage_error("publishable is true with randomness 'seeded'; the seed lies beside the results and gives the noise away: "
-                      "only secret is valid");
+    throw usage_error(
+        "publishable is true with randomness 'seeded'; the seed lies beside the results and gives the noise away: "
+        "only secret is valid");
 }
 
 }  // namespace

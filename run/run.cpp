@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "core/error.hpp"
+#include "core/hash.hpp"
 #include "core/seconds_since.hpp"
 #include "run/private_components.hpp"
 #include "run/run_folder.hpp"

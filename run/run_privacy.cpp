@@ -57,9 +57,7 @@ bool goes_with(const std::vector<ReleaseRun>& made, const std::vector<ReleaseRun
   return true;
 }
 
-bool has_secret(const Setup& setup) {
-  return setup.privacy.on() && setup.configuration.randomness == Randomness::secret;
-}
+bool has_secret(const Setup& setup) { return setup.privacy.on() && setup.configuration.randomness == Randomness::secret; }
 
 }  // namespace
 

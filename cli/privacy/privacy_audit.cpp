@@ -94,7 +94,8 @@ void audit(const PrivacyAuditFlags& arguments) {
 }  // namespace
 
 void add_privacy_audit(CLI::App& privacy) {
-  CLI::App& command = *privacy.add_subcommand("audit", "Recompute what a run has spent from its ledger, and hold it against its settings.");
+  CLI::App& command =
+      *privacy.add_subcommand("audit", "Recompute what a run has spent from its ledger, and hold it against its settings.");
   command.footer(
       "Every statement by two accountants. Fails on a broken or cut ledger, an address used for two inputs, more\n"
       "releases than reserved, weights that break the sensitivity, an accountant that does not fit the sampling, a\n"

@@ -127,7 +127,8 @@ Audit audit_book(const LedgerBook& book, bool each_client) {
   if (book.header().source == "secret") {
     audit.depends_on.emplace_back(
         "the chain is an HMAC under the run's secret key: only who has the key can write a line that passes");
-    audit.depends_on.emplace_back("the noise is drawn under the same key: who has it can subtract the noise, and no epsilon holds");
+    audit.depends_on.emplace_back(
+        "the noise is drawn under the same key: who has it can subtract the noise, and no epsilon holds");
   } else {
     audit.depends_on.emplace_back("the chain depends on no secret: who can write the file can make another that passes");
     audit.depends_on.emplace_back(

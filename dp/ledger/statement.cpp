@@ -130,7 +130,8 @@ std::vector<PrivacyStatement> model_statements(const LedgerBook& book, function_
     statements.push_back(make_statement(header, Level::example, "every example in the released model", totals.examples(client),
                                         totals.examples_as_in_papers(client), accountant));
     auto& list = statements.back().assumptions;
-    list.insert(list.begin() + 1, "the largest of the clients' epsilons, not their sum: an example is in one client's data alone");
+    list.insert(list.begin() + 1,
+                "the largest of the clients' epsilons, not their sum: an example is in one client's data alone");
   }
   return statements;
 }

@@ -50,7 +50,8 @@ bool is_private(const Configuration& configuration) {
 }
 
 std::string data_input(const Configuration& configuration) {
-  return std::string(is_private(configuration) ? "private data set " : "data set ") + configuration.dataset + (configuration.data_dir.empty() ? "" : " in " + configuration.data_dir);
+  return std::string(is_private(configuration) ? "private data set " : "data set ") + configuration.dataset +
+         (configuration.data_dir.empty() ? "" : " in " + configuration.data_dir);
 }
 
 std::string file_input(const std::string& path) { return "file " + path; }

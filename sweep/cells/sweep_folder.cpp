@@ -45,9 +45,10 @@ fs::path sweep_key(const fs::path& folder) { return folder / "cells.key"; }
 
 void keep_sweep_key(const fs::path& folder, const Experiment& experiment) {
   const auto sets_privacy = [](const Settings& settings) { return settings.contains("dp"); };
-  const bool may_be_private = sets_privacy(experiment.settings) || std::ranges::any_of(experiment.axes, [&](const Axis& axis) {
-    return std::ranges::any_of(axis.values, [&](const Axis::Value& value) { return sets_privacy(value.settings); });
-  });
+  const bool may_be_private =
+      sets_privacy(experiment.settings) || std::ranges::any_of(experiment.axes, [&](const Axis& axis) {
+        return std::ranges::any_of(axis.values, [&](const Axis::Value& value) { return sets_privacy(value.settings); });
+      });
   if (!may_be_private || experiment.command != "run") return;
   std::error_code error;
   fs::create_directories(folder, error);

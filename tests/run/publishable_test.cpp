@@ -25,7 +25,8 @@ const std::map<std::string, std::string> kLevels{
     {"example", "dp = 'example'\nnoise-multiplier = 1.2\nclip = 0.5\nepsilon = 1000\n"},
     {"client", "dp = 'client'\nnoise-multiplier = 1.5\nclip = 0.2\n"},
     {"both",
-     "dp = 'both'\nnoise-multiplier = 2\nclient-noise-multiplier = 3\nclient-clip = 0.3\ncohort = 'poisson'\ncohort-rate = 0.5\n"},
+     "dp = 'both'\nnoise-multiplier = 2\nclient-noise-multiplier = 3\nclient-clip = 0.3\ncohort = 'poisson'\ncohort-rate = "
+     "0.5\n"},
     {"halts", "dp = 'example'\nnoise-multiplier = 1.2\nclip = 0.5\nepsilon = 2\nrounds = 50\n"}};
 
 using Fields = std::map<std::string, std::string>;  // "rounds.jsonl clients.rows" -> its values, or why it may be published
@@ -90,7 +91,7 @@ Fields fields_of(const fs::path& run, const std::set<std::string>& stay) {
   return fields;
 }
 
-// Of several texts; what a later one says replaces what an earlier one says.
+// Settings of several texts; a later one's value replaces an earlier one's.
 Settings settings_of(const test::TemporaryFolder& folder, const std::string& out, const std::vector<std::string>& texts) {
   Settings settings = settings_for(folder, out);
   for (const auto& text : texts)
@@ -122,7 +123,8 @@ std::vector<std::uint32_t> draws(const RandomSource& source) {
 
 }  // namespace
 
-TEST_CASE("what is published is in the table of docs/privacy.md, and one other record changes only what the table calls released") {
+TEST_CASE(
+    "what is published is in the table of docs/privacy.md, and one other record changes only what the table calls released") {
   const test::TemporaryFolder folder;
   std::set<std::string> stay;
   const Fields table = documented(stay);

@@ -53,7 +53,8 @@ TEST_CASE("under privacy the data enter a cell's name by a keyed hash, which the
     REQUIRE(inputs.size() == 1);
     CHECK(inputs.begin()->first == "private data set synthetic");
     CHECK(inputs.begin()->second != raw);
-    CHECK(expand(parse_experiment(text, "keys.toml", "full"), inputs).at(0).key == cell.key);  // where the data and the key are not
+    CHECK(expand(parse_experiment(text, "keys.toml", "full"), inputs).at(0).key ==
+          cell.key);  // where the data and the key are not
     return cell.key;
   };
   CHECK(named({}) != named({}));  // provisional names
