@@ -63,7 +63,7 @@ std::string key_of(const PrivacyAuditFlags& arguments) {
 }
 
 /// Holds the ledger against the run's settings, which somebody may have edited since.
-void compare(const fs::path& run, const std::string& key, Audit& audit) {
+void hold_against_settings(const fs::path& run, const std::string& key, Audit& audit) {
   if (!present(run / "config.toml")) {
     audit.notes.emplace_back("no config.toml lies beside the ledger: it was compared with no settings");
     return;
@@ -82,7 +82,7 @@ void audit(const PrivacyAuditFlags& arguments) {
     throw failure("'" + path.string() + "' is missing: a run without privacy has no ledger, one with privacy must");
   const std::string key = key_of(arguments);
   Audit result = audit_ledger(path, remembered_marks(run), key, arguments.clients);
-  compare(run, key, result);
+  hold_against_settings(run, key, result);
   std::cout << (arguments.json ? audit_json(result) : audit_text(result));
   std::cout.flush();
   if (result.failures.empty()) return;

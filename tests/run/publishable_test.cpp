@@ -157,8 +157,8 @@ TEST_CASE(
   }
   for (const auto& [field, kind] : table) {
     CHECK_MESSAGE(seen.contains(field), field << " is in the table and not published");
-    const bool undone = field.ends_with(".accepted") || field.ends_with(".rejected");  // under noise hardly a step is
-    if (kind != "public" && !undone)
+    const bool of_client = field.find(" clients.") != std::string::npos;  // in two rounds rates go the same few ways
+    if (kind != "public" && !of_client)
       CHECK_MESSAGE(differ.contains(field), field << " is called " << kind << " and follows from no record");
   }
   CHECK(left == std::set<std::string>{"checkpoint", "ledger.jsonl", "secret.key"});
