@@ -63,7 +63,9 @@ void verify(const DataFlags& flags) {
 
 void roster(const DataFlags& flags) {
   const DataPair own = load_own_rows(flags.name, flags.options);
-  std::cout << roster_line(static_cast<std::uint32_t>(flags.client), {own.train.size(), own.hash}) << "\n";
+  std::cout << roster_line(static_cast<std::uint32_t>(flags.client),
+                           {own.train.size(), told_hash(flags.name, flags.options, own.hash)})
+            << "\n";
 }
 
 /// "cifar-10-binary.tar.gz  [=====>    ]  52 %  88.4 of 170.1 MB", drawn over itself.
@@ -149,9 +151,10 @@ void add_data_command(CLI::App& app) {
   add("list", "What data sets there are, what lies where.", "list", {}, list);
   add("verify", "Read a data set and say whether it is the official one.", "verify cifar10 --data-dir ~/data", known_datasets(),
       verify);
-  CLI::App* line = add(
-      "roster", "One client's line of the roster of a federation whose clients bring their own rows: how many, and their hash.",
-      "roster csv --client 2 --data-dir ~/mine >> roster.jsonl", known_datasets(), roster);
+  CLI::App* line =
+      add("roster",
+          "One client's line of the roster of a federation whose clients bring their own rows: how many, and their keyed hash.",
+          "roster csv --client 2 --data-dir ~/mine >> roster.jsonl", known_datasets(), roster);
   add_number_flag(*line, "--client", flags->client, Valid{.low = 0, .high = 1e6}, "which client this is, from 0");
   line->get_option("--client")->required();
   add("get", "Download a data set, check its SHA-256, put it in place; goes on where it was broken off.", "get cifar10",

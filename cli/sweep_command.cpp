@@ -151,8 +151,10 @@ void carry_out(const SweepFlags& arguments) {
   if (count > kManyCells && !arguments.yes)
     throw usage_error("'" + arguments.file + "' has " + std::to_string(count) + " cells, more than " +
                       std::to_string(kManyCells) + "; say --yes if that is meant");
-  check_sweep_folder(sweep_path(experiment, options.out), experiment);
-  const std::vector<Cell> cells = expand(experiment, options.inputs);
+  const std::filesystem::path folder = sweep_path(experiment, options.out);
+  check_sweep_folder(folder, experiment);
+  if (!arguments.dry_run) keep_sweep_key(folder, experiment);
+  const std::vector<Cell> cells = expand(experiment, options.inputs, sweep_key(folder));
   if (arguments.dry_run) return show_cells(experiment, cells, options, arguments.json);
 
   const std::atomic<bool>* stop = stop_on_signals();

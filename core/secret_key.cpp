@@ -1,15 +1,19 @@
 #include "core/secret_key.hpp"
 
 #include <fcntl.h>
+#include <openssl/evp.h>
+#include <openssl/hmac.h>
 #include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <cstring>
+#include <optional>
 #include <string>
 
 #include "core/error.hpp"
+#include "core/key_file.hpp"
 
 namespace fedstride {
 namespace {
@@ -79,18 +83,36 @@ void sync_folder_of(const std::filesystem::path& path) {
   ::close(fd);
 }
 
-/// Keeps a new key under `path` unless something has that name by then.
-void create_key(const std::filesystem::path& path) {
+enum class Existing { stays, is_replaced };
+
+/// Keeps a key under `path`; one that is there by then stays or is replaced.
+void keep_key(const std::filesystem::path& path, const SecretKey& key, Existing existing) {
   std::uint64_t tag = 0;
   fill_from_kernel(&tag, sizeof tag);
   std::filesystem::path temporary = path;
   temporary += ".new-" + std::to_string(tag);
-  int error = write_synced(temporary, new_secret_key());
-  // A link does not replace what is there; a rename would.
-  if (error == 0 && ::link(temporary.c_str(), path.c_str()) != 0 && errno != EEXIST) error = errno;
+  int error = write_synced(temporary, key);
+  // A link does not replace what is there; a rename does.
+  if (error == 0 && existing == Existing::stays && ::link(temporary.c_str(), path.c_str()) != 0 && errno != EEXIST) error = errno;
+  if (error == 0 && existing == Existing::is_replaced && ::rename(temporary.c_str(), path.c_str()) != 0) error = errno;
   ::unlink(temporary.c_str());
   if (error != 0) throw key_file_error("create", path, error);
   sync_folder_of(path);
+}
+
+/// The key in a file; nothing if there is no such file.
+std::optional<SecretKey> key_in(const std::filesystem::path& path) {
+  const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  if (fd < 0 && errno == ENOENT) return std::nullopt;
+  if (fd < 0) throw key_file_error("read", path, errno);
+  try {
+    const SecretKey key = read_key(fd, path);
+    ::close(fd);
+    return key;
+  } catch (...) {
+    ::close(fd);
+    throw;
+  }
 }
 
 }  // namespace
@@ -102,21 +124,43 @@ SecretKey new_secret_key() {
 }
 
 SecretKey load_or_create_key(const std::filesystem::path& path) {
-  for (bool created = false;; created = true) {
-    const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    if (fd >= 0) {
-      try {
-        const SecretKey key = read_key(fd, path);
-        ::close(fd);
-        return key;
-      } catch (...) {
-        ::close(fd);
-        throw;
-      }
-    }
-    if (errno != ENOENT || created) throw key_file_error("read", path, errno);
-    create_key(path);
-  }
+  if (const auto key = key_in(path)) return *key;
+  keep_key(path, new_secret_key(), Existing::stays);
+  return load_key(path);
 }
+
+SecretKey load_key(const std::filesystem::path& path) {
+  if (const auto key = key_in(path)) return *key;
+  throw failure("the secret key '" + path.string() +
+                "' is missing; only that key will do: put it back, since another would draw other noise and continue no ledger");
+}
+
+SecretKey renew_key(const std::filesystem::path& path) {
+  const SecretKey key = new_secret_key();
+  keep_key(path, key, Existing::is_replaced);
+  return key;
+}
+
+SecretKey derived_key(const SecretKey& key, std::string_view message) {
+  SecretKey derived{};
+  unsigned size = 0;
+  if (HMAC(EVP_sha256(), key.data(), static_cast<int>(key.size()), reinterpret_cast<const unsigned char*>(message.data()),
+           message.size(), derived.data(), &size) == nullptr ||
+      size != derived.size())
+    throw failure("HMAC with SHA-256 is not available in this OpenSSL");
+  return derived;
+}
+
+std::string keyed_hash(const SecretKey& key, std::string_view message) {
+  std::string text;
+  for (const std::uint8_t byte : derived_key(key, message)) {
+    constexpr std::string_view digits = "0123456789abcdef";
+    text += digits[byte >> 4];
+    text += digits[byte & 15];
+  }
+  return text;
+}
+
+std::string_view bytes_of(const SecretKey& key) { return {reinterpret_cast<const char*>(key.data()), key.size()}; }
 
 }  // namespace fedstride

@@ -11,6 +11,7 @@
 
 #include "core/error.hpp"
 #include "core/hash.hpp"
+#include "core/key_file.hpp"
 #include "core/text.hpp"
 #include "data/cifar.hpp"
 #include "data/covertype.hpp"
@@ -150,6 +151,16 @@ DataPair load_own_rows(std::string_view name, const DataOptions& options) {
   pair.test = {};
   pair.hash = content_hash(pair.train, pair.test);
   return pair;
+}
+
+std::string told_hash(std::string_view name, const DataOptions& options, const std::string& hash) {
+  std::filesystem::path path = dataset_folder(dataset_source(name), options);
+  std::error_code error;
+  if (std::filesystem::is_directory(path, error))
+    path /= "roster.key";
+  else
+    path += ".roster.key";  // --data-dir may name the table itself
+  return keyed_hash(load_or_create_key(path), "fedstride: rows of " + hash);
 }
 
 DataForm form_of(const Dataset& data) { return {data.shape, data.classes, data.mean, data.deviation}; }

@@ -43,6 +43,10 @@ DataPair load_dataset(std::string_view name, const DataOptions& options);
 /// empty, the hash is that of the rows. fit() sets the normalisation and the number of classes.
 DataPair load_own_rows(std::string_view name, const DataOptions& options);
 
+/// The hash of a client's own rows (load_own_rows) as others may see it: an HMAC under a key that lies beside the rows
+/// (`roster.key` in their folder, mode 0600, made when it is needed), so that no guess of the rows can be tested. Throws Error (failure).
+std::string told_hash(std::string_view name, const DataOptions& options, const std::string& hash);
+
 /// The form of a data set without its examples: shape, classes, normalisation.
 struct DataForm {
   Shape shape;

@@ -6,6 +6,7 @@
 
 #include "core/error.hpp"
 #include "core/hash.hpp"
+#include "core/key_file.hpp"
 #include "core/text.hpp"
 #include "dp/accountants/calibrate.hpp"
 #include "dp/accountants/spending.hpp"
@@ -171,10 +172,16 @@ void prepare_clients(Setup& setup, const ClientSettings& settings, std::string_v
   privacy.client = level;
 }
 
-// The key of noise, lots and cohorts: no two configurations share their draws, a run that continues keeps its own.
-std::uint64_t private_seed(const Setup& setup) {
-  const std::string digest = Hash().text("private draws").text(lasting_settings(setup)).hex();
-  return std::stoull(digest.substr(0, 16), nullptr, 16);
+// Published results are functions of accounted releases and of public facts, so there must be releases, and noise that nobody
+// can draw again.
+void require_publishable(const Setup& setup) {
+  if (!setup.configuration.publishable) return;
+  if (!setup.privacy.on())
+    throw usage_error("publishable is true with dp 'none'; only what a privacy guarantee covers may be published: name --dp");
+  if (setup.configuration.randomness == Randomness::seeded)
+    throw usage_error(
+        "publishable is true with randomness 'seeded'; the seed lies beside the results and gives the noise away: "
+        "only secret is valid");
 }
 
 }  // namespace
@@ -186,7 +193,8 @@ void prepare_privacy(Setup& setup) {
     prepare_clients(setup, *settings, chosen.as<BothPrivacy>() != nullptr ? "client-" : "");
   check_aggregation(setup.aggregation, setup.rules.sum);
   setup.rules.cohort_source = RandomSource(setup.configuration.seed);
-  if (setup.privacy.on()) use_source(setup, private_source(setup));
+  require_publishable(setup);
+  if (setup.privacy.on()) use_source(setup, private_source(setup, std::nullopt));
 }
 
 bool rounds_decide_noise(const Setup& setup) {
@@ -216,7 +224,9 @@ double rounds_within_budget(const Setup& setup) {
     std::uint64_t most = 0;
     for (const auto& size : privacy.plans)
       most = std::max(most, largest_count(all, 1, [&](std::uint64_t round) { return begins(*size.second, round); }));
-    rounds = std::min(rounds, std::ceil(static_cast<double>(most) / setup.rules.cohort->rate(setup.row_counts.size())));
+    // Where clients are protected too, every one pays for every round (RunPrivacy::reserve).
+    const double rate = privacy.client ? 1 : setup.rules.cohort->rate(setup.row_counts.size());
+    rounds = std::min(rounds, std::ceil(static_cast<double>(most) / rate));
   }
   if (privacy.client && privacy.client->epsilon > 0) {
     const LevelSetup& level = *privacy.client;
@@ -226,7 +236,25 @@ double rounds_within_budget(const Setup& setup) {
   return rounds;
 }
 
-RandomSource private_source(const Setup& setup) { return RandomSource(private_seed(setup)); }
+std::string releases_identity(const Setup& setup) {
+  Hash hash;
+  hash.text(identity(setup));
+  for (const auto& level : {setup.privacy.example, setup.privacy.client})
+    if (level) hash.value(level->noise_multiplier).value(level->clip);
+  return hash.hex();
+}
+
+std::string run_identity(const Setup& setup, const std::optional<SecretKey>& key) {
+  const std::string plain = releases_identity(setup);
+  return key ? keyed_hash(*key, "fedstride: identity of " + plain) : plain;
+}
+
+RandomSource private_source(const Setup& setup, const std::optional<SecretKey>& key) {
+  const std::string inputs = releases_identity(setup);
+  if (key) return RandomSource(derived_key(*key, "fedstride: noise of " + inputs));
+  const std::string digest = Hash().text("private draws").text(inputs).hex();
+  return RandomSource(static_cast<std::uint64_t>(std::stoull(digest.substr(0, 16), nullptr, 16)));
+}
 
 void use_source(Setup& setup, const RandomSource& source) {
   if (setup.training.privacy) setup.training.privacy->source = source;

@@ -12,6 +12,7 @@
 #include "client/private_plan.hpp"
 #include "core/error.hpp"
 #include "core/random.hpp"
+#include "core/secret_key.hpp"
 #include "dp/accountants/accountants.hpp"
 #include "run/privacy_settings.hpp"
 
@@ -66,8 +67,16 @@ bool rounds_decide_noise(const Setup& setup);
 /// drawn (a run continues until its luckiest client has no step left) or if later steps cost less than earlier ones.
 double rounds_within_budget(const Setup& setup);
 
-/// The seeded source of noise and private sampling: no two configurations share their draws.
-RandomSource private_source(const Setup& setup);
+/// Digest of everything that the releases of a run follow from but its rounds' models: the lasting settings, data, partition,
+/// build, noise and clips. A function of private rows, and so never written under privacy but as run_identity.
+std::string releases_identity(const Setup& setup);
+
+/// releases_identity in the form that a run's folder keeps: an HMAC under the run's key, if it has one.
+std::string run_identity(const Setup& setup, const std::optional<SecretKey>& key);
+
+/// The source of noise, lots and cohorts. Its key is derived from the seed, or the secret key, and releases_identity: other
+/// data, settings or another build draw other noise, whatever else is not checked; the same run draws the same again.
+RandomSource private_source(const Setup& setup, const std::optional<SecretKey>& key);
 
 /// Sets the source of noise, lots and cohorts.
 void use_source(Setup& setup, const RandomSource& source);

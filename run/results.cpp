@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
+#include <span>
 
 #include "core/build_info.hpp"
 #include "core/json.hpp"
@@ -22,54 +23,62 @@ void add_spent(OrderedJson& json, const char* level, const std::optional<SpentSo
   if (spent) json[level] = OrderedJson{{"epsilon", number(spent->epsilon)}, {"delta", spent->delta}};
 }
 
-// The entries of a line that no guarantee covers. Rates and undone steps follow from noisy gradients, which covers them if
-// examples are protected, but they are one client's own.
-std::vector<std::string> not_covered(const RoundRecord& record) {
-  if (!record.example_spent && !record.client_spent) return {};
-  std::vector<std::string> names{"validation_accuracy",
-                                 "validation_loss",
-                                 "train_loss",
-                                 "examples",
-                                 "seconds",
-                                 "evaluation_seconds",
-                                 "examples_per_second",
-                                 "worst_client_accuracy",
-                                 "best_client_accuracy",
-                                 "client_accuracy_deviation",
-                                 "failed_clients",
-                                 "clients.examples",
-                                 "clients.loss",
-                                 "clients.accuracy",
-                                 "clients.empty_lots",
-                                 "clients.nonfinite",
-                                 "clients.gradient_norm",
-                                 "clients.clipped_share",
-                                 "clients.update_norm",
-                                 "clients.failure"};
-  if (record.client_spent)
-    for (const char* name : {"no_step_kept", "clients.client", "clients.rows", "clients.learning_rate", "clients.steps",
-                             "clients.accepted", "clients.rejected", "clients.releases"})
-      names.emplace_back(name);
+// The fields that may be published under privacy: functions of accounted releases and of public facts. docs/privacy.md gives
+// the reason for each, and a test holds its table against the files. A field that is not here is not published.
+constexpr std::string_view kOfSummary[] = {"rounds",     "finished", "halted",           "test_accuracy", "test_loss",
+                                           "model_hash", "model",    "parameters",       "training_rows", "test_rows",
+                                           "version",    "commit",   "numerics_version", "compiler",      "instruction_set",
+                                           "randomness", "privacy",  "ledger_head",      "ledger_lines"};
+constexpr std::string_view kOfRound[] = {"round",      "test_accuracy",   "test_loss",
+                                         "model_hash", "example_privacy", "client_privacy"};
+// Rates and undone steps follow from noisy gradients, which covers them if examples are protected, but they are one client's
+// own, and that it has a line says that it was drawn.
+constexpr std::string_view kOfClient[] = {"client", "rows", "learning_rate", "steps", "accepted", "rejected", "releases"};
+
+void add_uncovered(const OrderedJson& json, std::span<const std::string_view> covered, std::string_view prefix,
+                   std::vector<std::string>& names) {
+  for (const auto& [name, value] : json.items()) {
+    const std::string full = std::string(prefix) + name;
+    if (std::ranges::find(covered, name) == covered.end() && std::ranges::find(names, full) == names.end()) names.push_back(full);
+  }
+}
+
+// Names the fields of a line that no guarantee covers; "clients.x" is x of every client.
+std::vector<std::string> uncovered_of_round(const OrderedJson& json, bool clients_protected) {
+  std::vector<std::string> names;
+  add_uncovered(json, kOfRound, "", names);
+  std::erase(names, "clients");
+  const std::span<const std::string_view> of_client = kOfClient;
+  for (const OrderedJson& client : json["clients"])
+    add_uncovered(client, clients_protected ? of_client.first(0) : of_client, "clients.", names);
   return names;
 }
 
-// Removes the entries in `names`; "clients.x" is x of every client, and clients without entries are removed.
+// Removes the fields in `names`, and the clients if nothing of them is left.
 void leave_out(OrderedJson& json, const std::vector<std::string>& names) {
+  constexpr std::string_view kClients = "clients.";
   for (const std::string& name : names) {
-    if (!name.starts_with("clients.")) {
+    if (!name.starts_with(kClients)) {
       json.erase(name);
       continue;
     }
-    for (OrderedJson& client : json["clients"]) client.erase(name.substr(8));
+    for (OrderedJson& client : json["clients"]) client.erase(name.substr(kClients.size()));
   }
-  if (std::ranges::all_of(json["clients"], [](const OrderedJson& client) { return client.empty(); })) json.erase("clients");
+  if (const auto clients = json.find("clients");
+      clients != json.end() && std::ranges::all_of(*clients, [](const OrderedJson& client) { return client.empty(); }))
+    json.erase("clients");
 }
 
-// As the round's entry does, the count of idle rounds follows from clients' own steps, which client-level privacy leaves open.
+void cover(OrderedJson& json, const std::vector<std::string>& uncovered, bool publishable) {
+  if (publishable)
+    leave_out(json, uncovered);
+  else
+    json["not_covered"] = uncovered;
+}
+
 std::vector<std::string> notes_on(const Setup& setup, const RunSummary& summary) {
   std::vector<std::string> notes = setup.notes;
-  const bool covered = !setup.privacy.client || !setup.configuration.publishable;
-  if (summary.idle_rounds > 0 && covered)
+  if (summary.idle_rounds > 0)
     notes.push_back(idle_rounds_text(setup.configuration, summary.idle_rounds, summary.rounds));
   return notes;
 }
@@ -130,12 +139,8 @@ std::string round_json(const RoundRecord& record, bool publishable) {
   }
   add_spent(json, "example_privacy", record.example_spent);
   add_spent(json, "client_privacy", record.client_spent);
-  if (const auto names = not_covered(record); !names.empty()) {
-    if (publishable)
-      leave_out(json, names);
-    else
-      json["not_covered"] = names;
-  }
+  if (record.example_spent || record.client_spent)
+    cover(json, uncovered_of_round(json, record.client_spent.has_value()), publishable);
   return dump_json(json);
 }
 
@@ -172,8 +177,10 @@ std::string summary_json(const Setup& setup, const RunSummary& summary, const st
   json["model_hash"] = model_hash;
   json["model"] = setup.model.line();
   json["parameters"] = setup.model.parameter_count();
-  json["data_hash"] = setup.data.hash;
-  json["partition_hash"] = setup.partition_hash;
+  if (!setup.privacy.on()) {  // whoever knows all rows but one could test a guess of it by such a hash
+    json["data_hash"] = setup.data.hash;
+    json["partition_hash"] = setup.partition_hash;
+  }
   const auto brought = std::accumulate(setup.row_counts.begin(), setup.row_counts.end(), std::uint64_t{0});
   json["training_rows"] = setup.own_data.empty() ? setup.data.train.size() - setup.validation_rows.size() : brought;
   json["test_rows"] = setup.data.test.size();
@@ -189,13 +196,9 @@ std::string summary_json(const Setup& setup, const RunSummary& summary, const st
     json["ledger_lines"] = summary.ledger.lines;
     OrderedJson& statements = json["privacy"] = OrderedJson::array();
     for (const PrivacyStatement& statement : summary.privacy) statements.push_back(parse_ordered_json(statement_json(statement)));
-    std::vector<std::string> names{"examples", "seconds", "evaluation_seconds", "examples_per_second",
-                                   "failed_updates_this_session"};
-    if (setup.privacy.client) names.emplace_back("idle_rounds");
-    if (setup.configuration.publishable)
-      for (const auto& name : names) json.erase(name);
-    else
-      json["not_covered"] = names;
+    std::vector<std::string> names;
+    add_uncovered(json, kOfSummary, "", names);
+    cover(json, names, setup.configuration.publishable);
   }
   return dump_json(json, 2) + "\n";
 }

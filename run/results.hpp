@@ -7,7 +7,7 @@
 namespace fedstride {
 
 /// The line of rounds.jsonl for a round. Numbers that are not finite are null; so are those of rounds not evaluated.
-/// Under privacy, values that no guarantee covers are named under "not_covered", or left out if `publishable`.
+/// Under privacy, fields that no guarantee covers are named under "not_covered", or left out if `publishable`.
 std::string round_json(const RoundRecord& record, bool publishable);
 
 /// "in 3 of 40 rounds no step of anybody was kept; begin with a smaller --learning-rate than 0.1, ...": how many of a run's
@@ -15,7 +15,7 @@ std::string round_json(const RoundRecord& record, bool publishable);
 std::string idle_rounds_text(const Configuration& configuration, std::uint64_t idle, std::uint64_t rounds);
 std::string idle_rounds_advice(const Configuration& configuration);
 
-/// summary.json: the results of a run, and its build and machine.
+/// summary.json: the results of a run, and its build and machine; under privacy as above, and without hashes of the data.
 std::string summary_json(const Setup& setup, const RunSummary& summary, const std::string& model_hash);
 
 }  // namespace fedstride

@@ -127,16 +127,28 @@ RunSummary carry_out(const Setup& setup, RunFolder& folder, Checkpoint checkpoin
   return summary;
 }
 
-// A run's beginning on disk, once its configuration is there: from it the run can continue after a kill.
-Checkpoint begin(const Setup& setup, const RunFolder& folder, LedgerMark ledger) {
-  Checkpoint checkpoint{.configuration = identity(setup),
+// A run's beginning on disk, once its configuration is there: from it the run can continue after a kill. The checkpoint comes
+// before the first reservation, so that a ledger with one and no checkpoint has lost it.
+Checkpoint begin(Setup& setup, const RunFolder& folder, std::optional<RunPrivacy>& privacy) {
+  const std::optional<SecretKey> key = begin_secrets(setup, folder.path());
+  privacy.emplace(setup, folder.path(), std::nullopt, key);
+  if (setup.privacy.on()) use_source(setup, private_source(setup, key));
+  Checkpoint checkpoint{.configuration = run_identity(setup, key),
                         .model = setup.initial,
                         .server_state = Server(setup.configuration.server, setup.model.size()).save(),
-                        .ledger = std::move(ledger)};
+                        .ledger = privacy->mark()};
   if (!setup.configuration.publishable && setup.own_data.empty()) folder.write_partition(partition_json(setup));
   folder.start_results();
   folder.save(checkpoint);
   return checkpoint;
+}
+
+// The rest of a run from its checkpoint. Private components are charged and then released here.
+RunSummary go_on(Setup& setup, RunFolder& folder, Checkpoint checkpoint, RunPrivacy& privacy, const RunObserver& observer,
+                 const FleetMaker& make_fleet) {
+  privacy.enter_components();
+  project_on_components(setup, private_source(setup, secrets_of(setup, folder.path())));
+  return carry_out(setup, folder, std::move(checkpoint), privacy, observer, make_fleet);
 }
 
 Settings settings_to_resume(const std::string& folder, const Settings& overrides) {
@@ -150,19 +162,6 @@ Settings settings_to_resume(const std::string& folder, const Settings& overrides
     settings[key] = setting;
   }
   return settings;
-}
-
-// The privacy of a run, its noise from the run's own source: with secret randomness under a key in the folder, for its
-// owner alone. Private components are charged and then released here.
-RunPrivacy begin_privacy(Setup& setup, const RunFolder& folder, const std::optional<LedgerMark>& mark) {
-  std::optional<SecretKey> key;
-  if (setup.privacy.on() && setup.configuration.randomness == Randomness::secret) {
-    key = load_or_create_key(folder.path() / "secret.key");
-    use_source(setup, RandomSource(*key));
-  }
-  RunPrivacy privacy(setup, folder.path(), mark, key);
-  project_on_components(setup, key ? RandomSource(*key) : private_source(setup));
-  return privacy;
 }
 
 }  // namespace
@@ -192,13 +191,12 @@ RunSummary run(const Configuration& configuration, const Settings& settings, con
   std::optional<RunPrivacy> privacy;
   try {
     folder.write_configuration(write_settings(with_absolute_paths(configuration), settings));
-    privacy.emplace(begin_privacy(setup, folder, std::nullopt));
-    checkpoint = begin(setup, folder, privacy->mark());
+    checkpoint = begin(setup, folder, privacy);
   } catch (...) {
     folder.discard();
     throw;
   }
-  return carry_out(setup, folder, std::move(checkpoint), *privacy, observer, make_fleet);
+  return go_on(setup, folder, std::move(checkpoint), *privacy, observer, make_fleet);
 }
 
 RunSummary resume(const std::string& name, const Settings& overrides, const RunObserver& observer, const FleetMaker& make_fleet) {
@@ -211,17 +209,26 @@ RunSummary resume(const std::string& name, const Settings& overrides, const RunO
                       std::to_string(saved->round) + " already, name that many or more");
   Setup setup = prepare(configuration, saved ? FirstWeights::elsewhere : FirstWeights::drawn, make_fleet.rows);
   if (make_fleet.check) make_fleet.check(setup);
-  RunPrivacy privacy = begin_privacy(setup, folder, saved ? std::optional(saved->ledger) : std::nullopt);
-  Checkpoint checkpoint = saved ? std::move(*saved) : begin(setup, folder, privacy.mark());
-  if (identity(setup) != checkpoint.configuration)
-    throw failure("the run in '" + name + "' was started with other settings, other data or another build" +
-                  (rounds_decide_noise(setup) ? ", or for another number of rounds, which its noise was fitted to" : "") +
-                  "; it cannot go on");
-  if (checkpoint.model.size() != setup.initial.size())
-    throw failure("the checkpoint in '" + name + "' holds a model of another size");
+  std::optional<RunPrivacy> privacy;
+  Checkpoint checkpoint;
+  if (saved) {
+    const std::optional<SecretKey> key = secrets_of(setup, folder.path());
+    if (run_identity(setup, key) != saved->configuration)
+      throw failure("the run in '" + name + "' was started with other settings, other data" +
+                    (key ? ", another secret.key" : "") + " or another build" +
+                    (rounds_decide_noise(setup) ? ", or for another number of rounds, which its noise was fitted to" : "") +
+                    "; it cannot go on");
+    checkpoint = std::move(*saved);
+    if (checkpoint.model.size() != setup.initial.size())
+      throw failure("the checkpoint in '" + name + "' holds a model of another size");
+    if (setup.privacy.on()) use_source(setup, private_source(setup, key));
+    privacy.emplace(setup, folder.path(), checkpoint.ledger, key);
+  } else {
+    checkpoint = begin(setup, folder, privacy);
+  }
   folder.cut_results(checkpoint);
   if (!overrides.empty()) folder.write_configuration(write_settings(with_absolute_paths(configuration), settings));
-  return carry_out(setup, folder, std::move(checkpoint), privacy, observer, make_fleet);
+  return go_on(setup, folder, std::move(checkpoint), *privacy, observer, make_fleet);
 }
 
 }  // namespace fedstride

@@ -1,10 +1,12 @@
 #include "run/run_folder.hpp"
 
+#include <map>
 #include <system_error>
 
 #include "core/error.hpp"
 #include "core/files.hpp"
 #include "core/hash.hpp"
+#include "dp/ledger/ledger_start.hpp"
 #include "nn/safetensors.hpp"
 #include "run/results.hpp"
 
@@ -129,15 +131,15 @@ void RunFolder::append(const RoundRecord& record, bool publishable, Checkpoint& 
 }
 
 void RunFolder::write_results(const Setup& setup, const Vector& model, const RunSummary& summary, const std::string& hash) const {
-  write_file(path_ / "model.safetensors", write_safetensors(setup.model, model,
-                                                            {{"dataset", setup.configuration.dataset},
-                                                             {"data_hash", setup.data.hash},
-                                                             {"rounds", std::to_string(summary.rounds)},
-                                                             {"model_hash", hash}}));
+  std::map<std::string, std::string> about{
+      {"dataset", setup.configuration.dataset}, {"rounds", std::to_string(summary.rounds)}, {"model_hash", hash}};
+  if (!setup.privacy.on()) about.emplace("data_hash", setup.data.hash);
+  write_file(path_ / "model.safetensors", write_safetensors(setup.model, model, about));
   write_file(path_ / "summary.json", summary_json(setup, summary, hash));
 }
 
 void RunFolder::discard() {
+  if (holds_reservation(path_ / "ledger.jsonl")) return;
   std::error_code error;
   for (const char* name : {"config.toml", "partition.json", "rounds.jsonl", "checkpoint", "ledger.jsonl", "secret.key"})
     fs::remove(path_ / name, error);

@@ -37,7 +37,8 @@ class RunFolder {
   /// Appends a line to rounds.jsonl and updates the checkpoint's length and hash of that file.
   void append(const RoundRecord& record, bool publishable, Checkpoint& checkpoint) const;
   void write_results(const Setup& setup, const Vector& model, const RunSummary& summary, const std::string& model_hash) const;
-  /// Removes the files made by create and before the first round, for a run that could not begin.
+  /// Removes the files made by create and before the first round, for a run that could not begin. Does nothing if something
+  /// was reserved in its ledger.
   void discard();
 
  private:

@@ -4,9 +4,11 @@
 #include <map>
 
 #include "core/hash.hpp"
+#include "core/key_file.hpp"
 #include "core/text.hpp"
 #include "dp/accountants/calibrate.hpp"
 #include "dp/accountants/spending.hpp"
+#include "dp/ledger/ledger_start.hpp"
 
 namespace fedstride {
 namespace {
@@ -37,39 +39,49 @@ LedgerHeader header_of(const Setup& setup) {
   return header;
 }
 
-// Noise, lots and cohorts that are drawn again after a break are the same only if all of this is.
-std::string noise_identity(const Setup& setup) {
-  Hash hash;
-  hash.text(identity(setup));
-  for (const auto& level : {setup.privacy.example, setup.privacy.client})
-    if (level) hash.value(level->noise_multiplier).value(level->clip);
-  return hash.hex();
+// True if the releases made are the first of those reserved.
+bool goes_with(const std::vector<ReleaseRun>& made, const std::vector<ReleaseRun>& reserved) {
+  auto next = reserved.begin();
+  std::uint64_t used = 0;  // of *next
+  for (const ReleaseRun& run : made)
+    for (std::uint64_t left = run.count; left > 0;) {
+      if (next == reserved.end() || next->noise_multiplier != run.noise_multiplier || next->clip != run.clip) return false;
+      const std::uint64_t step = std::min(left, next->count - used);
+      left -= step;
+      used += step;
+      if (used == next->count) {
+        ++next;
+        used = 0;
+      }
+    }
+  return true;
 }
 
+bool has_secret(const Setup& setup) { return setup.privacy.on() && setup.configuration.randomness == Randomness::secret; }
+
 }  // namespace
+
+std::optional<SecretKey> begin_secrets(const Setup& setup, const std::filesystem::path& folder) {
+  remove_unused_ledger(folder / "ledger.jsonl");
+  if (!has_secret(setup)) return std::nullopt;
+  return renew_key(folder / "secret.key");
+}
+
+std::optional<SecretKey> secrets_of(const Setup& setup, const std::filesystem::path& folder) {
+  if (!has_secret(setup)) return std::nullopt;
+  return load_key(folder / "secret.key");
+}
 
 RunPrivacy::RunPrivacy(const Setup& setup, const std::filesystem::path& folder, const std::optional<LedgerMark>& mark,
                        const std::optional<SecretKey>& key, std::optional<ClientId> own)
     : setup_(setup), own_(own) {
   if (!setup.privacy.on()) return;
-  identity_ = noise_identity(setup);
+  identity_ = run_identity(setup, key);
   const auto path = folder / "ledger.jsonl";
-  const std::string_view secret =
-      key ? std::string_view(reinterpret_cast<const char*>(key->data()), key->size()) : std::string_view{};
-  if (mark) {
-    ledger_.emplace(Ledger::open(path, *mark, secret));
-    enter_components();
-    return;
-  }
-  // Left over by a run that was killed before its first checkpoint, that is before it had released anything but what is
-  // entered again here.
-  std::error_code error;
-  std::filesystem::remove(path, error);
-  ledger_.emplace(Ledger::create(path, header_of(setup), secret));
-  enter_components();
+  const std::string_view secret = key ? bytes_of(*key) : std::string_view{};
+  ledger_.emplace(mark ? Ledger::open(path, *mark, secret) : Ledger::create(path, header_of(setup), secret));
 }
 
-// Private components are released before the first round; entered again when a run continues, they count once.
 void RunPrivacy::enter_components() {
   if (setup_.privacy.components.empty()) return;
   const Releases& release = setup_.privacy.components.front();
@@ -104,6 +116,14 @@ std::uint64_t RunPrivacy::within_budget(const Class& alike, std::uint64_t first,
     return delta_by(level.accountant, spending, level.epsilon).value <= level.delta;
   };
   return largest_count(planned, planned, fits);
+}
+
+// Where clients are protected, who is in a cohort must not show in anything that is published: then every client is charged as
+// if it took part in every round, and no budget, epsilon or end of the run depends on the draw.
+std::vector<ClientId> RunPrivacy::charged_clients(std::uint32_t round) const {
+  if (own_) return {*own_};
+  const std::size_t clients = setup_.rows.size();
+  return setup_.privacy.client ? all_clients(clients) : setup_.rules.cohort->sample(round, clients, setup_.rules.cohort_source);
 }
 
 RunPrivacy::Permission RunPrivacy::reserve(std::uint32_t round, const std::string& model_hash) {
@@ -148,17 +168,16 @@ RunPrivacy::Permission RunPrivacy::reserve(std::uint32_t round, const std::strin
     }
     for (std::size_t client = 0; client < client_count; ++client)
       if (classes.of[client] != kNoClass) permission.releases[client] = allowed[classes.of[client]];
-    std::vector<std::vector<ClientId>> drawn(classes.all.size());
-    for (const ClientId client :
-         own_ ? std::vector{*own_} : setup_.rules.cohort->sample(round, client_count, setup_.rules.cohort_source))
-      if (classes.of[client] != kNoClass) drawn[classes.of[client]].push_back(client);
-    for (std::size_t i = 0; i < drawn.size(); ++i) {
-      if (drawn[i].empty() || allowed[i] == 0) continue;
+    std::vector<std::vector<ClientId>> charged(classes.all.size());
+    for (const ClientId client : charged_clients(round))
+      if (classes.of[client] != kNoClass) charged[classes.of[client]].push_back(client);
+    for (std::size_t i = 0; i < charged.size(); ++i) {
+      if (charged[i].empty() || allowed[i] == 0) continue;
       const PrivatePlan& plan = *classes.all[i].plan;
       const std::uint64_t first = plan.releases_before(first_epoch);
       const bool shuffled = plan.sampling() == Sampling::shuffle;
       reserved_.push_back({.level = Level::example,
-                           .clients = std::move(drawn[i]),
+                           .clients = std::move(charged[i]),
                            .sampling = plan.sampling(),
                            .neighbours = setup_.privacy.example->neighbours,
                            .rate = plan.rate(),
@@ -198,7 +217,8 @@ std::string RunPrivacy::beyond(const PrivacyLimit& limit, std::uint32_t round, s
 
 void RunPrivacy::record(std::uint32_t round, const std::vector<ClientReport>& reports) {
   if (!ledger_) return;
-  // As reserved, but with the releases each client has made; clients of a group that made the same stay together.
+  // As reserved, but with the releases each client has made; clients of a group that made the same stay together. Where
+  // clients are protected, one that made fewer would show that it was drawn: it counts in full.
   LedgerGroups executed;
   std::map<ClientId, const ClientReport*> by_client;
   for (const ClientReport& report : reports) by_client.emplace(report.client, &report);
@@ -210,7 +230,9 @@ void RunPrivacy::record(std::uint32_t round, const std::vector<ClientReport>& re
     const std::size_t first = executed.size();
     for (const ClientId client : group.clients) {
       const auto report = by_client.find(client);
-      const auto& runs = report == by_client.end() ? group.runs : report->second->releases;
+      const bool as_reserved =
+          report == by_client.end() || (!own_ && setup_.privacy.client && goes_with(report->second->releases, group.runs));
+      const auto& runs = as_reserved ? group.runs : report->second->releases;
       const auto same = std::find_if(executed.begin() + static_cast<std::ptrdiff_t>(first), executed.end(),
                                      [&](const LedgerGroup& other) { return other.runs == runs; });
       if (same != executed.end()) {

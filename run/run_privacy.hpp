@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "core/secret_key.hpp"
 #include "core/task.hpp"
 #include "dp/ledger/ledger.hpp"
 #include "dp/ledger/statement.hpp"
@@ -25,14 +26,25 @@ struct PrivacyLimit {
   double delta = 1e-5;
 };
 
+/// The secrets of a run, or of one client, that begins in `folder`: with secret randomness a new key, so that nothing of an
+/// earlier beginning is drawn again. Removes a ledger in which nothing was reserved. Throws Error (failure) if the folder has a
+/// ledger in which something was.
+std::optional<SecretKey> begin_secrets(const Setup& setup, const std::filesystem::path& folder);
+/// The same for one that continues: the key that is there. Throws Error (failure) if it is missing, and makes none.
+std::optional<SecretKey> secrets_of(const Setup& setup, const std::filesystem::path& folder);
+
 /// The privacy of one run in progress: reserves before a round, records after it, enforces the budgets, and reports the
 /// spending. Does nothing for a run without privacy.
 class RunPrivacy {
  public:
-  /// Makes a ledger in `folder`, or with `mark` continues the run's ledger. Charges private components first. With `own`,
-  /// the ledger of that client alone, which takes part in every round it is asked for.
+  /// Makes a ledger in `folder`, which must have none, or with `mark` continues the run's ledger. With `own`, the ledger of
+  /// that client alone, which takes part in every round it is asked for.
   RunPrivacy(const Setup& setup, const std::filesystem::path& folder, const std::optional<LedgerMark>& mark,
              const std::optional<SecretKey>& key, std::optional<ClientId> own = std::nullopt);
+
+  /// Charges private components, which are released before the first round; entered again when a run continues, they count
+  /// once. After the first checkpoint: a ledger with a reservation and no checkpoint is refused.
+  void enter_components();
 
   /// The number of releases each client may make in a round, or the reason why the run must end before it.
   struct Permission {
@@ -64,7 +76,7 @@ class RunPrivacy {
     std::vector<std::size_t> of;  ///< by client
   };
   static constexpr std::size_t kNoClass = SIZE_MAX;
-  void enter_components();
+  std::vector<ClientId> charged_clients(std::uint32_t round) const;
   Classes classes(const SpendingTotals& before) const;
   std::uint64_t within_budget(const Class& alike, std::uint64_t first, std::uint64_t planned) const;
 

@@ -10,6 +10,7 @@
 #include "core/files.hpp"
 #include "core/json.hpp"
 #include "dp/ledger/audit.hpp"
+#include "run/ledger_terms.hpp"
 #include "server/checkpoint.hpp"
 
 namespace fedstride {
@@ -61,13 +62,27 @@ std::string key_of(const PrivacyAuditFlags& arguments) {
   return key;
 }
 
+/// Holds the ledger against the run's settings, which somebody may have edited since.
+void hold_against_settings(const fs::path& run, const std::string& key, Audit& audit) {
+  if (!present(run / "config.toml")) {
+    audit.notes.emplace_back("no config.toml lies beside the ledger: it was compared with no settings");
+    return;
+  }
+  const Configuration configuration = resolve(read_settings((run / "config.toml").string()));
+  const LedgerComparison found = compare_with_settings(run / "ledger.jsonl", key, configuration);
+  audit.failures.insert(audit.failures.end(), found.contradictions.begin(), found.contradictions.end());
+  for (const auto& what : found.not_compared) audit.notes.push_back("not compared with config.toml: " + what);
+}
+
 void audit(const PrivacyAuditFlags& arguments) {
   const fs::path run = arguments.run;
   if (!fs::is_directory(run)) throw usage_error("'" + arguments.run + "' is not the folder of a run");
   const fs::path path = run / "ledger.jsonl";
   if (!present(path))
     throw failure("'" + path.string() + "' is missing: a run without privacy has no ledger, one with privacy must");
-  const Audit result = audit_ledger(path, remembered_marks(run), key_of(arguments), arguments.clients);
+  const std::string key = key_of(arguments);
+  Audit result = audit_ledger(path, remembered_marks(run), key, arguments.clients);
+  hold_against_settings(run, key, result);
   std::cout << (arguments.json ? audit_json(result) : audit_text(result));
   std::cout.flush();
   if (result.failures.empty()) return;
@@ -79,11 +94,13 @@ void audit(const PrivacyAuditFlags& arguments) {
 }  // namespace
 
 void add_privacy_audit(CLI::App& privacy) {
-  CLI::App& command = *privacy.add_subcommand("audit", "Recompute what a run has spent from its ledger alone.");
+  CLI::App& command =
+      *privacy.add_subcommand("audit", "Recompute what a run has spent from its ledger, and hold it against its settings.");
   command.footer(
       "Every statement by two accountants. Fails on a broken or cut ledger, an address used for two inputs, more\n"
       "releases than reserved, weights that break the sensitivity, an accountant that does not fit the sampling, a\n"
-      "passed budget.\n"
+      "passed budget, a ledger that is not of the settings in config.toml. Says which secrets the chain and the noise\n"
+      "depend on.\n"
       "Example: fedstride privacy audit runs/quickstart");
   auto arguments = std::make_shared<PrivacyAuditFlags>();
   command.allow_extras();

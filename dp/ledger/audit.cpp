@@ -124,6 +124,16 @@ Audit audit_book(const LedgerBook& book, bool each_client) {
   audit.failures = book.problems();
   Auditor auditor(book, audit);
   for (const LedgerStatement& promised : book.header().statements) auditor.level(promised, each_client);
+  if (book.header().source == "secret") {
+    audit.depends_on.emplace_back(
+        "the chain is an HMAC under the run's secret key: only who has the key can write a line that passes");
+    audit.depends_on.emplace_back(
+        "the noise is drawn under the same key: who has it can subtract the noise, and no epsilon holds");
+  } else {
+    audit.depends_on.emplace_back("the chain depends on no secret: who can write the file can make another that passes");
+    audit.depends_on.emplace_back(
+        "the noise is drawn from the seed in config.toml: no epsilon holds against anyone who knows the seed");
+  }
   for (const auto& [round, groups] : book.open())
     audit.notes.push_back("round " + std::to_string(round) + " was reserved and never closed; it counts in full");
   return audit;

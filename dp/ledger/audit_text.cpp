@@ -37,6 +37,7 @@ std::string audit_text(const Audit& audit) {
   }
   text += '\n' + counted(audit.lines, "line") + ", " + counted(audit.rounds, "round") + " reserved, " +
           counted(audit.clients, "client") + "\n";
+  for (const auto& secret : audit.depends_on) text += "depends on: " + secret + '\n';
   for (const auto& note : audit.notes) text += "note: " + note + '\n';
   for (const auto& failure : audit.failures) text += "FAILED: " + failure + '\n';
   return text;
@@ -51,6 +52,7 @@ std::string audit_json(const Audit& audit) {
     row["second_epsilon"] = second.empty() ? OrderedJson(nullptr) : number_or_null(second_epsilon);
     statements.push_back(std::move(row));
   }
+  json["depends_on"] = audit.depends_on;
   json["notes"] = audit.notes;
   json["failures"] = audit.failures;
   return dump_json(json, 2) + "\n";

@@ -14,11 +14,12 @@ bool any(const Spending& spending, Sampling sampling) {
   return std::ranges::any_of(spending, [&](const Releases& some) { return some.sampling == sampling; });
 }
 
-void add_example_assumptions(std::vector<std::string>& list, const Spending& spending, Neighbours neighbours) {
+void add_example_assumptions(std::vector<std::string>& list, const Spending& spending, Neighbours neighbours, bool clients_too) {
   list.emplace_back(neighbours == Neighbours::add_remove
                         ? "protected is one example of one client, there or not (add-remove neighbours)"
                         : "protected is one example of one client, replaced by any other (replace-one neighbours)");
   list.emplace_back("how many examples each client has, and the partition, are public and fixed beforehand");
+  if (clients_too) list.emplace_back("every client is charged as if it took part in every round, whoever was drawn");
   if (any(spending, Sampling::poisson))
     list.emplace_back(
         "each example was in a lot with the same probability, on its own, and nobody saw which (Poisson "
@@ -74,7 +75,7 @@ PrivacyStatement make_statement(const LedgerHeader& header, Level level, const s
     statement.as_in_papers = epsilon_by(accountant, papers, promised.delta).value;
   auto& list = statement.assumptions;
   if (level == Level::example)
-    add_example_assumptions(list, spending, promised.neighbours);
+    add_example_assumptions(list, spending, promised.neighbours, header.at(Level::client) != nullptr);
   else
     add_client_assumptions(list, spending, promised);
   const bool adaptive = std::ranges::any_of(spending, [](const Releases& some) { return some.adaptive; });
@@ -128,9 +129,9 @@ std::vector<PrivacyStatement> model_statements(const LedgerBook& book, function_
     while (totals.history_of(client) != worst) ++client;
     statements.push_back(make_statement(header, Level::example, "every example in the released model", totals.examples(client),
                                         totals.examples_as_in_papers(client), accountant));
-    statements.back().assumptions.insert(statements.back().assumptions.begin() + 1,
-                                         "the largest of the clients' epsilons (client " + std::to_string(client) +
-                                             "), not their sum: an example is in one client's data alone");
+    auto& list = statements.back().assumptions;
+    list.insert(list.begin() + 1,
+                "the largest of the clients' epsilons, not their sum: an example is in one client's data alone");
   }
   return statements;
 }

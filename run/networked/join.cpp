@@ -59,6 +59,13 @@ std::string terms_text(const Setup& setup, ClientId client) {
          (setup.privacy.on() ? "" : "; no privacy: what it learns is sent as it is");
 }
 
+/// The coordinator has the data set of a client that it assigned rows to; of rows of the client's own it sees a keyed hash.
+std::string data_told(const Setup& setup) {
+  const Configuration& configuration = setup.configuration;
+  if (configuration.partition.as<OwnRows>() == nullptr) return setup.data.hash;
+  return told_hash(configuration.dataset, {configuration.data_dir}, setup.data.hash);
+}
+
 /// One client while it takes part.
 class Participant {
  public:
@@ -73,13 +80,13 @@ class Participant {
     Configuration configuration = resolve(settings);
     configuration.data_dir = options_.data_dir;
     experiment_.reset();
-    auto experiment = std::make_unique<Experiment>(prepared(configuration, welcome));
+    auto experiment = std::make_unique<Experiment>(prepare_member(configuration, options_.client, welcome));
     Setup& setup = experiment->setup;
     if (options_.client >= setup.rows.size())
       throw failure("client " + std::to_string(options_.client) + " has no place in a partition over " +
                     counted(setup.rows.size(), "client"));
     const std::span<const Row> rows = setup.rows[options_.client];
-    Ready ready{.data_hash = setup.data.hash, .rows_hash = rows_hash(rows), .rows = rows.size(), .last_round = 0};
+    Ready ready{.data_hash = data_told(setup), .rows_hash = rows_hash(rows), .rows = rows.size(), .last_round = 0};
     if (options_.require_dp) require_privacy(setup.privacy, *options_.require_dp);
     if (options_.limit && !setup.privacy.on())
       throw failure("max-epsilon is " + number_text(options_.limit->epsilon) +
@@ -156,17 +163,8 @@ class Participant {
     Turns& turns;
   };
 
-  Setup prepared(const Configuration& configuration, const Welcome& welcome) {
-    Setup setup = prepare_member(configuration, options_.client, welcome);
-    if (setup.privacy.on() && configuration.randomness == Randomness::secret) {
-      key_ = load_or_create_key(folder_.path() / "secret.key");
-      use_source(setup, RandomSource(*key_));
-    }
-    return setup;
-  }
-
   // A folder serves one experiment. The file is there before anything can be asked for, with the ledger's beginning in it.
-  void begin_memory(const Welcome& welcome, const Setup& setup) {
+  void begin_memory(const Welcome& welcome, Setup& setup) {
     bool fresh = memory_.experiment.empty();
     if (!fresh && memory_.experiment != welcome.experiment)
       throw failure("folder '" + folder_.path().string() +
@@ -177,8 +175,10 @@ class Participant {
     if (changed && memory_.round > 0)
       throw failure("the coordinator gives the experiment that folder '" + folder_.path().string() +
                     "' is of, but with other settings, rows or normalisation than before");
-    fresh = fresh || changed;  // nothing has been sent yet, so that nothing was spent: perhaps the wrong rows were at hand
-    privacy_.emplace(setup, folder_.path(), fresh ? std::nullopt : std::optional(memory_.ledger), key_, options_.client);
+    fresh = fresh || changed;  // nothing has been sent yet: perhaps the wrong rows were at hand
+    const std::optional<SecretKey> key = fresh ? begin_secrets(setup, folder_.path()) : secrets_of(setup, folder_.path());
+    if (setup.privacy.on()) use_source(setup, private_source(setup, key));
+    privacy_.emplace(setup, folder_.path(), fresh ? std::nullopt : std::optional(memory_.ledger), key, options_.client);
     if (!fresh) return;
     memory_.experiment = welcome.experiment;
     memory_.terms = terms;
@@ -211,7 +211,6 @@ class Participant {
   Turns turns_;
   ClientMemory memory_;
   std::atomic<std::uint32_t> last_round_{0};
-  std::optional<SecretKey> key_;
   std::unique_ptr<Experiment> experiment_;
   std::optional<RunPrivacy> privacy_;
 };

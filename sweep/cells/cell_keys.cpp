@@ -5,6 +5,7 @@
 #include "core/build_info.hpp"
 #include "core/files.hpp"
 #include "core/hash.hpp"
+#include "core/key_file.hpp"
 #include "core/text.hpp"
 #include "data/datasets.hpp"
 #include "partitions/from_file.hpp"
@@ -45,8 +46,13 @@ std::string determining_text(const Configuration& configuration) {
   return write_settings(lasting, {});
 }
 
+bool is_private(const Configuration& configuration) {
+  return example_level(configuration.privacy) != nullptr || client_level(configuration.privacy) != nullptr;
+}
+
 std::string data_input(const Configuration& configuration) {
-  return "data set " + configuration.dataset + (configuration.data_dir.empty() ? "" : " in " + configuration.data_dir);
+  return std::string(is_private(configuration) ? "private data set " : "data set ") + configuration.dataset +
+         (configuration.data_dir.empty() ? "" : " in " + configuration.data_dir);
 }
 
 std::string file_input(const std::string& path) { return "file " + path; }
@@ -55,7 +61,13 @@ const std::string& CellKeys::data_hash(const Configuration& configuration) {
   const std::string name = data_input(configuration);
   const auto known = inputs_.find(name);
   if (known != inputs_.end()) return known->second;
-  return inputs_[name] = load_dataset(configuration.dataset, DataOptions{configuration.data_dir}).hash;
+  const bool secret = is_private(configuration);
+  std::string& raw = secret ? raw_[name] : inputs_[name];
+  if (raw.empty()) raw = load_dataset(configuration.dataset, DataOptions{configuration.data_dir}).hash;
+  if (!secret) return raw;
+  std::error_code error;
+  if (!key_) key_ = std::filesystem::exists(sweep_key_, error) ? load_key(sweep_key_) : new_secret_key();
+  return inputs_[name] = keyed_hash(*key_, "fedstride: data of cells " + raw);
 }
 
 const std::string& CellKeys::file_hash(const std::string& path) {

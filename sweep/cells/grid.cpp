@@ -143,10 +143,10 @@ std::size_t cell_count(const Experiment& experiment) {
   return count;
 }
 
-std::vector<Cell> expand(const Experiment& experiment, InputHashes& inputs) {
+std::vector<Cell> expand(const Experiment& experiment, InputHashes& inputs, const std::filesystem::path& sweep_key) {
   std::vector<Cell> cells;
   cells.reserve(cell_count(experiment));
-  CellKeys keys(experiment, inputs);
+  CellKeys keys(experiment, inputs, sweep_key);
   for_each_cell(experiment, [&](const Cell& point) {
     Cell cell = point;
     try {

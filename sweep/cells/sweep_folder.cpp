@@ -1,8 +1,11 @@
 #include "sweep/cells/sweep_folder.hpp"
 
+#include <algorithm>
+
 #include "core/error.hpp"
 #include "core/files.hpp"
 #include "core/json.hpp"
+#include "core/secret_key.hpp"
 #include "sweep/cells/cell_state.hpp"
 #include "sweep/cells/machine.hpp"
 
@@ -25,7 +28,7 @@ void check_sweep_folder(const fs::path& folder, const Experiment& experiment) {
                       "' is not a folder; name a sweep's folder, or one that is empty or not there yet");
   if (!fs::exists(folder / "sweep.json", error)) {
     for (const auto& entry : fs::directory_iterator(folder))
-      if (entry.path().filename() != "cells" && entry.path().extension() != ".tmp")
+      if (entry.path().filename() != "cells" && entry.path() != sweep_key(folder) && entry.path().extension() != ".tmp")
         throw usage_error("out '" + folder.string() + "' holds something else than a sweep ('" +
                           entry.path().filename().string() + "'); name a sweep's folder, or one that is empty or not there yet");
     return;
@@ -36,6 +39,21 @@ void check_sweep_folder(const fs::path& folder, const Experiment& experiment) {
   if (name != experiment.name)
     throw usage_error("out '" + folder.string() + "' belongs to the experiment '" + name.get<std::string>() + "', not to '" +
                       experiment.name + "'; name another folder");
+}
+
+fs::path sweep_key(const fs::path& folder) { return folder / "cells.key"; }
+
+void keep_sweep_key(const fs::path& folder, const Experiment& experiment) {
+  const auto sets_privacy = [](const Settings& settings) { return settings.contains("dp"); };
+  const bool may_be_private =
+      sets_privacy(experiment.settings) || std::ranges::any_of(experiment.axes, [&](const Axis& axis) {
+        return std::ranges::any_of(axis.values, [&](const Axis::Value& value) { return sets_privacy(value.settings); });
+      });
+  if (!may_be_private || experiment.command != "run") return;
+  std::error_code error;
+  fs::create_directories(folder, error);
+  if (error) throw failure("cannot make folder '" + folder.string() + "': " + error.message());
+  load_or_create_key(sweep_key(folder));
 }
 
 void write_sweep_folder(const fs::path& folder, const Experiment& experiment, const InputHashes& inputs) {

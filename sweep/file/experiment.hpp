@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <filesystem>
 #include <map>
 #include <optional>
 #include <string>
@@ -140,15 +141,16 @@ std::string point_text(const Cell& cell);
 /// excludes nothing.
 std::size_t cell_count(const Experiment& experiment);
 
-/// SHA-256 of the inputs of cells, data sets and files, by a name for each. Kept with a sweep, so that its keys can be
-/// computed on a machine without the data.
+/// Hashes of the inputs of cells, data sets and files, by a name for each: SHA-256, and for the data of cells under privacy an
+/// HMAC under the sweep's key. Kept with a sweep, so that the cells' keys can be computed on a machine without the data.
 using InputHashes = std::map<std::string, std::string>;
 
 /// All cells of the grid, the last axis fastest; keys, configuration and commands are filled in. Points that give
 /// the same run have one key, and share its folder. Every configuration is resolved, so that an invalid one is refused
 /// here. Throws Error: usage for an invalid cell, with its point and the fault, and as cell_count does; failure for data
-/// that cannot be read. Known hashes are taken from `inputs`, new ones are added to it.
-std::vector<Cell> expand(const Experiment& experiment, InputHashes& inputs);
+/// that cannot be read. Known hashes are taken from `inputs`, new ones are added to it. Names of cells under privacy are found
+/// again only with the key in `sweep_key` (keep_sweep_key); without such a file they are provisional.
+std::vector<Cell> expand(const Experiment& experiment, InputHashes& inputs, const std::filesystem::path& sweep_key = {});
 std::vector<Cell> expand(const Experiment& experiment);
 
 }  // namespace fedstride

@@ -1,6 +1,7 @@
 #include <doctest/doctest.h>
 
 #include <cmath>
+#include <filesystem>
 
 #include "data/datasets.hpp"
 #include "tests/data/files.hpp"
@@ -62,6 +63,23 @@ TEST_CASE("labels that begin at 1 are refused where every row is read, and stay 
   for (int row = 0; row < 12; ++row) records += static_cast<char>(1 + row % 2) + std::string(3072, static_cast<char>(row));
   write(folder / "train.bin", records);
   CHECK(contains(error_of([&] { load_dataset("cifar-binary", {folder.path().string()}); }), "labels begin at 1"));
+}
+
+TEST_CASE("a client's own rows are told by a keyed hash, whose key stays beside them") {
+  const TemporaryFolder folder;
+  const TemporaryFolder other;
+  for (const TemporaryFolder* one : {&folder, &other}) write(*one / "train.csv", "1,7,0\n3,8,1\n");
+  const auto told = [](const std::string& place) { return told_hash("csv", {place}, load_own_rows("csv", {place}).hash); };
+  const std::string first = told(folder.path().string());
+  CHECK(first.size() == 64);
+  CHECK(first != load_own_rows("csv", {folder.path().string()}).hash);
+  CHECK(told(folder.path().string()) == first);
+  CHECK(told(other.path().string()) != first);  // the same rows, another key: nobody can try a guess
+  CHECK(std::filesystem::exists(folder / "roster.key"));
+  CHECK(told(folder / "train.csv").size() == 64);  // --data-dir may name the table
+  CHECK(std::filesystem::exists(folder / "train.csv.roster.key"));
+  write(folder / "train.csv", "1,7,0\n3,8,0\n");
+  CHECK(told(folder.path().string()) != first);
 }
 
 TEST_CASE("what is built in is nobody's own") {

@@ -87,6 +87,8 @@ TEST_CASE("the audit of a run in order recomputes what its summary says, and the
   CHECK(text.err.empty());
   CHECK(text.out.find("client 2") != std::string::npos);
   CHECK(text.out.find("if the seed were secret") != std::string::npos);
+  CHECK(text.out.find("depends on: the chain depends on no secret") != std::string::npos);
+  CHECK(text.out.find("depends on: the noise is drawn from the seed in config.toml") != std::string::npos);
 
   const Outcome outcome = run_program({"privacy", "audit", runs.original, "--json"});
   REQUIRE(outcome.code == 0);
@@ -169,6 +171,19 @@ TEST_CASE("the audit of a run in order recomputes what its summary says, and the
     replace(other[0], "\"epsilon\":null", "\"epsilon\":0.01");
     forge(run, other);
   });
+  // The settings beside it are somebody's to edit, too.
+  const auto edit = [&](const std::string& old, const std::string& by) {
+    return [=](const std::string& run) {
+      std::string settings = read_file(run + "/config.toml");
+      replace(settings, old, by);
+      std::ofstream(run + "/config.toml") << settings;
+    };
+  };
+  spoil("client-clip is 0.25 in config.toml, 0.5 in the ledger", edit("client-clip = 0.5", "client-clip = 0.25"));
+  spoil("round 1: clip is 9 in config.toml, 1 in the ledger", edit("\nclip = 1\n", "\nclip = 9\n"));
+  spoil("noise-multiplier is 3 in config.toml, 2 in the ledger", edit("\nnoise-multiplier = 2\n", "\nnoise-multiplier = 3\n"));
+  spoil("randomness is secret in config.toml, seeded in the ledger", edit("\"seeded\"", "\"secret\""));
+  spoil("accountant is zcdp in config.toml, rdp in the ledger", edit("\naccountant = \"rdp\"", "\naccountant = \"zcdp\""));
   spoil("was cut: it has 0 lines", [&](const std::string& run) { write(run, {}); });
 }
 

@@ -60,7 +60,12 @@ inline Loopback over_loopback(const TemporaryFolder& folder, const std::string& 
                        .data_dir = how.data ? how.data(client) : folder.path().string(),
                        .threads = 1,
                        .log = [](const std::string&) {}};
-      return join_federation(join, &stop);
+      try {
+        return join_federation(join, &stop);
+      } catch (...) {
+        stop = true;  // the others would wait for it
+        throw;
+      }
     }));
   for (auto& client : clients) result.clients.push_back(client.get());
   result.summary = coordinator.get();

@@ -116,6 +116,29 @@ TEST_CASE("a client keeps its own ledger, which counts what the coordinator's co
   CHECK(read_file(folder / "net.clients/0/secret.key") != read_file(folder / "net.clients/1/secret.key"));
 }
 
+TEST_CASE("a client that has lost its memory or its key takes part no more, and its ledger stays as it was") {
+  const test::TemporaryFolder folder;
+  write_data(folder);
+  const std::string more = "dp = 'example'\nnoise-multiplier = 1.2\nclip = 0.5\nbatch = 6\noptimizer = 'sgd'\nrounds = ";
+  over_loopback(folder, "net", more + "2\n");
+  const fs::path client = folder / "net.clients/1";
+  const std::string ledger = read_file(client / "ledger.jsonl");
+  const std::string key = read_file(client / "secret.key");
+  const std::string memory = read_file(client / "memory");
+  fs::remove(client / "memory");
+  CHECK_THROWS_WITH_AS(over_loopback(folder, "net", more + "3\n"), doctest::Contains("holds releases, but what continues them"),
+                       Error);
+  CHECK(read_file(client / "ledger.jsonl") == ledger);
+  CHECK(read_file(client / "secret.key") == key);
+  write_file(client / "memory", memory);
+  fs::remove(client / "secret.key");
+  CHECK_THROWS_WITH_AS(over_loopback(folder, "net", more + "3\n"), doctest::Contains("secret.key' is missing"), Error);
+  CHECK_FALSE(fs::exists(client / "secret.key"));
+  write_file(client / "secret.key", key);
+  fs::permissions(client / "secret.key", fs::perms::owner_read | fs::perms::owner_write);
+  CHECK(over_loopback(folder, "net", more + "3\n").summary.rounds == 3);
+}
+
 TEST_CASE("a coordinator that was stopped goes on with the clients' kept state, and to more rounds") {
   const test::TemporaryFolder folder;
   write_data(folder);

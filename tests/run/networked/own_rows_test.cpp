@@ -38,7 +38,7 @@ struct Bringing {
       fs::create_directory(data(client));
       write_file(data(client) + "/train.csv", tables[client]);
       const DataPair own = load_own_rows("csv", {data(client)});
-      lines += roster_line(client, {own.train.size(), own.hash}) + '\n';
+      lines += roster_line(client, {own.train.size(), told_hash("csv", {data(client)}, own.hash)}) + '\n';
     }
     write_file(folder / "roster.jsonl", lines);
     write_file(folder / "partition.json", "{\"clients\": [[" + numbers[0] + "],[" + numbers[1] + "],[" + numbers[2] + "]]}");

@@ -7,6 +7,8 @@
 #include <set>
 
 #include "core/error.hpp"
+#include "data/datasets.hpp"
+#include "sweep/cells/sweep_folder.hpp"
 #include "tests/support/folder.hpp"
 
 namespace fedstride::test::cell_key_test {
@@ -39,6 +41,31 @@ TEST_CASE("settings, rounds, data and evaluations all change the key") {
   others["data set synthetic"] = "d3";
   keys.insert(cell_of("", others).key);
   CHECK(keys.size() == 9);
+}
+
+TEST_CASE("under privacy the data enter a cell's name by a keyed hash, which the sweep's key repeats and nobody else can") {
+  const test::TemporaryFolder folder;
+  const std::string text = "dp = 'example'\nnoise-multiplier = 1\n";
+  const std::string raw = load_dataset("synthetic", {}).hash;
+  const auto named = [&](const std::filesystem::path& sweep_key) {
+    InputHashes inputs;
+    const Cell cell = expand(parse_experiment(text, "keys.toml", "full"), inputs, sweep_key).at(0);
+    REQUIRE(inputs.size() == 1);
+    CHECK(inputs.begin()->first == "private data set synthetic");
+    CHECK(inputs.begin()->second != raw);
+    CHECK(expand(parse_experiment(text, "keys.toml", "full"), inputs).at(0).key ==
+          cell.key);  // where the data and the key are not
+    return cell.key;
+  };
+  CHECK(named({}) != named({}));  // provisional names
+  const Experiment experiment = parse_experiment(text, "keys.toml", "full");
+  keep_sweep_key(folder / "one", experiment);
+  keep_sweep_key(folder / "two", experiment);
+  CHECK(named(sweep_key(folder / "one")) == named(sweep_key(folder / "one")));
+  CHECK(named(sweep_key(folder / "one")) != named(sweep_key(folder / "two")));
+  keep_sweep_key(folder / "plain", parse_experiment("", "keys.toml", "full"));
+  CHECK_FALSE(std::filesystem::exists(folder / "plain"));
+  check_sweep_folder(folder / "one", experiment);  // the key alone is nothing that a sweep could not begin in
 }
 
 TEST_CASE("files that a run reads count by their contents, not by their names") {

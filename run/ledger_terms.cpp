@@ -1,0 +1,164 @@
+#include "run/ledger_terms.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <set>
+
+#include "core/error.hpp"
+#include "core/text.hpp"
+#include "dp/ledger/ledger_entry.hpp"
+#include "dp/ledger/ledger_file.hpp"
+
+namespace fedstride {
+namespace {
+
+// The settings of one level as its flags name them.
+struct LevelTerms {
+  Level level;
+  std::string prefix;
+  double clip;
+  double noise_multiplier;
+  double epsilon;
+  double delta;
+  AccountantChoice accountant;
+  Neighbours neighbours;
+};
+
+std::vector<LevelTerms> terms_of(const Privacy& privacy) {
+  std::vector<LevelTerms> all;
+  if (const auto* example = example_level(privacy))
+    all.push_back({Level::example, "", example->clip, example->noise_multiplier, example->epsilon, example->delta,
+                   example->accountant, example->neighbours});
+  if (const auto* client = client_level(privacy)) {
+    const bool local = client->client_noise == ClientNoiseBy::local;
+    all.push_back({Level::client, example_level(privacy) != nullptr ? "client-" : "", client->client_clip,
+                   client->client_noise_multiplier, client->client_epsilon, client->client_delta, client->client_accountant,
+                   local ? Neighbours::replace_one : client->client_neighbours});
+  }
+  return all;
+}
+
+class LedgerComparer {
+ public:
+  explicit LedgerComparer(const Configuration& configuration)
+      : configuration_(configuration), terms_(terms_of(configuration.privacy)) {}
+
+  void header(const LedgerHeader& header) {
+    differs("randomness", choice_name(configuration_.randomness), header.source);
+    differs("clients", number_text(configuration_.clients), number_text(header.clients));
+    for (const LedgerStatement& statement : header.statements)
+      if (of(statement.level) == nullptr)
+        contradiction("dp '" + std::string(configuration_.privacy.name()) + "' protects no " +
+                      std::string(name_of(statement.level)) + "s; the ledger has a statement for them");
+    for (const LevelTerms& terms : terms_) {
+      const LedgerStatement* statement = header.at(terms.level);
+      if (statement == nullptr) {
+        contradiction("dp '" + std::string(configuration_.privacy.name()) + "' protects " + std::string(name_of(terms.level)) +
+                      "s; the ledger has no statement for them");
+        continue;
+      }
+      differs(terms.prefix + "delta", number_text(terms.delta), number_text(statement->delta));
+      const double budget = terms.epsilon > 0 ? terms.epsilon : std::numeric_limits<double>::infinity();
+      differs(terms.prefix + "epsilon", budget_text(budget), budget_text(statement->epsilon));
+      differs(terms.prefix + "neighbours", name_of(terms.neighbours), name_of(statement->neighbours));
+      if (terms.accountant != AccountantChoice::automatic)
+        differs(terms.prefix + "accountant", choice_name(terms.accountant), statement->accountant);
+      if (terms.level != Level::client) continue;
+      differs(terms.prefix + "clip", number_text(terms.clip), number_text(statement->bound));
+      differs("client-noise", choice_name(client_level(configuration_.privacy)->client_noise), statement->noise_at);
+    }
+  }
+
+  void entry(const LedgerEntry& entry) {
+    for (const LedgerGroup& group : entry.groups) {
+      const LevelTerms* terms = of(group.level);
+      if (terms == nullptr) continue;
+      const std::string round = "round " + std::to_string(entry.round) + ": ";
+      if (group.quantity == Quantity::components) {
+        components(round, group);
+        continue;
+      }
+      if (group.level == Level::example)
+        example(round, *terms, group);
+      else
+        client(round, group);
+      const auto* settings = group.level == Level::example ? example_level(configuration_.privacy) : nullptr;
+      const bool constant = settings == nullptr || (settings->clip_schedule == ClipSchedule::constant &&
+                                                    settings->noise_schedule == NoiseSchedule::constant);
+      if (!constant) not_compared("clip and noise of each release, which follow a schedule");
+      for (const ReleaseRun& run : constant ? group.runs : std::vector<ReleaseRun>{}) {
+        differs(round + terms->prefix + "clip", number_text(terms->clip), number_text(run.clip));
+        if (terms->noise_multiplier > 0)
+          differs(round + terms->prefix + "noise-multiplier", number_text(terms->noise_multiplier),
+                  number_text(run.noise_multiplier));
+        else
+          not_compared(terms->prefix + "noise-multiplier, which was calibrated for the budget");
+      }
+    }
+  }
+
+  LedgerComparison take() && { return std::move(result_); }
+
+ private:
+  static std::string budget_text(double budget) { return std::isfinite(budget) ? number_text(budget) : "none"; }
+
+  const LevelTerms* of(Level level) const {
+    const auto found = std::ranges::find(terms_, level, &LevelTerms::level);
+    return found == terms_.end() ? nullptr : &*found;
+  }
+
+  void components(const std::string& round, const LedgerGroup& group) {
+    const auto* settings = example_level(configuration_.privacy);
+    for (const ReleaseRun& run : group.runs)
+      differs(round + "components-noise", number_text(settings->components_noise), number_text(run.noise_multiplier));
+  }
+
+  void example(const std::string& round, const LevelTerms& terms, const LedgerGroup& group) {
+    const auto* settings = example_level(configuration_.privacy);
+    differs(round + terms.prefix + "neighbours", name_of(terms.neighbours), name_of(group.neighbours));
+    if (group.sampling != Sampling::full) differs(round + "sampling", choice_name(settings->sampling), name_of(group.sampling));
+    if (settings->sampling_rate > 0 && settings->sampling == LotSampling::poisson)
+      differs(round + "sampling-rate", number_text(settings->sampling_rate), number_text(group.rate));
+    else
+      not_compared("the rate of lots, which follows from the clients' sizes");
+  }
+
+  void client(const std::string& round, const LedgerGroup& group) {
+    const bool local = client_level(configuration_.privacy)->client_noise == ClientNoiseBy::local;
+    const double rate = configuration_.cohort->rate(static_cast<std::size_t>(configuration_.clients));
+    const bool amplified = !local && rate < 1 && configuration_.cohort.as<PoissonCohort>() != nullptr;
+    differs(round + "cohort's rate", number_text(amplified ? rate : 1), number_text(group.rate));
+  }
+
+  void differs(const std::string& what, std::string_view settings, std::string_view ledger) {
+    if (settings != ledger)
+      contradiction(what + " is " + std::string(settings) + " in config.toml, " + std::string(ledger) + " in the ledger");
+  }
+  void contradiction(const std::string& line) {
+    constexpr std::size_t kMaxContradictions = 100;  // each round repeats the first one's
+    if (result_.contradictions.size() < kMaxContradictions) result_.contradictions.push_back(line);
+  }
+  void not_compared(const std::string& line) {
+    if (noted_.insert(line).second) result_.not_compared.push_back(line);
+  }
+
+  const Configuration& configuration_;
+  std::vector<LevelTerms> terms_;
+  std::set<std::string> noted_;
+  LedgerComparison result_;
+};
+
+}  // namespace
+
+LedgerComparison compare_with_settings(const std::filesystem::path& ledger, std::string_view key,
+                                       const Configuration& configuration) {
+  LedgerReader reader(ledger, key);
+  LedgerComparer comparer(configuration);
+  const LedgerHeader header = read_header(reader.next());
+  comparer.header(header);
+  for (std::string_view text = reader.next(); !text.empty(); text = reader.next()) comparer.entry(read_entry(text, header));
+  return std::move(comparer).take();
+}
+
+}  // namespace fedstride
