@@ -91,6 +91,7 @@ TEST_CASE("a line of rounds.jsonl gives the round's numbers and its clients'") {
                                 {"test_loss", 1.125},
                                 {"train_loss", 1.25},
                                 {"examples", 40},
+                                {"idle_rounds", 0},
                                 {"seconds", 2},
                                 {"examples_per_second", 20},
                                 {"failed_updates", 1},

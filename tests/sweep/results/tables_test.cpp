@@ -177,7 +177,7 @@ TEST_CASE("names that meet are told apart, and cells without a key leave its col
   write_tables(results);
   const CsvTable cells = read_csv(folder / "cells.csv");
   CHECK(cells.columns == std::vector<std::string>{"cell", "configuration", "model", "rank", "status", "cell_result",
-                                                  "model_result", "rank_result", "status_result", "seconds",
+                                                  "model_result", "rank_result", "status_result", "seconds", "evaluation_seconds",
                                                   "examples_per_second", "peak_memory_bytes", "error", "command"});
   CHECK(field(cells, 0, "rank_result") == "5");
   CHECK(field(cells, 0, "model_result").empty());
