@@ -180,6 +180,33 @@ Setup prepare_own(const Configuration& configuration, ClientId client, const Dat
   return setup;
 }
 
+Setup prepare_told(const Configuration& configuration, ClientId client, ToldRows told) {
+  Setup setup{.configuration = configuration};
+  setup.data = load_dataset(configuration.dataset, DataOptions{configuration.data_dir});
+  const auto wrong = [](const std::string& what) { return failure("the coordinator's partition: " + what); };
+  const std::string who = "client " + std::to_string(client);
+  if (told.row_counts.size() != static_cast<std::size_t>(configuration.clients) || client >= told.row_counts.size())
+    throw wrong(std::to_string(told.row_counts.size()) + " clients have rows; the experiment has " +
+                std::to_string(configuration.clients) + ", of which this is " + who);
+  if (told.rows.empty() || told.row_counts[client] != told.rows.size())
+    throw wrong(who + " is sent " + std::to_string(told.rows.size()) + " rows; it is said to have " +
+                std::to_string(told.row_counts[client]) + ", and needs one at least");
+  std::vector<bool> taken(setup.data.train.size());
+  for (const Row row : told.rows) {
+    if (row >= taken.size())
+      throw wrong(who + " is sent row " + std::to_string(row) + "; the data set has the rows 0 to " +
+                  std::to_string(taken.size() - 1));
+    if (taken[row]) throw wrong(who + " is sent row " + std::to_string(row) + " twice");
+    taken[row] = true;
+  }
+  setup.rows.resize(told.row_counts.size());
+  setup.rows[client] = std::move(told.rows);
+  setup.row_counts = std::move(told.row_counts);
+  setup.partition_hash = std::move(told.partition_hash);
+  prepare_training(setup, FirstWeights::elsewhere);
+  return setup;
+}
+
 std::string partition_json(const Setup& setup) {
   const Configuration& configuration = setup.configuration;
   return manifest_json(configuration.partition, configuration.seed, setup.rows, setup.data.train.labels,

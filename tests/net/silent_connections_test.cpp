@@ -21,7 +21,7 @@ using Clock = std::chrono::steady_clock;
 using std::chrono::milliseconds;
 
 FederationTerms terms_of(std::size_t clients) {
-  FederationTerms terms{.welcome = {build_identity(), "", "x"}, .data_hash = "data", .roster = {}, .parameters = 3};
+  FederationTerms terms{.welcome = {build_identity(), "", "x"}, .data_hash = "data", .roster = {}, .packing = Packing(3)};
   terms.roster.assign(clients, RosterEntry{5, "rows"});
   return terms;
 }
