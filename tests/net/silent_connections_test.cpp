@@ -63,8 +63,8 @@ double seconds_to_join(Coordinator& coordinator, ClientId client) {
       .connect = {"127.0.0.1", coordinator.fleet->port()},
       .transport = Transport::tls(Transport::Side::client, client_files(coordinator.certificates, client), client_name(client))};
   const MemberWork work{.prepare =
-                            [](const Welcome&, std::uint64_t& parameters) {
-                              parameters = 3;
+                            [](const Welcome&, Packing& packing) {
+                              packing = Packing(3);
                               return Ready{"data", "rows", 5, 0};
                             },
                         .last_round = [] { return std::uint32_t{0}; },
