@@ -3,6 +3,7 @@
 #include <openssl/x509v3.h>
 
 #include <algorithm>
+#include <charconv>
 #include <system_error>
 #include <vector>
 
@@ -24,10 +25,29 @@ TlsFiles files_of(const fs::path& folder, const std::string& name) {
   return {folder / "authority.pem", folder / (name + ".pem"), folder / (name + ".key")};
 }
 
+fs::path request_of(const fs::path& folder, const std::string& name) { return folder / (name + ".csr"); }
+fs::path bundle_of(const fs::path& folder, const std::string& name) { return folder / (name + ".bundle.pem"); }
+
+CertificateHandle share(X509* certificate) {
+  X509_up_ref(certificate);
+  return CertificateHandle(certificate);
+}
+
+/// The K of "client-K"; nothing for another name.
+std::optional<ClientId> client_of(std::string_view name) {
+  constexpr std::string_view kBefore = "client-";
+  if (!name.starts_with(kBefore)) return std::nullopt;
+  const std::string_view digits = name.substr(kBefore.size());
+  ClientId client = 0;
+  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), client);
+  if (error != std::errc{} || end != digits.data() + digits.size() || client_name(client) != name) return std::nullopt;
+  return client;
+}
+
 Role role_of(std::string_view name) { return name == kCoordinatorName ? Role::server : Role::client; }
 
 /// True also for a file that exists and cannot be reached: reading it gives the reason.
-bool is_there(const fs::path& path) {
+bool lies_there(const fs::path& path) {
   std::error_code error;
   return fs::symlink_status(path, error).type() != fs::file_type::not_found;
 }
@@ -50,6 +70,18 @@ void check_name(X509* certificate, const fs::path& path, std::string_view name) 
                   "'");
 }
 
+/// A name that a stranger chose, as an error may show it.
+std::string printable_text(std::string name) {
+  for (char& c : name)
+    if (c < ' ' || c > '~') c = '?';
+  return name.substr(0, 64);
+}
+
+void require_authority(const fs::path& folder) {
+  if (!lies_there(folder / "authority.pem"))
+    throw failure("'" + (folder / "authority.pem").string() + "' is missing; --out must name the folder of the authority");
+}
+
 /// The authority of a folder and what is made by it there.
 class Maker {
  public:
@@ -58,12 +90,13 @@ class Maker {
         now_(std::chrono::system_clock::to_time_t(rules.now)),
         until_(now_ + rules.days * kDay),
         files_(files_of(folder, "authority")) {
-    if (is_there(files_.certificate))
+    if (lies_there(files_.certificate))
       open_authority();
     else
       make_authority();
     expires_ = expiry(authority_.certificate.get());
     until_ = std::min(until_, expires_);
+    bundles_ = rules.bundles;
   }
 
   CertificateReport make(const std::vector<std::string>& names) {
@@ -77,23 +110,90 @@ class Maker {
       if ((i + 1) % kWrittenAtOnce == 0) write();
     }
     write();
+    if (bundles_)
+      for (std::size_t i = 0; i < names.size(); ++i) {
+        add_bundle(names[i]);
+        if ((i + 1) % kWrittenAtOnce == 0) write();
+      }
+    write();
     report_.expires = utc_text(expires_);
     return report_;
   }
 
+  SignReport sign(const Request& request) {
+    const TlsFiles files = files_of(folder_, request.name);
+    if (lies_there(files.certificate)) {
+      const CertificateHandle old = read_certificate(files.certificate);
+      if (EVP_PKEY_eq(X509_get0_pubkey(old.get()), request.key.get()) != 1)
+        throw failure("'" + request.name + "' has a certificate of another key, '" + files.certificate.string() +
+                      "'; a name belongs to one key: remove that file if the client really has a new one, and deny the old one");
+    }
+    pending_.push_back({request.name + ".csr", request_text_});
+    put(request.name, issue(plan_of(request.name), request.key.get(), &authority_).get());
+    write();
+    add_bundle(request.name);
+    write();
+    return {.name = request.name,
+            .key = fingerprint_of_key(request.key.get()),
+            .bundle = bundle_of(folder_, request.name),
+            .expires = utc_text(until_)};
+  }
+  void keep_request(std::string text) { request_text_ = std::move(text); }
+
+  std::string renew(const std::string& name) {
+    const TlsFiles files = files_of(folder_, name);
+    if (lies_there(request_of(folder_, name))) {
+      const Request request = read_request(request_of(folder_, name));
+      put(name, issue(plan_of(name), request.key.get(), &authority_).get());
+    } else {
+      if (!lies_there(files.key))
+        throw failure("'" + files.key.string() + "' is missing, and there is no request of '" + name +
+                      "' either: nothing is known of its key");
+      put(name, issue(plan_of(name), read_key(files.key).get(), &authority_).get());
+    }
+    write();
+    if (name != kCoordinatorName) add_bundle(name);
+    write();
+    return utc_text(until_);
+  }
+
+  /// Puts a new authority in front of those that have not expired. The file of certificates first: if only that is written, the
+  /// old key still finds its own.
+  std::string renew_authority(int days) {
+    KeyHandle key = new_key();
+    const std::time_t until = now_ + days * kDay;
+    const CertificateHandle fresh =
+        issue({"fedstride authority", Role::authority, now_ - kClockDifference, until}, key.get(), nullptr);
+    std::string all = to_pem(fresh.get());
+    for (const CertificateHandle& old : authorities_)
+      if (expiry(old.get()) > now_) all += to_pem(old.get());
+    pending_.push_back({"authority.pem", all});
+    pending_.push_back({"authority.key", to_pem(key.get()), 0600});
+    write();
+    return utc_text(until);
+  }
+
  private:
   void open_authority() {
-    if (!is_there(files_.key))
+    if (!lies_there(files_.key))
       throw failure("'" + files_.key.string() + "' is missing, without which the authority of '" + files_.certificate.string() +
                     "' cannot make certificates; put it back, or name another folder");
-    authority_ = read_identity(files_);
+    authorities_ = read_authorities(files_.certificate);
+    authority_.key = read_key(files_.key);
+    // The one that signs is the key's; that is the first, unless a renewal was broken off.
+    const auto signs = std::ranges::find_if(authorities_, [&](const CertificateHandle& one) {
+      return EVP_PKEY_eq(X509_get0_pubkey(one.get()), authority_.key.get()) == 1;
+    });
+    authority_.certificate = share(signs == authorities_.end() ? authorities_.front().get() : signs->get());
+    check_pair(authority_, files_.certificate, files_.key);
     X509* certificate = authority_.certificate.get();
-    if (X509_check_ca(certificate) != 1)
-      throw failure("the certificate '" + files_.certificate.string() + "' is not an authority's");
     if (expiry(certificate) <= now_)
       throw failure("the authority of '" + files_.certificate.string() + "' expired on " + utc_text(expiry(certificate)) +
                     "; name another folder to make a new one there");
-    check_issued({certificate, files_.certificate}, {certificate, files_.certificate}, Role::authority, now_);
+    // By itself alone: authorities have one name, and OpenSSL would take another for its issuer.
+    std::vector<CertificateHandle> itself;
+    itself.push_back(share(certificate));
+    check_issued({certificate, files_.certificate}, {itself, files_.certificate}, Role::authority, now_);
     ++report_.kept;
   }
 
@@ -107,18 +207,19 @@ class Maker {
     authority_.key = key_for("authority");
     const CertificatePlan plan{"fedstride authority", Role::authority, now_ - kClockDifference, until_};
     authority_.certificate = issue(plan, authority_.key.get(), nullptr);
+    authorities_.push_back(share(authority_.certificate.get()));
     put("authority", authority_.certificate.get());
   }
 
   /// True if there is a certificate that can stay.
   bool keep(const std::string& name) {
     const TlsFiles files = files_of(folder_, name);
-    if (!is_there(files.certificate) || !is_there(files.key)) return false;
-    const Identity identity = read_identity(files);
+    const bool has_own_key = lies_there(request_of(folder_, name));  // somewhere else
+    if (!lies_there(files.certificate) || (!lies_there(files.key) && !has_own_key)) return false;
+    const Identity identity = has_own_key ? Identity{read_certificate(files.certificate), nullptr} : read_identity(files);
     X509* certificate = identity.certificate.get();
     const std::time_t end = expiry(certificate);
-    check_issued({certificate, files.certificate}, {authority_.certificate.get(), files_.certificate}, role_of(name),
-                 std::min(now_, end - 1));
+    check_issued({certificate, files.certificate}, {authorities_, files_.certificate}, role_of(name), std::min(now_, end - 1));
     check_name(certificate, files.certificate, name);
     if (end <= now_) return false;
     expires_ = std::min(expires_, end);
@@ -127,16 +228,30 @@ class Maker {
   }
 
   void add(const std::string& name) {
-    const KeyHandle key = key_for(name);
-    const CertificatePlan plan{name, role_of(name), now_ - kClockDifference, until_};
-    put(name, issue(plan, key.get(), &authority_).get());
+    const bool has_own_key = lies_there(request_of(folder_, name));
+    const KeyHandle key = has_own_key ? read_request(request_of(folder_, name)).key : key_for(name);
+    put(name, issue(plan_of(name), key.get(), &authority_).get());
+  }
+
+  CertificatePlan plan_of(const std::string& name) const { return {name, role_of(name), now_ - kClockDifference, until_}; }
+
+  /// Certificate, authorities and, if it is here, the key.
+  void add_bundle(const std::string& name) {
+    const TlsFiles files = files_of(folder_, name);
+    if (name == kCoordinatorName) return;
+    std::string text = to_pem(read_certificate(files.certificate).get());
+    for (const CertificateHandle& authority : authorities_)
+      if (expiry(authority.get()) > now_) text += to_pem(authority.get());
+    const bool secret = lies_there(files.key) && !lies_there(request_of(folder_, name));
+    if (secret) text += to_pem(read_key(files.key).get());
+    pending_.push_back({bundle_of(folder_, name).filename().string(), text, secret ? mode_t{0600} : mode_t{0644}});
   }
 
   /// The existing key, or a new one. The old certificate is removed before a new key is written: if both exist, they belong
   /// together.
   KeyHandle key_for(const std::string& name) {
     const TlsFiles files = files_of(folder_, name);
-    if (is_there(files.key)) return read_key(files.key);
+    if (lies_there(files.key)) return read_key(files.key);
     std::error_code error;
     fs::remove(files.certificate, error);
     KeyHandle key = new_key();
@@ -158,7 +273,10 @@ class Maker {
   std::time_t now_;
   std::time_t until_;
   TlsFiles files_;
-  Identity authority_;
+  Identity authority_;                          // that signs
+  std::vector<CertificateHandle> authorities_;  // that are believed
+  bool bundles_ = false;
+  std::string request_text_;
   std::vector<NewFile> pending_;
   CertificateReport report_;
   std::time_t expires_ = 0;
@@ -180,12 +298,75 @@ CertificateReport make_certificates(const fs::path& folder, const CertificateRul
   return Maker(folder, rules).make(names);
 }
 
-void check_files(const TlsFiles& files, std::string_view name) {
-  const CertificateHandle authority = read_certificate(files.authority);
+TlsFiles client_files_at(const fs::path& folder_or_bundle, ClientId client) {
+  std::error_code ignored;
+  if (!fs::is_regular_file(folder_or_bundle, ignored)) return client_files(folder_or_bundle, client);
+  const fs::path& bundle = folder_or_bundle;
+  const bool has_key = read_file(bundle, std::uint64_t{1} << 20).find("PRIVATE KEY") != std::string::npos;
+  return {bundle, bundle, has_key ? bundle : bundle.parent_path() / (client_name(client) + ".key")};
+}
+
+RequestReport make_request(const fs::path& folder, ClientId client) {
+  make_folder(folder);
+  const FolderLock lock = locked(folder);
+  const std::string name = client_name(client);
+  const fs::path file = folder / (name + ".key");
+  const bool is_new = !lies_there(file);
+  const KeyHandle key = is_new ? new_key() : read_key(file);
+  std::vector<NewFile> files;
+  if (is_new) files.push_back({name + ".key", to_pem(key.get()), 0600});
+  files.push_back({name + ".csr", request_for(name, key.get())});
+  write_files(folder, files);
+  return {request_of(folder, name), fingerprint_of_key(key.get())};
+}
+
+SignReport sign_request(const fs::path& folder, const fs::path& file, std::optional<ClientId> client,
+                        const CertificateRules& rules) {
+  check_value("days", kCertificateDays, rules.days);
+  const Request request = read_request(file);
+  const auto asked = client_of(request.name);
+  if (!asked || *asked >= kCertificateClients.high)
+    throw failure("the request '" + file.string() + "' is for the name '" + printable_text(request.name) +
+                  "'; only clients' are signed: client-0, client-1, ...");
+  if (client && *client != *asked)
+    throw failure("the request '" + file.string() + "' is for '" + request.name + "', not for '" + client_name(*client) + "'");
+  require_authority(folder);
+  const FolderLock lock = locked(folder);
+  Maker maker(folder, rules);
+  maker.keep_request(read_file(file, std::uint64_t{1} << 20));
+  return maker.sign(request);
+}
+
+std::string renew_certificate(const fs::path& folder, const std::string& name, const CertificateRules& rules) {
+  check_value("days", kCertificateDays, rules.days);
+  if (name != "authority" && name != kCoordinatorName && !client_of(name))
+    throw usage_error("renew is '" + name + "'; valid: authority, coordinator, client-0, client-1, ...");
+  require_authority(folder);
+  const FolderLock lock = locked(folder);
+  Maker maker(folder, rules);
+  return name == "authority" ? maker.renew_authority(rules.days) : maker.renew(name);
+}
+
+std::time_t expires_on(const TlsFiles& files, std::string_view name) {
+  const std::vector<CertificateHandle> authorities = read_authorities(files.authority);
   const Identity identity = read_identity(files);
   X509* certificate = identity.certificate.get();
-  check_issued({certificate, files.certificate}, {authority.get(), files.authority}, role_of(name), std::time(nullptr));
+  const std::time_t end =
+      check_issued({certificate, files.certificate}, {authorities, files.authority}, role_of(name), std::time(nullptr));
   check_name(certificate, files.certificate, name);
+  return end;
+}
+
+void check_files(const TlsFiles& files, std::string_view name) { expires_on(files, name); }
+
+std::string expiry_warning(const std::string& whose, std::time_t expires, std::time_t now) {
+  const std::time_t left = expires - now;
+  if (expires == 0 || left >= kExpiryWarningDays * kDay) return {};
+  if (left <= 0) return whose + " expired on " + utc_text(expires) + "; 'fedstride certificates --renew' makes a new one";
+  const auto days = left / kDay;
+  return whose + " expires on " + utc_text(expires) + ", in " +
+         (days == 0 ? "less than a day" : std::to_string(days) + (days == 1 ? " day" : " days")) +
+         "; 'fedstride certificates --renew' makes a new one";
 }
 
 }  // namespace fedstride

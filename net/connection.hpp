@@ -63,14 +63,15 @@ class Connection : public std::enable_shared_from_this<Connection> {
   /// Ends the connection when no byte has arrived for this time.
   virtual void set_silence(std::chrono::milliseconds longest) = 0;
 
-  const std::string& peer_name() const { return peer_name_; }  ///< of its certificate; empty if plain
-  const std::string& address() const { return address_; }      ///< "127.0.0.1:41234"
+  const std::string& peer_name() const { return peer_.name; }  ///< of its certificate; empty if plain
+  const PeerCertificate& peer() const { return peer_; }
+  const std::string& address() const { return address_; }  ///< "127.0.0.1:41234"
   std::uint64_t bytes_received() const { return received_; }
   std::uint64_t bytes_sent() const { return sent_; }
   std::chrono::steady_clock::time_point last_received() const { return last_received_; }
 
  protected:
-  std::string peer_name_;
+  PeerCertificate peer_;
   std::string address_;
   std::uint64_t received_ = 0;
   std::uint64_t sent_ = 0;

@@ -83,11 +83,10 @@ class Member {
   // --- the working thread ---
 
   void prepare(const Welcome& welcome) {
-    std::uint64_t parameters = 0;
-    Ready ready = work_.prepare(welcome, parameters);
-    asio::post(io_, [this, ready = std::move(ready), parameters, experiment = welcome.experiment] {
+    Ready ready = work_.prepare(welcome, working_packing_);
+    asio::post(io_, [this, ready = std::move(ready), packing = working_packing_, experiment = welcome.experiment] {
       ready_ = ready;
-      parameters_ = parameters;
+      packing_ = packing;
       prepared_ = experiment;
       say_ready();
     });
@@ -95,7 +94,8 @@ class Member {
 
   void train(const Assignment& assignment) {
     examples_ = 0;
-    const UpdateMessage update = work_.train(*assignment.model, assignment.train, examples_, abandon_);
+    UpdateMessage update = work_.train(*assignment.model, assignment.train, examples_, abandon_);
+    if (!update.diverged) working_packing_.pack(update.change);
     asio::post(io_, [this, frame = encode(update), train = assignment.train] {
       answer_ = frame;
       answered_ = train;
@@ -202,7 +202,7 @@ class Member {
                           : header.kind == FrameKind::refused ? true
                           : of_a_round                        ? stage_ == Stage::serving
                                                               : header.kind == FrameKind::heartbeat;
-    const auto most = largest_body(header.kind, parameters_);
+    const auto most = largest_body(header.kind, packing_.size());
     if (expected && header.length <= most) return Connection::Verdict::read;
     connection_->end(expected ? "its '" + std::string(frame_name(header.kind)) + "' frame claims " +
                                     std::to_string(header.length) + " bytes; at most " + std::to_string(most) + " are read"
@@ -223,7 +223,9 @@ class Member {
         return with(decode<Welcome>(body), [&](Welcome& message) { welcome(std::move(message)); });
       case FrameKind::model:
         return with(decode<ModelMessage>(body), [&](ModelMessage& message) {
-          if (static_cast<std::uint64_t>(message.model.size()) != parameters_ || message.model_hash != model_hash(message.model))
+          const bool fits = message.model.size() == packing_.size();
+          if (fits) packing_.unpack(message.model);
+          if (!fits || message.model_hash != model_hash(message.model))
             return connection_->end("the model it sent is not the one it names", true);
           model_ = std::make_shared<const ModelMessage>(std::move(message));
         });
@@ -318,6 +320,7 @@ class Member {
   MemberOutcome result_;
   std::atomic<bool> abandon_{false};
   std::atomic<std::uint64_t> examples_{0};
+  Packing working_packing_;  // of the working thread alone
 
   asio::io_context io_{1};  // from here on: of the io thread alone
   asio::executor_work_guard<asio::io_context::executor_type> guard_{io_.get_executor()};
@@ -334,7 +337,7 @@ class Member {
   std::minstd_rand jitter_{std::random_device{}()};  // of pauses alone
   std::string prepared_;
   Ready ready_;
-  std::uint64_t parameters_ = 0;
+  Packing packing_;
   std::shared_ptr<const ModelMessage> model_;
   std::optional<Train> wanted_;
   std::optional<Train> answered_;

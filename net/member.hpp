@@ -8,6 +8,7 @@
 #include "net/connection.hpp"
 #include "net/log.hpp"
 #include "net/messages.hpp"
+#include "net/packing.hpp"
 
 namespace fedstride {
 
@@ -24,11 +25,12 @@ struct MemberRules {
 /// A client's work. All functions are called on the thread that called take_part; they may throw Error, then the client
 /// leaves the federation, and take_part rethrows it.
 struct MemberWork {
-  /// Prepares data for the experiment; called again only if the experiment changes. Sets `parameters` to the model's size.
-  std::function<Ready(const Welcome& welcome, std::uint64_t& parameters)> prepare;
+  /// Prepares data for the experiment; called again only if the experiment changes. Sets the packing of its model.
+  std::function<Ready(const Welcome& welcome, Packing& packing)> prepare;
   /// The last round answered, for Ready.
   std::function<std::uint32_t()> last_round;
-  /// Trains. Throws Interrupted (client/trainer.hpp) when `stop` becomes true; adds to `examples` as it goes.
+  /// Trains; model and change are unpacked. Throws Interrupted (client/trainer.hpp) when `stop` becomes true; adds to `examples`
+  /// as it goes.
   std::function<UpdateMessage(const ModelMessage& model, const Train& train, std::atomic<std::uint64_t>& examples,
                               const std::atomic<bool>& stop)>
       train;

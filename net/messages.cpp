@@ -81,6 +81,29 @@ void load(Archive& archive, Columns& field) {
   archive(cereal::binary_data(field.numbers.data(), size * sizeof(float)));
 }
 
+/// Whole numbers: how many in 32 bits, then each.
+template <class Number, std::uint32_t kMost>
+struct Numbers {
+  std::vector<Number>& numbers;
+};
+template <class Archive, class Number, std::uint32_t kMost>
+void save(Archive& archive, const Numbers<Number, kMost>& field) {
+  const auto size = static_cast<std::uint32_t>(std::min<std::size_t>(field.numbers.size(), kMost));
+  archive(size, cereal::binary_data(field.numbers.data(), size * sizeof(Number)));
+}
+template <class Archive, class Number, std::uint32_t kMost>
+void load(Archive& archive, Numbers<Number, kMost>& field) {
+  constexpr std::size_t kAtOnce = 1 << 16;  // memory follows the bytes that are there
+  std::uint32_t size = 0;
+  archive(size);
+  if (size > kMost) throw Malformed{};
+  while (field.numbers.size() < size) {
+    const std::size_t at = field.numbers.size();
+    field.numbers.resize(std::min<std::size_t>(size, at + kAtOnce));
+    archive(cereal::binary_data(field.numbers.data() + at, (field.numbers.size() - at) * sizeof(Number)));
+  }
+}
+
 /// Release runs: their number in 32 bits, then noise multiplier, clip and count of each.
 struct Releases {
   std::vector<ReleaseRun>& runs;
@@ -113,8 +136,10 @@ void fields(A& archive, Hello& message) {
 template <class A>
 void fields(A& archive, Welcome& message) {
   fields(archive, message.build);
-  archive(lines(message.settings), line(message.experiment), message.heartbeat_ms, message.height, message.width,
-          message.channels, message.classes, Columns{message.mean}, Columns{message.deviation});
+  archive(lines(message.settings), line(message.experiment), message.heartbeat_ms, lines(message.model), message.height,
+          message.width, message.channels, message.classes, Columns{message.mean}, Columns{message.deviation},
+          line(message.partition_hash), Numbers<std::uint64_t, kMaxDealtClients>{message.row_counts},
+          Numbers<std::uint32_t, kMaxDealtRows>{message.rows});
 }
 template <class A>
 void fields(A& archive, Ready& message) {
@@ -197,7 +222,8 @@ std::uint64_t largest_body(FrameKind kind, std::uint64_t parameters) {
   constexpr std::uint64_t kSmall = 8 * 1024;
   switch (kind) {
     case FrameKind::welcome:
-      return kSmall + kMaxLongTextBytes + std::uint64_t{kMaxNormalisedColumns} * 2 * sizeof(float);
+      return kSmall + 2 * std::uint64_t{kMaxLongTextBytes} + std::uint64_t{kMaxNormalisedColumns} * 2 * sizeof(float) +
+             std::uint64_t{kMaxDealtClients} * sizeof(std::uint64_t) + std::uint64_t{kMaxDealtRows} * sizeof(std::uint32_t);
     case FrameKind::model:
       return kSmall + parameters * sizeof(float);
     case FrameKind::update:
@@ -214,6 +240,12 @@ std::string too_long(const Welcome& welcome) {
   if (welcome.mean.size() > kMaxNormalisedColumns)
     return "the data set has " + std::to_string(welcome.mean.size()) +
            " columns; clients are sent the normalisation of at most " + std::to_string(kMaxNormalisedColumns);
+  if (welcome.row_counts.size() > kMaxDealtClients)
+    return "the partition is over " + std::to_string(welcome.row_counts.size()) +
+           " clients; rows of a file are sent to at most " + std::to_string(kMaxDealtClients);
+  if (welcome.rows.size() > kMaxDealtRows)
+    return "a client of the partition has " + std::to_string(welcome.rows.size()) + " rows; it is sent the numbers of at most " +
+           std::to_string(kMaxDealtRows);
   return {};
 }
 

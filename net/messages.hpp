@@ -12,6 +12,9 @@ namespace fedstride {
 
 /// The most different releases that a report can list: those of one client in one round.
 inline constexpr std::uint32_t kMaxReleaseRuns = 1 << 16;
+/// The most rows that a client can be told to take, and the most clients whose numbers of rows it can be told.
+inline constexpr std::uint32_t kMaxDealtRows = 1 << 24;
+inline constexpr std::uint32_t kMaxDealtClients = 1 << 20;
 
 /// The properties that two programs must share to give the same bits.
 struct BuildIdentity {
@@ -42,13 +45,18 @@ struct Welcome {
   std::string settings;            ///< TOML, as config.toml of the coordinator's run
   std::string experiment;          ///< digest of everything that determines the model; a client files its answers under it
   std::uint32_t heartbeat_ms = 0;  ///< the most time between two of a side's frames
-  // The shape and normalisation of examples, for clients that bring their own rows.
+  std::string model = {};          ///< Model::line()
+  // The shape and normalisation of examples; clients that bring their own rows use them.
   std::uint32_t height = 0;
   std::uint32_t width = 0;
   std::uint32_t channels = 0;
   std::uint32_t classes = 0;
   std::vector<float> mean = {};
   std::vector<float> deviation = {};
+  // The client's rows, where the coordinator alone can say which they are (partition file); else empty.
+  std::string partition_hash = {};
+  std::vector<std::uint64_t> row_counts = {};  ///< of every client
+  std::vector<std::uint32_t> rows = {};        ///< the client's, in their order
 };
 
 /// client -> coordinator: it has its data and can be asked. The coordinator only compares these values.
@@ -60,7 +68,8 @@ struct Ready {
   std::uint32_t last_round = 0;  ///< the last it answered in this experiment; 0: none
 };
 
-/// coordinator -> client: the weights of a round. The same bytes to every client.
+/// coordinator -> client: the weights of a round. The same bytes to every client. On the wire the vector is packed
+/// (net/packing.hpp), so here and in an update; the hash is that of the unpacked one.
 struct ModelMessage {
   static constexpr FrameKind kKind = FrameKind::model;
   std::uint32_t round = 0;
@@ -114,7 +123,7 @@ struct Finished {
 /// The largest body of that kind for a model of that many parameters; a longer one is not read.
 std::uint64_t largest_body(FrameKind kind, std::uint64_t parameters);
 
-/// The reason why a welcome cannot be sent: its settings or its normalisation are too long; empty if it can.
+/// The reason why a welcome cannot be sent: its settings, its normalisation or its rows are too long; empty if it can.
 std::string too_long(const Welcome& welcome);
 
 /// A message as a frame, its body a portable binary archive of cereal.

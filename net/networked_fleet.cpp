@@ -145,7 +145,10 @@ struct NetworkedFleet::Impl {
     const std::string why = refusal(client, message);
     if (!why.empty()) return reception.dismiss(client, why, false);
 
-    if (message.diverged) message.change.assign(terms.parameters, std::numeric_limits<float>::quiet_NaN());
+    if (message.diverged)
+      message.change.assign(terms.packing.spread_size(), std::numeric_limits<float>::quiet_NaN());
+    else
+      terms.packing.unpack(message.change);
     try {
       const std::string remark = round->updates->add({message.report, view(std::as_const(message.change))});
       if (!remark.empty()) log("round " + std::to_string(message.round) + ", " + who + ": " + remark);
@@ -158,7 +161,21 @@ struct NetworkedFleet::Impl {
     progress -= round->heard[client];
     reception.set_last_round(client, message.round);
     received(client, message.round);
-    if (round->answered == round->asked || (round->overdue && enough())) end_round();
+    if (is_over()) end_round();
+  }
+
+  /// True if nobody is waited for any more: all have answered, but for those who are denied; or time is up.
+  bool is_over() const {
+    if (round->answered == round->asked || (round->overdue && enough())) return true;
+    std::size_t denied = 0;
+    for (ClientId client = 0; client < round->state.size(); ++client)
+      denied += round->state[client] == Round::State::waiting && reception.is_denied(client);
+    return denied > 0 && enough() && round->answered + denied == round->asked;
+  }
+
+  void deny(DenyList list) {
+    reception.deny(std::move(list));
+    if (round && is_over()) end_round();
   }
 
   /// The reason to refuse an update of the current round; empty if there is none.
@@ -170,8 +187,8 @@ struct NetworkedFleet::Impl {
     const auto size = static_cast<std::uint64_t>(message.change.size());
     if (message.diverged && size != 0)
       return "its update is said to have diverged, and has " + std::to_string(size) + " numbers all the same";
-    if (!message.diverged && size != terms.parameters)
-      return "its update has " + std::to_string(size) + " numbers; the model has " + std::to_string(terms.parameters);
+    if (!message.diverged && size != terms.packing.size())
+      return "its update has " + std::to_string(size) + " numbers; the model has " + std::to_string(terms.packing.size());
     if (!message.diverged && !ExactSum::admits(view(message.change)))
       return "its update has numbers that are not finite, or 2^22 and larger";
     if (std::string why = impossible(report); !why.empty()) return why;
@@ -215,7 +232,8 @@ struct NetworkedFleet::Impl {
       progress -= round->heard[client];
     }
     if (!missing.empty() && !error)
-      log("round " + std::to_string(round->number) + " closed after " + number_text(round_rules.deadline) + " s without " +
+      log("round " + std::to_string(round->number) + " closed after " +
+          number_text(round->overdue ? round_rules.deadline : std::round(seconds_since(round->since))) + " s without " +
           clients_text(missing));
     std::promise<void> over = std::move(round->over);
     round.reset();
@@ -269,7 +287,9 @@ NetworkedFleet::~NetworkedFleet() = default;
 
 void NetworkedFleet::collect(const Task& task, const std::vector<ClientId>& cohort, Accumulator& updates) {
   std::optional<Impl::Round> round(std::in_place, task.round, model_hash(task.model), updates, impl_->terms.roster.size());
-  round->model = encode(ModelMessage{task.round, round->model_hash, task.model});
+  ModelMessage message{task.round, round->model_hash, task.model};
+  impl_->terms.packing.pack(message.model);
+  round->model = encode(message);
   round->releases.assign(task.releases.begin(), task.releases.end());
   std::future<void> over = round->over.get_future();
   const auto stopped = [&] { return impl_->stop != nullptr && impl_->stop->load(std::memory_order_relaxed); };
@@ -325,6 +345,10 @@ void NetworkedFleet::finish(std::uint32_t rounds, const std::string& model_hash)
   while (Clock::now() < until && !impl_->on_io([&] { return impl_->reception.all_told(); }))
     std::this_thread::sleep_for(std::chrono::milliseconds(20));
   impl_->on_io([&] { impl_->reception.close(); });
+}
+
+void NetworkedFleet::deny(DenyList list) {
+  impl_->on_io([&] { impl_->deny(std::move(list)); });
 }
 
 std::uint16_t NetworkedFleet::port() const { return impl_->reception.port(); }

@@ -62,6 +62,10 @@ class NetworkedFleet {
   /// Tells the clients that the federation is finished, and accepts no more.
   void finish(std::uint32_t rounds, const std::string& model_hash);
 
+  /// From now on these certificates are denied. A client whose name is denied is not waited for, as long as enough others
+  /// answer (RoundTerms::minimum_clients).
+  void deny(DenyList list);
+
   std::uint16_t port() const;
   FleetStatus status() const;
 

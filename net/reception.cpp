@@ -130,7 +130,7 @@ Connection::Verdict Reception::admit(const PeerPtr& peer, const FrameHeader& hea
     refuse(peer, "a frame of kind '" + kind + "' has no place here", false);
     return Connection::Verdict::refuse;
   }
-  if (const auto most = largest_body(header.kind, terms_.parameters); header.length > most) {
+  if (const auto most = largest_body(header.kind, terms_.packing.size()); header.length > most) {
     refuse(peer,
            "its '" + kind + "' frame claims " + std::to_string(header.length) + " bytes; at most " + std::to_string(most) +
                " are read",
@@ -209,6 +209,7 @@ void Reception::hello(const PeerPtr& peer, const Hello& message) {
     return refuse(
         peer, "its certificate is that of '" + peer->connection->peer_name() + "', not of '" + client_name(message.client) + "'",
         true);
+  if (const std::string why = denial(*peer); !why.empty()) return refuse(peer, why, true);
   const std::string other = difference(terms_.welcome.build, message.build);
   if (!other.empty() && !rules_.accept_other_builds)
     return refuse(peer,
@@ -225,6 +226,7 @@ void Reception::hello(const PeerPtr& peer, const Hello& message) {
   if (!other.empty()) log_(name(*peer) + ": another build: " + other);
   Welcome welcome = terms_.welcome;
   welcome.heartbeat_ms = static_cast<std::uint32_t>(rules_.heartbeat.count());
+  if (terms_.tell_rows) terms_.tell_rows(message.client, welcome);
   peer->connection->send(encode(welcome), FrameKind::welcome);
 }
 
@@ -256,9 +258,25 @@ void Reception::ready(const PeerPtr& peer, const Ready& message) {
   ready_[peer->client] = peer;
   status.address = peer->connection->address();
   status.trouble.clear();
+  status.certificate_expires = peer->connection->peer().expires;
+  if (const std::string soon = expiry_warning("its certificate", peer->connection->peer().expires, std::time(nullptr));
+      !soon.empty())
+    log_(name(*peer) + ": " + soon);
   if (last_) return tell_last(peer);
   log_(name(*peer) + " joined");
   events_.joined(peer->client);
+}
+
+std::string Reception::denial(const Peer& peer) const {
+  if (!rules_.authenticated) return {};
+  const std::string entry = rules_.denied.entry_for(peer.connection->peer());
+  return entry.empty() ? std::string() : "its certificate is denied here ('" + entry + "')";
+}
+
+void Reception::deny(DenyList list) {
+  rules_.denied = std::move(list);
+  for (const PeerPtr& peer : std::list(peers_))
+    if (const std::string why = denial(*peer); !why.empty()) refuse(peer, why, true);
 }
 
 void Reception::refuse(const PeerPtr& peer, const std::string& reason, bool for_good) {
@@ -295,7 +313,7 @@ void Reception::send(ClientId client, const Frame& frame, FrameKind kind) {
 
 void Reception::expect_update(ClientId client) {
   // Twice: an update may come again after a break.
-  if (ready_[client]) ready_[client]->granted += 2 * (largest_body(FrameKind::update, terms_.parameters) + kHeaderBytes);
+  if (ready_[client]) ready_[client]->granted += 2 * (largest_body(FrameKind::update, terms_.packing.size()) + kHeaderBytes);
 }
 
 void Reception::dismiss(ClientId client, const std::string& reason, bool for_good) {

@@ -8,8 +8,10 @@
 #include <vector>
 
 #include "net/connection.hpp"
+#include "net/deny_list.hpp"
 #include "net/log.hpp"
 #include "net/messages.hpp"
+#include "net/packing.hpp"
 #include "net/status.hpp"
 
 namespace fedstride {
@@ -26,8 +28,10 @@ struct FederationTerms {
   Welcome welcome;  ///< except its heartbeat, which comes from ReceptionRules
   std::string data_hash;
   std::vector<RosterEntry> roster;  ///< by client
-  std::uint64_t parameters = 0;     ///< of the model
+  Packing packing = {};             ///< of the model's parameters
   bool keeps_state = false;         ///< clients have a state from round to round and must not have lost it
+  /// Where clients are told their rows: completes the welcome of each. May be empty.
+  std::function<void(ClientId client, Welcome& welcome)> tell_rows = {};
 };
 
 /// The rules by which the coordinator receives its clients.
@@ -36,6 +40,7 @@ struct ReceptionRules {
   Transport transport;
   bool authenticated = true;  ///< identity is the certificate's; false: the client's own claim (plain, loopback)
   bool accept_other_builds = false;
+  DenyList denied = {};  ///< certificates that are not let in
   std::chrono::milliseconds heartbeat{5000};
   std::chrono::milliseconds ready_within{300000};  ///< from its welcome until a client must have its data
   std::size_t connections = 64;
@@ -56,6 +61,10 @@ class Reception {
 
   std::uint16_t port() const { return listener_->port(); }
   bool is_ready(ClientId client) const { return ready_[client] != nullptr; }
+  /// From now on these are denied; who is connected all the same is told so and leaves.
+  void deny(DenyList list);
+  /// True if the client is denied whatever its certificate.
+  bool is_denied(ClientId client) const { return rules_.authenticated && rules_.denied.denies_name(client_name(client)); }
 
   /// Sends to a client if it is ready; else does nothing.
   void send(ClientId client, const Frame& frame, FrameKind kind);
@@ -98,6 +107,8 @@ class Reception {
   void give_slot(const PeerPtr& peer);
   void beat();
   std::string name(const Peer& peer) const;
+  /// The reason to deny the peer; empty if there is none.
+  std::string denial(const Peer& peer) const;
 
   const FederationTerms& terms_;
   ReceptionRules rules_;

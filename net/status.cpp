@@ -3,7 +3,9 @@
 // As the library itself was compiled: the layout of its classes depends on it.
 #define CPPHTTPLIB_OPENSSL_SUPPORT
 #include <httplib.h>
+#include <openssl/crypto.h>
 #include <poll.h>
+#include <sys/stat.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -17,6 +19,10 @@
 #include <thread>
 
 #include "core/error.hpp"
+#include "core/files.hpp"
+#include "core/hash.hpp"
+#include "core/secret_key.hpp"
+#include "core/text.hpp"
 
 namespace fedstride {
 namespace {
@@ -150,6 +156,32 @@ void answer(httplib::Response& response, int status, const std::string& text, co
   response.set_content(text, std::string(type) + "; charset=utf-8");
 }
 
+/// The token that a request shows; empty if none.
+std::string shown_token(const httplib::Request& request) {
+  constexpr std::string_view kBearer = "Bearer ";
+  constexpr std::string_view kBasic = "Basic ";
+  if (request.get_header_value_count("Authorization") != 1) return {};
+  const std::string value = request.get_header_value("Authorization");
+  if (value.starts_with(kBearer)) return value.substr(kBearer.size());
+  if (!value.starts_with(kBasic)) return {};
+  // Base64 of "anybody:TOKEN".
+  constexpr std::string_view kAlphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+  std::string text;
+  std::uint32_t bits = 0;
+  int held = 0;
+  for (const char c : std::string_view(value).substr(kBasic.size())) {
+    const auto digit = kAlphabet.find(c);
+    if (digit == kAlphabet.npos) break;
+    bits = bits << 6 | static_cast<std::uint32_t>(digit);
+    held += 6;
+    if (held < 8) continue;
+    held -= 8;
+    text += static_cast<char>(bits >> held & 0xff);
+  }
+  const auto colon = text.find(':');
+  return colon == text.npos ? std::string() : text.substr(colon + 1);
+}
+
 Error cannot_listen(const Endpoint& address, int error) {
   return failure("status address '" + address.text() + "' cannot be listened at: " +
                  (error == EADDRINUSE || error == EACCES ? std::strerror(error) : "it is not one of this machine") +
@@ -159,7 +191,8 @@ Error cannot_listen(const Endpoint& address, int error) {
 }  // namespace
 
 struct StatusServer::Server {
-  Server(const Endpoint& where, std::function<FederationStatus()> what) : address(where), status(std::move(what)) {
+  Server(const Endpoint& where, std::function<FederationStatus()> what, const std::string& token)
+      : address(where), status(std::move(what)), guarded(!token.empty()), token_digest(Hash().text(token).digest()) {
     http.set_default_headers(
         {{"Content-Security-Policy",
           "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"},
@@ -203,6 +236,11 @@ struct StatusServer::Server {
   void handle(const httplib::Request& request, httplib::Response& response) {
     if (is_loopback(address) && !names_this_machine(request))
       return answer(response, 403, "only a Host header with a loopback address or localhost is answered here\n");
+    if (guarded && !shows_token(request)) {
+      response.set_header("WWW-Authenticate", "Bearer");
+      response.headers.emplace("WWW-Authenticate", "Basic realm=\"fedstride: any name, the token as password\"");
+      return answer(response, 401, "the token of this page is needed (serve --status-token)\n");
+    }
     if (request.path != "/" && request.path != "/status" && request.path != "/metrics")
       return answer(response, 404, "there is only /, /status and /metrics\n");
     if (request.method != "GET" && request.method != "HEAD") {
@@ -220,6 +258,12 @@ struct StatusServer::Server {
     return is_loopback({host_of(request.get_header_value("Host")), 0});
   }
 
+  /// In a time that does not depend on how much of the token is right, nor on its length.
+  bool shows_token(const httplib::Request& request) const {
+    const auto shown = Hash().text(shown_token(request)).digest();
+    return CRYPTO_memcmp(shown.data(), token_digest.data(), token_digest.size()) == 0;
+  }
+
   FederationStatus current() {
     const std::scoped_lock lock(mutex);
     return status();
@@ -227,6 +271,8 @@ struct StatusServer::Server {
 
   Endpoint address;
   std::function<FederationStatus()> status;
+  bool guarded;
+  std::array<std::uint8_t, 32> token_digest;
   std::mutex mutex;
   HttpServer http;
   int port = 0;
@@ -234,7 +280,7 @@ struct StatusServer::Server {
   std::thread thread;
 };
 
-StatusServer::StatusServer(const Endpoint& address, std::function<FederationStatus()> status) {
+StatusServer::StatusServer(const Endpoint& address, std::function<FederationStatus()> status, const std::string& token) {
   // The library ignores SIGPIPE for the whole process; nothing here needs that.
   struct sigaction before {};
   ::sigaction(SIGPIPE, nullptr, &before);
@@ -242,10 +288,40 @@ StatusServer::StatusServer(const Endpoint& address, std::function<FederationStat
     ~Restore() { ::sigaction(SIGPIPE, &action, nullptr); }
     const struct sigaction& action;
   } const restore{before};
-  server_ = std::make_unique<Server>(address, std::move(status));
+  server_ = std::make_unique<Server>(address, std::move(status), token);
 }
 
 StatusServer::~StatusServer() = default;
+
+std::string new_status_token() {
+  constexpr std::string_view kDigits = "0123456789abcdef";
+  std::string token;
+  for (const std::uint8_t byte : new_secret_key()) {
+    token += kDigits[byte >> 4];
+    token += kDigits[byte & 15];
+  }
+  return token;
+}
+
+std::string load_or_create_status_token(const std::filesystem::path& path) {
+  const std::string name = "status-token '" + path.string() + "' ";
+  struct stat status {};
+  if (::lstat(path.c_str(), &status) != 0 && errno == ENOENT) {
+    const std::filesystem::path folder = path.has_parent_path() ? path.parent_path() : std::filesystem::path(".");
+    const NewFile file{path.filename().string(), new_status_token() + "\n", 0600};
+    write_files(folder, std::span(&file, 1));
+  }
+  if (::stat(path.c_str(), &status) != 0) throw failure(name + "cannot be read: " + std::strerror(errno));
+  if (!S_ISREG(status.st_mode)) throw failure(name + "is not a file");
+  if (status.st_uid != ::geteuid() || (status.st_mode & 077) != 0)
+    throw failure(name + "is open to other users; it must be its owner's alone: chmod 600 " + path.string());
+  const std::string text = read_file(path, 4096);
+  const std::string token(trimmed(text));
+  const bool good =
+      token.size() >= 16 && token.size() <= 256 && std::ranges::all_of(token, [](char c) { return c > ' ' && c <= '~'; });
+  if (!good) throw failure(name + "does not hold a token: 16 to 256 printable characters without spaces");
+  return token;
+}
 
 std::uint16_t StatusServer::port() const { return static_cast<std::uint16_t>(server_->port); }
 

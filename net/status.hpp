@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <filesystem>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -24,8 +25,9 @@ struct ClientStatus {
   std::uint32_t last_round = 0;  ///< the last it answered; 0: none
   std::uint64_t received = 0;    ///< bytes from it, all its connections
   std::uint64_t sent = 0;
-  std::uint64_t missed = 0;  ///< rounds closed without it, this session
-  std::string trouble = {};  ///< why its last connection ended, if not regularly
+  std::uint64_t missed = 0;              ///< rounds closed without it, this session
+  std::int64_t certificate_expires = 0;  ///< seconds since 1970, as it showed it last; 0: it has shown none
+  std::string trouble = {};              ///< why its last connection ended, if not regularly
 };
 
 /// Privacy spent at one level.
@@ -62,8 +64,10 @@ struct FederationStatus {
   std::uint64_t examples = 0;  ///< gradient examples, all rounds
   std::uint64_t received = 0;  ///< bytes, all connections, refused ones included
   std::uint64_t sent = 0;
-  std::uint64_t refused = 0;  ///< connections that were ended for a reason
-  std::uint64_t memory = 0;   ///< of this process, bytes, now
+  std::uint64_t refused = 0;             ///< connections that were ended for a reason
+  std::uint64_t memory = 0;              ///< of this process, bytes, now
+  std::int64_t now = 0;                  ///< seconds since 1970
+  std::int64_t certificate_expires = 0;  ///< likewise: the coordinator's, or the authority behind it; 0: there is none
   std::vector<PrivacySpent> privacy = {};
   std::vector<RoundPoint> points = {};
   std::vector<ClientStatus> clients = {};
@@ -78,14 +82,21 @@ std::string status_metrics(const FederationStatus& status);
 /// that are late first, at most 200 rows), privacy, bytes. Everything in it is escaped.
 std::string status_page(const FederationStatus& status);
 
+/// The token in the file, 16 to 256 printable characters that only this user can read; if there is no such file, a new one
+/// of 256 random bits is made and kept there. Throws Error (failure).
+std::string load_or_create_status_token(const std::filesystem::path& path);
+std::string new_status_token();
+
 /// Serves the three over HTTP from its own threads, read-only, until it is destroyed. Only GET and HEAD; another path is
 /// 404, another method 405. On a loopback address, a Host header that names neither this address nor localhost is refused (a
-/// page elsewhere must not read it through a visitor's browser). Requests are bounded in size, time and number.
+/// page elsewhere must not read it through a visitor's browser). With a token only who shows it is answered, others with 401:
+/// "Authorization: Bearer TOKEN", or Basic with it as the password, which browsers ask for. Requests are bounded in size, time
+/// and number.
 class StatusServer {
  public:
   /// Port 0: a free one. Throws Error (failure) if the port is in use ("status address '127.0.0.1:80' ...").
   /// `status` is called from threads of the server, one call at a time; if it throws, that request is answered with 500.
-  StatusServer(const Endpoint& address, std::function<FederationStatus()> status);
+  StatusServer(const Endpoint& address, std::function<FederationStatus()> status, const std::string& token = {});
   ~StatusServer();
   StatusServer(const StatusServer&) = delete;
   StatusServer& operator=(const StatusServer&) = delete;

@@ -5,6 +5,7 @@
 
 #include "core/html.hpp"
 #include "net/accuracy_curve.hpp"
+#include "net/certificates.hpp"
 #include "net/page_text.hpp"
 #include "net/status.hpp"
 
@@ -108,6 +109,11 @@ std::string_view name_of(Standing standing, bool connected) {
   return "";
 }
 
+std::string trouble_of(const ClientStatus& client, std::int64_t now) {
+  const std::string soon = expiry_warning("its certificate", client.certificate_expires, now);
+  return client.trouble + (client.trouble.empty() || soon.empty() ? "" : "; ") + soon;
+}
+
 std::string clients_table(const FederationStatus& status) {
   if (status.clients.empty()) return "<p>No client is known yet.</p>\n";
   struct Row {
@@ -138,7 +144,7 @@ std::string clients_table(const FederationStatus& status) {
             (client.last_round > 0 ? grouped_text(client.last_round) : "–") + "</td><td>" +
             (waits ? duration_text(client.seconds_waiting) : "") + "</td><td>" + bytes_text(client.received) + "</td><td>" +
             bytes_text(client.sent) + "</td><td>" + grouped_text(client.missed) + "</td><td class=\"text trouble\">" +
-            escaped(client.trouble) + "</td></tr>\n";
+            escaped(trouble_of(client, status.now)) + "</td></tr>\n";
   }
   html += "</tbody>\n</table></div>\n";
   if (rows.size() > kMaxClientRows)
@@ -202,6 +208,9 @@ std::string status_page(const FederationStatus& status) {
   html += "<h1>" + escaped(status.title) + "</h1>\n<p>" + progress_line(status) + "</p>\n" +
           printed("<progress max=\"%u\" value=\"%u\">", std::max(1u, status.rounds), std::min(status.done, status.rounds)) +
           grouped_text(status.done) + " rounds done</progress>\n";
+  if (const std::string soon = expiry_warning("The coordinator's certificate", status.certificate_expires, status.now);
+      !soon.empty())
+    html += "<p><strong>" + escaped(soon) + "</strong></p>\n";
   html += figures(status) + "<h2>Test accuracy</h2>\n" + accuracy_curve(status.points) + privacy_table(status.privacy) +
           "<h2>Clients</h2>\n" + clients_table(status);
   html += "<footer class=\"small\">results in " + escaped(status.folder) +

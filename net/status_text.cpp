@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cmath>
 #include <initializer_list>
 #include <limits>
@@ -28,6 +29,9 @@ OrderedJson json_of(const RoundPoint& point) {
           {"model_hash", point.model_hash}};
 }
 
+/// Absent expiries are null.
+OrderedJson expiry_json(std::int64_t expires) { return expires != 0 ? OrderedJson(expires) : OrderedJson(); }
+
 OrderedJson json_of(const ClientStatus& client) {
   return {{"client", client.client},
           {"connected", client.connected},
@@ -40,6 +44,7 @@ OrderedJson json_of(const ClientStatus& client) {
           {"received", client.received},
           {"sent", client.sent},
           {"missed", client.missed},
+          {"certificate_expires", expiry_json(client.certificate_expires)},
           {"trouble", client.trouble}};
 }
 
@@ -172,6 +177,12 @@ void add_clients(Exposition& out, const std::vector<ClientStatus>& clients) {
        [](Client c) { return std::uint64_t{c.last_round}; });
   each("client_received_bytes_total", "counter", "Bytes received from it.", [](Client c) { return c.received; });
   each("client_sent_bytes_total", "counter", "Bytes sent to it.", [](Client c) { return c.sent; });
+  if (std::ranges::any_of(clients, [](Client c) { return c.certificate_expires != 0; })) {
+    out.metric("client_certificate_expiry_timestamp_seconds", "gauge", "When the certificate it showed last expires.");
+    for (Client client : clients)
+      if (client.certificate_expires != 0)
+        out.add(static_cast<std::uint64_t>(client.certificate_expires), {{"client", number_text(client.client)}});
+  }
   each("client_missed_rounds_total", "counter", "Rounds closed without it, this session.", [](Client c) { return c.missed; });
 }
 
@@ -192,6 +203,7 @@ std::string status_json(const FederationStatus& status) {
                          {"sent", status.sent},
                          {"refused", status.refused},
                          {"memory", status.memory},
+                         {"certificate_expires", expiry_json(status.certificate_expires)},
                          {"privacy", json_of(status.privacy)},
                          {"points", json_of(status.points)},
                          {"clients", json_of(status.clients)}};
@@ -206,6 +218,10 @@ std::string status_metrics(const FederationStatus& status) {
   out.one("received_bytes_total", "counter", "Bytes received, all connections.", status.received);
   out.one("sent_bytes_total", "counter", "Bytes sent, all connections.", status.sent);
   out.one("refused_connections_total", "counter", "Connections ended for a reason.", status.refused);
+  if (status.certificate_expires != 0)
+    out.one("certificate_expiry_timestamp_seconds", "gauge",
+            "When the coordinator's certificate, or the authority behind it, expires.",
+            static_cast<std::uint64_t>(status.certificate_expires));
   out.one("resident_memory_bytes", "gauge", "Memory of the coordinator.", status.memory);
   add_privacy(out, status.privacy);
   add_clients(out, status.clients);

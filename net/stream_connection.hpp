@@ -22,11 +22,13 @@ struct Transport::Context {
   Context(Side which, const TlsFiles& files)
       : side(which), ssl(which == Side::server ? asio::ssl::context::tlsv13_server : asio::ssl::context::tlsv13_client) {
     ssl.set_verify_mode(asio::ssl::verify_peer | asio::ssl::verify_fail_if_no_peer_cert);
-    ssl.load_verify_file(files.authority.string());
+    trust(files.authority);
     ssl.use_certificate_file(files.certificate.string(), asio::ssl::context::pem);
     ssl.use_private_key_file(files.key.string(), asio::ssl::context::pem);
     SSL_CTX_set_num_tickets(ssl.native_handle(), 0);  // connections are never resumed: each authenticates again
   }
+  /// All authorities of a file, and no other certificate of it.
+  void trust(const std::filesystem::path& authorities);
   Side side;
   asio::ssl::context ssl;
 };
@@ -42,8 +44,8 @@ inline std::string text_of(const tcp::endpoint& endpoint) {
   return Endpoint{endpoint.address().to_string(), endpoint.port()}.text();
 }
 
-/// The common name of the peer's certificate; empty if there is none.
-std::string common_name(SSL* ssl);
+/// The peer's certificate; empty if there is none.
+PeerCertificate peer_of(SSL* ssl);
 
 /// The reason why reading or the handshake failed, in words a person can act on.
 inline std::string words(const std::error_code& error) {
@@ -60,7 +62,7 @@ class StreamConnection final : public Connection {
     std::error_code ignored;
     stream_.lowest_layer().set_option(tcp::no_delay(true), ignored);
     address_ = text_of(stream_.lowest_layer().remote_endpoint(ignored));
-    if constexpr (std::is_same_v<Stream, TlsStream>) peer_name_ = common_name(stream_.native_handle());
+    if constexpr (std::is_same_v<Stream, TlsStream>) peer_ = peer_of(stream_.native_handle());
   }
 
   void start(Handlers handlers) override {

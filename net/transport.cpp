@@ -17,9 +17,14 @@ Transport Transport::tls(Side side, const TlsFiles& files, std::string_view name
 
 Transport Transport::plain() { return {}; }
 
-std::string common_name(SSL* ssl) {
+void Transport::Context::trust(const std::filesystem::path& authorities) {
+  X509_STORE* store = SSL_CTX_get_cert_store(ssl.native_handle());
+  for (const CertificateHandle& authority : read_authorities(authorities)) X509_STORE_add_cert(store, authority.get());
+}
+
+PeerCertificate peer_of(SSL* ssl) {
   const CertificateHandle certificate(SSL_get1_peer_certificate(ssl));
-  return certificate ? common_name(certificate.get()) : std::string();
+  return certificate ? facts_of(certificate.get()) : PeerCertificate{};
 }
 
 }  // namespace fedstride

@@ -7,11 +7,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 
 #include "core/error.hpp"
 #include "core/files.hpp"
+#include "core/hash.hpp"
 
 namespace fedstride {
 namespace {
@@ -76,6 +78,32 @@ Handle<BIO> open_text(const std::string& text) {
 /// In place of OpenSSL's own, which asks at the terminal.
 int no_password(char*, int, int, void*) { return -1; }
 
+std::string hex_of(const unsigned char* bytes, std::size_t size) {
+  constexpr std::string_view kDigits = "0123456789abcdef";
+  std::string text;
+  for (std::size_t i = 0; i < size; ++i) {
+    text += kDigits[bytes[i] >> 4];
+    text += kDigits[bytes[i] & 15];
+  }
+  return text;
+}
+
+/// The one common name of a subject; empty if there is none.
+std::string name_in(X509_NAME* name) {
+  const int at = X509_NAME_get_index_by_NID(name, NID_commonName, -1);
+  if (at < 0) return {};
+  unsigned char* bytes = nullptr;
+  const int size = ASN1_STRING_to_UTF8(&bytes, X509_NAME_ENTRY_get_data(X509_NAME_get_entry(name, at)));
+  const std::unique_ptr<unsigned char, void (*)(unsigned char*)> holder(bytes, [](unsigned char* p) { OPENSSL_free(p); });
+  ERR_clear_error();
+  return size < 0 ? std::string{} : std::string(reinterpret_cast<const char*>(bytes), static_cast<std::size_t>(size));
+}
+
+void add_name(X509_NAME* subject, const std::string& name) {
+  require(X509_NAME_add_entry_by_txt(subject, "CN", MBSTRING_UTF8, reinterpret_cast<const unsigned char*>(name.c_str()), -1, -1,
+                                     0) == 1);
+}
+
 std::string role_text(Role role) {
   return role == Role::server ? "a coordinator's" : role == Role::client ? "a client's" : "an authority's";
 }
@@ -93,9 +121,7 @@ CertificateHandle issue(const CertificatePlan& plan, EVP_PKEY* key, const Identi
   X509* certificate = made.get();
   require(made && X509_set_version(certificate, X509_VERSION_3) == 1);
   set_random_serial(certificate);
-  X509_NAME* name = X509_get_subject_name(certificate);
-  require(X509_NAME_add_entry_by_txt(name, "CN", MBSTRING_UTF8, reinterpret_cast<const unsigned char*>(plan.name.c_str()), -1, -1,
-                                     0) == 1);
+  add_name(X509_get_subject_name(certificate), plan.name);
   X509* signer = issuer != nullptr ? issuer->certificate.get() : certificate;
   require(X509_set_issuer_name(certificate, X509_get_subject_name(signer)) == 1 && X509_set_pubkey(certificate, key) == 1 &&
           ASN1_TIME_set(X509_getm_notBefore(certificate), plan.from) != nullptr &&
@@ -114,6 +140,39 @@ CertificateHandle issue(const CertificatePlan& plan, EVP_PKEY* key, const Identi
   }
   require(X509_sign(certificate, issuer != nullptr ? issuer->key.get() : key, EVP_sha256()) > 0);
   return made;
+}
+
+std::string request_for(const std::string& name, EVP_PKEY* key) {
+  const std::unique_ptr<X509_REQ, FreeX509> request(X509_REQ_new());
+  const Handle<BIO> bio(BIO_new(BIO_s_mem()));
+  require(request && bio && X509_REQ_set_version(request.get(), X509_REQ_VERSION_1) == 1);
+  add_name(X509_REQ_get_subject_name(request.get()), name);
+  require(X509_REQ_set_pubkey(request.get(), key) == 1 && X509_REQ_sign(request.get(), key, EVP_sha256()) > 0 &&
+          PEM_write_bio_X509_REQ(bio.get(), request.get()) == 1);
+  return text_of(bio.get());
+}
+
+Request read_request(const fs::path& path) {
+  status_of(path);
+  const std::string text = read_file(path, kMaxPemBytes);
+  const std::unique_ptr<X509_REQ, FreeX509> request(PEM_read_bio_X509_REQ(open_text(text).get(), nullptr, no_password, nullptr));
+  KeyHandle key(request ? X509_REQ_get_pubkey(request.get()) : nullptr);
+  const bool whole = key && X509_REQ_verify(request.get(), key.get()) == 1;
+  char curve[32] = "";
+  const bool usual = whole && EVP_PKEY_get_group_name(key.get(), curve, sizeof curve, nullptr) == 1 &&
+                     std::string_view(curve) == SN_X9_62_prime256v1;
+  ERR_clear_error();
+  if (!whole) throw failure("'" + path.string() + "' is not a request in PEM that its own key signed, or is damaged");
+  if (!usual) throw failure("the key of the request '" + path.string() + "' is not on the curve P-256, the only one valid here");
+  return {name_in(X509_REQ_get_subject_name(request.get())), std::move(key)};
+}
+
+std::string fingerprint_of_key(EVP_PKEY* key) {
+  unsigned char* bytes = nullptr;
+  const int size = i2d_PUBKEY(key, &bytes);
+  require(size > 0);
+  const std::unique_ptr<unsigned char, void (*)(unsigned char*)> holder(bytes, [](unsigned char* p) { OPENSSL_free(p); });
+  return Hash().bytes(bytes, static_cast<std::size_t>(size)).hex();
 }
 
 std::string to_pem(X509* certificate) {
@@ -137,6 +196,24 @@ CertificateHandle read_certificate(const fs::path& path) {
   return certificate;
 }
 
+std::vector<CertificateHandle> read_authorities(const fs::path& path) {
+  status_of(path);
+  const std::string text = read_file(path, kMaxPemBytes);
+  const Handle<BIO> bio = open_text(text);
+  std::vector<CertificateHandle> all;
+  bool any = false;
+  while (CertificateHandle next{PEM_read_bio_X509(bio.get(), nullptr, no_password, nullptr)}) {
+    any = true;
+    if (X509_check_ca(next.get()) == 1) all.push_back(std::move(next));
+  }
+  // The end of the file is the only good reason to stop.
+  const bool ended = ERR_GET_REASON(ERR_peek_last_error()) == PEM_R_NO_START_LINE;
+  ERR_clear_error();
+  if (!any || !ended) throw failure("'" + path.string() + "' is not a certificate in PEM, or is damaged");
+  if (all.empty()) throw failure("the certificate '" + path.string() + "' is not an authority's");
+  return all;
+}
+
 KeyHandle read_key(const fs::path& path) {
   const struct stat status = status_of(path);
   const std::string name = "the key '" + path.string() + "' ";
@@ -152,15 +229,17 @@ KeyHandle read_key(const fs::path& path) {
   return key;
 }
 
-std::string common_name(X509* certificate) {
-  X509_NAME* name = X509_get_subject_name(certificate);
-  const int at = X509_NAME_get_index_by_NID(name, NID_commonName, -1);
-  if (at < 0) return {};
-  unsigned char* bytes = nullptr;
-  const int size = ASN1_STRING_to_UTF8(&bytes, X509_NAME_ENTRY_get_data(X509_NAME_get_entry(name, at)));
-  const std::unique_ptr<unsigned char, void (*)(unsigned char*)> holder(bytes, [](unsigned char* p) { OPENSSL_free(p); });
-  ERR_clear_error();
-  return size < 0 ? std::string{} : std::string(reinterpret_cast<const char*>(bytes), static_cast<std::size_t>(size));
+std::string common_name(X509* certificate) { return name_in(X509_get_subject_name(certificate)); }
+
+PeerCertificate facts_of(X509* certificate) {
+  unsigned char digest[EVP_MAX_MD_SIZE];
+  unsigned int size = 0;
+  require(X509_digest(certificate, EVP_sha256(), digest, &size) == 1);
+  const ASN1_INTEGER* serial = X509_get0_serialNumber(certificate);
+  return {.name = common_name(certificate),
+          .serial = hex_of(ASN1_STRING_get0_data(serial), static_cast<std::size_t>(ASN1_STRING_length(serial))),
+          .fingerprint = hex_of(digest, size),
+          .expires = expiry(certificate)};
 }
 
 std::time_t expiry(const X509* certificate) {
@@ -184,11 +263,13 @@ void check_pair(const Identity& identity, const fs::path& certificate, const fs:
                   "'; the two must be made together");
 }
 
-void check_issued(NamedCertificate certificate, NamedCertificate authority, Role role, std::time_t when) {
+std::time_t check_issued(NamedCertificate certificate, NamedAuthorities authorities, Role role, std::time_t when) {
   const Handle<X509_STORE> store(X509_STORE_new());
   const Handle<X509_STORE_CTX> context(X509_STORE_CTX_new());
-  require(store && context && X509_STORE_add_cert(store.get(), authority.certificate) == 1 &&
-          X509_STORE_CTX_init(context.get(), store.get(), certificate.certificate, nullptr) == 1);
+  require(store && context);
+  for (const CertificateHandle& authority : authorities.certificates)
+    require(X509_STORE_add_cert(store.get(), authority.get()) == 1);
+  require(X509_STORE_CTX_init(context.get(), store.get(), certificate.certificate, nullptr) == 1);
   X509_STORE_CTX_set_flags(context.get(), X509_V_FLAG_CHECK_SS_SIGNATURE);
   X509_STORE_CTX_set_time(context.get(), 0, when);
   if (role != Role::authority)
@@ -196,18 +277,23 @@ void check_issued(NamedCertificate certificate, NamedCertificate authority, Role
             1);
   const bool valid = X509_verify_cert(context.get()) == 1;
   ERR_clear_error();
-  if (valid) return;
+  if (valid) {
+    std::time_t end = expiry(certificate.certificate);
+    const STACK_OF(X509)* chain = X509_STORE_CTX_get0_chain(context.get());
+    for (int i = 0; i < sk_X509_num(chain); ++i) end = std::min(end, expiry(sk_X509_value(chain, i)));
+    return end;
+  }
   const int error = X509_STORE_CTX_get_error(context.get());
   X509* at = X509_STORE_CTX_get_current_cert(context.get());
   const bool of_authority = X509_STORE_CTX_get_error_depth(context.get()) > 0;
-  const std::string name = "the certificate '" + (of_authority ? authority : certificate).path.string() + "' ";
+  const std::string name = "the certificate '" + (of_authority ? authorities.path : certificate.path).string() + "' ";
   if (error == X509_V_ERR_CERT_HAS_EXPIRED && at != nullptr)
     throw failure(name + "expired on " + utc_text(expiry(at)) + "; 'fedstride certificates' makes new ones");
   if (error == X509_V_ERR_CERT_NOT_YET_VALID) throw failure(name + "is not valid yet; its time or this machine's clock is wrong");
   if (error == X509_V_ERR_INVALID_PURPOSE)
     throw failure(name + "is not " + role_text(role) + "; only one made for that role is valid");
   throw failure("the certificate '" + certificate.path.string() + "' is not one that the authority of '" +
-                authority.path.string() + "' made (" + X509_verify_cert_error_string(error) + ")");
+                authorities.path.string() + "' made (" + X509_verify_cert_error_string(error) + ")");
 }
 
 }  // namespace fedstride

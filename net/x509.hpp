@@ -7,12 +7,16 @@
 #include <filesystem>
 #include <memory>
 #include <string>
+#include <vector>
+
+#include "net/certificates.hpp"
 
 namespace fedstride {
 
 struct FreeX509 {
   void operator()(X509* certificate) const { X509_free(certificate); }
   void operator()(EVP_PKEY* key) const { EVP_PKEY_free(key); }
+  void operator()(X509_REQ* request) const { X509_REQ_free(request); }
 };
 using CertificateHandle = std::unique_ptr<X509, FreeX509>;
 using KeyHandle = std::unique_ptr<EVP_PKEY, FreeX509>;
@@ -37,16 +41,30 @@ KeyHandle new_key();
 /// A certificate of `key`, signed by the issuer; by the key itself if there is none.
 CertificateHandle issue(const CertificatePlan& plan, EVP_PKEY* key, const Identity* issuer);
 
+/// A request (PKCS #10, in PEM) for a certificate of that name and of that key, signed by the key.
+std::string request_for(const std::string& name, EVP_PKEY* key);
+struct Request {
+  std::string name;
+  KeyHandle key;  ///< the public half
+};
+/// Reads PEM. Throws Error (failure) that names the file unless it is a request that its own key signed, on P-256.
+Request read_request(const std::filesystem::path& path);
+/// SHA-256 of the public key (SubjectPublicKeyInfo in DER), 64 hexadecimal digits: what two people compare.
+std::string fingerprint_of_key(EVP_PKEY* key);
+
 std::string to_pem(X509* certificate);
 std::string to_pem(EVP_PKEY* key);
 
 /// Reads PEM. Throws Error (failure) that names the file if it is not a file, larger than 1 MiB or damaged; for a key also
 /// unless it belongs to this user and nobody else can read or write it.
 CertificateHandle read_certificate(const std::filesystem::path& path);
+/// The authorities' certificates of a file, in their order. Throws Error (failure) also if there is none.
+std::vector<CertificateHandle> read_authorities(const std::filesystem::path& path);
 KeyHandle read_key(const std::filesystem::path& path);
 
 std::string common_name(X509* certificate);
 std::time_t expiry(const X509* certificate);
+PeerCertificate facts_of(X509* certificate);
 /// "2027-11-21 20:00 UTC"
 std::string utc_text(std::time_t time);
 
@@ -59,8 +77,14 @@ struct NamedCertificate {
   const std::filesystem::path& path;
 };
 
-/// Throws Error (failure) that names the file unless the authority signed the certificate, for this role, and both are
-/// valid at that time.
-void check_issued(NamedCertificate certificate, NamedCertificate authority, Role role, std::time_t when);
+/// The authorities that are believed, and the file they were read from.
+struct NamedAuthorities {
+  const std::vector<CertificateHandle>& certificates;
+  const std::filesystem::path& path;
+};
+
+/// Throws Error (failure) that names the file unless one of the authorities signed the certificate, for this role, and both
+/// are valid at that time. Returns when the first of the two expires.
+std::time_t check_issued(NamedCertificate certificate, NamedAuthorities authorities, Role role, std::time_t when);
 
 }  // namespace fedstride

@@ -48,6 +48,14 @@ ClientRows ClientRows::even(std::vector<std::uint32_t> rows, std::size_t clients
   return dealt;
 }
 
+ClientRows ClientRows::only(std::size_t client, std::size_t clients, std::vector<std::uint32_t> rows) {
+  ClientRows dealt;
+  dealt.rows_ = std::move(rows);
+  dealt.ends_.resize(clients);
+  std::fill(dealt.ends_.begin() + static_cast<std::ptrdiff_t>(client), dealt.ends_.end(), as_end(dealt.rows_.size()));
+  return dealt;
+}
+
 void ClientRows::sort_lists() {
   std::size_t begin = 0;
   for (const std::uint32_t end : ends_) {

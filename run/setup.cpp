@@ -101,7 +101,7 @@ void take_roster(Setup& setup, const OwnRows& own) {
     setup.own_data.push_back(line.data_hash);
     hash.value(line.rows).text(line.data_hash);
   }
-  setup.rows = Assignment(setup.row_counts.size());
+  setup.rows = ClientRows(Assignment(setup.row_counts.size()));
   setup.partition_hash = hash.hex();
 }
 
@@ -168,10 +168,9 @@ Setup prepare_own(const Configuration& configuration, ClientId client, const Dat
   setup.data = load_own_rows(configuration.dataset, DataOptions{configuration.data_dir});
   fit(setup.data.train, form);
   const std::size_t count = setup.data.train.size();
-  Assignment rows(static_cast<std::size_t>(configuration.clients));
-  rows[client].resize(count);
-  std::iota(rows[client].begin(), rows[client].end(), Row{0});
-  setup.rows = rows;
+  std::vector<Row> rows(count);
+  std::iota(rows.begin(), rows.end(), Row{0});
+  setup.rows = ClientRows::only(client, static_cast<std::size_t>(configuration.clients), std::move(rows));
   setup.row_counts.resize(setup.rows.size());
   setup.row_counts[client] = count;
   // The form is an input of every gradient: noise drawn for one is not for another.
@@ -182,6 +181,32 @@ Setup prepare_own(const Configuration& configuration, ClientId client, const Dat
                              .values(std::span<const float>(form.mean))
                              .values(std::span<const float>(form.deviation))
                              .hex();
+  prepare_training(setup, FirstWeights::elsewhere);
+  return setup;
+}
+
+Setup prepare_told(const Configuration& configuration, ClientId client, ToldRows told) {
+  Setup setup{.configuration = configuration};
+  setup.data = load_dataset(configuration.dataset, DataOptions{configuration.data_dir});
+  const auto wrong = [](const std::string& what) { return failure("the coordinator's partition: " + what); };
+  const std::string who = "client " + std::to_string(client);
+  if (told.row_counts.size() != static_cast<std::size_t>(configuration.clients) || client >= told.row_counts.size())
+    throw wrong(std::to_string(told.row_counts.size()) + " clients have rows; the experiment has " +
+                std::to_string(configuration.clients) + ", of which this is " + who);
+  if (told.rows.empty() || told.row_counts[client] != told.rows.size())
+    throw wrong(who + " is sent " + std::to_string(told.rows.size()) + " rows; it is said to have " +
+                std::to_string(told.row_counts[client]) + ", and needs one at least");
+  std::vector<bool> taken(setup.data.train.size());
+  for (const Row row : told.rows) {
+    if (row >= taken.size())
+      throw wrong(who + " is sent row " + std::to_string(row) + "; the data set has the rows 0 to " +
+                  std::to_string(taken.size() - 1));
+    if (taken[row]) throw wrong(who + " is sent row " + std::to_string(row) + " twice");
+    taken[row] = true;
+  }
+  setup.rows = ClientRows::only(client, told.row_counts.size(), std::move(told.rows));
+  setup.row_counts = std::move(told.row_counts);
+  setup.partition_hash = std::move(told.partition_hash);
   prepare_training(setup, FirstWeights::elsewhere);
   return setup;
 }

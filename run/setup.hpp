@@ -55,6 +55,17 @@ Setup prepare(const Configuration& configuration, FirstWeights first = FirstWeig
 /// clients' rows and the test part are unknown. Throws Error.
 Setup prepare_own(const Configuration& configuration, ClientId client, const DataForm& form);
 
+/// The rows of one client as the coordinator tells it.
+struct ToldRows {
+  std::string partition_hash;
+  std::vector<std::uint64_t> row_counts;  ///< of every client
+  std::vector<Row> rows;                  ///< its own
+};
+
+/// Prepares the side of a client that is told its rows (partition file): the partition's file is not opened, the other clients'
+/// rows are unknown but for their number. Throws Error (failure) if these cannot be the rows of a client.
+Setup prepare_told(const Configuration& configuration, ClientId client, ToldRows told);
+
 /// The manifest that --partition file reads.
 std::string partition_json(const Setup& setup);
 /// Rows per class per client as a text heat map.

@@ -72,8 +72,8 @@ void add_join_command(CLI::App& app) {
   add_number_flag(command, "--client", arguments->client, Valid{.low = 0, .high = 1e6}, "which client this is, from 0");
   command.get_option("--client")->required();
   takes(*command.add_option("--certificates", arguments->certificates,
-                            "folder with authority.pem, client-K.pem and client-K.key ('fedstride certificates')"),
-        Place::folder);
+                            "folder with authority.pem, client-K.pem and client-K.key, or a bundle ('fedstride certificates')"),
+        Place::file);
   add_switch(command, "--insecure-loopback", arguments->insecure_loopback,
              "plain TCP to a coordinator on this machine, which is believed");
   takes(*command.add_option("--out", arguments->out, "the client's own folder (default: client-K)"), Place::folder);

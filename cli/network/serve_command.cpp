@@ -18,6 +18,7 @@ struct ServeCommandFlags {
   std::string listen;
   std::string certificates;
   bool insecure_loopback = false;
+  std::string deny;
   ServeFlags flags;
 };
 
@@ -29,6 +30,12 @@ void carry_out(const ServeCommandFlags& arguments) {
                        .round = {},
                        .log = network_log(configuration.quiet)};
   take_serve_flags(arguments.flags, configuration.clients, options);
+  if (!arguments.deny.empty()) {
+    if (options.certificates.empty())
+      throw usage_error("deny is '" + arguments.deny + "'; nobody shows a certificate without --certificates");
+    options.deny = arguments.deny;
+    options.reread = hangups();
+  }
   options.listening = [&](std::uint16_t port, std::optional<std::uint16_t> status_port) {
     Endpoint at = options.listen;
     at.port = port;
@@ -61,6 +68,11 @@ void add_serve_command(CLI::App& app) {
         Place::folder);
   add_switch(command, "--insecure-loopback", arguments->insecure_loopback,
              "plain TCP between processes of this machine, where everybody is believed");
+  takes(
+      *command.add_option("--deny", arguments->deny,
+                          "file of certificates that are not let in, a line each: client-K, serial HEX or fingerprint HEX; read "
+                          "again on SIGHUP"),
+      Place::file);
   add_serve_flags(command, arguments->flags);
   add_run_flags(command, arguments->run);
   when_called(command, [arguments] { carry_out(*arguments); });

@@ -27,6 +27,10 @@ void add_serve_flags(CLI::App& command, ServeFlags& flags) {
              "go on with clients whose program would not give the same bits");
   takes(*command.add_option("--status", flags.status, "serve a page on the federation at this HOST:PORT, and /status, /metrics"),
         {.word = "HOST:PORT"});
+  takes(*command.add_option("--status-token", flags.status_token,
+                            "the page answers only who shows the token in this file, which is made if it is missing; needed on "
+                            "an address that other machines reach"),
+        Place::file);
 }
 
 void take_serve_flags(const ServeFlags& flags, int clients, ServeOptions& options) {
@@ -40,6 +44,10 @@ void take_serve_flags(const ServeFlags& flags, int clients, ServeOptions& option
   options.connections = flags.connections;
   options.accept_other_builds = flags.accept_other_builds;
   if (!flags.status.empty()) options.status = parse_endpoint("status", flags.status, true);
+  if (!flags.status_token.empty()) {
+    if (!options.status) throw usage_error("status-token is '" + flags.status_token + "'; there is no page without --status");
+    options.status_token = load_or_create_status_token(flags.status_token);
+  }
 }
 
 void log_status_page(const ServeOptions& options, std::optional<std::uint16_t> port) {

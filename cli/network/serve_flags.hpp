@@ -20,6 +20,7 @@ struct ServeFlags {
   int connections = 0;
   bool accept_other_builds = false;
   std::string status;
+  std::string status_token;
 };
 void add_serve_flags(CLI::App& command, ServeFlags& flags);
 /// Into options, addresses read. Throws Error (usage).

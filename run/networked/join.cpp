@@ -1,6 +1,7 @@
 #include "run/networked/join.hpp"
 
 #include <cmath>
+#include <ctime>
 #include <limits>
 #include <memory>
 #include <optional>
@@ -23,9 +24,14 @@ namespace fedstride {
 namespace {
 
 Transport transport_of(const JoinOptions& options) {
-  if (!options.certificates.empty())
-    return Transport::tls(Transport::Side::client, client_files(options.certificates, options.client),
-                          client_name(options.client));
+  if (!options.certificates.empty()) {
+    const TlsFiles files = client_files_at(options.certificates, options.client);
+    const std::string name = client_name(options.client);
+    if (const std::string soon = expiry_warning("the certificate of " + name, expires_on(files, name), std::time(nullptr));
+        !soon.empty())
+      options.log(soon);
+    return Transport::tls(Transport::Side::client, files, name);
+  }
   if (!is_loopback(options.connect))
     throw usage_error("connect is '" + options.connect.text() +
                       "'; without --certificates only this machine's loopback is valid, and --insecure-loopback");
@@ -75,7 +81,7 @@ class Participant {
     last_round_ = memory_.round;
   }
 
-  Ready prepare(const Welcome& welcome, std::uint64_t& parameters) {
+  Ready prepare(const Welcome& welcome, Packing& packing) {
     Settings settings = parse_settings(welcome.settings, "the coordinator's settings");
     Configuration configuration = resolve(settings);
     configuration.data_dir = options_.data_dir;
@@ -96,7 +102,7 @@ class Participant {
     setup.data.test = {};
     keep_rows(setup.data.train, rows);
     experiment->trainer.emplace(setup.model, setup.data.train, setup.training, rows.size());
-    parameters = static_cast<std::uint64_t>(setup.model.size());
+    packing = Packing(setup.model);
     experiment_ = std::move(experiment);
     return ready;
   }
@@ -227,7 +233,7 @@ MemberOutcome join_federation(const JoinOptions& options, const std::atomic<bool
                           .patience = options.patience};
   Participant participant(options);
   const MemberWork work{
-      .prepare = [&](const Welcome& welcome, std::uint64_t& parameters) { return participant.prepare(welcome, parameters); },
+      .prepare = [&](const Welcome& welcome, Packing& packing) { return participant.prepare(welcome, packing); },
       .last_round = [&] { return participant.last_round(); },
       .train = [&](const ModelMessage& model, const Train& train, std::atomic<std::uint64_t>& examples,
                    const std::atomic<bool>& halt) { return participant.train(model, train, examples, halt); }};

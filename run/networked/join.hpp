@@ -17,7 +17,7 @@ constexpr auto choice_names(RequiredPrivacy) { return names("example", "client",
 struct JoinOptions {
   ClientId client = 0;
   Endpoint connect;
-  std::filesystem::path certificates;  ///< folder (client_files); empty: plain TCP, to loopback alone
+  std::filesystem::path certificates;  ///< folder or bundle (client_files_at); empty: plain TCP, to loopback alone
   std::filesystem::path folder;        ///< its own: what it has answered, its ledger, its key
   std::string data_dir;                ///< as Configuration::data_dir
   int threads = 0;

@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <chrono>
+#include <ctime>
 #include <mutex>
+#include <thread>
 
 #include "core/build_info.hpp"
 #include "core/error.hpp"
@@ -43,8 +45,9 @@ FederationTerms terms_of(const Setup& setup) {
   FederationTerms terms{.welcome = welcome_to(setup),
                         .data_hash = setup.data.hash,
                         .roster = {},
-                        .parameters = static_cast<std::uint64_t>(setup.initial.size()),
-                        .keeps_state = setup.training.keep_state};
+                        .packing = Packing(setup.model),
+                        .keeps_state = setup.training.keep_state,
+                        .tell_rows = [&setup](ClientId client, Welcome& welcome) { tell_rows(setup, client, welcome); }};
   for (std::size_t client = 0; client < setup.rows.size(); ++client) {
     const std::uint64_t count = setup.row_counts[client];
     if (setup.own_data.empty())
@@ -85,6 +88,50 @@ std::string judge(const Setup& setup, std::uint32_t round, const ClientReport& r
     return "its report says that it made other noisy releases than were asked for";
   return {};
 }
+
+/// Reads the list of those who are denied whenever somebody asks for it, and warns once a day of a certificate that expires soon.
+class Caretaker {
+ public:
+  Caretaker(const ServeOptions& options, std::time_t expires, std::function<void(DenyList)> deny)
+      : options_(options), expires_(expires), deny_(std::move(deny)), seen_(options.reread ? options.reread->load() : 0) {
+    warn();
+    thread_ = std::jthread([this](const std::stop_token& stop) { care(stop); });
+  }
+
+ private:
+  static constexpr std::chrono::hours kBetweenWarnings{24};
+
+  void care(const std::stop_token& stop) {
+    while (!stop.stop_requested()) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(50));
+      if (options_.reread && options_.reread->load() != seen_) read_again();
+      if (std::chrono::steady_clock::now() - warned_ > kBetweenWarnings) warn();
+    }
+  }
+  void read_again() {
+    seen_ = options_.reread->load();
+    try {
+      DenyList list = DenyList::read(options_.deny);
+      options_.log("read '" + options_.deny.string() + "' again: " + std::to_string(list.size()) +
+                   (list.size() == 1 ? " entry" : " entries"));
+      deny_(std::move(list));
+    } catch (const std::exception& error) {
+      options_.log(std::string(error.what()) + "; the list read before stays in force");
+    }
+  }
+  void warn() {
+    warned_ = std::chrono::steady_clock::now();
+    if (const std::string soon = expiry_warning("the coordinator's certificate", expires_, std::time(nullptr)); !soon.empty())
+      options_.log(soon);
+  }
+
+  const ServeOptions& options_;
+  std::time_t expires_;
+  std::function<void(DenyList)> deny_;
+  unsigned seen_;
+  std::chrono::steady_clock::time_point warned_;
+  std::jthread thread_;
+};
 
 /// The facts for the status page that the fleet does not know.
 class Watched {
@@ -129,11 +176,13 @@ class Watched {
     known_.state = state;
     ended_ = true;
   }
-  FederationStatus status(const FleetStatus& fleet, double deadline) const {
+  FederationStatus status(const FleetStatus& fleet, double deadline, std::time_t certificate_expires) const {
     const std::lock_guard lock(mutex_);
     FederationStatus all = known_;
     all.seconds_running = seconds_since(since_);
     all.memory = memory_in_use();
+    all.now = std::time(nullptr);
+    all.certificate_expires = certificate_expires;
     all.deadline = deadline;
     all.seconds_in_round = fleet.seconds_in_round;
     all.received = fleet.received;
@@ -206,12 +255,22 @@ RunSummary serve(const Configuration& configuration, const Settings& settings, c
                  const RunObserver& observer) {
   require_networked(configuration);
   take_all_descriptors();
+  if (options.status && !is_loopback(*options.status) && options.status_token.empty())
+    throw usage_error("status is '" + options.status->text() +
+                      "'; on an address that other machines reach the page needs a token (--status-token FILE)");
   const Transport transport = transport_of(options);
+  const std::time_t expires =
+      options.certificates.empty() ? 0 : expires_on(coordinator_files(options.certificates), kCoordinatorName);
+  const DenyList denied = options.deny.empty() ? DenyList() : DenyList::read(options.deny);
   Watched watched;
   // Outlives the run, so that the page can say how it ended; `fleet` is there from its start to its end.
   std::shared_ptr<NetworkedFleet> fleet;
   std::mutex fleet_mutex;
   std::unique_ptr<StatusServer> page;
+  const Caretaker caretaker(options, expires, [&](DenyList list) {
+    const std::lock_guard lock(fleet_mutex);
+    if (fleet) fleet->deny(std::move(list));
+  });
   const auto make_networked = [&](const Setup& setup, Threads&, const std::atomic<bool>* stop) {
     const std::size_t clients = setup.rows.size();
     ReceptionRules rules{
@@ -219,6 +278,7 @@ RunSummary serve(const Configuration& configuration, const Settings& settings, c
         .transport = transport,
         .authenticated = !options.certificates.empty(),
         .accept_other_builds = options.accept_other_builds,
+        .denied = denied,
         .heartbeat = std::chrono::milliseconds(static_cast<long>(options.heartbeat * 1000)),
         .ready_within = std::chrono::milliseconds(static_cast<long>(options.ready_within * 1000)),
         .connections = options.connections > 0 ? static_cast<std::size_t>(options.connections) : 2 * clients + 32,
@@ -231,10 +291,13 @@ RunSummary serve(const Configuration& configuration, const Settings& settings, c
         options.log);
     made->stop_when(stop);
     if (options.status) {
-      page = std::make_unique<StatusServer>(*options.status, [&] {
-        const std::lock_guard lock(fleet_mutex);
-        return watched.status(fleet ? fleet->status() : FleetStatus{}, options.round.deadline);
-      });
+      page = std::make_unique<StatusServer>(
+          *options.status,
+          [&] {
+            const std::lock_guard lock(fleet_mutex);
+            return watched.status(fleet ? fleet->status() : FleetStatus{}, options.round.deadline, expires);
+          },
+          options.status_token);
     }
     {
       const std::lock_guard lock(fleet_mutex);

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <filesystem>
 #include <functional>
 #include <optional>
@@ -21,7 +22,10 @@ struct ServeOptions {
   int updates_in_flight = 4;
   int connections = 0;  ///< open at once at most; 0: twice the clients and 32
   bool accept_other_builds = false;
-  std::optional<Endpoint> status = {};  ///< address of the status page
+  std::optional<Endpoint> status = {};            ///< address of the status page
+  std::string status_token = {};                  ///< without which the page answers nobody; empty: on loopback alone
+  std::filesystem::path deny = {};                ///< DenyList; empty: nobody is denied
+  const std::atomic<unsigned>* reread = nullptr;  ///< when it changes, `deny` is read again
   NetworkLog log;
   /// Called once, when clients may connect: the ports that were taken.
   std::function<void(std::uint16_t port, std::optional<std::uint16_t> status_port)> listening = {};

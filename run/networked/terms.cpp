@@ -5,6 +5,7 @@
 
 #include "core/error.hpp"
 #include "core/hash.hpp"
+#include "partitions/from_file.hpp"
 #include "partitions/own_rows.hpp"
 
 namespace fedstride {
@@ -31,19 +32,30 @@ std::string experiment_digest(const Setup& setup) {
 Welcome welcome_to(const Setup& setup) {
   const Dataset& data = setup.data.train;
   Welcome welcome{.build = build_identity(), .settings = settings_for_clients(setup), .experiment = experiment_digest(setup)};
-  if (!setup.own_data.empty()) {
-    welcome.height = static_cast<std::uint32_t>(data.shape.height);
-    welcome.width = static_cast<std::uint32_t>(data.shape.width);
-    welcome.channels = static_cast<std::uint32_t>(data.shape.channels);
-    welcome.classes = static_cast<std::uint32_t>(data.classes);
-    welcome.mean = data.mean;
-    welcome.deviation = data.deviation;
-  }
-  if (const std::string why = too_long(welcome); !why.empty()) throw usage_error(why);
+  welcome.model = setup.model.line();
+  welcome.height = static_cast<std::uint32_t>(data.shape.height);
+  welcome.width = static_cast<std::uint32_t>(data.shape.width);
+  welcome.channels = static_cast<std::uint32_t>(data.shape.channels);
+  welcome.classes = static_cast<std::uint32_t>(data.classes);
+  welcome.mean = data.mean;
+  welcome.deviation = data.deviation;
+  Welcome longest = welcome;
+  if (const auto most = std::ranges::max_element(setup.row_counts); most != setup.row_counts.end())
+    tell_rows(setup, static_cast<ClientId>(most - setup.row_counts.begin()), longest);
+  if (const std::string why = too_long(longest); !why.empty()) throw usage_error(why);
   return welcome;
 }
 
+void tell_rows(const Setup& setup, ClientId client, Welcome& welcome) {
+  if (setup.configuration.partition.as<FromFile>() == nullptr) return;
+  welcome.partition_hash = setup.partition_hash;
+  welcome.row_counts = setup.row_counts;
+  welcome.rows.assign(setup.rows[client].begin(), setup.rows[client].end());
+}
+
 Setup prepare_member(const Configuration& configuration, ClientId client, const Welcome& welcome) {
+  if (configuration.partition.as<FromFile>() != nullptr)
+    return prepare_told(configuration, client, {welcome.partition_hash, welcome.row_counts, welcome.rows});
   if (configuration.partition.as<OwnRows>() == nullptr) return prepare(configuration, FirstWeights::elsewhere);
   // fit() refuses a form that does not suit the rows; the coordinator's numbers only have to become ints first.
   const auto number = [](std::uint32_t value) { return static_cast<int>(std::min<std::uint32_t>(value, 1 << 30)); };

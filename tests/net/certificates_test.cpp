@@ -102,7 +102,7 @@ TEST_CASE("the authority's certificate signs certificates and no further authori
   CHECK(says(refusal({folder / "authority.pem", folder / "forged.pem", folder / "forged.key"}, kCoordinatorName),
              "is not one that the authority of"));
   CHECK(says(refusal({files.certificate, folder / "forged.pem", folder / "forged.key"}, kCoordinatorName),
-             "is not one that the authority of"));
+             "is not an authority's"));
 }
 
 TEST_CASE("a second call makes only what is missing, by the same authority, and no key is replaced") {
@@ -236,7 +236,7 @@ TEST_CASE("numbers out of range are refused before anything is made; a place tha
     }
     return std::string("no error");
   };
-  CHECK(usage({.clients = 0}) == "clients is 0; it must be a whole number from 1 to 100000");
+  CHECK(usage({.clients = -1}) == "clients is -1; it must be a whole number from 0 to 100000");
   CHECK(usage({.clients = 100'001}).starts_with("clients is 100001"));
   CHECK(usage({.days = 0}) == "days is 0; it must be a whole number from 1 to 36500");
   CHECK(usage({.days = -3}).starts_with("days is -3"));

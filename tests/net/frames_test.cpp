@@ -35,7 +35,8 @@ bool same(const Hello& a, const Hello& b) { return a.client == b.client && same(
 bool same(const Welcome& a, const Welcome& b) {
   return same(a.build, b.build) && a.settings == b.settings && a.experiment == b.experiment && a.heartbeat_ms == b.heartbeat_ms &&
          a.height == b.height && a.width == b.width && a.channels == b.channels && a.classes == b.classes && a.mean == b.mean &&
-         a.deviation == b.deviation;
+         a.deviation == b.deviation && a.model == b.model && a.partition_hash == b.partition_hash &&
+         a.row_counts == b.row_counts && a.rows == b.rows;
 }
 bool same(const Ready& a, const Ready& b) {
   return a.data_hash == b.data_hash && a.rows_hash == b.rows_hash && a.rows == b.rows && a.last_round == b.last_round;
@@ -109,7 +110,7 @@ TEST_CASE("A header of another magic, version or kind is refused by name") {
   CHECK(refusal_of("GET / HTTP/1.1\r\nHost: localhost\r\n\r\n") == "what it sent is not a fedstride frame");
   frame = good;
   put(frame, 4, 258, 2);
-  CHECK(refusal_of(frame) == "it speaks protocol version 258; this side speaks 2");
+  CHECK(refusal_of(frame) == "it speaks protocol version 258; this side speaks 3");
   for (const std::uint64_t kind : {0, 11, 0x0101}) {
     frame = good;
     put(frame, 6, kind, 2);
@@ -260,13 +261,21 @@ TEST_CASE("A text that is too long is sent as far as it may be, and the message 
 }
 
 TEST_CASE("Settings and normalisations that a welcome would have to cut are named") {
-  Welcome welcome{{}, std::string(std::size_t{1} << 20, 'x'), "e", 1, 1, 1, 1 << 17, 2, {}, {}};
+  Welcome welcome{{}, std::string(std::size_t{1} << 20, 'x'), "e", 1, "", 1, 1, 1 << 17, 2, {}, {}};
   welcome.mean.assign(std::size_t{1} << 17, 0);
   CHECK(too_long(welcome).empty());
   welcome.mean.push_back(0);
   CHECK(too_long(welcome) == "the data set has 131073 columns; clients are sent the normalisation of at most 131072");
   welcome.settings += 'x';
   CHECK(too_long(welcome) == "the settings have 1048577 bytes as a file; clients are sent at most 1048576");
+  Welcome rows{{}, "", "e", 1};
+  rows.rows.resize(kMaxDealtRows);
+  rows.row_counts.resize(kMaxDealtClients);
+  CHECK(too_long(rows).empty());
+  rows.rows.resize(std::size_t{kMaxDealtRows} + 1);
+  CHECK(too_long(rows) == "a client of the partition has 16777217 rows; it is sent the numbers of at most 16777216");
+  rows.row_counts.resize(std::size_t{kMaxDealtClients} + 1);
+  CHECK(too_long(rows) == "the partition is over 1048577 clients; rows of a file are sent to at most 1048576");
 }
 
 TEST_CASE("Every message with all its texts full is within the largest body of its kind") {
@@ -282,7 +291,9 @@ TEST_CASE("Every message with all its texts full is within the largest body of i
   };
   fits(Hello{0, build});
   const std::vector<float> columns(std::size_t{1} << 17, 1);
-  fits(Welcome{build, std::string(std::size_t{1} << 20, 'x'), full, 1, 1, 1, 1 << 17, 2, columns, columns});
+  const std::string settings(std::size_t{1} << 20, 'x');
+  fits(Welcome{build, settings, full, 1, settings, 1, 1, 1 << 17, 2, columns, columns, full,
+               std::vector<std::uint64_t>(kMaxDealtClients, 1), std::vector<std::uint32_t>(kMaxDealtRows, 1)});
   fits(Ready{full, full, 1, 1});
   fits(ModelMessage{1, full, numbers});
   fits(Train{1, full, true, 1});

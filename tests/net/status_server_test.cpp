@@ -12,7 +12,9 @@
 #include <utility>
 
 #include "core/error.hpp"
+#include "core/files.hpp"
 #include "net/status.hpp"
+#include "tests/support/folder.hpp"
 
 namespace fedstride::test::status_server_test {
 namespace {
@@ -117,6 +119,54 @@ TEST_CASE("on a loopback address a Host header that names another machine is ref
   }
   const StatusServer open({"0.0.0.0", 0}, small_status);
   CHECK(answer_to(open.port(), request("GET", "/", "Host: coordinator.example\r\n")).starts_with("HTTP/1.1 200 "));
+}
+
+TEST_CASE("with a token only who shows it is answered, as bearer or as a browser does, on whatever path") {
+  const std::string token = "0123456789abcdef-token";
+  const StatusServer server({"0.0.0.0", 0}, small_status, token);
+  const auto asked = [&](const std::string& path, const std::string& more) {
+    return answer_to(server.port(), request("GET", path, "Host: x\r\n" + more));
+  };
+  for (const char* path : {"/", "/status", "/metrics"}) {
+    CHECK(asked(path, "Authorization: Bearer " + token + "\r\n").starts_with("HTTP/1.1 200 "));
+    // "me:0123456789abcdef-token" and ":0123456789abcdef-token"
+    CHECK(asked(path, "Authorization: Basic bWU6MDEyMzQ1Njc4OWFiY2RlZi10b2tlbg==\r\n").starts_with("HTTP/1.1 200 "));
+    CHECK(asked(path, "Authorization: Basic OjAxMjM0NTY3ODlhYmNkZWYtdG9rZW4=\r\n").starts_with("HTTP/1.1 200 "));
+  }
+  for (const std::string& header :
+       {std::string(), std::string("Authorization: Bearer \r\n"), "Authorization: Bearer " + token + "x\r\n",
+        "Authorization: Bearer " + token.substr(1) + "\r\n", "Authorization: bearer" + token + "\r\n",
+        std::string("Authorization: Basic MDEyMzQ1Njc4OWFiY2RlZi10b2tlbg==\r\n"), std::string("Authorization: Basic ===\r\n"),
+        "Authorization: Bearer " + token + "\r\nAuthorization: Bearer " + token + "\r\n"}) {
+    CAPTURE(header);
+    for (const char* path : {"/", "/status", "/metrics", "/x"}) {
+      const std::string refused = asked(path, header);
+      CHECK(refused.starts_with("HTTP/1.1 401 "));
+      CHECK(refused.find("\r\nWWW-Authenticate: Basic ") != refused.npos);
+      CHECK(refused.find("round 1") == refused.npos);
+      CHECK(refused.find(token) == refused.npos);
+    }
+  }
+}
+
+TEST_CASE("a file of a token is made if it is missing, its owner's alone, and refused if it is open or holds none") {
+  const TemporaryFolder folder;
+  const std::string path = folder / "token";
+  const std::string token = load_or_create_status_token(path);
+  CHECK(token.size() == 64);
+  CHECK(load_or_create_status_token(path) == token);
+  CHECK(token != new_status_token());
+  namespace fs = std::filesystem;
+  CHECK(fs::status(path).permissions() == (fs::perms::owner_read | fs::perms::owner_write));
+  fs::permissions(path, fs::perms::others_read, fs::perm_options::add);
+  CHECK_THROWS_WITH_AS(load_or_create_status_token(path), doctest::Contains("it must be its owner's alone: chmod 600"), Error);
+  fs::permissions(path, fs::perms::others_read, fs::perm_options::remove);
+  for (const char* text : {"", "short\n", "with a space in it, and long\n"}) {
+    write_file(path, text);
+    fs::permissions(path, fs::perms::owner_read | fs::perms::owner_write);
+    CHECK_THROWS_WITH_AS(load_or_create_status_token(path), doctest::Contains("does not hold a token"), Error);
+  }
+  CHECK_THROWS_WITH_AS(load_or_create_status_token(folder.path()), doctest::Contains("is not a file"), Error);
 }
 
 TEST_CASE("a port in use, and an address of another machine, are told in one line") {

@@ -201,6 +201,28 @@ TEST_CASE("every line of the metrics is in the Prometheus text format") {
   parsed_metrics(status_metrics(FederationStatus{}));
 }
 
+TEST_CASE("certificates' ends are in JSON and metrics, and on the page from thirty days before") {
+  auto status = made(4, 2);
+  status.now = 1'800'000'000;
+  CHECK(Json::parse(status_json(status))["certificate_expires"].is_null());
+  CHECK(status_metrics(status).find("expiry") == std::string::npos);
+  status.certificate_expires = status.now + 40 * 86400;
+  status.clients[1].certificate_expires = status.now + 40 * 86400 + 1;
+  CHECK(Json::parse(status_json(status))["certificate_expires"] == status.certificate_expires);
+  CHECK(Json::parse(status_json(status))["clients"][1]["certificate_expires"] == status.clients[1].certificate_expires);
+  CHECK(Json::parse(status_json(status))["clients"][0]["certificate_expires"].is_null());
+  const auto samples = parsed_metrics(status_metrics(status));
+  CHECK(found_sample(samples, "certificate_expiry_timestamp_seconds").value == 1'800'000'000 + 40 * 86400);
+  CHECK(found_sample(samples, "client_certificate_expiry_timestamp_seconds", "client", "1").value ==
+        1'800'000'000 + 40 * 86400 + 1);
+  CHECK(count(status_page(status), "expires on") == 0);
+  status.now += 11 * 86400;
+  CHECK(count(status_page(status), "The coordinator's certificate expires on 2027-02-24 08:00 UTC, in 29 days") +
+            count(status_page(status), "The coordinator&#39;s certificate expires on 2027-02-24 08:00 UTC, in 29 days") ==
+        1);
+  CHECK(count(status_page(status), "expires on") == 2);
+}
+
 TEST_CASE("hostile text changes no tag of the page and no line of the metrics") {
   const std::string hostile = "</title><script>alert(\"1\")</script>'&\n# TYPE x\\ \x01";
   const auto plain = made(6, 2);

@@ -41,6 +41,11 @@ TEST_CASE("even lists differ by one row at most, the larger ones first") {
   CHECK(lists_of(ClientRows::even({1, 0}, 2)) == Assignment{{1}, {0}});
 }
 
+TEST_CASE("one client may hold all rows, in an order of its own") {
+  CHECK(lists_of(ClientRows::only(1, 3, {7, 2})) == Assignment{{}, {7, 2}, {}});
+  CHECK(lists_of(ClientRows::only(0, 1, {})) == Assignment{{}});
+}
+
 TEST_CASE("a million clients of a row each take 8 bytes each, and are dealt at once") {
   std::vector<std::uint32_t> rows(1'000'000);
   std::iota(rows.begin(), rows.end(), 0U);

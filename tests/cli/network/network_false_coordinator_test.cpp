@@ -4,6 +4,8 @@
 
 #include "core/text.hpp"
 #include "dp/accountants/accountants.hpp"
+#include "net/packing.hpp"
+#include "nn/model.hpp"
 #include "tests/cli/network/federation.hpp"
 
 namespace fedstride::test::network_false_coordinator_test {
@@ -72,11 +74,18 @@ class Captive {
   Welcome welcome_;
 };
 
+/// The hash that names a model which is sent packed.
+std::string hash_of(Vector packed) {
+  Packing(Model::parse("logistic", {1, 1, 3}, 3)).unpack(packed);
+  return model_hash(packed);
+}
+
 /// Another model of a round, and the request to train it.
 std::pair<ModelMessage, Train> another(const Scene& scene) {
   ModelMessage model = scene.model;
+  CHECK(model.model_hash == hash_of(model.model));
   model.model[0] += 1;
-  model.model_hash = model_hash(model.model);
+  model.model_hash = hash_of(model.model);
   Train train = scene.train;
   train.model_hash = model.model_hash;
   return {model, train};

@@ -1,0 +1,270 @@
+#!/usr/bin/env python3
+"""A client of a fedstride federation, written from docs/WIRE.md alone: Python's ssl and numpy train softmax regression
+('logistic', plain SGD) on rows of its own, a table of numbers with the label in the last column.
+
+    client.py roster --client 2 --data rows.csv
+        prints the client's line of the coordinator's roster
+    client.py join --connect HOST:PORT --client 2 --data rows.csv --bundle client-2.bundle.pem
+        takes part; the coordinator: fedstride serve --partition own --roster FILE --accept-other-builds ...
+
+A bundle has the client's certificate first and the authorities behind it, and its key, or CLIENT.key lies beside it.
+"""
+import argparse
+import hashlib
+import os
+import re
+import select
+import socket
+import ssl
+import struct
+import sys
+import time
+import tomllib
+
+import numpy as np
+
+VERSION = 3
+HELLO, WELCOME, READY, MODEL, TRAIN, UPDATE, RECEIVED, HEARTBEAT, REFUSED, FINISHED = range(1, 11)
+MAX_BODY = 1 << 28  # more than any message of a model of this kind has
+
+
+class Over(Exception):
+    """The coordinator has refused for good."""
+
+
+# --- bodies: docs/WIRE.md, "Bodies" ---
+
+def text(value):
+    data = value.encode('ascii', 'replace')[:1024]
+    return struct.pack('<I', len(data)) + data
+
+
+class Fields:
+    """Reads the fields of a body, in their order."""
+
+    def __init__(self, body):
+        if body[:1] != b'\1':
+            raise ConnectionError('a body that is not little-endian')
+        self.body, self.at = body, 1
+
+    def bytes(self, size):
+        if self.at + size > len(self.body):
+            raise ConnectionError('a body that ends early')
+        self.at += size
+        return self.body[self.at - size:self.at]
+
+    def number(self, kind):
+        return struct.unpack('<' + kind, self.bytes(struct.calcsize('<' + kind)))[0]
+
+    def text(self):
+        return self.bytes(self.number('I')).decode()
+
+    def numbers(self, kind, count='I'):
+        size = self.number(count)
+        return np.frombuffer(self.bytes(size * np.dtype(kind).itemsize), kind)
+
+
+# --- the connection: docs/WIRE.md, "Header" and "TLS and identity" ---
+
+class Connection:
+    def __init__(self, address, bundle, client):
+        host, port = address.rsplit(':', 1)
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)  # checks the certificate and, below, its name
+        context.minimum_version = ssl.TLSVersion.TLSv1_3
+        with open(bundle, encoding='ascii') as file:
+            pem = file.read()
+        authorities = re.findall('-----BEGIN CERTIFICATE-----.*?-----END CERTIFICATE-----', pem, re.S)[1:]
+        context.load_verify_locations(cadata='\n'.join(authorities))
+        beside = os.path.join(os.path.dirname(bundle), f'client-{client}.key')
+        context.load_cert_chain(bundle, bundle if 'PRIVATE KEY' in pem else beside)
+        raw = socket.create_connection((host.strip('[]'), int(port)), timeout=10)
+        self.socket = context.wrap_socket(raw, server_hostname='coordinator')
+        self.beat_every = None
+        self.last_beat = time.monotonic()
+
+    def send(self, kind, fields):
+        body = b'\1' + fields
+        head = b'FSTR' + struct.pack('<HHQ', VERSION, kind, len(body))
+        self.socket.settimeout(60)
+        self.socket.sendall(head + hashlib.sha256(head + body).digest()[:16] + body)
+
+    def beat(self, examples=0):
+        """A heartbeat, if it is time for one."""
+        if self.beat_every and time.monotonic() - self.last_beat > self.beat_every:
+            self.last_beat = time.monotonic()
+            self.send(HEARTBEAT, struct.pack('<Q', examples))
+
+    def receive(self, size):
+        data = bytearray()
+        silent_since = time.monotonic()
+        while len(data) < size:
+            self.beat()
+            ready = self.socket.pending() or select.select([self.socket], [], [], 0.05)[0]
+            if not ready:
+                if time.monotonic() - silent_since > 4 * (self.beat_every or 5) + 5:
+                    raise ConnectionError('the coordinator is silent')
+                continue
+            piece = self.socket.recv(size - len(data))
+            if not piece:
+                raise ConnectionError('the coordinator closed the connection')
+            data += piece
+            silent_since = time.monotonic()
+        return bytes(data)
+
+    def next(self):
+        header = self.receive(32)
+        magic, version, kind, length = struct.unpack('<4sHHQ', header[:16])
+        if magic != b'FSTR' or version != VERSION or length > MAX_BODY:
+            raise ConnectionError(f'a frame of another protocol: {header[:16].hex()}')
+        body = self.receive(length)
+        if hashlib.sha256(header[:16] + body).digest()[:16] != header[16:]:
+            raise ConnectionError('a damaged frame')
+        return kind, Fields(body)
+
+
+# --- the model: docs/WIRE.md, "The model" and "Hashes" ---
+
+def model_hash(tensors):
+    data = hashlib.sha256()
+    for tensor in tensors:
+        raw = tensor.astype('<f4').tobytes()
+        data.update(raw + bytes(-len(raw) % 64))
+    return data.hexdigest()
+
+
+def probabilities(weight, bias, inputs):
+    scores = inputs @ weight + bias
+    scores = np.exp(scores - scores.max(axis=1, keepdims=True))
+    return scores / scores.sum(axis=1, keepdims=True)
+
+
+class Client:
+    def __init__(self, number, data):
+        self.number = number
+        with open(data, 'rb') as file:
+            self.data_hash = hashlib.sha256(file.read()).hexdigest()
+        table = np.loadtxt(data, delimiter=',', ndmin=2)
+        self.raw, self.labels = table[:, :-1].astype(np.float32), table[:, -1].astype(int)
+        self.last_round = 0
+        self.model = None
+        self.answer = None  # (round, hash of the model), the update's bytes
+        self.random = np.random.default_rng()
+
+    def roster_line(self):
+        return '{"client": %d, "rows": %d, "data": "%s"}' % (self.number, len(self.labels), self.data_hash)
+
+    def hello(self):
+        return struct.pack('<I', self.number) + text('client.py') + text('Python') + text('') + text('') + struct.pack('<I', 0)
+
+    def welcome(self, fields):
+        for _ in range(4):
+            fields.text()  # the build, which this client does not share
+        fields.number('I')
+        self.settings = tomllib.loads(fields.text())
+        fields.text()  # the experiment
+        heartbeat = fields.number('I') / 1000
+        line = fields.text()
+        height, width, channels, classes = (fields.number('I') for _ in range(4))
+        mean, deviation = fields.numbers('<f4'), fields.numbers('<f4')
+        if line != 'dense classes' or self.settings['optimizer'] != 'sgd' or self.settings.get('dp', 'none') != 'none':
+            raise Over('only the model logistic, the optimizer sgd and no dp are known here')
+        if (height, width, channels) != (1, 1, self.raw.shape[1]) or self.labels.max() >= classes:
+            raise Over(f'the experiment has {channels} columns and {classes} classes')
+        self.inputs = (self.raw - mean) / deviation
+        self.classes = classes
+        return heartbeat
+
+    def ready(self):
+        rows_hash = hashlib.sha256(np.arange(len(self.labels), dtype='<u4').tobytes()).hexdigest()
+        return text(self.data_hash) + text(rows_hash) + struct.pack('<QI', len(self.labels), self.last_round)
+
+    def take_model(self, fields):
+        round_number, name, values = fields.number('I'), fields.text(), fields.numbers('<f4', 'Q')
+        columns = self.inputs.shape[1]
+        if len(values) != (columns + 1) * self.classes:
+            raise ConnectionError('a model of another size')
+        weight, bias = values[:columns * self.classes].reshape(columns, self.classes), values[columns * self.classes:]
+        if model_hash([weight, bias]) != name:
+            raise ConnectionError('a model that is not the one it names')
+        self.model = (round_number, name), weight, bias
+
+    def train(self, fields, beat):
+        """The update as bytes; the same ones if it is asked for again."""
+        asked = fields.number('I'), fields.text()
+        if self.answer and self.answer[0] == asked:
+            return self.answer[1]
+        if not self.model or self.model[0] != asked:
+            raise ConnectionError('it asks for training on a model it has not sent')
+        weight, bias = self.model[1].copy(), self.model[2].copy()
+        rate, size = np.float32(self.settings['learning-rate']), int(self.settings['batch'])
+        rows, examples, steps, loss = len(self.labels), 0, 0, 0.0
+        for _ in range(int(self.settings['local-epochs'])):
+            order = self.random.permutation(rows)
+            for begin in range(0, rows, size):
+                batch = order[begin:begin + size]
+                inputs, labels = self.inputs[batch], self.labels[batch]
+                error = probabilities(weight, bias, inputs)
+                loss -= float(np.log(np.maximum(error[np.arange(len(batch)), labels], 1e-30)).mean())
+                error[np.arange(len(batch)), labels] -= 1
+                weight -= rate / len(batch) * inputs.T @ error
+                bias -= rate * error.mean(axis=0)
+                examples, steps = examples + len(batch), steps + 1
+                beat(examples)
+        change = np.concatenate([(weight - self.model[1]).ravel(), bias - self.model[2]]).astype('<f4')
+        diverged = not np.isfinite(change).all() or np.abs(change).max() >= 2 ** 22
+        floats = b'' if diverged else change.tobytes()
+        nan = float('nan')
+        update = (struct.pack('<I', asked[0]) + text(asked[1]) + struct.pack('<IQQ', self.number, rows, examples) +
+                  struct.pack('<ddQQ', loss / steps if np.isfinite(loss) else nan, rate, steps, 0) + struct.pack('<I', 0) +
+                  struct.pack('<QQddB', 0, 0, nan, nan, diverged) + struct.pack('<Q', len(floats) // 4) + floats)
+        accuracy = (probabilities(self.model[1], self.model[2], self.inputs).argmax(axis=1) == self.labels).mean()
+        print(f'round {asked[0]}: loss {loss / steps:.4f}, accuracy of the model on these rows {accuracy:.3f}', flush=True)
+        self.answer, self.last_round = (asked, update), asked[0]
+        return update
+
+    def take_part(self, connection):
+        connection.send(HELLO, self.hello())
+        while True:
+            kind, fields = connection.next()
+            if kind == WELCOME:
+                connection.beat_every = self.welcome(fields) / 2
+                connection.send(READY, self.ready())
+            elif kind == MODEL:
+                self.take_model(fields)
+            elif kind == TRAIN:
+                connection.send(UPDATE, self.train(fields, connection.beat))
+            elif kind == REFUSED:
+                reason = fields.text()
+                raise Over(reason) if fields.number('B') else ConnectionError(reason)
+            elif kind == FINISHED:
+                print(f'finished after round {fields.number("I")}, model {fields.text()}', flush=True)
+                return
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument('what', choices=['roster', 'join'])
+    parser.add_argument('--client', type=int, required=True)
+    parser.add_argument('--data', required=True, help='a CSV file: numbers, the label last')
+    parser.add_argument('--connect', help='HOST:PORT')
+    parser.add_argument('--bundle', help='PEM: certificate, authorities, perhaps the key')
+    arguments = parser.parse_args()
+    client = Client(arguments.client, arguments.data)
+    if arguments.what == 'roster':
+        print(client.roster_line())
+        return
+    pause = 0.2
+    while True:
+        try:
+            client.take_part(Connection(arguments.connect, arguments.bundle, arguments.client))
+            return
+        except Over as reason:
+            sys.exit(f'client.py: {reason}')
+        except OSError as reason:  # a broken connection among them: called again after a pause that grows
+            print(f'{reason}; trying again', file=sys.stderr, flush=True)
+        time.sleep(pause * (0.5 + np.random.random()))
+        pause = min(1.6 * pause, 10)
+
+
+if __name__ == '__main__':
+    main()

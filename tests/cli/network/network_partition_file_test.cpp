@@ -1,0 +1,71 @@
+#include <filesystem>
+
+#include "tests/cli/network/federation.hpp"
+
+namespace fedstride::test::network_partition_file_test {
+namespace {
+
+/// Rows dealt out by a file that only the coordinator has.
+void check_told(const Words& more) {
+  const TemporaryFolder place;
+  std::string lists[3];
+  for (int row = 0; row < 180; ++row) {
+    std::string& list = lists[row % 7 < 4 ? 0 : row % 7 < 6 ? 1 : 2];
+    list += (list.empty() ? "" : ",") + std::to_string(row);
+  }
+  const std::string file = place / "partition.json", away = place / "away.json";
+  write_file(file, "{\"clients\": [[" + lists[0] + "],[" + lists[1] + "],[" + lists[2] + "]]}");
+  Words settings{"--rounds", "3", "--partition", "file", "--partition-file", file};
+  settings.insert(settings.end(), more.begin(), more.end());
+  const Federation federation(settings);
+  const Party coordinator = federation.serve();
+  std::filesystem::rename(file, away);
+  const auto clients = federation.join_all();
+  CHECK(coordinator.wait() == 0);
+  for (const Party& client : clients) CHECK(client.wait() == 0);
+  std::filesystem::rename(away, file);
+  federation.check_undisturbed();
+}
+
+}  // namespace
+
+TEST_CASE("a partition's file is the coordinator's alone: clients never open it, and the model is that of a run with it") {
+  check_told({"--optimizer", "adadp"});
+}
+
+TEST_CASE("so under privacy, with noise calibrated for clients of every size") {
+  check_told(
+      {"--optimizer", "sgd", "--dp", "example", "--epsilon", "5", "--clip", "0.5", "--batch", "6", "--randomness", "seeded"});
+}
+
+TEST_CASE("a client that is told rows which cannot be its own refuses them in a line") {
+  const TemporaryFolder place;
+  std::string rows = "0";
+  for (int row = 1; row < 180; ++row) rows += "," + std::to_string(row);
+  write_file(place / "partition.json", "{\"clients\": [[" + rows + "]]}");
+  const Federation federation(
+      {"--rounds", "2", "--optimizer", "sgd", "--partition", "file", "--partition-file", place / "partition.json"}, 1);
+  const Party coordinator = federation.serve();
+  const Introduction known = introduce(federation, 0);
+  CHECK(known.welcome.rows.size() == 180);
+  CHECK(known.welcome.row_counts == std::vector<std::uint64_t>{180});
+  const auto refused = [&](auto change, const std::string& words) {
+    CAPTURE(words);
+    Welcome welcome = known.welcome;
+    change(welcome);
+    const Socket listener = listening(0);
+    const Party client = federation.join(0, port_of(listener.fd()));
+    const Peer peer(Socket(accept(listener.fd(), nullptr, nullptr)));
+    CHECK(peer.hear<Hello>());
+    peer.say(welcome);
+    CHECK(client.wait() == 1);
+    CHECK(client.says(words));
+  };
+  refused([](Welcome& w) { w.rows[5] = 180; }, "client 0 is sent row 180; the data set has the rows 0 to 179");
+  refused([](Welcome& w) { w.rows[5] = 7; }, "client 0 is sent row 7 twice");
+  refused([](Welcome& w) { w.rows.pop_back(); }, "client 0 is sent 179 rows; it is said to have 180");
+  refused([](Welcome& w) { w.rows.clear(), w.row_counts = {0}; }, "client 0 is sent 0 rows");
+  refused([](Welcome& w) { w.row_counts.push_back(3); }, "2 clients have rows; the experiment has 1");
+}
+
+}  // namespace fedstride::test::network_partition_file_test
