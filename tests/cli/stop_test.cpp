@@ -118,8 +118,7 @@ TEST_CASE("Questions about extreme noise are answered at once") {
       const auto json = Json::parse(outcome.out);
       const bool bounded =
           std::string(noise) != "1e12" && (accountant == std::string("tight") || accountant == std::string("rdp"));
-      CHECK(json.contains("warning") == bounded);
-      if (bounded) CHECK(json["warning"].get<std::string>().starts_with("an upper bound"));
+      CHECK(json.value("warning", "").starts_with("an upper bound") == bounded);
       if (bounded) CHECK(outcome.err.starts_with("fedstride: note: an upper bound"));
     }
   }

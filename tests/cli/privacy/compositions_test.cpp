@@ -154,7 +154,7 @@ TEST_CASE("Adaptive events are accounted by a filter, whose budget was fixed bef
   CHECK(value_of(one) == std::floor((rho - 0.05) * (1 - 1e-9) * 800));
   one["ask"] = "filter";
   one["events"][1]["count"] = 400;
-  check_case_refused(one, "event 2: zcdp filter: a release of 0.5 does not fit; 0.05 of ");
+  check_case_refused(one, "event 2: zcdp filter: a release of 0.5000000000000001 does not fit; 0.05");
 
   // By rdp, the first event chooses the order; sampling is amplified.
   Json rdp = composition_case({{"accountant", "rdp"}, {"ask", "filter"}, {"epsilon", 1.1}});
