@@ -16,6 +16,7 @@
 #include "core/error.hpp"
 #include "core/floating_point.hpp"
 #include "core/one_line.hpp"
+#include "core/stop.hpp"
 #include "core/text.hpp"
 
 namespace {
@@ -113,6 +114,8 @@ int fedstride::command_line(int argc, char** argv) {
     if (error.get_exit_code() != 0) return complain(explained(error, app), 2);
     app.exit(error);  // --help, --version
     return written();
+  } catch (const fedstride::Stopped& stopped) {
+    return complain(stopped.what(), 130);
   } catch (const fedstride::Error& error) {
     return complain(error.what(), error.exit_code());
   } catch (const std::bad_alloc&) {

@@ -14,6 +14,7 @@
 #include "core/error.hpp"
 #include "core/json.hpp"
 #include "core/one_line.hpp"
+#include "core/stop.hpp"
 #include "core/text.hpp"
 #include "sweep/cells/cell_keys.hpp"
 #include "sweep/cells/cell_state.hpp"
@@ -158,6 +159,7 @@ void carry_out(const SweepFlags& arguments) {
   if (arguments.dry_run) return show_cells(experiment, cells, options, arguments.json);
 
   const std::atomic<bool>* stop = stop_on_signals();
+  const StopLater until_told;  // a cell that is stopped has not failed
   SweepProgress progress(!is_told);
   const SweepSummary summary = sweep(experiment, cells, options, progress.observer(stop));
   progress.end();

@@ -13,10 +13,7 @@ const SettingInfo* Part::find(std::string_view setting) const {
   return found == all.end() ? nullptr : &*found;
 }
 
-void Part::set(const SettingInfo& setting, const SettingValue& value) {
-  setting.check(value);
-  setting.set(object(), value);
-}
+void Part::set(const SettingInfo& setting, const SettingValue& value) { setting.assign(object(), value); }
 
 void Part::check() const {
   for (const SettingInfo& setting : settings()) setting.check(get(setting));

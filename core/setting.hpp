@@ -91,6 +91,11 @@ struct SettingInfo {
   std::string valid_text() const;
   /// Throws Error (usage) that names the setting, the value and what is valid. A whole number is accepted for a number.
   void check(const SettingValue& value) const;
+  /// Checks the value, then sets the owner's member. Throws as check().
+  void assign(void* owner, const SettingValue& value) const {
+    check(value);
+    set(owner, value);
+  }
 };
 
 /// The settings of a type with `static constexpr auto kFields = std::tuple{Field{...}, ...}`, in order.

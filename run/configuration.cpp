@@ -34,9 +34,7 @@ SettingValue meant(const SettingInfo& info, const Setting& given) {
 bool take(const Settings& settings, const SettingInfo& info, void* owner) {
   const auto found = settings.find(info.name);
   if (found == settings.end()) return false;
-  const SettingValue value = meant(info, found->second);
-  info.check(value);
-  info.set(owner, value);
+  info.assign(owner, meant(info, found->second));
   return true;
 }
 

@@ -7,6 +7,7 @@
 #include "core/error.hpp"
 #include "core/hash.hpp"
 #include "core/seconds_since.hpp"
+#include "core/stop.hpp"
 #include "run/private_components.hpp"
 #include "run/run_folder.hpp"
 #include "sim/in_process_fleet.hpp"
@@ -33,6 +34,7 @@ std::vector<double> client_accuracies(const Setup& setup, const Evaluation& test
 // Everything of one session of a run, from the checkpoint (round 0: the initial weights) to the last round.
 RunSummary carry_out(const Setup& setup, RunFolder& folder, Checkpoint checkpoint, RunPrivacy& privacy,
                      const RunObserver& observer, const FleetMaker& make_fleet) {
+  const StopLater until_written;  // a round that is stopped leaves a summary
   const Configuration& configuration = setup.configuration;
   Threads threads(configuration.threads);
   const auto help = [&](int count, function_ref<void(int)> piece) { threads.for_each_piece(count, piece); };

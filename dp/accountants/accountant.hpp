@@ -22,8 +22,10 @@ struct PrivacyBound {
 ///   epsilon(spending, delta)     smallest epsilon it can prove; 0 < delta < 1
 ///   delta(spending, epsilon)     smallest delta it can prove; epsilon >= 0
 /// Both compose sequences of different releases fixed beforehand; nothing spent is epsilon 0, delta 0. Both throw Error
-/// (usage) if unsound() is not empty, or for numbers out of range: noise multiplier <= 0 or not finite, rate outside
-/// (0, 1], delta outside (0, 1), epsilon < 0.
+/// (usage) if unsound() is not empty, or for numbers out of range: noise multiplier outside [1e-100, 1e100], rate outside
+/// [1e-100, 1], 2^63 releases and more, delta outside (0, 1), epsilon < 0. Work and memory are bounded for all others: where
+/// an exact answer would take more, an upper bound stands in, and the warning says so. Long work throws Stopped
+/// (core/stop.hpp).
 template <class T>
 concept PrivacyAccountant = requires(const T accountant, std::span<const Releases> spending, double number) {
   { T::kName } -> std::convertible_to<std::string_view>;

@@ -13,8 +13,7 @@ void set_word(Kind& accountant, std::string_view name, const std::string& value)
   std::vector<std::string> settings;
   for (const SettingInfo& setting : settings_of<Kind>()) {
     if (setting.name == name) {
-      setting.check(value);
-      setting.set(&accountant, value);
+      setting.assign(&accountant, value);
       return;
     }
     settings.emplace_back(setting.name);

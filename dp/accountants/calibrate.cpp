@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "core/error.hpp"
+#include "core/stop.hpp"
 #include "core/text.hpp"
 
 namespace fedstride {
@@ -13,11 +14,13 @@ std::uint64_t largest_count(std::uint64_t limit, std::uint64_t guess, function_r
   std::uint64_t low = 0;
   std::uint64_t beyond = std::clamp<std::uint64_t>(guess, 1, limit);
   while (holds(beyond)) {
+    check_stop();
     if (beyond == limit) return limit;
     low = beyond;
-    beyond = std::min(limit, beyond * 2);
+    beyond = beyond > limit / 2 ? limit : beyond * 2;
   }
   while (beyond - low > 1) {
+    check_stop();
     const std::uint64_t middle = low + (beyond - low) / 2;
     (holds(middle) ? low : beyond) = middle;
   }
@@ -39,14 +42,18 @@ double calibrate(const Accountant& accountant, function_ref<Spending(double nois
                  double delta, double resolution) {
   check_epsilon(epsilon);
   check_delta(delta);
-  if (!(resolution > 0 && resolution <= 1))
-    throw usage_error("resolution is " + number_text(resolution) + "; it must be a number above 0 and up to 1");
+  constexpr double kMinResolution = 1e-9;
+  if (!(resolution >= kMinResolution && resolution <= 1))
+    throw usage_error("resolution is " + number_text(resolution) + "; it must be a number from 1e-09 to 1");
   const auto steps_a_unit = std::round(1 / resolution);
   const bool divides = std::abs(steps_a_unit * resolution - 1) < 1e-9;
   const auto multiplier = [&](std::uint64_t n) {  // 969 / 1000 is the double that "0.969" reads as; 969 * 0.001 is not
     return divides ? static_cast<double>(n) / steps_a_unit : static_cast<double>(n) * resolution;
   };
-  const auto fails = [&](std::uint64_t n) { return !meets(accountant, spending_at(multiplier(n)), epsilon, delta); };
+  const auto fails = [&](std::uint64_t n) {
+    check_stop();
+    return !meets(accountant, spending_at(multiplier(n)), epsilon, delta);
+  };
   const auto most = static_cast<std::uint64_t>(kMaxNoiseMultiplier / resolution);
   std::uint64_t low = 0;  // too small
   std::uint64_t high = std::max<std::uint64_t>(1, static_cast<std::uint64_t>(steps_a_unit));

@@ -4,6 +4,7 @@
 #include <boost/math/special_functions/beta.hpp>
 #include <cmath>
 
+#include "core/stop.hpp"
 #include "dp/accountants/gaussian_curve.hpp"
 
 namespace fedstride {
@@ -32,19 +33,22 @@ Sums sums(std::span<const ApproximateSteps> steps) {
 double binomial_below(double count, double p, double bound) {
   if (bound <= 0) return 0;
   if (bound > count) return 1;
-  return boost::math::ibetac(bound, count - bound + 1, p);
+  // kRounding below has room for what long double would add.
+  using Doubles = boost::math::policies::policy<boost::math::policies::promote_double<false>>;
+  return boost::math::ibetac(bound, count - bound + 1, p, Doubles());
 }
 
 }  // namespace
 
 double amplified_epsilon(double epsilon, double rate) {
   if (rate == 1) return epsilon;
-  return epsilon < 30 ? std::log1p(rate * std::expm1(epsilon)) : epsilon + std::log(rate + (1 - rate) * std::exp(-epsilon));
+  return epsilon < 700 ? std::log1p(rate * std::expm1(epsilon)) : epsilon + std::log(rate + (1 - rate) * std::exp(-epsilon));
 }
 
 std::vector<ApproximateSteps> approximate_steps(const Spending& merged, double step_delta) {
   std::vector<ApproximateSteps> steps;
   for (const Releases& releases : merged) {
+    check_stop();
     const double distance = releases.neighbours == Neighbours::replace_one ? 2 : 1;
     const double own_delta = std::min(step_delta / releases.rate, 0.5);
     const double epsilon = gaussian_epsilon(distance / releases.noise_multiplier, own_delta);

@@ -1,64 +1,51 @@
 #pragma once
 
-#include <string>
+#include <cstdint>
+#include <optional>
+#include <string_view>
 
 #include "dp/accountants/rdp_orders.hpp"
 
 namespace fedstride {
 
 /// Stops releases whose noise or rate is chosen after looking at earlier outputs before they pass a budget that was fixed
-/// beforehand; the guarantee is then the budget, (epsilon, delta), however much of it was used. The order is fixed
-/// beforehand too (Feldman, Zrnic 2021; Rogers, Roth, Ullman, Vadhan 2016): sums at the best order in hindsight are not
-/// covered.
-class RdpFilter {
+/// beforehand; the guarantee is then the budget, (epsilon, delta), however much of it was used (Rogers, Roth, Ullman, Vadhan
+/// 2016). Divergences of one order add up as if nothing had been chosen (Feldman, Zrnic 2021, Theorem 4.3), so that a filter
+/// costs nothing against releases fixed beforehand, except that its order is fixed as well: sums at the best order in hindsight
+/// are not covered.
+class PrivacyFilter {
  public:
-  /// Uses the order of the grid that is best for the budget if all releases are like `planned`. Throws Error (usage) if
-  /// no order can prove (epsilon, delta).
-  RdpFilter(double epsilon, double delta, const Releases& planned, OrderGrid grid = OrderGrid::standard);
+  /// Rényi divergences at the order of the grid that is best for the budget if all releases are like `planned`. Throws Error
+  /// (usage) if no order can prove (epsilon, delta).
+  static PrivacyFilter by_rdp(double epsilon, double delta, const Releases& planned, OrderGrid grid = OrderGrid::standard,
+                              Conversion conversion = Conversion::improved);
+  /// rho, of full releases alone, continuous or discrete Gaussian: it needs no choice of an order (Whitehouse, Ramdas,
+  /// Rogers, Wu 2023). The budget is the largest rho that the conversion turns into (epsilon, delta).
+  static PrivacyFilter by_zcdp(double epsilon, double delta, Neighbours neighbours, Conversion conversion = Conversion::improved);
 
-  /// True if these releases still fit; their neighbours must be those of `planned`.
+  /// True if these releases still fit. Throws Error (usage) for releases without a sound bound, and for neighbours other than
+  /// those it was made for.
   bool admits(const Releases& releases) const;
-  /// Throws Error: failure if they do not fit, and then nothing is charged; usage for releases without a sound bound.
+  /// Throws Error as admits() does; failure if they do not fit, and then nothing is charged.
   void charge(const Releases& releases);
+  /// The largest number, up to `limit`, of releases like these (their count is ignored) that still fit.
+  std::uint64_t admitted(Releases releases, std::uint64_t limit) const;
 
-  double order() const { return order_; }
-  double budget() const { return budget_; }  ///< Rényi divergence at order()
+  std::optional<double> order() const { return order_; }  ///< none: zCDP
+  double budget() const { return budget_; }               ///< divergence at order(), or rho
   double spent() const { return spent_; }
   double epsilon() const { return epsilon_; }
   double delta() const { return delta_; }
 
  private:
+  PrivacyFilter(double epsilon, double delta, Neighbours neighbours);
+  std::string_view name() const { return order_ ? "rdp filter" : "zcdp filter"; }
   double cost(const Releases& releases) const;
 
   double epsilon_;
   double delta_;
   Neighbours neighbours_;
-  double order_ = 0;
-  double budget_ = -1;
-  double spent_ = 0;
-};
-
-/// The same for full releases, continuous or discrete Gaussian, in rho-zCDP, which needs no choice of an order
-/// (Whitehouse, Ramdas, Rogers, Wu 2023).
-class ZcdpFilter {
- public:
-  /// The largest rho that the improved conversion turns into (epsilon, delta).
-  ZcdpFilter(double epsilon, double delta, Neighbours neighbours);
-
-  bool admits(const Releases& releases) const;
-  void charge(const Releases& releases);
-
-  double budget() const { return budget_; }  ///< rho
-  double spent() const { return spent_; }
-  double epsilon() const { return epsilon_; }
-  double delta() const { return delta_; }
-
- private:
-  double cost(const Releases& releases) const;
-
-  double epsilon_;
-  double delta_;
-  Neighbours neighbours_;
+  std::optional<double> order_;
   double budget_ = 0;
   double spent_ = 0;
 };

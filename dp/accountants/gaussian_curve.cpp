@@ -23,7 +23,12 @@ double gaussian_delta(double mu, double epsilon) {
     const double error = kRounding * (first + second * (1 + epsilon + b * b));
     return std::clamp(first - second + error, 0.0, 1.0);
   }
-  return first;  // an upper bound: what is subtracted is positive
+  // Far out, exp(epsilon) Phi(b) = density(a) times Mills' ratio at -b, which is above 2 / (sqrt(b^2 + 4) - b) (Birnbaum 1942),
+  // by less than 1e-6 of itself.
+  const double above = a + 1e-15 * mu;  // the difference that a is has lost that much
+  const double density = std::exp(-above * above / 2) / std::sqrt(2 * std::numbers::pi);
+  const double second = density * 2 / (std::sqrt(b * b + 4) - b);
+  return std::clamp(normal_below(above) - second + kRounding * (first + second * (1 + above * above)), 0.0, 1.0);
 }
 
 double gaussian_epsilon(double mu, double delta) {

@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "core/family.hpp"
+#include "core/stop.hpp"
 
 namespace fedstride::hong {
 namespace {
@@ -86,7 +87,10 @@ double log_root_sum(std::uint64_t steps, double gamma, double momentum) {
     return std::log(std::expm1(terms * log_root) / std::expm1(log_root));
   }
   double sum = 0;  // every q_t is at most T, and q_T is 1
-  for (std::uint64_t n = 1; n <= steps; ++n) sum += std::exp(log_influence(n, gamma, momentum) / 2);
+  for (std::uint64_t n = 1; n <= steps; ++n) {
+    check_stop();
+    sum += std::exp(log_influence(n, gamma, momentum) / 2);
+  }
   return std::log(sum);
 }
 
@@ -95,8 +99,10 @@ std::vector<double> dynamic_sigmas(std::uint64_t steps, double budget, double ga
   const double log_sum = log_root_sum(steps, gamma, momentum);
   std::vector<double> sigmas;
   sigmas.reserve(steps);
-  for (std::uint64_t n = steps; n > 0; --n)
+  for (std::uint64_t n = steps; n > 0; --n) {
+    check_stop();
     sigmas.push_back(std::exp((log_sum - std::log(budget) - log_influence(n, gamma, momentum) / 2) / 2));
+  }
   return sigmas;
 }
 

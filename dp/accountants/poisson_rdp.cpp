@@ -6,6 +6,8 @@
 #include <limits>
 #include <numbers>
 
+#include "dp/accountants/composition.hpp"
+
 namespace fedstride {
 namespace {
 
@@ -82,10 +84,15 @@ Array expm1_of(const Array& x) {  // ibid., section 1.14.1
 /// E_Q[r^a] - 1 = E_Q[r^a - 1 - a (r - 1)], whose integrand is nowhere negative: no sum cancels.
 class Quadrature {
  public:
+  /// Points at this order.
+  static double points(double sigma, bool two_sided, double order) {
+    return (place_of_mass(two_sided, order) + (two_sided ? 1 : 0) + 2 * kReach * sigma) / step(sigma, two_sided);
+  }
+
   Quadrature(double rate, double sigma, Neighbours neighbours, double largest)
       : sigma_(sigma), two_sided_(neighbours == Neighbours::replace_one) {
     const double variance = sigma * sigma;
-    step_ = two_sided_ ? std::min(0.6 * sigma, 0.4 * variance) : std::min(0.7 * sigma, 0.55 * variance);
+    step_ = step(sigma, two_sided_);
     low_ = (two_sided_ ? -1 : 0) - kReach * sigma;
     const auto count = static_cast<Eigen::Index>((high(largest) - low_) / step_) + 1;
     const Array x = low_ + Array::LinSpaced(count, 0, static_cast<double>(count - 1)) * step_;
@@ -126,7 +133,12 @@ class Quadrature {
   static constexpr double kHeld = 300;
 
   /// The place of the mass of r^a Q: about a for a lone N(0) below, up to 2a - 1 if N(-1) is there instead.
-  double high(double order) const { return (two_sided_ ? 2 * order - 1 : order) + kReach * sigma_; }
+  static double place_of_mass(bool two_sided, double order) { return two_sided ? 2 * order - 1 : order; }
+  double high(double order) const { return place_of_mass(two_sided_, order) + kReach * sigma_; }
+  static double step(double sigma, bool two_sided) {
+    const double variance = sigma * sigma;
+    return two_sided ? std::min(0.6 * sigma, 0.4 * variance) : std::min(0.7 * sigma, 0.55 * variance);
+  }
 
   double sigma_;
   bool two_sided_;
@@ -148,6 +160,12 @@ double log_add(double a, double b) {
 double log_factorial(int n) { return log_factorials()[n]; }
 double log_choose(int n, int k) { return log_factorial(n) - log_factorial(k) - log_factorial(n - k); }
 
+bool is_poisson_rdp_exact(double sigma, Neighbours neighbours, double order) {
+  constexpr double kMaxPoints = 16384;
+  const bool two_sided = neighbours == Neighbours::replace_one;
+  return (!two_sided && is_closed(order)) || Quadrature::points(sigma, two_sided, order) <= kMaxPoints;
+}
+
 std::vector<double> poisson_rdp(double rate, double sigma, Neighbours neighbours, std::span<const double> orders) {
   const bool closed_form = neighbours == Neighbours::add_remove;
   int terms = 0;
@@ -155,19 +173,25 @@ std::vector<double> poisson_rdp(double rate, double sigma, Neighbours neighbours
   for (const double order : orders) {
     if (closed_form && is_closed(order))
       terms = std::max(terms, terms_needed(static_cast<int>(order), rate, sigma));
-    else
+    else if (is_poisson_rdp_exact(sigma, neighbours, order))
       largest_other = std::max(largest_other, order);
   }
   std::vector<double> values(orders.size());
+  const double distance = closed_form ? 1 : 2;
+  for (std::size_t i = 0; i < orders.size(); ++i) {
+    const double exponent = orders[i] * (orders[i] - 1) * distance * distance / (2 * sigma * sigma);
+    values[i] = amplified_epsilon(exponent, rate) / (orders[i] - 1);
+  }
   if (terms > 0) {
     const BinomialSums sums(rate, sigma, terms);
     for (std::size_t i = 0; i < orders.size(); ++i)
-      if (is_closed(orders[i])) values[i] = sums.rdp(static_cast<int>(orders[i]));
+      if (closed_form && is_closed(orders[i])) values[i] = sums.rdp(static_cast<int>(orders[i]));
   }
   if (largest_other > 0) {
     const Quadrature quadrature(rate, sigma, neighbours, largest_other);
     for (std::size_t i = 0; i < orders.size(); ++i)
-      if (!closed_form || !is_closed(orders[i])) values[i] = quadrature.rdp(orders[i]);
+      if ((!closed_form || !is_closed(orders[i])) && is_poisson_rdp_exact(sigma, neighbours, orders[i]))
+        values[i] = quadrature.rdp(orders[i]);
   }
   return values;
 }

@@ -19,6 +19,11 @@ double log_choose(int n, int k);
 ///   add_remove   E_Q[(P/Q)^a], P = (1-q) N(0) + q N(1), Q = N(0) (Mironov, Talwar, Zhang 2019); whole orders up to
 ///                kMaxClosedOrder by the binomial sum, relative error below 1e-9; others by quadrature, below 1e-7
 ///   replace_one  P = (1-q) N(0) + q N(1), Q = (1-q) N(0) + q N(-1), by quadrature; both directions are equal
+/// Where a quadrature would need more than some 16,000 points (little noise, high orders) the result is an upper bound
+/// instead: ln(1 - q + q exp(a(a-1) d^2 / 2 sigma^2)) / (a-1), d = 1 or 2, as if each release said which records it drew.
+/// There both are equal but for ln(1/q) / (a-1) and the like.
 std::vector<double> poisson_rdp(double rate, double sigma, Neighbours neighbours, std::span<const double> orders);
+/// False where poisson_rdp() returns the upper bound.
+bool is_poisson_rdp_exact(double sigma, Neighbours neighbours, double order);
 
 }  // namespace fedstride

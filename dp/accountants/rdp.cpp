@@ -10,6 +10,7 @@ namespace {
 
 /// A minimum at the end of the grid may be lower beyond it.
 std::string edge_warning(const BestOrder& best) {
+  if (!best.warning.empty()) return best.warning + (best.is_first ? "; the grid has no smaller order" : "");
   if (best.is_last)
     return "the best order, " + number_text(best.order) + ", is the last of the grid: larger orders might prove less epsilon";
   if (best.is_first)

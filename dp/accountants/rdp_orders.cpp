@@ -7,11 +7,16 @@
 #include <utility>
 
 #include "core/family.hpp"
+#include "core/stop.hpp"
 #include "dp/accountants/poisson_rdp.hpp"
+#include "dp/accountants/refusals.hpp"
+#include "dp/accountants/spending.hpp"
 #include "dp/accountants/without_replacement_rdp.hpp"
 
 namespace fedstride {
 namespace {
+
+constexpr std::size_t kMaxRdpKinds = 20'000;
 
 std::vector<double> whole(int first, int last, int step = 1) {
   std::vector<double> orders;
@@ -46,6 +51,7 @@ Spending lumped(const Spending& spending, std::size_t most) {
     using Cell = std::tuple<Sampling, Neighbours, long, long>;
     std::map<Cell, std::pair<Releases, double>> cells;  // and the sum of count / sigma^2
     for (const Releases& releases : spending) {
+      check_stop();
       const Cell cell{releases.sampling, releases.neighbours, std::lround(std::log(releases.rate) / width),
                       std::lround(std::log(releases.noise_multiplier) / width)};
       auto& [sum, precision] = cells.try_emplace(cell, releases, 0.0).first->second;
@@ -65,6 +71,7 @@ Spending lumped(const Spending& spending, std::size_t most) {
 std::vector<double> sum_of_merged(const Spending& spending, std::span<const double> orders) {
   std::vector<double> sums(orders.size());
   for (const Releases& releases : spending) {
+    check_stop();
     const auto values = release_rdp(releases, orders);
     for (std::size_t i = 0; i < orders.size(); ++i) sums[i] += static_cast<double>(releases.count) * values[i];
   }
@@ -138,7 +145,8 @@ std::vector<double> spending_rdp(std::span<const Releases> spending, std::span<c
 BestOrder best_order(std::span<const Releases> spending, std::span<const double> orders,
                      function_ref<double(double order, double divergence)> cost) {
   constexpr std::size_t kFew = 48;
-  const Spending kinds = merged(spending);
+  const Spending all = merged(spending);
+  const Spending kinds = coarser(all, kMaxRdpKinds);
   const bool few = kinds.size() <= kFew;
   const auto found = sum_of_merged(few ? kinds : lumped(kinds, kFew), orders);
   std::size_t best = 0;
@@ -165,7 +173,14 @@ BestOrder best_order(std::span<const Releases> spending, std::span<const double>
       }
     }
   }
-  return {orders[best], smallest, best == 0, best + 1 == orders.size()};
+  BestOrder result{orders[best], smallest, best == 0, best + 1 == orders.size(), coarse_warning(all.size(), kMaxRdpKinds)};
+  const auto is_bound = [&](const Releases& releases) {
+    return releases.sampling == Sampling::poisson && releases.rate < 1 &&
+           !is_poisson_rdp_exact(releases.noise_multiplier, releases.neighbours, result.order);
+  };
+  if (std::ranges::any_of(kinds, is_bound))
+    result.warning = "an upper bound: with so little noise, releases are counted as if it were known which of them drew a record";
+  return result;
 }
 
 double epsilon_at(Conversion conversion, double order, double divergence, double delta) {

@@ -35,12 +35,13 @@ std::vector<double> spending_rdp(std::span<const Releases> spending, std::span<c
 
 /// The order of the grid at which `cost(order, divergence)` is smallest, and that cost. If the releases are of more than a
 /// few dozen kinds, the search lumps similar kinds together; the final comparison, with the neighbouring orders, uses the
-/// divergence of every single release.
+/// divergence of every single release (of more than 20,000 kinds: coarser(), dp/accountants/spending.hpp).
 struct BestOrder {
   double order = 0;
   double cost = 0;
   bool is_first = false;
   bool is_last = false;
+  std::string warning = {};  ///< if the divergences are upper bounds where they usually are exact
 };
 BestOrder best_order(std::span<const Releases> spending, std::span<const double> orders,
                      function_ref<double(double order, double divergence)> cost);

@@ -11,8 +11,8 @@ std::string uncovered(std::span<const Releases> spending, const Covers& covers) 
     if (releases.neighbours != spending.front().neighbours)
       return "neighbours are add-remove in some releases and replace-one in others; valid: one of them for all";
     if (releases.adaptive && !covers.adaptive)
-      return "noise or rate were chosen after looking at earlier outputs; valid: an RDP or zCDP filter, set up "
-             "beforehand";
+      return "noise or rate were chosen after looking at earlier outputs; valid: a filter whose budget was fixed beforehand "
+             "(ask 'filter' of a composition file, by rdp or zcdp)";
     const bool sampled = releases.rate < 1;
     const bool replaced = releases.neighbours == Neighbours::replace_one;
     if (sampled && releases.sampling == Sampling::without_replacement && !replaced)
@@ -28,6 +28,12 @@ std::string uncovered(std::span<const Releases> spending, const Covers& covers) 
 void check_sound(std::string_view accountant, std::span<const Releases> spending, const std::string& reason) {
   check_spending(spending);
   if (!reason.empty()) throw usage_error(std::string(accountant) + ": " + reason);
+}
+
+std::string coarse_warning(std::size_t kinds, std::size_t most) {
+  if (kinds <= most) return {};
+  return "an upper bound: the " + std::to_string(kinds) + " kinds of releases were counted as at most " + std::to_string(most) +
+         ", with a little less noise and higher rates";
 }
 
 double smallest_delta(function_ref<double(double delta)> epsilon_of, double epsilon) {

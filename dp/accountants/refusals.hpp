@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <span>
 #include <string>
 #include <string_view>
@@ -22,6 +23,9 @@ std::string uncovered(std::span<const Releases> spending, const Covers& covers);
 
 /// Throws Error (usage), "<accountant>: <reason>", unless the reason is empty, and Error (usage) for numbers out of range.
 void check_sound(std::string_view accountant, std::span<const Releases> spending, const std::string& reason);
+
+/// The remark on an answer whose releases, of more kinds than `most`, were counted by coarser(); empty for fewer kinds.
+std::string coarse_warning(std::size_t kinds, std::size_t most);
 
 /// The smallest delta in (0, 1) with epsilon_of(delta) <= epsilon, to a relative 1e-9 from above; 1 if there is none.
 double smallest_delta(function_ref<double(double delta)> epsilon_of, double epsilon);

@@ -1,7 +1,11 @@
 #include "dp/accountants/spending.hpp"
 
 #include <algorithm>
+#include <cmath>
+#include <map>
 #include <tuple>
+
+#include "core/stop.hpp"
 
 namespace fedstride {
 namespace {
@@ -58,6 +62,29 @@ Spending exposure(std::span<const ReleaseRun> runs, const Releases& like) {
     left -= passes;
   }
   return spending;
+}
+
+Spending coarser(const Spending& spending, std::size_t most) {
+  if (spending.size() <= most) return spending;
+  for (double width = 1e-3;; width *= 2) {  // of a cell, in logarithms
+    using Cell = std::tuple<Sampling, Neighbours, bool, double, double>;
+    std::map<Cell, Releases> cells;
+    for (Releases releases : spending) {
+      check_stop();
+      const double noise = releases.noise_multiplier;
+      const double rate = releases.rate;
+      releases.noise_multiplier = std::min(noise, std::exp(std::max(width * std::floor(std::log(noise) / width), -230.0)));
+      releases.rate = std::clamp(std::exp(width * std::ceil(std::log(rate) / width)), rate, 1.0);
+      const auto [cell, is_new] = cells.try_emplace(
+          Cell{releases.sampling, releases.neighbours, releases.adaptive, releases.rate, releases.noise_multiplier}, releases);
+      if (!is_new) cell->second.count += releases.count;
+      if (cells.size() > most) break;
+    }
+    if (cells.size() > most) continue;
+    Spending fewer;
+    for (const auto& [cell, releases] : cells) fewer.push_back(releases);
+    return fewer;
+  }
 }
 
 Spending as_in_papers(std::span<const ReleaseRun> runs, const Releases& like) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <span>
 
 #include "core/task.hpp"
@@ -21,5 +22,9 @@ Spending exposure(std::span<const ReleaseRun> runs, const Releases& like);
 /// The papers' approximation: releases of shuffled lots as if they were Poisson-sampled. Not a bound for
 /// shuffled lots.
 Spending as_in_papers(std::span<const ReleaseRun> runs, const Releases& like);
+
+/// At most `most` kinds that together cost no less: noise is lowered and rates are raised to a grid, no coarser than
+/// needed. Returns the spending itself if it has no more kinds. `most` is 100 at least.
+Spending coarser(const Spending& spending, std::size_t most);
 
 }  // namespace fedstride

@@ -7,9 +7,14 @@
 #include "dp/accountants/composition.hpp"
 #include "dp/accountants/rdp_orders.hpp"
 #include "dp/accountants/refusals.hpp"
+#include "dp/accountants/spending.hpp"
 
 namespace fedstride {
 namespace {
+
+constexpr std::size_t kMaxStrongKinds = 1000;
+// Beyond, the optimal composition's binomials take too long; the others are within a per cent of it there.
+constexpr std::uint64_t kMaxOptimalCount = 100'000;
 
 double total_count(const Spending& spending) {
   double count = 0;
@@ -25,10 +30,12 @@ double strong_epsilon(const Spending& kinds, double delta) {
     const auto steps = approximate_steps(kinds, share * delta / count);
     const double slack = (1 - share) * delta;
     double least = std::min(basic_composition(steps), heterogeneous_composition(steps, slack));
-    if (steps.size() == 1) least = std::min(least, optimal_composition(steps[0].epsilon, steps[0].count, slack));
+    if (steps.size() == 1 && steps[0].count <= kMaxOptimalCount)
+      least = std::min(least, optimal_composition(steps[0].epsilon, steps[0].count, slack));
     return least;
   };
-  const double found = boost::math::tools::brent_find_minima(with_share, -8.0, 8.0, 16).second;
+  std::uintmax_t rounds = 100;
+  const double found = boost::math::tools::brent_find_minima(with_share, -8.0, 8.0, 16, rounds).second;
   return std::min(found, basic_composition(approximate_steps(kinds, delta / count)));
 }
 
@@ -41,15 +48,18 @@ std::string Strong::unsound(std::span<const Releases> spending) const {
 PrivacyBound Strong::epsilon(std::span<const Releases> spending, double delta) const {
   check_sound(kName, spending, unsound(spending));
   check_delta(delta);
-  return {strong_epsilon(merged(spending), delta)};
+  const Spending kinds = merged(spending);
+  return {strong_epsilon(coarser(kinds, kMaxStrongKinds), delta), coarse_warning(kinds.size(), kMaxStrongKinds)};
 }
 
 PrivacyBound Strong::delta(std::span<const Releases> spending, double epsilon) const {
   check_sound(kName, spending, unsound(spending));
   check_epsilon(epsilon);
-  const Spending kinds = merged(spending);
-  if (kinds.empty()) return {};
-  return {smallest_delta([&](double delta) { return strong_epsilon(kinds, delta); }, epsilon)};
+  const Spending all = merged(spending);
+  if (all.empty()) return {};
+  const Spending kinds = coarser(all, kMaxStrongKinds);
+  return {smallest_delta([&](double delta) { return strong_epsilon(kinds, delta); }, epsilon),
+          coarse_warning(all.size(), kMaxStrongKinds)};
 }
 
 }  // namespace fedstride

@@ -3,7 +3,10 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <utility>
 
+#include "dp/accountants/gaussian_curve.hpp"
+#include "dp/accountants/rdp.hpp"
 #include "dp/accountants/refusals.hpp"
 #include "dp/accountants/tight_contour.hpp"
 #include "dp/accountants/tight_schedule.hpp"
@@ -38,8 +41,18 @@ constexpr double kLeakEpsilon = 2e-5;
 constexpr double kLeakLogDelta = 0.1;
 constexpr double kLeakDelta = 2e-4;  // if delta itself is requested
 
-bool may_leak(const Composition& composition) {
-  return composition.interpolated == 0 && std::isinf(composition.largest()) && !composition.parts.empty();
+constexpr std::size_t kMaxLeakingParts = 32;  // each keeps its nodes
+constexpr double kMinLeakingNoise = 0.15;     // below, nodes are thousands
+
+/// False if delta is very small, or noise so little that work is long and epsilon large.
+bool matters(const Composition& composition, double log_delta) {
+  return log_delta > kLogNoMatter &&
+         std::ranges::none_of(composition.parts, [](const auto& part) { return part.loss.sigma() < kMinLeakingNoise; });
+}
+
+bool may_leak(const Composition& composition, double log_delta) {
+  return composition.interpolated == 0 && std::isinf(composition.largest()) && !composition.parts.empty() &&
+         composition.parts.size() <= kMaxLeakingParts && matters(composition, log_delta);
 }
 
 /// Lowers log_delta as far as the contour gets; true if that is as far as it should be.
@@ -48,6 +61,7 @@ bool lower_log_delta(const Composition& composition, double epsilon, double& log
   for (int attempt = 0; attempt < 6; ++attempt) {
     const auto at = tight::crossing(composition, epsilon, log_delta);
     Contour contour(composition, at);
+    if (!contour.usable()) return false;
     const double work = attempt == 0 ? std::min(most_work, kLeakWork) : most_work;
     const bool done = contour.extend(epsilon, kLogDeltaExcess, kEpsilonExcess, work);
     log_delta = std::min(log_delta, contour.at(epsilon).log_delta);
@@ -59,10 +73,15 @@ bool lower_log_delta(const Composition& composition, double epsilon, double& log
 
 double log_delta_of(const Composition& composition, double epsilon) {
   double log_delta = 0;
+  // If epsilon is a thousand deviations below the mean loss, delta is 1 but for a millionth (Cantelli).
+  const auto plain = composition.moments(0);
+  if (plain.mean > epsilon && (plain.mean - epsilon) * (plain.mean - epsilon) > 1e6 * plain.variance) return log_delta;
   const double chernoff = tight::log_chernoff(composition, tight::crossing(composition, epsilon, 0).c, epsilon);
   if (chernoff < kLogNoMatter) return chernoff;
   log_delta = std::min(log_delta, chernoff);
-  const bool may = may_leak(composition);
+  if (!composition.open.empty())
+    return std::min(log_delta, std::log(std::exp(log_delta_of(composition.closed(), epsilon)) + composition.drawn()));
+  const bool may = may_leak(composition, log_delta);
   if (lower_log_delta(composition, epsilon, log_delta, kMaxWorkDelta) || !may) return log_delta;
   // The less delta is, the less may be given away. Chernoff's bound tells most of the way down.
   for (int attempt = 0; attempt < 12; ++attempt) {
@@ -104,6 +123,7 @@ bool lower_epsilon(const Composition& composition, double target, double& epsilo
   const auto wanted = [&](double at) { return fine ? excess_at(at) : kEpsilonExcess; };
   for (int attempt = 0; attempt < 30; ++attempt) {
     Contour contour(composition, tight::crossing(composition, epsilon, target));
+    if (!contour.usable()) return false;
     for (int i = 0; i < 20; ++i) {
       const bool done = contour.extend(epsilon, kNoLimit, wanted(epsilon), most_work);
       const double next = std::min(epsilon, solve(contour, target, epsilon));
@@ -123,8 +143,13 @@ bool lower_epsilon(const Composition& composition, double target, double& epsilo
 double epsilon_of(const Composition& composition, double delta) {
   const double target = std::log(delta);
   auto [epsilon, c] = tight::chernoff_epsilon(composition, delta);
-  if (!may_leak(composition)) {
-    lower_epsilon(composition, target, epsilon, kMaxWork, true);
+  if (!composition.open.empty()) {
+    // Without them delta falls by the probability of a draw at most.
+    const double drawn = composition.drawn();
+    return drawn < delta / 2 ? std::min(epsilon, epsilon_of(composition.closed(), delta - drawn)) : epsilon;
+  }
+  if (!may_leak(composition, target)) {
+    lower_epsilon(composition, target, epsilon, matters(composition, target) ? kMaxWork : kFirstWork, true);
     return epsilon;
   }
   if (lower_epsilon(composition, target, epsilon, kFirstWork, true)) return epsilon;
@@ -145,6 +170,21 @@ double epsilon_of(const Composition& composition, double delta) {
   return epsilon;
 }
 
+constexpr const char* kOpenRemark =
+    "an upper bound, not the exact value: with so little noise, releases are counted as if it were known which of them drew a "
+    "record";
+
+constexpr const char* kCoarseRemark =
+    "an upper bound, not the exact value: there are too many kinds of releases, of rates and noise too far apart, to be counted "
+    "one by one";
+
+/// The remark on an answer from this composition; empty if it is as exact as can be.
+std::string remark(const Composition& composition) {
+  if (!composition.open.empty()) return kOpenRemark;
+  if (composition.coarse) return kCoarseRemark;
+  return {};
+}
+
 /// True if the other direction is certainly no worse.
 bool below(const Composition& composition, double epsilon, double log_delta) {
   if (composition.largest() <= epsilon) return true;
@@ -162,11 +202,23 @@ PrivacyBound Tight::epsilon(std::span<const Releases> spending, double delta) co
   check_delta(delta);
   const Schedule schedule(spending);
   if (schedule.empty() || schedule.total_variation() <= delta) return {};
-  if (schedule.neighbours == Neighbours::replace_one) return {epsilon_of(schedule.composition(Pair::replace), delta)};
-  const double removed = epsilon_of(schedule.composition(Pair::remove), delta);
+  if (schedule.steps.empty()) return {gaussian_epsilon(std::sqrt(schedule.gaussian), delta)};
+  const auto better = [&, open = tight::chernoff_epsilon(schedule.opened(), delta).epsilon](double epsilon, std::string remark) {
+    if (remark == kCoarseRemark) {
+      const double by_rdp = Rdp{}.epsilon(spending, delta).value;
+      if (by_rdp < std::min(open, epsilon)) return PrivacyBound{by_rdp, std::string(kCoarseRemark) + "; this is rdp's"};
+    }
+    return open < epsilon ? PrivacyBound{open, kOpenRemark} : PrivacyBound{epsilon, std::move(remark)};
+  };
+  if (schedule.neighbours == Neighbours::replace_one) {
+    const auto replacing = schedule.composition(Pair::replace);
+    return better(epsilon_of(replacing, delta), remark(replacing));
+  }
+  const auto removing = schedule.composition(Pair::remove);
+  const double removed = epsilon_of(removing, delta);
   const auto adding = schedule.composition(Pair::add);
-  if (below(adding, removed, std::log(delta))) return {removed};
-  return {std::max(removed, epsilon_of(adding, delta))};
+  if (below(adding, removed, std::log(delta))) return better(removed, remark(removing));
+  return better(std::max(removed, epsilon_of(adding, delta)), remark(removing));
 }
 
 PrivacyBound Tight::delta(std::span<const Releases> spending, double epsilon) const {
@@ -174,16 +226,25 @@ PrivacyBound Tight::delta(std::span<const Releases> spending, double epsilon) co
   check_epsilon(epsilon);
   const Schedule schedule(spending);
   if (schedule.empty()) return {};
-  double log_delta = 0;
+  const auto answer = [&](double log_delta, std::string remark) {
+    const double bound = std::max(std::exp(log_delta), std::numeric_limits<double>::min());
+    return PrivacyBound{std::min(bound, schedule.total_variation()), std::move(remark)};
+  };
+  if (schedule.steps.empty()) return answer(std::log(gaussian_delta(std::sqrt(schedule.gaussian), epsilon)), {});
+  const auto opened = schedule.opened();
+  const auto better = [&, open = tight::log_chernoff(opened, tight::crossing(opened, epsilon, 0).c, epsilon)](
+                          double log_delta, std::string remark) {
+    return open < log_delta ? answer(open, kOpenRemark) : answer(log_delta, std::move(remark));
+  };
   if (schedule.neighbours == Neighbours::replace_one) {
-    log_delta = log_delta_of(schedule.composition(Pair::replace), epsilon);
-  } else {
-    log_delta = log_delta_of(schedule.composition(Pair::remove), epsilon);
-    const auto adding = schedule.composition(Pair::add);
-    if (!below(adding, epsilon, log_delta)) log_delta = std::max(log_delta, log_delta_of(adding, epsilon));
+    const auto replacing = schedule.composition(Pair::replace);
+    return better(log_delta_of(replacing, epsilon), remark(replacing));
   }
-  const double bound = std::max(std::exp(log_delta), std::numeric_limits<double>::min());
-  return {std::min(bound, schedule.total_variation())};
+  const auto removing = schedule.composition(Pair::remove);
+  const double log_delta = log_delta_of(removing, epsilon);
+  const auto adding = schedule.composition(Pair::add);
+  if (below(adding, epsilon, log_delta)) return better(log_delta, remark(removing));
+  return better(std::max(log_delta, log_delta_of(adding, epsilon)), remark(removing));
 }
 
 }  // namespace fedstride

@@ -6,6 +6,7 @@
 #include <limits>
 #include <numbers>
 
+#include "core/stop.hpp"
 #include "dp/accountants/gaussian_curve.hpp"
 
 namespace fedstride::tight {
@@ -19,13 +20,14 @@ constexpr double kDetour = 5;     // in the exponent: how far from the lowest cr
 constexpr double kPlaces[] = {0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 1, 1.03, 1.07, 1.15, 1.3, 1.6, 2.2, 3.5, 6, 12};
 constexpr double kRounding = 1e-11;  // relative, of sums and exponentials
 constexpr std::size_t kBlock = 128;
+constexpr double kMaxLogCrossing = 500;
 
 /// c where an increasing function is zero, from below, to a per cent: Newton's method in log c, with bisection.
 /// `function(c)` gives value and slope in log c.
 template <class Function>
 double root_from_below(Function&& function) {
-  double low = -60;
-  double high = 60;
+  double low = -kMaxLogCrossing;
+  double high = kMaxLogCrossing;
   double at = 0;
   for (int i = 0; i < 200; ++i) {
     const auto [value, slope] = function(std::exp(at));
@@ -37,9 +39,10 @@ double root_from_below(Function&& function) {
     if (value >= 0) step = std::min(step, -0.005);
     const bool outside = at + step <= low || at + step >= high;
     const bool slow = i % 3 == 2 && high - low < 30;
+    check_stop();
     at = outside || slow ? (low + high) / 2 : at + step;
   }
-  return std::exp(low > -60 ? low : at);
+  return std::exp(low > -kMaxLogCrossing ? low : at);
 }
 
 double curvature(const Moments& moments, double c) { return moments.variance + 1 / (c * c) + 1 / ((c + 1) * (c + 1)); }
@@ -64,6 +67,16 @@ Moments Composition::moments(double c) const {
     total.log_moment += part.count * one.log_moment;
     total.mean += part.count * one.mean;
     total.variance += part.count * one.variance;
+    total.exact = total.exact && one.exact;
+  }
+  // In an interpolation parts may count negatively, so that a bound of one bounds nothing.
+  if (!total.exact && interpolated > 0) total.log_moment = std::numeric_limits<double>::infinity();
+  for (const auto& [drawn, count] : open) {
+    const auto one = drawn.moments(c);
+    total.log_moment += count * one.log_moment;
+    total.mean += count * one.mean;
+    total.variance += count * one.variance;
+    total.exact = false;
   }
   return total;
 }
@@ -72,8 +85,10 @@ double Composition::log_error(double c, double spread) const {
   if (checks.empty()) return 0;
   constexpr std::size_t kTimes = 8;
   using Values = std::array<std::complex<double>, kTimes>;
+  bool exact = true;
   const auto logs = [&](const Loss& loss) {
     const auto here = loss.moments(c);
+    exact = exact && here.exact;
     Values values;
     LossLine(loss, c, 1 / spread, false).next(values);
     for (std::size_t k = 0; k < kTimes; ++k)
@@ -90,19 +105,39 @@ double Composition::log_error(double c, double spread) const {
       worst = std::max(worst, std::abs(difference[k]));
     }
   }
-  return 2 * worst * interpolated;
+  return exact ? 2 * worst * interpolated : std::numeric_limits<double>::infinity();
 }
 
 double Composition::largest() const {
-  double sum = gaussian > 0 || interpolated > 0 ? std::numeric_limits<double>::infinity() : 0;
+  double sum = gaussian > 0 || interpolated > 0 || !open.empty() ? std::numeric_limits<double>::infinity() : 0;
   for (const auto& part : parts) sum += part.count * part.loss.largest();
   return sum;
 }
 
+double Composition::drawn() const {
+  double sum = 0;
+  for (const auto& [one, count] : open) sum += count * one.rate;
+  return sum;
+}
+
+Composition Composition::closed() const {
+  Composition result = *this;
+  result.open.clear();
+  return result;
+}
+
+double Composition::rounding() const {
+  constexpr double kOfOne = 4e-15;
+  double sum = 0;
+  for (const auto& part : parts) sum += std::abs(part.count);
+  return kOfOne * sum;
+}
+
 double log_chernoff(const Composition& composition, double c, double epsilon) {
   const auto moments = composition.moments(c);
-  return moments.log_moment + composition.log_error(c, std::sqrt(curvature(moments, c))) - c * epsilon - c * std::log1p(1 / c) -
-         std::log1p(c);
+  const double value = moments.log_moment + composition.rounding() + composition.log_error(c, std::sqrt(curvature(moments, c))) -
+                       c * epsilon - c * std::log1p(1 / c) - std::log1p(c);
+  return std::isnan(value) ? std::numeric_limits<double>::infinity() : value;
 }
 
 Crossing crossing(const Composition& composition, double epsilon, double most) {
@@ -161,8 +196,14 @@ Contour::Contour(const Composition& composition, const Crossing& at)
       mean_(plain_ ? 0 : moments_.mean),
       log_scale_(plain_ ? 0 : moments_.log_moment),
       floor_(log_scale_ - at.c * at.epsilon - at.log_delta),
-      log_error_(composition.log_error(at.c, spread_)) {
-  for (const auto& part : composition.parts) lines_.emplace_back(part.loss, c_, h_, plain_);
+      log_error_(composition.log_error(at.c, spread_) + composition.rounding()) {
+  if (!usable()) return;
+  constexpr double kFewNodes = 3000;
+  for (const auto& part : composition.parts) {
+    check_stop();
+    lines_.emplace_back(part.loss, c_, h_, plain_);
+    parts_ += std::max(1.0, static_cast<double>(lines_.back().nodes()) / kFewNodes);
+  }
 }
 
 void Contour::append(std::size_t count) {
@@ -170,6 +211,7 @@ void Contour::append(std::size_t count) {
   std::vector<std::complex<double>> logs(kBlock);
   std::vector<std::complex<double>> one(kBlock);
   while (values_.size() < end) {
+    check_stop();
     const std::size_t first = values_.size();
     double error = log_error_;
     for (std::size_t k = 0; k < kBlock; ++k) {
@@ -258,11 +300,10 @@ Contour::Value Contour::at(double epsilon) const {
 }
 
 bool Contour::extend(double epsilon, double log_delta_excess, double epsilon_excess, double most_work) {
-  const double parts = static_cast<double>(lines_.size() + 1);
   double wanted = 8 / spread_ / h_;
   while (true) {
-    const double most = std::min(most_work / parts, 3.0 * static_cast<double>(values_.size()) + 1e4);
-    wanted = std::clamp(wanted, 16.0, most);
+    const double most = std::min(most_work / parts_, 3.0 * static_cast<double>(values_.size()) + 1e4);
+    wanted = std::clamp(wanted, 16.0, std::max(16.0, most));
     if (wanted > static_cast<double>(values_.size())) append(static_cast<std::size_t>(wanted) - values_.size());
     // The terms from `end` on are at most those of the integral of 1 / (pi t^2) from the last value on.
     const double end = h_ * static_cast<double>(values_.size());
@@ -285,7 +326,7 @@ bool Contour::extend(double epsilon, double log_delta_excess, double epsilon_exc
       growth = std::clamp(1.1 * std::sqrt(value.excess / most_excess), 1.3, 3.0);
       break;
     }
-    if (static_cast<double>(values_.size() + kBlock) * parts > most_work) return false;
+    if (static_cast<double>(values_.size() + kBlock) * parts_ > most_work) return false;
     wanted = growth * static_cast<double>(values_.size());
   }
 }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cmath>
 #include <complex>
 #include <cstddef>
 #include <utility>
@@ -18,6 +19,13 @@ struct Composition {
   std::vector<Part> parts;
   double gaussian = 0;  ///< mu^2 of all Gaussian releases of every record together
 
+  struct Open {
+    Drawn drawn;
+    double count;
+  };
+  std::vector<Open> open;  ///< releases of too little noise for parts, see Schedule
+  bool coarse = false;     ///< there were too many kinds of releases: these are fewer and cost a little more
+
   /// If parts represent an interpolation: some of the interpolated steps, and the weights of the parts in each.
   struct Check {
     Loss loss;
@@ -32,11 +40,17 @@ struct Composition {
   /// The same with parts that give outcomes away (Loss::leaking), with probability e^log_leak at most in all.
   Composition leaking(double log_leak) const;
 
+  /// Exact if those of all parts are and nothing is open; else an upper bound, infinite if parts represent an interpolation.
   Moments moments(double c) const;
   /// Error of log M(c + it) by interpolation, t up to a few times 1 / spread: twice the largest error of the
   /// checks, for every step. 0 if nothing is interpolated.
   double log_error(double c, double spread) const;
+  /// Bound on the probability that an open release draws the record, and the composition without open ones.
+  double drawn() const;
+  Composition closed() const;
   double largest() const;  ///< of the loss
+  /// Bound on the rounding error of log M(c).
+  double rounding() const;
 };
 
 /// delta(epsilon) <= M(c) e^{-c epsilon} c^c / (1+c)^{1+c}, for any c > 0; this is its logarithm. The leak is not
@@ -65,6 +79,8 @@ class Contour {
  public:
   /// Valid for epsilons in a neighbourhood of the crossing's.
   Contour(const Composition& composition, const Crossing& at);
+  /// False if there is no integral to take: moments there are not exact. Nothing else may then be called.
+  bool usable() const { return moments_.exact && std::isfinite(h_); }
 
   struct Value {
     double log_delta = 0;  ///< of the bound
@@ -74,7 +90,7 @@ class Contour {
   Value at(double epsilon) const;
   /// Continues along the line until the rest of the integral is negligible at `epsilon`, or until an extra Gaussian release
   /// that makes it negligible adds no more than these excesses to log delta or to epsilon (true); or until the number of
-  /// values times (parts + 1) reaches `most_work` (false).
+  /// values times (parts + 1) reaches `most_work` (false); a part of more than 3000 nodes counts more than once. Throws Stopped.
   bool extend(double epsilon, double log_delta_excess, double epsilon_excess, double most_work);
   /// True if `epsilon` is in that neighbourhood.
   bool covers(double epsilon) const;
@@ -96,6 +112,7 @@ class Contour {
   double log_error_;     // of log M by interpolation
   double error_ = 0;     // of the integral up to here
   double extra_ = 0;     // w^2 of the extra Gaussian release
+  double parts_ = 1;     // and one, by their work
   double log_tail_ = 0;  // log of the bound on the part beyond the last value, relative to M(c) e^{-c epsilon}
   std::vector<LossLine> lines_;
   std::vector<std::complex<double>> values_;  // M(c + ikh) / M(c) e^{-ikh mean} or, if plain_, M(c + ikh) - 1

@@ -7,6 +7,8 @@
 #include <limits>
 #include <numbers>
 
+#include "dp/accountants/composition.hpp"
+
 namespace fedstride::tight {
 namespace {
 
@@ -33,6 +35,18 @@ std::complex<double> expm1(std::complex<double> w) {
   const double cosine = std::cos(w.imag() / 2);
   const double less_one = std::expm1(w.real());
   return {less_one - 2 * (less_one + 1) * sine * sine, 2 * (less_one + 1) * sine * cosine};
+}
+
+Moments Drawn::moments(double c) const {
+  const double exponent = square * c * (c + 1) / 2;
+  const double slope = square * (c + 0.5);
+  Moments result;
+  result.exact = false;
+  result.log_moment = amplified_epsilon(exponent, rate);
+  const double share = std::exp(std::log(rate) + exponent - result.log_moment);  // that was drawn, tilted
+  result.mean = share * slope;
+  result.variance = share * square + share * (1 - std::min(share, 1.0)) * slope * slope;
+  return result;
 }
 
 Loss::Loss(Pair pair, double rate, double sigma)
@@ -104,8 +118,10 @@ std::vector<Loss::Node> Loss::leaking_nodes(double c) const {
     node.log_weight += c * node.loss;
     top = std::max(top, node.log_weight);
   }
+  const std::size_t most = nodes.size() + kMaxNodes;
   const double steepest = (1 + 2 * c) / variance_;
   while (nodes.back().log_weight > top - kNegligible || steepness_ * std::exp(steepness_ * (nodes.back().x - edge_)) < steepest) {
+    if (nodes.size() > most) return {};
     nodes.push_back(node(std::round(nodes.back().x / step_) + 1, c));
     top = std::max(top, nodes.back().log_weight);
   }
@@ -125,6 +141,7 @@ std::vector<Loss::Node> Loss::nodes(double c) const {
   if (steepness_ > 0) return leaking_nodes(c);
   // All maxima lie in [0, u (1+c) + v c], where uphill(x) - x changes sign.
   const double last = up_ * (1 + c) + down_ * c;
+  if (!(last < 1e12 * step_)) return {};
   std::array<double, 3> starts{0, last, last};
   const double damping = down_ > 0 ? 0.5 : 1;
   for (const std::size_t i : {0U, 1U}) {
@@ -155,12 +172,14 @@ std::vector<Loss::Node> Loss::nodes(double c) const {
     below.clear();
     if (first <= reached) continue;
     for (double number = first - 1; number > reached; --number) {
+      if (below.size() > kMaxNodes) return {};
       below.push_back(node_at(number));
       top = std::max(top, below.back().log_weight);
       if (below.back().log_weight < top - kNegligible) break;
     }
     nodes.insert(nodes.end(), below.rbegin(), below.rend());
     for (double number = first;; ++number) {
+      if (nodes.size() > kMaxNodes) return {};
       nodes.push_back(node_at(number));
       reached = number;
       top = std::max(top, nodes.back().log_weight);
@@ -173,6 +192,7 @@ std::vector<Loss::Node> Loss::nodes(double c) const {
 
 Moments Loss::moments(double c) const {
   const auto all = nodes(c);
+  if (all.empty()) return Drawn{rate_, (up_ + down_) * (up_ + down_) / variance_}.moments(c);
   double top = -std::numeric_limits<double>::infinity();
   for (const auto& node : all) top = std::max(top, node.log_weight);
   double sum = 0;
@@ -206,8 +226,9 @@ Loss::Shifted Loss::shifted(double x, double y, double c) const {
 }
 
 double Loss::log_bound(double c, double t) const {
-  // |M(c + it)| <= int |integrand| over the line Im x = y, which falls in t since Im L >= 0 there; any y will do.
+  // |M(c + it)| <= M(c), and <= int |integrand| over the line Im x = y, which falls in t since Im L >= 0 there; any y will do.
   const auto all = nodes(c);
+  if (all.empty()) return 0;
   double top = -std::numeric_limits<double>::infinity();
   for (const auto& node : all) top = std::max(top, node.log_weight);
   double moment = 0;

@@ -20,6 +20,16 @@ struct Moments {
   double log_moment = 0;  ///< log M(c), M(s) = E_P[e^{sL}]
   double mean = 0;        ///< first derivative of log M at c: the mean of L, tilted by e^{cL}
   double variance = 0;    ///< second derivative
+  bool exact = true;      ///< else those of an upper bound, Drawn's
+};
+
+/// A release that also says which records it drew: M(c) = 1 - q + q e^{mu^2 c (c+1) / 2}, mu = distance / sigma. Without
+/// what it says, which is post-processing, it is Loss's release: never below it, and next to it where noise is small.
+struct Drawn {
+  double rate;
+  double square;  ///< mu^2
+
+  Moments moments(double c) const;
 };
 
 /// The loss of one release. With A(x) = 1 - q + q e^{(2x-1)/(2 sigma^2)}, and u = 1 where P is the mixture, v = 1 where
@@ -34,7 +44,9 @@ class Loss {
   /// most. M(s) is then that of the remaining outcomes, its mass M(0) a little below 1. Proof: docs/privacy-tight.md.
   Loss leaking(double log_leak) const;
 
+  /// By quadrature over x; those of Drawn if that needs more than kMaxNodes nodes.
   Moments moments(double c) const;
+  double sigma() const { return sigma_; }
   /// Log of an upper bound on |M(c + it)| / M(c) that holds for every t from `t` on; never above 0.
   double log_bound(double c, double t) const;
   /// The largest value that L can take; infinite if there is none.
@@ -53,7 +65,8 @@ class Loss {
   Complex log_ratio(Complex x) const;  ///< its continuation to |Im x| < pi sigma^2
   double log_integrand(double x, double c) const;
   double uphill(double x, double c) const;  ///< where the derivative of log_integrand would vanish, P and Q held at x
-  /// Nodes of the trapezoid rule of step step_ over all of the integrand of M(c) that matters.
+  static constexpr std::size_t kMaxNodes = 4096;
+  /// Nodes of the trapezoid rule of step step_ over all of the integrand of M(c) that matters; none if they are too many.
   std::vector<Node> nodes(double c) const;
   std::vector<Node> leaking_nodes(double c) const;
   Node node(double number, double c) const;  ///< at x = number step_
@@ -82,6 +95,7 @@ class LossLine {
  public:
   LossLine(const Loss& loss, double c, double h, bool plain);
 
+  std::size_t nodes() const { return nodes_.size(); }
   /// The next values.
   void next(std::span<std::complex<double>> values);
   /// Bound on the absolute error of the last value.

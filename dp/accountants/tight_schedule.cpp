@@ -7,6 +7,8 @@
 #include <utility>
 #include <vector>
 
+#include "dp/accountants/spending.hpp"
+
 namespace fedstride::tight {
 
 Schedule::Schedule(std::span<const Releases> spending) {
@@ -41,7 +43,33 @@ double Schedule::total_variation() const {
 namespace {
 
 constexpr std::size_t kDirect = 32;  // this many different steps are not interpolated
+constexpr std::size_t kMaxParts = 1200;
+constexpr std::size_t kMaxOpen = 400;
+constexpr double kMinPartNoise = 0.1;
 constexpr std::size_t kChecks = 12;  // steps whose interpolation is checked
+
+std::vector<Schedule::Step> fewer_steps(const std::vector<Schedule::Step>& steps, std::size_t most) {
+  if (steps.size() <= most) return steps;
+  Spending spending;
+  for (const auto& step : steps)
+    spending.push_back({.rate = step.rate,
+                        .noise_multiplier = step.noise_multiplier,
+                        .count = static_cast<std::uint64_t>(std::ceil(step.count))});
+  std::vector<Schedule::Step> fewer;
+  for (const Releases& releases : coarser(spending, most))
+    fewer.push_back({releases.rate, releases.noise_multiplier, static_cast<double>(releases.count)});
+  return fewer;
+}
+
+std::vector<Composition::Open> opened_steps(const std::vector<Schedule::Step>& steps, Neighbours neighbours) {
+  const double distance = neighbours == Neighbours::add_remove ? 1 : 2;
+  std::vector<Composition::Open> open;
+  for (const Schedule::Step& step : fewer_steps(steps, kMaxOpen)) {
+    const double mu = distance / step.noise_multiplier;
+    open.push_back({{step.rate, mu * mu}, step.count});
+  }
+  return open;
+}
 
 /// Chebyshev points on equal panels of [low, high], which are at most `widest` long; one point if low == high.
 struct Points {
@@ -77,34 +105,48 @@ struct Points {
 
 }  // namespace
 
+Composition Schedule::opened() const {
+  Composition result;
+  result.gaussian = gaussian;
+  result.open = opened_steps(steps, neighbours);
+  return result;
+}
+
 Composition Schedule::composition(Pair pair) const {
   Composition result;
   result.gaussian = gaussian;
+  std::vector<Step> quiet;  // with little noise
+  std::vector<Step> louder;
+  for (const Step& step : steps) (step.noise_multiplier < kMinPartNoise ? quiet : louder).push_back(step);
+  result.open = opened_steps(quiet, neighbours);
+  result.coarse = quiet.size() > kMaxOpen;
   const auto directly = [&] {
-    for (const auto& step : steps) result.parts.push_back({Loss(pair, step.rate, step.noise_multiplier), step.count});
+    result.coarse = result.coarse || louder.size() > kMaxParts;
+    for (const auto& step : fewer_steps(louder, kMaxParts))
+      result.parts.push_back({Loss(pair, step.rate, step.noise_multiplier), step.count});
     return result;
   };
-  if (steps.size() <= kDirect) return directly();
+  if (louder.size() <= kDirect) return directly();
   const auto by_rate = [](const Step& a, const Step& b) { return a.rate < b.rate; };
   const auto by_noise = [](const Step& a, const Step& b) { return a.noise_multiplier < b.noise_multiplier; };
-  const auto [least, most] = std::minmax_element(steps.begin(), steps.end(), by_rate);
-  const auto [quietest, loudest] = std::minmax_element(steps.begin(), steps.end(), by_noise);
+  const auto [least, most] = std::minmax_element(louder.begin(), louder.end(), by_rate);
+  const auto [quietest, loudest] = std::minmax_element(louder.begin(), louder.end(), by_noise);
   const Points rates(std::log(least->rate), std::log(most->rate), 1.2, 10);
   const Points noises(std::log(quietest->noise_multiplier), std::log(loudest->noise_multiplier), 0.4, 14);
-  if (rates.all.size() * noises.all.size() >= steps.size()) return directly();
+  if (rates.all.size() * noises.all.size() >= std::min(louder.size(), kMaxParts)) return directly();
   std::vector<double> counts(rates.all.size() * noises.all.size());
-  const std::size_t stride = std::max<std::size_t>(1, steps.size() / kChecks);
-  for (std::size_t i = 0; i < steps.size(); ++i) {
-    const auto [first_rate, rate_weights] = rates.weights(std::log(steps[i].rate));
-    const auto [first_noise, noise_weights] = noises.weights(std::log(steps[i].noise_multiplier));
+  const std::size_t stride = std::max<std::size_t>(1, louder.size() / kChecks);
+  for (std::size_t i = 0; i < louder.size(); ++i) {
+    const auto [first_rate, rate_weights] = rates.weights(std::log(louder[i].rate));
+    const auto [first_noise, noise_weights] = noises.weights(std::log(louder[i].noise_multiplier));
     std::vector<std::pair<std::size_t, double>> weights;
     for (std::size_t j = 0; j < rate_weights.size(); ++j)
       for (std::size_t k = 0; k < noise_weights.size(); ++k)
         weights.emplace_back((first_rate + j) * noises.all.size() + first_noise + k, rate_weights[j] * noise_weights[k]);
-    for (const auto& [at, weight] : weights) counts[at] += weight * steps[i].count;
-    result.interpolated += steps[i].count;
+    for (const auto& [at, weight] : weights) counts[at] += weight * louder[i].count;
+    result.interpolated += louder[i].count;
     if (i % stride == stride / 2)
-      result.checks.push_back({Loss(pair, steps[i].rate, steps[i].noise_multiplier), std::move(weights)});
+      result.checks.push_back({Loss(pair, louder[i].rate, louder[i].noise_multiplier), std::move(weights)});
   }
   for (std::size_t i = 0; i < counts.size(); ++i)
     result.parts.push_back(

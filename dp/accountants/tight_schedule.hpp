@@ -23,8 +23,12 @@ struct Schedule {
   bool empty() const { return steps.empty() && gaussian == 0; }
   /// An upper bound on the total variation distance between the outputs of neighbours, and so on delta at any epsilon.
   double total_variation() const;
-  /// Replaces many different steps by a few dozen whose logarithmic moments interpolate theirs.
+  /// Replaces many different steps by a few dozen whose logarithmic moments interpolate theirs. Steps of a noise multiplier
+  /// below 0.1, whose quadrature would take thousands of nodes, are open instead; steps of too many kinds for either are
+  /// counted by coarser() (dp/accountants/spending.hpp).
   Composition composition(Pair pair) const;
+  /// All of them open: never better, but within reach at any numbers.
+  Composition opened() const;
 };
 
 }  // namespace fedstride::tight

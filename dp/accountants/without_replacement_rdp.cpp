@@ -5,6 +5,7 @@
 #include <cmath>
 #include <limits>
 #include <numbers>
+#include <optional>
 
 #include "dp/accountants/poisson_rdp.hpp"
 
@@ -52,12 +53,13 @@ std::vector<double> without_replacement_rdp(double rate, double sigma, std::span
   const auto largest = static_cast<int>(std::ceil(std::min<double>(kMaxClosedOrder, *std::ranges::max_element(orders))));
   int last = 2;  // j for which moments matter come first
   while (last < largest && moments_matter(v, last + 1)) ++last;
-  const CentralMoments moments(sigma, last + 1);
+  std::optional<CentralMoments> moments;
+  if (last > 2) moments.emplace(sigma, last + 1);
   // 4 sqrt(moment of l below j times moment of l above j) or 2 exp(j(j-1) v), the smaller; in logarithms.
   const auto log_factor = [&](int j) {
     const double plain = std::numbers::ln2 + j * (j - 1.0) * v;
-    if (j > last) return plain;
-    return std::min(plain, 2 * std::numbers::ln2 + (moments.log_of(j / 2 * 2) + moments.log_of((j + 1) / 2 * 2)) / 2);
+    if (j > last || !moments) return plain;
+    return std::min(plain, 2 * std::numbers::ln2 + (moments->log_of(j / 2 * 2) + moments->log_of((j + 1) / 2 * 2)) / 2);
   };
   Array terms(std::max(largest - 1, 1));  // element j - 2: ln of q^j (factor of j) / j!
   for (int j = 2; j <= largest; ++j) {

@@ -12,8 +12,8 @@ namespace {
 /// The least cost(order) over orders above 1; any order that is found gives a valid bound.
 template <class Cost>
 double least_over_orders(const Cost& cost) {
-  const auto found = boost::math::tools::brent_find_minima([&](double t) { return cost(1 + std::exp(t)); }, -20.0, 40.0, 40);
-  return found.second;
+  std::uintmax_t rounds = 500;
+  return boost::math::tools::brent_find_minima([&](double t) { return cost(1 + std::exp(t)); }, -20.0, 40.0, 40, rounds).second;
 }
 
 std::string adaptive_warning(std::span<const Releases> spending) {

@@ -5,6 +5,7 @@
 #include <cstdio>
 
 #include "core/json.hpp"
+#include "core/stop.hpp"
 #include "core/text.hpp"
 
 namespace fedstride {
@@ -105,6 +106,7 @@ std::vector<double> history_epsilons(const SpendingTotals& totals, const Account
   };
   if (only_largest) std::ranges::stable_sort(order, std::greater{}, weight);
   for (const std::size_t i : order) {
+    check_stop();
     const auto larger = [&](std::size_t j) { return covers(*histories[j], *histories[i]); };
     if (only_largest && std::ranges::any_of(computed, larger)) continue;
     epsilons[i] = histories[i]->empty() ? 0 : epsilon_by(accountant, *histories[i], delta).value;

@@ -7,6 +7,7 @@
 #include "core/error.hpp"
 #include "core/text.hpp"
 #include "dp/accountants/calibrate.hpp"
+#include "dp/accountants/filter.hpp"
 #include "dp/accountants/lower_bound.hpp"
 #include "dp/accountants/spending.hpp"
 
@@ -28,7 +29,7 @@ std::vector<ReleaseRun> noise_of(const CompositionEvent& event, double noise_mul
 }
 
 Releases drawn_as(const CompositionEvent& event, Neighbours neighbours) {
-  return {.sampling = event.sampling, .neighbours = neighbours, .rate = event.rate};
+  return {.sampling = event.sampling, .neighbours = neighbours, .rate = event.rate, .adaptive = event.adaptive};
 }
 
 /// `sought` is the multiplier of events that leave theirs out.
@@ -63,6 +64,43 @@ PrivacyBound smallest_noise(const CompositionCase& one) {
       *one.delta)};
 }
 
+bool any_adaptive(const CompositionCase& one) { return std::ranges::any_of(one.events, &CompositionEvent::adaptive); }
+
+/// The filter of a case, made for releases like those of the first event: what is known beforehand.
+PrivacyFilter filter_of(const CompositionCase& one) {
+  const Accountant accountant = make_accountant(one.accountant);
+  if (const auto* zcdp = std::get_if<Zcdp>(&accountant))
+    return PrivacyFilter::by_zcdp(*one.epsilon, *one.delta, one.neighbours, zcdp->conversion);
+  const auto* rdp = std::get_if<Rdp>(&accountant);
+  if (rdp == nullptr) throw usage_error(one.accountant.name + ": it has no filter; valid: rdp, zcdp");
+  const CompositionEvent& first = one.events.front();
+  if (first.adaptive) throw usage_error("event 1: 'adaptive' is true; the first event is what a filter is planned by");
+  Releases planned = drawn_as(first, one.neighbours);
+  planned.noise_multiplier =
+      first.noise_multipliers.empty() ? first.noise_multiplier.value_or(1) : first.noise_multipliers.front();
+  return PrivacyFilter::by_rdp(*one.epsilon, *one.delta, planned, rdp->orders, rdp->conversion);
+}
+
+/// Throws Error (failure) for the first event that does not fit.
+void charge_events(PrivacyFilter& filter, const CompositionCase& one, std::size_t count) {
+  for (std::size_t at = 0; at < count; ++at) {
+    Spending event;
+    add_event(event, one, at, {});
+    try {
+      for (const Releases& releases : event) filter.charge(releases);
+    } catch (const Error& error) {
+      throw Error(error.kind(), "event " + std::to_string(at + 1) + ": " + error.what());
+    }
+  }
+}
+
+PrivacyBound share_of_filter(const CompositionCase& one) {
+  PrivacyFilter filter = filter_of(one);
+  charge_events(filter, one, one.events.size());
+  std::string by = filter.order() ? "the filter's order, for releases like event 1, is " + number_text(*filter.order()) : "";
+  return {filter.spent() / filter.budget(), std::move(by)};
+}
+
 PrivacyBound largest_count_of_last(const CompositionCase& one) {
   const CompositionEvent& last = one.events.back();
   if (last.count || !last.noise_multipliers.empty())
@@ -70,6 +108,13 @@ PrivacyBound largest_count_of_last(const CompositionCase& one) {
   if (last.schedule || last.sampling == Sampling::shuffle)
     throw usage_error("ask is 'steps': the last event can have neither a schedule nor sampling 'shuffle'");
   if (!last.noise_multiplier) throw usage_error("the last event: 'noise_multiplier' is missing");
+  if (any_adaptive(one)) {
+    PrivacyFilter filter = filter_of(one);
+    charge_events(filter, one, one.events.size() - 1);
+    Releases next = drawn_as(last, one.neighbours);
+    next.noise_multiplier = *last.noise_multiplier;
+    return {static_cast<double>(filter.admitted(next, kMaxSteps))};
+  }
   Spending spent;
   for (std::size_t at = 0; at + 1 < one.events.size(); ++at) add_event(spent, one, at, {});
   Releases next = drawn_as(last, one.neighbours);
@@ -117,6 +162,8 @@ PrivacyBound answered(const CompositionCase& one) {
       return smallest_noise(one);
     case CompositionAsk::steps:
       return largest_count_of_last(one);
+    case CompositionAsk::filter:
+      return share_of_filter(one);
     case CompositionAsk::divergence:
       return {spending_rdp(covered_by(Rdp{}, one), {&*one.order, 1}).front()};
     case CompositionAsk::rho:

@@ -19,6 +19,7 @@ enum class CompositionAsk {
   delta,
   noise_multiplier,  ///< the smallest, to 0.001, that meets epsilon and delta where events leave theirs out
   steps,             ///< the largest count of the last event, which leaves it out, within epsilon and delta
+  filter,            ///< share of a budget that a filter has given out (dp/accountants/filter.hpp)
   divergence,        ///< the Rényi divergence of everything, at one order
   rho,               ///< of zero-concentrated privacy
   lower_bound,       ///< of epsilon, for one epoch of shuffled lots (dp/accountants/lower_bound.hpp)
@@ -34,6 +35,7 @@ inline constexpr CompositionAskRow kCompositionAsks[] = {
     {CompositionAsk::delta, "delta", "accountant epsilon"},
     {CompositionAsk::noise_multiplier, "noise-multiplier", "accountant epsilon delta"},
     {CompositionAsk::steps, "steps", "accountant epsilon delta"},
+    {CompositionAsk::filter, "filter", "accountant epsilon delta"},
     {CompositionAsk::divergence, "divergence", "order"},
     {CompositionAsk::rho, "rho", ""},
     {CompositionAsk::lower_bound, "lower-bound", "delta"},
@@ -48,6 +50,7 @@ struct CompositionEvent {
   std::vector<double> noise_multipliers;   ///< one a release
   std::optional<std::uint64_t> count;      ///< empty if it is asked for, or the list's length
   std::optional<NoisePlanRules> schedule;  ///< how the noise goes on from noise_multiplier
+  bool adaptive = false;                   ///< chosen after looking at what earlier events released
 };
 
 /// One case of a composition file.

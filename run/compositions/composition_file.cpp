@@ -145,6 +145,10 @@ void check_object(const OrderedJson& object, std::span<const CompositionKey> kno
       case CompositionKey::Kind::whole:
         check_number(key, true, *found, where);
         break;
+      case CompositionKey::Kind::truth:
+        if (!found->is_boolean())
+          throw usage_error(prefixed(where) + std::string(key.name) + " is " + shown(*found) + "; it must be true or false");
+        break;
       case CompositionKey::Kind::list:
         check_list(key, *found, where);
         break;
@@ -214,6 +218,7 @@ CompositionEvent read_event(const OrderedJson& object, const std::string& where)
   }
   event.noise_multiplier = number_at(object, "noise_multiplier");
   event.count = whole_at(object, "count");
+  event.adaptive = object.value("adaptive", false);
   if (const auto schedule = object.find("schedule"); schedule != object.end())
     event.schedule = read_schedule(*schedule, prefixed(where) + "schedule");
   return event;

@@ -22,7 +22,7 @@ inline constexpr double kMinCompositionNoise = 0.01;  // epsilon is then in the 
 inline constexpr double kMaxCompositionNoise = 1e9;
 
 struct CompositionKey {
-  enum class Kind { text, number, whole, list, object };
+  enum class Kind { text, number, whole, truth, list, object };
   enum class Needed { always, by_evaluate, perhaps };
 
   std::string_view name;
@@ -45,7 +45,8 @@ inline constexpr Valid kNoise{.low = kMinCompositionNoise, .high = kMaxCompositi
 inline constexpr Valid kCount{.low = 1, .high = kMaxCompositionCount};
 inline constexpr Valid kAnyNumber{.low = -1e300, .high = 1e300};
 
-inline constexpr auto kAsks = names("epsilon", "delta", "noise-multiplier", "steps", "divergence", "rho", "lower-bound");
+inline constexpr auto kAsks =
+    names("epsilon", "delta", "noise-multiplier", "steps", "filter", "divergence", "rho", "lower-bound");
 inline constexpr auto kMechanisms = names("gaussian");
 inline constexpr auto kSamplings = names("poisson", "none", "shuffle", "without-replacement");
 inline constexpr auto kSchedules = names("hyperbolic", "linear", "linear-1000", "factor-1000", "dynamic", "dynamic-momentum");
@@ -83,6 +84,7 @@ inline constexpr CompositionKey kEvent[] = {
     {"noise_multipliers", list, perhaps, kNoise, kMaxListedMultipliers},
     {"count", whole, perhaps, kCount},
     {"schedule", object, perhaps},
+    {"adaptive", truth, perhaps},
 };
 
 inline constexpr CompositionKey kSchedule[] = {

@@ -10,6 +10,7 @@
 #include "client/trainer.hpp"
 #include "core/error.hpp"
 #include "core/floating_point.hpp"
+#include "core/stop.hpp"
 #include "core/text.hpp"
 #include "data/keep_rows.hpp"
 #include "partitions/own_rows.hpp"
@@ -225,6 +226,7 @@ class Participant {
 
 MemberOutcome join_federation(const JoinOptions& options, const std::atomic<bool>* stop) {
   const FloatingPointMode mode;
+  const StopLater until_left;  // a client takes its leave
   const MemberRules rules{.client = options.client,
                           .connect = options.connect,
                           .transport = transport_of(options),

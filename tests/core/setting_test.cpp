@@ -86,6 +86,16 @@ TEST_CASE("every kind of setting is read and written behind the wall, and nothin
   CHECK(owner.rate == 2);
 }
 
+TEST_CASE("a value is assigned if it is valid, and else nothing is") {
+  Owner owner;
+  const auto& rate = settings_of<Owner>()[0];
+  rate.assign(&owner, 0.25);
+  CHECK(owner.rate == 0.25);
+  CHECK_THROWS_AS(rate.assign(&owner, -1.0), Error);
+  CHECK_THROWS_AS(rate.assign(&owner, std::string("fast")), Error);
+  CHECK(owner.rate == 0.25);
+}
+
 TEST_CASE("a value of a file is told as it stands there") {
   CHECK(value_text(true) == "true");
   CHECK(value_text(whole(3)) == "3");

@@ -132,6 +132,46 @@ TEST_CASE("What is wrong with a case is an error of that case alone") {
   check_case_refused(composition_case({{"events", Json::array()}}), "it must be a list, not empty");
 }
 
+TEST_CASE("Adaptive events are accounted by a filter, whose budget was fixed beforehand") {
+  // rho = 1 / 2 sigma^2 each: 10 x 0.005 + 0.02 of the rho that means epsilon 1.8 at delta 1e-5 by rho + 2 sqrt(rho ln 1e5), which is
+  // (sqrt(ln 1e5 + 1.8) - sqrt(ln 1e5))^2 = 0.0655.
+  Json one = composition_case({{"accountant", "zcdp"}, {"conversion", "classical"}, {"ask", "filter"}, {"epsilon", 1.8}});
+  one["events"] = Json::array({{{"mechanism", "gaussian"}, {"sampling", "none"}, {"noise_multiplier", 10}, {"count", 10}}});
+  const auto value_of = [&](const Json& asked) {
+    const TemporaryFolder folder;
+    const Outcome outcome = run_program(evaluate(folder, Json{{"version", 1}, {"cases", {asked}}}.dump()));
+    INFO("standard error: ", outcome.err);
+    REQUIRE(outcome.code == 0);
+    return json_lines(outcome.out).front().at("value").get<double>();
+  };
+  const double rho = std::pow(std::sqrt(std::log(1e5) + 1.8) - std::sqrt(std::log(1e5)), 2);
+  CHECK(value_of(one) == doctest::Approx(0.05 / rho));
+  one["events"].push_back(
+      {{"mechanism", "gaussian"}, {"sampling", "none"}, {"noise_multiplier", 20}, {"count", 4}, {"adaptive", true}});
+  CHECK(value_of(one) == doctest::Approx(0.055 / rho));
+  one["ask"] = "steps";
+  one["events"][1].erase("count");
+  CHECK(value_of(one) == std::floor((rho - 0.05) * (1 - 1e-9) * 800));
+  one["ask"] = "filter";
+  one["events"][1]["count"] = 400;
+  check_case_refused(one, "event 2: zcdp filter: a release of 0.5000000000000001 does not fit; 0.05");
+
+  // By rdp, the first event chooses the order; sampling is amplified.
+  Json rdp = composition_case({{"accountant", "rdp"}, {"ask", "filter"}, {"epsilon", 1.1}});
+  rdp["events"].push_back(rdp["events"][0]);
+  rdp["events"][1].merge_patch({{"noise_multiplier", 6}, {"count", 100}, {"adaptive", true}});
+  CHECK(value_of(rdp) < 1);
+  CHECK(value_of(rdp) > 0.8);
+  rdp["events"][0]["adaptive"] = true;
+  check_case_refused(rdp, "event 1: 'adaptive' is true; the first event is what a filter is planned by");
+  rdp["events"][0].erase("adaptive");
+  rdp["accountant"] = "tight";
+  check_case_refused(rdp, "tight: it has no filter; valid: rdp, zcdp");
+  rdp.merge_patch({{"ask", "epsilon"}, {"epsilon", nullptr}});
+  check_case_refused(rdp, "tight: noise or rate were chosen after looking at earlier outputs; valid: a filter");
+  check_case_refused(with_event({{"adaptive", "yes"}}), "event 1: adaptive is 'yes'; it must be true or false");
+}
+
 TEST_CASE("Numbers that are none, or out of range, are refused by name") {
   const auto with_count = [](const std::string& count) {
     std::string text = with_event({{"count", 4711}}).dump();

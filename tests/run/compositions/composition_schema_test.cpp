@@ -69,6 +69,9 @@ void check_key(const nlohmann::json& schema, const CompositionKey& key) {
       CHECK(schema.at("type") == (key.kind == Kind::whole ? "integer" : "number"));
       check_bounds(schema, key.valid);
       break;
+    case Kind::truth:
+      CHECK(schema.at("type") == "boolean");
+      break;
     case Kind::list:
       CHECK(schema.at("type") == "array");
       CHECK(schema.at("minItems") == 1);

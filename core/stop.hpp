@@ -1,0 +1,35 @@
+#pragma once
+
+#include <atomic>
+#include <exception>
+
+namespace fedstride {
+
+/// True once the program was asked to end, by a signal (cli/terminal/stop_signal.hpp) or by whoever uses the library.
+inline std::atomic<bool> stop_requested{false};
+
+/// Thrown by a long computation that was asked to end. It is no Error: what catches those and goes on must not catch this.
+class Stopped : public std::exception {
+ public:
+  const char* what() const noexcept override { return "stopped"; }
+};
+
+/// While one lives, check_stop() throws nothing: its owner looks at the flag itself and has something to finish first.
+class StopLater {
+ public:
+  StopLater() { ++count_; }
+  ~StopLater() { --count_; }
+  StopLater(const StopLater&) = delete;
+  StopLater& operator=(const StopLater&) = delete;
+  static bool any() { return count_ > 0; }
+
+ private:
+  static inline std::atomic<int> count_{0};
+};
+
+/// For computations that may take longer than a tenth of a second. Throws Stopped once the program was asked to end.
+inline void check_stop() {
+  if (stop_requested.load(std::memory_order_relaxed) && !StopLater::any()) throw Stopped();
+}
+
+}  // namespace fedstride

@@ -1,0 +1,127 @@
+#include <doctest/doctest.h>
+
+#include <chrono>
+#include <thread>
+
+#include "core/json.hpp"
+#include "tests/cli/program.hpp"
+
+namespace fedstride::test::stop_test {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+double seconds_from(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
+
+constexpr double kMaxSeconds = 2;
+constexpr double kBusy = 2;  // allowed a machine that does other things as well
+
+/// The program gets SIGTERM while it is at work, and must end soon: by itself with 130, or by the signal if it had nothing to
+/// finish.
+void check_stops(const std::string& what, const Words& words, std::chrono::milliseconds after = std::chrono::milliseconds(700)) {
+  CAPTURE(what);
+  const TemporaryFolder output;
+  const Process process(words, output);
+  std::this_thread::sleep_for(after);
+  const auto start = Clock::now();
+  process.signal(SIGTERM);
+  const int code = process.wait();
+  INFO("standard error: ", process.err());
+  CHECK(seconds_from(start) < kMaxSeconds + kBusy);
+  CHECK((code == 130 || code == -SIGTERM));
+}
+
+// Clients of many sizes, for each of which the noise is calibrated: a minute before the first round.
+Words long_preparation(const TemporaryFolder& folder) {
+  return federation(folder, {"--clients", "150", "--partition", "dirichlet", "--dp", "example", "--epsilon", "3", "--rounds",
+                             "100", "--batch", "3", "--quiet"});
+}
+
+void write_cases(const std::string& path) {
+  Json cases = Json::array();
+  for (int i = 0; i < 10'000; ++i)
+    cases.push_back(
+        {{"id", std::to_string(i)},
+         {"neighbours", "add-remove"},
+         {"accountant", "tight"},
+         {"ask", "noise-multiplier"},
+         {"epsilon", 1.0 + i * 1e-3},
+         {"delta", 1e-5},
+         {"events", Json::array({{{"mechanism", "gaussian"}, {"sampling", "poisson"}, {"rate", 1e-3}, {"count", 10'000}}})}});
+  std::ofstream(path) << Json{{"version", 1}, {"cases", cases}};
+}
+
+}  // namespace
+
+TEST_CASE("SIGTERM ends a run while it trains, and while it prepares") {
+  const TemporaryFolder folder;
+  write_table(folder / "data", 9000);
+  // One round, one client: nothing but steps for hours.
+  check_stops("training", federation(folder, {"--model", "dense 64 | relu | dense 64 | relu | dense classes", "--local-epochs",
+                                              "1000000", "--clients", "1", "--quiet"}));
+  check_stops("calibrating", long_preparation(folder), std::chrono::milliseconds(1500));
+}
+
+TEST_CASE("A run whose noise is small ends, and its statement says that its epsilon is a bound") {
+  const TemporaryFolder folder;
+  write_table(folder / "data", 600);
+  for (const auto* noise : {"0.01", "1e-6"}) {
+    CAPTURE(noise);
+    const auto start = Clock::now();
+    const Outcome outcome = run_program(federation(
+        folder, {"--dp", "example", "--noise-multiplier", noise, "--out", folder / (std::string("small-") + noise), "--quiet"}));
+    INFO("standard error: ", outcome.err);
+    CHECK(outcome.code == 0);
+    CHECK(seconds_from(start) < 30);
+    const auto summary = Json::parse(fedstride::read_file(folder / ("small-" + std::string(noise) + "/summary.json")));
+    const std::string statements = summary.dump();
+    CHECK(statements.find("an upper bound, not the exact value") != std::string::npos);
+  }
+}
+
+TEST_CASE("SIGTERM ends what waits for others, and what other processes work for") {
+  const TemporaryFolder folder;
+  write_table(folder / "data", 600);
+  Words serving = federation(folder, {"--out", folder / "served", "--listen", "127.0.0.1:0", "--insecure-loopback", "--quiet"});
+  serving[0] = "serve";
+  check_stops("serve", serving);
+  check_stops("join", {"join", "--connect", "127.0.0.1:1", "--client", "0", "--insecure-loopback", "--out", folder / "client",
+                       "--data-dir", folder / "data"});
+  Words launching = federation(folder, {"--out", folder / "launched", "--local-epochs", "1000000", "--quiet"});
+  launching[0] = "launch";
+  check_stops("launch", launching, std::chrono::milliseconds(2500));
+  std::ofstream(folder / "long.toml") << "dataset = 'csv'\ndata-dir = '" << (folder / "data")
+                                      << "'\nmodel = 'logistic'\nclients = 3\nrounds = 1000\nlocal-epochs = 100000\n"
+                                         "[sweep]\nseed = [1, 2]\n";
+  check_stops("sweep", {"sweep", folder / "long.toml", "--out", folder / "swept", "--jobs", "2", "--quiet"});
+}
+
+TEST_CASE("SIGTERM ends questions about privacy") {
+  const TemporaryFolder folder;
+  write_cases(folder / "cases.json");
+  check_stops("privacy evaluate", {"privacy", "evaluate", folder / "cases.json"}, std::chrono::milliseconds(1500));
+  check_stops("privacy compare", {"privacy", "compare", "--composition", folder / "cases.json", "--delta", "1e-5"},
+              std::chrono::milliseconds(1500));
+  check_stops("bench", {"bench", "--seconds", "60"}, std::chrono::milliseconds(1500));
+}
+
+TEST_CASE("Questions about extreme noise are answered at once") {
+  for (const auto* accountant : {"tight", "rdp", "moments", "strong", "basic"}) {
+    CAPTURE(accountant);
+    for (const auto* noise : {"1e-4", "1e-12", "1e12"}) {
+      CAPTURE(noise);
+      const auto start = Clock::now();
+      const Outcome outcome = run_program({"privacy", "epsilon", "--accountant", accountant, "--sampling-rate", "0.01",
+                                           "--noise-multiplier", noise, "--steps", "10000", "--delta", "1e-5", "--json"});
+      CHECK(outcome.code == 0);
+      CHECK(seconds_from(start) < 5);
+      const auto json = Json::parse(outcome.out);
+      const bool bounded =
+          std::string(noise) != "1e12" && (accountant == std::string("tight") || accountant == std::string("rdp"));
+      CHECK(json.value("warning", "").starts_with("an upper bound") == bounded);
+      if (bounded) CHECK(outcome.err.starts_with("fedstride: note: an upper bound"));
+    }
+  }
+}
+
+}  // namespace fedstride::test::stop_test
