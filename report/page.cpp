@@ -105,8 +105,8 @@ void write_report(const std::vector<SweepResults>& sweeps, const std::string& pa
     const SweepResults& sweep = sweeps[i];
     const std::string id = "sweep" + std::to_string(i + 1), title = title_of(sweep);
     contents += "<li><a href=\"#" + id + "\">" + escaped(title) + "</a></li>\n";
-    body += "<section id=\"" + id + "\">\n" + heading(sweep, sweeps.size() > 1) + settings(sweep) + remarks(sweep) +
-            claims(sweep);
+    body +=
+        "<section id=\"" + id + "\">\n" + heading(sweep, sweeps.size() > 1) + settings(sweep) + remarks(sweep) + claims(sweep);
     auto figures = figures_of(sweep);
     for (auto& figure : figures)
       for (auto& plot : figure.plots) looks.assign(plot);

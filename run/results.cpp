@@ -78,8 +78,7 @@ void cover(OrderedJson& json, const std::vector<std::string>& uncovered, bool pu
 
 std::vector<std::string> notes_on(const Setup& setup, const RunSummary& summary) {
   std::vector<std::string> notes = setup.notes;
-  if (summary.idle_rounds > 0)
-    notes.push_back(idle_rounds_text(setup.configuration, summary.idle_rounds, summary.rounds));
+  if (summary.idle_rounds > 0) notes.push_back(idle_rounds_text(setup.configuration, summary.idle_rounds, summary.rounds));
   return notes;
 }
 
