@@ -22,7 +22,7 @@ std::vector<std::vector<std::size_t>> table_of(std::size_t clients, std::size_t 
 
 TEST_CASE("rows are counted per class per client") {
   const std::vector<std::uint16_t> labels = {0, 1, 2, 1, 1, 0, 0};
-  CHECK(rows_per_class({{0, 1, 3}, {2, 4, 5, 6}}, labels, 4) ==
+  CHECK(rows_per_class(Assignment{{0, 1, 3}, {2, 4, 5, 6}}, labels, 4) ==
         std::vector<std::vector<std::size_t>>{{1, 2, 0, 0}, {2, 1, 1, 0}});
 }
 
@@ -42,16 +42,16 @@ TEST_CASE("the manifest names part, settings, seed, hash, counts and rows") {
 
 TEST_CASE("a file name that is not UTF-8 does not keep the manifest from being JSON") {
   const std::vector<std::uint16_t> labels = {0};
-  CHECK(Json::accept(manifest_json(FromFile{"a\xff\"b"}, 1, {{0}}, labels, 1)));
+  CHECK(Json::accept(manifest_json(FromFile{"a\xff\"b"}, 1, Assignment{{0}}, labels, 1)));
 }
 
 TEST_CASE("the hash tells apart who holds what, and where one client ends") {
-  const std::string hash = partition_hash({{0, 1}, {2}});
+  const std::string hash = partition_hash(Assignment{{0, 1}, {2}});
   CHECK(hash.size() == 64);
-  CHECK(partition_hash({{0, 1}, {2}}) == hash);
-  CHECK(partition_hash({{0}, {1, 2}}) != hash);
-  CHECK(partition_hash({{2}, {0, 1}}) != hash);
-  CHECK(partition_hash({{0, 1, 2}}) != hash);
+  CHECK(partition_hash(Assignment{{0, 1}, {2}}) == hash);
+  CHECK(partition_hash(Assignment{{0}, {1, 2}}) != hash);
+  CHECK(partition_hash(Assignment{{2}, {0, 1}}) != hash);
+  CHECK(partition_hash(Assignment{{0, 1, 2}}) != hash);
 }
 
 TEST_CASE("the heat map shades each class's share and prints the counts of ten classes") {
