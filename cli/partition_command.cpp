@@ -27,7 +27,7 @@ bool wanted(const KeyInfo& key) {
 void show(const PartitionFlags& arguments) {
   Setup setup{.configuration = resolve(merged(arguments.config, arguments.settings))};
   prepare_partition(setup);
-  if (!arguments.manifest.empty()) write_file(arguments.manifest, partition_json(setup));
+  if (!arguments.manifest.empty()) write_partition(setup, arguments.manifest);
   if (arguments.json) {
     std::fputs(partition_json(setup).c_str(), stdout);
     return;

@@ -26,6 +26,7 @@ enum class Purpose : std::uint32_t {
   client_noise = 12,      ///< on sums of client updates
   component_noise = 13,   ///< on the matrix of private PCA
   evaluation_rows = 14,   ///< which test rows a round is evaluated on
+  client_reports = 15,    ///< whose reports are written down, if not everybody's
   test = 1000,
 };
 

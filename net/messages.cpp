@@ -82,21 +82,21 @@ void load(Archive& archive, Columns& field) {
 }
 
 /// Whole numbers: how many in 32 bits, then each.
-template <class Number, std::uint32_t kMost>
+template <class Number, std::uint32_t kMax>
 struct Numbers {
   std::vector<Number>& numbers;
 };
-template <class Archive, class Number, std::uint32_t kMost>
-void save(Archive& archive, const Numbers<Number, kMost>& field) {
-  const auto size = static_cast<std::uint32_t>(std::min<std::size_t>(field.numbers.size(), kMost));
+template <class Archive, class Number, std::uint32_t kMax>
+void save(Archive& archive, const Numbers<Number, kMax>& field) {
+  const auto size = static_cast<std::uint32_t>(std::min<std::size_t>(field.numbers.size(), kMax));
   archive(size, cereal::binary_data(field.numbers.data(), size * sizeof(Number)));
 }
-template <class Archive, class Number, std::uint32_t kMost>
-void load(Archive& archive, Numbers<Number, kMost>& field) {
+template <class Archive, class Number, std::uint32_t kMax>
+void load(Archive& archive, Numbers<Number, kMax>& field) {
   constexpr std::size_t kAtOnce = 1 << 16;  // memory follows the bytes that are there
   std::uint32_t size = 0;
   archive(size);
-  if (size > kMost) throw Malformed{};
+  if (size > kMax) throw Malformed{};
   while (field.numbers.size() < size) {
     const std::size_t at = field.numbers.size();
     field.numbers.resize(std::min<std::size_t>(size, at + kAtOnce));

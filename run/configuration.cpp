@@ -8,6 +8,7 @@
 #include "data/datasets.hpp"
 #include "nn/models.hpp"
 #include "partitions/own_rows.hpp"
+#include "run/client_reports.hpp"
 
 namespace fedstride {
 namespace {
@@ -101,6 +102,8 @@ std::vector<KnownName> known_datasets() {
   return names;
 }
 
+std::vector<KnownName> known_client_reports() { return {{"all"}, {"none"}}; }
+
 std::vector<KnownName> known_models() {
   std::vector<KnownName> names;
   for (const auto& model : kNamedModels) names.push_back({std::string(model.name), std::string(model.summary)});
@@ -117,8 +120,8 @@ Error unknown_key(const std::string& key) {
 bool is_about_output(std::string_view key) { return key == "out" || key == "quiet"; }
 
 bool is_free_on_resume(std::string_view key) {
-  return key == "threads" || key == "evaluate-every" || key == "evaluate-rows" || key == "quiet" || key == "data-dir" ||
-         key == "roster";
+  return key == "threads" || key == "evaluate-every" || key == "evaluate-rows" || key == "client-reports" || key == "quiet" ||
+         key == "data-dir" || key == "roster";
 }
 
 Configuration with_absolute_paths(Configuration configuration) {
@@ -135,6 +138,7 @@ Configuration with_absolute_paths(Configuration configuration) {
 }
 
 void check_together(const Configuration& configuration) {
+  ClientReports::of(configuration.client_reports, configuration.seed);
   const auto* fixed = configuration.cohort.as<FixedCohort>();
   if (fixed != nullptr && fixed->cohort_size > configuration.clients)
     throw usage_error("cohort-size is " + std::to_string(fixed->cohort_size) + "; there " +
@@ -146,6 +150,7 @@ Configuration determining(Configuration configuration) {
   const Configuration defaults;
   if (configuration.max_update_norm == 0) configuration.over_norm = defaults.over_norm;
   configuration.evaluate_every = defaults.evaluate_every;
+  configuration.client_reports = defaults.client_reports;
   configuration.evaluate_rows = defaults.evaluate_rows;
   configuration.threads = defaults.threads;
   configuration.data_dir = defaults.data_dir;

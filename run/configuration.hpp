@@ -31,6 +31,7 @@ constexpr auto choice_names(Randomness) { return names("seeded", "secret"); }
 /// The names of data sets and of models, for completion and the manual.
 std::vector<KnownName> known_datasets();
 std::vector<KnownName> known_models();
+std::vector<KnownName> known_client_reports();
 
 /// Everything that determines a run, and the few settings that do not affect its results. The defaults are the
 /// pathological federation of Koskela & Honkela 2020 on the built-in data set.
@@ -65,6 +66,7 @@ struct Configuration {
   int rounds = 20;
   int evaluate_every = 1;
   int evaluate_rows = 0;
+  std::string client_reports = "all";
   std::uint64_t seed = 1;
 
   int threads = 0;
@@ -79,7 +81,7 @@ struct Configuration {
       Field{"validation-fraction", &Configuration::validation_fraction,
             "share of the training rows set aside for validation, before partitioning",
             Valid{.low = 0, .high = 1, .high_included = false}},
-      Field{"clients", &Configuration::clients, "number of clients", Valid{.low = 1, .high = 1e6}},
+      Field{"clients", &Configuration::clients, "number of clients", Valid{.low = 1, .high = 1e7}},
       Field{"limit-per-client", &Configuration::limit_per_client, "keep at most this many rows of each client; 0: all",
             Valid{.low = 0, .high = 1e9}},
       Field{"model", &Configuration::model,
@@ -112,6 +114,10 @@ struct Configuration {
             "evaluate rounds on this many rows of the test part, drawn by the seed and the same in every round; 0: all. The "
             "result at the end is always on all",
             Valid{.low = 0, .high = 1e9}},
+      Field{"client-reports", &Configuration::client_reports,
+            "clients with numbers of their own in a round's line of rounds.jsonl: all, none, or so many, drawn by the seed and "
+            "the same in every round they take part in",
+            Valid{.known = known_client_reports}},
       Field{"seed", &Configuration::seed, "seed of all randomness", Valid{.low = 0, .high = 0x1p62}},
       Field{"threads", &Configuration::threads, "threads; 0: one for each processor. The result does not depend on it",
             Valid{.low = 0, .high = 1024}},

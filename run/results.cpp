@@ -82,11 +82,49 @@ std::vector<std::string> notes_on(const Setup& setup, const RunSummary& summary)
   return notes;
 }
 
+// The numbers of a round that a reader would take from its clients' reports (sweep/results/round_lines.cpp).
+void add_totals(OrderedJson& json, const RoundRecord& record) {
+  struct Mean {
+    double sum = 0;
+    std::uint64_t count = 0;
+    void add(double value) {
+      if (!std::isfinite(value)) return;
+      sum += value;
+      ++count;
+    }
+    OrderedJson json() const { return count > 0 ? number(sum / static_cast<double>(count)) : OrderedJson(nullptr); }
+  };
+  std::uint64_t steps = 0;
+  std::uint64_t rejected = 0;
+  Mean learning_rate;
+  Mean gradient_norm;
+  Mean clipped_share;
+  Mean update_norm;
+  for (const ClientReport& client : record.clients) {
+    steps += client.steps;
+    rejected += client.rejected;
+    learning_rate.add(client.learning_rate);
+    update_norm.add(client.update_norm);
+    gradient_norm.add(client.gradient_norm);
+    clipped_share.add(client.clipped_share);
+  }
+  json["participants"] = record.clients.size();
+  json["steps"] = steps;
+  json["rejected_steps"] = rejected;
+  json["rejected_share"] = steps > 0 ? number(static_cast<double>(rejected) / static_cast<double>(steps)) : OrderedJson(nullptr);
+  json["learning_rate"] = learning_rate.json();
+  json["update_norm"] = update_norm.json();
+  if (record.example_spent) {
+    json["gradient_norm"] = gradient_norm.json();
+    json["clipped_share"] = clipped_share.json();
+  }
+}
+
 double rate(std::uint64_t examples, double seconds) { return seconds > 0 ? static_cast<double>(examples) / seconds : 0; }
 
 }  // namespace
 
-std::string round_json(const RoundRecord& record, bool publishable) {
+std::string round_json(const RoundRecord& record, bool publishable, const ClientReports& reports) {
   OrderedJson json;
   json["round"] = record.round;
   add_evaluation(json, "test", record.test);
@@ -110,8 +148,10 @@ std::string round_json(const RoundRecord& record, bool publishable) {
     json["client_accuracy_deviation"] = std::sqrt(square / static_cast<double>(record.client_accuracy.size()));
   }
   json["failed_clients"] = std::ranges::count_if(record.clients, [](const auto& client) { return !client.failure.empty(); });
+  const std::vector<std::size_t> written = reports.chosen(record.clients);
+  if (written.size() < record.clients.size()) add_totals(json, record);
   OrderedJson& clients = json["clients"] = OrderedJson::array();
-  for (std::size_t i = 0; i < record.clients.size(); ++i) {
+  for (const std::size_t i : written) {
     const ClientReport& report = record.clients[i];
     OrderedJson client{
         {"client", report.client},

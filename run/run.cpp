@@ -106,7 +106,7 @@ RunSummary carry_out(const Setup& setup, RunFolder& folder, Checkpoint checkpoin
     checkpoint.evaluation_seconds += record.evaluation_seconds;
     checkpoint.idle_rounds += record.is_idle() ? 1 : 0;
     checkpoint.ledger = privacy.mark();
-    folder.append(record, configuration.publishable, checkpoint);
+    folder.append(record, configuration, checkpoint);
     folder.save(checkpoint);
     if (observer.round) observer.round(record);
   }
@@ -139,7 +139,7 @@ Checkpoint begin(Setup& setup, const RunFolder& folder, std::optional<RunPrivacy
                         .model = setup.initial,
                         .server_state = Server(setup.configuration.server, setup.model.size()).save(),
                         .ledger = privacy->mark()};
-  if (!setup.configuration.publishable && setup.own_data.empty()) folder.write_partition(partition_json(setup));
+  if (!setup.configuration.publishable && setup.own_data.empty()) folder.write_partition(setup);
   folder.start_results();
   folder.save(checkpoint);
   return checkpoint;

@@ -94,7 +94,7 @@ RunFolder RunFolder::open(const std::string& name) {
 }
 
 void RunFolder::write_configuration(const std::string& text) const { write_file(path_ / "config.toml", text); }
-void RunFolder::write_partition(const std::string& json) const { write_file(path_ / "partition.json", json); }
+void RunFolder::write_partition(const Setup& setup) const { fedstride::write_partition(setup, path_ / "partition.json"); }
 
 std::optional<Checkpoint> RunFolder::load() const {
   std::error_code error;
@@ -123,8 +123,9 @@ void RunFolder::cut_results(const Checkpoint& checkpoint) const {
 
 void RunFolder::start_results() const { write_file(path_ / "rounds.jsonl", ""); }
 
-void RunFolder::append(const RoundRecord& record, bool publishable, Checkpoint& checkpoint) const {
-  const std::string line = round_json(record, publishable);
+void RunFolder::append(const RoundRecord& record, const Configuration& configuration, Checkpoint& checkpoint) const {
+  const std::string line =
+      round_json(record, configuration.publishable, ClientReports::of(configuration.client_reports, configuration.seed));
   append_line(path_ / "rounds.jsonl", line);
   checkpoint.results_bytes += line.size() + 1;
   checkpoint.results_hash = chained(checkpoint.results_hash, line);
@@ -141,7 +142,8 @@ void RunFolder::write_results(const Setup& setup, const Vector& model, const Run
 void RunFolder::discard() {
   if (holds_reservation(path_ / "ledger.jsonl")) return;
   std::error_code error;
-  for (const char* name : {"config.toml", "partition.json", "rounds.jsonl", "checkpoint", "ledger.jsonl", "secret.key"})
+  for (const char* name : {"config.toml", "partition.json", "partition.rows.npy", "partition.sizes.npy", "rounds.jsonl",
+                           "checkpoint", "ledger.jsonl", "secret.key"})
     fs::remove(path_ / name, error);
   if (!topmost_.empty()) remove_empty(path_, topmost_);
 }

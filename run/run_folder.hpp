@@ -27,7 +27,7 @@ class RunFolder {
   const std::filesystem::path& path() const { return path_; }
 
   void write_configuration(const std::string& text) const;
-  void write_partition(const std::string& json) const;
+  void write_partition(const Setup& setup) const;
   /// Returns the checkpoint; nothing if the run ended before its first one. Throws Error (failure) for a damaged one.
   std::optional<Checkpoint> load() const;
   void save(const Checkpoint& checkpoint) const;
@@ -35,7 +35,7 @@ class RunFolder {
   void cut_results(const Checkpoint& checkpoint) const;
   void start_results() const;  ///< an empty rounds.jsonl
   /// Appends a line to rounds.jsonl and updates the checkpoint's length and hash of that file.
-  void append(const RoundRecord& record, bool publishable, Checkpoint& checkpoint) const;
+  void append(const RoundRecord& record, const Configuration& configuration, Checkpoint& checkpoint) const;
   void write_results(const Setup& setup, const Vector& model, const RunSummary& summary, const std::string& model_hash) const;
   /// Removes the files made by create and before the first round, for a run that could not begin. Does nothing if something
   /// was reserved in its ledger.

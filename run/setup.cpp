@@ -217,6 +217,12 @@ std::string partition_json(const Setup& setup) {
                        setup.data.train.classes);
 }
 
+void write_partition(const Setup& setup, const std::filesystem::path& path) {
+  const Configuration& configuration = setup.configuration;
+  write_manifest(path, configuration.partition, configuration.seed, setup.rows, setup.data.train.labels,
+                 setup.data.train.classes);
+}
+
 std::string partition_text(const Setup& setup) {
   const Dataset& train = setup.data.train;
   return heat_map(rows_per_class(setup.rows, train.labels, train.classes), train.class_names);

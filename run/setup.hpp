@@ -1,5 +1,6 @@
 #pragma once
 
+#include <filesystem>
 #include <string>
 #include <vector>
 
@@ -66,8 +67,9 @@ struct ToldRows {
 /// rows are unknown but for their number. Throws Error (failure) if these cannot be the rows of a client.
 Setup prepare_told(const Configuration& configuration, ClientId client, ToldRows told);
 
-/// The manifest that --partition file reads.
+/// The manifest that --partition file reads; written to a file (write_manifest), and two files beside it if it is large.
 std::string partition_json(const Setup& setup);
+void write_partition(const Setup& setup, const std::filesystem::path& path);
 /// Rows per class per client as a text heat map.
 std::string partition_text(const Setup& setup);
 

@@ -40,8 +40,9 @@ std::vector<std::string> take_files(Configuration& configuration) {
 
 std::string determining_text(const Configuration& configuration) {
   Configuration lasting = determining(configuration);
-  lasting.evaluate_every = configuration.evaluate_every;  // both say what a cell's results are
+  lasting.evaluate_every = configuration.evaluate_every;  // these say what a cell's results are
   lasting.evaluate_rows = configuration.evaluate_rows;
+  lasting.client_reports = configuration.client_reports;
   take_files(lasting);
   return write_settings(lasting, {});
 }

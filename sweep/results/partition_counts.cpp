@@ -15,7 +15,8 @@ struct Counts {
   std::vector<std::vector<std::uint64_t>> rows = {};
   std::size_t counts = 0;
   bool complete = false;
-  bool inside = false;  // of rows_per_class
+  bool summary = false;  // the lists of a large partition lie beside it
+  bool inside = false;   // of rows_per_class
   int depth = 0;
   std::string last_key = {};
 
@@ -29,7 +30,10 @@ struct Counts {
     rows.back().push_back(value);
     return true;
   }
-  bool string(std::string&) { return !inside; }
+  bool string(std::string& value) {
+    summary = summary || (depth == 1 && last_key == "format" && value == "fedstride partition 2");
+    return !inside && !summary;
+  }
   bool binary(Json::binary_t&) { return false; }
   bool key(std::string& name) {
     last_key = name;
@@ -64,6 +68,7 @@ std::vector<std::vector<std::uint64_t>> read_partition_counts(const std::filesys
   if (!file) throw failure("cannot read '" + path.string() + "'");
   Counts counts;
   Json::sax_parse(file, &counts);
+  if (counts.summary) return {};
   if (!counts.complete)
     throw failure("'" + path.string() + "' has no list rows_per_class of counts; remove the cell's folder to run it again");
   return std::move(counts.rows);

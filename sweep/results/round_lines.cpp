@@ -70,13 +70,8 @@ class RoundLine {
     round_.numbers.reserve(round_size_);
     first_client_ = result_.clients.size();
     if (!Json::sax_parse(line.begin(), line.end(), this) || told_ != round) return false;
-    if (with_steps_ > 0) round_.numbers["steps"] = steps_;
-    if (with_rejected_ > 0) {
-      round_.numbers["rejected_steps"] = rejected_;
-      if (steps_ > 0) round_.numbers["rejected_share"] = rejected_ / steps_;
-    }
-    for (std::size_t i = 0; i < kMeans.size(); ++i)
-      if (means_[i].count > 0) round_.numbers[kMeans[i]] = means_[i].first + means_[i].over_first / means_[i].count;
+    // A line that leaves clients out (--client-reports) has these numbers of all of them itself.
+    if (!round_.numbers.contains("participants")) take_totals();
     round_size_ = std::max(round_size_, round_.numbers.size());
     const auto begin = result_.clients.begin() + static_cast<std::ptrdiff_t>(first_client_);
     if (!std::ranges::is_sorted(begin, result_.clients.end(), {}, &CellResult::Client::client))
@@ -124,6 +119,16 @@ class RoundLine {
   bool parse_error(std::size_t, const std::string&, const nlohmann::detail::exception&) { return false; }
 
  private:
+  void take_totals() {
+    if (with_steps_ > 0) round_.numbers["steps"] = steps_;
+    if (with_rejected_ > 0) {
+      round_.numbers["rejected_steps"] = rejected_;
+      if (steps_ > 0) round_.numbers["rejected_share"] = rejected_ / steps_;
+    }
+    for (std::size_t i = 0; i < kMeans.size(); ++i)
+      if (means_[i].count > 0) round_.numbers[kMeans[i]] = means_[i].first + means_[i].over_first / means_[i].count;
+  }
+
   enum class Place { elsewhere, clients, example_privacy, client_privacy };
 
   bool leave() {
