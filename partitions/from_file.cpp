@@ -10,7 +10,7 @@
 namespace fedstride {
 namespace {
 
-constexpr const char* kForm = "it must be {\"clients\": [[row, ...], ...]}";
+constexpr const char* kManifestForm = "it must be {\"clients\": [[row, ...], ...]}";
 
 /// The lists of a file, one after another, and their sizes.
 struct Lists {
@@ -22,7 +22,7 @@ Json parsed(const std::string& path, std::uint64_t limit) {
   try {
     return parse_json_or_throw(read_file(path, limit));
   } catch (const Json::parse_error& error) {
-    throw failure("'" + path + "' is not JSON (from byte " + std::to_string(error.byte) + "); " + kForm);
+    throw failure("'" + path + "' is not JSON (from byte " + std::to_string(error.byte) + "); " + kManifestForm);
   }
 }
 
@@ -62,7 +62,7 @@ Lists lists_beside(const Json& document, const PartitionInput& input, const std:
     const auto found = document.find(key);
     const std::string name = found != document.end() && found->is_string() ? found->get<std::string>() : "";
     if (name.empty() || std::filesystem::path(name).filename() != name)
-      throw failure("'" + path + "' names no file \"" + key + "\" beside it; " + kForm);
+      throw failure("'" + path + "' names no file \"" + key + "\" beside it; " + kManifestForm);
     return read_npy(std::filesystem::path(path).parent_path() / name, most);
   };
   Lists lists{.rows = array("rows", input.labels.size()), .sizes = {}};
@@ -91,7 +91,7 @@ Lists lists_of(const std::string& path, const PartitionInput& input) {
   const Json document = parsed(path, limit);
   if (document.is_object() && document.contains("rows") && document.contains("sizes")) return lists_beside(document, input, path);
   const auto clients = document.is_object() ? document.find("clients") : document.end();
-  if (clients == document.end() || !clients->is_array()) throw failure("'" + path + "' has no list \"clients\"; " + kForm);
+  if (clients == document.end() || !clients->is_array()) throw failure("'" + path + "' has no list \"clients\"; " + kManifestForm);
   return lists_in(*clients, input, path);
 }
 

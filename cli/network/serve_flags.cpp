@@ -17,7 +17,7 @@ void add_serve_flags(CLI::App& command, ServeFlags& flags) {
                   "a round past its deadline goes on until so many have answered");
   add_number_flag(command, "--heartbeat", flags.heartbeat, Valid{.low = 0.1, .high = 600},
                   "seconds between signs of life; four of them without a byte end a connection");
-  add_number_flag(command, "--ready-within", flags.ready_within, Valid{.low = 1, .high = kLongest},
+  add_number_flag(command, "--ready-within", flags.ready_within, Valid{.low = 1, .high = kMaxDeadline},
                   "seconds from its welcome until a client must have its data; then its connection ends");
   add_number_flag(command, "--updates-in-flight", flags.updates_in_flight, Valid{.low = 1, .high = 1e4},
                   "updates that are read at once: memory is theirs and one model's");
