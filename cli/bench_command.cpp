@@ -7,14 +7,17 @@
 #include "bench/network_bench.hpp"
 #include "cli/commands.hpp"
 #include "cli/flag_values.hpp"
+#include "cli/fleet_flags.hpp"
 #include "cli/settings_flags.hpp"
 #include "core/build_info.hpp"
 #include "core/json.hpp"
+#include "mpi/ranks_bench.hpp"
 
 namespace fedstride {
 namespace {
 
 struct BenchFlags {
+  FleetFlags fleet;
   std::string model;
   int batch = 10;
   double seconds = 1;
@@ -84,6 +87,17 @@ OrderedJson measure_private_steps(const BenchFlags& arguments) {
   return rows;
 }
 
+// A round's messages between the ranks of a job.
+void bench_ranks(const BenchFlags& arguments) {
+  const auto ranks = join_ranks(arguments.fleet, nullptr);
+  const std::string line = arguments.model.empty() ? "adadp-cnn" : arguments.model;
+  const std::size_t parameters = Model::parse(line, {32, 32, 3}, 10).size();
+  const RanksSpeed speed = measure_ranks(*ranks, parameters, arguments.seconds);
+  if (ranks->rank() > 0) return;
+  std::printf("%d ranks, %s (%zu parameters): sum %.2f ms, model to all %.2f ms, 1 KiB from each %.3f ms\n", ranks->size(),
+              line.c_str(), parameters, speed.sum * 1e3, speed.broadcast * 1e3, speed.answers * 1e3);
+}
+
 void bench(const BenchFlags& arguments) {
   const BuildInfo build = build_info();
   const double peak = measure_fp32_peak();
@@ -111,7 +125,8 @@ void bench(const BenchFlags& arguments) {
 }  // namespace
 
 void add_bench_command(CLI::App& app) {
-  CLI::App& command = *app.add_subcommand("bench", "Measure the speed of one training thread on this machine.");
+  CLI::App& command =
+      *app.add_subcommand("bench", "Measure the speed of one training thread on this machine, or of the messages between ranks.");
   command.footer("Example: fedstride bench --model pfl-cnn --batch 50");
   auto arguments = std::make_shared<BenchFlags>();
   command.allow_extras();
@@ -121,7 +136,8 @@ void add_bench_command(CLI::App& app) {
   add_number_flag(command, "--seconds", arguments->seconds, {.low = 0, .high = 600, .low_included = false},
                   "seconds each measurement takes");
   add_json_switch(command, arguments->json);
-  when_called(command, [arguments] { bench(*arguments); });
+  add_fleet_flags(command, arguments->fleet);
+  when_called(command, [arguments] { arguments->fleet.on_ranks() ? bench_ranks(*arguments) : bench(*arguments); });
 }
 
 }  // namespace fedstride

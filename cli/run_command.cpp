@@ -3,6 +3,7 @@
 
 #include "cli/commands.hpp"
 #include "cli/flag_values.hpp"
+#include "cli/fleet_flags.hpp"
 #include "cli/settings_flags.hpp"
 #include "cli/terminal/progress_bar.hpp"
 #include "cli/terminal/run_summary.hpp"
@@ -13,11 +14,13 @@ namespace fedstride {
 namespace {
 
 struct RunCommandFlags {
+  FleetFlags fleet;
   RunFlags run;
   std::string resume;
 };
 
-void carry_out(const RunCommandFlags& arguments) {
+void carry_out(const RunCommandFlags& arguments, const CLI::App& command, const FleetMaker& fleet) {
+  check_flags(command);
   if (!arguments.resume.empty() && !arguments.run.config.empty())
     throw usage_error("--resume and --config exclude each other: a run goes on with its own configuration");
   if (!arguments.resume.empty() && arguments.run.settings.contains("out"))
@@ -25,15 +28,31 @@ void carry_out(const RunCommandFlags& arguments) {
   const Settings settings = merged(arguments.run.config, arguments.run.settings);
   ProgressBar progress(arguments.run.json);
   const RunObserver observer = progress.observer(stop_on_signals());
-  const RunSummary summary =
-      arguments.resume.empty() ? run(resolve(settings), settings, observer) : resume(arguments.resume, settings, observer);
-  end_run(summary, progress, arguments.run.json, "fedstride run --resume " + summary.folder);
+  const RunSummary summary = arguments.resume.empty() ? run(resolve(settings), settings, observer, fleet)
+                                                      : resume(arguments.resume, settings, observer, fleet);
+  const std::string on_ranks = arguments.fleet.on_ranks() ? "--fleet mpi " : "";
+  end_run(summary, progress, arguments.run.json, "fedstride run " + on_ranks + "--resume " + summary.folder);
+}
+
+// Rank 0 is the run; the others work for it, and say nothing of a command line that is rank 0's too.
+void carry_out_on_ranks(const RunCommandFlags& arguments, const CLI::App& command) {
+  const std::atomic<bool>* stop = stop_on_signals();
+  const auto ranks = join_ranks(arguments.fleet, stop);
+  const Settings& settings = arguments.run.settings;
+  const auto data_dir = settings.find("data-dir");
+  const MpiJob job{
+      .command_line = shared_command_line(settings, {{"config", arguments.run.config}, {"resume", arguments.resume}}),
+      .data_dir = data_dir == settings.end() ? "" : value_text(data_dir->second.value),
+      .stop = stop};
+  if (ranks->rank() > 0) return work_for_rank_0(*ranks, job);
+  const Dismissal end(*ranks);
+  carry_out(arguments, command, mpi_fleet(*ranks, job));
 }
 
 }  // namespace
 
 void add_run_command(CLI::App& app) {
-  CLI::App& command = *app.add_subcommand("run", "Train a federation in this process.");
+  CLI::App& command = *app.add_subcommand("run", "Train a federation in this process, or on the ranks of an MPI job.");
   command.footer(
       "Rates are in the mean-gradient unit. A new run needs a new or empty --out folder; it leaves config.toml,\n"
       "partition.json, rounds.jsonl, checkpoint, model.safetensors and summary.json there.\n"
@@ -45,7 +64,11 @@ void add_run_command(CLI::App& app) {
   takes(resumed, Place::folder);
   resumed.group("Run");
   add_run_flags(command, arguments->run);
-  when_called(command, [arguments] { carry_out(*arguments); });
+  add_fleet_flags(command, arguments->fleet);
+  command.callback([arguments, &command] {
+    if (arguments->fleet.on_ranks()) return carry_out_on_ranks(*arguments, command);
+    carry_out(*arguments, command, {in_process_fleet});
+  });
 }
 
 }  // namespace fedstride

@@ -7,6 +7,7 @@
 
 #include "cli/commands.hpp"
 #include "cli/flag_values.hpp"
+#include "cli/fleet_flags.hpp"
 #include "cli/settings_flags.hpp"
 #include "cli/terminal/clock_text.hpp"
 #include "cli/terminal/stop_signal.hpp"
@@ -16,6 +17,7 @@
 #include "core/one_line.hpp"
 #include "core/stop.hpp"
 #include "core/text.hpp"
+#include "mpi/mpi_sweep.hpp"
 #include "sweep/cells/cell_keys.hpp"
 #include "sweep/cells/cell_state.hpp"
 #include "sweep/cells/estimate.hpp"
@@ -27,6 +29,8 @@ namespace {
 constexpr std::size_t kManyCells = 10'000;
 
 struct SweepFlags {
+  FleetFlags fleet;
+  int ranks_per_cell = 1;
   std::string file;
   std::string out;
   std::optional<std::string> shard;
@@ -58,6 +62,8 @@ void read_shard(const std::string& text, SweepOptions& options) {
 std::string own_command(const SweepFlags& arguments) {
   std::string command = "fedstride sweep " + shell_quoted(arguments.file);
   const auto add = [&](const std::string& flag, const std::string& value) { command += " " + flag + " " + shell_quoted(value); };
+  if (arguments.fleet.on_ranks()) add("--fleet", arguments.fleet.fleet);
+  if (arguments.ranks_per_cell != 1) add("--ranks-per-cell", std::to_string(arguments.ranks_per_cell));
   if (!arguments.out.empty()) add("--out", arguments.out);
   if (arguments.jobs != 1) add("--jobs", std::to_string(arguments.jobs));
   if (arguments.threads != 0) add("--threads", std::to_string(arguments.threads));
@@ -140,14 +146,13 @@ OrderedJson summary_of(const SweepSummary& summary) {
   return json;
 }
 
-void carry_out(const SweepFlags& arguments) {
-  const bool is_told = !arguments.quiet && !arguments.json;
+SweepPlan read_plan(const SweepFlags& arguments) {
   SweepOptions options{.out = arguments.out,
                        .jobs = arguments.jobs,
                        .threads = arguments.threads,
                        .program = std::filesystem::read_symlink("/proc/self/exe").string()};
   if (arguments.shard) read_shard(*arguments.shard, options);
-  const Experiment experiment = read_experiment(arguments.file, arguments.scale, arguments.fixed);
+  Experiment experiment = read_experiment(arguments.file, arguments.scale, arguments.fixed);
   const std::size_t count = cell_count(experiment);
   if (count > kManyCells && !arguments.yes)
     throw usage_error("'" + arguments.file + "' has " + std::to_string(count) + " cells, more than " +
@@ -155,17 +160,27 @@ void carry_out(const SweepFlags& arguments) {
   const std::filesystem::path folder = sweep_path(experiment, options.out);
   check_sweep_folder(folder, experiment);
   if (!arguments.dry_run) keep_sweep_key(folder, experiment);
-  const std::vector<Cell> cells = expand(experiment, options.inputs, sweep_key(folder));
-  if (arguments.dry_run) return show_cells(experiment, cells, options, arguments.json);
+  std::vector<Cell> cells = expand(experiment, options.inputs, sweep_key(folder));
+  return {std::move(experiment), std::move(cells), std::move(options)};
+}
 
-  const std::atomic<bool>* stop = stop_on_signals();
+using SweepAll = std::function<SweepSummary(const SweepPlan& plan, const SweepObserver& observer)>;
+
+void carry_out(const SweepFlags& arguments, const CLI::App& command, const SweepAll& sweep_all) {
+  check_flags(command);
+  if (arguments.ranks_per_cell != 1 && !arguments.fleet.on_ranks())
+    throw usage_error("ranks-per-cell is " + std::to_string(arguments.ranks_per_cell) + "; it needs --fleet mpi");
+  const bool is_told = !arguments.quiet && !arguments.json;
+  const SweepPlan plan = read_plan(arguments);
+  if (arguments.dry_run) return show_cells(plan.experiment, plan.cells, plan.options, arguments.json);
+
   const StopLater until_told;  // a cell that is stopped has not failed
   SweepProgress progress(!is_told);
-  const SweepSummary summary = sweep(experiment, cells, options, progress.observer(stop));
+  const SweepSummary summary = sweep_all(plan, progress.observer(stop_on_signals()));
   progress.end();
   if (arguments.json) std::printf("%s\n", dump_json(summary_of(summary), 2).c_str());
   if (is_told) {
-    if (!summary.interrupted && options.shards == 1) show_claims(summary);
+    if (!summary.interrupted && plan.options.shards == 1) show_claims(summary);
     show_end(summary);
   }
   for (const auto& [cell, error] : summary.failed)
@@ -178,6 +193,33 @@ void carry_out(const SweepFlags& arguments) {
   }
   if (!summary.failed.empty()) throw CLI::RuntimeError(1);
   if (is_told) std::printf("page: fedstride report %s\n", shell_quoted(summary.folder.string()).c_str());
+}
+
+void carry_out_here(const SweepFlags& arguments, const CLI::App& command) {
+  carry_out(arguments, command, [](const SweepPlan& plan, const SweepObserver& observer) {
+    return sweep(plan.experiment, plan.cells, plan.options, observer);
+  });
+}
+
+void carry_out_on_ranks(const SweepFlags& arguments, const CLI::App& command) {
+  const std::atomic<bool>* stop = stop_on_signals();
+  const auto ranks = join_ranks(arguments.fleet, stop);
+  // All ranks see the same command line; one of them says what is wrong with it.
+  const auto refuse = [&](const std::string& why) {
+    if (ranks->rank() == 0) throw usage_error(why);
+    throw CLI::RuntimeError(static_cast<int>(Error::Kind::usage));
+  };
+  if (arguments.jobs != 1) refuse("jobs is " + std::to_string(arguments.jobs) + "; with --fleet mpi only 1 is valid");
+  if (arguments.shard) refuse("shard is '" + *arguments.shard + "'; it does not go with --fleet mpi, which has all cells");
+  if (ranks->size() % arguments.ranks_per_cell != 0)
+    refuse("ranks-per-cell is " + std::to_string(arguments.ranks_per_cell) + "; there are " + std::to_string(ranks->size()) +
+           " ranks, a number that divides them is valid");
+  const MpiJob job{.command_line = {}, .data_dir = {}, .stop = stop};
+  SweepGroups groups(*ranks, arguments.ranks_per_cell, job);
+  if (!groups.leads()) return work_for_rank_0(groups.own(), job);
+  if (!groups.leads_all()) return follow_sweep(groups, job, [&] { return read_plan(arguments); });
+  carry_out(arguments, command,
+            [&](const SweepPlan& plan, const SweepObserver& observer) { return lead_sweep(groups, job, plan, observer); });
 }
 
 }  // namespace
@@ -212,7 +254,12 @@ void add_sweep_command(CLI::App& app) {
   for (const KeyInfo& key : all_keys())
     if (key.name != "out" && key.name != "threads" && key.name != "quiet")
       command.get_option("--" + key.name)->group("");  // 'fedstride run --help' lists them
-  when_called(command, [arguments] { carry_out(*arguments); });
+  add_fleet_flags(command, arguments->fleet);
+  add_number_flag(command, "--ranks-per-cell", arguments->ranks_per_cell, {.low = 1, .high = 1e6},
+                  "ranks of --fleet mpi that work on a cell together");
+  command.callback([arguments, &command] {
+    arguments->fleet.on_ranks() ? carry_out_on_ranks(*arguments, command) : carry_out_here(*arguments, command);
+  });
 }
 
 }  // namespace fedstride

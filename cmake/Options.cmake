@@ -11,6 +11,11 @@ option(FEDSTRIDE_UNITY "Several files a compiler call; off: one, to look at one 
 
 option(FEDSTRIDE_PACKAGE "For scripts/make-packages: no tests, installed under a launcher beside builds for other processors" OFF)
 
+# The fleet on MPI (mpi/): where an MPI is found, but not in packages, which would bring it along for everybody.
+set(MPI_CXX_SKIP_MPICXX ON)
+find_package(MPI QUIET COMPONENTS CXX)
+option(FEDSTRIDE_MPI "--fleet mpi: one run on the processes that mpirun or srun starts" ${MPI_CXX_FOUND})
+
 # ccache where it is installed; nothing depends on it.
 find_program(FEDSTRIDE_CCACHE ccache)
 if(FEDSTRIDE_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)

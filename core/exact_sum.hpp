@@ -32,6 +32,11 @@ class ExactSum {
   /// Adds everything that another sum holds.
   void merge(const ExactSum& other);
 
+  /// The sums as integers of 2^-40, for a fleet that adds those of several processes in place; the weights of all that came so
+  /// are added by add_weight.
+  std::span<__int128> integers() { return sums_; }
+  void add_weight(std::uint64_t weight) { weight_ += weight; }
+
   /// The sum of the weights so far.
   std::uint64_t weight() const { return weight_; }
   std::size_t size() const { return sums_.size(); }

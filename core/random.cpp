@@ -87,6 +87,41 @@ RandomSource::RandomSource(const SecretKey& key) : secret_(true) {
   for (std::size_t i = 0; i < digest.size(); ++i) root_[i / 4] |= std::uint32_t{digest[i]} << (8 * (i % 4));
 }
 
+namespace {
+
+template <class Number>
+void put_number(std::string& bytes, Number number) {
+  for (std::size_t i = 0; i < sizeof number; ++i) bytes.push_back(static_cast<char>(number >> (8 * i)));
+}
+
+template <class Number>
+Number taken_number(std::string_view& bytes) {
+  Number number = 0;
+  for (std::size_t i = 0; i < sizeof number; ++i) number |= Number{static_cast<unsigned char>(bytes[i])} << (8 * i);
+  bytes.remove_prefix(sizeof number);
+  return number;
+}
+
+}  // namespace
+
+std::string RandomSource::save() const {
+  std::string bytes(1, secret_ ? 1 : 0);
+  put_number(bytes, seed_);
+  for (const std::uint32_t word : root_) put_number(bytes, word);
+  return bytes;
+}
+
+RandomSource RandomSource::load(std::string_view bytes) {
+  RandomSource source(std::uint64_t{0});
+  if (bytes.size() != 1 + sizeof source.seed_ + sizeof source.root_ || (bytes[0] != 0 && bytes[0] != 1))
+    throw failure("a source of draws is damaged");
+  source.secret_ = bytes[0] == 1;
+  bytes.remove_prefix(1);
+  source.seed_ = taken_number<std::uint64_t>(bytes);
+  for (std::uint32_t& word : source.root_) word = taken_number<std::uint32_t>(bytes);
+  return source;
+}
+
 RandomStream RandomSource::at(const Address& address) const {
   if (!secret_) return {seed_, address};
   // The root keys nothing but this: half a block of its output is the key of one (purpose, round).

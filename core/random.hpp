@@ -4,6 +4,8 @@
 #include <cstdint>
 #include <limits>
 #include <span>
+#include <string>
+#include <string_view>
 #include <utility>
 
 #include "core/secret_key.hpp"
@@ -117,6 +119,11 @@ class RandomSource {
 
   bool is_secret() const { return secret_; }
   RandomStream at(const Address& address) const;
+
+  /// The source as bytes, and back, for processes that draw from one source: whoever has them can repeat every draw. load
+  /// throws Error (failure) if the bytes are not those of a source.
+  std::string save() const;
+  static RandomSource load(std::string_view bytes);
 
  private:
   std::uint64_t seed_ = 0;

@@ -28,40 +28,58 @@ Evaluator::Evaluator(const Model& model, const Dataset& data, std::vector<Row> r
   }
 }
 
-Evaluation Evaluator::evaluate(const Vector& weights, ForEachPiece for_each_piece) {
-  const std::size_t blocks = (rows_.size() + kBlock - 1) / kBlock;
-  std::vector<double> losses(blocks);
-  std::vector<Label> predicted(rows_.size());
-  for_each_piece(static_cast<int>(blocks), [&](int block) {
+EvaluatedBlocks Evaluator::evaluate_blocks(const Vector& weights, std::size_t first, std::size_t last,
+                                           ForEachPiece for_each_piece) {
+  EvaluatedBlocks result;
+  result.losses.resize(last - first);
+  result.class_examples.resize(static_cast<std::size_t>(data_.classes));
+  result.class_correct.resize(static_cast<std::size_t>(data_.classes));
+  const std::size_t first_row = first * kBlock;
+  std::vector<Label> predicted(std::min(last * kBlock, rows_.size()) - std::min(first_row, rows_.size()));
+  for_each_piece(static_cast<int>(last - first), [&](int block) {
     const std::size_t begin = static_cast<std::size_t>(block) * kBlock;
-    const auto rows = std::span(rows_).subspan(begin, std::min<std::size_t>(kBlock, rows_.size() - begin));
+    const auto rows = std::span(rows_).subspan(first_row + begin, std::min<std::size_t>(kBlock, predicted.size() - begin));
     std::array<Label, kBlock> memory;
     const auto labels = std::span(memory).first(rows.size());
     auto network = networks_.borrow([&] { return std::make_unique<Network>(model_, kBlock); });
     fill_batch(data_, rows, Augmentation::none, {}, network->inputs(static_cast<int>(rows.size())));
     fill_labels(data_, rows, labels);
-    const auto result = network->evaluate(weights.data(), labels, std::span(predicted).subspan(begin, rows.size()));
-    losses[static_cast<std::size_t>(block)] = result.loss_sum;
+    const auto loss = network->evaluate(weights.data(), labels, std::span(predicted).subspan(begin, rows.size()));
+    result.losses[static_cast<std::size_t>(block)] = loss.loss_sum;
     networks_.give_back(std::move(network));
   });
-
-  Evaluation result;
-  result.examples = rows_.size();
-  result.class_examples.resize(static_cast<std::size_t>(data_.classes));
-  result.class_correct.resize(static_cast<std::size_t>(data_.classes));
-  std::uint64_t correct = 0;
-  for (std::size_t i = 0; i < rows_.size(); ++i) {
-    const Label label = data_.labels[rows_[i]];
-    const bool hit = predicted[i] == label;
+  for (std::size_t i = 0; i < predicted.size(); ++i) {
+    const Label label = data_.labels[rows_[first_row + i]];
     ++result.class_examples[label];
-    result.class_correct[label] += hit;
-    correct += hit;
+    result.class_correct[label] += predicted[i] == label;
   }
+  return result;
+}
+
+Evaluation joined_blocks(std::span<const EvaluatedBlocks> parts) {
+  Evaluation result;
+  double loss = 0;
+  for (const EvaluatedBlocks& part : parts) {
+    loss = std::accumulate(part.losses.begin(), part.losses.end(), loss);
+    result.class_examples.resize(std::max(result.class_examples.size(), part.class_examples.size()));
+    result.class_correct.resize(result.class_examples.size());
+    for (std::size_t c = 0; c < part.class_examples.size(); ++c) {
+      result.class_examples[c] += part.class_examples[c];
+      result.class_correct[c] += part.class_correct[c];
+    }
+  }
+  result.examples = std::accumulate(result.class_examples.begin(), result.class_examples.end(), std::uint64_t{0});
+  const auto correct = std::accumulate(result.class_correct.begin(), result.class_correct.end(), std::uint64_t{0});
   if (result.examples > 0) {
-    result.loss = std::accumulate(losses.begin(), losses.end(), 0.0) / static_cast<double>(result.examples);
+    result.loss = loss / static_cast<double>(result.examples);
     result.accuracy = static_cast<double>(correct) / static_cast<double>(result.examples);
   }
   return result;
+}
+
+Evaluation Evaluator::evaluate(const Vector& weights, ForEachPiece for_each_piece) {
+  const EvaluatedBlocks all = evaluate_blocks(weights, 0, blocks(), for_each_piece);
+  return joined_blocks({&all, 1});
 }
 
 }  // namespace fedstride

@@ -24,6 +24,16 @@ struct Evaluation {
   double accuracy_on(std::span<const std::uint64_t> label_counts) const;
 };
 
+/// The outcome of some of an evaluation's blocks.
+struct EvaluatedBlocks {
+  std::vector<double> losses;                 ///< the sum of each block, in order
+  std::vector<std::uint64_t> class_examples;  ///< as in Evaluation
+  std::vector<std::uint64_t> class_correct;
+};
+
+/// The evaluation whose blocks, in order, are those of the parts: the same bits however they were cut.
+Evaluation joined_blocks(std::span<const EvaluatedBlocks> parts);
+
 /// Evaluates models of one kind on one data set, in blocks of kBlock rows that any threads may take; the result does not
 /// depend on the threads. Only one caller at a time.
 class Evaluator {
@@ -34,6 +44,11 @@ class Evaluator {
   Evaluator(const Model& model, const Dataset& data, std::vector<Row> rows = {});
 
   Evaluation evaluate(const Vector& weights, ForEachPiece for_each_piece = serially);
+
+  /// The blocks [first, last) of blocks(), for several processes that evaluate together.
+  std::size_t blocks() const { return (rows_.size() + kBlock - 1) / kBlock; }
+  EvaluatedBlocks evaluate_blocks(const Vector& weights, std::size_t first, std::size_t last,
+                                  ForEachPiece for_each_piece = serially);
 
  private:
   const Model& model_;

@@ -256,6 +256,12 @@ RandomSource private_source(const Setup& setup, const std::optional<SecretKey>& 
   return RandomSource(static_cast<std::uint64_t>(std::stoull(digest.substr(0, 16), nullptr, 16)));
 }
 
+const RandomSource& source_of(const Setup& setup) {
+  if (setup.training.privacy) return setup.training.privacy->source;
+  if (setup.training.local_release) return setup.training.local_release->source;
+  return setup.rules.sum.release->source;
+}
+
 void use_source(Setup& setup, const RandomSource& source) {
   if (setup.training.privacy) setup.training.privacy->source = source;
   if (setup.training.local_release) setup.training.local_release->source = source;

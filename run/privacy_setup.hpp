@@ -80,5 +80,7 @@ RandomSource private_source(const Setup& setup, const std::optional<SecretKey>& 
 
 /// Sets the source of noise, lots and cohorts.
 void use_source(Setup& setup, const RandomSource& source);
+/// The source that use_source has set, for another process of the same run. Requires setup.privacy.on().
+const RandomSource& source_of(const Setup& setup);
 
 }  // namespace fedstride

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <limits>
+#include <map>
 
 #include "core/error.hpp"
 #include "core/hash.hpp"
@@ -43,13 +44,17 @@ RunSummary carry_out(const Setup& setup, RunFolder& folder, Checkpoint checkpoin
   Server server(configuration.server, setup.model.size());
   server.load(checkpoint.server_state);
 
-  Evaluator test(setup.model, setup.data.test, setup.evaluation_rows);
-  std::optional<Evaluator> validation;
-  if (!setup.validation_rows.empty()) validation.emplace(setup.model, setup.data.train, setup.validation_rows);
-  const auto evaluate = [&](Evaluator& evaluator, double& seconds) {
+  std::map<EvaluatedOn, std::unique_ptr<Evaluator>> evaluators;
+  const auto evaluate = [&](EvaluatedOn examples, double& seconds) {
     const auto start = std::chrono::steady_clock::now();
     Evaluation result;
-    threads.for_each_task(1, [&](std::size_t) { result = evaluator.evaluate(checkpoint.model, help); });
+    if (fleet.evaluate) {
+      result = fleet.evaluate(checkpoint.model, examples);
+    } else {
+      auto& evaluator = evaluators[examples];
+      if (evaluator == nullptr) evaluator = make_evaluator(setup, examples);
+      threads.for_each_task(1, [&](std::size_t) { result = evaluator->evaluate(checkpoint.model, help); });
+    }
     seconds += seconds_since(start);
     return result;
   };
@@ -93,8 +98,8 @@ RunSummary carry_out(const Setup& setup, RunFolder& folder, Checkpoint checkpoin
     latest.reset();
     if (record.round % static_cast<std::uint32_t>(configuration.evaluate_every) == 0 ||
         record.round == static_cast<std::uint32_t>(configuration.rounds)) {
-      record.test = latest = evaluate(test, record.evaluation_seconds);
-      if (validation) record.validation = evaluate(*validation, record.evaluation_seconds);
+      record.test = latest = evaluate(EvaluatedOn::test, record.evaluation_seconds);
+      if (!setup.validation_rows.empty()) record.validation = evaluate(EvaluatedOn::validation, record.evaluation_seconds);
       record.client_accuracy = client_accuracies(setup, *latest);
     }
 
@@ -113,11 +118,9 @@ RunSummary carry_out(const Setup& setup, RunFolder& folder, Checkpoint checkpoin
   summary.rounds = checkpoint.round;
   summary.evaluation_seconds = checkpoint.evaluation_seconds;
   // The end is evaluated on all rows, to be comparable with other runs; one that was stopped does not wait for that.
-  if (!setup.evaluation_rows.empty() && !summary.interrupted) {
-    Evaluator all(setup.model, setup.data.test);
-    latest = evaluate(all, summary.evaluation_seconds);
-  }
-  summary.test = latest ? *latest : evaluate(test, summary.evaluation_seconds);
+  if (!setup.evaluation_rows.empty() && !summary.interrupted)
+    latest = evaluate(EvaluatedOn::whole_test, summary.evaluation_seconds);
+  summary.test = latest ? *latest : evaluate(EvaluatedOn::test, summary.evaluation_seconds);
   summary.examples = checkpoint.examples;
   summary.seconds = checkpoint.seconds;
   summary.idle_rounds = checkpoint.idle_rounds;
@@ -176,6 +179,13 @@ bool RoundRecord::is_idle() const {
     rejected += client.rejected;
   }
   return steps > 0 && rejected == steps;
+}
+
+std::unique_ptr<Evaluator> make_evaluator(const Setup& setup, EvaluatedOn examples) {
+  if (examples == EvaluatedOn::validation)
+    return std::make_unique<Evaluator>(setup.model, setup.data.train, setup.validation_rows);
+  return std::make_unique<Evaluator>(setup.model, setup.data.test,
+                                     examples == EvaluatedOn::test ? setup.evaluation_rows : std::vector<Row>{});
 }
 
 RunFleet in_process_fleet(const Setup& setup, Threads& threads, const std::atomic<bool>* stop) {

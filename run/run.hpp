@@ -63,6 +63,12 @@ struct RunObserver {
   const std::atomic<bool>* stop = nullptr;  ///< when true: the current round is abandoned, the run ends as interrupted
 };
 
+/// The examples that a model is evaluated on: the rows of the test part that evaluate-rows leaves, the validation rows, or the
+/// whole test part.
+enum class EvaluatedOn : std::uint8_t { test, validation, whole_test };
+/// An evaluator of a run's model on these; the setup must outlive it, and have validation rows if they are asked for.
+std::unique_ptr<Evaluator> make_evaluator(const Setup& setup, EvaluatedOn examples);
+
 /// A run's fleet of any kind (server/round.hpp), with the functions a run needs between rounds.
 struct RunFleet {
   std::function<void(const Task& task, const std::vector<ClientId>& cohort, Accumulator& updates)> collect;
@@ -70,6 +76,7 @@ struct RunFleet {
   std::function<void(const std::string& bytes)> load;
   const std::atomic<std::uint64_t>* progress = nullptr;                                  ///< gradient examples so far
   std::function<void(std::uint32_t rounds, const std::string& model_hash)> finish = {};  ///< after the last round; may be empty
+  std::function<Evaluation(const Vector& model, EvaluatedOn examples)> evaluate = {};    ///< empty: this process evaluates alone
 };
 
 /// Anything with collect, save, load and progress, as a RunFleet that owns it.

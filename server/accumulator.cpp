@@ -106,11 +106,40 @@ void Accumulator::merge(const Accumulator& part) {
   require(
       &part.rules_ == &rules_ && part.round_ == round_ && part.size_ == size_ && part.keeps_ == keeps_ && part.cohort_ == cohort_,
       "a part of another round's sum was merged");
-  for (const ClientReport& report : part.reports_) require(!added_[report.client], "a second update came of one client");
-  for (const ClientReport& report : part.reports_) added_[report.client] = true;
-  sum_.merge(part.sum_);
-  updates_.insert(updates_.end(), part.updates_.begin(), part.updates_.end());
-  reports_.insert(reports_.end(), part.reports_.begin(), part.reports_.end());
+  take_over(part.sum_, part.updates_, part.reports_);
+}
+
+void Accumulator::merge(const PartOfSum& part) {
+  const std::lock_guard lock(mutex_);
+  require(stage_ != Stage::ended, "only parts can be merged, and only before the release");
+  require(part.sum.size() == sum_.size(), "a part of another model's sum was merged");
+  std::vector<bool> reported(added_.size());
+  for (const ClientReport& report : part.reports) {
+    require(report.client < cohort_.size() && cohort_[report.client], "an update came of a client that was not asked");
+    require(!reported[report.client], "a second update came of one client");
+    reported[report.client] = true;
+  }
+  for (const OpenUpdates::Update& update : part.updates)
+    require(
+        keeps_ == Keeps::updates && update.client < reported.size() && reported[update.client] && update.change.size() == size_,
+        "an update came that is not of this round");
+  take_over(part.sum, part.updates, part.reports);
+}
+
+void Accumulator::take_over(const ExactSum& sum, std::span<const OpenUpdates::Update> updates,
+                            std::span<const ClientReport> reports) {
+  for (const ClientReport& report : reports) require(!added_[report.client], "a second update came of one client");
+  for (const ClientReport& report : reports) added_[report.client] = true;
+  sum_.merge(sum);
+  updates_.insert(updates_.end(), updates.begin(), updates.end());
+  reports_.insert(reports_.end(), reports.begin(), reports.end());
+}
+
+PartOfSum Accumulator::hand_over() && {
+  const std::lock_guard lock(mutex_);
+  require(stage_ == Stage::part, "only a part of a sum is handed over; the whole is released");
+  stage_ = Stage::ended;
+  return {std::move(sum_), std::move(updates_), std::move(reports_)};
 }
 
 std::vector<ClientReport> Accumulator::reports() const {

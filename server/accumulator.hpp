@@ -63,6 +63,14 @@ class OpenUpdates {
   std::vector<Update> updates_;
 };
 
+/// Everything that a part of an accumulator held: a fleet of several processes that trust each other sends it from one to
+/// another (mpi/). Under client-level privacy these sums are clipped and have no noise.
+struct PartOfSum {
+  ExactSum sum{0};
+  std::vector<OpenUpdates::Update> updates = {};
+  std::vector<ClientReport> reports = {};
+};
+
 /// Throws Error (usage) if these rules forbid access to single updates; `who` names the part that asks.
 void require_open_updates(std::string_view who, const SumRules& rules);
 
@@ -91,6 +99,13 @@ class Accumulator {
   /// Adds everything a part holds. The part may be dropped then; merging it again is refused, like a client's second update.
   void merge(const Accumulator& part);
 
+  /// Ends a part and returns what it held. Throws Error (failure) for the whole, which can only be released or opened.
+  PartOfSum hand_over() &&;
+  /// Adds what parts of other processes held. Each client's update counts once here too.
+  void merge(const PartOfSum& part);
+
+  Keeps keeps() const { return keeps_; }
+
   /// The reports of all updates so far, those left out included, in order of clients.
   std::vector<ClientReport> reports() const;
 
@@ -105,6 +120,7 @@ class Accumulator {
   Accumulator(const Accumulator& whole, Stage stage);
   void require(bool good, const char* what) const;
   void end(Keeps as);
+  void take_over(const ExactSum& sum, std::span<const OpenUpdates::Update> updates, std::span<const ClientReport> reports);
 
   const SumRules& rules_;
   std::uint32_t round_;

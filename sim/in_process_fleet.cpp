@@ -38,18 +38,14 @@ void InProcessFleet::collect(const Task& task, const std::vector<ClientId>& coho
   });
 }
 
-std::string InProcessFleet::save() const {
-  if (states_.empty()) return {};
-  std::vector<std::string> states;
-  for (const auto& state : states_) states.push_back(state.save(training_.optimizer));
+std::string packed_states(const std::vector<std::string>& states) {
   std::ostringstream stream;
   cereal::PortableBinaryOutputArchive archive(stream);
   archive(states);
   return stream.str();
 }
 
-void InProcessFleet::load(const std::string& bytes) {
-  if (states_.empty()) return;
+std::vector<std::string> unpacked_states(const std::string& bytes, std::size_t clients) {
   std::vector<std::string> states;
   try {
     std::istringstream stream(bytes);
@@ -58,9 +54,22 @@ void InProcessFleet::load(const std::string& bytes) {
   } catch (const std::exception&) {
     throw failure("the clients' saved states are damaged");
   }
-  if (states.size() != states_.size())
+  if (states.size() != clients)
     throw failure("the checkpoint has the states of " + counted(states.size(), "client") + "; this run has " +
-                  std::to_string(states_.size()));
+                  std::to_string(clients));
+  return states;
+}
+
+std::string InProcessFleet::save() const {
+  if (states_.empty()) return {};
+  std::vector<std::string> states;
+  for (const auto& state : states_) states.push_back(state.save(training_.optimizer));
+  return packed_states(states);
+}
+
+void InProcessFleet::load(const std::string& bytes) {
+  if (states_.empty()) return;
+  const std::vector<std::string> states = unpacked_states(bytes, states_.size());
   for (std::size_t i = 0; i < states.size(); ++i) states_[i].load(training_.optimizer, states[i]);
 }
 

@@ -14,6 +14,11 @@
 
 namespace fedstride {
 
+/// The states of all clients, a text of bytes each, as a checkpoint has them, and back. unpacked_states throws Error (failure)
+/// if the bytes are damaged or of another number of clients.
+std::string packed_states(const std::vector<std::string>& states);
+std::vector<std::string> unpacked_states(const std::string& bytes, std::size_t clients);
+
 /// Every client in this process, spread over its threads; a Fleet (server/round.hpp). A client is its rows and its
 /// state; the large objects, a Trainer each, belong to the threads.
 class InProcessFleet {
@@ -28,6 +33,10 @@ class InProcessFleet {
   /// The clients' states as bytes, and back; no bytes if they are not kept. load throws Error (failure) if the bytes do not fit.
   std::string save() const;
   void load(const std::string& bytes);
+
+  /// One client's state as bytes, and back, for a fleet that keeps clients in several processes; load throws as above.
+  std::string save_client(ClientId client) const { return states_[client].save(training_.optimizer); }
+  void load_client(ClientId client, const std::string& bytes) { states_[client].load(training_.optimizer, bytes); }
 
   /// Gradient examples computed so far, for a progress bar.
   const std::atomic<std::uint64_t>& progress() const { return progress_; }

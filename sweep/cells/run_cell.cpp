@@ -49,7 +49,7 @@ RunSummary run_or_resume(const Cell& cell, bool fresh, const fs::path& folder, c
   if (!fresh) {
     Settings settings{{"threads", of_command_line(std::to_string(work.threads))}};
     if (const auto data = cell.settings.find("data-dir"); data != cell.settings.end()) settings["data-dir"] = data->second;
-    return resume(folder.string(), settings, observer);
+    return resume(folder.string(), settings, observer, work.fleet);
   }
   Settings settings = cell.settings;
   settings["threads"] = of_command_line(std::to_string(work.threads));
@@ -57,7 +57,7 @@ RunSummary run_or_resume(const Cell& cell, bool fresh, const fs::path& folder, c
   settings.erase("quiet");
   std::error_code ignored;
   fs::remove(folder / "error.txt", ignored);
-  return run(resolve(settings), settings, observer);
+  return run(resolve(settings), settings, observer, work.fleet);
 }
 
 CellOutcome carry_out_run(const Cell& cell, bool fresh, const fs::path& folder, const CellWork& work,

@@ -23,6 +23,7 @@ struct CellWork {
   std::string program;          ///< for other commands than run
   int threads = 1;              ///< of one cell
   const std::atomic<bool>* stop = nullptr;
+  FleetMaker fleet = {in_process_fleet};
 };
 
 /// Begins or continues a cell, in this thread. Never throws. A failure is also kept in the cell's error.txt, which is

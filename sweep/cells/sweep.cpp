@@ -19,12 +19,18 @@ class Sweep {
  public:
   Sweep(const Experiment& experiment, const std::vector<Cell>& cells, const SweepOptions& options, const SweepObserver& observer,
         const InputHashes& inputs, const std::filesystem::path& folder)
-      : work_{.experiment = experiment, .sweep = folder, .program = options.program, .stop = observer.stop},
+      : work_{.experiment = experiment,
+              .sweep = folder,
+              .program = options.program,
+              .stop = observer.stop,
+              .fleet = options.fleet},
         observer_(observer),
         inputs_(inputs),
         jobs_(options.jobs) {
     const int threads = Threads(options.threads).count();
     work_.threads = std::max(1, threads / jobs_);
+    for (const std::size_t i : options.order) mine_.push_back(&cells[i]);
+    if (!options.order.empty()) return;
     for (std::size_t i = options.shard; i < cells.size(); i += options.shards) mine_.push_back(&cells[i]);
   }
 
@@ -43,13 +49,11 @@ class Sweep {
     std::ranges::sort(failed_, {}, [](const auto& failure) { return failure.first; });
     SweepSummary summary{.folder = work_.sweep, .cells = mine_.size(), .finished = finished_count_, .interrupted = stopped()};
     for (const auto& [cell, error] : failed_) summary.failed.emplace_back(*cell, error);
+    for (const Cell* cell : mine_)
+      if (finished_.contains(cell->key)) summary.finished_cells.push_back(*cell);
     summary.held_elsewhere = held_.size();
     return summary;
   }
-
-  const std::vector<const Cell*>& mine() const { return mine_; }
-  /// The keys of all that are finished, earlier ones included.
-  const std::set<std::string>& finished() const { return finished_; }
 
  private:
   CellState state_of(const Cell& cell) const { return cell_state(work_.sweep, work_.experiment, cell, inputs_); }
@@ -62,15 +66,17 @@ class Sweep {
 
   void work_on(const std::vector<const Cell*>& cells) {
     next_ = 0;
+    const auto work = [&](int job) {
+      while (!stopped()) {
+        const std::size_t index = next_.fetch_add(1);
+        if (index >= cells.size()) return;
+        attempt(*cells[index], job);
+      }
+    };
+    if (jobs_ == 1) return work(0);  // on this thread, as a fleet may need
     std::vector<std::jthread> threads;
     for (int job = 0; job < std::min<int>(jobs_, static_cast<int>(cells.size())); ++job)
-      threads.emplace_back([&, job] {
-        while (!stopped()) {
-          const std::size_t index = next_.fetch_add(1);
-          if (index >= cells.size()) return;
-          attempt(*cells[index], job);
-        }
-      });
+      threads.emplace_back([&, job] { work(job); });
   }
 
   void attempt(const Cell& cell, int job) {
@@ -120,14 +126,13 @@ class Sweep {
 };
 
 // A finished cell whose results cannot be read, as the tables have found, has failed after all.
-void take_unreadable(const SweepResults& results, const std::vector<const Cell*>& mine, const std::set<std::string>& finished,
-                     SweepSummary& summary) {
+void take_unreadable(const SweepResults& results, SweepSummary& summary) {
   std::map<std::string_view, std::string_view> errors;
   for (const CellResult& result : results.cells)
-    if (result.status == "failed" && finished.contains(result.cell.key)) errors.emplace(result.cell.key, result.error);
-  for (const Cell* cell : mine)
-    if (const auto found = errors.find(cell->key); found != errors.end()) {
-      summary.failed.emplace_back(*cell, found->second);
+    if (result.status == "failed") errors.emplace(result.cell.key, result.error);
+  for (const Cell& cell : summary.finished_cells)
+    if (const auto found = errors.find(cell.key); found != errors.end()) {
+      summary.failed.emplace_back(cell, found->second);
       --summary.finished;
     }
 }
@@ -144,23 +149,31 @@ std::size_t other_cells(const std::filesystem::path& folder, const std::vector<C
 
 }  // namespace
 
-SweepSummary sweep(const Experiment& experiment, const std::vector<Cell>& cells, const SweepOptions& options,
-                   const SweepObserver& observer) {
+SweepSummary sweep_cells(const Experiment& experiment, const std::vector<Cell>& cells, const SweepOptions& options,
+                         const SweepObserver& observer) {
   const std::filesystem::path folder = sweep_path(experiment, options.out);
   check_sweep_folder(folder, experiment);
   write_sweep_folder(folder, experiment, options.inputs);
-  Sweep work(experiment, cells, options, observer, options.inputs, folder);
-  SweepSummary summary = work.all();
-  summary.others = other_cells(folder, cells);
+  return Sweep(experiment, cells, options, observer, options.inputs, folder).all();
+}
+
+void write_sweep_tables(const std::vector<Cell>& cells, SweepSummary& summary) {
+  summary.others = other_cells(summary.folder, cells);
   try {
-    const FolderLock lock(folder, FolderLock::Wait::yes);  // tables are written by one process at a time
-    const SweepResults results = read_results(folder);
-    take_unreadable(results, work.mine(), work.finished(), summary);
+    const FolderLock lock(summary.folder, FolderLock::Wait::yes);  // tables are written by one process at a time
+    const SweepResults results = read_results(summary.folder);
+    take_unreadable(results, summary);
     write_tables(results);
     summary.expectations = results.expectations;
   } catch (const Error& error) {
     summary.tables_error = error.what();
   }
+}
+
+SweepSummary sweep(const Experiment& experiment, const std::vector<Cell>& cells, const SweepOptions& options,
+                   const SweepObserver& observer) {
+  SweepSummary summary = sweep_cells(experiment, cells, options, observer);
+  write_sweep_tables(cells, summary);
   return summary;
 }
 

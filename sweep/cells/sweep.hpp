@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "run/run.hpp"
 #include "sweep/file/experiment.hpp"
 #include "sweep/results/results.hpp"
 
@@ -19,8 +20,10 @@ struct SweepOptions {
   int threads = 0;        ///< of all jobs together; 0: one for each processor
   std::size_t shard = 0;  ///< of `shards`, from 0: every shards-th cell, beginning with this one
   std::size_t shards = 1;
-  std::string program = {};  ///< this program, for cells of other commands than run
-  InputHashes inputs = {};   ///< as expand left them
+  std::string program = {};               ///< this program, for cells of other commands than run
+  InputHashes inputs = {};                ///< as expand left them
+  std::vector<std::size_t> order = {};    ///< the cells to work on, by number, in this order; empty: those of the shard
+  FleetMaker fleet = {in_process_fleet};  ///< of the cells that are runs; with another one than this, jobs must be 1
 };
 
 /// Callbacks for an observer of a sweep; called from several threads, one call at a time. Any may be empty.
@@ -40,6 +43,7 @@ struct SweepSummary {
   std::size_t others = 0;          ///< folders of cells that are not of this grid; they are left alone
   bool interrupted = false;
   std::vector<std::pair<Cell, std::string>> failed = {};  ///< with its error
+  std::vector<Cell> finished_cells = {};
   std::vector<ExpectationResult> expectations = {};
   std::string tables_error = {};  ///< why the tables could not be written; the cells are not affected
 };
@@ -55,5 +59,10 @@ struct SweepSummary {
 /// experiment or holds something else.
 SweepSummary sweep(const Experiment& experiment, const std::vector<Cell>& cells, const SweepOptions& options,
                    const SweepObserver& observer = {});
+
+/// The two halves of it: the cells, and the tables, which complete the summary. Between them other processes may be waited for.
+SweepSummary sweep_cells(const Experiment& experiment, const std::vector<Cell>& cells, const SweepOptions& options,
+                         const SweepObserver& observer = {});
+void write_sweep_tables(const std::vector<Cell>& cells, SweepSummary& summary);
 
 }  // namespace fedstride

@@ -1,8 +1,8 @@
 #include <doctest/doctest.h>
-#include <sys/mount.h>
 
 #include "tests/cli/program.hpp"
 #include "tests/support/skip.hpp"
+#include "tests/support/small_disk.hpp"
 
 namespace fedstride::test::full_disk_test {
 
@@ -17,24 +17,6 @@ Words wide(const TemporaryFolder& folder, Words more) {
   more.insert(more.end(), kWide.begin(), kWide.end());
   return federation(folder, more);
 }
-
-class SmallDisk {
- public:
-  explicit SmallDisk(const std::string& path) : path_(path) {
-    fs::create_directory(path);
-    mounted_ = mount("none", path.c_str(), "tmpfs", 0, "size=512k") == 0;
-  }
-  ~SmallDisk() {
-    if (mounted_) umount2(path_.c_str(), MNT_DETACH);
-  }
-  SmallDisk(const SmallDisk&) = delete;
-  SmallDisk& operator=(const SmallDisk&) = delete;
-  bool mounted() const { return mounted_; }
-
- private:
-  std::string path_;
-  bool mounted_ = false;
-};
 
 }  // namespace
 

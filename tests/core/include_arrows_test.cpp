@@ -32,8 +32,9 @@ const std::map<std::string, Names> kArrows{
     {"run", {"sim", "net"}},
     {"sweep", {"run"}},
     {"report", {"sweep"}},
+    {"mpi", {"sweep"}},
     {"bench", {"client"}},
-    {"cli", {"report", "bench"}},
+    {"cli", {"report", "bench", "mpi"}},
     {"fedstride", {"cli"}},
 };
 

@@ -8,6 +8,7 @@
 #include <set>
 #include <vector>
 
+#include "core/error.hpp"
 #include "core/random.hpp"
 
 namespace fedstride::test::random_test {
@@ -99,6 +100,22 @@ TEST_CASE("neighbouring addresses share no block and look independent") {
   CHECK(blocks.size() == 6 * 6 * 6 * 20);
   // Binomial(32, 1/2): mean 16, standard deviation sqrt(8) a pair.
   CHECK(std::abs(differing_bits / pairs - 16) < 4 * std::sqrt(8.0 / pairs));
+}
+
+TEST_CASE("a source that was saved and loaded draws the same, seeded or secret, and damaged bytes are refused") {
+  SecretKey key{};
+  for (std::size_t i = 0; i < key.size(); ++i) key[i] = static_cast<std::uint8_t>(200 - i);
+  for (const RandomSource& source : {RandomSource(std::uint64_t{0x123456789abcdef0}), RandomSource(key)}) {
+    const std::string bytes = source.save();
+    const RandomSource loaded = RandomSource::load(bytes);
+    CHECK(loaded.is_secret() == source.is_secret());
+    for (const std::uint32_t client : {0U, 5U}) {
+      const Address address{.purpose = Purpose::test, .round = 3, .client = client};
+      CHECK(loaded.at(address).bits64() == source.at(address).bits64());
+    }
+    CHECK_THROWS_AS(RandomSource::load(bytes.substr(1)), Error);
+    CHECK_THROWS_AS(RandomSource::load("\x02" + bytes.substr(1)), Error);
+  }
 }
 
 TEST_CASE("below is uniform, by chi-square, also where the bound does not divide 2^64") {

@@ -1,9 +1,11 @@
 #include "partitions/manifest.hpp"
-#include "core/json.hpp"
 
 #include <doctest/doctest.h>
 
+#include "core/json.hpp"
+#include "partitions/from_file.hpp"
 #include "partitions/heat_map.hpp"
+#include "partitions/interpolated.hpp"
 #include "tests/partitions/examples.hpp"
 
 namespace fedstride::test::manifest_test {

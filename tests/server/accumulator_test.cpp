@@ -177,6 +177,61 @@ TEST_CASE("an update that was not asked for, comes twice or is of another size i
   CHECK(mean_of(updates)[0] == doctest::Approx((8.0 * 1 + 15.0 * 3) / 23));
 }
 
+TEST_CASE("what parts of other processes held, their integers added up on the way, gives the bits of one accumulator") {
+  const std::vector<Vector> changes = many_changes();
+  for (const SumRules& rules : {open_rules(), client_level_rules()}) {
+    Accumulator one(rules, 3, everyone(), kManyParameters), here(rules, 3, everyone(), kManyParameters),
+        there(rules, 3, everyone(), kManyParameters);
+    const auto part = here.fresh_part(), far_part = there.fresh_part();
+    for (const ClientId client : everyone()) {
+      add_to(one, client, changes[client]);
+      add_to(client % 3 == 0 ? *part : *far_part, client, changes[client]);
+    }
+    PartOfSum near = std::move(*part).hand_over(), far = std::move(*far_part).hand_over();
+    for (std::size_t i = 0; i < kManyParameters; ++i) near.sum.integers()[i] += far.sum.integers()[i];
+    near.sum.add_weight(far.sum.weight());
+    near.reports.insert(near.reports.end(), far.reports.begin(), far.reports.end());
+    here.merge(near);
+    CHECK(here.reports().size() == kManyClients);
+    CHECK_THROWS_WITH_AS(here.merge(near), "round 3: a second update came of one client", Error);
+    CHECK(mean_of(here) == mean_of(one));
+  }
+}
+
+TEST_CASE("only a part is handed over, once, and what comes back must be of the round") {
+  const SumRules rules = open_rules();
+  const std::vector<ClientId> cohort{1, 2};
+  Accumulator whole(rules, 7, cohort, 2), kept(rules, 7, cohort, 2, Accumulator::Keeps::updates);
+  CHECK_THROWS_WITH_AS(std::move(whole).hand_over(), "round 7: only a part of a sum is handed over; the whole is released",
+                       Error);
+  const auto part = whole.fresh_part();
+  add_to(*part, 1, Vector(2, 3));
+  const PartOfSum held = std::move(*part).hand_over();
+  CHECK_THROWS_AS(std::move(*part).hand_over(), Error);
+  CHECK_THROWS_AS(whole.merge(*part), Error);
+  CHECK_THROWS_AS(add_to(*part, 2, Vector(2)), Error);
+
+  PartOfSum stranger = held, twice = held, larger = held;
+  stranger.reports[0].client = 3;
+  twice.reports.push_back(twice.reports[0]);
+  larger.sum = ExactSum(3);
+  for (const PartOfSum* wrong : {&stranger, &twice, &larger}) CHECK_THROWS_AS(whole.merge(*wrong), Error);
+  CHECK(whole.reports().empty());
+  whole.merge(held);
+  CHECK(mean_of(whole)[0] == 3);
+  CHECK_THROWS_AS(whole.merge(held), Error);
+
+  const auto kept_part = kept.fresh_part();
+  add_to(*kept_part, 2, Vector(2, 5));
+  PartOfSum updates = std::move(*kept_part).hand_over();
+  PartOfSum unreported = updates;
+  unreported.updates[0].client = 1;
+  CHECK_THROWS_AS(kept.merge(unreported), Error);
+  kept.merge(updates);
+  const OpenUpdates opened = std::move(kept).open();
+  CHECK(opened.all()[0].change == Vector(2, 5));
+}
+
 TEST_CASE("parts of another round, other rules or another cohort are not merged") {
   const SumRules rules = open_rules(), others = open_rules();
   const std::vector<ClientId> cohort{1, 2}, other_cohort{1, 3};

@@ -22,11 +22,17 @@ class Process {
  public:
   Process(const std::vector<std::string>& arguments, const TemporaryFolder& folder, const std::string& out = "",
           rlim_t largest_file = RLIM_INFINITY)
+      : Process(Command{with_program(arguments)}, folder, out, largest_file) {}
+
+  /// Likewise any other program, the first word, under which the program under test may run.
+  struct Command {
+    std::vector<std::string> words;
+  };
+  explicit Process(Command command, const TemporaryFolder& folder, const std::string& out = "",
+                   rlim_t largest_file = RLIM_INFINITY)
       : out_(out.empty() ? folder / "stdout.txt" : out), err_(folder / "stderr.txt") {
-    std::vector<std::string> all{FEDSTRIDE_PROGRAM};
-    all.insert(all.end(), arguments.begin(), arguments.end());
     std::vector<char*> pointers;
-    for (auto& argument : all) pointers.push_back(argument.data());
+    for (auto& argument : command.words) pointers.push_back(argument.data());
     pointers.push_back(nullptr);
     child_ = fork();
     if (child_ == 0) {
@@ -68,7 +74,15 @@ class Process {
   std::string out() const { return read_file(out_); }
   std::string err() const { return read_file(err_); }
 
+  pid_t id() const { return child_; }
+
  private:
+  static std::vector<std::string> with_program(const std::vector<std::string>& arguments) {
+    std::vector<std::string> all{FEDSTRIDE_PROGRAM};
+    all.insert(all.end(), arguments.begin(), arguments.end());
+    return all;
+  }
+
   std::string out_;
   std::string err_;
   pid_t child_ = -1;

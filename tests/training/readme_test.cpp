@@ -97,10 +97,16 @@ TEST_CASE("every command of the README that runs the program runs") {
   for (const auto& block : blocks(read_file(kRoot + "/README.md"), "")) {
     const std::string whole = joined_lines(block);
     for (const auto line : split(whole, '\n')) {
-      if (!line.starts_with("build/release/fedstride")) continue;
+      const bool on_ranks = line.starts_with("mpirun ");
+      if (on_ranks && std::string(FEDSTRIDE_MPIRUN).empty()) continue;  // a build without MPI
+      if (!on_ranks && !line.starts_with("build/release/fedstride")) continue;
       ++commands;
       CAPTURE(line);
-      const int status = run_in(folder, small(std::string(line)));
+      std::string command = small(std::string(line));
+      if (on_ranks)
+        command = "OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 " FEDSTRIDE_MPIRUN " --oversubscribe" +
+                  command.substr(command.find(' '));
+      const int status = run_in(folder, command);
       CHECK_MESSAGE(status == 0, read_file(folder / "output.txt"));
     }
   }

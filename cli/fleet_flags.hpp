@@ -1,0 +1,29 @@
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "mpi/mpi_fleet.hpp"
+#include "run/configuration.hpp"
+
+namespace CLI {
+class App;
+}
+
+namespace fedstride {
+
+/// The flags of commands that run in this process or on the ranks of a job.
+struct FleetFlags {
+  std::string fleet = "in-process";
+  double patience = 30;
+  bool on_ranks() const { return fleet == "mpi"; }
+};
+void add_fleet_flags(CLI::App& command, FleetFlags& flags);
+
+/// Joins the job. Signals stop it from now on. Throws Error (usage).
+std::unique_ptr<Ranks> join_ranks(const FleetFlags& flags, const std::atomic<bool>* stop);
+
+/// MpiJob::command_line: the settings that ranks must share, and other words of the command ("config", "a.toml").
+std::string shared_command_line(const Settings& settings, const std::vector<std::pair<std::string, std::string>>& words);
+
+}  // namespace fedstride

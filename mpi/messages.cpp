@@ -1,0 +1,109 @@
+#include "mpi/messages.hpp"
+
+#include <cereal/archives/binary.hpp>
+#include <cereal/types/string.hpp>
+#include <cereal/types/vector.hpp>
+#include <sstream>
+
+#include "core/error.hpp"
+#include "core/serialize.hpp"
+
+namespace fedstride {
+
+// The names of a structure's members are all listed: one that is added later and forgotten here does not compile.
+template <class Archive>
+void serialize(Archive& archive, ReleaseRun& run) {
+  auto& [noise_multiplier, clip, count] = run;
+  archive(noise_multiplier, clip, count);
+}
+template <class Archive>
+void serialize(Archive& archive, ClientReport& report) {
+  auto& [client, rows, examples, loss, rate, steps, rejected, releases, empty_lots, nonfinite, norm, clipped, update_norm,
+         failure] = report;
+  archive(client, rows, examples, loss, rate, steps, rejected, releases, empty_lots, nonfinite, norm, clipped, update_norm,
+          failure);
+}
+template <class Archive>
+void serialize(Archive& archive, OpenUpdates::Update& update) {
+  auto& [client, weight, change] = update;
+  archive(client, weight, change);
+}
+template <class Archive>
+void serialize(Archive& archive, BuildIdentity& build) {
+  auto& [version, compiler, flags, instruction_set, numerics] = build;
+  archive(version, compiler, flags, instruction_set, numerics);
+}
+template <class Archive>
+void serialize(Archive& archive, EvaluatedBlocks& blocks) {
+  auto& [losses, examples, correct] = blocks;
+  archive(losses, examples, correct);
+}
+template <class Archive>
+void serialize(Archive& archive, Request& request) {
+  auto& [kind, number, body] = request;
+  archive(kind, number, body);
+}
+template <class Archive>
+void serialize(Archive& archive, PrepareRequest& request) {
+  archive(request.settings);
+}
+template <class Archive>
+void serialize(Archive& archive, PrepareAnswer& answer) {
+  auto& [build, command_line, settings, data_hash, partition_hash, error, is_usage] = answer;
+  archive(build, command_line, settings, data_hash, partition_hash, error, is_usage);
+}
+template <class Archive>
+void serialize(Archive& archive, TrainRequest& request) {
+  auto& [round, has_model, keeps_updates, cohort, is_private, releases] = request;
+  archive(round, has_model, keeps_updates, cohort, is_private, releases);
+}
+template <class Archive>
+void serialize(Archive& archive, TrainAnswer& answer) {
+  auto& [interrupted, error, weight, reports, updates, states] = answer;
+  archive(interrupted, error, weight, reports, updates, states);
+}
+template <class Archive>
+void serialize(Archive& archive, EvaluateRequest& request) {
+  auto& [has_model, examples] = request;
+  archive(has_model, examples);
+}
+template <class Archive>
+void serialize(Archive& archive, EvaluateAnswer& answer) {
+  auto& [error, blocks] = answer;
+  archive(error, blocks);
+}
+
+template <class Message>
+std::string encode_message(const Message& message) {
+  std::ostringstream stream;
+  cereal::BinaryOutputArchive archive(stream);
+  archive(message);
+  return std::move(stream).str();
+}
+
+template <class Message>
+Message decode_message(const std::string& bytes) {
+  Message message;
+  std::istringstream stream(bytes);
+  try {
+    cereal::BinaryInputArchive archive(stream);
+    archive(message);
+  } catch (const std::exception&) {
+    throw failure("a message between ranks is damaged");
+  }
+  return message;
+}
+
+#define FEDSTRIDE_RANK_MESSAGE(Message)                \
+  template std::string encode_message(const Message&); \
+  template Message decode_message(const std::string&)
+FEDSTRIDE_RANK_MESSAGE(Request);
+FEDSTRIDE_RANK_MESSAGE(PrepareRequest);
+FEDSTRIDE_RANK_MESSAGE(PrepareAnswer);
+FEDSTRIDE_RANK_MESSAGE(TrainRequest);
+FEDSTRIDE_RANK_MESSAGE(TrainAnswer);
+FEDSTRIDE_RANK_MESSAGE(EvaluateRequest);
+FEDSTRIDE_RANK_MESSAGE(EvaluateAnswer);
+#undef FEDSTRIDE_RANK_MESSAGE
+
+}  // namespace fedstride

@@ -1,0 +1,83 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "net/messages.hpp"
+#include "run/run.hpp"
+#include "server/accumulator.hpp"
+
+namespace fedstride {
+
+// Messages between rank 0 and the others; all of one build, so that their form is this build's own matter. Rank 0's requests are
+// broadcast, the answers gathered.
+
+/// The requests, in the order of a run: prepare, begin, load; train and evaluate for each round; end. dismiss ends all.
+enum class RequestKind : std::uint8_t { prepare, begin, load, train, evaluate, end, dismiss };
+
+struct Request {
+  RequestKind kind = RequestKind::dismiss;
+  std::uint64_t number = 0;  ///< counts the requests, so that late notes are told from timely ones
+  std::string body = {};     ///< one of those below, encoded; of load the states, of begin the source of noise
+};
+
+struct PrepareRequest {
+  std::string settings;  ///< of the run, as a file
+};
+/// Everything that must be the same at all ranks.
+struct PrepareAnswer {
+  BuildIdentity build;
+  std::string command_line;  ///< MpiJob::command_line
+  std::string settings;      ///< lasting_settings
+  std::string data_hash;
+  std::string partition_hash;
+  std::string error = {};  ///< why the rank is not prepared; then the four above may be empty
+  bool is_usage = false;
+};
+
+struct TrainRequest {
+  std::uint32_t round = 0;
+  bool has_model = false;  ///< the model follows; otherwise it is the one that came last
+  bool keeps_updates = false;
+  std::vector<ClientId> cohort;
+  bool is_private = false;
+  std::vector<std::uint64_t> releases;  ///< Task::releases of the cohort's clients, in its order
+};
+/// The answer before the sums, which are added up on their way.
+struct TrainAnswer {
+  bool interrupted = false;
+  std::string error = {};
+  std::uint64_t weight = 0;  ///< of the sum
+  std::vector<ClientReport> reports = {};
+  std::vector<OpenUpdates::Update> updates = {};  ///< where they are kept
+  std::vector<std::string> states = {};           ///< of the rank's clients of this round, as placed; if states are kept
+};
+
+struct EvaluateRequest {
+  bool has_model = false;
+  EvaluatedOn examples = EvaluatedOn::test;
+};
+struct EvaluateAnswer {
+  std::string error = {};
+  EvaluatedBlocks blocks = {};
+};
+
+// The largest messages between ranks, in bytes.
+inline constexpr std::uint64_t kMaxRequestBytes = std::uint64_t{1} << 40;  ///< the states of all clients may be among them
+inline constexpr std::uint64_t kMaxPreparedBytes = std::uint64_t{1} << 22;
+inline constexpr std::uint64_t kMaxTrainedBytes = std::uint64_t{1} << 38;  ///< reports and states of a rank's clients
+inline constexpr std::uint64_t kMaxEvaluatedBytes = std::uint64_t{1} << 30;
+
+/// Values of notes that are not a number of examples, and the verdict on a round, one byte.
+inline constexpr std::uint64_t kHaltedNote = UINT64_MAX;
+inline constexpr char kGoesOn = 'y';
+inline constexpr char kGivenUp = 'n';
+
+/// A message as bytes, and back. decode throws Error (failure) if the bytes are not one.
+template <class Message>
+std::string encode_message(const Message& message);
+template <class Message>
+Message decode_message(const std::string& bytes);
+
+}  // namespace fedstride

@@ -1,0 +1,237 @@
+#include "mpi/mpi_fleet.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <exception>
+#include <iterator>
+#include <numeric>
+#include <utility>
+
+#include "core/error.hpp"
+#include "core/hash.hpp"
+#include "core/text.hpp"
+#include "mpi/rank_work.hpp"
+
+namespace fedstride {
+namespace {
+
+void send_request(Ranks& ranks, RequestKind kind, std::uint64_t number = 0, std::string body = {}) {
+  std::string bytes = encode_message(Request{kind, number, std::move(body)});
+  ranks.broadcast(bytes, kMaxRequestBytes);
+}
+
+/// The first line in which two texts differ, "learning-rate = 0.1" here and there.
+std::pair<std::string, std::string> first_difference(const std::string& here, const std::string& there) {
+  const auto a = split(here, '\n');
+  const auto b = split(there, '\n');
+  const auto [left, right] = std::ranges::mismatch(a, b);
+  return {left == a.end() ? std::string() : std::string(*left), right == b.end() ? std::string() : std::string(*right)};
+}
+
+void require_same(const std::string& who, const PrepareAnswer& here, const PrepareAnswer& there) {
+  if (const std::string build = difference(here.build, there.build); !build.empty())
+    throw failure(who + " is of another build: " + build + "; all ranks need the same");
+  const auto settings_differ = [&](const std::string& a, const std::string& b) {
+    const auto [ours, theirs] = first_difference(a, b);
+    throw usage_error(who + " was started with other settings: '" + ours + "' here, '" + theirs +
+                      "' there; all ranks need the same command line");
+  };
+  if (here.command_line != there.command_line) settings_differ(here.command_line, there.command_line);
+  if (!there.error.empty()) throw Error(there.is_usage ? Error::Kind::usage : Error::Kind::failure, who + ": " + there.error);
+  if (here.settings != there.settings) settings_differ(here.settings, there.settings);
+  if (here.data_hash != there.data_hash) throw failure(who + " has other data than rank 0; all ranks need the same data set");
+  if (here.partition_hash != there.partition_hash)
+    throw failure(who + " deals the rows out otherwise than rank 0; all ranks need the same files");
+}
+
+/// Asks every rank to prepare the run, and throws Error unless all of them have the same.
+void prepare_ranks(Ranks& ranks, const MpiJob& job, const Setup& setup) {
+  if (static_cast<std::size_t>(ranks.size()) > setup.rows.size())
+    throw usage_error("there are " + std::to_string(ranks.size()) + " ranks for " + std::to_string(setup.rows.size()) +
+                      " clients; at most a rank for each client is valid");
+  const PrepareAnswer here{.build = build_identity(),
+                           .command_line = job.command_line,
+                           .settings = lasting_settings(setup),
+                           .data_hash = setup.data.hash,
+                           .partition_hash = setup.partition_hash};
+  send_request(ranks, RequestKind::prepare, 0, encode_message(PrepareRequest{write_settings(setup.configuration, {})}));
+  const auto answers = ranks.gather(encode_message(here), kMaxPreparedBytes);
+  for (int rank = 1; rank < ranks.size(); ++rank)
+    require_same(ranks.name(rank), here, decode_message<PrepareAnswer>(answers[static_cast<std::size_t>(rank)]));
+}
+
+class MpiFleet {
+ public:
+  MpiFleet(Ranks& ranks, const Setup& setup, Threads& threads, const std::atomic<bool>* stop)
+      : ranks_(ranks), setup_(setup), work_(setup, threads, ranks, stop) {
+    send_request(ranks_, RequestKind::begin, 0, setup.privacy.on() ? source_of(setup).save() : std::string());
+    if (setup.training.keep_state)
+      for (ClientId client = 0; client < setup.rows.size(); ++client) states_.push_back(work_.fleet().save_client(client));
+  }
+  ~MpiFleet() { send_request(ranks_, RequestKind::end); }
+  MpiFleet(const MpiFleet&) = delete;
+  MpiFleet& operator=(const MpiFleet&) = delete;
+
+  void collect(const Task& task, const std::vector<ClientId>& cohort, Accumulator& updates) {
+    // An error between a request and its end would leave the other ranks waiting for the rest.
+    try {
+      const std::string error = collect_all(task, cohort, updates);
+      if (!error.empty()) throw failure(error);
+    } catch (const Error&) {
+      throw;
+    } catch (const Interrupted&) {
+      throw;
+    } catch (const std::exception& error) {
+      ranks_.abort(error.what());
+    }
+  }
+
+  std::string save() const { return states_.empty() ? std::string() : packed_states(states_); }
+
+  void load(const std::string& bytes) {
+    if (states_.empty()) return;
+    std::vector<std::string> states = unpacked_states(bytes, setup_.rows.size());
+    send_request(ranks_, RequestKind::load, 0, bytes);
+    work_.load(states);
+    states_ = std::move(states);
+  }
+
+  Evaluation evaluate(const Vector& model, EvaluatedOn examples) {
+    // A run that has been stopped waits for nobody.
+    if (work_.stopped() || work_.halted()) return work_.evaluate_alone(model, examples);
+    const bool fresh = is_fresh(model);
+    send_request(ranks_, RequestKind::evaluate, 0, encode_message(EvaluateRequest{fresh, examples}));
+    if (fresh) send(model);
+    const EvaluateAnswer own = work_.evaluate(model, examples, [] {});
+    const auto answers = ranks_.gather(encode_message(own), kMaxEvaluatedBytes);
+    std::vector<EvaluatedBlocks> parts;
+    for (int rank = 0; rank < ranks_.size(); ++rank) {
+      auto answer = decode_message<EvaluateAnswer>(answers[static_cast<std::size_t>(rank)]);
+      if (!answer.error.empty()) throw failure(ranks_.name(rank) + ": " + answer.error);
+      parts.push_back(std::move(answer.blocks));
+    }
+    return joined_blocks(parts);
+  }
+
+  const std::atomic<std::uint64_t>& progress() const { return progress_; }
+
+ private:
+  // By bits: equal numbers may differ in the sign of a zero.
+  bool is_fresh(const Vector& model) const {
+    return sent_.size() != model.size() || std::memcmp(sent_.data(), model.data(), model.size() * sizeof(float)) != 0;
+  }
+  void send(const Vector& model) {
+    sent_ = model;
+    ranks_.broadcast(view(sent_));
+  }
+
+  /// Returns why the round failed, or nothing.
+  std::string collect_all(const Task& task, const std::vector<ClientId>& cohort, Accumulator& updates) {
+    TrainRequest request{.round = task.round,
+                         .has_model = is_fresh(task.model),
+                         .keeps_updates = updates.keeps() == Accumulator::Keeps::updates,
+                         .cohort = cohort,
+                         .is_private = !task.releases.empty(),
+                         .releases = {}};
+    if (request.is_private)
+      for (const ClientId client : cohort) request.releases.push_back(task.releases[client]);
+    ++number_;
+    send_request(ranks_, RequestKind::train, number_, encode_message(request));
+    if (request.has_model) send(task.model);
+
+    const auto part = updates.fresh_part();
+    const std::uint64_t before = progress_;
+    std::vector<std::uint64_t> examples(static_cast<std::size_t>(ranks_.size()));
+    bool halt_sent = false;
+    const auto meanwhile = [&] {
+      while (const auto note = ranks_.next_note()) {
+        if (note->second.subject != number_) continue;
+        if (note->second.value == kHaltedNote)
+          work_.halt();
+        else
+          examples[static_cast<std::size_t>(note->first)] = note->second.value;
+      }
+      examples[0] = work_.fleet().progress() - own_before_;
+      progress_ = std::accumulate(examples.begin(), examples.end(), before);
+      if (!work_.halted() || std::exchange(halt_sent, true)) return;
+      for (int rank = 1; rank < ranks_.size(); ++rank) ranks_.send(rank, {number_, kHaltedNote});
+    };
+    own_before_ = work_.fleet().progress();
+    TrainAnswer own = work_.train(task, cohort, *part, meanwhile);
+    if (!own.error.empty()) work_.halt();
+    meanwhile();
+
+    PartOfSum sum = std::move(*part).hand_over();
+    const std::vector<std::string> answers = ranks_.gather(encode_message(own), kMaxTrainedBytes, [&] {
+      if (work_.stopped()) work_.halt();
+      meanwhile();
+    });
+    return end_round(cohort, answers, std::move(sum), updates, before);
+  }
+
+  std::string end_round(const std::vector<ClientId>& cohort, const std::vector<std::string>& answers, PartOfSum sum,
+                        Accumulator& updates, std::uint64_t before) {
+    const auto placed = work_.placed(cohort);
+    bool interrupted = false;
+    std::string error;
+    std::vector<TrainAnswer> all;
+    for (int rank = 0; rank < ranks_.size(); ++rank) {
+      try {
+        all.push_back(decode_message<TrainAnswer>(answers[static_cast<std::size_t>(rank)]));
+      } catch (const Error& damaged) {
+        all.push_back({.error = damaged.what()});
+      }
+      interrupted |= all.back().interrupted;
+      if (error.empty() && !all.back().error.empty()) error = ranks_.name(rank) + ": " + all.back().error;
+    }
+    std::string verdict(1, interrupted || !error.empty() ? kGivenUp : kGoesOn);
+    ranks_.broadcast(verdict, 1);
+    if (!error.empty()) return error;
+    if (interrupted) throw Interrupted{};
+    ranks_.sum(sum.sum.integers());
+
+    for (std::size_t rank = 0; rank < all.size(); ++rank) {
+      TrainAnswer& answer = all[rank];
+      if (rank > 0) {
+        sum.sum.add_weight(answer.weight);
+        std::ranges::move(answer.reports, std::back_inserter(sum.reports));
+        std::ranges::move(answer.updates, std::back_inserter(sum.updates));
+      }
+      if (states_.empty()) continue;
+      if (answer.states.size() != placed[rank].size()) return ranks_.name(static_cast<int>(rank)) + " sent too few states";
+      for (std::size_t i = 0; i < answer.states.size(); ++i) states_[placed[rank][i]] = std::move(answer.states[i]);
+    }
+    if (sum.reports.size() != cohort.size()) return "the ranks trained other clients than the cohort's";
+    progress_ = before;
+    for (const ClientReport& report : sum.reports) progress_ += report.examples;
+    updates.merge(sum);
+    return {};
+  }
+
+  Ranks& ranks_;
+  const Setup& setup_;
+  RankWork work_;
+  Vector sent_ = {};
+  std::vector<std::string> states_ = {};  ///< of all clients, as a checkpoint has them; empty if none is kept
+  std::uint64_t number_ = 0;
+  std::uint64_t own_before_ = 0;
+  std::atomic<std::uint64_t> progress_{0};
+};
+
+}  // namespace
+
+FleetMaker mpi_fleet(Ranks& ranks, const MpiJob& job) {
+  return {.make =
+              [&ranks](const Setup& setup, Threads& threads, const std::atomic<bool>* stop) {
+                auto fleet = std::make_shared<MpiFleet>(ranks, setup, threads, stop);
+                RunFleet made = run_fleet(fleet);
+                made.evaluate = [fleet](const Vector& model, EvaluatedOn examples) { return fleet->evaluate(model, examples); };
+                return made;
+              },
+          .rows = RowsAre::here,
+          .check = [&ranks, job](const Setup& setup) { prepare_ranks(ranks, job, setup); }};
+}
+
+void dismiss(Ranks& ranks) { send_request(ranks, RequestKind::dismiss); }
+
+}  // namespace fedstride

@@ -1,0 +1,105 @@
+#include "mpi/rank_work.hpp"
+
+#include <exception>
+#include <new>
+#include <numeric>
+
+#include "mpi/placement.hpp"
+
+namespace fedstride {
+namespace {
+
+std::string text_of(const std::exception_ptr& thrown) {
+  try {
+    std::rethrow_exception(thrown);
+  } catch (const std::bad_alloc&) {
+    return "out of memory";
+  } catch (const std::exception& error) {
+    return error.what();
+  } catch (...) {
+    return "unknown error";
+  }
+}
+
+}  // namespace
+
+RankWork::RankWork(const Setup& setup, Threads& threads, const Ranks& ranks, const std::atomic<bool>* stop)
+    : setup_(setup),
+      threads_(threads),
+      rank_(static_cast<std::size_t>(ranks.rank())),
+      ranks_(static_cast<std::size_t>(ranks.size())),
+      stop_(stop),
+      fleet_(setup.model, setup.data.train, setup.training, setup.rows, threads) {
+  fleet_.stop_when(&halt_);
+  if (!setup.training.keep_state) return;
+  std::vector<ClientId> everybody(setup.rows.size());
+  std::iota(everybody.begin(), everybody.end(), ClientId{0});
+  home_.resize(everybody.size());
+  const auto homes = placed_clients(everybody, setup.row_counts, ranks_);
+  for (std::size_t rank = 0; rank < homes.size(); ++rank)
+    for (const ClientId client : homes[rank]) home_[client] = rank;
+}
+
+std::vector<std::vector<ClientId>> RankWork::placed(const std::vector<ClientId>& cohort) const {
+  if (home_.empty()) return placed_clients(cohort, setup_.row_counts, ranks_);
+  std::vector<std::vector<ClientId>> placed(ranks_);
+  for (const ClientId client : cohort) placed[home_[client]].push_back(client);
+  return placed;
+}
+
+TrainAnswer RankWork::train(const Task& task, const std::vector<ClientId>& cohort, Accumulator& part,
+                            function_ref<void()> meanwhile) {
+  const std::vector<ClientId> mine = placed(cohort)[rank_];
+  TrainAnswer answer;
+  if (stopped()) halt();  // a round may be over before anybody looks again
+  try {
+    Ranks::compute([&] { fleet_.collect(task, mine, part); },
+                   [&] {
+                     if (stopped()) halt();
+                     meanwhile();
+                   });
+    if (!home_.empty())
+      for (const ClientId client : mine) answer.states.push_back(fleet_.save_client(client));
+  } catch (const Interrupted&) {
+    return {.interrupted = true};
+  } catch (...) {
+    return {.error = text_of(std::current_exception())};
+  }
+  return answer;
+}
+
+EvaluateAnswer RankWork::evaluate(const Vector& model, EvaluatedOn examples, function_ref<void()> meanwhile) {
+  EvaluateAnswer answer;
+  try {
+    const auto help = [&](int count, function_ref<void(int)> piece) { threads_.for_each_piece(count, piece); };
+    Evaluator& own = evaluator(examples);
+    const std::size_t first = own.blocks() * rank_ / ranks_;
+    const std::size_t last = own.blocks() * (rank_ + 1) / ranks_;
+    Ranks::compute(
+        [&] { threads_.for_each_task(1, [&](std::size_t) { answer.blocks = own.evaluate_blocks(model, first, last, help); }); },
+        meanwhile);
+  } catch (...) {
+    return {.error = text_of(std::current_exception())};
+  }
+  return answer;
+}
+
+Evaluation RankWork::evaluate_alone(const Vector& model, EvaluatedOn examples) {
+  const auto help = [&](int count, function_ref<void(int)> piece) { threads_.for_each_piece(count, piece); };
+  Evaluation result;
+  threads_.for_each_task(1, [&](std::size_t) { result = evaluator(examples).evaluate(model, help); });
+  return result;
+}
+
+void RankWork::load(const std::vector<std::string>& states) {
+  for (std::size_t client = 0; client < home_.size(); ++client)
+    if (home_[client] == rank_) fleet_.load_client(static_cast<ClientId>(client), states[client]);
+}
+
+Evaluator& RankWork::evaluator(EvaluatedOn examples) {
+  auto& evaluator = evaluators_[examples];
+  if (evaluator == nullptr) evaluator = make_evaluator(setup_, examples);
+  return *evaluator;
+}
+
+}  // namespace fedstride

@@ -1,0 +1,161 @@
+#include <exception>
+#include <optional>
+#include <utility>
+
+#include "core/error.hpp"
+#include "core/seconds_since.hpp"
+#include "core/stop.hpp"
+#include "mpi/mpi_fleet.hpp"
+#include "mpi/rank_work.hpp"
+
+namespace fedstride {
+namespace {
+
+constexpr double kBetweenNotes = 0.2;  // seconds
+
+class Worker {
+ public:
+  Worker(Ranks& ranks, const MpiJob& job) : ranks_(ranks), job_(job) {}
+
+  void work() {
+    for (;;) {
+      std::string bytes;
+      ranks_.broadcast(bytes, kMaxRequestBytes);
+      const auto request = decode_message<Request>(bytes);
+      switch (request.kind) {
+        case RequestKind::prepare:
+          prepare(decode_message<PrepareRequest>(request.body));
+          break;
+        case RequestKind::begin:
+          begin(request.body);
+          break;
+        case RequestKind::load:
+          run_->work.load(unpacked_states(request.body, run_->setup.rows.size()));
+          break;
+        case RequestKind::train:
+          train(request.number, decode_message<TrainRequest>(request.body));
+          break;
+        case RequestKind::evaluate:
+          evaluate(decode_message<EvaluateRequest>(request.body));
+          break;
+        case RequestKind::end:
+          run_.reset();
+          prepared_.reset();
+          break;
+        case RequestKind::dismiss:
+          return;
+      }
+    }
+  }
+
+ private:
+  struct Run {
+    Run(Setup all, const Ranks& ranks, const std::atomic<bool>* stop)
+        : setup(std::move(all)),
+          threads(setup.configuration.threads),
+          model(setup.model.size()),
+          work(setup, threads, ranks, stop) {}
+    Setup setup;
+    Threads threads;
+    Vector model;
+    RankWork work;
+  };
+
+  void prepare(const PrepareRequest& request) {
+    run_.reset();
+    prepared_.reset();
+    PrepareAnswer answer{
+        .build = build_identity(), .command_line = job_.command_line, .settings = {}, .data_hash = {}, .partition_hash = {}};
+    try {
+      Configuration configuration = resolve(parse_settings(request.settings, "rank 0's settings"));
+      if (!job_.data_dir.empty()) configuration.data_dir = job_.data_dir;
+      prepared_.emplace(fedstride::prepare(configuration, FirstWeights::elsewhere));
+      answer.settings = lasting_settings(*prepared_);
+      answer.data_hash = prepared_->data.hash;
+      answer.partition_hash = prepared_->partition_hash;
+    } catch (const Error& error) {
+      answer.error = error.what();
+      answer.is_usage = error.kind() == Error::Kind::usage;
+    } catch (const std::bad_alloc&) {
+      answer.error = "out of memory";
+    } catch (const std::exception& error) {
+      answer.error = error.what();
+    }
+    ranks_.gather(encode_message(answer), kMaxPreparedBytes);
+  }
+
+  // Private components are those of one client, and ranks are not more than clients: no other rank ever has them.
+  void begin(const std::string& source) {
+    if (!source.empty()) use_source(*prepared_, RandomSource::load(source));
+    run_.emplace(std::move(*prepared_), ranks_, job_.stop);
+    prepared_.reset();
+  }
+
+  void receive_model(bool follows) {
+    if (follows) ranks_.broadcast(view(run_->model));
+  }
+
+  void train(std::uint64_t number, const TrainRequest& request) {
+    receive_model(request.has_model);
+    RankWork& work = run_->work;
+    std::vector<std::uint64_t> releases(request.is_private ? run_->setup.rows.size() : 0);
+    if (request.is_private)
+      for (std::size_t i = 0; i < request.cohort.size(); ++i) releases.at(request.cohort[i]) = request.releases.at(i);
+
+    const Accumulator whole(run_->setup.rules.sum, request.round, request.cohort, run_->model.size(),
+                            request.keeps_updates ? Accumulator::Keeps::updates : Accumulator::Keeps::sum);
+    const auto part = whole.fresh_part();
+    work.resume();
+    auto told = std::chrono::steady_clock::now();
+    const std::uint64_t before = work.fleet().progress();
+    bool halt_told = false;
+    const auto meanwhile = [&] {
+      while (const auto note = ranks_.next_note())
+        if (note->second.subject == number && note->second.value == kHaltedNote) {
+          work.halt();
+          halt_told = true;
+        }
+      if (work.halted() && !std::exchange(halt_told, true)) ranks_.send(0, {number, kHaltedNote});
+      if (seconds_since(told) < kBetweenNotes) return;
+      told = std::chrono::steady_clock::now();
+      ranks_.send(0, {number, work.fleet().progress() - before});
+    };
+    TrainAnswer answer = work.train(Task{request.round, run_->model, releases}, request.cohort, *part, meanwhile);
+    PartOfSum sum = std::move(*part).hand_over();
+    if (answer.error.empty() && !answer.interrupted) {
+      answer.weight = sum.sum.weight();
+      answer.reports = std::move(sum.reports);
+      answer.updates = std::move(sum.updates);
+    } else if (!std::exchange(halt_told, true)) {
+      ranks_.send(0, {number, kHaltedNote});
+    }
+    ranks_.gather(encode_message(answer), kMaxTrainedBytes);
+    std::string verdict;
+    ranks_.broadcast(verdict, 1);
+    if (verdict.at(0) == kGoesOn) ranks_.sum(sum.sum.integers());
+    meanwhile();
+  }
+
+  void evaluate(const EvaluateRequest& request) {
+    receive_model(request.has_model);
+    ranks_.gather(encode_message(run_->work.evaluate(run_->model, request.examples, [] {})), kMaxEvaluatedBytes);
+  }
+
+  Ranks& ranks_;
+  const MpiJob& job_;
+  std::optional<Setup> prepared_ = {};
+  std::optional<Run> run_ = {};
+};
+
+}  // namespace
+
+void work_for_rank_0(Ranks& ranks, const MpiJob& job) {
+  const StopLater until_dismissed;  // rank 0 is told that the round was interrupted
+  try {
+    Worker(ranks, job).work();
+  } catch (const std::exception& error) {
+    ranks.abort(error.what());
+  }
+}
+
+}  // namespace fedstride

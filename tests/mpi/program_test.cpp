@@ -1,0 +1,301 @@
+// `fedstride run --fleet mpi` and `fedstride sweep --fleet mpi` as a user meets them: under mpirun, with mistakes, signals and
+// deaths.
+#include <doctest/doctest.h>
+
+#include <chrono>
+#include <fstream>
+#include <functional>
+#include <thread>
+
+#include "core/json.hpp"
+#include "core/text.hpp"
+#include "tests/mpi/mpirun.hpp"
+#include "tests/support/small_disk.hpp"
+
+namespace fedstride::test::program_test {
+namespace {
+
+namespace fs = std::filesystem;
+using Clock = std::chrono::steady_clock;
+
+Words on_mpi(const TemporaryFolder& folder, Words more) {
+  more.insert(more.end(), {"--fleet", "mpi"});
+  return federation(folder, more);
+}
+
+/// "1 ab34...", a line a finished round.
+std::string hashes(const std::string& run) {
+  std::string all;
+  for (const auto line : split(read_file(run + "/rounds.jsonl"), '\n')) {
+    if (line.empty()) continue;
+    const Json json = parse_json(std::string(line));
+    all += std::to_string(json["round"].get<int>()) + " " + json["model_hash"].get<std::string>() + "\n";
+  }
+  return all;
+}
+
+std::size_t rounds_done(const std::string& run) {
+  std::error_code error;
+  return fs::exists(run + "/rounds.jsonl", error) ? line_count(read_file(run + "/rounds.jsonl")) : 0;
+}
+
+/// The process of a rank, a child of mpirun; 0 if it is not there.
+pid_t process_of(const Process& job, int rank) {
+  std::error_code error;
+  for (fs::directory_iterator at("/proc", error), end; !error && at != end; at.increment(error)) {
+    const std::string name = at->path().filename().string();
+    if (name.find_first_not_of("0123456789") != name.npos) continue;
+    std::ifstream stat(at->path() / "stat");
+    std::string id, command, state;
+    pid_t parent = 0;
+    if (!(stat >> id >> command >> state >> parent) || parent != job.id()) continue;
+    std::ifstream environment(at->path() / "environ", std::ios::binary);
+    for (std::string variable; std::getline(environment, variable, '\0');)
+      if (variable == "OMPI_COMM_WORLD_RANK=" + std::to_string(rank)) return static_cast<pid_t>(std::stoi(name));
+  }
+  return 0;
+}
+
+/// True once the condition is; gives up after a minute.
+bool comes_true(const std::function<bool()>& condition) {
+  for (const auto start = Clock::now(); Clock::now() - start < std::chrono::minutes(1);) {
+    if (condition()) return true;
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
+  return false;
+}
+
+double seconds_from(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
+
+/// Another command for further ranks of the same job.
+void add_ranks(Process::Command& job, int ranks, const Words& arguments) {
+  job.words.insert(job.words.end(), {":", "-n", std::to_string(ranks), FEDSTRIDE_PROGRAM});
+  job.words.insert(job.words.end(), arguments.begin(), arguments.end());
+}
+
+void check_refused(const Process::Command& job, int code, const std::string& text) {
+  const Outcome outcome = outcome_of(job);
+  CHECK(outcome.code == code);
+  const Words lines = complaints_in(outcome.err);
+  CHECK_MESSAGE(lines.size() == 1, outcome.err);
+  for (const std::string& line : lines) CHECK(line.find(text) != line.npos);
+  if (!lines.empty()) MESSAGE(lines.front());
+}
+
+}  // namespace
+
+TEST_CASE("without mpirun, or without MPI, the fleet is refused in one line") {
+  const TemporaryFolder folder;
+  write_table(folder / "data");
+  for (const Words& command : {on_mpi(folder, {}), Words{"sweep", "none.toml", "--fleet", "mpi"}}) {
+    const Outcome outcome = run_program(command);
+    CHECK(outcome.code == 2);
+    CHECK(line_count(outcome.err) == 1);
+    CHECK(outcome.err.starts_with("fedstride: fleet is 'mpi'"));
+  }
+  CHECK_FALSE(fs::exists(folder / "out"));
+}
+
+TEST_CASE("a mistake is one line, however many ranks there are, and leaves no folder") {
+  FEDSTRIDE_NEEDS_MPIRUN();
+  const TemporaryFolder folder;
+  write_table(folder / "data");
+  check_refused(program_on_ranks(4, on_mpi(folder, {})), 2, "there are 4 ranks for 3 clients");
+  check_refused(program_on_ranks(3, on_mpi(folder, {"--lerning-rate", "1"})), 2, "flag '--lerning-rate' is unknown");
+  check_refused(program_on_ranks(3, on_mpi(folder, {"--batch", "0"})), 2, "batch is ");
+
+  Process::Command other = program_on_ranks(1, on_mpi(folder, {"--batch", "5"}));
+  add_ranks(other, 1, on_mpi(folder, {"--batch", "6"}));
+  check_refused(other, 2, "was started with other settings: 'batch = 5' here, 'batch = 6' there");
+
+  write_table(folder / "data2", 200);
+  Process::Command data = program_on_ranks(2, on_mpi(folder, {}));
+  add_ranks(data, 1, on_mpi(folder, {"--data-dir", folder / "data2"}));
+  check_refused(data, 1, "has other data");
+
+  Process::Command none = program_on_ranks(1, on_mpi(folder, {}));
+  add_ranks(none, 1, on_mpi(folder, {"--data-dir", folder / "nowhere"}));
+  check_refused(none, 1, "rank 1 (");
+  CHECK_FALSE(fs::exists(folder / "out"));
+
+  check_refused(program_on_ranks(3, {"sweep", "none.toml", "--fleet", "mpi", "--ranks-per-cell", "2"}), 2,
+                "ranks-per-cell is 2; there are 3 ranks");
+  check_refused(program_on_ranks(2, {"sweep", "none.toml", "--fleet", "mpi"}), 1, "none.toml");
+}
+
+TEST_CASE("twenty deaths of ranks, each on another number of them, leave no trace in the models") {
+  FEDSTRIDE_NEEDS_MPIRUN();
+  const TemporaryFolder folder;
+  write_table(folder / "data");
+  constexpr int kDeaths = 20;
+  constexpr int kRounds = 12 * (kDeaths + 1);
+  const Words settings{"--optimizer", "adam", "--client-state", "keep", "--rounds", std::to_string(kRounds),
+                       "--clients",   "5",    "--quiet"};
+  const auto with = [&](Words more) {
+    more.insert(more.end(), settings.begin(), settings.end());
+    return more;
+  };
+  REQUIRE(run_program(federation(folder, with({"--out", folder / "alone"}))).code == 0);
+  RandomStream random(15, {.purpose = Purpose::test});
+  int named = 0;
+  const auto command = [&] {
+    return fs::exists(folder / "out/checkpoint") ? Words{"run", "--fleet", "mpi", "--resume", folder / "out"}
+                                                 : on_mpi(folder, with({}));
+  };
+  for (int death = 0; death < kDeaths; ++death) {
+    const int ranks = 2 + static_cast<int>(random.below(4));
+    const int victim = static_cast<int>(random.below(static_cast<std::uint64_t>(ranks)));
+    const auto when = static_cast<std::size_t>(12 * death + static_cast<int>(random.below(12)));
+    const TemporaryFolder output;
+    const Process job(program_on_ranks(ranks, command()), output);
+    pid_t process = 0;
+    REQUIRE(comes_true([&] { return (process = process_of(job, victim)) != 0 && rounds_done(folder / "out") >= when; }));
+    kill(process, SIGKILL);
+    CHECK(job.wait() != 0);
+    // mpirun's own line.
+    named += job.err().find("rank " + std::to_string(victim) + " with PID") != std::string::npos ? 1 : 0;
+  }
+  CHECK(named == kDeaths);
+  REQUIRE(outcome_of(program_on_ranks(4, command())).code == 0);
+  CHECK(hashes(folder / "out") == hashes(folder / "alone"));
+}
+
+TEST_CASE("SIGTERM to mpirun or to any one rank stops the run, which then goes on") {
+  FEDSTRIDE_NEEDS_MPIRUN();
+  const TemporaryFolder folder;
+  write_table(folder / "data");
+  const Words settings{"--rounds", "100000", "--quiet"};
+  for (const int target : {-1, 0, 2}) {
+    CAPTURE(target);
+    const std::string out = folder / ("out" + std::to_string(target));
+    Words more = settings;
+    more.insert(more.end(), {"--out", out});
+    const TemporaryFolder output;
+    const Process job(program_on_ranks(3, on_mpi(folder, more)), output);
+    pid_t process = 0;
+    REQUIRE(comes_true([&] { return (process = process_of(job, std::max(target, 0))) != 0 && rounds_done(out) >= 3; }));
+    const auto start = Clock::now();
+    kill(target < 0 ? job.id() : process, SIGTERM);
+    CHECK(job.wait() != 0);
+    const double seconds = seconds_from(start);
+    CHECK(seconds < 10);
+    MESSAGE("ended after " << seconds << " s");
+    if (target >= 0) CHECK(job.err().find("fedstride run --fleet mpi --resume " + out) != std::string::npos);
+    const std::size_t done = rounds_done(out);
+    const std::string rounds = std::to_string(done + 2);
+    CHECK(outcome_of(program_on_ranks(2, {"run", "--fleet", "mpi", "--resume", out, "--rounds", rounds})).code == 0);
+    REQUIRE(run_program(federation(folder, {"--rounds", rounds, "--out", folder / ("alone" + std::to_string(target))})).code ==
+            0);
+    CHECK(hashes(out) == hashes(folder / ("alone" + std::to_string(target))));
+  }
+}
+
+TEST_CASE("the watchdog names the rank that is waited for, and a stop does not wait for it") {
+  FEDSTRIDE_NEEDS_MPIRUN();
+  const TemporaryFolder folder;
+  write_table(folder / "data");
+  const TemporaryFolder output;
+  const Process job(program_on_ranks(3, on_mpi(folder, {"--rounds", "1000000", "--quiet", "--rank-patience", "0.5"})), output);
+  pid_t silent = 0;
+  REQUIRE(comes_true([&] { return (silent = process_of(job, 1)) != 0 && rounds_done(folder / "out") >= 3; }));
+  const auto waits = [&] {
+    std::size_t lines = 0;
+    for (const std::string& line : complaints_in(job.err())) lines += line.starts_with("waiting for rank 1 (");
+    return lines;
+  };
+  kill(silent, SIGSTOP);
+  CHECK(comes_true([&] { return waits() == 1; }));
+  const std::size_t done = rounds_done(folder / "out");
+  kill(silent, SIGCONT);
+  CHECK(comes_true([&] { return rounds_done(folder / "out") > done; }));
+
+  kill(silent, SIGSTOP);
+  CHECK(comes_true([&] { return waits() == 2; }));
+  const auto start = Clock::now();
+  kill(process_of(job, 0), SIGTERM);
+  CHECK(job.wait() != 0);
+  const double seconds = seconds_from(start);
+  CHECK(seconds > 9);
+  CHECK(seconds < 20);
+  bool said = false;
+  for (const std::string& line : complaints_in(job.err())) said |= line.starts_with("stopped without rank 1 (");
+  CHECK_MESSAGE(said, job.err());
+}
+
+TEST_CASE("a disk of rank 0 that fills up is one line, and the run goes on when there is room") {
+  FEDSTRIDE_NEEDS_MPIRUN();
+  const TemporaryFolder folder;
+  write_table(folder / "data");
+  const SmallDisk disk(folder / "disk");
+  if (!disk.mounted()) FEDSTRIDE_SKIP("a small disk cannot be mounted here (root can)");
+  const Words wide{"--model", "dense 2000 | relu | dense classes", "--optimizer", "sgd", "--quiet"};
+  const auto with = [&](Words more) {
+    more.insert(more.end(), wide.begin(), wide.end());
+    return more;
+  };
+  const std::string out = folder / "disk/out";
+  REQUIRE(run_program(federation(folder, with({"--out", folder / "alone", "--rounds", "4"}))).code == 0);
+  REQUIRE(outcome_of(program_on_ranks(3, on_mpi(folder, with({"--out", out, "--rounds", "2"})))).code == 0);
+  std::ofstream filling(folder / "disk/filling");
+  filling << std::string(512 * 1024, 'x') << std::flush;
+  check_refused(program_on_ranks(3, {"run", "--fleet", "mpi", "--resume", out, "--rounds", "4"}), 1, "No space left on device");
+  filling.close();
+  fs::remove(folder / "disk/filling");
+  REQUIRE(outcome_of(program_on_ranks(2, {"run", "--fleet", "mpi", "--resume", out, "--rounds", "4"})).code == 0);
+  CHECK(hashes(out) == hashes(folder / "alone"));
+}
+
+namespace {
+
+/// The hashes of all cells of a sweep, by key.
+std::map<std::string, std::string> cell_hashes(const std::string& sweep) {
+  std::map<std::string, std::string> all;
+  for (const auto& cell : fs::directory_iterator(sweep + "/cells"))
+    all.emplace(cell.path().filename().string(), hashes(cell.path().string()));
+  return all;
+}
+
+}  // namespace
+
+TEST_CASE("a sweep over ranks, one or two a cell, killed on the way, has the cells of a sweep in one process") {
+  FEDSTRIDE_NEEDS_MPIRUN();
+  const TemporaryFolder folder;
+  write_table(folder / "data");
+  std::ofstream(folder / "tiny.toml") << "dataset = 'csv'\ndata-dir = '" << folder / "data"
+                                      << "'\nmodel = 'logistic'\nclients = 3\nrounds = 6\n[experiment]\ntitle = 'Tiny'\n"
+                                         "[sweep]\noptimizer = ['sgd', 'adam', 'adadp']\nseed = [1, 2, 3]\n"
+                                         "[[expect]]\nclaim = 'it learns'\nexpression = 'mean(final_accuracy) > 0.2'\n";
+  const auto sweeping = [&](const std::string& out, Words more) {
+    Words words{"sweep", folder / "tiny.toml", "--out", folder / out};
+    words.insert(words.end(), more.begin(), more.end());
+    return words;
+  };
+  const Outcome alone = run_program(sweeping("alone", {}));
+  REQUIRE_MESSAGE(alone.code == 0, alone.err);
+  const auto expected = cell_hashes(folder / "alone");
+  REQUIRE(expected.size() == 9);
+
+  const Outcome one = outcome_of(program_on_ranks(3, sweeping("one", {"--fleet", "mpi"})));
+  CHECK_MESSAGE(one.code == 0, one.out << one.err);
+  CHECK(one.out.find("9 of 9 cells finished") != std::string::npos);
+  CHECK(cell_hashes(folder / "one") == expected);
+  CHECK(fs::exists(folder / "one/summary.csv"));
+
+  {
+    const TemporaryFolder output;
+    const Process job(program_on_ranks(4, sweeping("two", {"--fleet", "mpi", "--ranks-per-cell", "2"})), output);
+    pid_t process = 0;
+    const auto begun = [&] {
+      std::error_code error;
+      return fs::exists(folder / "two/cells", error) && !fs::is_empty(folder / "two/cells", error);
+    };
+    REQUIRE(comes_true([&] { return (process = process_of(job, 3)) != 0 && begun(); }));
+    kill(process, SIGKILL);
+    CHECK(job.wait() != 0);
+  }
+  const Outcome two = outcome_of(program_on_ranks(4, sweeping("two", {"--fleet", "mpi", "--ranks-per-cell", "2"})));
+  CHECK_MESSAGE(two.code == 0, two.out << two.err);
+  CHECK(cell_hashes(folder / "two") == expected);
+}
+
+}  // namespace fedstride::test::program_test
