@@ -1,0 +1,56 @@
+#!/usr/bin/env python3
+"""What a round costs on many ranks: a model, not a measurement.
+
+A round on P ranks is the longest rank's training, then messages (Hockney's alpha-beta model: alpha seconds a message,
+beta seconds a byte; Thakur, Rabenseifner & Gropp 2005 for the two collectives):
+
+    broadcast of 4 n bytes  (scatter and all-gather)   (log2 P + P - 1) alpha + 2 (P - 1)/P 4 n beta
+    sum of 16 n bytes       (reduce-scatter, gather)   2 log2 P alpha + 2 (P - 1)/P 16 n beta + (P - 1)/P n gamma
+    reports of every rank                              log2 P alpha + c r beta
+
+n: parameters; gamma: seconds to add two 128-bit integers; c clients in a round send r bytes each. Training is c clients of t
+seconds, dealt out evenly: ceil(c / P) of them are the longest rank's. Constants on one machine are read off
+`mpirun -n 2 fedstride bench --fleet mpi` and a run's rounds.jsonl; those of a network are its makers'.
+"""
+import argparse
+import math
+
+
+def round_seconds(ranks, args):
+    training = math.ceil(args.clients / ranks) * args.client_seconds
+    if ranks == 1:
+        return training, 0.0
+    share = (ranks - 1) / ranks
+    steps = math.log2(ranks)
+    n = args.parameters
+    messages = (steps + ranks - 1) * args.alpha + 2 * share * 4 * n * args.beta
+    messages += 2 * steps * args.alpha + 2 * share * 16 * n * args.beta + share * n * args.gamma
+    messages += steps * args.alpha + args.clients * args.report_bytes * args.beta
+    return training, messages
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--parameters", type=int, default=1_148_938, help="of the model [adadp-cnn]")
+    parser.add_argument("--clients", type=int, default=1000, help="in a round")
+    parser.add_argument("--client-seconds", type=float, required=True, help="training of one client, one thread")
+    parser.add_argument("--report-bytes", type=float, default=200)
+    parser.add_argument("--alpha", type=float, required=True, help="seconds a message")
+    parser.add_argument("--beta", type=float, required=True, help="seconds a byte")
+    parser.add_argument("--gamma", type=float, required=True, help="seconds to add two 128-bit integers")
+    parser.add_argument("--ranks", type=int, nargs="+", default=[1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1000])
+    args = parser.parse_args()
+    for name in ("parameters", "clients"):
+        if getattr(args, name) < 1:
+            parser.error(f"{name} is {getattr(args, name)}; it must be a whole number from 1")
+    alone = round_seconds(1, args)[0]
+    print("| ranks | training s | messages s | round s | speed-up | efficiency |")
+    print("|---|---|---|---|---|---|")
+    for ranks in args.ranks:
+        training, messages = round_seconds(ranks, args)
+        total = training + messages
+        print(f"| {ranks} | {training:.3f} | {messages:.3f} | {total:.3f} | {alone / total:.1f} | {alone / total / ranks:.0%} |")
+
+
+if __name__ == "__main__":
+    main()
