@@ -126,7 +126,7 @@ TEST_CASE("inside: conformance" * doctest::skip()) {
     const Settings base{{"dataset", text("csv")},
                         {"data-dir", text(folder / "data")},
                         {"model", text("logistic")},
-                        {"clients", text("7")},
+                        {"clients", text("12")},
                         {"rounds", text("3")},
                         {"threads", text("1")},
                         {"validation-fraction", text("0.1")},
