@@ -17,7 +17,7 @@
 
 namespace fedstride::test {
 
-/// `mpirun -n ranks words...`, more ranks than processors being welcome, and root too. What OpenMPI itself leaks is no concern
+/// `mpirun -n ranks words...`, more ranks than processors being welcome, and root too. Leaks of OpenMPI itself are no concern
 /// here; the same code is looked at by all other tests.
 inline Process::Command on_ranks(int ranks, const Words& words, const Words& more_environment = {}) {
   Words all{"/usr/bin/env", "OMPI_ALLOW_RUN_AS_ROOT=1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1", "ASAN_OPTIONS=detect_leaks=0"};

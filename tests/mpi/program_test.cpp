@@ -26,7 +26,8 @@ Words on_mpi(const TemporaryFolder& folder, Words more) {
 /// "1 ab34...", a line a finished round.
 std::string hashes(const std::string& run) {
   std::string all;
-  for (const auto line : split(read_file(run + "/rounds.jsonl"), '\n')) {
+  const std::string text = read_file(run + "/rounds.jsonl");
+  for (const auto line : split(text, '\n')) {
     if (line.empty()) continue;
     const Json json = parse_json(std::string(line));
     all += std::to_string(json["round"].get<int>()) + " " + json["model_hash"].get<std::string>() + "\n";
@@ -215,8 +216,7 @@ TEST_CASE("the watchdog names the rank that is waited for, and a stop does not w
   kill(process_of(job, 0), SIGTERM);
   CHECK(job.wait() != 0);
   const double seconds = seconds_from(start);
-  CHECK(seconds > 9);
-  CHECK(seconds < 20);
+  CHECK(seconds < 10);
   bool said = false;
   for (const std::string& line : complaints_in(job.err())) said |= line.starts_with("stopped without rank 1 (");
   CHECK_MESSAGE(said, job.err());
@@ -261,10 +261,11 @@ TEST_CASE("a sweep over ranks, one or two a cell, killed on the way, has the cel
   FEDSTRIDE_NEEDS_MPIRUN();
   const TemporaryFolder folder;
   write_table(folder / "data");
-  std::ofstream(folder / "tiny.toml") << "dataset = 'csv'\ndata-dir = '" << folder / "data"
-                                      << "'\nmodel = 'logistic'\nclients = 3\nrounds = 6\n[experiment]\ntitle = 'Tiny'\n"
-                                         "[sweep]\noptimizer = ['sgd', 'adam', 'adadp']\nseed = [1, 2, 3]\n"
-                                         "[[expect]]\nclaim = 'it learns'\nexpression = 'mean(final_accuracy) > 0.2'\n";
+  std::ofstream(folder / "tiny.toml")
+      << "dataset = 'csv'\ndata-dir = '" << folder / "data"
+      << "'\nmodel = 'logistic'\nclients = 3\nrounds = 6\n[experiment]\ntitle = 'Tiny'\n"
+         "[sweep]\noptimizer = ['sgd', 'adam', 'adadp']\nseed = [1, 2, 3]\n"
+         "[[expect]]\nclaim = 'it learns'\nvalue = { metric = 'test_accuracy', where = { optimizer = 'sgd' } }\nabove = 0.2\n";
   const auto sweeping = [&](const std::string& out, Words more) {
     Words words{"sweep", folder / "tiny.toml", "--out", folder / out};
     words.insert(words.end(), more.begin(), more.end());

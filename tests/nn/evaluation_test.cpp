@@ -8,7 +8,9 @@
 namespace fedstride::test::evaluation_test {
 
 TEST_CASE("blocks evaluated apart, however they are cut, join to the bits of one evaluation") {
-  const Dataset data = make_synthetic(SyntheticPart::test, 1000);
+  Dataset data = make_synthetic(SyntheticPart::test, 1000);
+  data.mean.assign(3, 0.5F);
+  data.deviation.assign(3, 0.25F);
   const Model model = Model::parse("dense 5 | relu | dense classes", data.shape, data.classes);
   const Vector weights = model.initial(Initialisation::fan_in, 3);
   std::vector<Row> rows;
