@@ -13,8 +13,8 @@ struct Scalar {
   double value = 0;
 };
 
-// The bytes of TensorBoard's event files: records of TFRecord that hold TensorFlow's protocol buffer Event. Of that schema
-// six fields are needed; a page of code writes them, where libprotobuf would need its compiler and TensorFlow's files.
+// The bytes of TensorBoard's event files: records of TFRecord that hold TensorFlow's protocol buffer Event. Six fields
+// of that schema are needed; a page of code writes them, where libprotobuf would need its compiler and TensorFlow's files.
 
 /// The record that begins a file: Event{wall_time, file_version: "brain.Event:2"}. `wall_time`: seconds since 1970.
 std::string first_event(double wall_time);

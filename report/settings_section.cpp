@@ -26,7 +26,7 @@ std::string told(const std::vector<std::string>& values) {
          (values.size() > kMaxValuesTold ? " and " + std::to_string(values.size() - kMaxValuesTold) + " more" : "");
 }
 
-// Of runs that differ in so much that their lines are called by their folders.
+// The settings that differ between runs whose lines are called by their folders, because they differ in so much.
 std::string differing_settings(const SweepResults& sweep) {
   const auto& axes = sweep.experiment.axes;
   if (std::ranges::none_of(axes, [](const Axis& axis) { return axis.keys.front() == "run"; })) return {};

@@ -76,7 +76,7 @@ std::vector<std::string> run_names(const SweepResults& results) {
         name += (name.empty() ? "" : ",") + key + "=" + value;
     names.push_back(folder_name(name.empty() ? results.experiment.name : name));
   }
-  // What does not tell cells apart is told by their keys; points that are the same run twice, by their place.
+  // Cells with equal names get their keys beside them; points that are the same run twice, their place.
   for (const bool by_place : {false, true}) {
     std::map<std::string, int> again;
     for (const auto& name : names) ++again[name];

@@ -8,7 +8,7 @@
 
 namespace fedstride {
 
-/// What an export wrote.
+/// The result of an export.
 struct TensorBoardExport {
   std::vector<std::string> runs = {};  ///< their folders' names, below the one given
   std::size_t without_rounds = 0;      ///< cells of which there is nothing yet

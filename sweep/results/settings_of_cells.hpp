@@ -13,8 +13,8 @@ namespace fedstride {
 /// work. Empty for cells of another command, and for settings that this version does not know.
 std::map<std::string, std::string> resolved_settings(const Cell& cell);
 
-/// The settings that all cells share, by name; those that are an empty text are left out. Of a command other than `run` those
-/// of the experiment file. Looks at the first kMaxCellsResolved configurations.
+/// The settings that all cells share, by name; those that are an empty text are left out. For a command other
+/// than `run` they are those of the experiment file. Looks at the first kMaxCellsResolved configurations.
 std::vector<std::pair<std::string, std::string>> fixed_settings(const SweepResults& results);
 inline constexpr std::size_t kMaxCellsResolved = 200;
 
