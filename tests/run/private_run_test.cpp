@@ -7,6 +7,7 @@
 
 #include "core/error.hpp"
 #include "core/files.hpp"
+#include "core/json.hpp"
 #include "dp/ledger/audit.hpp"
 #include "tests/run/csv_runs.hpp"
 

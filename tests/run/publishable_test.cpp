@@ -7,6 +7,7 @@
 
 #include "core/error.hpp"
 #include "core/files.hpp"
+#include "core/json.hpp"
 #include "core/key_file.hpp"
 #include "core/text.hpp"
 #include "nn/safetensors.hpp"

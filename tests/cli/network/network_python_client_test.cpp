@@ -1,6 +1,7 @@
 #include <future>
 #include <map>
 
+#include "core/json.hpp"
 #include "tests/cli/network/federation.hpp"
 #include "tests/support/skip.hpp"
 

@@ -3,6 +3,7 @@
 #include <map>
 #include <set>
 
+#include "core/json.hpp"
 #include "tests/cli/refusal.hpp"
 
 namespace fedstride::test::compositions_test {

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "core/files.hpp"
+#include "core/json.hpp"
 #include "core/secret_key.hpp"
 #include "core/text.hpp"
 #include "dp/ledger/ledger.hpp"

@@ -1,6 +1,7 @@
 #include <doctest/doctest.h>
 
 #include "core/files.hpp"
+#include "core/json.hpp"
 #include "core/text.hpp"
 #include "data/datasets.hpp"
 #include "dp/ledger/ledger.hpp"

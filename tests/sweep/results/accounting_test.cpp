@@ -4,6 +4,7 @@
 
 #include "core/error.hpp"
 #include "core/files.hpp"
+#include "core/json.hpp"
 #include "dp/accountants/accountants.hpp"
 #include "tests/run/csv_runs.hpp"
 
