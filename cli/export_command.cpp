@@ -6,6 +6,8 @@
 #include "cli/flag_values.hpp"
 #include "cli/settings_flags.hpp"
 #include "core/error.hpp"
+#include "core/json.hpp"
+#include "core/text.hpp"
 #include "report/tensorboard.hpp"
 
 namespace fedstride {
@@ -14,13 +16,22 @@ namespace {
 struct ExportFlags {
   std::string results;
   std::string tensorboard;
+  bool json = false;
 };
 
 void export_results(const ExportFlags& arguments) {
   if (arguments.results.empty()) throw usage_error("DIR is ''; it must name a place");
   const TensorBoardExport written = export_tensorboard(read_results(arguments.results), arguments.tensorboard);
   if (written.runs.empty()) throw failure("'" + arguments.results + "' has no finished round yet; there is nothing to export");
-  std::printf("%zu %s in %s\n", written.runs.size(), written.runs.size() == 1 ? "run" : "runs", arguments.tensorboard.c_str());
+  if (arguments.json) {
+    const OrderedJson json{{"folder", arguments.tensorboard},
+                           {"runs", written.runs},
+                           {"without_rounds", written.without_rounds},
+                           {"clients_left_out", written.clients_left_out}};
+    std::printf("%s\n", dump_json(json, 2).c_str());
+    return;
+  }
+  std::printf("%s in %s\n", counted(written.runs.size(), "run").c_str(), arguments.tensorboard.c_str());
   if (written.without_rounds > 0)
     std::printf("%zu %s no round yet\n", written.without_rounds, written.without_rounds == 1 ? "cell has" : "cells have");
   if (written.clients_left_out > 0)
@@ -42,10 +53,8 @@ void add_export_command(CLI::App& app) {
   takes(*command.add_option("DIR", arguments->results, "folder of a sweep or of a run")->required(), Place::folder);
   takes(*command.add_option("--tensorboard", arguments->tensorboard, "folder for event files that TensorBoard reads")->required(),
         Place::folder);
-  command.callback([arguments, &command] {
-    check_flags(command);
-    export_results(*arguments);
-  });
+  add_json_switch(command, arguments->json);
+  when_called(command, [arguments] { export_results(*arguments); });
 }
 
 }  // namespace fedstride

@@ -22,7 +22,7 @@ class ClientRows {
   ClientRows(std::vector<std::uint32_t> rows, std::span<const std::size_t> sizes);
   /// The rows cut into `clients` consecutive lists whose sizes differ by one at most, the larger ones first, each sorted here.
   static ClientRows even(std::vector<std::uint32_t> rows, std::size_t clients);
-  /// Of so many clients `client` alone holds rows, these, in this order.
+  /// The rows of a single client of `clients`, in this order; the others hold none.
   static ClientRows only(std::size_t client, std::size_t clients, std::vector<std::uint32_t> rows);
 
   std::size_t size() const { return ends_.size(); }  ///< clients

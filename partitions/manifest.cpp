@@ -97,7 +97,7 @@ std::string manifest_json(const Partitioner& partitioner, std::uint64_t seed, co
 
 void write_manifest(const std::filesystem::path& path, const Partitioner& partitioner, std::uint64_t seed,
                     const ClientRows& assignment, std::span<const std::uint16_t> labels, int classes, std::size_t most_listed) {
-  if (assignment.row_count() <= most_listed && assignment.size() <= most_listed)
+  if (assignment.row_count() <= most_listed && assignment.size() <= most_listed / 10)
     return write_file(path, manifest_json(partitioner, seed, assignment, labels, classes));
   std::vector<std::uint32_t> sizes;
   sizes.reserve(assignment.size());

@@ -18,7 +18,7 @@ std::vector<std::vector<std::size_t>> rows_per_class(const ClientRows& assignmen
 /// Identity of an assignment: SHA-256 over the number of clients and, for each, its size and its rows.
 std::string partition_hash(const ClientRows& assignment);
 
-/// Rows and clients above which a manifest has its lists beside it.
+/// Rows above which a manifest has its lists beside it; so has one of more than a tenth as many clients.
 inline constexpr std::size_t kMaxListed = 1'000'000;
 
 /// The whole assignment as JSON: format, partition, settings, seed, hash, rows per class per client and the row lists,
@@ -26,7 +26,7 @@ inline constexpr std::size_t kMaxListed = 1'000'000;
 std::string manifest_json(const Partitioner& partitioner, std::uint64_t seed, const ClientRows& assignment,
                           std::span<const std::uint16_t> labels, int classes);
 
-/// Writes a manifest that FromFile reads back to `path`: manifest_json, or, with more rows or clients than `most_listed`, a
+/// Writes a manifest that FromFile reads back to `path`: manifest_json, or, with more rows than `most_listed` or a tenth as many clients, a
 /// summary (quantiles of rows and of classes per client instead of the tables) that names two NumPy arrays beside it,
 /// STEM.rows.npy (all lists, one after another) and STEM.sizes.npy (rows of each client). Throws Error (failure).
 void write_manifest(const std::filesystem::path& path, const Partitioner& partitioner, std::uint64_t seed,

@@ -68,7 +68,7 @@ TEST_CASE("of a repeated flag the last is taken") {
   const Outcome both =
       run_program({"report", folder / "out", folder / "b", "--out", folder / "x.html", "--out", folder / "y.html"});
   CHECK(both.out == (folder / "y.html") + "\n");
-  CHECK(has(read_file(folder / "y.html"), "2 sweeps"));
+  CHECK(has(read_file(folder / "y.html"), "<h1>2 runs</h1>"));
 }
 
 TEST_CASE("--json prints the results of any command as JSON, and nothing else") {

@@ -128,7 +128,7 @@ TEST_CASE("rounds in which every step was undone are counted, over interruptions
   CHECK(!lines(folder / "b/rounds.jsonl")[0].contains("no_step_kept"));
   // Steps of clients are theirs under client-level privacy; under example-level privacy noisy gradients decide them.
   const auto published = [&](const std::string& out, const std::string& privacy) {
-    start(settings_for(folder, out, idle + "publishable = true\n" + privacy));
+    start(settings_for(folder, out, idle + "publishable = true\nrandomness = 'secret'\n" + privacy));
     return std::pair{Json::parse(read_file(folder / (out + "/summary.json"))), lines(folder / (out + "/rounds.jsonl"))[0]};
   };
   const auto [client, client_round] = published("client", "dp = 'client'\nnoise-multiplier = 1.0\n");

@@ -180,10 +180,11 @@ TEST_CASE("the audit of a run in order recomputes what its summary says, and the
     };
   };
   spoil("client-clip is 0.25 in config.toml, 0.5 in the ledger", edit("client-clip = 0.5", "client-clip = 0.25"));
-  spoil("round 1: clip is 9 in config.toml, 1 in the ledger", edit("\nclip = 1\n", "\nclip = 9\n"));
-  spoil("noise-multiplier is 3 in config.toml, 2 in the ledger", edit("\nnoise-multiplier = 2\n", "\nnoise-multiplier = 3\n"));
-  spoil("randomness is secret in config.toml, seeded in the ledger", edit("\"seeded\"", "\"secret\""));
-  spoil("accountant is zcdp in config.toml, rdp in the ledger", edit("\naccountant = \"rdp\"", "\naccountant = \"zcdp\""));
+  spoil("round 1: clip is 9 in config.toml, 1 in the ledger", edit("\nclip = 1.0\n", "\nclip = 9.0\n"));
+  spoil("noise-multiplier is 3 in config.toml, 2 in the ledger",
+        edit("\nnoise-multiplier = 2.0\n", "\nnoise-multiplier = 3.0\n"));
+  spoil("randomness is secret in config.toml, seeded in the ledger", edit("'seeded'", "'secret'"));
+  spoil("accountant is zcdp in config.toml, rdp in the ledger", edit("\naccountant = 'rdp'", "\naccountant = 'zcdp'"));
   spoil("was cut: it has 0 lines", [&](const std::string& run) { write(run, {}); });
 }
 
