@@ -13,13 +13,13 @@ import os
 import statistics
 import time
 
-os.environ["OMP_NUM_THREADS"] = "1"
-os.environ["MKL_NUM_THREADS"] = "1"
+THREADS = int(os.environ.get("PYTORCH_THREADS", "1"))
+os.environ["OMP_NUM_THREADS"] = os.environ["MKL_NUM_THREADS"] = str(THREADS)
 
 import torch  # noqa: E402  (after the environment is set)
 from torch import nn  # noqa: E402
 
-torch.set_num_threads(1)
+torch.set_num_threads(THREADS)
 torch.set_flush_denormal(True)
 
 

@@ -1,0 +1,117 @@
+#!/usr/bin/env python3
+"""A federated round beside a bare PyTorch loop of the same steps, on the same cores, in turn.
+
+The federation of pfl-research's benchmark: 1,000 clients with 50 CIFAR-10 pictures each, 50 of them a round, one epoch in
+batches of 10, SGD, pfl-cnn. The loop does what the round must, and nothing else: for each of 50 clients it loads the global
+weights, takes five steps (forward, backward, SGD) on pictures that are in memory already, and adds the change; then it
+applies the mean. The fastest of its settings counts (NCHW or channels-last, oneDNN on or off, and one thread a process with
+as many processes as cores, or one process with as many threads). fedstride's round is the median of the run's own `seconds`,
+reading batches, averaging and hashing included, evaluation not.
+
+    /usr/bin/python3 bench/federation.py build/release/fedstride DATA_DIR [PAIRS]      (Debian: python3-torch)
+"""
+import json
+import multiprocessing
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+CLIENTS, PICTURES, COHORT, BATCH = 1000, 50, 50, 10
+
+
+def train(clients, layout, onednn, threads, barrier, seconds):
+    """One process of the loop: its share of the cohort, a few rounds."""
+    os.environ["PYTORCH_THREADS"] = str(threads)
+    sys.path.insert(0, str(Path(__file__).parent))
+    import torch
+    from pytorch import pfl_cnn
+
+    torch.backends.mkldnn.enabled = onednn
+    torch.manual_seed(0)
+    model, loss = pfl_cnn(), torch.nn.CrossEntropyLoss()
+    pictures, labels = torch.randn(PICTURES, 3, 32, 32), torch.randint(0, 10, (PICTURES,))
+    if layout:
+        model = model.to(memory_format=torch.channels_last)
+        pictures = pictures.contiguous(memory_format=torch.channels_last)
+    parameters = list(model.parameters())
+    start = [p.detach().clone() for p in parameters]
+    for _ in range(3):
+        barrier.wait()
+        begin = time.perf_counter()
+        change = [torch.zeros_like(p) for p in start]
+        for _ in range(clients):
+            with torch.no_grad():
+                for p, s in zip(parameters, start):
+                    p.copy_(s)
+            optimizer = torch.optim.SGD(parameters, lr=0.1)
+            for first in range(0, PICTURES, BATCH):
+                optimizer.zero_grad(set_to_none=True)
+                loss(model(pictures[first:first + BATCH]), labels[first:first + BATCH]).backward()
+                optimizer.step()
+            with torch.no_grad():
+                for c, p, s in zip(change, parameters, start):
+                    c.add_(p - s)
+        with torch.no_grad():
+            for s, c in zip(start, change):
+                s.add_(c, alpha=1 / COHORT)
+        barrier.wait()
+        seconds.append(time.perf_counter() - begin)
+
+
+def pytorch_round(cores):
+    context = multiprocessing.get_context("spawn")
+    best = None
+    for processes in {1, cores}:
+        for layout in (False, True):
+            for onednn in (False, True):
+                with context.Manager() as manager:
+                    seconds = manager.list()
+                    barrier = context.Barrier(processes)
+                    shares = [COHORT // processes + (i < COHORT % processes) for i in range(processes)]
+                    workers = [context.Process(target=train, args=(share, layout, onednn, cores // processes, barrier, seconds))
+                               for share in shares]
+                    for worker in workers:
+                        worker.start()
+                    for worker in workers:
+                        worker.join()
+                    if any(worker.exitcode for worker in workers):
+                        sys.exit("a process of the PyTorch loop failed")
+                    result = statistics.median(list(seconds))
+                if best is None or result < best[0]:
+                    best = (result, processes, layout, onednn)
+    return best
+
+
+def fedstride_round(program, data, cores):
+    with tempfile.TemporaryDirectory() as folder:
+        out = Path(folder) / "run"
+        subprocess.run([program, "run", "--dataset", "cifar10", "--data-dir", data, "--clients", str(CLIENTS), "--partition", "iid",
+                        "--limit-per-client", str(PICTURES), "--cohort", "fixed", "--cohort-size", str(COHORT), "--batch", str(BATCH),
+                        "--model", "pfl-cnn", "--optimizer", "sgd", "--learning-rate", "0.1", "--rounds", "4", "--evaluate-every",
+                        "100", "--evaluate-rows", "100", "--threads", str(cores), "--quiet", "--out", str(out)], check=True)
+        lines = [json.loads(line) for line in (out / "rounds.jsonl").read_text().splitlines()]
+    assert all(line["examples"] == COHORT * PICTURES for line in lines)
+    return statistics.median(line["seconds"] for line in lines[1:])
+
+
+def main():
+    if len(sys.argv) < 3:
+        sys.exit(__doc__)
+    program, data, pairs = sys.argv[1], sys.argv[2], int(sys.argv[3]) if len(sys.argv) > 3 else 3
+    cores = len(os.sched_getaffinity(0))
+    ratios = []
+    for _ in range(pairs):
+        ours = fedstride_round(program, data, cores)
+        theirs, processes, layout, onednn = pytorch_round(cores)
+        ratios.append(theirs / ours)
+        print(f"fedstride {ours:.3f} s a round, PyTorch {theirs:.3f} s ({processes} processes"
+              f"{', channels-last' if layout else ''}{', oneDNN' if onednn else ''}): {ratios[-1]:.2f}", flush=True)
+    print(f"{cores} cores; median ratio {statistics.median(ratios):.2f} ({min(ratios):.2f} to {max(ratios):.2f})")
+
+
+if __name__ == "__main__":
+    main()
