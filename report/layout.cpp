@@ -64,8 +64,8 @@ Layout layout_of(std::span<const Plot> panels) {
   Layout layout{.width = kFigureWidth, .titles = {}};
   const Plot& first = panels.front();
   const std::size_t count = panels.size();
-  layout.columns = count == 1 ? 1 : count <= 4 ? 2 : 3;
-  // Bars of different quantities stand side by side; their rows are the same configurations.
+  // Bars of different quantities stand one below the other, each under its own title.
+  layout.columns = count == 1 || first.style == Plot::Style::bars ? 1 : count <= 4 ? 2 : 3;
   layout.shares_x = first.style != Plot::Style::bars && all_have(panels, &Plot::x_label);
   layout.shares_y = !is_table(first) || all_have(panels, &Plot::y_names);
   const double names = std::min(kMaxNamesWidth, kLetter * static_cast<double>(longest_of(first.y_names)) + 24);

@@ -112,10 +112,10 @@ Figure draw_time(const FigureData& data, const FigureRequest& request) {
     }
     if (means.empty()) continue;
     configurations = std::max(configurations, means.size());
-    // The title says where it was measured.
+    // The figure's title says where it was measured.
     std::string label = metric_label(metric);
     if (const auto at = label.find(", on this machine"); at != std::string::npos) label.erase(at, 17);
-    Plot plot{.style = Plot::Style::bars, .x_label = label};
+    Plot plot{.style = Plot::Style::bars, .panel = label};
     PlotLine bars;
     for (std::size_t i = 0; i < std::min(means.size(), kMaxBars); ++i) {
       FigureData::Point point = means[i].first->cell.point;
