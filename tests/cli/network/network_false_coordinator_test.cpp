@@ -218,7 +218,7 @@ TEST_CASE("a client answers no round after which its own ledger would pass its o
 TEST_CASE("under its own limit a client leaves an experiment without privacy, or with next to no noise, before it answers") {
   const Words limit{"--require-dp", "example", "--max-epsilon", "8"};
   Words little = kPrivate;
-  little.back() = "0.05";
+  little.back() = "1e-6";
   const Scene scene(little);
   Captive captive(scene, limit);
   CHECK(!captive.ask(scene.model, scene.train));
