@@ -124,11 +124,16 @@ TEST_CASE("a mistake is one line, however many ranks there are, and leaves no fo
   check_refused(program_on_ranks(2, {"sweep", "none.toml", "--fleet", "mpi"}), 1, "none.toml");
 }
 
-TEST_CASE("twenty deaths of ranks, each on another number of them, leave no trace in the models") {
+#ifdef __SANITIZE_ADDRESS__
+constexpr int kDeaths = 4;
+#else
+constexpr int kDeaths = 20;
+#endif
+
+TEST_CASE("deaths of ranks, each on another number of them, leave no trace in the models") {
   FEDSTRIDE_NEEDS_MPIRUN();
   const TemporaryFolder folder;
   write_table(folder / "data");
-  constexpr int kDeaths = 20;
   constexpr int kRounds = 12 * (kDeaths + 1);
   const Words settings{"--optimizer", "adam", "--client-state", "keep", "--rounds", std::to_string(kRounds),
                        "--clients",   "5",    "--quiet"};
@@ -204,14 +209,17 @@ TEST_CASE("the watchdog names the rank that is waited for, and a stop does not w
     for (const std::string& line : complaints_in(job.err())) lines += line.starts_with("waiting for rank 1 (");
     return lines;
   };
+  // On a busy machine it may have been waited for before.
+  std::size_t before = waits();
   kill(silent, SIGSTOP);
-  CHECK(comes_true([&] { return waits() == 1; }));
+  CHECK(comes_true([&] { return waits() > before; }));
   const std::size_t done = rounds_done(folder / "out");
   kill(silent, SIGCONT);
   CHECK(comes_true([&] { return rounds_done(folder / "out") > done; }));
 
+  before = waits();
   kill(silent, SIGSTOP);
-  CHECK(comes_true([&] { return waits() == 2; }));
+  CHECK(comes_true([&] { return waits() > before; }));
   const auto start = Clock::now();
   kill(process_of(job, 0), SIGTERM);
   CHECK(job.wait() != 0);
