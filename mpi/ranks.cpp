@@ -27,8 +27,9 @@ constexpr int kLengthTag = 1;
 constexpr int kBytesTag = 2;
 constexpr int kNoteTag = 3;
 constexpr std::size_t kAtOnce = std::size_t{1} << 30;          // bytes a call: MPI counts in int
-constexpr std::size_t kIntegersAtOnce = std::size_t{1} << 26;  // likewise, of 16 bytes
+constexpr std::size_t kIntegersAtOnce = std::size_t{1} << 15;  // half a megabyte: larger pieces are slower
 constexpr int kQuickLooks = 100;                               // before a wait sleeps
+constexpr int kBusyLooks = 100'000;                            // likewise, where all are there and have work to do
 constexpr std::chrono::microseconds kMinNap{20};
 constexpr std::chrono::microseconds kMaxNap{500};
 constexpr double kMinute = 60;
@@ -131,13 +132,13 @@ struct Ranks::Group {
   }
 
   // Returns when done() is true. waited_for() gives the ranks that are missing.
-  void wait(function_ref<bool()> done, function_ref<std::vector<bool>()> waited_for) {
+  void wait(function_ref<bool()> done, function_ref<std::vector<bool>()> waited_for, int quick_looks = kQuickLooks) {
     const auto start = Clock::now();
     std::optional<Clock::time_point> stopped;
     double next_line = patience;
     auto nap = kMinNap;
     for (int looks = 0; !done(); ++looks) {
-      if (looks < kQuickLooks) {
+      if (looks < quick_looks) {
         ::sched_yield();
         continue;
       }
@@ -162,14 +163,14 @@ struct Ranks::Group {
     return all_but_first;
   }
 
-  void wait(MPI_Request& request) {
+  void wait(MPI_Request& request, int quick_looks = kQuickLooks) {
     wait(
         [&] {
           int is_done = 0;
           MPI_Test(&request, &is_done, MPI_STATUS_IGNORE);
           return is_done != 0;
         },
-        [&] { return others(); });
+        [&] { return others(); }, quick_looks);
   }
 
   void broadcast(void* data, std::size_t size_in_bytes) {
@@ -303,10 +304,12 @@ void Ranks::sum(std::span<__int128> integers) {
   for (std::size_t done = 0; done < integers.size(); done += kIntegersAtOnce) {
     const auto some = integers.subspan(done, std::min(kIntegersAtOnce, integers.size() - done));
     const auto count = static_cast<int>(some.size());
+    MPI_Request request = MPI_REQUEST_NULL;  // not a blocking call: a rank may stop in the middle of it
     if (group_->rank == 0)
-      MPI_Reduce(MPI_IN_PLACE, some.data(), count, group_->integer, group_->add, 0, group_->all);
+      MPI_Ireduce(MPI_IN_PLACE, some.data(), count, group_->integer, group_->add, 0, group_->all, &request);
     else
-      MPI_Reduce(some.data(), nullptr, count, group_->integer, group_->add, 0, group_->all);
+      MPI_Ireduce(some.data(), nullptr, count, group_->integer, group_->add, 0, group_->all, &request);
+    group_->wait(request, kBusyLooks);
   }
 }
 

@@ -57,7 +57,7 @@ class Ranks {
   static void nothing() {}
 
   /// Adds up the ranks' integers into those of rank 0; on the other ranks they are as they were. Exact, so that no order of
-  /// the additions has an effect. All ranks should be there: this wait is a busy one.
+  /// the additions has an effect. All ranks should be there: this wait is a busy one at first.
   void sum(std::span<__int128> integers);
 
   /// Sends a note; returns at once.
