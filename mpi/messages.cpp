@@ -1,12 +1,7 @@
 #include "mpi/messages.hpp"
 
-#include <cereal/archives/binary.hpp>
-#include <cereal/types/string.hpp>
-#include <cereal/types/vector.hpp>
-#include <sstream>
-
-#include "core/error.hpp"
 #include "core/serialize.hpp"
+#include "mpi/message_bytes.hpp"
 
 namespace fedstride {
 
@@ -75,23 +70,12 @@ void serialize(Archive& archive, EvaluateAnswer& answer) {
 
 template <class Message>
 std::string encode_message(const Message& message) {
-  std::ostringstream stream;
-  cereal::BinaryOutputArchive archive(stream);
-  archive(message);
-  return std::move(stream).str();
+  return bytes_of_message(message);
 }
 
 template <class Message>
 Message decode_message(const std::string& bytes) {
-  Message message;
-  std::istringstream stream(bytes);
-  try {
-    cereal::BinaryInputArchive archive(stream);
-    archive(message);
-  } catch (const std::exception&) {
-    throw failure("a message between ranks is damaged");
-  }
-  return message;
+  return message_of_bytes<Message>(bytes);
 }
 
 #define FEDSTRIDE_RANK_MESSAGE(Message)                \

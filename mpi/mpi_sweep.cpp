@@ -1,17 +1,13 @@
 #include "mpi/mpi_sweep.hpp"
 
 #include <algorithm>
-#include <cereal/archives/binary.hpp>
-#include <cereal/types/string.hpp>
-#include <cereal/types/utility.hpp>
-#include <cereal/types/vector.hpp>
 #include <cmath>
 #include <exception>
-#include <sstream>
 
 #include "core/error.hpp"
 #include "core/hash.hpp"
 #include "core/stop.hpp"
+#include "mpi/message_bytes.hpp"
 #include "mpi/placement.hpp"
 #include "sweep/cells/cell_state.hpp"
 #include "sweep/cells/estimate.hpp"
@@ -27,27 +23,6 @@ constexpr char kSweepGivenUp = 'n';
 
 using Lists = std::vector<std::vector<std::size_t>>;
 using Failures = std::vector<std::pair<std::size_t, std::string>>;  // a cell's number and its error
-
-template <class Value>
-std::string bytes_of(const Value& value) {
-  std::ostringstream stream;
-  cereal::BinaryOutputArchive archive(stream);
-  archive(value);
-  return std::move(stream).str();
-}
-
-template <class Value>
-Value value_of_bytes(const std::string& bytes) {
-  Value value;
-  std::istringstream stream(bytes);
-  try {
-    cereal::BinaryInputArchive archive(stream);
-    archive(value);
-  } catch (const std::exception&) {
-    throw failure("a message between ranks is damaged");
-  }
-  return value;
-}
 
 std::string digest_of(const std::vector<Cell>& cells) {
   Hash hash;
@@ -116,14 +91,14 @@ SweepSummary lead_sweep(SweepGroups& groups, const MpiJob& job, SweepPlan plan, 
   std::string who_differs;
   const std::string digest = digest_of(plan.cells);
   for (int leader = 1; leader < leaders.size() && who_differs.empty(); ++leader) {
-    const auto [error, theirs] = value_of_bytes<std::pair<std::string, std::string>>(read[static_cast<std::size_t>(leader)]);
+    const auto [error, theirs] = message_of_bytes<std::pair<std::string, std::string>>(read[static_cast<std::size_t>(leader)]);
     if (!error.empty()) who_differs = leaders.name(leader) + ": " + error;
     if (error.empty() && theirs != digest)
       who_differs =
           leaders.name(leader) + " has other cells, by its build, its files or its command line; all ranks need the same";
   }
   if (!who_differs.empty()) lists.clear();  // given up
-  std::string bytes = bytes_of(lists);
+  std::string bytes = bytes_of_message(lists);
   leaders.broadcast(bytes, kMaxSweepBytes);
   if (!who_differs.empty()) throw failure(who_differs);
 
@@ -135,7 +110,7 @@ SweepSummary lead_sweep(SweepGroups& groups, const MpiJob& job, SweepPlan plan, 
   }
   const auto ended = leaders.gather({}, kMaxSweepBytes);
   for (int leader = 1; leader < leaders.size(); ++leader)
-    for (const auto& [cell, error] : value_of_bytes<Failures>(ended[static_cast<std::size_t>(leader)]))
+    for (const auto& [cell, error] : message_of_bytes<Failures>(ended[static_cast<std::size_t>(leader)]))
       if (std::ranges::find(summary.failed, plan.cells.at(cell).key, [](const auto& one) { return one.first.key; }) ==
           summary.failed.end())
         summary.failed.emplace_back(plan.cells.at(cell), error);
@@ -167,17 +142,17 @@ void follow_sweep(SweepGroups& groups, const MpiJob& job, const std::function<Sw
   } catch (const std::exception& error) {
     answer.first = error.what();
   }
-  leaders.gather(bytes_of(answer), kMaxSweepBytes);
+  leaders.gather(bytes_of_message(answer), kMaxSweepBytes);
   std::string bytes;
   leaders.broadcast(bytes, kMaxSweepBytes);
-  const auto lists = value_of_bytes<Lists>(bytes);
+  const auto lists = message_of_bytes<Lists>(bytes);
   if (lists.empty()) return;
   const StopLater until_told;
   SweepObserver observer;
   observer.stop = job.stop;
   try {
     const SweepSummary summary = carry_out_list(groups, job, plan, lists, observer);
-    leaders.gather(bytes_of(failures_of(plan, summary)), kMaxSweepBytes);
+    leaders.gather(bytes_of_message(failures_of(plan, summary)), kMaxSweepBytes);
   } catch (const std::exception& error) {
     leaders.abort(error.what());
   }

@@ -39,11 +39,9 @@ ClientRows ClientRows::even(std::vector<std::uint32_t> rows, std::size_t clients
   ClientRows dealt;
   dealt.rows_ = std::move(rows);
   as_end(dealt.rows_.size());
-  const std::size_t size = dealt.rows_.size() / clients;
-  const std::size_t larger = dealt.rows_.size() % clients;
   dealt.ends_.resize(clients);
   for (std::size_t client = 0; client < clients; ++client)
-    dealt.ends_[client] = static_cast<std::uint32_t>((client + 1) * size + std::min(client + 1, larger));
+    dealt.ends_[client] = static_cast<std::uint32_t>(end_of_even_piece(dealt.rows_.size(), client, clients));
   dealt.sort_lists();
   return dealt;
 }

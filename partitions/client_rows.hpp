@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -9,6 +10,12 @@ namespace fedstride {
 
 /// The rows of each client, one ascending list a client, as a partition writes them down.
 using Assignment = std::vector<std::vector<std::uint32_t>>;
+
+/// Where piece `index` of `count` consecutive pieces of `size` things ends; the sizes of the pieces differ by one at most,
+/// the larger ones first.
+constexpr std::size_t end_of_even_piece(std::size_t size, std::size_t index, std::size_t count) {
+  return (index + 1) * (size / count) + std::min(index + 1, size % count);
+}
 
 /// The rows of every client, one ascending list a client, in one array: 4 bytes a row and 4 a client, for any number of
 /// clients. Lists are read, not changed.

@@ -32,9 +32,8 @@ std::vector<std::vector<std::uint32_t>> shuffled_rows_by_class(const PartitionIn
 }
 
 std::span<const std::uint32_t> even_piece(std::span<const std::uint32_t> rows, std::size_t index, std::size_t count) {
-  const std::size_t size = rows.size() / count;
-  const std::size_t larger = rows.size() % count;
-  return rows.subspan(index * size + std::min(index, larger), size + (index < larger ? 1 : 0));
+  const std::size_t begin = index == 0 ? 0 : end_of_even_piece(rows.size(), index - 1, count);
+  return rows.subspan(begin, end_of_even_piece(rows.size(), index, count) - begin);
 }
 
 void finish(Assignment& assignment) {

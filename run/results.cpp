@@ -12,15 +12,13 @@
 namespace fedstride {
 namespace {
 
-OrderedJson number(double value) { return std::isfinite(value) ? OrderedJson(value) : OrderedJson(nullptr); }
-
 void add_evaluation(OrderedJson& json, const std::string& name, const std::optional<Evaluation>& evaluation) {
-  json[name + "_accuracy"] = evaluation ? number(evaluation->accuracy) : OrderedJson(nullptr);
-  json[name + "_loss"] = evaluation ? number(evaluation->loss) : OrderedJson(nullptr);
+  json[name + "_accuracy"] = evaluation ? number_or_null(evaluation->accuracy) : OrderedJson(nullptr);
+  json[name + "_loss"] = evaluation ? number_or_null(evaluation->loss) : OrderedJson(nullptr);
 }
 
 void add_spent(OrderedJson& json, const char* level, const std::optional<SpentSoFar>& spent) {
-  if (spent) json[level] = OrderedJson{{"epsilon", number(spent->epsilon)}, {"delta", spent->delta}};
+  if (spent) json[level] = OrderedJson{{"epsilon", number_or_null(spent->epsilon)}, {"delta", spent->delta}};
 }
 
 // The fields that may be published under privacy: functions of accounted releases and of public facts. docs/privacy.md gives
@@ -92,7 +90,7 @@ void add_totals(OrderedJson& json, const RoundRecord& record) {
       sum += value;
       ++count;
     }
-    OrderedJson json() const { return count > 0 ? number(sum / static_cast<double>(count)) : OrderedJson(nullptr); }
+    OrderedJson json() const { return count > 0 ? number_or_null(sum / static_cast<double>(count)) : OrderedJson(nullptr); }
   };
   std::uint64_t steps = 0;
   std::uint64_t rejected = 0;
@@ -111,7 +109,8 @@ void add_totals(OrderedJson& json, const RoundRecord& record) {
   json["participants"] = record.clients.size();
   json["steps"] = steps;
   json["rejected_steps"] = rejected;
-  json["rejected_share"] = steps > 0 ? number(static_cast<double>(rejected) / static_cast<double>(steps)) : OrderedJson(nullptr);
+  json["rejected_share"] =
+      steps > 0 ? number_or_null(static_cast<double>(rejected) / static_cast<double>(steps)) : OrderedJson(nullptr);
   json["learning_rate"] = learning_rate.json();
   json["update_norm"] = update_norm.json();
   if (record.example_spent) {
@@ -129,7 +128,7 @@ std::string round_json(const RoundRecord& record, bool publishable, const Client
   json["round"] = record.round;
   add_evaluation(json, "test", record.test);
   add_evaluation(json, "validation", record.validation);
-  json["train_loss"] = number(record.train_loss);
+  json["train_loss"] = number_or_null(record.train_loss);
   json["examples"] = record.examples;
   json["seconds"] = record.seconds;
   json["evaluation_seconds"] = record.evaluation_seconds;
@@ -157,21 +156,21 @@ std::string round_json(const RoundRecord& record, bool publishable, const Client
         {"client", report.client},
         {"rows", report.rows},
         {"examples", report.examples},
-        {"loss", number(report.loss)},
+        {"loss", number_or_null(report.loss)},
         {"accuracy", record.client_accuracy.empty() ? OrderedJson(nullptr) : OrderedJson(record.client_accuracy[report.client])},
-        {"learning_rate", number(report.learning_rate)},
+        {"learning_rate", number_or_null(report.learning_rate)},
         {"steps", report.steps},
         {"accepted", report.steps - report.rejected},
         {"rejected", report.rejected},
-        {"update_norm", number(report.update_norm)}};
+        {"update_norm", number_or_null(report.update_norm)}};
     if (record.example_spent) {
       std::uint64_t releases = 0;
       for (const ReleaseRun& run : report.releases) releases += run.count;
       client["releases"] = releases;
       client["empty_lots"] = report.empty_lots;
       client["nonfinite"] = report.nonfinite;
-      client["gradient_norm"] = number(report.gradient_norm);
-      client["clipped_share"] = number(report.clipped_share);
+      client["gradient_norm"] = number_or_null(report.gradient_norm);
+      client["clipped_share"] = number_or_null(report.clipped_share);
     }
     if (!report.failure.empty()) client["failure"] = report.failure;
     clients.push_back(std::move(client));
@@ -202,8 +201,8 @@ std::string summary_json(const Setup& setup, const RunSummary& summary, const st
   json["rounds"] = summary.rounds;
   json["finished"] = !summary.interrupted;
   if (!summary.halted.empty()) json["halted"] = summary.halted;
-  json["test_accuracy"] = number(summary.test.accuracy);
-  json["test_loss"] = number(summary.test.loss);
+  json["test_accuracy"] = number_or_null(summary.test.accuracy);
+  json["test_loss"] = number_or_null(summary.test.loss);
   json["examples"] = summary.examples;
   json["evaluated_rows"] = summary.test.examples;
   json["seconds"] = summary.seconds;
