@@ -1,5 +1,7 @@
 #include <doctest/doctest.h>
 
+#include <ctime>
+
 #include "run/run.hpp"
 #include "tests/support/folder.hpp"
 
@@ -13,17 +15,18 @@ RunSummary train(const test::TemporaryFolder& folder, const std::string& out, co
 
 }  // namespace
 
-TEST_CASE("the built-in set: a linear model stays under 70 %, the CNN passes 90 % in less than a minute") {
+TEST_CASE("the built-in set: a linear model stays under 70 %, the CNN passes 90 % in less than two minutes of a processor") {
   const test::TemporaryFolder folder;
   const RunSummary linear = train(folder, "linear",
                                   "clients = 1\npartition = 'iid'\nmodel = 'logistic'\noptimizer = 'sgd'\n"
                                   "learning-rate = 0.003\nrounds = 20");
   CHECK(linear.test.accuracy < 0.7);
-  CHECK(linear.test.accuracy > 0.2);  // it learns the pairs
+  CHECK(linear.test.accuracy > 0.2);         // it learns the pairs
+  const std::clock_t before = std::clock();  // of all threads: what else the machine does has no part in it
   const RunSummary cnn =
       train(folder, "cnn", "clients = 1\npartition = 'iid'\noptimizer = 'sgd'\nlearning-rate = 0.01\nrounds = 4");
   CHECK(cnn.test.accuracy > 0.9);
-  CHECK(cnn.seconds < 60);
+  CHECK(static_cast<double>(std::clock() - before) / CLOCKS_PER_SEC < 120);
 }
 
 TEST_CASE("the built-in set: the pathological federation trails the IID one by at least 10 points after 8 rounds") {
