@@ -119,7 +119,9 @@ std::string page_svg(const std::string& source, std::span<const Plot> panels, co
 Drawing draw(std::span<const Plot> panels, const std::string& id, const std::string& label) {
   constexpr double kPixelsOfAnInch = 108.6;  // 760 pixels are 7 inches, the width of two columns of a paper
   const auto [width, height] = figure_size(panels);
-  const auto size = [&](double scale) { return number_text(width * scale) + "," + number_text(height * scale) + "\n"; };
+  const auto size = [width = width, height = height](double scale) {
+    return number_text(width * scale) + "," + number_text(height * scale) + "\n";
+  };
   const std::string vector = "set terminal svg noenhanced font 'sans,14' background '#ffffff' size " + size(1);
   const std::string pixels =
       "if (strstrt(GPVAL_TERMINALS, ' pngcairo ') > 0) {\nset terminal pngcairo noenhanced font 'Helvetica,20' background rgb "

@@ -117,7 +117,8 @@ bool is_part(const Point& identity) { return !value_at(identity, "client").empty
 Point thing_of(const FigureData& data, const std::vector<const Sample*>& samples, const Point& panel) {
   Point thing;
   for (const auto& part : samples.front()->identity) {
-    const auto& [key, value] = part;
+    const std::string& key = part.first;  // no structured binding: Clang 14 captures none
+    const std::string& value = part.second;
     const bool is_of_run = key == "client" || key == "accountant" || key == "place";
     if (value.empty() || data.is_tuned(key) || (!is_of_run && data.values(key).size() < 2)) continue;
     if (std::ranges::any_of(panel, [&](const auto& other) { return other.first == key; })) continue;

@@ -13,7 +13,7 @@ namespace fedstride {
 namespace {
 
 /// Room for the rounding of a sum of many costs, taken from the budget.
-constexpr double kRounding = 1e-9;
+constexpr double kBudgetMargin = 1e-9;
 
 /// As if fixed beforehand: adaptive choices are what a filter covers.
 Releases as_fixed(Releases releases) {
@@ -74,7 +74,7 @@ double PrivacyFilter::cost(const Releases& releases) const {
   return order_ ? spending_rdp(one, std::span(&*order_, 1)).front() : zcdp_rho(one);
 }
 
-bool PrivacyFilter::admits(const Releases& releases) const { return spent_ + cost(releases) <= budget_ * (1 - kRounding); }
+bool PrivacyFilter::admits(const Releases& releases) const { return spent_ + cost(releases) <= budget_ * (1 - kBudgetMargin); }
 
 void PrivacyFilter::charge(const Releases& releases) {
   if (!admits(releases))
