@@ -4,8 +4,8 @@
 The federation of pfl-research's benchmark: 1,000 clients with 50 CIFAR-10 pictures each, 50 of them a round, one epoch in
 batches of 10, SGD, pfl-cnn. The loop does what the round must, and nothing else: for each of 50 clients it loads the global
 weights, takes five steps (forward, backward, SGD) on pictures that are in memory already, and adds the change; then it
-applies the mean. The fastest of its settings counts (NCHW or channels-last, oneDNN on or off, and one thread a process with
-as many processes as cores, or one process with as many threads). fedstride's round is the median of the run's own `seconds`,
+applies the mean. The fastest of its settings counts: NCHW or channels-last, oneDNN on or off are tried with one client; one
+thread a process with as many processes as cores, or one process with as many threads, with rounds. fedstride's round is the median of the run's own `seconds`,
 reading batches, averaging and hashing included, evaluation not.
 
     /usr/bin/python3 bench/federation.py build/release/fedstride DATA_DIR [PAIRS]      (Debian: python3-torch)
@@ -62,28 +62,27 @@ def train(clients, layout, onednn, threads, barrier, seconds):
         seconds.append(time.perf_counter() - begin)
 
 
-def pytorch_round(cores):
+def timed(processes, threads, clients, layout, onednn):
+    """Seconds of a round of so many clients: the median of three."""
     context = multiprocessing.get_context("spawn")
-    best = None
-    for processes in {1, cores}:
-        for layout in (False, True):
-            for onednn in (False, True):
-                with context.Manager() as manager:
-                    seconds = manager.list()
-                    barrier = context.Barrier(processes)
-                    shares = [COHORT // processes + (i < COHORT % processes) for i in range(processes)]
-                    workers = [context.Process(target=train, args=(share, layout, onednn, cores // processes, barrier, seconds))
-                               for share in shares]
-                    for worker in workers:
-                        worker.start()
-                    for worker in workers:
-                        worker.join()
-                    if any(worker.exitcode for worker in workers):
-                        sys.exit("a process of the PyTorch loop failed")
-                    result = statistics.median(list(seconds))
-                if best is None or result < best[0]:
-                    best = (result, processes, layout, onednn)
-    return best
+    with context.Manager() as manager:
+        seconds = manager.list()
+        barrier = context.Barrier(processes)
+        shares = [clients // processes + (i < clients % processes) for i in range(processes)]
+        workers = [context.Process(target=train, args=(share, layout, onednn, threads, barrier, seconds)) for share in shares]
+        for worker in workers:
+            worker.start()
+        for worker in workers:
+            worker.join()
+        if any(worker.exitcode for worker in workers):
+            sys.exit("a process of the PyTorch loop failed")
+        return statistics.median(list(seconds))
+
+
+def pytorch_round(cores):
+    _, layout, onednn = min((timed(1, 1, 1, layout, onednn), layout, onednn) for layout in (False, True) for onednn in (False, True))
+    return min((timed(processes, cores // processes, COHORT, layout, onednn), processes, layout, onednn)
+               for processes in sorted({1, cores}))
 
 
 def fedstride_round(program, data, cores):

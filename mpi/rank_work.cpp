@@ -1,13 +1,23 @@
 #include "mpi/rank_work.hpp"
 
+#include <sys/resource.h>
+
+#include <algorithm>
 #include <exception>
 #include <new>
 #include <numeric>
+#include <thread>
 
 #include "mpi/placement.hpp"
 
 namespace fedstride {
 namespace {
+
+/// Lowers that of this thread, for as long as it lives.
+void lower_priority() {
+  constexpr int kNice = 10;
+  ::setpriority(PRIO_PROCESS, 0, kNice);
+}
 
 std::string text_of(const std::exception_ptr& thrown) {
   try {
@@ -28,6 +38,7 @@ RankWork::RankWork(const Setup& setup, Threads& threads, const Ranks& ranks, con
       threads_(threads),
       rank_(static_cast<std::size_t>(ranks.rank())),
       ranks_(static_cast<std::size_t>(ranks.size())),
+      shares_processors_(ranks.on_this_machine() * threads.count() > static_cast<int>(std::thread::hardware_concurrency())),
       stop_(stop),
       fleet_(setup.model, setup.data.train, setup.training, setup.rows, threads) {
   fleet_.stop_when(&halt_);
@@ -47,17 +58,33 @@ std::vector<std::vector<ClientId>> RankWork::placed(const std::vector<ClientId>&
   return placed;
 }
 
+bool RankWork::may_give_way(const std::vector<std::vector<ClientId>>& placed) const {
+  if (!shares_processors_) return false;
+  const auto work = [&](const std::vector<ClientId>& clients) {
+    return std::accumulate(clients.begin(), clients.end(), std::uint64_t{0},
+                           [&](std::uint64_t sum, ClientId client) { return sum + setup_.row_counts[client]; });
+  };
+  const std::uint64_t own = work(placed[rank_]);
+  return std::ranges::any_of(placed, [&](const auto& clients) { return work(clients) > own; });
+}
+
 TrainAnswer RankWork::train(const Task& task, const std::vector<ClientId>& cohort, Accumulator& part,
                             function_ref<void()> meanwhile) {
-  const std::vector<ClientId> mine = placed(cohort)[rank_];
+  const auto all = placed(cohort);
+  const std::vector<ClientId>& mine = all[rank_];
+  const bool gives_way = may_give_way(all);
   TrainAnswer answer;
   if (stopped()) halt();  // a round may be over before anybody looks again
   try {
-    Ranks::compute([&] { fleet_.collect(task, mine, part); },
-                   [&] {
-                     if (stopped()) halt();
-                     meanwhile();
-                   });
+    Ranks::compute(
+        [&] {
+          if (gives_way) lower_priority();
+          fleet_.collect(task, mine, part);
+        },
+        [&] {
+          if (stopped()) halt();
+          meanwhile();
+        });
     if (!home_.empty())
       for (const ClientId client : mine) answer.states.push_back(fleet_.save_client(client));
   } catch (const Interrupted&) {

@@ -45,11 +45,14 @@ class RankWork {
 
  private:
   Evaluator& evaluator(EvaluatedOn examples);
+  /// True if this rank waits for another one anyway, and the two share processors.
+  bool may_give_way(const std::vector<std::vector<ClientId>>& placed) const;
 
   const Setup& setup_;
   Threads& threads_;
   std::size_t rank_;
   std::size_t ranks_;
+  bool shares_processors_;
   const std::atomic<bool>* stop_;
   std::atomic<bool> halt_{false};
   InProcessFleet fleet_;

@@ -73,6 +73,7 @@ struct Ranks::Group {
   int rank = 0;
   int size = 1;
   std::vector<std::string> names = {};
+  int here = 1;                                              // ranks on this machine
   std::list<Sent> notes = {};                                // on their way
   std::vector<std::optional<Clock::time_point>> heard = {};  // when the last note of each rank came
   const std::atomic<bool>* stop = nullptr;
@@ -87,11 +88,14 @@ struct Ranks::Group {
     heard.resize(static_cast<std::size_t>(size));
     int number = 0;
     MPI_Comm_rank(MPI_COMM_WORLD, &number);
+    const std::string host = host_name();
     std::array<char, 96> mine{};
-    std::snprintf(mine.data(), mine.size(), "rank %d (%s)", number, host_name().c_str());
+    std::snprintf(mine.data(), mine.size(), "rank %d (%s)", number, host.c_str());
     std::vector<char> theirs(mine.size() * static_cast<std::size_t>(size));
     MPI_Allgather(mine.data(), mine.size(), MPI_CHAR, theirs.data(), mine.size(), MPI_CHAR, all);
     for (int r = 0; r < size; ++r) names.emplace_back(theirs.data() + mine.size() * static_cast<std::size_t>(r));
+    here = static_cast<int>(
+        std::ranges::count_if(names, [&](const std::string& name) { return name.ends_with(" (" + host + ")"); }));
   }
   ~Group() {
     forget_sent();
@@ -205,6 +209,7 @@ std::unique_ptr<Ranks> Ranks::join() {
 int Ranks::rank() const { return group_->rank; }
 int Ranks::size() const { return group_->size; }
 std::string Ranks::name(int rank) const { return group_->names.at(static_cast<std::size_t>(rank)); }
+int Ranks::on_this_machine() const { return group_->here; }
 
 std::unique_ptr<Ranks> Ranks::split(int number) {
   MPI_Comm part = MPI_COMM_NULL;

@@ -36,6 +36,8 @@ class Ranks {
   int size() const;
   /// "rank 2 (node17)": by its number among all processes.
   std::string name(int rank) const;
+  /// The number of ranks of this group on this rank's machine, itself included; by the machines' names.
+  int on_this_machine() const;
 
   /// A group of the ranks that name the same number, in the same order.
   std::unique_ptr<Ranks> split(int number);
