@@ -25,6 +25,7 @@ bool in_range(double number, double most) { return number >= 0 && number <= most
 ClientReport sendable(ClientReport report) {
   for (const Told& told : kTold)
     if (double& number = report.*told.number; !in_range(number, told.most)) number = std::numeric_limits<double>::quiet_NaN();
+  if (!in_range(report.statistic, kMaxStatistic)) report.statistic = 0, report.statistics = 0;
   return report;
 }
 
@@ -36,6 +37,12 @@ std::string impossible(const ClientReport& report) {
       return std::string("its report says that its ") + told.name + " is " + number_text(number) + "; possible is 0 to " +
              number_text(told.most);
   }
+  if (!in_range(report.statistic, kMaxStatistic) || (report.statistics == 0 && report.statistic != 0))
+    return "its report says that the sum of " + std::to_string(report.statistics) + " statistics is " +
+           number_text(report.statistic) + "; possible is 0 to " + number_text(report.statistics == 0 ? 0 : kMaxStatistic);
+  if (report.statistics > report.steps)
+    return "its report has statistics of " + std::to_string(report.statistics) + " steps; it took " +
+           std::to_string(report.steps);
   if (report.rejected > report.steps) return "its report says that it undid more steps than it took";
   if (report.nonfinite > report.examples)
     return "its report says that it left out " + std::to_string(report.nonfinite) + " of " + std::to_string(report.examples) +

@@ -1,6 +1,7 @@
 #include "client/trainer.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <sstream>
 
 #include "core/eigen.hpp"
@@ -38,6 +39,39 @@ int rows_at_once(const LocalTraining& training, std::size_t max_rows) {
   return static_cast<int>(std::clamp<std::size_t>(most, 1, std::max<std::size_t>(max_rows, 1)));
 }
 
+namespace {
+
+// The batch of a client with so many rows: no more than fill one step.
+std::size_t batch_of(const LocalTraining& training, std::size_t rows) {
+  const auto read = static_cast<std::size_t>(training.optimizer->gradients_per_step());
+  return std::clamp<std::size_t>(rows / read, 1, static_cast<std::size_t>(training.batch));
+}
+
+std::size_t steps_of_epoch(std::size_t rows, std::size_t batch, int batches) {
+  const auto read = static_cast<std::size_t>(batches);
+  return read == 1 ? (rows + batch - 1) / batch : rows / (read * batch);
+}
+
+}  // namespace
+
+double steps_of(const LocalTraining& training, ClientId client, std::size_t rows, std::uint32_t rounds) {
+  double steps = 0;
+  int end = static_cast<int>(rounds) * training.epochs;
+  if (training.privacy) {
+    const auto releases = static_cast<double>(training.privacy->plans[client]->releases_before(end));
+    return releases / training.optimizer->gradients_per_step();
+  }
+  const int change = training.optimizer->epoch_of_change();
+  const std::size_t batch = batch_of(training, rows);
+  for (const int from : {0, change}) {
+    const int epochs = from == 0 ? std::min(end, change) : std::max(0, end - change);
+    if (epochs == 0) continue;
+    steps += static_cast<double>(epochs) *
+             static_cast<double>(steps_of_epoch(rows, batch, training.optimizer->gradients_per_step({.epoch = from})));
+  }
+  return steps;
+}
+
 Trainer::Trainer(const Model& model, const Dataset& data, const LocalTraining& training, std::size_t max_rows)
     : data_(data),
       training_(training),
@@ -57,6 +91,7 @@ void Trainer::train(const Task& task, ClientId client, std::span<const Row> rows
   const bool fresh = kept == nullptr;
   if (fresh) kept = training_.optimizer->make_state();
   if (fresh || !training_.keep_state) training_.optimizer->start(*kept, weights_.size());
+  training_.optimizer->hear(*kept, task.told);
   const ClientReport report = train_with(*kept, task, client, rows, for_each_piece, signals);
   change_.resize(weights_.size());
   eigen(change_) = eigen(weights_) - eigen(task.model);
@@ -87,10 +122,7 @@ class Trainer::PlainBatches {
     shuffle(std::span(trainer_.order_), random);
     ahead_ = trainer_.order_;
   }
-  std::size_t steps(int /*epoch*/, int batches) const {
-    const auto read = static_cast<std::size_t>(batches);
-    return read == 1 ? (rows_.size() + batch_ - 1) / batch_ : rows_.size() / (read * batch_);
-  }
+  std::size_t steps(int /*epoch*/, int batches) const { return steps_of_epoch(rows_.size(), batch_, batches); }
   static bool has(int) { return true; }
 
   PrivateLots::Result gradient(const float* weights, GradientSink sink) {
@@ -147,12 +179,18 @@ void Trainer::train_epochs(OptimizerState& state, Source& source, int first_epoc
     source.begin_epoch(progress.epoch);
     const std::size_t steps = source.steps(progress.epoch, batches);
     for (std::size_t step = 0; step < steps && source.has(batches); ++step) {
+      progress.of_round =
+          (progress.epoch - first_epoch + static_cast<double>(step) / static_cast<double>(steps)) / training_.epochs;
       const StepReport outcome = optimizer.step(state, *scratch_, weights_, Gradient(gradient), progress);
       ++report.steps;
       report.rejected += outcome.accepted ? 0 : 1;
+      if (std::isnan(outcome.statistic)) continue;
+      report.statistic += outcome.statistic;
+      ++report.statistics;
     }
   }
   report.loss = loss_examples > 0 ? loss / static_cast<double>(loss_examples) : 0;
+  progress.of_round = 1;
   report.learning_rate = optimizer.learning_rate(state, progress);
 }
 
@@ -168,9 +206,7 @@ ClientReport Trainer::train_with(OptimizerState& state, const Task& task, Client
     train_epochs(state, source, first_epoch, signals, report);
     source.report(report);
   } else {
-    const auto most = static_cast<std::size_t>(training_.optimizer->gradients_per_step());
-    const std::size_t batch = std::clamp<std::size_t>(rows.size() / most, 1, static_cast<std::size_t>(training_.batch));
-    PlainBatches source(*this, rows, batch, address, for_each_piece, first_epoch);
+    PlainBatches source(*this, rows, batch_of(training_, rows.size()), address, for_each_piece, first_epoch);
     train_epochs(state, source, first_epoch, signals, report);
   }
   return report;

@@ -45,6 +45,9 @@ struct LocalTraining {
 /// The largest number of examples a network computes at once for clients with at most `max_rows` rows.
 int rows_at_once(const LocalTraining& training, std::size_t max_rows);
 
+/// The steps that a client with so many rows takes in rounds 1 to `rounds`; under example-level privacy those of its plan.
+double steps_of(const LocalTraining& training, ClientId client, std::size_t rows, std::uint32_t rounds);
+
 /// One client's state from round to round, besides its rows: its optimiser's state, empty before its first round.
 class ClientState {
  public:

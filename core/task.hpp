@@ -27,6 +27,8 @@ struct Task {
   /// Under example-level privacy, the number of noisy releases each client may make in this round, by client: the number
   /// reserved for it in the ledger. Empty without.
   std::span<const std::uint64_t> releases = {};
+  /// Numbers of the local optimiser's server side (core/pooled_statistic.hpp), the same to every client; empty if it has none.
+  std::span<const double> told = {};
 };
 
 /// A client's report on its training. No privacy guarantee covers any of it.
@@ -41,10 +43,12 @@ struct ClientReport {
   std::vector<ReleaseRun> releases = {};  ///< noisy releases made, in order; they are charged to the client
   std::uint64_t empty_lots = 0;           ///< releases whose lot had no example: noise alone
   std::uint64_t nonfinite = 0;            ///< examples left out of a release because their gradient was not finite
-  double gradient_norm = 0;  ///< under example-level privacy: mean norm of an example's gradient before clipping; NaN: none
-  double clipped_share = 0;  ///< likewise: share of the examples whose gradient was scaled down; NaN: none
-  double update_norm = 0;    ///< L2 norm of the update as it came, measured by who sums it; NaN: it is not finite
-  std::string failure = {};  ///< why the update is not in the sum; empty if it is
+  double gradient_norm = 0;      ///< under example-level privacy: mean norm of an example's gradient before clipping; NaN: none
+  double clipped_share = 0;      ///< likewise: share of the examples whose gradient was scaled down; NaN: none
+  double statistic = 0;          ///< sum of the statistics of its steps, for the server to pool
+  std::uint64_t statistics = 0;  ///< steps in that sum
+  double update_norm = 0;        ///< L2 norm of the update as it came, measured by who sums it; NaN: it is not finite
+  std::string failure = {};      ///< why the update is not in the sum; empty if it is
 };
 
 /// A client's answer: the change of the weights, trained minus received. Valid during the call it is passed to.

@@ -43,6 +43,7 @@ struct TrainRequest {
   std::vector<ClientId> cohort;
   bool is_private = false;
   std::vector<std::uint64_t> releases;  ///< Task::releases of the cohort's clients, in its order
+  std::vector<double> told = {};        ///< Task::told
 };
 /// The answer before the sums, which are added up on their way.
 struct TrainAnswer {

@@ -132,7 +132,8 @@ class MpiFleet {
                          .keeps_updates = updates.keeps() == Accumulator::Keeps::updates,
                          .cohort = cohort,
                          .is_private = !task.releases.empty(),
-                         .releases = {}};
+                         .releases = {},
+                         .told = {task.told.begin(), task.told.end()}};
     if (request.is_private)
       for (const ClientId client : cohort) request.releases.push_back(task.releases[client]);
     ++number_;

@@ -108,7 +108,9 @@ class Member {
 
   enum class Stage { away, welcome, ready, serving };
 
-  static bool same(const Train& a, const Train& b) { return a.round == b.round && a.model_hash == b.model_hash; }
+  static bool same(const Train& a, const Train& b) {
+    return a.round == b.round && a.model_hash == b.model_hash && a.told == b.told;
+  }
 
   void finish(const std::string& failure) {
     if (over_) return;

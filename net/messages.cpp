@@ -6,6 +6,7 @@
 #include <sstream>
 
 #include "core/build_info.hpp"
+#include "core/pooled_statistic.hpp"
 #include "core/serialize.hpp"
 #include "core/text.hpp"
 
@@ -151,14 +152,15 @@ void fields(A& archive, ModelMessage& message) {
 }
 template <class A>
 void fields(A& archive, Train& message) {
-  archive(message.round, line(message.model_hash), Flag{message.is_private}, message.releases);
+  archive(message.round, line(message.model_hash), Flag{message.is_private}, message.releases,
+          Numbers<double, kMaxTold>{message.told});
 }
 template <class A>
 void fields(A& archive, UpdateMessage& message) {
   ClientReport& report = message.report;
   archive(message.round, line(message.model_hash), report.client, report.rows, report.examples, report.loss, report.learning_rate,
           report.steps, report.rejected, Releases{report.releases}, report.empty_lots, report.nonfinite, report.gradient_norm,
-          report.clipped_share, Flag{message.diverged}, message.change);
+          report.clipped_share, report.statistic, report.statistics, Flag{message.diverged}, message.change);
 }
 template <class A>
 void fields(A& archive, Received& message) {

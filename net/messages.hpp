@@ -83,7 +83,8 @@ struct Train {
   std::uint32_t round = 0;
   std::string model_hash;
   bool is_private = false;
-  std::uint64_t releases = 0;  ///< the most noisy releases in this round, under example-level privacy
+  std::uint64_t releases = 0;     ///< the most noisy releases in this round, under example-level privacy
+  std::vector<double> told = {};  ///< Task::told
 };
 
 /// client -> coordinator.

@@ -50,6 +50,7 @@ struct NetworkedFleet::Impl {
     Frame model;
     std::vector<State> state;             // by client
     std::vector<std::uint64_t> releases;  // by client; empty without example-level privacy
+    std::vector<double> told;             // Task::told
     std::vector<std::uint64_t> heard;     // gradient examples reported by clients; counted in progress
     std::size_t asked = 0;
     std::size_t answered = 0;
@@ -117,8 +118,10 @@ struct NetworkedFleet::Impl {
     reception.expect_update(client);
     reception.send(client, round->model, FrameKind::model);
     const bool is_private = !round->releases.empty();
-    reception.send(client, encode(Train{round->number, round->model_hash, is_private, is_private ? round->releases[client] : 0}),
-                   FrameKind::train);
+    reception.send(
+        client,
+        encode(Train{round->number, round->model_hash, is_private, is_private ? round->releases[client] : 0, round->told}),
+        FrameKind::train);
   }
 
   // Counts examples of the current round as clients report them, never more than the client's rows allow.
@@ -291,6 +294,7 @@ void NetworkedFleet::collect(const Task& task, const std::vector<ClientId>& coho
   impl_->terms.packing.pack(message.model);
   round->model = encode(message);
   round->releases.assign(task.releases.begin(), task.releases.end());
+  round->told.assign(task.told.begin(), task.told.end());
   std::future<void> over = round->over.get_future();
   const auto stopped = [&] { return impl_->stop != nullptr && impl_->stop->load(std::memory_order_relaxed); };
   if (stopped()) throw Interrupted{};

@@ -3,9 +3,11 @@
 #include <concepts>
 #include <cstdint>
 #include <limits>
+#include <span>
 #include <string_view>
 
 #include "core/gradient.hpp"
+#include "core/pooled_statistic.hpp"
 #include "core/vector.hpp"
 
 namespace fedstride {
@@ -14,13 +16,15 @@ namespace fedstride {
 /// A function of the round number, not of any state, so a restarted client knows it too.
 struct Progress {
   int epoch = 0;
+  double of_round = 0;  ///< share of the client's steps in this round that are behind it, 0 to below 1
 };
 
 /// The result of one step.
 struct StepReport {
-  double learning_rate = 0;  ///< used in this step, mean-gradient unit
-  bool accepted = true;      ///< false: undone; the weights are what they were, bit for bit
-  double error = 0;          ///< ADADP's error estimate, 0 for the others
+  double learning_rate = 0;                                     ///< used in this step, mean-gradient unit
+  bool accepted = true;                                         ///< false: undone; the weights are what they were, bit for bit
+  double error = 0;                                             ///< ADADP's error estimate, 0 for the others
+  double statistic = std::numeric_limits<double>::quiet_NaN();  ///< of this step, for the server to pool; NaN: none
 };
 
 /// epoch_of_change() of an optimiser whose steps always read the same number of batches.
@@ -34,6 +38,14 @@ inline constexpr int kNoChange = std::numeric_limits<int>::max();
 ///   epoch_of_change()              the first epoch whose number differs from the first epoch's; kNoChange: none
 ///   gradients_are_noisy(is_set)    called before training if the gradients carry noise (differential privacy); is_set(name)
 ///                                  is true if the user chose that setting
+/// and, if the server pools a statistic of all clients' steps (StepReport::statistic) and tells them something in return
+/// (core/pooled_statistic.hpp),
+///   Pool                           the server's state; cereal's serialize() is complete
+///   begin_pool(plan)               a fresh one. Throws Error (usage) if the plan is impossible
+///   tell(pool, round)              an array of up to kMaxTold numbers for every client of that round
+///   take(pool, sum, count)         the sum of a round's statistics, of `count` steps
+///   hear(state, told)              a client's side of tell, called before its first step of a round; empty: it was told nothing
+/// and of each
 ///   kKeepsState                    true if a client keeps its state from round to round by default
 ///   State                          a client's state; State{} and start(state, size) is a fresh client. Cereal's
 ///                                  serialize() is complete: save, load, step equals step.
@@ -52,6 +64,16 @@ concept LocalOptimizer = requires(const T optimizer, typename T::State state, ty
   {optimizer.start(state, std::size_t{})};
   { optimizer.step(state, scratch, weights, gradient, progress) } -> std::same_as<StepReport>;
   { optimizer.learning_rate(state, progress) } -> std::convertible_to<double>;
+};
+
+/// An optimiser whose server pools a statistic.
+template <class T>
+concept PoolingOptimizer = LocalOptimizer<T> &&
+    requires(const T optimizer, typename T::State state, typename T::Pool pool, std::span<const double> told) {
+  { optimizer.begin_pool(PoolPlan{}) } -> std::same_as<typename T::Pool>;
+  { optimizer.tell(pool, std::uint32_t{}).size() } -> std::convertible_to<std::size_t>;
+  optimizer.take(pool, double{}, std::uint64_t{});
+  optimizer.hear(state, told);
 };
 
 /// Batches a step of this optimiser reads.

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cereal/archives/portable_binary.hpp>
+#include <cereal/types/array.hpp>
 #include <istream>
 #include <ostream>
 #include <utility>
@@ -21,6 +22,26 @@ class OptimizerOf final : public PartOf<OptimizerPart, OptimizerOf<O>, O> {
   };
   struct Scratch final : OptimizerScratch {
     typename O::Scratch value = {};
+  };
+  template <PoolingOptimizer P>
+  struct PoolOf final : PooledStatistic {
+    PoolOf(const P& kind, const PoolPlan& plan) : part(kind), value(part.begin_pool(plan)) {}
+    std::vector<double> tell(std::uint32_t round) const final {
+      const auto told = part.tell(value, round);
+      static_assert(std::tuple_size_v<std::remove_const_t<decltype(told)>> <= kMaxTold);
+      return {told.begin(), told.end()};
+    }
+    void take(double sum, std::uint64_t count) final { part.take(value, sum, count); }
+    void save(std::ostream& bytes) const final {
+      cereal::PortableBinaryOutputArchive archive(bytes);
+      archive(value);
+    }
+    void load(std::istream& bytes) final {
+      cereal::PortableBinaryInputArchive archive(bytes);
+      archive(value);
+    }
+    P part;
+    typename P::Pool value;
   };
   static auto& own(OptimizerState& state) { return static_cast<State&>(state).value; }
   static const auto& own(const OptimizerState& state) { return static_cast<const State&>(state).value; }
@@ -49,6 +70,16 @@ class OptimizerOf final : public PartOf<OptimizerPart, OptimizerOf<O>, O> {
   void load(OptimizerState& state, std::istream& bytes) const final {
     cereal::PortableBinaryInputArchive archive(bytes);
     archive(own(state));
+  }
+  void hear(OptimizerState& state, std::span<const double> told) const final {
+    if constexpr (PoolingOptimizer<O>) part_.hear(own(state), told);
+  }
+  bool pools() const final { return PoolingOptimizer<O>; }
+  std::unique_ptr<PooledStatistic> begin_pool(const PoolPlan& plan) const final {
+    if constexpr (PoolingOptimizer<O>)
+      return std::make_unique<PoolOf<O>>(part_, plan);
+    else
+      return static_cast<void>(plan), nullptr;
   }
   void gradients_are_noisy(function_ref<bool(std::string_view setting)> is_set) final {
     if constexpr (requires { part_.gradients_are_noisy(is_set); }) part_.gradients_are_noisy(is_set);

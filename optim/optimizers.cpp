@@ -5,6 +5,7 @@
 #include "optim/ema.hpp"
 #include "optim/heavy_ball.hpp"
 #include "optim/optimizer_of.hpp"
+#include "optim/pooled.hpp"
 #include "optim/sgd.hpp"
 
 namespace fedstride {
@@ -12,7 +13,7 @@ namespace fedstride {
 PartFamily& OptimizerPart::family() {
   static PartFamily family = [] {
     PartFamily all("optimizer", "how clients train");
-    add_parts<OptimizerPart, Adadp, Sgd, HeavyBall, Ema, Adam>(all);
+    add_parts<OptimizerPart, Adadp, Sgd, HeavyBall, Ema, Adam, Pooled>(all);
     return all;
   }();
   return family;

@@ -3,6 +3,8 @@
 #include <cstdint>
 #include <iosfwd>
 #include <memory>
+#include <span>
+#include <vector>
 
 #include "core/function_ref.hpp"
 #include "core/part.hpp"
@@ -45,6 +47,11 @@ class OptimizerPart : public Part {
   /// Cereal's portable binary form. load throws if the bytes are not in this form.
   virtual void save(const OptimizerState& state, std::ostream& bytes) const = 0;
   virtual void load(OptimizerState& state, std::istream& bytes) const = 0;
+  /// Called before a client's first step of a round.
+  virtual void hear(OptimizerState& state, std::span<const double> told) const = 0;
+  virtual bool pools() const = 0;
+  /// Null unless it pools.
+  virtual std::unique_ptr<PooledStatistic> begin_pool(const PoolPlan& plan) const = 0;
   /// Called once, before training, if the gradients carry noise; is_set(name) is true if the user chose that setting.
   virtual void gradients_are_noisy(function_ref<bool(std::string_view setting)> is_set) = 0;
 };

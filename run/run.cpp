@@ -32,6 +32,20 @@ std::vector<double> client_accuracies(const Setup& setup, const Evaluation& test
   return accuracies;
 }
 
+// In a run that goes on the first weights are unknown, and the state is loaded.
+Server make_server(const Setup& setup) {
+  const Configuration& configuration = setup.configuration;
+  if (!configuration.optimizer->pools()) return Server(configuration.server, setup.model.size());
+  PoolPlan plan{
+      .start_norm = setup.start_norm,
+      .clients_a_round = configuration.cohort->rate(setup.row_counts.size()) * static_cast<double>(setup.row_counts.size()),
+      .rounds = static_cast<std::uint32_t>(configuration.rounds)};
+  for (ClientId client = 0; client < setup.row_counts.size(); ++client)
+    plan.steps_a_round += steps_of(setup.training, client, setup.row_counts[client], plan.rounds);
+  plan.steps_a_round /= static_cast<double>(setup.row_counts.size()) * plan.rounds;
+  return Server(configuration.server, setup.model.size(), configuration.optimizer->begin_pool(plan));
+}
+
 // Everything of one session of a run, from the checkpoint (round 0: the initial weights) to the last round.
 RunSummary carry_out(const Setup& setup, RunFolder& folder, Checkpoint checkpoint, RunPrivacy& privacy,
                      const RunObserver& observer, const FleetMaker& make_fleet) {
@@ -41,7 +55,7 @@ RunSummary carry_out(const Setup& setup, RunFolder& folder, Checkpoint checkpoin
   const auto help = [&](int count, function_ref<void(int)> piece) { threads.for_each_piece(count, piece); };
   RunFleet fleet = make_fleet.make(setup, threads, observer.stop);
   if (!checkpoint.fleet_state.empty()) fleet.load(checkpoint.fleet_state);
-  Server server(configuration.server, setup.model.size());
+  Server server = make_server(setup);
   server.load(checkpoint.server_state);
 
   std::map<EvaluatedOn, std::unique_ptr<Evaluator>> evaluators;
@@ -140,7 +154,7 @@ Checkpoint begin(Setup& setup, const RunFolder& folder, std::optional<RunPrivacy
   if (setup.privacy.on()) use_source(setup, private_source(setup, key));
   Checkpoint checkpoint{.configuration = run_identity(setup, key),
                         .model = setup.initial,
-                        .server_state = Server(setup.configuration.server, setup.model.size()).save(),
+                        .server_state = make_server(setup).save(),
                         .ledger = privacy->mark()};
   if (!setup.configuration.publishable && setup.own_data.empty()) folder.write_partition(setup);
   folder.start_results();

@@ -8,6 +8,7 @@
 #include "core/hash.hpp"
 #include "core/text.hpp"
 #include "data/split.hpp"
+#include "dp/noise/client_release.hpp"
 #include "nn/models.hpp"
 #include "nn/safetensors.hpp"
 #include "partitions/from_file.hpp"
@@ -135,7 +136,12 @@ void prepare_training(Setup& setup, FirstWeights first) {
                           (report.missing.empty() ? "" : "; drawn afresh: " + joined(report.missing)) +
                           (report.ignored.empty() ? "" : "; not used: " + joined(report.ignored)));
   }
+  setup.start_norm = l2_norm(view(std::as_const(setup.initial)));
   prepare_privacy(setup);
+  if (configuration.optimizer->pools() && client_level(configuration.privacy) != nullptr)
+    throw usage_error("optimizer is '" + std::string(configuration.optimizer.name()) +
+                      "', whose clients tell the server more than a clipped and noised update; where clients are protected "
+                      "(dp client or both) only optimizers that pool nothing are valid");
   if (configuration.max_update_norm > 0) {
     if (setup.rules.sum.release)
       throw usage_error("max-update-norm is " + number_text(configuration.max_update_norm) +

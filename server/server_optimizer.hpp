@@ -2,10 +2,15 @@
 
 #include <concepts>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "core/part.hpp"
+#include "core/pooled_statistic.hpp"
+#include "core/task.hpp"
 #include "core/vector.hpp"
 
 namespace fedstride {
@@ -51,20 +56,28 @@ class ServerOptimizerPart : public Part {
 /// A server optimiser that has been chosen; the default is federated averaging.
 using ServerOptimizer = Chosen<ServerOptimizerPart>;
 
-/// A server optimiser with its state, which a checkpoint holds.
+/// A server optimiser with its state, and the server's side of the local optimiser if that has one. A checkpoint holds both.
 class Server {
  public:
   /// A fresh state, for the first round of a model of `size` parameters.
-  Server(const ServerOptimizer& kind, std::size_t size) : at_work_(kind->start(size)) {}
+  Server(const ServerOptimizer& kind, std::size_t size, std::unique_ptr<PooledStatistic> pool = nullptr)
+      : at_work_(kind->start(size)), pool_(std::move(pool)) {}
 
   void apply(Vector& model, const Vector& mean_change) { at_work_->apply(model, mean_change); }
 
+  /// The numbers that every client of that round is told besides the model.
+  std::vector<double> tell(std::uint32_t round) const { return pool_ ? pool_->tell(round) : std::vector<double>{}; }
+  /// Takes the statistics of a round's clients that are in the mean change. In order of clients, so that the bits of the sum do
+  /// not depend on who answered first.
+  void take(std::span<const ClientReport> reports);
+
   /// The state as bytes, and back. load throws Error (failure) if the bytes are not of this optimiser and model.
-  std::string save() const { return at_work_->save(); }
-  void load(const std::string& bytes) { at_work_->load(bytes); }
+  std::string save() const;
+  void load(const std::string& bytes);
 
  private:
   std::unique_ptr<ServerAtWork> at_work_;
+  std::unique_ptr<PooledStatistic> pool_;
 };
 
 }  // namespace fedstride

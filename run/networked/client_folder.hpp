@@ -15,7 +15,7 @@ struct ClientMemory {
   std::string experiment;    ///< Welcome::experiment
   std::string terms;         ///< experiment_digest of this side, which no coordinator can name
   std::uint32_t round = 0;   ///< the last it has answered; 0: none
-  std::string model_hash;    ///< of the model it was asked to train there
+  std::string model_hash;    ///< of the model it was asked to train there, with the numbers it was told besides
   std::string state_before;  ///< its optimiser's state before that round, as bytes, so that the round can be repeated
   std::string state_after;   ///< and after it
   LedgerMark ledger;

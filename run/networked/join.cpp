@@ -10,6 +10,7 @@
 #include "client/trainer.hpp"
 #include "core/error.hpp"
 #include "core/floating_point.hpp"
+#include "core/hash.hpp"
 #include "core/stop.hpp"
 #include "core/text.hpp"
 #include "data/keep_rows.hpp"
@@ -114,12 +115,13 @@ class Participant {
                       const std::atomic<bool>& stop) {
     Experiment& at = *experiment_;
     const bool again = train.round == memory_.round;
-    if (train.round < memory_.round || (again && train.model_hash != memory_.model_hash))
-      throw failure(
-          "the coordinator asks for round " + std::to_string(train.round) +
-          (again ? " a second time, with another model" : "; this client has answered round " + std::to_string(memory_.round)) +
-          ": it has lost rounds, and no round is answered twice for different models");
-    const std::vector<std::uint64_t> releases = allowed(train);
+    const std::string start = start_of(train);
+    if (train.round < memory_.round || (again && start != memory_.model_hash))
+      throw failure("the coordinator asks for round " + std::to_string(train.round) +
+                    (again ? " a second time, with another model or other numbers told"
+                           : "; this client has answered round " + std::to_string(memory_.round)) +
+                    ": it has lost rounds, and no round is answered twice for different models");
+    const std::vector<std::uint64_t> releases = allowed(train, start);
     // A repeated round starts from the same state as the first time.
     const std::string before = again ? memory_.state_before : memory_.state_after;
     ClientState state;
@@ -129,7 +131,7 @@ class Participant {
     const TurnsTaken turn(turns_);
     threads_.for_each_task(1, [&](std::size_t) {
       at.trainer->train(
-          Task{train.round, model.model, releases}, options_.client, at.setup.rows[options_.client], state,
+          Task{train.round, model.model, releases, train.told}, options_.client, at.setup.rows[options_.client], state,
           [&](int count, function_ref<void(int)> piece) {
             turns_.pass();
             threads_.for_each_piece(count, piece);
@@ -145,7 +147,7 @@ class Participant {
     memory_ = {.experiment = memory_.experiment,
                .terms = memory_.terms,
                .round = train.round,
-               .model_hash = train.model_hash,
+               .model_hash = start,
                .state_before = before,
                .state_after = at.setup.training.keep_state ? state.save(at.setup.training.optimizer) : std::string(),
                .ledger = privacy_->mark()};
@@ -193,12 +195,19 @@ class Participant {
     folder_.save(memory_);
   }
 
+  // All that a round's training starts from and a coordinator chooses: the model, and numbers told besides. A client answers one
+  // of them a round, since its noise is the same for all.
+  static std::string start_of(const Train& train) {
+    if (train.told.empty()) return train.model_hash;
+    return Hash().text(train.model_hash).values(std::span<const double>(train.told)).hex();
+  }
+
   // Reserves the round in the client's own ledger, and holds the coordinator to its own budget.
-  std::vector<std::uint64_t> allowed(const Train& train) {
+  std::vector<std::uint64_t> allowed(const Train& train, const std::string& start) {
     if (options_.limit)
       if (const std::string why = privacy_->beyond(*options_.limit, train.round, train.releases); !why.empty())
         throw failure("round " + std::to_string(train.round) + " is not answered: " + why);
-    const RunPrivacy::Permission own = privacy_->reserve(train.round, train.model_hash);
+    const RunPrivacy::Permission own = privacy_->reserve(train.round, start);
     if (!own.refusal.empty()) throw failure("round " + std::to_string(train.round) + ": " + own.refusal);
     if (train.is_private != !own.releases.empty())
       throw failure("the coordinator and this client do not agree on whether the experiment is private");

@@ -70,6 +70,8 @@ std::string judge(const Setup& setup, std::uint32_t round, const ClientReport& r
   if (static_cast<double>(std::max({report.examples, report.steps, report.empty_lots, report.nonfinite})) > most)
     return "its report says " + counted(report.examples, "gradient example") + " in " + counted(report.steps, "step") +
            "; at most " + number_text(most) + " are possible";
+  if (report.statistics > 0 && !setup.configuration.optimizer->pools())
+    return "its report has statistics of its steps; the experiment's optimizer pools none";
   // A step takes one example at least, or one release.
   if (report.steps > (setup.training.privacy ? made : report.examples))
     return "its report says that it took " + counted(report.steps, "step") + " with " +

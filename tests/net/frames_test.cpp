@@ -45,15 +45,16 @@ bool same(const ModelMessage& a, const ModelMessage& b) {
   return a.round == b.round && a.model_hash == b.model_hash && alike(a.model, b.model);
 }
 bool same(const Train& a, const Train& b) {
-  return a.round == b.round && a.model_hash == b.model_hash && a.is_private == b.is_private && a.releases == b.releases;
+  return a.round == b.round && a.model_hash == b.model_hash && a.is_private == b.is_private && a.releases == b.releases &&
+         a.told == b.told;
 }
 bool same(const UpdateMessage& a, const UpdateMessage& b) {
   const ClientReport &x = a.report, &y = b.report;
   return a.round == b.round && a.model_hash == b.model_hash && x.client == y.client && x.rows == y.rows &&
          x.examples == y.examples && alike(x.loss, y.loss) && alike(x.learning_rate, y.learning_rate) && x.steps == y.steps &&
          x.rejected == y.rejected && x.releases == y.releases && x.empty_lots == y.empty_lots && x.nonfinite == y.nonfinite &&
-         alike(x.gradient_norm, y.gradient_norm) && alike(x.clipped_share, y.clipped_share) && a.diverged == b.diverged &&
-         alike(a.change, b.change);
+         alike(x.gradient_norm, y.gradient_norm) && alike(x.clipped_share, y.clipped_share) && x.statistic == y.statistic &&
+         x.statistics == y.statistics && a.diverged == b.diverged && alike(a.change, b.change);
 }
 bool same(const Received& a, const Received& b) { return a.round == b.round; }
 bool same(const Heartbeat& a, const Heartbeat& b) { return a.examples == b.examples; }
@@ -110,7 +111,7 @@ TEST_CASE("A header of another magic, version or kind is refused by name") {
   CHECK(refusal_of("GET / HTTP/1.1\r\nHost: localhost\r\n\r\n") == "what it sent is not a fedstride frame");
   frame = good;
   put(frame, 4, 258, 2);
-  CHECK(refusal_of(frame) == "it speaks protocol version 258; this side speaks 3");
+  CHECK(refusal_of(frame) == "it speaks protocol version 258; this side speaks 4");
   for (const std::uint64_t kind : {0, 11, 0x0101}) {
     frame = good;
     put(frame, 6, kind, 2);

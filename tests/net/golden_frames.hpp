@@ -35,7 +35,9 @@ inline auto golden_messages() {
                             .empty_lots = 1,
                             .nonfinite = 4,
                             .gradient_norm = 2.75,
-                            .clipped_share = kNone};
+                            .clipped_share = kNone,
+                            .statistic = 12.5,
+                            .statistics = 18};
   return std::tuple{
       Hello{3, golden_build()},
       Welcome{golden_build(),
@@ -54,7 +56,7 @@ inline auto golden_messages() {
               {5, 4000000000}},
       Ready{std::string(64, 'd'), std::string(64, 'b'), 1234, 1},
       ModelMessage{2, golden_model_hash(), golden_vector()},
-      Train{2, golden_model_hash(), true, 20},
+      Train{2, golden_model_hash(), true, 20, {0.5, 0.25, 1e-3}},
       UpdateMessage{2, golden_model_hash(), report, false, golden_vector()},
       Received{2},
       Heartbeat{70000},

@@ -189,7 +189,8 @@ TEST_CASE("a stopped run goes on, also to more rounds, and ends with the model o
   write_data(folder);
   const std::map<std::string, std::string> kinds{{"adadp", "client-state = 'keep'\noptimizer = 'adadp'\n"},
                                                  {"adam", "client-state = 'keep'\noptimizer = 'adam'\n"},
-                                                 {"momentum", "optimizer = 'sgd'\nserver-optimizer = 'momentum'\n"}};
+                                                 {"momentum", "optimizer = 'sgd'\nserver-optimizer = 'momentum'\n"},
+                                                 {"pooled", "optimizer = 'pooled'\nhorizon = 6\n"}};
   for (const auto& [optimizer, settings] : kinds) {
     const std::string more = "batch = 5\n" + settings;
     start(settings_for(folder, optimizer + "-whole", more));
@@ -206,6 +207,25 @@ TEST_CASE("a stopped run goes on, also to more rounds, and ends with the model o
     CHECK(read_file(folder / (optimizer + "-broken/model.safetensors")) ==
           read_file(folder / (optimizer + "-whole/model.safetensors")));
   }
+}
+
+TEST_CASE("a run that goes on beyond its horizon keeps the tolerance it ended with, and any number of threads gives the same") {
+  const test::TemporaryFolder folder;
+  write_data(folder);
+  start(settings_for(folder, "a", "batch = 5\noptimizer = 'pooled'\nrounds = 3"));
+  start(settings_for(folder, "b", "batch = 5\noptimizer = 'pooled'\nrounds = 6\nhorizon = 3\nthreads = 1"));
+  resume(folder / "a", {{"rounds", {"6", true}}});
+  CHECK(hashes(folder / "a") == hashes(folder / "b"));
+}
+
+TEST_CASE("an optimiser that pools is refused where clients are protected, and where weights begin at 0") {
+  const test::TemporaryFolder folder;
+  write_data(folder);
+  CHECK_THROWS_WITH_AS(start(settings_for(folder, "a", "optimizer = 'pooled'\ndp = 'client'\nnoise-multiplier = 1")),
+                       doctest::Contains("only optimizers that pool nothing are valid"), Error);
+  CHECK_THROWS_WITH_AS(start(settings_for(folder, "a", "optimizer = 'pooled'\nkappa = 0")), doctest::Contains("kappa is 0"),
+                       Error);
+  CHECK_FALSE(std::filesystem::exists(folder / "a"));
 }
 
 TEST_CASE("momentum at the server is averaging without memory, and another thing with it") {

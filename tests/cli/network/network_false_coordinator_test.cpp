@@ -105,6 +105,13 @@ TEST_CASE("a client answers a round again with the same bits, and refuses it wit
     Captive captive(scene);
     first = captive.ask(scene.model, scene.train);
     REQUIRE(first);
+    Train other_told = scene.train;  // numbers told are as good as a model for the same noise under two inputs
+    other_told.told = {0.5};
+    CHECK(!captive.ask(scene.model, other_told));
+    captive.check_left("the coordinator asks for round 1 a second time, with another model or other numbers told");
+  }
+  {
+    Captive captive(scene);
     CHECK(!captive.ask(other_model, other_train));
     captive.check_left("the coordinator asks for round 1 a second time, with another model");
   }
@@ -130,6 +137,19 @@ TEST_CASE("a client answers a round again with the same bits, and refuses it wit
   }
   // Nothing that was refused is in the ledger.
   CHECK(read_file(folder + "/ledger.jsonl") == ledger);
+}
+
+TEST_CASE("numbers told that its optimiser cannot use end a client's round") {
+  const Scene scene({"--optimizer", "pooled", "--rounds", "3"});
+  REQUIRE(scene.train.told.size() == 3);
+  for (const std::vector<double>& told :
+       {std::vector<double>{1}, {0, 0, 0}, {-1, 1, 1}, {1, 1, -std::numeric_limits<double>::infinity()}}) {
+    Captive captive(scene);
+    Train train = scene.train;
+    train.told = told;
+    CHECK(!captive.ask(scene.model, train));
+    captive.check_left("optimizer 'pooled' takes 3");
+  }
 }
 
 TEST_CASE("a client killed between its reservation and its answer counts what it may have released, once") {

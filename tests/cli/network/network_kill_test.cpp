@@ -42,7 +42,7 @@ TEST_CASE("clients killed inside a round and started again send the same bits") 
 }
 
 TEST_CASE("a coordinator killed at any moment and started with the same command ends with the model of a whole run") {
-  const Federation federation({"--optimizer", "adadp", "--server-optimizer", "momentum", "--server-momentum", "0.5", "--rounds",
+  const Federation federation({"--optimizer", "pooled", "--server-optimizer", "momentum", "--server-momentum", "0.5", "--rounds",
                                std::to_string(kRounds), "--local-epochs", "5"});
   auto clients = federation.join_all();
   RandomStream random(2, {.purpose = Purpose::test});

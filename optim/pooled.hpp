@@ -1,0 +1,99 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <span>
+#include <tuple>
+
+#include "core/serialize.hpp"
+#include "core/setting.hpp"
+#include "optim/optimizer.hpp"
+
+namespace fedstride {
+
+enum class RateOf { federation, client };
+constexpr auto choice_names(RateOf) { return names("federation", "client"); }
+enum class Course { falling, constant };
+constexpr auto choice_names(Course) { return names("falling", "constant"); }
+
+/// ADADP's two half steps with one rate for the whole federation, found from the differences of all clients' half steps. With
+/// T steps of a client in the whole run, M clients a round, theta_0 the first weights, t the step:
+///   tol_t = kappa sqrt(M) |theta_0| sqrt(3 / (2 T)) (1 - t/T)
+///   d1 = -min(eta/2, c/|G1|) G1 at theta,  d2 = -min(eta/2, c/|G2|) G2 at theta + d1,  c = max-step x tol_t / sqrt(2)
+///   theta <- theta + d1 + d2, undone only where that is not finite;  u = |d1 - d2|^2 / eta^2
+///   eta = tol_t / sqrt(V), V the mean over the rounds so far of the mean of u over all steps of all clients of a round
+/// Where the gradients' noise dominates, |d1 - d2|^2 is the square of the noise that a step adds to the weights, so with kappa 1
+/// the noise of all steps together moves the averaged weights by |theta_0| / sqrt(2) (docs/adaptive.md derives it). No step is
+/// undone for being long: the long ones are those that tell most.
+/// Until a V has been told, each client begins with learning-rate and goes at most 10 % a step towards tol_t over the root of its
+/// own running mean of u; of that round's u the second half counts.
+/// A run that goes on beyond its horizon keeps the tolerance of the last step.
+struct Pooled {
+  double initial_rate = 0.1;
+  double kappa = 1;
+  double max_step = 4;
+  RateOf rate_of = RateOf::federation;
+  Course course = Course::falling;
+  int horizon = 0;
+
+  static constexpr std::string_view kName = "pooled";
+  static constexpr std::string_view kSummary = "one rate for the federation, from the differences of all clients' half steps";
+  static constexpr auto kFields = std::tuple{
+      Field{"learning-rate", &Pooled::initial_rate, "step size for the mean gradient of a batch; where the first round starts",
+            Valid{.low = 0, .high = 1e6, .low_included = false}},
+      Field{"kappa", &Pooled::kappa,
+            "multiple of the tolerance by which the noise of all steps moves the averaged weights as far as they were from 0",
+            Valid{.low = 0, .high = 1e6, .low_included = false}},
+      Field{"max-step", &Pooled::max_step, "a half step is cut to this multiple of its expected length at the tolerance",
+            Valid{.low = 0, .high = 1e6, .low_included = false}},
+      Field{"rate-of", &Pooled::rate_of, "one rate for all, or each client its own, from its own steps"},
+      Field{"course", &Pooled::course,
+            "tolerance over the rounds: falling to 0 in a line, or constant with the same noise in all"},
+      Field{"horizon", &Pooled::horizon, "rounds over which the tolerance falls; 0: those the run begins with",
+            Valid{.low = 0, .high = 1e9}},
+  };
+  static constexpr int kGradientsPerStep = 2;
+  static constexpr bool kKeepsState = true;
+
+  /// The server's state: what it knows of all clients' steps.
+  struct Pool {
+    double scale = 0;          ///< tolerance at t = 0
+    double last = 0;           ///< 1/T
+    std::uint32_t rounds = 0;  ///< over which it falls
+    double sum = 0;            ///< of the rounds' means of u
+    std::uint32_t known = 0;   ///< rounds in that sum
+    template <class Archive>
+    void serialize(Archive& archive) {
+      archive(scale, last, rounds, sum, known);
+    }
+  };
+  /// Throws Error (usage) for first weights that are all 0, or a run without steps.
+  Pool begin_pool(const PoolPlan& plan) const;
+  /// {tolerance at the beginning of the round, at its end, V; 0: not known}
+  static constexpr std::size_t kNumbersTold = 3;
+  std::array<double, kNumbersTold> tell(const Pool& pool, std::uint32_t round) const;
+  /// Takes the sum of u over `count` steps of all clients of a round.
+  void take(Pool& pool, double sum, std::uint64_t count) const;
+
+  struct State {
+    double learning_rate = 0;  ///< of the next step, while no V is told
+    double sum = 0;            ///< of its own u so far
+    std::uint64_t count = 0;
+    std::array<double, kNumbersTold> told = {};
+    template <class Archive>
+    void serialize(Archive& archive) {
+      archive(learning_rate, sum, count, told);
+    }
+  };
+  struct Scratch {
+    Vector half;  ///< theta + d1
+    Vector next;  ///< theta + d1 + d2, swapped with the weights when it stands
+  };
+
+  void start(State& state, std::size_t) const;
+  void hear(State& state, std::span<const double> told) const;
+  double learning_rate(const State& state, Progress progress) const;
+  StepReport step(State& state, Scratch& scratch, Vector& weights, Gradient gradient, Progress progress) const;
+};
+
+}  // namespace fedstride
