@@ -2,11 +2,11 @@
 """What a round costs on many ranks: a model, not a measurement.
 
 A round on P ranks is the longest rank's training, then messages (Hockney's alpha-beta model: alpha seconds a message,
-beta seconds a byte; Thakur, Rabenseifner & Gropp 2005 for the two collectives):
+beta seconds a byte), the two collectives as OpenMPI 4.1 carries out its non-blocking ones; s is ceil(log2 P):
 
-    broadcast of 4 n bytes  (scatter and all-gather)   (log2 P + P - 1) alpha + 2 (P - 1)/P 4 n beta
-    sum of 16 n bytes       (reduce-scatter, gather)   2 log2 P alpha + 2 (P - 1)/P 16 n beta + (P - 1)/P n gamma
-    reports of every rank                              log2 P alpha + c r beta
+    model to all, 4 n bytes    P <= 4: (P - 1) (alpha + 4 n beta), one after the other; else a tree: s (alpha + 4 n beta)
+    sum of 16 n bytes          a tree, rank 0 takes s whole sums: s (alpha + 16 n beta + n gamma)
+    reports of every rank      s alpha + c r beta
 
 n: parameters; gamma: seconds to add two 128-bit integers; c clients in a round send r bytes each. Training is c clients of t
 seconds, dealt out evenly: ceil(c / P) of them are the longest rank's. Constants on one machine are read off
@@ -20,11 +20,10 @@ def round_seconds(ranks, args):
     training = math.ceil(args.clients / ranks) * args.client_seconds
     if ranks == 1:
         return training, 0.0
-    share = (ranks - 1) / ranks
-    steps = math.log2(ranks)
+    steps = math.ceil(math.log2(ranks))
     n = args.parameters
-    messages = (steps + ranks - 1) * args.alpha + 2 * share * 4 * n * args.beta
-    messages += 2 * steps * args.alpha + 2 * share * 16 * n * args.beta + share * n * args.gamma
+    messages = (ranks - 1 if ranks <= 4 else steps) * (args.alpha + 4 * n * args.beta)
+    messages += steps * (args.alpha + 16 * n * args.beta + n * args.gamma)
     messages += steps * args.alpha + args.clients * args.report_bytes * args.beta
     return training, messages
 
@@ -43,6 +42,9 @@ def main():
     for name in ("parameters", "clients"):
         if getattr(args, name) < 1:
             parser.error(f"{name} is {getattr(args, name)}; it must be a whole number from 1")
+    for name in ("client_seconds", "alpha", "beta"):
+        if not getattr(args, name) > 0:
+            parser.error(f"{name.replace('_', '-')} is {getattr(args, name)}; it must be above 0")
     alone = round_seconds(1, args)[0]
     print("| ranks | training s | messages s | round s | speed-up | efficiency |")
     print("|---|---|---|---|---|---|")

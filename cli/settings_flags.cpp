@@ -3,6 +3,7 @@
 #include <CLI/CLI.hpp>
 
 #include "cli/flag_values.hpp"
+#include "core/parse_number.hpp"
 #include "core/text.hpp"
 
 namespace fedstride {
@@ -69,8 +70,7 @@ void add_data_folder_flag(CLI::App& command, std::string& path) {
 template <class Number>
 void add_number_flag(CLI::App& command, const std::string& name, Number& number, const Valid& valid, const std::string& help) {
   const auto read = [&number, valid, name](const std::string& text) {
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-    if (error != std::errc{} || end != text.data() + text.size() || !valid.admits(static_cast<double>(number)))
+    if (!parse_number(text, number) || !valid.admits(static_cast<double>(number)))
       throw usage_error(name.substr(2) + " is '" + text + "'; it must be " + valid.text(std::is_integral_v<Number>));
   };
   takes(*command.add_option_function<std::string>(

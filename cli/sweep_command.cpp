@@ -1,5 +1,4 @@
 #include <CLI/CLI.hpp>
-#include <charconv>
 #include <cmath>
 #include <filesystem>
 #include <memory>
@@ -15,6 +14,7 @@
 #include "core/error.hpp"
 #include "core/json.hpp"
 #include "core/one_line.hpp"
+#include "core/parse_number.hpp"
 #include "core/stop.hpp"
 #include "core/text.hpp"
 #include "mpi/mpi_sweep.hpp"
@@ -47,13 +47,9 @@ struct SweepFlags {
 // "2/4": the second of four.
 void read_shard(const std::string& text, SweepOptions& options) {
   const auto parts = split(text, '/');
-  const auto number = [](std::string_view part, std::size_t& value) {
-    const auto [end, error] = std::from_chars(part.data(), part.data() + part.size(), value);
-    return error == std::errc{} && end == part.data() + part.size();
-  };
   std::size_t which = 0;
-  if (parts.size() != 2 || !number(parts[0], which) || !number(parts[1], options.shards) || which < 1 || which > options.shards ||
-      options.shards > 1'000'000)
+  if (parts.size() != 2 || !parse_number(parts[0], which) || !parse_number(parts[1], options.shards) || which < 1 ||
+      which > options.shards || options.shards > 1'000'000)
     throw usage_error("shard is '" + text + "'; it must be I/N with I from 1 to N: 1/4, 2/4, 3/4 and 4/4 are everything");
   options.shard = which - 1;
 }

@@ -1,7 +1,6 @@
 #include "data/table.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <limits>
 #include <optional>
@@ -10,6 +9,7 @@
 #include <vector>
 
 #include "core/error.hpp"
+#include "core/parse_number.hpp"
 #include "core/text.hpp"
 #include "data/input_file.hpp"
 
@@ -23,8 +23,7 @@ std::optional<double> number(std::string_view text) {
   text = trimmed(text);
   if (!text.empty() && text.front() == '+') text.remove_prefix(1);
   double value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc{} || end != text.data() + text.size() || text.empty()) return std::nullopt;
+  if (!parse_number(text, value)) return std::nullopt;
   return value;
 }
 

@@ -15,7 +15,7 @@ namespace {
 
 /// Lowers that of this thread, for as long as it lives.
 void lower_priority() {
-  constexpr int kNice = 10;
+  constexpr int kNice = 19;
   ::setpriority(PRIO_PROCESS, 0, kNice);
 }
 

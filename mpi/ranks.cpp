@@ -28,6 +28,7 @@ constexpr int kBytesTag = 2;
 constexpr int kNoteTag = 3;
 constexpr std::size_t kAtOnce = std::size_t{1} << 30;          // bytes a call: MPI counts in int
 constexpr std::size_t kIntegersAtOnce = std::size_t{1} << 15;  // half a megabyte: larger pieces are slower
+constexpr std::size_t kSumsInFlight = 4;                       // so that one piece is added up while another is on its way
 constexpr int kQuickLooks = 100;                               // before a wait sleeps
 constexpr int kBusyLooks = 100'000;                            // likewise, where all are there and have work to do
 constexpr std::chrono::microseconds kMinNap{20};
@@ -306,16 +307,20 @@ std::vector<std::string> Ranks::gather(const std::string& bytes, std::uint64_t m
 }
 
 void Ranks::sum(std::span<__int128> integers) {
-  for (std::size_t done = 0; done < integers.size(); done += kIntegersAtOnce) {
+  std::array<MPI_Request, kSumsInFlight> requests;  // no blocking calls: a rank may stop in the middle of one
+  requests.fill(MPI_REQUEST_NULL);
+  std::size_t piece = 0;
+  for (std::size_t done = 0; done < integers.size(); done += kIntegersAtOnce, ++piece) {
     const auto some = integers.subspan(done, std::min(kIntegersAtOnce, integers.size() - done));
     const auto count = static_cast<int>(some.size());
-    MPI_Request request = MPI_REQUEST_NULL;  // not a blocking call: a rank may stop in the middle of it
+    MPI_Request& request = requests[piece % kSumsInFlight];
+    group_->wait(request, kBusyLooks);
     if (group_->rank == 0)
       MPI_Ireduce(MPI_IN_PLACE, some.data(), count, group_->integer, group_->add, 0, group_->all, &request);
     else
       MPI_Ireduce(some.data(), nullptr, count, group_->integer, group_->add, 0, group_->all, &request);
-    group_->wait(request, kBusyLooks);
   }
+  for (MPI_Request& request : requests) group_->wait(request, kBusyLooks);
 }
 
 void Ranks::send(int to, const Note& note) {

@@ -3,13 +3,13 @@
 #include <openssl/x509v3.h>
 
 #include <algorithm>
-#include <charconv>
 #include <system_error>
 #include <vector>
 
 #include "core/error.hpp"
 #include "core/files.hpp"
 #include "core/folder_lock.hpp"
+#include "core/parse_number.hpp"
 #include "net/x509.hpp"
 
 namespace fedstride {
@@ -39,8 +39,7 @@ std::optional<ClientId> client_of(std::string_view name) {
   if (!name.starts_with(kBefore)) return std::nullopt;
   const std::string_view digits = name.substr(kBefore.size());
   ClientId client = 0;
-  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), client);
-  if (error != std::errc{} || end != digits.data() + digits.size() || client_name(client) != name) return std::nullopt;
+  if (!parse_number(digits, client) || client_name(client) != name) return std::nullopt;
   return client;
 }
 

@@ -2,9 +2,8 @@
 
 #include <arpa/inet.h>
 
-#include <charconv>
-
 #include "core/error.hpp"
+#include "core/parse_number.hpp"
 
 namespace fedstride {
 
@@ -30,8 +29,7 @@ Endpoint parse_endpoint(std::string_view what, std::string_view text, bool zero)
   }
   if (host.find_first_of(" \t\r\n/[]") != host.npos || host.size() > 253) throw wrong();
   std::uint16_t port = 0;
-  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), port);
-  if (digits.empty() || error != std::errc{} || end != digits.data() + digits.size() || (port == 0 && !zero)) throw wrong();
+  if (!parse_number(digits, port) || (port == 0 && !zero)) throw wrong();
   return {std::string(host), port};
 }
 

@@ -1,13 +1,13 @@
 #include "nn/model_line.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <initializer_list>
 #include <type_traits>
 #include <utility>
 
 #include "core/error.hpp"
 #include "core/family.hpp"
+#include "core/parse_number.hpp"
 #include "core/text.hpp"
 
 namespace fedstride {
@@ -35,8 +35,7 @@ class Words {
   int whole(std::string_view what, int low, int high) {
     int value = 0;
     const auto word = take(what);
-    const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), value);
-    if (error != std::errc{} || end != word.data() + word.size() || value < low || value > high)
+    if (!parse_number(word, value) || value < low || value > high)
       complain(std::string(what) + " must be a whole number from " + std::to_string(low) + " to " + std::to_string(high) +
                ", not '" + std::string(word) + "'");
     return value;
@@ -45,8 +44,7 @@ class Words {
   double fraction_below_one(std::string_view what) {
     double value = 0;
     const auto word = take(what);
-    const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), value);
-    if (error != std::errc{} || end != word.data() + word.size() || !(value >= 0 && value < 1))
+    if (!parse_number(word, value) || !(value >= 0 && value < 1))
       complain(std::string(what) + " must be a number from 0 to below 1, not '" + std::string(word) + "'");
     return value;
   }

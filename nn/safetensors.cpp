@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <charconv>
 #include <cmath>
 #include <cstring>
 #include <set>
@@ -10,6 +9,7 @@
 #include "core/error.hpp"
 #include "core/files.hpp"
 #include "core/json.hpp"
+#include "core/parse_number.hpp"
 #include "core/text.hpp"
 #include "nn/pytorch_layout.hpp"
 
@@ -116,8 +116,7 @@ const std::string& metadata_string(const SafeTensors& file, const std::string& k
 
 int metadata_number(const SafeTensors& file, std::string_view text, const std::string& key, int high) {
   int value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc{} || end != text.data() + text.size() || value < 1 || value > high)
+  if (!parse_number(text, value) || value < 1 || value > high)
     throw failure("'" + file.origin + "' has " + key + " " + shown(metadata_string(file, key)) +
                   "; its numbers must be from 1 to " + std::to_string(high));
   return value;

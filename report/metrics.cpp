@@ -1,9 +1,10 @@
 #include "report/metrics.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <utility>
+
+#include "core/parse_number.hpp"
 
 namespace fedstride {
 namespace {
@@ -70,8 +71,7 @@ std::string key_label(std::string_view key) { return looked_up(kKeys, key); }
 
 std::optional<double> number_of(std::string_view text) {
   double number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error != std::errc() || end != text.data() + text.size() || !std::isfinite(number)) return {};
+  if (!parse_number(text, number) || !std::isfinite(number)) return {};
   return number;
 }
 

@@ -1,12 +1,12 @@
 #include "run/client_reports.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <numeric>
 #include <string>
 #include <utility>
 
 #include "core/error.hpp"
+#include "core/parse_number.hpp"
 #include "core/random.hpp"
 
 namespace fedstride {
@@ -15,8 +15,7 @@ ClientReports ClientReports::of(std::string_view text, std::uint64_t seed) {
   if (text == "all") return {.seed = seed};
   if (text == "none") return {.most = 0, .seed = seed};
   std::uint32_t most = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), most);
-  if (error != std::errc{} || end != text.data() + text.size() || most == 0)
+  if (!parse_number(text, most) || most == 0)
     throw usage_error("client-reports is '" + std::string(text) + "'; it must be all, none, or a number of clients from 1");
   return {.most = most, .seed = seed};
 }

@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <set>
 
+#include "core/parse_number.hpp"
 #include "core/text.hpp"
 #include "data/datasets.hpp"
 #include "nn/models.hpp"
@@ -12,12 +13,6 @@
 
 namespace fedstride {
 namespace {
-
-template <class Value>
-bool parse_number(std::string_view text, Value& out) {
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), out);
-  return error == std::errc{} && end == text.data() + text.size();
-}
 
 // The value of a setting: text of the command line is converted to the type of the key.
 SettingValue meant(const SettingInfo& info, const Setting& given) {

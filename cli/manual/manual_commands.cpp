@@ -13,6 +13,7 @@
 #include "core/build_info.hpp"
 #include "core/error.hpp"
 #include "core/files.hpp"
+#include "core/parse_number.hpp"
 #include "core/text.hpp"
 
 namespace fedstride {
@@ -69,10 +70,10 @@ std::string page_date() {
   if (epoch == nullptr || *epoch == '\0') return {};
   std::int64_t seconds = 0;
   const std::string_view text = epoch;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), seconds);
+  const bool is_number = parse_number(text, seconds);
   std::tm date{};
   const std::time_t time = seconds;
-  if (error != std::errc{} || end != text.data() + text.size() || gmtime_r(&time, &date) == nullptr)
+  if (!is_number || gmtime_r(&time, &date) == nullptr)
     throw usage_error("SOURCE_DATE_EPOCH is '" + std::string(text) + "'; it must be a whole number of seconds since 1970");
   char line[32];
   std::strftime(line, sizeof line, "%Y-%m-%d", &date);

@@ -1,5 +1,4 @@
 #include <CLI/CLI.hpp>
-#include <charconv>
 #include <iostream>
 #include <memory>
 #include <optional>
@@ -10,6 +9,7 @@
 #include "cli/settings_flags.hpp"
 #include "core/error.hpp"
 #include "core/json.hpp"
+#include "core/parse_number.hpp"
 #include "core/text.hpp"
 #include "net/certificates.hpp"
 
@@ -43,9 +43,7 @@ void make(const CertificatesFlags& flags) {
 std::optional<ClientId> client_of(const CertificatesFlags& flags) {
   if (flags.client.empty()) return std::nullopt;
   ClientId client = 0;
-  const char* end = flags.client.data() + flags.client.size();
-  const auto [at, error] = std::from_chars(flags.client.data(), end, client);
-  if (error != std::errc{} || at != end || client >= kCertificateClients.high)
+  if (!parse_number(flags.client, client) || client >= kCertificateClients.high)
     throw usage_error("client is '" + flags.client + "'; it must be a whole number from 0 to 99999");
   return client;
 }

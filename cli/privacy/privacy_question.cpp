@@ -4,6 +4,7 @@
 
 #include "cli/flag_values.hpp"
 #include "cli/settings_flags.hpp"
+#include "core/parse_number.hpp"
 #include "core/text.hpp"
 #include "dp/accountants/rdp_orders.hpp"
 
@@ -15,8 +16,7 @@ void add_number(CLI::App& command, const std::string& name, std::optional<Number
                 const std::string& help, bool required) {
   const auto read = [&number, valid, name](const std::string& text) {
     Number value{};
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-    if (error != std::errc{} || end != text.data() + text.size() || !valid.admits(static_cast<double>(value)))
+    if (!parse_number(text, value) || !valid.admits(static_cast<double>(value)))
       throw usage_error(name + " is '" + text + "'; it must be " + valid.text(std::is_integral_v<Number>));
     number = value;
   };

@@ -1,11 +1,11 @@
 #include "sweep/cells/grid.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <optional>
 #include <set>
 
 #include "core/one_line.hpp"
+#include "core/parse_number.hpp"
 #include "core/text.hpp"
 #include "sweep/cells/cell_keys.hpp"
 #include "sweep/file/document.hpp"
@@ -109,8 +109,7 @@ namespace {
 
 std::optional<double> as_number(std::string_view text) {
   double number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
+  if (!parse_number(text, number)) return std::nullopt;
   return number == 0 ? 0 : number;  // one zero, not two
 }
 

@@ -1,13 +1,13 @@
 #include "sweep/results/read_cell.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <fstream>
 
 #include "core/error.hpp"
 #include "core/files.hpp"
 #include "core/json.hpp"
+#include "core/parse_number.hpp"
 #include "core/text.hpp"
 #include "sweep/results/accounting.hpp"
 #include "sweep/results/flat_json.hpp"
@@ -159,9 +159,8 @@ void read_command(const fs::path& folder, CellResult& result) {
     std::string name = key;
     std::ranges::replace(name, '-', '_');
     double value = 0;
-    const auto parsed = std::from_chars(text.data(), text.data() + text.size(), value);
     const auto found = numbers.find(name);
-    if (parsed.ec == std::errc() && found != numbers.end() && found->second == value) numbers.erase(found);
+    if (parse_number(text, value) && found != numbers.end() && found->second == value) numbers.erase(found);
   }
   result.numbers = std::move(numbers);
 }

@@ -209,7 +209,7 @@ TEST_CASE("ADADP keeps it in every preset, with noise, and where it goes on as S
 
 TEST_CASE("the registry finds a part by its name and names the nearest for a slip") {
   const auto names = OptimizerPart::family().names();
-  CHECK(names == std::vector<std::string>{"adadp", "sgd", "heavy-ball", "ema", "adam"});
+  CHECK(names == std::vector<std::string>{"adadp", "sgd", "heavy-ball", "ema", "adam", "pooled"});
   Optimizer optimizer;
   CHECK(optimizer.name() == "adadp");
   optimizer.choose("heavy-ball");
