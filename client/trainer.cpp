@@ -55,14 +55,14 @@ std::size_t steps_of_epoch(std::size_t rows, std::size_t batch, int batches) {
 }  // namespace
 
 double steps_of(const LocalTraining& training, ClientId client, std::size_t rows, std::uint32_t rounds) {
-  double steps = 0;
-  int end = static_cast<int>(rounds) * training.epochs;
+  const int end = static_cast<int>(rounds) * training.epochs;
   if (training.privacy) {
     const auto releases = static_cast<double>(training.privacy->plans[client]->releases_before(end));
     return releases / training.optimizer->gradients_per_step();
   }
   const int change = training.optimizer->epoch_of_change();
   const std::size_t batch = batch_of(training, rows);
+  double steps = 0;
   for (const int from : {0, change}) {
     const int epochs = from == 0 ? std::min(end, change) : std::max(0, end - change);
     if (epochs == 0) continue;

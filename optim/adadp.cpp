@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "optim/lane_sum.hpp"
 #include "optim/sgd.hpp"
 
 namespace fedstride {
@@ -43,30 +44,16 @@ void first_half(const float* __restrict theta, float* __restrict half, const flo
 template <bool kFullStep, bool kRelative>
 double second_half(const float* __restrict theta, float* __restrict half, const float* __restrict gradient, std::size_t size,
                    float half_rate) {
-  const auto one = [&](std::size_t i) {
+  return lane_sum(size, [&](std::size_t i) {
     const float moved = half[i] - theta[i];                    // -eta/2 G1
     const float full = theta[i] + 2 * moved;                   // theta_full
     const float difference = moved + half_rate * gradient[i];  // theta_full - theta_hat, without its cancellation
     const float next = kFullStep ? full : half[i] - half_rate * gradient[i];
     half[i] = next;
     const float error = kRelative ? difference / std::max(1.0F, std::abs(full)) : difference;
-    return static_cast<double>(error + 0.0F * (next + full));  // 0 x infinity is NaN
-  };
-  constexpr std::size_t kLanes = 16;
-  double lanes[kLanes] = {};
-  std::size_t i = 0;
-  for (; i + kLanes <= size; i += kLanes)
-    for (std::size_t lane = 0; lane < kLanes; ++lane) {
-      const double error = one(i + lane);
-      lanes[lane] += error * error;
-    }
-  for (std::size_t lane = 0; i < size; ++i, ++lane) {
-    const double error = one(i);
-    lanes[lane] += error * error;
-  }
-  double sum = 0;
-  for (const double lane : lanes) sum += lane;
-  return sum;
+    const auto finite = static_cast<double>(error + 0.0F * (next + full));  // 0 x infinity is NaN
+    return finite * finite;
+  });
 }
 
 using SecondHalf = double (*)(const float*, float*, const float*, std::size_t, float);

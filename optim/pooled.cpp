@@ -6,6 +6,7 @@
 
 #include "core/error.hpp"
 #include "core/text.hpp"
+#include "optim/lane_sum.hpp"
 
 namespace fedstride {
 namespace {
@@ -24,25 +25,10 @@ double rate_for(double tolerance, double mean_square) {
   return std::clamp(tolerance / std::sqrt(mean_square), kMinRate, kMaxRate);  // 0 / 0 cannot be: tolerances are above 0
 }
 
-// Lanes of the sums, so that their order does not depend on the instruction set's width.
-constexpr std::size_t kLanes = 16;
-
-template <class Square>
-double sum_of(std::size_t size, Square square) {
-  double lanes[kLanes] = {};
-  std::size_t i = 0;
-  for (; i + kLanes <= size; i += kLanes)
-    for (std::size_t lane = 0; lane < kLanes; ++lane) lanes[lane] += square(i + lane);
-  for (std::size_t lane = 0; i < size; ++i, ++lane) lanes[lane] += square(i);
-  double sum = 0;
-  for (const double lane : lanes) sum += lane;
-  return sum;
-}
-
 /// half = theta - eta/2 G1; returns |d1|^2.
 double pooled_first_half(const float* __restrict theta, float* __restrict half, const float* __restrict gradient,
                          std::size_t size, float half_rate) {
-  return sum_of(size, [&](std::size_t i) {
+  return lane_sum(size, [&](std::size_t i) {
     const float moved = half_rate * gradient[i];
     half[i] = theta[i] - moved;
     return static_cast<double>(moved) * static_cast<double>(moved);
@@ -52,7 +38,7 @@ double pooled_first_half(const float* __restrict theta, float* __restrict half, 
 /// next = half - eta/2 G2; returns |d1 - d2|^2, NaN or infinite unless every number in between is finite.
 double pooled_second_half(const float* __restrict theta, const float* __restrict half, float* __restrict next,
                           const float* __restrict gradient, std::size_t size, float half_rate) {
-  return sum_of(size, [&](std::size_t i) {
+  return lane_sum(size, [&](std::size_t i) {
     const float moved = half_rate * gradient[i];
     next[i] = half[i] - moved;
     const auto difference = static_cast<double>((half[i] - theta[i]) + moved + 0.0F * next[i]);  // 0 x infinity is NaN
@@ -121,8 +107,7 @@ void Pooled::hear(State& state, std::span<const double> told) const {
   if (told.empty()) return;
   const auto good = [](double number) { return number >= 0 && std::isfinite(number); };
   if (told.size() != kNumbersTold || !std::ranges::all_of(told, good) || told[0] == 0)
-    throw failure("the server told " + counted(told.size(), "number") +
-                  (told.empty() ? "" : ", the first of them " + number_text(told[0])) +
+    throw failure("the server told " + counted(told.size(), "number") + ", the first of them " + number_text(told[0]) +
                   "; optimizer 'pooled' takes 3: a tolerance above 0, one from 0, and a mean from 0, all of them finite");
   std::ranges::copy(told, state.told.begin());
 }

@@ -9,6 +9,7 @@
 #include "core/hash.hpp"
 #include "core/seconds_since.hpp"
 #include "core/stop.hpp"
+#include "dp/noise/client_release.hpp"
 #include "run/private_components.hpp"
 #include "run/run_folder.hpp"
 #include "sim/in_process_fleet.hpp"
@@ -37,7 +38,7 @@ Server make_server(const Setup& setup) {
   const Configuration& configuration = setup.configuration;
   if (!configuration.optimizer->pools()) return Server(configuration.server, setup.model.size());
   PoolPlan plan{
-      .start_norm = setup.start_norm,
+      .start_norm = l2_norm(view(setup.initial)),
       .clients_a_round = configuration.cohort->rate(setup.row_counts.size()) * static_cast<double>(setup.row_counts.size()),
       .rounds = static_cast<std::uint32_t>(configuration.rounds)};
   for (ClientId client = 0; client < setup.row_counts.size(); ++client)

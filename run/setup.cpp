@@ -8,7 +8,6 @@
 #include "core/hash.hpp"
 #include "core/text.hpp"
 #include "data/split.hpp"
-#include "dp/noise/client_release.hpp"
 #include "nn/models.hpp"
 #include "nn/safetensors.hpp"
 #include "partitions/from_file.hpp"
@@ -136,7 +135,6 @@ void prepare_training(Setup& setup, FirstWeights first) {
                           (report.missing.empty() ? "" : "; drawn afresh: " + joined(report.missing)) +
                           (report.ignored.empty() ? "" : "; not used: " + joined(report.ignored)));
   }
-  setup.start_norm = l2_norm(view(std::as_const(setup.initial)));
   prepare_privacy(setup);
   if (configuration.optimizer->pools() && client_level(configuration.privacy) != nullptr)
     throw usage_error("optimizer is '" + std::string(configuration.optimizer.name()) +

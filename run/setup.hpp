@@ -31,7 +31,6 @@ struct Setup {
   WeightedMean aggregation = {};
   PrivacySetup privacy = {};
   Vector initial = {};
-  double start_norm = 0;                ///< of the first weights, where they are drawn
   std::vector<std::string> notes = {};  ///< remarks for the user: tensors taken by --init, rows not used
 };
 

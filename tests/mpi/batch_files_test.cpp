@@ -6,7 +6,6 @@
 #include <fstream>
 #include <thread>
 
-#include "core/json.hpp"
 #include "core/text.hpp"
 #include "tests/mpi/mpirun.hpp"
 
@@ -61,14 +60,6 @@ class Slurm {
   TemporaryFolder folder_;
 };
 
-std::string rounds_of(const std::string& run) {
-  std::string all;
-  const std::string text = read_file(run + "/rounds.jsonl");
-  for (const auto line : split(text, '\n'))
-    if (!line.empty()) all += parse_json(std::string(line))["model_hash"].get<std::string>() + "\n";
-  return all;
-}
-
 /// Waits until so many rounds of some run below the folder are done; false after a minute.
 bool reaches(const fs::path& folder, std::size_t rounds) {
   for (int tick = 0; tick < 6000; ++tick, std::this_thread::sleep_for(std::chrono::milliseconds(10))) {
@@ -108,7 +99,7 @@ TEST_CASE("run.sbatch: a run that Slurm stops is put back into the queue, goes o
 
   REQUIRE(run_program({"run", "--config", folder / "run.toml", "--threads", "1", "--out", folder / "alone", "--quiet"}).code ==
           0);
-  CHECK(rounds_of(folder / "out") == rounds_of(folder / "alone"));
+  CHECK(hashes(folder / "out") == hashes(folder / "alone"));
 }
 
 TEST_CASE("sweep.sbatch: tasks of an array, one stopped and put back, together have the whole sweep") {
@@ -139,7 +130,7 @@ TEST_CASE("sweep.sbatch: tasks of an array, one stopped and put back, together h
   CHECK(whole.out.find("4 of 4 cells finished") != std::string::npos);
   REQUIRE(run_program({"sweep", folder / "sweep.toml", "--out", folder / "alone"}).code == 0);
   for (const auto& cell : fs::directory_iterator(folder / "alone/cells"))
-    CHECK(rounds_of((folder / "out/cells/") + cell.path().filename().string()) == rounds_of(cell.path().string()));
+    CHECK(hashes((folder / "out/cells/") + cell.path().filename().string()) == hashes(cell.path().string()));
 }
 
 }  // namespace fedstride::test::batch_files_test

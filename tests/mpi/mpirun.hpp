@@ -3,6 +3,8 @@
 #include <string>
 #include <vector>
 
+#include "core/files.hpp"
+#include "core/json.hpp"
 #include "core/text.hpp"
 #include "tests/cli/program.hpp"
 #include "tests/support/process.hpp"
@@ -44,6 +46,18 @@ inline Outcome outcome_of(const Process::Command& command) {
 inline Outcome inside(int ranks, const std::string& name) {
   const std::string self = std::filesystem::read_symlink("/proc/self/exe").string();
   return outcome_of(on_ranks(ranks, {self, "--no-skip", "--test-case=" + name + "*"}));
+}
+
+/// "1 ab34...", a line a finished round.
+inline std::string hashes(const std::string& run) {
+  std::string all;
+  const std::string text = read_file(run + "/rounds.jsonl");
+  for (const auto line : split(text, '\n')) {
+    if (line.empty()) continue;
+    const Json json = parse_json(std::string(line));
+    all += std::to_string(json["round"].get<int>()) + " " + json["model_hash"].get<std::string>() + "\n";
+  }
+  return all;
 }
 
 /// The lines that begin with "fedstride: ".

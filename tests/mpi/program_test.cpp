@@ -7,7 +7,6 @@
 #include <functional>
 #include <thread>
 
-#include "core/json.hpp"
 #include "core/text.hpp"
 #include "tests/mpi/mpirun.hpp"
 #include "tests/support/small_disk.hpp"
@@ -21,18 +20,6 @@ using Clock = std::chrono::steady_clock;
 Words on_mpi(const TemporaryFolder& folder, Words more) {
   more.insert(more.end(), {"--fleet", "mpi"});
   return federation(folder, more);
-}
-
-/// "1 ab34...", a line a finished round.
-std::string hashes(const std::string& run) {
-  std::string all;
-  const std::string text = read_file(run + "/rounds.jsonl");
-  for (const auto line : split(text, '\n')) {
-    if (line.empty()) continue;
-    const Json json = parse_json(std::string(line));
-    all += std::to_string(json["round"].get<int>()) + " " + json["model_hash"].get<std::string>() + "\n";
-  }
-  return all;
 }
 
 std::size_t rounds_done(const std::string& run) {

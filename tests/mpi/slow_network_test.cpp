@@ -2,20 +2,10 @@
 #include <doctest/doctest.h>
 #include <unistd.h>
 
-#include "core/json.hpp"
-#include "core/text.hpp"
 #include "tests/mpi/mpirun.hpp"
 
 namespace fedstride::test::slow_network_test {
 namespace {
-
-std::string hashes(const std::string& run) {
-  std::string all;
-  const std::string text = read_file(run + "/rounds.jsonl");
-  for (const auto line : split(text, '\n'))
-    if (!line.empty()) all += parse_json(std::string(line))["model_hash"].get<std::string>() + "\n";
-  return all;
-}
 
 Outcome over_network(const Words& words) {
   Words all{"/usr/bin/env", "ASAN_OPTIONS=detect_leaks=0", "python3",
