@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <ctime>
 #include <limits>
+#include <memory>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -172,6 +173,38 @@ PrivateSpeed measure_private(const Model& model, int batch, const std::vector<bo
     ratios.push_back(private_times.back() / plain_times.back());
   });
   return {median(plain_times), median(private_times), median(ratios)};
+}
+
+OptimizerSpeed measure_optimizer(const Model& model, int batch, Optimizer optimizer, double seconds) {
+  const FloatingPointMode mode;
+  RandomSteps random(model, batch, {});
+  const auto gradient = [&](const float* weights, GradientSink sink) {
+    return random.network.gradient(weights, random.next(), sink).sink_sum;
+  };
+  struct Measured {
+    Optimizer optimizer;
+    std::unique_ptr<OptimizerState> state = optimizer->make_state();
+    std::unique_ptr<OptimizerScratch> scratch = optimizer->make_scratch();
+  };
+  Optimizer reference;
+  reference.choose("sgd");
+  Measured sgd{std::move(reference)}, other{std::move(optimizer)};
+  for (Measured* one : {&sgd, &other}) one->optimizer.part().set(*one->optimizer.part().find("learning-rate"), 1e-12);
+  const int gradients = other.optimizer->gradients_per_step();
+  const auto time = [&](Measured& one, int steps) {
+    one.optimizer->start(*one.state, random.weights.size());  // rates that adapt grow again
+    const double start = now();
+    for (int step = 0; step < steps; ++step) one.optimizer->step(*one.state, *one.scratch, random.weights, gradient, {});
+    return now() - start;
+  };
+  const int steps = random.steps_at_once();
+  std::vector<double> sgd_times, step_times, ratios;
+  times(seconds, [&] {
+    sgd_times.push_back(time(sgd, steps * gradients) / (steps * gradients));
+    step_times.push_back(time(other, steps) / (steps * gradients));
+    ratios.push_back(step_times.back() / sgd_times.back());
+  });
+  return {median(sgd_times), median(step_times), median(ratios)};
 }
 
 double measure_fp32_peak() {

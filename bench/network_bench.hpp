@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "nn/model.hpp"
+#include "optim/optimizers.hpp"
 
 namespace fedstride {
 
@@ -34,6 +35,16 @@ struct PrivateSpeed {
 
 /// `frozen` has a flag a layer (Model::frozen), or is empty.
 PrivateSpeed measure_private(const Model& model, int batch, const std::vector<bool>& frozen = {}, double seconds = 1);
+
+/// A local optimiser's step against as many of SGD's as it takes gradients, each of its own: what adapting costs.
+struct OptimizerSpeed {
+  double sgd_seconds = 0;   ///< of a gradient: median of many
+  double step_seconds = 0;  ///< of a gradient, the share of a step: median of many
+  double ratio = 0;         ///< of the two: median over pairs measured one after the other
+};
+
+/// `optimizer` must have a setting learning-rate; it is measured at one so small that the weights stay where they are.
+OptimizerSpeed measure_optimizer(const Model& model, int batch, Optimizer optimizer, double seconds = 1);
 
 /// Peak of one core: independent fused multiply-adds on registers, floating-point operations a second, best of a few
 /// runs.

@@ -87,6 +87,22 @@ OrderedJson measure_private_steps(const BenchFlags& arguments) {
   return rows;
 }
 
+// A gradient under each optimiser against one under SGD, in a network whose weights fit in no cache of a core's own.
+OrderedJson measure_optimizers(const BenchFlags& arguments) {
+  const Model model = Model::parse("adadp-cnn", {32, 32, 3}, 10);
+  if (!arguments.json)
+    std::printf("A gradient with its part of the step, adadp-cnn, batch %d, against SGD's, in pairs:\n", arguments.batch);
+  OrderedJson rows = OrderedJson::array();
+  for (const std::string& name : Optimizer::registry().names()) {
+    Optimizer optimizer;
+    optimizer.choose(name);
+    const OptimizerSpeed speed = measure_optimizer(model, arguments.batch, optimizer, arguments.seconds);
+    rows.push_back({{"name", name}, {"seconds", speed.step_seconds}, {"ratio", speed.ratio}});
+    if (!arguments.json) std::printf("%-11s %7.0f us  ratio %.3f\n", name.c_str(), speed.step_seconds * 1e6, speed.ratio);
+  }
+  return rows;
+}
+
 // A round's messages between the ranks of a job.
 void bench_ranks(const BenchFlags& arguments) {
   const auto ranks = join_ranks(arguments.fleet, nullptr);
@@ -117,6 +133,7 @@ void bench(const BenchFlags& arguments) {
     steps.push_back(measure(arguments.model.c_str(), Model::parse(arguments.model, {32, 32, 3}, 10), arguments, peak));
   } else {
     for (const Case& one : kCases) steps.push_back(measure(one.name, Model::parse(one.model, one.input, 10), arguments, peak));
+    json["optimizers"] = measure_optimizers(arguments);
     json["private_steps"] = measure_private_steps(arguments);
   }
   if (arguments.json) std::printf("%s\n", dump_json(json, 2).c_str());

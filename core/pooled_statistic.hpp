@@ -29,7 +29,7 @@ struct PoolPlan {
   double start_norm = 0;       ///< of the first weights
   double steps_a_round = 0;    ///< of a client, on average
   double clients_a_round = 0;  ///< on average
-  std::uint32_t rounds = 0;
+  std::uint32_t rounds = 0;    ///< in which it adapts
 };
 
 }  // namespace fedstride

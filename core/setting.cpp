@@ -41,7 +41,7 @@ std::string SettingInfo::valid_text() const {
     case SettingKind::whole:
       return valid.text(true);
     case SettingKind::number:
-      return valid.text(false);
+      return valid.text(false) + (may_be_auto ? ", or auto" : "");
     case SettingKind::choice:
       break;
   }
@@ -52,8 +52,9 @@ void SettingInfo::check(const SettingValue& value) const {
   bool right_kind = false;
   bool good = false;
   if (const auto* text = std::get_if<std::string>(&value)) {
-    right_kind = kind == SettingKind::text || kind == SettingKind::choice;
-    good = kind == SettingKind::text || std::ranges::find(choices, *text) != choices.end();
+    const bool is_auto = may_be_auto && *text == "auto";
+    right_kind = kind == SettingKind::text || kind == SettingKind::choice || is_auto;
+    good = kind == SettingKind::text || std::ranges::find(choices, *text) != choices.end() || is_auto;
     if (right_kind && !good) throw usage_error(std::string(name) + " '" + *text + "' is unknown; " + valid_text());
   } else if (std::holds_alternative<bool>(value)) {
     right_kind = good = kind == SettingKind::flag;

@@ -45,6 +45,12 @@ struct Valid {
   std::string text(bool whole) const;
 };
 
+/// A number, or "auto": found by the part itself.
+struct AutoNumber {
+  double value = 0;
+  bool is_auto = false;
+};
+
 inline constexpr Valid kFile{.place = Place::file};
 inline constexpr Valid kFolder{.place = Place::folder};
 inline constexpr Valid kPositive{.low = 0, .low_included = false};
@@ -53,7 +59,7 @@ inline constexpr Valid kFraction{.low = 0, .high = 1};
 inline constexpr Valid kAtLeastOne{.low = 1};
 
 /// One setting of a part: its name as a flag and as a key, its member, its meaning (with unit), its valid values. Value is
-/// double, int, std::int64_t, std::uint64_t, bool, std::string or a Choice. The default is the member's initial value.
+/// double, AutoNumber, int, std::int64_t, std::uint64_t, bool, std::string or a Choice. The default is the member's initial value.
 template <class Owner, class Value>
 struct Field {
   std::string_view name;
@@ -79,6 +85,7 @@ struct SettingInfo {
   std::string_view name;
   std::string_view help;
   SettingKind kind = SettingKind::text;
+  bool may_be_auto = false;  ///< a number, or the text "auto"
   Valid valid = {};
   std::span<const std::string_view> choices = {};  ///< the valid names, if it is a choice
   std::int64_t lowest = 0;                         ///< that the member can hold, if it is a whole number
@@ -109,12 +116,19 @@ auto& member_of(Owner& owner) {
   return owner.*(std::get<kIndex>(std::remove_const_t<Owner>::kFields).member);
 }
 
+inline double number_of(const SettingValue& value) {
+  const auto* whole = std::get_if<std::int64_t>(&value);
+  return whole != nullptr ? static_cast<double>(*whole) : std::get<double>(value);
+}
+
 template <class Owner, std::size_t kIndex>
 SettingValue get_setting(const void* owner) {
   const auto& value = member_of<const Owner, kIndex>(*static_cast<const Owner*>(owner));
   using Value = std::remove_cvref_t<decltype(value)>;
   if constexpr (Choice<Value>)
     return std::string(choice_name(value));
+  else if constexpr (std::is_same_v<Value, AutoNumber>)
+    return value.is_auto ? SettingValue(std::string("auto")) : SettingValue(value.value);
   else if constexpr (std::is_integral_v<Value> && !std::is_same_v<Value, bool>)
     return static_cast<std::int64_t>(value);
   else
@@ -128,8 +142,12 @@ void set_setting(void* owner, const SettingValue& value) {
   if constexpr (Choice<Value>) {
     member = *find_choice<Value>(std::get<std::string>(value));
   } else if constexpr (std::is_same_v<Value, double>) {
-    const auto* whole = std::get_if<std::int64_t>(&value);
-    member = whole != nullptr ? static_cast<double>(*whole) : std::get<double>(value);
+    member = number_of(value);
+  } else if constexpr (std::is_same_v<Value, AutoNumber>) {
+    if (std::holds_alternative<std::string>(value))
+      member.is_auto = true;
+    else
+      member = {.value = number_of(value)};
   } else if constexpr (std::is_integral_v<Value> && !std::is_same_v<Value, bool>) {
     member = static_cast<Value>(std::get<std::int64_t>(value));
   } else {
@@ -153,8 +171,9 @@ SettingInfo setting_info() {
     info.kind = SettingKind::flag;
   } else if constexpr (std::is_same_v<Value, std::string>) {
     info.kind = SettingKind::text;
-  } else if constexpr (std::is_same_v<Value, double>) {
+  } else if constexpr (std::is_same_v<Value, double> || std::is_same_v<Value, AutoNumber>) {
     info.kind = SettingKind::number;
+    info.may_be_auto = std::is_same_v<Value, AutoNumber>;
   } else {
     static_assert(std::is_integral_v<Value>, "a setting is a number, a flag, a text or a Choice");
     info.kind = SettingKind::whole;

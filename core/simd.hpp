@@ -6,7 +6,7 @@
 #include <type_traits>
 #include <utility>
 
-#if defined(__AVX512F__)
+#if defined(__SSE__)
 #include <immintrin.h>
 #endif
 
@@ -91,6 +91,20 @@ FEDSTRIDE_INLINE void store_first(float* to, Lanes value, int count) {
 #else
   for (int i = 0; i < kLanes; ++i)
     if (i < count) to[i] = value[i];
+#endif
+}
+
+/// Stores past the caches, for what is read much later; `to` must lie on a boundary of a vector. Another thread sees it once this
+/// one has done an atomic read-modify-write, as it does at the end of every task.
+FEDSTRIDE_INLINE void store_past_caches(float* to, Lanes value) {
+#if defined(__AVX512F__)
+  _mm512_stream_ps(to, reinterpret_cast<__m512>(value));
+#elif defined(__AVX__)
+  _mm256_stream_ps(to, reinterpret_cast<__m256>(value));
+#elif defined(__SSE__)
+  _mm_stream_ps(to, reinterpret_cast<__m128>(value));
+#else
+  store(to, value);
 #endif
 }
 

@@ -111,7 +111,7 @@ std::size_t Model::parameter_count() const {
 
 Vector Model::initial(Initialisation initialisation, std::uint64_t seed) const {
   Vector weights(size_);
-  double fan_in = 1;
+  double layer_bound = 1;
   for (std::size_t index = 0; index < parameters_.size(); ++index) {
     const Parameter& parameter = parameters_[index];
     const bool glorot = initialisation == Initialisation::glorot;
@@ -119,13 +119,14 @@ Vector Model::initial(Initialisation initialisation, std::uint64_t seed) const {
     switch (parameter.role) {
       case ParameterRole::weight: {
         const auto outputs = static_cast<double>(parameter.shape[0]);
-        fan_in = static_cast<double>(parameter.size) / outputs;
-        const double receptive = fan_in / static_cast<double>(parameter.shape[1]);
-        bound = glorot ? std::sqrt(6 / (fan_in + outputs * receptive)) : 1 / std::sqrt(fan_in);
+        const double fan_in = static_cast<double>(parameter.size) / outputs;
+        const double fan_out = outputs * fan_in / static_cast<double>(parameter.shape[1]);
+        layer_bound = 1 / std::sqrt(initialisation == Initialisation::fan_out ? fan_out : fan_in);
+        bound = glorot ? std::sqrt(6 / (fan_in + fan_out)) : layer_bound;
         break;
       }
-      case ParameterRole::bias:  // shares the fan-in of its weight, which stands before it
-        bound = glorot ? 0 : 1 / std::sqrt(fan_in);
+      case ParameterRole::bias:  // shares the bound of its weight, which stands before it
+        bound = glorot ? 0 : layer_bound;
         break;
       case ParameterRole::scale:
         std::ranges::fill(view(weights).subspan(parameter.offset, parameter.size), 1.0F);

@@ -14,8 +14,9 @@
 namespace fedstride {
 
 enum class Initialisation {
-  fan_in,  ///< uniform in +-1/sqrt(fan-in), weights and biases (PyTorch's default bounds, the authors' start)
-  glorot,  ///< weights uniform in +-sqrt(6/(fan-in + fan-out)), biases 0
+  fan_in,   ///< uniform in +-1/sqrt(fan-in), weights and biases (PyTorch's default bounds, the authors' start)
+  fan_out,  ///< weights and biases uniform in +-1/sqrt(fan-out) (Koskela & Honkela's private code)
+  glorot,   ///< weights uniform in +-sqrt(6/(fan-in + fan-out)), biases 0
 };
 
 /// A model: a line of layers ending in `classes` scores that softmax cross-entropy compares with a label. A value,

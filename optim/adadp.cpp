@@ -1,62 +1,96 @@
 #include "optim/adadp.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <cmath>
 
+#include "optim/half_steps.hpp"
 #include "optim/lane_sum.hpp"
 #include "optim/sgd.hpp"
 
 namespace fedstride {
 namespace {
 
-/// The preset that the strings of the settings select.
+/// The preset that the settings select.
 struct Rule {
-  bool full_step;              ///< the next iterate is theta_full
-  bool root;                   ///< the factor is sqrt(tolerance / err)
-  bool discard;                ///< a step with err > tolerance is undone
-  bool discard_noisy = false;  ///< the same where the gradients carry noise
+  bool full_step;                          ///< the next iterate is theta_full
+  bool root;                               ///< the factor is sqrt(tolerance / err)
+  TooLong too_long = TooLong::undo;        ///< what becomes of a step whose error is above the tolerance
+  TooLong too_long_noisy = TooLong::keep;  ///< the same where the gradients carry noise
 };
 
 // By AdadpPreset.
 constexpr Rule kPresets[] = {
-    {.full_step = false, .root = false, .discard = true},
-    {.full_step = true, .root = false, .discard = true},
-    {.full_step = false, .root = true, .discard = true, .discard_noisy = true},
+    {.full_step = false, .root = false},
+    {.full_step = true, .root = false},
+    {.full_step = false, .root = true, .too_long_noisy = TooLong::undo},
 };
 static_assert(std::size(kPresets) == kChoiceNames<AdadpPreset>.size());
 
 Rule rule_of(const Adadp& adadp) {
   Rule rule = kPresets[static_cast<std::size_t>(adadp.preset)];
-  if (adadp.noisy) rule.discard = rule.discard_noisy;
+  if (adadp.noisy) rule.too_long = rule.too_long_noisy;
   if (adadp.next_iterate != NextIterate::preset) rule.full_step = adadp.next_iterate == NextIterate::full_step;
   if (adadp.factor != RateFactor::preset) rule.root = adadp.factor == RateFactor::root;
-  if (adadp.discard != Discard::preset) rule.discard = adadp.discard == Discard::on;
+  if (adadp.too_long != TooLong::preset) rule.too_long = adadp.too_long;
   return rule;
 }
 
-void first_half(const float* __restrict theta, float* __restrict half, const float* __restrict gradient, std::size_t size,
-                float half_rate) {
-  for (std::size_t i = 0; i < size; ++i) half[i] = theta[i] - half_rate * gradient[i];
+void first_half(float* __restrict weights, const float* __restrict gradient, std::size_t size, float half_rate) {
+  for (std::size_t i = 0; i < size; ++i) weights[i] -= half_rate * gradient[i];
 }
+
+/// The errors of a step's elements, as stretches report them from any thread.
+class LargestError {
+ public:
+  void enter(float error) {
+    float known = largest_.load(std::memory_order_relaxed);
+    while (error > known && !largest_.compare_exchange_weak(known, error, std::memory_order_relaxed)) {
+    }
+  }
+  double value() const { return static_cast<double>(largest_.load(std::memory_order_relaxed)); }
+
+ private:
+  std::atomic<float> largest_ = 0;
+};
 
 /// Puts the next iterate in the place of the half step; returns the sum of the squared errors: NaN or infinite unless
-/// every intermediate number is finite (an infinite theta_full would else divide its error to nothing).
+/// every intermediate number is finite (an infinite theta_full would else divide its error to nothing). `largest` takes the
+/// largest error, unless it is null.
 template <bool kFullStep, bool kRelative>
 double second_half(const float* __restrict theta, float* __restrict half, const float* __restrict gradient, std::size_t size,
-                   float half_rate) {
-  return lane_sum(size, [&](std::size_t i) {
-    const float moved = half[i] - theta[i];                    // -eta/2 G1
-    const float full = theta[i] + 2 * moved;                   // theta_full
-    const float difference = moved + half_rate * gradient[i];  // theta_full - theta_hat, without its cancellation
-    const float next = kFullStep ? full : half[i] - half_rate * gradient[i];
-    half[i] = next;
-    const float error = kRelative ? difference / std::max(1.0F, std::abs(full)) : difference;
-    const auto finite = static_cast<double>(error + 0.0F * (next + full));  // 0 x infinity is NaN
-    return finite * finite;
+                   float half_rate, LargestError* largest) {
+  float most[kSumLanes] = {};
+  const double sum = block_sum(size, [&](std::size_t from, std::size_t count, double* squares) FEDSTRIDE_INLINE_LAMBDA {
+    fetch_kept(theta + from);
+    float errors[kSumLanes];
+    float fulls[kSumLanes];
+    float nexts[kSumLanes];
+    int above = 0;
+    for (std::size_t lane = 0; lane < count; ++lane) {
+      const std::size_t i = from + lane;
+      const float moved = half[i] - theta[i];          // -eta/2 G1
+      fulls[lane] = theta[i] + 2 * moved;              // theta_full
+      errors[lane] = moved + half_rate * gradient[i];  // theta_full - theta_hat, without its cancellation
+      nexts[lane] = kFullStep ? fulls[lane] : half[i] - half_rate * gradient[i];
+      half[i] = nexts[lane];
+      above |= static_cast<int>(std::abs(fulls[lane]) > 1.0F);
+    }
+    // Few weights are above 1, and dividing by 1 costs more than all of the rest.
+    if (kRelative && above != 0)
+      for (std::size_t lane = 0; lane < count; ++lane) errors[lane] /= std::max(1.0F, std::abs(fulls[lane]));
+    for (std::size_t lane = 0; lane < count; ++lane) {
+      const auto finite = static_cast<double>(errors[lane] + 0.0F * (nexts[lane] + fulls[lane]));  // 0 x infinity is NaN
+      squares[lane] += finite * finite;
+    }
+    if (largest != nullptr)
+      for (std::size_t lane = 0; lane < count; ++lane) most[lane] = std::max(most[lane], std::abs(errors[lane]));
   });
+  if (largest != nullptr) largest->enter(*std::ranges::max_element(most));
+  return sum;
 }
 
-using SecondHalf = double (*)(const float*, float*, const float*, std::size_t, float);
+using SecondHalf = double (*)(const float*, float*, const float*, std::size_t, float, LargestError*);
 constexpr SecondHalf kSecondHalf[2][2] = {{second_half<false, false>, second_half<false, true>},
                                           {second_half<true, false>, second_half<true, true>}};
 
@@ -72,26 +106,38 @@ StepReport Adadp::step(State& state, Scratch& scratch, Vector& weights, Gradient
     return {.learning_rate = decayed};
   }
   const Rule rule = rule_of(*this);
-  if (scratch.half.size() != weights.size()) scratch.half.assign(weights.size(), 0);
+  if (scratch.kept.size() != weights.size()) scratch.kept.assign(weights.size(), 0);
   const double rate = state.learning_rate;
   const auto half_rate = static_cast<float>(rate / 2);
-  const float* theta = weights.data();
-  float* half = scratch.half.data();
+  float* half = weights.data();
+  float* theta = scratch.kept.data();
 
-  gradient(theta, [&](std::size_t offset, std::span<const float> stretch) {
-    first_half(theta + offset, half + offset, stretch.data(), stretch.size(), half_rate);
+  const bool past_caches = pass_caches(weights.size());
+  gradient(half, [&](std::size_t offset, std::span<const float> stretch) {
+    keep_aside(half + offset, theta + offset, stretch.size(), past_caches);
+    first_half(half + offset, stretch.data(), stretch.size(), half_rate);
     return 0.0;
   });
   const SecondHalf second_half = kSecondHalf[rule.full_step][error_norm == ErrorNorm::relative];
+  LargestError largest;
+  LargestError* const wanted = test == LengthTest::element ? &largest : nullptr;
   const double error = std::sqrt(gradient(half, [&](std::size_t offset, std::span<const float> stretch) {
-    return second_half(theta + offset, half + offset, stretch.data(), stretch.size(), half_rate);
+    return second_half(theta + offset, half + offset, stretch.data(), stretch.size(), half_rate, wanted);
   }));
 
-  const double ratio = tolerance / error;
+  const double aim = tolerance.is_auto ? tolerance_within(state.told, progress) : tolerance.value;
+  const double ratio = aim / error;
   const double change = limited(safety * (rule.root ? std::sqrt(ratio) : ratio), minimum_factor, maximum_factor);
   state.learning_rate = std::clamp(rate * change, 1e-30, 1e30);
-  const bool accepted = rule.discard ? error <= tolerance : std::isfinite(error);
-  if (accepted) weights.swap(scratch.half);
+  const double tested = wanted != nullptr ? largest.value() : error;
+  const bool is_long = !(tested <= aim);
+  const bool accepted = std::isfinite(error) && !(is_long && rule.too_long == TooLong::undo);
+  if (!accepted) {
+    weights.swap(scratch.kept);
+  } else if (is_long && rule.too_long == TooLong::clip) {
+    const auto share = static_cast<float>(aim / tested);
+    for (std::size_t i = 0; i < weights.size(); ++i) half[i] = theta[i] + share * (half[i] - theta[i]);
+  }
   return {.learning_rate = rate, .accepted = accepted, .error = error};
 }
 

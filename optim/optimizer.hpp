@@ -38,13 +38,14 @@ inline constexpr int kNoChange = std::numeric_limits<int>::max();
 ///   epoch_of_change()              the first epoch whose number differs from the first epoch's; kNoChange: none
 ///   gradients_are_noisy(is_set)    called before training if the gradients carry noise (differential privacy); is_set(name)
 ///                                  is true if the user chose that setting
-/// and, if the server pools a statistic of all clients' steps (StepReport::statistic) and tells them something in return
-/// (core/pooled_statistic.hpp),
+/// and, if the server tells all clients something with the model (core/pooled_statistic.hpp),
 ///   Pool                           the server's state; cereal's serialize() is complete
 ///   begin_pool(plan)               a fresh one. Throws Error (usage) if the plan is impossible
 ///   tell(pool, round)              an array of up to kMaxTold numbers for every client of that round
-///   take(pool, sum, count)         the sum of a round's statistics, of `count` steps
 ///   hear(state, told)              a client's side of tell, called before its first step of a round; empty: it was told nothing
+///   is_told()                      if it is told something only under some settings: whether it is
+///   take(pool, sum, count)         if the server pools a statistic of all clients' steps (StepReport::statistic): the sum of a
+///                                  round's, of `count` steps
 /// and of each
 ///   kKeepsState                    true if a client keeps its state from round to round by default
 ///   State                          a client's state; State{} and start(state, size) is a fresh client. Cereal's
@@ -66,14 +67,18 @@ concept LocalOptimizer = requires(const T optimizer, typename T::State state, ty
   { optimizer.learning_rate(state, progress) } -> std::convertible_to<double>;
 };
 
-/// An optimiser whose server pools a statistic.
+/// An optimiser that has a side at the server.
 template <class T>
-concept PoolingOptimizer = LocalOptimizer<T> &&
+concept ToldOptimizer = LocalOptimizer<T> &&
     requires(const T optimizer, typename T::State state, typename T::Pool pool, std::span<const double> told) {
   { optimizer.begin_pool(PoolPlan{}) } -> std::same_as<typename T::Pool>;
   { optimizer.tell(pool, std::uint32_t{}).size() } -> std::convertible_to<std::size_t>;
-  optimizer.take(pool, double{}, std::uint64_t{});
   optimizer.hear(state, told);
+};
+/// One whose server pools a statistic, too.
+template <class T>
+concept PoolingOptimizer = ToldOptimizer<T> && requires(const T optimizer, typename T::Pool pool) {
+  optimizer.take(pool, double{}, std::uint64_t{});
 };
 
 /// Batches a step of this optimiser reads.

@@ -23,7 +23,7 @@ class OptimizerOf final : public PartOf<OptimizerPart, OptimizerOf<O>, O> {
   struct Scratch final : OptimizerScratch {
     typename O::Scratch value = {};
   };
-  template <PoolingOptimizer P>
+  template <ToldOptimizer P>
   struct PoolOf final : PooledStatistic {
     PoolOf(const P& kind, const PoolPlan& plan) : part(kind), value(part.begin_pool(plan)) {}
     std::vector<double> tell(std::uint32_t round) const final {
@@ -31,7 +31,9 @@ class OptimizerOf final : public PartOf<OptimizerPart, OptimizerOf<O>, O> {
       static_assert(std::tuple_size_v<std::remove_const_t<decltype(told)>> <= kMaxTold);
       return {told.begin(), told.end()};
     }
-    void take(double sum, std::uint64_t count) final { part.take(value, sum, count); }
+    void take(double sum, std::uint64_t count) final {
+      if constexpr (PoolingOptimizer<P>) part.take(value, sum, count);
+    }
     void save(std::ostream& bytes) const final {
       cereal::PortableBinaryOutputArchive archive(bytes);
       archive(value);
@@ -72,11 +74,15 @@ class OptimizerOf final : public PartOf<OptimizerPart, OptimizerOf<O>, O> {
     archive(own(state));
   }
   void hear(OptimizerState& state, std::span<const double> told) const final {
-    if constexpr (PoolingOptimizer<O>) part_.hear(own(state), told);
+    if constexpr (ToldOptimizer<O>) part_.hear(own(state), told);
+  }
+  bool is_told() const final {
+    if constexpr (requires { part_.is_told(); }) return part_.is_told();
+    return ToldOptimizer<O>;
   }
   bool pools() const final { return PoolingOptimizer<O>; }
   std::unique_ptr<PooledStatistic> begin_pool(const PoolPlan& plan) const final {
-    if constexpr (PoolingOptimizer<O>)
+    if constexpr (ToldOptimizer<O>)
       return std::make_unique<PoolOf<O>>(part_, plan);
     else
       return static_cast<void>(plan), nullptr;

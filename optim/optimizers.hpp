@@ -49,8 +49,9 @@ class OptimizerPart : public Part {
   virtual void load(OptimizerState& state, std::istream& bytes) const = 0;
   /// Called before a client's first step of a round.
   virtual void hear(OptimizerState& state, std::span<const double> told) const = 0;
-  virtual bool pools() const = 0;
-  /// Null unless it pools.
+  virtual bool is_told() const = 0;  ///< true if the server tells its clients something with the model
+  virtual bool pools() const = 0;    ///< true if clients tell the server a statistic of their steps; then it is told, too
+  /// Null unless it can be told something.
   virtual std::unique_ptr<PooledStatistic> begin_pool(const PoolPlan& plan) const = 0;
   /// Called once, before training, if the gradients carry noise; is_set(name) is true if the user chose that setting.
   virtual void gradients_are_noisy(function_ref<bool(std::string_view setting)> is_set) = 0;

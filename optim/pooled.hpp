@@ -7,20 +7,20 @@
 
 #include "core/serialize.hpp"
 #include "core/setting.hpp"
+#include "optim/course.hpp"
 #include "optim/optimizer.hpp"
 
 namespace fedstride {
 
 enum class RateOf { federation, client };
 constexpr auto choice_names(RateOf) { return names("federation", "client"); }
-enum class Course { falling, constant };
-constexpr auto choice_names(Course) { return names("falling", "constant"); }
 
 /// ADADP's two half steps with one rate for the whole federation, found from the differences of all clients' half steps. With
 /// T steps of a client in the whole run, M clients a round, theta_0 the first weights, t the step:
-///   tol_t = kappa sqrt(M) |theta_0| sqrt(3 / (2 T)) (1 - t/T)
-///   d1 = -min(eta/2, c/|G1|) G1 at theta,  d2 = -min(eta/2, c/|G2|) G2 at theta + d1,  c = max-step x tol_t / sqrt(2)
-///   theta <- theta + d1 + d2, undone only where that is not finite;  u = |d1 - d2|^2 / eta^2
+///   tol_t = |theta_0| min(kappa sqrt(M) sqrt(3 / (2 T)) (1 - t/T), max-noise)
+///   d1 = -min(eta/2, c/|G1|) G1 at theta,  d2 = -eta/2 G2 at theta + d1,  c = max-step x tol_t / sqrt(2)
+///   f = min(1, 2c / |d1 + d2|),  theta <- theta + f (d1 + d2), undone only where that is not finite
+///   u = f^2 |d1 - d2|^2 / eta^2
 ///   eta = tol_t / sqrt(V), V the mean over the rounds so far of the mean of u over all steps of all clients of a round
 /// Where the gradients' noise dominates, |d1 - d2|^2 is the square of the noise that a step adds to the weights, so with kappa 1
 /// the noise of all steps together moves the averaged weights by |theta_0| / sqrt(2) (docs/adaptive.md derives it). No step is
@@ -32,6 +32,7 @@ struct Pooled {
   double initial_rate = 0.1;
   double kappa = 1;
   double max_step = 4;
+  double max_noise = 0.015;
   RateOf rate_of = RateOf::federation;
   Course course = Course::falling;
   int horizon = 0;
@@ -44,11 +45,13 @@ struct Pooled {
       Field{"kappa", &Pooled::kappa,
             "multiple of the tolerance by which the noise of all steps moves the averaged weights as far as they were from 0",
             Valid{.low = 0, .high = 1e6, .low_included = false}},
-      Field{"max-step", &Pooled::max_step, "a half step is cut to this multiple of its expected length at the tolerance",
+      Field{"max-step", &Pooled::max_step,
+            "a half step, and half of a step, are cut to this multiple of their expected length at the tolerance",
+            Valid{.low = 0, .high = 1e6, .low_included = false}},
+      Field{"max-noise", &Pooled::max_noise, "tolerance at most, as a multiple of the norm of the first weights",
             Valid{.low = 0, .high = 1e6, .low_included = false}},
       Field{"rate-of", &Pooled::rate_of, "one rate for all, or each client its own, from its own steps"},
-      Field{"course", &Pooled::course,
-            "tolerance over the rounds: falling to 0 in a line, or constant with the same noise in all"},
+      Field{"course", &Pooled::course, kCourseHelp},
       Field{"horizon", &Pooled::horizon, "rounds over which the tolerance falls; 0: those the run begins with",
             Valid{.low = 0, .high = 1e9}},
   };
@@ -57,14 +60,12 @@ struct Pooled {
 
   /// The server's state: what it knows of all clients' steps.
   struct Pool {
-    double scale = 0;          ///< tolerance at t = 0
-    double last = 0;           ///< 1/T
-    std::uint32_t rounds = 0;  ///< over which it falls
-    double sum = 0;            ///< of the rounds' means of u
-    std::uint32_t known = 0;   ///< rounds in that sum
+    ToleranceCourse course;
+    double sum = 0;           ///< of the rounds' means of u
+    std::uint32_t known = 0;  ///< rounds in that sum
     template <class Archive>
     void serialize(Archive& archive) {
-      archive(scale, last, rounds, sum, known);
+      archive(course, sum, known);
     }
   };
   /// Throws Error (usage) for first weights that are all 0, or a run without steps.
@@ -86,8 +87,7 @@ struct Pooled {
     }
   };
   struct Scratch {
-    Vector half;  ///< theta + d1
-    Vector next;  ///< theta + d1 + d2, swapped with the weights when it stands
+    Vector kept;  ///< theta: theta + d1 and theta + d1 + d2 take its place
   };
 
   void start(State& state, std::size_t) const;

@@ -38,6 +38,7 @@ std::vector<KnownName> known_names(const SettingInfo& info) {
   if (info.valid.known != nullptr) return info.valid.known();
   std::vector<KnownName> names;
   for (const std::string_view choice : info.choices) names.push_back({std::string(choice)});
+  if (info.may_be_auto) names.push_back({"auto"});
   return names;
 }
 

@@ -17,8 +17,8 @@
 
 namespace fedstride {
 
-enum class InitialisationRule { automatic, fan_in, glorot };
-constexpr auto choice_names(InitialisationRule) { return names("auto", "fan-in", "glorot"); }
+enum class InitialisationRule { automatic, fan_in, fan_out, glorot };
+constexpr auto choice_names(InitialisationRule) { return names("auto", "fan-in", "fan-out", "glorot"); }
 enum class ClientStateRule { automatic, keep, reset };
 constexpr auto choice_names(ClientStateRule) { return names("auto", "keep", "reset"); }
 enum class WeightRule { automatic, examples, equal };
@@ -89,7 +89,8 @@ struct Configuration {
             "\"conv 64 3 | relu | maxpool 3 2 | dense classes\"",
             Valid{.known = known_models}},
       Field{"initialisation", &Configuration::initialisation,
-            "starting weights: uniform in +-1/sqrt(fan-in), or Glorot uniform; auto: what the named model's source uses"},
+            "starting weights: uniform in +-1/sqrt(fan-in) or +-1/sqrt(fan-out), or Glorot uniform; auto: what the named model's "
+            "source uses, or the optimizer's preset"},
       Field{"init", &Configuration::init, "start from the tensors of this .safetensors file whose names and shapes match", kFile},
       Field{"freeze", &Configuration::freeze, "layers that are not trained: \"conv1,conv2\""},
       Field{"local-epochs", &Configuration::local_epochs, "epochs a client trains in a round", Valid{.low = 1, .high = 1e6}},

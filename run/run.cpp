@@ -36,11 +36,12 @@ std::vector<double> client_accuracies(const Setup& setup, const Evaluation& test
 // In a run that goes on the first weights are unknown, and the state is loaded.
 Server make_server(const Setup& setup) {
   const Configuration& configuration = setup.configuration;
-  if (!configuration.optimizer->pools()) return Server(configuration.server, setup.model.size());
+  if (!configuration.optimizer->is_told()) return Server(configuration.server, setup.model.size());
+  const int adapting = configuration.optimizer->epoch_of_change() / configuration.local_epochs;
   PoolPlan plan{
       .start_norm = l2_norm(view(setup.initial)),
       .clients_a_round = configuration.cohort->rate(setup.row_counts.size()) * static_cast<double>(setup.row_counts.size()),
-      .rounds = static_cast<std::uint32_t>(configuration.rounds)};
+      .rounds = static_cast<std::uint32_t>(std::clamp(adapting, 1, configuration.rounds))};
   for (ClientId client = 0; client < setup.row_counts.size(); ++client)
     plan.steps_a_round += steps_of(setup.training, client, setup.row_counts[client], plan.rounds);
   plan.steps_a_round /= static_cast<double>(setup.row_counts.size()) * plan.rounds;

@@ -10,6 +10,7 @@
 #include "data/split.hpp"
 #include "nn/models.hpp"
 #include "nn/safetensors.hpp"
+#include "optim/adadp.hpp"
 #include "partitions/from_file.hpp"
 #include "partitions/heat_map.hpp"
 #include "partitions/limit.hpp"
@@ -31,7 +32,10 @@ bool keeps_state(const Configuration& configuration) {
 
 Initialisation initialisation(const Configuration& configuration) {
   if (configuration.initialisation == InitialisationRule::fan_in) return Initialisation::fan_in;
+  if (configuration.initialisation == InitialisationRule::fan_out) return Initialisation::fan_out;
   if (configuration.initialisation == InitialisationRule::glorot) return Initialisation::glorot;
+  const auto* adadp = configuration.optimizer.as<Adadp>();
+  if (adadp != nullptr && adadp->noisy && adadp->preset == AdadpPreset::authors_code) return Initialisation::fan_out;
   const NamedModel* named = find_named_model(configuration.model);
   return named != nullptr ? named->initialisation : Initialisation::fan_in;
 }

@@ -47,6 +47,14 @@ TEST_CASE("fan-in weights are uniform in +-1/sqrt(fan-in), biases too") {
   check_uniform(moments(model, weights, "fc1.bias"), 1 / std::sqrt(9 * 64.0), 500);
 }
 
+TEST_CASE("fan-out weights are uniform in +-1/sqrt(fan-out), biases too") {
+  const auto model = Model::parse("conv 64 3 | maxpool 3 2 | dense 500 | dense classes", {9, 9, 16}, 10);
+  const Vector weights = model.initial(Initialisation::fan_out, 1);
+  check_uniform(moments(model, weights, "conv1.weight"), 1 / std::sqrt(64 * 9.0), 64 * 16 * 9);
+  check_uniform(moments(model, weights, "fc1.weight"), 1 / std::sqrt(500.0), 500 * 9 * 64);
+  check_uniform(moments(model, weights, "fc1.bias"), 1 / std::sqrt(500.0), 500);
+}
+
 TEST_CASE("Glorot weights are uniform in +-sqrt(6/(fan-in + fan-out)), biases zero") {
   const auto model = Model::parse("conv 64 3 | maxpool 3 2 | dense 500 | dense classes", {9, 9, 16}, 10);
   const Vector weights = model.initial(Initialisation::glorot, 1);

@@ -2,9 +2,12 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
+#include <utility>
 
+#include "core/error.hpp"
 #include "tests/optim/gradients.hpp"
 
 namespace fedstride::test::adadp_test {
@@ -25,7 +28,7 @@ struct Run {
 Adadp with(double rate, double tolerance, AdadpPreset preset = AdadpPreset::ours) {
   Adadp adadp;
   adadp.initial_rate = rate;
-  adadp.tolerance = tolerance;
+  adadp.tolerance = {.value = tolerance};
   adadp.preset = preset;
   return adadp;
 }
@@ -108,17 +111,17 @@ TEST_CASE("what is set by name beats the preset") {
   Adadp adadp = with(0.2, 0.0095, AdadpPreset::authors_code);
   adadp.next_iterate = NextIterate::full_step;
   adadp.factor = RateFactor::ratio;
-  adadp.discard = Discard::off;
+  adadp.too_long = TooLong::keep;
   Run run(adadp, {1});
   const StepReport report = run.step(kBowl);
   CHECK(report.accepted);
-  CHECK(report.error > adadp.tolerance);
+  CHECK(report.error > adadp.tolerance.value);
   CHECK(run.weights[0] == doctest::Approx(0.8));
   CHECK(run.state.learning_rate == doctest::Approx(0.19).epsilon(1e-5));
 }
 
 TEST_CASE("a preset there is none of is refused") {
-  const SettingInfo& preset = settings_of<Adadp>()[2];
+  const SettingInfo& preset = settings_of<Adadp>()[3];
   REQUIRE(preset.name == "preset");
   CHECK_THROWS_WITH_AS(preset.check("authors"), "preset 'authors' is unknown; valid: default, paper, authors-code", Error);
 }
@@ -141,13 +144,13 @@ void check_undone(Adadp adadp, float bad, std::size_t position, std::size_t pass
 TEST_CASE("gradients that are not finite are never accepted and lower the rate by the smallest factor") {
   constexpr float kInfinity = std::numeric_limits<float>::infinity();
   for (const auto preset : kPresets)
-    for (const auto discard : {Discard::on, Discard::off})
+    for (const auto too_long : {TooLong::undo, TooLong::keep, TooLong::clip})
       for (const auto norm : {ErrorNorm::relative, ErrorNorm::plain}) {
         CAPTURE(choice_name(preset));
-        CAPTURE(choice_name(discard));
+        CAPTURE(choice_name(too_long));
         CAPTURE(choice_name(norm));
         Adadp adadp = with(2, 0.1, preset);
-        adadp.discard = discard;
+        adadp.too_long = too_long;
         adadp.error_norm = norm;
         for (const float bad : {std::numeric_limits<float>::quiet_NaN(), kInfinity, -kInfinity})
           for (const std::size_t position : {0, 17, 39})  // a lane, the next round of lanes, the remainder
@@ -258,15 +261,133 @@ TEST_CASE("a rate that only ever grows or falls stays a number a float can hold"
   CHECK(static_cast<float>(down.state.learning_rate) > 0.0F);
 }
 
-TEST_CASE("an accepted step trades places with the scratch instead of copying") {
+TEST_CASE("an undone step trades places with what was kept aside instead of copying") {
   Run run(with(0.2, 0.1), std::vector<float>(100, 0.5F));
   const Quadratic bowl{.curvature = std::vector<float>(100, 0.1F), .centre = std::vector<float>(100, 0.0F)};
   REQUIRE(run.step(bowl).accepted);
   const float* weights = run.weights.data();
-  const float* scratch = run.scratch.half.data();
-  REQUIRE(run.step(bowl).accepted);
-  CHECK(run.weights.data() == scratch);
-  CHECK(run.scratch.half.data() == weights);
+  const float* kept = run.scratch.kept.data();
+  Scripted bad{.gradients = {std::vector<float>(100, std::nanf("")), std::vector<float>(100, 0.0F)}};
+  REQUIRE_FALSE(run.step(bad).accepted);
+  CHECK(run.weights.data() == kept);
+  CHECK(run.scratch.kept.data() == weights);
+}
+
+// More weights than a core's cache holds, and stretches that begin anywhere: the same bits as the formula.
+TEST_CASE("a step of many weights, in stretches that lie on no boundary, is that of each weight alone") {
+  constexpr std::size_t kSize = (std::size_t{1} << 18) + 37;
+  std::vector<float> start(kSize), first(kSize), second(kSize);
+  for (std::size_t i = 0; i < kSize; ++i) {
+    start[i] = 0.01F * static_cast<float>(i % 251) - 1.2F;
+    first[i] = 1e-3F * static_cast<float>(i % 7);
+    second[i] = 1e-3F * static_cast<float>(i % 5);
+  }
+  Scripted gradient{.gradients = {first, second, first, second}, .length = 1601};
+  Run run(with(0.5, 10), start);
+  REQUIRE(run.step(gradient).accepted);
+  std::size_t wrong = 0;
+  for (std::size_t i = 0; i < kSize; ++i) {
+    const Run one = [&] {
+      Scripted of_one{.gradients = {{first[i]}, {second[i]}}};
+      Run alone(with(0.5, 10), {start[i]});
+      alone.step(of_one);
+      return alone;
+    }();
+    wrong += run.weights[i] != one.weights[0] ? 1 : 0;
+  }
+  CHECK(wrong == 0);
+  const std::vector<float> here = values_of(run.weights);
+  run.adadp.tolerance.value = 1e-12;
+  REQUIRE_FALSE(run.step(gradient).accepted);
+  CHECK(values_of(run.weights) == here);
+}
+
+// Two weights whose errors are 0.03 and 0.04: their norm is 0.05.
+TEST_CASE("a step is tested by the norm of its errors, or by the largest of them") {
+  const auto taken = [](LengthTest test, double tolerance, TooLong too_long = TooLong::undo) {
+    Adadp adadp = with(0.2, tolerance);
+    adadp.error_norm = ErrorNorm::plain;
+    adadp.test = test;
+    adadp.too_long = too_long;
+    Scripted gradient{.gradients = {{0, 0}, {-0.3F, 0.4F}}};
+    Run run(adadp, {1, 1});
+    const StepReport report = run.step(gradient);
+    CHECK(report.error == doctest::Approx(0.05));
+    CHECK(run.state.learning_rate == doctest::Approx(0.2 * std::clamp(tolerance / 0.05, 0.9, 1.1)));  // by the norm
+    return std::pair(report.accepted, values_of(run.weights));
+  };
+  CHECK_FALSE(taken(LengthTest::norm, 0.045).first);
+  CHECK(taken(LengthTest::element, 0.045).first);
+  CHECK_FALSE(taken(LengthTest::element, 0.039).first);
+  CHECK(taken(LengthTest::norm, 0.051).first);
+
+  // Cut in proportion: theta_hat - theta is (0.03, -0.04).
+  const auto [stands, by_norm] = taken(LengthTest::norm, 0.04, TooLong::clip);
+  CHECK(stands);
+  CHECK(by_norm[0] == doctest::Approx(1 + 0.8 * 0.03));
+  CHECK(by_norm[1] == doctest::Approx(1 - 0.8 * 0.04));
+  const auto [also, by_element] = taken(LengthTest::element, 0.03, TooLong::clip);
+  CHECK(also);
+  CHECK(by_element[1] == doctest::Approx(1 - 0.03));
+}
+
+// M = 4 clients, T = 200 steps, |theta_0| = 3: sqrt(4 / 200) 3 = 0.4243, falling from sqrt(3) times that.
+TEST_CASE("tolerance auto follows from the first weights' norm, the clients and the steps") {
+  Adadp adadp = with(0.2, 0.1);
+  adadp.tolerance = {.is_auto = true};
+  REQUIRE(adadp.is_told());
+  const PoolPlan plan{.start_norm = 3, .steps_a_round = 10, .clients_a_round = 4, .rounds = 20};
+  auto told = adadp.tell(adadp.begin_pool(plan), 1);
+  CHECK(told[0] == doctest::Approx(0.42426407));
+  CHECK(told[1] == told[0]);
+
+  adadp.course = Course::falling;
+  told = adadp.tell(adadp.begin_pool(plan), 1);
+  CHECK(told[0] == doctest::Approx(0.73484692));
+  CHECK(told[1] == doctest::Approx(0.95 * 0.73484692));
+  told = adadp.tell(adadp.begin_pool(plan), 20);
+  CHECK(told[1] == doctest::Approx(0.73484692 / 200));  // as at the last step
+  CHECK(adadp.tell(adadp.begin_pool(plan), 21)[0] == doctest::Approx(0.73484692 / 200));
+
+  // Within a round it falls step by step: half way through the first, 0.975 of the beginning.
+  Run run(adadp, {1});
+  adadp.hear(run.state, adadp.tell(adadp.begin_pool(plan), 1));
+  const double aim = 0.975 * 0.73484692;
+  Scripted gradient{.gradients = {{0}, {static_cast<float>(-aim / 0.1 / 1.05)}}};
+  REQUIRE(run.step(gradient, {.of_round = 0.5}).accepted);
+  CHECK(run.state.learning_rate == doctest::Approx(0.2 * 1.05));
+
+  for (const auto& wrong : {PoolPlan{0, 10, 4, 20}, PoolPlan{NAN, 10, 4, 20}, PoolPlan{3, 0, 4, 20}})
+    CHECK_THROWS_AS(adadp.begin_pool(wrong), Error);
+  for (const std::vector<double>& wrong : {std::vector<double>{}, {0, 1}, {1, -1}, {1, NAN}, {1, 1, 1}})
+    CHECK_THROWS_AS(adadp.hear(run.state, wrong), Error);
+}
+
+TEST_CASE("tolerance takes a number or the word auto") {
+  const SettingInfo& tolerance = settings_of<Adadp>()[1];
+  REQUIRE(tolerance.name == "tolerance");
+  Adadp adadp;
+  tolerance.assign(&adadp, std::string("auto"));
+  CHECK(adadp.tolerance.is_auto);
+  CHECK(value_text(tolerance.get(&adadp)) == "auto");
+  tolerance.assign(&adadp, std::int64_t{2});
+  CHECK_FALSE(adadp.tolerance.is_auto);
+  CHECK(adadp.tolerance.value == 2);
+  CHECK_THROWS_WITH_AS(tolerance.check(std::string("automatic")),
+                       "tolerance is 'automatic'; it must be a number above 0, or auto", Error);
+  CHECK_THROWS_WITH_AS(tolerance.check(0.0), "tolerance is 0; it must be a number above 0, or auto", Error);
+}
+
+// The authors' error is a sum over ten copies of every weight: sqrt(10) times ours.
+TEST_CASE("with noise the tolerance is the paper's 1, and that of the authors' code on one copy of the weights") {
+  for (const auto& [preset, expected] : {std::pair{AdadpPreset::ours, 1.0}, {AdadpPreset::authors_code, 1 / std::sqrt(10.0)}}) {
+    Adadp adadp = with(0.2, 0.1, preset);
+    adadp.gradients_are_noisy([](std::string_view) { return false; });
+    CHECK(adadp.tolerance.value == doctest::Approx(expected).epsilon(1e-15));
+    adadp.tolerance = {.is_auto = true};
+    adadp.gradients_are_noisy([](std::string_view) { return true; });
+    CHECK(adadp.tolerance.is_auto);
+  }
 }
 
 TEST_CASE("the error is exact to a few units in a million for a million parameters") {

@@ -37,7 +37,7 @@ struct Run {
 // T = 50 x 4 steps, kappa sqrt(4) = 2, |theta_0| = 3: 6 sqrt(3 / 400) = 0.519615.
 TEST_CASE("the tolerance at the rounds' ends, by hand: it falls in a line, and stays at the last step's beyond the horizon") {
   const PoolPlan plan{.start_norm = 3, .steps_a_round = 50, .clients_a_round = 4, .rounds = 4};
-  Pooled pooled;
+  Pooled pooled{.max_noise = 1};
   const Pooled::Pool pool = pooled.begin_pool(plan);
   const auto told = [&](std::uint32_t round) { return pooled.tell(pool, round); };
   CHECK(told(1)[0] == doctest::Approx(0.5196152));
@@ -56,6 +56,21 @@ TEST_CASE("the tolerance at the rounds' ends, by hand: it falls in a line, and s
   pooled.kappa = 1;
   pooled.course = Course::constant;  // 6 / sqrt(2 x 200): the squares of all steps have the same sum
   for (const std::uint32_t round : {1, 4, 9}) CHECK(pooled.tell(pooled.begin_pool(plan), round)[1] == doctest::Approx(0.3));
+}
+
+// Steps of a short run would be longer than the weights bear: 0.015 x 3 = 0.045 at most, in both courses.
+TEST_CASE("the tolerance is bounded by a share of the first weights' norm") {
+  const PoolPlan plan{.start_norm = 3, .steps_a_round = 50, .clients_a_round = 4, .rounds = 20};
+  Pooled pooled;  // falls from 0.2323790 by 0.0116190 a round
+  const auto told = [&](std::uint32_t round) { return pooled.tell(pooled.begin_pool(plan), round); };
+  CHECK(told(1)[0] == doctest::Approx(0.045));
+  CHECK(told(16)[1] == doctest::Approx(0.045));
+  CHECK(told(17)[1] == doctest::Approx(3 * 0.0116190));
+  CHECK(told(20)[0] == doctest::Approx(0.0116190));
+  pooled.course = Course::constant;
+  CHECK(told(20)[1] == doctest::Approx(0.045));
+  pooled.max_noise = 0.2;
+  CHECK(told(20)[1] == doctest::Approx(0.1341641));  // 6 / sqrt(2 x 1000)
 }
 
 TEST_CASE("V is the mean over rounds of each round's mean; a round without steps has none") {
@@ -91,7 +106,7 @@ TEST_CASE("the tolerance, and the rate with it, falls within the round") {
 }
 
 // c = 0.5 x 0.2 / sqrt(2) = 0.0707107.
-TEST_CASE("each half step is cut to its longest, and counts as cut") {
+TEST_CASE("the first half step, and half of the whole, are cut to the longest, and count as cut") {
   const Pooled pooled{.max_step = 0.5};
   Run first(pooled, {1}, {0.2, 0.2, 4});
   Scripted long_first{.gradients = {{2}, {1}}};
@@ -102,11 +117,12 @@ TEST_CASE("each half step is cut to its longest, and counts as cut") {
   Run second(pooled, {1, 1}, {0.2, 0.2, 4});
   Scripted long_second{.gradients = {{0, 1}, {3, 0}}};
   const StepReport report = second.step(long_second);
-  CHECK(second.weights[0] == doctest::Approx(1 - 0.0707107));
-  CHECK(second.weights[1] == doctest::Approx(0.95));
-  CHECK(report.statistic == doctest::Approx((0.005 + 0.0025) / 0.01).epsilon(1e-4));
+  // (0.15, 0.05) is 0.158114 long, 2c is 0.141421: cut to 0.894427 of itself.
+  CHECK(second.weights[0] == doctest::Approx(1 - 0.1341641));
+  CHECK(second.weights[1] == doctest::Approx(1 - 0.0447214));
+  CHECK(report.statistic == doctest::Approx(0.8 * (0.0225 + 0.0025) / 0.01).epsilon(1e-4));
 
-  // 0.0707 and 0.05 at right angles: the sum of |d1| and |d1 - d2| is above c, |d2| is not, and nothing is cut.
+  // 0.07 and 0.05 at right angles: 2 |d1| + |d1 - d2| is above 2c, |d1 + d2| is not, and nothing is cut.
   Run neither(pooled, {1, 1}, {0.2, 0.2, 4});
   Scripted right_angle{.gradients = {{0, 1.4F}, {1, 0}}};
   neither.step(right_angle);
@@ -127,7 +143,7 @@ TEST_CASE("a step is undone only where it is not finite, bit for bit, and then h
   Run run({}, {1}, {0.2, 0.2, 4});
   Scripted steep{.gradients = {{1e4F}, {-1e4F}}};
   CHECK(run.step(steep).accepted);
-  CHECK(std::abs(run.weights[0] - 1) < 1e-3);  // two cut half steps, there and back
+  CHECK(run.weights[0] - 1 == doctest::Approx(4 * 0.2 * std::sqrt(2.0)));  // 2c, the way of the longer half
 }
 
 TEST_CASE("until a V is told, each client goes 10 % a step towards its own mean; the round's second half counts") {
@@ -160,7 +176,7 @@ TEST_CASE("the noise of all steps moves the weights as far as predicted") {
   };
   for (const auto course : {Course::falling, Course::constant})
     for (const double norm : {0.5, 20.0}) {
-      Pooled pooled;
+      Pooled pooled{.max_noise = 1};
       pooled.course = course;
       const auto plan = pooled.begin_pool({.start_norm = norm, .steps_a_round = kSteps, .clients_a_round = 1, .rounds = 1});
       const auto told = pooled.tell(plan, 1);

@@ -31,7 +31,7 @@ TEST_CASE("the defaults are the paper's pathological federation on the built-in 
   CHECK(configuration.model == "adadp-cnn");
   CHECK(configuration.partition.name() == "pathological");
   REQUIRE(configuration.optimizer.name() == "adadp");
-  CHECK(configuration.optimizer.as<Adadp>()->tolerance == 0.1);
+  CHECK(configuration.optimizer.as<Adadp>()->tolerance.value == 0.1);
 }
 
 TEST_CASE("what is written reads back, and is written the same again") {

@@ -135,7 +135,7 @@ TEST_CASE("rounds in which every step was undone are counted, over interruptions
   CHECK(!client.contains("idle_rounds"));
   CHECK(client.dump().find("no step") == std::string::npos);
   CHECK(!client_round.contains("no_step_kept"));
-  const auto [example, example_round] = published("example", "dp = 'example'\nnoise-multiplier = 1.0\ndiscard = 'on'\n");
+  const auto [example, example_round] = published("example", "dp = 'example'\nnoise-multiplier = 1.0\ntoo-long = 'undo'\n");
   CHECK(!example.contains("idle_rounds"));
   CHECK(!example_round.contains("no_step_kept"));
   start(settings_for(folder, "open", idle + "dp = 'client'\nnoise-multiplier = 1.0\n"));

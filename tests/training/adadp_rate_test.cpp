@@ -35,7 +35,7 @@ struct NoiseRun {
 NoiseRun run_on_noise(double noise_multiplier, int steps, AdadpPreset preset) {
   Adadp adadp;
   adadp.preset = preset;
-  adadp.tolerance = 1;
+  adadp.tolerance.value = 1;
   adadp.noisy = true;
   std::vector<GradientStretch> stretches;
   append_stretches(stretches, 0, kParameters, false);
