@@ -29,9 +29,9 @@ void add_settings_flags(CLI::App& command, Settings& settings, const std::functi
     } else {
       const char* word = key.place == Place::file     ? "FILE"
                          : key.place == Place::folder ? "FOLDER"
-                         : !key.known.empty()         ? "NAME"
-                         : key.valid_text.empty()     ? "TEXT"
-                                                      : "NUMBER";
+                         : key.is_number              ? "NUMBER"
+                         : key.known.empty()          ? "TEXT"
+                                                      : "NAME";
       takes(*option, {.word = word, .place = key.place, .known = key.known});
     }
   }

@@ -50,6 +50,7 @@ KeyInfo key_info(const SettingInfo& info, const void* owner, std::string_view gr
           .valid_text = anything ? "" : info.valid_text(),
           .group = std::string(group),
           .parts = std::move(parts),
+          .is_number = info.kind == SettingKind::whole || info.kind == SettingKind::number,
           .is_flag = info.kind == SettingKind::flag,
           .place = info.valid.place,
           .known = known_names(info)};

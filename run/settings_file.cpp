@@ -23,17 +23,28 @@ std::string written(const SettingValue& value) {
 
 }  // namespace
 
+namespace {
+
+// Keys of earlier versions that runs on disk still have, and their words of today.
+void bring_up_to_date(std::string& key, SettingValue& value) {
+  if (key != "discard") return;  // until 0.3.0
+  key = "too-long";
+  if (value == SettingValue(std::string("on"))) value = std::string("undo");
+  if (value == SettingValue(std::string("off"))) value = std::string("keep");
+}
+
+}  // namespace
+
 Settings parse_settings(std::string_view text, const std::string& name) {
   const toml::table table = parse_toml(text, name);
   Settings settings;
   std::vector<std::string> names;
   for (const auto& key : all_keys()) names.push_back(key.name);
   for (auto&& [key, node] : table) {
-    const std::string where = std::string(key.str());
+    std::string where = std::string(key.str());
     const std::string line = "'" + name + "', line " + std::to_string(node.source().begin.line) + ": ";
     if (node.is_table())
       throw usage_error(line + "table '" + where + "' is not valid; keys stand for themselves, without [tables] and dots");
-    if (std::ranges::find(names, where) == names.end()) throw usage_error(line + unknown_key(where).what());
     Setting setting;
     if (const auto* boolean = node.as_boolean()) {
       setting.value = boolean->get();
@@ -46,6 +57,8 @@ Settings parse_settings(std::string_view text, const std::string& name) {
     } else {
       throw usage_error(line + where + " must be one value: a number, a text, true or false");
     }
+    bring_up_to_date(where, setting.value);
+    if (std::ranges::find(names, where) == names.end()) throw usage_error(line + unknown_key(where).what());
     settings.emplace(where, setting);
   }
   return settings;

@@ -144,6 +144,10 @@ void prepare_training(Setup& setup, FirstWeights first) {
     throw usage_error("optimizer is '" + std::string(configuration.optimizer.name()) +
                       "', whose clients tell the server more than a clipped and noised update; where clients are protected "
                       "(dp client or both) only optimizers that pool nothing are valid");
+  if (configuration.server->measures() && client_level(configuration.privacy) != nullptr)
+    throw usage_error("server-optimizer is '" + std::string(configuration.server.name()) +
+                      "', which measures the updates of single clients; where clients are protected (dp client or both) nothing "
+                      "covers that, and only server optimizers that see the mean alone are valid");
   if (configuration.max_update_norm > 0) {
     if (setup.rules.sum.release)
       throw usage_error("max-update-norm is " + number_text(configuration.max_update_norm) +

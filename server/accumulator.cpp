@@ -50,6 +50,19 @@ Accumulator::Accumulator(const Accumulator& whole, Stage stage)
       added_(whole.added_.size()),
       sum_(whole.sum_.size()) {}
 
+double mean_square_norm(const SumRules& rules, std::span<const ClientReport> reports) {
+  double sum = 0;
+  double weights = 0;
+  for (const ClientReport& report : reports) {
+    if (!report.failure.empty()) continue;
+    const double norm = rules.bound ? std::min(report.update_norm, rules.bound->clip.bound()) : report.update_norm;
+    const auto weight = static_cast<double>(rules.weights[report.client]);
+    sum += weight * norm * norm;
+    weights += weight;
+  }
+  return weights > 0 ? sum / weights : 0;
+}
+
 void Accumulator::require(bool good, const char* what) const {
   if (!good) throw failure("round " + std::to_string(round_) + ": " + what);
 }

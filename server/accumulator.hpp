@@ -29,6 +29,10 @@ struct SumRules {
   std::optional<CentralRelease> release = {};
 };
 
+/// The weighted mean of the squared norms of the updates that are in a round's sum, scaled down as they were; 0 if there are none.
+/// In order of the reports. No release covers it: it may only be used where clients are not protected.
+double mean_square_norm(const SumRules& rules, std::span<const ClientReport> reports);
+
 /// The weighted sum of a round's changes in the form that may be read: under client-level privacy with its noise.
 class ReleasedSum {
  public:

@@ -6,7 +6,11 @@ namespace fedstride {
 
 void FederatedMomentum::apply(State& state, Vector& model, const Vector& mean_change) const {
   eigen(state.velocity) = static_cast<float>(server_momentum) * eigen(state.velocity) + eigen(mean_change);
-  eigen(model) += static_cast<float>(server_learning_rate) * eigen(state.velocity);
+  const auto rate = static_cast<float>(server_learning_rate);
+  if (nesterov)
+    eigen(model) += rate * (eigen(mean_change) + static_cast<float>(server_momentum) * eigen(state.velocity));
+  else
+    eigen(model) += rate * eigen(state.velocity);
 }
 
 }  // namespace fedstride

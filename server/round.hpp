@@ -43,7 +43,7 @@ std::vector<ClientReport> run_round(std::uint32_t round, const RoundRules& rules
   Accumulator updates(rules.sum, round, cohort, model.size(), kKeptFor<A>);
   fleet.collect(Task{round, model, releases, server.tell(round)}, cohort, updates);
   std::vector<ClientReport> reports = updates.reports();
-  server.take(reports);
+  server.take(reports, mean_square_norm(rules.sum, reports));
 
   // From here on only this change remains of the updates; under client-level privacy it always contains the noise.
   if (const auto change = mean_change(aggregation, std::move(updates))) server.apply(model, *change);

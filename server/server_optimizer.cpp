@@ -15,7 +15,8 @@ std::string saved(const PooledStatistic& pool) {
 
 }  // namespace
 
-void Server::take(std::span<const ClientReport> reports) {
+void Server::take(std::span<const ClientReport> reports, double mean_square) {
+  at_work_->measure(mean_square);
   if (pool_ == nullptr) return;
   double sum = 0;
   std::uint64_t count = 0;

@@ -21,6 +21,8 @@ namespace fedstride {
 ///                                      apply equals apply. Its length depends on the number of parameters alone.
 ///   start(state, size)                 fresh state for `size` parameters
 ///   apply(state, model, mean_change)   one step in place. A round that has no mean change makes none.
+/// and, if its step depends on how far single clients went,
+///   measure(state, mean_square)        called before apply with sum_k p_k |change_k|^2; refused where clients are protected
 template <class T>
 concept ServerOpt = requires(const T optimizer, typename T::State state, Vector model, const Vector mean_change) {
   { T::kName } -> std::convertible_to<std::string_view>;
@@ -30,6 +32,12 @@ concept ServerOpt = requires(const T optimizer, typename T::State state, Vector 
   optimizer.apply(state, model, mean_change);
 };
 
+/// One that measures the changes of single clients.
+template <class T>
+concept MeasuringServerOpt = ServerOpt<T> && requires(const T optimizer, typename T::State state) {
+  optimizer.measure(state, double{});
+};
+
 template <ServerOpt T>
 class ServerOptimizerOf;  // server/server_optimizer_of.hpp
 
@@ -37,6 +45,7 @@ class ServerOptimizerOf;  // server/server_optimizer_of.hpp
 class ServerAtWork {
  public:
   virtual ~ServerAtWork() = default;
+  virtual void measure(double mean_square) = 0;
   virtual void apply(Vector& model, const Vector& mean_change) = 0;
   virtual std::string save() const = 0;
   virtual void load(const std::string& bytes) = 0;
@@ -51,6 +60,8 @@ class ServerOptimizerPart : public Part {
 
   /// A fresh state, for the first round of a model of `size` parameters.
   virtual std::unique_ptr<ServerAtWork> start(std::size_t size) const = 0;
+  /// True if it measures the changes of single clients.
+  virtual bool measures() const = 0;
 };
 
 /// A server optimiser that has been chosen; the default is federated averaging.
@@ -67,9 +78,9 @@ class Server {
 
   /// The numbers that every client of that round is told besides the model.
   std::vector<double> tell(std::uint32_t round) const { return pool_ ? pool_->tell(round) : std::vector<double>{}; }
-  /// Takes the statistics of a round's clients that are in the mean change. In order of clients, so that the bits of the sum do
-  /// not depend on who answered first.
-  void take(std::span<const ClientReport> reports);
+  /// Takes the statistics of a round's clients that are in the mean change, in order of clients, so that the bits of their sum do
+  /// not depend on who answered first, and how far these clients went (mean_square_norm).
+  void take(std::span<const ClientReport> reports, double mean_square);
 
   /// The state as bytes, and back. load throws Error (failure) if the bytes are not of this optimiser and model.
   std::string save() const;

@@ -16,6 +16,9 @@ class ServerOptimizerOf final : public PartOf<ServerOptimizerPart, ServerOptimiz
   struct AtWork final : ServerAtWork {
     AtWork(const T& kind, std::size_t size) : optimizer(kind) { optimizer.start(state, size); }
 
+    void measure(double mean_square) final {
+      if constexpr (MeasuringServerOpt<T>) optimizer.measure(state, mean_square);
+    }
     void apply(Vector& model, const Vector& mean_change) final { optimizer.apply(state, model, mean_change); }
     std::string save() const final {
       std::ostringstream stream;
@@ -45,6 +48,7 @@ class ServerOptimizerOf final : public PartOf<ServerOptimizerPart, ServerOptimiz
  public:
   using Base::Base;
   std::unique_ptr<ServerAtWork> start(std::size_t size) const final { return std::make_unique<AtWork>(this->part_, size); }
+  bool measures() const final { return MeasuringServerOpt<T>; }
 };
 
 }  // namespace fedstride

@@ -121,6 +121,12 @@ TEST_CASE("an output folder given on the command line is not part of the resolve
   CHECK(text.find("quiet") == std::string::npos);
 }
 
+TEST_CASE("a file of 0.3.0 is read: its discard is too-long") {
+  for (const auto& [old, now] : {std::pair{"on", TooLong::undo}, {"off", TooLong::keep}, {"preset", TooLong::preset}})
+    CHECK(from("optimizer = 'adadp'\ndiscard = '" + std::string(old) + "'").optimizer.as<Adadp>()->too_long == now);
+  CHECK_THROWS_WITH_AS(from("discard = 'never'"), "too-long 'never' is unknown; valid: preset, undo, keep, clip", Error);
+}
+
 TEST_CASE("an unknown key names the nearest valid one, and its line") {
   CHECK_THROWS_WITH_AS(from("\nlerning-rate = 1"), doctest::Contains("did you mean 'learning-rate'"), Error);
   CHECK_THROWS_WITH_AS(from("\nlerning-rate = 1"), doctest::Contains("line 2"), Error);
@@ -137,6 +143,7 @@ TEST_CASE("values of the wrong kind, out of range or not finite are refused with
       {"learning-rate = nan", "above 0"},
       {"learning-rate = inf", "number"},
       {"tolerance = -1", "above 0"},
+      {"tolerance = 'automatic'", "a number above 0, or auto"},
       {"quiet = 1", "true or false"},
       {"dataset = 3", "text"},
       {"seed = -1", "from 0"},

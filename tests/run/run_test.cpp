@@ -190,6 +190,8 @@ TEST_CASE("a stopped run goes on, also to more rounds, and ends with the model o
   const std::map<std::string, std::string> kinds{{"adadp", "client-state = 'keep'\noptimizer = 'adadp'\n"},
                                                  {"adam", "client-state = 'keep'\noptimizer = 'adam'\n"},
                                                  {"momentum", "optimizer = 'sgd'\nserver-optimizer = 'momentum'\n"},
+                                                 {"yogi", "optimizer = 'sgd'\nserver-optimizer = 'yogi'\n"},
+                                                 {"fedexp", "optimizer = 'sgd'\nserver-optimizer = 'fedexp'\n"},
                                                  {"pooled", "optimizer = 'pooled'\nhorizon = 6\n"}};
   for (const auto& [optimizer, settings] : kinds) {
     const std::string more = "batch = 5\n" + settings;
@@ -218,6 +220,27 @@ TEST_CASE("a run that goes on beyond its horizon keeps the tolerance it ended wi
   CHECK(hashes(folder / "a") == hashes(folder / "b"));
 }
 
+TEST_CASE(
+    "tolerance auto: a stopped run goes on with the same bits, on any number of threads, and where clients are protected, too") {
+  const test::TemporaryFolder folder;
+  write_data(folder);
+  for (const std::string more : {"", "dp = 'client'\nnoise-multiplier = 1\nclip = 1\ndelta = 1e-5\n"}) {
+    CAPTURE(more);
+    const std::string kind = more.empty() ? "plain" : "private";
+    const std::string settings = "batch = 5\noptimizer = 'adadp'\ntolerance = 'auto'\ncourse = 'falling'\nrounds = 4\n" + more;
+    start(settings_for(folder, kind + "-whole", settings));
+    std::atomic<bool> stop{false};
+    RunObserver observer;
+    observer.stop = &stop;
+    observer.round = [&](const RoundRecord& record) { stop = record.round == 2; };
+    CHECK(start(settings_for(folder, kind + "-broken", settings), observer).interrupted);
+    resume(folder / (kind + "-broken"), {{"threads", {"1", true}}});
+    CHECK(hashes(folder / (kind + "-broken")) == hashes(folder / (kind + "-whole")));
+  }
+  start(settings_for(folder, "fixed", "batch = 5\noptimizer = 'adadp'\nrounds = 4"));
+  CHECK(hashes(folder / "fixed") != hashes(folder / "plain-whole"));
+}
+
 TEST_CASE("an optimiser that pools is refused where clients are protected, and where weights begin at 0") {
   const test::TemporaryFolder folder;
   write_data(folder);
@@ -225,6 +248,15 @@ TEST_CASE("an optimiser that pools is refused where clients are protected, and w
                        doctest::Contains("only optimizers that pool nothing are valid"), Error);
   CHECK_THROWS_WITH_AS(start(settings_for(folder, "a", "optimizer = 'pooled'\nkappa = 0")), doctest::Contains("kappa is 0"),
                        Error);
+  CHECK_FALSE(std::filesystem::exists(folder / "a"));
+}
+
+TEST_CASE("a server optimiser that measures single clients is refused where they are protected") {
+  const test::TemporaryFolder folder;
+  write_data(folder);
+  CHECK_THROWS_WITH_AS(
+      start(settings_for(folder, "a", "optimizer = 'sgd'\nserver-optimizer = 'fedexp'\ndp = 'client'\nnoise-multiplier = 1")),
+      doctest::Contains("server-optimizer is 'fedexp', which measures the updates of single clients"), Error);
   CHECK_FALSE(std::filesystem::exists(folder / "a"));
 }
 

@@ -4,7 +4,9 @@
 
 #include "core/error.hpp"
 #include "core/random.hpp"
+#include "server/federated_adaptive.hpp"
 #include "server/federated_averaging.hpp"
+#include "server/federated_extrapolation.hpp"
 #include "server/federated_momentum.hpp"
 #include "server/server_optimizer_of.hpp"
 #include "tests/support/vectors.hpp"
@@ -68,6 +70,98 @@ TEST_CASE("momentum by hand: v = v / 2 + change, model += 2 v") {
   CHECK(model == vector_of({15, 0.5F}));
   server.apply(model, vector_of({0, 0}));  // v = 0, 7/8: it goes on without a change
   CHECK(model == vector_of({15, 2.25F}));
+}
+
+TEST_CASE("Nesterov's momentum by hand: v = v / 2 + change, model += 2 (change + v / 2)") {
+  Server server(FederatedMomentum{.server_learning_rate = 2, .server_momentum = 0.5, .nesterov = true}, 1);
+  Vector model = vector_of({1});
+  server.apply(model, vector_of({4}));  // v = 4
+  CHECK(model == vector_of({13}));
+  server.apply(model, vector_of({1}));  // v = 3
+  CHECK(model == vector_of({18}));
+}
+
+namespace {
+
+// One weight under changes 0.3, -0.4, 0.2.
+template <class Kind>
+void check_steps(Kind kind, const std::vector<double>& steps) {
+  kind.server_learning_rate = 1;
+  kind.tau = 0.1;
+  Server server(kind, 1);
+  Vector model(1);
+  double expected = 0;
+  for (std::size_t round = 0; round < steps.size(); ++round) {
+    server.apply(model, Vector(1, std::vector<float>{0.3F, -0.4F, 0.2F}[round]));
+    CHECK(model[0] == doctest::Approx(expected += steps[round]).epsilon(1e-5));
+  }
+}
+
+}  // namespace
+
+// v = 0.1, 0.26, 0.3 from 0.01: 0.3 / (sqrt 0.1 + 0.1), ...
+TEST_CASE("FedAdagrad's first three steps, by hand") { check_steps(FederatedAdagrad{}, {0.720759, -0.655845, 0.308774}); }
+
+// m = 0.15, -0.125, 0.0375; v = 0.03, 0.0625, 0.056875: no bias correction, tau outside the root.
+TEST_CASE("FedAdam's first three steps, by hand") {
+  FederatedAdam adam;
+  adam.beta1 = 0.5;
+  adam.beta2 = 0.75;
+  check_steps(adam, {0.549038, -0.357143, 0.110788});
+}
+
+// v = 0.0325 and 0.0725 grow by a quarter of the squared change, 0.0625 falls by a quarter of it.
+TEST_CASE("FedYogi's first three steps, by hand") {
+  FederatedYogi yogi;
+  yogi.beta1 = 0.5;
+  yogi.beta2 = 0.75;
+  check_steps(yogi, {0.535184, -0.338517, 0.107143});
+}
+
+// v begins at tau^2: sqrt(v) + tau is 2 tau.
+TEST_CASE("with a large tau FedAdagrad is FedAvg at its rate over 2 tau") {
+  FederatedAdagrad adagrad;
+  adagrad.tau = 1e4;
+  adagrad.server_learning_rate = 1.4e4;
+  Server large(adagrad, 101), average(FederatedAveraging{.server_learning_rate = 0.7}, 101);
+  Vector a = drawn_change(0), b = a;
+  for (std::uint32_t round = 1; round <= 5; ++round) {
+    large.apply(a, drawn_change(round));
+    average.apply(b, drawn_change(round));
+  }
+  for (std::size_t i = 0; i < a.size(); ++i) CHECK(a[i] == doctest::Approx(b[i]).epsilon(1e-4));
+}
+
+// Changes (3, 0) and (0, 1) agree so far that their mean is enough: 5 / (2 (2.5 + 0.5)) < 1. Changes 3 and -2.5 do not:
+// 7.625 / (2 (0.0625 + 0.1)) = 23.4615.
+TEST_CASE("FedExP by hand, from reports of clients of equal weight, as they were scaled down") {
+  const auto reports = [](double first, double second) {
+    return std::vector<ClientReport>{{.client = 0, .update_norm = first},
+                                     {.client = 1, .update_norm = second},
+                                     {.client = 2, .update_norm = 1e9, .failure = "left out"}};
+  };
+  SumRules rules{.weights = {2, 2, 2}};
+  FederatedExtrapolation fedexp;
+  fedexp.epsilon = 0.5;
+  Server near(fedexp, 2);
+  Vector model(2);
+  near.take(reports(3, 1), mean_square_norm(rules, reports(3, 1)));
+  near.apply(model, vector_of({1.5F, 0.5F}));
+  CHECK(model == vector_of({1.5F, 0.5F}));
+
+  fedexp.epsilon = 0.1;
+  Server apart(fedexp, 1);
+  Vector one(1);
+  apart.take(reports(3, 2.5), mean_square_norm(rules, reports(3, 2.5)));
+  apart.apply(one, vector_of({0.25F}));
+  CHECK(one[0] == doctest::Approx(5.865385));
+
+  CHECK(mean_square_norm(rules, reports(3, 2.5)) == doctest::Approx(7.625));
+  rules.weights = {6, 2, 1};
+  CHECK(mean_square_norm(rules, reports(3, 1)) == doctest::Approx(7));
+  rules.bound = UpdateBound{UpdateClip(2.0), false};
+  CHECK(mean_square_norm(rules, reports(3, 1)) == doctest::Approx(3.25));
+  CHECK(mean_square_norm(rules, {}) == 0);
 }
 
 TEST_CASE("momentum without memory is federated averaging, and in the long run goes 1 / (1 - beta) times as far") {
