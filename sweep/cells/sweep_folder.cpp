@@ -26,12 +26,15 @@ void check_sweep_folder(const fs::path& folder, const Experiment& experiment) {
   if (!fs::is_directory(folder, error))
     throw usage_error("out '" + folder.string() +
                       "' is not a folder; name a sweep's folder, or one that is empty or not there yet");
+  // Listed before sweep.json is looked for: another rank or shard may be beginning the same sweep at this moment.
+  std::string strange;
+  for (const auto& entry : fs::directory_iterator(folder))
+    if (entry.path().filename() != "cells" && entry.path() != sweep_key(folder) && entry.path().extension() != ".tmp")
+      strange = entry.path().filename().string();
   if (!fs::exists(folder / "sweep.json", error)) {
-    for (const auto& entry : fs::directory_iterator(folder))
-      if (entry.path().filename() != "cells" && entry.path() != sweep_key(folder) && entry.path().extension() != ".tmp")
-        throw usage_error("out '" + folder.string() + "' holds something else than a sweep ('" +
-                          entry.path().filename().string() + "'); name a sweep's folder, or one that is empty or not there yet");
-    return;
+    if (strange.empty()) return;
+    throw usage_error("out '" + folder.string() + "' holds something else than a sweep ('" + strange +
+                      "'); name a sweep's folder, or one that is empty or not there yet");
   }
   const OrderedJson json = parse_ordered_json(read_file(folder / "sweep.json", std::uint64_t{1} << 24));
   const OrderedJson name = json.is_object() ? json.value("experiment", OrderedJson()) : OrderedJson();
