@@ -158,8 +158,8 @@ struct KeyInfo {
   std::string help;
   std::string default_text;  ///< of each part that has it, if they differ
   std::string valid_text;
-  std::string group;                  ///< "run", or the family it chooses from or whose parts have it
-  std::vector<std::string> parts;     ///< those that have it; empty for the run's own and for the families' names
+  std::string group;               ///< "run", or the family it chooses from or whose parts have it
+  std::vector<std::string> parts;  ///< those that have it; empty for the run's own and for the families' names
   bool is_number = false;
   bool is_flag = false;               ///< a bool: --quiet needs no value
   Place place = Place::none;          ///< of a path
