@@ -40,7 +40,7 @@ void first_half(float* __restrict weights, const float* __restrict gradient, std
   for (std::size_t i = 0; i < size; ++i) weights[i] -= half_rate * gradient[i];
 }
 
-/// The errors of a step's elements, as stretches report them from any thread.
+/// The largest error of a step's elements, as stretches report theirs from any thread.
 class LargestError {
  public:
   void enter(float error) {
@@ -135,8 +135,7 @@ StepReport Adadp::step(State& state, Scratch& scratch, Vector& weights, Gradient
   if (!accepted) {
     weights.swap(scratch.kept);
   } else if (is_long && rule.too_long == TooLong::clip) {
-    const auto share = static_cast<float>(aim / tested);
-    for (std::size_t i = 0; i < weights.size(); ++i) half[i] = theta[i] + share * (half[i] - theta[i]);
+    shorten(scratch.kept, weights, aim / tested);
   }
   return {.learning_rate = rate, .accepted = accepted, .error = error};
 }

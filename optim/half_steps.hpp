@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "core/simd.hpp"
+#include "core/vector.hpp"
 
 namespace fedstride {
 
@@ -27,5 +28,11 @@ inline void keep_aside(const float* __restrict weights, float* __restrict kept, 
 
 /// Before kept[i] is used: fetches what will be wanted next, not to be kept in any cache.
 inline void fetch_kept(const float* kept) { __builtin_prefetch(kept + kAhead, 0, 0); }
+
+/// Shortens the way from what was kept aside to the weights.
+inline void shorten(const Vector& kept, Vector& weights, double factor) {
+  const auto share = static_cast<float>(factor);
+  for (std::size_t i = 0; i < weights.size(); ++i) weights[i] = kept[i] + share * (weights[i] - kept[i]);
+}
 
 }  // namespace fedstride

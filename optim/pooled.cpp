@@ -52,11 +52,6 @@ double squared_distance(const Vector& theta, const Vector& weights) {
   });
 }
 
-/// Shortens the way from theta to the weights.
-void shorten(const Vector& theta, Vector& weights, double factor) {
-  for (std::size_t i = 0; i < weights.size(); ++i) weights[i] = theta[i] + static_cast<float>(factor) * (weights[i] - theta[i]);
-}
-
 }  // namespace
 
 Pooled::Pool Pooled::begin_pool(const PoolPlan& plan) const {

@@ -53,25 +53,25 @@ struct FederatedAdagrad : FederatedAdaptive {
   void apply(State& state, Vector& model, const Vector& mean_change) const;
 };
 
-/// v <- beta2 v + (1 - beta2) D^2
-struct FederatedAdam : FederatedAdaptive {
-  static constexpr std::string_view kName = "adam";
-  static constexpr std::string_view kSummary = "adaptive server that averages squared changes (FedAdam, Reddi et al.)";
+/// Those whose squares forget.
+struct FederatedForgetting : FederatedAdaptive {
   double beta2 = 0.99;
   static constexpr auto kFields = std::tuple_cat(
       kAdaptiveFields,
-      std::tuple{Field{"server-beta2", &FederatedAdam::beta2, "share of v that stays from round to round", kShare}});
+      std::tuple{Field{"server-beta2", &FederatedForgetting::beta2, "share of v that stays from round to round", kShare}});
+};
+
+/// v <- beta2 v + (1 - beta2) D^2
+struct FederatedAdam : FederatedForgetting {
+  static constexpr std::string_view kName = "adam";
+  static constexpr std::string_view kSummary = "adaptive server that averages squared changes (FedAdam, Reddi et al.)";
   void apply(State& state, Vector& model, const Vector& mean_change) const;
 };
 
 /// v <- v - (1 - beta2) D^2 sign(v - D^2): grows as Adam's, and falls more slowly.
-struct FederatedYogi : FederatedAdaptive {
+struct FederatedYogi : FederatedForgetting {
   static constexpr std::string_view kName = "yogi";
   static constexpr std::string_view kSummary = "adaptive server whose squares change additively (FedYogi, Reddi et al.)";
-  double beta2 = 0.99;
-  static constexpr auto kFields = std::tuple_cat(
-      kAdaptiveFields,
-      std::tuple{Field{"server-beta2", &FederatedYogi::beta2, "share of v that stays from round to round", kShare}});
   void apply(State& state, Vector& model, const Vector& mean_change) const;
 };
 

@@ -4,13 +4,13 @@
 #include <cmath>
 
 #include "core/eigen.hpp"
+#include "dp/noise/client_release.hpp"
 
 namespace fedstride {
 
 void FederatedExtrapolation::apply(State& state, Vector& model, const Vector& mean_change) const {
-  double square = 0;
-  for (const float value : mean_change) square += static_cast<double>(value) * static_cast<double>(value);
-  const double rate = std::max(1.0, state.mean_square / (2 * (square + epsilon)));
+  const double norm = l2_norm(view(mean_change));
+  const double rate = std::max(1.0, state.mean_square / (2 * (norm * norm + epsilon)));
   if (std::isfinite(rate)) eigen(model) += static_cast<float>(rate) * eigen(mean_change);
 }
 
