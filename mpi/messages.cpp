@@ -19,7 +19,7 @@ void serialize(Archive& archive, ClientReport& report) {
           statistics, update_norm, failure);
 }
 template <class Archive>
-void serialize(Archive& archive, OpenUpdates::Update& update) {
+void serialize(Archive& archive, PartOfSum::Update& update) {
   auto& [client, weight, change] = update;
   archive(client, weight, change);
 }

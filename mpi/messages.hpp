@@ -51,7 +51,7 @@ struct TrainAnswer {
   std::string error = {};
   std::uint64_t weight = 0;  ///< of the sum
   std::vector<ClientReport> reports = {};
-  std::vector<OpenUpdates::Update> updates = {};  ///< where they are kept
+  std::vector<PartOfSum::Update> updates = {};  ///< where they are kept
   std::vector<std::string> states = {};           ///< of the rank's clients of this round, as placed; if states are kept
 };
 

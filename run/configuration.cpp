@@ -118,7 +118,7 @@ bool is_about_output(std::string_view key) { return key == "out" || key == "quie
 
 bool is_free_on_resume(std::string_view key) {
   return key == "threads" || key == "evaluate-every" || key == "evaluate-rows" || key == "client-reports" || key == "quiet" ||
-         key == "data-dir" || key == "roster";
+         key == "data-dir" || key == "roster" || key == "update-memory";
 }
 
 Configuration with_absolute_paths(Configuration configuration) {
@@ -141,6 +141,12 @@ void check_together(const Configuration& configuration) {
     throw usage_error("cohort-size is " + std::to_string(fixed->cohort_size) + "; there " +
                       (configuration.clients == 1 ? "is " : "are ") +
                       counted(static_cast<std::uint64_t>(configuration.clients), "client") + ", at most that many are valid");
+  const auto most = static_cast<std::size_t>(fixed != nullptr ? fixed->cohort_size : configuration.clients);
+  const std::size_t least = configuration.aggregation->least_updates();
+  if (least > most)
+    throw usage_error("aggregation is '" + std::string(configuration.aggregation.name()) + "', which with these settings needs " +
+                      std::to_string(least) + " updates a round; a round has at most " +
+                      counted(static_cast<std::uint64_t>(most), "client"));
 }
 
 Configuration determining(Configuration configuration) {
@@ -150,6 +156,7 @@ Configuration determining(Configuration configuration) {
   configuration.client_reports = defaults.client_reports;
   configuration.evaluate_rows = defaults.evaluate_rows;
   configuration.threads = defaults.threads;
+  configuration.update_memory = defaults.update_memory;
   configuration.data_dir = defaults.data_dir;
   configuration.quiet = defaults.quiet;
   configuration.out = defaults.out;
@@ -228,13 +235,13 @@ PartFamily& PrivacyPart::family() {
   return family;
 }
 
-std::array<ChosenPart*, 5> chosen_parts(Configuration& configuration) {
-  return {&configuration.partition, &configuration.optimizer, &configuration.cohort, &configuration.server,
-          &configuration.privacy};
+std::array<ChosenPart*, 6> chosen_parts(Configuration& configuration) {
+  return {&configuration.partition, &configuration.optimizer, &configuration.cohort, &configuration.aggregation,
+          &configuration.server, &configuration.privacy};
 }
-std::array<const ChosenPart*, 5> chosen_parts(const Configuration& configuration) {
-  return {&configuration.partition, &configuration.optimizer, &configuration.cohort, &configuration.server,
-          &configuration.privacy};
+std::array<const ChosenPart*, 6> chosen_parts(const Configuration& configuration) {
+  return {&configuration.partition, &configuration.optimizer, &configuration.cohort, &configuration.aggregation,
+          &configuration.server, &configuration.privacy};
 }
 
 }  // namespace fedstride

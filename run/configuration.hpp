@@ -12,6 +12,7 @@
 #include "optim/optimizers.hpp"
 #include "partitions/partitions.hpp"
 #include "run/privacy_settings.hpp"
+#include "server/aggregation.hpp"
 #include "server/cohort.hpp"
 #include "server/server_optimizer.hpp"
 
@@ -59,6 +60,8 @@ struct Configuration {
   double max_update_norm = 0;
   OverNorm over_norm = OverNorm::refuse;
   Cohort cohort;
+  Aggregation aggregation;
+  int update_memory = 2048;
   ServerOptimizer server;
   Privacy privacy;
   Randomness randomness = Randomness::seeded;
@@ -104,6 +107,10 @@ struct Configuration {
       Field{"max-update-norm", &Configuration::max_update_norm,
             "largest L2 norm of a client's update, which bounds what one false client can do; 0: none", kNonNegative},
       Field{"over-norm", &Configuration::over_norm, "a longer update is refused (left out of the sum), or clipped to that norm"},
+      Field{"update-memory", &Configuration::update_memory,
+            "MiB of memory for a round's updates where the aggregation reads them one by one; those beyond are in a file in "
+            "$TMPDIR. The result does not depend on it",
+            Valid{.low = 1, .high = 1e9}},
       Field{
           "randomness", &Configuration::randomness,
           "source of noise and private sampling: repeatable from the seed, or secret (ChaCha20 under a key in the run's folder)"},
@@ -127,8 +134,8 @@ struct Configuration {
 };
 
 /// The parts a configuration has chosen, one of each family, in the order of their keys in a file.
-std::array<ChosenPart*, 5> chosen_parts(Configuration& configuration);
-std::array<const ChosenPart*, 5> chosen_parts(const Configuration& configuration);
+std::array<ChosenPart*, 6> chosen_parts(Configuration& configuration);
+std::array<const ChosenPart*, 6> chosen_parts(const Configuration& configuration);
 
 /// True for keys that set the place of the output: written only if a file set them.
 bool is_about_output(std::string_view key);

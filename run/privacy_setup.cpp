@@ -191,7 +191,7 @@ void prepare_privacy(Setup& setup) {
   if (const auto* settings = example_level(chosen)) prepare_examples(setup, *settings);
   if (const auto* settings = client_level(chosen))
     prepare_clients(setup, *settings, chosen.as<BothPrivacy>() != nullptr ? "client-" : "");
-  check_aggregation(setup.aggregation, setup.rules.sum);
+  check_aggregation(setup.rules.aggregation, setup.rules.sum);
   setup.rules.cohort_source = RandomSource(setup.configuration.seed);
   require_publishable(setup);
   if (setup.privacy.on()) use_source(setup, private_source(setup, std::nullopt));

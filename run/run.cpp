@@ -55,6 +55,9 @@ RunSummary carry_out(const Setup& setup, RunFolder& folder, Checkpoint checkpoin
   const Configuration& configuration = setup.configuration;
   Threads threads(configuration.threads);
   const auto help = [&](int count, function_ref<void(int)> piece) { threads.for_each_piece(count, piece); };
+  const auto spread = [&](int count, function_ref<void(int)> piece) {
+    threads.for_each_task(static_cast<std::size_t>(count), [&](std::size_t i) { piece(static_cast<int>(i)); });
+  };
   RunFleet fleet = make_fleet.make(setup, threads, observer.stop);
   if (!checkpoint.fleet_state.empty()) fleet.load(checkpoint.fleet_state);
   Server server = make_server(setup);
@@ -89,7 +92,7 @@ RunSummary carry_out(const Setup& setup, RunFolder& folder, Checkpoint checkpoin
     const auto start = std::chrono::steady_clock::now();
     try {
       record.clients =
-          run_round(record.round, setup.rules, fleet, server, checkpoint.model, permission.releases, setup.aggregation);
+          run_round(record.round, setup.rules, fleet, server, checkpoint.model, permission.releases, spread);
     } catch (const Interrupted&) {
       summary.interrupted = true;
       break;

@@ -129,7 +129,10 @@ void prepare_training(Setup& setup, FirstWeights first) {
                     .keep_state = keeps_state(configuration),
                     .seed = configuration.seed,
                     .frozen = setup.model.frozen(configuration.freeze)};
-  setup.rules = {.cohort = configuration.cohort, .sum = {.weights = client_weights(setup)}};
+  setup.rules = {.cohort = configuration.cohort,
+                 .sum = {.weights = client_weights(setup),
+                         .memory = static_cast<std::uint64_t>(configuration.update_memory) << 20},
+                 .aggregation = configuration.aggregation};
   setup.initial = setup.model.initial(initialisation(configuration), configuration.seed);
   if (!configuration.init.empty() && first == FirstWeights::drawn) {
     const InitReport report = take_matching(setup.model, read_safetensors(configuration.init), setup.initial);

@@ -28,7 +28,6 @@ struct Setup {
   Model model = {};
   LocalTraining training = {};
   RoundRules rules = {};
-  WeightedMean aggregation = {};
   PrivacySetup privacy = {};
   Vector initial = {};
   std::vector<std::string> notes = {};  ///< remarks for the user: tensors taken by --init, rows not used

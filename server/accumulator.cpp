@@ -32,7 +32,8 @@ Accumulator::Accumulator(const SumRules& rules, std::uint32_t round, std::span<c
       keeps_(keeps),
       cohort_(rules.weights.size()),
       added_(rules.weights.size()),
-      sum_(keeps == Keeps::sum ? size : 0) {
+      sum_(keeps == Keeps::sum ? size : 0),
+      store_(std::make_shared<UpdateStore>(rules.memory)) {
   require(keeps == Keeps::sum || !rules.release, "updates must be kept that client-level privacy forbids to read");
   for (const ClientId client : cohort) {
     require(client < cohort_.size(), "a client was drawn that is not in the roster");
@@ -48,7 +49,8 @@ Accumulator::Accumulator(const Accumulator& whole, Stage stage)
       cohort_(whole.cohort_),
       stage_(stage),
       added_(whole.added_.size()),
-      sum_(whole.sum_.size()) {}
+      sum_(whole.sum_.size()),
+      store_(whole.store_) {}
 
 double mean_square_norm(const SumRules& rules, std::span<const ClientReport> reports) {
   double sum = 0;
@@ -104,7 +106,7 @@ std::string Accumulator::add(const ClientUpdate& update) {
   if (keeps_ == Keeps::sum)
     sum_.add(change, rules_.weights[client]);
   else
-    updates_.push_back({client, rules_.weights[client], Vector(change)});
+    updates_.push_back({client, rules_.weights[client], store_->keep(change)});
   return remark;
 }
 
@@ -119,7 +121,8 @@ void Accumulator::merge(const Accumulator& part) {
   require(
       &part.rules_ == &rules_ && part.round_ == round_ && part.size_ == size_ && part.keeps_ == keeps_ && part.cohort_ == cohort_,
       "a part of another round's sum was merged");
-  take_over(part.sum_, part.updates_, part.reports_);
+  take_over(part.sum_, part.reports_);
+  updates_.insert(updates_.end(), part.updates_.begin(), part.updates_.end());
 }
 
 void Accumulator::merge(const PartOfSum& part) {
@@ -132,19 +135,19 @@ void Accumulator::merge(const PartOfSum& part) {
     require(!reported[report.client], "a second update came of one client");
     reported[report.client] = true;
   }
-  for (const OpenUpdates::Update& update : part.updates)
+  for (const PartOfSum::Update& update : part.updates)
     require(
         keeps_ == Keeps::updates && update.client < reported.size() && reported[update.client] && update.change.size() == size_,
         "an update came that is not of this round");
-  take_over(part.sum, part.updates, part.reports);
+  take_over(part.sum, part.reports);
+  for (const PartOfSum::Update& update : part.updates)
+    updates_.push_back({update.client, update.weight, store_->keep(view(update.change))});
 }
 
-void Accumulator::take_over(const ExactSum& sum, std::span<const OpenUpdates::Update> updates,
-                            std::span<const ClientReport> reports) {
+void Accumulator::take_over(const ExactSum& sum, std::span<const ClientReport> reports) {
   for (const ClientReport& report : reports) require(!added_[report.client], "a second update came of one client");
   for (const ClientReport& report : reports) added_[report.client] = true;
   sum_.merge(sum);
-  updates_.insert(updates_.end(), updates.begin(), updates.end());
   reports_.insert(reports_.end(), reports.begin(), reports.end());
 }
 
@@ -152,7 +155,9 @@ PartOfSum Accumulator::hand_over() && {
   const std::lock_guard lock(mutex_);
   require(stage_ == Stage::part, "only a part of a sum is handed over; the whole is released");
   stage_ = Stage::ended;
-  return {std::move(sum_), std::move(updates_), std::move(reports_)};
+  PartOfSum part{.sum = std::move(sum_), .updates = {}, .reports = std::move(reports_)};
+  for (const OpenUpdates::Update& update : updates_) part.updates.push_back({update.client, update.weight, Vector(update.change)});
+  return part;
 }
 
 std::vector<ClientReport> Accumulator::reports() const {
@@ -180,7 +185,7 @@ OpenUpdates Accumulator::open() && {
   const std::lock_guard lock(mutex_);
   end(Keeps::updates);
   std::ranges::sort(updates_, {}, &OpenUpdates::Update::client);
-  return OpenUpdates(std::move(updates_));
+  return {std::move(updates_), store_};
 }
 
 }  // namespace fedstride

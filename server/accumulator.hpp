@@ -12,6 +12,7 @@
 #include "core/exact_sum.hpp"
 #include "core/task.hpp"
 #include "dp/noise/client_release.hpp"
+#include "server/update_store.hpp"
 
 namespace fedstride {
 
@@ -27,6 +28,7 @@ struct SumRules {
   double denominator = 0;                   ///< divides the weighted sum; 0: the sum of the weights received
   std::optional<UpdateBound> bound = {};    ///< none where `release` clips
   std::optional<CentralRelease> release = {};
+  std::uint64_t memory = std::uint64_t{2} << 30;  ///< bytes, for updates that are kept one by one; those beyond are in a file
 };
 
 /// The weighted mean of the squared norms of the updates that are in a round's sum, scaled down as they were; 0 if there are none.
@@ -55,23 +57,30 @@ class OpenUpdates {
   struct Update {
     ClientId client = 0;
     std::uint64_t weight = 0;
-    Vector change;
+    std::span<const float> change;
   };
   std::span<const Update> all() const& { return updates_; }
   std::span<const Update> all() && = delete;
 
  private:
   friend class Accumulator;
-  explicit OpenUpdates(std::vector<Update> updates) : updates_(std::move(updates)) {}
+  OpenUpdates(std::vector<Update> updates, std::shared_ptr<UpdateStore> store)
+      : updates_(std::move(updates)), store_(std::move(store)) {}
 
   std::vector<Update> updates_;
+  std::shared_ptr<UpdateStore> store_;  ///< has the changes
 };
 
 /// Everything that a part of an accumulator held: a fleet of several processes that trust each other sends it from one to
 /// another (mpi/). Under client-level privacy these sums are clipped and have no noise.
 struct PartOfSum {
+  struct Update {
+    ClientId client = 0;
+    std::uint64_t weight = 0;
+    Vector change;
+  };
   ExactSum sum{0};
-  std::vector<OpenUpdates::Update> updates = {};
+  std::vector<Update> updates = {};
   std::vector<ClientReport> reports = {};
 };
 
@@ -124,7 +133,7 @@ class Accumulator {
   Accumulator(const Accumulator& whole, Stage stage);
   void require(bool good, const char* what) const;
   void end(Keeps as);
-  void take_over(const ExactSum& sum, std::span<const OpenUpdates::Update> updates, std::span<const ClientReport> reports);
+  void take_over(const ExactSum& sum, std::span<const ClientReport> reports);
 
   const SumRules& rules_;
   std::uint32_t round_;
@@ -135,6 +144,7 @@ class Accumulator {
   Stage stage_ = Stage::whole;
   std::vector<bool> added_;  ///< by client
   ExactSum sum_;
+  std::shared_ptr<UpdateStore> store_;  ///< that of the whole is its parts' too
   std::vector<OpenUpdates::Update> updates_;
   std::vector<ClientReport> reports_;
 };

@@ -8,7 +8,6 @@
 #include "server/aggregation.hpp"
 #include "server/cohort.hpp"
 #include "server/server_optimizer.hpp"
-#include "server/weighted_mean.hpp"
 
 namespace fedstride {
 
@@ -25,6 +24,7 @@ struct RoundRules {
   Cohort cohort;
   RandomSource cohort_source{std::uint64_t{0}};
   SumRules sum = {};  ///< how updates are clipped, weighed, summed and noised
+  Aggregation aggregation = {};
 };
 
 /// Federated averaging, one round:
@@ -33,20 +33,20 @@ struct RoundRules {
 /// `releases` is what each client may spend of its example-level privacy (Task); a client with nothing left stays out.
 /// A round that has no mean change, because no client finished it and there is no client-level privacy, changes nothing.
 /// Returns the reports in order of clients.
-template <Fleet F, Aggregation A = WeightedMean>
+template <Fleet F>
 std::vector<ClientReport> run_round(std::uint32_t round, const RoundRules& rules, F& fleet, Server& server, Vector& model,
-                                    std::span<const std::uint64_t> releases = {}, const A& aggregation = {}) {
-  check_aggregation(aggregation, rules.sum);
+                                    std::span<const std::uint64_t> releases = {}, ForEachPiece for_each_piece = serially) {
+  check_aggregation(rules.aggregation, rules.sum);
   std::vector<ClientId> cohort = rules.cohort->sample(round, rules.sum.weights.size(), rules.cohort_source);
   std::erase_if(cohort, [&](ClientId client) { return !releases.empty() && releases[client] == 0; });
 
-  Accumulator updates(rules.sum, round, cohort, model.size(), kKeptFor<A>);
+  Accumulator updates(rules.sum, round, cohort, model.size(), rules.aggregation->reads());
   fleet.collect(Task{round, model, releases, server.tell(round)}, cohort, updates);
   std::vector<ClientReport> reports = updates.reports();
   server.take(reports, mean_square_norm(rules.sum, reports));
 
   // From here on only this change remains of the updates; under client-level privacy it always contains the noise.
-  if (const auto change = mean_change(aggregation, std::move(updates))) server.apply(model, *change);
+  if (const auto change = rules.aggregation->mean_change(std::move(updates), for_each_piece)) server.apply(model, *change);
   return reports;
 }
 

@@ -1,6 +1,11 @@
 #pragma once
 
-#include "server/aggregation.hpp"
+#include <optional>
+#include <string_view>
+#include <tuple>
+
+#include "core/setting.hpp"
+#include "server/accumulator.hpp"
 
 namespace fedstride {
 
@@ -9,9 +14,9 @@ namespace fedstride {
 struct WeightedMean {
   static constexpr std::string_view kName = "mean";
   static constexpr std::string_view kSummary = "the weighted mean of the clients' changes";
+  static constexpr auto kFields = std::tuple{};
 
   std::optional<Vector> mean_change(const ReleasedSum& sum) const { return sum.mean(); }
 };
-static_assert(Aggregation<WeightedMean>);
 
 }  // namespace fedstride

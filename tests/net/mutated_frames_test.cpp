@@ -197,7 +197,7 @@ TEST_CASE("A thousand random and mutated frames: the honest client is in every r
       int right = 0;
       const OpenUpdates opened = std::move(updates).open();
       for (const auto& one : opened.all())
-        if (one.client == 0 && one.change == expected) ++right;
+        if (one.client == 0 && Vector(one.change) == expected) ++right;
       summed.push_back(right);
     }
     over = true;

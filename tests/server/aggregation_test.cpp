@@ -8,6 +8,7 @@
 #include "server/federated_averaging.hpp"
 #include "server/round.hpp"
 #include "server/server_optimizer_of.hpp"
+#include "server/weighted_mean.hpp"
 #include "tests/support/vectors.hpp"
 
 namespace fedstride::test::aggregation_test {
@@ -19,10 +20,11 @@ struct TrimmedMean {
   std::size_t trim = 1;
   static constexpr std::string_view kName = "trimmed-mean";
   static constexpr std::string_view kSummary = "the mean of what is neither among the largest nor among the smallest";
+  static constexpr auto kFields = std::tuple{};
 
-  std::optional<Vector> mean_change(const OpenUpdates& updates) const {
+  std::size_t least_updates() const { return 2 * trim + 1; }
+  std::optional<Vector> mean_change(const OpenUpdates& updates, ForEachPiece) const {
     const auto all = updates.all();
-    if (all.size() <= 2 * trim) return std::nullopt;
     Vector mean(all.front().change.size());
     std::vector<double> values(all.size());
     for (std::size_t i = 0; i < mean.size(); ++i) {
@@ -39,18 +41,21 @@ struct TrimmedMean {
 /// Would go around the release if it could.
 struct Prying {
   static constexpr std::string_view kName = "prying", kSummary = "";
+  static constexpr auto kFields = std::tuple{};
   std::optional<Vector> mean_change(const Accumulator&) const { return std::nullopt; }
 };
 /// Does not say what it reads.
 struct Undecided {
   static constexpr std::string_view kName = "undecided", kSummary = "";
-  std::optional<Vector> mean_change(const auto&) const { return std::nullopt; }
+  static constexpr auto kFields = std::tuple{};
+  static std::size_t least_updates() { return 1; }
+  std::optional<Vector> mean_change(const auto&, auto...) const { return std::nullopt; }
 };
-static_assert(Aggregation<TrimmedMean> && ReadsUpdates<TrimmedMean> && !ReadsSum<TrimmedMean>);
-static_assert(Aggregation<WeightedMean> && ReadsSum<WeightedMean> && !ReadsUpdates<WeightedMean>);
-static_assert(!Aggregation<Prying> && !Aggregation<Undecided>);
+static_assert(AggregationRule<TrimmedMean> && ReadsUpdates<TrimmedMean> && !ReadsSum<TrimmedMean>);
+static_assert(AggregationRule<WeightedMean> && ReadsSum<WeightedMean> && !ReadsUpdates<WeightedMean>);
+static_assert(!AggregationRule<Prying> && !AggregationRule<Undecided>);
 // The two views can be made by an accumulator alone.
-static_assert(!std::is_constructible_v<OpenUpdates, std::vector<OpenUpdates::Update>>);
+static_assert(!std::is_constructible_v<OpenUpdates, std::vector<OpenUpdates::Update>, std::shared_ptr<UpdateStore>>);
 static_assert(!std::is_constructible_v<ReleasedSum, ExactSum, const SumRules&>);
 static_assert(!std::is_copy_constructible_v<Accumulator> && !std::is_move_constructible_v<Accumulator>);
 
@@ -73,14 +78,15 @@ struct OutlierFleet {
 }  // namespace
 
 TEST_CASE("a trimmed mean reads the clients' own updates, and an outlier does not show") {
-  const RoundRules rules{.cohort = AllClients{}, .sum = {.weights = {1, 1, 1, 1, 1}}};
+  RoundRules rules{.cohort = AllClients{}, .sum = {.weights = {1, 1, 1, 1, 1}}, .aggregation = TrimmedMean{}};
   OutlierFleet fleet;
   Server server(FederatedAveraging{}, 2);
   Vector model(2, 10);
-  const auto reports = run_round(1, rules, fleet, server, model, {}, TrimmedMean{});
+  const auto reports = run_round(1, rules, fleet, server, model);
   CHECK(reports.size() == 5);
   CHECK(model == vector_of({12, 8}));  // the mean of 1, 2, 3
-  const auto none = run_round(2, rules, fleet, server, model, {}, TrimmedMean{.trim = 3});
+  rules.aggregation = TrimmedMean{.trim = 3};
+  const auto none = run_round(2, rules, fleet, server, model);
   CHECK(none.size() == 5);
   CHECK(model == vector_of({12, 8}));
 }
@@ -93,10 +99,11 @@ TEST_CASE("under client-level privacy it is refused, before any client trains") 
       "them is client-noise 'local', or aggregation 'mean'";
   CHECK_THROWS_WITH_AS(check_aggregation(TrimmedMean{}, rules.sum), text, Error);
   CHECK_NOTHROW(check_aggregation(WeightedMean{}, rules.sum));
+  rules.aggregation = TrimmedMean{};
   OutlierFleet fleet;
   Server server(FederatedAveraging{}, 2);
   Vector model(2);
-  CHECK_THROWS_WITH_AS(run_round(1, rules, fleet, server, model, {}, TrimmedMean{}), text, Error);
+  CHECK_THROWS_WITH_AS(run_round(1, rules, fleet, server, model), text, Error);
   CHECK(fleet.collected == 0);
   CHECK(is_zero(view(model)));
 }

@@ -1,0 +1,56 @@
+#include "server/update_store.hpp"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstring>
+#include <filesystem>
+
+#include "core/error.hpp"
+
+namespace fedstride {
+
+UpdateStore::~UpdateStore() {
+  for (const std::span<float> mapped : mapped_) ::munmap(mapped.data(), mapped.size_bytes());
+  if (file_ >= 0) ::close(file_);
+}
+
+std::span<const float> UpdateStore::keep(std::span<const float> values) {
+  const std::span<float> kept = place(values.size());
+  std::ranges::copy(values, kept.begin());
+  return kept;
+}
+
+std::span<float> UpdateStore::place(std::size_t size) {
+  const std::lock_guard lock(mutex_);
+  const std::uint64_t bytes = std::uint64_t{size} * sizeof(float);
+  if (bytes > memory_ - used_) return place_in_file(size);
+  used_ += bytes;
+  return view(vectors_.emplace_back(size));
+}
+
+std::span<float> UpdateStore::place_in_file(std::size_t size) {
+  if (size == 0) return {};
+  std::error_code error;
+  const std::filesystem::path folder = std::filesystem::temp_directory_path(error);
+  const auto refused = [&](int why) {
+    return failure("cannot keep an update of a round in folder '" + folder.string() + "': " + std::strerror(why) +
+                   "; name another with TMPDIR, or give more memory with --update-memory");
+  };
+  if (file_ < 0) file_ = ::open(folder.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+  if (file_ < 0) throw refused(errno);
+  const auto page = static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
+  const std::uint64_t bytes = std::uint64_t{size} * sizeof(float);
+  const std::uint64_t whole_pages = (bytes + page - 1) / page * page;
+  // Room is taken before it is mapped: a full disk is an error here, not a signal when the page is written.
+  if (const int why = ::posix_fallocate(file_, static_cast<off_t>(file_bytes_), static_cast<off_t>(whole_pages)); why != 0)
+    throw refused(why);
+  void* mapped = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file_, static_cast<off_t>(file_bytes_));
+  if (mapped == MAP_FAILED) throw refused(errno);
+  file_bytes_ += whole_pages;
+  return mapped_.emplace_back(static_cast<float*>(mapped), size);
+}
+
+}  // namespace fedstride

@@ -1,0 +1,43 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <mutex>
+#include <span>
+#include <vector>
+
+#include "core/vector.hpp"
+
+namespace fedstride {
+
+/// Keeps vectors until it goes: the first ones in memory, those beyond a limit in an unnamed file that is mapped. Thread-safe.
+class UpdateStore {
+ public:
+  /// At most so many bytes in memory.
+  explicit UpdateStore(std::uint64_t memory) : memory_(memory) {}
+  ~UpdateStore();
+  UpdateStore(const UpdateStore&) = delete;
+  UpdateStore& operator=(const UpdateStore&) = delete;
+
+  /// Copies the values; the copy stays where it is. Throws Error (failure) if the folder for temporary files ($TMPDIR, else
+  /// /tmp) has no room.
+  std::span<const float> keep(std::span<const float> values);
+
+  /// Bytes in the file so far.
+  std::uint64_t in_file() const { return file_bytes_; }
+
+ private:
+  std::span<float> place(std::size_t size);
+  std::span<float> place_in_file(std::size_t size);
+
+  std::mutex mutex_;
+  std::uint64_t memory_;
+  std::uint64_t used_ = 0;
+  std::deque<Vector> vectors_;
+  std::vector<std::span<float>> mapped_;
+  std::uint64_t file_bytes_ = 0;
+  int file_ = -1;
+};
+
+}  // namespace fedstride
