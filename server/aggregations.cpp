@@ -1,4 +1,11 @@
 #include "server/aggregation.hpp"
+#include "server/aggregation/bulyan.hpp"
+#include "server/aggregation/geometric_median.hpp"
+#include "server/aggregation/krum.hpp"
+#include "server/aggregation/median.hpp"
+#include "server/aggregation/multi_krum.hpp"
+#include "server/aggregation/norm_bounded.hpp"
+#include "server/aggregation/trimmed_mean.hpp"
 #include "server/weighted_mean.hpp"
 
 namespace fedstride {
@@ -6,7 +13,7 @@ namespace fedstride {
 PartFamily& AggregationPart::family() {
   static PartFamily family = [] {
     PartFamily all("aggregation", "what one change is made of the clients' changes");
-    add_parts<AggregationPart, WeightedMean>(all);
+    add_parts<AggregationPart, WeightedMean, Median, TrimmedMean, Krum, MultiKrum, Bulyan, GeometricMedian, NormBounded>(all);
     return all;
   }();
   return family;

@@ -1,8 +1,12 @@
 #include "server/conformance.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <limits>
+#include <numeric>
+#include <thread>
+#include <utility>
 
 #include "core/promises.hpp"
 #include "core/random.hpp"
@@ -12,9 +16,9 @@ namespace {
 
 constexpr std::size_t kTriedSize = 101;
 
-Vector tried_change(std::uint32_t row) {
+Vector tried_change(std::uint32_t row, std::size_t size = kTriedSize) {
   RandomStream random(8, {.purpose = Purpose::test, .row = row});
-  Vector change(kTriedSize);
+  Vector change(size);
   for (float& value : change) value = static_cast<float>(random.normal());
   return change;
 }
@@ -126,10 +130,109 @@ constexpr Promise<ServerOptimizer> kServerPromises[] = {
     {"its first step goes the way of the mean change", follows_the_change},
 };
 
+/// More than one piece of what cuts the model into pieces.
+constexpr std::size_t kTriedLength = 10007;
+
+/// As many clients as it needs, at least 7, with weights that differ.
+TriedRound tried_round(const Aggregation& aggregation, std::size_t size) {
+  TriedRound round;
+  for (std::uint32_t k = 0; k < std::max<std::size_t>(7, aggregation->least_updates()); ++k) {
+    round.changes.push_back(tried_change(k, size));
+    round.weights.push_back(1 + k * 5 % 7);
+  }
+  return round;
+}
+
+void backwards(int count, function_ref<void(int)> piece) {
+  for (int i = count; i-- > 0;) piece(i);
+}
+
+void on_three_threads(int count, function_ref<void(int)> piece) {
+  std::vector<std::jthread> threads;
+  for (int thread = 0; thread < 3; ++thread)
+    threads.emplace_back([=] {
+      for (int i = thread; i < count; i += 3) piece(i);
+    });
+}
+
+bool hides_order(const Aggregation& aggregation) {
+  TriedRound round = tried_round(aggregation, kTriedLength);
+  const auto first = aggregated(aggregation, round);
+  round.arrival.resize(round.changes.size());
+  std::iota(round.arrival.rbegin(), round.arrival.rend(), ClientId{0});
+  for (int turn = 0; turn < 2; ++turn) {
+    for (const ForEachPiece for_each_piece : {ForEachPiece(serially), ForEachPiece(backwards), ForEachPiece(on_three_threads)}) {
+      const auto other = aggregated(aggregation, round, for_each_piece);
+      if (!first || !other || !equal_bits(*first, *other)) return false;
+    }
+    std::ranges::rotate(round.arrival, round.arrival.begin() + 3);
+  }
+  return true;
+}
+
+bool gives_equal_updates_back(const Aggregation& aggregation) {
+  TriedRound round = tried_round(aggregation, kTriedSize);
+  std::ranges::fill(round.changes, round.changes.front());
+  const auto change = aggregated(aggregation, round);
+  if (!change || change->size() != kTriedSize) return false;
+  for (std::size_t i = 0; i < kTriedSize; ++i)
+    if (const float sent = round.changes[0][i]; !(std::abs((*change)[i] - sent) <= 1e-6F * std::abs(sent) + 1e-9F)) return false;
+  return true;
+}
+
+bool rests_without_updates(const Aggregation& aggregation) { return !aggregated(aggregation, {{}, {1}, {}}); }
+
+bool is_finite_and_of_size(const Aggregation& aggregation) {
+  for (const std::size_t size : {std::size_t{1}, kTriedSize}) {
+    TriedRound round = tried_round(aggregation, size);
+    const float largest = std::nextafter(ExactSum::kMaxMagnitude, 0.0F);
+    for (const float scale : {0.0F, 1e-30F, 1.0F, largest}) {
+      round.changes[1] = tried_change(1, size);
+      for (float& value : round.changes[1]) value = std::clamp(value * scale, -largest, largest);
+      const auto change = aggregated(aggregation, round);
+      if (!change || change->size() != size || !std::ranges::all_of(*change, [](float value) { return std::isfinite(value); }))
+        return false;
+    }
+  }
+  return true;
+}
+
+bool keeps_frozen_parameters(const Aggregation& aggregation) {
+  TriedRound round = tried_round(aggregation, kTriedSize);
+  for (Vector& change : round.changes) change[50] = 0;
+  const auto change = aggregated(aggregation, round);
+  return change && (*change)[50] == 0;
+}
+
+constexpr Promise<Aggregation> kAggregationPromises[] = {
+    {"its settings are valid, each with a name of its own",
+     [](const Aggregation& part) { return has_valid_settings(part.part()); }},
+    {"the same bits in whatever order updates arrive and pieces run, on any threads", hides_order},
+    {"updates that are all the same give that one back", gives_equal_updates_back},
+    {"a round without updates has no change", rests_without_updates},
+    {"its change is as long as the updates, and finite", is_finite_and_of_size},
+    {"a parameter that no client changes does not change", keeps_frozen_parameters},
+};
+
 }  // namespace
 
 std::vector<std::string> complaints(const ServerOptimizer& optimizer) {
   return broken_promises<ServerOptimizer>(optimizer, kServerPromises);
+}
+
+std::vector<std::string> complaints(const Aggregation& aggregation) {
+  return broken_promises<Aggregation>(aggregation, kAggregationPromises);
+}
+
+std::optional<Vector> aggregated(const Aggregation& aggregation, const TriedRound& round, ForEachPiece for_each_piece) {
+  std::vector<ClientId> clients(round.changes.size());
+  std::iota(clients.begin(), clients.end(), ClientId{0});
+  SumRules rules{.weights = round.weights};
+  if (rules.weights.empty()) rules.weights.assign(clients.size(), 1);
+  Accumulator updates(rules, 1, clients, round.changes.empty() ? 1 : round.changes.front().size(), aggregation->reads());
+  for (const ClientId client : round.arrival.empty() ? clients : round.arrival)
+    updates.add({ClientReport{.client = client}, view(round.changes[client])});
+  return aggregation->mean_change(std::move(updates), for_each_piece);
 }
 
 }  // namespace fedstride

@@ -1,0 +1,98 @@
+#include "server/aggregation/bulyan.hpp"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "core/random.hpp"
+#include "server/conformance.hpp"
+#include "tests/support/vectors.hpp"
+
+namespace fedstride::test::bulyan_test {
+namespace {
+
+/// Bulyan as the paper says it, with nothing kept from one step to the next.
+std::vector<double> by_the_paper(const std::vector<Vector>& changes, std::size_t attackers) {
+  std::vector<const Vector*> left;
+  for (const Vector& change : changes) left.push_back(&change);
+  std::vector<const Vector*> selection;
+  while (selection.size() < changes.size() - 2 * attackers) {
+    std::vector<double> scores;
+    for (const Vector* one : left) {
+      std::vector<double> distances;
+      for (const Vector* other : left) {
+        double sum = 0;
+        for (std::size_t i = 0; i < one->size(); ++i) sum += std::pow(double{(*one)[i]} - double{(*other)[i]}, 2);
+        if (one != other) distances.push_back(sum);
+      }
+      std::ranges::sort(distances);
+      const std::size_t count = std::max<std::size_t>(1, std::max(left.size(), attackers + 2) - attackers - 2);
+      double score = 0;
+      for (std::size_t i = 0; i < std::min(count, distances.size()); ++i) score += distances[i];
+      scores.push_back(score);
+    }
+    const auto best = std::ranges::min_element(scores) - scores.begin();
+    selection.push_back(left[best]);
+    left.erase(left.begin() + best);
+  }
+  std::vector<double> result;
+  for (std::size_t i = 0; i < changes[0].size(); ++i) {
+    std::vector<double> values;
+    for (const Vector* change : selection) values.push_back((*change)[i]);
+    std::ranges::sort(values);
+    const double median = values[(values.size() - 1) / 2];
+    std::ranges::stable_sort(values, {}, [&](double value) { return std::abs(value - median); });
+    double sum = 0;
+    for (std::size_t k = 0; k < values.size() - 2 * attackers; ++k) sum += values[k];
+    result.push_back(sum / static_cast<double>(values.size() - 2 * attackers));
+  }
+  return result;
+}
+
+}  // namespace
+
+TEST_CASE("seven points worked out by hand") {
+  // f = 1, theta = 5, at 0, 1, 2, 4, 7, 11, 1000. Krum takes
+  //   of seven, by 4 neighbours: scores 70, 47, 34, 38, 86, ...: the point 2
+  //   of six (0 1 4 7 11 1000), by 3: 66, 46, 34, 61, 165: 4
+  //   of five (0 1 7 11 1000), by 2: 50, 37, 52, 116: 1
+  //   of four (0 7 11 1000), by 1: 49, 16, 16: 7, the smaller client
+  //   of three (0 11 1000), by 1: 121, 121: 0
+  // Of 0, 1, 2, 4, 7 the three nearest to the median 2 are 2, 1 and, of 0 and 4, 0: their mean is 1.
+  TriedRound round;
+  for (const float value : {0.0F, 1.0F, 2.0F, 4.0F, 7.0F, 11.0F, 1000.0F}) round.changes.push_back(vector_of({value}));
+  CHECK(aggregated(Bulyan{.byzantine = 1}, round) == vector_of({1}));
+}
+
+TEST_CASE("the same as the paper's steps carried out one by one") {
+  for (const std::size_t attackers : {0, 1, 2, 3}) {
+    for (const std::size_t more : {0, 1, 6}) {
+      TriedRound round;
+      for (std::uint32_t k = 0; k < 4 * attackers + 3 + more; ++k) {
+        RandomStream random(5, {.purpose = Purpose::test, .row = k});
+        round.changes.emplace_back(70);
+        for (float& value : round.changes.back()) value = static_cast<float>(random.normal() * (k % 5 == 0 ? 4 : 1));
+      }
+      const auto change = aggregated(Bulyan{.byzantine = static_cast<int>(attackers)}, round);
+      const std::vector<double> expected = by_the_paper(round.changes, attackers);
+      REQUIRE(change);
+      double error = 0;
+      for (std::size_t i = 0; i < expected.size(); ++i) error = std::max(error, std::abs((*change)[i] - expected[i]));
+      CHECK(error < 1e-6);
+    }
+  }
+}
+
+TEST_CASE("without attackers it is the mean") {
+  const TriedRound round{{vector_of({1, 4}), vector_of({2, 4}), vector_of({6, 1})}};
+  CHECK(aggregated(Bulyan{.byzantine = 0}, round) == vector_of({3, 3}));
+}
+
+TEST_CASE("the fewest updates are 4 f + 3, and fewer give no change") {
+  CHECK(Bulyan{.byzantine = 0}.least_updates() == 3);
+  CHECK(Bulyan{.byzantine = 2}.least_updates() == 11);
+  CHECK_FALSE(aggregated(Bulyan{.byzantine = 1}, {std::vector<Vector>(6, vector_of({1}))}));
+}
+
+}  // namespace fedstride::test::bulyan_test
