@@ -1,48 +1,86 @@
 #include "server/aggregation/krum_scores.hpp"
 
 #include <algorithm>
-#include <array>
+#include <cmath>
+#include <limits>
 #include <numeric>
+#include <utility>
 
 namespace fedstride {
 
 KrumScores::KrumScores(const Changes& changes, std::size_t attackers, ForEachPiece for_each_piece)
-    : attackers_(attackers), distances_(changes, for_each_piece), left_(changes.size()), to_left_(changes.size()) {
-  std::iota(left_.begin(), left_.end(), std::size_t{0});
-  in_pieces(changes.size(), for_each_piece, [&](std::size_t i) {
-    for (const std::size_t j : left_)
-      if (j != i) to_left_[i].push_back(distances_(i, j));
-    std::ranges::sort(to_left_[i]);
+    : attackers_(attackers), distances_(changes, for_each_piece), candidates_(changes.size()), left_(changes.size()) {
+  in_pieces(changes.size(), for_each_piece, [&](std::size_t place) {
+    std::vector<std::uint32_t>& others = candidates_[place].others;
+    for (std::uint32_t other = 0; other < changes.size(); ++other)
+      if (other != place) others.push_back(other);
+    std::ranges::sort(others, {}, [&](std::uint32_t other) { return std::pair(distances_(place, other), other); });
+    add_up(place);
   });
 }
 
-std::vector<double> KrumScores::scores() const {
-  const std::size_t wanted = left_.size() > attackers_ + 2 ? left_.size() - attackers_ - 2 : 1;
-  const std::size_t count = std::min(wanted, left_.size() - 1);
-  std::vector<double> scores;
-  for (const std::size_t place : left_) {
-    std::array<double, 8> sums{};  // several, so that additions need not wait for each other
-    for (std::size_t i = 0; i < count; ++i) sums[i % sums.size()] += to_left_[place][i];
-    scores.push_back(std::accumulate(sums.begin(), sums.end(), 0.0));
+std::size_t KrumScores::neighbours() const {
+  const std::size_t wanted = left_ > attackers_ + 2 ? left_ - attackers_ - 2 : 1;
+  return std::min(wanted, left_ - 1);
+}
+
+void KrumScores::add_up(std::size_t place) {
+  Candidate& candidate = candidates_[place];
+  candidate.score = candidate.error = 0;
+  std::size_t missing = neighbours();
+  for (std::size_t i = 0; missing > 0; ++i) {
+    const std::uint32_t other = candidate.others[i];
+    if (!candidates_[other].is_left) continue;
+    candidate.score += distances_(place, other);
+    candidate.farthest = i;
+    --missing;
   }
-  return scores;
+}
+
+void KrumScores::take_term_out(std::size_t place, std::size_t taken) {
+  Candidate& candidate = candidates_[place];
+  const std::size_t farthest = candidate.others[candidate.farthest];
+  const auto rank = [&](std::size_t other) { return std::pair(distances_(place, other), other); };
+  const bool is_inside = rank(taken) < rank(farthest);
+  // At least the rounding of the sums of all terms, before and after.
+  candidate.error += (std::abs(candidate.score) + candidate.error) * static_cast<double>(candidates_.size()) * 2 *
+                     std::numeric_limits<double>::epsilon();
+  candidate.score -= distances_(place, is_inside ? taken : farthest);
+  if (is_inside) return;
+  do --candidate.farthest;
+  while (!candidates_[candidate.others[candidate.farthest]].is_left);
 }
 
 std::vector<std::size_t> KrumScores::ranking() const {
-  const std::vector<double> all = scores();
-  std::vector<std::size_t> order(all.size());
-  std::iota(order.begin(), order.end(), std::size_t{0});
-  std::ranges::stable_sort(order, {}, [&](std::size_t i) { return all[i]; });
-  for (std::size_t& i : order) i = left_[i];
-  return order;
+  std::vector<std::size_t> places(candidates_.size());
+  std::iota(places.begin(), places.end(), std::size_t{0});
+  std::ranges::stable_sort(places, {}, [&](std::size_t place) { return candidates_[place].score; });
+  return places;
 }
 
 std::size_t KrumScores::take_best() {
-  const std::vector<double> all = scores();
-  const auto found = left_.begin() + (std::ranges::min_element(all) - all.begin());
-  const std::size_t best = *found;
-  left_.erase(found);
-  for (const std::size_t i : left_) to_left_[i].erase(std::ranges::lower_bound(to_left_[i], distances_(i, best)));
+  double bound = std::numeric_limits<double>::infinity();
+  for (const Candidate& candidate : candidates_)
+    if (candidate.is_left) bound = std::min(bound, candidate.score + candidate.error);
+  std::size_t best = candidates_.size();
+  for (std::size_t place = 0; place < candidates_.size(); ++place) {
+    const Candidate& candidate = candidates_[place];
+    if (!candidate.is_left || candidate.score - candidate.error > bound) continue;
+    if (candidate.error > 0) add_up(place);
+    if (best == candidates_.size() || candidate.score < candidates_[best].score) best = place;
+  }
+
+  const std::size_t before = neighbours();
+  candidates_[best].is_left = false;
+  --left_;
+  const bool is_one_fewer = left_ > 0 && neighbours() + 1 == before && neighbours() > 0;
+  for (std::size_t place = 0; place < candidates_.size() && left_ > 0; ++place) {
+    if (!candidates_[place].is_left) continue;
+    if (is_one_fewer)
+      take_term_out(place, best);
+    else
+      add_up(place);
+  }
   return best;
 }
 

@@ -84,6 +84,19 @@ TEST_CASE("the same as the paper's steps carried out one by one") {
   }
 }
 
+TEST_CASE("huge attackers do not blur which of the honest updates is the best") {
+  // Their distances are sums of 1e13, in which those of the honest, about 1e-9, would be lost.
+  TriedRound round;
+  for (std::uint32_t k = 0; k < 23; ++k) {
+    RandomStream random(5, {.purpose = Purpose::test, .row = k});
+    round.changes.emplace_back(3);
+    for (float& value : round.changes.back()) value = static_cast<float>(random.normal() * (k % 5 == 0 ? 1e6 : 1e-5));
+  }
+  const auto change = aggregated(Bulyan{.byzantine = 5}, round);
+  const std::vector<double> expected = by_the_paper(round.changes, 5);
+  for (std::size_t i = 0; i < expected.size(); ++i) CHECK((*change)[i] == doctest::Approx(expected[i]));
+}
+
 TEST_CASE("without attackers it is the mean") {
   const TriedRound round{{vector_of({1, 4}), vector_of({2, 4}), vector_of({6, 1})}};
   CHECK(aggregated(Bulyan{.byzantine = 0}, round) == vector_of({3, 3}));
