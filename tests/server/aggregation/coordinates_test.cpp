@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 
+#include "core/floating_point.hpp"
 #include "core/random.hpp"
 
 namespace fedstride::test::coordinates_test {
@@ -58,6 +60,16 @@ TEST_CASE("every coordinate is filled, at the bounds of pieces too") {
     }
     CHECK(wrong == 0);
   }
+}
+
+TEST_CASE("the mode of the thread that asks does not show") {
+  const std::vector<Vector> changes(3, Vector(100, 1e-40F));  // smaller than any normal number
+  const Changes views(changes.begin(), changes.end());
+  const std::vector<double> factors(3, 1.0 / 3);
+  const Vector usual = linear_combination(views, factors, serially);
+  const FloatingPointMode mode;
+  const Vector flushed = linear_combination(views, factors, serially);
+  CHECK(std::memcmp(usual.data(), flushed.data(), usual.size() * sizeof(float)) == 0);
 }
 
 }  // namespace fedstride::test::coordinates_test
