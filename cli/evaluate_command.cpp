@@ -6,8 +6,10 @@
 #include "cli/commands.hpp"
 #include "cli/flag_values.hpp"
 #include "cli/settings_flags.hpp"
+#include "core/error.hpp"
 #include "core/text.hpp"
 #include "run/evaluate.hpp"
+#include "run/evaluate_clients.hpp"
 
 namespace fedstride {
 namespace {
@@ -19,9 +21,58 @@ struct EvaluateFlags {
   std::string part = "test";
   int threads = 0;
   bool json = false;
+  bool per_client = false;
+  int fine_tune = 0;
 };
 
+void print_spread(const char* what, const Spread& spread) {
+  std::printf("%s: mean %.4f, deviation %.4f, 10th percentile %.4f, median %.4f, 90th %.4f, worst tenth %.4f\n", what,
+              spread.mean, spread.deviation, spread.tenth, spread.median, spread.ninetieth, spread.worst_tenth);
+}
+
+void print_confusion(const ClientsEvaluation& result) {
+  std::printf("confusion on the test part, a line for each class, a column for each predicted one:\n");
+  std::size_t digits = 5;
+  for (const auto& line : result.confusion)
+    for (const std::uint64_t count : line) digits = std::max(digits, std::to_string(count).size() + 1);
+  for (std::size_t c = 0; c < result.confusion.size(); ++c) {
+    std::printf("  class %-3zu", c);
+    for (const std::uint64_t count : result.confusion[c])
+      std::printf("%*llu", static_cast<int>(digits), static_cast<unsigned long long>(count));
+    std::printf("  %s\n", c < result.class_names.size() ? result.class_names[c].c_str() : "");
+  }
+}
+
+void evaluate_per_client(const EvaluateFlags& arguments) {
+  if (!arguments.dataset.empty())
+    throw usage_error("dataset is '" + arguments.dataset + "'; with --per-client it is the run's own");
+  const ClientsEvaluation result = evaluate_clients(arguments.model, arguments.data_dir, arguments.fine_tune, arguments.threads);
+  if (arguments.json) {
+    std::printf("%s\n", clients_json(result).c_str());
+    return;
+  }
+  print_spread("accuracy of the run's model on clients' own test rows",
+               spread_of_clients(result.global, &GroupEvaluation::accuracy));
+  if (!result.fine_tuned.empty())
+    print_spread(
+        ("accuracy of each client's model after " + counted(static_cast<std::uint64_t>(arguments.fine_tune), "local epoch"))
+            .c_str(),
+        spread_of_clients(result.fine_tuned, &GroupEvaluation::accuracy));
+  for (std::size_t client = 0; client < result.global.size(); ++client) {
+    const GroupEvaluation& global = result.global[client];
+    std::printf("  client %-5zu %6llu rows, accuracy %.4f, loss %.4f", client, static_cast<unsigned long long>(global.examples),
+                global.accuracy, global.loss);
+    if (!result.fine_tuned.empty())
+      std::printf("; its own model %.4f, loss %.4f", result.fine_tuned[client].accuracy, result.fine_tuned[client].loss);
+    std::printf("\n");
+  }
+  print_confusion(result);
+}
+
 void evaluate(const EvaluateFlags& arguments) {
+  if (arguments.per_client) return evaluate_per_client(arguments);
+  if (arguments.fine_tune != 0)
+    throw usage_error("fine-tune is " + std::to_string(arguments.fine_tune) + "; it goes with --per-client alone");
   const auto result =
       evaluate_file(arguments.model, arguments.dataset, arguments.data_dir, arguments.part == "train", arguments.threads);
   if (arguments.json) {
@@ -59,6 +110,10 @@ void add_evaluate_command(CLI::App& app) {
   add_data_folder_flag(command, arguments->data_dir);
   add_choice_flag(command, "--part", arguments->part, {"test", "train"}, "which examples of it");
   add_number_flag(command, "--threads", arguments->threads, {.low = 0, .high = 1024}, "threads; 0: one for each processor");
+  add_switch(command, "--per-client", arguments->per_client,
+             "each client of the run on test rows of its own (--client-test), and the model's confusion matrix");
+  add_number_flag(command, "--fine-tune", arguments->fine_tune, {.low = 0, .high = 1000000},
+                  "with --per-client: also the model that each client makes of it in so many local epochs");
   add_json_switch(command, arguments->json);
   when_called(command, [arguments] { evaluate(*arguments); });
 }

@@ -17,8 +17,14 @@ void add_settings_flags(CLI::App& command, Settings& settings, const std::functi
     };
     std::string help = key.help;
     if (!key.parts.empty()) help += " (" + joined(key.parts) + ")";
-    if (!key.valid_text.empty()) help += "; " + key.valid_text;
+    const bool chooses = key.group == key.name;  // a family's part: each with a line of its own
+    if (!key.valid_text.empty() && !chooses) help += "; " + key.valid_text;
     if (!key.default_text.empty() && !key.is_flag) help += " [" + key.default_text + "]";
+    std::size_t width = 0;
+    for (const KnownName& part : key.known) width = std::max(width, part.name.size());
+    if (chooses)
+      for (const KnownName& part : key.known)
+        help += "\n  " + part.name + std::string(width + 2 - part.name.size(), ' ') + part.summary;
     CLI::Option* option = key.is_flag ? command.add_flag_function(
                                             "--" + key.name, [store](std::int64_t count) { store(count > 0); }, help)
                                       : command.add_option_function<std::string>(

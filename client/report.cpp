@@ -26,6 +26,7 @@ ClientReport sendable(ClientReport report) {
   for (const Told& told : kTold)
     if (double& number = report.*told.number; !in_range(number, told.most)) number = std::numeric_limits<double>::quiet_NaN();
   if (!in_range(report.statistic, kMaxStatistic)) report.statistic = 0, report.statistics = 0;
+  if (!in_range(report.measure, kMaxRate)) report.measure = 0;
   return report;
 }
 
@@ -40,6 +41,9 @@ std::string impossible(const ClientReport& report) {
   if (!in_range(report.statistic, kMaxStatistic) || (report.statistics == 0 && report.statistic != 0))
     return "its report says that the sum of " + std::to_string(report.statistics) + " statistics is " +
            number_text(report.statistic) + "; possible is 0 to " + number_text(report.statistics == 0 ? 0 : kMaxStatistic);
+  if (!in_range(report.measure, kMaxRate))
+    return "its report says that the measure of its local objective is " + number_text(report.measure) + "; possible is 0 to " +
+           number_text(kMaxRate);
   if (report.statistics > report.steps)
     return "its report has statistics of " + std::to_string(report.statistics) + " steps; it took " +
            std::to_string(report.steps);

@@ -1,6 +1,7 @@
 #include "client/trainer.hpp"
 
 #include <algorithm>
+#include <cereal/archives/portable_binary.hpp>
 #include <cmath>
 #include <sstream>
 
@@ -8,24 +9,33 @@
 #include "core/error.hpp"
 #include "core/exact_sum.hpp"
 #include "core/normals.hpp"
+#include "core/serialize.hpp"
 
 namespace fedstride {
 
-// One byte that says whether a state follows, then the state.
-std::string ClientState::save(const Optimizer& kind) const {
+// One byte that says whether a state follows, then the state; then the vector, where the objective keeps one.
+std::string ClientState::save(const LocalTraining& training) const {
   std::ostringstream bytes;
-  bytes.put(state_ != nullptr ? 1 : 0);
-  if (state_ != nullptr) kind->save(*state_, bytes);
+  const bool present = training.keep_state && state_ != nullptr;
+  bytes.put(present ? 1 : 0);
+  if (present) training.optimizer->save(*state_, bytes);
+  if (training.objective->keeps()) {
+    cereal::PortableBinaryOutputArchive archive(bytes);
+    archive(kept_);
+  }
   return bytes.str();
 }
 
-void ClientState::load(const Optimizer& kind, const std::string& bytes) {
+void ClientState::load(const LocalTraining& training, const std::string& bytes) {
   try {
     std::istringstream stream(bytes);
     const int present = stream.get();
     if (present != 0 && present != 1) throw failure("not a flag");
-    state_ = present == 1 ? kind->make_state() : nullptr;
-    if (present == 1) kind->load(*state_, stream);
+    state_ = present == 1 ? training.optimizer->make_state() : nullptr;
+    if (present == 1) training.optimizer->load(*state_, stream);
+    if (!training.objective->keeps()) return;
+    cereal::PortableBinaryInputArchive archive(stream);
+    archive(kept_);
   } catch (const std::exception&) {
     throw failure("a client's saved state is damaged");
   }
@@ -45,6 +55,13 @@ namespace {
 std::size_t batch_of(const LocalTraining& training, std::size_t rows) {
   const auto read = static_cast<std::size_t>(training.optimizer->gradients_per_step());
   return std::clamp<std::size_t>(rows / read, 1, static_cast<std::size_t>(training.batch));
+}
+
+std::vector<ParameterRange> trained_stretches(const Model& model, const std::vector<bool>& frozen) {
+  std::vector<ParameterRange> trained;
+  for (const GradientStretch& stretch : gradient_stretches(model, frozen))
+    if (!stretch.frozen) trained.push_back({stretch.offset, stretch.size});
+  return trained;
 }
 
 std::size_t steps_of_epoch(std::size_t rows, std::size_t batch, int batches) {
@@ -77,6 +94,7 @@ Trainer::Trainer(const Model& model, const Dataset& data, const LocalTraining& t
       training_(training),
       network_(model, rows_at_once(training, max_rows), training.frozen),
       weights_(Vector(model.size())),
+      objective_(*training.objective, *training.optimizer, trained_stretches(model, training.frozen)),
       scratch_(training.optimizer->make_scratch()),
       labels_(static_cast<std::size_t>(network_.max_rows())) {
   order_.reserve(max_rows);
@@ -92,15 +110,16 @@ void Trainer::train(const Task& task, ClientId client, std::span<const Row> rows
   if (fresh) kept = training_.optimizer->make_state();
   if (fresh || !training_.keep_state) training_.optimizer->start(*kept, weights_.size());
   training_.optimizer->hear(*kept, task.told);
-  const ClientReport report = train_with(*kept, task, client, rows, for_each_piece, signals);
-  change_.resize(weights_.size());
-  eigen(change_) = eigen(weights_) - eigen(task.model);
+  objective_.begin(task, state.kept_);
+  ClientReport report = train_with(*kept, task, client, rows, for_each_piece, signals);
+  report.measure = objective_.end(task, weights_, state.kept_, update_);
   // A diverged client's state would make it diverge again in every round: the next round starts from a fresh state.
-  if (!ExactSum::admits(view(std::as_const(change_))))
+  if (training_.attack.has(client)) training_.attack.attack->falsify(training_.attack.at(task.round), client, view(update_));
+  if (!ExactSum::admits(view(std::as_const(update_))))
     kept = nullptr;
   else if (training_.local_release)
-    release_change(*training_.local_release, task.round, client);
-  sink({report, view(std::as_const(change_))});
+    release_update(*training_.local_release, task.round, client);
+  sink({report, view(std::as_const(update_))});
 }
 
 // Batches of a client without privacy: every row once an epoch, in an order drawn for it.
@@ -125,6 +144,15 @@ class Trainer::PlainBatches {
   std::size_t steps(int /*epoch*/, int batches) const { return steps_of_epoch(rows_.size(), batch_, batches); }
   static bool has(int) { return true; }
 
+  // All rows in their order, before the first epoch; dropout and augmentation are drawn at steps that no training reaches.
+  void begin_at_start() {
+    ahead_ = rows_;
+    address_.step = kStepsAtStart;
+  }
+  std::size_t left() const { return ahead_.size(); }
+  std::size_t next_batch() const { return std::min(batch_, ahead_.size()); }
+  void end_at_start() { address_.step = 0; }
+
   PrivateLots::Result gradient(const float* weights, GradientSink sink) {
     const auto drawn = ahead_.first(std::min(batch_, ahead_.size()));
     ahead_ = ahead_.subspan(drawn.size());
@@ -138,6 +166,8 @@ class Trainer::PlainBatches {
   }
 
  private:
+  static constexpr std::uint32_t kStepsAtStart = std::uint32_t{1} << 31;
+
   Trainer& trainer_;
   std::span<const Row> rows_;
   std::span<const Row> ahead_;
@@ -147,13 +177,32 @@ class Trainer::PlainBatches {
   int first_epoch_;
 };
 
-void Trainer::release_change(const LocalRelease& release, std::uint32_t round, ClientId client) {
+void Trainer::release_update(const LocalRelease& release, std::uint32_t round, ClientId client) {
   Vector clipped;
-  release.clip.clip(view(std::as_const(change_)), clipped);
-  change_.swap(clipped);
+  release.clip.clip(view(std::as_const(update_)), clipped);
+  update_.swap(clipped);
   add_normals(release.source, {Purpose::client_noise, round, client}, 0, static_cast<float>(release.standard_deviation),
-              view(change_));
-  keep_only(release.trained, change_);
+              view(update_));
+  keep_only(release.trained, update_);
+}
+
+void Trainer::gradient_at_start(PlainBatches& batches, std::size_t rows, const Signals& signals, ClientReport& report) {
+  Vector& start = objective_.start();
+  double loss = 0;
+  batches.begin_at_start();
+  while (batches.left() > 0) {
+    if (signals.stop != nullptr && signals.stop->load(std::memory_order_relaxed)) throw Interrupted{};
+    const auto share = static_cast<float>(static_cast<double>(batches.next_batch()) / static_cast<double>(rows));
+    const auto result = batches.gradient(weights_.data(), [&](std::size_t offset, std::span<const float> stretch) {
+      for (std::size_t i = 0; i < stretch.size(); ++i) start[offset + i] += share * stretch[i];
+      return 0.0;
+    });
+    loss += result.loss_sum;
+    report.examples += result.examples;
+    if (signals.progress != nullptr) signals.progress->fetch_add(result.examples, std::memory_order_relaxed);
+  }
+  batches.end_at_start();
+  objective_.set_start_loss(loss / static_cast<double>(rows));
 }
 
 template <class Source>
@@ -164,7 +213,10 @@ void Trainer::train_epochs(OptimizerState& state, Source& source, int first_epoc
   const auto gradient = [&](const float* at, GradientSink sink) {
     if (signals.stop != nullptr && signals.stop->load(std::memory_order_relaxed)) throw Interrupted{};
     const bool held = at == weights_.data();  // not a half step, which may be undone
-    const auto result = source.gradient(at, sink);
+    const auto through = [&](std::size_t offset, std::span<const float> stretch) {
+      return objective_.hand_on(at, offset, stretch, sink);
+    };
+    const auto result = source.gradient(at, objective_.is_plain() ? sink : GradientSink(through));
     if (held) {
       loss += result.loss_sum;
       loss_examples += result.examples;
@@ -184,6 +236,7 @@ void Trainer::train_epochs(OptimizerState& state, Source& source, int first_epoc
       const StepReport outcome = optimizer.step(state, *scratch_, weights_, Gradient(gradient), progress);
       ++report.steps;
       report.rejected += outcome.accepted ? 0 : 1;
+      objective_.took(outcome);
       if (std::isnan(outcome.statistic)) continue;
       report.statistic += outcome.statistic;
       ++report.statistics;
@@ -207,6 +260,7 @@ ClientReport Trainer::train_with(OptimizerState& state, const Task& task, Client
     source.report(report);
   } else {
     PlainBatches source(*this, rows, batch_of(training_, rows.size()), address, for_each_piece, first_epoch);
+    if (objective_.needs_start()) gradient_at_start(source, rows.size(), signals, report);
     train_epochs(state, source, first_epoch, signals, report);
   }
   return report;

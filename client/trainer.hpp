@@ -8,12 +8,15 @@
 #include <string>
 #include <vector>
 
+#include "attacks/attack_plan.hpp"
+#include "client/objective_at_client.hpp"
 #include "client/private_lots.hpp"
 #include "core/function_ref.hpp"
 #include "core/task.hpp"
 #include "data/batch.hpp"
 #include "dp/noise/client_release.hpp"
 #include "nn/network.hpp"
+#include "objectives/local_objective.hpp"
 #include "optim/optimizers.hpp"
 
 namespace fedstride {
@@ -32,6 +35,8 @@ using UpdateSink = function_ref<void(const ClientUpdate&)>;
 /// The rules of local training, the same for every client.
 struct LocalTraining {
   Optimizer optimizer = {};
+  LocalObjective objective = {};
+  AttackPlan attack = {};
   int epochs = 1;
   int batch = 10;
   Augmentation augmentation = Augmentation::none;
@@ -40,6 +45,9 @@ struct LocalTraining {
   std::vector<bool> frozen = {};                   ///< a flag a layer, or empty
   std::optional<PrivateTraining> privacy = {};     ///< example-level privacy
   std::optional<LocalRelease> local_release = {};  ///< client-level privacy in which each client adds all the noise
+
+  /// True if a client has anything to keep from round to round.
+  bool keeps_clients() const { return keep_state || objective->keeps(); }
 };
 
 /// The largest number of examples a network computes at once for clients with at most `max_rows` rows.
@@ -48,17 +56,19 @@ int rows_at_once(const LocalTraining& training, std::size_t max_rows);
 /// The steps that a client with so many rows takes in rounds 1 to `rounds`; under example-level privacy those of its plan.
 double steps_of(const LocalTraining& training, ClientId client, std::size_t rows, std::uint32_t rounds);
 
-/// One client's state from round to round, besides its rows: its optimiser's state, empty before its first round.
+/// One client's state from round to round, besides its rows: its optimiser's state and the vector that its local objective keeps,
+/// both empty before its first round.
 class ClientState {
  public:
   /// The state as bytes, and back: save, load, step equals step. load throws Error (failure) if the bytes are not a state
   /// of this kind.
-  std::string save(const Optimizer& kind) const;
-  void load(const Optimizer& kind, const std::string& bytes);
+  std::string save(const LocalTraining& training) const;
+  void load(const LocalTraining& training, const std::string& bytes);
 
  private:
   friend class Trainer;
   std::unique_ptr<OptimizerState> state_;
+  Vector kept_;
 };
 
 /// Thrown by Trainer::train when training must stop at once.
@@ -89,10 +99,12 @@ class Trainer {
              const Signals& signals, UpdateSink sink);
 
  private:
-  /// Clips the change and adds the client's own noise.
-  void release_change(const LocalRelease& release, std::uint32_t round, ClientId client);
-
   class PlainBatches;
+  /// The mean gradient over all rows at the model received, for the local objective.
+  void gradient_at_start(PlainBatches& batches, std::size_t rows, const Signals& signals, ClientReport& report);
+  /// Clips the update and adds the client's own noise.
+  void release_update(const LocalRelease& release, std::uint32_t round, ClientId client);
+
   /// `source` gives the batches: PlainBatches or PrivateLots.
   template <class Source>
   void train_epochs(OptimizerState& state, Source& source, int first_epoch, const Signals& signals, ClientReport& report);
@@ -104,7 +116,8 @@ class Trainer {
   Network network_;
   ClientState spare_state_;
   Vector weights_;
-  Vector change_;
+  Vector update_;
+  ObjectiveAtClient objective_;
   std::unique_ptr<OptimizerScratch> scratch_;
   std::vector<Row> order_;
   std::vector<Label> labels_;

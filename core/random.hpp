@@ -29,6 +29,10 @@ enum class Purpose : std::uint32_t {
   component_noise = 13,   ///< on the matrix of private PCA
   evaluation_rows = 14,   ///< which test rows a round is evaluated on
   client_reports = 15,    ///< whose reports are written down, if not everybody's
+  attackers = 16,         ///< which clients attack
+  attack_noise = 17,      ///< that attackers send
+  poisoned_rows = 18,     ///< which of an attacker's examples are poisoned
+  client_test = 19,       ///< which of a client's rows it is tested on
   test = 1000,
 };
 

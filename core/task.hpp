@@ -29,6 +29,8 @@ struct Task {
   std::span<const std::uint64_t> releases = {};
   /// Numbers of the local optimiser's server side (core/pooled_statistic.hpp), the same to every client; empty if it has none.
   std::span<const double> told = {};
+  /// A vector of the local objective's server, as long as the model, the same to every client (objectives/); empty if it has none.
+  std::span<const float> beside = {};
 };
 
 /// A client's report on its training. No privacy guarantee covers any of it.
@@ -47,11 +49,13 @@ struct ClientReport {
   double clipped_share = 0;      ///< likewise: share of the examples whose gradient was scaled down; NaN: none
   double statistic = 0;          ///< sum of the statistics of its steps, for the server to pool
   std::uint64_t statistics = 0;  ///< steps in that sum
+  double measure = 0;            ///< a number for the server's side of the local objective (ObjectiveScale), from 0
   double update_norm = 0;        ///< L2 norm of the update as it came, measured by who sums it; NaN: it is not finite
   std::string failure = {};      ///< why the update is not in the sum; empty if it is
 };
 
-/// A client's answer: the change of the weights, trained minus received. Valid during the call it is passed to.
+/// A client's answer: the change of the weights, trained minus received, and after it what its local objective sends beside that
+/// (objectives/), as long again, or nothing. Valid during the call it is passed to.
 struct ClientUpdate {
   const ClientReport& report;
   std::span<const float> change;

@@ -45,6 +45,7 @@ class Vector {
   void resize(std::size_t size) { values_.resize(size); }
   void assign(std::size_t size, float value) { values_.assign(size, value); }
   void assign(std::span<const float> values) { values_.assign(values.begin(), values.end()); }
+  void append(std::span<const float> values) { values_.insert(values_.end(), values.begin(), values.end()); }
   void fill(float value) { std::fill(values_.begin(), values_.end(), value); }
   void swap(Vector& other) noexcept { values_.swap(other.values_); }
 

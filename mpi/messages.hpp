@@ -44,6 +44,7 @@ struct TrainRequest {
   bool is_private = false;
   std::vector<std::uint64_t> releases;  ///< Task::releases of the cohort's clients, in its order
   std::vector<double> told = {};        ///< Task::told
+  Vector beside = {};                   ///< Task::beside
 };
 /// The answer before the sums, which are added up on their way.
 struct TrainAnswer {
@@ -52,7 +53,7 @@ struct TrainAnswer {
   std::uint64_t weight = 0;  ///< of the sum
   std::vector<ClientReport> reports = {};
   std::vector<PartOfSum::Update> updates = {};  ///< where they are kept
-  std::vector<std::string> states = {};           ///< of the rank's clients of this round, as placed; if states are kept
+  std::vector<std::string> states = {};         ///< of the rank's clients of this round, as placed; if states are kept
 };
 
 struct EvaluateRequest {

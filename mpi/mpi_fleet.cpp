@@ -65,7 +65,7 @@ class MpiFleet {
   MpiFleet(Ranks& ranks, const Setup& setup, Threads& threads, const std::atomic<bool>* stop)
       : ranks_(ranks), setup_(setup), work_(setup, threads, ranks, stop) {
     send_request(ranks_, RequestKind::begin, 0, setup.privacy.on() ? source_of(setup).save() : std::string());
-    if (setup.training.keep_state)
+    if (setup.training.keeps_clients())
       for (ClientId client = 0; client < setup.rows.size(); ++client) states_.push_back(work_.fleet().save_client(client));
   }
   ~MpiFleet() { send_request(ranks_, RequestKind::end); }
@@ -133,7 +133,8 @@ class MpiFleet {
                          .cohort = cohort,
                          .is_private = !task.releases.empty(),
                          .releases = {},
-                         .told = {task.told.begin(), task.told.end()}};
+                         .told = {task.told.begin(), task.told.end()},
+                         .beside = Vector(task.beside)};
     if (request.is_private)
       for (const ClientId client : cohort) request.releases.push_back(task.releases[client]);
     ++number_;

@@ -42,7 +42,7 @@ RankWork::RankWork(const Setup& setup, Threads& threads, const Ranks& ranks, con
       stop_(stop),
       fleet_(setup.model, setup.data.train, setup.training, setup.rows, threads) {
   fleet_.stop_when(&halt_);
-  if (!setup.training.keep_state) return;
+  if (!setup.training.keeps_clients()) return;
   std::vector<ClientId> everybody(setup.rows.size());
   std::iota(everybody.begin(), everybody.end(), ClientId{0});
   home_.resize(everybody.size());

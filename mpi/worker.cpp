@@ -87,6 +87,7 @@ class Worker {
   // Private components are those of one client, and ranks are not more than clients: no other rank ever has them.
   void begin(const std::string& source) {
     if (!source.empty()) use_source(*prepared_, RandomSource::load(source));
+    poison(*prepared_);
     run_.emplace(std::move(*prepared_), ranks_, job_.stop);
     prepared_.reset();
   }
@@ -102,7 +103,8 @@ class Worker {
     if (request.is_private)
       for (std::size_t i = 0; i < request.cohort.size(); ++i) releases.at(request.cohort[i]) = request.releases.at(i);
 
-    const Accumulator whole(run_->setup.rules.sum, request.round, request.cohort, run_->model.size(),
+    const Accumulator whole(run_->setup.rules.sum, request.round, request.cohort,
+                            run_->setup.training.objective->update_size(run_->model.size()),
                             request.keeps_updates ? Accumulator::Keeps::updates : Accumulator::Keeps::sum);
     const auto part = whole.fresh_part();
     work.resume();
@@ -120,7 +122,8 @@ class Worker {
       told = std::chrono::steady_clock::now();
       ranks_.send(0, {number, work.fleet().progress() - before});
     };
-    TrainAnswer answer = work.train(Task{request.round, run_->model, releases, request.told}, request.cohort, *part, meanwhile);
+    TrainAnswer answer = work.train(Task{request.round, run_->model, releases, request.told, view(request.beside)},
+                                    request.cohort, *part, meanwhile);
     PartOfSum sum = std::move(*part).hand_over();
     if (answer.error.empty() && !answer.interrupted) {
       answer.weight = sum.sum.weight();

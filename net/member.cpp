@@ -83,10 +83,10 @@ class Member {
   // --- the working thread ---
 
   void prepare(const Welcome& welcome) {
-    Ready ready = work_.prepare(welcome, working_packing_);
-    asio::post(io_, [this, ready = std::move(ready), packing = working_packing_, experiment = welcome.experiment] {
+    Ready ready = work_.prepare(welcome, working_packings_);
+    asio::post(io_, [this, ready = std::move(ready), packings = working_packings_, experiment = welcome.experiment] {
       ready_ = ready;
-      packing_ = packing;
+      packings_ = packings;
       prepared_ = experiment;
       say_ready();
     });
@@ -95,7 +95,7 @@ class Member {
   void train(const Assignment& assignment) {
     examples_ = 0;
     UpdateMessage update = work_.train(*assignment.model, assignment.train, examples_, abandon_);
-    if (!update.diverged) working_packing_.pack(update.change);
+    if (!update.diverged) working_packings_.update.pack(update.change);
     asio::post(io_, [this, frame = encode(update), train = assignment.train] {
       answer_ = frame;
       answered_ = train;
@@ -204,7 +204,7 @@ class Member {
                           : header.kind == FrameKind::refused ? true
                           : of_a_round                        ? stage_ == Stage::serving
                                                               : header.kind == FrameKind::heartbeat;
-    const auto most = largest_body(header.kind, packing_.size());
+    const auto most = largest_body(header.kind, packings_.model.size());
     if (expected && header.length <= most) return Connection::Verdict::read;
     connection_->end(expected ? "its '" + std::string(frame_name(header.kind)) + "' frame claims " +
                                     std::to_string(header.length) + " bytes; at most " + std::to_string(most) + " are read"
@@ -225,8 +225,8 @@ class Member {
         return with(decode<Welcome>(body), [&](Welcome& message) { welcome(std::move(message)); });
       case FrameKind::model:
         return with(decode<ModelMessage>(body), [&](ModelMessage& message) {
-          const bool fits = message.model.size() == packing_.size();
-          if (fits) packing_.unpack(message.model);
+          const bool fits = message.model.size() == packings_.model.size();
+          if (fits) packings_.model.unpack(message.model);
           if (!fits || message.model_hash != model_hash(message.model))
             return connection_->end("the model it sent is not the one it names", true);
           model_ = std::make_shared<const ModelMessage>(std::move(message));
@@ -322,7 +322,7 @@ class Member {
   MemberOutcome result_;
   std::atomic<bool> abandon_{false};
   std::atomic<std::uint64_t> examples_{0};
-  Packing working_packing_;  // of the working thread alone
+  Packings working_packings_;  // of the working thread alone
 
   asio::io_context io_{1};  // from here on: of the io thread alone
   asio::executor_work_guard<asio::io_context::executor_type> guard_{io_.get_executor()};
@@ -339,7 +339,7 @@ class Member {
   std::minstd_rand jitter_{std::random_device{}()};  // of pauses alone
   std::string prepared_;
   Ready ready_;
-  Packing packing_;
+  Packings packings_;
   std::shared_ptr<const ModelMessage> model_;
   std::optional<Train> wanted_;
   std::optional<Train> answered_;

@@ -25,8 +25,8 @@ struct MemberRules {
 /// A client's work. All functions are called on the thread that called take_part; they may throw Error, then the client
 /// leaves the federation, and take_part rethrows it.
 struct MemberWork {
-  /// Prepares data for the experiment; called again only if the experiment changes. Sets the packing of its model.
-  std::function<Ready(const Welcome& welcome, Packing& packing)> prepare;
+  /// Prepares data for the experiment; called again only if the experiment changes. Sets the packings of its model.
+  std::function<Ready(const Welcome& welcome, Packings& packings)> prepare;
   /// The last round answered, for Ready.
   std::function<std::uint32_t()> last_round;
   /// Trains; model and change are unpacked. Throws Interrupted (client/trainer.hpp) when `stop` becomes true; adds to `examples`

@@ -160,7 +160,7 @@ void fields(A& archive, UpdateMessage& message) {
   ClientReport& report = message.report;
   archive(message.round, line(message.model_hash), report.client, report.rows, report.examples, report.loss, report.learning_rate,
           report.steps, report.rejected, Releases{report.releases}, report.empty_lots, report.nonfinite, report.gradient_norm,
-          report.clipped_share, report.statistic, report.statistics, Flag{message.diverged}, message.change);
+          report.clipped_share, report.statistic, report.statistics, report.measure, Flag{message.diverged}, message.change);
 }
 template <class A>
 void fields(A& archive, Received& message) {

@@ -68,8 +68,9 @@ struct Ready {
   std::uint32_t last_round = 0;  ///< the last it answered in this experiment; 0: none
 };
 
-/// coordinator -> client: the weights of a round. The same bytes to every client. On the wire the vector is packed
-/// (net/packing.hpp), so here and in an update; the hash is that of the unpacked one.
+/// coordinator -> client: the weights of a round, and behind them what the local objective's server sends beside them, if it does.
+/// The same bytes to every client. On the wire the vector is packed (net/packing.hpp), so here and in an update; the hash is that
+/// of the whole unpacked one.
 struct ModelMessage {
   static constexpr FrameKind kKind = FrameKind::model;
   std::uint32_t round = 0;
@@ -121,7 +122,7 @@ struct Finished {
   std::string model_hash;
 };
 
-/// The largest body of that kind for a model of that many parameters; a longer one is not read.
+/// The largest body of that kind if its vector has that many numbers; a longer one is not read.
 std::uint64_t largest_body(FrameKind kind, std::uint64_t parameters);
 
 /// The reason why a welcome cannot be sent: its settings, its normalisation or its rows are too long; empty if it can.

@@ -149,9 +149,9 @@ struct NetworkedFleet::Impl {
     if (!why.empty()) return reception.dismiss(client, why, false);
 
     if (message.diverged)
-      message.change.assign(terms.packing.spread_size(), std::numeric_limits<float>::quiet_NaN());
+      message.change.assign(terms.packings.update.spread_size(), std::numeric_limits<float>::quiet_NaN());
     else
-      terms.packing.unpack(message.change);
+      terms.packings.update.unpack(message.change);
     try {
       const std::string remark = round->updates->add({message.report, view(std::as_const(message.change))});
       if (!remark.empty()) log("round " + std::to_string(message.round) + ", " + who + ": " + remark);
@@ -190,8 +190,9 @@ struct NetworkedFleet::Impl {
     const auto size = static_cast<std::uint64_t>(message.change.size());
     if (message.diverged && size != 0)
       return "its update is said to have diverged, and has " + std::to_string(size) + " numbers all the same";
-    if (!message.diverged && size != terms.packing.size())
-      return "its update has " + std::to_string(size) + " numbers; the model has " + std::to_string(terms.packing.size());
+    if (!message.diverged && size != terms.packings.update.size())
+      return "its update has " + std::to_string(size) + " numbers; one of this experiment has " +
+             std::to_string(terms.packings.update.size());
     if (!message.diverged && !ExactSum::admits(view(message.change)))
       return "its update has numbers that are not finite, or 2^22 and larger";
     if (std::string why = impossible(report); !why.empty()) return why;
@@ -289,9 +290,11 @@ NetworkedFleet::NetworkedFleet(FederationTerms terms, const ReceptionRules& rule
 NetworkedFleet::~NetworkedFleet() = default;
 
 void NetworkedFleet::collect(const Task& task, const std::vector<ClientId>& cohort, Accumulator& updates) {
-  std::optional<Impl::Round> round(std::in_place, task.round, model_hash(task.model), updates, impl_->terms.roster.size());
-  ModelMessage message{task.round, round->model_hash, task.model};
-  impl_->terms.packing.pack(message.model);
+  std::optional<Impl::Round> round(std::in_place, task.round, std::string(), updates, impl_->terms.roster.size());
+  ModelMessage message{task.round, {}, task.model};
+  message.model.append(task.beside);
+  message.model_hash = round->model_hash = model_hash(message.model);
+  impl_->terms.packings.model.pack(message.model);
   round->model = encode(message);
   round->releases.assign(task.releases.begin(), task.releases.end());
   round->told.assign(task.told.begin(), task.told.end());

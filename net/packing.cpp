@@ -7,8 +7,12 @@
 
 namespace fedstride {
 
-Packing::Packing(const Model& model) : packed_(model.parameter_count()), spread_(model.size()) {
-  for (const Parameter& parameter : model.parameters()) tensors_.push_back({parameter.offset, parameter.size});
+Packing::Packing(const Model& model, int copies) {
+  for (int copy = 0; copy < copies; ++copy) {
+    for (const Parameter& parameter : model.parameters()) tensors_.push_back({spread_ + parameter.offset, parameter.size});
+    packed_ += model.parameter_count();
+    spread_ += model.size();
+  }
 }
 
 Packing::Packing(std::size_t parameters) : tensors_{{0, parameters}}, packed_(parameters), spread_(parameters) {}

@@ -130,7 +130,7 @@ Connection::Verdict Reception::admit(const PeerPtr& peer, const FrameHeader& hea
     refuse(peer, "a frame of kind '" + kind + "' has no place here", false);
     return Connection::Verdict::refuse;
   }
-  if (const auto most = largest_body(header.kind, terms_.packing.size()); header.length > most) {
+  if (const auto most = largest_body(header.kind, terms_.packings.update.size()); header.length > most) {
     refuse(peer,
            "its '" + kind + "' frame claims " + std::to_string(header.length) + " bytes; at most " + std::to_string(most) +
                " are read",
@@ -313,7 +313,8 @@ void Reception::send(ClientId client, const Frame& frame, FrameKind kind) {
 
 void Reception::expect_update(ClientId client) {
   // Twice: an update may come again after a break.
-  if (ready_[client]) ready_[client]->granted += 2 * (largest_body(FrameKind::update, terms_.packing.size()) + kHeaderBytes);
+  if (ready_[client])
+    ready_[client]->granted += 2 * (largest_body(FrameKind::update, terms_.packings.update.size()) + kHeaderBytes);
 }
 
 void Reception::dismiss(ClientId client, const std::string& reason, bool for_good) {

@@ -28,8 +28,8 @@ struct FederationTerms {
   Welcome welcome;  ///< except its heartbeat, which comes from ReceptionRules
   std::string data_hash;
   std::vector<RosterEntry> roster;  ///< by client
-  Packing packing = {};             ///< of the model's parameters
-  bool keeps_state = false;         ///< clients have a state from round to round and must not have lost it
+  Packings packings = {};
+  bool keeps_state = false;  ///< clients have a state from round to round and must not have lost it
   /// Where clients are told their rows: completes the welcome of each. May be empty.
   std::function<void(ClientId client, Welcome& welcome)> tell_rows = {};
 };

@@ -132,12 +132,15 @@ StepReport Adadp::step(State& state, Scratch& scratch, Vector& weights, Gradient
   const double tested = wanted != nullptr ? largest.value() : error;
   const bool is_long = !(tested <= aim);
   const bool accepted = std::isfinite(error) && !(is_long && rule.too_long == TooLong::undo);
+  StepReport report{.learning_rate = rate, .accepted = accepted, .error = error};
   if (!accepted) {
     weights.swap(scratch.kept);
+    report.kept = 0;
   } else if (is_long && rule.too_long == TooLong::clip) {
-    shorten(scratch.kept, weights, aim / tested);
+    report.kept = aim / tested;
+    shorten(scratch.kept, weights, report.kept);
   }
-  return {.learning_rate = rate, .accepted = accepted, .error = error};
+  return report;
 }
 
 }  // namespace fedstride

@@ -128,6 +128,7 @@ struct Adadp {
   double learning_rate(const State& state, Progress progress) const {
     return adapts(progress) ? state.learning_rate : state.learning_rate / (1 + decay * (progress.epoch + 1 - adapt_epochs));
   }
+  static void follow(UnitWeight& unit, const StepReport& step) { follow_rate(unit, step, kGradientsPerStep); }
   StepReport step(State& state, Scratch& scratch, Vector& weights, Gradient gradient, Progress progress) const;
 };
 

@@ -29,6 +29,11 @@ struct Ema : Schedule {
 
   void start(State& state, std::size_t size) const;
   double learning_rate(const State&, Progress progress) const { return rate(progress); }
+  void follow(UnitWeight& unit, const StepReport& step) const {
+    unit.bias *= beta;
+    unit.momentum = beta * unit.momentum + (1 - beta) * unit.gradient();
+    unit.moved += step.learning_rate * unit.momentum / (1 - unit.bias);
+  }
   StepReport step(State& state, Scratch&, Vector& weights, Gradient gradient, Progress progress) const;
 };
 

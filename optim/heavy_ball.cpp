@@ -5,12 +5,21 @@
 namespace fedstride {
 namespace {
 
-void update(float* __restrict weights, float* __restrict momentum, const float* __restrict gradient, std::size_t size, float rate,
-            float share) {
+void heavy_ball_update(float* __restrict weights, float* __restrict momentum, const float* __restrict gradient, std::size_t size,
+                       float rate, float share) {
   for (std::size_t i = 0; i < size; ++i) {
     const float m = share * momentum[i] + gradient[i];
     momentum[i] = m;
     weights[i] -= rate * m;
+  }
+}
+
+void nesterov_update(float* __restrict weights, float* __restrict momentum, const float* __restrict gradient, std::size_t size,
+                     float rate, float share) {
+  for (std::size_t i = 0; i < size; ++i) {
+    const float m = share * momentum[i] + gradient[i];
+    momentum[i] = m;
+    weights[i] -= rate * (gradient[i] + share * m);
   }
 }
 
@@ -22,7 +31,8 @@ StepReport HeavyBall::step(State& state, Scratch&, Vector& weights, Gradient gra
   const auto eta = static_cast<float>(current);
   const auto share = static_cast<float>(momentum);
   gradient(weights.data(), [&](std::size_t offset, std::span<const float> stretch) {
-    update(weights.data() + offset, state.momentum.data() + offset, stretch.data(), stretch.size(), eta, share);
+    (nesterov ? nesterov_update : heavy_ball_update)(weights.data() + offset, state.momentum.data() + offset, stretch.data(),
+                                                     stretch.size(), eta, share);
     return 0.0;
   });
   return {.learning_rate = current};

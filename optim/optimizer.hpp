@@ -24,8 +24,25 @@ struct StepReport {
   double learning_rate = 0;                                     ///< used in this step, mean-gradient unit
   bool accepted = true;                                         ///< false: undone; the weights are what they were, bit for bit
   double error = 0;                                             ///< ADADP's error estimate, 0 for the others
+  double kept = 1;                                              ///< factor on learning_rate where a step was shortened; 0: undone
   double statistic = std::numeric_limits<double>::quiet_NaN();  ///< of this step, for the server to pool; NaN: none
 };
+
+/// A weight that a constant gradient of 1 moves, against the pull of the local objective, through the same steps as the real ones
+/// take: it shows by how much a client's mean gradient was multiplied. With SGD that is the sum of the rates, and in general eta
+/// |a|_1 (Wang et al. 2020, Section 4).
+struct UnitWeight {
+  double pull = 0;
+  double moved = 0;     ///< the reach
+  double momentum = 0;  ///< for the optimiser
+  double bias = 1;      ///< likewise
+  double gradient() const { return 1 - pull * moved; }
+};
+
+/// One step of gradients that enter with rates alone, in so many equal parts.
+inline void follow_rate(UnitWeight& unit, const StepReport& step, int parts) {
+  for (int i = 0; i < parts; ++i) unit.moved += step.learning_rate * step.kept / parts * unit.gradient();
+}
 
 /// epoch_of_change() of an optimiser whose steps always read the same number of batches.
 inline constexpr int kNoChange = std::numeric_limits<int>::max();
@@ -46,6 +63,11 @@ inline constexpr int kNoChange = std::numeric_limits<int>::max();
 ///   is_told()                      if it is told something only under some settings: whether it is
 ///   take(pool, sum, count)         if the server pools a statistic of all clients' steps (StepReport::statistic): the sum of a
 ///                                  round's, of `count` steps
+/// and, if its steps are linear in its gradients,
+///   follow(unit, step)             takes the step that was reported with a UnitWeight, whose gradients are all the same. An optimiser
+///                                  with momentum follows from the first step of a round on, as one with fresh state would
+/// and, if it has weight decay,
+///   weight_decay                   a member: the factor of the weights that is added to their gradient
 /// and of each
 ///   kKeepsState                    true if a client keeps its state from round to round by default
 ///   State                          a client's state; State{} and start(state, size) is a fresh client. Cereal's
@@ -79,6 +101,12 @@ concept ToldOptimizer = LocalOptimizer<T> &&
 template <class T>
 concept PoolingOptimizer = ToldOptimizer<T> && requires(const T optimizer, typename T::Pool pool) {
   optimizer.take(pool, double{}, std::uint64_t{});
+};
+
+/// One that says by how much it multiplies a mean gradient.
+template <class T>
+concept FollowedOptimizer = LocalOptimizer<T> && requires(const T optimizer, UnitWeight unit, const StepReport step) {
+  optimizer.follow(unit, step);
 };
 
 /// Batches a step of this optimiser reads.

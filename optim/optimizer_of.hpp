@@ -73,6 +73,14 @@ class OptimizerOf final : public PartOf<OptimizerPart, OptimizerOf<O>, O> {
     cereal::PortableBinaryInputArchive archive(bytes);
     archive(own(state));
   }
+  void follow(UnitWeight& unit, const StepReport& step) const final {
+    if constexpr (FollowedOptimizer<O>) part_.follow(unit, step);
+  }
+  bool follows() const final { return FollowedOptimizer<O>; }
+  double weight_decay() const final {
+    if constexpr (requires { part_.weight_decay; }) return part_.weight_decay;
+    return 0;
+  }
   void hear(OptimizerState& state, std::span<const double> told) const final {
     if constexpr (ToldOptimizer<O>) part_.hear(own(state), told);
   }

@@ -47,6 +47,10 @@ class OptimizerPart : public Part {
   /// Cereal's portable binary form. load throws if the bytes are not in this form.
   virtual void save(const OptimizerState& state, std::ostream& bytes) const = 0;
   virtual void load(OptimizerState& state, std::istream& bytes) const = 0;
+  /// Takes a reported step with a weight of a constant gradient. Only if follows().
+  virtual void follow(UnitWeight& unit, const StepReport& step) const = 0;
+  virtual bool follows() const = 0;
+  virtual double weight_decay() const = 0;
   /// Called before a client's first step of a round.
   virtual void hear(OptimizerState& state, std::span<const double> told) const = 0;
   virtual bool is_told() const = 0;  ///< true if the server tells its clients something with the model

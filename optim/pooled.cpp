@@ -100,8 +100,10 @@ StepReport Pooled::step(State& state, Scratch& scratch, Vector& weights, Gradien
     keep_aside(half + offset, theta + offset, stretch.size(), past_caches);
     return pooled_first_half(half + offset, stretch.data(), stretch.size(), half_rate);
   }));
+  double kept = 1;
   if (first > longest) {
     shorten(scratch.kept, weights, longest / first);
+    kept = (longest / first + 1) / 2;
     first = longest;
   }
   double difference = gradient(half, [&](std::size_t offset, std::span<const float> stretch) {
@@ -114,10 +116,12 @@ StepReport Pooled::step(State& state, Scratch& scratch, Vector& weights, Gradien
       const double factor = 2 * longest / length;
       shorten(scratch.kept, weights, factor);
       difference *= factor * factor;
+      kept *= factor;
     }
   }
 
   StepReport report{.learning_rate = rate, .accepted = std::isfinite(difference), .error = std::sqrt(difference)};
+  report.kept = report.accepted ? kept : 0;
   const double u = difference / (rate * rate);
   if (!report.accepted) weights.swap(scratch.kept);
   if (!report.accepted || !std::isfinite(u)) return report;

@@ -93,6 +93,7 @@ struct Pooled {
   void start(State& state, std::size_t) const;
   void hear(State& state, std::span<const double> told) const;
   double learning_rate(const State& state, Progress progress) const;
+  static void follow(UnitWeight& unit, const StepReport& step) { follow_rate(unit, step, kGradientsPerStep); }
   StepReport step(State& state, Scratch& scratch, Vector& weights, Gradient gradient, Progress progress) const;
 };
 

@@ -15,12 +15,14 @@ constexpr auto choice_names(RateSchedule) { return names("constant", "linear", "
 ///   constant  A
 ///   linear    from A at k = 0 to B at k = E, then B (Abadi et al. 2016: 0.1 to 0.052 over 10 epochs)
 ///   inverse   A / (1 + k decay)
+/// and the weight decay, which such an optimiser has too: the gradient is that of the loss plus weight-decay x weights.
 struct Schedule {
   double initial_rate = 0.01;
   RateSchedule schedule = RateSchedule::constant;
   double final_rate = 0.001;
   int schedule_epochs = 10;
   double decay = 0.1;
+  double weight_decay = 0;
 
   static constexpr Valid kRate{.low = 0, .high = 1e6, .low_included = false};
   static constexpr auto kScheduleFields = std::tuple{
@@ -29,6 +31,7 @@ struct Schedule {
       Field{"final-learning-rate", &Schedule::final_rate, "linear: the final rate", Valid{.low = 0, .high = 1e6}},
       Field{"schedule-epochs", &Schedule::schedule_epochs, "linear: local epochs until the final rate is reached", kAtLeastOne},
       Field{"decay", &Schedule::decay, "inverse: rate / (1 + epochs x decay)", kNonNegative},
+      Field{"weight-decay", &Schedule::weight_decay, "factor of the weights that is added to their gradient (L2)", kNonNegative},
   };
 
   double rate(Progress progress) const;

@@ -23,6 +23,7 @@ struct Sgd : Schedule {
 
   void start(State&, std::size_t) const {}
   double learning_rate(const State&, Progress progress) const { return rate(progress); }
+  static void follow(UnitWeight& unit, const StepReport& step) { follow_rate(unit, step, 1); }
   StepReport step(State&, Scratch&, Vector& weights, Gradient gradient, Progress progress) const;
 };
 

@@ -136,12 +136,8 @@ Configuration with_absolute_paths(Configuration configuration) {
 
 void check_together(const Configuration& configuration) {
   ClientReports::of(configuration.client_reports, configuration.seed);
-  const auto* fixed = configuration.cohort.as<FixedCohort>();
-  if (fixed != nullptr && fixed->cohort_size > configuration.clients)
-    throw usage_error("cohort-size is " + std::to_string(fixed->cohort_size) + "; there " +
-                      (configuration.clients == 1 ? "is " : "are ") +
-                      counted(static_cast<std::uint64_t>(configuration.clients), "client") + ", at most that many are valid");
-  const auto most = static_cast<std::size_t>(fixed != nullptr ? fixed->cohort_size : configuration.clients);
+  const auto clients = static_cast<std::size_t>(configuration.clients);
+  const std::size_t most = configuration.cohort->most(clients);
   const std::size_t least = configuration.aggregation->least_updates();
   if (least > most)
     throw usage_error("aggregation is '" + std::string(configuration.aggregation.name()) + "', which with these settings needs " +
@@ -235,13 +231,13 @@ PartFamily& PrivacyPart::family() {
   return family;
 }
 
-std::array<ChosenPart*, 6> chosen_parts(Configuration& configuration) {
-  return {&configuration.partition, &configuration.optimizer, &configuration.cohort, &configuration.aggregation,
-          &configuration.server, &configuration.privacy};
+std::array<ChosenPart*, 8> chosen_parts(Configuration& configuration) {
+  return {&configuration.partition, &configuration.optimizer,   &configuration.objective, &configuration.attack,
+          &configuration.cohort,    &configuration.aggregation, &configuration.server,    &configuration.privacy};
 }
-std::array<const ChosenPart*, 6> chosen_parts(const Configuration& configuration) {
-  return {&configuration.partition, &configuration.optimizer, &configuration.cohort, &configuration.aggregation,
-          &configuration.server, &configuration.privacy};
+std::array<const ChosenPart*, 8> chosen_parts(const Configuration& configuration) {
+  return {&configuration.partition, &configuration.optimizer,   &configuration.objective, &configuration.attack,
+          &configuration.cohort,    &configuration.aggregation, &configuration.server,    &configuration.privacy};
 }
 
 }  // namespace fedstride

@@ -7,8 +7,10 @@
 #include <tuple>
 #include <vector>
 
+#include "attacks/attack.hpp"
 #include "core/setting.hpp"
 #include "data/batch.hpp"
+#include "objectives/local_objective.hpp"
 #include "optim/optimizers.hpp"
 #include "partitions/partitions.hpp"
 #include "run/privacy_settings.hpp"
@@ -45,6 +47,7 @@ struct Configuration {
   Partitioner partition;
   int clients = 5;
   int limit_per_client = 0;
+  double client_test = 0;
 
   std::string model = "adadp-cnn";
   InitialisationRule initialisation = InitialisationRule::automatic;
@@ -52,6 +55,8 @@ struct Configuration {
   std::string freeze;
 
   Optimizer optimizer;
+  LocalObjective objective;
+  Attack attack;
   int local_epochs = 1;
   int batch = 10;
   ClientStateRule client_state = ClientStateRule::automatic;
@@ -87,6 +92,8 @@ struct Configuration {
       Field{"clients", &Configuration::clients, "number of clients", Valid{.low = 1, .high = 1e7}},
       Field{"limit-per-client", &Configuration::limit_per_client, "keep at most this many rows of each client; 0: all",
             Valid{.low = 0, .high = 1e9}},
+      Field{"client-test", &Configuration::client_test, "share of each client's rows that it is tested on and does not train on",
+            Valid{.low = 0, .high = 1, .high_included = false}},
       Field{"model", &Configuration::model,
             "a named model, or its layers (conv, maxpool, avgpool, dense, groupnorm, relu, tanh, dropout, flatten): "
             "\"conv 64 3 | relu | maxpool 3 2 | dense classes\"",
@@ -134,8 +141,8 @@ struct Configuration {
 };
 
 /// The parts a configuration has chosen, one of each family, in the order of their keys in a file.
-std::array<ChosenPart*, 6> chosen_parts(Configuration& configuration);
-std::array<const ChosenPart*, 6> chosen_parts(const Configuration& configuration);
+std::array<ChosenPart*, 8> chosen_parts(Configuration& configuration);
+std::array<const ChosenPart*, 8> chosen_parts(const Configuration& configuration);
 
 /// True for keys that set the place of the output: written only if a file set them.
 bool is_about_output(std::string_view key);

@@ -110,11 +110,17 @@ void prepare_examples(Setup& setup, const ExampleSettings& settings) {
   privacy.example = level;
 }
 
-std::vector<ParameterRange> trained_tensors(const Model& model, const std::vector<bool>& frozen) {
+/// The trained tensors of an update: what the local objective sends beside the change has the same tensors once more, and is clipped and noised with
+/// it as one vector.
+std::vector<ParameterRange> trained_tensors(const Model& model, const std::vector<bool>& frozen,
+                                            const LocalObjective& objective) {
   std::vector<ParameterRange> ranges;
   for (const Parameter& parameter : model.parameters())
     if (frozen.empty() || !frozen[static_cast<std::size_t>(parameter.layer)])
       ranges.push_back({parameter.offset, parameter.size});
+  const std::size_t tensors = ranges.size();
+  for (std::size_t i = 0; objective->sends() && i < tensors; ++i)
+    ranges.push_back({ranges[i].offset + model.size(), ranges[i].size});
   return ranges;
 }
 
@@ -158,7 +164,7 @@ void prepare_clients(Setup& setup, const ClientSettings& settings, std::string_v
   }
   privacy.largest_weight = static_cast<double>(largest);
   setup.rules.sum.denominator = rate * total;
-  const auto trained = trained_tensors(setup.model, setup.training.frozen);
+  const auto trained = trained_tensors(setup.model, setup.training.frozen, setup.training.objective);
   const UpdateClip clip(level.clip, settings.clip_per == ClipPer::layer ? trained : std::vector<ParameterRange>{});
   const double deviation = level.noise_multiplier * level.clip;
   if (local)
@@ -191,7 +197,7 @@ void prepare_privacy(Setup& setup) {
   if (const auto* settings = example_level(chosen)) prepare_examples(setup, *settings);
   if (const auto* settings = client_level(chosen))
     prepare_clients(setup, *settings, chosen.as<BothPrivacy>() != nullptr ? "client-" : "");
-  check_aggregation(setup.rules.aggregation, setup.rules.sum);
+  check_aggregation(setup.rules.aggregation, setup.rules.attack.attack, setup.rules.sum);
   setup.rules.cohort_source = RandomSource(setup.configuration.seed);
   require_publishable(setup);
   if (setup.privacy.on()) use_source(setup, private_source(setup, std::nullopt));

@@ -8,6 +8,7 @@
 #include "core/build_info.hpp"
 #include "core/json.hpp"
 #include "core/text.hpp"
+#include "run/evaluate_clients.hpp"
 
 namespace fedstride {
 namespace {
@@ -135,6 +136,17 @@ std::string round_json(const RoundRecord& record, bool publishable, const Client
   json["examples_per_second"] = rate(record.examples, record.seconds);
   json["model_hash"] = record.model_hash;
   if (record.is_idle()) json["no_step_kept"] = true;
+  if (record.backdoor_success) json["backdoor_success"] = *record.backdoor_success;
+  if (!record.client_test.empty()) {
+    const Spread accuracy = spread_of_clients(record.client_test, &GroupEvaluation::accuracy);
+    json["own_accuracy"] = accuracy.mean;
+    json["own_accuracy_deviation"] = accuracy.deviation;
+    json["own_accuracy_p10"] = accuracy.tenth;
+    json["own_accuracy_p50"] = accuracy.median;
+    json["own_accuracy_p90"] = accuracy.ninetieth;
+    json["own_accuracy_worst_tenth"] = accuracy.worst_tenth;
+    json["own_loss"] = number_or_null(spread_of_clients(record.client_test, &GroupEvaluation::loss).mean);
+  }
   if (!record.client_accuracy.empty()) {
     const auto [worst, best] = std::ranges::minmax(record.client_accuracy);
     json["worst_client_accuracy"] = worst;
@@ -163,6 +175,10 @@ std::string round_json(const RoundRecord& record, bool publishable, const Client
         {"accepted", report.steps - report.rejected},
         {"rejected", report.rejected},
         {"update_norm", number_or_null(report.update_norm)}};
+    if (!record.client_test.empty()) {
+      client["own_accuracy"] = record.client_test[report.client].accuracy;
+      client["own_loss"] = number_or_null(record.client_test[report.client].loss);
+    }
     if (record.example_spent) {
       std::uint64_t releases = 0;
       for (const ReleaseRun& run : report.releases) releases += run.count;

@@ -10,6 +10,7 @@
 #include "core/seconds_since.hpp"
 #include "core/stop.hpp"
 #include "dp/noise/client_release.hpp"
+#include "run/evaluate_clients.hpp"
 #include "run/private_components.hpp"
 #include "run/run_folder.hpp"
 #include "sim/in_process_fleet.hpp"
@@ -17,6 +18,30 @@
 
 namespace fedstride {
 namespace {
+
+// The test pictures of all classes but one, with the trigger that shall have them taken for that one.
+class BackdoorTest {
+ public:
+  explicit BackdoorTest(const Setup& setup)
+      : data_(setup.data.test), evaluator_(setup.model, data_, with_trigger(setup, data_)) {}
+  double success(const Vector& model, ForEachPiece help) { return evaluator_.evaluate(model, help).accuracy; }
+
+ private:
+  static std::vector<Row> with_trigger(const Setup& setup, Dataset& data) {
+    const AttackPart& attack = *setup.training.attack.attack;
+    std::vector<Row> rows;
+    for (Row row = 0; row < data.size(); ++row) {
+      if (data.labels[row] == attack.target()) continue;
+      attack.trigger(data, row);
+      data.labels[row] = attack.target();
+      rows.push_back(row);
+    }
+    return rows;
+  }
+
+  Dataset data_;
+  Evaluator evaluator_;
+};
 
 // Test accuracy on each client's mix of classes; empty if the clients' rows are not here.
 std::vector<double> client_accuracies(const Setup& setup, const Evaluation& test) {
@@ -36,7 +61,12 @@ std::vector<double> client_accuracies(const Setup& setup, const Evaluation& test
 // In a run that goes on the first weights are unknown, and the state is loaded.
 Server make_server(const Setup& setup) {
   const Configuration& configuration = setup.configuration;
-  if (!configuration.optimizer->is_told()) return Server(configuration.server, setup.model.size());
+  const auto with_losses = [&](Server server) {
+    if (configuration.cohort->asks_for_losses()) server.remember_losses(setup.row_counts.size());
+    return server;
+  };
+  if (!configuration.optimizer->is_told())
+    return with_losses(Server(configuration.server, setup.model.size(), configuration.objective));
   const int adapting = configuration.optimizer->epoch_of_change() / configuration.local_epochs;
   PoolPlan plan{
       .start_norm = l2_norm(view(setup.initial)),
@@ -45,7 +75,8 @@ Server make_server(const Setup& setup) {
   for (ClientId client = 0; client < setup.row_counts.size(); ++client)
     plan.steps_a_round += steps_of(setup.training, client, setup.row_counts[client], plan.rounds);
   plan.steps_a_round /= static_cast<double>(setup.row_counts.size()) * plan.rounds;
-  return Server(configuration.server, setup.model.size(), configuration.optimizer->begin_pool(plan));
+  return with_losses(
+      Server(configuration.server, setup.model.size(), configuration.objective, configuration.optimizer->begin_pool(plan)));
 }
 
 // Everything of one session of a run, from the checkpoint (round 0: the initial weights) to the last round.
@@ -63,6 +94,10 @@ RunSummary carry_out(const Setup& setup, RunFolder& folder, Checkpoint checkpoin
   Server server = make_server(setup);
   server.load(checkpoint.server_state);
 
+  std::optional<GroupEvaluator> own_tests;
+  if (!setup.client_test.empty()) own_tests.emplace(setup.model, setup.data.train, client_test_groups(setup));
+  std::optional<BackdoorTest> backdoor;
+  if (setup.training.attack.attack->has_backdoor()) backdoor.emplace(setup);
   std::map<EvaluatedOn, std::unique_ptr<Evaluator>> evaluators;
   const auto evaluate = [&](EvaluatedOn examples, double& seconds) {
     const auto start = std::chrono::steady_clock::now();
@@ -83,6 +118,10 @@ RunSummary carry_out(const Setup& setup, RunFolder& folder, Checkpoint checkpoin
   std::string hash = model_hash(checkpoint.model);
   std::optional<Evaluation> latest;
   while (checkpoint.round < static_cast<std::uint32_t>(configuration.rounds)) {
+    if (observer.stop != nullptr && observer.stop->load()) {
+      summary.interrupted = true;
+      break;
+    }
     RoundRecord record{.round = checkpoint.round + 1};
     const RunPrivacy::Permission permission = privacy.reserve(record.round, hash);
     if (!permission.refusal.empty()) {
@@ -91,8 +130,7 @@ RunSummary carry_out(const Setup& setup, RunFolder& folder, Checkpoint checkpoin
     }
     const auto start = std::chrono::steady_clock::now();
     try {
-      record.clients =
-          run_round(record.round, setup.rules, fleet, server, checkpoint.model, permission.releases, spread);
+      record.clients = run_round(record.round, setup.rules, fleet, server, checkpoint.model, permission.releases, spread);
     } catch (const Interrupted&) {
       summary.interrupted = true;
       break;
@@ -120,6 +158,10 @@ RunSummary carry_out(const Setup& setup, RunFolder& folder, Checkpoint checkpoin
       record.test = latest = evaluate(EvaluatedOn::test, record.evaluation_seconds);
       if (!setup.validation_rows.empty()) record.validation = evaluate(EvaluatedOn::validation, record.evaluation_seconds);
       record.client_accuracy = client_accuracies(setup, *latest);
+      if (own_tests)
+        threads.for_each_task(1, [&](std::size_t) { record.client_test = own_tests->evaluate(checkpoint.model, help); });
+      if (backdoor)
+        threads.for_each_task(1, [&](std::size_t) { record.backdoor_success = backdoor->success(checkpoint.model, help); });
     }
 
     checkpoint.round = record.round;
@@ -172,6 +214,7 @@ RunSummary go_on(Setup& setup, RunFolder& folder, Checkpoint checkpoint, RunPriv
                  const FleetMaker& make_fleet) {
   privacy.enter_components();
   project_on_components(setup, private_source(setup, secrets_of(setup, folder.path())));
+  poison(setup);
   return carry_out(setup, folder, std::move(checkpoint), privacy, observer, make_fleet);
 }
 
@@ -239,6 +282,7 @@ RunSummary resume(const std::string& name, const Settings& overrides, const RunO
     throw usage_error("rounds is " + std::to_string(configuration.rounds) + "; the run in '" + name + "' has finished " +
                       std::to_string(saved->round) + " already, name that many or more");
   Setup setup = prepare(configuration, saved ? FirstWeights::elsewhere : FirstWeights::drawn, make_fleet.rows);
+  setup.cohort_hash = configuration.cohort->file_hash(setup.row_counts.size());
   if (make_fleet.check) make_fleet.check(setup);
   std::optional<RunPrivacy> privacy;
   Checkpoint checkpoint;

@@ -10,6 +10,7 @@
 
 #include "core/task.hpp"
 #include "nn/evaluation.hpp"
+#include "nn/group_evaluation.hpp"
 #include "run/configuration.hpp"
 #include "run/run_privacy.hpp"
 #include "run/setup.hpp"
@@ -24,11 +25,13 @@ struct RoundRecord {
   std::optional<Evaluation> test = {};        ///< in rounds that evaluate
   std::optional<Evaluation> validation = {};  ///< likewise, with a validation split
   std::vector<ClientReport> clients = {};
-  std::vector<double> client_accuracy = {};  ///< test accuracy on the client's mix of classes; empty without `test`
-  double train_loss = 0;                     ///< mean of the clients' not left out, by gradient examples; NaN: none
-  std::uint64_t examples = 0;                ///< gradient examples of the round
-  double seconds = 0;                        ///< training and averaging, evaluation not counted
-  double evaluation_seconds = 0;             ///< 0 in rounds that do not evaluate
+  std::optional<double> backdoor_success = {};    ///< share of pictures with the trigger that are taken for its class
+  std::vector<GroupEvaluation> client_test = {};  ///< each client on its own test rows; empty without them or without `test`
+  std::vector<double> client_accuracy = {};       ///< test accuracy on the client's mix of classes; empty without `test`
+  double train_loss = 0;                          ///< mean of the clients' not left out, by gradient examples; NaN: none
+  std::uint64_t examples = 0;                     ///< gradient examples of the round
+  double seconds = 0;                             ///< training and averaging, evaluation not counted
+  double evaluation_seconds = 0;                  ///< 0 in rounds that do not evaluate
   std::string model_hash = {};
   std::optional<SpentSoFar> example_spent = {};  ///< example-level privacy: of the client that has spent most
   std::optional<SpentSoFar> client_spent = {};   ///< client-level privacy

@@ -123,7 +123,7 @@ std::uint64_t RunPrivacy::within_budget(const Class& alike, std::uint64_t first,
 std::vector<ClientId> RunPrivacy::charged_clients(std::uint32_t round) const {
   if (own_) return {*own_};
   const std::size_t clients = setup_.rows.size();
-  return setup_.privacy.client ? all_clients(clients) : setup_.rules.cohort->sample(round, clients, setup_.rules.cohort_source);
+  return setup_.privacy.client ? all_clients(clients) : setup_.rules.cohort->sample(setup_.rules.question(round, {}));
 }
 
 RunPrivacy::Permission RunPrivacy::reserve(std::uint32_t round, const std::string& model_hash) {

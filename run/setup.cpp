@@ -1,6 +1,9 @@
 #include "run/setup.hpp"
 
+#include <algorithm>
+#include <cmath>
 #include <filesystem>
+#include <iterator>
 #include <map>
 #include <numeric>
 
@@ -8,8 +11,11 @@
 #include "core/hash.hpp"
 #include "core/text.hpp"
 #include "data/split.hpp"
+#include "dp/noise/sampling.hpp"
 #include "nn/models.hpp"
 #include "nn/safetensors.hpp"
+#include "objectives/dynamic.hpp"
+#include "objectives/scaffold.hpp"
 #include "optim/adadp.hpp"
 #include "partitions/from_file.hpp"
 #include "partitions/heat_map.hpp"
@@ -17,6 +23,7 @@
 #include "partitions/manifest.hpp"
 #include "partitions/own_rows.hpp"
 #include "run/private_components.hpp"
+#include "server/federated_averaging.hpp"
 
 namespace fedstride {
 namespace {
@@ -49,6 +56,62 @@ std::vector<std::uint64_t> client_weights(const Setup& setup) {
   return weights;
 }
 
+/// Draws the attackers.
+AttackPlan plan_attack(const Setup& setup) {
+  const Configuration& configuration = setup.configuration;
+  AttackPlan plan{.attack = configuration.attack};
+  plan.seed = configuration.seed;
+  const double asked = plan.attack->attackers();
+  if (asked == 0) return plan;
+  plan.attack->check_data(setup.data.train);
+  const auto clients = static_cast<double>(setup.row_counts.size());
+  const double count = std::round(asked < 1 ? asked * clients : asked);
+  if (count < 1 || count > clients || (asked > 1 && asked != count))
+    throw usage_error("attackers is " + number_text(asked) + ", which makes " + number_text(count) + " of " +
+                      counted(setup.row_counts.size(), "client") +
+                      "; valid is a share of them below 1 that makes one at least, or a whole number up to all");
+  std::vector<ClientId> drawn;
+  draw_without_replacement(RandomSource(configuration.seed), {Purpose::attackers}, static_cast<std::size_t>(count),
+                           all_clients(setup.row_counts.size()), drawn);
+  plan.attackers.resize(setup.row_counts.size());
+  for (const ClientId client : drawn) plan.attackers[client] = true;
+  plan.clients_a_round = configuration.cohort->rate(setup.row_counts.size()) * clients;
+  plan.attackers_a_round = plan.clients_a_round * count / clients;
+  return plan;
+}
+
+/// Refuses a local objective that means nothing with the other parts.
+void check_objective(const Configuration& configuration) {
+  const LocalObjective& objective = configuration.objective;
+  const std::string chosen = "local-objective is '" + std::string(objective.name()) + "'";
+  const std::string optimizer = "optimizer '" + std::string(configuration.optimizer.name()) + "'";
+  const std::string server = "server-optimizer '" + std::string(configuration.server.name()) + "'";
+  if (objective->needs_reach()) {
+    const std::string reads = chosen + ", which divides by how far a client's steps reach";
+    if (!configuration.optimizer->follows())
+      throw usage_error(reads + "; the steps of " + optimizer +
+                        " are not in proportion to its gradients: valid are sgd, heavy-ball, ema, adadp and pooled" +
+                        (objective.as<Scaffold>() != nullptr ? ", or scaffold-option one" : ""));
+    if (keeps_state(configuration) && !configuration.optimizer->keeps_state())
+      throw usage_error(reads + " in a round; with client-state 'keep' those of " + optimizer +
+                        " go on with the momentum of rounds before: only reset is valid");
+  }
+  if (objective->needs_start() && example_level(configuration.privacy) != nullptr)
+    throw usage_error(chosen + (objective.as<Scaffold>() != nullptr ? " with scaffold-option one" : "") +
+                      ", which reads gradients or losses at the model received that no noisy release covers; under example-level "
+                      "privacy valid are plain, prox, dyn, nova and scaffold with scaffold-option two");
+  if (objective->scales() && client_level(configuration.privacy) != nullptr)
+    throw usage_error(chosen +
+                      ", whose clients tell the server a number of their own; where clients are protected (dp client or "
+                      "both) nothing covers that, and only plain, prox, scaffold and dyn are valid");
+  if (configuration.server->measures() && (objective->sends() || objective->scales()))
+    throw usage_error(server + " measures the changes of clients, which " + chosen.substr(16) +
+                      " sends in another form: valid with it are plain, prox and dyn");
+  if (objective.as<Dynamic>() != nullptr && configuration.server.as<FederatedAveraging>() == nullptr)
+    throw usage_error(chosen + ", whose server has a step of its own; with it only server-optimizer average is valid, not '" +
+                      std::string(configuration.server.name()) + "'");
+}
+
 void note_unused_rows(Setup& setup) {
   const int batches = setup.configuration.optimizer->gradients_per_step();
   if (batches == 1) return;
@@ -59,6 +122,22 @@ void note_unused_rows(Setup& setup) {
   if (unused > 0)
     setup.notes.push_back("a step reads " + std::to_string(batches) + " batches; " + counted(unused, "row") +
                           ", others each epoch, " + (unused == 1 ? "is" : "are") + " left over and not used");
+}
+
+// Takes a share of each client's rows, drawn for it, out of those it trains on. One row at least is left to train on.
+void set_client_test_aside(Setup& setup) {
+  const double share = setup.configuration.client_test;
+  const RandomSource source(setup.configuration.seed);
+  Assignment training(setup.rows.size()), test(setup.rows.size());
+  for (ClientId client = 0; client < setup.rows.size(); ++client) {
+    const std::span<const Row> rows = setup.rows[client];
+    const auto wanted = static_cast<std::size_t>(std::round(share * static_cast<double>(rows.size())));
+    const std::size_t count = rows.empty() ? 0 : std::min(wanted, rows.size() - 1);
+    draw_without_replacement(source, {.purpose = Purpose::client_test, .client = client}, count, rows, test[client]);
+    std::ranges::set_difference(rows, test[client], std::back_inserter(training[client]));
+  }
+  setup.rows = ClientRows(training);
+  setup.client_test = ClientRows(test);
 }
 
 }  // namespace
@@ -74,6 +153,7 @@ void prepare_partition(Setup& setup) {
   setup.rows = assign(configuration.partition, input);
   if (configuration.limit_per_client > 0)
     setup.rows = limit_per_client(setup.rows, configuration.limit_per_client, configuration.seed);
+  if (configuration.client_test > 0) set_client_test_aside(setup);
   setup.row_counts.reserve(setup.rows.size());
   for (const auto& rows : setup.rows) setup.row_counts.push_back(rows.size());
   setup.partition_hash = partition_hash(setup.rows);
@@ -85,6 +165,9 @@ const OwnRows* own_rows(const Configuration& configuration) {
   const auto* own = configuration.partition.as<OwnRows>();
   if (own != nullptr && configuration.limit_per_client != 0)
     throw usage_error("limit-per-client is " + std::to_string(configuration.limit_per_client) +
+                      "; where clients bring their own rows (partition own) only 0 is valid");
+  if (own != nullptr && configuration.client_test != 0)
+    throw usage_error("client-test is " + number_text(configuration.client_test) +
                       "; where clients bring their own rows (partition own) only 0 is valid");
   return own;
 }
@@ -123,16 +206,20 @@ void prepare_training(Setup& setup, FirstWeights first) {
   prepare_components(setup);
   setup.model = Model::parse(configuration.model, input_shape(setup), train.classes);
   setup.training = {.optimizer = configuration.optimizer,
+                    .objective = configuration.objective,
+                    .attack = plan_attack(setup),
                     .epochs = configuration.local_epochs,
                     .batch = configuration.batch,
                     .augmentation = configuration.augment,
                     .keep_state = keeps_state(configuration),
                     .seed = configuration.seed,
                     .frozen = setup.model.frozen(configuration.freeze)};
-  setup.rules = {.cohort = configuration.cohort,
-                 .sum = {.weights = client_weights(setup),
-                         .memory = static_cast<std::uint64_t>(configuration.update_memory) << 20},
-                 .aggregation = configuration.aggregation};
+  setup.rules = {
+      .cohort = configuration.cohort,
+      .rows = setup.row_counts,
+      .sum = {.weights = client_weights(setup), .memory = static_cast<std::uint64_t>(configuration.update_memory) << 20},
+      .aggregation = configuration.aggregation,
+      .attack = setup.training.attack};
   setup.initial = setup.model.initial(initialisation(configuration), configuration.seed);
   if (!configuration.init.empty() && first == FirstWeights::drawn) {
     const InitReport report = take_matching(setup.model, read_safetensors(configuration.init), setup.initial);
@@ -151,6 +238,11 @@ void prepare_training(Setup& setup, FirstWeights first) {
     throw usage_error("server-optimizer is '" + std::string(configuration.server.name()) +
                       "', which measures the updates of single clients; where clients are protected (dp client or both) nothing "
                       "covers that, and only server optimizers that see the mean alone are valid");
+  check_objective(configuration);
+  if (configuration.cohort->asks_for_losses() && setup.privacy.on())
+    throw usage_error("cohort is '" + std::string(configuration.cohort.name()) +
+                      "', which is drawn by the clients' losses; no release covers these, and under privacy only all, poisson, "
+                      "fixed, by-size, round-robin and trace are valid");
   if (configuration.max_update_norm > 0) {
     if (setup.rules.sum.release)
       throw usage_error("max-update-norm is " + number_text(configuration.max_update_norm) +
@@ -170,6 +262,7 @@ Setup prepare(const Configuration& configuration, FirstWeights first, RowsAre ro
     take_roster(setup, *own);
   else
     prepare_partition(setup);
+  if (first == FirstWeights::drawn) setup.cohort_hash = configuration.cohort->file_hash(setup.row_counts.size());
   prepare_training(setup, first);
   return setup;
 }
@@ -226,6 +319,13 @@ Setup prepare_told(const Configuration& configuration, ClientId client, ToldRows
   return setup;
 }
 
+void poison(Setup& setup) {
+  const AttackPlan& plan = setup.training.attack;
+  if (!plan.attack->poisons()) return;
+  for (ClientId client = 0; client < setup.rows.size(); ++client)
+    if (plan.has(client)) plan.attack->poison(setup.data.train, setup.rows[client], plan.seed);
+}
+
 std::string partition_json(const Setup& setup) {
   const Configuration& configuration = setup.configuration;
   return manifest_json(configuration.partition, configuration.seed, setup.rows, setup.data.train.labels,
@@ -254,6 +354,7 @@ std::string lasting_settings(const Setup& setup) {
   Configuration configuration = lasting_configuration(setup);
   name_of_file(configuration.init);
   if (auto* partition = configuration.partition.as<FromFile>()) name_of_file(partition->partition_file);
+  if (auto* cohort = configuration.cohort.as<TraceCohort>()) name_of_file(cohort->trace);
   return write_settings(configuration, {});
 }
 
@@ -263,6 +364,7 @@ std::string identity(const Setup& setup) {
       .text(lasting_settings(setup))
       .text(setup.data.hash)
       .text(setup.partition_hash)
+      .text(setup.cohort_hash)
       .text(build.version + build.compiler + build.instructions)
       .hex();
 }

@@ -22,9 +22,11 @@ struct Setup {
   std::vector<Row> validation_rows = {};       ///< of data.train, held by no client
   std::vector<Row> evaluation_rows = {};       ///< of data.test, that rounds are evaluated on; empty: all
   ClientRows rows = {};                        ///< of data.train, one list a client; empty if its rows are not here
+  ClientRows client_test = {};                 ///< of data.train, the rows each client is tested on; empty without client-test
   std::vector<std::uint64_t> row_counts = {};  ///< number of each client's rows
   std::vector<std::string> own_data = {};      ///< partition own: hash of each client's rows, which are not of data.train
   std::string partition_hash = {};
+  std::string cohort_hash = {};  ///< of the file by which cohorts are drawn, where a run begins; empty without one
   Model model = {};
   LocalTraining training = {};
   RoundRules rules = {};
@@ -65,6 +67,9 @@ struct ToldRows {
 /// Prepares the side of a client that is told its rows (partition file): the partition's file is not opened, the other clients'
 /// rows are unknown but for their number. Throws Error (failure) if these cannot be the rows of a client.
 Setup prepare_told(const Configuration& configuration, ClientId client, ToldRows told);
+
+/// Does to the training data here what attackers do to theirs. Once, before anybody trains.
+void poison(Setup& setup);
 
 /// The manifest that --partition file reads; written to a file (write_manifest), and two files beside it if it is large.
 std::string partition_json(const Setup& setup);

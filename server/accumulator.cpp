@@ -19,9 +19,9 @@ std::optional<Vector> ReleasedSum::mean() const {
 
 void require_open_updates(std::string_view who, const SumRules& rules) {
   if (rules.release)
-    throw usage_error("aggregation '" + std::string(who) +
-                      "' reads every client's own update, which dp 'client' and 'both' let nobody see: valid with them is "
-                      "client-noise 'local', or aggregation 'mean'");
+    throw usage_error(std::string(who) +
+                      " reads every client's own update, which dp 'client' and 'both' let nobody see: valid with them is "
+                      "client-noise 'local', or aggregation 'mean' and an attack that sees no others");
 }
 
 Accumulator::Accumulator(const SumRules& rules, std::uint32_t round, std::span<const ClientId> cohort, std::size_t size,
@@ -156,7 +156,8 @@ PartOfSum Accumulator::hand_over() && {
   require(stage_ == Stage::part, "only a part of a sum is handed over; the whole is released");
   stage_ = Stage::ended;
   PartOfSum part{.sum = std::move(sum_), .updates = {}, .reports = std::move(reports_)};
-  for (const OpenUpdates::Update& update : updates_) part.updates.push_back({update.client, update.weight, Vector(update.change)});
+  for (const OpenUpdates::Update& update : updates_)
+    part.updates.push_back({update.client, update.weight, Vector(update.change)});
   return part;
 }
 
@@ -174,8 +175,43 @@ void Accumulator::end(Keeps as) {
   stage_ = Stage::ended;
 }
 
+void Accumulator::conspire(const AttackPlan& plan) {
+  const std::lock_guard lock(mutex_);
+  require(stage_ == Stage::whole && keeps_ == Keeps::updates, "attackers see the updates of a whole round that keeps them");
+  conspired_ = true;
+  std::ranges::sort(updates_, {}, &OpenUpdates::Update::client);
+  std::vector<std::span<const float>> honest;
+  for (const OpenUpdates::Update& update : updates_)
+    if (!plan.has(update.client)) honest.push_back(update.change);
+  const std::size_t attackers = updates_.size() - honest.size();
+  if (attackers == 0 || honest.empty()) return;
+  Vector forged(size_);
+  plan.attack->conspire(plan.at(round_), honest, attackers, view(forged));
+  require(ExactSum::admits(view(std::as_const(forged))), "attackers made an update that is not finite or 2^22 and larger");
+  const double norm = l2_norm(view(std::as_const(forged)));
+  const bool is_long = rules_.bound && norm > rules_.bound->clip.bound();
+  Vector clipped;
+  if (is_long) rules_.bound->clip.clip(view(std::as_const(forged)), clipped);
+  const std::span<const float> kept = store_->keep(view(std::as_const(is_long ? clipped : forged)));
+  for (ClientReport& report : reports_) {
+    if (!plan.has(report.client) || !report.failure.empty()) continue;
+    report.update_norm = norm;
+    if (is_long && rules_.bound->leaves_out) report.failure = "its update is longer than max-update-norm";
+  }
+  for (OpenUpdates::Update& update : updates_)
+    if (plan.has(update.client)) update.change = kept;
+  if (is_long && rules_.bound->leaves_out)
+    std::erase_if(updates_, [&](const OpenUpdates::Update& update) { return plan.has(update.client); });
+}
+
 ReleasedSum Accumulator::release() && {
   const std::lock_guard lock(mutex_);
+  if (conspired_ && stage_ == Stage::whole) {
+    // Only attackers see them one by one; what is read is their sum.
+    sum_ = ExactSum(size_);
+    for (const OpenUpdates::Update& update : updates_) sum_.add(update.change, update.weight);
+    keeps_ = Keeps::sum;
+  }
   end(Keeps::sum);
   if (rules_.release) add_noise(sum_, rules_.release->noise, rules_.release->source, {Purpose::client_noise, round_});
   return {std::move(sum_), rules_};

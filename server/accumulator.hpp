@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "attacks/attack_plan.hpp"
 #include "core/exact_sum.hpp"
 #include "core/task.hpp"
 #include "dp/noise/client_release.hpp"
@@ -84,7 +85,7 @@ struct PartOfSum {
   std::vector<ClientReport> reports = {};
 };
 
-/// Throws Error (usage) if these rules forbid access to single updates; `who` names the part that asks.
+/// Throws Error (usage) if these rules forbid access to single updates; `who` names the part that asks: "attack 'alie'".
 void require_open_updates(std::string_view who, const SumRules& rules);
 
 /// Takes the updates of one round's cohort: each is checked, clipped if client-level privacy requires it, weighed
@@ -122,6 +123,10 @@ class Accumulator {
   /// The reports of all updates so far, those left out included, in order of clients.
   std::vector<ClientReport> reports() const;
 
+  /// Simulated attackers that see what honest clients send replace their own updates. Only for a whole that keeps updates; its
+  /// sum can be released then.
+  void conspire(const AttackPlan& plan);
+
   /// Ends it and returns the sum, under client-level privacy with noise from the round's own address. Updates spend their
   /// privacy here.
   ReleasedSum release() &&;
@@ -146,6 +151,7 @@ class Accumulator {
   ExactSum sum_;
   std::shared_ptr<UpdateStore> store_;  ///< that of the whole is its parts' too
   std::vector<OpenUpdates::Update> updates_;
+  bool conspired_ = false;  ///< attackers have seen the updates, which are then released as their sum or opened
   std::vector<ClientReport> reports_;
 };
 

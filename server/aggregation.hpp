@@ -50,8 +50,8 @@ class AggregationPart : public Part {
   template <AggregationRule A>
   using Of = AggregationOf<A>;
 
-  virtual Accumulator::Keeps reads() const = 0;      ///< the sum, or the updates one by one
-  virtual std::size_t least_updates() const = 0;     ///< the fewest updates it can work with; 0 if it reads the sum
+  virtual Accumulator::Keeps reads() const = 0;   ///< the sum, or the updates one by one
+  virtual std::size_t least_updates() const = 0;  ///< the fewest updates it can work with; 0 if it reads the sum
   /// Ends the accumulator as the aggregation requires. Empty if the round has no information, or too few updates.
   virtual std::optional<Vector> mean_change(Accumulator&& updates, ForEachPiece for_each_piece) const = 0;
 };
@@ -82,7 +82,7 @@ class AggregationOf final : public PartOf<AggregationPart, AggregationOf<A>, A> 
 /// An aggregation that has been chosen; the default is the weighted mean.
 using Aggregation = Chosen<AggregationPart>;
 
-/// Called before training. Throws Error (usage) if the aggregation needs single updates that the rules forbid to read.
-void check_aggregation(const Aggregation& aggregation, const SumRules& rules);
+/// Called before training. Throws Error (usage) if the aggregation, or a simulated attack, needs single updates that the rules forbid to read.
+void check_aggregation(const Aggregation& aggregation, const Attack& attack, const SumRules& rules);
 
 }  // namespace fedstride

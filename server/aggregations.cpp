@@ -19,8 +19,10 @@ PartFamily& AggregationPart::family() {
   return family;
 }
 
-void check_aggregation(const Aggregation& aggregation, const SumRules& rules) {
-  if (aggregation->reads() == Accumulator::Keeps::updates) require_open_updates(aggregation.name(), rules);
+void check_aggregation(const Aggregation& aggregation, const Attack& attack, const SumRules& rules) {
+  if (aggregation->reads() == Accumulator::Keeps::updates)
+    require_open_updates("aggregation '" + std::string(aggregation.name()) + "'", rules);
+  if (attack->conspires()) require_open_updates("attack '" + std::string(attack.name()) + "'", rules);
 }
 
 }  // namespace fedstride

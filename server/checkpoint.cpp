@@ -11,7 +11,7 @@
 namespace fedstride {
 namespace {
 
-constexpr std::string_view kKind = "fedstride checkpoint 4";
+constexpr std::string_view kKind = "fedstride checkpoint 5";
 
 template <class Archive>
 void fields(Archive& archive, Checkpoint& checkpoint) {

@@ -25,7 +25,7 @@ struct Checkpoint {
   LedgerMark ledger = {};           ///< position of the privacy ledger after that round; empty without privacy
 };
 
-/// Format 4: "fedstride checkpoint 4\n", SHA-256 of the rest in hexadecimal and a newline, the fields above as a cereal
+/// Format 5: "fedstride checkpoint 5\n", SHA-256 of the rest in hexadecimal and a newline, the fields above as a cereal
 /// portable binary archive. Another format number is refused. A kill during writing leaves the old file or the new one.
 void save_checkpoint(const std::filesystem::path& path, const Checkpoint& checkpoint);
 

@@ -23,30 +23,38 @@ concept Fleet = requires(T fleet, const Task& task, const std::vector<ClientId>&
 struct RoundRules {
   Cohort cohort;
   RandomSource cohort_source{std::uint64_t{0}};
-  SumRules sum = {};  ///< how updates are clipped, weighed, summed and noised
+  std::vector<std::uint64_t> rows = {};  ///< of each client, by which a cohort may be drawn; empty: SumRules::weights
+  SumRules sum = {};                     ///< how updates are clipped, weighed, summed and noised
   Aggregation aggregation = {};
+  AttackPlan attack = {};  ///< of attackers that see what the others send
+
+  CohortQuestion question(std::uint32_t round, std::span<const double> losses) const {
+    return {round, rows.empty() ? sum.weights : rows, cohort_source, losses};
+  }
+  Accumulator::Keeps keeps() const { return attack.attack->conspires() ? Accumulator::Keeps::updates : aggregation->reads(); }
 };
 
 /// Federated averaging, one round:
-///   cohort -> every client trains the model -> accumulator (each change clipped, weighed, added exactly)
-///   -> aggregation (noise, mean change) -> server optimiser -> the next model.
+///   cohort -> every client trains the model under its local objective -> accumulator (each update clipped, weighed, added
+///   exactly) -> aggregation (noise, mean update) -> the objective's server, server optimiser -> the next model.
 /// `releases` is what each client may spend of its example-level privacy (Task); a client with nothing left stays out.
-/// A round that has no mean change, because no client finished it and there is no client-level privacy, changes nothing.
+/// A round that has no mean update, because no client finished it and there is no client-level privacy, changes nothing.
 /// Returns the reports in order of clients.
 template <Fleet F>
 std::vector<ClientReport> run_round(std::uint32_t round, const RoundRules& rules, F& fleet, Server& server, Vector& model,
                                     std::span<const std::uint64_t> releases = {}, ForEachPiece for_each_piece = serially) {
-  check_aggregation(rules.aggregation, rules.sum);
-  std::vector<ClientId> cohort = rules.cohort->sample(round, rules.sum.weights.size(), rules.cohort_source);
+  check_aggregation(rules.aggregation, rules.attack.attack, rules.sum);
+  std::vector<ClientId> cohort = rules.cohort->sample(rules.question(round, server.losses()));
   std::erase_if(cohort, [&](ClientId client) { return !releases.empty() && releases[client] == 0; });
 
-  Accumulator updates(rules.sum, round, cohort, model.size(), rules.aggregation->reads());
-  fleet.collect(Task{round, model, releases, server.tell(round)}, cohort, updates);
+  Accumulator updates(rules.sum, round, cohort, server.update_size(), rules.keeps());
+  fleet.collect(Task{round, model, releases, server.tell(round), server.beside()}, cohort, updates);
+  if (rules.attack.attack->conspires()) updates.conspire(rules.attack);
   std::vector<ClientReport> reports = updates.reports();
-  server.take(reports, mean_square_norm(rules.sum, reports));
+  server.take(reports, rules.sum);
 
-  // From here on only this change remains of the updates; under client-level privacy it always contains the noise.
-  if (const auto change = rules.aggregation->mean_change(std::move(updates), for_each_piece)) server.apply(model, *change);
+  // From here on only this mean remains of the updates; under client-level privacy it always contains the noise.
+  if (auto mean = rules.aggregation->mean_change(std::move(updates), for_each_piece)) server.apply(model, *std::move(mean));
   return reports;
 }
 

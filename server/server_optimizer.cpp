@@ -1,8 +1,13 @@
 #include "server/server_optimizer.hpp"
 
+#include <cereal/types/string.hpp>
+#include <cereal/types/vector.hpp>
+#include <limits>
+#include <numeric>
 #include <sstream>
 
 #include "core/error.hpp"
+#include "core/state_bytes.hpp"
 
 namespace fedstride {
 namespace {
@@ -15,29 +20,49 @@ std::string saved(const PooledStatistic& pool) {
 
 }  // namespace
 
-void Server::take(std::span<const ClientReport> reports, double mean_square) {
-  at_work_->measure(mean_square);
-  if (pool_ == nullptr) return;
-  double sum = 0;
-  std::uint64_t count = 0;
+void Server::take(std::span<const ClientReport> reports, const SumRules& rules) {
+  at_work_->measure(mean_square_norm(rules, reports));
+  const double all = static_cast<double>(std::accumulate(rules.weights.begin(), rules.weights.end(), std::uint64_t{0}));
+  double weight = 0;
+  double measure = 0;
+  double statistic = 0;
+  std::uint64_t statistics = 0;
   for (const ClientReport& report : reports) {
     if (!report.failure.empty()) continue;
-    sum += report.statistic;
-    count += report.statistics;
+    const auto own = static_cast<double>(rules.weights[report.client]);
+    weight += own;
+    measure += own * report.measure;
+    statistic += report.statistic;
+    statistics += report.statistics;
+    if (!losses_.empty()) losses_[report.client] = report.loss;
   }
-  pool_->take(sum, count);
+  round_ = {.share = (rules.denominator > 0 ? rules.denominator : weight) / all, .measure = weight > 0 ? measure / weight : 0};
+  if (pool_) pool_->take(statistic, statistics);
 }
 
-// The server optimiser's bytes, then the pool's, whose length depends on nothing.
-std::string Server::save() const { return at_work_->save() + (pool_ ? saved(*pool_) : std::string()); }
+void Server::apply(Vector& model, Vector mean_update) {
+  objective_->next(round_, mean_update);
+  at_work_->apply(model, mean_update);
+}
+
+void Server::remember_losses(std::size_t clients) { losses_.assign(clients, std::numeric_limits<double>::quiet_NaN()); }
+
+std::vector<std::string> Server::states() const {
+  return {at_work_->save(), objective_->save(), pool_ ? saved(*pool_) : std::string(), state_bytes(losses_)};
+}
+
+std::string Server::save() const { return state_bytes(states()); }
 
 void Server::load(const std::string& bytes) {
-  const std::size_t pooled = pool_ ? saved(*pool_).size() : 0;
-  if (bytes.size() < pooled) throw failure("the checkpoint's state of the server is damaged, or of another optimizer");
-  at_work_->load(bytes.substr(0, bytes.size() - pooled));
+  std::vector<std::string> states = this->states();
+  load_state(states, bytes, "server-optimizer '" + name_ + "'");
+  if (states.size() != 4) throw failure("the checkpoint's state of the server is damaged");
+  at_work_->load(states[0]);
+  objective_->load(states[1]);
+  load_state(losses_, states[3], "the clients' losses");
   if (!pool_) return;
   try {
-    std::istringstream stream(bytes.substr(bytes.size() - pooled));
+    std::istringstream stream(states[2]);
     pool_->load(stream);
   } catch (const std::exception&) {
     throw failure("the checkpoint's state of the pooled statistic is damaged");

@@ -12,6 +12,8 @@
 #include "core/pooled_statistic.hpp"
 #include "core/task.hpp"
 #include "core/vector.hpp"
+#include "objectives/local_objective.hpp"
+#include "server/accumulator.hpp"
 
 namespace fedstride {
 
@@ -67,28 +69,49 @@ class ServerOptimizerPart : public Part {
 /// A server optimiser that has been chosen; the default is federated averaging.
 using ServerOptimizer = Chosen<ServerOptimizerPart>;
 
-/// A server optimiser with its state, and the server's side of the local optimiser if that has one. A checkpoint holds both.
+/// A server optimiser with its state, and the server's sides of the local objective and of the local optimiser, as far as these
+/// have one. A checkpoint holds all of them.
 class Server {
  public:
   /// A fresh state, for the first round of a model of `size` parameters.
-  Server(const ServerOptimizer& kind, std::size_t size, std::unique_ptr<PooledStatistic> pool = nullptr)
-      : at_work_(kind->start(size)), pool_(std::move(pool)) {}
+  Server(const ServerOptimizer& kind, std::size_t size, const LocalObjective& objective = {},
+         std::unique_ptr<PooledStatistic> pool = nullptr)
+      : name_(kind.name()),
+        at_work_(kind->start(size)),
+        update_size_(objective->update_size(size)),
+        objective_(objective->begin(size)),
+        pool_(std::move(pool)) {}
 
-  void apply(Vector& model, const Vector& mean_change) { at_work_->apply(model, mean_change); }
-
-  /// The numbers that every client of that round is told besides the model.
+  /// Numbers of an update: the change of the model, and behind it what the local objective sends beside it.
+  std::size_t update_size() const { return update_size_; }
+  /// The numbers that every client of that round is told besides the model, and the vector that it is sent beside it.
   std::vector<double> tell(std::uint32_t round) const { return pool_ ? pool_->tell(round) : std::vector<double>{}; }
-  /// Takes the statistics of a round's clients that are in the mean change, in order of clients, so that the bits of their sum do
-  /// not depend on who answered first, and how far these clients went (mean_square_norm).
-  void take(std::span<const ClientReport> reports, double mean_square);
+  std::span<const float> beside() const { return objective_->heard(); }
+
+  /// From now on it knows the last loss that each of so many clients has told.
+  void remember_losses(std::size_t clients);
+  std::span<const double> losses() const { return losses_; }
+
+  /// Takes what the reports say of a round's clients that are in the mean update, in order of clients, so that the bits of their
+  /// sums do not depend on who answered first.
+  void take(std::span<const ClientReport> reports, const SumRules& rules);
+  /// Makes the next model out of the mean update.
+  void apply(Vector& model, Vector mean_update);
 
   /// The state as bytes, and back. load throws Error (failure) if the bytes are not of this optimiser and model.
   std::string save() const;
   void load(const std::string& bytes);
 
  private:
+  std::vector<std::string> states() const;
+
+  std::string name_;
   std::unique_ptr<ServerAtWork> at_work_;
+  std::size_t update_size_;
+  std::unique_ptr<ObjectiveAtServer> objective_;
   std::unique_ptr<PooledStatistic> pool_;
+  ObjectiveRound round_ = {};
+  std::vector<double> losses_ = {};  ///< by client, NaN if none is known; empty unless they are remembered
 };
 
 }  // namespace fedstride

@@ -1,9 +1,9 @@
 #pragma once
 
-#include <cereal/archives/portable_binary.hpp>
-#include <sstream>
+#include <memory>
+#include <string>
 
-#include "core/serialize.hpp"
+#include "core/state_bytes.hpp"
 #include "server/server_optimizer.hpp"
 
 namespace fedstride {
@@ -20,26 +20,8 @@ class ServerOptimizerOf final : public PartOf<ServerOptimizerPart, ServerOptimiz
       if constexpr (MeasuringServerOpt<T>) optimizer.measure(state, mean_square);
     }
     void apply(Vector& model, const Vector& mean_change) final { optimizer.apply(state, model, mean_change); }
-    std::string save() const final {
-      std::ostringstream stream;
-      cereal::PortableBinaryOutputArchive archive(stream);
-      archive(state);
-      return stream.str();
-    }
-    void load(const std::string& bytes) final {
-      const auto refused = [] {
-        return failure("the checkpoint's state of server-optimizer '" + std::string(T::kName) +
-                       "' is damaged, or of another optimizer or model");
-      };
-      if (bytes.size() != save().size()) throw refused();
-      try {
-        std::istringstream stream(bytes);
-        cereal::PortableBinaryInputArchive archive(stream);
-        archive(state);
-      } catch (const std::exception&) {
-        throw refused();
-      }
-    }
+    std::string save() const final { return state_bytes(state); }
+    void load(const std::string& bytes) final { load_state(state, bytes, "server-optimizer '" + std::string(T::kName) + "'"); }
 
     T optimizer;
     typename T::State state = {};

@@ -18,7 +18,7 @@ InProcessFleet::InProcessFleet(const Model& model, const Dataset& data, const Lo
       training_(training),
       rows_(rows),
       threads_(threads),
-      states_(training.keep_state ? rows.size() : 0) {
+      states_(training.keeps_clients() ? rows.size() : 0) {
   for (const auto& client : rows) max_rows_ = std::max(max_rows_, client.size());
 }
 
@@ -31,7 +31,7 @@ void InProcessFleet::collect(const Task& task, const std::vector<ClientId>& coho
     ClientState none;
     auto trainer = trainers_.borrow([&] { return std::make_unique<Trainer>(model_, data_, training_, max_rows_); });
     trainer->train(
-        task, client, rows_[client], training_.keep_state ? states_[client] : none,
+        task, client, rows_[client], states_.empty() ? none : states_[client],
         [&](int count, function_ref<void(int)> piece) { threads_.for_each_piece(count, piece); }, {&progress_, stop_},
         [&](const ClientUpdate& update) { updates.add(update); });
     trainers_.give_back(std::move(trainer));
@@ -63,14 +63,14 @@ std::vector<std::string> unpacked_states(const std::string& bytes, std::size_t c
 std::string InProcessFleet::save() const {
   if (states_.empty()) return {};
   std::vector<std::string> states;
-  for (const auto& state : states_) states.push_back(state.save(training_.optimizer));
+  for (const auto& state : states_) states.push_back(state.save(training_));
   return packed_states(states);
 }
 
 void InProcessFleet::load(const std::string& bytes) {
   if (states_.empty()) return;
   const std::vector<std::string> states = unpacked_states(bytes, states_.size());
-  for (std::size_t i = 0; i < states.size(); ++i) states_[i].load(training_.optimizer, states[i]);
+  for (std::size_t i = 0; i < states.size(); ++i) states_[i].load(training_, states[i]);
 }
 
 }  // namespace fedstride

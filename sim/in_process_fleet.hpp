@@ -35,8 +35,8 @@ class InProcessFleet {
   void load(const std::string& bytes);
 
   /// One client's state as bytes, and back, for a fleet that keeps clients in several processes; load throws as above.
-  std::string save_client(ClientId client) const { return states_[client].save(training_.optimizer); }
-  void load_client(ClientId client, const std::string& bytes) { states_[client].load(training_.optimizer, bytes); }
+  std::string save_client(ClientId client) const { return states_[client].save(training_); }
+  void load_client(ClientId client, const std::string& bytes) { states_[client].load(training_, bytes); }
 
   /// Gradient examples computed so far, for a progress bar.
   const std::atomic<std::uint64_t>& progress() const { return progress_; }

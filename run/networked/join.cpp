@@ -83,7 +83,7 @@ class Participant {
     last_round_ = memory_.round;
   }
 
-  Ready prepare(const Welcome& welcome, Packing& packing) {
+  Ready prepare(const Welcome& welcome, Packings& packings) {
     Settings settings = parse_settings(welcome.settings, "the coordinator's settings");
     Configuration configuration = resolve(settings);
     configuration.data_dir = options_.data_dir;
@@ -103,8 +103,9 @@ class Participant {
     options_.log(terms_text(setup, options_.client));
     setup.data.test = {};
     keep_rows(setup.data.train, rows);
+    poison(setup);
     experiment->trainer.emplace(setup.model, setup.data.train, setup.training, rows.size());
-    packing = Packing(setup.model);
+    packings = packings_of(setup);
     experiment_ = std::move(experiment);
     return ready;
   }
@@ -125,13 +126,16 @@ class Participant {
     // A repeated round starts from the same state as the first time.
     const std::string before = again ? memory_.state_before : memory_.state_after;
     ClientState state;
-    if (!before.empty()) state.load(at.setup.training.optimizer, before);
+    if (!before.empty()) state.load(at.setup.training, before);
 
     UpdateMessage message{.round = train.round, .model_hash = train.model_hash, .report = {}, .change = {}};
+    const std::size_t size = at.setup.model.size();
+    const Vector weights(view(model.model).first(size));
+    const std::span<const float> beside = view(model.model).subspan(size);
     const TurnsTaken turn(turns_);
     threads_.for_each_task(1, [&](std::size_t) {
       at.trainer->train(
-          Task{train.round, model.model, releases, train.told}, options_.client, at.setup.rows[options_.client], state,
+          Task{train.round, weights, releases, train.told, beside}, options_.client, at.setup.rows[options_.client], state,
           [&](int count, function_ref<void(int)> piece) {
             turns_.pass();
             threads_.for_each_piece(count, piece);
@@ -149,7 +153,7 @@ class Participant {
                .round = train.round,
                .model_hash = start,
                .state_before = before,
-               .state_after = at.setup.training.keep_state ? state.save(at.setup.training.optimizer) : std::string(),
+               .state_after = at.setup.training.keeps_clients() ? state.save(at.setup.training) : std::string(),
                .ledger = privacy_->mark()};
     folder_.save(memory_);
     last_round_ = train.round;
@@ -244,7 +248,7 @@ MemberOutcome join_federation(const JoinOptions& options, const std::atomic<bool
                           .patience = options.patience};
   Participant participant(options);
   const MemberWork work{
-      .prepare = [&](const Welcome& welcome, Packing& packing) { return participant.prepare(welcome, packing); },
+      .prepare = [&](const Welcome& welcome, Packings& packings) { return participant.prepare(welcome, packings); },
       .last_round = [&] { return participant.last_round(); },
       .train = [&](const ModelMessage& model, const Train& train, std::atomic<std::uint64_t>& examples,
                    const std::atomic<bool>& halt) { return participant.train(model, train, examples, halt); }};

@@ -45,8 +45,8 @@ FederationTerms terms_of(const Setup& setup) {
   FederationTerms terms{.welcome = welcome_to(setup),
                         .data_hash = setup.data.hash,
                         .roster = {},
-                        .packing = Packing(setup.model),
-                        .keeps_state = setup.training.keep_state,
+                        .packings = packings_of(setup),
+                        .keeps_state = setup.training.keeps_clients(),
                         .tell_rows = [&setup](ClientId client, Welcome& welcome) { tell_rows(setup, client, welcome); }};
   for (std::size_t client = 0; client < setup.rows.size(); ++client) {
     const std::uint64_t count = setup.row_counts[client];
@@ -64,12 +64,15 @@ std::string judge(const Setup& setup, std::uint32_t round, const ClientReport& r
   for (const ReleaseRun& run : report.releases) made += std::min(run.count, releases + 1);
   if (made > releases)
     return "its report says that it made more noisy releases than the " + std::to_string(releases) + " it was allowed";
-  // An epoch visits each row once, a release at most all of them.
-  const double visits = setup.training.privacy ? static_cast<double>(made) : setup.training.epochs;
+  // An epoch visits each row once, and so does a gradient at the model received; a release visits at most all of them.
+  const int epochs = setup.training.epochs + (setup.training.objective->needs_start() ? 1 : 0);
+  const double visits = setup.training.privacy ? static_cast<double>(made) : epochs;
   const double most = std::max(1.0, visits * static_cast<double>(report.rows));
   if (static_cast<double>(std::max({report.examples, report.steps, report.empty_lots, report.nonfinite})) > most)
     return "its report says " + counted(report.examples, "gradient example") + " in " + counted(report.steps, "step") +
            "; at most " + number_text(most) + " are possible";
+  if (report.measure != 0 && !setup.training.objective->scales())
+    return "its report has a measure of its local objective; the experiment's has none";
   if (report.statistics > 0 && !setup.configuration.optimizer->pools())
     return "its report has statistics of its steps; the experiment's optimizer pools none";
   // A step takes one example at least, or one release.

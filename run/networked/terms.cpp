@@ -66,6 +66,11 @@ Setup prepare_member(const Configuration& configuration, ClientId client, const 
                       .deviation = welcome.deviation});
 }
 
+Packings packings_of(const Setup& setup) {
+  const LocalObjective& objective = setup.training.objective;
+  return {.model = Packing(setup.model, objective->hears() ? 2 : 1), .update = Packing(setup.model, objective->sends() ? 2 : 1)};
+}
+
 std::string rows_hash(std::span<const Row> rows) { return Hash().values(rows).hex(); }
 
 std::string rows_hash(std::uint64_t first_rows) {

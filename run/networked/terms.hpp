@@ -5,6 +5,7 @@
 
 #include "data/dataset.hpp"
 #include "net/messages.hpp"
+#include "net/packing.hpp"
 #include "run/setup.hpp"
 
 namespace fedstride {
@@ -24,6 +25,8 @@ Welcome welcome_to(const Setup& setup);
 void tell_rows(const Setup& setup, ClientId client, Welcome& welcome);
 /// A client's side of the experiment; its data set is in configuration.data_dir. Throws Error.
 Setup prepare_member(const Configuration& configuration, ClientId client, const Welcome& welcome);
+/// How vectors are sent in this experiment.
+Packings packings_of(const Setup& setup);
 /// Identity of a client's rows, in their order.
 std::string rows_hash(std::span<const Row> rows);
 /// The hash of rows 0 to `count` - 1.

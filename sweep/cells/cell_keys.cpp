@@ -32,6 +32,7 @@ std::string seedless_point(const Cell& cell) {
 std::vector<std::string> take_files(Configuration& configuration) {
   std::vector<std::string> files{std::exchange(configuration.init, "")};
   if (auto* partition = configuration.partition.as<FromFile>()) files.push_back(std::exchange(partition->partition_file, ""));
+  if (auto* cohort = configuration.cohort.as<TraceCohort>()) files.push_back(std::exchange(cohort->trace, ""));
   std::erase(files, "");
   return files;
 }

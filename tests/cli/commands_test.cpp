@@ -2,6 +2,7 @@
 
 #include "core/build_info.hpp"
 #include "core/json.hpp"
+#include "partitions/partitions.hpp"
 #include "tests/cli/program.hpp"
 
 namespace fedstride::test::commands_test {
@@ -48,7 +49,12 @@ TEST_CASE("every command's help has an example; every setting's help says what i
                            "--quiet"})
     CHECK_MESSAGE(has(help, std::string("  ") + flag + " "), flag);
   CHECK(has(help, "a whole number from 1 to 1000000 [10]"));
-  CHECK(has(help, "valid: pathological, iid, interpolated, shards, dirichlet, dirichlet-balanced, file, own [pathological]"));
+  // Each choice has a line of its own.
+  for (const auto& part : Partitioner::registry().parts()) {
+    const auto line = help.find("\n" + std::string(30, ' ') + "  " + std::string(part->name()) + " ");
+    REQUIRE_MESSAGE(line != help.npos, part->name());
+    CHECK(std::string_view(help).substr(line + 1, help.find('\n', line + 1) - line - 1).ends_with(part->summary()));
+  }
   CHECK(has(help, "mean-gradient unit"));
 }
 

@@ -3,12 +3,15 @@
 #include <doctest/doctest.h>
 
 #include "core/exact_sum.hpp"
+#include "objectives/dynamic.hpp"
+#include "objectives/proximal.hpp"
 #include "optim/adadp.hpp"
 #include "optim/adam.hpp"
 #include "optim/heavy_ball.hpp"
 #include "optim/optimizer_of.hpp"
 #include "optim/sgd.hpp"
 #include "tests/client/blobs.hpp"
+#include "tests/support/vectors.hpp"
 
 namespace fedstride::test::trainer_test {
 namespace {
@@ -18,16 +21,28 @@ struct Outcome {
   Vector change;
 };
 
-Outcome train(const LocalTraining& training, std::size_t rows, ClientState& state, std::uint32_t round = 1) {
+const Dataset& tried_data() {
   static const Dataset data = blobs(200);
-  static const Model model = Model::parse("dense 5 | tanh | dense classes", data.shape, data.classes);
+  return data;
+}
+const Model& tried_model() {
+  static const Model model = Model::parse("dense 5 | tanh | dense classes", tried_data().shape, tried_data().classes);
+  return model;
+}
+Vector start_weights() { return tried_model().initial(Initialisation::fan_in, 1); }
+
+Outcome train(const LocalTraining& training, std::size_t rows, ClientState& state, std::uint32_t round = 1) {
+  const Dataset& data = tried_data();
+  const Model& model = tried_model();
   Trainer trainer(model, data, training, rows);
-  const Vector start = model.initial(Initialisation::fan_in, 1);
+  const Vector start = start_weights();
+  const Vector beside(training.objective->hears() ? start.size() : 0);
   Outcome outcome;
-  trainer.train({round, start}, 2, first_rows(rows), state, serially, {}, [&](const ClientUpdate& update) {
-    outcome.report = update.report;
-    outcome.change = Vector(update.change);
-  });
+  trainer.train({.round = round, .model = start, .beside = view(beside)}, 2, first_rows(rows), state, serially, {},
+                [&](const ClientUpdate& update) {
+                  outcome.report = update.report;
+                  outcome.change = Vector(update.change);
+                });
   return outcome;
 }
 
@@ -73,11 +88,12 @@ TEST_CASE("the rows' order depends on round and seed, and on nothing else") {
 
 TEST_CASE("ADADP's rate is carried from round to round if kept, and starts anew if not") {
   const Adadp adadp;
+  const LocalTraining keeping{.optimizer = adadp, .batch = 5, .keep_state = true};
   ClientState kept;
   const double after_one = train({.optimizer = adadp, .batch = 5, .keep_state = true}, 100, kept, 1).report.learning_rate;
   CHECK(after_one != doctest::Approx(0.1));
   ClientState copy;
-  copy.load(adadp, kept.save(adadp));
+  copy.load(keeping, kept.save(keeping));
   const Outcome second = train({.optimizer = adadp, .batch = 5, .keep_state = true}, 100, kept, 2);
   const Outcome second_of_copy = train({.optimizer = adadp, .batch = 5, .keep_state = true}, 100, copy, 2);
   CHECK(second.change == second_of_copy.change);
@@ -97,9 +113,55 @@ TEST_CASE("every optimiser: a saved, loaded client goes on with the same bits") 
     ClientState one;
     train(training, 50, one, 1);
     ClientState two;
-    two.load(training.optimizer, one.save(training.optimizer));
+    two.load(training, one.save(training));
     CHECK(train(training, 50, one, 2).change == train(training, 50, two, 2).change);
   }
+}
+
+TEST_CASE("every local objective: a saved, loaded client goes on with the same bits, and what it keeps matters") {
+  for (const auto& name : LocalObjectivePart::family().names()) {
+    CAPTURE(name);
+    LocalTraining training{.optimizer = Sgd{}, .batch = 5, .keep_state = false};
+    training.objective.choose(name);
+    ClientState one;
+    train(training, 50, one, 1);
+    ClientState two;
+    two.load(training, one.save(training));
+    ClientState fresh;
+    const Vector next = train(training, 50, one, 2).change;
+    CHECK(next == train(training, 50, two, 2).change);
+    CHECK((next == train(training, 50, fresh, 2).change) != training.objective->keeps());
+  }
+}
+
+TEST_CASE("a pull holds the weights back, and weight decay is a part of the gradient") {
+  const auto with = [](double mu, double decay, std::vector<bool> frozen = {}) {
+    Sgd sgd;
+    sgd.initial_rate = 0.1;
+    sgd.weight_decay = decay;
+    Proximal pulled;
+    pulled.mu = mu;
+    ClientState state;
+    return train({.optimizer = sgd, .objective = pulled, .batch = 50, .keep_state = false, .frozen = std::move(frozen)}, 50,
+                 state, 1);
+  };
+  const Vector plain = with(0, 0).change;
+  CHECK(with(5, 0).change == plain);  // one step from the model received: nothing to pull yet
+  const Vector decayed = with(0, 0.5).change;
+  const Vector start = start_weights();
+  for (std::size_t i = 0; i < plain.size(); ++i)
+    REQUIRE(decayed[i] == doctest::Approx(plain[i] - 0.1 * 0.5 * start[i]).epsilon(1e-4));
+  CHECK(is_zero(view(with(0, 0.5, tried_model().frozen("fc1,fc2")).change)));  // frozen weights do not shrink
+  const auto long_round = [](double mu) {
+    Sgd sgd;
+    sgd.initial_rate = 0.1;
+    Proximal pulled;
+    pulled.mu = mu;
+    ClientState state;
+    return l2_norm(
+        view(train({.optimizer = sgd, .objective = pulled, .epochs = 5, .batch = 5, .keep_state = false}, 50, state, 1).change));
+  };
+  CHECK(long_round(5) < 0.7 * long_round(0));
 }
 
 TEST_CASE("a client that diverged starts afresh in its next round") {
@@ -110,13 +172,14 @@ TEST_CASE("a client that diverged starts afresh in its next round") {
   ClientState state;
   const Outcome outcome = train(training, 100, state, 1);
   REQUIRE_FALSE(ExactSum::admits(view(std::as_const(outcome.change))));
-  CHECK(state.save(training.optimizer) == ClientState().save(training.optimizer));
+  CHECK(state.save(training) == ClientState().save(training));
 }
 
 TEST_CASE("a damaged state is refused") {
   ClientState state;
-  CHECK_THROWS_AS(state.load(Optimizer{Adadp{}}, "\x01\x02"), Error);
-  CHECK_THROWS_AS(state.load(Optimizer{Adam{}}, ""), Error);
+  CHECK_THROWS_AS(state.load({.optimizer = Adadp{}}, "\x01\x02"), Error);
+  CHECK_THROWS_AS(state.load({.optimizer = Adam{}}, ""), Error);
+  CHECK_THROWS_AS(state.load({.optimizer = Adam{}, .objective = Dynamic{}}, std::string(1, '\0')), Error);
 }
 
 TEST_CASE("a stop in the middle of an epoch interrupts training") {

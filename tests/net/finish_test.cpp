@@ -9,7 +9,8 @@ namespace fedstride::test::finish_test {
 namespace {
 
 FederationTerms two_clients() {
-  FederationTerms terms{.welcome = {build_identity(), "", "x"}, .data_hash = "data", .roster = {}, .packing = Packing(3)};
+  FederationTerms terms{
+      .welcome = {build_identity(), "", "x"}, .data_hash = "data", .roster = {}, .packings = {Packing(3), Packing(3)}};
   terms.roster = {{5, "rows"}, {5, "rows"}};
   return terms;
 }

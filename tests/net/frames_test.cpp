@@ -111,7 +111,7 @@ TEST_CASE("A header of another magic, version or kind is refused by name") {
   CHECK(refusal_of("GET / HTTP/1.1\r\nHost: localhost\r\n\r\n") == "what it sent is not a fedstride frame");
   frame = good;
   put(frame, 4, 258, 2);
-  CHECK(refusal_of(frame) == "it speaks protocol version 258; this side speaks 4");
+  CHECK(refusal_of(frame) == "it speaks protocol version 258; this side speaks 5");
   for (const std::uint64_t kind : {0, 11, 0x0101}) {
     frame = good;
     put(frame, 6, kind, 2);

@@ -37,7 +37,8 @@ inline auto golden_messages() {
                             .gradient_norm = 2.75,
                             .clipped_share = kNone,
                             .statistic = 12.5,
-                            .statistics = 18};
+                            .statistics = 18,
+                            .measure = 0.25};
   return std::tuple{
       Hello{3, golden_build()},
       Welcome{golden_build(),

@@ -26,7 +26,7 @@ FederationTerms terms() {
   return {.welcome = {build_identity(), "model = \"logistic\"\n", "an experiment"},
           .data_hash = "some data",
           .roster = {{100, "rows 0"}, {200, "rows 1"}},
-          .packing = Packing(kParameters)};
+          .packings = {Packing(kParameters), Packing(kParameters)}};
 }
 Hello hello(ClientId client) { return {client, build_identity()}; }
 Ready ready(ClientId client) { return {"some data", "rows " + std::to_string(client), client == 0 ? 100U : 200U, 0}; }

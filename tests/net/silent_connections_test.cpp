@@ -21,7 +21,8 @@ using Clock = std::chrono::steady_clock;
 using std::chrono::milliseconds;
 
 FederationTerms terms_of(std::size_t clients) {
-  FederationTerms terms{.welcome = {build_identity(), "", "x"}, .data_hash = "data", .roster = {}, .packing = Packing(3)};
+  FederationTerms terms{
+      .welcome = {build_identity(), "", "x"}, .data_hash = "data", .roster = {}, .packings = {Packing(3), Packing(3)}};
   terms.roster.assign(clients, RosterEntry{5, "rows"});
   return terms;
 }
@@ -63,8 +64,8 @@ double seconds_to_join(Coordinator& coordinator, ClientId client) {
       .connect = {"127.0.0.1", coordinator.fleet->port()},
       .transport = Transport::tls(Transport::Side::client, client_files(coordinator.certificates, client), client_name(client))};
   const MemberWork work{.prepare =
-                            [](const Welcome&, Packing& packing) {
-                              packing = Packing(3);
+                            [](const Welcome&, Packings& packings) {
+                              packings = {Packing(3), Packing(3)};
                               return Ready{"data", "rows", 5, 0};
                             },
                         .last_round = [] { return std::uint32_t{0}; },

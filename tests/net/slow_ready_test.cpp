@@ -11,7 +11,7 @@ namespace fedstride::test::slow_ready_test {
 TEST_CASE("A client that is never ready loses its connection, however often it says that it is alive") {
   using std::chrono::milliseconds;
   FederationTerms terms{
-      .welcome = {build_identity(), "", "x"}, .data_hash = "data", .roster = {{5, "rows"}}, .packing = Packing(3)};
+      .welcome = {build_identity(), "", "x"}, .data_hash = "data", .roster = {{5, "rows"}}, .packings = {Packing(3), Packing(3)}};
   NetworkedFleet fleet(
       terms,
       {.listen = {"127.0.0.1", 0},

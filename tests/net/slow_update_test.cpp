@@ -38,8 +38,10 @@ struct Joined {
 
 TEST_CASE("Clients that let their updates trickle in hold up the others for a while, not for good") {
   const RosterEntry entry{10, kRows};
-  const FederationTerms terms{
-      .welcome = {build_identity(), "", "e"}, .data_hash = "data", .roster = {entry, entry, entry}, .packing = Packing(4000)};
+  const FederationTerms terms{.welcome = {build_identity(), "", "e"},
+                              .data_hash = "data",
+                              .roster = {entry, entry, entry},
+                              .packings = {Packing(4000), Packing(4000)}};
   const ReceptionRules rules{.listen = {"127.0.0.1", 0},
                              .transport = Transport::plain(),
                              .authenticated = false,

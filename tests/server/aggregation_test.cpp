@@ -72,9 +72,9 @@ TEST_CASE("under client-level privacy it is refused, before any client trains") 
   rules.sum.release = CentralRelease{UpdateClip(1), {.standard_deviation = 1}, {{0, 2}}, RandomSource(std::uint64_t{1})};
   const char* text =
       "aggregation 'trimmed-mean' reads every client's own update, which dp 'client' and 'both' let nobody see: valid with "
-      "them is client-noise 'local', or aggregation 'mean'";
-  CHECK_THROWS_WITH_AS(check_aggregation(TrimmedMean{}, rules.sum), text, Error);
-  CHECK_NOTHROW(check_aggregation(WeightedMean{}, rules.sum));
+      "them is client-noise 'local', or aggregation 'mean' and an attack that sees no others";
+  CHECK_THROWS_WITH_AS(check_aggregation(TrimmedMean{}, Attack(), rules.sum), text, Error);
+  CHECK_NOTHROW(check_aggregation(WeightedMean{}, Attack(), rules.sum));
   rules.aggregation = TrimmedMean{};
   OutlierFleet fleet;
   Server server(FederatedAveraging{}, 2);

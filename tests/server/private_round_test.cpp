@@ -94,25 +94,4 @@ TEST_CASE("clients that have nothing left to spend stay out") {
   CHECK(model[0] == doctest::Approx(0.5));
 }
 
-TEST_CASE("cohorts: everyone, each with a probability, a fixed number; a function of the round and the source") {
-  const RandomSource source(std::uint64_t{9});
-  CHECK(AllClients{}.sample(1, 5, source) == std::vector<ClientId>{0, 1, 2, 3, 4});
-  std::size_t drawn = 0;
-  std::set<std::vector<ClientId>> seen;
-  for (std::uint32_t round = 1; round <= 400; ++round) {
-    const auto cohort = PoissonCohort{0.3}.sample(round, 50, source);
-    CHECK(cohort == PoissonCohort{0.3}.sample(round, 50, source));
-    drawn += cohort.size();
-    seen.insert(cohort);
-    const auto fixed = FixedCohort{7}.sample(round, 50, source);
-    CHECK(fixed.size() == 7);
-    CHECK(std::set<ClientId>(fixed.begin(), fixed.end()).size() == 7);
-  }
-  CHECK(seen.size() == 400);
-  // 20,000 draws at 0.3: 6,000, standard deviation 65.
-  CHECK(std::abs(static_cast<double>(drawn) - 6000) < 5 * 65);
-  CHECK(FixedCohort{7}.sample(1, 3, source).size() == 3);
-  CHECK(FixedCohort{7}.rate(50) == doctest::Approx(0.14));
-}
-
 }  // namespace fedstride::test::private_round_test

@@ -145,14 +145,14 @@ TEST_CASE("FedExP by hand, from reports of clients of equal weight, as they were
   fedexp.epsilon = 0.5;
   Server near(fedexp, 2);
   Vector model(2);
-  near.take(reports(3, 1), mean_square_norm(rules, reports(3, 1)));
+  near.take(reports(3, 1), rules);
   near.apply(model, vector_of({1.5F, 0.5F}));
   CHECK(model == vector_of({1.5F, 0.5F}));
 
   fedexp.epsilon = 0.1;
   Server apart(fedexp, 1);
   Vector one(1);
-  apart.take(reports(3, 2.5), mean_square_norm(rules, reports(3, 2.5)));
+  apart.take(reports(3, 2.5), rules);
   apart.apply(one, vector_of({0.25F}));
   CHECK(one[0] == doctest::Approx(5.865385));
 

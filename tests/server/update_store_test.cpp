@@ -27,8 +27,8 @@ TEST_CASE("a folder that cannot have the file is named") {
   const std::string kept = before == nullptr ? "" : before;
   ::setenv("TMPDIR", "/proc", 1);
   UpdateStore store(0);
-  CHECK_THROWS_WITH_AS(store.keep(view(Vector(5))),
-                       doctest::Contains("cannot keep an update of a round in folder '/proc': "), Error);
+  CHECK_THROWS_WITH_AS(store.keep(view(Vector(5))), doctest::Contains("cannot keep an update of a round in folder '/proc': "),
+                       Error);
   if (before == nullptr)
     ::unsetenv("TMPDIR");
   else

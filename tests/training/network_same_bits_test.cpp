@@ -5,9 +5,11 @@
 #include <memory>
 #include <numeric>
 
+#include "attacks/attack.hpp"
 #include "core/files.hpp"
 #include "core/json.hpp"
 #include "core/random.hpp"
+#include "objectives/local_objective.hpp"
 #include "tests/cli/network/federation.hpp"
 
 namespace fedstride::test::network_same_bits_test {
@@ -42,7 +44,39 @@ bool has_answered(std::uint16_t status_port, int client, int round) {
   return status["done"] >= round || status["clients"][static_cast<std::size_t>(client)]["last_round"] >= round;
 }
 
+// A small federation whose rounds cost next to nothing.
+std::string small_experiment(const test::TemporaryFolder& folder, const std::string& name, const std::string& settings) {
+  write_file(folder / (name + ".toml"),
+             "model = 'dense 8 | relu | dense classes'\nclients = 4\npartition = 'dirichlet'\nalpha = 1.0\n"
+             "limit-per-client = 60\nrounds = 3\nevaluate-rows = 50\noptimizer = 'sgd'\nlearning-rate = 0.05\n" +
+                 settings);
+  return folder / (name + ".toml");
+}
+
 }  // namespace
+
+TEST_CASE("whatever clients minimise and attackers do, launch gives the models of run") {
+  const test::TemporaryFolder folder;
+  std::vector<std::string> cases{"aggregation = 'median'\n", "server-optimizer = 'yogi'\nserver-learning-rate = 0.05\n",
+                                 "cohort = 'power-of-choice'\ncohort-size = 2\ncandidates = 3\n",
+                                 "local-objective = 'scaffold'\nscaffold-option = 'one'\n",
+                                 "local-objective = 'scaffold'\ncohort = 'fixed'\ncohort-size = 2\ndp = 'client'\nclip = 1.0\n"
+                                 "noise-multiplier = 1.0\n"};
+  for (const auto& name : LocalObjectivePart::family().names()) cases.push_back("local-objective = '" + name + "'\n");
+  for (const auto& name : AttackPart::family().names())
+    cases.push_back("attack = '" + name + "'\n" + (name == "none" ? "" : "attackers = 1\n"));
+  int number = 0;
+  for (const std::string& settings : cases) {
+    CAPTURE(settings);
+    const std::string name = std::to_string(++number);
+    const std::string file = small_experiment(folder, name, settings);
+    const auto alone = test::run_program({"run", "--config", file, "--quiet", "--out", folder / (name + "-run")});
+    REQUIRE_MESSAGE(alone.code == 0, alone.err);
+    const auto launched = test::run_program({"launch", "--config", file, "--quiet", "--out", folder / (name + "-launch")});
+    CHECK_MESSAGE(launched.code == 0, launched.err);
+    CHECK(test::rounds_of(folder / (name + "-launch")) == test::rounds_of(folder / (name + "-run")));
+  }
+}
 
 TEST_CASE("one experiment file gives the same models through run, launch, and serve with arrivals in another order every round") {
   const test::TemporaryFolder folder;

@@ -61,8 +61,8 @@ void check_refused(const std::vector<Lie>& lies) {
 
 TEST_CASE("an update of another shape, round, model or client ends its connection; the round waits for the honest one") {
   check_refused({
-      {"numbers; the model has", [](UpdateMessage& m) { m.change = Vector(m.change.size() - 1); }},
-      {"its update has 0 numbers; the model has", [](UpdateMessage& m) { m.change = Vector(); }},
+      {"numbers; one of this experiment has", [](UpdateMessage& m) { m.change = Vector(m.change.size() - 1); }},
+      {"its update has 0 numbers; one of this experiment has", [](UpdateMessage& m) { m.change = Vector(); }},
       {"its update is said to have diverged, and has ", [](UpdateMessage& m) { m.diverged = true; }},
       {"an update of round 7; the last round was 1", [](UpdateMessage& m) { m.round = 7; }},
       {"its update starts from another model", [](UpdateMessage& m) { m.model_hash[0] ^= 1; }},

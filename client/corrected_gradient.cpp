@@ -1,0 +1,52 @@
+#include "client/corrected_gradient.hpp"
+
+#include <algorithm>
+
+namespace fedstride {
+namespace {
+
+constexpr std::size_t kPiece = 2048;  // floats: fits in the first cache with everything it is made of
+
+template <bool kPull, bool kFixed>
+void correct(float* __restrict out, const float* __restrict gradient, const float* __restrict at, const float* __restrict anchor,
+             const float* __restrict fixed, std::size_t size, float pull) {
+  for (std::size_t i = 0; i < size; ++i) {
+    float value = gradient[i];
+    if (kPull) value += pull * (at[i] - anchor[i]);
+    if (kFixed) value += fixed[i];
+    out[i] = value;
+  }
+}
+
+using Correct = void (*)(float*, const float*, const float*, const float*, const float*, std::size_t, float);
+constexpr Correct kCorrect[2][2] = {{correct<false, false>, correct<false, true>}, {correct<true, false>, correct<true, true>}};
+
+void add_decay(float* __restrict out, const float* __restrict at, std::size_t size, float decay) {
+  for (std::size_t i = 0; i < size; ++i) out[i] += decay * at[i];
+}
+
+}  // namespace
+
+double CorrectedGradient::hand_on(const float* at, std::size_t offset, std::span<const float> gradient, GradientSink sink) const {
+  alignas(64) float piece[kPiece];
+  const Correct correct_piece = kCorrect[pull != 0][fixed != nullptr];
+  double sum = 0;
+  for (std::size_t done = 0; done < gradient.size(); done += kPiece) {
+    const std::size_t size = std::min(kPiece, gradient.size() - done);
+    const std::size_t first = offset + done;
+    correct_piece(piece, gradient.data() + done, at + first, anchor + first, fixed == nullptr ? nullptr : fixed + first, size,
+                  pull);
+    if (decay != 0) {
+      auto range = std::ranges::upper_bound(decayed, first, {}, [](const ParameterRange& one) { return one.offset + one.size; });
+      for (; range != decayed.end() && range->offset < first + size; ++range) {
+        const std::size_t from = std::max(first, range->offset);
+        const std::size_t to = std::min(first + size, range->offset + range->size);
+        add_decay(piece + (from - first), at + from, to - from, decay);
+      }
+    }
+    sum += sink(first, {piece, size});
+  }
+  return sum;
+}
+
+}  // namespace fedstride

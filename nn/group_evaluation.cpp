@@ -1,0 +1,62 @@
+#include "nn/group_evaluation.hpp"
+
+#include <algorithm>
+#include <array>
+
+#include "data/batch.hpp"
+
+namespace fedstride {
+namespace {
+
+constexpr std::size_t kGroupBlock = 100;
+
+struct BlockOutcome {
+  double loss = 0;
+  std::array<Label, kGroupBlock> predicted;
+};
+
+}  // namespace
+
+GroupEvaluator::GroupEvaluator(const Model& model, const Dataset& data, std::vector<std::span<const Row>> groups)
+    : model_(model), data_(data), groups_(groups.size()) {
+  for (std::size_t group = 0; group < groups.size(); ++group)
+    for (std::size_t begin = 0; begin < groups[group].size(); begin += kGroupBlock)
+      blocks_.push_back({group, groups[group].subspan(begin, std::min(kGroupBlock, groups[group].size() - begin))});
+}
+
+std::vector<GroupEvaluation> GroupEvaluator::evaluate(const Vector& weights, ForEachPiece for_each_piece) {
+  std::vector<BlockOutcome> outcomes(blocks_.size());
+  for_each_piece(static_cast<int>(blocks_.size()), [&](int index) {
+    const Block& block = blocks_[static_cast<std::size_t>(index)];
+    BlockOutcome& outcome = outcomes[static_cast<std::size_t>(index)];
+    std::array<Label, kGroupBlock> memory;
+    const auto labels = std::span(memory).first(block.rows.size());
+    auto network = networks_.borrow([&] { return std::make_unique<Network>(model_, static_cast<int>(kGroupBlock)); });
+    fill_batch(data_, block.rows, Augmentation::none, {}, network->inputs(static_cast<int>(block.rows.size())));
+    fill_labels(data_, block.rows, labels);
+    outcome.loss = network->evaluate(weights.data(), labels, std::span(outcome.predicted).first(block.rows.size())).loss_sum;
+    networks_.give_back(std::move(network));
+  });
+  std::vector<GroupEvaluation> results(groups_);
+  const auto classes = static_cast<std::size_t>(data_.classes);
+  confusion_.assign(classes, std::vector<std::uint64_t>(classes));
+  for (std::size_t i = 0; i < blocks_.size(); ++i) {
+    GroupEvaluation& result = results[blocks_[i].group];
+    result.loss += outcomes[i].loss;
+    result.examples += blocks_[i].rows.size();
+    for (std::size_t k = 0; k < blocks_[i].rows.size(); ++k) {
+      const Label label = data_.labels[data_.place(blocks_[i].rows[k])];
+      result.correct += outcomes[i].predicted[k] == label;
+      ++confusion_[label][outcomes[i].predicted[k]];
+    }
+  }
+  for (GroupEvaluation& result : results) {
+    if (result.examples == 0) continue;
+    const auto examples = static_cast<double>(result.examples);
+    result.loss /= examples;
+    result.accuracy = static_cast<double>(result.correct) / examples;
+  }
+  return results;
+}
+
+}  // namespace fedstride

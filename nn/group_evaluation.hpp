@@ -1,0 +1,47 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "core/gradient.hpp"
+#include "core/pool.hpp"
+#include "data/dataset.hpp"
+#include "nn/network.hpp"
+
+namespace fedstride {
+
+/// The quality of a model on one group of examples.
+struct GroupEvaluation {
+  std::uint64_t examples = 0;
+  std::uint64_t correct = 0;
+  double loss = 0;      ///< mean softmax cross-entropy; 0 without examples
+  double accuracy = 0;  ///< share of examples classified right; 0 without examples
+};
+
+/// Evaluates models of one kind on groups of examples of one data set, a client's each, in blocks of one group. The result does
+/// not depend on the threads. Only one caller at a time.
+class GroupEvaluator {
+ public:
+  /// All must outlive the evaluator.
+  GroupEvaluator(const Model& model, const Dataset& data, std::vector<std::span<const Row>> groups);
+
+  std::vector<GroupEvaluation> evaluate(const Vector& weights, ForEachPiece for_each_piece = serially);
+
+  /// confusion[actual][predicted] of the last evaluation, of all groups together.
+  const std::vector<std::vector<std::uint64_t>>& confusion() const { return confusion_; }
+
+ private:
+  struct Block {
+    std::size_t group = 0;
+    std::span<const Row> rows;
+  };
+  const Model& model_;
+  const Dataset& data_;
+  std::size_t groups_;
+  std::vector<Block> blocks_;
+  std::vector<std::vector<std::uint64_t>> confusion_;
+  Pool<Network> networks_;
+};
+
+}  // namespace fedstride

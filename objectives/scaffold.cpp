@@ -1,0 +1,33 @@
+#include "objectives/scaffold.hpp"
+
+#include <algorithm>
+
+namespace fedstride {
+
+void Scaffold::fixed(std::span<const float> kept, std::span<const float> heard, std::span<float> out) {
+  for (std::size_t i = 0; i < out.size(); ++i) out[i] = heard[i] - kept[i];
+}
+
+void Scaffold::end(const ObjectiveEnd& round) const {
+  if (option == ScaffoldOption::one) {
+    for (std::size_t i = 0; i < round.kept.size(); ++i) {
+      round.sent[i] = round.start[i] - round.kept[i];
+      round.kept[i] = round.start[i];
+    }
+    return;
+  }
+  // A client none of whose steps was kept has learnt nothing of its gradient.
+  if (round.reach <= 0) return static_cast<void>(std::ranges::fill(round.sent, 0.0F));
+  const auto inverse = static_cast<float>(1 / round.reach);
+  for (std::size_t i = 0; i < round.kept.size(); ++i) {
+    round.sent[i] = -round.heard[i] - inverse * round.change[i];
+    round.kept[i] += round.sent[i];
+  }
+}
+
+void Scaffold::next(State& state, const ObjectiveRound& round, std::span<float> /*change*/, std::span<const float> sent) {
+  const auto share = static_cast<float>(round.share);
+  for (std::size_t i = 0; i < sent.size(); ++i) state.c[i] += share * sent[i];
+}
+
+}  // namespace fedstride

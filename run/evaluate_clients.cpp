@@ -1,0 +1,117 @@
+#include "run/evaluate_clients.hpp"
+
+#include <filesystem>
+#include <numeric>
+
+#include "client/trainer.hpp"
+#include "core/error.hpp"
+#include "core/json.hpp"
+#include "nn/safetensors.hpp"
+#include "partitions/own_rows.hpp"
+#include "run/run_folder.hpp"
+#include "sim/threads.hpp"
+
+namespace fedstride {
+namespace {
+
+// Every client's model after `epochs` of its own training from `weights`, on its own test rows.
+std::vector<GroupEvaluation> fine_tuned(const Setup& setup, const Vector& weights, int epochs, Threads& threads) {
+  LocalTraining training = setup.training;
+  training.epochs = epochs;
+  training.keep_state = false;
+  training.objective = LocalObjective();
+  training.privacy.reset();
+  training.local_release.reset();
+  std::size_t most = 0;
+  for (const auto& rows : setup.rows) most = std::max(most, rows.size());
+  const auto round = static_cast<std::uint32_t>(setup.configuration.rounds) + 1;
+  Pool<Trainer> trainers;
+  std::vector<GroupEvaluation> results(setup.rows.size());
+  threads.for_each_task(setup.rows.size(), [&](std::size_t client) {
+    auto trainer = trainers.borrow([&] { return std::make_unique<Trainer>(setup.model, setup.data.train, training, most); });
+    ClientState none;
+    Vector own = weights;
+    const auto help = [&](int count, function_ref<void(int)> piece) { threads.for_each_piece(count, piece); };
+    trainer->train({.round = round, .model = weights}, static_cast<ClientId>(client), setup.rows[client], none, help, {},
+                   [&](const ClientUpdate& update) {
+                     for (std::size_t i = 0; i < own.size(); ++i) own[i] += update.change[i];
+                   });
+    GroupEvaluator evaluator(setup.model, setup.data.train, {setup.client_test[client]});
+    results[client] = evaluator.evaluate(own, help).front();
+    trainers.give_back(std::move(trainer));
+  });
+  return results;
+}
+
+OrderedJson spread_json(const Spread& spread) {
+  return {{"mean", spread.mean},  {"deviation", spread.deviation}, {"p10", spread.tenth},
+          {"p50", spread.median}, {"p90", spread.ninetieth},       {"worst_tenth", spread.worst_tenth}};
+}
+
+OrderedJson clients_part(const std::vector<GroupEvaluation>& clients) {
+  OrderedJson json;
+  json["accuracy"] = spread_json(spread_of_clients(clients, &GroupEvaluation::accuracy));
+  json["loss"] = spread_json(spread_of_clients(clients, &GroupEvaluation::loss));
+  OrderedJson& list = json["clients"] = OrderedJson::array();
+  for (std::size_t client = 0; client < clients.size(); ++client)
+    list.push_back({{"client", client},
+                    {"examples", clients[client].examples},
+                    {"accuracy", clients[client].accuracy},
+                    {"loss", number_or_null(clients[client].loss)}});
+  return json;
+}
+
+}  // namespace
+
+std::vector<std::span<const Row>> client_test_groups(const Setup& setup) {
+  std::vector<std::span<const Row>> groups;
+  for (const auto& rows : setup.client_test) groups.push_back(rows);
+  return groups;
+}
+
+Spread spread_of_clients(const std::vector<GroupEvaluation>& clients, double GroupEvaluation::*number) {
+  std::vector<double> numbers;
+  for (const GroupEvaluation& client : clients)
+    if (client.examples > 0) numbers.push_back(client.*number);
+  return spread_of(std::move(numbers));
+}
+
+ClientsEvaluation evaluate_clients(const std::string& folder, const std::string& data_dir, int epochs, int threads) {
+  RunFolder::require(folder);
+  Configuration configuration = resolve(read_settings((std::filesystem::path(folder) / "config.toml").string()));
+  if (!data_dir.empty()) configuration.data_dir = data_dir;
+  if (configuration.partition.as<OwnRows>() != nullptr)
+    throw usage_error("per-client is given; the rows of the run in '" + folder + "' are with its clients");
+  if (configuration.client_test == 0)
+    throw usage_error("per-client is given; the clients of the run in '" + folder +
+                      "' have no test rows of their own: it would have to be made with --client-test above 0");
+  if (const auto* settings = example_level(configuration.privacy); settings != nullptr && settings->components > 0)
+    throw usage_error("per-client is given; the run in '" + folder + "' has private components, which are not kept");
+  const Setup setup = prepare(configuration, FirstWeights::elsewhere);
+  const Vector weights = exact(setup.model, read_safetensors(std::filesystem::path(folder) / "model.safetensors"));
+  Threads pool(threads);
+  ClientsEvaluation result{.dataset = configuration.dataset, .class_names = setup.data.test.class_names};
+  const auto help = [&](int count, function_ref<void(int)> piece) { pool.for_each_piece(count, piece); };
+  pool.for_each_task(1, [&](std::size_t) {
+    GroupEvaluator clients(setup.model, setup.data.train, client_test_groups(setup));
+    result.global = clients.evaluate(weights, help);
+    std::vector<Row> all(setup.data.test.size());
+    std::iota(all.begin(), all.end(), Row{0});
+    GroupEvaluator test(setup.model, setup.data.test, {all});
+    test.evaluate(weights, help);
+    result.confusion = test.confusion();
+  });
+  if (epochs > 0) result.fine_tuned = fine_tuned(setup, weights, epochs, pool);
+  return result;
+}
+
+std::string clients_json(const ClientsEvaluation& result) {
+  OrderedJson json;
+  json["dataset"] = result.dataset;
+  json["global"] = clients_part(result.global);
+  if (!result.fine_tuned.empty()) json["fine_tuned"] = clients_part(result.fine_tuned);
+  json["confusion"] = result.confusion;
+  return dump_json(json, 2);
+}
+
+}  // namespace fedstride
