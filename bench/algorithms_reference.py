@@ -218,6 +218,7 @@ def nova(federation: Federation, mu: float = 0.0) -> Weights:
     """FedNova, Wang et al. 2020, equation (6): theta -= tau_eff sum p_k rate d_k, d_k = -Delta_k / (rate |a_k|_1).
 
     tau_eff = sum p_k |a_k|_1 is what federated averaging has there (equation 4), so that only the bias is removed.
+    (The authors' code has sum p_k tau_k there, steps instead of norms, once mu is above 0; the paper leaves tau_eff free.)
     """
     theta = federation.start
     for cohort in federation.cohorts:
@@ -264,11 +265,11 @@ CASES: dict[str, Case] = {
     "adagrad-beta": Case("--server-optimizer adagrad --server-learning-rate 0.003 --server-beta1 0.5 --server-tau 0.01",
                          lambda f: federate(f, adagrad(0.003, 0.5, 0.01)), equal=True, everyone=True),
     "adam": Case("--server-optimizer adam --server-learning-rate 0.002", lambda f: federate(f, adam(0.002))),
-    "adam-beta": Case("--server-optimizer adam --server-learning-rate 0.002 --server-beta1 0.6 --server-beta2 0.9 --server-tau 0.01",
-                      lambda f: federate(f, adam(0.002, 0.6, 0.9, 0.01)), everyone=True),
+    "adam-beta": Case("--server-optimizer adam --server-learning-rate 0.002 --server-beta1 0.6 --server-beta2 0.9 "
+                      "--server-tau 0.01", lambda f: federate(f, adam(0.002, 0.6, 0.9, 0.01)), everyone=True),
     "yogi": Case("--server-optimizer yogi --server-learning-rate 0.002", lambda f: federate(f, yogi(0.002))),
-    "yogi-beta": Case("--server-optimizer yogi --server-learning-rate 0.002 --server-beta1 0.6 --server-beta2 0.9 --server-tau 0.01",
-                      lambda f: federate(f, yogi(0.002, 0.6, 0.9, 0.01)), everyone=True),
+    "yogi-beta": Case("--server-optimizer yogi --server-learning-rate 0.002 --server-beta1 0.6 --server-beta2 0.9 "
+                      "--server-tau 0.01", lambda f: federate(f, yogi(0.002, 0.6, 0.9, 0.01)), everyone=True),
     "fedexp": Case("--server-optimizer fedexp", lambda f: federate(f, fedexp()), everyone=True),
     "fedexp-copies": Case("--server-optimizer fedexp", lambda f: federate(f, fedexp()), copies=True),
     "fedexp-epsilon": Case("--server-optimizer fedexp --server-epsilon 1e-4", lambda f: federate(f, fedexp(1e-4)),
@@ -310,7 +311,7 @@ def data_file(data_dir: Path | None, name: str) -> Path:
         for path in (folder / name, folder / (name + ".gz")):
             if path.is_file():
                 return path
-    sys.exit(f"no {name} or {name}.gz in {', '.join(map(str, folders))}; Debian's package dataset-fashion-mnist has them, or --data-dir")
+    sys.exit(f"no {name} or {name}.gz in {', '.join(map(str, folders))}; install dataset-fashion-mnist or give --data-dir")
 
 
 def read_bytes(path: Path, header: int, count: int) -> np.ndarray:
