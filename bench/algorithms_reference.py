@@ -287,10 +287,11 @@ CASES: dict[str, Case] = {
                               lambda f: scaffold(f, 2, 0.5)),
     "scaffold-one-copies": Case("--local-objective scaffold --scaffold-option one", lambda f: scaffold(f, 1), copies=True),
     "scaffold-two-copies": Case("--local-objective scaffold --scaffold-option two", lambda f: scaffold(f, 2), copies=True),
-    "dyn": Case("--local-objective dyn --alpha 20", lambda f: dyn(f, 20)),
-    "dyn-equal": Case("--local-objective dyn --alpha 20", lambda f: dyn(f, 20), equal=True),
-    "dyn-all": Case("--local-objective dyn --alpha 20", lambda f: dyn(f, 20), everyone=True),
-    "dyn-copies": Case("--local-objective dyn --alpha 20", lambda f: dyn(f, 20), copies=True),
+    "dyn": Case("--local-objective dyn --dyn-alpha 20", lambda f: dyn(f, 20)),
+    "dyn-equal": Case("--local-objective dyn --dyn-alpha 20", lambda f: dyn(f, 20), equal=True),
+    "dyn-all": Case("--local-objective dyn --dyn-alpha 20", lambda f: dyn(f, 20), everyone=True),
+    "dyn-copies": Case("--local-objective dyn --dyn-alpha 20", lambda f: dyn(f, 20), copies=True),
+    "dyn-heavy-ball": Case("--local-objective dyn --dyn-alpha 20", lambda f: dyn(f, 20), momentum=0.9),
     "nova-same-steps": Case("--local-objective nova", nova, averages=True),
     "nova": Case("--local-objective nova", nova, copies=True),
     "nova-equal": Case("--local-objective nova", nova, copies=True, equal=True),
@@ -456,6 +457,8 @@ def arguments() -> argparse.Namespace:
     options.names = options.only.split(",") if options.only else list(CASES)
     if unknown := [name for name in options.names if name not in CASES]:
         parser.error(f"no case {', '.join(unknown)}; valid: {', '.join(CASES)}")
+    if not options.program.is_file():
+        parser.error(f"no program {options.program}")
     if options.keep is not None and options.keep.exists() and any(options.keep.iterdir()):
         parser.error(f"{options.keep} is not empty")
     return options
@@ -463,7 +466,7 @@ def arguments() -> argparse.Namespace:
 
 def main() -> int:
     options = arguments()
-    failures = 0
+    failures = unknown_cases = 0
     with tempfile.TemporaryDirectory() as temporary:
         comparison = Comparison(options.program, options.data_dir, options.keep or Path(temporary))
         print(f"{'case':22}{'of weights':>12}{'of movement':>13}{'effect':>9}  flags")
@@ -474,6 +477,7 @@ def main() -> int:
                 error, error_of_movement, effect = comparison.compare(name, case)
             except UnknownFlag as unknown:
                 print(f"{name:22}not known to this program: {unknown}")
+                unknown_cases += 1
                 failures += options.strict
                 continue
             except RuntimeError as problem:
@@ -487,7 +491,7 @@ def main() -> int:
                 verdict = "  TOO NEAR PLAIN AVERAGING TO SHOW ANYTHING"
             failures += verdict != ""
             print(f"{name:22}{error:12.1e}{error_of_movement:13.1e}{effect:9.3f}  {flags}{verdict}", flush=True)
-    print(f"{failures} of {len(options.names)} cases failed" if failures else "no case failed")
+    print(f"{len(options.names)} cases: {failures} failed, {unknown_cases} not known to this program")
     return 1 if failures else 0
 
 
