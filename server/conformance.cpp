@@ -149,6 +149,7 @@ void backwards(int count, function_ref<void(int)> piece) {
 
 void on_three_threads(int count, function_ref<void(int)> piece) {
   std::vector<std::jthread> threads;
+  threads.reserve(3);
   for (int thread = 0; thread < 3; ++thread)
     threads.emplace_back([=] {
       for (int i = thread; i < count; i += 3) piece(i);
@@ -165,7 +166,7 @@ bool hides_order(const Aggregation& aggregation) {
       const auto other = aggregated(aggregation, round, for_each_piece);
       if (!first || !other || !equal_bits(*first, *other)) return false;
     }
-    std::ranges::rotate(round.arrival, round.arrival.begin() + 3);
+    std::rotate(round.arrival.begin(), round.arrival.begin() + 3, round.arrival.end());
   }
   return true;
 }

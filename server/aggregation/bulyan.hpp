@@ -20,8 +20,7 @@ struct Bulyan {
 
   static constexpr std::string_view kName = "bulyan";
   static constexpr std::string_view kSummary = "repeated Krum, then a mean around the median (El Mhamdi et al. 2018)";
-  static constexpr auto kFields =
-      std::tuple{Field{"byzantine", &Bulyan::byzantine, "most attackers f in a round; it needs 4 f + 3 updates", kNonNegative}};
+  static constexpr auto kFields = std::tuple{Field{"byzantine", &Bulyan::byzantine, kByzantineHelp, kNonNegative}};
 
   std::size_t least_updates() const { return 4 * static_cast<std::size_t>(byzantine) + 3; }
   std::optional<Vector> mean_change(const OpenUpdates& updates, ForEachPiece for_each_piece) const;

@@ -18,8 +18,7 @@ struct Krum {
 
   static constexpr std::string_view kName = "krum";
   static constexpr std::string_view kSummary = "the update nearest to its neighbours (Blanchard et al. 2017)";
-  static constexpr auto kFields =
-      std::tuple{Field{"byzantine", &Krum::byzantine, "most attackers f in a round; it needs 2 f + 3 updates", kNonNegative}};
+  static constexpr auto kFields = std::tuple{Field{"byzantine", &Krum::byzantine, kByzantineHelp, kNonNegative}};
 
   std::size_t least_updates() const { return krum_needs(byzantine); }
   std::optional<Vector> mean_change(const OpenUpdates& updates, ForEachPiece for_each_piece) const;

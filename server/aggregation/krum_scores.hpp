@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string_view>
 #include <vector>
 
 #include "core/gradient.hpp"
@@ -44,5 +45,8 @@ class KrumScores {
 
 /// The fewest changes that Krum can tell f attackers from: 2 f + 3.
 constexpr std::size_t krum_needs(int attackers) { return 2 * static_cast<std::size_t>(attackers) + 3; }
+
+/// The help of the setting f of all rules that are built on Krum, which are one flag.
+inline constexpr std::string_view kByzantineHelp = "most attackers f in a round; Krum needs 2 f + 3 updates, Bulyan 4 f + 3";
 
 }  // namespace fedstride

@@ -19,7 +19,7 @@ struct MultiKrum {
   static constexpr std::string_view kName = "multi-krum";
   static constexpr std::string_view kSummary = "the mean of the updates nearest to their neighbours (Blanchard et al. 2017)";
   static constexpr auto kFields = std::tuple{
-      Field{"byzantine", &MultiKrum::byzantine, "most attackers f in a round; it needs 2 f + 3 updates", kNonNegative},
+      Field{"byzantine", &MultiKrum::byzantine, kByzantineHelp, kNonNegative},
       Field{"selected", &MultiKrum::selected,
             "updates that are averaged, at most n - f - 2 of a round's n: more are cut to that, and 0 means that", kNonNegative}};
 

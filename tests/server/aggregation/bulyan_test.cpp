@@ -59,7 +59,7 @@ TEST_CASE("seven points worked out by hand") {
   //   of five (0 1 7 11 1000), by 2: 50, 37, 52, 116: 1
   //   of four (0 7 11 1000), by 1: 49, 16, 16: 7, the smaller client
   //   of three (0 11 1000), by 1: 121, 121: 0
-  // The three of 0, 1, 2, 4, 7 nearest to the median 2 are 2, 1 and, of 0 and 4, 0: their mean is 1.
+  // Among 0, 1, 2, 4, 7 the three nearest to the median 2 are 2, 1 and, of 0 and 4, 0: their mean is 1.
   TriedRound round;
   for (const float value : {0.0F, 1.0F, 2.0F, 4.0F, 7.0F, 11.0F, 1000.0F}) round.changes.push_back(vector_of({10 + value}));
   CHECK(aggregated(Bulyan{.byzantine = 1}, round) == vector_of({11}));

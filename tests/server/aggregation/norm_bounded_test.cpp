@@ -21,11 +21,11 @@ TEST_CASE("longer updates are scaled down, then the weighted mean is taken") {
 }
 
 TEST_CASE("with 0 the bound is the median of the norms") {
-  // For 5 and 1 it is 3: (3, 4) becomes (1.8, 2.4), and 1/4 of it with 3/4 of (0, 1) is (0.45, 1.35).
+  // Between 5 and 1 it is 3: (3, 4) becomes (1.8, 2.4), and 1/4 of it with 3/4 of (0, 1) is (0.45, 1.35).
   const auto even = aggregated(NormBounded{}, kTwo);
   CHECK((*even)[0] == doctest::Approx(0.45));
   CHECK((*even)[1] == doctest::Approx(1.35));
-  // For 1, 2 and 100 it is 2: (1 + 2 + 2) / 3.
+  // Among 1, 2 and 100 it is 2: (1 + 2 + 2) / 3.
   CHECK((*aggregated(NormBounded{}, {{vector_of({1}), vector_of({100}), vector_of({2})}}))[0] == doctest::Approx(5.0 / 3));
 }
 
