@@ -61,6 +61,13 @@ class Federation:
         p[np.arange(len(y)), y] -= 1
         return p.T @ x / len(y)
 
+    def loss(self, client: int, weights: Weights) -> float:
+        """The mean softmax cross-entropy over all rows of a client."""
+        scores = self.inputs[client] @ weights.T
+        scores -= scores.max(axis=1, keepdims=True)
+        y = self.labels[client]
+        return float((np.log(np.exp(scores).sum(axis=1)) - scores[np.arange(len(y)), y]).mean())
+
     def train(self, client: int, weights: Weights, extra: Callable[[Weights], Weights] | None = None) -> Weights:
         """Local steps along the gradient + extra(weights now); m = rho m + direction, from 0 in every round."""
         m = np.zeros_like(weights)
@@ -229,6 +236,19 @@ def nova(federation: Federation, mu: float = 0.0) -> Weights:
     return theta
 
 
+def fair(federation: Federation, q: float) -> Weights:
+    """q-FedAvg, Li et al. 2020, Algorithm 2, with L = 1 / rate, and p_k where the paper draws clients by their shares."""
+    theta = federation.start
+    lipschitz = 1 / federation.rate
+    for cohort in federation.cohorts:
+        shares = federation.shares(cohort)
+        losses = np.array([federation.loss(k, theta) for k in cohort])
+        u = [lipschitz * (theta - federation.train(k, theta)) for k in cohort]
+        denominators = [q * F**(q - 1) * np.sum(u_k**2) + lipschitz * F**q for F, u_k in zip(losses, u)]
+        theta = theta - weighted_sum(shares * losses**q, u) / (shares @ np.array(denominators))
+    return theta
+
+
 # ---------------------------------------------------------------------------------------------------- cases
 
 @dataclass
@@ -298,6 +318,9 @@ CASES: dict[str, Case] = {
     "nova-all": Case("--local-objective nova", nova, copies=True, everyone=True),
     "nova-heavy-ball": Case("--local-objective nova", nova, copies=True, momentum=0.9, rate=0.0005),
     "nova-prox": Case("--local-objective nova --mu 20", lambda f: nova(f, 20), copies=True),
+    "fair": Case("--local-objective fair --fairness-q 2", lambda f: fair(f, 2)),
+    "fair-half": Case("--local-objective fair --fairness-q 0.5", lambda f: fair(f, 0.5), copies=True),
+    "fair-equal": Case("--local-objective fair --fairness-q 1", lambda f: fair(f, 1), equal=True, everyone=True),
     "nova-prox-heavy-ball": Case("--local-objective nova --mu 20", lambda f: nova(f, 20), copies=True, momentum=0.9, rate=0.0005),
 }
 

@@ -8,6 +8,7 @@
 #include <variant>
 #include <vector>
 
+#include "client/objective_at_client.hpp"
 #include "client/private_lots.hpp"
 #include "core/floating_point.hpp"
 #include "core/random.hpp"
@@ -175,36 +176,69 @@ PrivateSpeed measure_private(const Model& model, int batch, const std::vector<bo
   return {median(plain_times), median(private_times), median(ratios)};
 }
 
-OptimizerSpeed measure_optimizer(const Model& model, int batch, Optimizer optimizer, double seconds) {
+namespace {
+
+// An optimiser at work under a local objective, at a rate so small that the weights stay where they are.
+struct MeasuredSteps {
+  MeasuredSteps(Optimizer chosen, const LocalObjective& chosen_objective)
+      : optimizer(std::move(chosen)), objective(chosen_objective), at_client(*objective, *optimizer, {}) {
+    optimizer.part().set(*optimizer.part().find("learning-rate"), 1e-12);
+  }
+
+  // The seconds that so many steps take.
+  double time(RandomSteps& random, int steps) {
+    const Vector model = random.weights;
+    const Vector beside(objective->hears() ? model.size() : 0);
+    at_client.begin({.model = model, .beside = view(beside)}, kept);
+    optimizer->start(*state, model.size());  // rates that adapt grow again
+    const auto gradient = [&](const float* weights, GradientSink sink) {
+      const auto through = [&](std::size_t offset, std::span<const float> stretch) {
+        return at_client.hand_on(weights, offset, stretch, sink);
+      };
+      return random.network.gradient(weights, random.next(), at_client.is_plain() ? sink : GradientSink(through)).sink_sum;
+    };
+    const double start = now();
+    for (int step = 0; step < steps; ++step) at_client.took(optimizer->step(*state, *scratch, random.weights, gradient, {}));
+    return now() - start;
+  }
+
+  Optimizer optimizer;
+  LocalObjective objective;
+  ObjectiveAtClient at_client;
+  std::unique_ptr<OptimizerState> state = optimizer->make_state();
+  std::unique_ptr<OptimizerScratch> scratch = optimizer->make_scratch();
+  Vector kept;
+};
+
+Optimizer plain_sgd() {
+  Optimizer sgd;
+  sgd.choose("sgd");
+  return sgd;
+}
+
+OptimizerSpeed measure_against_sgd(const Model& model, int batch, MeasuredSteps&& other, double seconds) {
   const FloatingPointMode mode;
   RandomSteps random(model, batch, {});
-  const auto gradient = [&](const float* weights, GradientSink sink) {
-    return random.network.gradient(weights, random.next(), sink).sink_sum;
-  };
-  struct Measured {
-    Optimizer optimizer;
-    std::unique_ptr<OptimizerState> state = optimizer->make_state();
-    std::unique_ptr<OptimizerScratch> scratch = optimizer->make_scratch();
-  };
-  Optimizer reference;
-  reference.choose("sgd");
-  Measured sgd{std::move(reference)}, other{std::move(optimizer)};
-  for (Measured* one : {&sgd, &other}) one->optimizer.part().set(*one->optimizer.part().find("learning-rate"), 1e-12);
+  MeasuredSteps sgd(plain_sgd(), LocalObjective());
   const int gradients = other.optimizer->gradients_per_step();
-  const auto time = [&](Measured& one, int steps) {
-    one.optimizer->start(*one.state, random.weights.size());  // rates that adapt grow again
-    const double start = now();
-    for (int step = 0; step < steps; ++step) one.optimizer->step(*one.state, *one.scratch, random.weights, gradient, {});
-    return now() - start;
-  };
   const int steps = random.steps_at_once();
   std::vector<double> sgd_times, step_times, ratios;
   times(seconds, [&] {
-    sgd_times.push_back(time(sgd, steps * gradients) / (steps * gradients));
-    step_times.push_back(time(other, steps) / (steps * gradients));
+    sgd_times.push_back(sgd.time(random, steps * gradients) / (steps * gradients));
+    step_times.push_back(other.time(random, steps) / (steps * gradients));
     ratios.push_back(step_times.back() / sgd_times.back());
   });
   return {median(sgd_times), median(step_times), median(ratios)};
+}
+
+}  // namespace
+
+OptimizerSpeed measure_optimizer(const Model& model, int batch, Optimizer optimizer, double seconds) {
+  return measure_against_sgd(model, batch, MeasuredSteps(std::move(optimizer), LocalObjective()), seconds);
+}
+
+OptimizerSpeed measure_objective(const Model& model, int batch, const LocalObjective& objective, double seconds) {
+  return measure_against_sgd(model, batch, MeasuredSteps(plain_sgd(), objective), seconds);
 }
 
 double measure_fp32_peak() {

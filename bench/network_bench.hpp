@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "nn/model.hpp"
+#include "objectives/local_objective.hpp"
 #include "optim/optimizers.hpp"
 
 namespace fedstride {
@@ -45,6 +46,9 @@ struct OptimizerSpeed {
 
 /// `optimizer` must have a setting learning-rate; it is measured at one so small that the weights stay where they are.
 OptimizerSpeed measure_optimizer(const Model& model, int batch, Optimizer optimizer, double seconds = 1);
+
+/// A gradient and SGD's update under a local objective against the same under the loss alone.
+OptimizerSpeed measure_objective(const Model& model, int batch, const LocalObjective& objective, double seconds = 1);
 
 /// Peak of one core: independent fused multiply-adds on registers, floating-point operations a second, best of a few
 /// runs.

@@ -103,6 +103,22 @@ OrderedJson measure_optimizers(const BenchFlags& arguments) {
   return rows;
 }
 
+// A step of SGD under each local objective against one under the loss alone.
+OrderedJson measure_objectives(const BenchFlags& arguments) {
+  const Model model = Model::parse("adadp-cnn", {32, 32, 3}, 10);
+  if (!arguments.json)
+    std::printf("A step of SGD under a local objective, adadp-cnn, batch %d, against the plain one, in pairs:\n", arguments.batch);
+  OrderedJson rows = OrderedJson::array();
+  for (const std::string& name : LocalObjective::registry().names()) {
+    LocalObjective objective;
+    objective.choose(name);
+    const OptimizerSpeed speed = measure_objective(model, arguments.batch, objective, arguments.seconds);
+    rows.push_back({{"name", name}, {"seconds", speed.step_seconds}, {"ratio", speed.ratio}});
+    if (!arguments.json) std::printf("%-11s %7.0f us  ratio %.3f\n", name.c_str(), speed.step_seconds * 1e6, speed.ratio);
+  }
+  return rows;
+}
+
 // A round's messages between the ranks of a job.
 void bench_ranks(const BenchFlags& arguments) {
   const auto ranks = join_ranks(arguments.fleet, nullptr);
@@ -134,6 +150,7 @@ void bench(const BenchFlags& arguments) {
   } else {
     for (const Case& one : kCases) steps.push_back(measure(one.name, Model::parse(one.model, one.input, 10), arguments, peak));
     json["optimizers"] = measure_optimizers(arguments);
+    json["objectives"] = measure_objectives(arguments);
     json["private_steps"] = measure_private_steps(arguments);
   }
   if (arguments.json) std::printf("%s\n", dump_json(json, 2).c_str());

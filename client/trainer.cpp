@@ -99,6 +99,11 @@ Trainer::Trainer(const Model& model, const Dataset& data, const LocalTraining& t
       labels_(static_cast<std::size_t>(network_.max_rows())) {
   order_.reserve(max_rows);
   if (training.privacy) workshop_.emplace(model, training.frozen);
+  if (!training.attack.attack->falsifies()) return;
+  sent_ = trained_stretches(model, training.frozen);
+  const std::size_t stretches = sent_.size();
+  for (std::size_t i = 0; training.objective->sends() && i < stretches; ++i)
+    sent_.push_back({sent_[i].offset + model.size(), sent_[i].size});
 }
 
 void Trainer::train(const Task& task, ClientId client, std::span<const Row> rows, ClientState& state, ForEachPiece for_each_piece,
@@ -114,7 +119,7 @@ void Trainer::train(const Task& task, ClientId client, std::span<const Row> rows
   ClientReport report = train_with(*kept, task, client, rows, for_each_piece, signals);
   report.measure = objective_.end(task, weights_, state.kept_, update_);
   // A diverged client's state would make it diverge again in every round: the next round starts from a fresh state.
-  if (training_.attack.has(client)) training_.attack.attack->falsify(training_.attack.at(task.round), client, view(update_));
+  if (training_.attack.has(client)) falsify(task.round, client);
   if (!ExactSum::admits(view(std::as_const(update_))))
     kept = nullptr;
   else if (training_.local_release)
@@ -176,6 +181,12 @@ class Trainer::PlainBatches {
   ForEachPiece for_each_piece_;
   int first_epoch_;
 };
+
+void Trainer::falsify(std::uint32_t round, ClientId client) {
+  if (!training_.attack.attack->falsifies()) return;
+  training_.attack.attack->falsify(training_.attack.at(round), client, view(update_));
+  keep_only(sent_, update_);
+}
 
 void Trainer::release_update(const LocalRelease& release, std::uint32_t round, ClientId client) {
   Vector clipped;

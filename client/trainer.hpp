@@ -102,6 +102,8 @@ class Trainer {
   class PlainBatches;
   /// The mean gradient over all rows at the model received, for the local objective.
   void gradient_at_start(PlainBatches& batches, std::size_t rows, const Signals& signals, ClientReport& report);
+  /// Does to the update what the client does as an attacker. Gaps between tensors stay 0, as over a network, which does not send them.
+  void falsify(std::uint32_t round, ClientId client);
   /// Clips the update and adds the client's own noise.
   void release_update(const LocalRelease& release, std::uint32_t round, ClientId client);
 
@@ -118,6 +120,7 @@ class Trainer {
   Vector weights_;
   Vector update_;
   ObjectiveAtClient objective_;
+  std::vector<ParameterRange> sent_;  ///< the trained parameters of an update, if attackers falsify theirs
   std::unique_ptr<OptimizerScratch> scratch_;
   std::vector<Row> order_;
   std::vector<Label> labels_;

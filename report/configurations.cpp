@@ -19,7 +19,8 @@ std::vector<std::string> columns_of(const SweepResults& sweep, const std::map<st
   std::vector<std::string> columns;
   if (sweep.experiment.command == "run") {
     for (const char* name :
-         {"test_accuracy", "test_loss", "validation_accuracy", "validation_loss", "worst_client_accuracy", "rejected_share",
+         {"test_accuracy", "test_loss", "validation_accuracy", "validation_loss", "worst_client_accuracy", "own_accuracy",
+          "own_accuracy_worst_tenth", "backdoor_success", "rejected_share",
           "epsilon_spent", "delta_spent", "client_epsilon_spent", "client_delta_spent", "rounds_done"})
       if (known.contains(name)) columns.emplace_back(name);
   }

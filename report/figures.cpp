@@ -87,6 +87,8 @@ constexpr FigureKind kKinds[] = {
      draw_by_key},
     {"step-sizes", [](const FigureData& data) { return once_if(varies_by_client(data, "learning_rate"), "step-sizes"); },
      draw_clients},
+    {"client-spread", [](const FigureData& data) { return once_if(data.has_rounds("own_accuracy_p50"), "client-spread"); },
+     draw_client_spread},
     {"rejected-share", [](const FigureData& data) { return once_if(has_rejected_steps(data), "rejected-share"); }, draw_clients},
     {"epsilon-by-round", [](const FigureData& data) { return once_if(is_private(data), "epsilon-by-round"); }, draw_epsilon},
     {"accuracy-by-epsilon", [](const FigureData& data) { return once_if(is_private(data), "accuracy-by-epsilon"); },

@@ -71,6 +71,7 @@ Figure draw_lines(const FigureData& data, const FigureRequest& request);
 Figure draw_by_epsilon(const FigureData& data, const FigureRequest& request);
 Figure draw_epsilon(const FigureData& data, const FigureRequest& request);
 Figure draw_clients(const FigureData& data, const FigureRequest& request);
+Figure draw_client_spread(const FigureData& data, const FigureRequest& request);
 Figure draw_partition(const FigureData& data, const FigureRequest& request);
 Figure draw_time(const FigureData& data, const FigureRequest& request);
 

@@ -17,6 +17,14 @@ constexpr Words kMetrics[] = {
     {"accuracy", "accuracy (share of examples)"},
     {"worst_client_accuracy", "accuracy of the worst client (share of examples)"},
     {"best_client_accuracy", "accuracy of the best client (share of examples)"},
+    {"own_accuracy", "clients' accuracy on their own rows (mean)"},
+    {"own_accuracy_worst_tenth", "clients' accuracy on their own rows (mean of the worst tenth)"},
+    {"own_accuracy_p10", "clients' accuracy on their own rows (10th percentile)"},
+    {"own_accuracy_p50", "clients' accuracy on their own rows (median)"},
+    {"own_accuracy_p90", "clients' accuracy on their own rows (90th percentile)"},
+    {"own_accuracy_deviation", "standard deviation over clients of their accuracy on their own rows"},
+    {"own_loss", "clients' loss on their own rows (mean, nats an example)"},
+    {"backdoor_success", "pictures with the trigger taken for its class (share)"},
     {"test_loss", "test loss (nats an example)"},
     {"validation_loss", "validation loss (nats an example)"},
     {"train_loss", "training loss (nats an example)"},
@@ -84,6 +92,9 @@ bool is_never_negative(std::string_view metric) {
   return is_share(metric) || metric.ends_with("loss") || metric.ends_with("rate") || metric.find("epsilon") != metric.npos;
 }
 
-bool is_share(std::string_view metric) { return metric.ends_with("accuracy") || metric.ends_with("share"); }
+bool is_share(std::string_view metric) {
+  return metric.ends_with("accuracy") || metric.ends_with("share") || metric.starts_with("own_accuracy") ||
+         metric == "backdoor_success";
+}
 
 }  // namespace fedstride

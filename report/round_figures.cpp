@@ -117,6 +117,31 @@ Figure draw_clients(const FigureData& data, const FigureRequest& request) {
   return {.kind = request.kind, .title = title, .caption = caption, .plots = std::move(plots)};
 }
 
+Figure draw_client_spread(const FigureData& data, const FigureRequest& request) {
+  constexpr std::pair<const char*, const char*> kParts[] = {{"own_accuracy_p90", "90th percentile"},
+                                                            {"own_accuracy_p50", "median"},
+                                                            {"own_accuracy_p10", "10th percentile"},
+                                                            {"own_accuracy_worst_tenth", "mean of the worst tenth"}};
+  const std::string label = round_label(data);
+  const std::string title = title_or(request, "accuracy of clients on their own rows by round");
+  std::vector<Sample> samples;
+  for (const auto& [metric, name] : kParts)
+    for (const SummaryRow* row : data.rows(metric)) {
+      if (!row->round || row->client || !is_wanted(*row, request, false)) continue;
+      samples.push_back(by_round(*row, label));
+      samples.back().identity = identity_of(data, *row, request, {});
+      samples.back().identity.emplace_back("of clients", name);
+    }
+  if (samples.empty()) return nothing(request, title, "accuracy of clients on rows of their own");
+  Plot model = round_plot(label, "own_accuracy", request);
+  model.shows_intervals = false;
+  std::string caption = caption_of(data, samples, model, true);
+  std::vector<std::string> panels = data.keys();
+  panels.push_back("place");
+  auto plots = plots_of(data, samples, request, model, panels, caption);
+  return {.kind = request.kind, .title = title, .caption = caption, .plots = std::move(plots)};
+}
+
 namespace {
 
 // "epsilon_by_tight": tight; "client_epsilon_by_rdp": rdp (clients).

@@ -148,6 +148,11 @@ void check_together(const Configuration& configuration) {
 Configuration determining(Configuration configuration) {
   const Configuration defaults;
   if (configuration.max_update_norm == 0) configuration.over_norm = defaults.over_norm;
+  if (configuration.server_schedule != ServerCourse::linear) {
+    configuration.server_final_factor = defaults.server_final_factor;
+    configuration.server_schedule_rounds = defaults.server_schedule_rounds;
+  }
+  if (configuration.server_schedule != ServerCourse::inverse) configuration.server_decay = defaults.server_decay;
   configuration.evaluate_every = defaults.evaluate_every;
   configuration.client_reports = defaults.client_reports;
   configuration.evaluate_rows = defaults.evaluate_rows;

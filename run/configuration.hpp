@@ -68,6 +68,10 @@ struct Configuration {
   Aggregation aggregation;
   int update_memory = 2048;
   ServerOptimizer server;
+  ServerCourse server_schedule = ServerCourse::constant;
+  double server_final_factor = ServerSchedule().last;
+  int server_schedule_rounds = ServerSchedule().rounds;
+  double server_decay = ServerSchedule().decay;
   Privacy privacy;
   Randomness randomness = Randomness::seeded;
   bool publishable = false;
@@ -118,6 +122,13 @@ struct Configuration {
             "MiB of memory for a round's updates where the aggregation reads them one by one; those beyond are in a file in "
             "$TMPDIR. The result does not depend on it",
             Valid{.low = 1, .high = 1e9}},
+      Field{"server-schedule", &Configuration::server_schedule,
+            "the server's rate over the rounds: a factor on every step of the server optimizer"},
+      Field{"server-final-factor", &Configuration::server_final_factor, "server-schedule linear: the factor at its end",
+            Valid{.low = 0, .high = 1e6}},
+      Field{"server-schedule-rounds", &Configuration::server_schedule_rounds,
+            "server-schedule linear: rounds until the final factor is reached", Valid{.low = 1, .high = 2e9}},
+      Field{"server-decay", &Configuration::server_decay, "server-schedule inverse: 1 / (1 + rounds before x decay)", kNonNegative},
       Field{
           "randomness", &Configuration::randomness,
           "source of noise and private sampling: repeatable from the seed, or secret (ChaCha20 under a key in the run's folder)"},

@@ -63,6 +63,8 @@ Server make_server(const Setup& setup) {
   const Configuration& configuration = setup.configuration;
   const auto with_losses = [&](Server server) {
     if (configuration.cohort->asks_for_losses()) server.remember_losses(setup.row_counts.size());
+    server.set_schedule({configuration.server_schedule, configuration.server_final_factor, configuration.server_schedule_rounds,
+                         configuration.server_decay});
     return server;
   };
   if (!configuration.optimizer->is_told())

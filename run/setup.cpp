@@ -107,6 +107,8 @@ void check_objective(const Configuration& configuration) {
   if (configuration.server->measures() && (objective->sends() || objective->scales()))
     throw usage_error(server + " measures the changes of clients, which " + chosen.substr(16) +
                       " sends in another form: valid with it are plain, prox and dyn");
+  if (objective.as<Dynamic>() != nullptr && configuration.server_schedule != ServerCourse::constant)
+    throw usage_error(chosen + ", whose server has a step of its own; with it only server-schedule constant is valid");
   if (objective.as<Dynamic>() != nullptr && configuration.server.as<FederatedAveraging>() == nullptr)
     throw usage_error(chosen + ", whose server has a step of its own; with it only server-optimizer average is valid, not '" +
                       std::string(configuration.server.name()) + "'");

@@ -40,9 +40,13 @@ void Server::take(std::span<const ClientReport> reports, const SumRules& rules) 
   if (pool_) pool_->take(statistic, statistics);
 }
 
-void Server::apply(Vector& model, Vector mean_update) {
+void Server::apply(Vector& model, Vector mean_update, std::uint32_t round) {
   objective_->next(round_, mean_update);
+  const auto factor = static_cast<float>(schedule_.factor(round));
+  if (factor == 1) return at_work_->apply(model, mean_update);
+  const Vector before = model;
   at_work_->apply(model, mean_update);
+  for (std::size_t i = 0; i < model.size(); ++i) model[i] = before[i] + factor * (model[i] - before[i]);
 }
 
 void Server::remember_losses(std::size_t clients) { losses_.assign(clients, std::numeric_limits<double>::quiet_NaN()); }

@@ -14,6 +14,7 @@
 #include "core/vector.hpp"
 #include "objectives/local_objective.hpp"
 #include "server/accumulator.hpp"
+#include "server/server_schedule.hpp"
 
 namespace fedstride {
 
@@ -95,8 +96,9 @@ class Server {
   /// Takes what the reports say of a round's clients that are in the mean update, in order of clients, so that the bits of their
   /// sums do not depend on who answered first.
   void take(std::span<const ClientReport> reports, const SumRules& rules);
-  /// Makes the next model out of the mean update.
-  void apply(Vector& model, Vector mean_update);
+  void set_schedule(const ServerSchedule& schedule) { schedule_ = schedule; }
+  /// Makes the next model out of the mean update of that round.
+  void apply(Vector& model, Vector mean_update, std::uint32_t round = 1);
 
   /// The state as bytes, and back. load throws Error (failure) if the bytes are not of this optimiser and model.
   std::string save() const;
@@ -110,6 +112,7 @@ class Server {
   std::size_t update_size_;
   std::unique_ptr<ObjectiveAtServer> objective_;
   std::unique_ptr<PooledStatistic> pool_;
+  ServerSchedule schedule_ = {};
   ObjectiveRound round_ = {};
   std::vector<double> losses_ = {};  ///< by client, NaN if none is known; empty unless they are remembered
 };

@@ -102,8 +102,8 @@ class Participant {
     begin_memory(welcome, setup);
     options_.log(terms_text(setup, options_.client));
     setup.data.test = {};
-    keep_rows(setup.data.train, rows);
     poison(setup);
+    keep_rows(setup.data.train, rows);
     experiment->trainer.emplace(setup.model, setup.data.train, setup.training, rows.size());
     packings = packings_of(setup);
     experiment_ = std::move(experiment);

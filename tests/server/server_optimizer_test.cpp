@@ -132,6 +132,28 @@ TEST_CASE("with a large tau FedAdagrad is FedAvg at its rate over 2 tau") {
   for (std::size_t i = 0; i < a.size(); ++i) CHECK(a[i] == doctest::Approx(b[i]).epsilon(1e-4));
 }
 
+// Momentum 0.5 of changes 1, 1, 1 steps 1, 1.5 and 1.75; its own state does not see the schedule.
+TEST_CASE("a schedule is a factor on the server's step, and is told by the round alone") {
+  const auto models = [](const ServerSchedule& schedule) {
+    Server server(FederatedMomentum{.server_learning_rate = 1, .server_momentum = 0.5}, 1);
+    server.set_schedule(schedule);
+    Vector model(1);
+    std::vector<float> all;
+    for (std::uint32_t round = 1; round <= 3; ++round) {
+      server.apply(model, vector_of({1}), round);
+      all.push_back(model[0]);
+    }
+    return all;
+  };
+  CHECK(models({}) == std::vector<float>{1, 2.5F, 4.25F});
+  CHECK(models({.course = ServerCourse::linear, .last = 0, .rounds = 3}) == std::vector<float>{1, 1.75F, 1.75F});
+  CHECK(models({.course = ServerCourse::inverse, .decay = 1})[2] == doctest::Approx(1.75 + 1.75 / 3));
+  const ServerSchedule linear{.course = ServerCourse::linear, .last = 0.2, .rounds = 5};
+  CHECK(linear.factor(3) == doctest::Approx(0.6));
+  CHECK(linear.factor(1000) == doctest::Approx(0.2));
+  CHECK(ServerSchedule{.course = ServerCourse::linear, .last = 0.2, .rounds = 1}.factor(1) == doctest::Approx(0.2));
+}
+
 // Changes (3, 0) and (0, 1) agree so far that their mean is enough: 5 / (2 (2.5 + 0.5)) < 1. Changes 3 and -2.5 do not:
 // 7.625 / (2 (0.0625 + 0.1)) = 23.4615.
 TEST_CASE("FedExP by hand, from reports of clients of equal weight, as they were scaled down") {
