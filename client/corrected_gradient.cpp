@@ -2,28 +2,38 @@
 
 #include <algorithm>
 
+#include "core/simd.hpp"
+
 namespace fedstride {
 namespace {
 
 constexpr std::size_t kPiece = 2048;  // floats: fits in the first cache with everything it is made of
 
-constexpr std::size_t kLine = 16;     // floats of a line of the cache
-constexpr std::size_t kAhead = 2048;  // from those at work to those wanted next
+constexpr std::size_t kAhead = 4096;  // floats from those at work to those wanted next
 
-// The vectors that are only read here come past the caches: they are wanted once a gradient.
+// The vectors that are only read here are wanted once a gradient: they come past the caches.
 template <bool kPull, bool kFixed>
 void correct(float* __restrict out, const float* __restrict gradient, const float* __restrict at, const float* __restrict anchor,
              const float* __restrict fixed, std::size_t size, float pull) {
-  for (std::size_t from = 0; from < size; from += kLine) {
-    if (kPull) __builtin_prefetch(anchor + from + kAhead, 0, 0);
-    if (kFixed) __builtin_prefetch(fixed + from + kAhead, 0, 0);
-    const std::size_t end = std::min(size, from + kLine);
-    for (std::size_t i = from; i < end; ++i) {
-      float value = gradient[i];
-      if (kPull) value += pull * (at[i] - anchor[i]);
-      if (kFixed) value += fixed[i];
-      out[i] = value;
+  const Lanes strength = broadcast(pull);
+  std::size_t i = 0;
+  for (; i + kLanes <= size; i += kLanes) {
+    Lanes value = load(gradient + i);
+    if constexpr (kPull) {
+      __builtin_prefetch(anchor + i + kAhead, 0, 0);
+      value += strength * (load(at + i) - load(anchor + i));
     }
+    if constexpr (kFixed) {
+      __builtin_prefetch(fixed + i + kAhead, 0, 0);
+      value += load(fixed + i);
+    }
+    store(out + i, value);
+  }
+  for (; i < size; ++i) {
+    float value = gradient[i];
+    if (kPull) value += pull * (at[i] - anchor[i]);
+    if (kFixed) value += fixed[i];
+    out[i] = value;
   }
 }
 
