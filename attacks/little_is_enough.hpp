@@ -19,7 +19,7 @@ struct LittleIsEnough : AttackDefaults {
                                         Valid{.low = 0, .high = 1e6}}});
   static constexpr bool kConspires = true;
 
-  void conspire(const AttackRound& round, std::span<const std::span<const float>> honest, std::size_t attackers,
+  void conspire(const AttackRound& round, std::span<const std::span<const float>> honest, std::size_t attacking,
                 std::span<float> out) const;
 };
 

@@ -107,7 +107,8 @@ OrderedJson measure_optimizers(const BenchFlags& arguments) {
 OrderedJson measure_objectives(const BenchFlags& arguments) {
   const Model model = Model::parse("adadp-cnn", {32, 32, 3}, 10);
   if (!arguments.json)
-    std::printf("A step of SGD under a local objective, adadp-cnn, batch %d, against the plain one, in pairs:\n", arguments.batch);
+    std::printf("A step of SGD under a local objective, adadp-cnn, batch %d, against the plain one, in pairs:\n",
+                arguments.batch);
   OrderedJson rows = OrderedJson::array();
   for (const std::string& name : LocalObjective::registry().names()) {
     LocalObjective objective;

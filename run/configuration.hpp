@@ -128,7 +128,8 @@ struct Configuration {
             Valid{.low = 0, .high = 1e6}},
       Field{"server-schedule-rounds", &Configuration::server_schedule_rounds,
             "server-schedule linear: rounds until the final factor is reached", Valid{.low = 1, .high = 2e9}},
-      Field{"server-decay", &Configuration::server_decay, "server-schedule inverse: 1 / (1 + rounds before x decay)", kNonNegative},
+      Field{"server-decay", &Configuration::server_decay, "server-schedule inverse: 1 / (1 + rounds before x decay)",
+            kNonNegative},
       Field{
           "randomness", &Configuration::randomness,
           "source of noise and private sampling: repeatable from the seed, or secret (ChaCha20 under a key in the run's folder)"},

@@ -118,8 +118,7 @@ std::vector<ClientId> TraceCohort::sample(const CohortQuestion& question) const 
   for (const Presence& presence : *trace_of(trace))
     if (presence.from <= question.round && question.round <= presence.to) there.push_back(presence.client);
   std::ranges::sort(there);
-  const auto repeated = std::ranges::unique(there);
-  there.erase(repeated.begin(), repeated.end());
+  there.erase(std::unique(there.begin(), there.end()), there.end());
   if (at_most == 0) return there;
   std::vector<ClientId> drawn;
   draw_without_replacement(question.source, {Purpose::cohort, question.round}, static_cast<std::size_t>(at_most), there, drawn);

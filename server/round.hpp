@@ -54,7 +54,8 @@ std::vector<ClientReport> run_round(std::uint32_t round, const RoundRules& rules
   server.take(reports, rules.sum);
 
   // From here on only this mean remains of the updates; under client-level privacy it always contains the noise.
-  if (auto mean = rules.aggregation->mean_change(std::move(updates), for_each_piece)) server.apply(model, *std::move(mean), round);
+  if (auto mean = rules.aggregation->mean_change(std::move(updates), for_each_piece))
+    server.apply(model, *std::move(mean), round);
   return reports;
 }
 

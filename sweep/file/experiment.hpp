@@ -53,9 +53,8 @@ struct Expectation {
 
 /// The kinds of a [[figure]]; report/ has one entry for each.
 inline constexpr std::string_view kFigureKinds[] = {
-    "lines",      "accuracy-by-round", "loss-by-round",    "accuracy-by-key",     "accuracy-by-rate",
-    "step-sizes", "client-spread",     "rejected-share",    "epsilon-by-round", "accuracy-by-epsilon", "partition",
-    "time"};
+    "lines",         "accuracy-by-round", "loss-by-round",    "accuracy-by-key",     "accuracy-by-rate", "step-sizes",
+    "client-spread", "rejected-share",    "epsilon-by-round", "accuracy-by-epsilon", "partition",        "time"};
 
 /// One [[figure]]: lines of `y` against `x`.
 struct FigureRequest {
