@@ -5,6 +5,7 @@
 #include <cmath>
 #include <sstream>
 
+#include "client/trained_ranges.hpp"
 #include "core/eigen.hpp"
 #include "core/error.hpp"
 #include "core/exact_sum.hpp"
@@ -57,13 +58,6 @@ std::size_t batch_of(const LocalTraining& training, std::size_t rows) {
   return std::clamp<std::size_t>(rows / read, 1, static_cast<std::size_t>(training.batch));
 }
 
-std::vector<ParameterRange> trained_stretches(const Model& model, const std::vector<bool>& frozen) {
-  std::vector<ParameterRange> trained;
-  for (const GradientStretch& stretch : gradient_stretches(model, frozen))
-    if (!stretch.frozen) trained.push_back({stretch.offset, stretch.size});
-  return trained;
-}
-
 std::size_t steps_of_epoch(std::size_t rows, std::size_t batch, int batches) {
   const auto read = static_cast<std::size_t>(batches);
   return read == 1 ? (rows + batch - 1) / batch : rows / (read * batch);
@@ -94,16 +88,12 @@ Trainer::Trainer(const Model& model, const Dataset& data, const LocalTraining& t
       training_(training),
       network_(model, rows_at_once(training, max_rows), training.frozen),
       weights_(Vector(model.size())),
-      objective_(*training.objective, *training.optimizer, trained_stretches(model, training.frozen)),
+      objective_(*training.objective, *training.optimizer, trained_ranges(model, training.frozen)),
       scratch_(training.optimizer->make_scratch()),
       labels_(static_cast<std::size_t>(network_.max_rows())) {
   order_.reserve(max_rows);
   if (training.privacy) workshop_.emplace(model, training.frozen);
-  if (!training.attack.attack->falsifies()) return;
-  sent_ = trained_stretches(model, training.frozen);
-  const std::size_t stretches = sent_.size();
-  for (std::size_t i = 0; training.objective->sends() && i < stretches; ++i)
-    sent_.push_back({sent_[i].offset + model.size(), sent_[i].size});
+  if (training.attack.attack->falsifies()) sent_ = trained_ranges(model, training.frozen, training.objective->sends() ? 2 : 1);
 }
 
 void Trainer::train(const Task& task, ClientId client, std::span<const Row> rows, ClientState& state, ForEachPiece for_each_piece,

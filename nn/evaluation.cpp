@@ -1,12 +1,13 @@
 #include "nn/evaluation.hpp"
 
 #include <algorithm>
-#include <array>
 #include <numeric>
 
-#include "data/batch.hpp"
+#include "nn/evaluate_block.hpp"
 
 namespace fedstride {
+
+static_assert(Evaluator::kBlock == kMaxEvaluated);
 
 double Evaluation::accuracy_on(std::span<const std::uint64_t> label_counts) const {
   double sum = 0;
@@ -39,14 +40,8 @@ EvaluatedBlocks Evaluator::evaluate_blocks(const Vector& weights, std::size_t fi
   for_each_piece(static_cast<int>(last - first), [&](int block) {
     const std::size_t begin = static_cast<std::size_t>(block) * kBlock;
     const auto rows = std::span(rows_).subspan(first_row + begin, std::min<std::size_t>(kBlock, predicted.size() - begin));
-    std::array<Label, kBlock> memory;
-    const auto labels = std::span(memory).first(rows.size());
-    auto network = networks_.borrow([&] { return std::make_unique<Network>(model_, kBlock); });
-    fill_batch(data_, rows, Augmentation::none, {}, network->inputs(static_cast<int>(rows.size())));
-    fill_labels(data_, rows, labels);
-    const auto loss = network->evaluate(weights.data(), labels, std::span(predicted).subspan(begin, rows.size()));
-    result.losses[static_cast<std::size_t>(block)] = loss.loss_sum;
-    networks_.give_back(std::move(network));
+    result.losses[static_cast<std::size_t>(block)] =
+        evaluate_block(networks_, model_, data_, weights, rows, std::span(predicted).subspan(begin, rows.size()));
   });
   for (std::size_t i = 0; i < predicted.size(); ++i) {
     const Label label = data_.labels[rows_[first_row + i]];

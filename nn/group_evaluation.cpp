@@ -3,16 +3,14 @@
 #include <algorithm>
 #include <array>
 
-#include "data/batch.hpp"
+#include "nn/evaluate_block.hpp"
 
 namespace fedstride {
 namespace {
 
-constexpr std::size_t kGroupBlock = 100;
-
 struct BlockOutcome {
   double loss = 0;
-  std::array<Label, kGroupBlock> predicted;
+  std::array<Label, kMaxEvaluated> predicted;
 };
 
 }  // namespace
@@ -20,8 +18,8 @@ struct BlockOutcome {
 GroupEvaluator::GroupEvaluator(const Model& model, const Dataset& data, std::vector<std::span<const Row>> groups)
     : model_(model), data_(data), groups_(groups.size()) {
   for (std::size_t group = 0; group < groups.size(); ++group)
-    for (std::size_t begin = 0; begin < groups[group].size(); begin += kGroupBlock)
-      blocks_.push_back({group, groups[group].subspan(begin, std::min(kGroupBlock, groups[group].size() - begin))});
+    for (std::size_t begin = 0; begin < groups[group].size(); begin += kMaxEvaluated)
+      blocks_.push_back({group, groups[group].subspan(begin, std::min(kMaxEvaluated, groups[group].size() - begin))});
 }
 
 std::vector<GroupEvaluation> GroupEvaluator::evaluate(const Vector& weights, ForEachPiece for_each_piece) {
@@ -29,13 +27,8 @@ std::vector<GroupEvaluation> GroupEvaluator::evaluate(const Vector& weights, For
   for_each_piece(static_cast<int>(blocks_.size()), [&](int index) {
     const Block& block = blocks_[static_cast<std::size_t>(index)];
     BlockOutcome& outcome = outcomes[static_cast<std::size_t>(index)];
-    std::array<Label, kGroupBlock> memory;
-    const auto labels = std::span(memory).first(block.rows.size());
-    auto network = networks_.borrow([&] { return std::make_unique<Network>(model_, static_cast<int>(kGroupBlock)); });
-    fill_batch(data_, block.rows, Augmentation::none, {}, network->inputs(static_cast<int>(block.rows.size())));
-    fill_labels(data_, block.rows, labels);
-    outcome.loss = network->evaluate(weights.data(), labels, std::span(outcome.predicted).first(block.rows.size())).loss_sum;
-    networks_.give_back(std::move(network));
+    outcome.loss =
+        evaluate_block(networks_, model_, data_, weights, block.rows, std::span(outcome.predicted).first(block.rows.size()));
   });
   std::vector<GroupEvaluation> results(groups_);
   const auto classes = static_cast<std::size_t>(data_.classes);

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <set>
 
+#include "client/trained_ranges.hpp"
 #include "core/error.hpp"
 #include "core/hash.hpp"
 #include "core/key_file.hpp"
@@ -110,20 +111,6 @@ void prepare_examples(Setup& setup, const ExampleSettings& settings) {
   privacy.example = level;
 }
 
-/// The trained tensors of an update: what the local objective sends beside the change has the same tensors once more, and is clipped and noised with
-/// it as one vector.
-std::vector<ParameterRange> trained_tensors(const Model& model, const std::vector<bool>& frozen,
-                                            const LocalObjective& objective) {
-  std::vector<ParameterRange> ranges;
-  for (const Parameter& parameter : model.parameters())
-    if (frozen.empty() || !frozen[static_cast<std::size_t>(parameter.layer)])
-      ranges.push_back({parameter.offset, parameter.size});
-  const std::size_t tensors = ranges.size();
-  for (std::size_t i = 0; objective->sends() && i < tensors; ++i)
-    ranges.push_back({ranges[i].offset + model.size(), ranges[i].size});
-  return ranges;
-}
-
 void prepare_clients(Setup& setup, const ClientSettings& settings, std::string_view prefix) {
   PrivacySetup& privacy = setup.privacy;
   const bool local = settings.client_noise == ClientNoiseBy::local;
@@ -164,7 +151,7 @@ void prepare_clients(Setup& setup, const ClientSettings& settings, std::string_v
   }
   privacy.largest_weight = static_cast<double>(largest);
   setup.rules.sum.denominator = rate * total;
-  const auto trained = trained_tensors(setup.model, setup.training.frozen, setup.training.objective);
+  const auto trained = trained_ranges(setup.model, setup.training.frozen, setup.training.objective->sends() ? 2 : 1);
   const UpdateClip clip(level.clip, settings.clip_per == ClipPer::layer ? trained : std::vector<ParameterRange>{});
   const double deviation = level.noise_multiplier * level.clip;
   if (local)

@@ -1,0 +1,14 @@
+#include "client/trained_ranges.hpp"
+
+namespace fedstride {
+
+std::vector<ParameterRange> trained_ranges(const Model& model, const std::vector<bool>& frozen, std::size_t copies) {
+  std::vector<ParameterRange> ranges;
+  for (std::size_t copy = 0; copy < copies; ++copy)
+    for (const Parameter& parameter : model.parameters())
+      if (frozen.empty() || !frozen[static_cast<std::size_t>(parameter.layer)])
+        ranges.push_back({copy * model.size() + parameter.offset, parameter.size});
+  return ranges;
+}
+
+}  // namespace fedstride
