@@ -12,7 +12,7 @@ class FolderInUse : public Error {
   using Error::Error;
 };
 
-/// A folder that one process at a time may hold. It uses flock on the folder itself, so no lock file is left behind.
+/// A folder, or a file, that one process at a time may hold. It uses flock on the folder itself, so no lock file is left behind.
 class FolderLock {
  public:
   enum class Wait { no, yes };

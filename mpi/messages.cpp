@@ -48,14 +48,24 @@ void serialize(Archive& archive, PrepareAnswer& answer) {
   archive(build, command_line, settings, data_hash, partition_hash, error, is_usage);
 }
 template <class Archive>
+void serialize(Archive& archive, BeginRequest& request) {
+  auto& [source, folder, identity, round] = request;
+  archive(source, folder, identity, round);
+}
+template <class Archive>
+void serialize(Archive& archive, KeepAnswer& answer) {
+  auto& [error, round] = answer;
+  archive(error, round);
+}
+template <class Archive>
 void serialize(Archive& archive, TrainRequest& request) {
-  auto& [round, has_model, keeps_updates, cohort, is_private, releases, told, beside] = request;
-  archive(round, has_model, keeps_updates, cohort, is_private, releases, told, beside);
+  auto& [round, has_model, keeps_updates, cohort, is_private, releases, told, beside, checkpoint] = request;
+  archive(round, has_model, keeps_updates, cohort, is_private, releases, told, beside, checkpoint);
 }
 template <class Archive>
 void serialize(Archive& archive, TrainAnswer& answer) {
-  auto& [interrupted, error, weight, reports, updates, states] = answer;
-  archive(interrupted, error, weight, reports, updates, states);
+  auto& [interrupted, error, weight, reports, updates] = answer;
+  archive(interrupted, error, weight, reports, updates);
 }
 template <class Archive>
 void serialize(Archive& archive, EvaluateRequest& request) {
@@ -84,6 +94,8 @@ Message decode_message(const std::string& bytes) {
 FEDSTRIDE_RANK_MESSAGE(Request);
 FEDSTRIDE_RANK_MESSAGE(PrepareRequest);
 FEDSTRIDE_RANK_MESSAGE(PrepareAnswer);
+FEDSTRIDE_RANK_MESSAGE(BeginRequest);
+FEDSTRIDE_RANK_MESSAGE(KeepAnswer);
 FEDSTRIDE_RANK_MESSAGE(TrainRequest);
 FEDSTRIDE_RANK_MESSAGE(TrainAnswer);
 FEDSTRIDE_RANK_MESSAGE(EvaluateRequest);

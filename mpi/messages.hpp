@@ -13,13 +13,13 @@ namespace fedstride {
 // Messages between rank 0 and the others; all of one build, so that their form is this build's own matter. Rank 0's requests are
 // broadcast, the answers gathered.
 
-/// The requests, in the order of a run: prepare, begin, load; train and evaluate for each round; end. dismiss ends all.
-enum class RequestKind : std::uint8_t { prepare, begin, load, train, evaluate, end, dismiss };
+/// The requests, in the order of a run: prepare, begin; for each round train, keep (or abandon) and evaluate; end. dismiss ends all.
+enum class RequestKind : std::uint8_t { prepare, begin, train, keep, abandon, evaluate, end, dismiss };
 
 struct Request {
   RequestKind kind = RequestKind::dismiss;
-  std::uint64_t number = 0;  ///< counts the requests, so that late notes are told from timely ones
-  std::string body = {};     ///< one of those below, encoded; of load the states, of begin the source of noise
+  std::uint64_t number = 0;  ///< of train: counts them, so that late notes are told from timely ones
+  std::string body = {};     ///< one of those below, encoded
 };
 
 struct PrepareRequest {
@@ -36,6 +36,14 @@ struct PrepareAnswer {
   bool is_usage = false;
 };
 
+struct BeginRequest {
+  std::string source = {};  ///< of noise; empty without privacy
+  // FleetTask's members of these names.
+  std::string folder = {};
+  std::string identity = {};
+  std::uint32_t round = 0;
+};
+
 struct TrainRequest {
   std::uint32_t round = 0;
   bool has_model = false;  ///< the model follows; otherwise it is the one that came last
@@ -45,6 +53,7 @@ struct TrainRequest {
   std::vector<std::uint64_t> releases;  ///< Task::releases of the cohort's clients, in its order
   std::vector<double> told = {};        ///< Task::told
   Vector beside = {};                   ///< Task::beside
+  std::uint32_t checkpoint = 0;         ///< round of the last checkpoint
 };
 /// The answer before the sums, which are added up on their way.
 struct TrainAnswer {
@@ -53,7 +62,12 @@ struct TrainAnswer {
   std::uint64_t weight = 0;  ///< of the sum
   std::vector<ClientReport> reports = {};
   std::vector<PartOfSum::Update> updates = {};  ///< where they are kept
-  std::vector<std::string> states = {};         ///< of the rank's clients of this round, as placed; if states are kept
+};
+
+/// The answer to keep and abandon, whose `number` is the round that ended last.
+struct KeepAnswer {
+  std::string error = {};
+  std::uint32_t round = 0;  ///< that the states are now of
 };
 
 struct EvaluateRequest {
@@ -66,9 +80,11 @@ struct EvaluateAnswer {
 };
 
 // The largest messages between ranks, in bytes.
-inline constexpr std::uint64_t kMaxRequestBytes = std::uint64_t{1} << 40;  ///< the states of all clients may be among them
+inline constexpr std::uint64_t kMaxRequestBytes = std::uint64_t{1} << 40;
 inline constexpr std::uint64_t kMaxPreparedBytes = std::uint64_t{1} << 22;
-inline constexpr std::uint64_t kMaxTrainedBytes = std::uint64_t{1} << 38;  ///< reports and states of a rank's clients
+inline constexpr std::uint64_t kMaxTrainedBytes = std::uint64_t{1}
+                                                  << 38;  ///< reports of a rank's clients, and updates where they are kept
+inline constexpr std::uint64_t kMaxKeptBytes = std::uint64_t{1} << 16;
 inline constexpr std::uint64_t kMaxEvaluatedBytes = std::uint64_t{1} << 30;
 
 /// Values of notes that are not a number of examples, and the verdict on a round, one byte.

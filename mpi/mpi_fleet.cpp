@@ -62,11 +62,17 @@ void prepare_ranks(Ranks& ranks, const MpiJob& job, const Setup& setup) {
 
 class MpiFleet {
  public:
-  MpiFleet(Ranks& ranks, const Setup& setup, Threads& threads, const std::atomic<bool>* stop)
-      : ranks_(ranks), setup_(setup), work_(setup, threads, ranks, stop) {
-    send_request(ranks_, RequestKind::begin, 0, setup.privacy.on() ? source_of(setup).save() : std::string());
-    if (setup.training.keeps_clients())
-      for (ClientId client = 0; client < setup.rows.size(); ++client) states_.push_back(work_.fleet().save_client(client));
+  MpiFleet(Ranks& ranks, const FleetTask& task)
+      : ranks_(ranks), work_(task.setup, task.threads, ranks, task.stop), checkpoint_(task.round) {
+    const std::size_t stores = static_cast<std::size_t>(ranks.size());
+    const std::string folder = std::filesystem::absolute(task.folder).string();
+    if (!work_.home().empty()) deal_out_states(folder, task.identity, task.round, work_.home(), stores);
+    send_request(ranks_, RequestKind::begin, 0,
+                 encode_message(BeginRequest{.source = task.setup.privacy.on() ? source_of(task.setup).save() : std::string(),
+                                             .folder = folder,
+                                             .identity = task.identity,
+                                             .round = task.round}));
+    work_.keep_in(folder, task.identity, task.round);
   }
   ~MpiFleet() { send_request(ranks_, RequestKind::end); }
   MpiFleet(const MpiFleet&) = delete;
@@ -86,14 +92,11 @@ class MpiFleet {
     }
   }
 
-  std::string save() const { return states_.empty() ? std::string() : packed_states(states_); }
-
-  void load(const std::string& bytes) {
-    if (states_.empty()) return;
-    std::vector<std::string> states = unpacked_states(bytes, setup_.rows.size());
-    send_request(ranks_, RequestKind::load, 0, bytes);
-    work_.load(states);
-    states_ = std::move(states);
+  void end_round(std::uint32_t round) { keep(RequestKind::keep, round); }
+  std::uint32_t abandon_round(std::uint32_t last_round) { return keep(RequestKind::abandon, last_round); }
+  void checkpointed(std::uint32_t round) {
+    checkpoint_ = round;
+    work_.checkpointed(round);
   }
 
   Evaluation evaluate(const Vector& model, EvaluatedOn examples) {
@@ -125,6 +128,19 @@ class MpiFleet {
     ranks_.broadcast(view(sent_));
   }
 
+  /// The round that the states of all ranks are of; if they differ, some are back at the last checkpoint.
+  std::uint32_t keep(RequestKind kind, std::uint32_t round) {
+    if (work_.home().empty()) return round;
+    send_request(ranks_, kind, round);
+    const auto answers = ranks_.gather(encode_message(work_.keep(kind, round)), kMaxKeptBytes);
+    for (int rank = 0; rank < ranks_.size(); ++rank) {
+      const auto answer = decode_message<KeepAnswer>(answers[static_cast<std::size_t>(rank)]);
+      if (!answer.error.empty()) throw failure(ranks_.name(rank) + ": " + answer.error);
+      round = std::min(round, answer.round);
+    }
+    return round;
+  }
+
   /// Returns why the round failed, or nothing.
   std::string collect_all(const Task& task, const std::vector<ClientId>& cohort, Accumulator& updates) {
     TrainRequest request{.round = task.round,
@@ -134,7 +150,8 @@ class MpiFleet {
                          .is_private = !task.releases.empty(),
                          .releases = {},
                          .told = {task.told.begin(), task.told.end()},
-                         .beside = Vector(task.beside)};
+                         .beside = Vector(task.beside),
+                         .checkpoint = checkpoint_};
     if (request.is_private)
       for (const ClientId client : cohort) request.releases.push_back(task.releases[client]);
     ++number_;
@@ -173,7 +190,6 @@ class MpiFleet {
 
   std::string end_round(const std::vector<ClientId>& cohort, const std::vector<std::string>& answers, PartOfSum sum,
                         Accumulator& updates, std::uint64_t before) {
-    const auto placed = work_.placed(cohort);
     bool interrupted = false;
     std::string error;
     std::vector<TrainAnswer> all;
@@ -199,9 +215,6 @@ class MpiFleet {
         std::ranges::move(answer.reports, std::back_inserter(sum.reports));
         std::ranges::move(answer.updates, std::back_inserter(sum.updates));
       }
-      if (states_.empty()) continue;
-      if (answer.states.size() != placed[rank].size()) return ranks_.name(static_cast<int>(rank)) + " sent too few states";
-      for (std::size_t i = 0; i < answer.states.size(); ++i) states_[placed[rank][i]] = std::move(answer.states[i]);
     }
     if (sum.reports.size() != cohort.size()) return "the ranks trained other clients than the cohort's";
     progress_ = before;
@@ -211,10 +224,9 @@ class MpiFleet {
   }
 
   Ranks& ranks_;
-  const Setup& setup_;
   RankWork work_;
   Vector sent_ = {};
-  std::vector<std::string> states_ = {};  ///< of all clients, as a checkpoint has them; empty if none is kept
+  std::uint32_t checkpoint_;  ///< round of the last one
   std::uint64_t number_ = 0;
   std::uint64_t own_before_ = 0;
   std::atomic<std::uint64_t> progress_{0};
@@ -224,8 +236,8 @@ class MpiFleet {
 
 FleetMaker mpi_fleet(Ranks& ranks, const MpiJob& job) {
   return {.make =
-              [&ranks](const Setup& setup, Threads& threads, const std::atomic<bool>* stop) {
-                auto fleet = std::make_shared<MpiFleet>(ranks, setup, threads, stop);
+              [&ranks](const FleetTask& task) {
+                auto fleet = std::make_shared<MpiFleet>(ranks, task);
                 RunFleet made = run_fleet(fleet);
                 made.evaluate = [fleet](const Vector& model, EvaluatedOn examples) { return fleet->evaluate(model, examples); };
                 return made;

@@ -85,8 +85,6 @@ TrainAnswer RankWork::train(const Task& task, const std::vector<ClientId>& cohor
           if (stopped()) halt();
           meanwhile();
         });
-    if (!home_.empty())
-      for (const ClientId client : mine) answer.states.push_back(fleet_.save_client(client));
   } catch (const Interrupted&) {
     return {.interrupted = true};
   } catch (...) {
@@ -118,9 +116,18 @@ Evaluation RankWork::evaluate_alone(const Vector& model, EvaluatedOn examples) {
   return result;
 }
 
-void RankWork::load(const std::vector<std::string>& states) {
-  for (std::size_t client = 0; client < home_.size(); ++client)
-    if (home_[client] == rank_) fleet_.load_client(static_cast<ClientId>(client), states[client]);
+void RankWork::keep_in(const std::string& folder, const std::string& identity, std::uint32_t round) {
+  if (!home_.empty()) fleet_.keep_in(StateStore(state_store_path(folder, rank_, ranks_), identity, round));
+}
+
+KeepAnswer RankWork::keep(RequestKind kind, std::uint32_t round) {
+  try {
+    if (kind == RequestKind::abandon) return {.round = fleet_.abandon_round(round)};
+    fleet_.end_round(round);
+    return {.round = round};
+  } catch (...) {
+    return {.error = text_of(std::current_exception())};
+  }
 }
 
 Evaluator& RankWork::evaluator(EvaluatedOn examples) {

@@ -32,8 +32,14 @@ class RankWork {
   /// The clients of a cohort by rank: where states are kept each client has one rank for the whole run.
   std::vector<std::vector<ClientId>> placed(const std::vector<ClientId>& cohort) const;
 
-  /// The states of all clients: those of this rank's clients are taken.
-  void load(const std::vector<std::string>& states);
+  /// If clients keep anything: opens this rank's store in the run's folder, which every rank must see.
+  void keep_in(const std::string& folder, const std::string& identity, std::uint32_t round);
+  /// A checkpoint of this round is on the disk; before the next round is trained.
+  void checkpointed(std::uint32_t round) { fleet_.checkpointed(round); }
+  /// Ends a round of the store, or abandons one. Never throws.
+  KeepAnswer keep(RequestKind kind, std::uint32_t round);
+  /// The rank of each client's state, by client; empty if none is kept.
+  const std::vector<std::size_t>& home() const { return home_; }
   InProcessFleet& fleet() { return fleet_; }
   const InProcessFleet& fleet() const { return fleet_; }
 
@@ -56,7 +62,7 @@ class RankWork {
   const std::atomic<bool>* stop_;
   std::atomic<bool> halt_{false};
   InProcessFleet fleet_;
-  std::vector<std::size_t> home_ = {};  ///< of each client's state, by client; empty if none is kept
+  std::vector<std::size_t> home_ = {};
   std::map<EvaluatedOn, std::unique_ptr<Evaluator>> evaluators_ = {};
 };
 

@@ -27,13 +27,14 @@ class Worker {
           prepare(decode_message<PrepareRequest>(request.body));
           break;
         case RequestKind::begin:
-          begin(request.body);
-          break;
-        case RequestKind::load:
-          run_->work.load(unpacked_states(request.body, run_->setup.rows.size()));
+          begin(decode_message<BeginRequest>(request.body));
           break;
         case RequestKind::train:
           train(request.number, decode_message<TrainRequest>(request.body));
+          break;
+        case RequestKind::keep:
+        case RequestKind::abandon:
+          ranks_.gather(encode_message(run_->work.keep(request.kind, static_cast<std::uint32_t>(request.number))), kMaxKeptBytes);
           break;
         case RequestKind::evaluate:
           evaluate(decode_message<EvaluateRequest>(request.body));
@@ -85,11 +86,12 @@ class Worker {
   }
 
   // Private components are those of one client, and ranks are not more than clients: no other rank ever has them.
-  void begin(const std::string& source) {
-    if (!source.empty()) use_source(*prepared_, RandomSource::load(source));
+  void begin(const BeginRequest& request) {
+    if (!request.source.empty()) use_source(*prepared_, RandomSource::load(request.source));
     poison(*prepared_);
     run_.emplace(std::move(*prepared_), ranks_, job_.stop);
     prepared_.reset();
+    run_->work.keep_in(request.folder, request.identity, request.round);
   }
 
   void receive_model(bool follows) {
@@ -108,6 +110,7 @@ class Worker {
                             request.keeps_updates ? Accumulator::Keeps::updates : Accumulator::Keeps::sum);
     const auto part = whole.fresh_part();
     work.resume();
+    work.checkpointed(request.checkpoint);
     auto told = std::chrono::steady_clock::now();
     const std::uint64_t before = work.fleet().progress();
     bool halt_told = false;

@@ -117,8 +117,8 @@ Error unknown_key(const std::string& key) {
 bool is_about_output(std::string_view key) { return key == "out" || key == "quiet"; }
 
 bool is_free_on_resume(std::string_view key) {
-  return key == "threads" || key == "evaluate-every" || key == "evaluate-rows" || key == "client-reports" || key == "quiet" ||
-         key == "data-dir" || key == "roster" || key == "update-memory";
+  return key == "threads" || key == "evaluate-every" || key == "evaluate-rows" || key == "checkpoint-every" ||
+         key == "client-reports" || key == "quiet" || key == "data-dir" || key == "roster" || key == "update-memory";
 }
 
 Configuration with_absolute_paths(Configuration configuration) {
@@ -143,6 +143,9 @@ void check_together(const Configuration& configuration) {
     throw usage_error("aggregation is '" + std::string(configuration.aggregation.name()) + "', which with these settings needs " +
                       std::to_string(least) + " updates a round; a round has at most " +
                       counted(static_cast<std::uint64_t>(most), "client"));
+  if (configuration.checkpoint_every != 1 && configuration.privacy.as<NoPrivacy>() == nullptr)
+    throw usage_error("checkpoint-every is " + std::to_string(configuration.checkpoint_every) +
+                      "; with privacy only 1 is valid, since the ledger and the checkpoint tell of the same rounds");
 }
 
 Configuration determining(Configuration configuration) {
@@ -154,6 +157,7 @@ Configuration determining(Configuration configuration) {
   }
   if (configuration.server_schedule != ServerCourse::inverse) configuration.server_decay = defaults.server_decay;
   configuration.evaluate_every = defaults.evaluate_every;
+  configuration.checkpoint_every = defaults.checkpoint_every;
   configuration.client_reports = defaults.client_reports;
   configuration.evaluate_rows = defaults.evaluate_rows;
   configuration.threads = defaults.threads;

@@ -78,6 +78,7 @@ struct Configuration {
   int rounds = 20;
   int evaluate_every = 1;
   int evaluate_rows = 0;
+  int checkpoint_every = 1;
   std::string client_reports = "all";
   std::uint64_t seed = 1;
 
@@ -141,6 +142,10 @@ struct Configuration {
             "evaluate rounds on this many rows of the test part, drawn by the seed and the same in every round; 0: all. The "
             "result at the end is always on all",
             Valid{.low = 0, .high = 1e9}},
+      Field{"checkpoint-every", &Configuration::checkpoint_every,
+            "write a checkpoint after every this many rounds, and where the run ends; a run that is killed repeats the rounds "
+            "since",
+            Valid{.low = 1, .high = 1e9}},
       Field{"client-reports", &Configuration::client_reports,
             "clients with numbers of their own in a round's line of rounds.jsonl: all, none, or so many, drawn by the seed and "
             "the same in every round they take part in",

@@ -91,8 +91,8 @@ RunSummary carry_out(const Setup& setup, RunFolder& folder, Checkpoint checkpoin
   const auto spread = [&](int count, function_ref<void(int)> piece) {
     threads.for_each_task(static_cast<std::size_t>(count), [&](std::size_t i) { piece(static_cast<int>(i)); });
   };
-  RunFleet fleet = make_fleet.make(setup, threads, observer.stop);
-  if (!checkpoint.fleet_state.empty()) fleet.load(checkpoint.fleet_state);
+  RunFleet fleet = make_fleet.make({setup, threads, observer.stop, folder.path(), checkpoint.configuration, checkpoint.round});
+  if (fleet.load && !checkpoint.fleet_state.empty()) fleet.load(checkpoint.fleet_state);
   Server server = make_server(setup);
   server.load(checkpoint.server_state);
 
@@ -118,6 +118,12 @@ RunSummary carry_out(const Setup& setup, RunFolder& folder, Checkpoint checkpoin
   RunSummary summary{.folder = folder.path().string()};
   if (observer.started) observer.started(setup, summary.folder, checkpoint.round, *fleet.progress);
   std::string hash = model_hash(checkpoint.model);
+  std::uint32_t saved = checkpoint.round;
+  const auto save = [&] {
+    folder.save(checkpoint);
+    saved = checkpoint.round;
+    if (fleet.checkpointed) fleet.checkpointed(saved);
+  };
   std::optional<Evaluation> latest;
   while (checkpoint.round < static_cast<std::uint32_t>(configuration.rounds)) {
     if (observer.stop != nullptr && observer.stop->load()) {
@@ -135,8 +141,11 @@ RunSummary carry_out(const Setup& setup, RunFolder& folder, Checkpoint checkpoin
       record.clients = run_round(record.round, setup.rules, fleet, server, checkpoint.model, permission.releases, spread);
     } catch (const Interrupted&) {
       summary.interrupted = true;
+      // Clients that are back at the last checkpoint already go on from there.
+      if (fleet.abandon_round && fleet.abandon_round(checkpoint.round) != checkpoint.round) saved = checkpoint.round;
       break;
     }
+    if (fleet.end_round) fleet.end_round(record.round);
     record.seconds = seconds_since(start);
     privacy.record(record.round, record.clients);
     record.example_spent = privacy.example_spent();
@@ -167,7 +176,7 @@ RunSummary carry_out(const Setup& setup, RunFolder& folder, Checkpoint checkpoin
     }
 
     checkpoint.round = record.round;
-    checkpoint.fleet_state = fleet.save();
+    if (fleet.save) checkpoint.fleet_state = fleet.save();
     checkpoint.server_state = server.save();
     checkpoint.examples += record.examples;
     checkpoint.seconds += record.seconds;
@@ -175,9 +184,10 @@ RunSummary carry_out(const Setup& setup, RunFolder& folder, Checkpoint checkpoin
     checkpoint.idle_rounds += record.is_idle() ? 1 : 0;
     checkpoint.ledger = privacy.mark();
     folder.append(record, configuration, checkpoint);
-    folder.save(checkpoint);
+    if (record.round % static_cast<std::uint32_t>(configuration.checkpoint_every) == 0) save();
     if (observer.round) observer.round(record);
   }
+  if (saved != checkpoint.round) save();
   summary.rounds = checkpoint.round;
   summary.evaluation_seconds = checkpoint.evaluation_seconds;
   // The end is evaluated on all rows, to be comparable with other runs; one that was stopped does not wait for that.
@@ -224,10 +234,10 @@ Settings settings_to_resume(const std::string& folder, const Settings& overrides
   Settings settings = read_settings((std::filesystem::path(folder) / "config.toml").string());
   for (const auto& [key, setting] : overrides) {
     if (key != "rounds" && !is_free_on_resume(key))
-      throw usage_error(
-          key +
-          " cannot change when a run goes on; only rounds, evaluate-every, evaluate-rows, threads, quiet, data-dir and roster "
-          "can");
+      throw usage_error(key +
+                        " cannot change when a run goes on; only rounds, evaluate-every, evaluate-rows, checkpoint-every, "
+                        "threads, quiet, data-dir "
+                        "and roster can");
     settings[key] = setting;
   }
   return settings;
@@ -252,9 +262,14 @@ std::unique_ptr<Evaluator> make_evaluator(const Setup& setup, EvaluatedOn exampl
                                      examples == EvaluatedOn::test ? setup.evaluation_rows : std::vector<Row>{});
 }
 
-RunFleet in_process_fleet(const Setup& setup, Threads& threads, const std::atomic<bool>* stop) {
-  auto fleet = std::make_shared<InProcessFleet>(setup.model, setup.data.train, setup.training, setup.rows, threads);
-  fleet->stop_when(stop);
+RunFleet in_process_fleet(const FleetTask& task) {
+  const Setup& setup = task.setup;
+  auto fleet = std::make_shared<InProcessFleet>(setup.model, setup.data.train, setup.training, setup.rows, task.threads);
+  fleet->stop_when(task.stop);
+  if (setup.training.keeps_clients()) {
+    deal_out_states(task.folder, task.identity, task.round, std::vector<std::size_t>(setup.rows.size()), 1);
+    fleet->keep_in(StateStore(state_store_path(task.folder, 0, 1), task.identity, task.round));
+  }
   return run_fleet(std::move(fleet));
 }
 

@@ -2,6 +2,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <filesystem>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -72,33 +73,57 @@ enum class EvaluatedOn : std::uint8_t { test, validation, whole_test };
 /// An evaluator of a run's model on these; the setup must outlive it, and have validation rows if they are asked for.
 std::unique_ptr<Evaluator> make_evaluator(const Setup& setup, EvaluatedOn examples);
 
-/// A run's fleet of any kind (server/round.hpp), with the functions a run needs between rounds.
+/// A run's fleet of any kind (server/round.hpp), with the functions a run needs between rounds. All but the first two may be empty.
 struct RunFleet {
   std::function<void(const Task& task, const std::vector<ClientId>& cohort, Accumulator& updates)> collect;
-  std::function<std::string()> save;
-  std::function<void(const std::string& bytes)> load;
-  const std::atomic<std::uint64_t>* progress = nullptr;                                  ///< gradient examples so far
-  std::function<void(std::uint32_t rounds, const std::string& model_hash)> finish = {};  ///< after the last round; may be empty
+  const std::atomic<std::uint64_t>* progress = nullptr;  ///< gradient examples so far
+  // For a fleet that keeps something in the run's folder (StateStore). A round that ended in an update ends here before its checkpoint; for one
+  // that was interrupted abandon_round tells the round that the clients are now at, the last one or that of the last checkpoint.
+  std::function<void(std::uint32_t round)> end_round = {};
+  std::function<std::uint32_t(std::uint32_t last_round)> abandon_round = {};
+  std::function<void(std::uint32_t round)> checkpointed = {};
+  // For a fleet that keeps something in the checkpoint.
+  std::function<std::string()> save = {};
+  std::function<void(const std::string& bytes)> load = {};
+  std::function<void(std::uint32_t rounds, const std::string& model_hash)> finish = {};  ///< after the last round
   std::function<Evaluation(const Vector& model, EvaluatedOn examples)> evaluate = {};    ///< empty: this process evaluates alone
 };
 
-/// Anything with collect, save, load and progress, as a RunFleet that owns it.
+/// Anything with collect and progress, as a RunFleet that owns it, with those of the other functions that it has.
 template <class Fleet>
 RunFleet run_fleet(std::shared_ptr<Fleet> fleet) {
-  return {.collect = [fleet](const Task& task, const std::vector<ClientId>& cohort,
-                             Accumulator& updates) { fleet->collect(task, cohort, updates); },
-          .save = [fleet] { return fleet->save(); },
-          .load = [fleet](const std::string& bytes) { fleet->load(bytes); },
-          .progress = &fleet->progress()};
+  RunFleet made{.collect = [fleet](const Task& task, const std::vector<ClientId>& cohort,
+                                   Accumulator& updates) { fleet->collect(task, cohort, updates); },
+                .progress = &fleet->progress()};
+  if constexpr (requires { fleet->end_round(0U); }) {
+    made.end_round = [fleet](std::uint32_t round) { fleet->end_round(round); };
+    made.abandon_round = [fleet](std::uint32_t last_round) { return fleet->abandon_round(last_round); };
+    made.checkpointed = [fleet](std::uint32_t round) { fleet->checkpointed(round); };
+  }
+  if constexpr (requires { fleet->save(); }) {
+    made.save = [fleet] { return fleet->save(); };
+    made.load = [fleet](const std::string& bytes) { fleet->load(bytes); };
+  }
+  return made;
 }
 
-/// Makes the fleet of a run that begins or continues.
+/// A run that begins or continues, as its fleet needs to know it.
+struct FleetTask {
+  const Setup& setup;
+  Threads& threads;
+  const std::atomic<bool>* stop = nullptr;
+  std::filesystem::path folder = {};  ///< of the run
+  std::string identity = {};          ///< run_identity
+  std::uint32_t round = 0;            ///< of the last checkpoint
+};
+
+/// Makes the fleet of a run.
 struct FleetMaker {
-  std::function<RunFleet(const Setup& setup, Threads& threads, const std::atomic<bool>* stop)> make;
+  std::function<RunFleet(const FleetTask& task)> make;
   RowsAre rows = RowsAre::here;
   std::function<void(const Setup& setup)> check = {};  ///< refuses a setup the fleet cannot run, before a folder is made
 };
-RunFleet in_process_fleet(const Setup& setup, Threads& threads, const std::atomic<bool>* stop);
+RunFleet in_process_fleet(const FleetTask& task);
 
 /// A new run in a new folder (configuration.out, or a free name under runs/). `settings` is the source of the
 /// configuration. Throws Error: usage if the folder holds anything, failure for errors during the run; finished rounds stay

@@ -145,6 +145,7 @@ void RunFolder::discard() {
   for (const char* name : {"config.toml", "partition.json", "partition.rows.npy", "partition.sizes.npy", "rounds.jsonl",
                            "checkpoint", "ledger.jsonl", "secret.key"})
     fs::remove(path_ / name, error);
+  fs::remove_all(path_ / "states", error);
   if (!topmost_.empty()) remove_empty(path_, topmost_);
 }
 

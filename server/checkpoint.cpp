@@ -11,7 +11,7 @@
 namespace fedstride {
 namespace {
 
-constexpr std::string_view kKind = "fedstride checkpoint 5";
+constexpr std::string_view kKind = "fedstride checkpoint 6";
 
 template <class Archive>
 void fields(Archive& archive, Checkpoint& checkpoint) {

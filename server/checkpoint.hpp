@@ -14,7 +14,7 @@ struct Checkpoint {
   std::string configuration;  ///< digest of everything that must not change when a run continues
   std::uint32_t round = 0;    ///< the last finished round
   Vector model = {};
-  std::string fleet_state = {};     ///< the clients' states, as the fleet wrote them
+  std::string fleet_state = {};     ///< what the fleet itself keeps, as it wrote it; the clients' states are in a StateStore
   std::string server_state = {};    ///< the server optimiser's state (Server::save)
   std::uint64_t results_bytes = 0;  ///< length of rounds.jsonl after that round
   std::string results_hash = {};    ///< of those lines, each hashed together with the hash before it
@@ -25,7 +25,7 @@ struct Checkpoint {
   LedgerMark ledger = {};           ///< position of the privacy ledger after that round; empty without privacy
 };
 
-/// Format 5: "fedstride checkpoint 5\n", SHA-256 of the rest in hexadecimal and a newline, the fields above as a cereal
+/// Format 6: "fedstride checkpoint 6\n", SHA-256 of the rest in hexadecimal and a newline, the fields above as a cereal
 /// portable binary archive. Another format number is refused. A kill during writing leaves the old file or the new one.
 void save_checkpoint(const std::filesystem::path& path, const Checkpoint& checkpoint);
 

@@ -276,7 +276,8 @@ RunSummary serve(const Configuration& configuration, const Settings& settings, c
     const std::lock_guard lock(fleet_mutex);
     if (fleet) fleet->deny(std::move(list));
   });
-  const auto make_networked = [&](const Setup& setup, Threads&, const std::atomic<bool>* stop) {
+  const auto make_networked = [&](const FleetTask& task) {
+    const Setup& setup = task.setup;
     const std::size_t clients = setup.rows.size();
     ReceptionRules rules{
         .listen = options.listen,
@@ -294,7 +295,7 @@ RunSummary serve(const Configuration& configuration, const Settings& settings, c
           return judge(setup, round, report, releases);
         },
         options.log);
-    made->stop_when(stop);
+    made->stop_when(task.stop);
     if (options.status) {
       page = std::make_unique<StatusServer>(
           *options.status,
@@ -315,6 +316,9 @@ RunSummary serve(const Configuration& configuration, const Settings& settings, c
   };
   const auto check = [](const Setup& setup) {
     require_reportable(setup);
+    if (setup.configuration.checkpoint_every != 1)
+      throw usage_error("checkpoint-every is " + std::to_string(setup.configuration.checkpoint_every) +
+                        "; over the network only 1 is valid, since a client's folder leads back one round and no further");
     welcome_to(setup);
   };
   const FleetMaker make_fleet{make_networked, RowsAre::with_clients, check};

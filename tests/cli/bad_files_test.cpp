@@ -188,7 +188,7 @@ const Refusal kRefusals[] = {
     {{"run", "--resume", "@/checkpoint-flipped"}, 1, "checkpoint '@/checkpoint-flipped/checkpoint' is damaged"},
     {{"run", "--resume", "@/checkpoint-cut"}, 1, "is damaged"},
     {{"run", "--resume", "@/checkpoint-empty"}, 1, "is damaged"},
-    {{"run", "--resume", "@/checkpoint-later"}, 1, "was written in another format; this version reads format 5"},
+    {{"run", "--resume", "@/checkpoint-later"}, 1, "was written in another format; this version reads format 6"},
     {{"run", "--resume", "@/checkpoint-none"}, 1, "cannot read '@/checkpoint-none/checkpoint'"},
     {{"run", "--resume", "@/rounds-altered"}, 1, "'@/rounds-altered/rounds.jsonl' was altered"},
     {{"run", "--resume", "@/rounds-cut"}, 1, "'@/rounds-cut/rounds.jsonl' was altered"},

@@ -13,10 +13,12 @@ namespace fs = std::filesystem;
 namespace {
 
 // A run that would go on for hours unless told how many rounds to do.
-Words long_run(const TemporaryFolder& folder, const std::string& out, std::size_t rounds = 1'000'000) {
-  return federation(folder, {"--out", folder / out, "--model", "dense 32 | relu | dense 32 | relu | dense classes", "--rounds",
-                             std::to_string(rounds), "--local-epochs", "4", "--threads", "2", "--server-optimizer", "momentum",
-                             "--server-momentum", "0.5", "--quiet"});
+Words long_run(const TemporaryFolder& folder, const std::string& out, std::size_t rounds = 1'000'000, const Words& more = {}) {
+  Words words = federation(folder, {"--out", folder / out, "--model", "dense 32 | relu | dense 32 | relu | dense classes",
+                                    "--rounds", std::to_string(rounds), "--local-epochs", "4", "--threads", "2",
+                                    "--server-optimizer", "momentum", "--server-momentum", "0.5", "--quiet"});
+  words.insert(words.end(), more.begin(), more.end());
+  return words;
 }
 
 Words going_on(const TemporaryFolder& folder, const std::string& out, std::size_t rounds) {
@@ -55,12 +57,12 @@ std::vector<Row> rows(const TemporaryFolder& folder, const std::string& out) {
 }
 
 // Finishes the broken run some rounds on, and holds it against an unbroken one of as many rounds.
-void check_goes_on(const TemporaryFolder& folder, const std::string& out) {
+void check_goes_on(const TemporaryFolder& folder, const std::string& out, const Words& more = {}) {
   const std::size_t rounds = finished_rounds(folder, out) + 3;
   const Outcome last = run_program(going_on(folder, out, rounds));
   CHECK(last.code == 0);
   CHECK(last.err == "");
-  REQUIRE(run_program(long_run(folder, out + "-whole", rounds)).code == 0);
+  REQUIRE(run_program(long_run(folder, out + "-whole", rounds, more)).code == 0);
   const auto whole = rows(folder, out + "-whole");
   CHECK(rows(folder, out) == whole);
   REQUIRE(whole.size() == rounds);
@@ -72,21 +74,30 @@ void check_goes_on(const TemporaryFolder& folder, const std::string& out) {
 
 }  // namespace
 
-TEST_CASE("a run killed at ten moments and resumed each time ends with the model of an unbroken one") {
+TEST_CASE(
+    "a run killed at ten moments and resumed each time ends with the model of an unbroken one, states of clients included") {
   const TemporaryFolder folder;
   write_table(folder / "data", 600);
   fedstride::RandomStream random(3, {.purpose = fedstride::Purpose::test});
-  for (int session = 0; session < 10; ++session) {
-    const TemporaryFolder output;
-    const std::size_t before = finished_rounds(folder, "out");
-    const Process process(session == 0 ? long_run(folder, "out") : going_on(folder, "out", 1'000'000), output);
-    // One to three rounds on, then anywhere in a round, in its evaluation or in the writing of its checkpoint.
-    REQUIRE(reaches(folder, "out", before + 1 + random.below(3)));
-    std::this_thread::sleep_for(std::chrono::microseconds(random.below(20'000)));
-    process.signal(SIGKILL);
-    CHECK(process.wait() == -SIGKILL);
+  const Words kept{"--local-objective", "scaffold", "--scaffold-option", "one", "--client-state", "keep"};
+  Words seldom = kept;
+  seldom.insert(seldom.end(), {"--checkpoint-every", "3"});
+  int number = 0;
+  for (const Words& more : {Words{}, kept, seldom}) {
+    const std::string out = "out" + std::to_string(number++);
+    CAPTURE(out);
+    for (int session = 0; session < 10; ++session) {
+      const TemporaryFolder output;
+      const std::size_t before = finished_rounds(folder, out);
+      const Process process(session == 0 ? long_run(folder, out, 1'000'000, more) : going_on(folder, out, 1'000'000), output);
+      // One to three rounds on, then anywhere in a round, in its evaluation or in the writing of its checkpoint.
+      REQUIRE(reaches(folder, out, before + 1 + random.below(3)));
+      std::this_thread::sleep_for(std::chrono::microseconds(random.below(20'000)));
+      process.signal(SIGKILL);
+      CHECK(process.wait() == -SIGKILL);
+    }
+    check_goes_on(folder, out, more);
   }
-  check_goes_on(folder, "out");
 }
 
 TEST_CASE("a run killed while it begins can be resumed, or begun again in the same folder") {
@@ -112,11 +123,13 @@ TEST_CASE("a run killed while it begins can be resumed, or begun again in the sa
 TEST_CASE("Ctrl-C and SIGTERM end a run with exit code 130 and the command that goes on with it") {
   const TemporaryFolder folder;
   write_table(folder / "data", 600);
+  const Words seldom{"--local-objective", "scaffold", "--scaffold-option", "one", "--checkpoint-every", "1000"};
   for (const int number : {SIGINT, SIGTERM}) {
     CAPTURE(number);
+    const Words more = number == SIGINT ? Words{} : seldom;
     const std::string out = "out" + std::to_string(number);
     const TemporaryFolder output;
-    const Process process(long_run(folder, out), output);
+    const Process process(long_run(folder, out, 1'000'000, more), output);
     REQUIRE(reaches(folder, out, 2));
     process.signal(number);
     CHECK(process.wait() == 130);
@@ -124,7 +137,12 @@ TEST_CASE("Ctrl-C and SIGTERM end a run with exit code 130 and the command that 
     const auto summary = Json::parse(fedstride::read_file(folder / (out + "/summary.json")));
     CHECK(summary["finished"] == false);
     CHECK(summary["rounds"] == finished_rounds(folder, out));
-    check_goes_on(folder, out);
+    if (number == SIGTERM) {  // a round that is given up takes no other with it
+      const Outcome same = run_program(going_on(folder, out, summary["rounds"]));
+      CHECK(same.code == 0);
+      CHECK(finished_rounds(folder, out) == summary["rounds"]);
+    }
+    check_goes_on(folder, out, more);
   }
 }
 

@@ -162,7 +162,7 @@ TEST_CASE(
     if (kind != "public" && !of_client)
       CHECK_MESSAGE(differ.contains(field), field << " is called " << kind << " and follows from no record");
   }
-  CHECK(left == std::set<std::string>{"checkpoint", "ledger.jsonl", "secret.key"});
+  CHECK(left == std::set<std::string>{"checkpoint", "ledger.jsonl", "secret.key", "states"});
 }
 
 TEST_CASE("no hash of the data or of who holds which rows leaves a run under privacy, and with the secret source none is kept") {
@@ -175,7 +175,8 @@ TEST_CASE("no hash of the data or of who holds which rows leaves a run under pri
     const Setup setup = prepare(resolve(settings));
     start(settings);
     const std::set<std::string> published{"config.toml", "rounds.jsonl", "summary.json", "model.safetensors"};
-    for (const auto& entry : fs::directory_iterator(folder / randomness)) {
+    for (const auto& entry : fs::recursive_directory_iterator(folder / randomness)) {
+      if (!entry.is_regular_file()) continue;
       const std::string name = entry.path().filename();
       if (randomness == "seeded" && !published.contains(name)) continue;
       const std::string bytes = read_file(entry.path());

@@ -49,7 +49,7 @@ TEST_CASE("a checkpoint with any byte changed, cut or added is refused") {
     write_file(path, bad);
     CAPTURE(i);
     // The newline after the checksum is the one byte that says nothing.
-    if (i == std::string_view("fedstride checkpoint 5\n").size() + 64) continue;
+    if (i == std::string_view("fedstride checkpoint 6\n").size() + 64) continue;
     CHECK_THROWS_AS(load_checkpoint(path), Error);
   }
   for (const std::size_t size : {std::size_t{0}, std::size_t{5}, std::size_t{40}, good.size() / 2, good.size() - 1}) {
@@ -63,7 +63,7 @@ TEST_CASE("a checkpoint with any byte changed, cut or added is refused") {
 TEST_CASE("another format and a missing file are named as such") {
   const test::TemporaryFolder folder;
   write_file(folder / "checkpoint", "fedstride checkpoint 2\nwhatever");
-  CHECK_THROWS_WITH_AS(load_checkpoint(folder / "checkpoint"), doctest::Contains("format 5"), Error);
+  CHECK_THROWS_WITH_AS(load_checkpoint(folder / "checkpoint"), doctest::Contains("format 6"), Error);
   CHECK_THROWS_WITH_AS(load_checkpoint(folder / "absent"), doctest::Contains("absent"), Error);
 }
 

@@ -1,0 +1,428 @@
+#include "sim/state_store.hpp"
+
+#include <lmdb.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <mutex>
+#include <optional>
+#include <sstream>
+#include <utility>
+#include <vector>
+
+#include "core/error.hpp"
+#include "core/folder_lock.hpp"
+#include "core/hash.hpp"
+
+namespace fedstride {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::string_view kForm = "fedstride states 1";
+constexpr std::string_view kMarkKey = "mark";
+constexpr std::uint64_t kAddresses = std::uint64_t{1} << 40;  // of a mapping; costs nothing until it is used
+constexpr std::uint64_t kLeastAddresses = std::uint64_t{1} << 30;
+constexpr std::size_t kMostUnwritten = std::size_t{64} << 20;  // bytes of a transaction in memory
+constexpr std::size_t kCheckBytes = 8;
+
+MDB_val bytes_of(std::string_view text) { return {text.size(), const_cast<char*>(text.data())}; }
+std::string_view text_of(const MDB_val& value) { return {static_cast<const char*>(value.mv_data), value.mv_size}; }
+
+std::array<char, kCheckBytes> check_of(ClientId client, std::string_view state) {
+  const auto digest = Hash().value(client).text(state).digest();
+  std::array<char, kCheckBytes> check;
+  std::memcpy(check.data(), digest.data(), kCheckBytes);
+  return check;
+}
+
+}  // namespace
+
+// LMDB is used without its own locks: the file is ours alone, and everything happens under one mutex, in one write transaction at a time.
+struct StateStore::Impl {
+  Impl(fs::path path, std::string identity, std::uint32_t round, bool is_temporary)
+      : file(std::move(path)), run(std::move(identity)), base(round), now(round), temporary(is_temporary) {
+    std::error_code error;
+    if (round == 0) fs::remove(file, error);
+    if (round > 0 && !fs::exists(file, error))
+      throw failure("the clients' states, '" + file.string() + "', are not there; the run, which is in round " +
+                    std::to_string(round) + ", cannot go on without them");
+    open();
+    try {
+      if (round == 0)
+        begin_empty();
+      else
+        check_mark();
+    } catch (...) {
+      close();
+      throw;
+    }
+    if (temporary) fs::remove(file, error);
+  }
+  Impl(const Impl&) = delete;
+  Impl& operator=(const Impl&) = delete;
+  ~Impl() { close(); }
+
+  [[noreturn]] void fail(const std::string& doing, int code) const {
+    std::string why = ::mdb_strerror(code);
+    if (code == MDB_MAP_FULL) why = "they need more room than the " + std::to_string(mapped >> 30) + " GiB that could be mapped";
+    if (code == MDB_INVALID || code == MDB_CORRUPTED || code == MDB_PAGE_NOTFOUND || code == MDB_VERSION_MISMATCH)
+      why = "it is damaged or not a file of clients' states";
+    throw failure("cannot " + doing + " the clients' states in '" + file.string() + "': " + why);
+  }
+  void require(const char* doing, int code) const {
+    if (code != MDB_SUCCESS) fail(doing, code);
+  }
+
+  void open() {
+    for (mapped = kAddresses;; mapped /= 2) {
+      require("open", ::mdb_env_create(&environment));
+      ::mdb_env_set_maxdbs(environment, 4);
+      ::mdb_env_set_mapsize(environment, mapped);
+      const unsigned flags = MDB_NOSUBDIR | MDB_NOLOCK | MDB_NOTLS | MDB_NORDAHEAD | (temporary ? MDB_NOSYNC : 0U);
+      const int code = ::mdb_env_open(environment, file.c_str(), flags, 0644);
+      if (code == MDB_SUCCESS) break;
+      close();
+      if (code != ENOMEM || mapped <= kLeastAddresses) fail("open", code);
+    }
+    lock.emplace(file, FolderLock::Wait::no);
+    try {
+      if (!lock->held()) throw failure("the clients' states, '" + file.string() + "', are in use by another process");
+      MDB_envinfo info;
+      MDB_stat stat;
+      require("open", ::mdb_env_info(environment, &info));
+      require("open", ::mdb_env_stat(environment, &stat));
+      if (fs::file_size(file) < (info.me_last_pgno + 1) * stat.ms_psize)
+        throw failure("the clients' states, '" + file.string() + "', were cut: the file has " +
+                      std::to_string(fs::file_size(file)) + " bytes of " +
+                      std::to_string((info.me_last_pgno + 1) * stat.ms_psize));
+    } catch (...) {
+      close();
+      throw;
+    }
+  }
+
+  void close() {
+    abort();
+    if (environment != nullptr) ::mdb_env_close(environment);
+    environment = nullptr;
+    lock.reset();
+  }
+
+  void abort() {
+    if (transaction != nullptr) ::mdb_txn_abort(transaction);
+    transaction = nullptr;
+    unwritten = 0;
+  }
+
+  void begin() {
+    if (transaction != nullptr) return;
+    require("change", ::mdb_txn_begin(environment, nullptr, 0, &transaction));
+    if (now != base || undo_is_of_base) return;
+    // The first change after a checkpoint: nobody goes back beyond it any more.
+    require("change", ::mdb_drop(transaction, undo, 0));
+    undo_is_of_base = true;
+  }
+
+  // `round` of the states; nothing in the middle of a round.
+  void commit(std::optional<std::uint32_t> round) {
+    std::ostringstream text;
+    text << kForm << '\n' << run << '\n' << base << ' ' << (round ? static_cast<std::int64_t>(*round) : -1);
+    const std::string mark = std::move(text).str();
+    MDB_val key = bytes_of(kMarkKey);
+    MDB_val value = bytes_of(mark);
+    require("write", ::mdb_put(transaction, marks, &key, &value, 0));
+    const int code = ::mdb_txn_commit(std::exchange(transaction, nullptr));
+    unwritten = 0;
+    require("write", code);
+  }
+
+  void open_tables(unsigned flags) {
+    require("read", ::mdb_dbi_open(transaction, "marks", flags, &marks));
+    require("read", ::mdb_dbi_open(transaction, "states", flags | MDB_INTEGERKEY, &states));
+    require("read", ::mdb_dbi_open(transaction, "slots", flags | MDB_INTEGERKEY, &slots));
+    require("read", ::mdb_dbi_open(transaction, "undo", flags | MDB_INTEGERKEY, &undo));
+  }
+
+  // A client has two slots, and `slots` tells which of them holds its state. Its first change after a checkpoint goes to the other one,
+  // and `undo` is told where the state of the checkpoint remains: nothing is copied.
+  static constexpr std::uint8_t kNoSlot = 2;
+  std::uint8_t slot_in(MDB_dbi table, ClientId client) const {
+    MDB_val key{sizeof client, &client};
+    MDB_val value;
+    const int code = ::mdb_get(transaction, table, &key, &value);
+    if (code == MDB_NOTFOUND) return kNoSlot;
+    require("read", code);
+    return value.mv_size == 1 ? *static_cast<const std::uint8_t*>(value.mv_data) : kNoSlot;
+  }
+  void set_slot(MDB_dbi table, ClientId client, std::uint8_t slot) const {
+    MDB_val key{sizeof client, &client};
+    MDB_val value{1, &slot};
+    require("write", ::mdb_put(transaction, table, &key, &value, 0));
+  }
+  static std::uint64_t place_of(ClientId client, std::uint8_t slot) { return 2 * std::uint64_t{client} + slot; }
+
+  void begin_empty() {
+    require("write", ::mdb_txn_begin(environment, nullptr, 0, &transaction));
+    open_tables(MDB_CREATE);
+    commit(0);
+  }
+
+  void check_mark() {
+    require("read", ::mdb_txn_begin(environment, nullptr, 0, &transaction));
+    MDB_val key = bytes_of(kMarkKey);
+    MDB_val value;
+    int code = ::mdb_dbi_open(transaction, "marks", 0, &marks);
+    if (code == MDB_SUCCESS) code = ::mdb_get(transaction, marks, &key, &value);
+    std::istringstream text(code == MDB_SUCCESS ? std::string(text_of(value)) : std::string());
+    std::string form;
+    std::string its_run;
+    std::uint32_t its_base = 0;
+    std::int64_t its_round = 0;
+    if (!std::getline(text, form) || form != kForm || !std::getline(text, its_run) || !(text >> its_base >> its_round))
+      throw failure("'" + file.string() + "' is not a file of clients' states of this version of fedstride");
+    if (its_run != run) throw failure("the clients' states, '" + file.string() + "', are of another run");
+    open_tables(0);
+    require("read", ::mdb_txn_commit(std::exchange(transaction, nullptr)));  // keeps the tables open
+    if (its_round == base) return;
+    if (its_base != base)
+      throw failure("the clients' states, '" + file.string() + "', are of round " +
+                    (its_round >= 0 ? std::to_string(its_round) : "after " + std::to_string(its_base)) +
+                    ", the checkpoint is of round " + std::to_string(base));
+    go_back();
+  }
+
+  // To the checkpoint. In parts: each client that is back has no entry any more.
+  void go_back() {
+    for (bool more = true; more;) {
+      require("change", ::mdb_txn_begin(environment, nullptr, 0, &transaction));
+      MDB_cursor* cursor = nullptr;
+      require("read", ::mdb_cursor_open(transaction, undo, &cursor));
+      MDB_val key;
+      MDB_val value;
+      constexpr int kAtOnce = 100'000;
+      int code = ::mdb_cursor_get(cursor, &key, &value, MDB_FIRST);
+      for (int done = 0; code == MDB_SUCCESS && done < kAtOnce; ++done) {
+        ClientId client = 0;
+        std::memcpy(&client, key.mv_data, sizeof client);
+        set_slot(slots, client, slot_in(undo, client));
+        require("change", ::mdb_cursor_del(cursor, 0));
+        code = ::mdb_cursor_get(cursor, &key, &value, MDB_FIRST);
+      }
+      ::mdb_cursor_close(cursor);
+      if (code != MDB_NOTFOUND) require("read", code);
+      more = code == MDB_SUCCESS;
+      commit(more ? std::nullopt : std::optional(base));
+    }
+    now = base;
+    undo_is_of_base = true;
+  }
+
+  void for_each(function_ref<void(ClientId, std::string_view)> use) {
+    std::vector<ClientId> clients;
+    {
+      const std::scoped_lock held(mutex);
+      begin();
+      MDB_cursor* cursor = nullptr;
+      require("read", ::mdb_cursor_open(transaction, slots, &cursor));
+      MDB_val key;
+      MDB_val value;
+      int code = MDB_SUCCESS;
+      while ((code = ::mdb_cursor_get(cursor, &key, &value, MDB_NEXT)) == MDB_SUCCESS) {
+        if (value.mv_size != 1 || *static_cast<const std::uint8_t*>(value.mv_data) == kNoSlot) continue;
+        clients.push_back(0);
+        std::memcpy(&clients.back(), key.mv_data, sizeof(ClientId));
+      }
+      ::mdb_cursor_close(cursor);
+      if (code != MDB_NOTFOUND) require("read", code);
+    }
+    for (const ClientId client : clients) use(client, read(client));
+  }
+
+  std::string read(ClientId client) {
+    std::array<char, kCheckBytes> check{};
+    std::string state;
+    bool found = false;
+    {
+      const std::scoped_lock held(mutex);
+      begin();
+      const std::uint8_t slot = slot_in(slots, client);
+      if (slot == kNoSlot) return {};
+      std::uint64_t place = place_of(client, slot);
+      MDB_val key{sizeof place, &place};
+      MDB_val value;
+      const int code = ::mdb_get(transaction, states, &key, &value);
+      if (code != MDB_NOTFOUND) require("read", code);
+      found = code == MDB_SUCCESS && value.mv_size >= kCheckBytes;
+      if (found) {
+        std::memcpy(check.data(), value.mv_data, kCheckBytes);
+        state = text_of(value).substr(kCheckBytes);
+      }
+    }
+    if (found && check_of(client, state) == check) return state;
+    throw failure("the state of client " + std::to_string(client) + " in '" + file.string() + "' is damaged");
+  }
+
+  void write(ClientId client, std::string_view state) {
+    const std::array<char, kCheckBytes> check = check_of(client, state);
+    const std::scoped_lock held(mutex);
+    begin();
+    std::uint8_t slot = slot_in(slots, client);
+    MDB_val key{sizeof client, &client};
+    MDB_val before{1, &slot};
+    const int noted = ::mdb_put(transaction, undo, &key, &before, MDB_NOOVERWRITE);
+    if (noted != MDB_KEYEXIST) {
+      require("write", noted);
+      slot = slot == 0 ? 1 : 0;
+      set_slot(slots, client, slot);
+    }
+    std::uint64_t place = place_of(client, slot);
+    key = {sizeof place, &place};
+    MDB_val room{kCheckBytes + state.size(), nullptr};
+    require("write", ::mdb_put(transaction, states, &key, &room, MDB_RESERVE));
+    std::memcpy(room.mv_data, check.data(), kCheckBytes);
+    if (!state.empty()) std::memcpy(static_cast<char*>(room.mv_data) + kCheckBytes, state.data(), state.size());
+    unwritten += kCheckBytes + state.size();
+    if (unwritten < kMostUnwritten) return;
+    commit(std::nullopt);
+    in_parts = true;
+  }
+
+  void end_round(std::uint32_t round) {
+    const std::scoped_lock held(mutex);
+    begin();
+    commit(round);
+    now = round;
+    in_parts = false;
+  }
+
+  std::uint32_t abandon_round() {
+    const std::scoped_lock held(mutex);
+    abort();
+    if (std::exchange(in_parts, false))
+      go_back();
+    else if (now == base)
+      undo_is_of_base = false;
+    return now;
+  }
+
+  void checkpointed(std::uint32_t round) {
+    const std::scoped_lock held(mutex);
+    base = round;
+    undo_is_of_base = false;
+  }
+
+  fs::path file;
+  std::string run;
+  std::uint32_t base;  ///< of the last checkpoint
+  std::uint32_t now;   ///< of the last round that ended
+  bool temporary;
+  bool undo_is_of_base = false;  ///< the table `undo` leads to `base`, not to a checkpoint before it
+  bool in_parts = false;         ///< a part of the round is on the disk
+  std::uint64_t mapped = 0;
+  std::size_t unwritten = 0;
+  std::mutex mutex;
+  MDB_env* environment = nullptr;
+  MDB_txn* transaction = nullptr;
+  MDB_dbi marks = 0;
+  MDB_dbi states = 0;
+  MDB_dbi slots = 0;
+  MDB_dbi undo = 0;
+  std::optional<FolderLock> lock;
+};
+
+StateStore::StateStore(fs::path file, std::string run, std::uint32_t round)
+    : impl_(std::make_unique<Impl>(std::move(file), std::move(run), round, false)) {}
+StateStore::StateStore(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+StateStore::~StateStore() = default;
+StateStore::StateStore(StateStore&&) noexcept = default;
+StateStore& StateStore::operator=(StateStore&&) noexcept = default;
+
+StateStore StateStore::temporary() {
+  std::error_code error;
+  std::string folder = (fs::temp_directory_path(error) / "fedstride-states-XXXXXX").string();
+  if (error || ::mkdtemp(folder.data()) == nullptr)
+    throw failure("cannot make a folder for the clients' states in '" + fs::path(folder).parent_path().string() +
+                  "': " + std::strerror(errno) + "; name another with TMPDIR");
+  try {
+    StateStore store(std::make_unique<Impl>(fs::path(folder) / "states", "", 0, true));
+    fs::remove_all(folder, error);
+    return store;
+  } catch (...) {
+    fs::remove_all(folder, error);
+    throw;
+  }
+}
+
+std::string StateStore::read(ClientId client) const { return impl_->read(client); }
+void StateStore::for_each(function_ref<void(ClientId, std::string_view)> use) const { impl_->for_each(use); }
+void StateStore::write(ClientId client, std::string_view state) { impl_->write(client, state); }
+void StateStore::end_round(std::uint32_t round) { impl_->end_round(round); }
+std::uint32_t StateStore::abandon_round() { return impl_->abandon_round(); }
+void StateStore::checkpointed(std::uint32_t round) { impl_->checkpointed(round); }
+
+fs::path state_store_path(const fs::path& run_folder, std::size_t process, std::size_t processes) {
+  return run_folder / "states" / (std::to_string(process + 1) + "-of-" + std::to_string(processes));
+}
+
+namespace {
+
+// The number of stores in a folder, told by their names; 0 if there is none.
+std::size_t stores_in(const fs::path& folder) {
+  std::error_code error;
+  for (const fs::directory_entry& entry : fs::directory_iterator(folder, error)) {
+    const std::string name = entry.path().filename().string();
+    if (name.starts_with("1-of-")) return std::strtoull(name.c_str() + 5, nullptr, 10);
+  }
+  return 0;
+}
+
+}  // namespace
+
+void deal_out_states(const fs::path& run_folder, const std::string& run, std::uint32_t round,
+                     const std::vector<std::size_t>& home, std::size_t processes) {
+  const fs::path folder = run_folder / "states";
+  const fs::path fresh = run_folder / "states.new";
+  const fs::path old = run_folder / "states.old";
+  const auto fail = [&](const std::error_code& error) {
+    if (error) throw failure("cannot arrange the clients' states in '" + folder.string() + "': " + error.message());
+  };
+  std::error_code error;
+  if (round == 0) fs::remove_all(folder, error);
+  // A process may have been killed between the two renamings below.
+  if (!fs::exists(folder, error) && fs::exists(old, error) && round > 0) fs::rename(old, folder, error);
+  fs::remove_all(fresh, error);
+  fs::remove_all(old, error);
+  if (round == 0) {
+    fs::create_directory(folder, error);
+    return fail(error);
+  }
+  const std::size_t before = stores_in(folder);
+  if (before == processes) return;
+  if (before == 0)
+    throw failure("the clients' states, '" + folder.string() + "', are not there; the run, which is in round " +
+                  std::to_string(round) + ", cannot go on without them");
+  fs::create_directory(fresh, error);
+  fail(error);
+  {
+    std::vector<StateStore> stores;
+    for (std::size_t i = 0; i < processes; ++i)
+      stores.emplace_back(fresh / state_store_path(run_folder, i, processes).filename(), run, 0);
+    for (std::size_t i = 0; i < before; ++i)
+      StateStore(state_store_path(run_folder, i, before), run, round).for_each([&](ClientId client, std::string_view state) {
+        if (client >= home.size()) throw failure("the clients' states in '" + folder.string() + "' are of more clients");
+        stores[home[client]].write(client, state);
+      });
+    for (StateStore& store : stores) store.end_round(round);
+  }
+  fs::rename(folder, old, error);
+  fail(error);
+  fs::rename(fresh, folder, error);
+  fail(error);
+  fs::remove_all(old, error);
+}
+
+}  // namespace fedstride

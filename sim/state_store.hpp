@@ -1,0 +1,62 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "core/function_ref.hpp"
+#include "core/task.hpp"
+
+namespace fedstride {
+
+/// The states of clients, on the disk: one file of LMDB, of which only this file knows. A round's changes are one
+/// transaction, or several if there are many of them, so that memory does not grow with the number of clients or with what they keep,
+/// and a round costs what its cohort keeps. The file is held by one process at a time.
+///
+/// A run goes on from its last checkpoint, which is written after the transaction. So the states that clients had at that checkpoint
+/// stay in the file until the next one is written, and a store that is ahead of its checkpoint goes back to it.
+/// States are checked when they are read (SHA-256); so is the length of the file when it is opened.
+class StateStore {
+ public:
+  /// The store of the run with that identity, whose last checkpoint is of `round`: made anew for round 0, otherwise opened, and taken
+  /// back to that round. Throws Error (failure) if the file is missing, cut, damaged, in use, of another run or of other rounds.
+  StateStore(std::filesystem::path file, std::string run, std::uint32_t round);
+  /// A store without a name that ends with the process.
+  static StateStore temporary();
+  ~StateStore();
+  StateStore(StateStore&&) noexcept;
+  StateStore& operator=(StateStore&&) noexcept;
+
+  // Both from any thread; throw Error (failure).
+  /// A client's state as it was written last; empty before its first one.
+  std::string read(ClientId client) const;
+  void write(ClientId client, std::string_view state);
+  /// Every client that has a state, with it, in order.
+  void for_each(function_ref<void(ClientId, std::string_view)> use) const;
+
+  /// Everything written is of this round, and lasts.
+  void end_round(std::uint32_t round);
+  /// Forgets what was written since the last round. Returns the round that the states are now of: that one, or the last checkpoint's if
+  /// a part of the round had been brought to the disk already.
+  std::uint32_t abandon_round();
+  /// A checkpoint of this round, the last one that ended, is on the disk. Must be told before the next round's first change.
+  void checkpointed(std::uint32_t round);
+
+ private:
+  struct Impl;
+  explicit StateStore(std::unique_ptr<Impl> impl);
+  std::unique_ptr<Impl> impl_;
+};
+
+/// The stores of a run's folder, one for each of the processes that its clients are spread over: states/1-of-1 and so on.
+std::filesystem::path state_store_path(const std::filesystem::path& run_folder, std::size_t process, std::size_t processes);
+
+/// Deals the states of a run, whose last checkpoint is of `round`, out to so many processes, home[client] each client's, if the
+/// run was carried out by another number of them before; and makes the folder of the stores for round 0. Only one process may do so,
+/// while none of the stores is open. If it is killed, the stores are as before or as after. Throws Error (failure).
+void deal_out_states(const std::filesystem::path& run_folder, const std::string& run, std::uint32_t round,
+                     const std::vector<std::size_t>& home, std::size_t processes);
+
+}  // namespace fedstride
