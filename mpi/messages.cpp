@@ -14,9 +14,9 @@ void serialize(Archive& archive, ReleaseRun& run) {
 template <class Archive>
 void serialize(Archive& archive, ClientReport& report) {
   auto& [client, rows, examples, loss, rate, steps, rejected, releases, empty_lots, nonfinite, norm, clipped, statistic,
-         statistics, measure, update_norm, failure] = report;
+         statistics, measure, personal_examples, personal_correct, personal_loss, update_norm, failure] = report;
   archive(client, rows, examples, loss, rate, steps, rejected, releases, empty_lots, nonfinite, norm, clipped, statistic,
-          statistics, measure, update_norm, failure);
+          statistics, measure, personal_examples, personal_correct, personal_loss, update_norm, failure);
 }
 template <class Archive>
 void serialize(Archive& archive, PartOfSum::Update& update) {
@@ -49,8 +49,8 @@ void serialize(Archive& archive, PrepareAnswer& answer) {
 }
 template <class Archive>
 void serialize(Archive& archive, TrainRequest& request) {
-  auto& [round, has_model, keeps_updates, cohort, is_private, releases, told, beside] = request;
-  archive(round, has_model, keeps_updates, cohort, is_private, releases, told, beside);
+  auto& [round, has_model, keeps_updates, cohort, is_private, releases, told, beside, tests] = request;
+  archive(round, has_model, keeps_updates, cohort, is_private, releases, told, beside, tests);
 }
 template <class Archive>
 void serialize(Archive& archive, TrainAnswer& answer) {

@@ -45,6 +45,7 @@ struct TrainRequest {
   std::vector<std::uint64_t> releases;  ///< Task::releases of the cohort's clients, in its order
   std::vector<double> told = {};        ///< Task::told
   Vector beside = {};                   ///< Task::beside
+  bool tests = false;                   ///< Task::tests
 };
 /// The answer before the sums, which are added up on their way.
 struct TrainAnswer {

@@ -134,7 +134,8 @@ class MpiFleet {
                          .is_private = !task.releases.empty(),
                          .releases = {},
                          .told = {task.told.begin(), task.told.end()},
-                         .beside = Vector(task.beside)};
+                         .beside = Vector(task.beside),
+                         .tests = task.tests};
     if (request.is_private)
       for (const ClientId client : cohort) request.releases.push_back(task.releases[client]);
     ++number_;
