@@ -17,7 +17,7 @@ constexpr Told kTold[] = {{&ClientReport::loss, "loss", kMaxLoss},
                           {&ClientReport::learning_rate, "learning rate", kMaxRate},
                           {&ClientReport::gradient_norm, "gradient norm", kMaxRate},
                           {&ClientReport::clipped_share, "clipped share", 1},
-                          {&ClientReport::personal_loss, "loss of its personal model", kMaxLoss}};
+                          {&ClientReport::personal_loss, "personal model's loss", kMaxLoss}};
 
 bool in_range(double number, double most) { return number >= 0 && number <= most; }
 

@@ -112,7 +112,7 @@ TEST_CASE("reports that no training can have given end their connection; the rou
        [](UpdateMessage& m) { m.report.personal_examples = 2, m.report.personal_correct = 3; }},
       {"its report says that its personal model is right on 0 of 0 examples, with a loss of 1",
        [](UpdateMessage& m) { m.report.personal_loss = 1; }},
-      {"its report says that its loss of its personal model is -1; possible is 0 to",
+      {"its report says that its personal model's loss is -1; possible is 0 to",
        [](UpdateMessage& m) { m.report.personal_examples = 2, m.report.personal_loss = -1; }},
       {"its report says that its personal model was tested on 2 rows; it has 0 for that",
        [](UpdateMessage& m) { m.report.personal_examples = 2; }},
