@@ -166,6 +166,24 @@ TEST_CASE("a second pass beside private training leaves it as it is") {
   }
 }
 
+TEST_CASE("FedRep with momentum that is kept: the same bits on 1 and 8 threads, and resumed") {
+  const TemporaryFolder folder;
+  write_data(folder);
+  const std::string more =
+      "personal = 'local-layers'\nlocal-epochs = 2\nlocal-first = 1\noptimizer = 'adam'\nclient-state = 'keep'\nlearning-rate = "
+      "0.01\n";
+  start(settings_with(folder, "one", more + "threads = 1\n"));
+  start(settings_with(folder, "eight", more + "threads = 8\n"));
+  start(settings_with(folder, "broken", more + "rounds = 2\n"));
+  resume(folder / "broken", {{"rounds", {"4", true}}});
+  CHECK(hashes(folder / "eight") == hashes(folder / "one"));
+  CHECK(hashes(folder / "broken") == hashes(folder / "one"));
+  for (const char* other : {"eight", "broken"})
+    for (std::size_t round : {0, 1, 2, 3})
+      CHECK(lines(folder / other + "/rounds.jsonl")[round]["personal_loss"] ==
+            lines(folder / "one/rounds.jsonl")[round]["personal_loss"]);
+}
+
 TEST_CASE("evaluate goes on with the federation's model alone") {
   const TemporaryFolder folder;
   write_data(folder);
