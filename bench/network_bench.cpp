@@ -195,7 +195,8 @@ struct MeasuredSteps {
       const auto through = [&](std::size_t offset, std::span<const float> stretch) {
         return at_client.hand_on(weights, offset, stretch, sink);
       };
-      return random.network.gradient(weights, random.next(), at_client.is_plain() ? sink : GradientSink(through)).sink_sum;
+      return random.network.gradient(weights, random.next(), at_client.corrected().is_plain() ? sink : GradientSink(through))
+          .sink_sum;
     };
     const double start = now();
     for (int step = 0; step < steps; ++step) at_client.took(optimizer->step(*state, *scratch, random.weights, gradient, {}));

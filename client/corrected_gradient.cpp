@@ -40,6 +40,14 @@ void correct(float* __restrict out, const float* __restrict gradient, const floa
 using Correct = void (*)(float*, const float*, const float*, const float*, const float*, std::size_t, float);
 constexpr Correct kCorrect[2][2] = {{correct<false, false>, correct<false, true>}, {correct<true, false>, correct<true, true>}};
 
+// Calls act(from, to) for each part of [first, end) that is in one of the ranges, which are in order.
+template <class Act>
+void for_each_overlap(std::span<const ParameterRange> ranges, std::size_t first, std::size_t end, Act act) {
+  auto range = std::ranges::upper_bound(ranges, first, {}, [](const ParameterRange& one) { return one.offset + one.size; });
+  for (; range != ranges.end() && range->offset < end; ++range)
+    act(std::max(first, range->offset), std::min(end, range->offset + range->size));
+}
+
 void add_decay(float* __restrict out, const float* __restrict at, std::size_t size, float decay) {
   for (std::size_t i = 0; i < size; ++i) out[i] += decay * at[i];
 }
@@ -55,14 +63,11 @@ double CorrectedGradient::hand_on(const float* at, std::size_t offset, std::span
     const std::size_t first = offset + done;
     correct_piece(piece, gradient.data() + done, at + first, anchor + first, fixed == nullptr ? nullptr : fixed + first, size,
                   pull);
-    if (decay != 0) {
-      auto range = std::ranges::upper_bound(decayed, first, {}, [](const ParameterRange& one) { return one.offset + one.size; });
-      for (; range != decayed.end() && range->offset < first + size; ++range) {
-        const std::size_t from = std::max(first, range->offset);
-        const std::size_t to = std::min(first + size, range->offset + range->size);
-        add_decay(piece + (from - first), at + from, to - from, decay);
-      }
-    }
+    if (decay != 0)
+      for_each_overlap(decayed, first, first + size,
+                       [&](std::size_t from, std::size_t to) { add_decay(piece + (from - first), at + from, to - from, decay); });
+    for_each_overlap(held, first, first + size,
+                     [&](std::size_t from, std::size_t to) { std::fill(piece + (from - first), piece + (to - first), 0.0F); });
     sum += sink(first, {piece, size});
   }
   return sum;

@@ -9,7 +9,7 @@
 namespace fedstride {
 
 /// The gradient of a client's local objective, out of that of its loss:
-///   gradient + pull (weights - anchor) + fixed + decay x weights
+///   gradient + pull (weights - anchor) + fixed + decay x weights, and 0 where the weights are held
 /// Each stretch is corrected while it is in the cache, on its way to the optimiser's sink.
 struct CorrectedGradient {
   const float* anchor = nullptr;  ///< the model received
@@ -18,7 +18,9 @@ struct CorrectedGradient {
   float decay = 0;
   std::span<const ParameterRange> decayed = {};  ///< parameters that decay, in order: those that are trained
 
-  bool is_plain() const { return fixed == nullptr && pull == 0 && decay == 0; }
+  std::span<const ParameterRange> held = {};  ///< parameters that do not train at present, in order
+
+  bool is_plain() const { return fixed == nullptr && pull == 0 && decay == 0 && held.empty(); }
 
   /// Hands a stretch of the gradient at the weights `at` on, corrected; returns what the sink returns.
   double hand_on(const float* at, std::size_t offset, std::span<const float> gradient, GradientSink sink) const;

@@ -25,7 +25,9 @@ class ObjectiveAtClient {
   Vector& start() { return start_; }
   void set_start_loss(double mean_loss) { start_loss_ = mean_loss; }
 
-  bool is_plain() const { return corrected_.is_plain(); }
+  /// From now on these parameters do not train; until the next round begins.
+  void hold(std::span<const ParameterRange> ranges) { corrected_.held = ranges; }
+  const CorrectedGradient& corrected() const { return corrected_; }
   /// Hands a stretch of the gradient of the loss at `at` on, corrected (CorrectedGradient).
   double hand_on(const float* at, std::size_t offset, std::span<const float> gradient, GradientSink sink) const {
     return corrected_.hand_on(at, offset, gradient, sink);

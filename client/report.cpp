@@ -16,7 +16,8 @@ struct Told {
 constexpr Told kTold[] = {{&ClientReport::loss, "loss", kMaxLoss},
                           {&ClientReport::learning_rate, "learning rate", kMaxRate},
                           {&ClientReport::gradient_norm, "gradient norm", kMaxRate},
-                          {&ClientReport::clipped_share, "clipped share", 1}};
+                          {&ClientReport::clipped_share, "clipped share", 1},
+                          {&ClientReport::personal_loss, "personal model's loss", kMaxLoss}};
 
 bool in_range(double number, double most) { return number >= 0 && number <= most; }
 
@@ -48,6 +49,10 @@ std::string impossible(const ClientReport& report) {
     return "its report has statistics of " + std::to_string(report.statistics) + " steps; it took " +
            std::to_string(report.steps);
   if (report.rejected > report.steps) return "its report says that it undid more steps than it took";
+  if (report.personal_correct > report.personal_examples || (report.personal_examples == 0 && report.personal_loss > 0))
+    return "its report says that its personal model is right on " + std::to_string(report.personal_correct) + " of " +
+           std::to_string(report.personal_examples) + " examples" +
+           (report.personal_examples == 0 ? ", with a loss of " + number_text(report.personal_loss) : std::string());
   if (report.nonfinite > report.examples)
     return "its report says that it left out " + std::to_string(report.nonfinite) + " of " + std::to_string(report.examples) +
            " examples";

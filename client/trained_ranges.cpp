@@ -2,6 +2,13 @@
 
 namespace fedstride {
 
+std::vector<bool> either(const std::vector<bool>& one, const std::vector<bool>& other) {
+  std::vector<bool> both = one.empty() ? other : one;
+  if (one.empty() || other.empty()) return both;
+  for (std::size_t layer = 0; layer < both.size(); ++layer) both[layer] = one[layer] || other[layer];
+  return both;
+}
+
 std::vector<ParameterRange> trained_ranges(const Model& model, const std::vector<bool>& frozen, std::size_t copies) {
   std::vector<ParameterRange> ranges;
   for (std::size_t copy = 0; copy < copies; ++copy)

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <sstream>
 
+#include "client/report.hpp"
 #include "client/trained_ranges.hpp"
 #include "core/eigen.hpp"
 #include "core/error.hpp"
@@ -14,15 +15,16 @@
 
 namespace fedstride {
 
-// One byte that says whether a state follows, then the state; then the vector, where the objective keeps one.
+// One byte that says whether a state follows, then the state; then the vectors that objective and personal model keep, where they do.
 std::string ClientState::save(const LocalTraining& training) const {
   std::ostringstream bytes;
   const bool present = training.keep_state && state_ != nullptr;
   bytes.put(present ? 1 : 0);
   if (present) training.optimizer->save(*state_, bytes);
-  if (training.objective->keeps()) {
+  if (training.objective->keeps() || training.personal->keeps()) {
     cereal::PortableBinaryOutputArchive archive(bytes);
-    archive(kept_);
+    if (training.objective->keeps()) archive(kept_);
+    if (training.personal->keeps()) archive(personal_);
   }
   return bytes.str();
 }
@@ -34,12 +36,22 @@ void ClientState::load(const LocalTraining& training, const std::string& bytes) 
     if (present != 0 && present != 1) throw failure("not a flag");
     state_ = present == 1 ? training.optimizer->make_state() : nullptr;
     if (present == 1) training.optimizer->load(*state_, stream);
-    if (!training.objective->keeps()) return;
+    if (!training.objective->keeps() && !training.personal->keeps()) return;
     cereal::PortableBinaryInputArchive archive(stream);
-    archive(kept_);
+    if (training.objective->keeps()) archive(kept_);
+    if (training.personal->keeps()) archive(personal_);
   } catch (const std::exception&) {
     throw failure("a client's saved state is damaged");
   }
+}
+
+std::vector<bool> LocalTraining::unsent() const { return either(frozen, local); }
+
+Vector personal_weights(const LocalTraining& training, const Model& model, const Vector& weights, const ClientState& state) {
+  Vector own = weights;
+  const PersonalAtClient at(*training.personal, *training.optimizer, personal_ranges(model, training.local, training.frozen));
+  if (training.personal->keeps()) at.enter(state.personal_, own);
+  return own;
 }
 
 int rows_at_once(const LocalTraining& training, std::size_t max_rows) {
@@ -89,16 +101,19 @@ Trainer::Trainer(const Model& model, const Dataset& data, const LocalTraining& t
       network_(model, rows_at_once(training, max_rows), training.frozen),
       weights_(Vector(model.size())),
       objective_(*training.objective, *training.optimizer, trained_ranges(model, training.frozen)),
+      personal_(*training.personal, *training.optimizer, personal_ranges(model, training.local, training.frozen)),
+      tester_(model, data, {}),
       scratch_(training.optimizer->make_scratch()),
       labels_(static_cast<std::size_t>(network_.max_rows())) {
   order_.reserve(max_rows);
   if (training.privacy) workshop_.emplace(model, training.frozen);
-  if (training.attack.attack->falsifies()) sent_ = trained_ranges(model, training.frozen, training.objective->sends() ? 2 : 1);
+  if (training.attack.attack->falsifies()) sent_ = trained_ranges(model, training.unsent(), training.objective->sends() ? 2 : 1);
 }
 
 void Trainer::train(const Task& task, ClientId client, std::span<const Row> rows, ClientState& state, ForEachPiece for_each_piece,
                     const Signals& signals, UpdateSink sink) {
   weights_ = task.model;
+  if (personal_.has_layers()) personal_.enter(state.personal_, weights_);
   // A state that is not kept still has a place, in this thread's own spare one, so that its memory is reused.
   auto& kept = training_.keep_state ? state.state_ : spare_state_.state_;
   const bool fresh = kept == nullptr;
@@ -107,6 +122,10 @@ void Trainer::train(const Task& task, ClientId client, std::span<const Row> rows
   training_.optimizer->hear(*kept, task.told);
   objective_.begin(task, state.kept_);
   ClientReport report = train_with(*kept, task, client, rows, for_each_piece, signals);
+  if (personal_.has_layers()) {
+    personal_.keep(weights_, state.personal_);
+    personal_.leave(task.model, weights_);
+  }
   report.measure = objective_.end(task, weights_, state.kept_, update_);
   // A diverged client's state would make it diverge again in every round: the next round starts from a fresh state.
   if (training_.attack.has(client)) falsify(task.round, client);
@@ -114,6 +133,7 @@ void Trainer::train(const Task& task, ClientId client, std::span<const Row> rows
     kept = nullptr;
   else if (training_.local_release)
     release_update(*training_.local_release, task.round, client);
+  if (personal_.makes()) train_personal(task, client, rows, state.personal_, for_each_piece, signals, report);
   sink({report, view(std::as_const(update_))});
 }
 
@@ -121,18 +141,19 @@ void Trainer::train(const Task& task, ClientId client, std::span<const Row> rows
 class Trainer::PlainBatches {
  public:
   PlainBatches(Trainer& trainer, std::span<const Row> rows, std::size_t batch, const BatchAddress& address,
-               ForEachPiece for_each_piece, int first_epoch)
+               ForEachPiece for_each_piece, int first_epoch, Purpose order = Purpose::data_order)
       : trainer_(trainer),
         rows_(rows),
         batch_(batch),
         address_(address),
         for_each_piece_(for_each_piece),
-        first_epoch_(first_epoch) {}
+        first_epoch_(first_epoch),
+        order_(order) {}
 
   void begin_epoch(int epoch) {
     trainer_.order_.assign(rows_.begin(), rows_.end());
     RandomStream random(address_.seed,
-                        {Purpose::data_order, address_.round, address_.client, static_cast<std::uint32_t>(epoch - first_epoch_)});
+                        {order_, address_.round, address_.client, static_cast<std::uint32_t>(epoch - first_epoch_)});
     shuffle(std::span(trainer_.order_), random);
     ahead_ = trainer_.order_;
   }
@@ -170,6 +191,7 @@ class Trainer::PlainBatches {
   BatchAddress address_;
   ForEachPiece for_each_piece_;
   int first_epoch_;
+  Purpose order_;
 };
 
 void Trainer::falsify(std::uint32_t round, ClientId client) {
@@ -207,7 +229,8 @@ void Trainer::gradient_at_start(PlainBatches& batches, std::size_t rows, const S
 }
 
 template <class Source>
-void Trainer::train_epochs(OptimizerState& state, Source& source, int first_epoch, const Signals& signals, ClientReport& report) {
+void Trainer::train_epochs(const Pass& pass, OptimizerState& state, Source& source, const Signals& signals,
+                           ClientReport& report) {
   const OptimizerPart& optimizer = *training_.optimizer;
   double loss = 0;
   std::uint64_t loss_examples = 0;
@@ -215,9 +238,9 @@ void Trainer::train_epochs(OptimizerState& state, Source& source, int first_epoc
     if (signals.stop != nullptr && signals.stop->load(std::memory_order_relaxed)) throw Interrupted{};
     const bool held = at == weights_.data();  // not a half step, which may be undone
     const auto through = [&](std::size_t offset, std::span<const float> stretch) {
-      return objective_.hand_on(at, offset, stretch, sink);
+      return pass.corrected.hand_on(at, offset, stretch, sink);
     };
-    const auto result = source.gradient(at, objective_.is_plain() ? sink : GradientSink(through));
+    const auto result = source.gradient(at, pass.corrected.is_plain() ? sink : GradientSink(through));
     if (held) {
       loss += result.loss_sum;
       loss_examples += result.examples;
@@ -226,18 +249,25 @@ void Trainer::train_epochs(OptimizerState& state, Source& source, int first_epoc
     if (signals.progress != nullptr) signals.progress->fetch_add(result.examples, std::memory_order_relaxed);
     return result.sink_sum;
   };
-  Progress progress{.epoch = first_epoch};
-  for (; progress.epoch < first_epoch + training_.epochs; ++progress.epoch) {
+  Progress progress{.epoch = pass.first_epoch};
+  for (; progress.epoch < pass.first_epoch + pass.epochs; ++progress.epoch) {
+    std::span<const ParameterRange> held;
+    if (pass.is_ordinary) {
+      held = personal_.held(progress.epoch - pass.first_epoch);
+      objective_.hold(held);
+      take_out(held, weights_, held_);
+    }
     const int batches = optimizer.gradients_per_step(progress);
     source.begin_epoch(progress.epoch);
     const std::size_t steps = source.steps(progress.epoch, batches);
     for (std::size_t step = 0; step < steps && source.has(batches); ++step) {
       progress.of_round =
-          (progress.epoch - first_epoch + static_cast<double>(step) / static_cast<double>(steps)) / training_.epochs;
+          (progress.epoch - pass.first_epoch + static_cast<double>(step) / static_cast<double>(steps)) / pass.epochs;
       const StepReport outcome = optimizer.step(state, *scratch_, weights_, Gradient(gradient), progress);
+      put_back(held, held_, weights_);  // momentum would move them
       ++report.steps;
       report.rejected += outcome.accepted ? 0 : 1;
-      objective_.took(outcome);
+      if (pass.is_ordinary) objective_.took(outcome);
       if (std::isnan(outcome.statistic)) continue;
       report.statistic += outcome.statistic;
       ++report.statistics;
@@ -253,18 +283,47 @@ ClientReport Trainer::train_with(OptimizerState& state, const Task& task, Client
   ClientReport report{.client = client, .rows = rows.size()};
   const BatchAddress address{training_.seed, task.round, client, 0};
   const int first_epoch = static_cast<int>(task.round - 1) * training_.epochs;
+  const Pass pass{first_epoch, training_.epochs, objective_.corrected()};
   if (training_.privacy) {
     const PrivatePlan& plan = *training_.privacy->plans[client];
     PrivateLots source({data_, training_.augmentation, network_, *workshop_, for_each_piece}, plan, training_.privacy->source,
                        rows, address, plan.releases_before(first_epoch), task.releases[client]);
-    train_epochs(state, source, first_epoch, signals, report);
+    train_epochs(pass, state, source, signals, report);
     source.report(report);
   } else {
     PlainBatches source(*this, rows, batch_of(training_, rows.size()), address, for_each_piece, first_epoch);
     if (objective_.needs_start()) gradient_at_start(source, rows.size(), signals, report);
-    train_epochs(state, source, first_epoch, signals, report);
+    train_epochs(pass, state, source, signals, report);
   }
   return report;
+}
+
+void Trainer::train_personal(const Task& task, ClientId client, std::span<const Row> rows, Vector& kept,
+                             ForEachPiece for_each_piece, const Signals& signals, ClientReport& report) {
+  constexpr std::uint32_t kStepsOfPersonal = std::uint32_t{3} << 30;  // which no other step reaches
+  weights_ = task.model;
+  personal_.enter(kept, weights_);
+  if (personal_.epochs() > 0) {
+    auto& state = spare_state_.state_;
+    if (state == nullptr) state = training_.optimizer->make_state();
+    training_.optimizer->start(*state, weights_.size());
+    training_.optimizer->hear(*state, task.told);
+    const CorrectedGradient corrected = personal_.second_pass(task.model);
+    const int first_epoch = static_cast<int>(task.round - 1) * training_.epochs;  // schedules stand where the round's do
+    const std::size_t batch = std::min(batch_of(training_, rows.size()), static_cast<std::size_t>(network_.max_rows()));
+    PlainBatches source(*this, rows, batch, {training_.seed, task.round, client, kStepsOfPersonal}, for_each_piece, first_epoch,
+                        Purpose::personal_order);
+    ClientReport aside;
+    train_epochs({first_epoch, personal_.epochs(), corrected, false}, *state, source, {nullptr, signals.stop}, aside);
+    personal_.keep(weights_, kept);
+  }
+  const std::span<const Row> tested = task.tests && training_.test_rows ? training_.test_rows(client) : std::span<const Row>();
+  if (tested.empty()) return;
+  tester_.regroup({tested});
+  const GroupEvaluation result = tester_.evaluate(weights_, for_each_piece).front();
+  report.personal_examples = result.examples;
+  report.personal_correct = result.correct;
+  report.personal_loss = result.loss <= kMaxLoss ? result.loss : std::numeric_limits<double>::quiet_NaN();
 }
 
 }  // namespace fedstride

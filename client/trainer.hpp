@@ -2,6 +2,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -10,14 +11,17 @@
 
 #include "attacks/attack_plan.hpp"
 #include "client/objective_at_client.hpp"
+#include "client/personal_at_client.hpp"
 #include "client/private_lots.hpp"
 #include "core/function_ref.hpp"
 #include "core/task.hpp"
 #include "data/batch.hpp"
 #include "dp/noise/client_release.hpp"
+#include "nn/group_evaluation.hpp"
 #include "nn/network.hpp"
 #include "objectives/local_objective.hpp"
 #include "optim/optimizers.hpp"
+#include "personal/personal.hpp"
 
 namespace fedstride {
 
@@ -45,9 +49,14 @@ struct LocalTraining {
   std::vector<bool> frozen = {};                   ///< a flag a layer, or empty
   std::optional<PrivateTraining> privacy = {};     ///< example-level privacy
   std::optional<LocalRelease> local_release = {};  ///< client-level privacy in which each client adds all the noise
+  Personal personal = {};
+  std::vector<bool> local = {};  ///< a flag for each layer that is the clients' own, or empty
+  std::function<std::span<const Row>(ClientId client)> test_rows = {};  ///< that personal models are tested on; empty: none are
 
   /// True if a client has anything to keep from round to round.
-  bool keeps_clients() const { return keep_state || objective->keeps(); }
+  bool keeps_clients() const { return keep_state || objective->keeps() || personal->keeps(); }
+  /// The layers that no update changes: a flag a layer, or empty.
+  std::vector<bool> unsent() const;
 };
 
 /// The largest number of examples a network computes at once for clients with at most `max_rows` rows.
@@ -56,8 +65,8 @@ int rows_at_once(const LocalTraining& training, std::size_t max_rows);
 /// The steps that a client with so many rows takes in rounds 1 to `rounds`; under example-level privacy those of its plan.
 double steps_of(const LocalTraining& training, ClientId client, std::size_t rows, std::uint32_t rounds);
 
-/// One client's state from round to round, besides its rows: its optimiser's state and the vector that its local objective keeps,
-/// both empty before its first round.
+/// One client's state from round to round, besides its rows: its optimiser's state, the vector that its local objective keeps and
+/// what is its own of its personal model, all empty before its first round.
 class ClientState {
  public:
   /// The state as bytes, and back: save, load, step equals step. load throws Error (failure) if the bytes are not a state
@@ -67,9 +76,15 @@ class ClientState {
 
  private:
   friend class Trainer;
+  friend Vector personal_weights(const LocalTraining&, const Model&, const Vector&, const ClientState&);
   std::unique_ptr<OptimizerState> state_;
   Vector kept_;
+  Vector personal_;
 };
+
+/// The personal model of a client with this state beside the federation's model `weights`: what it keeps of its own, and the rest
+/// of these. A kind that keeps nothing makes its model out of them in its second pass.
+Vector personal_weights(const LocalTraining& training, const Model& model, const Vector& weights, const ClientState& state);
 
 /// Thrown by Trainer::train when training must stop at once.
 struct Interrupted {};
@@ -88,7 +103,7 @@ class Trainer {
     const std::atomic<bool>* stop = nullptr;
   };
 
-  /// Trains `client` on its rows from the task's model, then passes the update on.
+  /// Trains `client` on its rows from the task's model, then its personal model, if it has one, and passes the update on.
   /// An epoch visits the rows in an order drawn at (data_order, round, client, epoch). A step reads the next
   /// gradients_per_step batches; an epoch ends where fewer rows are left than a step needs (ADADP: floor(n / 2B) steps), but
   /// an optimiser of one batch a step takes a last smaller batch. A client with fewer rows than one step reads gets
@@ -100,6 +115,13 @@ class Trainer {
 
  private:
   class PlainBatches;
+  /// Epochs of training one after the other.
+  struct Pass {
+    int first_epoch = 0;
+    int epochs = 1;
+    const CorrectedGradient& corrected;
+    bool is_ordinary = true;  ///< that of the federation's model, which local objective and client's own layers follow
+  };
   /// The mean gradient over all rows at the model received, for the local objective.
   void gradient_at_start(PlainBatches& batches, std::size_t rows, const Signals& signals, ClientReport& report);
   /// Does to the update what the client does as an attacker. Gaps between tensors stay 0, as over a network, which does not send them.
@@ -109,9 +131,12 @@ class Trainer {
 
   /// `source` gives the batches: PlainBatches or PrivateLots.
   template <class Source>
-  void train_epochs(OptimizerState& state, Source& source, int first_epoch, const Signals& signals, ClientReport& report);
+  void train_epochs(const Pass& pass, OptimizerState& state, Source& source, const Signals& signals, ClientReport& report);
   ClientReport train_with(OptimizerState& state, const Task& task, ClientId client, std::span<const Row> rows,
                           ForEachPiece for_each_piece, const Signals& signals);
+  /// The client's personal model: a second pass, if it has one, and its test.
+  void train_personal(const Task& task, ClientId client, std::span<const Row> rows, Vector& kept, ForEachPiece for_each_piece,
+                      const Signals& signals, ClientReport& report);
 
   const Dataset& data_;
   const LocalTraining& training_;
@@ -120,6 +145,9 @@ class Trainer {
   Vector weights_;
   Vector update_;
   ObjectiveAtClient objective_;
+  PersonalAtClient personal_;
+  GroupEvaluator tester_;
+  Vector held_;                       ///< weights that do not train at present
   std::vector<ParameterRange> sent_;  ///< the trained parameters of an update, if attackers falsify theirs
   std::unique_ptr<OptimizerScratch> scratch_;
   std::vector<Row> order_;

@@ -33,6 +33,7 @@ enum class Purpose : std::uint32_t {
   attack_noise = 17,      ///< that attackers send
   poisoned_rows = 18,     ///< which of an attacker's examples are poisoned
   client_test = 19,       ///< which of a client's rows it is tested on
+  personal_order = 20,    ///< of a client's rows, in the epochs of its personal model
   test = 1000,
 };
 

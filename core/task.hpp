@@ -31,13 +31,14 @@ struct Task {
   std::span<const double> told = {};
   /// A vector of the local objective's server, as long as the model, the same to every client (objectives/); empty if it has none.
   std::span<const float> beside = {};
+  bool tests = false;  ///< clients test their personal models, where they have them and rows to test them on
 };
 
 /// A client's report on its training. No privacy guarantee covers any of it.
 struct ClientReport {
   ClientId client = 0;
   std::uint64_t rows = 0;      ///< examples the client holds
-  std::uint64_t examples = 0;  ///< gradient examples: each batch the optimiser asked for counts
+  std::uint64_t examples = 0;  ///< gradient examples: each batch the optimiser asked for counts, a personal model's aside
   double loss = 0;             ///< mean training loss over the batches at weights it held (ADADP: not at half steps)
   double learning_rate = 0;    ///< of its next step, mean-gradient unit
   std::uint64_t steps = 0;
@@ -50,8 +51,11 @@ struct ClientReport {
   double statistic = 0;          ///< sum of the statistics of its steps, for the server to pool
   std::uint64_t statistics = 0;  ///< steps in that sum
   double measure = 0;            ///< a number for the server's side of the local objective (ObjectiveScale), from 0
-  double update_norm = 0;        ///< L2 norm of the update as it came, measured by who sums it; NaN: it is not finite
-  std::string failure = {};      ///< why the update is not in the sum; empty if it is
+  std::uint64_t personal_examples = 0;  ///< rows of its own that its personal model was tested on; 0: it was not
+  std::uint64_t personal_correct = 0;   ///< of these, classified rightly
+  double personal_loss = 0;             ///< mean softmax cross-entropy on them; NaN: diverged
+  double update_norm = 0;               ///< L2 norm of the update as it came, measured by who sums it; NaN: it is not finite
+  std::string failure = {};             ///< why the update is not in the sum; empty if it is
 };
 
 /// A client's answer: the change of the weights, trained minus received, and after it what its local objective sends beside that

@@ -14,9 +14,9 @@ void serialize(Archive& archive, ReleaseRun& run) {
 template <class Archive>
 void serialize(Archive& archive, ClientReport& report) {
   auto& [client, rows, examples, loss, rate, steps, rejected, releases, empty_lots, nonfinite, norm, clipped, statistic,
-         statistics, measure, update_norm, failure] = report;
+         statistics, measure, personal_examples, personal_correct, personal_loss, update_norm, failure] = report;
   archive(client, rows, examples, loss, rate, steps, rejected, releases, empty_lots, nonfinite, norm, clipped, statistic,
-          statistics, measure, update_norm, failure);
+          statistics, measure, personal_examples, personal_correct, personal_loss, update_norm, failure);
 }
 template <class Archive>
 void serialize(Archive& archive, PartOfSum::Update& update) {
@@ -59,8 +59,8 @@ void serialize(Archive& archive, KeepAnswer& answer) {
 }
 template <class Archive>
 void serialize(Archive& archive, TrainRequest& request) {
-  auto& [round, has_model, keeps_updates, cohort, is_private, releases, told, beside, checkpoint] = request;
-  archive(round, has_model, keeps_updates, cohort, is_private, releases, told, beside, checkpoint);
+  auto& [round, has_model, keeps_updates, cohort, is_private, releases, told, beside, tests, checkpoint] = request;
+  archive(round, has_model, keeps_updates, cohort, is_private, releases, told, beside, tests, checkpoint);
 }
 template <class Archive>
 void serialize(Archive& archive, TrainAnswer& answer) {

@@ -53,6 +53,7 @@ struct TrainRequest {
   std::vector<std::uint64_t> releases;  ///< Task::releases of the cohort's clients, in its order
   std::vector<double> told = {};        ///< Task::told
   Vector beside = {};                   ///< Task::beside
+  bool tests = false;                   ///< Task::tests
   std::uint32_t checkpoint = 0;         ///< round of the last checkpoint
 };
 /// The answer before the sums, which are added up on their way.

@@ -151,6 +151,7 @@ class MpiFleet {
                          .releases = {},
                          .told = {task.told.begin(), task.told.end()},
                          .beside = Vector(task.beside),
+                         .tests = task.tests,
                          .checkpoint = checkpoint_};
     if (request.is_private)
       for (const ClientId client : cohort) request.releases.push_back(task.releases[client]);

@@ -153,14 +153,15 @@ void fields(A& archive, ModelMessage& message) {
 template <class A>
 void fields(A& archive, Train& message) {
   archive(message.round, line(message.model_hash), Flag{message.is_private}, message.releases,
-          Numbers<double, kMaxTold>{message.told});
+          Numbers<double, kMaxTold>{message.told}, Flag{message.tests});
 }
 template <class A>
 void fields(A& archive, UpdateMessage& message) {
   ClientReport& report = message.report;
   archive(message.round, line(message.model_hash), report.client, report.rows, report.examples, report.loss, report.learning_rate,
           report.steps, report.rejected, Releases{report.releases}, report.empty_lots, report.nonfinite, report.gradient_norm,
-          report.clipped_share, report.statistic, report.statistics, report.measure, Flag{message.diverged}, message.change);
+          report.clipped_share, report.statistic, report.statistics, report.measure, report.personal_examples,
+          report.personal_correct, report.personal_loss, Flag{message.diverged}, message.change);
 }
 template <class A>
 void fields(A& archive, Received& message) {

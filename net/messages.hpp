@@ -56,7 +56,7 @@ struct Welcome {
   // The client's rows, where the coordinator alone can say which they are (partition file); else empty.
   std::string partition_hash = {};
   std::vector<std::uint64_t> row_counts = {};  ///< of every client
-  std::vector<std::uint32_t> rows = {};        ///< the client's, in their order
+  std::vector<std::uint32_t> rows = {};        ///< the client's, in their order; beyond its number those it is tested on
 };
 
 /// client -> coordinator: it has its data and can be asked. The coordinator only compares these values.
@@ -86,6 +86,7 @@ struct Train {
   bool is_private = false;
   std::uint64_t releases = 0;     ///< the most noisy releases in this round, under example-level privacy
   std::vector<double> told = {};  ///< Task::told
+  bool tests = false;             ///< Task::tests
 };
 
 /// client -> coordinator.

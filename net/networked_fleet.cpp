@@ -51,6 +51,7 @@ struct NetworkedFleet::Impl {
     std::vector<State> state;             // by client
     std::vector<std::uint64_t> releases;  // by client; empty without example-level privacy
     std::vector<double> told;             // Task::told
+    bool tests = false;                   // Task::tests
     std::vector<std::uint64_t> heard;     // gradient examples reported by clients; counted in progress
     std::size_t asked = 0;
     std::size_t answered = 0;
@@ -118,10 +119,10 @@ struct NetworkedFleet::Impl {
     reception.expect_update(client);
     reception.send(client, round->model, FrameKind::model);
     const bool is_private = !round->releases.empty();
-    reception.send(
-        client,
-        encode(Train{round->number, round->model_hash, is_private, is_private ? round->releases[client] : 0, round->told}),
-        FrameKind::train);
+    reception.send(client,
+                   encode(Train{round->number, round->model_hash, is_private, is_private ? round->releases[client] : 0,
+                                round->told, round->tests}),
+                   FrameKind::train);
   }
 
   // Counts examples of the current round as clients report them, never more than the client's rows allow.
@@ -298,6 +299,7 @@ void NetworkedFleet::collect(const Task& task, const std::vector<ClientId>& coho
   round->model = encode(message);
   round->releases.assign(task.releases.begin(), task.releases.end());
   round->told.assign(task.told.begin(), task.told.end());
+  round->tests = task.tests;
   std::future<void> over = round->over.get_future();
   const auto stopped = [&] { return impl_->stop != nullptr && impl_->stop->load(std::memory_order_relaxed); };
   if (stopped()) throw Interrupted{};

@@ -15,8 +15,14 @@ struct BlockOutcome {
 
 }  // namespace
 
-GroupEvaluator::GroupEvaluator(const Model& model, const Dataset& data, std::vector<std::span<const Row>> groups)
-    : model_(model), data_(data), groups_(groups.size()) {
+GroupEvaluator::GroupEvaluator(const Model& model, const Dataset& data, const std::vector<std::span<const Row>>& groups)
+    : model_(model), data_(data) {
+  regroup(groups);
+}
+
+void GroupEvaluator::regroup(const std::vector<std::span<const Row>>& groups) {
+  groups_ = groups.size();
+  blocks_.clear();
   for (std::size_t group = 0; group < groups.size(); ++group)
     for (std::size_t begin = 0; begin < groups[group].size(); begin += kMaxEvaluated)
       blocks_.push_back({group, groups[group].subspan(begin, std::min(kMaxEvaluated, groups[group].size() - begin))});

@@ -24,7 +24,10 @@ struct GroupEvaluation {
 class GroupEvaluator {
  public:
   /// All must outlive the evaluator.
-  GroupEvaluator(const Model& model, const Dataset& data, std::vector<std::span<const Row>> groups);
+  GroupEvaluator(const Model& model, const Dataset& data, const std::vector<std::span<const Row>>& groups);
+
+  /// Other groups, for the evaluations from now on.
+  void regroup(const std::vector<std::span<const Row>>& groups);
 
   std::vector<GroupEvaluation> evaluate(const Vector& weights, ForEachPiece for_each_piece = serially);
 
@@ -38,7 +41,7 @@ class GroupEvaluator {
   };
   const Model& model_;
   const Dataset& data_;
-  std::size_t groups_;
+  std::size_t groups_ = 0;
   std::vector<Block> blocks_;
   std::vector<std::vector<std::uint64_t>> confusion_;
   Pool<Network> networks_;

@@ -143,7 +143,7 @@ Vector Model::initial(Initialisation initialisation, std::uint64_t seed) const {
   return weights;
 }
 
-std::vector<bool> Model::frozen(std::string_view names) const {
+std::vector<bool> Model::layers_named(std::string_view names, std::string_view purpose) const {
   std::vector<bool> flags(layers_.size(), false);
   if (trimmed(names).empty()) return flags;
   std::vector<std::string> valid;
@@ -151,8 +151,7 @@ std::vector<bool> Model::frozen(std::string_view names) const {
     if (valid.empty() || valid.back() != layer_name(parameter)) valid.emplace_back(layer_name(parameter));
   for (const auto piece : split(names, ',')) {
     const auto name = trimmed(piece);
-    if (std::find(valid.begin(), valid.end(), name) == valid.end())
-      throw usage_error(unknown_name("layer to freeze", name, valid));
+    if (std::find(valid.begin(), valid.end(), name) == valid.end()) throw usage_error(unknown_name(purpose, name, valid));
     for (const auto& parameter : parameters_)
       if (layer_name(parameter) == name) flags[static_cast<std::size_t>(parameter.layer)] = true;
   }

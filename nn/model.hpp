@@ -47,7 +47,9 @@ class Model {
   Vector initial(Initialisation initialisation, std::uint64_t seed) const;
 
   /// The frozen layers, a flag a layer, from their names "conv1,conv2". Throws Error (usage) for a name that no layer has.
-  std::vector<bool> frozen(std::string_view names) const;
+  std::vector<bool> frozen(std::string_view names) const { return layers_named(names, "layer to freeze"); }
+  /// Any layers likewise; `purpose` names them in an error: "layer to freeze".
+  std::vector<bool> layers_named(std::string_view names, std::string_view purpose) const;
 
  private:
   std::string line_;

@@ -18,9 +18,10 @@ constexpr std::size_t kMaxTableColumns = 10;
 std::vector<std::string> columns_of(const SweepResults& sweep, const std::map<std::string, int, std::less<>>& known) {
   std::vector<std::string> columns;
   if (sweep.experiment.command == "run") {
-    for (const char* name : {"test_accuracy", "test_loss", "validation_accuracy", "validation_loss", "worst_client_accuracy",
-                             "own_accuracy", "own_accuracy_worst_tenth", "backdoor_success", "rejected_share", "epsilon_spent",
-                             "delta_spent", "client_epsilon_spent", "client_delta_spent", "rounds_done"})
+    for (const char* name :
+         {"test_accuracy", "test_loss", "validation_accuracy", "validation_loss", "worst_client_accuracy", "own_accuracy",
+          "own_accuracy_worst_tenth", "personal_accuracy", "personal_accuracy_worst_tenth", "backdoor_success", "rejected_share",
+          "epsilon_spent", "delta_spent", "client_epsilon_spent", "client_delta_spent", "rounds_done"})
       if (known.contains(name)) columns.emplace_back(name);
   }
   if (columns.empty())

@@ -24,6 +24,13 @@ constexpr Words kMetrics[] = {
     {"own_accuracy_p90", "clients' accuracy on their own rows (90th percentile)"},
     {"own_accuracy_deviation", "standard deviation over clients of their accuracy on their own rows"},
     {"own_loss", "clients' loss on their own rows (mean, nats an example)"},
+    {"personal_accuracy", "accuracy of clients' own models on their own rows (mean)"},
+    {"personal_accuracy_worst_tenth", "accuracy of clients' own models on their own rows (mean of the worst tenth)"},
+    {"personal_accuracy_p10", "accuracy of clients' own models on their own rows (10th percentile)"},
+    {"personal_accuracy_p50", "accuracy of clients' own models on their own rows (median)"},
+    {"personal_accuracy_p90", "accuracy of clients' own models on their own rows (90th percentile)"},
+    {"personal_accuracy_deviation", "standard deviation over clients of their own models' accuracy"},
+    {"personal_loss", "loss of clients' own models on their own rows (mean, nats an example)"},
     {"backdoor_success", "pictures with the trigger taken for its class (share)"},
     {"test_loss", "test loss (nats an example)"},
     {"validation_loss", "validation loss (nats an example)"},
@@ -94,7 +101,7 @@ bool is_never_negative(std::string_view metric) {
 
 bool is_share(std::string_view metric) {
   return metric.ends_with("accuracy") || metric.ends_with("share") || metric.starts_with("own_accuracy") ||
-         metric == "backdoor_success";
+         metric.starts_with("personal_accuracy") || metric == "backdoor_success";
 }
 
 }  // namespace fedstride

@@ -29,6 +29,8 @@ constexpr std::pair<std::string_view, std::string_view> kTags[] = {
     {"client_accuracy_deviation", "clients/accuracy_deviation"},
     {"own_accuracy", "clients/own_accuracy"},
     {"own_accuracy_worst_tenth", "clients/own_accuracy_worst_tenth"},
+    {"personal_accuracy", "clients/personal_accuracy"},
+    {"personal_accuracy_worst_tenth", "clients/personal_accuracy_worst_tenth"},
     {"backdoor_success", "attack/backdoor_success"},
     {"failed_updates", "clients/failed_updates"},
     {"seconds", "time/seconds"},

@@ -13,6 +13,7 @@
 #include "objectives/local_objective.hpp"
 #include "optim/optimizers.hpp"
 #include "partitions/partitions.hpp"
+#include "personal/personal.hpp"
 #include "run/privacy_settings.hpp"
 #include "server/aggregation.hpp"
 #include "server/cohort.hpp"
@@ -57,6 +58,7 @@ struct Configuration {
   Optimizer optimizer;
   LocalObjective objective;
   Attack attack;
+  Personal personal;
   int local_epochs = 1;
   int batch = 10;
   ClientStateRule client_state = ClientStateRule::automatic;
@@ -158,8 +160,8 @@ struct Configuration {
 };
 
 /// The parts a configuration has chosen, one of each family, in the order of their keys in a file.
-std::array<ChosenPart*, 8> chosen_parts(Configuration& configuration);
-std::array<const ChosenPart*, 8> chosen_parts(const Configuration& configuration);
+std::array<ChosenPart*, 9> chosen_parts(Configuration& configuration);
+std::array<const ChosenPart*, 9> chosen_parts(const Configuration& configuration);
 
 /// True for keys that set the place of the output: written only if a file set them.
 bool is_about_output(std::string_view key);

@@ -20,6 +20,8 @@ std::vector<GroupEvaluation> fine_tuned(const Setup& setup, const Vector& weight
   training.epochs = epochs;
   training.keep_state = false;
   training.objective = LocalObjective();
+  training.personal = Personal();
+  training.local.clear();
   training.privacy.reset();
   training.local_release.reset();
   std::size_t most = 0;

@@ -151,7 +151,7 @@ void prepare_clients(Setup& setup, const ClientSettings& settings, std::string_v
   }
   privacy.largest_weight = static_cast<double>(largest);
   setup.rules.sum.denominator = rate * total;
-  const auto trained = trained_ranges(setup.model, setup.training.frozen, setup.training.objective->sends() ? 2 : 1);
+  const auto trained = trained_ranges(setup.model, setup.training.unsent(), setup.training.objective->sends() ? 2 : 1);
   const UpdateClip clip(level.clip, settings.clip_per == ClipPer::layer ? trained : std::vector<ParameterRange>{});
   const double deviation = level.noise_multiplier * level.clip;
   if (local)

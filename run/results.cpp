@@ -18,6 +18,36 @@ void add_evaluation(OrderedJson& json, const std::string& name, const std::optio
   json[name + "_loss"] = evaluation ? number_or_null(evaluation->loss) : OrderedJson(nullptr);
 }
 
+// How a model of each client, or one on the rows of each, is spread over them; nothing if none was tested.
+void add_clients(OrderedJson& json, const std::string& name, const std::vector<GroupEvaluation>& clients) {
+  if (clients.empty()) return;
+  const Spread accuracy = spread_of_clients(clients, &GroupEvaluation::accuracy);
+  json[name + "_accuracy"] = accuracy.mean;
+  json[name + "_accuracy_deviation"] = accuracy.deviation;
+  json[name + "_accuracy_p10"] = accuracy.tenth;
+  json[name + "_accuracy_p50"] = accuracy.median;
+  json[name + "_accuracy_p90"] = accuracy.ninetieth;
+  json[name + "_accuracy_worst_tenth"] = accuracy.worst_tenth;
+  const bool all_finite = std::ranges::all_of(clients, [](const GroupEvaluation& one) { return std::isfinite(one.loss); });
+  json[name + "_loss"] =
+      all_finite ? number_or_null(spread_of_clients(clients, &GroupEvaluation::loss).mean) : OrderedJson(nullptr);
+}
+
+GroupEvaluation personal_test(const ClientReport& report) {
+  return {.examples = report.personal_examples,
+          .correct = report.personal_correct,
+          .loss = report.personal_loss,
+          .accuracy = static_cast<double>(report.personal_correct) / static_cast<double>(report.personal_examples)};
+}
+
+// The tests of personal models that clients have made.
+std::vector<GroupEvaluation> personal_tests(const std::vector<ClientReport>& reports) {
+  std::vector<GroupEvaluation> tests;
+  for (const ClientReport& report : reports)
+    if (report.personal_examples > 0) tests.push_back(personal_test(report));
+  return tests;
+}
+
 void add_spent(OrderedJson& json, const char* level, const std::optional<SpentSoFar>& spent) {
   if (spent) json[level] = OrderedJson{{"epsilon", number_or_null(spent->epsilon)}, {"delta", spent->delta}};
 }
@@ -137,16 +167,8 @@ std::string round_json(const RoundRecord& record, bool publishable, const Client
   json["model_hash"] = record.model_hash;
   if (record.is_idle()) json["no_step_kept"] = true;
   if (record.backdoor_success) json["backdoor_success"] = *record.backdoor_success;
-  if (!record.client_test.empty()) {
-    const Spread accuracy = spread_of_clients(record.client_test, &GroupEvaluation::accuracy);
-    json["own_accuracy"] = accuracy.mean;
-    json["own_accuracy_deviation"] = accuracy.deviation;
-    json["own_accuracy_p10"] = accuracy.tenth;
-    json["own_accuracy_p50"] = accuracy.median;
-    json["own_accuracy_p90"] = accuracy.ninetieth;
-    json["own_accuracy_worst_tenth"] = accuracy.worst_tenth;
-    json["own_loss"] = number_or_null(spread_of_clients(record.client_test, &GroupEvaluation::loss).mean);
-  }
+  add_clients(json, "own", record.client_test);
+  if (record.test) add_clients(json, "personal", personal_tests(record.clients));
   if (!record.client_accuracy.empty()) {
     const auto [worst, best] = std::ranges::minmax(record.client_accuracy);
     json["worst_client_accuracy"] = worst;
@@ -178,6 +200,10 @@ std::string round_json(const RoundRecord& record, bool publishable, const Client
     if (!record.client_test.empty()) {
       client["own_accuracy"] = record.client_test[report.client].accuracy;
       client["own_loss"] = number_or_null(record.client_test[report.client].loss);
+    }
+    if (record.test && report.personal_examples > 0) {
+      client["personal_accuracy"] = personal_test(report).accuracy;
+      client["personal_loss"] = number_or_null(report.personal_loss);
     }
     if (record.example_spent) {
       std::uint64_t releases = 0;

@@ -164,8 +164,7 @@ RunSummary carry_out(const Setup& setup, RunFolder& folder, Checkpoint checkpoin
     record.train_loss = counted > 0 ? loss / counted : std::numeric_limits<double>::quiet_NaN();
     record.model_hash = hash = model_hash(checkpoint.model);
     latest.reset();
-    if (record.round % static_cast<std::uint32_t>(configuration.evaluate_every) == 0 ||
-        record.round == static_cast<std::uint32_t>(configuration.rounds)) {
+    if (setup.rules.evaluated.has(record.round)) {
       record.test = latest = evaluate(EvaluatedOn::test, record.evaluation_seconds);
       if (!setup.validation_rows.empty()) record.validation = evaluate(EvaluatedOn::validation, record.evaluation_seconds);
       record.client_accuracy = client_accuracies(setup, *latest);

@@ -5,8 +5,10 @@
 #include <filesystem>
 #include <iterator>
 #include <map>
+#include <memory>
 #include <numeric>
 
+#include "client/trained_ranges.hpp"
 #include "core/build_info.hpp"
 #include "core/hash.hpp"
 #include "core/text.hpp"
@@ -15,6 +17,7 @@
 #include "nn/models.hpp"
 #include "nn/safetensors.hpp"
 #include "objectives/dynamic.hpp"
+#include "objectives/plain.hpp"
 #include "objectives/scaffold.hpp"
 #include "optim/adadp.hpp"
 #include "partitions/from_file.hpp"
@@ -112,6 +115,45 @@ void check_objective(const Configuration& configuration) {
   if (objective.as<Dynamic>() != nullptr && configuration.server.as<FederatedAveraging>() == nullptr)
     throw usage_error(chosen + ", whose server has a step of its own; with it only server-optimizer average is valid, not '" +
                       std::string(configuration.server.name()) + "'");
+}
+
+/// Sets whose layers are the clients' own, and refuses a personal model that means nothing with the other parts.
+void prepare_personal(Setup& setup) {
+  const Configuration& configuration = setup.configuration;
+  const Personal& personal = configuration.personal;
+  LocalTraining& training = setup.training;
+  training.personal = personal;
+  if (personal->makes() && !setup.client_test.empty())
+    training.test_rows = [rows = std::make_shared<const ClientRows>(setup.client_test)](ClientId client) {
+      return (*rows)[client];
+    };
+  if (personal->layers().empty()) return;
+  const std::string chosen = "personal is '" + std::string(personal.name()) + "'";
+  const std::string layers = "local-layers is '" + std::string(personal->layers()) + "'";
+  if (configuration.objective.as<Plain>() == nullptr)
+    throw usage_error(chosen +
+                      ", whose clients send no change of some layers; with it only local-objective plain is valid, not '" +
+                      std::string(configuration.objective.name()) + "'");
+  const std::span<const Parameter> parameters = setup.model.parameters();
+  if (personal->layers() == "last") {
+    training.local.assign(setup.model.layers().size(), false);
+    training.local[static_cast<std::size_t>(parameters.back().layer)] = true;
+  } else {
+    training.local = setup.model.layers_named(personal->layers(), "layer to keep with clients");
+  }
+  for (std::size_t layer = 0; layer < training.local.size(); ++layer)
+    if (training.local[layer] && training.frozen[layer])
+      throw usage_error(layers + " and freeze '" + configuration.freeze +
+                        "'; a layer that stays with its client is one that is trained: no layer may be in both");
+  if (trained_ranges(setup.model, training.unsent()).empty())
+    throw usage_error(layers + "; the federation has no other layer to train: one at least must be shared");
+  if (personal->local_first() >= training.epochs)
+    throw usage_error("local-first is " + std::to_string(personal->local_first()) + "; with local-epochs " +
+                      std::to_string(training.epochs) + " valid is 0 to " + std::to_string(training.epochs - 1) +
+                      ", so that the shared layers train too");
+  setup.notes.push_back(
+      "the layers that stay with clients are never trained in the federation's own model: its test accuracy says "
+      "little, and personal_accuracy (with client-test) how clients fare");
 }
 
 void note_unused_rows(Setup& setup) {
@@ -216,12 +258,14 @@ void prepare_training(Setup& setup, FirstWeights first) {
                     .keep_state = keeps_state(configuration),
                     .seed = configuration.seed,
                     .frozen = setup.model.frozen(configuration.freeze)};
+  prepare_personal(setup);
   setup.rules = {
       .cohort = configuration.cohort,
       .rows = setup.row_counts,
       .sum = {.weights = client_weights(setup), .memory = static_cast<std::uint64_t>(configuration.update_memory) << 20},
       .aggregation = configuration.aggregation,
-      .attack = setup.training.attack};
+      .attack = setup.training.attack,
+      .evaluated = {static_cast<std::uint32_t>(configuration.evaluate_every), static_cast<std::uint32_t>(configuration.rounds)}};
   setup.initial = setup.model.initial(initialisation(configuration), configuration.seed);
   if (!configuration.init.empty() && first == FirstWeights::drawn) {
     const InitReport report = take_matching(setup.model, read_safetensors(configuration.init), setup.initial);
@@ -303,9 +347,11 @@ Setup prepare_told(const Configuration& configuration, ClientId client, ToldRows
   if (told.row_counts.size() != static_cast<std::size_t>(configuration.clients) || client >= told.row_counts.size())
     throw wrong(std::to_string(told.row_counts.size()) + " clients have rows; the experiment has " +
                 std::to_string(configuration.clients) + ", of which this is " + who);
-  if (told.rows.empty() || told.row_counts[client] != told.rows.size())
-    throw wrong(who + " is sent " + std::to_string(told.rows.size()) + " rows; it is said to have " +
-                std::to_string(told.row_counts[client]) + ", and needs one at least");
+  const std::uint64_t count = told.row_counts[client];
+  const bool has_tests = configuration.personal->makes() && configuration.client_test > 0;
+  if (count == 0 || told.rows.size() < count || (told.rows.size() > count && !has_tests))
+    throw wrong(who + " is sent " + std::to_string(told.rows.size()) + " rows; it is said to have " + std::to_string(count) +
+                ", and needs one at least");
   std::vector<bool> taken(setup.data.train.size());
   for (const Row row : told.rows) {
     if (row >= taken.size())
@@ -314,6 +360,9 @@ Setup prepare_told(const Configuration& configuration, ClientId client, ToldRows
     if (taken[row]) throw wrong(who + " is sent row " + std::to_string(row) + " twice");
     taken[row] = true;
   }
+  const auto tested = told.rows.begin() + static_cast<std::ptrdiff_t>(count);
+  if (has_tests) setup.client_test = ClientRows::only(client, told.row_counts.size(), {tested, told.rows.end()});
+  told.rows.erase(tested, told.rows.end());
   setup.rows = ClientRows::only(client, told.row_counts.size(), std::move(told.rows));
   setup.row_counts = std::move(told.row_counts);
   setup.partition_hash = std::move(told.partition_hash);

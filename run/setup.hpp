@@ -61,7 +61,7 @@ Setup prepare_own(const Configuration& configuration, ClientId client, const Dat
 struct ToldRows {
   std::string partition_hash;
   std::vector<std::uint64_t> row_counts;  ///< of every client
-  std::vector<Row> rows;                  ///< its own
+  std::vector<Row> rows;                  ///< its own, and behind these what its personal model is tested on
 };
 
 /// Prepares the side of a client that is told its rows (partition file): the partition's file is not opened, the other clients'

@@ -19,6 +19,13 @@ concept Fleet = requires(T fleet, const Task& task, const std::vector<ClientId>&
   fleet.collect(task, cohort, updates);
 };
 
+/// The rounds after which models are evaluated: every so many, and the last; 0: none.
+struct EvaluatedRounds {
+  std::uint32_t every = 0;
+  std::uint32_t last = 0;
+  bool has(std::uint32_t round) const { return every > 0 && (round % every == 0 || round == last); }
+};
+
 /// The settings that do not change from round to round.
 struct RoundRules {
   Cohort cohort;
@@ -27,6 +34,7 @@ struct RoundRules {
   SumRules sum = {};                     ///< how updates are clipped, weighed, summed and noised
   Aggregation aggregation = {};
   AttackPlan attack = {};  ///< of attackers that see what the others send
+  EvaluatedRounds evaluated = {};
 
   CohortQuestion question(std::uint32_t round, std::span<const double> losses) const {
     return {round, rows.empty() ? sum.weights : rows, cohort_source, losses};
@@ -48,7 +56,7 @@ std::vector<ClientReport> run_round(std::uint32_t round, const RoundRules& rules
   std::erase_if(cohort, [&](ClientId client) { return !releases.empty() && releases[client] == 0; });
 
   Accumulator updates(rules.sum, round, cohort, server.update_size(), rules.keeps());
-  fleet.collect(Task{round, model, releases, server.tell(round), server.beside()}, cohort, updates);
+  fleet.collect(Task{round, model, releases, server.tell(round), server.beside(), rules.evaluated.has(round)}, cohort, updates);
   if (rules.attack.attack->conspires()) updates.conspire(rules.attack);
   std::vector<ClientReport> reports = updates.reports();
   server.take(reports, rules.sum);

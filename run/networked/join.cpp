@@ -1,7 +1,9 @@
 #include "run/networked/join.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <ctime>
+#include <iterator>
 #include <limits>
 #include <memory>
 #include <optional>
@@ -103,7 +105,9 @@ class Participant {
     options_.log(terms_text(setup, options_.client));
     setup.data.test = {};
     poison(setup);
-    keep_rows(setup.data.train, rows);
+    std::vector<Row> kept(rows.begin(), rows.end());
+    if (setup.training.test_rows) std::ranges::copy(setup.training.test_rows(options_.client), std::back_inserter(kept));
+    keep_rows(setup.data.train, kept);
     experiment->trainer.emplace(setup.model, setup.data.train, setup.training, rows.size());
     packings = packings_of(setup);
     experiment_ = std::move(experiment);
@@ -135,7 +139,8 @@ class Participant {
     const TurnsTaken turn(turns_);
     threads_.for_each_task(1, [&](std::size_t) {
       at.trainer->train(
-          Task{train.round, weights, releases, train.told, beside}, options_.client, at.setup.rows[options_.client], state,
+          Task{train.round, weights, releases, train.told, beside, train.tests}, options_.client, at.setup.rows[options_.client],
+          state,
           [&](int count, function_ref<void(int)> piece) {
             turns_.pass();
             threads_.for_each_piece(count, piece);

@@ -75,6 +75,10 @@ std::string judge(const Setup& setup, std::uint32_t round, const ClientReport& r
     return "its report has a measure of its local objective; the experiment's has none";
   if (report.statistics > 0 && !setup.configuration.optimizer->pools())
     return "its report has statistics of its steps; the experiment's optimizer pools none";
+  const std::size_t tested = setup.training.test_rows ? setup.training.test_rows(report.client).size() : 0;
+  if (report.personal_examples != 0 && report.personal_examples != tested)
+    return "its report says that its personal model was tested on " + counted(report.personal_examples, "row") + "; it has " +
+           std::to_string(tested) + " for that";
   // A step takes one example at least, or one release.
   if (report.steps > (setup.training.privacy ? made : report.examples))
     return "its report says that it took " + counted(report.steps, "step") + " with " +

@@ -51,6 +51,9 @@ void tell_rows(const Setup& setup, ClientId client, Welcome& welcome) {
   welcome.partition_hash = setup.partition_hash;
   welcome.row_counts = setup.row_counts;
   welcome.rows.assign(setup.rows[client].begin(), setup.rows[client].end());
+  if (!setup.training.test_rows) return;
+  const std::span<const Row> tested = setup.training.test_rows(client);
+  welcome.rows.insert(welcome.rows.end(), tested.begin(), tested.end());
 }
 
 Setup prepare_member(const Configuration& configuration, ClientId client, const Welcome& welcome) {

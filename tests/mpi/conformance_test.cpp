@@ -36,7 +36,8 @@ std::string round_text(const RoundRecord& record) {
     if (evaluation) all += " " + number(evaluation->loss) + " " + number(evaluation->accuracy);
   for (const ClientReport& client : record.clients)
     all += "\n" + std::to_string(client.client) + " " + std::to_string(client.examples) + " " + std::to_string(client.steps) +
-           " " + number(client.loss) + " " + number(client.learning_rate) + " " + client.failure;
+           " " + number(client.loss) + " " + number(client.learning_rate) + " " + std::to_string(client.personal_correct) + " " +
+           number(client.personal_loss) + " " + client.failure;
   return all;
 }
 
@@ -123,15 +124,12 @@ TEST_CASE("inside: conformance" * doctest::skip()) {
   std::string go;
   if (all->rank() == 0) {
     write_table(folder / "data");
-    const Settings base{{"dataset", text("csv")},
-                        {"data-dir", text(folder / "data")},
-                        {"model", text("logistic")},
-                        {"clients", text("12")},
-                        {"rounds", text("3")},
-                        {"threads", text("1")},
-                        {"validation-fraction", text("0.1")},
-                        {"batch", text("5")}};
+    const Settings base{
+        {"dataset", text("csv")}, {"data-dir", text(folder / "data")},  {"model", text("dense 3 | relu | dense classes")},
+        {"clients", text("12")},  {"client-test", text("0.2")},         {"rounds", text("3")},
+        {"threads", text("1")},   {"validation-fraction", text("0.1")}, {"batch", text("5")}};
     Settings first = base;
+    first["client-test"] = text("0");  // its manifest has all rows
     first["out"] = text(folder / "first");
     run(resolve(first), first);
     Words refused;

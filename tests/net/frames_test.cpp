@@ -46,7 +46,7 @@ bool same(const ModelMessage& a, const ModelMessage& b) {
 }
 bool same(const Train& a, const Train& b) {
   return a.round == b.round && a.model_hash == b.model_hash && a.is_private == b.is_private && a.releases == b.releases &&
-         a.told == b.told;
+         a.told == b.told && a.tests == b.tests;
 }
 bool same(const UpdateMessage& a, const UpdateMessage& b) {
   const ClientReport &x = a.report, &y = b.report;
@@ -54,7 +54,9 @@ bool same(const UpdateMessage& a, const UpdateMessage& b) {
          x.examples == y.examples && alike(x.loss, y.loss) && alike(x.learning_rate, y.learning_rate) && x.steps == y.steps &&
          x.rejected == y.rejected && x.releases == y.releases && x.empty_lots == y.empty_lots && x.nonfinite == y.nonfinite &&
          alike(x.gradient_norm, y.gradient_norm) && alike(x.clipped_share, y.clipped_share) && x.statistic == y.statistic &&
-         x.statistics == y.statistics && a.diverged == b.diverged && alike(a.change, b.change);
+         x.statistics == y.statistics && x.measure == y.measure && x.personal_examples == y.personal_examples &&
+         x.personal_correct == y.personal_correct && alike(x.personal_loss, y.personal_loss) && a.diverged == b.diverged &&
+         alike(a.change, b.change);
 }
 bool same(const Received& a, const Received& b) { return a.round == b.round; }
 bool same(const Heartbeat& a, const Heartbeat& b) { return a.examples == b.examples; }
@@ -111,7 +113,7 @@ TEST_CASE("A header of another magic, version or kind is refused by name") {
   CHECK(refusal_of("GET / HTTP/1.1\r\nHost: localhost\r\n\r\n") == "what it sent is not a fedstride frame");
   frame = good;
   put(frame, 4, 258, 2);
-  CHECK(refusal_of(frame) == "it speaks protocol version 258; this side speaks 5");
+  CHECK(refusal_of(frame) == "it speaks protocol version 258; this side speaks 6");
   for (const std::uint64_t kind : {0, 11, 0x0101}) {
     frame = good;
     put(frame, 6, kind, 2);
@@ -160,14 +162,16 @@ TEST_CASE("A body in another byte order is refused: a message has one form") {
 }
 
 TEST_CASE("A flag is 0 or 1") {
-  // for_good is a body's last byte; behind is_private come the releases and three numbers told; behind diverged the change of five numbers.
+  // for_good is a body's last byte; behind is_private come the releases, three numbers told and another flag; behind
+  // diverged the change of five numbers.
   std::string refused = body_of(golden_frame(FrameKind::refused));
   std::string train = body_of(golden_frame(FrameKind::train));
   std::string update = body_of(golden_frame(FrameKind::update));
-  const std::size_t in_train = train.size() - 3 * sizeof(double) - 4 - 8 - 1;
+  const std::size_t in_train = train.size() - 1 - 3 * sizeof(double) - 4 - 8 - 1;
   const std::size_t in_update = update.size() - 5 * sizeof(float) - 8 - 1;
   CHECK(refused.back() == 1);
   CHECK(train[in_train] == 1);
+  CHECK(train.back() == 1);
   CHECK(update[in_update] == 0);
   for (const char flag : {'\2', '\3', '\177', '\377'}) {
     refused.back() = train[in_train] = update[in_update] = flag;
@@ -175,10 +179,11 @@ TEST_CASE("A flag is 0 or 1") {
     CHECK_FALSE(decode<Train>(train));
     CHECK_FALSE(decode<UpdateMessage>(update));
   }
-  train[in_train] = 0;
+  train[in_train] = train.back() = 0;
   auto plain = decode<Train>(train);
   REQUIRE(plain);
   CHECK_FALSE(plain->is_private);
+  CHECK_FALSE(plain->tests);
 }
 
 TEST_CASE("A length beyond what is there is refused at once, and no memory is asked for on its word") {

@@ -38,7 +38,10 @@ inline auto golden_messages() {
                             .clipped_share = kNone,
                             .statistic = 12.5,
                             .statistics = 18,
-                            .measure = 0.25};
+                            .measure = 0.25,
+                            .personal_examples = 12,
+                            .personal_correct = 9,
+                            .personal_loss = 0.375};
   return std::tuple{
       Hello{3, golden_build()},
       Welcome{golden_build(),
@@ -57,7 +60,7 @@ inline auto golden_messages() {
               {5, 4000000000}},
       Ready{std::string(64, 'd'), std::string(64, 'b'), 1234, 1},
       ModelMessage{2, golden_model_hash(), golden_vector()},
-      Train{2, golden_model_hash(), true, 20, {0.5, 0.25, 1e-3}},
+      Train{2, golden_model_hash(), true, 20, {0.5, 0.25, 1e-3}, true},
       UpdateMessage{2, golden_model_hash(), report, false, golden_vector()},
       Received{2},
       Heartbeat{70000},

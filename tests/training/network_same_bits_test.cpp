@@ -10,6 +10,7 @@
 #include "core/json.hpp"
 #include "core/random.hpp"
 #include "objectives/local_objective.hpp"
+#include "personal/personal.hpp"
 #include "tests/cli/network/federation.hpp"
 
 namespace fedstride::test::network_same_bits_test {
@@ -65,6 +66,7 @@ TEST_CASE("whatever clients minimise and attackers do, launch gives the models o
   for (const auto& name : LocalObjectivePart::family().names()) cases.push_back("local-objective = '" + name + "'\n");
   for (const auto& name : AttackPart::family().names())
     cases.push_back("attack = '" + name + "'\n" + (name == "none" ? "" : "attackers = 1\n"));
+  for (const auto& name : PersonalPart::family().names()) cases.push_back("personal = '" + name + "'\nclient-test = 0.2\n");
   int number = 0;
   for (const std::string& settings : cases) {
     CAPTURE(settings);

@@ -68,6 +68,7 @@ inline std::uint16_t quiet_port() {
 struct RoundLine {
   int round;
   std::string hash;
+  std::string personal_loss = "null";
   bool operator==(const RoundLine&) const = default;
 };
 
@@ -77,7 +78,7 @@ inline std::vector<RoundLine> rounds_of(const std::string& out) {
   std::ifstream file(out + "/rounds.jsonl");
   for (std::string line; std::getline(file, line) && !file.eof();) {
     const auto json = Json::parse(line);
-    lines.push_back({json["round"], json["model_hash"]});
+    lines.push_back({json["round"], json["model_hash"], json.value("personal_loss", Json()).dump()});
   }
   return lines;
 }

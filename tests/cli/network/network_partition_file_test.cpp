@@ -38,6 +38,10 @@ TEST_CASE("so under privacy, with noise calibrated for clients of every size") {
       {"--optimizer", "sgd", "--dp", "example", "--epsilon", "5", "--clip", "0.5", "--batch", "6", "--randomness", "seeded"});
 }
 
+TEST_CASE("so are the rows that clients test their personal models on") {
+  check_told({"--optimizer", "sgd", "--client-test", "0.2", "--personal", "ditto"});
+}
+
 TEST_CASE("a client that is told rows which cannot be its own refuses them in a line") {
   const TemporaryFolder place;
   std::string rows = "0";
@@ -64,6 +68,7 @@ TEST_CASE("a client that is told rows which cannot be its own refuses them in a 
   refused([](Welcome& w) { w.rows[5] = 180; }, "client 0 is sent row 180; the data set has the rows 0 to 179");
   refused([](Welcome& w) { w.rows[5] = 7; }, "client 0 is sent row 7 twice");
   refused([](Welcome& w) { w.rows.pop_back(); }, "client 0 is sent 179 rows; it is said to have 180");
+  refused([](Welcome& w) { w.row_counts = {179}; }, "client 0 is sent 180 rows; it is said to have 179");
   refused([](Welcome& w) { w.rows.clear(), w.row_counts = {0}; }, "client 0 is sent 0 rows");
   refused([](Welcome& w) { w.row_counts.push_back(3); }, "2 clients have rows; the experiment has 1");
 }

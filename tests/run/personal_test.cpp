@@ -1,0 +1,196 @@
+// Personal models in whole runs: what a round says of them, what is refused, and that the federation's model is what it was.
+#include <doctest/doctest.h>
+
+#include <algorithm>
+
+#include "core/error.hpp"
+#include "nn/safetensors.hpp"
+#include "run/evaluate_clients.hpp"
+#include "tests/run/csv_runs.hpp"
+
+namespace fedstride::test::personal_test {
+namespace {
+
+constexpr const char* kSettings =
+    "optimizer = 'sgd'\nlearning-rate = 0.1\nbatch = 5\nclients = 6\nrounds = 4\npartition = 'shards'\nclient-test = 0.25\n";
+constexpr const char* kColumns[] = {"personal_accuracy",     "personal_accuracy_deviation", "personal_accuracy_p10",
+                                    "personal_accuracy_p50", "personal_accuracy_p90",       "personal_accuracy_worst_tenth",
+                                    "personal_loss"};
+
+Settings settings_with(const TemporaryFolder& folder, const std::string& out, const std::string& more) {
+  Settings settings = settings_for(folder, out, kSettings);
+  for (const auto& [key, setting] : parse_settings(more, "test")) settings[key] = setting;
+  return settings;
+}
+
+std::string refusal(const TemporaryFolder& folder, const std::string& more) {
+  try {
+    prepare(resolve(settings_for(folder, "x", more)));
+  } catch (const Error& error) {
+    CHECK(error.kind() == Error::Kind::usage);
+    return error.what();
+  }
+  return {};
+}
+
+}  // namespace
+
+TEST_CASE("rounds that evaluate say how personal models fare, each on its client's own test rows") {
+  const TemporaryFolder folder;
+  write_data(folder);
+  start(settings_with(folder, "none", ""));
+  for (const std::string name : {"fine-tune", "ditto", "local-layers"}) {
+    CAPTURE(name);
+    start(settings_with(folder, name, "personal = '" + name + "'\nevaluate-every = 3\n"));
+    const auto rounds = lines(folder / name + "/rounds.jsonl");
+    REQUIRE(rounds.size() == 4);
+    for (const Json& round : rounds) {
+      const bool evaluates = round["round"] == 3 || round["round"] == 4;
+      for (const char* column : kColumns) CHECK(round.contains(column) == evaluates);
+      double mean = 0;
+      for (const Json& client : round["clients"]) {
+        CHECK(client.contains("personal_accuracy") == evaluates);
+        if (evaluates) mean += client["personal_accuracy"].get<double>() / 6;
+      }
+      if (!evaluates) continue;
+      CHECK(round["personal_accuracy"] == doctest::Approx(mean));
+      CHECK(round["personal_accuracy"] > round["own_accuracy"]);  // its clients have a class or two each
+    }
+    if (name != "local-layers") CHECK(hashes(folder / name) == hashes(folder / "none"));
+  }
+  for (const Json& round : lines(folder / "none/rounds.jsonl")) CHECK_FALSE(round.contains("personal_accuracy"));
+}
+
+TEST_CASE("without test rows personal models are trained and kept, and nothing is said of them; a cohort speaks for itself") {
+  const TemporaryFolder folder;
+  write_data(folder);
+  start(settings_with(folder, "untested", "personal = 'ditto'\nclient-test = 0.0\n"));
+  for (const Json& round : lines(folder / "untested/rounds.jsonl")) CHECK_FALSE(round.contains("personal_accuracy"));
+  start(settings_with(folder, "some", "personal = 'ditto'\ncohort = 'fixed'\ncohort-size = 2\n"));
+  for (const Json& round : lines(folder / "some/rounds.jsonl")) {
+    REQUIRE(round["clients"].size() == 2);
+    CHECK(round["personal_accuracy"] == doctest::Approx((round["clients"][0]["personal_accuracy"].get<double>() +
+                                                         round["clients"][1]["personal_accuracy"].get<double>()) /
+                                                        2));
+  }
+}
+
+TEST_CASE("layers that stay with clients never change at the server, noise of protected clients included") {
+  const TemporaryFolder folder;
+  write_data(folder);
+  const std::vector<std::string> levels{
+      "", "dp = 'client'\nclip = 0.5\nnoise-multiplier = 1.0\n",
+      "dp = 'client'\nclip = 0.5\nnoise-multiplier = 1.0\nclient-noise = 'local'\nclip-per = 'layer'\n",
+      "dp = 'example'\nclip = 0.5\nnoise-multiplier = 1.0\nserver-optimizer = 'adam'\n", "attack = 'gaussian'\nattackers = 2\n"};
+  int number = 0;
+  for (const std::string& level : levels) {
+    CAPTURE(level);
+    const Settings settings = settings_with(folder, std::to_string(++number), "personal = 'local-layers'\n" + level);
+    const Setup setup = prepare(resolve(settings));
+    start(settings);
+    const Vector model =
+        exact(setup.model, read_safetensors(std::filesystem::path(folder / std::to_string(number)) / "model.safetensors"));
+    bool moved = false;
+    for (const Parameter& parameter : setup.model.parameters())
+      for (std::size_t i = parameter.offset; i < parameter.offset + parameter.size; ++i) {
+        if (parameter.name.starts_with("fc2"))
+          REQUIRE(model[i] == setup.initial[i]);
+        else
+          moved = moved || model[i] != setup.initial[i];
+      }
+    CHECK(moved);
+  }
+}
+
+TEST_CASE("what does not go with layers that stay with clients is refused in one line") {
+  const TemporaryFolder folder;
+  write_data(folder);
+  const std::string base = "optimizer = 'sgd'\npersonal = 'local-layers'\n";
+  CHECK(refusal(folder, base).empty());
+  CHECK(refusal(folder, base + "local-layers = 'fc1'\nfreeze = ''\n").empty());
+  CHECK(
+      refusal(folder, base + "local-objective = 'scaffold'\n") ==
+      "personal is 'local-layers', whose clients send no change of some layers; with it only local-objective plain is valid, not "
+      "'scaffold'");
+  CHECK(refusal(folder, base + "local-layers = 'fc1,fc2'\n") ==
+        "local-layers is 'fc1,fc2'; the federation has no other layer to train: one at least must be shared");
+  CHECK(refusal(folder, base + "freeze = 'fc1'\n") ==
+        "local-layers is 'last'; the federation has no other layer to train: one at least must be shared");
+  CHECK(refusal(folder, base + "local-layers = 'fc3'\n").starts_with("layer to keep with clients 'fc3' is unknown"));
+  CHECK(refusal(folder, base + "local-layers = 'fc2'\nfreeze = 'fc2'\n") ==
+        "local-layers is 'fc2' and freeze 'fc2'; a layer that stays with its client is one that is trained: no layer may be in "
+        "both");
+  CHECK(refusal(folder, base + "local-first = 1\n") ==
+        "local-first is 1; with local-epochs 1 valid is 0 to 0, so that the shared layers train too");
+  CHECK(refusal(folder, base + "local-first = 1\nlocal-epochs = 2\n").empty());
+  CHECK(refusal(folder, "optimizer = 'sgd'\nditto-lambda = 1.0\n") ==
+        "ditto-lambda does not go with personal 'none'; its settings: none");
+}
+
+TEST_CASE("under privacy what a run says of personal models is covered by nothing, and never published") {
+  const TemporaryFolder folder;
+  write_data(folder);
+  for (const std::string level : {"example", "client"})
+    for (const std::string name : {"fine-tune", "ditto", "local-layers"}) {
+      CAPTURE(level + " " + name);
+      const std::string settings =
+          "rounds = 2\ndp = '" + level + "'\nclip = 0.5\nnoise-multiplier = 1.0\npersonal = '" + name + "'\n";
+      const std::string out = level + "-" + name;
+      start(settings_with(folder, out, settings));
+      for (const Json& round : lines(folder / out + "/rounds.jsonl")) {
+        CHECK(round.contains("personal_accuracy"));
+        const auto uncovered = round["not_covered"].get<std::vector<std::string>>();
+        for (const std::string column :
+             {"personal_accuracy", "personal_loss", "clients.personal_accuracy", "clients.personal_loss"})
+          CHECK(std::ranges::find(uncovered, column) != uncovered.end());
+      }
+      start(settings_with(folder, out + "-published", settings + "publishable = true\nrandomness = 'secret'\n"));
+      for (const Json& round : lines(folder / out + "-published/rounds.jsonl"))
+        CHECK(round.dump().find("personal") == std::string::npos);
+    }
+}
+
+TEST_CASE("a second pass beside private training leaves it as it is") {
+  const TemporaryFolder folder;
+  write_data(folder);
+  const std::string level = "dp = 'example'\nclip = 0.5\nnoise-multiplier = 1.0\nrandomness = 'seeded'\nbatch = 30\n";
+  start(settings_with(folder, "none", level));
+  for (const std::string name : {"fine-tune", "ditto"}) {
+    start(settings_with(folder, name, level + "personal = '" + name + "'\n"));
+    // The noise follows from all settings, so the models differ; the releases do not.
+    const auto with = lines(folder / name + "/rounds.jsonl"), without = lines(folder / "none/rounds.jsonl");
+    for (std::size_t round = 0; round < with.size(); ++round)
+      for (std::size_t client = 0; client < 6; ++client)
+        for (const char* column : {"releases", "steps", "rows"})
+          CHECK(with[round]["clients"][client][column] == without[round]["clients"][client][column]);
+  }
+}
+
+TEST_CASE("FedRep with momentum that is kept: the same bits on 1 and 8 threads, and resumed") {
+  const TemporaryFolder folder;
+  write_data(folder);
+  const std::string more =
+      "personal = 'local-layers'\nlocal-epochs = 2\nlocal-first = 1\noptimizer = 'adam'\nclient-state = 'keep'\nlearning-rate = "
+      "0.01\n";
+  start(settings_with(folder, "one", more + "threads = 1\n"));
+  start(settings_with(folder, "eight", more + "threads = 8\n"));
+  start(settings_with(folder, "broken", more + "rounds = 2\n"));
+  resume(folder / "broken", {{"rounds", {"4", true}}});
+  CHECK(hashes(folder / "eight") == hashes(folder / "one"));
+  CHECK(hashes(folder / "broken") == hashes(folder / "one"));
+  for (const char* other : {"eight", "broken"})
+    for (std::size_t round : {0, 1, 2, 3})
+      CHECK(lines(folder / other + "/rounds.jsonl")[round]["personal_loss"] ==
+            lines(folder / "one/rounds.jsonl")[round]["personal_loss"]);
+}
+
+TEST_CASE("evaluate goes on with the federation's model alone") {
+  const TemporaryFolder folder;
+  write_data(folder);
+  start(settings_with(folder, "a", "personal = 'local-layers'\n"));
+  const ClientsEvaluation result = evaluate_clients(folder / "a", "", 1, 1);
+  CHECK(result.global.size() == 6);
+  CHECK(result.fine_tuned.size() == 6);
+}
+
+}  // namespace fedstride::test::personal_test
