@@ -98,13 +98,14 @@ Server = Callable[[list[Weights], np.ndarray], Weights]  # changes Delta_k and t
 Trainer = Callable[[Federation, int, Weights], Weights]
 
 
-def federate(federation: Federation, server: Server, trainer: Trainer = Federation.train) -> Weights:
+def federate(federation: Federation, server: Server, trainer: Trainer = Federation.train, mean_of_two: bool = False) -> Weights:
     """McMahan et al. 2017, Algorithm 1, with the server's step open as in Reddi et al. 2021, Algorithm 1."""
     weights = federation.start
     for cohort in federation.cohorts:
+        before = weights
         changes = [trainer(federation, client, weights) - weights for client in cohort]
         weights = weights + server(changes, federation.shares(cohort))
-    return weights
+    return (weights + before) / 2 if mean_of_two else weights
 
 
 def average(rate: float = 1.0) -> Server:
@@ -150,7 +151,7 @@ def yogi(rate: float, beta1: float = 0.9, beta2: float = 0.99, tau: float = 1e-3
 
 
 def fedexp(epsilon: float = 1e-3) -> Server:
-    """FedExP, Jhunjhunwala et al. 2023, Algorithm 1 and equation (5), with p_k for 1/M. The last model, not the mean of two."""
+    """FedExP, Jhunjhunwala et al. 2023, Algorithm 1 and equation (5), with p_k for 1/M."""
     def step(changes: list[Weights], shares: np.ndarray) -> Weights:
         mean = weighted_sum(shares, changes)
         mean_square = sum(p * np.sum(change**2) for p, change in zip(shares, changes))
@@ -290,9 +291,10 @@ CASES: dict[str, Case] = {
     "yogi": Case("--server-optimizer yogi --server-learning-rate 0.002", lambda f: federate(f, yogi(0.002))),
     "yogi-beta": Case("--server-optimizer yogi --server-learning-rate 0.002 --server-beta1 0.6 --server-beta2 0.9 "
                       "--server-tau 0.01", lambda f: federate(f, yogi(0.002, 0.6, 0.9, 0.01)), everyone=True),
-    "fedexp": Case("--server-optimizer fedexp", lambda f: federate(f, fedexp()), everyone=True),
-    "fedexp-copies": Case("--server-optimizer fedexp", lambda f: federate(f, fedexp()), copies=True),
-    "fedexp-epsilon": Case("--server-optimizer fedexp --server-epsilon 1e-4", lambda f: federate(f, fedexp(1e-4)),
+    "fedexp": Case("--server-optimizer fedexp", lambda f: federate(f, fedexp(), mean_of_two=True), everyone=True),
+    "fedexp-last": Case("--server-optimizer fedexp --server-answer last", lambda f: federate(f, fedexp()), everyone=True),
+    "fedexp-copies": Case("--server-optimizer fedexp", lambda f: federate(f, fedexp(), mean_of_two=True), copies=True),
+    "fedexp-epsilon": Case("--server-optimizer fedexp --server-epsilon 1e-4", lambda f: federate(f, fedexp(1e-4), mean_of_two=True),
                            copies=True, everyone=True, equal=True),
     "prox": Case("--local-objective prox --mu 20", lambda f: federate(f, average(), proximal(20))),
     "prox-heavy-ball": Case("--local-objective prox --mu 20", lambda f: federate(f, average(), proximal(20)), momentum=0.9),

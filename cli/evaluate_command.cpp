@@ -58,12 +58,16 @@ void evaluate_per_client(const EvaluateFlags& arguments) {
         ("accuracy of each client's model after " + counted(static_cast<std::uint64_t>(arguments.fine_tune), "local epoch"))
             .c_str(),
         spread_of_clients(result.fine_tuned, &GroupEvaluation::accuracy));
+  if (!result.personal.empty())
+    print_spread("accuracy of each client's personal model", spread_of_clients(result.personal, &GroupEvaluation::accuracy));
   for (std::size_t client = 0; client < result.global.size(); ++client) {
     const GroupEvaluation& global = result.global[client];
     std::printf("  client %-5zu %6llu rows, accuracy %.4f, loss %.4f", client, static_cast<unsigned long long>(global.examples),
                 global.accuracy, global.loss);
     if (!result.fine_tuned.empty())
       std::printf("; its own model %.4f, loss %.4f", result.fine_tuned[client].accuracy, result.fine_tuned[client].loss);
+    if (!result.personal.empty())
+      std::printf("; its personal model %.4f, loss %.4f", result.personal[client].accuracy, result.personal[client].loss);
     std::printf("\n");
   }
   print_confusion(result);
@@ -111,7 +115,8 @@ void add_evaluate_command(CLI::App& app) {
   add_choice_flag(command, "--part", arguments->part, {"test", "train"}, "which examples of it");
   add_number_flag(command, "--threads", arguments->threads, {.low = 0, .high = 1024}, "threads; 0: one for each processor");
   add_switch(command, "--per-client", arguments->per_client,
-             "each client of the run on test rows of its own (--client-test), and the model's confusion matrix");
+             "each client of the run on test rows of its own (--client-test), its personal model if it has one, and the model's "
+             "confusion matrix");
   add_number_flag(command, "--fine-tune", arguments->fine_tune, {.low = 0, .high = 1000000},
                   "with --per-client: also the model that each client makes of it in so many local epochs");
   add_json_switch(command, arguments->json);

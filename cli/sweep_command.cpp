@@ -18,10 +18,12 @@
 #include "core/stop.hpp"
 #include "core/text.hpp"
 #include "mpi/mpi_sweep.hpp"
+#include "report/report.hpp"
 #include "sweep/cells/cell_keys.hpp"
 #include "sweep/cells/cell_state.hpp"
 #include "sweep/cells/estimate.hpp"
 #include "sweep/cells/sweep_folder.hpp"
+#include "sweep/results/results.hpp"
 
 namespace fedstride {
 namespace {
@@ -41,6 +43,7 @@ struct SweepFlags {
   bool yes = false;
   bool quiet = false;
   bool json = false;
+  bool report = false;
   Settings fixed;
 };
 
@@ -66,6 +69,7 @@ std::string own_command(const SweepFlags& arguments) {
   if (arguments.shard) add("--shard", *arguments.shard);
   if (arguments.scale != "full") add("--scale", arguments.scale);
   if (arguments.yes) command += " --yes";
+  if (arguments.report) command += " --report";
   for (const auto& [key, setting] : arguments.fixed) {
     if (const auto* text = std::get_if<std::string>(&setting.value))
       add("--" + key, *text);
@@ -187,8 +191,12 @@ void carry_out(const SweepFlags& arguments, const CLI::App& command, const Sweep
     std::fprintf(stderr, "fedstride: stopped; go on with: %s\n", own_command(arguments).c_str());
     throw CLI::RuntimeError(130);
   }
+  const std::filesystem::path page = summary.folder / "report.html";
+  if (arguments.report && summary.finished > 0) write_report({read_results(summary.folder)}, page.string());
   if (!summary.failed.empty()) throw CLI::RuntimeError(1);
-  if (is_told) std::printf("page: fedstride report %s\n", shell_quoted(summary.folder.string()).c_str());
+  if (is_told)
+    std::printf("page: %s\n",
+                arguments.report ? page.c_str() : ("fedstride report " + shell_quoted(summary.folder.string())).c_str());
 }
 
 void carry_out_here(const SweepFlags& arguments, const CLI::App& command) {
@@ -244,6 +252,7 @@ void add_sweep_command(CLI::App& app) {
   add_switch(command, "--dry-run", arguments->dry_run, "print the cells and how long they would take here, and run nothing");
   add_switch(command, "--yes", arguments->yes, "also for more than 10000 cells");
   add_switch(command, "--quiet", arguments->quiet, "print nothing but errors");
+  add_switch(command, "--report", arguments->report, "make the page, report.html in the sweep's folder, when the cells are done");
   add_json_switch(command, arguments->json);
   add_settings_flags(command, arguments->fixed,
                      [](const KeyInfo& key) { return key.name != "out" && key.name != "threads" && key.name != "quiet"; });

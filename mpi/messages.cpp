@@ -53,6 +53,10 @@ void serialize(Archive& archive, BeginRequest& request) {
   archive(source, folder, identity, round);
 }
 template <class Archive>
+void serialize(Archive& archive, UpdateSlices& slices) {
+  archive(slices.updates);
+}
+template <class Archive>
 void serialize(Archive& archive, KeepAnswer& answer) {
   auto& [error, round] = answer;
   archive(error, round);
@@ -95,6 +99,7 @@ FEDSTRIDE_RANK_MESSAGE(Request);
 FEDSTRIDE_RANK_MESSAGE(PrepareRequest);
 FEDSTRIDE_RANK_MESSAGE(PrepareAnswer);
 FEDSTRIDE_RANK_MESSAGE(BeginRequest);
+FEDSTRIDE_RANK_MESSAGE(UpdateSlices);
 FEDSTRIDE_RANK_MESSAGE(KeepAnswer);
 FEDSTRIDE_RANK_MESSAGE(TrainRequest);
 FEDSTRIDE_RANK_MESSAGE(TrainAnswer);

@@ -65,6 +65,11 @@ struct TrainAnswer {
   std::vector<PartOfSum::Update> updates = {};  ///< where they are kept
 };
 
+/// A slice of coordinates of a rank's updates of a round, or what the aggregation has made of all of them: one update or none.
+struct UpdateSlices {
+  std::vector<PartOfSum::Update> updates = {};
+};
+
 /// The answer to keep and abandon, whose `number` is the round that ended last.
 struct KeepAnswer {
   std::string error = {};

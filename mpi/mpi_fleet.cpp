@@ -186,11 +186,11 @@ class MpiFleet {
       if (work_.stopped()) work_.halt();
       meanwhile();
     });
-    return end_round(cohort, answers, std::move(sum), updates, before);
+    return end_collecting(task.round, cohort, answers, std::move(sum), updates, before);
   }
 
-  std::string end_round(const std::vector<ClientId>& cohort, const std::vector<std::string>& answers, PartOfSum sum,
-                        Accumulator& updates, std::uint64_t before) {
+  std::string end_collecting(std::uint32_t task_round, const std::vector<ClientId>& cohort,
+                             const std::vector<std::string>& answers, PartOfSum sum, Accumulator& updates, std::uint64_t before) {
     bool interrupted = false;
     std::string error;
     std::vector<TrainAnswer> all;
@@ -217,6 +217,7 @@ class MpiFleet {
         std::ranges::move(answer.updates, std::back_inserter(sum.updates));
       }
     }
+    if (work_.aggregates_slices()) sum.updates = work_.aggregate_slices(ranks_, task_round, cohort, sum.updates);
     if (sum.reports.size() != cohort.size()) return "the ranks trained other clients than the cohort's";
     progress_ = before;
     for (const ClientReport& report : sum.reports) progress_ += report.examples;

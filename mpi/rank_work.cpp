@@ -93,6 +93,63 @@ TrainAnswer RankWork::train(const Task& task, const std::vector<ClientId>& cohor
   return answer;
 }
 
+bool RankWork::aggregates_slices() const {
+  return setup_.rules.keeps() == Accumulator::Keeps::updates && setup_.rules.aggregation->is_by_coordinate() &&
+         !setup_.rules.attack.attack->conspires();
+}
+
+std::vector<PartOfSum::Update> RankWork::aggregate_slices(Ranks& ranks, std::uint32_t round, const std::vector<ClientId>& cohort,
+                                                          const std::vector<PartOfSum::Update>& own) {
+  try {
+    const std::size_t size = setup_.training.objective->update_size(setup_.model.size());
+    const auto begin_of = [&](std::size_t rank) { return size * rank / ranks_; };
+    std::vector<std::string> mine;
+    for (std::size_t rank = 0; rank < ranks_; ++rank) {
+      UpdateSlices slices;
+      const std::size_t first = begin_of(rank);
+      for (const PartOfSum::Update& update : own)
+        slices.updates.push_back(
+            {update.client, update.weight, Vector(view(update.change).subspan(first, begin_of(rank + 1) - first))});
+      auto all = ranks.gather(
+          encode_message(slices), kMaxTrainedBytes, [] {}, static_cast<int>(rank));
+      if (rank == rank_) mine = std::move(all);
+    }
+
+    const std::size_t width = begin_of(rank_ + 1) - begin_of(rank_);
+    Accumulator slice(setup_.rules.sum, round, cohort, width, Accumulator::Keeps::updates);
+    ClientId first_client = cohort.empty() ? 0 : *std::ranges::max_element(cohort);
+    std::uint64_t weight = 0;
+    for (std::string& bytes : mine) {
+      PartOfSum part{.sum = ExactSum(0), .updates = decode_message<UpdateSlices>(bytes).updates, .reports = {}};
+      bytes = {};
+      for (const PartOfSum::Update& update : part.updates) {
+        part.reports.push_back({.client = update.client});
+        if (weight == 0 || update.client < first_client) first_client = update.client;
+        weight += update.weight;
+      }
+      slice.merge(part);
+    }
+    const auto spread = [&](int count, function_ref<void(int)> piece) {
+      threads_.for_each_task(static_cast<std::size_t>(count), [&](std::size_t i) { piece(static_cast<int>(i)); });
+    };
+    UpdateSlices made;
+    if (auto change = setup_.rules.aggregation->mean_change(std::move(slice), spread))
+      made.updates.push_back({first_client, weight, *std::move(change)});
+
+    const auto parts = ranks.gather(encode_message(made), kMaxTrainedBytes);
+    if (rank_ != 0 || made.updates.empty()) return {};
+    PartOfSum::Update& joined = made.updates.front();
+    joined.change.resize(size);
+    for (std::size_t rank = 1; rank < ranks_; ++rank) {
+      const auto part = decode_message<UpdateSlices>(parts[rank]);
+      std::ranges::copy(view(part.updates.at(0).change), joined.change.data() + begin_of(rank));
+    }
+    return std::move(made.updates);
+  } catch (...) {
+    ranks.abort(text_of(std::current_exception()));
+  }
+}
+
 EvaluateAnswer RankWork::evaluate(const Vector& model, EvaluatedOn examples, function_ref<void()> meanwhile) {
   EvaluateAnswer answer;
   try {

@@ -25,6 +25,12 @@ class RankWork {
   /// Trains this rank's clients of a cohort into `part`. Never throws; an answer with `error` or `interrupted` has nothing else.
   /// meanwhile() is called on the calling thread every few milliseconds.
   TrainAnswer train(const Task& task, const std::vector<ClientId>& cohort, Accumulator& part, function_ref<void()> meanwhile);
+  /// True if the round's updates are kept and the aggregation can do its work in slices of coordinates, a rank each.
+  bool aggregates_slices() const;
+  /// Does so, with this rank's updates; all ranks together. At rank 0 returns one update that stands for all of the round, or none;
+  /// nothing elsewhere. An error here ends the job.
+  std::vector<PartOfSum::Update> aggregate_slices(Ranks& ranks, std::uint32_t round, const std::vector<ClientId>& cohort,
+                                                  const std::vector<PartOfSum::Update>& own);
   EvaluateAnswer evaluate(const Vector& model, EvaluatedOn examples, function_ref<void()> meanwhile);
   /// Evaluates everything.
   Evaluation evaluate_alone(const Vector& model, EvaluatedOn examples);

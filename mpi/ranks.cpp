@@ -237,17 +237,17 @@ void Ranks::broadcast(std::string& bytes, std::uint64_t most) {
 
 void Ranks::broadcast(std::span<float> numbers) { group_->broadcast(numbers.data(), numbers.size_bytes()); }
 
-std::vector<std::string> Ranks::gather(const std::string& bytes, std::uint64_t most, function_ref<void()> meanwhile) {
+std::vector<std::string> Ranks::gather(const std::string& bytes, std::uint64_t most, function_ref<void()> meanwhile, int root) {
   Group& group = *group_;
   if (bytes.size() > most)
     abort("an answer of " + std::to_string(bytes.size()) + " bytes; at most " + std::to_string(most) + " are possible");
-  if (group.rank != 0) {
+  if (group.rank != root) {
     std::uint64_t length = bytes.size();
     MPI_Request request = MPI_REQUEST_NULL;
-    MPI_Isend(&length, 1, MPI_UINT64_T, 0, kLengthTag, group.all, &request);
+    MPI_Isend(&length, 1, MPI_UINT64_T, root, kLengthTag, group.all, &request);
     group.wait(request);
     for (std::size_t done = 0; done < length; done += kAtOnce) {
-      MPI_Isend(bytes.data() + done, static_cast<int>(std::min<std::size_t>(kAtOnce, length - done)), MPI_BYTE, 0, kBytesTag,
+      MPI_Isend(bytes.data() + done, static_cast<int>(std::min<std::size_t>(kAtOnce, length - done)), MPI_BYTE, root, kBytesTag,
                 group.all, &request);
       group.wait(request);
     }
@@ -262,9 +262,10 @@ std::vector<std::string> Ranks::gather(const std::string& bytes, std::uint64_t m
   };
   std::vector<std::string> answers(static_cast<std::size_t>(group.size));
   std::vector<Incoming> incoming(answers.size());
-  answers[0] = bytes;
-  incoming[0].complete = true;
-  for (int r = 1; r < group.size; ++r) {
+  answers[static_cast<std::size_t>(root)] = bytes;
+  incoming[static_cast<std::size_t>(root)].complete = true;
+  for (int r = 0; r < group.size; ++r) {
+    if (r == root) continue;
     Incoming& one = incoming[static_cast<std::size_t>(r)];
     MPI_Irecv(&one.length, 1, MPI_UINT64_T, r, kLengthTag, group.all, &one.request);
   }
@@ -294,7 +295,7 @@ std::vector<std::string> Ranks::gather(const std::string& bytes, std::uint64_t m
   group.wait(
       [&] {
         meanwhile();
-        for (int r = 1; r < group.size; ++r)
+        for (int r = 0; r < group.size; ++r)
           if (!incoming[static_cast<std::size_t>(r)].complete) advance(r);
         return left == 0;
       },

@@ -53,9 +53,10 @@ class Ranks {
   /// Likewise numbers, of a size that all ranks know.
   void broadcast(std::span<float> numbers);
 
-  /// The bytes of every rank, at rank 0, in order of ranks; nothing elsewhere. A rank that has more than `most` ends the job.
-  /// meanwhile() is called at rank 0 from time to time until all are there.
-  std::vector<std::string> gather(const std::string& bytes, std::uint64_t most, function_ref<void()> meanwhile = nothing);
+  /// The bytes of every rank, at rank `root`, in order of ranks; nothing elsewhere. A rank that has more than `most` ends the job.
+  /// meanwhile() is called there from time to time until all are there.
+  std::vector<std::string> gather(const std::string& bytes, std::uint64_t most, function_ref<void()> meanwhile = nothing,
+                                  int root = 0);
   static void nothing() {}
 
   /// Adds up the ranks' integers into those of rank 0; on the other ranks they are as they were. Exact, so that no order of

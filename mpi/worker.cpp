@@ -131,14 +131,17 @@ class Worker {
     if (answer.error.empty() && !answer.interrupted) {
       answer.weight = sum.sum.weight();
       answer.reports = std::move(sum.reports);
-      answer.updates = std::move(sum.updates);
+      if (!work.aggregates_slices()) answer.updates = std::move(sum.updates);
     } else if (!std::exchange(halt_told, true)) {
       ranks_.send(0, {number, kHaltedNote});
     }
     ranks_.gather(encode_message(answer), kMaxTrainedBytes);
     std::string verdict;
     ranks_.broadcast(verdict, 1);
-    if (verdict.at(0) == kGoesOn) ranks_.sum(sum.sum.integers());
+    if (verdict.at(0) == kGoesOn) {
+      ranks_.sum(sum.sum.integers());
+      if (work.aggregates_slices()) work.aggregate_slices(ranks_, request.round, request.cohort, sum.updates);
+    }
     meanwhile();
   }
 

@@ -9,6 +9,8 @@
 #include "nn/safetensors.hpp"
 #include "partitions/own_rows.hpp"
 #include "run/run_folder.hpp"
+#include "server/checkpoint.hpp"
+#include "sim/state_store.hpp"
 #include "sim/threads.hpp"
 
 namespace fedstride {
@@ -20,6 +22,9 @@ std::vector<GroupEvaluation> fine_tuned(const Setup& setup, const Vector& weight
   training.epochs = epochs;
   training.keep_state = false;
   training.objective = LocalObjective();
+  training.personal = Personal();
+  training.local.clear();
+  training.test_rows = nullptr;
   training.personal = Personal();
   training.local.clear();
   training.privacy.reset();
@@ -41,6 +46,23 @@ std::vector<GroupEvaluation> fine_tuned(const Setup& setup, const Vector& weight
     GroupEvaluator evaluator(setup.model, setup.data.train, {setup.client_test[client]});
     results[client] = evaluator.evaluate(own, help).front();
     trainers.give_back(std::move(trainer));
+  });
+  return results;
+}
+
+// Every client's personal model as the run's folder keeps it, beside the model with these weights.
+std::vector<GroupEvaluation> kept_models(const Setup& setup, const std::filesystem::path& folder, const Vector& weights,
+                                         std::vector<GroupEvaluation> results, Threads& threads) {
+  const Checkpoint checkpoint = load_checkpoint(folder / "checkpoint");
+  const auto help = [&](int count, function_ref<void(int)> piece) { threads.for_each_piece(count, piece); };
+  for_each_state(folder, checkpoint.configuration, checkpoint.round, [&](ClientId client, std::string_view bytes) {
+    ClientState state;
+    state.load(setup.training, std::string(bytes));
+    const Vector own = personal_weights(setup.training, setup.model, weights, state);
+    threads.for_each_task(1, [&](std::size_t) {
+      GroupEvaluator evaluator(setup.model, setup.data.train, {setup.client_test[client]});
+      results[client] = evaluator.evaluate(own, help).front();
+    });
   });
   return results;
 }
@@ -104,6 +126,11 @@ ClientsEvaluation evaluate_clients(const std::string& folder, const std::string&
     result.confusion = test.confusion();
   });
   if (epochs > 0) result.fine_tuned = fine_tuned(setup, weights, epochs, pool);
+  const Personal& personal = setup.training.personal;
+  if (personal->keeps() && std::filesystem::exists(std::filesystem::path(folder) / "states"))
+    result.personal = kept_models(setup, folder, weights, result.global, pool);
+  else if (personal->makes() && !personal->keeps())
+    result.personal = fine_tuned(setup, weights, personal->epochs(), pool);
   return result;
 }
 
@@ -112,6 +139,7 @@ std::string clients_json(const ClientsEvaluation& result) {
   json["dataset"] = result.dataset;
   json["global"] = clients_part(result.global);
   if (!result.fine_tuned.empty()) json["fine_tuned"] = clients_part(result.fine_tuned);
+  if (!result.personal.empty()) json["personal"] = clients_part(result.personal);
   json["confusion"] = result.confusion;
   return dump_json(json, 2);
 }

@@ -26,12 +26,13 @@ struct ClientsEvaluation {
   std::vector<GroupEvaluation> global = {};  ///< the run's model, by client
   std::vector<GroupEvaluation> fine_tuned =
       {};  ///< after local epochs on the client's own training rows; empty if none were asked for
+  std::vector<GroupEvaluation> personal = {};  ///< the clients' personal models; empty if they have none, or keep them elsewhere
   std::vector<std::vector<std::uint64_t>> confusion = {};  ///< of the run's model on the whole test part, [actual][predicted]
 };
 
 /// Evaluates the model in a run's folder on every client's own test rows, and, if `epochs` is above 0, the model that each client
-/// makes of it in that many local epochs with the run's optimizer, without privacy and without its local objective. An empty
-/// `data_dir` means the run's own. Throws Error: usage for a run without client-test, or whose rows are with its clients.
+/// makes of it in that many local epochs with the run's optimizer, without privacy and without its local objective; and the personal
+/// model that it has kept in the run's folder (one that has kept none has the run's model). An empty `data_dir` means the run's own. Throws Error: usage for a run without client-test, or whose rows are with its clients.
 ClientsEvaluation evaluate_clients(const std::string& folder, const std::string& data_dir, int epochs, int threads);
 
 /// For programs.

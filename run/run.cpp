@@ -103,13 +103,14 @@ RunSummary carry_out(const Setup& setup, RunFolder& folder, Checkpoint checkpoin
   std::map<EvaluatedOn, std::unique_ptr<Evaluator>> evaluators;
   const auto evaluate = [&](EvaluatedOn examples, double& seconds) {
     const auto start = std::chrono::steady_clock::now();
+    const Vector model = server.answer(checkpoint.model);
     Evaluation result;
     if (fleet.evaluate) {
-      result = fleet.evaluate(checkpoint.model, examples);
+      result = fleet.evaluate(model, examples);
     } else {
       auto& evaluator = evaluators[examples];
       if (evaluator == nullptr) evaluator = make_evaluator(setup, examples);
-      threads.for_each_task(1, [&](std::size_t) { result = evaluator->evaluate(checkpoint.model, help); });
+      threads.for_each_task(1, [&](std::size_t) { result = evaluator->evaluate(model, help); });
     }
     seconds += seconds_since(start);
     return result;
@@ -169,9 +170,11 @@ RunSummary carry_out(const Setup& setup, RunFolder& folder, Checkpoint checkpoin
       if (!setup.validation_rows.empty()) record.validation = evaluate(EvaluatedOn::validation, record.evaluation_seconds);
       record.client_accuracy = client_accuracies(setup, *latest);
       if (own_tests)
-        threads.for_each_task(1, [&](std::size_t) { record.client_test = own_tests->evaluate(checkpoint.model, help); });
+        threads.for_each_task(
+            1, [&](std::size_t) { record.client_test = own_tests->evaluate(server.answer(checkpoint.model), help); });
       if (backdoor)
-        threads.for_each_task(1, [&](std::size_t) { record.backdoor_success = backdoor->success(checkpoint.model, help); });
+        threads.for_each_task(
+            1, [&](std::size_t) { record.backdoor_success = backdoor->success(server.answer(checkpoint.model), help); });
     }
 
     checkpoint.round = record.round;
@@ -199,7 +202,8 @@ RunSummary carry_out(const Setup& setup, RunFolder& folder, Checkpoint checkpoin
   summary.pieces_helped = threads.pieces_helped();
   summary.privacy = privacy.statements();
   summary.ledger = privacy.mark();
-  folder.write_results(setup, checkpoint.model, summary, hash);
+  const Vector answer = server.answer(checkpoint.model);
+  folder.write_results(setup, answer, summary, model_hash(answer));
   if (fleet.finish && !summary.interrupted) fleet.finish(summary.rounds, hash);
   return summary;
 }

@@ -23,6 +23,8 @@ concept ReadsSum = requires(const A& aggregation, const ReleasedSum& sum) {
 ///   least_updates()               the fewest updates it can work with, at least 1
 ///   mean_change(updates, pieces)  called with that many at least. The work is cut into pieces by the updates' size and number
 ///                                 alone, so that threads do not show; ties go to the smaller client number.
+///   kByCoordinate                 if it is there and true: a parameter's change depends on the changes of that parameter alone, and of
+///                                 one update it makes that update. Then a fleet of several processes does it in slices.
 template <class A>
 concept ReadsUpdates = requires(const A& aggregation, const OpenUpdates& updates, ForEachPiece for_each_piece) {
   { aggregation.mean_change(updates, for_each_piece) } -> std::same_as<std::optional<Vector>>;
@@ -52,6 +54,7 @@ class AggregationPart : public Part {
 
   virtual Accumulator::Keeps reads() const = 0;   ///< the sum, or the updates one by one
   virtual std::size_t least_updates() const = 0;  ///< the fewest updates it can work with; 0 if it reads the sum
+  virtual bool is_by_coordinate() const = 0;
   /// Ends the accumulator as the aggregation requires. Empty if the round has no information, or too few updates.
   virtual std::optional<Vector> mean_change(Accumulator&& updates, ForEachPiece for_each_piece) const = 0;
 };
@@ -66,6 +69,10 @@ class AggregationOf final : public PartOf<AggregationPart, AggregationOf<A>, A> 
   std::size_t least_updates() const final {
     if constexpr (ReadsUpdates<A>) return this->part_.least_updates();
     return 0;
+  }
+  bool is_by_coordinate() const final {
+    if constexpr (requires { A::kByCoordinate; }) return A::kByCoordinate;
+    return false;
   }
   std::optional<Vector> mean_change(Accumulator&& updates, ForEachPiece for_each_piece) const final {
     if constexpr (ReadsSum<A>) {

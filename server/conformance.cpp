@@ -205,6 +205,26 @@ bool keeps_frozen_parameters(const Aggregation& aggregation) {
   return change && (*change)[50] == 0;
 }
 
+// In three slices, each without the numbers beside it.
+bool works_by_coordinate_if_it_says_so(const Aggregation& aggregation) {
+  if (!aggregation->is_by_coordinate()) return true;
+  const TriedRound round = tried_round(aggregation, kTriedSize);
+  const auto whole = aggregated(aggregation, round);
+  const auto alone = aggregated(aggregation, {{round.changes.front()}});
+  if (!whole || !alone || !equal_bits(*alone, round.changes.front())) return false;
+  Vector joined;
+  for (std::size_t slice = 0; slice < 3; ++slice) {
+    const std::size_t first = kTriedSize * slice / 3;
+    TriedRound part = round;
+    for (Vector& change : part.changes)
+      change = Vector(view(std::as_const(change)).subspan(first, kTriedSize * (slice + 1) / 3 - first));
+    const auto made = aggregated(aggregation, part);
+    if (!made) return false;
+    joined.append(view(std::as_const(*made)));
+  }
+  return equal_bits(joined, *whole);
+}
+
 constexpr Promise<Aggregation> kAggregationPromises[] = {
     {"its settings are valid, each with a name of its own",
      [](const Aggregation& part) { return has_valid_settings(part.part()); }},
@@ -213,6 +233,8 @@ constexpr Promise<Aggregation> kAggregationPromises[] = {
     {"a round without updates has no change", rests_without_updates},
     {"its change is as long as the updates, and finite", is_finite_and_of_size},
     {"a parameter that no client changes does not change", keeps_frozen_parameters},
+    {"if it works by coordinate: slices put together are the whole, and one update alone is its change",
+     works_by_coordinate_if_it_says_so},
 };
 
 }  // namespace

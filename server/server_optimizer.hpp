@@ -2,6 +2,7 @@
 
 #include <concepts>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -26,6 +27,8 @@ namespace fedstride {
 ///   apply(state, model, mean_change)   one step in place. A round that has no mean change makes none.
 /// and, if its step depends on how far single clients went,
 ///   measure(state, mean_square)        called before apply with sum_k p_k |change_k|^2; refused where clients are protected
+/// or if what it gives away is not the model that the next round begins from,
+///   answer(state, model)               the model that is evaluated and saved
 template <class T>
 concept ServerOpt = requires(const T optimizer, typename T::State state, Vector model, const Vector mean_change) {
   { T::kName } -> std::convertible_to<std::string_view>;
@@ -41,6 +44,12 @@ concept MeasuringServerOpt = ServerOpt<T> && requires(const T optimizer, typenam
   optimizer.measure(state, double{});
 };
 
+/// One that gives another model away than it goes on from.
+template <class T>
+concept AnsweringServerOpt = ServerOpt<T> && requires(const T optimizer, const typename T::State state, const Vector model) {
+  { optimizer.answer(state, model) } -> std::same_as<Vector>;
+};
+
 template <ServerOpt T>
 class ServerOptimizerOf;  // server/server_optimizer_of.hpp
 
@@ -50,6 +59,7 @@ class ServerAtWork {
   virtual ~ServerAtWork() = default;
   virtual void measure(double mean_square) = 0;
   virtual void apply(Vector& model, const Vector& mean_change) = 0;
+  virtual std::optional<Vector> answer(const Vector& model) const = 0;  ///< nothing: the model itself
   virtual std::string save() const = 0;
   virtual void load(const std::string& bytes) = 0;
 };
@@ -99,6 +109,9 @@ class Server {
   void set_schedule(const ServerSchedule& schedule) { schedule_ = schedule; }
   /// Makes the next model out of the mean update of that round.
   void apply(Vector& model, Vector mean_update, std::uint32_t round = 1);
+
+  /// The model to evaluate and to save, after a round that ended in `model`.
+  Vector answer(const Vector& model) const { return at_work_->answer(model).value_or(model); }
 
   /// The state as bytes, and back. load throws Error (failure) if the bytes are not of this optimiser and model.
   std::string save() const;

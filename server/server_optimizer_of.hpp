@@ -20,6 +20,10 @@ class ServerOptimizerOf final : public PartOf<ServerOptimizerPart, ServerOptimiz
       if constexpr (MeasuringServerOpt<T>) optimizer.measure(state, mean_square);
     }
     void apply(Vector& model, const Vector& mean_change) final { optimizer.apply(state, model, mean_change); }
+    std::optional<Vector> answer(const Vector& model) const final {
+      if constexpr (AnsweringServerOpt<T>) return optimizer.answer(state, model);
+      return std::nullopt;
+    }
     std::string save() const final { return state_bytes(state); }
     void load(const std::string& bytes) final { load_state(state, bytes, "server-optimizer '" + std::string(T::kName) + "'"); }
 

@@ -382,6 +382,16 @@ std::size_t stores_in(const fs::path& folder) {
 
 }  // namespace
 
+void for_each_state(const fs::path& run_folder, const std::string& run, std::uint32_t round,
+                    function_ref<void(ClientId, std::string_view)> use) {
+  const fs::path folder = run_folder / "states";
+  const std::size_t count = stores_in(folder);
+  if (count == 0)
+    throw failure("the clients' states, '" + folder.string() + "', are not there; the run, which is in round " +
+                  std::to_string(round) + ", cannot go on without them");
+  for (std::size_t i = 0; i < count; ++i) StateStore(state_store_path(run_folder, i, count), run, round).for_each(use);
+}
+
 void deal_out_states(const fs::path& run_folder, const std::string& run, std::uint32_t round,
                      const std::vector<std::size_t>& home, std::size_t processes) {
   const fs::path folder = run_folder / "states";
@@ -400,22 +410,17 @@ void deal_out_states(const fs::path& run_folder, const std::string& run, std::ui
     fs::create_directory(folder, error);
     return fail(error);
   }
-  const std::size_t before = stores_in(folder);
-  if (before == processes) return;
-  if (before == 0)
-    throw failure("the clients' states, '" + folder.string() + "', are not there; the run, which is in round " +
-                  std::to_string(round) + ", cannot go on without them");
+  if (stores_in(folder) == processes) return;
   fs::create_directory(fresh, error);
   fail(error);
   {
     std::vector<StateStore> stores;
     for (std::size_t i = 0; i < processes; ++i)
       stores.emplace_back(fresh / state_store_path(run_folder, i, processes).filename(), run, 0);
-    for (std::size_t i = 0; i < before; ++i)
-      StateStore(state_store_path(run_folder, i, before), run, round).for_each([&](ClientId client, std::string_view state) {
-        if (client >= home.size()) throw failure("the clients' states in '" + folder.string() + "' are of more clients");
-        stores[home[client]].write(client, state);
-      });
+    for_each_state(run_folder, run, round, [&](ClientId client, std::string_view state) {
+      if (client >= home.size()) throw failure("the clients' states in '" + folder.string() + "' are of more clients");
+      stores[home[client]].write(client, state);
+    });
     for (StateStore& store : stores) store.end_round(round);
   }
   fs::rename(folder, old, error);

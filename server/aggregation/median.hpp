@@ -17,6 +17,7 @@ struct Median {
   static constexpr std::string_view kSummary = "coordinate-wise median (Yin et al. 2018)";
   static constexpr auto kFields = std::tuple{};
 
+  static constexpr bool kByCoordinate = true;
   static std::size_t least_updates() { return 1; }
   std::optional<Vector> mean_change(const OpenUpdates& updates, ForEachPiece for_each_piece) const;
 };

@@ -22,6 +22,7 @@ struct TrimmedMean {
             "share of a round's clients whose smallest, and as many whose largest, changes of a parameter are left out",
             Valid{.low = 0, .high = 0.5, .high_included = false}}};
 
+  static constexpr bool kByCoordinate = true;
   static std::size_t least_updates() { return 1; }
   std::optional<Vector> mean_change(const OpenUpdates& updates, ForEachPiece for_each_piece) const;
 };

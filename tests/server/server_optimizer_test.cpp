@@ -156,6 +156,28 @@ TEST_CASE("a schedule is a factor on the server's step, and is told by the round
 
 // Changes (3, 0) and (0, 1) agree so far that their mean is enough: 5 / (2 (2.5 + 0.5)) < 1. Changes 3 and -2.5 do not:
 // 7.625 / (2 (0.0625 + 0.1)) = 23.4615.
+TEST_CASE("FedExP gives the mean of the last two models away and goes on from the last") {
+  FederatedExtrapolation fedexp;
+  Server server(fedexp, 2);
+  Vector model = vector_of({1.0F, 2.0F});
+  CHECK(server.answer(model) == vector_of({1.0F, 2.0F}));
+  server.apply(model, vector_of({2.0F, 4.0F}));
+  CHECK(model == vector_of({3.0F, 6.0F}));
+  CHECK(server.answer(model) == vector_of({2.0F, 4.0F}));
+  Server copy(fedexp, 2);
+  copy.load(server.save());
+  server.apply(model, vector_of({2.0F, -2.0F}));
+  CHECK(server.answer(model) == vector_of({4.0F, 5.0F}));
+  Vector other = vector_of({3.0F, 6.0F});
+  CHECK(copy.answer(other) == vector_of({2.0F, 4.0F}));
+  copy.apply(other, vector_of({2.0F, -2.0F}));
+  CHECK(copy.answer(other) == server.answer(model));
+  fedexp.result = ExtrapolationAnswer::last;
+  Server last(fedexp, 2);
+  last.apply(model, vector_of({1.0F, 1.0F}));
+  CHECK(last.answer(model) == model);
+}
+
 TEST_CASE("FedExP by hand, from reports of clients of equal weight, as they were scaled down") {
   const auto reports = [](double first, double second) {
     return std::vector<ClientReport>{{.client = 0, .update_norm = first},
