@@ -146,8 +146,8 @@ RunSummary carry_out(const Setup& setup, RunFolder& folder, Checkpoint checkpoin
       if (fleet.abandon_round && fleet.abandon_round(checkpoint.round) != checkpoint.round) saved = checkpoint.round;
       break;
     }
-    if (fleet.end_round) fleet.end_round(record.round);
     record.seconds = seconds_since(start);
+    if (fleet.end_round) fleet.end_round(record.round);
     privacy.record(record.round, record.clients);
     record.example_spent = privacy.example_spent();
     record.client_spent = privacy.client_spent();

@@ -144,7 +144,7 @@ TEST_CASE("inside: conformance" * doctest::skip()) {
     MESSAGE(cases.size() << " configurations");
   }
 #ifdef __SANITIZE_ADDRESS__
-  const std::vector<int> tried{2, 3};
+  const std::vector<int> tried{3};
 #else
   const std::vector<int> tried{1, 2, 3, kMaxRanks};
 #endif

@@ -48,6 +48,7 @@ std::string small(std::string command) {
        command.find(" launch ") != std::string::npos) &&
       command.find("--resume") == std::string::npos)
     command += " --limit-per-client 20";
+  if (command.find(" sweep ") != std::string::npos) command += " --rounds 2";
   return command;
 }
 
