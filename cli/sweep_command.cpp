@@ -192,11 +192,11 @@ void carry_out(const SweepFlags& arguments, const CLI::App& command, const Sweep
     throw CLI::RuntimeError(130);
   }
   const std::filesystem::path page = summary.folder / "report.html";
-  if (arguments.report && summary.finished > 0) write_report({read_results(summary.folder)}, page.string());
+  const bool has_page = arguments.report && summary.finished > 0;
+  if (has_page) write_report({read_results(summary.folder)}, page.string());
   if (!summary.failed.empty()) throw CLI::RuntimeError(1);
   if (is_told)
-    std::printf("page: %s\n",
-                arguments.report ? page.c_str() : ("fedstride report " + shell_quoted(summary.folder.string())).c_str());
+    std::printf("page: %s\n", has_page ? page.c_str() : ("fedstride report " + shell_quoted(summary.folder.string())).c_str());
 }
 
 void carry_out_here(const SweepFlags& arguments, const CLI::App& command) {

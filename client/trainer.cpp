@@ -319,6 +319,7 @@ void Trainer::train_personal(const Task& task, ClientId client, std::span<const 
   }
   const std::span<const Row> tested = task.tests && training_.test_rows ? training_.test_rows(client) : std::span<const Row>();
   if (tested.empty()) return;
+  if (!ExactSum::admits(view(std::as_const(weights_)))) weights_ = task.model;  // the client begins anew from what it receives
   tester_.regroup({tested});
   const GroupEvaluation result = tester_.evaluate(weights_, for_each_piece).front();
   report.personal_examples = result.examples;

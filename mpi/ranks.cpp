@@ -157,7 +157,7 @@ struct Ranks::Group {
       if (stop == nullptr || !stop->load()) continue;
       if (!stopped) stopped = Clock::now();
       if (seconds_since(*stopped) > kMaxStopSeconds)
-        end_job("stopped without " + those(waited_for()) + ", which do not answer; a run goes on from its last finished round",
+        end_job("stopped without " + those(waited_for()) + ", which do not answer; a run goes on from its last checkpoint",
                 kStoppedCode);
     }
   }

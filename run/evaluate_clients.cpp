@@ -6,6 +6,7 @@
 #include "client/trainer.hpp"
 #include "core/error.hpp"
 #include "core/json.hpp"
+#include "core/parse_number.hpp"
 #include "nn/safetensors.hpp"
 #include "partitions/own_rows.hpp"
 #include "run/run_folder.hpp"
@@ -21,6 +22,7 @@ std::vector<GroupEvaluation> fine_tuned(const Setup& setup, const Vector& weight
   LocalTraining training = setup.training;
   training.epochs = epochs;
   training.keep_state = false;
+  training.attack = {};
   training.objective = LocalObjective();
   training.personal = Personal();
   training.local.clear();
@@ -50,12 +52,24 @@ std::vector<GroupEvaluation> fine_tuned(const Setup& setup, const Vector& weight
   return results;
 }
 
+// The round that a run's model is of.
+std::uint32_t rounds_of(const SafeTensors& saved) {
+  const auto found = saved.metadata.find("rounds");
+  std::uint32_t rounds = 0;
+  return found != saved.metadata.end() && parse_number(found->second, rounds) ? rounds : 0;
+}
+
 // Every client's personal model as the run's folder keeps it, beside the model with these weights.
 std::vector<GroupEvaluation> kept_models(const Setup& setup, const std::filesystem::path& folder, const Vector& weights,
-                                         std::vector<GroupEvaluation> results, Threads& threads) {
+                                         std::uint32_t rounds, std::vector<GroupEvaluation> results, Threads& threads) {
   const Checkpoint checkpoint = load_checkpoint(folder / "checkpoint");
   const auto help = [&](int count, function_ref<void(int)> piece) { threads.for_each_piece(count, piece); };
-  for_each_state(folder, checkpoint.configuration, checkpoint.round, [&](ClientId client, std::string_view bytes) {
+  if (checkpoint.round != rounds)
+    throw failure("the model in '" + folder.string() + "' is of round " + std::to_string(rounds) +
+                  ", what its clients keep of round " + std::to_string(checkpoint.round) +
+                  "; go on with: fedstride run --resume " + folder.string());
+  const auto all = [](ClientId) { return true; };
+  for_each_state(folder, checkpoint.configuration, checkpoint.round, all, [&](ClientId client, std::string_view bytes) {
     ClientState state;
     state.load(setup.training, std::string(bytes));
     const Vector own = personal_weights(setup.training, setup.model, weights, state);
@@ -112,7 +126,8 @@ ClientsEvaluation evaluate_clients(const std::string& folder, const std::string&
   if (const auto* settings = example_level(configuration.privacy); settings != nullptr && settings->components > 0)
     throw usage_error("per-client is given; the run in '" + folder + "' has private components, which are not kept");
   const Setup setup = prepare(configuration, FirstWeights::elsewhere);
-  const Vector weights = exact(setup.model, read_safetensors(std::filesystem::path(folder) / "model.safetensors"));
+  const SafeTensors saved = read_safetensors(std::filesystem::path(folder) / "model.safetensors");
+  const Vector weights = exact(setup.model, saved);
   Threads pool(threads);
   ClientsEvaluation result{.dataset = configuration.dataset, .class_names = setup.data.test.class_names};
   const auto help = [&](int count, function_ref<void(int)> piece) { pool.for_each_piece(count, piece); };
@@ -128,7 +143,7 @@ ClientsEvaluation evaluate_clients(const std::string& folder, const std::string&
   if (epochs > 0) result.fine_tuned = fine_tuned(setup, weights, epochs, pool);
   const Personal& personal = setup.training.personal;
   if (personal->keeps() && std::filesystem::exists(std::filesystem::path(folder) / "states"))
-    result.personal = kept_models(setup, folder, weights, result.global, pool);
+    result.personal = kept_models(setup, folder, weights, rounds_of(saved), result.global, pool);
   else if (personal->makes() && !personal->keeps())
     result.personal = fine_tuned(setup, weights, personal->epochs(), pool);
   return result;

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <mutex>
@@ -43,8 +44,10 @@ std::array<char, kCheckBytes> check_of(ClientId client, std::string_view state) 
 
 // LMDB is used without its own locks: the file is ours alone, and everything happens under one mutex, in one write transaction at a time.
 struct StateStore::Impl {
-  Impl(fs::path path, std::string identity, std::uint32_t round, bool is_temporary)
-      : file(std::move(path)), run(std::move(identity)), base(round), now(round), temporary(is_temporary) {
+  enum class Mode : std::uint8_t { write, read, temporary };
+
+  Impl(fs::path path, std::string identity, std::uint32_t round, Mode how)
+      : file(std::move(path)), run(std::move(identity)), base(round), now(round), mode(how) {
     std::error_code error;
     if (round == 0) fs::remove(file, error);
     if (round > 0 && !fs::exists(file, error))
@@ -60,13 +63,17 @@ struct StateStore::Impl {
       close();
       throw;
     }
-    if (temporary) fs::remove(file, error);
+    if (mode == Mode::temporary) fs::remove(file, error);
   }
   Impl(const Impl&) = delete;
   Impl& operator=(const Impl&) = delete;
   ~Impl() { close(); }
 
   [[noreturn]] void fail(const std::string& doing, int code) const {
+    broken = true;
+    std::error_code error;
+    constexpr std::uintmax_t kNoRoom = 1 << 20;
+    if (code == EIO && fs::space(file.parent_path(), error).available < kNoRoom && !error) code = ENOSPC;  // LMDB's name for it
     std::string why = ::mdb_strerror(code);
     if (code == MDB_MAP_FULL) why = "they need more room than the " + std::to_string(mapped >> 30) + " GiB that could be mapped";
     if (code == MDB_INVALID || code == MDB_CORRUPTED || code == MDB_PAGE_NOTFOUND || code == MDB_VERSION_MISMATCH)
@@ -82,7 +89,12 @@ struct StateStore::Impl {
       require("open", ::mdb_env_create(&environment));
       ::mdb_env_set_maxdbs(environment, 4);
       ::mdb_env_set_mapsize(environment, mapped);
-      const unsigned flags = MDB_NOSUBDIR | MDB_NOLOCK | MDB_NOTLS | MDB_NORDAHEAD | (temporary ? MDB_NOSYNC : 0U);
+      const unsigned flags = MDB_NOSUBDIR | MDB_NOLOCK | MDB_NOTLS | MDB_NORDAHEAD | (mode == Mode::temporary ? MDB_NOSYNC : 0U) |
+                             (mode == Mode::read ? MDB_RDONLY : 0U);
+      ::mdb_env_set_assert(environment, [](MDB_env*, const char*) {
+        std::fputs("fedstride: a file of clients' states is damaged\n", stderr);
+        std::_Exit(1);
+      });
       const int code = ::mdb_env_open(environment, file.c_str(), flags, 0644);
       if (code == MDB_SUCCESS) break;
       close();
@@ -119,9 +131,11 @@ struct StateStore::Impl {
   }
 
   void begin() {
+    // After a failure the table `undo` may not be what this object takes it for.
+    if (broken) throw failure("the clients' states, '" + file.string() + "', cannot be changed after an error");
     if (transaction != nullptr) return;
-    require("change", ::mdb_txn_begin(environment, nullptr, 0, &transaction));
-    if (now != base || undo_is_of_base) return;
+    require("change", ::mdb_txn_begin(environment, nullptr, mode == Mode::read ? MDB_RDONLY : 0U, &transaction));
+    if (mode == Mode::read || now != base || undo_is_of_base) return;
     // The first change after a checkpoint: nobody goes back beyond it any more.
     require("change", ::mdb_drop(transaction, undo, 0));
     undo_is_of_base = true;
@@ -158,6 +172,13 @@ struct StateStore::Impl {
     require("read", code);
     return value.mv_size == 1 ? *static_cast<const std::uint8_t*>(value.mv_data) : kNoSlot;
   }
+  std::uint8_t slot_of(ClientId client) const {
+    if (!reads_undo) return slot_in(slots, client);
+    MDB_val key{sizeof client, &client};
+    MDB_val value;
+    const bool changed = ::mdb_get(transaction, undo, &key, &value) == MDB_SUCCESS;
+    return slot_in(changed ? undo : slots, client);
+  }
   void set_slot(MDB_dbi table, ClientId client, std::uint8_t slot) const {
     MDB_val key{sizeof client, &client};
     MDB_val value{1, &slot};
@@ -172,7 +193,7 @@ struct StateStore::Impl {
   }
 
   void check_mark() {
-    require("read", ::mdb_txn_begin(environment, nullptr, 0, &transaction));
+    require("read", ::mdb_txn_begin(environment, nullptr, mode == Mode::read ? MDB_RDONLY : 0U, &transaction));
     MDB_val key = bytes_of(kMarkKey);
     MDB_val value;
     int code = ::mdb_dbi_open(transaction, "marks", 0, &marks);
@@ -192,7 +213,10 @@ struct StateStore::Impl {
       throw failure("the clients' states, '" + file.string() + "', are of round " +
                     (its_round >= 0 ? std::to_string(its_round) : "after " + std::to_string(its_base)) +
                     ", the checkpoint is of round " + std::to_string(base));
-    go_back();
+    if (mode == Mode::read)
+      reads_undo = true;
+    else
+      go_back();
   }
 
   // To the checkpoint. In parts: each client that is back has no entry any more.
@@ -221,7 +245,7 @@ struct StateStore::Impl {
     undo_is_of_base = true;
   }
 
-  void for_each(function_ref<void(ClientId, std::string_view)> use) {
+  void for_each(function_ref<bool(ClientId)> wants, function_ref<void(ClientId, std::string_view)> use) {
     std::vector<ClientId> clients;
     {
       const std::scoped_lock held(mutex);
@@ -232,9 +256,9 @@ struct StateStore::Impl {
       MDB_val value;
       int code = MDB_SUCCESS;
       while ((code = ::mdb_cursor_get(cursor, &key, &value, MDB_NEXT)) == MDB_SUCCESS) {
-        if (value.mv_size != 1 || *static_cast<const std::uint8_t*>(value.mv_data) == kNoSlot) continue;
-        clients.push_back(0);
-        std::memcpy(&clients.back(), key.mv_data, sizeof(ClientId));
+        ClientId client = 0;
+        std::memcpy(&client, key.mv_data, sizeof client);
+        if (slot_of(client) != kNoSlot && wants(client)) clients.push_back(client);
       }
       ::mdb_cursor_close(cursor);
       if (code != MDB_NOTFOUND) require("read", code);
@@ -249,7 +273,7 @@ struct StateStore::Impl {
     {
       const std::scoped_lock held(mutex);
       begin();
-      const std::uint8_t slot = slot_in(slots, client);
+      const std::uint8_t slot = slot_of(client);
       if (slot == kNoSlot) return {};
       std::uint64_t place = place_of(client, slot);
       MDB_val key{sizeof place, &place};
@@ -302,6 +326,7 @@ struct StateStore::Impl {
   std::uint32_t abandon_round() {
     const std::scoped_lock held(mutex);
     abort();
+    broken = false;
     if (std::exchange(in_parts, false))
       go_back();
     else if (now == base)
@@ -319,7 +344,9 @@ struct StateStore::Impl {
   std::string run;
   std::uint32_t base;  ///< of the last checkpoint
   std::uint32_t now;   ///< of the last round that ended
-  bool temporary;
+  Mode mode;
+  mutable bool broken = false;
+  bool reads_undo = false;       ///< the state of the checkpoint is where `undo` says, for clients that it has
   bool undo_is_of_base = false;  ///< the table `undo` leads to `base`, not to a checkpoint before it
   bool in_parts = false;         ///< a part of the round is on the disk
   std::uint64_t mapped = 0;
@@ -335,7 +362,7 @@ struct StateStore::Impl {
 };
 
 StateStore::StateStore(fs::path file, std::string run, std::uint32_t round)
-    : impl_(std::make_unique<Impl>(std::move(file), std::move(run), round, false)) {}
+    : impl_(std::make_unique<Impl>(std::move(file), std::move(run), round, Impl::Mode::write)) {}
 StateStore::StateStore(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 StateStore::~StateStore() = default;
 StateStore::StateStore(StateStore&&) noexcept = default;
@@ -348,7 +375,7 @@ StateStore StateStore::temporary() {
     throw failure("cannot make a folder for the clients' states in '" + fs::path(folder).parent_path().string() +
                   "': " + std::strerror(errno) + "; name another with TMPDIR");
   try {
-    StateStore store(std::make_unique<Impl>(fs::path(folder) / "states", "", 0, true));
+    StateStore store(std::make_unique<Impl>(fs::path(folder) / "states", "", 0, Impl::Mode::temporary));
     fs::remove_all(folder, error);
     return store;
   } catch (...) {
@@ -358,7 +385,13 @@ StateStore StateStore::temporary() {
 }
 
 std::string StateStore::read(ClientId client) const { return impl_->read(client); }
-void StateStore::for_each(function_ref<void(ClientId, std::string_view)> use) const { impl_->for_each(use); }
+StateStore StateStore::for_reading(fs::path file, std::string run, std::uint32_t round) {
+  if (round == 0) throw failure("the clients' states, '" + file.string() + "', are asked for before the first round");
+  return StateStore(std::make_unique<Impl>(std::move(file), std::move(run), round, Impl::Mode::read));
+}
+void StateStore::for_each(function_ref<bool(ClientId)> wants, function_ref<void(ClientId, std::string_view)> use) const {
+  impl_->for_each(wants, use);
+}
 void StateStore::write(ClientId client, std::string_view state) { impl_->write(client, state); }
 void StateStore::end_round(std::uint32_t round) { impl_->end_round(round); }
 std::uint32_t StateStore::abandon_round() { return impl_->abandon_round(); }
@@ -382,14 +415,16 @@ std::size_t stores_in(const fs::path& folder) {
 
 }  // namespace
 
-void for_each_state(const fs::path& run_folder, const std::string& run, std::uint32_t round,
+void for_each_state(const fs::path& run_folder, const std::string& run, std::uint32_t round, function_ref<bool(ClientId)> wants,
                     function_ref<void(ClientId, std::string_view)> use) {
+  if (round == 0) return;
   const fs::path folder = run_folder / "states";
   const std::size_t count = stores_in(folder);
   if (count == 0)
     throw failure("the clients' states, '" + folder.string() + "', are not there; the run, which is in round " +
                   std::to_string(round) + ", cannot go on without them");
-  for (std::size_t i = 0; i < count; ++i) StateStore(state_store_path(run_folder, i, count), run, round).for_each(use);
+  for (std::size_t i = 0; i < count; ++i)
+    StateStore::for_reading(state_store_path(run_folder, i, count), run, round).for_each(wants, use);
 }
 
 void deal_out_states(const fs::path& run_folder, const std::string& run, std::uint32_t round,
@@ -413,15 +448,16 @@ void deal_out_states(const fs::path& run_folder, const std::string& run, std::ui
   if (stores_in(folder) == processes) return;
   fs::create_directory(fresh, error);
   fail(error);
-  {
-    std::vector<StateStore> stores;
-    for (std::size_t i = 0; i < processes; ++i)
-      stores.emplace_back(fresh / state_store_path(run_folder, i, processes).filename(), run, 0);
-    for_each_state(run_folder, run, round, [&](ClientId client, std::string_view state) {
+  // One store after the other: each takes room in the address space, descriptors and memory.
+  for (std::size_t i = 0; i < processes; ++i) {
+    StateStore store(fresh / state_store_path(run_folder, i, processes).filename(), run, 0);
+    const auto lives_there = [&](ClientId client) {
       if (client >= home.size()) throw failure("the clients' states in '" + folder.string() + "' are of more clients");
-      stores[home[client]].write(client, state);
-    });
-    for (StateStore& store : stores) store.end_round(round);
+      return home[client] == i;
+    };
+    for_each_state(run_folder, run, round, lives_there,
+                   [&](ClientId client, std::string_view state) { store.write(client, state); });
+    store.end_round(round);
   }
   fs::rename(folder, old, error);
   fail(error);

@@ -17,12 +17,15 @@ namespace fedstride {
 ///
 /// A run goes on from its last checkpoint, which is written after the transaction. So the states that clients had at that checkpoint
 /// stay in the file until the next one is written, and a store that is ahead of its checkpoint goes back to it.
-/// States are checked when they are read (SHA-256); so is the length of the file when it is opened.
+/// States are checked when they are read (SHA-256); so is the length of the file when it is opened. Other damage to the file may end
+/// the process.
 class StateStore {
  public:
   /// The store of the run with that identity, whose last checkpoint is of `round`: made anew for round 0, otherwise opened, and taken
   /// back to that round. Throws Error (failure) if the file is missing, cut, damaged, in use, of another run or of other rounds.
   StateStore(std::filesystem::path file, std::string run, std::uint32_t round);
+  /// The same store, of round 1 or later, to read it as it was at that checkpoint; the file is not changed.
+  static StateStore for_reading(std::filesystem::path file, std::string run, std::uint32_t round);
   /// A store without a name that ends with the process.
   static StateStore temporary();
   ~StateStore();
@@ -33,8 +36,8 @@ class StateStore {
   /// A client's state as it was written last; empty before its first one.
   std::string read(ClientId client) const;
   void write(ClientId client, std::string_view state);
-  /// Every client that has a state, with it, in order.
-  void for_each(function_ref<void(ClientId, std::string_view)> use) const;
+  /// Every client that has a state and that is wanted, with its state, in order.
+  void for_each(function_ref<bool(ClientId)> wants, function_ref<void(ClientId, std::string_view)> use) const;
 
   /// Everything written is of this round, and lasts.
   void end_round(std::uint32_t round);
@@ -53,9 +56,10 @@ class StateStore {
 /// The stores of a run's folder, one for each of the processes that its clients are spread over: states/1-of-1 and so on.
 std::filesystem::path state_store_path(const std::filesystem::path& run_folder, std::size_t process, std::size_t processes);
 
-/// Every client that has a state in the stores of a run whose last checkpoint is of `round`, store by store. Throws Error (failure).
+/// The same for all stores of a run whose last checkpoint is of `round`, one after the other; they are not changed. Throws Error
+/// (failure).
 void for_each_state(const std::filesystem::path& run_folder, const std::string& run, std::uint32_t round,
-                    function_ref<void(ClientId, std::string_view)> use);
+                    function_ref<bool(ClientId)> wants, function_ref<void(ClientId, std::string_view)> use);
 
 /// Deals the states of a run, whose last checkpoint is of `round`, out to so many processes, home[client] each client's, if the
 /// run was carried out by another number of them before; and makes the folder of the stores for round 0. Only one process may do so,

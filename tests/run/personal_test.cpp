@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "core/error.hpp"
+#include "core/files.hpp"
 #include "nn/safetensors.hpp"
 #include "run/evaluate_clients.hpp"
 #include "tests/run/csv_runs.hpp"
@@ -59,6 +60,39 @@ TEST_CASE("rounds that evaluate say how personal models fare, each on its client
     if (name != "local-layers") CHECK(hashes(folder / name) == hashes(folder / "none"));
   }
   for (const Json& round : lines(folder / "none/rounds.jsonl")) CHECK_FALSE(round.contains("personal_accuracy"));
+}
+
+TEST_CASE("evaluate tests the models that clients have kept, beside the federation's, and changes nothing in the folder") {
+  const TemporaryFolder folder;
+  write_data(folder);
+  start(settings_with(folder, "run", "personal = 'ditto'\n"));
+  const std::string states = read_file(folder / "run/states/1-of-1");
+  const ClientsEvaluation result = evaluate_clients(folder / "run", "", 0, 1);
+  CHECK(read_file(folder / "run/states/1-of-1") == states);
+  const Json last = lines(folder / "run/rounds.jsonl").back();
+  REQUIRE(result.personal.size() == 6);
+  for (std::size_t client = 0; client < 6; ++client) {
+    CHECK(last["clients"][client]["personal_accuracy"] == doctest::Approx(result.personal[client].accuracy));
+    CHECK(last["clients"][client]["own_accuracy"] == doctest::Approx(result.global[client].accuracy));
+  }
+
+  // A run that was killed in a later session has kept more than its model knows of.
+  const std::string model = read_file(folder / "run/model.safetensors");
+  resume(folder / "run", {{"rounds", {std::string("5"), true}}});
+  write_file(folder / "run/model.safetensors", model);
+  CHECK_THROWS_WITH_AS(evaluate_clients(folder / "run", "", 0, 1),
+                       doctest::Contains("is of round 4, what its clients keep of round 5"), Error);
+
+  // An attacker falsifies what it sends, and not its own model.
+  start(settings_with(folder, "attacked", "personal = 'fine-tune'\nattack = 'sign-flip'\nattackers = 6\n"));
+  const ClientsEvaluation tuned = evaluate_clients(folder / "attacked", "", 1, 1);
+  start(settings_with(folder, "honest", "personal = 'fine-tune'\n"));
+  write_file(folder / "honest/model.safetensors", read_file(folder / "attacked/model.safetensors"));
+  const ClientsEvaluation same = evaluate_clients(folder / "honest", "", 1, 1);
+  for (std::size_t client = 0; client < 6; ++client) {
+    CHECK(tuned.personal[client].loss == same.personal[client].loss);
+    CHECK(tuned.fine_tuned[client].loss == same.personal[client].loss);
+  }
 }
 
 TEST_CASE("without test rows personal models are trained and kept, and nothing is said of them; a cohort speaks for itself") {
