@@ -5,12 +5,14 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <mutex>
 #include <optional>
 #include <sstream>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -100,7 +102,14 @@ struct StateStore::Impl {
       close();
       if (code != ENOMEM || mapped <= kLeastAddresses) fail("open", code);
     }
+    // The process of a rank that was killed may be there for a moment still.
+    constexpr int kLooks = 40;
+    constexpr std::chrono::milliseconds kBetweenLooks{50};
     lock.emplace(file, FolderLock::Wait::no);
+    for (int look = 1; look < kLooks && !lock->held(); ++look) {
+      std::this_thread::sleep_for(kBetweenLooks);
+      lock.emplace(file, FolderLock::Wait::no);
+    }
     try {
       if (!lock->held()) throw failure("the clients' states, '" + file.string() + "', are in use by another process");
       MDB_envinfo info;

@@ -146,7 +146,9 @@ TEST_CASE("deaths of ranks, each on another number of them, leave no trace in th
     kill(process, SIGKILL);
     CHECK(job.wait() != 0);
     // mpirun's own line.
-    named += job.err().find("rank " + std::to_string(victim) + " with PID") != std::string::npos ? 1 : 0;
+    const bool is_named = job.err().find("rank " + std::to_string(victim) + " with PID") != std::string::npos;
+    CHECK_MESSAGE(is_named, "death " << death << " of rank " << victim << ": " << job.err());
+    named += is_named ? 1 : 0;
   }
   CHECK(named == kDeaths);
   REQUIRE(outcome_of(program_on_ranks(4, command())).code == 0);
