@@ -88,8 +88,8 @@ struct EvaluateAnswer {
 // The largest messages between ranks, in bytes.
 inline constexpr std::uint64_t kMaxRequestBytes = std::uint64_t{1} << 40;
 inline constexpr std::uint64_t kMaxPreparedBytes = std::uint64_t{1} << 22;
-inline constexpr std::uint64_t kMaxTrainedBytes = std::uint64_t{1}
-                                                  << 38;  ///< reports of a rank's clients, and updates where they are kept
+/// Reports of a rank's clients, and updates where they are kept.
+inline constexpr std::uint64_t kMaxTrainedBytes = std::uint64_t{1} << 38;
 inline constexpr std::uint64_t kMaxKeptBytes = std::uint64_t{1} << 16;
 inline constexpr std::uint64_t kMaxEvaluatedBytes = std::uint64_t{1} << 30;
 

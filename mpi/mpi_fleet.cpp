@@ -11,6 +11,7 @@
 #include "core/hash.hpp"
 #include "core/text.hpp"
 #include "mpi/rank_work.hpp"
+#include "sim/dealt_states.hpp"
 
 namespace fedstride {
 namespace {

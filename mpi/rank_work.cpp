@@ -9,6 +9,7 @@
 #include <thread>
 
 #include "mpi/placement.hpp"
+#include "sim/dealt_states.hpp"
 
 namespace fedstride {
 namespace {

@@ -11,7 +11,7 @@
 #include "partitions/own_rows.hpp"
 #include "run/run_folder.hpp"
 #include "server/checkpoint.hpp"
-#include "sim/state_store.hpp"
+#include "sim/dealt_states.hpp"
 #include "sim/threads.hpp"
 
 namespace fedstride {
@@ -27,8 +27,6 @@ std::vector<GroupEvaluation> fine_tuned(const Setup& setup, const Vector& weight
   training.personal = Personal();
   training.local.clear();
   training.test_rows = nullptr;
-  training.personal = Personal();
-  training.local.clear();
   training.privacy.reset();
   training.local_release.reset();
   std::size_t most = 0;
@@ -69,12 +67,13 @@ std::vector<GroupEvaluation> kept_models(const Setup& setup, const std::filesyst
                   ", what its clients keep of round " + std::to_string(checkpoint.round) +
                   "; go on with: fedstride run --resume " + folder.string());
   const auto all = [](ClientId) { return true; };
+  GroupEvaluator evaluator(setup.model, setup.data.train, {});
   for_each_state(folder, checkpoint.configuration, checkpoint.round, all, [&](ClientId client, std::string_view bytes) {
     ClientState state;
     state.load(setup.training, std::string(bytes));
     const Vector own = personal_weights(setup.training, setup.model, weights, state);
     threads.for_each_task(1, [&](std::size_t) {
-      GroupEvaluator evaluator(setup.model, setup.data.train, {setup.client_test[client]});
+      evaluator.regroup({setup.client_test[client]});
       results[client] = evaluator.evaluate(own, help).front();
     });
   });

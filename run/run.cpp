@@ -13,6 +13,7 @@
 #include "run/evaluate_clients.hpp"
 #include "run/private_components.hpp"
 #include "run/run_folder.hpp"
+#include "sim/dealt_states.hpp"
 #include "sim/in_process_fleet.hpp"
 #include "sim/threads.hpp"
 

@@ -35,6 +35,12 @@ constexpr std::size_t kCheckBytes = 8;
 MDB_val bytes_of(std::string_view text) { return {text.size(), const_cast<char*>(text.data())}; }
 std::string_view text_of(const MDB_val& value) { return {static_cast<const char*>(value.mv_data), value.mv_size}; }
 
+ClientId client_of(const MDB_val& key) {
+  ClientId client = 0;
+  std::memcpy(&client, key.mv_data, sizeof client);
+  return client;
+}
+
 std::array<char, kCheckBytes> check_of(ClientId client, std::string_view state) {
   const auto digest = Hash().value(client).text(state).digest();
   std::array<char, kCheckBytes> check;
@@ -116,10 +122,10 @@ struct StateStore::Impl {
       MDB_stat stat;
       require("open", ::mdb_env_info(environment, &info));
       require("open", ::mdb_env_stat(environment, &stat));
-      if (fs::file_size(file) < (info.me_last_pgno + 1) * stat.ms_psize)
-        throw failure("the clients' states, '" + file.string() + "', were cut: the file has " +
-                      std::to_string(fs::file_size(file)) + " bytes of " +
-                      std::to_string((info.me_last_pgno + 1) * stat.ms_psize));
+      const std::uintmax_t used = (info.me_last_pgno + 1) * stat.ms_psize;
+      if (const std::uintmax_t size = fs::file_size(file); size < used)
+        throw failure("the clients' states, '" + file.string() + "', were cut: the file has " + std::to_string(size) +
+                      " bytes of " + std::to_string(used));
     } catch (...) {
       close();
       throw;
@@ -139,11 +145,15 @@ struct StateStore::Impl {
     unwritten = 0;
   }
 
+  void start(const char* doing) {
+    require(doing, ::mdb_txn_begin(environment, nullptr, mode == Mode::read ? MDB_RDONLY : 0U, &transaction));
+  }
+
   void begin() {
     // After a failure the table `undo` may not be what this object takes it for.
     if (broken) throw failure("the clients' states, '" + file.string() + "', cannot be changed after an error");
     if (transaction != nullptr) return;
-    require("change", ::mdb_txn_begin(environment, nullptr, mode == Mode::read ? MDB_RDONLY : 0U, &transaction));
+    start("change");
     if (mode == Mode::read || now != base || undo_is_of_base) return;
     // The first change after a checkpoint: nobody goes back beyond it any more.
     require("change", ::mdb_drop(transaction, undo, 0));
@@ -173,20 +183,19 @@ struct StateStore::Impl {
   // A client has two slots, and `slots` tells which of them holds its state. Its first change after a checkpoint goes to the other one,
   // and `undo` is told where the state of the checkpoint remains: nothing is copied.
   static constexpr std::uint8_t kNoSlot = 2;
-  std::uint8_t slot_in(MDB_dbi table, ClientId client) const {
+  // Nothing if the table has no entry of the client.
+  std::optional<std::uint8_t> slot_in(MDB_dbi table, ClientId client) const {
     MDB_val key{sizeof client, &client};
     MDB_val value;
     const int code = ::mdb_get(transaction, table, &key, &value);
-    if (code == MDB_NOTFOUND) return kNoSlot;
+    if (code == MDB_NOTFOUND) return std::nullopt;
     require("read", code);
     return value.mv_size == 1 ? *static_cast<const std::uint8_t*>(value.mv_data) : kNoSlot;
   }
   std::uint8_t slot_of(ClientId client) const {
-    if (!reads_undo) return slot_in(slots, client);
-    MDB_val key{sizeof client, &client};
-    MDB_val value;
-    const bool changed = ::mdb_get(transaction, undo, &key, &value) == MDB_SUCCESS;
-    return slot_in(changed ? undo : slots, client);
+    if (reads_undo)
+      if (const auto before = slot_in(undo, client)) return *before;
+    return slot_in(slots, client).value_or(kNoSlot);
   }
   void set_slot(MDB_dbi table, ClientId client, std::uint8_t slot) const {
     MDB_val key{sizeof client, &client};
@@ -196,13 +205,13 @@ struct StateStore::Impl {
   static std::uint64_t place_of(ClientId client, std::uint8_t slot) { return 2 * std::uint64_t{client} + slot; }
 
   void begin_empty() {
-    require("write", ::mdb_txn_begin(environment, nullptr, 0, &transaction));
+    start("write");
     open_tables(MDB_CREATE);
     commit(0);
   }
 
   void check_mark() {
-    require("read", ::mdb_txn_begin(environment, nullptr, mode == Mode::read ? MDB_RDONLY : 0U, &transaction));
+    start("read");
     MDB_val key = bytes_of(kMarkKey);
     MDB_val value;
     int code = ::mdb_dbi_open(transaction, "marks", 0, &marks);
@@ -231,7 +240,7 @@ struct StateStore::Impl {
   // To the checkpoint. In parts: each client that is back has no entry any more.
   void go_back() {
     for (bool more = true; more;) {
-      require("change", ::mdb_txn_begin(environment, nullptr, 0, &transaction));
+      start("change");
       MDB_cursor* cursor = nullptr;
       require("read", ::mdb_cursor_open(transaction, undo, &cursor));
       MDB_val key;
@@ -239,9 +248,8 @@ struct StateStore::Impl {
       constexpr int kAtOnce = 100'000;
       int code = ::mdb_cursor_get(cursor, &key, &value, MDB_FIRST);
       for (int done = 0; code == MDB_SUCCESS && done < kAtOnce; ++done) {
-        ClientId client = 0;
-        std::memcpy(&client, key.mv_data, sizeof client);
-        set_slot(slots, client, slot_in(undo, client));
+        const ClientId client = client_of(key);
+        set_slot(slots, client, *slot_in(undo, client));
         require("change", ::mdb_cursor_del(cursor, 0));
         code = ::mdb_cursor_get(cursor, &key, &value, MDB_FIRST);
       }
@@ -265,8 +273,7 @@ struct StateStore::Impl {
       MDB_val value;
       int code = MDB_SUCCESS;
       while ((code = ::mdb_cursor_get(cursor, &key, &value, MDB_NEXT)) == MDB_SUCCESS) {
-        ClientId client = 0;
-        std::memcpy(&client, key.mv_data, sizeof client);
+        const ClientId client = client_of(key);
         if (slot_of(client) != kNoSlot && wants(client)) clients.push_back(client);
       }
       ::mdb_cursor_close(cursor);
@@ -303,7 +310,7 @@ struct StateStore::Impl {
     const std::array<char, kCheckBytes> check = check_of(client, state);
     const std::scoped_lock held(mutex);
     begin();
-    std::uint8_t slot = slot_in(slots, client);
+    std::uint8_t slot = slot_of(client);
     MDB_val key{sizeof client, &client};
     MDB_val before{1, &slot};
     const int noted = ::mdb_put(transaction, undo, &key, &before, MDB_NOOVERWRITE);
@@ -393,11 +400,11 @@ StateStore StateStore::temporary() {
   }
 }
 
-std::string StateStore::read(ClientId client) const { return impl_->read(client); }
 StateStore StateStore::for_reading(fs::path file, std::string run, std::uint32_t round) {
   if (round == 0) throw failure("the clients' states, '" + file.string() + "', are asked for before the first round");
   return StateStore(std::make_unique<Impl>(std::move(file), std::move(run), round, Impl::Mode::read));
 }
+std::string StateStore::read(ClientId client) const { return impl_->read(client); }
 void StateStore::for_each(function_ref<bool(ClientId)> wants, function_ref<void(ClientId, std::string_view)> use) const {
   impl_->for_each(wants, use);
 }
@@ -405,74 +412,5 @@ void StateStore::write(ClientId client, std::string_view state) { impl_->write(c
 void StateStore::end_round(std::uint32_t round) { impl_->end_round(round); }
 std::uint32_t StateStore::abandon_round() { return impl_->abandon_round(); }
 void StateStore::checkpointed(std::uint32_t round) { impl_->checkpointed(round); }
-
-fs::path state_store_path(const fs::path& run_folder, std::size_t process, std::size_t processes) {
-  return run_folder / "states" / (std::to_string(process + 1) + "-of-" + std::to_string(processes));
-}
-
-namespace {
-
-// The number of stores in a folder, told by their names; 0 if there is none.
-std::size_t stores_in(const fs::path& folder) {
-  std::error_code error;
-  for (const fs::directory_entry& entry : fs::directory_iterator(folder, error)) {
-    const std::string name = entry.path().filename().string();
-    if (name.starts_with("1-of-")) return std::strtoull(name.c_str() + 5, nullptr, 10);
-  }
-  return 0;
-}
-
-}  // namespace
-
-void for_each_state(const fs::path& run_folder, const std::string& run, std::uint32_t round, function_ref<bool(ClientId)> wants,
-                    function_ref<void(ClientId, std::string_view)> use) {
-  if (round == 0) return;
-  const fs::path folder = run_folder / "states";
-  const std::size_t count = stores_in(folder);
-  if (count == 0)
-    throw failure("the clients' states, '" + folder.string() + "', are not there; the run, which is in round " +
-                  std::to_string(round) + ", cannot go on without them");
-  for (std::size_t i = 0; i < count; ++i)
-    StateStore::for_reading(state_store_path(run_folder, i, count), run, round).for_each(wants, use);
-}
-
-void deal_out_states(const fs::path& run_folder, const std::string& run, std::uint32_t round,
-                     const std::vector<std::size_t>& home, std::size_t processes) {
-  const fs::path folder = run_folder / "states";
-  const fs::path fresh = run_folder / "states.new";
-  const fs::path old = run_folder / "states.old";
-  const auto fail = [&](const std::error_code& error) {
-    if (error) throw failure("cannot arrange the clients' states in '" + folder.string() + "': " + error.message());
-  };
-  std::error_code error;
-  if (round == 0) fs::remove_all(folder, error);
-  // A process may have been killed between the two renamings below.
-  if (!fs::exists(folder, error) && fs::exists(old, error) && round > 0) fs::rename(old, folder, error);
-  fs::remove_all(fresh, error);
-  fs::remove_all(old, error);
-  if (round == 0) {
-    fs::create_directory(folder, error);
-    return fail(error);
-  }
-  if (stores_in(folder) == processes) return;
-  fs::create_directory(fresh, error);
-  fail(error);
-  // One store after the other: each takes room in the address space, descriptors and memory.
-  for (std::size_t i = 0; i < processes; ++i) {
-    StateStore store(fresh / state_store_path(run_folder, i, processes).filename(), run, 0);
-    const auto lives_there = [&](ClientId client) {
-      if (client >= home.size()) throw failure("the clients' states in '" + folder.string() + "' are of more clients");
-      return home[client] == i;
-    };
-    for_each_state(run_folder, run, round, lives_there,
-                   [&](ClientId client, std::string_view state) { store.write(client, state); });
-    store.end_round(round);
-  }
-  fs::rename(folder, old, error);
-  fail(error);
-  fs::rename(fresh, folder, error);
-  fail(error);
-  fs::remove_all(old, error);
-}
 
 }  // namespace fedstride

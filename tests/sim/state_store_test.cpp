@@ -231,37 +231,4 @@ TEST_CASE("where the disk is full a round fails in a line, and the one before re
   CHECK(StateStore(file, "run", 1).read(1) == state(1, 1));
 }
 
-TEST_CASE("states are dealt out to another number of processes, and a kill between leaves either") {
-  const TemporaryFolder folder;
-  const auto home = [](std::size_t processes) {
-    std::vector<std::size_t> homes;
-    for (std::size_t client = 0; client < 20; ++client) homes.push_back(client * 7 % processes);
-    return homes;
-  };
-  deal_out_states(folder.path(), "run", 0, home(1), 1);
-  {
-    StateStore store(state_store_path(folder.path(), 0, 1), "run", 0);
-    for (int client = 0; client < 20; client += 3) store.write(static_cast<ClientId>(client), state(client, 1));
-    store.end_round(1);
-    store.checkpointed(1);
-    store.write(0, "not in a checkpoint");
-    store.end_round(2);
-  }
-  for (const std::size_t processes : {3, 5, 2, 1}) {
-    if (processes == 5) {  // killed between the two renamings
-      fs::rename(folder / "states", folder / "states.old");
-      fs::create_directory(folder / "states.new");
-    }
-    deal_out_states(folder.path(), "run", 1, home(processes), processes);
-    CHECK_FALSE(fs::exists(folder / "states.old"));
-    for (int client = 0; client < 20; ++client) {
-      CAPTURE(client);
-      StateStore store(state_store_path(folder.path(), home(processes)[static_cast<std::size_t>(client)], processes), "run", 1);
-      CHECK(store.read(static_cast<ClientId>(client)) == (client % 3 == 0 ? state(client, 1) : ""));
-    }
-  }
-  fs::remove(state_store_path(folder.path(), 0, 1));
-  CHECK(message_of([&] { deal_out_states(folder.path(), "run", 1, home(2), 2); }).find("are not there") != std::string::npos);
-}
-
 }  // namespace fedstride::test::state_store_test
