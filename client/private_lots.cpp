@@ -33,14 +33,13 @@ class PrivateLots::Lot {
     const std::size_t last = drawn * (part_ + 1) / parts_;
     ++part_;
     const auto rows = std::span<const Row>(workshop.drawn_).subspan(first, last - first);
-    workshop.labels_.resize(rows.size());
     workshop.norms_.resize(rows.size());
     Network& network = lots_.places_.network;
     fill_batch(lots_.places_.data, rows, lots_.places_.augmentation, lots_.address_,
                network.inputs(static_cast<int>(rows.size())));
-    fill_labels(lots_.places_.data, rows, workshop.labels_);
+    const Answers answers = workshop.answers_.read(lots_.places_.data, rows);
     loss_sum_ +=
-        network.per_example(weights_, {workshop.labels_, rows, lots_.address_}, workshop.norms_, lots_.places_.for_each_piece)
+        network.per_example(weights_, {answers.labels, rows, lots_.address_, answers.values}, workshop.norms_, lots_.places_.for_each_piece)
             .loss_sum;
     return true;
   }

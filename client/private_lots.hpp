@@ -30,7 +30,7 @@ class PrivateWorkshop {
   friend class PrivateLots;
   ClippedSum sum_;
   std::vector<Row> drawn_;
-  std::vector<Label> labels_;
+  AnswerRoom answers_;
   std::vector<double> norms_;
 };
 

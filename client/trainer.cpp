@@ -103,8 +103,7 @@ Trainer::Trainer(const Model& model, const Dataset& data, const LocalTraining& t
       objective_(*training.objective, *training.optimizer, trained_ranges(model, training.frozen)),
       personal_(*training.personal, *training.optimizer, personal_ranges(model, training.local, training.frozen)),
       tester_(model, data, {}),
-      scratch_(training.optimizer->make_scratch()),
-      labels_(static_cast<std::size_t>(network_.max_rows())) {
+      scratch_(training.optimizer->make_scratch()) {
   order_.reserve(max_rows);
   if (training.privacy) workshop_.emplace(model, training.frozen);
   if (training.attack.attack->falsifies()) sent_ = trained_ranges(model, training.unsent(), training.objective->sends() ? 2 : 1);
@@ -172,11 +171,10 @@ class Trainer::PlainBatches {
   PrivateLots::Result gradient(const float* weights, GradientSink sink) {
     const auto drawn = ahead_.first(std::min(batch_, ahead_.size()));
     ahead_ = ahead_.subspan(drawn.size());
-    const auto labels = std::span(trainer_.labels_).first(drawn.size());
     Network& network = trainer_.network_;
     fill_batch(trainer_.data_, drawn, trainer_.training_.augmentation, address_, network.inputs(static_cast<int>(drawn.size())));
-    fill_labels(trainer_.data_, drawn, labels);
-    const BatchLoss result = network.gradient(weights, {labels, drawn, address_}, sink, for_each_piece_);
+    const Answers answers = trainer_.answers_.read(trainer_.data_, drawn);
+    const BatchLoss result = network.gradient(weights, {answers.labels, drawn, address_, answers.values}, sink, for_each_piece_);
     ++address_.step;
     return {result.loss_sum, drawn.size(), result.sink_sum};
   }

@@ -151,7 +151,7 @@ class Trainer {
   std::vector<ParameterRange> sent_;  ///< the trained parameters of an update, if attackers falsify theirs
   std::unique_ptr<OptimizerScratch> scratch_;
   std::vector<Row> order_;
-  std::vector<Label> labels_;
+  AnswerRoom answers_;
   std::optional<PrivateWorkshop> workshop_;
 };
 

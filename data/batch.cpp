@@ -77,15 +77,48 @@ void fill_batch(const Dataset& data, std::span<const Row> rows, Augmentation aug
   if (augmentation != Augmentation::none)
     throw usage_error("augment crop-flip needs pictures; data set '" + data.name + "' has plain features (use --augment none)");
   const std::size_t columns = data.shape.size();
+  if (data.vocabulary > 0) {
+    for (std::size_t i = 0; i < rows.size(); ++i)
+      std::copy_n(data.tokens.begin() + static_cast<std::ptrdiff_t>(data.place(rows[i]) * columns), columns,
+                  out.begin() + static_cast<std::ptrdiff_t>(i * columns));
+    return;
+  }
+  const std::size_t means = data.mean.size();  // a column's, or a channel's
   for (std::size_t i = 0; i < rows.size(); ++i) {
     const float* from = data.features.data() + data.place(rows[i]) * columns;
     float* to = out.data() + i * columns;
-    for (std::size_t c = 0; c < columns; ++c) to[c] = (from[c] - data.mean[c]) / data.deviation[c];
+    for (std::size_t c = 0, m = 0; c < columns; ++c, m = m + 1 == means ? 0 : m + 1)
+      to[c] = (from[c] - data.mean[m]) / data.deviation[m];
   }
 }
 
-void fill_labels(const Dataset& data, std::span<const Row> rows, std::span<Label> out) {
-  for (std::size_t i = 0; i < rows.size(); ++i) out[i] = data.labels[data.place(rows[i])];
+namespace {
+
+/// The answers of each row, `each` of them.
+template <class Value>
+std::span<const Value> gathered(const Dataset& data, const std::vector<Value>& all, std::span<const Row> rows, std::size_t each,
+                                std::vector<Value>& out) {
+  out.resize(rows.size() * each);
+  for (std::size_t i = 0; i < rows.size(); ++i)
+    std::copy_n(all.begin() + static_cast<std::ptrdiff_t>(data.place(rows[i]) * each), each,
+                out.begin() + static_cast<std::ptrdiff_t>(i * each));
+  return out;
+}
+
+}  // namespace
+
+Answers AnswerRoom::read(const Dataset& data, std::span<const Row> rows) {
+  const std::size_t each = data.form().answers();
+  switch (data.targets) {
+    case Targets::classes:
+      return gathered(data, data.labels, rows, each, labels_);
+    case Targets::positions:
+      return gathered(data, data.position_labels, rows, each, labels_);
+    case Targets::values:
+    case Targets::flags:
+      break;
+  }
+  return {{}, gathered(data, data.values, rows, each, values_)};
 }
 
 }  // namespace fedstride

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <span>
+#include <vector>
 
 #include "core/choice.hpp"
 #include "core/random.hpp"
@@ -28,7 +29,25 @@ struct BatchAddress {
 void fill_batch(const Dataset& data, std::span<const Row> rows, Augmentation augmentation, const BatchAddress& address,
                 std::span<float> out);
 
-/// The same rows' labels.
-void fill_labels(const Dataset& data, std::span<const Row> rows, std::span<Label> out);
+/// The answers to some examples, as data/dataset.hpp has them: labels, of examples or of positions, or values.
+struct Answers {
+  std::span<const Label> labels = {};
+  std::span<const float> values = {};
+
+  Answers() = default;
+  Answers(std::span<const Label> labels_, std::span<const float> values_ = {}) : labels(labels_), values(values_) {}  // NOLINT
+  Answers(const std::vector<Label>& labels_) : labels(labels_) {}                                                     // NOLINT
+};
+
+/// Memory for the answers to a batch.
+class AnswerRoom {
+ public:
+  /// Those of the rows, valid until the next call.
+  Answers read(const Dataset& data, std::span<const Row> rows);
+
+ private:
+  std::vector<Label> labels_;
+  std::vector<float> values_;
+};
 
 }  // namespace fedstride

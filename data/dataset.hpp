@@ -2,31 +2,44 @@
 
 #include <array>
 #include <cstdint>
+#include <limits>
 #include <span>
 #include <string>
 #include <vector>
 
-#include "core/shape.hpp"
+#include "data/example_form.hpp"
 
 namespace fedstride {
 
 using Label = std::uint16_t;
 using Row = std::uint32_t;  ///< index of an example in its data set
 
-/// A set of labelled examples: a value, immutable once read, shared by all threads.
-/// Pictures stay 8-bit, one example after the other, each as planes (channel, row, column) as in the CIFAR files;
-/// other data are floats, one row of columns an example. Exactly one of `pixels` and `features` is used.
+/// The label of a position that does not count: behind the end of a sequence, or masked.
+inline constexpr Label kNoLabel = std::numeric_limits<Label>::max();
+
+/// A set of examples and their answers: a value, immutable once read, shared by all threads.
+/// Pictures stay 8-bit, one example after the other, each as planes (channel, row, column) as in the CIFAR files; sequences
+/// are tokens; other data are floats, channels innermost. Exactly one of `pixels`, `features` and `tokens` is used.
 struct Dataset {
   std::string name;
   Shape shape;
-  int classes = 0;
+  int classes = 0;  ///< ExampleForm::outputs
+  Targets targets = Targets::classes;
+  int vocabulary = 0;                    ///< of tokens
   std::vector<std::string> class_names;  ///< empty, or one a class
   /// Order in which the pathological partition deals out classes; consecutive ones go to one client.
   std::vector<int> class_order;
 
   std::vector<std::uint8_t> pixels;
   std::vector<float> features;
-  std::vector<Label> labels;
+  std::vector<std::uint16_t> tokens;
+  std::vector<Label> labels;         ///< one an example; all 0 where the answers are no classes
+  std::vector<Label> position_labels;  ///< Targets::positions: shape.height an example, kNoLabel where none counts
+  std::vector<float> values;         ///< Targets::values and flags: `classes` an example; flags are 0 or 1
+  /// Natural clients: their names, and the number of each row's client in it. Both empty: the data name none. Both parts of a
+  /// data set have the same names.
+  std::vector<std::string> client_names;
+  std::vector<std::uint32_t> clients;
   /// The position of each row in them, if only some are kept (keep_rows); empty: row r is the r-th.
   std::vector<Row> places;
 
@@ -38,6 +51,9 @@ struct Dataset {
   std::size_t size() const { return labels.size(); }
   std::size_t place(Row row) const { return places.empty() ? row : places[row]; }
   bool is_pictures() const { return !pixels.empty(); }
+  ExampleForm form() const { return {shape, classes, targets, vocabulary}; }
+  /// The classes that rows can be told apart by: 1 where the answers are no classes.
+  int label_classes() const { return targets == Targets::classes ? classes : 1; }
 };
 
 /// The data set behind a name on the command line.

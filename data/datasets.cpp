@@ -90,7 +90,7 @@ void finish(DataPair& pair, std::string_view name) {
     throw failure("data set '" + std::string(name) + "': training examples are " + train.shape.text() + ", test examples " +
                   test.shape.text());
   train.name = test.name = name;
-  if (train.classes < 2 && test.classes < 2)
+  if (train.targets == Targets::classes && train.classes < 2 && test.classes < 2)
     throw failure("data set '" + std::string(name) + "': every label is 0; there must be at least two classes");
   train.classes = test.classes = std::max(train.classes, test.classes);
   if (train.class_order.empty()) {
@@ -163,20 +163,23 @@ std::string told_hash(std::string_view name, const DataOptions& options, const s
   return keyed_hash(load_or_create_key(path), "fedstride: rows of " + hash);
 }
 
-DataForm form_of(const Dataset& data) { return {data.shape, data.classes, data.mean, data.deviation}; }
+DataForm form_of(const Dataset& data) { return {data.form(), data.mean, data.deviation}; }
 
 void fit(Dataset& rows, const DataForm& form) {
   const std::string set = "data set '" + rows.name + "': ";
-  if (rows.shape != form.shape)
-    throw failure(set + "its examples are " + rows.shape.text() + ", the experiment's " + form.shape.text());
+  if (rows.targets != Targets::classes || rows.vocabulary > 0)
+    throw failure(set + "its examples are " + rows.form().text() +
+                  "; rows that clients bring must be numbers or pictures with one class each");
+  if (rows.shape != form.examples.shape)
+    throw failure(set + "its examples are " + rows.shape.text() + ", the experiment's " + form.examples.shape.text());
   constexpr int kMaxClasses = 1 + std::numeric_limits<Label>::max();
-  if (form.classes < 2 || form.classes > kMaxClasses)
-    throw failure(set + "the experiment has " + std::to_string(form.classes) + " classes; 2 to " + std::to_string(kMaxClasses) +
+  if (form.examples.outputs < 2 || form.examples.outputs > kMaxClasses)
+    throw failure(set + "the experiment has " + std::to_string(form.examples.outputs) + " classes; 2 to " + std::to_string(kMaxClasses) +
                   " are possible");
-  if (const int largest = *std::ranges::max_element(rows.labels); largest >= form.classes)
+  if (const int largest = *std::ranges::max_element(rows.labels); largest >= form.examples.outputs)
     throw failure(set + "label " + std::to_string(largest) + " is out of range; the experiment has the labels 0 to " +
-                  std::to_string(form.classes - 1));
-  const auto places = static_cast<std::size_t>(rows.is_pictures() ? rows.shape.channels : form.shape.size());
+                  std::to_string(form.examples.outputs - 1));
+  const auto places = static_cast<std::size_t>(rows.is_pictures() ? rows.shape.channels : form.examples.shape.size());
   bool good = form.mean.size() == places && form.deviation.size() == places;
   for (std::size_t i = 0; good && i < places; ++i) {
     const float scale = 1 / form.deviation[i];
@@ -186,7 +189,7 @@ void fit(Dataset& rows, const DataForm& form) {
   if (!good)
     throw failure(set + "the experiment's mean and deviation are not " + std::to_string(places) +
                   " finite numbers each, deviations above 0, mean / deviation finite");
-  rows.classes = form.classes;
+  rows.classes = form.examples.outputs;
   rows.mean = form.mean;
   rows.deviation = form.deviation;
 }
@@ -199,6 +202,11 @@ std::string content_hash(const Dataset& train, const Dataset& test) {
     hash.values(std::span<const Label>(part->labels));
     hash.values(std::span<const std::uint8_t>(part->pixels));
     hash.values(std::span<const float>(part->features));
+    if (part->targets == Targets::classes && part->vocabulary == 0 && part->clients.empty()) continue;
+    hash.text(choice_name(part->targets)).value(static_cast<std::int32_t>(part->vocabulary));
+    hash.values(std::span<const std::uint16_t>(part->tokens)).values(std::span<const Label>(part->position_labels));
+    hash.values(std::span<const float>(part->values)).values(std::span<const std::uint32_t>(part->clients));
+    for (const std::string& name : part->client_names) hash.text(name);
   }
   return hash.hex();
 }

@@ -47,10 +47,9 @@ DataPair load_own_rows(std::string_view name, const DataOptions& options);
 /// (`roster.key` in their folder, mode 0600, made when it is needed), so that no guess of the rows can be tested. Throws Error (failure).
 std::string told_hash(std::string_view name, const DataOptions& options, const std::string& hash);
 
-/// The form of a data set without its examples: shape, classes, normalisation.
+/// The form of a data set without its examples, and its normalisation.
 struct DataForm {
-  Shape shape;
-  int classes = 0;
+  ExampleForm examples;
   std::vector<float> mean;
   std::vector<float> deviation;
 };

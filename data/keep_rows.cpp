@@ -26,7 +26,10 @@ void keep_rows(Dataset& data, std::span<const Row> rows) {
   for (std::size_t i = 0; i < sorted.size(); ++i) data.places[sorted[i]] = static_cast<Row>(i);
   data.pixels = kept(data.pixels, sorted, size);
   data.features = kept(data.features, sorted, size);
+  data.tokens = kept(data.tokens, sorted, size);
   data.labels = kept(data.labels, sorted, 1);
+  data.position_labels = kept(data.position_labels, sorted, data.form().answers());
+  data.values = kept(data.values, sorted, data.form().answers());
 }
 
 }  // namespace fedstride

@@ -30,8 +30,8 @@ void serialize(Archive& archive, BuildIdentity& build) {
 }
 template <class Archive>
 void serialize(Archive& archive, EvaluatedBlocks& blocks) {
-  auto& [losses, examples, correct] = blocks;
-  archive(losses, examples, correct);
+  auto& [losses, variations, examples, answers, correct, class_examples, class_correct] = blocks;
+  archive(losses, variations, examples, answers, correct, class_examples, class_correct);
 }
 template <class Archive>
 void serialize(Archive& archive, Request& request) {

@@ -27,24 +27,39 @@ Evaluator::Evaluator(const Model& model, const Dataset& data, std::vector<Row> r
     rows_.resize(data.size());
     std::iota(rows_.begin(), rows_.end(), Row{0});
   }
+  variation_ = Variation(data, rows_);
 }
 
 EvaluatedBlocks Evaluator::evaluate_blocks(const Vector& weights, std::size_t first, std::size_t last,
                                            ForEachPiece for_each_piece) {
+  const std::size_t first_row = first * kBlock;
+  const auto all = std::span(rows_).subspan(std::min(first_row, rows_.size()));
+  const auto rows_of = [&](std::size_t block) {
+    const std::size_t begin = block * kBlock;
+    return all.subspan(begin, std::min<std::size_t>(kBlock, all.size() - begin));
+  };
   EvaluatedBlocks result;
-  result.losses.resize(last - first);
+  result.examples = std::min((last - first) * kBlock, all.size());
+  std::vector<BatchLoss> losses(last - first);
+  const bool by_class = data_.targets == Targets::classes;
+  std::vector<Label> predicted(by_class ? result.examples : 0);
+  for_each_piece(static_cast<int>(last - first), [&](int index) {
+    const auto block = static_cast<std::size_t>(index);
+    const auto rows = rows_of(block);
+    const auto classes = by_class ? std::span(predicted).subspan(block * kBlock, rows.size()) : std::span<Label>();
+    losses[block] = evaluate_block(networks_, model_, data_, weights, rows, classes);
+  });
+  for (std::size_t block = 0; block < losses.size(); ++block) {
+    result.losses.push_back(losses[block].loss_sum);
+    result.answers += losses[block].counted;
+    result.correct += losses[block].correct;
+    if (variation_.exists()) result.variations.push_back(variation_.of(rows_of(block)));
+  }
+  if (!by_class) return result;
   result.class_examples.resize(static_cast<std::size_t>(data_.classes));
   result.class_correct.resize(static_cast<std::size_t>(data_.classes));
-  const std::size_t first_row = first * kBlock;
-  std::vector<Label> predicted(std::min(last * kBlock, rows_.size()) - std::min(first_row, rows_.size()));
-  for_each_piece(static_cast<int>(last - first), [&](int block) {
-    const std::size_t begin = static_cast<std::size_t>(block) * kBlock;
-    const auto rows = std::span(rows_).subspan(first_row + begin, std::min<std::size_t>(kBlock, predicted.size() - begin));
-    result.losses[static_cast<std::size_t>(block)] =
-        evaluate_block(networks_, model_, data_, weights, rows, std::span(predicted).subspan(begin, rows.size()));
-  });
   for (std::size_t i = 0; i < predicted.size(); ++i) {
-    const Label label = data_.labels[rows_[first_row + i]];
+    const Label label = data_.labels[data_.place(all[i])];
     ++result.class_examples[label];
     result.class_correct[label] += predicted[i] == label;
   }
@@ -53,9 +68,16 @@ EvaluatedBlocks Evaluator::evaluate_blocks(const Vector& weights, std::size_t fi
 
 Evaluation joined_blocks(std::span<const EvaluatedBlocks> parts) {
   Evaluation result;
-  double loss = 0;
+  double loss = 0, variation = 0;
+  std::uint64_t answers = 0, correct = 0;
+  bool of_values = false;
   for (const EvaluatedBlocks& part : parts) {
     loss = std::accumulate(part.losses.begin(), part.losses.end(), loss);
+    variation = std::accumulate(part.variations.begin(), part.variations.end(), variation);
+    of_values = of_values || !part.variations.empty();
+    result.examples += part.examples;
+    answers += part.answers;
+    correct += part.correct;
     result.class_examples.resize(std::max(result.class_examples.size(), part.class_examples.size()));
     result.class_correct.resize(result.class_examples.size());
     for (std::size_t c = 0; c < part.class_examples.size(); ++c) {
@@ -63,12 +85,11 @@ Evaluation joined_blocks(std::span<const EvaluatedBlocks> parts) {
       result.class_correct[c] += part.class_correct[c];
     }
   }
-  result.examples = std::accumulate(result.class_examples.begin(), result.class_examples.end(), std::uint64_t{0});
-  const auto correct = std::accumulate(result.class_correct.begin(), result.class_correct.end(), std::uint64_t{0});
-  if (result.examples > 0) {
-    result.loss = loss / static_cast<double>(result.examples);
-    result.accuracy = static_cast<double>(correct) / static_cast<double>(result.examples);
-  }
+  if (result.examples > 0) result.loss = loss / static_cast<double>(result.examples);
+  if (of_values)
+    result.accuracy = r_squared(loss, variation);
+  else if (answers > 0)
+    result.accuracy = static_cast<double>(correct) / static_cast<double>(answers);
   return result;
 }
 

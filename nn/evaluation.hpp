@@ -8,15 +8,16 @@
 #include "core/pool.hpp"
 #include "data/dataset.hpp"
 #include "nn/network.hpp"
+#include "nn/variation.hpp"
 
 namespace fedstride {
 
 /// The quality of a model on a data set.
 struct Evaluation {
   std::uint64_t examples = 0;
-  double loss = 0;                            ///< mean softmax cross-entropy
-  double accuracy = 0;                        ///< share of examples classified right
-  std::vector<std::uint64_t> class_examples;  ///< examples of each class
+  double loss = 0;                            ///< the mean over examples
+  double accuracy = 0;                        ///< share of answers that are right; of values R^2 (Evaluator)
+  std::vector<std::uint64_t> class_examples;  ///< examples of each class; empty where the answers are no classes
   std::vector<std::uint64_t> class_correct;   ///< those of them classified right
 
   /// Accuracy on examples mixed like `label_counts` (a count a class): the class accuracies, weighted. Classes that this
@@ -27,6 +28,10 @@ struct Evaluation {
 /// The outcome of some of an evaluation's blocks.
 struct EvaluatedBlocks {
   std::vector<double> losses;                 ///< the sum of each block, in order
+  std::vector<double> variations;             ///< of values: of each block, the loss of always answering the mean
+  std::uint64_t examples = 0;
+  std::uint64_t answers = 0;
+  std::uint64_t correct = 0;                  ///< answers that are right
   std::vector<std::uint64_t> class_examples;  ///< as in Evaluation
   std::vector<std::uint64_t> class_correct;
 };
@@ -35,7 +40,8 @@ struct EvaluatedBlocks {
 Evaluation joined_blocks(std::span<const EvaluatedBlocks> parts);
 
 /// Evaluates models of one kind on one data set, in blocks of kBlock rows that any threads may take; the result does not
-/// depend on the threads. Only one caller at a time.
+/// depend on the threads. Of values, R^2 = 1 - loss / the loss of always answering the mean of all examples evaluated.
+/// Only one caller at a time.
 class Evaluator {
  public:
   static constexpr int kBlock = 100;
@@ -54,6 +60,7 @@ class Evaluator {
   const Model& model_;
   const Dataset& data_;
   std::vector<Row> rows_;
+  Variation variation_;
   Pool<Network> networks_;  ///< one for each thread that ever worked on a block
 };
 

@@ -8,15 +8,17 @@
 #include "core/pool.hpp"
 #include "data/dataset.hpp"
 #include "nn/network.hpp"
+#include "nn/variation.hpp"
 
 namespace fedstride {
 
 /// The quality of a model on one group of examples.
 struct GroupEvaluation {
   std::uint64_t examples = 0;
-  std::uint64_t correct = 0;
-  double loss = 0;      ///< mean softmax cross-entropy; 0 without examples
-  double accuracy = 0;  ///< share of examples classified right; 0 without examples
+  std::uint64_t answers = 0;  ///< that count: examples, positions, flags, values
+  std::uint64_t correct = 0;  ///< of them
+  double loss = 0;            ///< the mean over examples; 0 without any
+  double accuracy = 0;        ///< share of answers that are right; of values R^2, compared with the mean over all groups; 0 without any
 };
 
 /// Evaluates models of one kind on groups of examples of one data set, a client's each, in blocks of one group. The result does
@@ -31,7 +33,7 @@ class GroupEvaluator {
 
   std::vector<GroupEvaluation> evaluate(const Vector& weights, ForEachPiece for_each_piece = serially);
 
-  /// confusion[actual][predicted] of the last evaluation, of all groups together.
+  /// confusion[actual][predicted] of the last evaluation, of all groups together; empty where the answers are no classes.
   const std::vector<std::vector<std::uint64_t>>& confusion() const { return confusion_; }
 
  private:
@@ -42,6 +44,7 @@ class GroupEvaluator {
   const Model& model_;
   const Dataset& data_;
   std::size_t groups_ = 0;
+  Variation variation_;
   std::vector<Block> blocks_;
   std::vector<std::vector<std::uint64_t>> confusion_;
   Pool<Network> networks_;

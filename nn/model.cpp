@@ -48,7 +48,9 @@ std::string_view layer_name(const Parameter& parameter) {
 
 }  // namespace
 
-Model Model::parse(std::string_view name_or_layers, Shape input, int classes) {
+Model Model::parse(std::string_view name_or_layers, const ExampleForm& examples) {
+  const Shape input = examples.shape;
+  const int classes = examples.outputs;
   assert(input.height >= 1 && input.width >= 1 && input.channels >= 1 && classes >= 1);
   if (name_or_layers.size() > kMaxLineLength)
     throw usage_error("the model's line has " + std::to_string(name_or_layers.size()) + " characters; at most " +
@@ -58,8 +60,7 @@ Model Model::parse(std::string_view name_or_layers, Shape input, int classes) {
     throw usage_error("an example of " + input.text() + " is larger than the " + std::to_string(kMaxValues) +
                       " values that are supported");
   Model model;
-  model.input_ = input;
-  model.classes_ = classes;
+  model.form_ = examples;
   model.shapes_.push_back(input);
   const auto layer_places = split_layers(resolve_name(trimmed(name_or_layers)));
   std::map<std::string_view, int> counted;

@@ -8,6 +8,7 @@
 
 #include "core/shape.hpp"
 #include "core/vector.hpp"
+#include "data/example_form.hpp"
 #include "nn/layer.hpp"
 #include "nn/parameter.hpp"
 
@@ -19,17 +20,20 @@ enum class Initialisation {
   glorot,   ///< weights uniform in +-sqrt(6/(fan-in + fan-out)), biases 0
 };
 
-/// A model: a line of layers ending in `classes` scores that softmax cross-entropy compares with a label. A value,
-/// immutable; holds no weights.
+/// A model: a line of layers ending in scores, which a loss compares with the answers to an example. A value, immutable;
+/// holds no weights.
 class Model {
  public:
   /// A named model (nn/models.hpp) or a line of layers: "conv 64 3 | relu | maxpool 3 2 | dense classes".
   /// Throws Error (usage) that names the layer and what would be valid.
-  static Model parse(std::string_view name_or_layers, Shape input, int classes);
+  static Model parse(std::string_view name_or_layers, const ExampleForm& examples);
+  /// A classifier.
+  static Model parse(std::string_view name_or_layers, Shape input, int classes) { return parse(name_or_layers, {input, classes}); }
 
   const std::string& line() const { return line_; }  ///< the layers, normalised; parse(line()) gives the same model
-  Shape input() const { return input_; }
-  int classes() const { return classes_; }
+  const ExampleForm& form() const { return form_; }
+  Shape input() const { return form_.shape; }
+  int classes() const { return form_.outputs; }  ///< scores: of an example, or of each position
   std::span<const Layer> layers() const { return layers_; }
   /// shapes()[i] is what layer i reads, shapes()[layers().size()] the scores.
   std::span<const Shape> shapes() const { return shapes_; }
@@ -53,8 +57,7 @@ class Model {
 
  private:
   std::string line_;
-  Shape input_;
-  int classes_ = 0;
+  ExampleForm form_;
   std::vector<Layer> layers_;
   std::vector<Shape> shapes_;
   std::vector<Parameter> parameters_;

@@ -1,5 +1,6 @@
 #include "nn/network.hpp"
 
+#include <algorithm>
 #include <cassert>
 
 #include "nn/workspace.hpp"
@@ -21,25 +22,25 @@ std::span<float> Network::inputs(int rows) {
 }
 
 BatchLoss Network::gradient(const float* weights, const Batch& batch, GradientSink sink, ForEachPiece for_each_piece) {
-  const int rows = static_cast<int>(batch.labels.size());
+  const int rows = static_cast<int>(batch.rows.size());
   assert(rows >= 1 && rows <= max_rows());
   workspace_->prepare_gradient();
   workspace_->begin(weights);
   workspace_->forward(rows, &batch, for_each_piece);
   const float scale = 1.0F / static_cast<float>(rows);
-  BatchLoss loss = workspace_->losses(batch.labels, &scale, {});
+  BatchLoss loss = workspace_->losses(rows, batch.answers(), &scale, {});
   workspace_->backward(rows, sink, for_each_piece);
   loss.sink_sum = workspace_->slot_sum();
   return loss;
 }
 
-BatchLoss Network::evaluate(const float* weights, std::span<const Label> labels, std::span<Label> predicted,
+BatchLoss Network::evaluate(const float* weights, const Answers& answers, std::span<Label> predicted,
                             ForEachPiece for_each_piece) {
-  const int rows = static_cast<int>(labels.size());
+  const int rows = static_cast<int>(std::max(answers.labels.size(), answers.values.size()) / model().form().answers());
   assert(rows >= 1 && rows <= max_rows());
   workspace_->begin(weights);
   workspace_->forward(rows, nullptr, for_each_piece);
-  return workspace_->losses(labels, nullptr, predicted);
+  return workspace_->losses(rows, answers, nullptr, predicted);
 }
 
 }  // namespace fedstride

@@ -13,14 +13,17 @@ namespace fedstride {
 
 /// One batch as a network reads it. The inputs are the values written to the network's inputs(rows).
 struct Batch {
-  std::span<const Label> labels;  ///< one an example; their number is the batch's size
-  std::span<const Row> rows;      ///< the examples' row numbers: where their dropout masks are drawn
-  BatchAddress address;           ///< seed, round, client, step of those draws
+  std::span<const Label> labels;       ///< one an example or a position, as the model's form has them
+  std::span<const Row> rows;           ///< the examples' row numbers: where their dropout masks are drawn
+  BatchAddress address;                ///< seed, round, client, step of those draws
+  std::span<const float> values = {};  ///< answers that are numbers or flags
+  Answers answers() const { return {labels, values}; }
 };
 
 struct BatchLoss {
-  double loss_sum = 0;  ///< softmax cross-entropy, summed over the examples
-  int correct = 0;      ///< examples whose largest score is the label's (the lowest class on a tie)
+  double loss_sum = 0;        ///< summed over the examples; that of an example is a mean over its answers (Targets)
+  std::uint64_t correct = 0;  ///< answers that the largest score (the lowest class on a tie), or the score's sign, gets right
+  std::uint64_t counted = 0;  ///< answers: classes, positions that count, flags, values
   double sink_sum = 0;  ///< sum of the values returned by the gradient's sink, in a fixed order
 };
 
@@ -59,8 +62,8 @@ class Network {
   /// whatever its values are. Does not read the weights. May be called again with other factors.
   double weighted_sum(std::span<const float> factors, GradientSink sink, ForEachPiece for_each_piece = serially);
 
-  /// Evaluates without dropout: loss and correct predictions; `predicted`, if not empty, receives a class an example.
-  BatchLoss evaluate(const float* weights, std::span<const Label> labels, std::span<Label> predicted = {},
+  /// Evaluates the examples without dropout; `predicted`, if not empty, receives a class an example (Targets::classes).
+  BatchLoss evaluate(const float* weights, const Answers& answers, std::span<Label> predicted = {},
                      ForEachPiece for_each_piece = serially);
 
  private:

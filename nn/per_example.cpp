@@ -65,13 +65,13 @@ double Network::Workspace::weighted_sum(std::span<const float> factors, Gradient
 }
 
 BatchLoss Network::per_example(const float* weights, const Batch& batch, std::span<double> norms, ForEachPiece for_each_piece) {
-  const int rows = static_cast<int>(batch.labels.size());
-  assert(rows >= 1 && rows <= max_rows() && norms.size() == batch.labels.size());
+  const int rows = static_cast<int>(batch.rows.size());
+  assert(rows >= 1 && rows <= max_rows() && norms.size() == batch.rows.size());
   workspace_->prepare_per_example();
   workspace_->begin(weights);
   workspace_->forward(rows, &batch, for_each_piece);
   const float scale = 1;
-  const BatchLoss loss = workspace_->losses(batch.labels, &scale, {});
+  const BatchLoss loss = workspace_->losses(rows, batch.answers(), &scale, {});
   std::ranges::fill(norms, 0.0);
   workspace_->backward_norms(rows, norms.data(), for_each_piece);
   for (double& norm : norms) norm = std::sqrt(norm) * (1 + kRoundingMargin);

@@ -251,9 +251,9 @@ void backward(const GroupNorm& norm, const Place<Scalar>& at, const Scalar* in, 
   }
 }
 
-/// Softmax cross-entropy of one example; scores become its gradient with respect to them.
+/// Softmax cross-entropy with one label; scores become its gradient with respect to them.
 template <class Scalar>
-Scalar loss(std::vector<Scalar>& scores, Label label) {
+Scalar softmax_loss(std::span<Scalar> scores, Label label) {
   Scalar largest = scores[0], sum = 0;
   for (const Scalar score : scores) largest = std::max(largest, score);
   for (const Scalar score : scores) sum += std::exp(score - largest);
@@ -262,6 +262,51 @@ Scalar loss(std::vector<Scalar>& scores, Label label) {
   for (Scalar& score : scores) score = std::exp(score - log_sum);
   scores[label] -= 1;
   return value;
+}
+
+/// The loss of example `row` of a batch, of each kind of targets; scores become its gradient with respect to them.
+template <class Scalar>
+Scalar loss(const ExampleForm& form, const Batch& batch, std::size_t row, std::vector<Scalar>& scores) {
+  const std::size_t answers = form.answers();
+  Scalar sum = 0, counted = 0;
+  if (form.targets == Targets::classes || form.targets == Targets::positions) {
+    const auto labels = batch.labels.subspan(row * answers, answers);
+    for (std::size_t t = 0; t < answers; ++t) {
+      const auto place = std::span(scores).subspan(t * static_cast<std::size_t>(form.outputs), form.outputs);
+      if (labels[t] == kNoLabel && form.targets == Targets::positions) {
+        std::fill(place.begin(), place.end(), Scalar{0});
+        continue;
+      }
+      counted += 1;
+      sum += softmax_loss(place, labels[t]);
+    }
+  } else {
+    for (std::size_t k = 0; k < answers; ++k, counted += 1) {
+      const Scalar score = scores[k], answer = static_cast<Scalar>(batch.values[row * answers + k]);
+      const Scalar sigmoid = 1 / (1 + std::exp(-score));
+      const bool squared = form.targets == Targets::values;
+      sum += squared ? (score - answer) * (score - answer)
+                     : -answer * std::log(sigmoid) - (1 - answer) * std::log(1 - sigmoid);
+      scores[k] = squared ? 2 * (score - answer) : sigmoid - answer;
+    }
+  }
+  if (counted == 0) return 0;
+  for (Scalar& score : scores) score /= counted;
+  return sum / counted;
+}
+
+/// The answers of an example that its scores get right.
+template <class Scalar>
+int right_answers(const ExampleForm& form, const Batch& batch, std::size_t row, const std::vector<Scalar>& scores) {
+  const std::size_t answers = form.answers();
+  int right = 0;
+  for (std::size_t k = 0; k < answers; ++k) {
+    if (form.targets == Targets::flags) right += (scores[k] > 0) == (batch.values[row * answers + k] > 0) ? 1 : 0;
+    if (!batch.values.empty()) continue;
+    const auto first = scores.begin() + static_cast<std::ptrdiff_t>(k) * form.outputs;
+    right += std::max_element(first, first + form.outputs) - first == batch.labels[row * answers + k] ? 1 : 0;
+  }
+  return right;
 }
 
 }  // namespace reference
@@ -279,7 +324,7 @@ struct ReferenceResult {
 template <class Scalar>
 ReferenceResult<Scalar> reference_gradient(const Model& model, std::span<const Scalar> weights, std::span<const Scalar> inputs,
                                            const Batch& batch, const std::vector<bool>& frozen = {}, bool training = true) {
-  const std::size_t layers = model.layers().size(), rows = batch.labels.size(), input_size = model.input().size();
+  const std::size_t layers = model.layers().size(), rows = batch.rows.size(), input_size = model.input().size();
   ReferenceResult<Scalar> result;
   result.gradient.assign(model.size(), 0);
   std::vector<reference::Place<Scalar>> places(layers);
@@ -308,9 +353,8 @@ ReferenceResult<Scalar> reference_gradient(const Model& model, std::span<const S
     }
     std::vector<Scalar> gradient = values[layers];
     result.scores.insert(result.scores.end(), gradient.begin(), gradient.end());
-    const auto predicted = std::max_element(gradient.begin(), gradient.end()) - gradient.begin();
-    result.correct += predicted == batch.labels[row] ? 1 : 0;
-    result.loss_sum += reference::loss(gradient, batch.labels[row]);
+    result.correct += reference::right_answers(model.form(), batch, row, gradient);
+    result.loss_sum += reference::loss(model.form(), batch, row, gradient);
     for (Scalar& value : gradient) value /= static_cast<Scalar>(rows);
     for (std::size_t layer = layers; layer-- > 0;) {
       std::vector<Scalar> in_gradient(places[layer].in.size(), 0);

@@ -145,6 +145,9 @@ std::string write_safetensors(const Model& model, const Vector& weights, const s
   strings["fedstride.model"] = model.line();
   strings["fedstride.input"] = model.input().text();
   strings["fedstride.classes"] = std::to_string(model.classes());
+  const ExampleForm& form = model.form();
+  if (form.targets != Targets::classes) strings["fedstride.targets"] = choice_name(form.targets);
+  if (form.vocabulary > 0) strings["fedstride.vocabulary"] = std::to_string(form.vocabulary);
   std::uint64_t end = 0;
   for (const Parameter& parameter : model.parameters()) {
     const std::uint64_t begin = end;
@@ -221,9 +224,18 @@ Model model_of(const SafeTensors& file) {
                   "; it must be HEIGHTxWIDTHxCHANNELS");
   const auto side = [&](std::size_t i) { return metadata_number(file, sides[i], "fedstride.input", 1 << 20); };
   const int classes = metadata_number(file, metadata_string(file, "fedstride.classes"), "fedstride.classes", 65536);
-  const Shape input{side(0), side(1), side(2)};
+  ExampleForm form{{side(0), side(1), side(2)}, classes};
+  if (file.metadata.contains("fedstride.targets")) {
+    const auto targets = find_choice<Targets>(metadata_string(file, "fedstride.targets"));
+    if (!targets)
+      throw failure("'" + file.origin + "' has fedstride.targets " + shown(metadata_string(file, "fedstride.targets")) +
+                    "; valid: classes, positions, values, flags");
+    form.targets = *targets;
+  }
+  if (file.metadata.contains("fedstride.vocabulary"))
+    form.vocabulary = metadata_number(file, metadata_string(file, "fedstride.vocabulary"), "fedstride.vocabulary", 65536);
   try {
-    return Model::parse(line, input, classes);
+    return Model::parse(line, form);
   } catch (const Error& error) {
     throw failure("'" + file.origin + "' holds a model that does not fit: " + error.what());
   }

@@ -1,6 +1,6 @@
 #include "nn/workspace.hpp"
 
-#include "nn/kernels/softmax.hpp"
+#include "nn/losses.hpp"
 
 namespace fedstride {
 Network::Workspace::Workspace(const Model& model_, int max_rows_, const std::vector<bool>& frozen)
@@ -116,15 +116,15 @@ void Network::Workspace::backward(int rows, GradientSink sink, ForEachPiece for_
   });
 }
 
-BatchLoss Network::Workspace::losses(std::span<const Label> labels, const float* scale, std::span<Label> predicted) {
+BatchLoss Network::Workspace::losses(int rows, const Answers& answers, const float* scale, std::span<Label> predicted) {
   BatchLoss total;
-  for (std::size_t r = 0; r < labels.size(); ++r) {
-    const int row = static_cast<int>(r);
-    const RowLoss loss = softmax_row(signals.back().value[row], model.classes(), static_cast<int>(labels[r]),
-                                     scale == nullptr ? 0.0F : *scale, scale == nullptr ? nullptr : signals.back().gradient[row]);
+  for (int row = 0; row < rows; ++row) {
+    float* gradient = scale == nullptr ? nullptr : signals.back().gradient[row];
+    const ExampleLoss loss = example_loss(model.form(), answers, row, signals.back().value[row], scale, gradient);
     total.loss_sum += loss.loss;
-    total.correct += loss.predicted == static_cast<int>(labels[r]) ? 1 : 0;
-    if (!predicted.empty()) predicted[r] = static_cast<Label>(loss.predicted);
+    total.correct += loss.correct;
+    total.counted += loss.counted;
+    if (!predicted.empty()) predicted[static_cast<std::size_t>(row)] = loss.predicted;
   }
   return total;
 }

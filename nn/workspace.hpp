@@ -98,7 +98,7 @@ struct Network::Workspace {
   bool goes_back(std::size_t s) const { return stages[s].trains || stages[s].data_gradient; }
 
   /// Losses of the batch, added up in row order; with `scale`, the scores' gradients too.
-  BatchLoss losses(std::span<const Label> labels, const float* scale, std::span<Label> predicted);
+  BatchLoss losses(int rows, const Answers& answers, const float* scale, std::span<Label> predicted);
 
   GradientTarget target(std::size_t s, GradientSink sink) { return {sink, slots.data() + first_slot[s]}; }
   double slot_sum() const;

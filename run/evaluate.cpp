@@ -34,10 +34,9 @@ ModelEvaluation evaluate_file(const std::string& path, const std::string& datase
   if (result.dataset.empty()) throw usage_error("'" + file.string() + "' does not say what it was trained on; name a --dataset");
   const DataPair data = load_dataset(result.dataset, DataOptions{data_folder});
   const Dataset& part = training_part ? data.train : data.test;
-  if (result.model.input() != part.shape || result.model.classes() != part.classes)
-    throw usage_error("the model reads " + result.model.input().text() + " and tells " + std::to_string(result.model.classes()) +
-                      " classes; dataset '" + result.dataset + "' has " + part.shape.text() + " and " +
-                      std::to_string(part.classes));
+  if (result.model.form() != part.form())
+    throw usage_error("the model is for " + result.model.form().text() + "; dataset '" + result.dataset + "' has " +
+                      part.form().text());
   result.class_names = part.class_names;
   const Vector weights = exact(result.model, tensors);
   Threads pool(threads);

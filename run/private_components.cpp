@@ -50,9 +50,11 @@ void project(Dataset& data, const Eigen::MatrixXf& directions) {
 
 }  // namespace
 
-Shape input_shape(const Setup& setup) {
+ExampleForm input_form(const Setup& setup) {
   const auto* settings = settings_of(setup);
-  return settings == nullptr ? setup.data.train.shape : Shape{1, 1, settings->components};
+  ExampleForm form = setup.data.train.form();
+  if (settings != nullptr) form.shape = {1, 1, settings->components};
+  return form;
 }
 
 void prepare_components(Setup& setup) {
@@ -67,6 +69,8 @@ void prepare_components(Setup& setup) {
                       "'; only none is valid with private-components");
   if (settings->components_noise == 0)
     throw usage_error("components-noise is 0; with private-components it must be a number above 0");
+  if (setup.data.train.vocabulary > 0)
+    throw usage_error("private-components are those of numbers; data set '" + configuration.dataset + "' has tokens");
   const auto inputs = setup.data.train.shape.size();
   if (static_cast<std::size_t>(settings->components) > inputs)
     throw usage_error("private-components is " + std::to_string(settings->components) + "; data set '" + configuration.dataset +

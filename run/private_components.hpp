@@ -6,7 +6,7 @@
 namespace fedstride {
 
 /// The shape of the model's inputs: the data set's, or the number of private components.
-Shape input_shape(const Setup& setup);
+ExampleForm input_form(const Setup& setup);
 
 /// Charges private components in setup.privacy, if the configuration asks for them. Throws Error (usage) unless there is
 /// one client, no augmentation, and a noise multiplier.

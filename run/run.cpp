@@ -44,9 +44,9 @@ class BackdoorTest {
   Evaluator evaluator_;
 };
 
-// Test accuracy on each client's mix of classes; empty if the clients' rows are not here.
+// Test accuracy on each client's mix of classes; empty if the clients' rows are not here or have no class.
 std::vector<double> client_accuracies(const Setup& setup, const Evaluation& test) {
-  if (setup.rows.row_count() == 0) return {};
+  if (setup.rows.row_count() == 0 || setup.data.train.targets != Targets::classes) return {};
   const Dataset& train = setup.data.train;
   std::vector<double> accuracies;
   accuracies.reserve(setup.rows.size());

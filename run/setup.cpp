@@ -192,7 +192,7 @@ void prepare_partition(Setup& setup) {
   const Dataset& train = setup.data.train;
   auto [training_rows, validation_rows] = split_validation(train.size(), configuration.validation_fraction, configuration.seed);
   setup.validation_rows = std::move(validation_rows);
-  const PartitionInput input{train.labels,      training_rows,         train.classes,
+  const PartitionInput input{train.labels,      training_rows,         train.label_classes(),
                              train.class_order, configuration.clients, configuration.seed};
   setup.rows = assign(configuration.partition, input);
   if (configuration.limit_per_client > 0)
@@ -248,7 +248,7 @@ void prepare_training(Setup& setup, FirstWeights first) {
     setup.evaluation_rows =
         draw_evaluation_rows(setup.data.test.size(), static_cast<std::size_t>(configuration.evaluate_rows), configuration.seed);
   prepare_components(setup);
-  setup.model = Model::parse(configuration.model, input_shape(setup), train.classes);
+  setup.model = Model::parse(configuration.model, input_form(setup));
   setup.training = {.optimizer = configuration.optimizer,
                     .objective = configuration.objective,
                     .attack = plan_attack(setup),
@@ -330,8 +330,8 @@ Setup prepare_own(const Configuration& configuration, ClientId client, const Dat
   // The form is an input of every gradient: noise drawn for one is not for another.
   setup.partition_hash = Hash()
                              .text(partition_hash(setup.rows))
-                             .text(form.shape.text())
-                             .value(form.classes)
+                             .text(form.examples.shape.text())
+                             .value(form.examples.outputs)
                              .values(std::span<const float>(form.mean))
                              .values(std::span<const float>(form.deviation))
                              .hex();
@@ -380,18 +380,18 @@ void poison(Setup& setup) {
 std::string partition_json(const Setup& setup) {
   const Configuration& configuration = setup.configuration;
   return manifest_json(configuration.partition, configuration.seed, setup.rows, setup.data.train.labels,
-                       setup.data.train.classes);
+                       setup.data.train.label_classes());
 }
 
 void write_partition(const Setup& setup, const std::filesystem::path& path) {
   const Configuration& configuration = setup.configuration;
   write_manifest(path, configuration.partition, configuration.seed, setup.rows, setup.data.train.labels,
-                 setup.data.train.classes);
+                 setup.data.train.label_classes());
 }
 
 std::string partition_text(const Setup& setup) {
   const Dataset& train = setup.data.train;
-  return heat_map(rows_per_class(setup.rows, train.labels, train.classes), train.class_names);
+  return heat_map(rows_per_class(setup.rows, train.labels, train.label_classes()), train.class_names);
 }
 
 Configuration lasting_configuration(const Setup& setup) {

@@ -56,4 +56,11 @@ RowLoss softmax_row(const float* scores, int classes, int label, float scale, fl
   return row;
 }
 
+Logistic logistic(float score) {
+  const float small = exp(broadcast(score < 0 ? score : -score))[0];
+  const float larger = 1 / (1 + small);
+  return {natural_log(1 + static_cast<double>(small)) + static_cast<double>(score > 0 ? score : 0),
+          score < 0 ? small * larger : larger};
+}
+
 }  // namespace fedstride

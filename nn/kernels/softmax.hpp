@@ -13,4 +13,11 @@ struct RowLoss {
 /// is not null: gradient[c] = scale * (softmax(scores)[c] - [c == label]), zeros behind, up to whole vectors.
 RowLoss softmax_row(const float* scores, int classes, int label, float scale, float* gradient);
 
+/// log(1 + e^score) and 1 / (1 + e^-score), without overflow.
+struct Logistic {
+  double softplus = 0;
+  float sigmoid = 0;
+};
+Logistic logistic(float score);
+
 }  // namespace fedstride

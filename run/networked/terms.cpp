@@ -63,8 +63,7 @@ Setup prepare_member(const Configuration& configuration, ClientId client, const 
   // fit() refuses a form that does not suit the rows; the coordinator's numbers only have to become ints first.
   const auto number = [](std::uint32_t value) { return static_cast<int>(std::min<std::uint32_t>(value, 1 << 30)); };
   return prepare_own(configuration, client,
-                     {.shape = {number(welcome.height), number(welcome.width), number(welcome.channels)},
-                      .classes = number(welcome.classes),
+                     {.examples = {{number(welcome.height), number(welcome.width), number(welcome.channels)}, number(welcome.classes)},
                       .mean = welcome.mean,
                       .deviation = welcome.deviation});
 }

@@ -96,14 +96,14 @@ TEST_CASE("own rows take classes and normalisation of the experiment") {
   CHECK(rows.deviation == std::vector<float>{3, 4});
   const DataForm form = form_of(rows);
   CHECK(form.shape == rows.shape);
-  CHECK(form.classes == 5);
+  CHECK(form.examples.outputs == 5);
   CHECK(form.deviation == rows.deviation);
 }
 
 TEST_CASE("own rows that the experiment's form does not suit are refused, and stay as they were") {
   const TemporaryFolder folder;
   Dataset rows = two_columns(folder);
-  const DataForm good{.shape = rows.shape, .classes = 2, .mean = {1, 2}, .deviation = {3, 4}};
+  const DataForm good{.examples = {rows.shape, 2}, .mean = {1, 2}, .deviation = {3, 4}};
   const auto refused = [&](auto change, const std::string& words) {
     DataForm form = good;
     change(form);
@@ -112,9 +112,9 @@ TEST_CASE("own rows that the experiment's form does not suit are refused, and st
   };
   const std::string normalisation =
       "the experiment's mean and deviation are not 2 finite numbers each, deviations above 0, mean / deviation finite";
-  refused([](DataForm& form) { form.shape.channels = 3; }, "its examples are 1x1x2, the experiment's 1x1x3");
-  refused([](DataForm& form) { form.classes = 0; }, "has 0 classes; 2 to 65536 are possible");
-  refused([](DataForm& form) { form.classes = 1 << 30; }, "has 1073741824 classes; 2 to 65536 are possible");
+  refused([](DataForm& form) { form.examples.shape.channels = 3; }, "its examples are 1x1x2, the experiment's 1x1x3");
+  refused([](DataForm& form) { form.examples.outputs = 0; }, "has 0 classes; 2 to 65536 are possible");
+  refused([](DataForm& form) { form.examples.outputs = 1 << 30; }, "has 1073741824 classes; 2 to 65536 are possible");
   refused([](DataForm& form) { form.mean.pop_back(); }, normalisation);
   refused([](DataForm& form) { form.deviation.push_back(1); }, normalisation);
   refused([](DataForm& form) { form.deviation[0] = 0; }, normalisation);

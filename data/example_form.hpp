@@ -1,0 +1,38 @@
+#pragma once
+
+#include <cstddef>
+#include <string>
+
+#include "core/choice.hpp"
+#include "core/shape.hpp"
+
+namespace fedstride {
+
+/// The kind of answer that belongs to an example; the loss of a model and its metric follow from it (docs/models.md).
+enum class Targets {
+  classes,    ///< one class an example: softmax cross-entropy; the share of examples that are right
+  positions,  ///< one class a position of a sequence: the mean cross-entropy of an example's positions; the share of them right
+  values,     ///< numbers: the mean squared error of an example's numbers; R^2
+  flags,      ///< labels that each hold or not: the mean logistic loss of an example's labels; the share of them right
+};
+constexpr auto choice_names(Targets) { return names("classes", "positions", "values", "flags"); }
+
+/// Everything about examples that a model depends on.
+struct ExampleForm {
+  Shape shape;                          ///< of tokens: their number x 1 x 1
+  int outputs = 0;                      ///< classes; numbers or labels an example
+  Targets targets = Targets::classes;
+  int vocabulary = 0;                   ///< above 0: an example is a sequence of tokens, each below this
+  bool operator==(const ExampleForm&) const = default;
+
+  /// "32x32x3, 10 classes"; "80 tokens of 90, 90 classes a position"; "1x1x4, 2 values".
+  std::string text() const;
+
+  /// The answers of one example: positions, numbers or labels; 1 class.
+  std::size_t answers() const {
+    if (targets == Targets::classes) return 1;
+    return static_cast<std::size_t>(targets == Targets::positions ? shape.height : outputs);
+  }
+};
+
+}  // namespace fedstride
