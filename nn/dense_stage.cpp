@@ -19,14 +19,19 @@ int pieces_for(std::size_t work, int most) {
 }  // namespace
 
 DenseStage::Options DenseStage::options_of(LayerCursor& layers) {
+  const LayerTensors tensors = layers.tensors();
   Options options{
-      .inputs = static_cast<int>(layers.input().size()), .tensors = layers.tensors(), .data_gradient = layers.data_gradient()};
+      .weight = tensors.weight, .bias = tensors.bias, .frozen = tensors.frozen, .data_gradient = layers.data_gradient()};
+  options.positions = layers.positions();
+  options.inputs = static_cast<int>(layers.input().size()) / options.positions;
   options.outputs = layers.take<Dense>().units;
   options.relu = layers.take_if<Relu>();
   return options;
 }
 
-DenseStage::DenseStage(LayerCursor& layers) : options_(options_of(layers)), max_rows_(layers.max_rows()) {
+DenseStage::DenseStage(LayerCursor& layers) : DenseStage(options_of(layers), layers.max_rows()) {}
+
+DenseStage::DenseStage(const Options& options, int max_rows) : options_(options), max_rows_(max_rows) {
   // Whole groups of the inputs a weight tile takes.
   const int fit = static_cast<int>(kStretch) / options_.outputs;
   inputs_per_stretch_ = std::min(fit >= 4 ? fit / 4 * 4 : std::max(fit, 1), options_.inputs);
@@ -45,64 +50,91 @@ void DenseStage::prepare_training() {
       Buffer<float>(row_stride(static_cast<std::size_t>(inputs_per_stretch_) * options_.outputs) * backward_pieces(max_rows_));
 }
 
+void DenseStage::prepare_per_example() {
+  if (!trains()) return;
+  scaled_examples_.resize(static_cast<std::size_t>(count_of(max_rows_)));
+  if (options_.positions > 1) position_factors_.resize(scaled_examples_.size());
+}
+
 void DenseStage::forward_piece(int piece, int pieces, const Signal& in, const Signal& out, int rows) {
   const int blocks = (options_.outputs + kOutputsPerBlock - 1) / kOutputsPerBlock;
   const int first = blocks * piece / pieces * kOutputsPerBlock;
   const int last = std::min(blocks * (piece + 1) / pieces * kOutputsPerBlock, options_.outputs);
-  const LayerTensors& tensors = options_.tensors;
-  dense_forward(in.value, rows, options_.inputs, weights_ + tensors.weight.offset, options_.outputs,
-                tensors.bias.size > 0 ? weights_ + tensors.bias.offset : nullptr, options_.relu, out.value, first, last);
+  dense_forward(positions_of(in.value), count_of(rows), options_.inputs, weights_ + options_.weight.offset, options_.outputs,
+                options_.bias.size > 0 ? weights_ + options_.bias.offset : nullptr, options_.relu, positions_of(out.value), first,
+                last);
 }
 
 void DenseStage::mask(const Signal& out, int rows) const {
   if (options_.relu && out.gradient.data != nullptr)
-    relu_mask(out.value, out.gradient, rows, static_cast<std::size_t>(options_.outputs));
+    relu_mask(positions_of(out.value), positions_of(out.gradient), count_of(rows), static_cast<std::size_t>(options_.outputs));
 }
 
 void DenseStage::begin_backward(const Signal& out, int rows, const GradientTarget& target) {
   mask(out, rows);
-  report_bias({out.gradient, rows}, target);
+  report_bias({positions_of(out.gradient), count_of(rows)}, target);
 }
 
 void DenseStage::backward_piece(int piece, int pieces, const Signal& in, const Signal& out, int rows,
                                 const GradientTarget& target) {
-  if (rows <= kFusedRows) return fused_piece(piece, pieces, in, out, rows, target);
+  if (count_of(rows) <= kFusedRows) return fused_piece(piece, pieces, in, out, rows, target);
   if (options_.data_gradient) data_piece(piece, pieces, in, out, rows);
-  weight_piece(piece, pieces, in, {out.gradient, rows}, target);
+  weight_piece(piece, pieces, in, {positions_of(out.gradient), count_of(rows)}, target);
 }
 
 std::size_t DenseStage::scratch_size() const {
-  return trains() ? max_rows_ * row_stride(static_cast<std::size_t>(options_.outputs)) : 0;
+  return trains() ? count_of(max_rows_) * row_stride(static_cast<std::size_t>(options_.outputs)) : 0;
 }
 
 void DenseStage::begin_weighted(const Signal& out, std::span<const float> factors, float* scratch, const GradientTarget& target) {
   if (trains()) {
     const Rows rows{scratch, row_stride(static_cast<std::size_t>(options_.outputs))};
-    scaled_ = scaled_gradients(out.gradient, static_cast<int>(factors.size()), options_.outputs, factors.data(), rows,
-                               scaled_examples_.data());
+    const auto positions = static_cast<std::size_t>(options_.positions);
+    const int count = count_of(static_cast<int>(factors.size()));
+    if (positions > 1)
+      for (std::size_t k = 0; k < factors.size(); ++k)
+        std::fill_n(position_factors_.begin() + static_cast<std::ptrdiff_t>(k * positions), positions, factors[k]);
+    scaled_ = scaled_gradients(positions_of(out.gradient), count, options_.outputs,
+                               positions > 1 ? position_factors_.data() : factors.data(), rows, scaled_examples_.data());
   }
   report_bias(scaled_, target);
 }
 
-void DenseStage::begin_norms(const Signal& in, const Signal& out, int rows, double* squared_norms) const {
+void DenseStage::begin_norms(const Signal& in, const Signal& out, int rows, double* squared_norms) {
   mask(out, rows);
   if (!trains()) return;
-  const double bias = options_.tensors.bias.size > 0 ? 1 : 0;
-  for (int r = 0; r < rows; ++r)
-    squared_norms[r] += (squared_norm(in.value[r], static_cast<std::size_t>(options_.inputs)) + bias) *
-                        squared_norm(out.gradient[r], static_cast<std::size_t>(options_.outputs));
+  const auto inputs = static_cast<std::size_t>(options_.inputs), outputs = static_cast<std::size_t>(options_.outputs);
+  const bool has_bias = options_.bias.size > 0;
+  if (options_.positions == 1) {
+    for (int r = 0; r < rows; ++r)
+      squared_norms[r] += (squared_norm(in.value[r], inputs) + (has_bias ? 1 : 0)) * squared_norm(out.gradient[r], outputs);
+    return;
+  }
+  // The products of a sequence's positions add up before they are squared: a stretch of the example's gradient at a time.
+  for (int r = 0; r < rows; ++r) {
+    const Rows x{in.value[r], positions_of(in.value).stride};
+    const OutputGradients gradients{{out.gradient[r], positions_of(out.gradient).stride}, options_.positions};
+    for (int stretch = 0; stretch < weight_stretches_; ++stretch) {
+      const int first = first_input(stretch), last = first_input(stretch + 1);
+      dense_weight_gradient(x, gradients, options_.outputs, first, last, weight_gradient_.data());
+      squared_norms[r] += squared_norm(weight_gradient_.data(), static_cast<std::size_t>(last - first) * outputs);
+    }
+    if (!has_bias) continue;
+    column_sums(gradients, options_.outputs, bias_gradient_.data());
+    squared_norms[r] += squared_norm(bias_gradient_.data(), outputs);
+  }
 }
 
 void DenseStage::data_piece(int piece, int pieces, const Signal& in, const Signal& out, int rows) const {
-  dense_data_gradient(out.gradient, rows, weights_ + options_.tensors.weight.offset, options_.outputs, in.gradient,
-                      first_input(first_stretch(piece, pieces)), first_input(first_stretch(piece + 1, pieces)));
+  dense_data_gradient(positions_of(out.gradient), count_of(rows), weights_ + options_.weight.offset, options_.outputs,
+                      positions_of(in.gradient), first_input(first_stretch(piece, pieces)),
+                      first_input(first_stretch(piece + 1, pieces)));
 }
 
 void DenseStage::report_bias(const OutputGradients& gradients, const GradientTarget& target) {
-  const LayerTensors& tensors = options_.tensors;
-  if (tensors.bias.size == 0) return;
-  if (!tensors.frozen) column_sums(gradients, options_.outputs, bias_gradient_.data());
-  target.report(weight_stretches_, tensors.bias.offset, bias_gradient_.data(), tensors.bias.size);
+  if (options_.bias.size == 0) return;
+  if (!options_.frozen) column_sums(gradients, options_.outputs, bias_gradient_.data());
+  target.report(weight_stretches_, options_.bias.offset, bias_gradient_.data(), options_.bias.size);
 }
 
 template <class Body>
@@ -113,27 +145,29 @@ void DenseStage::for_each_stretch(int piece, int pieces, const GradientTarget& t
     const int first = first_input(slot);
     const int last = first_input(slot + 1);
     body(gradient, first, last);
-    target.report(slot, options_.tensors.weight.offset + first * outputs, gradient, (last - first) * outputs);
+    target.report(slot, options_.weight.offset + first * outputs, gradient, (last - first) * outputs);
   }
 }
 
 void DenseStage::weight_piece(int piece, int pieces, const Signal& in, const OutputGradients& gradients,
                               const GradientTarget& target) {
   for_each_stretch(piece, pieces, target, [&](float* gradient, int first, int last) {
-    if (!options_.tensors.frozen) dense_weight_gradient(in.value, gradients, options_.outputs, first, last, gradient);
+    if (!options_.frozen) dense_weight_gradient(positions_of(in.value), gradients, options_.outputs, first, last, gradient);
   });
 }
 
 void DenseStage::fused_piece(int piece, int pieces, const Signal& in, const Signal& out, int rows, const GradientTarget& target) {
-  const float* weights = weights_ + options_.tensors.weight.offset;
+  const float* weights = weights_ + options_.weight.offset;
   const int outputs = options_.outputs;
+  const int count = count_of(rows);
+  const Rows x = positions_of(in.value), dx = positions_of(in.gradient), dy = positions_of(out.gradient);
   for_each_stretch(piece, pieces, target, [&](float* gradient, int first, int last) {
-    if (options_.data_gradient && !options_.tensors.frozen)
-      dense_both_gradients(in.value, out.gradient, rows, weights, outputs, in.gradient, first, last, gradient);
+    if (options_.data_gradient && !options_.frozen)
+      dense_both_gradients(x, dy, count, weights, outputs, dx, first, last, gradient);
     else if (options_.data_gradient)
-      dense_data_gradient(out.gradient, rows, weights, outputs, in.gradient, first, last);
-    else if (!options_.tensors.frozen)
-      dense_weight_gradient(in.value, {out.gradient, rows}, outputs, first, last, gradient);
+      dense_data_gradient(dy, count, weights, outputs, dx, first, last);
+    else if (!options_.frozen)
+      dense_weight_gradient(x, {dy, count}, outputs, first, last, gradient);
   });
 }
 

@@ -11,14 +11,28 @@
 
 namespace fedstride {
 
-/// A dense layer and the ReLU after it, if any. It reports its weight gradient in stretches of a few inputs as soon as it
+/// A dense layer and the ReLU after it, if any; of a sequence, the same product at every position. It reports its weight gradient in stretches of a few inputs as soon as it
 /// is computed. Backwards, for few rows both gradients are computed at once, so that each weight is read once; for many
 /// rows the data gradient of a piece's inputs is computed first, then their weight gradient.
 class DenseStage {
  public:
   using Layer = Dense;
 
+  /// A product y = x W + b. Of sequences, an example is `positions` rows of x and y, row_stride(inputs) and
+  /// row_stride(outputs) floats apart.
+  struct Options {
+    int inputs = 1;
+    int outputs = 1;
+    int positions = 1;
+    bool relu = false;
+    Tensor weight;
+    Tensor bias;  ///< may be missing
+    bool frozen = false;
+    bool data_gradient = false;
+  };
+
   explicit DenseStage(LayerCursor& layers);
+  DenseStage(const Options& options, int max_rows);
 
   // Pieces: forwards by outputs, backwards by inputs.
   int forward_pieces(int rows) const;
@@ -26,17 +40,17 @@ class DenseStage {
 
   void prepare_training();
   void prepare_gradient() {}
-  void prepare_per_example() { scaled_examples_.resize(trains() ? static_cast<std::size_t>(max_rows_) : 0); }
+  void prepare_per_example();
   void begin(const float* weights) { weights_ = weights; }
   void forward_piece(int piece, int pieces, const Signal& in, const Signal& out, int rows);
 
-  int stretches() const { return weight_stretches_ + (options_.tensors.bias.size > 0 ? 1 : 0); }
-  bool trains() const { return !options_.tensors.frozen; }
+  int stretches() const { return weight_stretches_ + (options_.bias.size > 0 ? 1 : 0); }
+  bool trains() const { return !options_.frozen; }
 
   void begin_backward(const Signal& out, int rows, const GradientTarget& target);
   void backward_piece(int piece, int pieces, const Signal& in, const Signal& out, int rows, const GradientTarget& target);
 
-  void begin_norms(const Signal& in, const Signal& out, int rows, double* squared_norms) const;
+  void begin_norms(const Signal& in, const Signal& out, int rows, double* squared_norms);
   void data_piece(int piece, int pieces, const Signal& in, const Signal& out, int rows) const;
 
   std::size_t scratch_size() const;
@@ -46,14 +60,10 @@ class DenseStage {
   }
 
  private:
-  struct Options {
-    int inputs = 1;
-    int outputs = 1;
-    bool relu = false;
-    LayerTensors tensors;
-    bool data_gradient = false;
-  };
   static Options options_of(LayerCursor& layers);
+  /// The positions of all examples, one behind the other.
+  Rows positions_of(Rows rows) const { return {rows.data, rows.stride / static_cast<std::size_t>(options_.positions)}; }
+  int count_of(int rows) const { return rows * options_.positions; }
   /// Applies the ReLU to out.gradient: once, before anything else backwards.
   void mask(const Signal& out, int rows) const;
   void report_bias(const OutputGradients& gradients, const GradientTarget& target);
@@ -63,7 +73,7 @@ class DenseStage {
   /// Calls body(gradient, first input, last input) for every stretch of a piece and reports the gradient it wrote.
   template <class Body>
   void for_each_stretch(int piece, int pieces, const GradientTarget& target, Body&& body);
-  std::size_t work(int rows) const { return static_cast<std::size_t>(rows) * options_.inputs * options_.outputs; }
+  std::size_t work(int rows) const { return static_cast<std::size_t>(count_of(rows)) * options_.inputs * options_.outputs; }
   int first_stretch(int piece, int pieces) const { return weight_stretches_ * piece / pieces; }
   int first_input(int stretch) const { return std::min(stretch * inputs_per_stretch_, options_.inputs); }
 
@@ -77,6 +87,7 @@ class DenseStage {
   // weighted_sum only
   OutputGradients scaled_;  ///< output gradients times the factors
   std::vector<int> scaled_examples_;
+  std::vector<float> position_factors_;  ///< of sequences
 };
 static_assert(BatchStage<DenseStage>);
 

@@ -98,7 +98,72 @@ struct GroupNorm {
   int groups = 1;
 };
 
+/// embedding SIZE: the row of a table for each token, values from N(0, 1) at first. Makes a sequence.
+struct Embedding {
+  static constexpr std::string_view kName = "embedding";
+  static constexpr bool kMixesExamples = false;
+  static constexpr bool kHasParameters = true;
+  static constexpr bool kKeepsPlaces = false;
+  int size = 1;
+  int vocabulary = 1;  ///< the data's
+};
+
+/// positions: adds to each position of a sequence a vector of its own, learned, from N(0, 1) at first.
+struct Positions {
+  static constexpr std::string_view kName = "positions";
+  static constexpr bool kMixesExamples = false;
+  static constexpr bool kHasParameters = true;
+  static constexpr bool kKeepsPlaces = true;
+};
+
+/// lstm UNITS: long short-term memory (Hochreiter & Schmidhuber 1997, with forget gates by Gers et al. 2000), as PyTorch's
+/// nn.LSTM of one level; makes the sequence of its outputs. Starts from zeros for every example.
+struct Lstm {
+  static constexpr std::string_view kName = "lstm";
+  static constexpr bool kMixesExamples = false;
+  static constexpr bool kHasParameters = true;
+  static constexpr bool kKeepsPlaces = false;
+  int units = 1;
+};
+
+/// gru UNITS: gated recurrent unit (Cho et al. 2014), as PyTorch's nn.GRU of one level: the reset gate multiplies the
+/// recurrent product with its bias.
+struct Gru {
+  static constexpr std::string_view kName = "gru";
+  static constexpr bool kMixesExamples = false;
+  static constexpr bool kHasParameters = true;
+  static constexpr bool kKeepsPlaces = false;
+  int units = 1;
+};
+
+/// attention HEADS: causal self-attention (Vaswani et al. 2017): a position attends to itself and those before it. As
+/// PyTorch's nn.MultiheadAttention, with biases, without dropout.
+struct Attention {
+  static constexpr std::string_view kName = "attention";
+  static constexpr bool kMixesExamples = false;
+  static constexpr bool kHasParameters = true;
+  static constexpr bool kKeepsPlaces = false;
+  int heads = 1;
+};
+
+/// last: the last position of a sequence.
+struct Last {
+  static constexpr std::string_view kName = "last";
+  static constexpr bool kMixesExamples = false;
+  static constexpr bool kHasParameters = false;
+  static constexpr bool kKeepsPlaces = false;
+};
+
+/// sequence: a picture's lines, one behind the other, as a sequence; a position has the values of a line.
+struct Sequence {
+  static constexpr std::string_view kName = "sequence";
+  static constexpr bool kMixesExamples = false;
+  static constexpr bool kHasParameters = false;
+  static constexpr bool kKeepsPlaces = false;
+};
+
 /// The registry. docs/architecture.md lists the parts of a new layer.
-using Layer = std::variant<Conv, MaxPool, AvgPool, Dense, Relu, Tanh, Dropout, Flatten, GroupNorm>;
+using Layer = std::variant<Conv, MaxPool, AvgPool, Dense, Relu, Tanh, Dropout, Flatten, GroupNorm, Embedding, Positions, Lstm,
+                           Gru, Attention, Last, Sequence>;
 
 }  // namespace fedstride

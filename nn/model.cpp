@@ -62,37 +62,49 @@ Model Model::parse(std::string_view name_or_layers, const ExampleForm& examples)
   Model model;
   model.form_ = examples;
   model.shapes_.push_back(input);
+  model.sequences_.push_back(false);
   const auto layer_places = split_layers(resolve_name(trimmed(name_or_layers)));
   std::map<std::string_view, int> counted;
   Flow flow{input, input.height > 1 || input.width > 1 ? Flow::Form::picture : Flow::Form::row};
+  if (examples.vocabulary > 0) flow.form = Flow::Form::tokens;
   const auto add = [&](const std::string& name, TensorForm form, const LayerPlace& place) {
     const std::size_t size = product(form.shape);
     if (size > kMaxParameters || model.size_ + size > kMaxParameters)
       throw usage_error(place.name() + " brings the model to more than 2^31 parameters, the most that is supported");
-    model.parameters_.push_back({.name = name + '.' + std::string(pytorch_name(form.role)),
+    model.parameters_.push_back({.name = name + '.' + std::string(form.name.empty() ? pytorch_name(form.role) : form.name),
                                  .role = form.role,
                                  .layout = form.layout,
                                  .shape = std::move(form.shape),
                                  .offset = model.size_,
                                  .size = size,
-                                 .layer = place.number - 1});
+                                 .layer = place.number - 1,
+                                 .fan_in = form.fan_in});
     model.size_ = aligned(model.size_ + size);
   };
   for (const auto& place : layer_places) {
-    const Layer& layer = model.layers_.emplace_back(read_layer(place, classes));
+    const Layer& layer = model.layers_.emplace_back(read_layer(place, examples));
     const Flow next = layer_output(layer, flow, place);
-    if (auto tensors = layer_tensors(layer, flow.shape); !tensors.forms.empty()) {
+    if (auto tensors = layer_tensors(layer, flow); !tensors.forms.empty()) {
       const std::string name = std::string(tensors.prefix) + std::to_string(++counted[tensors.prefix]);
       for (auto& form : tensors.forms) add(name, std::move(form), place);
     }
     flow = next;
     model.shapes_.push_back(flow.shape);
+    model.sequences_.push_back(flow.form == Flow::Form::sequence);
     model.line_ += (model.line_.empty() ? "" : " | ") + layer_text(layer);
   }
   const auto* last = std::get_if<Dense>(&model.layers_.back());
   if (last == nullptr || last->units != classes)
     throw usage_error(layer_places.back().name() + " cannot be the last: a model ends in 'dense classes', here 'dense " +
                       std::to_string(classes) + "'");
+  const bool by_position = examples.targets == Targets::positions;
+  if (by_position != model.sequences_.back())
+    throw usage_error(layer_places.back().name() +
+                      (by_position
+                           ? " makes one row of scores; the examples have a label at every position, so the model must end in a "
+                             "sequence of them, without 'last'"
+                           : " makes scores at every position; the examples have one answer each, so 'last' or another layer "
+                             "that leaves one row must stand before it"));
   model.line_.erase(model.line_.rfind("dense"));
   model.line_ += last->bias ? "dense classes" : "dense classes nobias";
   return model;
@@ -118,15 +130,23 @@ Vector Model::initial(Initialisation initialisation, std::uint64_t seed) const {
     const bool glorot = initialisation == Initialisation::glorot;
     double bound = 0;
     switch (parameter.role) {
-      case ParameterRole::weight: {
+      case ParameterRole::table: {  // PyTorch's start of an embedding
+        RandomStream random(seed, {.purpose = Purpose::initial_weights, .client = static_cast<std::uint32_t>(index)});
+        for (float& value : view(weights).subspan(parameter.offset, parameter.size)) value = static_cast<float>(random.normal());
+        continue;
+      }
+      case ParameterRole::weight:
+      case ParameterRole::second_weight: {
         const auto outputs = static_cast<double>(parameter.shape[0]);
-        const double fan_in = static_cast<double>(parameter.size) / outputs;
-        const double fan_out = outputs * fan_in / static_cast<double>(parameter.shape[1]);
+        const double own = static_cast<double>(parameter.size) / outputs;
+        const double fan_in = parameter.fan_in > 0 && !glorot ? static_cast<double>(parameter.fan_in) : own;
+        const double fan_out = outputs * own / static_cast<double>(parameter.shape[1]);
         layer_bound = 1 / std::sqrt(initialisation == Initialisation::fan_out ? fan_out : fan_in);
         bound = glorot ? std::sqrt(6 / (fan_in + fan_out)) : layer_bound;
         break;
       }
       case ParameterRole::bias:  // shares the bound of its weight, which stands before it
+      case ParameterRole::second_bias:
         bound = glorot ? 0 : layer_bound;
         break;
       case ParameterRole::scale:

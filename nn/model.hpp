@@ -28,7 +28,9 @@ class Model {
   /// Throws Error (usage) that names the layer and what would be valid.
   static Model parse(std::string_view name_or_layers, const ExampleForm& examples);
   /// A classifier.
-  static Model parse(std::string_view name_or_layers, Shape input, int classes) { return parse(name_or_layers, {input, classes}); }
+  static Model parse(std::string_view name_or_layers, Shape input, int classes) {
+    return parse(name_or_layers, {input, classes});
+  }
 
   const std::string& line() const { return line_; }  ///< the layers, normalised; parse(line()) gives the same model
   const ExampleForm& form() const { return form_; }
@@ -37,6 +39,8 @@ class Model {
   std::span<const Layer> layers() const { return layers_; }
   /// shapes()[i] is what layer i reads, shapes()[layers().size()] the scores.
   std::span<const Shape> shapes() const { return shapes_; }
+  /// True if what layer i reads, or the scores, is a sequence of values (Flow::Form::sequence).
+  bool is_sequence(std::size_t i) const { return sequences_[i]; }
   std::span<const Parameter> parameters() const { return parameters_; }
   /// The parameter of that name ("conv1.weight") or nullptr.
   const Parameter* find(std::string_view name) const;
@@ -60,6 +64,7 @@ class Model {
   ExampleForm form_;
   std::vector<Layer> layers_;
   std::vector<Shape> shapes_;
+  std::vector<bool> sequences_;
   std::vector<Parameter> parameters_;
   std::size_t size_ = 0;
 };

@@ -92,8 +92,16 @@ class Words {
   std::size_t next_ = 1;
 };
 
+/// Refuses a sequence where a layer needs a picture or a row.
+void no_sequence(const Flow& input, const LayerPlace& place, std::string_view instead) {
+  if (input.form == Flow::Form::sequence)
+    throw usage_error(place.name() + " cannot read a sequence of " + std::to_string(input.shape.height) + " positions; " +
+                      std::string(instead));
+}
+
 /// Height and width after square windows of that kernel and stride; throws if there is no picture or no room.
 Flow windows(const Flow& input, int channels, int kernel, int stride, int padding, const LayerPlace& place) {
+  no_sequence(input, place, "it needs a picture");
   if (input.form != Flow::Form::picture)
     throw usage_error(place.name() + " needs a picture, but reads a row of " + std::to_string(input.shape.size()) +
                       " values; it must stand before flatten and dense, and data that are features have no picture");
@@ -116,7 +124,7 @@ TensorForm vector_form(ParameterRole role, int size) { return {role, ParameterLa
 
 constexpr std::string_view syntax(const Conv&) { return "conv CHANNELS KERNEL [stride S] [pad P] [nobias]"; }
 
-void read(Conv& conv, Words& words, int) {
+void read(Conv& conv, Words& words, const ExampleForm&) {
   conv.channels = words.whole("the number of channels", 1, kMaxChannels);
   conv.kernel = words.whole("the kernel", 1, kMaxKernel);
   words.options({{"stride", &conv.stride, 1}, {"pad", &conv.padding, 0}}, conv.bias);
@@ -134,7 +142,8 @@ Flow output(const Conv& conv, const Flow& input, const LayerPlace& place) {
   return windows(input, conv.channels, conv.kernel, conv.stride, conv.padding, place);
 }
 
-LayerTensorForms tensors(const Conv& conv, Shape input) {
+LayerTensorForms tensors(const Conv& conv, const Flow& flow) {
+  const Shape input = flow.shape;
   LayerTensorForms result{"conv",
                           {weight_form(ParameterLayout::convolution, {conv.channels, input.channels, conv.kernel, conv.kernel})}};
   if (conv.bias) result.forms.push_back(vector_form(ParameterRole::bias, conv.channels));
@@ -150,7 +159,7 @@ constexpr std::string_view syntax(const MaxPool&) { return "maxpool KERNEL [STRI
 constexpr std::string_view syntax(const AvgPool&) { return "avgpool KERNEL [STRIDE]"; }
 
 template <Pool P>
-void read(P& pool, Words& words, int) {
+void read(P& pool, Words& words, const ExampleForm&) {
   pool.kernel = words.whole("the kernel", 1, kMaxKernel);
   pool.stride = words.done() ? pool.kernel : words.whole("the stride", 1, kMaxKernel);
 }
@@ -167,19 +176,25 @@ Flow output(const P& pool, const Flow& input, const LayerPlace& place) {
 
 // dense
 
-constexpr std::string_view syntax(const Dense&) { return "dense UNITS|classes [nobias]"; }
+constexpr std::string_view syntax(const Dense&) { return "dense UNITS|classes|outputs [nobias]"; }
 
-void read(Dense& dense, Words& words, int classes) {
-  dense.units = words.takes("classes") ? classes : words.whole("the number of units", 1, kMaxUnits);
+void read(Dense& dense, Words& words, const ExampleForm& examples) {
+  const bool all = words.takes("classes") || words.takes("outputs");
+  dense.units = all ? examples.outputs : words.whole("the number of units", 1, kMaxUnits);
   words.options({}, dense.bias);
 }
 
 std::string text(const Dense& dense) { return std::to_string(dense.units) + (dense.bias ? "" : " nobias"); }
 
-Flow output(const Dense& dense, const Flow&, const LayerPlace&) { return {Shape{1, 1, dense.units}, Flow::Form::row}; }
+Flow output(const Dense& dense, const Flow& input, const LayerPlace&) {
+  if (input.form == Flow::Form::sequence) return {Shape{input.shape.height, 1, dense.units}, input.form};
+  return {Shape{1, 1, dense.units}, Flow::Form::row};
+}
 
-LayerTensorForms tensors(const Dense& dense, Shape input) {
-  LayerTensorForms result{"fc", {weight_form(ParameterLayout::dense, {dense.units, static_cast<std::int64_t>(input.size())})}};
+LayerTensorForms tensors(const Dense& dense, const Flow& input) {
+  const std::size_t inputs =
+      input.form == Flow::Form::sequence ? static_cast<std::size_t>(input.shape.channels) : input.shape.size();
+  LayerTensorForms result{"fc", {weight_form(ParameterLayout::dense, {dense.units, static_cast<std::int64_t>(inputs)})}};
   if (dense.bias) result.forms.push_back(vector_form(ParameterRole::bias, dense.units));
   return result;
 }
@@ -187,12 +202,13 @@ LayerTensorForms tensors(const Dense& dense, Shape input) {
 // dropout
 
 constexpr std::string_view syntax(const Dropout&) { return "dropout RATE"; }
-void read(Dropout& dropout, Words& words, int) { dropout.rate = words.fraction_below_one("the rate"); }
+void read(Dropout& dropout, Words& words, const ExampleForm&) { dropout.rate = words.fraction_below_one("the rate"); }
 std::string text(const Dropout& dropout) { return number_text(dropout.rate); }
 
 // flatten
 
-Flow output(const Flatten&, const Flow& input, const LayerPlace&) {
+Flow output(const Flatten&, const Flow& input, const LayerPlace& place) {
+  no_sequence(input, place, "'last' leaves one row of a sequence");
   const Shape row{1, 1, static_cast<int>(input.shape.size())};
   if (input.form != Flow::Form::picture) return {row, input.form};
   const bool reordered = input.shape.channels > 1 && row != input.shape;
@@ -202,11 +218,12 @@ Flow output(const Flatten&, const Flow& input, const LayerPlace&) {
 // groupnorm
 
 constexpr std::string_view syntax(const GroupNorm&) { return "groupnorm GROUPS"; }
-void read(GroupNorm& norm, Words& words, int) { norm.groups = words.whole("the number of groups", 1, kMaxUnits); }
+void read(GroupNorm& norm, Words& words, const ExampleForm&) { norm.groups = words.whole("the number of groups", 1, kMaxUnits); }
 std::string text(const GroupNorm& norm) { return std::to_string(norm.groups); }
 
 Flow output(const GroupNorm& norm, const Flow& input, const LayerPlace& place) {
   const int channels = input.shape.channels;
+  no_sequence(input, place, "a sequence has layernorm");
   if (input.form == Flow::Form::flattened_picture)
     throw usage_error(place.name() + " reads a flattened picture, which has no channels; it must stand before flatten");
   if (channels % norm.groups != 0) {
@@ -223,8 +240,115 @@ Flow output(const GroupNorm& norm, const Flow& input, const LayerPlace& place) {
   return input;
 }
 
-LayerTensorForms tensors(const GroupNorm&, Shape input) {
+LayerTensorForms tensors(const GroupNorm&, const Flow& flow) {
+  const Shape input = flow.shape;
   return {"gn", {vector_form(ParameterRole::scale, input.channels), vector_form(ParameterRole::shift, input.channels)}};
+}
+
+// embedding, positions
+
+constexpr std::string_view syntax(const Embedding&) { return "embedding SIZE"; }
+void read(Embedding& embedding, Words& words, const ExampleForm& examples) {
+  embedding.size = words.whole("the size", 1, kMaxUnits);
+  embedding.vocabulary = examples.vocabulary;
+}
+std::string text(const Embedding& embedding) { return std::to_string(embedding.size); }
+
+Flow output(const Embedding& embedding, const Flow& input, const LayerPlace& place) {
+  if (input.form != Flow::Form::tokens)
+    throw usage_error(place.name() + " needs tokens; it must be the first layer, and these data are numbers or pictures");
+  return {Shape{input.shape.height, 1, embedding.size}, Flow::Form::sequence};
+}
+
+LayerTensorForms tensors(const Embedding& embedding, const Flow&) {
+  return {"embedding", {{ParameterRole::table, ParameterLayout::same, {embedding.vocabulary, embedding.size}}}};
+}
+
+/// Refuses everything but a sequence.
+void need_sequence(const Flow& input, const LayerPlace& place) {
+  if (input.form == Flow::Form::sequence) return;
+  throw usage_error(place.name() + " needs a sequence, but reads " + input.shape.text() +
+                    "; 'sequence' makes one of a picture's lines");
+}
+
+Flow output(const Positions&, const Flow& input, const LayerPlace& place) {
+  need_sequence(input, place);
+  return input;
+}
+
+LayerTensorForms tensors(const Positions&, const Flow& input) {
+  return {"positions", {{ParameterRole::table, ParameterLayout::same, {input.shape.height, input.shape.channels}}}};
+}
+
+// lstm, gru
+
+template <class Layer>
+concept Recurrent = std::same_as<Layer, Lstm> || std::same_as<Layer, Gru>;
+
+constexpr std::string_view syntax(const Lstm&) { return "lstm UNITS"; }
+constexpr std::string_view syntax(const Gru&) { return "gru UNITS"; }
+
+template <Recurrent R>
+void read(R& layer, Words& words, const ExampleForm&) {
+  layer.units = words.whole("the number of units", 1, kMaxUnits);
+}
+template <Recurrent R>
+std::string text(const R& layer) {
+  return std::to_string(layer.units);
+}
+
+template <Recurrent R>
+Flow output(const R& layer, const Flow& input, const LayerPlace& place) {
+  need_sequence(input, place);
+  return {Shape{input.shape.height, 1, layer.units}, Flow::Form::sequence};
+}
+
+template <Recurrent R>
+LayerTensorForms tensors(const R& layer, const Flow& input) {
+  const std::int64_t units = layer.units, gates = (std::same_as<R, Lstm> ? 4 : 3) * units;
+  return {R::kName,
+          {{ParameterRole::weight, ParameterLayout::dense, {gates, input.shape.channels}, "weight_ih_l0", units},
+           {ParameterRole::bias, ParameterLayout::same, {gates}, "bias_ih_l0"},
+           {ParameterRole::second_weight, ParameterLayout::dense, {gates, units}, "weight_hh_l0", units},
+           {ParameterRole::second_bias, ParameterLayout::same, {gates}, "bias_hh_l0"}}};
+}
+
+// attention
+
+constexpr std::string_view syntax(const Attention&) { return "attention HEADS"; }
+void read(Attention& attention, Words& words, const ExampleForm&) {
+  attention.heads = words.whole("the number of heads", 1, kMaxUnits);
+}
+std::string text(const Attention& attention) { return std::to_string(attention.heads); }
+
+Flow output(const Attention& attention, const Flow& input, const LayerPlace& place) {
+  need_sequence(input, place);
+  if (input.shape.channels % attention.heads != 0)
+    throw usage_error(place.name() + " cannot split " + std::to_string(input.shape.channels) +
+                      " values into heads of equal size; the number of heads must divide them");
+  return input;
+}
+
+LayerTensorForms tensors(const Attention&, const Flow& input) {
+  const std::int64_t size = input.shape.channels;
+  return {"attention",
+          {{ParameterRole::weight, ParameterLayout::dense, {3 * size, size}, "in_proj_weight"},
+           {ParameterRole::bias, ParameterLayout::same, {3 * size}, "in_proj_bias"},
+           {ParameterRole::second_weight, ParameterLayout::dense, {size, size}, "out_proj.weight"},
+           {ParameterRole::second_bias, ParameterLayout::same, {size}, "out_proj.bias"}}};
+}
+
+// last, sequence
+
+Flow output(const Last&, const Flow& input, const LayerPlace& place) {
+  need_sequence(input, place);
+  return {Shape{1, 1, input.shape.channels}, Flow::Form::row};
+}
+
+Flow output(const Sequence&, const Flow& input, const LayerPlace& place) {
+  if (input.form != Flow::Form::picture)
+    throw usage_error(place.name() + " needs a picture, whose lines become positions; it reads " + input.shape.text());
+  return {Shape{input.shape.height, 1, input.shape.width * input.shape.channels}, Flow::Form::sequence};
 }
 
 // Defaults: a layer without settings has no further words, one that leaves every value in its place does not change the
@@ -235,7 +359,7 @@ template <class Layer>
 constexpr std::string_view syntax(const Layer&) { return Layer::kName; }
 template <class Layer>
   requires std::is_empty_v<Layer>
-void read(Layer&, Words&, int) {}
+void read(Layer&, Words&, const ExampleForm&) {}
 template <class Layer>
   requires std::is_empty_v<Layer> std::string text(const Layer&) { return {}; }
 template <class Layer>
@@ -243,13 +367,13 @@ template <class Layer>
 
 }  // namespace
 
-Layer read_layer(const LayerPlace& place, int classes) {
+Layer read_layer(const LayerPlace& place, const ExampleForm& examples) {
   const std::string_view name = split(place.text, ' ').front();
   Layer layer = make_part<Layer>("layer " + std::to_string(place.number), name);
   std::visit(
       [&](auto& part) {
         Words words(place, syntax(part));
-        read(part, words, classes);
+        read(part, words, examples);
         words.end();
       },
       layer);
@@ -266,6 +390,8 @@ std::string layer_text(const Layer& layer) {
 }
 
 Flow layer_output(const Layer& layer, const Flow& input, const LayerPlace& place) {
+  if (input.form == Flow::Form::tokens && !std::holds_alternative<Embedding>(layer))
+    throw usage_error(place.name() + " cannot read tokens; 'embedding SIZE' must stand before it");
   const Flow flow = std::visit([&](const auto& part) { return output(part, input, place); }, layer);
   if (flow.shape.size() > kMaxValues)
     throw usage_error(place.name() + " makes " + std::to_string(flow.shape.size()) + " values of one example; at most " +
@@ -273,7 +399,7 @@ Flow layer_output(const Layer& layer, const Flow& input, const LayerPlace& place
   return flow;
 }
 
-LayerTensorForms layer_tensors(const Layer& layer, Shape input) {
+LayerTensorForms layer_tensors(const Layer& layer, const Flow& input) {
   return std::visit(
       [&]<class Part>(const Part& part) {
         if constexpr (Part::kHasParameters)

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "core/shape.hpp"
+#include "data/example_form.hpp"
 #include "nn/layer.hpp"
 #include "nn/parameter.hpp"
 
@@ -30,6 +30,8 @@ struct Flow {
     picture,            ///< conv and pools read nothing else
     row,                ///< features, or the units of a dense layer
     flattened_picture,  ///< a row whose values PyTorch has in another order, channels first
+    tokens,             ///< height tokens; embedding reads nothing else
+    sequence,           ///< height positions of channels values each
   };
   Shape shape;
   Form form = Form::picture;
@@ -40,6 +42,8 @@ struct TensorForm {
   ParameterRole role;
   ParameterLayout layout;
   std::vector<std::int64_t> shape;
+  std::string_view name = {};  ///< PyTorch's, if the role does not say it: "weight_hh_l0"
+  std::int64_t fan_in = 0;     ///< Parameter::fan_in
 };
 
 /// A layer's tensors, in the order of the flat vector, and the prefix of their names ("conv", "fc").
@@ -48,14 +52,15 @@ struct LayerTensorForms {
   std::vector<TensorForm> forms;
 };
 
-/// Reads the layer at that place; "dense classes" has `classes` units. Throws Error (usage).
-Layer read_layer(const LayerPlace& place, int classes);
+/// Reads the layer at that place; "dense classes" has as many units as the examples have outputs, "embedding 8" a row for each
+/// token of their vocabulary. Throws Error (usage).
+Layer read_layer(const LayerPlace& place, const ExampleForm& examples);
 /// The normalised text: read_layer of it is the same layer.
 std::string layer_text(const Layer& layer);
 /// The output of the layer. Throws Error (usage) if the layer does not fit its input.
 Flow layer_output(const Layer& layer, const Flow& input, const LayerPlace& place);
 /// The tensors of a layer, none if it has no parameters. Requires a layer that fits its input.
-LayerTensorForms layer_tensors(const Layer& layer, Shape input);
+LayerTensorForms layer_tensors(const Layer& layer, const Flow& input);
 
 /// The places of a line's layers. Throws Error (usage) if there are too many, or an empty one.
 std::vector<LayerPlace> split_layers(std::string_view line);

@@ -8,12 +8,15 @@
 
 namespace fedstride {
 
-/// A tensor's part in its layer. Its starting values and its PyTorch name follow from it.
+/// A tensor's part in its layer. Its starting values follow from it, and its PyTorch name where the layer gives none.
 enum class ParameterRole {
-  weight,  ///< multiplied by inputs and summed over them; the output's index first in PyTorch's shape
-  bias,    ///< added to those sums; follows its weight
-  scale,   ///< of normalised values, a factor a channel
-  shift,   ///< added to the scaled values, one a channel
+  weight,         ///< multiplied by inputs and summed over them; the output's index first in PyTorch's shape
+  bias,           ///< added to those sums; follows its weight
+  scale,          ///< of normalised values, a factor a channel
+  shift,          ///< added to the scaled values, one a channel
+  second_weight,  ///< of a second product: a recurrent layer's with its own last output, an attention's with what it attended to
+  second_bias,    ///< follows its second weight
+  table,          ///< a row of values for each token or position
 };
 
 /// The last part of a tensor's name: PyTorch calls a normalisation's scale and shift weight and bias too.
@@ -21,9 +24,12 @@ constexpr std::string_view pytorch_name(ParameterRole role) {
   switch (role) {
     case ParameterRole::weight:
     case ParameterRole::scale:
+    case ParameterRole::second_weight:
+    case ParameterRole::table:
       return "weight";
     case ParameterRole::bias:
     case ParameterRole::shift:
+    case ParameterRole::second_bias:
       return "bias";
   }
   return {};
@@ -43,6 +49,9 @@ struct ByRole {
   T bias{};
   T scale{};
   T shift{};
+  T second_weight{};
+  T second_bias{};
+  T table{};
 
   T& operator[](ParameterRole role) {
     switch (role) {
@@ -52,6 +61,12 @@ struct ByRole {
         return bias;
       case ParameterRole::scale:
         return scale;
+      case ParameterRole::second_weight:
+        return second_weight;
+      case ParameterRole::second_bias:
+        return second_bias;
+      case ParameterRole::table:
+        return table;
       case ParameterRole::shift:
         break;
     }
@@ -67,7 +82,8 @@ struct Parameter {
   std::vector<std::int64_t> shape;  ///< PyTorch's
   std::size_t offset = 0;           ///< into the flat vector, a multiple of 16 floats
   std::size_t size = 0;
-  int layer = 0;  ///< index into Model::layers()
+  int layer = 0;            ///< index into Model::layers()
+  std::int64_t fan_in = 0;  ///< the inputs by which its starting values are scaled, if these are not its own
 };
 
 }  // namespace fedstride

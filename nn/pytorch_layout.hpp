@@ -30,7 +30,10 @@ void for_each_in_pytorch_order(const Model& model, const Parameter& parameter, V
         for (std::size_t position = 0; position < positions; ++position) visit((output * positions + position) * inputs + input);
   } else if (parameter.layout == ParameterLayout::dense) {
     const auto outputs = static_cast<std::size_t>(parameter.shape[0]);
-    const Shape picture = flattened_picture(model, parameter.layer);
+    const bool of_values =
+        model.is_sequence(static_cast<std::size_t>(parameter.layer)) || parameter.role == ParameterRole::second_weight;
+    const Shape picture =
+        of_values ? Shape{1, 1, static_cast<int>(parameter.shape[1])} : flattened_picture(model, parameter.layer);
     const auto channels = static_cast<std::size_t>(picture.channels);
     const std::size_t positions = picture.size() / channels;
     for (std::size_t output = 0; output < outputs; ++output)

@@ -9,6 +9,7 @@
 #include "nn/dropout.hpp"
 #include "nn/model.hpp"
 #include "nn/network.hpp"
+#include "nn/reference_sequence.hpp"
 
 namespace fedstride {
 
@@ -18,23 +19,6 @@ namespace fedstride {
 /// Conventions both keep: pictures are NHWC; relu'(0) = 0; of equal largest values in a pooling window the first in
 /// row-column order gets the gradient; of equal scores the lowest class is predicted; the gradient is the batch's mean.
 namespace reference {
-
-/// One example on its way through one layer.
-template <class Scalar>
-struct Place {
-  Shape in;
-  Shape out;
-  ByRole<const Scalar*> tensors;  ///< as the flat vector has them; null where the layer has none
-  ByRole<Scalar*> gradients;      ///< added to
-  std::vector<float> mask;        ///< dropout's; empty where nothing is dropped
-
-  std::size_t in_at(int row, int column, int channel) const {
-    return (static_cast<std::size_t>(row) * in.width + column) * in.channels + channel;
-  }
-  std::size_t out_at(int row, int column, int channel) const {
-    return (static_cast<std::size_t>(row) * out.width + column) * out.channels + channel;
-  }
-};
 
 /// Calls visit(row, column, channel) for every value of a picture.
 template <class Visit>
@@ -127,25 +111,31 @@ void backward(const AvgPool& pool, const Place<Scalar>& at, const Scalar*, const
   for_each_pair(pool, at, [&](auto i, auto o) { in_gradient[i] += out_gradient[o] / count; });
 }
 
+/// Calls visit(input index, output index, weight index) for every product of a dense layer, at each position of a sequence.
+template <class Scalar, class Visit>
+void for_each_dense_product(const Place<Scalar>& at, Visit&& visit) {
+  const std::size_t positions = static_cast<std::size_t>(at.out.height), outputs = at.out.size() / positions,
+                    inputs = at.in.size() / positions;
+  for (std::size_t t = 0; t < positions; ++t)
+    for (std::size_t i = 0; i < inputs; ++i)
+      for (std::size_t o = 0; o < outputs; ++o) visit(t * inputs + i, t * outputs + o, i * outputs + o);
+}
+
 template <class Scalar>
 void forward(const Dense&, const Place<Scalar>& at, const Scalar* in, Scalar* out) {
-  const std::size_t inputs = at.in.size(), outputs = at.out.size();
-  for (std::size_t o = 0; o < outputs; ++o) out[o] = at.tensors.bias ? at.tensors.bias[o] : Scalar{0};
-  for (std::size_t i = 0; i < inputs; ++i)
-    for (std::size_t o = 0; o < outputs; ++o) out[o] += in[i] * at.tensors.weight[i * outputs + o];
+  for (std::size_t i = 0; i < at.out.size(); ++i) out[i] = at.tensors.bias ? at.tensors.bias[i % at.out.channels] : Scalar{0};
+  for_each_dense_product(at, [&](auto i, auto o, auto w) { out[o] += in[i] * at.tensors.weight[w]; });
 }
 
 template <class Scalar>
 void backward(const Dense&, const Place<Scalar>& at, const Scalar* in, const Scalar*, const Scalar* out_gradient,
               Scalar* in_gradient) {
-  const std::size_t inputs = at.in.size(), outputs = at.out.size();
-  for (std::size_t i = 0; i < inputs; ++i)
-    for (std::size_t o = 0; o < outputs; ++o) {
-      in_gradient[i] += out_gradient[o] * at.tensors.weight[i * outputs + o];
-      at.gradients.weight[i * outputs + o] += out_gradient[o] * in[i];
-    }
+  for_each_dense_product(at, [&](auto i, auto o, auto w) {
+    in_gradient[i] += out_gradient[o] * at.tensors.weight[w];
+    at.gradients.weight[w] += out_gradient[o] * in[i];
+  });
   if (at.tensors.bias)
-    for (std::size_t o = 0; o < outputs; ++o) at.gradients.bias[o] += out_gradient[o];
+    for (std::size_t i = 0; i < at.out.size(); ++i) at.gradients.bias[i % at.out.channels] += out_gradient[i];
 }
 
 template <class Scalar>
@@ -285,8 +275,7 @@ Scalar loss(const ExampleForm& form, const Batch& batch, std::size_t row, std::v
       const Scalar score = scores[k], answer = static_cast<Scalar>(batch.values[row * answers + k]);
       const Scalar sigmoid = 1 / (1 + std::exp(-score));
       const bool squared = form.targets == Targets::values;
-      sum += squared ? (score - answer) * (score - answer)
-                     : -answer * std::log(sigmoid) - (1 - answer) * std::log(1 - sigmoid);
+      sum += squared ? (score - answer) * (score - answer) : -answer * std::log(sigmoid) - (1 - answer) * std::log(1 - sigmoid);
       scores[k] = squared ? 2 * (score - answer) : sigmoid - answer;
     }
   }

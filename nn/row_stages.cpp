@@ -127,31 +127,35 @@ template class PoolStage<MaxPool>;
 template class PoolStage<AvgPool>;
 
 DropoutStage::DropoutStage(LayerCursor& layers)
-    : size_(layers.input().size()),
+    : positions_(static_cast<std::size_t>(layers.positions())),
+      size_(layers.input().size() / positions_),
       first_word_(dropout_first_word(layers.model(), layers.number())),
       max_rows_(static_cast<std::size_t>(layers.max_rows())) {
   rate_ = layers.take<Dropout>().rate;
 }
 
-void DropoutStage::prepare_training() { masks_ = Buffer<float>(max_rows_ * row_stride(size_)); }
+void DropoutStage::prepare_training() { masks_ = Buffer<float>(max_rows_ * row_stride(positions_ * size_)); }
+
+void DropoutStage::apply(const float* from, const float* mask, float* to) const {
+  for (std::size_t t = 0; t < positions_; ++t, from += row_stride(size_), mask += size_, to += row_stride(size_))
+    for (std::size_t i = 0; i < size_; i += kLanes) store(to + i, load(from + i) * load(mask + i));
+}
 
 void DropoutStage::forward(const Signal& in, const Signal& out, RowRange range, const Batch* batch) {
   for (int row = range.first; row < range.last; ++row) {
     if (batch == nullptr) {
-      std::copy_n(in.value[row], size_, out.value[row]);
+      std::copy_n(in.value[row], positions_ == 1 ? size_ : positions_ * row_stride(size_), out.value[row]);
       continue;
     }
-    float* mask = masks_.data() + row * row_stride(size_);
-    dropout_mask(batch->address, batch->rows[static_cast<std::size_t>(row)], first_word_, rate_, {mask, size_});
-    for (std::size_t i = 0; i < size_; i += kLanes) store(out.value[row] + i, load(in.value[row] + i) * load(mask + i));
+    float* mask = masks_.data() + row * row_stride(positions_ * size_);
+    dropout_mask(batch->address, batch->rows[static_cast<std::size_t>(row)], first_word_, rate_, {mask, positions_ * size_});
+    apply(in.value[row], mask, out.value[row]);
   }
 }
 
 void DropoutStage::backward(const Signal& in, const Signal& out, RowRange range) const {
-  for (int row = range.first; row < range.last; ++row) {
-    const float* mask = masks_.data() + row * row_stride(size_);
-    for (std::size_t i = 0; i < size_; i += kLanes) store(in.gradient[row] + i, load(out.gradient[row] + i) * load(mask + i));
-  }
+  for (int row = range.first; row < range.last; ++row)
+    apply(out.gradient[row], masks_.data() + row * row_stride(positions_ * size_), in.gradient[row]);
 }
 
 }  // namespace fedstride

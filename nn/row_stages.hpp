@@ -18,7 +18,7 @@ template <class Kind>
 class ActivationStage {
  public:
   using Layer = Kind;
-  explicit ActivationStage(LayerCursor& layers) : size_(layers.input().size()) { layers.take<Kind>(); }
+  explicit ActivationStage(LayerCursor& layers) : size_(layers.span()) { layers.take<Kind>(); }
   void prepare_training() {}
   void forward(const Signal& in, const Signal& out, RowRange range, const Batch* batch) const;
   void backward(const Signal& in, const Signal& out, RowRange range) const;
@@ -55,7 +55,11 @@ class DropoutStage {
   void backward(const Signal& in, const Signal& out, RowRange range) const;
 
  private:
-  std::size_t size_;
+  /// One example: values times mask. What lies behind a position's values is zero and stays zero.
+  void apply(const float* from, const float* mask, float* to) const;
+
+  std::size_t positions_;
+  std::size_t size_;  ///< values of a position
   double rate_ = 0;
   std::size_t first_word_;
   std::size_t max_rows_;

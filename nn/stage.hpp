@@ -64,6 +64,12 @@ class LayerCursor {
   int number() const { return static_cast<int>(next_); }
   /// The shape that the next layer reads and the last one taken makes.
   Shape input() const { return model_.shapes()[next_]; }
+  /// The positions of the sequence that the next layer reads; 1 if that is none.
+  int positions() const { return model_.is_sequence(next_) ? input().height : 1; }
+  /// The floats from one example to the next in the signal that the next layer reads.
+  std::size_t stride() const;
+  /// The floats of an example there, from the first value to the last.
+  std::size_t span() const { return positions() == 1 ? input().size() : stride(); }
   /// The tensors of the next layer.
   LayerTensors tensors() const;
 
@@ -161,7 +167,19 @@ concept BatchStage = StageWithParameters<S> &&
   stage.weighted_piece(piece, pieces, in, target);
 };
 
+/// A stage may have a dense product before or behind it, as a stage of its own with tensors of the same layer: these functions
+/// give its options (DenseStage::Options).
 template <class S>
-concept Stage = BatchStage<S> || RowStageWithParameters<S> ||(RowStage<S> && !S::Layer::kHasParameters);
+concept HasProductBefore = requires(const LayerCursor& layers) {
+  S::product_before(layers);
+};
+template <class S>
+concept HasProductAfter = requires(const LayerCursor& layers) {
+  S::product_after(layers);
+};
+
+template <class S>
+concept Stage = BatchStage<S> || RowStageWithParameters<S> ||
+    (RowStage<S> && (!S::Layer::kHasParameters || (HasProductBefore<S> && HasProductAfter<S>)));
 
 }  // namespace fedstride

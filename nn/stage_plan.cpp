@@ -1,5 +1,6 @@
 #include "nn/stage_plan.hpp"
 
+#include <optional>
 #include <utility>
 
 namespace fedstride {
@@ -12,18 +13,36 @@ LayerTensors LayerCursor::tensors() const {
   return found;
 }
 
+std::size_t LayerCursor::stride() const {
+  const auto positions_read = static_cast<std::size_t>(positions());
+  return positions_read * row_stride(input().size() / positions_read);
+}
+
 std::vector<PlacedStage> plan_stages(const Model& model, const std::vector<bool>& frozen, int max_rows, int max_pieces) {
   std::vector<PlacedStage> stages;
   LayerCursor layers(model, frozen, max_rows, max_pieces);
+  const auto push = [&]<class S>(S stage, std::size_t stride) {
+    bool trains = false;
+    if constexpr (StageWithParameters<S>) trains = stage.trains();
+    stages.push_back({std::move(stage), stride, trains, layers.data_gradient()});
+    if (trains) layers.add_trainable();
+  };
+  const auto push_product = [&](DenseStage::Options options) {
+    options.data_gradient = layers.data_gradient();
+    push(DenseStage(options, max_rows),
+         static_cast<std::size_t>(options.positions) * row_stride(static_cast<std::size_t>(options.outputs)));
+  };
   const auto place = [&]<class Kind>(const Kind&) {
-    if constexpr (kNeedsStage<Kind>) {
-      StageOf<Kind> stage(layers);
-      bool trains = false;
-      if constexpr (StageWithParameters<StageOf<Kind>>) trains = stage.trains();
-      stages.push_back({std::move(stage), layers.input().size(), trains, layers.data_gradient()});
-      if (trains) layers.add_trainable();
-    } else {
+    if constexpr (!kNeedsStage<Kind>) {
       layers.take<Kind>();
+    } else {
+      using S = StageOf<Kind>;
+      if constexpr (HasProductBefore<S>) push_product(S::product_before(layers));
+      std::optional<DenseStage::Options> after;
+      if constexpr (HasProductAfter<S>) after = S::product_after(layers);
+      S stage(layers);
+      push(std::move(stage), layers.stride());
+      if (after) push_product(*after);
     }
   };
   while (!layers.done()) std::visit(place, layers.layer());
@@ -37,7 +56,7 @@ std::size_t row_work(const Model& model) {
     const Shape output = model.shapes()[layer + 1];
     const bool by_rows = std::visit(
         []<class Kind>(const Kind&) {
-          if constexpr (kNeedsStage<Kind>) return RowStage<StageOf<Kind>>;
+          if constexpr (kNeedsStage<Kind>) return RowStage<StageOf<Kind>> && !HasProductBefore<StageOf<Kind>>;
           return false;
         },
         model.layers()[layer]);

@@ -8,14 +8,17 @@
 #include "nn/dense_stage.hpp"
 #include "nn/group_norm_stage.hpp"
 #include "nn/model.hpp"
+#include "nn/recurrent_stage.hpp"
 #include "nn/row_stages.hpp"
+#include "nn/sequence_stages.hpp"
 #include "nn/stage.hpp"
 
 namespace fedstride {
 
 /// The registry: a new stage is a word here.
 using StageVariant = std::variant<ConvStage, PoolStage<MaxPool>, PoolStage<AvgPool>, ActivationStage<Relu>, ActivationStage<Tanh>,
-                                  DropoutStage, DenseStage, GroupNormStage>;
+                                  DropoutStage, DenseStage, GroupNormStage, TableStage<Embedding>, TableStage<Positions>,
+                                  RecurrentStage<Lstm>, RecurrentStage<Gru>, AttentionStage, LastStage, SequenceStage>;
 
 template <class Variant>
 inline constexpr bool kAreStages = false;
@@ -40,9 +43,9 @@ using StageOf = typename StageFor<LayerKind, StageVariant>::type;
 /// A stage in its place.
 struct PlacedStage {
   StageVariant stage;
-  std::size_t output_size = 0;  ///< values an example
-  bool trains = false;          ///< has weights that move
-  bool data_gradient = false;   ///< something before it trains
+  std::size_t output_stride = 0;  ///< floats from one example's output to the next
+  bool trains = false;            ///< has weights that move
+  bool data_gradient = false;     ///< something before it trains
 };
 
 /// Groups the layers into stages, in order; each stage takes the layers it computes off the line. `frozen` has a flag a

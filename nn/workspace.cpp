@@ -12,7 +12,7 @@ Network::Workspace::Workspace(const Model& model_, int max_rows_, const std::vec
   while (row_stages < stages.size() && by_rows(stages[row_stages])) ++row_stages;
   signals.resize(stages.size() + 1);
   add_value(0, model.input().size());
-  for (std::size_t s = 0; s < stages.size(); ++s) add_value(s + 1, row_stride(stages[s].output_size));
+  for (std::size_t s = 0; s < stages.size(); ++s) add_value(s + 1, stages[s].output_stride);
 }
 
 void Network::Workspace::prepare_training() {

@@ -30,28 +30,38 @@ struct Sample {
   std::vector<double> weights;
   std::vector<double> inputs;
   std::vector<Label> labels{1, 0, 2};
+  std::vector<float> values;
   std::vector<Row> rows{5, 0, 7};
 
   Sample(std::string_view line, Shape input) : model(Model::parse(line, input, 3)) {
     weights = random_values(model.size(), 1, 0.6);
     inputs = random_values(labels.size() * input.size(), 2, 1.5);
   }
-  Batch batch() const { return {labels, rows, {.seed = 3, .round = 1, .client = 2, .step = 4}}; }
+  Sample(std::string_view line, const ExampleForm& form) : model(Model::parse(line, form)) {
+    weights = random_values(model.size(), 1, 0.6);
+    RandomStream random(2, {.purpose = Purpose::test});
+    RandomExamples<double> made(form, rows.size(), random);
+    inputs = std::move(made.inputs);
+    labels = std::move(made.labels);
+    values = std::move(made.values);
+  }
+  Batch batch() const { return {labels, rows, {.seed = 3, .round = 1, .client = 2, .step = 4}, values}; }
   ReferenceResult<double> at(const std::vector<double>& point) const {
     return reference_gradient<double>(model, point, inputs, batch());
   }
 };
 
 /// Checks the slow twin's gradient at random places of every tensor against finite differences, all in double.
-inline void check_against_finite_differences(std::string_view line, Shape input) {
+template <class Form>
+void check_against_finite_differences(std::string_view line, const Form& form) {
   CAPTURE(std::string(line));
   int tried = 0, checked = 0;
-  const Sample sample(line, input);
+  const Sample sample(line, form);
   const auto exact = sample.at(sample.weights);
   const auto loss = [&](std::size_t i, double step) {
     auto moved = sample.weights;
     moved[i] += step;
-    return sample.at(moved).loss_sum / static_cast<double>(sample.labels.size());
+    return sample.at(moved).loss_sum / static_cast<double>(sample.rows.size());
   };
   const auto slope = [&](std::size_t i, double step) { return (loss(i, step) - loss(i, -step)) / (2 * step); };
   double scale = 0;
@@ -83,7 +93,7 @@ inline NetworkGradient network_gradient(Network& network, const Setting& setting
   NetworkGradient outcome;
   outcome.gradient.assign(setting.model.size(), 0);
   outcome.reported.assign(setting.model.size(), 0);
-  const auto inputs = network.inputs(static_cast<int>(setting.labels.size()));
+  const auto inputs = network.inputs(static_cast<int>(setting.rows.size()));
   std::copy(setting.inputs.begin(), setting.inputs.end(), inputs.begin());
   outcome.loss = network.gradient(
       setting.weights.data(), setting.batch(),
@@ -99,10 +109,10 @@ inline NetworkGradient network_gradient(Network& network, const Setting& setting
 }
 
 /// Checks the network's loss, hits and gradient against the slow twin's.
-inline void check_against_twin(std::string_view line, Shape input, int rows, int classes = 5) {
+inline void check_against_twin(std::string_view line, const ExampleForm& form, int rows) {
   CAPTURE(std::string(line));
   CAPTURE(rows);
-  const Setting setting(line, input, classes, rows);
+  const Setting setting(line, form, rows);
   Network network(setting.model, rows);
   const auto expected = setting.expected();
   const auto outcome = network_gradient(network, setting);
@@ -114,17 +124,19 @@ inline void check_against_twin(std::string_view line, Shape input, int rows, int
   }
 }
 
+inline void check_against_twin(std::string_view line, Shape input, int rows, int classes = 5) {
+  check_against_twin(line, ExampleForm{input, classes}, rows);
+}
+
 /// Gradient of one example of the batch as the network itself computes it, materialised.
 inline std::vector<float> gradient_of(Network& network, const Setting& setting, std::size_t row) {
   const std::size_t size = setting.model.input().size();
   std::copy_n(setting.inputs.begin() + static_cast<std::ptrdiff_t>(row * size), size, network.inputs(1).begin());
-  const Batch batch = setting.batch();
   std::vector<float> gradient(setting.model.size());
-  network.gradient(setting.weights.data(), {batch.labels.subspan(row, 1), batch.rows.subspan(row, 1), batch.address},
-                   [&](std::size_t offset, std::span<const float> part) {
-                     std::copy(part.begin(), part.end(), gradient.begin() + static_cast<std::ptrdiff_t>(offset));
-                     return 0.0;
-                   });
+  network.gradient(setting.weights.data(), setting.batch_of(row), [&](std::size_t offset, std::span<const float> part) {
+    std::copy(part.begin(), part.end(), gradient.begin() + static_cast<std::ptrdiff_t>(offset));
+    return 0.0;
+  });
   return gradient;
 }
 
@@ -134,10 +146,7 @@ inline std::vector<double> exact_gradient_of(const Setting& setting, std::size_t
   const std::vector<double> weights(setting.weights.begin(), setting.weights.end());
   const auto first = setting.inputs.begin() + static_cast<std::ptrdiff_t>(row * size);
   const std::vector<double> inputs(first, first + static_cast<std::ptrdiff_t>(size));
-  const Batch batch = setting.batch();
-  return reference_gradient<double>(setting.model, weights, inputs,
-                                    {batch.labels.subspan(row, 1), batch.rows.subspan(row, 1), batch.address}, frozen)
-      .gradient;
+  return reference_gradient<double>(setting.model, weights, inputs, setting.batch_of(row), frozen).gradient;
 }
 
 template <class Vector>
@@ -148,8 +157,8 @@ double norm(const Vector& values) {
 }
 
 inline std::vector<double> norms_of(Network& network, const Setting& setting, ForEachPiece for_each_piece = serially) {
-  std::copy(setting.inputs.begin(), setting.inputs.end(), network.inputs(static_cast<int>(setting.labels.size())).begin());
-  std::vector<double> norms(setting.labels.size());
+  std::copy(setting.inputs.begin(), setting.inputs.end(), network.inputs(static_cast<int>(setting.rows.size())).begin());
+  std::vector<double> norms(setting.rows.size());
   network.per_example(setting.weights.data(), setting.batch(), norms, for_each_piece);
   return norms;
 }
@@ -181,13 +190,13 @@ inline void check_tensors(const Model& model, const std::vector<float>& actual, 
 }
 
 /// Checks norms and weighted sums against gradients of single examples, the network's own and the slow twin's.
-inline void check_against_materialised(std::string_view line, Shape input, int rows, std::string_view frozen_names = "",
-                                       int classes = 5) {
+inline void check_against_materialised(std::string_view line, const ExampleForm& form, int rows,
+                                       std::string_view frozen_names = "") {
   CAPTURE(std::string(line));
   CAPTURE(std::string(frozen_names));
   CAPTURE(rows);
   const FloatingPointMode mode;
-  const Setting setting(line, input, classes, rows);
+  const Setting setting(line, form, rows);
   const auto frozen = frozen_names.empty() ? std::vector<bool>{} : setting.model.frozen(std::string(frozen_names));
   Network network(setting.model, rows, frozen), single(setting.model, 1, frozen);
   const auto norms = norms_of(network, setting);
@@ -209,6 +218,11 @@ inline void check_against_materialised(std::string_view line, Shape input, int r
   }
   check_tensors(setting.model, sum, expected_sum);
   check_tensors(setting.model, sum, exact_sum);
+}
+
+inline void check_against_materialised(std::string_view line, Shape input, int rows, std::string_view frozen_names = "",
+                                       int classes = 5) {
+  check_against_materialised(line, ExampleForm{input, classes}, rows, frozen_names);
 }
 
 }  // namespace fedstride::test

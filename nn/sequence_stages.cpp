@@ -1,0 +1,201 @@
+#include "nn/sequence_stages.hpp"
+
+#include <algorithm>
+#include <numeric>
+
+#include "nn/kernels/squares.hpp"
+
+namespace fedstride {
+
+template <class Kind>
+TableStage<Kind>::TableStage(LayerCursor& layers)
+    : positions_(layers.input().height),
+      tensors_(layers.tensors()),
+      data_gradient_(layers.data_gradient()),
+      max_rows_(static_cast<std::size_t>(layers.max_rows())) {
+  const Kind& layer = layers.take<Kind>();
+  if constexpr (kByToken)
+    entries_ = layer.vocabulary;
+  else
+    entries_ = positions_;
+  size_ = layers.input().channels;
+  entries_per_stretch_ = std::max(1, static_cast<int>(kStretch) / size_);
+}
+
+template <class Kind>
+void TableStage<Kind>::prepare_training() {
+  ends_.resize(static_cast<std::size_t>(entries_) + 1);
+  uses_.resize(max_rows_ * static_cast<std::size_t>(positions_));
+  sum_ = Buffer<float>(whole_lanes(static_cast<std::size_t>(entries_per_stretch_) * size_));
+}
+
+template <class Kind>
+void TableStage<Kind>::forward(const Signal& in, const Signal& out, RowRange range, const Batch*) {
+  const auto size = static_cast<std::size_t>(size_);
+  for (int row = range.first; row < range.last; ++row)
+    for (int t = 0; t < positions_; ++t) {
+      float* const to = out.value[row] + t * stride();
+      const float* const from = table_ + static_cast<std::size_t>(entry(in, row, t)) * size;
+      if constexpr (kByToken)
+        std::copy_n(from, size, to);
+      else
+        std::transform(from, from + size, in.value[row] + t * stride(), to, [](float a, float b) { return a + b; });
+    }
+}
+
+template <class Kind>
+void TableStage<Kind>::backward(const Signal& in, const Signal& out, RowRange range) {
+  d_output_ = out.gradient;
+  if constexpr (!kByToken)
+    if (data_gradient_)
+      for (int row = range.first; row < range.last; ++row)
+        std::copy_n(out.gradient[row], positions_ * stride(), in.gradient[row]);
+}
+
+template <class Kind>
+void TableStage<Kind>::sort_uses(const Signal& in, int first_row, int last_row) {
+  std::ranges::fill(ends_, 0);
+  for (int row = first_row; row < last_row; ++row)
+    for (int t = 0; t < positions_; ++t) ++ends_[static_cast<std::size_t>(entry(in, row, t)) + 1];
+  std::partial_sum(ends_.begin(), ends_.end(), ends_.begin());
+  // ends_[e] is where entry e begins, and after it has been counted up where it ends.
+  for (int row = first_row; row < last_row; ++row)
+    for (int t = 0; t < positions_; ++t)
+      uses_[static_cast<std::size_t>(ends_[static_cast<std::size_t>(entry(in, row, t))]++)] = row * positions_ + t;
+}
+
+template <class Kind>
+void TableStage<Kind>::backward_norms(const Signal& in, const Signal& out, RowRange range, double* squared_norms) {
+  backward(in, out, range);
+  if (!trains()) return;
+  const auto size = static_cast<std::size_t>(size_);
+  const auto d_at = [&](int row, int t) { return out.gradient[row] + t * stride(); };
+  std::vector<int> order(static_cast<std::size_t>(positions_));
+  std::vector<float> sum(size);
+  for (int row = range.first; row < range.last; ++row) {
+    std::iota(order.begin(), order.end(), 0);
+    std::ranges::stable_sort(order, {}, [&](int t) { return entry(in, row, t); });
+    for (std::size_t i = 0; i < order.size();) {
+      std::ranges::fill(sum, 0.0F);
+      const int same = entry(in, row, order[i]);
+      for (; i < order.size() && entry(in, row, order[i]) == same; ++i) add_scaled(sum.data(), d_at(row, order[i]), 1.0F, size);
+      squared_norms[row] += squared_norm(sum.data(), size);
+    }
+  }
+}
+
+template <class Kind>
+void TableStage<Kind>::gradient_piece(int, const Signal& in, int rows, int, const GradientTarget& target) {
+  report(in, rows, {}, target);
+}
+
+template <class Kind>
+void TableStage<Kind>::weighted_piece(int, const Signal& in, std::span<const float> factors, const GradientTarget& target) {
+  report(in, static_cast<int>(factors.size()), factors, target);
+}
+
+template <class Kind>
+void TableStage<Kind>::report(const Signal& in, int rows, std::span<const float> factors, const GradientTarget& target) {
+  const auto size = static_cast<std::size_t>(size_);
+  if (trains()) sort_uses(in, 0, rows);
+  int slot = 0;
+  std::size_t use = 0;
+  for (int first = 0; first < entries_; first += entries_per_stretch_, ++slot) {
+    const int last = std::min(first + entries_per_stretch_, entries_);
+    const std::size_t values = static_cast<std::size_t>(last - first) * size;
+    std::fill_n(sum_.data(), values, 0.0F);
+    for (int e = first; trains() && e < last; ++e)
+      for (; use < static_cast<std::size_t>(ends_[static_cast<std::size_t>(e)]); ++use) {
+        const int row = uses_[use] / positions_, t = uses_[use] % positions_;
+        const float factor = factors.empty() ? 1.0F : factors[static_cast<std::size_t>(row)];
+        if (factor != 0)
+          add_scaled(sum_.data() + static_cast<std::size_t>(e - first) * size, d_output_[row] + t * stride(), factor, size);
+      }
+    target.report(slot, tensors_.table.offset + static_cast<std::size_t>(first) * size, sum_.data(), values);
+  }
+}
+
+template class TableStage<Embedding>;
+template class TableStage<Positions>;
+
+DenseStage::Options AttentionStage::product_before(const LayerCursor& layers) {
+  const LayerTensors tensors = layers.tensors();
+  const int size = layers.input().channels;
+  return {.inputs = size,
+          .outputs = 3 * size,
+          .positions = layers.positions(),
+          .weight = tensors.weight,
+          .bias = tensors.bias,
+          .frozen = tensors.frozen,
+          .data_gradient = layers.data_gradient()};
+}
+
+DenseStage::Options AttentionStage::product_after(const LayerCursor& layers) {
+  const LayerTensors tensors = layers.tensors();
+  const int size = layers.input().channels;
+  return {.inputs = size,
+          .outputs = size,
+          .positions = layers.positions(),
+          .weight = tensors.second_weight,
+          .bias = tensors.second_bias,
+          .frozen = tensors.frozen,
+          .data_gradient = layers.data_gradient()};
+}
+
+AttentionStage::AttentionStage(LayerCursor& layers) {
+  const auto size = static_cast<std::size_t>(layers.input().channels);
+  shape_ = {.positions = layers.positions(),
+            .size = layers.input().channels,
+            .heads = layers.take<Attention>().heads,
+            .input_stride = row_stride(3 * size),
+            .output_stride = row_stride(size)};
+  weights_size_ = static_cast<std::size_t>(shape_.heads) * shape_.positions * shape_.positions;
+  weights_ = Buffer<float>(static_cast<std::size_t>(layers.max_rows()) * weights_size_);
+  scratch_size_ = row_stride(static_cast<std::size_t>(shape_.positions));
+  scratch_ = Buffer<float>(static_cast<std::size_t>(layers.max_pieces()) * scratch_size_);
+}
+
+void AttentionStage::forward(const Signal& in, const Signal& out, RowRange range, const Batch*) {
+  for (int row = range.first; row < range.last; ++row) attention_forward(shape_, in.value[row], weights(row), out.value[row]);
+}
+
+void AttentionStage::backward(const Signal& in, const Signal& out, RowRange range) {
+  for (int row = range.first; row < range.last; ++row)
+    attention_backward(shape_, in.value[row], weights(row), out.gradient[row],
+                       scratch_.data() + static_cast<std::size_t>(range.piece) * scratch_size_, in.gradient[row]);
+}
+
+LastStage::LastStage(LayerCursor& layers)
+    : positions_(layers.positions()), stride_(row_stride(static_cast<std::size_t>(layers.input().channels))) {
+  layers.take<Last>();
+}
+
+void LastStage::forward(const Signal& in, const Signal& out, RowRange range, const Batch*) const {
+  for (int row = range.first; row < range.last; ++row)
+    std::copy_n(in.value[row] + (positions_ - 1) * stride_, stride_, out.value[row]);
+}
+
+void LastStage::backward(const Signal& in, const Signal& out, RowRange range) const {
+  for (int row = range.first; row < range.last; ++row) {
+    std::fill_n(in.gradient[row], (positions_ - 1) * stride_, 0.0F);
+    std::copy_n(out.gradient[row], stride_, in.gradient[row] + (positions_ - 1) * stride_);
+  }
+}
+
+SequenceStage::SequenceStage(LayerCursor& layers) : positions_(layers.input().height) {
+  size_ = layers.input().size() / static_cast<std::size_t>(positions_);
+  layers.take<Sequence>();
+}
+
+void SequenceStage::forward(const Signal& in, const Signal& out, RowRange range, const Batch*) const {
+  for (int row = range.first; row < range.last; ++row)
+    for (int t = 0; t < positions_; ++t) std::copy_n(in.value[row] + t * size_, size_, out.value[row] + t * row_stride(size_));
+}
+
+void SequenceStage::backward(const Signal& in, const Signal& out, RowRange range) const {
+  for (int row = range.first; row < range.last; ++row)
+    for (int t = 0; t < positions_; ++t)
+      std::copy_n(out.gradient[row] + t * row_stride(size_), size_, in.gradient[row] + t * size_);
+}
+
+}  // namespace fedstride

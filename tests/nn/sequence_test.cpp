@@ -1,0 +1,105 @@
+#include <doctest/doctest.h>
+
+#include <string>
+#include <string_view>
+
+#include "core/error.hpp"
+#include "tests/data/files.hpp"
+#include "tests/nn/layer_checks.hpp"
+
+namespace fedstride::sequence_test {
+
+using namespace fedstride::test;
+
+constexpr Shape tokens(int length) { return {length, 1, 1}; }
+
+// One answer an example, one a position; sizes that fill no vector, and some that do.
+const ExampleForm kLast{tokens(7), 5, Targets::classes, 11};
+const ExampleForm kEach{tokens(6), 5, Targets::positions, 9};
+
+const std::string_view kOneAnswer[] = {
+    "embedding 3 | last | dense classes",
+    "embedding 5 | positions | last | dense classes",
+    "embedding 4 | lstm 6 | last | dense classes",
+    "embedding 4 | gru 6 | last | dense classes",
+    "embedding 5 | lstm 16 | lstm 7 | last | dense classes",
+    "embedding 6 | positions | attention 2 | last | dense classes",
+    "embedding 6 | dense 9 | tanh | attention 3 | dropout 0.3 | last | dense classes",
+};
+const std::string_view kAnswerAPosition[] = {
+    "embedding 8 | dense classes",
+    "embedding 4 | lstm 6 | dense classes",
+    "embedding 4 | gru 5 | dropout 0.25 | dense classes nobias",
+    "embedding 16 | positions | attention 4 | dense 20 | relu | dense classes",
+};
+
+TEST_CASE("the slow twin's gradients of sequences agree with finite differences") {
+  for (const auto line : kOneAnswer) check_against_finite_differences(line, kLast);
+  for (const auto line : kAnswerAPosition) check_against_finite_differences(line, kEach);
+  check_against_finite_differences("sequence | gru 5 | last | dense classes", Shape{4, 3, 2});
+}
+
+TEST_CASE("the network's losses and gradients of sequences are the slow twin's") {
+  for (const int rows : {1, 2, 5, 17}) {
+    for (const auto line : kOneAnswer) check_against_twin(line, kLast, rows);
+    for (const auto line : kAnswerAPosition) check_against_twin(line, kEach, rows);
+    check_against_twin("sequence | lstm 5 | last | dense classes", Shape{4, 3, 2}, rows);
+  }
+}
+
+TEST_CASE("norms and weighted sums of sequences are those of gradients of single examples") {
+  for (const int rows : {1, 9}) {
+    for (const auto line : kOneAnswer) check_against_materialised(line, kLast, rows);
+    for (const auto line : kAnswerAPosition) check_against_materialised(line, kEach, rows);
+  }
+  check_against_materialised("embedding 4 | lstm 6 | dense 8 | last | dense classes", kLast, 6, "embedding1");
+  check_against_materialised("embedding 4 | lstm 6 | dense 8 | last | dense classes", kLast, 6, "lstm1");
+  check_against_materialised("embedding 6 | attention 2 | last | dense classes", kLast, 6, "attention1,embedding1");
+}
+
+TEST_CASE("losses of numbers and flags, and their gradients") {
+  for (const Targets targets : {Targets::values, Targets::flags}) {
+    const ExampleForm form{{1, 1, 6}, 3, targets};
+    for (const std::string_view line : {"dense outputs", "dense 7 | tanh | dense outputs"}) {
+      check_against_finite_differences(line, form);
+      check_against_twin(line, form, 9);
+      check_against_materialised(line, form, 9);
+    }
+  }
+}
+
+TEST_CASE("an example whose positions all do not count has no loss and no gradient") {
+  Setting setting("embedding 4 | lstm 6 | dense classes", kEach, 2);
+  for (std::size_t t = 0; t < 6; ++t) setting.labels[t] = kNoLabel;
+  Network network(setting.model, 2);
+  const auto norms = norms_of(network, setting);
+  CHECK(norms[0] == 0);
+  CHECK(norms[1] > 0);
+}
+
+TEST_CASE("parameters have PyTorch's shapes and names") {
+  const Model model =
+      Model::parse("embedding 8 | lstm 256 | lstm 256 | last | dense classes", {tokens(80), 80, Targets::classes, 80});
+  CHECK(model.parameter_count() == 80 * 8 + 4 * 256 * (8 + 256 + 2) + 4 * 256 * (256 + 256 + 2) + 256 * 80 + 80);
+  REQUIRE(model.find("lstm2.weight_hh_l0") != nullptr);
+  CHECK(model.find("lstm1.weight_ih_l0")->shape == std::vector<std::int64_t>{1024, 8});
+  const Model attention = Model::parse("embedding 8 | attention 2 | dense classes", {tokens(5), 80, Targets::positions, 80});
+  REQUIRE(attention.find("attention1.out_proj.weight") != nullptr);
+  CHECK(attention.find("attention1.in_proj_weight")->shape == std::vector<std::int64_t>{24, 8});
+}
+
+TEST_CASE("layers of sequences say what they need") {
+  const auto refused = [](std::string_view line, const ExampleForm& form) { return error_of([&] { Model::parse(line, form); }); };
+  CHECK(contains(refused("dense classes", kLast),
+                 "layer 1 'dense classes' cannot read tokens; 'embedding SIZE' must stand before it"));
+  CHECK(contains(refused("embedding 4 | dense classes", kLast), "makes scores at every position"));
+  CHECK(contains(refused("embedding 4 | last | dense classes", kEach), "makes one row of scores"));
+  CHECK(contains(refused("embedding 4 | conv 8 3 | last | dense classes", kLast),
+                 "layer 2 'conv 8 3' cannot read a sequence of 7"));
+  CHECK(contains(refused("embedding 4 | attention 3 | last | dense classes", kLast), "cannot split 4 values into heads"));
+  CHECK(contains(refused("embedding 4 | flatten | dense classes", kLast), "'last' leaves one row"));
+  CHECK(contains(refused("lstm 4 | last | dense classes", {{1, 1, 9}, 3}), "needs a sequence, but reads 1x1x9"));
+  CHECK(contains(refused("embedding 4 | last | dense classes", {{1, 1, 9}, 3}), "needs tokens"));
+}
+
+}  // namespace fedstride::sequence_test
