@@ -84,8 +84,9 @@ void evaluate(const EvaluateFlags& arguments) {
     return;
   }
   const Evaluation& evaluation = result.evaluation;
-  std::printf("%s, %s part, %s: accuracy %.4f, loss %.4f\n", result.dataset.c_str(), arguments.part.c_str(),
-              counted(evaluation.examples, "example").c_str(), evaluation.accuracy, evaluation.loss);
+  std::printf("%s, %s part, %s: %s %.4f, loss %.4f\n", result.dataset.c_str(), arguments.part.c_str(),
+              counted(evaluation.examples, "example").c_str(), std::string(evaluation.metric).c_str(), evaluation.accuracy,
+              evaluation.loss);
   std::size_t width = 0;
   for (const auto& name : result.class_names) width = std::max(width, name.size() + 1);
   for (std::size_t c = 0; c < evaluation.class_examples.size(); ++c) {
@@ -102,7 +103,8 @@ void evaluate(const EvaluateFlags& arguments) {
 void add_evaluate_command(CLI::App& app) {
   CLI::App& command = *app.add_subcommand("evaluate", "Accuracy and loss of a model on a data set.");
   command.footer(
-      "Accuracy is a share of the examples, loss the mean softmax cross-entropy in nats.\n"
+      "Accuracy is a share of the examples, loss the mean softmax cross-entropy in nats; data whose answers are numbers\n"
+      "have R2 and the mean squared error instead.\n"
       "Example: fedstride evaluate runs/quickstart/model.safetensors");
   auto arguments = std::make_shared<EvaluateFlags>();
   command.allow_extras();

@@ -320,7 +320,7 @@ void Trainer::train_personal(const Task& task, ClientId client, std::span<const 
   if (!ExactSum::admits(view(std::as_const(weights_)))) weights_ = task.model;  // the client begins anew from what it receives
   tester_.regroup({tested});
   const GroupEvaluation result = tester_.evaluate(weights_, for_each_piece).front();
-  report.personal_examples = result.examples;
+  report.personal_examples = result.answers;
   report.personal_correct = result.correct;
   report.personal_loss = result.loss <= kMaxLoss ? result.loss : std::numeric_limits<double>::quiet_NaN();
 }

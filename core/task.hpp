@@ -51,7 +51,7 @@ struct ClientReport {
   double statistic = 0;          ///< sum of the statistics of its steps, for the server to pool
   std::uint64_t statistics = 0;  ///< steps in that sum
   double measure = 0;            ///< a number for the server's side of the local objective (ObjectiveScale), from 0
-  std::uint64_t personal_examples = 0;  ///< rows of its own that its personal model was tested on; 0: it was not
+  std::uint64_t personal_examples = 0;  ///< answers to rows of its own that its personal model was tested on; 0: it was not
   std::uint64_t personal_correct = 0;   ///< of these, classified rightly
   double personal_loss = 0;             ///< mean softmax cross-entropy on them; NaN: diverged
   double update_norm = 0;               ///< L2 norm of the update as it came, measured by who sums it; NaN: it is not finite

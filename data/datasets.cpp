@@ -165,21 +165,48 @@ std::string told_hash(std::string_view name, const DataOptions& options, const s
 
 DataForm form_of(const Dataset& data) { return {data.form(), data.mean, data.deviation}; }
 
+namespace {
+
+/// Refuses rows whose answers or tokens do not belong to a form of the same kind. `set` begins the error.
+void check_answers(const Dataset& rows, const ExampleForm& form, const std::string& set) {
+  constexpr int kMaxClasses = 1 + std::numeric_limits<Label>::max();
+  const bool labelled = form.targets == Targets::classes || form.targets == Targets::positions;
+  if (labelled && (form.outputs < 2 || form.outputs > kMaxClasses))
+    throw failure(set + "the experiment has " + std::to_string(form.outputs) + " classes; 2 to " + std::to_string(kMaxClasses) +
+                  " are possible");
+  if (!labelled && form.outputs != rows.classes)
+    throw failure(set + "its examples have " + std::to_string(rows.classes) + " " + std::string(choice_name(form.targets)) +
+                  ", the experiment's " + std::to_string(form.outputs));
+  const auto check_below = [&](const auto& numbers, int limit, const std::string& what) {
+    int largest = 0;
+    for (const auto number : numbers)
+      if (form.targets != Targets::positions || number != kNoLabel) largest = std::max<int>(largest, number);
+    if (largest >= limit)
+      throw failure(set + what + " " + std::to_string(largest) + " is out of range; the experiment has the " + what + "s 0 to " +
+                    std::to_string(limit - 1));
+  };
+  if (form.targets == Targets::classes) check_below(rows.labels, form.outputs, "label");
+  if (form.targets == Targets::positions) check_below(rows.position_labels, form.outputs, "label");
+  if (form.vocabulary > 0) check_below(rows.tokens, form.vocabulary, "token");
+}
+
+}  // namespace
+
 void fit(Dataset& rows, const DataForm& form) {
   const std::string set = "data set '" + rows.name + "': ";
-  if (rows.targets != Targets::classes || rows.vocabulary > 0)
-    throw failure(set + "its examples are " + rows.form().text() +
-                  "; rows that clients bring must be numbers or pictures with one class each");
-  if (rows.shape != form.examples.shape)
-    throw failure(set + "its examples are " + rows.shape.text() + ", the experiment's " + form.examples.shape.text());
-  constexpr int kMaxClasses = 1 + std::numeric_limits<Label>::max();
-  if (form.examples.outputs < 2 || form.examples.outputs > kMaxClasses)
-    throw failure(set + "the experiment has " + std::to_string(form.examples.outputs) + " classes; 2 to " + std::to_string(kMaxClasses) +
-                  " are possible");
-  if (const int largest = *std::ranges::max_element(rows.labels); largest >= form.examples.outputs)
-    throw failure(set + "label " + std::to_string(largest) + " is out of range; the experiment has the labels 0 to " +
-                  std::to_string(form.examples.outputs - 1));
-  const auto places = static_cast<std::size_t>(rows.is_pictures() ? rows.shape.channels : form.examples.shape.size());
+  const ExampleForm& wanted = form.examples;
+  if (rows.shape != wanted.shape)
+    throw failure(set + "its examples are " + rows.shape.text() + ", the experiment's " + wanted.shape.text());
+  if (static_cast<std::size_t>(wanted.targets) >= kChoiceNames<Targets>.size())
+    throw failure(set + "the experiment has answers of kind " + std::to_string(static_cast<int>(wanted.targets)) +
+                  ", which is unknown; valid: 0 to " + std::to_string(kChoiceNames<Targets>.size() - 1));
+  if (rows.targets != wanted.targets || (rows.vocabulary > 0) != (wanted.vocabulary > 0))
+    throw failure(set + "it has " + rows.form().text() + "; the experiment has " + wanted.text());
+  check_answers(rows, wanted, set);
+  // Pictures are normalised by channel, tables by column, other arrays by either, tokens not at all.
+  const auto channels = static_cast<std::size_t>(rows.shape.channels);
+  const bool by_channel = rows.is_pictures() || form.mean.size() == channels;
+  const std::size_t places = wanted.vocabulary > 0 ? 0 : by_channel ? channels : rows.shape.size();
   bool good = form.mean.size() == places && form.deviation.size() == places;
   for (std::size_t i = 0; good && i < places; ++i) {
     const float scale = 1 / form.deviation[i];
@@ -189,7 +216,8 @@ void fit(Dataset& rows, const DataForm& form) {
   if (!good)
     throw failure(set + "the experiment's mean and deviation are not " + std::to_string(places) +
                   " finite numbers each, deviations above 0, mean / deviation finite");
-  rows.classes = form.examples.outputs;
+  rows.classes = wanted.outputs;
+  rows.vocabulary = wanted.vocabulary;
   rows.mean = form.mean;
   rows.deviation = form.deviation;
 }

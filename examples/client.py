@@ -23,7 +23,7 @@ import tomllib
 
 import numpy as np
 
-VERSION = 6
+VERSION = 7
 HELLO, WELCOME, READY, MODEL, TRAIN, UPDATE, RECEIVED, HEARTBEAT, REFUSED, FINISHED = range(1, 11)
 MAX_BODY = 1 << 28  # more than any message of a model of this kind has
 
@@ -164,11 +164,11 @@ class Client:
         fields.text()  # the experiment
         heartbeat = fields.number('I') / 1000
         line = fields.text()
-        height, width, channels, classes = (fields.number('I') for _ in range(4))
+        height, width, channels, classes, targets, _ = (fields.number('I') for _ in range(6))
         mean, deviation = fields.numbers('<f4'), fields.numbers('<f4')
         if line != 'dense classes' or self.settings['optimizer'] != 'sgd' or self.settings.get('dp', 'none') != 'none':
             raise Over('only the model logistic, the optimizer sgd and no dp are known here')
-        if (height, width, channels) != (1, 1, self.raw.shape[1]) or self.labels.max() >= classes:
+        if targets != 0 or (height, width, channels) != (1, 1, self.raw.shape[1]) or self.labels.max() >= classes:
             raise Over(f'the experiment has {channels} columns and {classes} classes')
         self.inputs = (self.raw - mean) / deviation
         self.classes = classes

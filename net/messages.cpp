@@ -138,8 +138,8 @@ template <class A>
 void fields(A& archive, Welcome& message) {
   fields(archive, message.build);
   archive(lines(message.settings), line(message.experiment), message.heartbeat_ms, lines(message.model), message.height,
-          message.width, message.channels, message.classes, Columns{message.mean}, Columns{message.deviation},
-          line(message.partition_hash), Numbers<std::uint64_t, kMaxDealtClients>{message.row_counts},
+          message.width, message.channels, message.classes, message.targets, message.vocabulary, Columns{message.mean},
+          Columns{message.deviation}, line(message.partition_hash), Numbers<std::uint64_t, kMaxDealtClients>{message.row_counts},
           Numbers<std::uint32_t, kMaxDealtRows>{message.rows});
 }
 template <class A>

@@ -46,11 +46,13 @@ struct Welcome {
   std::string experiment;          ///< digest of everything that determines the model; a client files its answers under it
   std::uint32_t heartbeat_ms = 0;  ///< the most time between two of a side's frames
   std::string model = {};          ///< Model::line()
-  // The shape and normalisation of examples; clients that bring their own rows use them.
+  // The form and normalisation of examples; clients that bring their own rows use them.
   std::uint32_t height = 0;
   std::uint32_t width = 0;
   std::uint32_t channels = 0;
-  std::uint32_t classes = 0;
+  std::uint32_t classes = 0;     ///< ExampleForm::outputs
+  std::uint32_t targets = 0;     ///< ExampleForm::targets, by its number
+  std::uint32_t vocabulary = 0;  ///< of tokens
   std::vector<float> mean = {};
   std::vector<float> deviation = {};
   // The client's rows, where the coordinator alone can say which they are (partition file); else empty.

@@ -86,10 +86,12 @@ Evaluation joined_blocks(std::span<const EvaluatedBlocks> parts) {
     }
   }
   if (result.examples > 0) result.loss = loss / static_cast<double>(result.examples);
-  if (of_values)
+  if (of_values) {
+    result.metric = "R2";
     result.accuracy = r_squared(loss, variation);
-  else if (answers > 0)
+  } else if (answers > 0) {
     result.accuracy = static_cast<double>(correct) / static_cast<double>(answers);
+  }
   return result;
 }
 

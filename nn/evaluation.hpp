@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <span>
+#include <string_view>
 #include <vector>
 
 #include "core/gradient.hpp"
@@ -15,6 +16,7 @@ namespace fedstride {
 /// The quality of a model on a data set.
 struct Evaluation {
   std::uint64_t examples = 0;
+  std::string_view metric = "accuracy";       ///< the name of `accuracy`: of values "R2"
   double loss = 0;                            ///< the mean over examples
   double accuracy = 0;                        ///< share of answers that are right; of values R^2 (Evaluator)
   std::vector<std::uint64_t> class_examples;  ///< examples of each class; empty where the answers are no classes
@@ -27,8 +29,8 @@ struct Evaluation {
 
 /// The outcome of some of an evaluation's blocks.
 struct EvaluatedBlocks {
-  std::vector<double> losses;                 ///< the sum of each block, in order
-  std::vector<double> variations;             ///< of values: of each block, the loss of always answering the mean
+  std::vector<double> losses;      ///< the sum of each block, in order
+  std::vector<double> variations;  ///< of values: of each block, the loss of always answering the mean
   std::uint64_t examples = 0;
   std::uint64_t answers = 0;
   std::uint64_t correct = 0;                  ///< answers that are right

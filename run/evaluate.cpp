@@ -52,6 +52,7 @@ std::string evaluation_json(const ModelEvaluation& result) {
   OrderedJson json;
   json["dataset"] = result.dataset;
   json["examples"] = result.evaluation.examples;
+  if (result.evaluation.metric != "accuracy") json["metric"] = result.evaluation.metric;
   json["accuracy"] = result.evaluation.accuracy;
   json["loss"] = result.evaluation.loss;
   json["class_examples"] = result.evaluation.class_examples;

@@ -33,6 +33,7 @@ void add_clients(OrderedJson& json, const std::string& name, const std::vector<G
       all_finite ? number_or_null(spread_of_clients(clients, &GroupEvaluation::loss).mean) : OrderedJson(nullptr);
 }
 
+// Of values no answer is right or wrong: then the loss alone is told, and the accuracy is 0.
 GroupEvaluation personal_test(const ClientReport& report) {
   return {.examples = report.personal_examples,
           .correct = report.personal_correct,
@@ -54,10 +55,10 @@ void add_spent(OrderedJson& json, const char* level, const std::optional<SpentSo
 
 // The fields that may be published under privacy: functions of accounted releases and of public facts. docs/privacy.md gives
 // the reason for each, and a test holds its table against the files. A field that is not here is not published.
-constexpr std::string_view kOfSummary[] = {"rounds",     "finished", "halted",           "test_accuracy", "test_loss",
-                                           "model_hash", "model",    "parameters",       "training_rows", "test_rows",
-                                           "version",    "commit",   "numerics_version", "compiler",      "instruction_set",
-                                           "randomness", "privacy",  "ledger_head",      "ledger_lines"};
+constexpr std::string_view kOfSummary[] = {"rounds",          "finished",   "halted",  "metric",           "test_accuracy",
+                                           "test_loss",       "model_hash", "model",   "parameters",       "training_rows",
+                                           "test_rows",       "version",    "commit",  "numerics_version", "compiler",
+                                           "instruction_set", "randomness", "privacy", "ledger_head",      "ledger_lines"};
 constexpr std::string_view kOfRound[] = {"round",      "test_accuracy",   "test_loss",
                                          "model_hash", "example_privacy", "client_privacy"};
 // Rates and undone steps follow from noisy gradients, which covers them if examples are protected, but they are one client's
@@ -243,6 +244,7 @@ std::string summary_json(const Setup& setup, const RunSummary& summary, const st
   json["rounds"] = summary.rounds;
   json["finished"] = !summary.interrupted;
   if (!summary.halted.empty()) json["halted"] = summary.halted;
+  if (summary.test.metric != "accuracy") json["metric"] = summary.test.metric;
   json["test_accuracy"] = number_or_null(summary.test.accuracy);
   json["test_loss"] = number_or_null(summary.test.loss);
   json["examples"] = summary.examples;

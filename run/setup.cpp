@@ -67,6 +67,10 @@ AttackPlan plan_attack(const Setup& setup) {
   const double asked = plan.attack->attackers();
   if (asked == 0) return plan;
   plan.attack->check_data(setup.data.train);
+  if (plan.attack->poisons() && setup.data.train.targets != Targets::classes)
+    throw usage_error("attack is '" + std::string(plan.attack.name()) + "', which changes classes; the answers of data set '" +
+                      configuration.dataset + "' are " + std::string(choice_name(setup.data.train.targets)) +
+                      ", and only attacks that change updates are valid");
   const auto clients = static_cast<double>(setup.row_counts.size());
   const double count = std::round(asked < 1 ? asked * clients : asked);
   if (count < 1 || count > clients || (asked > 1 && asked != count))

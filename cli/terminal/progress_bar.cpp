@@ -107,7 +107,8 @@ void ProgressBar::round(const RoundRecord& record) {
   std::printf("round %u/%u", record.round, rounds_);
   if (record.test) {
     accuracy_ = record.test->accuracy;
-    std::printf("  test accuracy %.4f  loss %.4f", record.test->accuracy, record.test->loss);
+    metric_ = record.test->metric;
+    std::printf("  test %s %.4f  loss %.4f", metric_.c_str(), record.test->accuracy, record.test->loss);
     if (!record.client_accuracy.empty()) std::printf("  worst client %.4f", *std::ranges::min_element(record.client_accuracy));
   }
   if (record.validation) std::printf("  validation %.4f", record.validation->accuracy);
@@ -137,10 +138,10 @@ void ProgressBar::draw() {
   constexpr int width = 30;
   const int filled = static_cast<int>(share * width);
   const double seconds = seconds_since(start_);
-  std::printf("\r\033[K[%s%s] round %u/%u  accuracy %s  %.0f examples/s  %s left",
-              std::string(static_cast<std::size_t>(filled), '#').c_str(),
-              std::string(static_cast<std::size_t>(width - filled), '.').c_str(), std::min(done_ + 1, rounds_), rounds_,
-              figure(accuracy_).c_str(), seconds > 0 ? static_cast<double>(computed) / seconds : 0.0, time_left().c_str());
+  std::printf(
+      "\r\033[K[%s%s] round %u/%u  %s %s  %.0f examples/s  %s left", std::string(static_cast<std::size_t>(filled), '#').c_str(),
+      std::string(static_cast<std::size_t>(width - filled), '.').c_str(), std::min(done_ + 1, rounds_), rounds_, metric_.c_str(),
+      figure(accuracy_).c_str(), seconds > 0 ? static_cast<double>(computed) / seconds : 0.0, time_left().c_str());
   std::fflush(stdout);
 }
 

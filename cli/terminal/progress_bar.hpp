@@ -41,6 +41,7 @@ class ProgressBar {
   std::uint32_t done_ = 0;
   std::uint32_t first_ = 0;
   double accuracy_ = -1;                ///< below 0: not known yet
+  std::string metric_ = "accuracy";     ///< its name
   std::uint64_t examples_a_round_ = 0;  ///< of the rounds so far; an estimate at first
   std::uint64_t examples_before_ = 0;   ///< of this session's finished rounds
   const std::atomic<std::uint64_t>* examples_ = nullptr;

@@ -37,6 +37,8 @@ Welcome welcome_to(const Setup& setup) {
   welcome.width = static_cast<std::uint32_t>(data.shape.width);
   welcome.channels = static_cast<std::uint32_t>(data.shape.channels);
   welcome.classes = static_cast<std::uint32_t>(data.classes);
+  welcome.targets = static_cast<std::uint32_t>(data.targets);
+  welcome.vocabulary = static_cast<std::uint32_t>(data.vocabulary);
   welcome.mean = data.mean;
   welcome.deviation = data.deviation;
   Welcome longest = welcome;
@@ -63,7 +65,10 @@ Setup prepare_member(const Configuration& configuration, ClientId client, const 
   // fit() refuses a form that does not suit the rows; the coordinator's numbers only have to become ints first.
   const auto number = [](std::uint32_t value) { return static_cast<int>(std::min<std::uint32_t>(value, 1 << 30)); };
   return prepare_own(configuration, client,
-                     {.examples = {{number(welcome.height), number(welcome.width), number(welcome.channels)}, number(welcome.classes)},
+                     {.examples = {.shape = {number(welcome.height), number(welcome.width), number(welcome.channels)},
+                                   .outputs = number(welcome.classes),
+                                   .targets = static_cast<Targets>(number(welcome.targets)),
+                                   .vocabulary = number(welcome.vocabulary)},
                       .mean = welcome.mean,
                       .deviation = welcome.deviation});
 }

@@ -34,9 +34,9 @@ bool same(const BuildIdentity& a, const BuildIdentity& b) {
 bool same(const Hello& a, const Hello& b) { return a.client == b.client && same(a.build, b.build); }
 bool same(const Welcome& a, const Welcome& b) {
   return same(a.build, b.build) && a.settings == b.settings && a.experiment == b.experiment && a.heartbeat_ms == b.heartbeat_ms &&
-         a.height == b.height && a.width == b.width && a.channels == b.channels && a.classes == b.classes && a.mean == b.mean &&
-         a.deviation == b.deviation && a.model == b.model && a.partition_hash == b.partition_hash &&
-         a.row_counts == b.row_counts && a.rows == b.rows;
+         a.height == b.height && a.width == b.width && a.channels == b.channels && a.classes == b.classes &&
+         a.targets == b.targets && a.vocabulary == b.vocabulary && a.mean == b.mean && a.deviation == b.deviation &&
+         a.model == b.model && a.partition_hash == b.partition_hash && a.row_counts == b.row_counts && a.rows == b.rows;
 }
 bool same(const Ready& a, const Ready& b) {
   return a.data_hash == b.data_hash && a.rows_hash == b.rows_hash && a.rows == b.rows && a.last_round == b.last_round;
@@ -113,7 +113,7 @@ TEST_CASE("A header of another magic, version or kind is refused by name") {
   CHECK(refusal_of("GET / HTTP/1.1\r\nHost: localhost\r\n\r\n") == "what it sent is not a fedstride frame");
   frame = good;
   put(frame, 4, 258, 2);
-  CHECK(refusal_of(frame) == "it speaks protocol version 258; this side speaks 6");
+  CHECK(refusal_of(frame) == "it speaks protocol version 258; this side speaks 7");
   for (const std::uint64_t kind : {0, 11, 0x0101}) {
     frame = good;
     put(frame, 6, kind, 2);
@@ -267,7 +267,7 @@ TEST_CASE("A text that is too long is sent as far as it may be, and the message 
 }
 
 TEST_CASE("Settings and normalisations that a welcome would have to cut are named") {
-  Welcome welcome{{}, std::string(std::size_t{1} << 20, 'x'), "e", 1, "", 1, 1, 1 << 17, 2, {}, {}};
+  Welcome welcome{{}, std::string(std::size_t{1} << 20, 'x'), "e", 1, "", 1, 1, 1 << 17, 2, 0, 0, {}, {}};
   welcome.mean.assign(std::size_t{1} << 17, 0);
   CHECK(too_long(welcome).empty());
   welcome.mean.push_back(0);

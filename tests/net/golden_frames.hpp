@@ -53,6 +53,8 @@ inline auto golden_messages() {
               2,
               3,
               10,
+              0,
+              0,
               {0.5F, -0.25F, 4},
               {1, 2, 0.125F},
               std::string(64, 'a'),

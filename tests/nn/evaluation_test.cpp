@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 
 #include "data/synthetic.hpp"
+#include "nn/group_evaluation.hpp"
 #include "nn/model.hpp"
 
 namespace fedstride::test::evaluation_test {
@@ -31,6 +32,42 @@ TEST_CASE("blocks evaluated apart, however they are cut, join to the bits of one
     CHECK(joined.class_examples == whole.class_examples);
     CHECK(joined.class_correct == whole.class_correct);
   }
+}
+
+TEST_CASE("the metric of values is R squared, of positions and flags the share that is right") {
+  Dataset data;
+  data.shape = {1, 1, 1};
+  data.classes = 1;
+  data.targets = Targets::values;
+  data.features = {0, 1, 2, 3};
+  data.values = {1, 2, 3, 6};  // mean 3, squared deviations 4 + 1 + 0 + 9
+  data.labels.assign(4, 0);
+  data.mean = {0};
+  data.deviation = {1};
+  const Model line = Model::parse("dense outputs", data.form());
+  Vector weights(line.size());
+  weights[line.find("fc1.weight")->offset] = 1;
+  weights[line.find("fc1.bias")->offset] = 1;  // answers 1, 2, 3, 4
+  Evaluator evaluator(line, data);
+  const Evaluation whole = evaluator.evaluate(weights);
+  CHECK(whole.metric == "R2");
+  CHECK(whole.loss == doctest::Approx(1.0));
+  CHECK(whole.accuracy == doctest::Approx(1 - 4.0 / 14));
+  const std::vector<Row> first{0, 1}, second{2, 3};
+  GroupEvaluator groups(line, data, {first, second});
+  const auto results = groups.evaluate(weights);
+  CHECK(results[0].accuracy == doctest::Approx(1));
+  CHECK(results[1].accuracy == doctest::Approx(1 - 4.0 / 9));
+
+  data.targets = Targets::flags;
+  data.values = {1, 0, 1, 1};
+  const Model flags = Model::parse("dense outputs", data.form());
+  Vector signs(flags.size());
+  signs[flags.find("fc1.weight")->offset] = 1;
+  signs[flags.find("fc1.bias")->offset] = -0.5F;  // no, yes, yes, yes
+  const Evaluation of_flags = Evaluator(flags, data).evaluate(signs);
+  CHECK(of_flags.metric == "accuracy");
+  CHECK(of_flags.accuracy == doctest::Approx(0.75));
 }
 
 }  // namespace fedstride::test::evaluation_test

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <concepts>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -52,6 +53,7 @@ struct Sample {
 };
 
 /// Checks the slow twin's gradient at random places of every tensor against finite differences, all in double.
+/// A template, so that a shape in braces is a shape.
 template <class Form>
 void check_against_finite_differences(std::string_view line, const Form& form) {
   CAPTURE(std::string(line));
@@ -79,6 +81,10 @@ void check_against_finite_differences(std::string_view line, const Form& form) {
       CHECK(exact.gradient[i] == doctest::Approx(narrow).epsilon(1e-6).scale(scale));
     }
   CHECK(checked > tried * 9 / 10);
+}
+
+inline void check_against_finite_differences(std::string_view line, Shape input) {
+  check_against_finite_differences<Shape>(line, input);
 }
 
 /// A gradient as the network hands it over.
@@ -109,7 +115,8 @@ inline NetworkGradient network_gradient(Network& network, const Setting& setting
 }
 
 /// Checks the network's loss, hits and gradient against the slow twin's.
-inline void check_against_twin(std::string_view line, const ExampleForm& form, int rows) {
+template <std::same_as<ExampleForm> Form>
+void check_against_twin(std::string_view line, const Form& form, int rows) {
   CAPTURE(std::string(line));
   CAPTURE(rows);
   const Setting setting(line, form, rows);
@@ -190,8 +197,8 @@ inline void check_tensors(const Model& model, const std::vector<float>& actual, 
 }
 
 /// Checks norms and weighted sums against gradients of single examples, the network's own and the slow twin's.
-inline void check_against_materialised(std::string_view line, const ExampleForm& form, int rows,
-                                       std::string_view frozen_names = "") {
+template <std::same_as<ExampleForm> Form>
+void check_against_materialised(std::string_view line, const Form& form, int rows, std::string_view frozen_names = "") {
   CAPTURE(std::string(line));
   CAPTURE(std::string(frozen_names));
   CAPTURE(rows);
