@@ -19,11 +19,18 @@ enum class Initialisation {
   glorot,   ///< weights uniform in +-sqrt(6/(fan-in + fan-out)), biases 0
 };
 
+/// Where a layer's values come from: slot 0 holds the model's input, slot i + 1 the output of layer i.
+struct Reads {
+  int from = 0;
+  int added = -1;  ///< a second slot, added to the first; -1 for none
+};
+
 /// A model: a line of layers ending in `classes` scores that softmax cross-entropy compares with a label. A value,
 /// immutable; holds no weights.
 class Model {
  public:
-  /// A named model (nn/models.hpp) or a line of layers: "conv 64 3 | relu | maxpool 3 2 | dense classes".
+  /// A named model (nn/models.hpp) or a line of layers: "conv 64 3 | relu | maxpool 3 2 | dense classes", with blocks
+  /// (nn/model_blocks.hpp): "residual { conv 64 3 1 1 | relu }".
   /// Throws Error (usage) that names the layer and what would be valid.
   static Model parse(std::string_view name_or_layers, Shape input, int classes);
 
@@ -31,8 +38,11 @@ class Model {
   Shape input() const { return input_; }
   int classes() const { return classes_; }
   std::span<const Layer> layers() const { return layers_; }
-  /// shapes()[i] is what layer i reads, shapes()[layers().size()] the scores.
+  /// shapes()[i] is that of slot i: the input, then every layer's output.
   std::span<const Shape> shapes() const { return shapes_; }
+  /// What each layer reads; a layer without a shortcut before it reads the one before it. A slot is read once, but a Fork's
+  /// output by the block's body and then by its shortcut.
+  std::span<const Reads> reads() const { return reads_; }
   std::span<const Parameter> parameters() const { return parameters_; }
   /// The parameter of that name ("conv1.weight") or nullptr.
   const Parameter* find(std::string_view name) const;
@@ -57,6 +67,7 @@ class Model {
   int classes_ = 0;
   std::vector<Layer> layers_;
   std::vector<Shape> shapes_;
+  std::vector<Reads> reads_;
   std::vector<Parameter> parameters_;
   std::size_t size_ = 0;
 };

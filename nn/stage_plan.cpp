@@ -15,16 +15,28 @@ LayerTensors LayerCursor::tensors() const {
 std::vector<PlacedStage> plan_stages(const Model& model, const std::vector<bool>& frozen, int max_rows, int max_pieces) {
   std::vector<PlacedStage> stages;
   LayerCursor layers(model, frozen, max_rows, max_pieces);
+  // The signal that holds each slot, and whether a stage reads it already.
+  std::vector<SignalPlace> signals(model.shapes().size());
+  signals[0].number = 0;
+  const auto read = [&](int slot) {
+    if (slot < 0) return SignalPlace{};
+    return std::exchange(signals[static_cast<std::size_t>(slot)], {signals[static_cast<std::size_t>(slot)].number, true});
+  };
   const auto place = [&]<class Kind>(const Kind&) {
+    const SignalPlace input = read(layers.reads().from), added = read(layers.reads().added);
+    const bool data_gradient = layers.data_gradient();
+    bool trains = false;
+    SignalPlace output = input;
     if constexpr (kNeedsStage<Kind>) {
       StageOf<Kind> stage(layers);
-      bool trains = false;
       if constexpr (StageWithParameters<StageOf<Kind>>) trains = stage.trains();
-      stages.push_back({std::move(stage), layers.input().size(), trains, layers.data_gradient()});
-      if (trains) layers.add_trainable();
+      stages.push_back({std::move(stage), layers.output().size(), trains, data_gradient, input, added});
+      output = {static_cast<int>(stages.size()), false};
     } else {
       layers.take<Kind>();
     }
+    signals[static_cast<std::size_t>(layers.number())] = output;
+    layers.output_needs_gradient(trains || data_gradient);
   };
   while (!layers.done()) std::visit(place, layers.layer());
   return stages;
