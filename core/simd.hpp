@@ -223,4 +223,28 @@ FEDSTRIDE_INLINE Lanes tanh(Lanes x) {
   return size < broadcast(0.625F) ? near : (x < Lanes{} ? -far : far);
 }
 
+/// The standard normal distribution's function, to about 3e-7 of its value or 3e-7, and its density.
+struct NormalLanes {
+  Lanes distribution;
+  Lanes density;
+};
+
+/// The tail beyond |x| is e^(-x^2/2) times a polynomial in 1 / (1 + 0.28 |x|), fitted at Chebyshev's nodes.
+FEDSTRIDE_INLINE NormalLanes standard_normal(Lanes x) {
+  const Lanes size = x < Lanes{} ? -x : x;
+  const Lanes bell = exp(size * size * -0.5F);
+  const Lanes u = 1.0F / (size * 0.282842712474619F + 1.0F);
+  Lanes p = broadcast(0.050187841057777405F);
+  p = p * u - 0.18261758983135223F;
+  p = p * u + 0.16864755749702454F;
+  p = p * u - 0.005258617922663689F;
+  p = p * u + 0.14127890765666962F;
+  p = p * u + 0.16857774555683136F;
+  p = p * u + 0.20783863961696625F;
+  p = p * u + 0.2256697714328766F;
+  p = p * u + 0.22567586600780487F;
+  const Lanes tail = bell * (p * u) * 0.5F;
+  return {x > Lanes{} ? 1.0F - tail : tail, bell * 0.3989422804014327F};
+}
+
 }  // namespace fedstride

@@ -1,11 +1,14 @@
 #!/usr/bin/env python3
-"""Loads a model that fedstride saved into torch.nn.Sequential and evaluates it on CIFAR-10's test pictures.
+"""Loads a model that fedstride saved into a torch.nn.Module, whatever its layers, and shows it.
 
-usage: load_in_pytorch.py RUN/model.safetensors FOLDER-OF-CIFAR-10
+usage: load_in_pytorch.py RUN/model.safetensors [FOLDER-OF-CIFAR-10]
 
-Needs PyTorch and numpy, nothing else: the file format is a length, a JSON header and the tensors' bytes.
+With a folder the model is evaluated on CIFAR-10's test pictures. Needs PyTorch and numpy, nothing else: the file format is
+a length, a JSON header and the tensors' bytes. From Python: `model, names = load("RUN/model.safetensors")`; names["conv1"]
+is the module whose tensors fedstride calls conv1.weight and conv1.bias.
 """
 import json
+import re
 import struct
 import sys
 
@@ -27,52 +30,155 @@ def read_safetensors(path):
     return tensors, metadata
 
 
-def build(metadata, tensors):
-    """The model line, layer by layer: fedstride counts convolutions and dense layers from 1, as PyTorch users do."""
-    channels = int(metadata["fedstride.input"].split("x")[2])
-    layers, convs, denses, norms = [], 0, 0, 0
-    for words in (layer.split() for layer in metadata["fedstride.model"].split("|")):
-        kind = words[0]
+class Residual(nn.Module):
+    """body(x) + shortcut(x)."""
+
+    def __init__(self, body, shortcut):
+        super().__init__()
+        self.body, self.shortcut = body, shortcut
+
+    def forward(self, x):
+        return self.body(x) + self.shortcut(x)
+
+
+class Subsample(nn.Module):
+    """Every stride-th row and column, channels of zeros behind (He et al. 2016, option A)."""
+
+    def __init__(self, stride, more_channels):
+        super().__init__()
+        self.stride, self.more_channels = stride, more_channels
+
+    def forward(self, x):
+        x = x[:, :, :: self.stride, :: self.stride]
+        return nn.functional.pad(x, (0, 0, 0, 0, 0, self.more_channels))
+
+
+class LayerNorm(nn.LayerNorm):
+    """Over the channels of each place: of a picture, dimension 1."""
+
+    def forward(self, x):
+        return super().forward(x) if x.dim() == 2 else super().forward(x.permute(0, 2, 3, 1)).permute(0, 3, 1, 2)
+
+
+class Builder:
+    """Follows a model line with an example of zeros, so that every layer knows what it reads."""
+
+    def __init__(self, line, shape, classes):
+        self.pieces = re.findall(r"[{}|]|[^{}|]+", line)
+        self.classes, self.names, self.counts = classes, {}, {}
+        height, width, channels = shape
+        picture = height > 1 or width > 1
+        self.zeros = torch.zeros(1, channels, height, width) if picture else torch.zeros(1, channels)
+
+    def counted(self, prefix, module):
+        self.counts[prefix] = self.counts.get(prefix, 0) + 1
+        self.names[f"{prefix}{self.counts[prefix]}"] = module
+        return module
+
+    def add(self, layers, module):
+        layers.append(module)
+        self.zeros = module(self.zeros)
+
+    def line(self):
+        layers = []
+        while self.pieces and self.pieces[0] != "}":
+            text = self.pieces.pop(0).strip()
+            if text in ("", "|"):
+                continue
+            if self.pieces and self.pieces[0] == "{":
+                self.block(text.split(), layers)
+            else:
+                self.layer(text.split(), layers)
+        return nn.Sequential(*layers)
+
+    def block(self, words, layers):
+        self.pieces.pop(0)  # {
+        if words[0] == "repeat":
+            inside = list(self.pieces)
+            for _ in range(int(words[1])):
+                self.pieces = list(inside)
+                layers.append(self.line())
+            self.pieces.pop(0)  # }
+            return
+        before = self.zeros
+        body = self.line()
+        self.pieces.pop(0)
+        after, self.zeros = self.zeros, before
+        layers.append(Residual(body, self.shortcut(before, after, body, words[1:] == ["pad"])))
+        self.zeros = after
+
+    def shortcut(self, before, after, body, pads):
+        if before.shape == after.shape:
+            return nn.Identity()
+        stride = next(s for s in range(1, 1025)
+                      if all((i - 1) // s + 1 == o for i, o in zip(before.shape[2:], after.shape[2:])))
+        channels = after.shape[1]
+        if pads:
+            return Subsample(stride, channels - before.shape[1])
+        layers = [self.counted("conv", nn.Conv2d(before.shape[1], channels, 1, stride, bias=False))]
+        if isinstance(body[-1], nn.GroupNorm):
+            layers.append(self.counted("gn", nn.GroupNorm(body[-1].num_groups, channels)))
+        return nn.Sequential(*layers)
+
+    def layer(self, words, layers):
+        kind, *words = words
+        number = lambda word, default: int(words[words.index(word) + 1]) if word in words else default
+        channels = self.zeros.shape[1]
         if kind == "conv":
-            convs += 1
-            option = lambda name: int(words[words.index(name) + 1]) if name in words else None
-            layer = nn.Conv2d(channels, int(words[1]), int(words[2]), stride=option("stride") or 1,
-                              padding=option("pad") or 0, bias="nobias" not in words)
-            channels = int(words[1])
-            load(layer, f"conv{convs}", tensors)
-        elif kind == "groupnorm":
-            norms += 1
-            scale = tensors[f"gn{norms}.weight"]
-            layer = nn.GroupNorm(int(words[1]), scale.shape[0])
-            load(layer, f"gn{norms}", tensors)
+            module = self.counted("conv", nn.Conv2d(channels, int(words[0]), int(words[1]), number("stride", 1), number("pad", 0),
+                                                    bias="nobias" not in words))
         elif kind == "dense":
-            denses += 1
-            if denses == 1 and not any(isinstance(one, nn.Flatten) for one in layers):
-                layers.append(nn.Flatten())
-            outputs, inputs = tensors[f"fc{denses}.weight"].shape
-            layer = nn.Linear(inputs, outputs, bias="nobias" not in words)
-            load(layer, f"fc{denses}", tensors)
+            if self.zeros.dim() == 4:
+                self.add(layers, nn.Flatten())
+            units = self.classes if words[0] == "classes" else int(words[0])
+            module = self.counted("fc", nn.Linear(self.zeros.shape[1], units, bias="nobias" not in words))
+        elif kind == "groupnorm":
+            module = self.counted("gn", nn.GroupNorm(int(words[0]), channels))
+        elif kind == "layernorm":
+            module = self.counted("ln", LayerNorm(channels))
         elif kind in ("maxpool", "avgpool"):
             pool = nn.MaxPool2d if kind == "maxpool" else nn.AvgPool2d
-            layer = pool(int(words[1]), int(words[2]) if len(words) > 2 else int(words[1]))
+            module = pool(int(words[0]), int(words[1]), number("pad", 0))
+        elif kind == "leakyrelu":
+            module = nn.LeakyReLU(float(words[0]))
+        elif kind == "dropout":
+            module = nn.Dropout(float(words[0]))
         else:
-            layer = {"relu": nn.ReLU, "tanh": nn.Tanh, "flatten": nn.Flatten}[kind]() if kind != "dropout" else nn.Dropout(float(words[1]))
-        layers.append(layer)
-    return nn.Sequential(*layers).eval()
+            plain = {"relu": nn.ReLU, "gelu": nn.GELU, "tanh": nn.Tanh, "sigmoid": nn.Sigmoid, "flatten": nn.Flatten,
+                     "globalavgpool": lambda: nn.AdaptiveAvgPool2d(1)}
+            module = plain[kind]()
+        self.add(layers, module)
 
 
-def load(layer, name, tensors):
+def build(line, shape, classes):
+    """A model line, as fedstride writes it, and its modules by their names in the file; shape is (height, width, channels)."""
+    builder = Builder(line, shape, classes)
     with torch.no_grad():
-        layer.weight.copy_(tensors[name + ".weight"])
-        if layer.bias is not None:
-            layer.bias.copy_(tensors[name + ".bias"])
+        model = builder.line()
+    return model, builder.names
+
+
+def load(path):
+    tensors, metadata = read_safetensors(path)
+    shape = [int(side) for side in metadata["fedstride.input"].split("x")]
+    model, names = build(metadata["fedstride.model"], shape, int(metadata["fedstride.classes"]))
+    wanted = {f"{name}.{kind}": value for name, module in names.items() for kind, value in module.named_parameters()}
+    if wanted.keys() != tensors.keys():
+        raise ValueError(f"the file's tensors are not the model's: {sorted(wanted.keys() ^ tensors.keys())}")
+    with torch.no_grad():
+        for name, value in wanted.items():
+            value.copy_(tensors[name])
+    return model.eval(), names
 
 
 def main():
-    if len(sys.argv) != 3:
+    if len(sys.argv) not in (2, 3):
         sys.exit(__doc__)
-    tensors, metadata = read_safetensors(sys.argv[1])
-    model = build(metadata, tensors)
+    model, _ = load(sys.argv[1])
+    if len(sys.argv) == 2:
+        print(model)
+        print(f"{sum(parameter.numel() for parameter in model.parameters())} parameters")
+        return
     records = numpy.fromfile(sys.argv[2] + "/test_batch.bin", numpy.uint8).reshape(-1, 3073)
     labels = torch.from_numpy(records[:, 0].astype(numpy.int64))
     pictures = torch.from_numpy(records[:, 1:].reshape(-1, 3, 32, 32).astype(numpy.float32)) / 255

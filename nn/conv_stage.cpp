@@ -20,7 +20,7 @@ ConvStage::Options ConvStage::options_of(LayerCursor& layers) {
   options.conv = layers.take<Conv>();
   options.relu = layers.take_if<Relu>();
   const auto* pool = layers.peek<MaxPool>();
-  if (pool != nullptr && pool->kernel * pool->kernel <= kMaxPlaces) {
+  if (pool != nullptr && pool->padding == 0 && pool->kernel * pool->kernel <= kMaxPlaces) {
     options.window = {pool->kernel, pool->stride};
     options.pooled = true;
     layers.take<MaxPool>();

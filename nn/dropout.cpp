@@ -43,7 +43,7 @@ void philox_blocks(std::uint32_t first_block, std::array<std::uint32_t, 4> count
 std::size_t dropout_first_word(const Model& model, int layer) {
   std::size_t word = 0;
   for (std::size_t i = 0; i < static_cast<std::size_t>(layer); ++i)
-    if (std::holds_alternative<Dropout>(model.layers()[i])) word += (model.shapes()[i].size() + 3) / 4 * 4;
+    if (std::holds_alternative<Dropout>(model.layers()[i])) word += (model.shapes()[i + 1].size() + 3) / 4 * 4;
   return word;
 }
 

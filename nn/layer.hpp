@@ -12,7 +12,7 @@ namespace fedstride {
 //   kHasParameters  it has tensors (layer_tensors in nn/model_line.hpp), and its stage must give their gradients
 //   kKeepsPlaces    output i, counted in NHWC flatten order, stands where input i stood
 
-/// conv CHANNELS KERNEL [stride S] [pad P] [nobias]: 2-d cross-correlation, square kernel, zero padding.
+/// conv CHANNELS KERNEL [STRIDE [PAD]] [stride S] [pad P] [nobias]: 2-d cross-correlation, square kernel, zero padding.
 struct Conv {
   static constexpr std::string_view kName = "conv";
   static constexpr bool kMixesExamples = false;
@@ -25,7 +25,7 @@ struct Conv {
   bool bias = true;
 };
 
-/// maxpool KERNEL [STRIDE]: largest value of each window; windows lie fully inside the picture.
+/// maxpool KERNEL [STRIDE] [pad P]: largest value of each window; padding is below every value.
 struct MaxPool {
   static constexpr std::string_view kName = "maxpool";
   static constexpr bool kMixesExamples = false;
@@ -33,9 +33,10 @@ struct MaxPool {
   static constexpr bool kKeepsPlaces = false;
   int kernel = 1;
   int stride = 1;
+  int padding = 0;
 };
 
-/// avgpool KERNEL [STRIDE]: mean of each window.
+/// avgpool KERNEL [STRIDE] [pad P]: mean of each window; padding is zeros that count in the mean.
 struct AvgPool {
   static constexpr std::string_view kName = "avgpool";
   static constexpr bool kMixesExamples = false;
@@ -43,6 +44,7 @@ struct AvgPool {
   static constexpr bool kKeepsPlaces = false;
   int kernel = 1;
   int stride = 1;
+  int padding = 0;
 };
 
 /// dense UNITS|classes [nobias]: fully connected; a picture is flattened first.
@@ -67,6 +69,39 @@ struct Tanh {
   static constexpr bool kMixesExamples = false;
   static constexpr bool kHasParameters = false;
   static constexpr bool kKeepsPlaces = true;
+};
+
+/// leakyrelu [SLOPE]: x where it is positive, SLOPE x elsewhere (Maas et al., 2013).
+struct LeakyRelu {
+  static constexpr std::string_view kName = "leakyrelu";
+  static constexpr bool kMixesExamples = false;
+  static constexpr bool kHasParameters = false;
+  static constexpr bool kKeepsPlaces = true;
+  double slope = 0.01;
+};
+
+/// gelu: x times the standard normal distribution function of x (Hendrycks & Gimpel, 2016), not its approximation by tanh.
+struct Gelu {
+  static constexpr std::string_view kName = "gelu";
+  static constexpr bool kMixesExamples = false;
+  static constexpr bool kHasParameters = false;
+  static constexpr bool kKeepsPlaces = true;
+};
+
+/// sigmoid: 1 / (1 + e^-x).
+struct Sigmoid {
+  static constexpr std::string_view kName = "sigmoid";
+  static constexpr bool kMixesExamples = false;
+  static constexpr bool kHasParameters = false;
+  static constexpr bool kKeepsPlaces = true;
+};
+
+/// globalavgpool: the mean of each channel over the whole picture, a picture of one place.
+struct GlobalAvgPool {
+  static constexpr std::string_view kName = "globalavgpool";
+  static constexpr bool kMixesExamples = false;
+  static constexpr bool kHasParameters = false;
+  static constexpr bool kKeepsPlaces = false;
 };
 
 /// dropout RATE: in training each value is zeroed with that probability, the others divided by 1 - RATE. Value i of a
@@ -96,6 +131,16 @@ struct GroupNorm {
   static constexpr bool kKeepsPlaces = true;
   static constexpr double kEpsilon = 1e-5;  ///< added to the variance, as PyTorch does
   int groups = 1;
+};
+
+/// layernorm: the channels of each place get mean 0 and variance 1, then each channel its scale and shift (Ba, Kiros &
+/// Hinton, 2016). A row's values are channels of one place.
+struct LayerNorm {
+  static constexpr std::string_view kName = "layernorm";
+  static constexpr bool kMixesExamples = false;
+  static constexpr bool kHasParameters = true;
+  static constexpr bool kKeepsPlaces = true;
+  static constexpr double kEpsilon = 1e-5;  ///< added to the variance, as PyTorch does
 };
 
 /// embedding SIZE: the row of a table for each token, values from N(0, 1) at first. Makes a sequence.
@@ -162,8 +207,49 @@ struct Sequence {
   static constexpr bool kKeepsPlaces = false;
 };
 
-/// The registry. docs/architecture.md lists the parts of a new layer.
-using Layer = std::variant<Conv, MaxPool, AvgPool, Dense, Relu, Tanh, Dropout, Flatten, GroupNorm, Embedding, Positions, Lstm,
-                           Gru, Attention, Last, Sequence>;
+// Layers that nobody writes: nn/model_blocks.hpp makes them of `residual { ... }`.
+
+/// Begins a residual block: the values are read twice, by the block's body and by its shortcut.
+struct Fork {
+  static constexpr std::string_view kName = "fork";
+  static constexpr bool kMixesExamples = false;
+  static constexpr bool kHasParameters = false;
+  static constexpr bool kKeepsPlaces = true;
+};
+
+/// Ends a residual block: the sum of body and shortcut (He et al., CVPR 2016, equation 1).
+struct Add {
+  static constexpr std::string_view kName = "add";
+  static constexpr bool kMixesExamples = false;
+  static constexpr bool kHasParameters = false;
+  static constexpr bool kKeepsPlaces = true;
+};
+
+/// The shortcut without parameters (He et al., CVPR 2016, option A): every stride-th row and column, and channels of zeros
+/// behind those that are there.
+struct Subsample {
+  static constexpr std::string_view kName = "subsample";
+  static constexpr bool kMixesExamples = false;
+  static constexpr bool kHasParameters = false;
+  static constexpr bool kKeepsPlaces = false;
+  int stride = 1;
+  int channels = 1;
+};
+
+/// The registry of layers that a line may name. docs/architecture.md lists the parts of a new layer.
+using WrittenLayer = std::variant<Conv, MaxPool, AvgPool, GlobalAvgPool, Dense, Relu, LeakyRelu, Gelu, Tanh, Sigmoid, Dropout,
+                                  Flatten, GroupNorm, LayerNorm, Embedding, Positions, Lstm, Gru, Attention, Last, Sequence>;
+
+namespace detail {
+template <class Variant, class... More>
+struct Extended;
+template <class... Kinds, class... More>
+struct Extended<std::variant<Kinds...>, More...> {
+  using type = std::variant<Kinds..., More...>;
+};
+}  // namespace detail
+
+/// Those, and what blocks are made of.
+using Layer = detail::Extended<WrittenLayer, Fork, Add, Subsample>::type;
 
 }  // namespace fedstride

@@ -9,7 +9,7 @@
 #include "core/family.hpp"
 #include "core/random.hpp"
 #include "core/text.hpp"
-#include "nn/model_line.hpp"
+#include "nn/model_blocks.hpp"
 #include "nn/models.hpp"
 #include "nn/pytorch_layout.hpp"
 
@@ -25,8 +25,8 @@ std::size_t aligned(std::size_t offset) { return (offset + kAlignment - 1) / kAl
 /// The line a name stands for, or the text itself if it is a line of layers.
 std::string_view resolve_name(std::string_view text) {
   if (const auto* named = find_named_model(text)) return named->line;
-  const auto layers = part_names<Layer>();
-  const bool one_word = text.find_first_of(" \t\r\n|") == std::string_view::npos;
+  const auto layers = part_names<WrittenLayer>();
+  const bool one_word = text.find_first_of(" \t\r\n|{}") == std::string_view::npos;
   if (one_word && std::find(layers.begin(), layers.end(), text) == layers.end()) {
     std::vector<std::string> names;
     names.reserve(kNamedModels.size());
@@ -63,11 +63,11 @@ Model Model::parse(std::string_view name_or_layers, const ExampleForm& examples)
   model.form_ = examples;
   model.shapes_.push_back(input);
   model.sequences_.push_back(false);
-  const auto layer_places = split_layers(resolve_name(trimmed(name_or_layers)));
+  Flow first{input, input.height > 1 || input.width > 1 ? Flow::Form::picture : Flow::Form::row};
+  if (examples.vocabulary > 0) first.form = Flow::Form::tokens;
+  LaidLine laid = lay_out(resolve_name(trimmed(name_or_layers)), first, examples);
   std::map<std::string_view, int> counted;
-  Flow flow{input, input.height > 1 || input.width > 1 ? Flow::Form::picture : Flow::Form::row};
-  if (examples.vocabulary > 0) flow.form = Flow::Form::tokens;
-  const auto add = [&](const std::string& name, TensorForm form, const LayerPlace& place) {
+  const auto add = [&](const std::string& name, TensorForm form, const LayerPlace& place, int layer) {
     const std::size_t size = product(form.shape);
     if (size > kMaxParameters || model.size_ + size > kMaxParameters)
       throw usage_error(place.name() + " brings the model to more than 2^31 parameters, the most that is supported");
@@ -77,36 +77,35 @@ Model Model::parse(std::string_view name_or_layers, const ExampleForm& examples)
                                  .shape = std::move(form.shape),
                                  .offset = model.size_,
                                  .size = size,
-                                 .layer = place.number - 1,
+                                 .layer = layer,
                                  .fan_in = form.fan_in});
     model.size_ = aligned(model.size_ + size);
   };
-  for (const auto& place : layer_places) {
-    const Layer& layer = model.layers_.emplace_back(read_layer(place, examples));
-    const Flow next = layer_output(layer, flow, place);
-    if (auto tensors = layer_tensors(layer, flow); !tensors.forms.empty()) {
+  for (const LaidLayer& item : laid.layers) {
+    if (auto tensors = layer_tensors(item.layer, item.input); !tensors.forms.empty()) {
       const std::string name = std::string(tensors.prefix) + std::to_string(++counted[tensors.prefix]);
-      for (auto& form : tensors.forms) add(name, std::move(form), place);
+      for (auto& form : tensors.forms) add(name, std::move(form), item.place, static_cast<int>(model.layers_.size()));
     }
-    flow = next;
-    model.shapes_.push_back(flow.shape);
-    model.sequences_.push_back(flow.form == Flow::Form::sequence);
-    model.line_ += (model.line_.empty() ? "" : " | ") + layer_text(layer);
+    model.layers_.push_back(item.layer);
+    model.shapes_.push_back(item.output.shape);
+    model.sequences_.push_back(item.output.form == Flow::Form::sequence);
+    model.reads_.push_back({item.from, item.added});
   }
   const auto* last = std::get_if<Dense>(&model.layers_.back());
   if (last == nullptr || last->units != classes)
-    throw usage_error(layer_places.back().name() + " cannot be the last: a model ends in 'dense classes', here 'dense " +
+    throw usage_error(laid.layers.back().place.name() + " cannot be the last: a model ends in 'dense classes', here 'dense " +
                       std::to_string(classes) + "'");
   const bool by_position = examples.targets == Targets::positions;
   if (by_position != model.sequences_.back())
-    throw usage_error(layer_places.back().name() +
+    throw usage_error(laid.layers.back().place.name() +
                       (by_position
                            ? " makes one row of scores; the examples have a label at every position, so the model must end in a "
                              "sequence of them, without 'last'"
                            : " makes scores at every position; the examples have one answer each, so 'last' or another layer "
                              "that leaves one row must stand before it"));
-  model.line_.erase(model.line_.rfind("dense"));
-  model.line_ += last->bias ? "dense classes" : "dense classes nobias";
+  const std::string last_text = "dense " + std::to_string(classes);
+  model.line_ = std::move(laid.text);
+  model.line_.replace(model.line_.rfind(last_text), last_text.size(), "dense classes");
   return model;
 }
 

@@ -20,11 +20,18 @@ enum class Initialisation {
   glorot,   ///< weights uniform in +-sqrt(6/(fan-in + fan-out)), biases 0
 };
 
+/// Where a layer's values come from: slot 0 holds the model's input, slot i + 1 the output of layer i.
+struct Reads {
+  int from = 0;
+  int added = -1;  ///< a second slot, added to the first; -1 for none
+};
+
 /// A model: a line of layers ending in scores, which a loss compares with the answers to an example. A value, immutable;
 /// holds no weights.
 class Model {
  public:
-  /// A named model (nn/models.hpp) or a line of layers: "conv 64 3 | relu | maxpool 3 2 | dense classes".
+  /// A named model (nn/models.hpp) or a line of layers: "conv 64 3 | relu | maxpool 3 2 | dense classes", with blocks
+  /// (nn/model_blocks.hpp): "residual { conv 64 3 1 1 | relu }".
   /// Throws Error (usage) that names the layer and what would be valid.
   static Model parse(std::string_view name_or_layers, const ExampleForm& examples);
   /// A classifier.
@@ -37,10 +44,13 @@ class Model {
   Shape input() const { return form_.shape; }
   int classes() const { return form_.outputs; }  ///< scores: of an example, or of each position
   std::span<const Layer> layers() const { return layers_; }
-  /// shapes()[i] is what layer i reads, shapes()[layers().size()] the scores.
+  /// shapes()[i] is that of slot i: the input, then every layer's output.
   std::span<const Shape> shapes() const { return shapes_; }
-  /// True if what layer i reads, or the scores, is a sequence of values (Flow::Form::sequence).
+  /// True if slot i holds a sequence of values (Flow::Form::sequence).
   bool is_sequence(std::size_t i) const { return sequences_[i]; }
+  /// What each layer reads; a layer without a shortcut before it reads the one before it. A slot is read once, but a Fork's
+  /// output by the block's body and then by its shortcut.
+  std::span<const Reads> reads() const { return reads_; }
   std::span<const Parameter> parameters() const { return parameters_; }
   /// The parameter of that name ("conv1.weight") or nullptr.
   const Parameter* find(std::string_view name) const;
@@ -65,6 +75,7 @@ class Model {
   std::vector<Layer> layers_;
   std::vector<Shape> shapes_;
   std::vector<bool> sequences_;
+  std::vector<Reads> reads_;
   std::vector<Parameter> parameters_;
   std::size_t size_ = 0;
 };

@@ -1,96 +1,19 @@
 #include "nn/model_line.hpp"
 
 #include <algorithm>
-#include <initializer_list>
 #include <type_traits>
 #include <utility>
 
 #include "core/error.hpp"
 #include "core/family.hpp"
-#include "core/parse_number.hpp"
 #include "core/text.hpp"
+#include "nn/layer_words.hpp"
 
 namespace fedstride {
 namespace {
 
-constexpr std::size_t kMaxLayers = 1000;
 constexpr int kMaxUnits = 1 << 20;
 constexpr int kMaxChannels = 1 << 16;
-constexpr int kMaxKernel = 1024;
-
-/// The words of one layer after its name, taken one by one.
-class Words {
- public:
-  Words(const LayerPlace& place, std::string_view syntax) : place_(place), syntax_(syntax) {
-    for (const auto word : split(place.text, ' ')) words_.push_back(word);
-  }
-
-  bool done() const { return next_ == words_.size(); }
-  bool takes(std::string_view word) {
-    if (done() || words_[next_] != word) return false;
-    ++next_;
-    return true;
-  }
-
-  int whole(std::string_view what, int low, int high) {
-    int value = 0;
-    const auto word = take(what);
-    if (!parse_number(word, value) || value < low || value > high)
-      complain(std::string(what) + " must be a whole number from " + std::to_string(low) + " to " + std::to_string(high) +
-               ", not '" + std::string(word) + "'");
-    return value;
-  }
-
-  double fraction_below_one(std::string_view what) {
-    double value = 0;
-    const auto word = take(what);
-    if (!parse_number(word, value) || !(value >= 0 && value < 1))
-      complain(std::string(what) + " must be a number from 0 to below 1, not '" + std::string(word) + "'");
-    return value;
-  }
-
-  struct Option {
-    std::string_view word;
-    int* value;  ///< the number after the word
-    int low;
-  };
-  /// The rest: options in any order, each at most once, and the word "nobias".
-  void options(std::initializer_list<Option> options, bool& bias) {
-    std::vector<std::string_view> seen;
-    while (!done()) {
-      const auto word = take("an option");
-      if (std::find(seen.begin(), seen.end(), word) != seen.end()) complain("'" + std::string(word) + "' stands twice");
-      seen.push_back(word);
-      if (word == "nobias") {
-        bias = false;
-        continue;
-      }
-      const auto option =
-          std::find_if(options.begin(), options.end(), [&](const Option& candidate) { return candidate.word == word; });
-      if (option == options.end()) complain("'" + std::string(word) + "' is not understood");
-      *option->value = whole(option->word, option->low, kMaxKernel);
-    }
-  }
-
-  void end() const {
-    if (!done()) complain("'" + std::string(words_[next_]) + "' is not understood");
-  }
-
-  [[noreturn]] void complain(const std::string& what) const {
-    throw usage_error(place_.name() + ": " + what + "; it is written: " + std::string(syntax_));
-  }
-
- private:
-  std::string_view take(std::string_view what) {
-    if (done()) complain(std::string(what) + " is missing");
-    return words_[next_++];
-  }
-
-  const LayerPlace& place_;
-  std::string_view syntax_;
-  std::vector<std::string_view> words_;
-  std::size_t next_ = 1;
-};
 
 /// Refuses a sequence where a layer needs a picture or a row.
 void no_sequence(const Flow& input, const LayerPlace& place, std::string_view instead) {
@@ -122,12 +45,12 @@ TensorForm vector_form(ParameterRole role, int size) { return {role, ParameterLa
 
 // conv
 
-constexpr std::string_view syntax(const Conv&) { return "conv CHANNELS KERNEL [stride S] [pad P] [nobias]"; }
+constexpr std::string_view syntax(const Conv&) { return "conv CHANNELS KERNEL [STRIDE [PAD]] [stride S] [pad P] [nobias]"; }
 
 void read(Conv& conv, Words& words, const ExampleForm&) {
   conv.channels = words.whole("the number of channels", 1, kMaxChannels);
   conv.kernel = words.whole("the kernel", 1, kMaxKernel);
-  words.options({{"stride", &conv.stride, 1}, {"pad", &conv.padding, 0}}, conv.bias);
+  words.options({{"stride", &conv.stride, 1}, {"pad", &conv.padding, 0}}, &conv.bias, 2);
   if (conv.padding >= conv.kernel) words.complain("pad must be smaller than the kernel, not " + std::to_string(conv.padding));
 }
 
@@ -155,23 +78,34 @@ LayerTensorForms tensors(const Conv& conv, const Flow& flow) {
 template <class Layer>
 concept Pool = std::same_as<Layer, MaxPool> || std::same_as<Layer, AvgPool>;
 
-constexpr std::string_view syntax(const MaxPool&) { return "maxpool KERNEL [STRIDE]"; }
-constexpr std::string_view syntax(const AvgPool&) { return "avgpool KERNEL [STRIDE]"; }
+constexpr std::string_view syntax(const MaxPool&) { return "maxpool KERNEL [STRIDE] [pad P]"; }
+constexpr std::string_view syntax(const AvgPool&) { return "avgpool KERNEL [STRIDE] [pad P]"; }
 
 template <Pool P>
 void read(P& pool, Words& words, const ExampleForm&) {
   pool.kernel = words.whole("the kernel", 1, kMaxKernel);
-  pool.stride = words.done() ? pool.kernel : words.whole("the stride", 1, kMaxKernel);
+  pool.stride = words.next_is_number() ? words.whole("the stride", 1, kMaxKernel) : pool.kernel;
+  words.options({{"pad", &pool.padding, 0}});
+  if (2 * pool.padding > pool.kernel)
+    words.complain("pad must be at most half of the kernel, not " + std::to_string(pool.padding));
 }
 
 template <Pool P>
 std::string text(const P& pool) {
-  return std::to_string(pool.kernel) + ' ' + std::to_string(pool.stride);
+  const std::string words = std::to_string(pool.kernel) + ' ' + std::to_string(pool.stride);
+  return pool.padding == 0 ? words : words + " pad " + std::to_string(pool.padding);
 }
 
 template <Pool P>
 Flow output(const P& pool, const Flow& input, const LayerPlace& place) {
-  return windows(input, input.shape.channels, pool.kernel, pool.stride, 0, place);
+  return windows(input, input.shape.channels, pool.kernel, pool.stride, pool.padding, place);
+}
+
+// globalavgpool
+
+Flow output(const GlobalAvgPool&, const Flow& input, const LayerPlace& place) {
+  const Flow one = windows(input, input.shape.channels, 1, 1, 0, place);
+  return {Shape{1, 1, one.shape.channels}, one.form};
 }
 
 // dense
@@ -181,7 +115,7 @@ constexpr std::string_view syntax(const Dense&) { return "dense UNITS|classes|ou
 void read(Dense& dense, Words& words, const ExampleForm& examples) {
   const bool all = words.takes("classes") || words.takes("outputs");
   dense.units = all ? examples.outputs : words.whole("the number of units", 1, kMaxUnits);
-  words.options({}, dense.bias);
+  words.options({}, &dense.bias);
 }
 
 std::string text(const Dense& dense) { return std::to_string(dense.units) + (dense.bias ? "" : " nobias"); }
@@ -198,6 +132,14 @@ LayerTensorForms tensors(const Dense& dense, const Flow& input) {
   if (dense.bias) result.forms.push_back(vector_form(ParameterRole::bias, dense.units));
   return result;
 }
+
+// leakyrelu
+
+constexpr std::string_view syntax(const LeakyRelu&) { return "leakyrelu [SLOPE]"; }
+void read(LeakyRelu& relu, Words& words, const ExampleForm&) {
+  if (!words.done()) relu.slope = words.fraction_below_one("the slope");
+}
+std::string text(const LeakyRelu& relu) { return number_text(relu.slope); }
 
 // dropout
 
@@ -351,6 +293,30 @@ Flow output(const Sequence&, const Flow& input, const LayerPlace& place) {
   return {Shape{input.shape.height, 1, input.shape.width * input.shape.channels}, Flow::Form::sequence};
 }
 
+// layernorm
+
+Flow output(const LayerNorm&, const Flow& input, const LayerPlace& place) {
+  if (input.form == Flow::Form::flattened_picture)
+    throw usage_error(place.name() + " reads a flattened picture, which has no channels; it must stand before flatten");
+  if (input.shape.channels == 1)
+    throw usage_error(place.name() + " reads " + input.shape.text() +
+                      ": one channel has no variance; two channels at least are needed");
+  return input;
+}
+
+LayerTensorForms tensors(const LayerNorm&, const Flow& flow) {
+  const Shape input = flow.shape;
+  return {"ln", {vector_form(ParameterRole::scale, input.channels), vector_form(ParameterRole::shift, input.channels)}};
+}
+
+// subsample
+
+std::string text(const Subsample& shortcut) { return std::to_string(shortcut.channels) + ' ' + std::to_string(shortcut.stride); }
+
+Flow output(const Subsample& shortcut, const Flow& input, const LayerPlace& place) {
+  return windows(input, shortcut.channels, 1, shortcut.stride, 0, place);
+}
+
 // Defaults: a layer without settings has no further words, one that leaves every value in its place does not change the
 // shape.
 
@@ -369,15 +335,18 @@ template <class Layer>
 
 Layer read_layer(const LayerPlace& place, const ExampleForm& examples) {
   const std::string_view name = split(place.text, ' ').front();
-  Layer layer = make_part<Layer>("layer " + std::to_string(place.number), name);
-  std::visit(
-      [&](auto& part) {
+  if (name.starts_with("batchnorm"))
+    throw usage_error(place.name() +
+                      " is refused: batch norm mixes the examples of a batch, so none has a gradient of its own, and its running "
+                      "statistics are no part of the average of models; use groupnorm GROUPS");
+  return std::visit(
+      [&](auto part) -> Layer {
         Words words(place, syntax(part));
         read(part, words, examples);
         words.end();
+        return part;
       },
-      layer);
-  return layer;
+      make_part<WrittenLayer>("layer " + std::to_string(place.number), name));
 }
 
 std::string layer_text(const Layer& layer) {
@@ -408,28 +377,6 @@ LayerTensorForms layer_tensors(const Layer& layer, const Flow& input) {
           return LayerTensorForms{};
       },
       layer);
-}
-
-std::vector<LayerPlace> split_layers(std::string_view line) {
-  std::vector<LayerPlace> places;
-  for (const auto piece : split(line, '|')) {
-    LayerPlace place{static_cast<int>(places.size()) + 1, {}};
-    for (const char character : piece) {
-      const bool blank = character == ' ' || (character >= '\t' && character <= '\r');
-      if (!blank)
-        place.text += character;
-      else if (!place.text.empty() && place.text.back() != ' ')
-        place.text += ' ';
-    }
-    if (place.text.ends_with(' ')) place.text.pop_back();
-    if (place.text.empty())
-      throw usage_error("layer " + std::to_string(place.number) +
-                        " of the model is empty; layers stand between '|', as in 'dense 100 | relu | dense classes'");
-    places.push_back(std::move(place));
-    if (places.size() > kMaxLayers)
-      throw usage_error("the model has more than the " + std::to_string(kMaxLayers) + " layers that are supported");
-  }
-  return places;
 }
 
 }  // namespace fedstride

@@ -52,7 +52,7 @@ struct LayerTensorForms {
   std::vector<TensorForm> forms;
 };
 
-/// Reads the layer at that place; "dense classes" has as many units as the examples have outputs, "embedding 8" a row for each
+/// Reads the layer at that place, a WrittenLayer; "dense classes" has as many units as the examples have outputs, "embedding 8" a row for each
 /// token of their vocabulary. Throws Error (usage).
 Layer read_layer(const LayerPlace& place, const ExampleForm& examples);
 /// The normalised text: read_layer of it is the same layer.
@@ -61,8 +61,5 @@ std::string layer_text(const Layer& layer);
 Flow layer_output(const Layer& layer, const Flow& input, const LayerPlace& place);
 /// The tensors of a layer, none if it has no parameters. Requires a layer that fits its input.
 LayerTensorForms layer_tensors(const Layer& layer, const Flow& input);
-
-/// The places of a line's layers. Throws Error (usage) if there are too many, or an empty one.
-std::vector<LayerPlace> split_layers(std::string_view line);
 
 }  // namespace fedstride

@@ -38,6 +38,71 @@ inline constexpr std::array kNamedModels{
                "conv 16 8 stride 2 pad 3 | relu | maxpool 2 1 | conv 32 4 stride 2 | relu | maxpool 2 1 | "
                "dense 32 | relu | dense classes",
                Initialisation::glorot, "the MNIST network of TensorFlow Privacy's tutorial"},
+    NamedModel{"femnist-cnn",
+               "conv 32 5 pad 2 | relu | maxpool 2 2 | conv 64 5 pad 2 | relu | maxpool 2 2 | dense 2048 | relu | dense classes",
+               Initialisation::glorot, "the FEMNIST network of LEAF"},
+    NamedModel{"simple-cnn",
+               "conv 6 5 | relu | maxpool 2 2 | conv 16 5 | relu | maxpool 2 2 | dense 120 | relu | dense 84 | relu | "
+               "dense classes",
+               Initialisation::fan_in, "the picture network of NIID-Bench"},
+    NamedModel{
+        "resnet8-gn",
+        "conv 16 3 pad 1 nobias | groupnorm 8 | relu | "
+        "residual { conv 16 3 pad 1 nobias | groupnorm 8 | relu | "
+        "conv 16 3 pad 1 nobias | groupnorm 8 } | relu | "
+        "residual pad { conv 32 3 stride 2 pad 1 nobias | groupnorm 8 | relu | "
+        "conv 32 3 pad 1 nobias | groupnorm 8 } | relu | "
+        "residual pad { conv 64 3 stride 2 pad 1 nobias | groupnorm 8 | relu | "
+        "conv 64 3 pad 1 nobias | groupnorm 8 } | relu | "
+        "globalavgpool | dense classes",
+        Initialisation::fan_in,
+        "He et al.'s CIFAR-10 network of 8 layers, shortcuts without parameters (A), group norm (8 groups) for batch norm"},
+    NamedModel{
+        "resnet20-gn",
+        "conv 16 3 pad 1 nobias | groupnorm 8 | relu | "
+        "repeat 3 { residual { conv 16 3 pad 1 nobias | groupnorm 8 | relu | "
+        "conv 16 3 pad 1 nobias | groupnorm 8 } | relu } | "
+        "residual pad { conv 32 3 stride 2 pad 1 nobias | groupnorm 8 | relu | "
+        "conv 32 3 pad 1 nobias | groupnorm 8 } | relu | "
+        "repeat 2 { residual { conv 32 3 pad 1 nobias | groupnorm 8 | relu | "
+        "conv 32 3 pad 1 nobias | groupnorm 8 } | relu } | "
+        "residual pad { conv 64 3 stride 2 pad 1 nobias | groupnorm 8 | relu | "
+        "conv 64 3 pad 1 nobias | groupnorm 8 } | relu | "
+        "repeat 2 { residual { conv 64 3 pad 1 nobias | groupnorm 8 | relu | "
+        "conv 64 3 pad 1 nobias | groupnorm 8 } | relu } | "
+        "globalavgpool | dense classes",
+        Initialisation::fan_in,
+        "He et al.'s CIFAR-10 network of 20 layers, shortcuts without parameters (A), group norm (8 groups) for batch norm"},
+    NamedModel{
+        "resnet18-gn",
+        "conv 64 3 pad 1 nobias | groupnorm 32 | relu | "
+        "repeat 2 { residual { conv 64 3 pad 1 nobias | groupnorm 32 | relu | "
+        "conv 64 3 pad 1 nobias | groupnorm 32 } | relu } | "
+        "residual { conv 128 3 stride 2 pad 1 nobias | groupnorm 32 | relu | "
+        "conv 128 3 pad 1 nobias | groupnorm 32 } | relu | "
+        "residual { conv 128 3 pad 1 nobias | groupnorm 32 | relu | "
+        "conv 128 3 pad 1 nobias | groupnorm 32 } | relu | "
+        "residual { conv 256 3 stride 2 pad 1 nobias | groupnorm 32 | relu | "
+        "conv 256 3 pad 1 nobias | groupnorm 32 } | relu | "
+        "residual { conv 256 3 pad 1 nobias | groupnorm 32 | relu | "
+        "conv 256 3 pad 1 nobias | groupnorm 32 } | relu | "
+        "residual { conv 512 3 stride 2 pad 1 nobias | groupnorm 32 | relu | "
+        "conv 512 3 pad 1 nobias | groupnorm 32 } | relu | "
+        "residual { conv 512 3 pad 1 nobias | groupnorm 32 | relu | "
+        "conv 512 3 pad 1 nobias | groupnorm 32 } | relu | "
+        "globalavgpool | dense classes",
+        Initialisation::fan_in,
+        "He et al.'s network of 18 layers with a 3x3 stem, projection shortcuts (B), group norm (32 groups) for batch norm"},
+    NamedModel{"leaf-lstm", "embedding 8 | lstm 256 | lstm 256 | last | dense classes", Initialisation::fan_in,
+               "the Shakespeare network of LEAF: the character that follows a line"},
+    NamedModel{"shakespeare-lstm", "embedding 8 | lstm 256 | lstm 256 | dense classes", Initialisation::fan_in,
+               "the Shakespeare network of Reddi et al.: the next character at every position"},
+    NamedModel{"stackoverflow-lstm", "embedding 96 | lstm 670 | dense 96 | dense classes", Initialisation::fan_in,
+               "the Stack Overflow network of Reddi et al.: the next word at every position"},
+    NamedModel{"small-transformer",
+               "embedding 128 | positions | repeat 2 { residual { layernorm | attention 4 } | "
+               "residual { layernorm | dense 512 | gelu | dense 128 } } | layernorm | dense classes",
+               Initialisation::fan_in, "a causal transformer of 2 blocks, width 128, 4 heads, norms before (GPT-2's order)"},
 };
 
 /// The model of that name or nullptr.

@@ -16,7 +16,7 @@ static_assert(kRoundingMargin < Network::kNormMargin);
 }  // namespace
 
 void Network::Workspace::backward_norms_rows(std::size_t s, RowRange range, double* squared_norms) {
-  const Signal &in = signals[s], &out = signals[s + 1];
+  const Signal &in = input(s), &out = signals[s + 1];
   with_stage(s, [&]<RowStage Kind>(Kind& stage) {
     if constexpr (RowStageWithParameters<Kind>)
       stage.backward_norms(in, out, range, squared_norms);
@@ -27,10 +27,10 @@ void Network::Workspace::backward_norms_rows(std::size_t s, RowRange range, doub
 
 void Network::Workspace::backward_norms(int rows, double* squared_norms, ForEachPiece for_each_piece) {
   for (std::size_t s = stages.size(); s-- > row_stages;) {
-    if (!goes_back(s)) return;
+    if (!goes_back(s)) continue;
     with_stage(s, [&]<class Kind>(Kind& stage) {
       if constexpr (BatchStage<Kind>) {
-        const Signal &in = signals[s], &out = signals[s + 1];
+        const Signal &in = input(s), &out = signals[s + 1];
         stage.begin_norms(in, out, rows, squared_norms);
         if (!stages[s].data_gradient) return;
         const int pieces = stage.backward_pieces(rows);
@@ -42,7 +42,8 @@ void Network::Workspace::backward_norms(int rows, double* squared_norms, ForEach
   }
   if (row_stages == 0) return;
   run_rows(rows, for_each_piece, [&](RowRange range) {
-    for (std::size_t s = row_stages; s-- > 0 && goes_back(s);) backward_norms_rows(s, range, squared_norms);
+    for (std::size_t s = row_stages; s-- > 0;)
+      if (goes_back(s)) backward_norms_rows(s, range, squared_norms);
   });
 }
 
@@ -54,12 +55,12 @@ double Network::Workspace::weighted_sum(std::span<const float> factors, Gradient
         const GradientTarget to = target(s, sink);
         stage.begin_weighted(signals[s + 1], factors, scratch.data(), to);
         const int pieces = stage.backward_pieces(rows);
-        run(pieces, for_each_piece, [&](int piece) { stage.weighted_piece(piece, pieces, signals[s], to); });
+        run(pieces, for_each_piece, [&](int piece) { stage.weighted_piece(piece, pieces, input(s), to); });
       }
     });
   }
   run_gradient_pieces(rows, for_each_piece, [&](auto& stage, std::size_t s, int piece) {
-    stage.weighted_piece(piece, signals[s], factors, target(s, sink));
+    stage.weighted_piece(piece, input(s), factors, target(s, sink));
   });
   return slot_sum();
 }

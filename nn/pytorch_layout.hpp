@@ -9,13 +9,16 @@ namespace fedstride {
 /// The picture whose values, flattened, are the columns of a dense layer; {1, 1, inputs} if there is none.
 inline Shape flattened_picture(const Model& model, int dense_layer) {
   const auto shapes = model.shapes();
-  const auto layers = model.layers();
-  auto layer = static_cast<std::size_t>(dense_layer);
+  const auto made_by = [&](int slot) -> const Layer& { return model.layers()[static_cast<std::size_t>(slot - 1)]; };
+  int slot = model.reads()[static_cast<std::size_t>(dense_layer)].from;
+  const auto is_row = [&] {
+    return shapes[static_cast<std::size_t>(slot)].size() ==
+           static_cast<std::size_t>(shapes[static_cast<std::size_t>(slot)].channels);
+  };
   // Goes back over the layers that keep every value's place, to the point where the row was still a picture.
-  while (layer > 0 && shapes[layer].height == 1 && shapes[layer].width == 1 &&
-         std::visit([]<class Kind>(const Kind&) { return Kind::kKeepsPlaces; }, layers[layer - 1]))
-    --layer;
-  return shapes[layer];
+  while (slot > 0 && is_row() && std::visit([]<class Kind>(const Kind&) { return Kind::kKeepsPlaces; }, made_by(slot)))
+    slot = model.reads()[static_cast<std::size_t>(slot - 1)].from;
+  return shapes[static_cast<std::size_t>(slot)];
 }
 
 /// Calls visit(index inside the parameter, as this program lays it out) for every value in PyTorch's order.

@@ -9,6 +9,10 @@
 #include "nn/dropout.hpp"
 #include "nn/model.hpp"
 #include "nn/network.hpp"
+#include "nn/reference_activations.hpp"
+#include "nn/reference_blocks.hpp"
+#include "nn/reference_norms.hpp"
+#include "nn/reference_place.hpp"
 #include "nn/reference_sequence.hpp"
 
 namespace fedstride {
@@ -19,14 +23,6 @@ namespace fedstride {
 /// Conventions both keep: pictures are NHWC; relu'(0) = 0; of equal largest values in a pooling window the first in
 /// row-column order gets the gradient; of equal scores the lowest class is predicted; the gradient is the batch's mean.
 namespace reference {
-
-/// Calls visit(row, column, channel) for every value of a picture.
-template <class Visit>
-void for_each_value(Shape shape, Visit&& visit) {
-  for (int row = 0; row < shape.height; ++row)
-    for (int column = 0; column < shape.width; ++column)
-      for (int channel = 0; channel < shape.channels; ++channel) visit(row, column, channel);
-}
 
 /// Calls visit(input index, output index, weight index) for every product of a convolution.
 template <class Scalar, class Visit>
@@ -60,15 +56,23 @@ void backward(const Conv& conv, const Place<Scalar>& at, const Scalar* in, const
     for (std::size_t i = 0; i < at.out.size(); ++i) at.gradients.bias[i % at.out.channels] += out_gradient[i];
 }
 
+/// Calls visit(input index) for every place of a pool's window that lies in the picture, row after row.
+template <class Pool, class Scalar, class Visit>
+void for_each_in_window(const Pool& pool, const Place<Scalar>& at, int row, int column, int channel, Visit&& visit) {
+  for (int ky = 0; ky < pool.kernel; ++ky)
+    for (int kx = 0; kx < pool.kernel; ++kx) {
+      const int y = row * pool.stride + ky - pool.padding, x = column * pool.stride + kx - pool.padding;
+      if (y >= 0 && y < at.in.height && x >= 0 && x < at.in.width) visit(at.in_at(y, x, channel));
+    }
+}
+
 /// Index of the largest value in the window of a max-pool's output.
 template <class Scalar>
 std::size_t largest_in_window(const MaxPool& pool, const Place<Scalar>& at, const Scalar* in, int row, int column, int channel) {
-  std::size_t best = at.in_at(row * pool.stride, column * pool.stride, channel);
-  for (int ky = 0; ky < pool.kernel; ++ky)
-    for (int kx = 0; kx < pool.kernel; ++kx) {
-      const std::size_t candidate = at.in_at(row * pool.stride + ky, column * pool.stride + kx, channel);
-      if (in[candidate] > in[best]) best = candidate;
-    }
+  std::size_t best = at.in.size();
+  for_each_in_window(pool, at, row, column, channel, [&](std::size_t i) {
+    if (best == at.in.size() || in[i] > in[best]) best = i;
+  });
   return best;
 }
 
@@ -91,9 +95,7 @@ void backward(const MaxPool& pool, const Place<Scalar>& at, const Scalar* in, co
 template <class Scalar, class Visit>
 void for_each_pair(const AvgPool& pool, const Place<Scalar>& at, Visit&& visit) {
   for_each_value(at.out, [&](int row, int column, int channel) {
-    for (int ky = 0; ky < pool.kernel; ++ky)
-      for (int kx = 0; kx < pool.kernel; ++kx)
-        visit(at.in_at(row * pool.stride + ky, column * pool.stride + kx, channel), at.out_at(row, column, channel));
+    for_each_in_window(pool, at, row, column, channel, [&](auto i) { visit(i, at.out_at(row, column, channel)); });
   });
 }
 
@@ -122,6 +124,22 @@ void for_each_dense_product(const Place<Scalar>& at, Visit&& visit) {
 }
 
 template <class Scalar>
+void forward(const GlobalAvgPool&, const Place<Scalar>& at, const Scalar* in, Scalar* out) {
+  const Scalar places = static_cast<Scalar>(at.in.height) * static_cast<Scalar>(at.in.width);
+  for (int channel = 0; channel < at.in.channels; ++channel) out[channel] = 0;
+  for_each_value(at.in, [&](int row, int column, int channel) { out[channel] += in[at.in_at(row, column, channel)] / places; });
+}
+
+template <class Scalar>
+void backward(const GlobalAvgPool&, const Place<Scalar>& at, const Scalar*, const Scalar*, const Scalar* out_gradient,
+              Scalar* in_gradient) {
+  const Scalar places = static_cast<Scalar>(at.in.height) * static_cast<Scalar>(at.in.width);
+  for_each_value(at.in, [&](int row, int column, int channel) {
+    in_gradient[at.in_at(row, column, channel)] += out_gradient[channel] / places;
+  });
+}
+
+template <class Scalar>
 void forward(const Dense&, const Place<Scalar>& at, const Scalar* in, Scalar* out) {
   for (std::size_t i = 0; i < at.out.size(); ++i) out[i] = at.tensors.bias ? at.tensors.bias[i % at.out.channels] : Scalar{0};
   for_each_dense_product(at, [&](auto i, auto o, auto w) { out[o] += in[i] * at.tensors.weight[w]; });
@@ -136,28 +154,6 @@ void backward(const Dense&, const Place<Scalar>& at, const Scalar* in, const Sca
   });
   if (at.tensors.bias)
     for (std::size_t i = 0; i < at.out.size(); ++i) at.gradients.bias[i % at.out.channels] += out_gradient[i];
-}
-
-template <class Scalar>
-void forward(const Relu&, const Place<Scalar>& at, const Scalar* in, Scalar* out) {
-  for (std::size_t i = 0; i < at.in.size(); ++i) out[i] = in[i] > 0 ? in[i] : Scalar{0};
-}
-
-template <class Scalar>
-void backward(const Relu&, const Place<Scalar>& at, const Scalar* in, const Scalar*, const Scalar* out_gradient,
-              Scalar* in_gradient) {
-  for (std::size_t i = 0; i < at.in.size(); ++i) in_gradient[i] = in[i] > 0 ? out_gradient[i] : Scalar{0};
-}
-
-template <class Scalar>
-void forward(const Tanh&, const Place<Scalar>& at, const Scalar* in, Scalar* out) {
-  for (std::size_t i = 0; i < at.in.size(); ++i) out[i] = std::tanh(in[i]);
-}
-
-template <class Scalar>
-void backward(const Tanh&, const Place<Scalar>& at, const Scalar*, const Scalar* out, const Scalar* out_gradient,
-              Scalar* in_gradient) {
-  for (std::size_t i = 0; i < at.in.size(); ++i) in_gradient[i] = out_gradient[i] * (1 - out[i] * out[i]);
 }
 
 template <class Scalar>
@@ -181,64 +177,6 @@ template <class Scalar>
 void backward(const Flatten&, const Place<Scalar>& at, const Scalar*, const Scalar*, const Scalar* out_gradient,
               Scalar* in_gradient) {
   for (std::size_t i = 0; i < at.in.size(); ++i) in_gradient[i] = out_gradient[i];
-}
-
-/// Calls visit(input index, channel) for every value of a group.
-template <class Scalar, class Visit>
-void for_each_in_group(const GroupNorm& norm, const Place<Scalar>& at, int group, Visit&& visit) {
-  const int size = at.in.channels / norm.groups;
-  for (int row = 0; row < at.in.height; ++row)
-    for (int column = 0; column < at.in.width; ++column)
-      for (int channel = group * size; channel < (group + 1) * size; ++channel) visit(at.in_at(row, column, channel), channel);
-}
-
-template <class Scalar>
-struct GroupMoments {
-  Scalar count = 0;
-  Scalar mean = 0;
-  Scalar deviation = 0;  ///< square root of the variance and epsilon
-};
-
-template <class Scalar>
-GroupMoments<Scalar> moments(const GroupNorm& norm, const Place<Scalar>& at, const Scalar* in, int group) {
-  GroupMoments<Scalar> found;
-  Scalar variance = 0;
-  for_each_in_group(norm, at, group, [&](auto, int) { found.count += 1; });
-  for_each_in_group(norm, at, group, [&](auto i, int) { found.mean += in[i] / found.count; });
-  for_each_in_group(norm, at, group, [&](auto i, int) { variance += (in[i] - found.mean) * (in[i] - found.mean) / found.count; });
-  found.deviation = std::sqrt(variance + static_cast<Scalar>(GroupNorm::kEpsilon));
-  return found;
-}
-
-template <class Scalar>
-void forward(const GroupNorm& norm, const Place<Scalar>& at, const Scalar* in, Scalar* out) {
-  for (int group = 0; group < norm.groups; ++group) {
-    const auto [count, mean, deviation] = moments(norm, at, in, group);
-    for_each_in_group(norm, at, group, [&, mean = mean, deviation = deviation](auto i, int channel) {
-      out[i] = (in[i] - mean) / deviation * at.tensors.scale[channel] + at.tensors.shift[channel];
-    });
-  }
-}
-
-template <class Scalar>
-void backward(const GroupNorm& norm, const Place<Scalar>& at, const Scalar* in, const Scalar*, const Scalar* out_gradient,
-              Scalar* in_gradient) {
-  for (int group = 0; group < norm.groups; ++group) {
-    const auto found = moments(norm, at, in, group);
-    const auto normalised = [&](std::size_t i) { return (in[i] - found.mean) / found.deviation; };
-    // The gradient by the normalised values is out_gradient times scale; the terms of mean and deviation are subtracted.
-    Scalar mean_gradient = 0, mean_product = 0;
-    for_each_in_group(norm, at, group, [&](auto i, int channel) {
-      at.gradients.scale[channel] += out_gradient[i] * normalised(i);
-      at.gradients.shift[channel] += out_gradient[i];
-      mean_gradient += out_gradient[i] * at.tensors.scale[channel] / found.count;
-      mean_product += out_gradient[i] * at.tensors.scale[channel] * normalised(i) / found.count;
-    });
-    for_each_in_group(norm, at, group, [&](auto i, int channel) {
-      in_gradient[i] +=
-          (out_gradient[i] * at.tensors.scale[channel] - mean_gradient - normalised(i) * mean_product) / found.deviation;
-    });
-  }
 }
 
 /// Softmax cross-entropy with one label; scores become its gradient with respect to them.
@@ -318,7 +256,7 @@ ReferenceResult<Scalar> reference_gradient(const Model& model, std::span<const S
   result.gradient.assign(model.size(), 0);
   std::vector<reference::Place<Scalar>> places(layers);
   for (std::size_t layer = 0; layer < layers; ++layer) {
-    places[layer].in = model.shapes()[layer];
+    places[layer].in = model.shapes()[static_cast<std::size_t>(model.reads()[layer].from)];
     places[layer].out = model.shapes()[layer + 1];
   }
   for (const Parameter& parameter : model.parameters()) {
@@ -327,7 +265,7 @@ ReferenceResult<Scalar> reference_gradient(const Model& model, std::span<const S
     place.gradients[parameter.role] = result.gradient.data() + parameter.offset;
   }
   for (std::size_t row = 0; row < rows; ++row) {
-    std::vector<std::vector<Scalar>> values(layers + 1);
+    std::vector<std::vector<Scalar>> values(layers + 1), gradients(layers + 1);  // a slot each
     values[0].assign(inputs.begin() + row * input_size, inputs.begin() + (row + 1) * input_size);
     for (std::size_t layer = 0; layer < layers; ++layer) {
       auto& place = places[layer];
@@ -336,23 +274,28 @@ ReferenceResult<Scalar> reference_gradient(const Model& model, std::span<const S
         dropout_mask(batch.address, batch.rows[row], dropout_first_word(model, static_cast<int>(layer)), dropout->rate,
                      place.mask);
       }
+      const auto [from, added] = model.reads()[layer];
+      const Scalar* in = values[static_cast<std::size_t>(from)].data();
+      if (added >= 0) place.added = values[static_cast<std::size_t>(added)].data();
       values[layer + 1].resize(place.out.size());
-      std::visit([&](const auto& kind) { forward(kind, place, values[layer].data(), values[layer + 1].data()); },
-                 model.layers()[layer]);
+      std::visit([&](const auto& kind) { forward(kind, place, in, values[layer + 1].data()); }, model.layers()[layer]);
     }
-    std::vector<Scalar> gradient = values[layers];
+    for (std::size_t slot = 0; slot <= layers; ++slot) gradients[slot].assign(values[slot].size(), 0);
+    std::vector<Scalar>& gradient = gradients[layers] = values[layers];
     result.scores.insert(result.scores.end(), gradient.begin(), gradient.end());
     result.correct += reference::right_answers(model.form(), batch, row, gradient);
     result.loss_sum += reference::loss(model.form(), batch, row, gradient);
     for (Scalar& value : gradient) value /= static_cast<Scalar>(rows);
     for (std::size_t layer = layers; layer-- > 0;) {
+      const auto [from, added] = model.reads()[layer];
+      if (added >= 0) places[layer].added_gradient = gradients[static_cast<std::size_t>(added)].data();
+      const Scalar* in = values[static_cast<std::size_t>(from)].data();
       std::vector<Scalar> in_gradient(places[layer].in.size(), 0);
-      std::visit(
-          [&](const auto& kind) {
-            backward(kind, places[layer], values[layer].data(), values[layer + 1].data(), gradient.data(), in_gradient.data());
-          },
-          model.layers()[layer]);
-      gradient = std::move(in_gradient);
+      const auto go_back = [&](const auto& kind) {
+        backward(kind, places[layer], in, values[layer + 1].data(), gradients[layer + 1].data(), in_gradient.data());
+      };
+      std::visit(go_back, model.layers()[layer]);
+      for (std::size_t i = 0; i < in_gradient.size(); ++i) gradients[static_cast<std::size_t>(from)][i] += in_gradient[i];
     }
   }
   for (const Parameter& parameter : model.parameters())

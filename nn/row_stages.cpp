@@ -1,47 +1,19 @@
 #include "nn/row_stages.hpp"
 
 #include <algorithm>
-#include <limits>
 
 #include "core/simd.hpp"
 #include "nn/dropout.hpp"
+#include "nn/kernels/squares.hpp"
 
 namespace fedstride {
-
-template <>
-void ActivationStage<Relu>::forward(const Signal& in, const Signal& out, RowRange range, const Batch*) const {
-  for (int row = range.first; row < range.last; ++row)
-    for (std::size_t i = 0; i < size_; i += kLanes) store(out.value[row] + i, positive(load(in.value[row] + i)));
-}
-
-template <>
-void ActivationStage<Relu>::backward(const Signal& in, const Signal& out, RowRange range) const {
-  for (int row = range.first; row < range.last; ++row)
-    for (std::size_t i = 0; i < size_; i += kLanes)
-      store(in.gradient[row] + i, load(out.value[row] + i) > Lanes{} ? load(out.gradient[row] + i) : Lanes{});
-}
-
-template <>
-void ActivationStage<Tanh>::forward(const Signal& in, const Signal& out, RowRange range, const Batch*) const {
-  for (int row = range.first; row < range.last; ++row)
-    for (std::size_t i = 0; i < size_; i += kLanes) store(out.value[row] + i, tanh(load(in.value[row] + i)));
-}
-
-template <>
-void ActivationStage<Tanh>::backward(const Signal& in, const Signal& out, RowRange range) const {
-  for (int row = range.first; row < range.last; ++row) {
-    for (std::size_t i = 0; i < size_; i += kLanes) {
-      const Lanes value = load(out.value[row] + i);
-      store(in.gradient[row] + i, load(out.gradient[row] + i) * (1.0F - value * value));
-    }
-  }
-}
 
 template <class Kind>
 PoolStage<Kind>::PoolStage(LayerCursor& layers) : input_(layers.input()), max_rows_(static_cast<std::size_t>(layers.max_rows())) {
   const Kind& pool = layers.take<Kind>();
   window_ = {pool.kernel, pool.stride};
-  output_ = layers.input();
+  padding_ = pool.padding;
+  output_ = layers.output();
 }
 
 template <>
@@ -54,24 +26,30 @@ void PoolStage<AvgPool>::prepare_training() {}
 
 namespace {
 
-/// Calls body(output index, index of the window's first input) for every output of a picture.
+/// Places of a picture: rows from top to below bottom, columns from left to before right.
+struct Places {
+  int top, bottom, left, right;
+};
+
+/// Calls body(output index, the window's places that lie in the picture, channel) for every output of a picture.
 template <class Body>
-void for_each_window(Shape input, Shape output, Window window, Body&& body) {
+void for_each_window(Shape input, Shape output, Window window, int padding, Body&& body) {
   std::size_t index = 0;
   for (int y = 0; y < output.height; ++y)
-    for (int x = 0; x < output.width; ++x)
-      for (int c = 0; c < output.channels; ++c, ++index)
-        body(index, (static_cast<std::size_t>(y) * window.stride * input.width + static_cast<std::size_t>(x) * window.stride) *
-                            input.channels +
-                        c);
+    for (int x = 0; x < output.width; ++x) {
+      const int top = y * window.stride - padding, left = x * window.stride - padding;
+      const Places places{std::max(top, 0), std::min(top + window.kernel, input.height), std::max(left, 0),
+                          std::min(left + window.kernel, input.width)};
+      for (int c = 0; c < output.channels; ++c, ++index) body(index, places, c);
+    }
 }
 
-/// Calls body(input index) for every place of a window.
+/// Calls body(input index) for every one of those places.
 template <class Body>
-void for_each_place(Shape input, Window window, std::size_t first, Body&& body) {
-  for (int j = 0; j < window.kernel; ++j)
-    for (int i = 0; i < window.kernel; ++i)
-      body(first + (static_cast<std::size_t>(j) * input.width + static_cast<std::size_t>(i)) * input.channels);
+void for_each_place(Shape input, const Places& places, int channel, Body&& body) {
+  for (int y = places.top; y < places.bottom; ++y)
+    for (int x = places.left; x < places.right; ++x)
+      body((static_cast<std::size_t>(y) * input.width + static_cast<std::size_t>(x)) * input.channels + channel);
 }
 
 }  // namespace
@@ -80,9 +58,10 @@ template <>
 void PoolStage<MaxPool>::forward(const Signal& in, const Signal& out, RowRange range, const Batch* batch) {
   for (int row = range.first; row < range.last; ++row) {
     const float* from = in.value[row];
-    for_each_window(input_, output_, window_, [&](std::size_t index, std::size_t first) {
-      std::size_t winner = first;
-      for_each_place(input_, window_, first, [&](std::size_t i) { winner = from[i] > from[winner] ? i : winner; });
+    for_each_window(input_, output_, window_, padding_, [&](std::size_t index, const Places& places, int c) {
+      std::size_t winner =
+          (static_cast<std::size_t>(places.top) * input_.width + static_cast<std::size_t>(places.left)) * input_.channels + c;
+      for_each_place(input_, places, c, [&](std::size_t i) { winner = from[i] > from[winner] ? i : winner; });
       out.value[row][index] = from[winner];
       if (batch != nullptr) winners_[row * output_.size() + index] = static_cast<std::uint32_t>(winner);
     });
@@ -102,9 +81,9 @@ void PoolStage<AvgPool>::forward(const Signal& in, const Signal& out, RowRange r
   const float share = 1.0F / static_cast<float>(window_.kernel * window_.kernel);
   for (int row = range.first; row < range.last; ++row) {
     const float* from = in.value[row];
-    for_each_window(input_, output_, window_, [&](std::size_t index, std::size_t first) {
+    for_each_window(input_, output_, window_, padding_, [&](std::size_t index, const Places& places, int c) {
       float total = 0;
-      for_each_place(input_, window_, first, [&](std::size_t i) { total += from[i]; });
+      for_each_place(input_, places, c, [&](std::size_t i) { total += from[i]; });
       out.value[row][index] = total * share;
     });
   }
@@ -116,15 +95,34 @@ void PoolStage<AvgPool>::backward(const Signal& in, const Signal& out, RowRange 
   for (int row = range.first; row < range.last; ++row) {
     float* to = in.gradient[row];
     std::fill_n(to, input_.size(), 0.0F);
-    for_each_window(input_, output_, window_, [&](std::size_t index, std::size_t first) {
+    for_each_window(input_, output_, window_, padding_, [&](std::size_t index, const Places& places, int c) {
       const float gradient = out.gradient[row][index] * share;
-      for_each_place(input_, window_, first, [&](std::size_t i) { to[i] += gradient; });
+      for_each_place(input_, places, c, [&](std::size_t i) { to[i] += gradient; });
     });
   }
 }
 
 template class PoolStage<MaxPool>;
 template class PoolStage<AvgPool>;
+
+void GlobalAvgPoolStage::forward(const Signal& in, const Signal& out, RowRange range, const Batch*) const {
+  const auto channels = static_cast<std::size_t>(input_.channels);
+  const float share = 1.0F / static_cast<float>(places());
+  for (int row = range.first; row < range.last; ++row) {
+    std::fill_n(out.value[row], channels, 0.0F);
+    for (std::size_t place = 0; place < places(); ++place)
+      add_scaled(out.value[row], in.value[row] + place * channels, 1, channels);
+    scale(out.value[row], out.value[row], share, channels);
+  }
+}
+
+void GlobalAvgPoolStage::backward(const Signal& in, const Signal& out, RowRange range) const {
+  const auto channels = static_cast<std::size_t>(input_.channels);
+  const float share = 1.0F / static_cast<float>(places());
+  for (int row = range.first; row < range.last; ++row)
+    for (std::size_t place = 0; place < places(); ++place)
+      scale(in.gradient[row] + place * channels, out.gradient[row], share, channels);
+}
 
 DropoutStage::DropoutStage(LayerCursor& layers)
     : positions_(static_cast<std::size_t>(layers.positions())),

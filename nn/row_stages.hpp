@@ -13,20 +13,6 @@ namespace fedstride {
 
 // Stages without parameters: each example separately, pieces of a batch by rows.
 
-/// A ReLU or tanh that no other stage includes.
-template <class Kind>
-class ActivationStage {
- public:
-  using Layer = Kind;
-  explicit ActivationStage(LayerCursor& layers) : size_(layers.span()) { layers.take<Kind>(); }
-  void prepare_training() {}
-  void forward(const Signal& in, const Signal& out, RowRange range, const Batch* batch) const;
-  void backward(const Signal& in, const Signal& out, RowRange range) const;
-
- private:
-  std::size_t size_;
-};
-
 /// A max-pool or average pool that no convolution includes.
 template <class Kind>
 class PoolStage {
@@ -41,8 +27,22 @@ class PoolStage {
   Shape input_;
   Shape output_;
   Window window_;
+  int padding_ = 0;
   std::size_t max_rows_;
   Buffer<std::uint32_t> winners_;  ///< max-pool: index of the input value that is each output
+};
+
+class GlobalAvgPoolStage {
+ public:
+  using Layer = GlobalAvgPool;
+  explicit GlobalAvgPoolStage(LayerCursor& layers) : input_(layers.input()) { layers.take<GlobalAvgPool>(); }
+  void prepare_training() {}
+  void forward(const Signal& in, const Signal& out, RowRange range, const Batch* batch) const;
+  void backward(const Signal& in, const Signal& out, RowRange range) const;
+
+ private:
+  std::size_t places() const { return static_cast<std::size_t>(input_.height) * input_.width; }
+  Shape input_;
 };
 
 class DropoutStage {
@@ -66,8 +66,7 @@ class DropoutStage {
   Buffer<float> masks_;
 };
 
-static_assert(RowStage<ActivationStage<Relu>> && RowStage<ActivationStage<Tanh>>);
-static_assert(RowStage<PoolStage<MaxPool>> && RowStage<PoolStage<AvgPool>>);
+static_assert(RowStage<PoolStage<MaxPool>> && RowStage<PoolStage<AvgPool>> && RowStage<GlobalAvgPoolStage>);
 static_assert(RowStage<DropoutStage>);
 
 }  // namespace fedstride

@@ -18,7 +18,7 @@ TableStage<Kind>::TableStage(LayerCursor& layers)
     entries_ = layer.vocabulary;
   else
     entries_ = positions_;
-  size_ = layers.input().channels;
+  size_ = layers.output().channels;
   entries_per_stretch_ = std::max(1, static_cast<int>(kStretch) / size_);
 }
 

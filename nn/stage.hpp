@@ -13,7 +13,8 @@
 namespace fedstride {
 
 // A network is a line of stages: one or a few layers that are computed together. Between two stages there is a row of
-// values for each example, and in training the gradient of the loss by each value.
+// values for each example, and in training the gradient of the loss by each value. A residual block is a piece of the line
+// too: a stage that forks, the body, the shortcut, which reads what the fork made, and a stage that adds.
 
 /// The examples of one piece of work, and the number of the piece (each piece has its own scratch memory).
 struct RowRange {
@@ -26,6 +27,9 @@ struct RowRange {
 struct Signal {
   Rows value;
   Rows gradient;
+  /// Of what a stage reads: what it adds to it. Of what a stage makes: the same values, read a second time; the two readers'
+  /// gradients are apart.
+  const Signal* beside = nullptr;
 };
 
 /// The place of one of a layer's tensors in the flat vector; size 0 if the layer does not have it.
@@ -57,19 +61,26 @@ class LayerCursor {
  public:
   /// `frozen` has a flag a layer or is empty. All of them outlive the cursor.
   LayerCursor(const Model& model, const std::vector<bool>& frozen, int max_rows, int max_pieces)
-      : model_(model), frozen_(frozen), max_rows_(max_rows), max_pieces_(max_pieces) {}
+      : model_(model),
+        frozen_(frozen),
+        max_rows_(max_rows),
+        max_pieces_(max_pieces),
+        needs_gradient_(model.shapes().size(), false) {}
 
   bool done() const { return next_ == model_.layers().size(); }
   const Layer& layer() const { return model_.layers()[next_]; }
   int number() const { return static_cast<int>(next_); }
-  /// The shape that the next layer reads and the last one taken makes.
-  Shape input() const { return model_.shapes()[next_]; }
-  /// The positions of the sequence that the next layer reads; 1 if that is none.
-  int positions() const { return model_.is_sequence(next_) ? input().height : 1; }
-  /// The floats from one example to the next in the signal that the next layer reads.
-  std::size_t stride() const;
+  Reads reads() const { return model_.reads()[next_]; }
+  /// The shape that the next layer reads.
+  Shape input() const { return model_.shapes()[static_cast<std::size_t>(reads().from)]; }
+  /// The positions of the sequence that it reads; 1 if that is none.
+  int positions() const { return model_.is_sequence(static_cast<std::size_t>(reads().from)) ? input().height : 1; }
   /// The floats of an example there, from the first value to the last.
-  std::size_t span() const { return positions() == 1 ? input().size() : stride(); }
+  std::size_t span() const;
+  /// The shape that the last layer taken makes.
+  Shape output() const { return model_.shapes()[next_]; }
+  /// The floats from one example to the next in the signal that it makes.
+  std::size_t output_stride() const;
   /// The tensors of the next layer.
   LayerTensors tensors() const;
 
@@ -92,9 +103,13 @@ class LayerCursor {
   const Model& model() const { return model_; }
   int max_rows() const { return max_rows_; }
   int max_pieces() const { return max_pieces_; }  ///< the most pieces that the rows are cut into
-  /// True if something before the next layer trains, which then needs the gradient of the layer's inputs.
-  bool data_gradient() const { return data_gradient_; }
-  void add_trainable() { data_gradient_ = true; }
+  /// True if something that the next layer's values come from trains, which then needs the gradient of the layer's inputs.
+  bool data_gradient() const {
+    const auto [from, added] = reads();
+    return needs_gradient_[static_cast<std::size_t>(from)] || (added >= 0 && needs_gradient_[static_cast<std::size_t>(added)]);
+  }
+  /// Notes that for the output of the last layer taken.
+  void output_needs_gradient(bool needs) { needs_gradient_[next_] = needs; }
 
  private:
   const Model& model_;
@@ -102,7 +117,7 @@ class LayerCursor {
   int max_rows_;
   int max_pieces_;
   std::size_t next_ = 0;
-  bool data_gradient_ = false;
+  std::vector<bool> needs_gradient_;  ///< a flag a slot
 };
 
 // The concepts list the functions of a stage; nn/stage_plan.hpp asserts them, so a missing one does not compile. `Layer` is

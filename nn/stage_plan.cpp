@@ -13,26 +13,50 @@ LayerTensors LayerCursor::tensors() const {
   return found;
 }
 
-std::size_t LayerCursor::stride() const {
-  const auto positions_read = static_cast<std::size_t>(positions());
-  return positions_read * row_stride(input().size() / positions_read);
+namespace {
+
+/// The floats from one example to the next where they have so many positions.
+std::size_t stride_of(Shape shape, bool is_sequence) {
+  const auto positions = static_cast<std::size_t>(is_sequence ? shape.height : 1);
+  return positions * row_stride(shape.size() / positions);
 }
+
+}  // namespace
+
+std::size_t LayerCursor::span() const { return positions() == 1 ? input().size() : stride_of(input(), true); }
+
+std::size_t LayerCursor::output_stride() const { return stride_of(output(), model_.is_sequence(next_)); }
 
 std::vector<PlacedStage> plan_stages(const Model& model, const std::vector<bool>& frozen, int max_rows, int max_pieces) {
   std::vector<PlacedStage> stages;
   LayerCursor layers(model, frozen, max_rows, max_pieces);
+  // The signal that holds each slot, and whether a stage reads it already.
+  std::vector<SignalPlace> signals(model.shapes().size());
+  signals[0].number = 0;
+  const auto read = [&](int slot) {
+    if (slot < 0) return SignalPlace{};
+    return std::exchange(signals[static_cast<std::size_t>(slot)], {signals[static_cast<std::size_t>(slot)].number, true});
+  };
+  // The signal that the next stage reads, and whether something that its values come from trains.
+  SignalPlace input, added;
+  bool data_gradient = false;
   const auto push = [&]<class S>(S stage, std::size_t stride) {
     bool trains = false;
     if constexpr (StageWithParameters<S>) trains = stage.trains();
-    stages.push_back({std::move(stage), stride, trains, layers.data_gradient()});
-    if (trains) layers.add_trainable();
+    stages.push_back({std::move(stage), stride, trains, data_gradient, input, added});
+    input = {static_cast<int>(stages.size()), false};
+    added = {};
+    data_gradient = data_gradient || trains;
   };
   const auto push_product = [&](DenseStage::Options options) {
-    options.data_gradient = layers.data_gradient();
+    options.data_gradient = data_gradient;
     push(DenseStage(options, max_rows),
          static_cast<std::size_t>(options.positions) * row_stride(static_cast<std::size_t>(options.outputs)));
   };
   const auto place = [&]<class Kind>(const Kind&) {
+    input = read(layers.reads().from);
+    added = read(layers.reads().added);
+    data_gradient = layers.data_gradient();
     if constexpr (!kNeedsStage<Kind>) {
       layers.take<Kind>();
     } else {
@@ -41,9 +65,11 @@ std::vector<PlacedStage> plan_stages(const Model& model, const std::vector<bool>
       std::optional<DenseStage::Options> after;
       if constexpr (HasProductAfter<S>) after = S::product_after(layers);
       S stage(layers);
-      push(std::move(stage), layers.stride());
+      push(std::move(stage), layers.output_stride());
       if (after) push_product(*after);
     }
+    signals[static_cast<std::size_t>(layers.number())] = input;
+    layers.output_needs_gradient(data_gradient);
   };
   while (!layers.done()) std::visit(place, layers.layer());
   return stages;

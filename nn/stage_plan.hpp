@@ -4,11 +4,14 @@
 #include <variant>
 #include <vector>
 
+#include "nn/activation_stages.hpp"
 #include "nn/conv_stage.hpp"
 #include "nn/dense_stage.hpp"
 #include "nn/group_norm_stage.hpp"
+#include "nn/layer_norm_stage.hpp"
 #include "nn/model.hpp"
 #include "nn/recurrent_stage.hpp"
+#include "nn/residual_stages.hpp"
 #include "nn/row_stages.hpp"
 #include "nn/sequence_stages.hpp"
 #include "nn/stage.hpp"
@@ -16,9 +19,11 @@
 namespace fedstride {
 
 /// The registry: a new stage is a word here.
-using StageVariant = std::variant<ConvStage, PoolStage<MaxPool>, PoolStage<AvgPool>, ActivationStage<Relu>, ActivationStage<Tanh>,
-                                  DropoutStage, DenseStage, GroupNormStage, TableStage<Embedding>, TableStage<Positions>,
-                                  RecurrentStage<Lstm>, RecurrentStage<Gru>, AttentionStage, LastStage, SequenceStage>;
+using StageVariant =
+    std::variant<ConvStage, PoolStage<MaxPool>, PoolStage<AvgPool>, GlobalAvgPoolStage, ActivationStage<Relu>,
+                 ActivationStage<LeakyRelu>, ActivationStage<Gelu>, ActivationStage<Tanh>, ActivationStage<Sigmoid>, DropoutStage,
+                 DenseStage, GroupNormStage, LayerNormStage, ForkStage, AddStage, SubsampleStage, TableStage<Embedding>,
+                 TableStage<Positions>, RecurrentStage<Lstm>, RecurrentStage<Gru>, AttentionStage, LastStage, SequenceStage>;
 
 template <class Variant>
 inline constexpr bool kAreStages = false;
@@ -40,12 +45,20 @@ struct StageFor<LayerKind, std::variant<First, Rest...>>
 template <class LayerKind>
 using StageOf = typename StageFor<LayerKind, StageVariant>::type;
 
+/// A signal of a network: stage s makes number s + 1, number 0 is the input.
+struct SignalPlace {
+  int number = -1;     ///< -1 for none
+  bool again = false;  ///< read the second time, after another stage
+};
+
 /// A stage in its place.
 struct PlacedStage {
   StageVariant stage;
   std::size_t output_stride = 0;  ///< floats from one example's output to the next
   bool trains = false;            ///< has weights that move
-  bool data_gradient = false;     ///< something before it trains
+  bool data_gradient = false;     ///< something that its values come from trains
+  SignalPlace input;
+  SignalPlace added;  ///< if there is one
 };
 
 /// Groups the layers into stages, in order; each stage takes the layers it computes off the line. `frozen` has a flag a

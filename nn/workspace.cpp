@@ -13,15 +13,25 @@ Network::Workspace::Workspace(const Model& model_, int max_rows_, const std::vec
   signals.resize(stages.size() + 1);
   add_value(0, model.input().size());
   for (std::size_t s = 0; s < stages.size(); ++s) add_value(s + 1, stages[s].output_stride);
+  second_signals.resize(signals.size());
+  for (const PlacedStage& placed : stages)
+    for (const SignalPlace place : {placed.input, placed.added})
+      if (place.again) {
+        signal(place).value = signals[static_cast<std::size_t>(place.number)].value;
+        signals[static_cast<std::size_t>(place.number)].beside = &signal(place);
+      }
+  for (const PlacedStage& placed : stages)
+    if (placed.added.number >= 0) signal(placed.input).beside = &signal(placed.added);
 }
 
 void Network::Workspace::prepare_training() {
   if (!slots.empty()) return;
   for (std::size_t s = 0; s < stages.size(); ++s) {
-    if (s + 1 == stages.size() || stages[s + 1].data_gradient) {
-      memory.emplace_back(signals[s + 1].value.stride * max_rows);
-      signals[s + 1].gradient = {memory.back().data(), signals[s + 1].value.stride};
-    }
+    for (Signal* made : {&signals[s + 1], &second_signals[s + 1]})
+      if ((goes_back(s) || s + 1 == stages.size()) && made->value.data != nullptr) {
+        memory.emplace_back(made->value.stride * max_rows);
+        made->gradient = {memory.back().data(), made->value.stride};
+      }
     first_slot.push_back(slots.size());
     std::visit(
         [&]<class Kind>(Kind& stage) {
@@ -67,7 +77,7 @@ void Network::Workspace::begin(const float* weights) {
 }
 
 void Network::Workspace::forward_rows(std::size_t s, RowRange range, const Batch* batch) {
-  with_stage(s, [&](RowStage auto& stage) { stage.forward(signals[s], signals[s + 1], range, batch); });
+  with_stage(s, [&](RowStage auto& stage) { stage.forward(input(s), signals[s + 1], range, batch); });
 }
 
 void Network::Workspace::forward(int rows, const Batch* batch, ForEachPiece for_each_piece) {
@@ -80,23 +90,23 @@ void Network::Workspace::forward(int rows, const Batch* batch, ForEachPiece for_
     with_stage(s, [&]<class Kind>(Kind& stage) {
       if constexpr (BatchStage<Kind>) {
         const int pieces = stage.forward_pieces(rows);
-        run(pieces, for_each_piece, [&](int piece) { stage.forward_piece(piece, pieces, signals[s], signals[s + 1], rows); });
+        run(pieces, for_each_piece, [&](int piece) { stage.forward_piece(piece, pieces, input(s), signals[s + 1], rows); });
       } else {
-        stage.forward(signals[s], signals[s + 1], {0, rows, 0}, batch);
+        stage.forward(input(s), signals[s + 1], {0, rows, 0}, batch);
       }
     });
   }
 }
 
 void Network::Workspace::backward_rows(std::size_t s, RowRange range) {
-  if (goes_back(s)) with_stage(s, [&](RowStage auto& stage) { stage.backward(signals[s], signals[s + 1], range); });
+  if (goes_back(s)) with_stage(s, [&](RowStage auto& stage) { stage.backward(input(s), signals[s + 1], range); });
 }
 
 void Network::Workspace::backward(int rows, GradientSink sink, ForEachPiece for_each_piece) {
   for (std::size_t s = stages.size(); s-- > row_stages;) {
     with_stage(s, [&]<class Kind>(Kind& stage) {
       if constexpr (BatchStage<Kind>) {
-        const Signal &in = signals[s], &out = signals[s + 1];
+        const Signal &in = input(s), &out = signals[s + 1];
         const GradientTarget to = target(s, sink);
         stage.begin_backward(out, rows, to);
         const int pieces = stage.backward_pieces(rows);
@@ -112,7 +122,7 @@ void Network::Workspace::backward(int rows, GradientSink sink, ForEachPiece for_
     });
   }
   run_gradient_pieces(rows, for_each_piece, [&](auto& stage, std::size_t s, int piece) {
-    stage.gradient_piece(piece, signals[s], rows, s < row_stages ? row_pieces(rows) : 1, target(s, sink));
+    stage.gradient_piece(piece, input(s), rows, s < row_stages ? row_pieces(rows) : 1, target(s, sink));
   });
 }
 

@@ -103,12 +103,19 @@ struct Network::Workspace {
   GradientTarget target(std::size_t s, GradientSink sink) { return {sink, slots.data() + first_slot[s]}; }
   double slot_sum() const;
 
+  Signal& signal(SignalPlace place) {
+    const auto number = static_cast<std::size_t>(place.number);
+    return place.again ? second_signals[number] : signals[number];
+  }
+  const Signal& input(std::size_t s) { return signal(stages[s].input); }
+
   Model model;
   int max_rows;
   std::size_t work = 0;  ///< row_work of the model
   std::vector<PlacedStage> stages;
-  std::size_t row_stages = 0;   ///< those before the first BatchStage: whole examples, one piece from bottom to top
-  std::vector<Signal> signals;  ///< signals[s] is what stage s reads
+  std::size_t row_stages = 0;          ///< those before the first BatchStage: whole examples, one piece from bottom to top
+  std::vector<Signal> signals;         ///< the input, then what each stage makes
+  std::vector<Signal> second_signals;  ///< those of them that are read twice, for the second reader
   std::vector<Buffer<float>> memory;
   std::vector<std::pair<std::size_t, int>> gradient_pieces;  ///< stage, piece
   std::vector<std::size_t> first_slot;                       ///< of each stage, in slots

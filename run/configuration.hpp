@@ -102,7 +102,7 @@ struct Configuration {
       Field{"client-test", &Configuration::client_test, "share of each client's rows that it is tested on and does not train on",
             Valid{.low = 0, .high = 1, .high_included = false}},
       Field{"model", &Configuration::model,
-            "a named model, or its layers (conv, maxpool, avgpool, dense, groupnorm, relu, tanh, dropout, flatten): "
+            "a named model, or its layers (docs/models.md), with blocks: "
             "\"conv 64 3 | relu | maxpool 3 2 | dense classes\"",
             Valid{.known = known_models}},
       Field{"initialisation", &Configuration::initialisation,

@@ -1,20 +1,8 @@
 #include "nn/kernels/squares.hpp"
 
-#include "core/simd.hpp"
+#include "nn/kernels/double_lanes.hpp"
 
 namespace fedstride {
-namespace {
-
-typedef double DoubleLanes __attribute__((vector_size(kLanes * 4)));
-typedef float HalfLanes __attribute__((vector_size(kLanes * 2)));
-typedef float UnalignedHalfLanes __attribute__((vector_size(kLanes * 2), aligned(4), may_alias));
-
-FEDSTRIDE_INLINE DoubleLanes load_doubles(const float* from) {
-  return __builtin_convertvector(static_cast<HalfLanes>(*reinterpret_cast<const UnalignedHalfLanes*>(from)), DoubleLanes);
-}
-
-}  // namespace
-
 double squared_norm(const float* values, std::size_t size) {
   constexpr std::size_t kHalf = kLanes / 2;
   constexpr int kSums = 4;
@@ -30,8 +18,7 @@ double squared_norm(const float* values, std::size_t size) {
     sum[0] += value * value;
   }
   sum[0] = (sum[0] + sum[1]) + (sum[2] + sum[3]);
-  double total = 0;
-  for (std::size_t lane = 0; lane < kHalf; ++lane) total += sum[0][lane];
+  double total = fedstride::sum(sum[0]);
   for (; i < size; ++i) total += static_cast<double>(values[i]) * static_cast<double>(values[i]);
   return total;
 }

@@ -38,7 +38,8 @@ struct Sample {
     weights = random_values(model.size(), 1, 0.6);
     inputs = random_values(labels.size() * input.size(), 2, 1.5);
   }
-  Sample(std::string_view line, const ExampleForm& form) : model(Model::parse(line, form)) {
+  template <std::same_as<ExampleForm> Form>
+  Sample(std::string_view line, const Form& form) : model(Model::parse(line, form)) {
     weights = random_values(model.size(), 1, 0.6);
     RandomStream random(2, {.purpose = Purpose::test});
     RandomExamples<double> made(form, rows.size(), random);

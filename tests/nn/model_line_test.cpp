@@ -32,6 +32,12 @@ TEST_CASE("a model line is normalised") {
         "conv 8 3 stride 2 pad 1 nobias | maxpool 2 2 | avgpool 3 1 | dropout 0.5 | dense classes");
   CHECK(line("conv 4 3 stride 1 pad 0 | flatten | dense classes | tanh | dense classes nobias") ==
         "conv 4 3 | flatten | dense 10 | tanh | dense classes nobias");
+  CHECK(line("conv 8 3 2 1 nobias | conv 8 3 1 | conv 8 3 2 pad 1 | maxpool 3 pad 1 | avgpool 3 1 pad 1 | leakyrelu | "
+             "leakyrelu .2 | dense 10") ==
+        "conv 8 3 stride 2 pad 1 nobias | conv 8 3 | conv 8 3 stride 2 pad 1 | maxpool 3 3 pad 1 | avgpool 3 1 pad 1 | "
+        "leakyrelu 0.01 | leakyrelu 0.2 | dense classes");
+  CHECK(line("gelu | sigmoid | globalavgpool | dense 12 | layernorm | dense 10", {5, 4, 3}) ==
+        "gelu | sigmoid | globalavgpool | dense 12 | layernorm | dense classes");
 }
 
 TEST_CASE("a normalised line is a fixed point, for every named model") {
@@ -62,6 +68,18 @@ TEST_CASE("a picture that is pooled to one place is still a picture") {
   CHECK(line("avgpool 28 | conv 5 1 | dense classes") == "avgpool 28 28 | conv 5 1 | dense classes");
 }
 
+TEST_CASE("norms and means of what has no channels or no picture are refused") {
+  CHECK(refused("layernorm | dense classes") ==
+        "layer 1 'layernorm' reads 28x28x1: one channel has no variance; two channels at least are needed");
+  CHECK(contains(refused("flatten | layernorm | dense classes", {4, 4, 2}), "reads a flattened picture, which has no channels"));
+  CHECK(contains(refused("globalavgpool | dense classes", {1, 1, 54}), "needs a picture, but reads a row of 54"));
+  const std::string batch_norm = refused("conv 3 3 | batchnorm | dense classes");
+  CHECK(contains(batch_norm, "layer 2 'batchnorm' is refused: batch norm mixes the examples of a batch"));
+  CHECK(contains(batch_norm, "running statistics are no part of the average of models; use groupnorm GROUPS"));
+  for (const char* made : {"fork", "add", "subsample 8 2"})
+    CHECK(contains(refused(std::string(made) + " | dense classes"), "is unknown"));
+}
+
 TEST_CASE("a model ends in as many scores as there are classes") {
   const std::string end = "cannot be the last: a model ends in 'dense classes', here 'dense 10'";
   CHECK(refused("dense 11") == "layer 1 'dense 11' " + end);
@@ -69,7 +87,7 @@ TEST_CASE("a model ends in as many scores as there are classes") {
 }
 
 TEST_CASE("bad numbers and words are named, with how the layer is written") {
-  const std::string conv = "it is written: conv CHANNELS KERNEL [stride S] [pad P] [nobias]";
+  const std::string conv = "it is written: conv CHANNELS KERNEL [STRIDE [PAD]] [stride S] [pad P] [nobias]";
   CHECK(refused("conv | dense classes") == "layer 1 'conv': the number of channels is missing; " + conv);
   CHECK(refused("conv 3 0 | dense classes") ==
         "layer 1 'conv 3 0': the kernel must be a whole number from 1 to 1024, not '0'; " + conv);
@@ -83,6 +101,14 @@ TEST_CASE("bad numbers and words are named, with how the layer is written") {
   CHECK(contains(refused("conv 3 99999999999 | dense classes"), "not '99999999999'"));
   CHECK(contains(refused("conv 3 3 stride | dense classes"), "stride is missing"));
   CHECK(contains(refused("maxpool 2 2 2 | dense classes"), "'2' is not understood; it is written: maxpool KERNEL [STRIDE]"));
+  CHECK(contains(refused("conv 3 3 1 1 1 | dense classes"), "'1' is not understood; " + conv));
+  CHECK(contains(refused("conv 3 3 1 stride 2 | dense classes"), "'stride' stands twice; " + conv));
+  CHECK(refused("maxpool 3 2 pad 2 | dense classes") ==
+        "layer 1 'maxpool 3 2 pad 2': pad must be at most half of the kernel, not 2; it is written: maxpool KERNEL [STRIDE] "
+        "[pad P]");
+  CHECK(contains(refused("avgpool 2 2 nobias | dense classes"), "'nobias' is not understood"));
+  CHECK(contains(refused("leakyrelu 1 | dense classes"), "the slope must be a number from 0 to below 1, not '1'"));
+  CHECK(contains(refused("gelu tanh | dense classes"), "'tanh' is not understood; it is written: gelu"));
   CHECK(contains(refused("relu 3 | dense classes"), "'3' is not understood; it is written: relu"));
   CHECK(contains(refused("dense 0 | dense classes"), "from 1 to 1048576, not '0'"));
   for (const char* rate : {"1", "-0.1", "nan", "inf", "half"})

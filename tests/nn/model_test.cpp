@@ -26,7 +26,29 @@ TEST_CASE("the named models have the published numbers of parameters") {
   CHECK(count("covertype-mlp", {1, 1, 54}, 7) == 54 * 100 + 100 + 100 * 100 + 100 + 100 * 7 + 7);
   CHECK(count("pfl-cnn", kCifar, 10) == 1'626'442);
   CHECK(count("tutorial-cnn", kMnist, 10) == 26'010);
-  CHECK(kNamedModels.size() == 8);
+  CHECK(count("femnist-cnn", kMnist, 62) == 6'603'710);  // Caldas et al., as LEAF's code prints it
+  CHECK(count("simple-cnn", kCifar, 10) == 62'006);
+  CHECK(count("simple-cnn", kMnist, 10) == 44'426);
+  CHECK(kNamedModels.size() == 13);
+}
+
+TEST_CASE("the residual networks have their papers' numbers of parameters, layer by layer") {
+  // A norm has as many scales and shifts as a batch norm.
+  const auto convolution = [](std::size_t from, std::size_t to, std::size_t kernel) {
+    return from * to * kernel * kernel + 2 * to;
+  };
+  const auto stage = [&](std::size_t from, std::size_t to, std::size_t blocks) {
+    return convolution(from, to, 3) + (2 * blocks - 1) * convolution(to, to, 3);
+  };
+  CHECK(count("resnet20-gn", kCifar, 10) == 269'722);  // "0.27M" in He et al.'s table 6
+  CHECK(count("resnet20-gn", kCifar, 10) ==
+        convolution(3, 16, 3) + stage(16, 16, 3) + stage(16, 32, 3) + stage(32, 64, 3) + 64 * 10 + 10);
+  CHECK(count("resnet8-gn", kCifar, 10) ==
+        convolution(3, 16, 3) + stage(16, 16, 1) + stage(16, 32, 1) + stage(32, 64, 1) + 64 * 10 + 10);
+  CHECK(count("resnet18-gn", kCifar, 10) == 11'173'962);
+  CHECK(count("resnet18-gn", kCifar, 10) == convolution(3, 64, 3) + stage(64, 64, 2) + stage(64, 128, 2) + stage(128, 256, 2) +
+                                                stage(256, 512, 2) + convolution(64, 128, 1) + convolution(128, 256, 1) +
+                                                convolution(256, 512, 1) + 512 * 10 + 10);
 }
 
 TEST_CASE("shapes run through the line as the papers state them") {

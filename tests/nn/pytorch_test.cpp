@@ -1,6 +1,7 @@
 #include <doctest/doctest.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 #include <string>
@@ -20,7 +21,8 @@ std::string_view bytes_of(const std::vector<T>& values) {
   return {reinterpret_cast<const char*>(values.data()), values.size() * sizeof(T)};
 }
 
-/// Writes a model, a batch, its scores by the slow twin and the weights after one SGD step by the network.
+/// Writes a model, a batch, its scores by the slow twin, the weights after one SGD step by the network, and the sum of its
+/// examples' clipped gradients.
 void write_case(const std::filesystem::path& folder, std::string_view line, Shape input) {
   constexpr int kRows = 6;
   constexpr float kRate = 0.1F;
@@ -41,6 +43,22 @@ void write_case(const std::filesystem::path& folder, std::string_view line, Shap
   const auto twin = reference_gradient<double>(model, exact_weights, exact_inputs, batch);
   Network network(model, kRows);
   std::copy(inputs.begin(), inputs.end(), network.inputs(kRows).begin());
+  std::vector<double> norms(kRows);
+  network.per_example(weights.data(), batch, norms);
+  auto sorted = norms;
+  std::sort(sorted.begin(), sorted.end());
+  const double clip = sorted[kRows / 2];  // some are clipped
+  std::vector<float> factors;
+  for (const double norm : norms) factors.push_back(static_cast<float>(std::min(1.0, clip / norm)));
+  Vector sum(model.size());
+  network.weighted_sum(factors, [&](std::size_t offset, std::span<const float> part) {
+    std::copy(part.begin(), part.end(), view(sum).begin() + static_cast<std::ptrdiff_t>(offset));
+    return 0.0;
+  });
+  write_file(folder / "clipped.safetensors", write_safetensors(model, sum));
+  write_file(folder / "clip.txt", std::to_string(clip));
+  write_file(folder / "parameters.txt", std::to_string(model.parameter_count()));
+  std::copy(inputs.begin(), inputs.end(), network.inputs(kRows).begin());
   network.gradient(weights.data(), batch, [&](std::size_t offset, std::span<const float> gradient) {
     for (std::size_t i = 0; i < gradient.size(); ++i) view(weights)[offset + i] -= kRate * gradient[i];
     return 0.0;
@@ -54,7 +72,7 @@ void write_case(const std::filesystem::path& folder, std::string_view line, Shap
 
 }  // namespace
 
-TEST_CASE("the same weights in PyTorch give the same scores and the same step") {
+TEST_CASE("the same weights in PyTorch give the same scores, the same step and the same clipped sum") {
   const char* python = std::getenv("FEDSTRIDE_PYTORCH");
   if (python == nullptr) FEDSTRIDE_SKIP("FEDSTRIDE_PYTORCH names no Python that has PyTorch");
   struct Case {
@@ -68,6 +86,18 @@ TEST_CASE("the same weights in PyTorch give the same scores and the same step") 
       {"conv 5 3 stride 2 pad 2 nobias | tanh | avgpool 3 2 | flatten | dense 7 nobias | dense classes", {11, 14, 2}},
       {"conv 6 3 | groupnorm 2 | relu | maxpool 2 2 | conv 8 2 | groupnorm 1 | tanh | dense 12 | groupnorm 3 | dense classes",
        {11, 14, 2}},
+      {"femnist-cnn", {28, 28, 1}},
+      {"simple-cnn", {32, 32, 3}},
+      {"resnet8-gn", {16, 16, 3}},
+      {"resnet20-gn", {8, 8, 3}},
+      {"resnet18-gn", {8, 8, 3}},
+      {"conv 6 3 2 1 | layernorm | gelu | maxpool 3 2 pad 1 | leakyrelu | conv 8 2 | sigmoid | avgpool 3 1 pad 1 | dense 12 | "
+       "layernorm | leakyrelu 0.2 | residual { dense 12 | gelu } | dense classes",
+       {21, 24, 2}},
+      {"repeat 2 { residual { conv 6 3 2 1 | groupnorm 3 | residual { conv 6 1 | tanh } } } | residual pad { conv 9 3 2 1 } | "
+       "globalavgpool | dense classes",
+       {17, 20, 4}},
+      {"dense 16 | layernorm | gelu | residual { dense 16 | sigmoid } | dense classes", {1, 1, 9}},
   };
   const auto folder = std::filesystem::temp_directory_path() / ("fedstride-pytorch-" + std::to_string(getpid()));
   std::filesystem::create_directories(folder);

@@ -31,6 +31,9 @@ const std::string_view kAnswerAPosition[] = {
     "embedding 4 | lstm 6 | dense classes",
     "embedding 4 | gru 5 | dropout 0.25 | dense classes nobias",
     "embedding 16 | positions | attention 4 | dense 20 | relu | dense classes",
+    "embedding 6 | repeat 2 { residual { layernorm | attention 2 } | residual { layernorm | dense 10 | gelu | dense 6 } } | "
+    "dense classes",
+    "embedding 5 | sigmoid | residual { gru 5 } | layernorm | leakyrelu | dense classes",
 };
 
 TEST_CASE("the slow twin's gradients of sequences agree with finite differences") {
@@ -86,6 +89,18 @@ TEST_CASE("parameters have PyTorch's shapes and names") {
   const Model attention = Model::parse("embedding 8 | attention 2 | dense classes", {tokens(5), 80, Targets::positions, 80});
   REQUIRE(attention.find("attention1.out_proj.weight") != nullptr);
   CHECK(attention.find("attention1.in_proj_weight")->shape == std::vector<std::int64_t>{24, 8});
+}
+
+TEST_CASE("named models of sequences have their papers' sizes") {
+  const auto count = [](std::string_view name, int length, int vocabulary, Targets targets) {
+    return Model::parse(name, {tokens(length), vocabulary, targets, vocabulary}).parameter_count();
+  };
+  // Reddi et al. 2021, Table 4 has one bias a gate, PyTorch two.
+  CHECK(count("shakespeare-lstm", 80, 90, Targets::positions) == 820'522 + 2 * 4 * 256);
+  CHECK(count("stackoverflow-lstm", 20, 10'004, Targets::positions) == 4'050'748 + 4 * 670);
+  CHECK(count("leaf-lstm", 80, 80, Targets::classes) == 80 * 8 + 1024 * (8 + 256 + 2) + 1024 * (512 + 2) + 257 * 80);
+  const std::size_t block = 2 * 2 * 128 + 4 * 128 * 129 + 128 * 512 + 512 + 512 * 128 + 128;
+  CHECK(count("small-transformer", 20, 90, Targets::positions) == 90 * 128 + 20 * 128 + 2 * block + 2 * 128 + 129 * 90);
 }
 
 TEST_CASE("layers of sequences say what they need") {
