@@ -9,7 +9,8 @@ import subprocess
 import sys
 from pathlib import Path
 
-NAMES = {"adadp-cnn": "adadp-cnn", "pfl-cnn": "pfl-cnn", "874-parameter MLP": "tiny-mlp"}
+NAMES = {"adadp-cnn": "adadp-cnn", "pfl-cnn": "pfl-cnn", "874-parameter MLP": "tiny-mlp", "resnet20-gn": "resnet20-gn",
+         "femnist-cnn": "femnist-cnn"}
 
 
 def run(*command):
@@ -25,12 +26,12 @@ def main():
         text = run(program, "bench", "--seconds", "3")
         peaks.append(float(re.search(r"peak ([\d.]+) GFLOP/s", text)[1]))
         for name in NAMES:
-            speed = re.search(re.escape(name) + r"\s+batch 10:\s+([\d.]+) examples/s", text)[1]
+            speed = re.search(re.escape(name) + r"\s+batch \d+:\s+([\d.]+) examples/s", text)[1]
             ours.setdefault(name, []).append(float(speed))
         text = run(sys.executable, str(Path(__file__).parent / "pytorch.py"), "--seconds", "1.5")
         for name, other in NAMES.items():
             theirs.setdefault(name, []).append(float(re.search(other + r": ([\d.]+) examples/s", text)[1]))
-    print(f"measured fp32 peak of one core: {statistics.median(peaks):.0f} GFLOP/s; batch 10; medians of {pairs} pairs")
+    print(f"measured fp32 peak of one core: {statistics.median(peaks):.0f} GFLOP/s; batch 10, resnet20-gn 32, femnist-cnn 20; medians of {pairs} pairs")
     for name in NAMES:
         ratios = [a / b for a, b in zip(ours[name], theirs[name])]
         print(f"{name:18} fedstride {statistics.median(ours[name]):9.0f} examples/s   PyTorch {statistics.median(theirs[name]):9.0f}"

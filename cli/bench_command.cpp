@@ -29,13 +29,17 @@ struct Case {
   const char* name;
   const char* model;
   Shape input;
+  int classes = 10;
+  int batch = 0;  ///< 0: the one asked for
 };
 constexpr Case kCases[] = {{"adadp-cnn", "adadp-cnn", {32, 32, 3}},
                            {"pfl-cnn", "pfl-cnn", {32, 32, 3}},
-                           {"874-parameter MLP", "dense 32 | relu | dense classes", {1, 1, 16}}};
+                           {"874-parameter MLP", "dense 32 | relu | dense classes", {1, 1, 16}},
+                           {"resnet20-gn", "resnet20-gn", {32, 32, 3}, 10, 32},
+                           {"femnist-cnn", "femnist-cnn", {28, 28, 1}, 62, 20}};
 
-OrderedJson measure(const char* name, const Model& model, const BenchFlags& arguments, double peak) {
-  const NetworkSpeed speed = measure_network(model, arguments.batch, arguments.seconds);
+OrderedJson measure(const char* name, const Model& model, const BenchFlags& arguments, double peak, int batch = 0) {
+  const NetworkSpeed speed = measure_network(model, batch > 0 ? batch : arguments.batch, arguments.seconds);
   const double evaluated = speed.batch / speed.evaluate_seconds;
   if (!arguments.json)
     std::printf(
@@ -64,7 +68,8 @@ constexpr PrivateCase kPrivateCases[] = {
     {"adadp-cnn's dense part", "dense 500 | relu | dense 500 | relu | dense classes", "", {1, 1, 1600}},
     {"adadp-cnn", "adadp-cnn", "", {32, 32, 3}},
     {"adadp-cnn, convolutions frozen", "adadp-cnn", "conv1,conv2", {32, 32, 3}},
-    {"tutorial-cnn", "tutorial-cnn", "", {28, 28, 1}}};
+    {"tutorial-cnn", "tutorial-cnn", "", {28, 28, 1}},
+    {"resnet20-gn", "resnet20-gn", "", {32, 32, 3}}};
 
 OrderedJson measure_private_steps(const BenchFlags& arguments) {
   if (!arguments.json)
@@ -149,7 +154,8 @@ void bench(const BenchFlags& arguments) {
   if (!arguments.model.empty()) {
     steps.push_back(measure(arguments.model.c_str(), Model::parse(arguments.model, {32, 32, 3}, 10), arguments, peak));
   } else {
-    for (const Case& one : kCases) steps.push_back(measure(one.name, Model::parse(one.model, one.input, 10), arguments, peak));
+    for (const Case& one : kCases)
+      steps.push_back(measure(one.name, Model::parse(one.model, one.input, one.classes), arguments, peak, one.batch));
     json["optimizers"] = measure_optimizers(arguments);
     json["objectives"] = measure_objectives(arguments);
     json["private_steps"] = measure_private_steps(arguments);
