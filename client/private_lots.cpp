@@ -37,7 +37,7 @@ class PrivateLots::Lot {
     workshop.norms_.resize(rows.size());
     Network& network = lots_.places_.network;
     fill_batch(lots_.places_.data, rows, lots_.places_.augmentation, lots_.address_,
-               network.inputs(static_cast<int>(rows.size())));
+               network.inputs(static_cast<int>(rows.size())), lots_.places_.skew);
     fill_labels(lots_.places_.data, rows, workshop.labels_);
     loss_sum_ +=
         network.per_example(weights_, {workshop.labels_, rows, lots_.address_}, workshop.norms_, lots_.places_.for_each_piece)

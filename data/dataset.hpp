@@ -27,6 +27,10 @@ struct Dataset {
   std::vector<std::uint8_t> pixels;
   std::vector<float> features;
   std::vector<Label> labels;
+  /// Natural clients: their names, and the number of each row's client in it. Both empty: the data name none. Both parts of a
+  /// data set have the same names.
+  std::vector<std::string> client_names;
+  std::vector<std::uint32_t> clients;
   /// The position of each row in them, if only some are kept (keep_rows); empty: row r is the r-th.
   std::vector<Row> places;
 

@@ -38,6 +38,7 @@ void keep_only(Dataset& data, std::span<const Row> rows) {
   keep(data.labels, 1, rows);
   keep(data.pixels, data.shape.size(), rows);
   keep(data.features, data.shape.size(), rows);
+  keep(data.clients, 1, rows);
 }
 
 }  // namespace

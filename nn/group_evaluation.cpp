@@ -15,17 +15,19 @@ struct BlockOutcome {
 
 }  // namespace
 
-GroupEvaluator::GroupEvaluator(const Model& model, const Dataset& data, const std::vector<std::span<const Row>>& groups)
+GroupEvaluator::GroupEvaluator(const Model& model, const Dataset& data, const std::vector<std::span<const Row>>& groups,
+                               const std::vector<ClientSkew>& skews)
     : model_(model), data_(data) {
-  regroup(groups);
+  regroup(groups, skews);
 }
 
-void GroupEvaluator::regroup(const std::vector<std::span<const Row>>& groups) {
+void GroupEvaluator::regroup(const std::vector<std::span<const Row>>& groups, const std::vector<ClientSkew>& skews) {
   groups_ = groups.size();
   blocks_.clear();
   for (std::size_t group = 0; group < groups.size(); ++group)
     for (std::size_t begin = 0; begin < groups[group].size(); begin += kMaxEvaluated)
-      blocks_.push_back({group, groups[group].subspan(begin, std::min(kMaxEvaluated, groups[group].size() - begin))});
+      blocks_.push_back({group, groups[group].subspan(begin, std::min(kMaxEvaluated, groups[group].size() - begin)),
+                         skews.empty() ? ClientSkew{} : skews[group]});
 }
 
 std::vector<GroupEvaluation> GroupEvaluator::evaluate(const Vector& weights, ForEachPiece for_each_piece) {
@@ -33,8 +35,8 @@ std::vector<GroupEvaluation> GroupEvaluator::evaluate(const Vector& weights, For
   for_each_piece(static_cast<int>(blocks_.size()), [&](int index) {
     const Block& block = blocks_[static_cast<std::size_t>(index)];
     BlockOutcome& outcome = outcomes[static_cast<std::size_t>(index)];
-    outcome.loss =
-        evaluate_block(networks_, model_, data_, weights, block.rows, std::span(outcome.predicted).first(block.rows.size()));
+    outcome.loss = evaluate_block(networks_, model_, data_, weights, block.rows,
+                                  std::span(outcome.predicted).first(block.rows.size()), block.skew);
   });
   std::vector<GroupEvaluation> results(groups_);
   const auto classes = static_cast<std::size_t>(data_.classes);

@@ -255,6 +255,7 @@ void prepare_training(Setup& setup, FirstWeights first) {
     throw usage_error("augment is '" + std::string(choice_name(configuration.augment)) + "'; data set '" + configuration.dataset +
                       "' has no pictures, only none is valid");
 
+  configuration.feature_skew->check_data(train);
   if (configuration.evaluate_rows > 0)
     setup.evaluation_rows =
         draw_evaluation_rows(setup.data.test.size(), static_cast<std::size_t>(configuration.evaluate_rows), configuration.seed);
@@ -266,6 +267,8 @@ void prepare_training(Setup& setup, FirstWeights first) {
                     .epochs = configuration.local_epochs,
                     .batch = configuration.batch,
                     .augmentation = configuration.augment,
+                    .feature_skew = configuration.feature_skew,
+                    .clients = static_cast<std::uint32_t>(setup.row_counts.size()),
                     .keep_state = keeps_state(configuration),
                     .seed = configuration.seed,
                     .frozen = setup.model.frozen(configuration.freeze)};

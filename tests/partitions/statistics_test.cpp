@@ -43,7 +43,7 @@ TEST_CASE("clients alike are at no distance, and clients of a class each are far
   CHECK(alike.median == 4);
   CHECK(alike.mean_entropy == doctest::Approx(1.5));
   CHECK(alike.largest_distance == doctest::Approx(0));
-  // Of k classes with a client each the distance is 2 (1 - 1/k).
+  // Where each of k clients has a class of its own the distance is 2 (1 - 1/k).
   const PartitionStatistics apart = partition_statistics(Assignment{{8, 9, 10, 11}, {12, 13, 14, 15}}, sixteen_labels(), 3);
   CHECK(apart.mean_distance == doctest::Approx(1));
   CHECK(apart.mean_entropy == 0);
