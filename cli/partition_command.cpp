@@ -6,6 +6,7 @@
 #include "cli/flag_values.hpp"
 #include "cli/settings_flags.hpp"
 #include "core/files.hpp"
+#include "partitions/statistics.hpp"
 #include "run/setup.hpp"
 
 namespace fedstride {
@@ -33,6 +34,9 @@ void show(const PartitionFlags& arguments) {
     return;
   }
   std::printf("%s", partition_text(setup).c_str());
+  const Dataset& train = setup.data.train;
+  std::printf("%s", statistics_text(partition_statistics(setup.rows, train.labels, train.classes)).c_str());
+  for (const auto& note : setup.notes) std::printf("note: %s\n", note.c_str());
   std::printf("partition hash: %s\n", setup.partition_hash.c_str());
 }
 

@@ -36,11 +36,12 @@ class PrivateLots::Lot {
     workshop.norms_.resize(rows.size());
     Network& network = lots_.places_.network;
     fill_batch(lots_.places_.data, rows, lots_.places_.augmentation, lots_.address_,
-               network.inputs(static_cast<int>(rows.size())));
+               network.inputs(static_cast<int>(rows.size())), lots_.places_.skew);
     const Answers answers = workshop.answers_.read(lots_.places_.data, rows);
-    loss_sum_ +=
-        network.per_example(weights_, {answers.labels, rows, lots_.address_, answers.values}, workshop.norms_, lots_.places_.for_each_piece)
-            .loss_sum;
+    loss_sum_ += network
+                     .per_example(weights_, {answers.labels, rows, lots_.address_, answers.values}, workshop.norms_,
+                                  lots_.places_.for_each_piece)
+                     .loss_sum;
     return true;
   }
   std::span<const double> norms() const { return lots_.places_.workshop.norms_; }

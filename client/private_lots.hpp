@@ -44,6 +44,7 @@ class PrivateLots {
     Network& network;
     PrivateWorkshop& workshop;
     ForEachPiece for_each_piece;
+    ClientSkew skew = {};  ///< of the client's inputs
   };
 
   /// `address` is that of the round's first batch; `reserved` is the number of releases reserved in the ledger.

@@ -47,6 +47,8 @@ void ClientState::load(const LocalTraining& training, const std::string& bytes) 
 
 std::vector<bool> LocalTraining::unsent() const { return either(frozen, local); }
 
+ClientSkew LocalTraining::skew_of(ClientId client) const { return {&*feature_skew, seed, client, clients}; }
+
 Vector personal_weights(const LocalTraining& training, const Model& model, const Vector& weights, const ClientState& state) {
   Vector own = weights;
   const PersonalAtClient at(*training.personal, *training.optimizer, personal_ranges(model, training.local, training.frozen));
@@ -147,7 +149,8 @@ class Trainer::PlainBatches {
         address_(address),
         for_each_piece_(for_each_piece),
         first_epoch_(first_epoch),
-        order_(order) {}
+        order_(order),
+        skew_(trainer.training_.skew_of(address.client)) {}
 
   void begin_epoch(int epoch) {
     trainer_.order_.assign(rows_.begin(), rows_.end());
@@ -172,7 +175,8 @@ class Trainer::PlainBatches {
     const auto drawn = ahead_.first(std::min(batch_, ahead_.size()));
     ahead_ = ahead_.subspan(drawn.size());
     Network& network = trainer_.network_;
-    fill_batch(trainer_.data_, drawn, trainer_.training_.augmentation, address_, network.inputs(static_cast<int>(drawn.size())));
+    fill_batch(trainer_.data_, drawn, trainer_.training_.augmentation, address_, network.inputs(static_cast<int>(drawn.size())),
+               skew_);
     const Answers answers = trainer_.answers_.read(trainer_.data_, drawn);
     const BatchLoss result = network.gradient(weights, {answers.labels, drawn, address_, answers.values}, sink, for_each_piece_);
     ++address_.step;
@@ -190,6 +194,7 @@ class Trainer::PlainBatches {
   ForEachPiece for_each_piece_;
   int first_epoch_;
   Purpose order_;
+  ClientSkew skew_;
 };
 
 void Trainer::falsify(std::uint32_t round, ClientId client) {
@@ -284,8 +289,8 @@ ClientReport Trainer::train_with(OptimizerState& state, const Task& task, Client
   const Pass pass{first_epoch, training_.epochs, objective_.corrected()};
   if (training_.privacy) {
     const PrivatePlan& plan = *training_.privacy->plans[client];
-    PrivateLots source({data_, training_.augmentation, network_, *workshop_, for_each_piece}, plan, training_.privacy->source,
-                       rows, address, plan.releases_before(first_epoch), task.releases[client]);
+    PrivateLots source({data_, training_.augmentation, network_, *workshop_, for_each_piece, training_.skew_of(client)}, plan,
+                       training_.privacy->source, rows, address, plan.releases_before(first_epoch), task.releases[client]);
     train_epochs(pass, state, source, signals, report);
     source.report(report);
   } else {
@@ -318,7 +323,7 @@ void Trainer::train_personal(const Task& task, ClientId client, std::span<const 
   const std::span<const Row> tested = task.tests && training_.test_rows ? training_.test_rows(client) : std::span<const Row>();
   if (tested.empty()) return;
   if (!ExactSum::admits(view(std::as_const(weights_)))) weights_ = task.model;  // the client begins anew from what it receives
-  tester_.regroup({tested});
+  tester_.regroup({tested}, {training_.skew_of(client)});
   const GroupEvaluation result = tester_.evaluate(weights_, for_each_piece).front();
   report.personal_examples = result.answers;
   report.personal_correct = result.correct;

@@ -16,6 +16,7 @@
 #include "core/function_ref.hpp"
 #include "core/task.hpp"
 #include "data/batch.hpp"
+#include "data/skew/feature_skew.hpp"
 #include "dp/noise/client_release.hpp"
 #include "nn/group_evaluation.hpp"
 #include "nn/network.hpp"
@@ -44,7 +45,9 @@ struct LocalTraining {
   int epochs = 1;
   int batch = 10;
   Augmentation augmentation = Augmentation::none;
-  bool keep_state = true;  ///< the optimiser's state is carried from round to round
+  FeatureSkew feature_skew = {};
+  std::uint32_t clients = 1;  ///< of the federation, by which feature skew is graded
+  bool keep_state = true;     ///< the optimiser's state is carried from round to round
   std::uint64_t seed = 0;
   std::vector<bool> frozen = {};                   ///< a flag a layer, or empty
   std::optional<PrivateTraining> privacy = {};     ///< example-level privacy
@@ -57,6 +60,8 @@ struct LocalTraining {
   bool keeps_clients() const { return keep_state || objective->keeps() || personal->keeps(); }
   /// The layers that no update changes: a flag a layer, or empty.
   std::vector<bool> unsent() const;
+  /// The skew of a client's inputs; valid as long as this.
+  ClientSkew skew_of(ClientId client) const;
 };
 
 /// The largest number of examples a network computes at once for clients with at most `max_rows` rows.

@@ -2,10 +2,13 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstring>
 #include <vector>
 
 #include "core/error.hpp"
+#include "core/normals.hpp"
+#include "data/skew/feature_skew.hpp"
 
 namespace fedstride {
 namespace {
@@ -41,8 +44,39 @@ void crop_and_flip(const std::uint8_t* from, const Shape& shape, int dx, int dy,
     }
 }
 
+/// How a picture was cropped and flipped.
+struct Move {
+  int dx = 0;
+  int dy = 0;
+  bool flip = false;
+};
+
+/// The normal noise on each value of an example as a client has it, in the order in which the data set stores them.
+std::span<const float> noise_on(const ClientSkew& skew, Row row, float deviation, std::size_t values) {
+  thread_local std::vector<float> noise;
+  noise.assign(values, 0);
+  add_normals(RandomSource(skew.seed), {.purpose = Purpose::feature_noise, .client = skew.client, .row = row}, 0, deviation,
+              noise);
+  return noise;
+}
+
+float noise_deviation(const ClientSkew& skew) {
+  return skew.part == nullptr ? 0 : static_cast<float>(std::sqrt(skew.part->noise(skew.client, skew.clients)));
+}
+
+/// Adds a picture's noise, which moves with the picture: none on what was padded.
+void add_moved(std::span<const float> noise, const Shape& shape, const Move& move, std::span<const float> deviation, float* out) {
+  for (int c = 0; c < shape.channels; ++c)
+    for (int y = std::max(0, -move.dy); y < std::min(shape.height, shape.height - move.dy); ++y)
+      for (int x = std::max(0, -move.dx); x < std::min(shape.width, shape.width - move.dx); ++x) {
+        const int from = (c * shape.height + y + move.dy) * shape.width + x + move.dx;
+        const int to = (y * shape.width + (move.flip ? shape.width - 1 - x : x)) * shape.channels + c;
+        out[to] += noise[static_cast<std::size_t>(from)] / deviation[static_cast<std::size_t>(c)];
+      }
+}
+
 void fill_pictures(const Dataset& data, std::span<const Row> rows, Augmentation augmentation, const BatchAddress& address,
-                   std::span<float> out) {
+                   std::span<float> out, const ClientSkew& skew) {
   const auto channels = static_cast<std::size_t>(data.shape.channels);
   const std::size_t size = data.shape.size();
   std::array<float, 8> scales{};
@@ -55,25 +89,36 @@ void fill_pictures(const Dataset& data, std::span<const Row> rows, Augmentation 
   }
   thread_local std::vector<std::uint8_t> moved;
   if (augmentation == Augmentation::crop_flip) moved.resize(size);
+  thread_local std::vector<std::uint8_t> redrawn;
+  const bool redraws = skew.part != nullptr && skew.part->redraws(skew.client);
+  if (redraws) redrawn.resize(size);
+  const float noise = noise_deviation(skew);
   for (std::size_t i = 0; i < rows.size(); ++i) {
     const std::uint8_t* picture = data.pixels.data() + data.place(rows[i]) * size;
+    if (redraws) {
+      skew.part->redraw(skew.client, picture, data.shape, redrawn.data());
+      picture = redrawn.data();
+    }
+    Move move;
     if (augmentation == Augmentation::crop_flip) {
       RandomStream random(address.seed, {Purpose::augmentation, address.round, address.client, address.step, rows[i]});
-      const int dx = static_cast<int>(random.below(2 * kPadding + 1)) - kPadding;
-      const int dy = static_cast<int>(random.below(2 * kPadding + 1)) - kPadding;
-      crop_and_flip(picture, data.shape, dx, dy, random() % 2 == 1, moved.data());
+      move.dx = static_cast<int>(random.below(2 * kPadding + 1)) - kPadding;
+      move.dy = static_cast<int>(random.below(2 * kPadding + 1)) - kPadding;
+      move.flip = random() % 2 == 1;
+      crop_and_flip(picture, data.shape, move.dx, move.dy, move.flip, moved.data());
       picture = moved.data();
     }
     normalise_any(picture, data.shape.height * data.shape.width, data.shape.channels, scales.data(), shifts.data(),
                   out.data() + i * size);
+    if (noise > 0) add_moved(noise_on(skew, rows[i], noise, size), data.shape, move, data.deviation, out.data() + i * size);
   }
 }
 
 }  // namespace
 
 void fill_batch(const Dataset& data, std::span<const Row> rows, Augmentation augmentation, const BatchAddress& address,
-                std::span<float> out) {
-  if (data.is_pictures()) return fill_pictures(data, rows, augmentation, address, out);
+                std::span<float> out, const ClientSkew& skew) {
+  if (data.is_pictures()) return fill_pictures(data, rows, augmentation, address, out, skew);
   if (augmentation != Augmentation::none)
     throw usage_error("augment crop-flip needs pictures; data set '" + data.name + "' has plain features (use --augment none)");
   const std::size_t columns = data.shape.size();
@@ -84,11 +129,15 @@ void fill_batch(const Dataset& data, std::span<const Row> rows, Augmentation aug
     return;
   }
   const std::size_t means = data.mean.size();  // a column's, or a channel's
+  const float noise = noise_deviation(skew);
   for (std::size_t i = 0; i < rows.size(); ++i) {
     const float* from = data.features.data() + data.place(rows[i]) * columns;
     float* to = out.data() + i * columns;
     for (std::size_t c = 0, m = 0; c < columns; ++c, m = m + 1 == means ? 0 : m + 1)
       to[c] = (from[c] - data.mean[m]) / data.deviation[m];
+    if (noise == 0) continue;
+    const std::span<const float> added = noise_on(skew, rows[i], noise, columns);
+    for (std::size_t c = 0; c < columns; ++c) to[c] += added[c];
   }
 }
 

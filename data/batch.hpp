@@ -25,9 +25,20 @@ struct BatchAddress {
   std::uint32_t step = 0;
 };
 
-/// Writes the rows, normalised, as floats with channels innermost: out has rows.size() x shape.size() elements.
+class FeatureSkewPart;
+
+/// The skew of one client's inputs (data/skew/feature_skew.hpp).
+struct ClientSkew {
+  const FeatureSkewPart* part = nullptr;  ///< nullptr: none
+  std::uint64_t seed = 0;
+  std::uint32_t client = 0;
+  std::uint32_t clients = 1;
+};
+
+/// Writes the rows, normalised, as floats with channels innermost: out has rows.size() x shape.size() elements. They are examples
+/// of the skew's client: what is augmented is the example as this client has it.
 void fill_batch(const Dataset& data, std::span<const Row> rows, Augmentation augmentation, const BatchAddress& address,
-                std::span<float> out);
+                std::span<float> out, const ClientSkew& skew = {});
 
 /// The answers to some examples, as data/dataset.hpp has them: labels, of examples or of positions, or values.
 struct Answers {

@@ -16,9 +16,11 @@
 #include "data/cifar.hpp"
 #include "data/covertype.hpp"
 #include "data/csv.hpp"
+#include "data/fcube.hpp"
 #include "data/idx.hpp"
 #include "data/split.hpp"
 #include "data/synthetic.hpp"
+#include "data/synthetic_li.hpp"
 #include "data/table.hpp"
 
 namespace fedstride {
@@ -31,6 +33,18 @@ std::vector<DatasetSource>& registry() {
                     .files = "none",
                     .place = {},
                     .load = load_synthetic},
+      DatasetSource{.name = "synthetic-li",
+                    .summary = "built in: synthetic(alpha, beta) of Li et al., 60 numbers, ten classes, natural clients; "
+                               "synthetic-li:ALPHA,BETA,CLIENTS,SEED",
+                    .files = "none",
+                    .place = {},
+                    .load = {},
+                    .make = [](std::string_view parameters) { return make_synthetic_li(parameters); }},
+      DatasetSource{.name = "fcube",
+                    .summary = "built in: FCUBE of NIID-Bench, points of a cube in two classes, four natural clients",
+                    .files = "none",
+                    .place = {},
+                    .load = load_fcube},
       DatasetSource{.name = "cifar10",
                     .summary = "CIFAR-10, binary version: 32x32 RGB photographs in ten classes",
                     .files = "data_batch_1.bin to data_batch_5.bin, test_batch.bin",
@@ -110,7 +124,7 @@ std::span<const DatasetSource> dataset_sources() { return registry(); }
 
 void add_dataset(DatasetSource source) {
   const std::string what = "dataset '" + std::string(source.name) + "'";
-  if (source.name.empty() || !source.load)
+  if (source.name.empty() || (!source.load && !source.make))
     throw usage_error(what + " cannot be added; it needs a name and a function that loads it");
   for (const DatasetSource& other : registry())
     if (other.name == source.name) throw usage_error(what + " is there already; each data set needs a name of its own");
@@ -119,8 +133,12 @@ void add_dataset(DatasetSource source) {
 
 const DatasetSource& dataset_source(std::string_view name) {
   std::vector<std::string> names;
+  const std::string_view base = name.substr(0, name.find(':'));
   for (const auto& source : registry()) {
-    if (source.name == name) return source;
+    if (source.name == name || (source.name == base && source.make)) return source;
+    if (source.name == base)
+      throw usage_error("dataset is '" + std::string(name) + "'; '" + std::string(base) +
+                        "' has no parameters, only its name is valid");
     names.emplace_back(source.name);
   }
   throw usage_error(unknown_name("dataset", name, names));
@@ -132,7 +150,8 @@ std::filesystem::path dataset_folder(const DatasetSource& source, const DataOpti
 
 DataPair load_dataset(std::string_view name, const DataOptions& options) {
   const DatasetSource& source = dataset_source(name);
-  DataPair pair = source.load(dataset_folder(source, options));
+  DataPair pair = source.make ? source.make(name.substr(std::min(name.size(), source.name.size() + 1)))
+                              : source.load(dataset_folder(source, options));
   if (pair.test.size() == 0) std::tie(pair.train, pair.test) = split_test_part(std::move(pair.train));
   if (source.place.is_own) require_class_0(pair, name);
   if (pair.train.mean.empty()) standardise(pair.train);

@@ -19,6 +19,8 @@ struct DatasetSource {
   DataPlace place;         ///< no file: built in
   /// Reads the folder. The test part is empty if there is none, mean and deviation if they follow from the training rows.
   std::function<DataPair(const std::filesystem::path& folder)> load;
+  /// Instead of it, for a set that is made with parameters: its name may be followed by them, "synthetic-li:0.5,0.5".
+  std::function<DataPair(std::string_view parameters)> make = {};
 };
 
 /// All data sets, in the order of the help text.
@@ -28,7 +30,7 @@ std::span<const DatasetSource> dataset_sources();
 /// (usage) for a name that is taken, or without a loader.
 void add_dataset(DatasetSource source);
 
-/// The entry of that name. Throws Error (usage) with the valid names.
+/// The entry of that name, which parameters may follow where the set has any. Throws Error (usage) with the valid names.
 const DatasetSource& dataset_source(std::string_view name);
 
 /// The folder of the data set; empty if it is built in. Throws Error (failure) if it is not found.

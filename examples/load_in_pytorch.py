@@ -57,18 +57,65 @@ class LayerNorm(nn.LayerNorm):
     """Over the channels of each place: of a picture, dimension 1."""
 
     def forward(self, x):
-        return super().forward(x) if x.dim() == 2 else super().forward(x.permute(0, 2, 3, 1)).permute(0, 3, 1, 2)
+        return super().forward(x) if x.dim() < 4 else super().forward(x.permute(0, 2, 3, 1)).permute(0, 3, 1, 2)
+
+
+class Positions(nn.Module):
+    """Adds a vector of its own to each position."""
+
+    def __init__(self, positions, size):
+        super().__init__()
+        self.weight = nn.Parameter(torch.zeros(positions, size))
+
+    def forward(self, x):
+        return x + self.weight
+
+
+class Outputs(nn.Module):
+    """Of a recurrent layer: the outputs at all positions, without the last state."""
+
+    def __init__(self, layer):
+        super().__init__()
+        self.layer = layer
+
+    def forward(self, x):
+        return self.layer(x)[0]
+
+
+class CausalAttention(nn.Module):
+    def __init__(self, layer):
+        super().__init__()
+        self.layer = layer
+
+    def forward(self, x):
+        later = torch.ones(x.shape[1], x.shape[1], dtype=torch.bool).triu(1)
+        return self.layer(x, x, x, attn_mask=later, need_weights=False)[0]
+
+
+class Last(nn.Module):
+    def forward(self, x):
+        return x[:, -1]
+
+
+class Sequence(nn.Module):
+    """The lines of a picture as positions, channels innermost."""
+
+    def forward(self, x):
+        return x.permute(0, 2, 3, 1).flatten(2)
 
 
 class Builder:
     """Follows a model line with an example of zeros, so that every layer knows what it reads."""
 
-    def __init__(self, line, shape, classes):
+    def __init__(self, line, shape, classes, vocabulary=0):
         self.pieces = re.findall(r"[{}|]|[^{}|]+", line)
         self.classes, self.names, self.counts = classes, {}, {}
         height, width, channels = shape
         picture = height > 1 or width > 1
+        self.vocabulary = vocabulary
         self.zeros = torch.zeros(1, channels, height, width) if picture else torch.zeros(1, channels)
+        if vocabulary > 0:
+            self.zeros = torch.zeros(1, height, dtype=torch.long)
 
     def counted(self, prefix, module):
         self.counts[prefix] = self.counts.get(prefix, 0) + 1
@@ -123,7 +170,7 @@ class Builder:
     def layer(self, words, layers):
         kind, *words = words
         number = lambda word, default: int(words[words.index(word) + 1]) if word in words else default
-        channels = self.zeros.shape[1]
+        channels = self.zeros.shape[1 if self.zeros.dim() == 4 else -1]
         if kind == "conv":
             module = self.counted("conv", nn.Conv2d(channels, int(words[0]), int(words[1]), number("stride", 1), number("pad", 0),
                                                     bias="nobias" not in words))
@@ -131,7 +178,7 @@ class Builder:
             if self.zeros.dim() == 4:
                 self.add(layers, nn.Flatten())
             units = self.classes if words[0] == "classes" else int(words[0])
-            module = self.counted("fc", nn.Linear(self.zeros.shape[1], units, bias="nobias" not in words))
+            module = self.counted("fc", nn.Linear(self.zeros.shape[-1], units, bias="nobias" not in words))
         elif kind == "groupnorm":
             module = self.counted("gn", nn.GroupNorm(int(words[0]), channels))
         elif kind == "layernorm":
@@ -139,20 +186,30 @@ class Builder:
         elif kind in ("maxpool", "avgpool"):
             pool = nn.MaxPool2d if kind == "maxpool" else nn.AvgPool2d
             module = pool(int(words[0]), int(words[1]), number("pad", 0))
+        elif kind == "embedding":
+            module = self.counted("embedding", nn.Embedding(self.vocabulary, int(words[0])))
+        elif kind == "positions":
+            module = self.counted("positions", Positions(*self.zeros.shape[1:]))
+        elif kind in ("lstm", "gru"):
+            recurrent = nn.LSTM if kind == "lstm" else nn.GRU
+            module = Outputs(self.counted(kind, recurrent(channels, int(words[0]), batch_first=True)))
+        elif kind == "attention":
+            module = CausalAttention(self.counted("attention", nn.MultiheadAttention(channels, int(words[0]), batch_first=True)))
         elif kind == "leakyrelu":
             module = nn.LeakyReLU(float(words[0]))
         elif kind == "dropout":
             module = nn.Dropout(float(words[0]))
         else:
             plain = {"relu": nn.ReLU, "gelu": nn.GELU, "tanh": nn.Tanh, "sigmoid": nn.Sigmoid, "flatten": nn.Flatten,
-                     "globalavgpool": lambda: nn.AdaptiveAvgPool2d(1)}
+                     "globalavgpool": lambda: nn.AdaptiveAvgPool2d(1), "last": Last, "sequence": Sequence}
             module = plain[kind]()
         self.add(layers, module)
 
 
-def build(line, shape, classes):
-    """A model line, as fedstride writes it, and its modules by their names in the file; shape is (height, width, channels)."""
-    builder = Builder(line, shape, classes)
+def build(line, shape, classes, vocabulary=0):
+    """A model line, as fedstride writes it, and its modules by their names in the file; shape is (height, width, channels),
+    of tokens (their number, 1, 1)."""
+    builder = Builder(line, shape, classes, vocabulary)
     with torch.no_grad():
         model = builder.line()
     return model, builder.names
@@ -161,7 +218,8 @@ def build(line, shape, classes):
 def load(path):
     tensors, metadata = read_safetensors(path)
     shape = [int(side) for side in metadata["fedstride.input"].split("x")]
-    model, names = build(metadata["fedstride.model"], shape, int(metadata["fedstride.classes"]))
+    model, names = build(metadata["fedstride.model"], shape, int(metadata["fedstride.classes"]),
+                         int(metadata.get("fedstride.vocabulary", 0)))
     wanted = {f"{name}.{kind}": value for name, module in names.items() for kind, value in module.named_parameters()}
     if wanted.keys() != tensors.keys():
         raise ValueError(f"the file's tensors are not the model's: {sorted(wanted.keys() ^ tensors.keys())}")

@@ -15,12 +15,13 @@ struct BlockOutcome {
 
 }  // namespace
 
-GroupEvaluator::GroupEvaluator(const Model& model, const Dataset& data, const std::vector<std::span<const Row>>& groups)
+GroupEvaluator::GroupEvaluator(const Model& model, const Dataset& data, const std::vector<std::span<const Row>>& groups,
+                               const std::vector<ClientSkew>& skews)
     : model_(model), data_(data) {
-  regroup(groups);
+  regroup(groups, skews);
 }
 
-void GroupEvaluator::regroup(const std::vector<std::span<const Row>>& groups) {
+void GroupEvaluator::regroup(const std::vector<std::span<const Row>>& groups, const std::vector<ClientSkew>& skews) {
   groups_ = groups.size();
   blocks_.clear();
   std::vector<Row> all;
@@ -29,7 +30,8 @@ void GroupEvaluator::regroup(const std::vector<std::span<const Row>>& groups) {
   variation_ = Variation(data_, all);
   for (std::size_t group = 0; group < groups.size(); ++group)
     for (std::size_t begin = 0; begin < groups[group].size(); begin += kMaxEvaluated)
-      blocks_.push_back({group, groups[group].subspan(begin, std::min(kMaxEvaluated, groups[group].size() - begin))});
+      blocks_.push_back({group, groups[group].subspan(begin, std::min(kMaxEvaluated, groups[group].size() - begin)),
+                         skews.empty() ? ClientSkew{} : skews[group]});
 }
 
 std::vector<GroupEvaluation> GroupEvaluator::evaluate(const Vector& weights, ForEachPiece for_each_piece) {
@@ -39,7 +41,7 @@ std::vector<GroupEvaluation> GroupEvaluator::evaluate(const Vector& weights, For
     const Block& block = blocks_[static_cast<std::size_t>(index)];
     BlockOutcome& outcome = outcomes[static_cast<std::size_t>(index)];
     const auto classes = by_class ? std::span(outcome.predicted).first(block.rows.size()) : std::span<Label>();
-    outcome.loss = evaluate_block(networks_, model_, data_, weights, block.rows, classes);
+    outcome.loss = evaluate_block(networks_, model_, data_, weights, block.rows, classes, block.skew);
   });
   std::vector<GroupEvaluation> results(groups_);
   std::vector<double> variations(groups_);

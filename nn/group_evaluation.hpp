@@ -6,6 +6,7 @@
 
 #include "core/gradient.hpp"
 #include "core/pool.hpp"
+#include "data/batch.hpp"
 #include "data/dataset.hpp"
 #include "nn/network.hpp"
 #include "nn/variation.hpp"
@@ -25,11 +26,12 @@ struct GroupEvaluation {
 /// not depend on the threads. Only one caller at a time.
 class GroupEvaluator {
  public:
-  /// All must outlive the evaluator.
-  GroupEvaluator(const Model& model, const Dataset& data, const std::vector<std::span<const Row>>& groups);
+  /// All must outlive the evaluator. `skews` are those of the groups' inputs, one a group; empty: none has any.
+  GroupEvaluator(const Model& model, const Dataset& data, const std::vector<std::span<const Row>>& groups,
+                 const std::vector<ClientSkew>& skews = {});
 
   /// Other groups, for the evaluations from now on.
-  void regroup(const std::vector<std::span<const Row>>& groups);
+  void regroup(const std::vector<std::span<const Row>>& groups, const std::vector<ClientSkew>& skews = {});
 
   std::vector<GroupEvaluation> evaluate(const Vector& weights, ForEachPiece for_each_piece = serially);
 
@@ -40,6 +42,7 @@ class GroupEvaluator {
   struct Block {
     std::size_t group = 0;
     std::span<const Row> rows;
+    ClientSkew skew;
   };
   const Model& model_;
   const Dataset& data_;

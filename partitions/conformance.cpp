@@ -15,20 +15,27 @@ namespace {
 struct TriedInput {
   std::vector<std::uint16_t> labels;
   std::vector<std::uint32_t> rows;
+  std::vector<float> property;
   int classes = 0;
   int clients = 0;
   std::uint64_t seed = 1;
 
   TriedInput(std::size_t count, int classes_, int clients_, std::uint64_t seed_ = 1)
-      : labels(count), rows(count), classes(classes_), clients(clients_), seed(seed_) {
+      : labels(count), rows(count), property(count), classes(classes_), clients(clients_), seed(seed_) {
     RandomStream random(seed, {.purpose = Purpose::test, .round = 1});
     for (auto& label : labels) label = static_cast<std::uint16_t>(random.below(static_cast<std::uint64_t>(classes)));
     std::iota(rows.begin(), rows.end(), 0U);
+    for (float& value : property) value = random.uniform_float();
   }
 
   ClientRows dealt_by(const Partitioner& partitioner) const {
-    return partitioner->assign(
-        {.labels = labels, .rows = rows, .classes = classes, .class_order = {}, .clients = clients, .seed = seed});
+    return partitioner->assign({.labels = labels,
+                                .rows = rows,
+                                .classes = classes,
+                                .class_order = {},
+                                .clients = clients,
+                                .seed = seed,
+                                .property = property});
   }
 };
 

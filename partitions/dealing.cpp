@@ -1,10 +1,26 @@
 #include "partitions/dealing.hpp"
 
 #include <algorithm>
+#include <cmath>
+#include <numeric>
 #include <queue>
 #include <utility>
 
 namespace fedstride {
+namespace {
+
+/// Clients by size and minus their number: the largest first, and of equals the lowest number.
+using Donors = std::priority_queue<std::pair<std::size_t, std::ptrdiff_t>>;
+
+/// The largest client, whose size goes down by one.
+std::size_t take_from_largest(Donors& donors) {
+  const auto [size, minus_index] = donors.top();
+  donors.pop();
+  donors.emplace(size - 1, minus_index);
+  return static_cast<std::size_t>(-minus_index);
+}
+
+}  // namespace
 
 RandomStream partition_stream(std::uint64_t seed, PartitionDraw draw, std::size_t client, std::size_t row) {
   return {seed,
@@ -36,9 +52,44 @@ std::span<const std::uint32_t> even_piece(std::span<const std::uint32_t> rows, s
   return rows.subspan(begin, end_of_even_piece(rows.size(), index, count) - begin);
 }
 
+std::vector<std::size_t> sizes_in_proportion(std::span<const double> weights, std::size_t rows) {
+  // Scaled first: weights may be as large as numbers go.
+  const double largest = *std::max_element(weights.begin(), weights.end());
+  double sum = 0;
+  for (const double weight : weights) sum += weight / largest;
+  std::vector<std::size_t> sizes(weights.size());
+  std::vector<double> remainders(weights.size());
+  std::size_t left = rows;
+  for (std::size_t client = 0; client < weights.size(); ++client) {
+    const double quota = weights[client] / largest / sum * static_cast<double>(rows);
+    sizes[client] = std::min(left, static_cast<std::size_t>(quota));
+    remainders[client] = quota - static_cast<double>(sizes[client]);
+    left -= sizes[client];
+  }
+  std::vector<std::size_t> order(weights.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return remainders[a] > remainders[b]; });
+  for (std::size_t i = 0; left > 0; i = (i + 1) % order.size(), --left) ++sizes[order[i]];
+
+  Donors donors;
+  for (std::size_t client = 0; client < sizes.size(); ++client)
+    if (sizes[client] > 0) donors.emplace(sizes[client], -static_cast<std::ptrdiff_t>(client));
+  for (std::size_t& size : sizes) {
+    if (size > 0) continue;
+    --sizes[take_from_largest(donors)];
+    size = 1;
+  }
+  return sizes;
+}
+
+ClientRows dealt_by_size(const PartitionInput& input, std::span<const std::size_t> sizes) {
+  auto rows = shuffled_rows(input);
+  rows.resize(std::accumulate(sizes.begin(), sizes.end(), std::size_t{0}));
+  return {std::move(rows), sizes};
+}
+
 void finish(Assignment& assignment) {
-  // Largest first, and of equals the lowest index.
-  std::priority_queue<std::pair<std::size_t, std::ptrdiff_t>> donors;
+  Donors donors;
   std::vector<std::size_t> empty;
   for (std::size_t client = 0; client < assignment.size(); ++client) {
     if (assignment[client].empty())
@@ -47,12 +98,9 @@ void finish(Assignment& assignment) {
       donors.emplace(assignment[client].size(), -static_cast<std::ptrdiff_t>(client));
   }
   for (const std::size_t client : empty) {
-    const auto [size, minus_index] = donors.top();
-    donors.pop();
-    auto& donor = assignment[static_cast<std::size_t>(-minus_index)];
+    auto& donor = assignment[take_from_largest(donors)];
     assignment[client].push_back(donor.back());
     donor.pop_back();
-    donors.emplace(size - 1, minus_index);
   }
   for (auto& rows : assignment) std::sort(rows.begin(), rows.end());
 }

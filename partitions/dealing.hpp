@@ -18,6 +18,9 @@ enum class PartitionDraw : std::uint32_t {
   client_shares = 4,  ///< a class's shares over the clients (row = class)
   class_shares = 5,   ///< a client's shares over the classes (client)
   class_picks = 6,    ///< which class each row of a client comes from (client)
+  client_sizes = 7,   ///< the clients' sizes, one draw after another
+  turns = 8,          ///< which client takes the next row, and of which class
+  property = 9,       ///< the noise on the rows' property, one draw after another
 };
 
 /// The stream at (purpose partition, client, step = draw, row).
@@ -31,6 +34,14 @@ std::vector<std::vector<std::uint32_t>> shuffled_rows_by_class(const PartitionIn
 
 /// Piece `index` of `count` consecutive pieces of the rows, whose sizes differ by one at most, the larger ones first.
 std::span<const std::uint32_t> even_piece(std::span<const std::uint32_t> rows, std::size_t index, std::size_t count);
+
+/// Sizes in proportion to the weights (at least 0, finite, not all 0), adding up to `rows`, by the method of the largest
+/// remainder: each quota is rounded down, and the rows left go to the largest remainders, of equals to the first. Then each
+/// client without a row gets one of the client that has the most (the first such). Requires at least as many rows as weights.
+std::vector<std::size_t> sizes_in_proportion(std::span<const double> weights, std::size_t rows);
+
+/// The shuffled rows, cut into lists of these sizes; those beyond them are left out.
+ClientRows dealt_by_size(const PartitionInput& input, std::span<const std::size_t> sizes);
 
 /// Gives every client without a row one of the client that has the most (the first such client), then sorts each list.
 /// Requires at least as many rows as clients; no client that had a row loses its last one.

@@ -16,6 +16,7 @@ constexpr const char* kFileForm = "it must be {\"clients\": [[row, ...], ...]}";
 struct Lists {
   std::vector<std::uint32_t> rows;
   std::vector<std::size_t> sizes;
+  std::uint64_t unused = 0;  ///< training rows that no client holds, by the file's own word
 };
 
 Json parsed(const std::string& path, std::uint64_t limit) {
@@ -65,7 +66,7 @@ Lists lists_beside(const Json& document, const PartitionInput& input, const std:
       throw failure("'" + path + "' names no file \"" + key + "\" beside it; " + kFileForm);
     return read_npy(std::filesystem::path(path).parent_path() / name, most);
   };
-  Lists lists{.rows = array("rows", input.labels.size()), .sizes = {}};
+  Lists lists{.rows = array("rows", input.labels.size()), .sizes = {}, .unused = 0};
   const auto sizes = array("sizes", input.labels.size());
   require_clients(sizes.size(), input, path);
   lists.sizes.assign(sizes.begin(), sizes.end());
@@ -89,10 +90,17 @@ Lists lists_of(const std::string& path, const PartitionInput& input) {
   const std::uint64_t limit = (std::uint64_t{1} << 20) + 32 * std::uint64_t{input.rows.size()} +
                               16 * static_cast<std::uint64_t>(input.clients) * (input.classes + std::uint64_t{4});
   const Json document = parsed(path, limit);
-  if (document.is_object() && document.contains("rows") && document.contains("sizes")) return lists_beside(document, input, path);
-  const auto clients = document.is_object() ? document.find("clients") : document.end();
-  if (clients == document.end() || !clients->is_array()) throw failure("'" + path + "' has no list \"clients\"; " + kFileForm);
-  return lists_in(*clients, input, path);
+  Lists lists;
+  if (document.is_object() && document.contains("rows") && document.contains("sizes")) {
+    lists = lists_beside(document, input, path);
+  } else {
+    const auto clients = document.is_object() ? document.find("clients") : document.end();
+    if (clients == document.end() || !clients->is_array()) throw failure("'" + path + "' has no list \"clients\"; " + kFileForm);
+    lists = lists_in(*clients, input, path);
+  }
+  if (const auto unused = document.find("unused"); unused != document.end() && unused->is_number_unsigned())
+    lists.unused = unused->get<std::uint64_t>();
+  return lists;
 }
 
 }  // namespace
@@ -118,7 +126,7 @@ ClientRows FromFile::assign(const PartitionInput& input) const {
                       " a second time; each row belongs to one client, once");
       state[row] = State::taken;
     }
-  if (lists.rows.size() != input.rows.size())
+  if (lists.rows.size() + lists.unused != input.rows.size())
     for (const std::uint32_t row : input.rows)
       if (state[row] == State::free)
         throw failure("'" + partition_file + "': " + std::to_string(input.rows.size() - lists.rows.size()) +

@@ -7,6 +7,7 @@
 #include "core/hash.hpp"
 #include "core/json.hpp"
 #include "core/npy.hpp"
+#include "partitions/statistics.hpp"
 
 namespace fedstride {
 namespace {
@@ -49,7 +50,8 @@ std::string partition_hash(const ClientRows& assignment) {
 namespace {
 
 // The entries that every manifest begins with.
-std::string beginning(const Partitioner& partitioner, std::uint64_t seed, const ClientRows& assignment, const char* format) {
+std::string beginning(const Partitioner& partitioner, std::uint64_t seed, const ClientRows& assignment,
+                      std::span<const std::uint16_t> labels, int classes, std::size_t unused, const char* format) {
   OrderedJson settings = OrderedJson::object();
   for (const SettingInfo& setting : partitioner.part().settings())
     std::visit([&](const auto& value) { settings[std::string(setting.name)] = value; }, partitioner.part().get(setting));
@@ -58,7 +60,9 @@ std::string beginning(const Partitioner& partitioner, std::uint64_t seed, const 
   // A file's name need not be UTF-8; JSON must be.
   text += "\",\n \"settings\": " + dump_json(settings);
   text += ",\n \"seed\": " + number_text(seed);
-  return text + ",\n \"hash\": \"" + partition_hash(assignment) + "\"";
+  text += ",\n \"hash\": \"" + partition_hash(assignment) + "\"";
+  if (unused > 0) text += ",\n \"unused\": " + number_text(unused);
+  return text + ",\n \"statistics\": " + statistics_json(partition_statistics(assignment, labels, classes));
 }
 
 // "{\"least\": 1, \"quartiles\": [1, 2, 2], \"most\": 3}".
@@ -86,8 +90,8 @@ std::vector<std::uint32_t> classes_per_client(const ClientRows& assignment, std:
 }  // namespace
 
 std::string manifest_json(const Partitioner& partitioner, std::uint64_t seed, const ClientRows& assignment,
-                          std::span<const std::uint16_t> labels, int classes) {
-  std::string text = beginning(partitioner, seed, assignment, "fedstride partition 1");
+                          std::span<const std::uint16_t> labels, int classes, std::size_t unused) {
+  std::string text = beginning(partitioner, seed, assignment, labels, classes, unused, "fedstride partition 1");
   text += ",\n \"rows_per_class\": ";
   append_lists(text, rows_per_class(assignment, labels, classes));
   text += ",\n \"clients\": ";
@@ -96,16 +100,17 @@ std::string manifest_json(const Partitioner& partitioner, std::uint64_t seed, co
 }
 
 void write_manifest(const std::filesystem::path& path, const Partitioner& partitioner, std::uint64_t seed,
-                    const ClientRows& assignment, std::span<const std::uint16_t> labels, int classes, std::size_t most_listed) {
+                    const ClientRows& assignment, std::span<const std::uint16_t> labels, int classes, std::size_t most_listed,
+                    std::size_t unused) {
   if (assignment.row_count() <= most_listed && assignment.size() <= most_listed / 10)
-    return write_file(path, manifest_json(partitioner, seed, assignment, labels, classes));
+    return write_file(path, manifest_json(partitioner, seed, assignment, labels, classes, unused));
   std::vector<std::uint32_t> sizes;
   sizes.reserve(assignment.size());
   for (const auto& rows : assignment) sizes.push_back(static_cast<std::uint32_t>(rows.size()));
   const std::string stem = path.stem().string();
   write_npy(path.parent_path() / (stem + ".rows.npy"), assignment.all_rows());
   write_npy(path.parent_path() / (stem + ".sizes.npy"), sizes);
-  std::string text = beginning(partitioner, seed, assignment, "fedstride partition 2");
+  std::string text = beginning(partitioner, seed, assignment, labels, classes, unused, "fedstride partition 2");
   text += ",\n \"clients\": " + number_text(std::uint64_t{assignment.size()});
   text += ",\n \"rows_per_client\": " + quantiles_json(sizes);
   text += ",\n \"classes_per_client\": " + quantiles_json(classes_per_client(assignment, labels, classes));

@@ -18,11 +18,15 @@ struct PartitionInput {
   std::span<const int> class_order;  ///< a permutation of the classes; empty: 0, 1, 2, ...
   int clients = 0;
   std::uint64_t seed = 0;
+  std::span<const float> property = {};  ///< of the whole data set, indexed by row; empty unless the part asks for one
 };
 
 /// A part of the family: every row of the input in exactly one list, no list empty, in a time bounded by the sizes
 /// alone; or Error (usage) with the reason. The same input gives the same lists. It returns an Assignment, or ClientRows,
-/// which have room for ten million clients.
+/// which have room for ten million clients. A part that is told how many rows to deal out, by its settings or a file, may leave
+/// others out. A part may have besides
+///   const std::string& needs_property() const;  the property of examples that it wants in the input ("mean", "7")
+///   std::string& reads();                       the setting with the path of the file that its lists follow from
 template <class Part>
 concept Partition = requires(const Part part, const PartitionInput& input) {
   { Part::kName } -> std::convertible_to<std::string_view>;

@@ -1,10 +1,16 @@
 #include "partitions/partitions.hpp"
 
+#include "partitions/continuous.hpp"
 #include "partitions/dirichlet.hpp"
 #include "partitions/dirichlet_balanced.hpp"
+#include "partitions/dirichlet_sizes.hpp"
 #include "partitions/from_file.hpp"
+#include "partitions/given_sizes.hpp"
+#include "partitions/graded.hpp"
 #include "partitions/iid.hpp"
+#include "partitions/inner_dirichlet.hpp"
 #include "partitions/interpolated.hpp"
+#include "partitions/label_distribution.hpp"
 #include "partitions/own_rows.hpp"
 #include "partitions/pathological.hpp"
 #include "partitions/shards.hpp"
@@ -14,7 +20,8 @@ namespace fedstride {
 PartFamily& PartitionPart::family() {
   static PartFamily family = [] {
     PartFamily all("partition", "assignment of rows to clients");
-    add_parts<PartitionPart, Pathological, Iid, Interpolated, Shards, Dirichlet, DirichletBalanced, FromFile, OwnRows>(all);
+    add_parts<PartitionPart, Pathological, Iid, Interpolated, Shards, Dirichlet, DirichletBalanced, DirichletSizes, DirichletBoth,
+              InnerDirichlet, Linear, Square, Exponential, GivenSizes, LabelDistribution, Continuous, FromFile, OwnRows>(all);
     return all;
   }();
   return family;

@@ -1,5 +1,8 @@
 #pragma once
 
+#include <string>
+#include <string_view>
+
 #include "core/part.hpp"
 #include "partitions/partition.hpp"
 
@@ -16,6 +19,11 @@ class PartitionPart : public Part {
   using Of = PartitionOf<P>;
 
   virtual ClientRows assign(const PartitionInput& input) const = 0;
+  /// The property of examples that it needs in the input, or "".
+  virtual std::string_view needs_property() const = 0;
+  /// The path of the file that its lists follow from, or nullptr if it reads none.
+  virtual std::string* reads() = 0;
+  virtual bool reads_file() const = 0;
 };
 
 template <Partition P>
@@ -23,6 +31,17 @@ class PartitionOf final : public PartOf<PartitionPart, PartitionOf<P>, P> {
  public:
   using PartOf<PartitionPart, PartitionOf<P>, P>::PartOf;
   ClientRows assign(const PartitionInput& input) const final { return this->part_.assign(input); }
+  std::string_view needs_property() const final {
+    if constexpr (requires(const P& part) { part.needs_property(); }) return this->part_.needs_property();
+    return {};
+  }
+  bool reads_file() const final {
+    return requires(P & part) { part.reads(); };
+  }
+  std::string* reads() final {
+    if constexpr (requires(P & part) { part.reads(); }) return &this->part_.reads();
+    return nullptr;
+  }
 };
 
 /// A partition that has been chosen; the default is the pathological one.

@@ -240,15 +240,15 @@ PartFamily& PrivacyPart::family() {
   return family;
 }
 
-std::array<ChosenPart*, 9> chosen_parts(Configuration& configuration) {
-  return {&configuration.partition,   &configuration.optimizer, &configuration.objective,
-          &configuration.attack,      &configuration.personal,  &configuration.cohort,
-          &configuration.aggregation, &configuration.server,    &configuration.privacy};
+std::array<ChosenPart*, 10> chosen_parts(Configuration& configuration) {
+  return {&configuration.partition, &configuration.feature_skew, &configuration.optimizer, &configuration.objective,
+          &configuration.attack,    &configuration.personal,     &configuration.cohort,    &configuration.aggregation,
+          &configuration.server,    &configuration.privacy};
 }
-std::array<const ChosenPart*, 9> chosen_parts(const Configuration& configuration) {
-  return {&configuration.partition,   &configuration.optimizer, &configuration.objective,
-          &configuration.attack,      &configuration.personal,  &configuration.cohort,
-          &configuration.aggregation, &configuration.server,    &configuration.privacy};
+std::array<const ChosenPart*, 10> chosen_parts(const Configuration& configuration) {
+  return {&configuration.partition, &configuration.feature_skew, &configuration.optimizer, &configuration.objective,
+          &configuration.attack,    &configuration.personal,     &configuration.cohort,    &configuration.aggregation,
+          &configuration.server,    &configuration.privacy};
 }
 
 }  // namespace fedstride

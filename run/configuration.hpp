@@ -10,6 +10,7 @@
 #include "attacks/attack.hpp"
 #include "core/setting.hpp"
 #include "data/batch.hpp"
+#include "data/skew/feature_skew.hpp"
 #include "objectives/local_objective.hpp"
 #include "optim/optimizers.hpp"
 #include "partitions/partitions.hpp"
@@ -43,6 +44,7 @@ struct Configuration {
   std::string dataset = "synthetic";
   std::string data_dir;
   Augmentation augment = Augmentation::none;
+  FeatureSkew feature_skew;
   double validation_fraction = 0;
 
   Partitioner partition;
@@ -160,8 +162,8 @@ struct Configuration {
 };
 
 /// The parts a configuration has chosen, one of each family, in the order of their keys in a file.
-std::array<ChosenPart*, 9> chosen_parts(Configuration& configuration);
-std::array<const ChosenPart*, 9> chosen_parts(const Configuration& configuration);
+std::array<ChosenPart*, 10> chosen_parts(Configuration& configuration);
+std::array<const ChosenPart*, 10> chosen_parts(const Configuration& configuration);
 
 /// True for keys that set the place of the output: written only if a file set them.
 bool is_about_output(std::string_view key);

@@ -43,7 +43,8 @@ std::vector<GroupEvaluation> fine_tuned(const Setup& setup, const Vector& weight
                    [&](const ClientUpdate& update) {
                      for (std::size_t i = 0; i < own.size(); ++i) own[i] += update.change[i];
                    });
-    GroupEvaluator evaluator(setup.model, setup.data.train, {setup.client_test[client]});
+    GroupEvaluator evaluator(setup.model, setup.data.train, {setup.client_test[client]},
+                             {setup.training.skew_of(static_cast<ClientId>(client))});
     results[client] = evaluator.evaluate(own, help).front();
     trainers.give_back(std::move(trainer));
   });
@@ -73,7 +74,7 @@ std::vector<GroupEvaluation> kept_models(const Setup& setup, const std::filesyst
     state.load(setup.training, std::string(bytes));
     const Vector own = personal_weights(setup.training, setup.model, weights, state);
     threads.for_each_task(1, [&](std::size_t) {
-      evaluator.regroup({setup.client_test[client]});
+      evaluator.regroup({setup.client_test[client]}, {setup.training.skew_of(client)});
       results[client] = evaluator.evaluate(own, help).front();
     });
   });
@@ -106,6 +107,13 @@ std::vector<std::span<const Row>> client_test_groups(const Setup& setup) {
   return groups;
 }
 
+std::vector<ClientSkew> client_skews(const Setup& setup) {
+  std::vector<ClientSkew> skews;
+  for (std::size_t client = 0; client < setup.client_test.size(); ++client)
+    skews.push_back(setup.training.skew_of(static_cast<ClientId>(client)));
+  return skews;
+}
+
 Spread spread_of_clients(const std::vector<GroupEvaluation>& clients, double GroupEvaluation::*number) {
   std::vector<double> numbers;
   for (const GroupEvaluation& client : clients)
@@ -131,7 +139,7 @@ ClientsEvaluation evaluate_clients(const std::string& folder, const std::string&
   ClientsEvaluation result{.dataset = configuration.dataset, .class_names = setup.data.test.class_names};
   const auto help = [&](int count, function_ref<void(int)> piece) { pool.for_each_piece(count, piece); };
   pool.for_each_task(1, [&](std::size_t) {
-    GroupEvaluator clients(setup.model, setup.data.train, client_test_groups(setup));
+    GroupEvaluator clients(setup.model, setup.data.train, client_test_groups(setup), client_skews(setup));
     result.global = clients.evaluate(weights, help);
     std::vector<Row> all(setup.data.test.size());
     std::iota(all.begin(), all.end(), Row{0});

@@ -15,6 +15,8 @@ class Threads;
 
 /// The test rows of every client of a run; empty without client-test.
 std::vector<std::span<const Row>> client_test_groups(const Setup& setup);
+/// The skews of their inputs; valid as long as the setup.
+std::vector<ClientSkew> client_skews(const Setup& setup);
 
 /// How a number of each client that has test rows is spread over them.
 Spread spread_of_clients(const std::vector<GroupEvaluation>& clients, double GroupEvaluation::*number);

@@ -6,6 +6,7 @@
 
 #include "core/error.hpp"
 #include "core/text.hpp"
+#include "data/skew/no_skew.hpp"
 #include "dp/noise/pca.hpp"
 
 namespace fedstride {
@@ -66,6 +67,9 @@ void prepare_components(Setup& setup) {
                       "; private components are those of one client's data, only 1 is valid with private-components");
   if (configuration.augment != Augmentation::none)
     throw usage_error("augment is '" + std::string(choice_name(configuration.augment)) +
+                      "'; only none is valid with private-components");
+  if (configuration.feature_skew.as<NoSkew>() == nullptr)
+    throw usage_error("feature-skew is '" + std::string(configuration.feature_skew.name()) +
                       "'; only none is valid with private-components");
   if (settings->components_noise == 0)
     throw usage_error("components-noise is 0; with private-components it must be a number above 0");

@@ -98,7 +98,8 @@ RunSummary carry_out(const Setup& setup, RunFolder& folder, Checkpoint checkpoin
   server.load(checkpoint.server_state);
 
   std::optional<GroupEvaluator> own_tests;
-  if (!setup.client_test.empty()) own_tests.emplace(setup.model, setup.data.train, client_test_groups(setup));
+  if (!setup.client_test.empty())
+    own_tests.emplace(setup.model, setup.data.train, client_test_groups(setup), client_skews(setup));
   std::optional<BackdoorTest> backdoor;
   if (setup.training.attack.attack->has_backdoor()) backdoor.emplace(setup);
   std::map<EvaluatedOn, std::unique_ptr<Evaluator>> evaluators;

@@ -12,6 +12,7 @@
 #include "core/build_info.hpp"
 #include "core/hash.hpp"
 #include "core/text.hpp"
+#include "data/property.hpp"
 #include "data/split.hpp"
 #include "dp/noise/sampling.hpp"
 #include "nn/models.hpp"
@@ -20,7 +21,6 @@
 #include "objectives/plain.hpp"
 #include "objectives/scaffold.hpp"
 #include "optim/adadp.hpp"
-#include "partitions/from_file.hpp"
 #include "partitions/heat_map.hpp"
 #include "partitions/limit.hpp"
 #include "partitions/manifest.hpp"
@@ -172,6 +172,13 @@ void note_unused_rows(Setup& setup) {
                           ", others each epoch, " + (unused == 1 ? "is" : "are") + " left over and not used");
 }
 
+void note_rows_left_out(Setup& setup, std::size_t training_rows) {
+  const std::size_t dealt = setup.rows.row_count();
+  if (dealt < training_rows)
+    setup.notes.push_back("partition " + std::string(setup.configuration.partition.name()) + " deals out " +
+                          std::to_string(dealt) + " of " + counted(training_rows, "training row") + "; the others are not used");
+}
+
 // Takes a share of each client's rows, drawn for it, out of those it trains on. One row at least is left to train on.
 void set_client_test_aside(Setup& setup) {
   const double share = setup.configuration.client_test;
@@ -196,12 +203,17 @@ void prepare_partition(Setup& setup) {
   const Dataset& train = setup.data.train;
   auto [training_rows, validation_rows] = split_validation(train.size(), configuration.validation_fraction, configuration.seed);
   setup.validation_rows = std::move(validation_rows);
-  const PartitionInput input{train.labels,      training_rows,         train.label_classes(),
-                             train.class_order, configuration.clients, configuration.seed};
+  PartitionInput input{train.labels,      training_rows,         train.label_classes(),
+                       train.class_order, configuration.clients, configuration.seed};
+  std::vector<float> property;
+  if (const std::string_view wanted = configuration.partition->needs_property(); !wanted.empty())
+    input.property = property = property_of_rows(train, wanted);
   setup.rows = assign(configuration.partition, input);
+  note_rows_left_out(setup, training_rows.size());
   if (configuration.limit_per_client > 0)
     setup.rows = limit_per_client(setup.rows, configuration.limit_per_client, configuration.seed);
   if (configuration.client_test > 0) set_client_test_aside(setup);
+  setup.unused_rows = training_rows.size() - setup.rows.row_count();
   setup.row_counts.reserve(setup.rows.size());
   for (const auto& rows : setup.rows) setup.row_counts.push_back(rows.size());
   setup.partition_hash = partition_hash(setup.rows);
@@ -248,6 +260,7 @@ void prepare_training(Setup& setup, FirstWeights first) {
     throw usage_error("augment is '" + std::string(choice_name(configuration.augment)) + "'; data set '" + configuration.dataset +
                       "' has no pictures, only none is valid");
 
+  configuration.feature_skew->check_data(train);
   if (configuration.evaluate_rows > 0)
     setup.evaluation_rows =
         draw_evaluation_rows(setup.data.test.size(), static_cast<std::size_t>(configuration.evaluate_rows), configuration.seed);
@@ -259,6 +272,8 @@ void prepare_training(Setup& setup, FirstWeights first) {
                     .epochs = configuration.local_epochs,
                     .batch = configuration.batch,
                     .augmentation = configuration.augment,
+                    .feature_skew = configuration.feature_skew,
+                    .clients = static_cast<std::uint32_t>(setup.row_counts.size()),
                     .keep_state = keeps_state(configuration),
                     .seed = configuration.seed,
                     .frozen = setup.model.frozen(configuration.freeze)};
@@ -384,13 +399,13 @@ void poison(Setup& setup) {
 std::string partition_json(const Setup& setup) {
   const Configuration& configuration = setup.configuration;
   return manifest_json(configuration.partition, configuration.seed, setup.rows, setup.data.train.labels,
-                       setup.data.train.label_classes());
+                       setup.data.train.label_classes(), setup.unused_rows);
 }
 
 void write_partition(const Setup& setup, const std::filesystem::path& path) {
   const Configuration& configuration = setup.configuration;
   write_manifest(path, configuration.partition, configuration.seed, setup.rows, setup.data.train.labels,
-                 setup.data.train.label_classes());
+                 setup.data.train.label_classes(), kMaxListed, setup.unused_rows);
 }
 
 std::string partition_text(const Setup& setup) {
@@ -408,7 +423,7 @@ std::string lasting_settings(const Setup& setup) {
   const auto name_of_file = [](std::string& path) { path = std::filesystem::path(path).filename().string(); };
   Configuration configuration = lasting_configuration(setup);
   name_of_file(configuration.init);
-  if (auto* partition = configuration.partition.as<FromFile>()) name_of_file(partition->partition_file);
+  if (std::string* path = configuration.partition->reads()) name_of_file(*path);
   if (auto* cohort = configuration.cohort.as<TraceCohort>()) name_of_file(cohort->trace);
   return write_settings(configuration, {});
 }

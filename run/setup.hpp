@@ -24,6 +24,7 @@ struct Setup {
   ClientRows rows = {};                        ///< of data.train, one list a client; empty if its rows are not here
   ClientRows client_test = {};                 ///< of data.train, the rows each client is tested on; empty without client-test
   std::vector<std::uint64_t> row_counts = {};  ///< number of each client's rows
+  std::size_t unused_rows = 0;                 ///< training rows of data.train that no client holds
   std::vector<std::string> own_data = {};      ///< partition own: hash of each client's rows, which are not of data.train
   std::string partition_hash = {};
   std::string cohort_hash = {};  ///< of the file by which cohorts are drawn, where a run begins; empty without one
@@ -64,7 +65,7 @@ struct ToldRows {
   std::vector<Row> rows;                  ///< its own, and behind these what its personal model is tested on
 };
 
-/// Prepares the side of a client that is told its rows (partition file): the partition's file is not opened, the other clients'
+/// Prepares the side of a client that is told its rows (a partition that reads a file): the file is not opened, the other clients'
 /// rows are unknown but for their number. Throws Error (failure) if these cannot be the rows of a client.
 Setup prepare_told(const Configuration& configuration, ClientId client, ToldRows told);
 

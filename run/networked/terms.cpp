@@ -5,7 +5,6 @@
 
 #include "core/error.hpp"
 #include "core/hash.hpp"
-#include "partitions/from_file.hpp"
 #include "partitions/own_rows.hpp"
 
 namespace fedstride {
@@ -49,7 +48,7 @@ Welcome welcome_to(const Setup& setup) {
 }
 
 void tell_rows(const Setup& setup, ClientId client, Welcome& welcome) {
-  if (setup.configuration.partition.as<FromFile>() == nullptr) return;
+  if (!setup.configuration.partition->reads_file()) return;
   welcome.partition_hash = setup.partition_hash;
   welcome.row_counts = setup.row_counts;
   welcome.rows.assign(setup.rows[client].begin(), setup.rows[client].end());
@@ -59,7 +58,7 @@ void tell_rows(const Setup& setup, ClientId client, Welcome& welcome) {
 }
 
 Setup prepare_member(const Configuration& configuration, ClientId client, const Welcome& welcome) {
-  if (configuration.partition.as<FromFile>() != nullptr)
+  if (configuration.partition->reads_file())
     return prepare_told(configuration, client, {welcome.partition_hash, welcome.row_counts, welcome.rows});
   if (configuration.partition.as<OwnRows>() == nullptr) return prepare(configuration, FirstWeights::elsewhere);
   // fit() refuses a form that does not suit the rows; the coordinator's numbers only have to become ints first.

@@ -19,8 +19,8 @@ std::string experiment_digest(const Setup& setup);
 /// The coordinator's welcome, but for the heartbeat and the client's rows: settings, their digest, the model's line, the form
 /// of the data. Throws Error (usage) if it, with any client's rows, is too long to be sent.
 Welcome welcome_to(const Setup& setup);
-/// Puts the client's rows into its welcome, where the coordinator alone can say which they are: with partition file the client
-/// never opens the file, whose place is the coordinator's affair. Nothing to do for other partitions, which every side deals
+/// Puts the client's rows into its welcome, where the coordinator alone can say which they are: of a partition that
+/// reads a file the client never opens it, whose place is the coordinator's affair. Nothing to do for other partitions, which every side deals
 /// out by itself.
 void tell_rows(const Setup& setup, ClientId client, Welcome& welcome);
 /// A client's side of the experiment; its data set is in configuration.data_dir. Throws Error.

@@ -8,7 +8,6 @@
 #include "core/key_file.hpp"
 #include "core/text.hpp"
 #include "data/datasets.hpp"
-#include "partitions/from_file.hpp"
 #include "sweep/file/document.hpp"
 
 namespace fedstride {
@@ -31,7 +30,7 @@ std::string seedless_point(const Cell& cell) {
 // The paths of files that a configuration reads, taken out of it.
 std::vector<std::string> take_files(Configuration& configuration) {
   std::vector<std::string> files{std::exchange(configuration.init, "")};
-  if (auto* partition = configuration.partition.as<FromFile>()) files.push_back(std::exchange(partition->partition_file, ""));
+  if (std::string* path = configuration.partition->reads()) files.push_back(std::exchange(*path, ""));
   if (auto* cohort = configuration.cohort.as<TraceCohort>()) files.push_back(std::exchange(cohort->trace, ""));
   std::erase(files, "");
   return files;

@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <map>
 
+#include "core/files.hpp"
 #include "core/hash.hpp"
 #include "core/text.hpp"
 #include "mpi/mpi_fleet.hpp"
@@ -57,6 +58,8 @@ std::vector<Case> all_cases(const Settings& base, const std::string& manifest, W
       // Noise must be named, and a file must be there.
       if (setting.name.ends_with("noise-multiplier")) settings[std::string(setting.name)] = text("0.7");
       if (setting.valid.place == Place::file) settings[std::string(setting.name)] = text(manifest);
+      if (setting.name == "distribution-file") settings["distribution-file"] = text(manifest + ".mixes");
+      if (setting.name == "sizes") settings["sizes"] = text("3,4,5,6,7,8,9,10,11,12,13,14");
     }
     return settings;
   };
@@ -132,10 +135,13 @@ TEST_CASE("inside: conformance" * doctest::skip()) {
     first["client-test"] = text("0");  // its manifest has all rows
     first["out"] = text(folder / "first");
     run(resolve(first), first);
+    std::string mixes;
+    for (int client = 0; client < 12; ++client) mixes += "1," + std::to_string(client) + ",2\n";
+    write_file(folder / "first/partition.json.mixes", mixes);
     Words refused;
     cases = all_cases(base, folder / "first/partition.json", refused);
     // Rows that clients bring are in no process of a job.
-    CHECK(joined(refused) == "partition own, attack backdoor, cohort trace");
+    CHECK(joined(refused) == "partition own, feature-skew rotation, feature-skew colour, attack backdoor, cohort trace");
     for (std::size_t i = 0; i < cases.size(); ++i) {
       Settings settings = cases[i].settings;
       settings["out"] = text(folder / ("alone-" + std::to_string(i)));

@@ -1,8 +1,8 @@
 """Holds what pytorch_test wrote into a folder against PyTorch: same weights, same batch, same scores, SGD step and clipped sum.
 
 Reads model.safetensors, step.safetensors (the weights after one step), clipped.safetensors (the sum of the examples'
-gradients, each clipped to the L2 norm in clip.txt), inputs.bin (rows x H x W x C floats), labels.bin (16 bits), scores.bin
-and rate.txt. The module is built by examples/load_in_pytorch.py. Ends with 1 and says what differs if something does.
+gradients, each clipped to the L2 norm in clip.txt), inputs.bin (rows x H x W x C floats), labels.bin (16 bits) or
+values.bin, scores.bin and rate.txt. The module is built by examples/load_in_pytorch.py. Ends with 1 and says what differs if something does.
 """
 import pathlib
 import sys
@@ -13,6 +13,15 @@ from torch import nn
 
 sys.path.insert(0, str(pathlib.Path(__file__).parents[2] / "examples"))
 from load_in_pytorch import load, read_safetensors  # noqa: E402
+
+
+def loss(targets, scores, answers):
+    """Of one example: the mean over its answers; a position with label 65535 does not count."""
+    if targets == "values":
+        return nn.functional.mse_loss(scores, answers)
+    if targets == "flags":
+        return nn.functional.binary_cross_entropy_with_logits(scores, answers)
+    return nn.functional.cross_entropy(scores.reshape(len(answers), -1), answers, ignore_index=65535)
 
 
 def main():
@@ -26,15 +35,22 @@ def main():
     parameters = {f"{name}.{kind}": value for name, module in names.items() for kind, value in module.named_parameters()}
     count = sum(parameter.numel() for parameter in model.parameters())
     inputs = torch.from_numpy(np.fromfile(folder / "inputs.bin", dtype="<f4").reshape(-1, height, width, channels))
-    inputs = inputs.permute(0, 3, 1, 2).contiguous() if height > 1 or width > 1 else inputs.reshape(len(inputs), channels)
-    labels = torch.from_numpy(np.fromfile(folder / "labels.bin", dtype="<u2").astype(np.int64))
-    expected = torch.from_numpy(np.fromfile(folder / "scores.bin", dtype="<f4")).reshape(len(labels), -1)
+    if "fedstride.vocabulary" in metadata:
+        inputs = inputs.reshape(len(inputs), height).long()
+    else:
+        inputs = inputs.permute(0, 3, 1, 2).contiguous() if height > 1 or width > 1 else inputs.reshape(len(inputs), channels)
+    targets = metadata.get("fedstride.targets", "classes")
+    if targets in ("values", "flags"):
+        answers = torch.from_numpy(np.fromfile(folder / "values.bin", dtype="<f4")).reshape(len(inputs), -1)
+    else:
+        answers = torch.from_numpy(np.fromfile(folder / "labels.bin", dtype="<u2").astype(np.int64)).reshape(len(inputs), -1)
+    expected = torch.from_numpy(np.fromfile(folder / "scores.bin", dtype="<f4"))
     clip, rate = float((folder / "clip.txt").read_text()), float((folder / "rate.txt").read_text())
 
     total = {name: torch.zeros_like(value) for name, value in parameters.items()}
-    for row in range(len(labels)):
+    for row in range(len(inputs)):
         model.zero_grad(set_to_none=True)
-        nn.functional.cross_entropy(model(inputs[row : row + 1]), labels[row : row + 1]).backward()
+        loss(targets, model(inputs[row : row + 1])[0], answers[row]).backward()
         norm = torch.sqrt(sum((value.grad.double() ** 2).sum() for value in parameters.values())).item()
         for name, value in parameters.items():
             total[name] += value.grad * min(1.0, clip / norm)
@@ -44,9 +60,9 @@ def main():
     optimizer = torch.optim.SGD(model.parameters(), lr=rate)
     model.zero_grad(set_to_none=True)
     scores = model(inputs)
-    nn.functional.cross_entropy(scores, labels).backward()
+    (sum(loss(targets, scores[row], answers[row]) for row in range(len(inputs))) / len(inputs)).backward()
     optimizer.step()
-    score_difference = (scores - expected).abs().max().item()
+    score_difference = (scores.flatten() - expected).abs().max().item()
     step_difference = max((parameters[name] - tensor).abs().max().item() for name, tensor in stepped.items())
     moved = max((stepped[name] - tensor).abs().max().item() for name, tensor in weights.items())
     print(f"{metadata['fedstride.model'][:60]}: {count} parameters; scores differ by {score_difference:.1e} at most, weights after "

@@ -11,6 +11,7 @@
 #include "nn/network.hpp"
 #include "nn/reference.hpp"
 #include "nn/safetensors.hpp"
+#include "tests/nn/setting.hpp"
 #include "tests/support/skip.hpp"
 
 namespace fedstride::test::pytorch_test {
@@ -23,21 +24,18 @@ std::string_view bytes_of(const std::vector<T>& values) {
 
 /// Writes a model, a batch, its scores by the slow twin, the weights after one SGD step by the network, and the sum of its
 /// examples' clipped gradients.
-void write_case(const std::filesystem::path& folder, std::string_view line, Shape input) {
+void write_case(const std::filesystem::path& folder, std::string_view line, const ExampleForm& form) {
   constexpr int kRows = 6;
   constexpr float kRate = 0.1F;
-  const auto model = Model::parse(line, input, 10);
+  const auto model = Model::parse(line, form);
   Vector weights = model.initial(Initialisation::fan_in, 1);
   RandomStream random(1, {.purpose = Purpose::test});
-  std::vector<float> inputs(kRows * input.size());
-  for (float& value : inputs) value = static_cast<float>(random.normal());
-  std::vector<Label> labels;
+  const RandomExamples<float> made(form, kRows, random);
+  const auto &inputs = made.inputs, &values = made.values;
+  const auto& labels = made.labels;
   std::vector<Row> rows;
-  for (Row row = 0; row < kRows; ++row) {
-    labels.push_back(static_cast<Label>(random.below(10)));
-    rows.push_back(row);
-  }
-  const Batch batch{labels, rows, {}};
+  for (Row row = 0; row < kRows; ++row) rows.push_back(row);
+  const Batch batch{labels, rows, {}, values};
   write_file(folder / "model.safetensors", write_safetensors(model, weights));
   const std::vector<double> exact_weights(weights.begin(), weights.end()), exact_inputs(inputs.begin(), inputs.end());
   const auto twin = reference_gradient<double>(model, exact_weights, exact_inputs, batch);
@@ -66,6 +64,7 @@ void write_case(const std::filesystem::path& folder, std::string_view line, Shap
   write_file(folder / "step.safetensors", write_safetensors(model, weights));
   write_file(folder / "inputs.bin", bytes_of(inputs));
   write_file(folder / "labels.bin", bytes_of(labels));
+  write_file(folder / "values.bin", bytes_of(values));
   write_file(folder / "scores.bin", bytes_of(std::vector<float>(twin.scores.begin(), twin.scores.end())));
   write_file(folder / "rate.txt", "0.1");
 }
@@ -78,6 +77,8 @@ TEST_CASE("the same weights in PyTorch give the same scores, the same step and t
   struct Case {
     std::string_view line;
     Shape input;
+    Targets targets = Targets::classes;
+    int vocabulary = 0;
   };
   const Case cases[] = {
       {"adadp-cnn", {32, 32, 3}},
@@ -98,12 +99,22 @@ TEST_CASE("the same weights in PyTorch give the same scores, the same step and t
        "globalavgpool | dense classes",
        {17, 20, 4}},
       {"dense 16 | layernorm | gelu | residual { dense 16 | sigmoid } | dense classes", {1, 1, 9}},
+      {"dense 7 | tanh | dense outputs", {1, 1, 9}, Targets::values},
+      {"dense 7 | tanh | dense outputs", {1, 1, 9}, Targets::flags},
+      {"embedding 8 | lstm 24 | lstm 19 | last | dense classes", {12, 1, 1}, Targets::classes, 15},
+      {"embedding 8 | gru 24 | relu | gru 19 | dense classes", {12, 1, 1}, Targets::positions, 15},
+      {"sequence | gru 9 | last | dense classes", {7, 5, 2}},
+      {"embedding 6 | positions | attention 2 | dense 9 | tanh | attention 3 | dense classes",
+       {12, 1, 1},
+       Targets::positions,
+       15},
+      {"small-transformer", {20, 1, 1}, Targets::positions, 15},
   };
   const auto folder = std::filesystem::temp_directory_path() / ("fedstride-pytorch-" + std::to_string(getpid()));
   std::filesystem::create_directories(folder);
   for (const Case& item : cases) {
     CAPTURE(item.line);
-    write_case(folder, item.line, item.input);
+    write_case(folder, item.line, {item.input, 10, item.targets, item.vocabulary});
     const std::string script = std::string(FEDSTRIDE_SOURCE_DIR) + "/tests/nn/pytorch_check.py";
     CHECK(std::system(("'" + std::string(python) + "' '" + script + "' '" + folder.string() + "'").c_str()) == 0);
   }

@@ -3,17 +3,24 @@
 #include <vector>
 
 #include "partitions/from_file.hpp"
+#include "partitions/given_sizes.hpp"
+#include "partitions/label_distribution.hpp"
 #include "partitions/own_rows.hpp"
 #include "partitions/partitions.hpp"
 
 namespace fedstride::test {
 
-/// Every registered partition that deals rows out by itself, with settings that fit any input. `file` reads what somebody
-/// else dealt out, `own` deals nothing out: their tests are their own.
+/// True for a partition whose settings cannot fit any input, and whose tests are its own: `file` reads what somebody else dealt out,
+/// `own` deals nothing out, `sizes` and `label-distribution` are told how many rows of what.
+inline bool is_told(std::string_view name) {
+  return name == FromFile::kName || name == OwnRows::kName || name == GivenSizes::kName || name == LabelDistribution::kName;
+}
+
+/// Every other registered partition, with settings that fit any input.
 inline std::vector<Partitioner> dealers() {
   std::vector<Partitioner> all;
   for (const auto& name : PartitionPart::family().names()) {
-    if (name == FromFile::kName || name == OwnRows::kName) continue;
+    if (is_told(name)) continue;
     Partitioner& dealer = all.emplace_back();
     dealer.choose(name);
     if (const SettingInfo* shards = dealer.part().find("shards-per-client")) dealer.part().set(*shards, std::int64_t{1});

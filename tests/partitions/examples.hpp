@@ -14,15 +14,24 @@ namespace fedstride::test {
 /// Labels with an input that deals out all their rows. Not copied: the input points into it.
 struct Example {
   Example(std::vector<std::uint16_t> all_labels, int classes, int clients, std::uint64_t seed = 1)
-      : labels(std::move(all_labels)), rows(labels.size()) {
+      : labels(std::move(all_labels)), rows(labels.size()), property(labels.size()) {
     std::iota(rows.begin(), rows.end(), 0U);
-    input = {.labels = labels, .rows = rows, .classes = classes, .class_order = {}, .clients = clients, .seed = seed};
+    RandomStream random(1, {.purpose = Purpose::test, .round = 2});
+    for (float& value : property) value = random.uniform_float();
+    input = {.labels = labels,
+             .rows = rows,
+             .classes = classes,
+             .class_order = {},
+             .clients = clients,
+             .seed = seed,
+             .property = property};
   }
   Example(const Example&) = delete;
   Example& operator=(const Example&) = delete;
 
   std::vector<std::uint16_t> labels;
   std::vector<std::uint32_t> rows;
+  std::vector<float> property;  ///< uniform in [0, 1)
   PartitionInput input;
 };
 

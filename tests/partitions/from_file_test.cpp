@@ -11,6 +11,7 @@
 #include "core/json.hpp"
 #include "core/npy.hpp"
 #include "partitions/dirichlet.hpp"
+#include "partitions/given_sizes.hpp"
 #include "partitions/manifest.hpp"
 #include "tests/partitions/examples.hpp"
 #include "tests/support/folder.hpp"
@@ -76,6 +77,19 @@ TEST_CASE("a manifest with its lists beside it reads back as the partition it de
   // One row more to list is enough for the tables in the JSON itself.
   write_manifest(path, Dirichlet{}, 1, assignment, example.labels, 10, 2000);
   CHECK(parse_json(read_file(path)).at("clients").size() == 30);
+}
+
+TEST_CASE("a manifest of a partition that leaves rows out says how many, and reads back") {
+  const TemporaryFolder folder;
+  const std::string path = folder / "partition.json";
+  Example example(random_labels(200, 10, 1), 10, 3);
+  const ClientRows assignment = GivenSizes{"100,20,30"}.assign(example.input);
+  for (const std::size_t most_listed : {std::size_t{1}, kMaxListed}) {
+    write_manifest(path, GivenSizes{"100,20,30"}, 1, assignment, example.labels, 10, most_listed, 50);
+    CHECK(FromFile{path}.assign(example.input) == assignment);
+    write_manifest(path, GivenSizes{"100,20,30"}, 1, assignment, example.labels, 10, most_listed, 49);
+    CHECK_THROWS_WITH_AS(FromFile{path}.assign(example.input), doctest::Contains("50 training rows are missing"), Error);
+  }
 }
 
 TEST_CASE("lists beside a manifest that are not its own are refused") {

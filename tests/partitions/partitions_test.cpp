@@ -45,6 +45,18 @@ TEST_CASE("every partition copes with one client, and with as many clients as ro
   }
 }
 
+TEST_CASE("every partition deals 100,000 clients at once") {
+  // Work that grows with clients x rows would take hours here.
+  Example example(random_labels(200'000, 10, 3), 10, 100'000);
+  for (const Partitioner& dealer : dealers()) {
+    CAPTURE(dealer.name());
+    const ClientRows assignment = dealer->assign(example.input);
+    CHECK(assignment.size() == 100'000);
+    CHECK(holds_every_row_once(assignment, example));
+    CHECK(std::ranges::none_of(assignment, [](const auto rows) { return rows.empty(); }));
+  }
+}
+
 TEST_CASE("every partition that draws differs for another seed") {
   Example example(random_labels(600, 10, 5), 10, 6, 11);
   Example other(example.labels, 10, 6, 12);

@@ -9,6 +9,7 @@
 #include "core/files.hpp"
 #include "core/json.hpp"
 #include "core/random.hpp"
+#include "data/skew/feature_skew.hpp"
 #include "objectives/local_objective.hpp"
 #include "personal/personal.hpp"
 #include "tests/cli/network/federation.hpp"
@@ -66,6 +67,8 @@ TEST_CASE("whatever clients minimise and attackers do, launch gives the models o
   for (const auto& name : LocalObjectivePart::family().names()) cases.push_back("local-objective = '" + name + "'\n");
   for (const auto& name : AttackPart::family().names())
     cases.push_back("attack = '" + name + "'\n" + (name == "none" ? "" : "attackers = 1\n"));
+  for (const auto& name : FeatureSkewPart::family().names())
+    cases.push_back("feature-skew = '" + name + "'\npersonal = 'fine-tune'\nclient-test = 0.2\n");
   for (const auto& name : PersonalPart::family().names()) cases.push_back("personal = '" + name + "'\nclient-test = 0.2\n");
   int number = 0;
   for (const std::string& settings : cases) {

@@ -6,16 +6,12 @@ namespace fedstride::test::network_partition_file_test {
 namespace {
 
 /// Rows dealt out by a file that only the coordinator has.
-void check_told(const Words& more) {
+void check_told(const std::string& partition, const std::string& contents, const Words& more) {
   const TemporaryFolder place;
-  std::string lists[3];
-  for (int row = 0; row < 180; ++row) {
-    std::string& list = lists[row % 7 < 4 ? 0 : row % 7 < 6 ? 1 : 2];
-    list += (list.empty() ? "" : ",") + std::to_string(row);
-  }
   const std::string file = place / "partition.json", away = place / "away.json";
-  write_file(file, "{\"clients\": [[" + lists[0] + "],[" + lists[1] + "],[" + lists[2] + "]]}");
-  Words settings{"--rounds", "3", "--partition", "file", "--partition-file", file};
+  write_file(file, contents);
+  Words settings{"--rounds", "3", "--partition", partition, partition == "file" ? "--partition-file" : "--distribution-file",
+                 file};
   settings.insert(settings.end(), more.begin(), more.end());
   const Federation federation(settings);
   const Party coordinator = federation.serve();
@@ -27,10 +23,25 @@ void check_told(const Words& more) {
   federation.check_undisturbed();
 }
 
+void check_told(const Words& more) {
+  std::string lists[3];
+  for (int row = 0; row < 180; ++row) {
+    std::string& list = lists[row % 7 < 4 ? 0 : row % 7 < 6 ? 1 : 2];
+    list += (list.empty() ? "" : ",") + std::to_string(row);
+  }
+  check_told("file", "{\"clients\": [[" + lists[0] + "],[" + lists[1] + "],[" + lists[2] + "]]}", more);
+}
+
 }  // namespace
 
 TEST_CASE("a partition's file is the coordinator's alone: clients never open it, and the model is that of a run with it") {
   check_told({"--optimizer", "adadp"});
+}
+
+TEST_CASE("so is a file of label mixes, and each client has the noise of its own number on its inputs") {
+  check_told("label-distribution", "0.8,0.1,0.1\n0.2,0.6,0.2\n0.3,0.3,0.4\n",
+             {"--optimizer", "sgd", "--feature-skew", "noise", "--noise-level", "0.5", "--client-test", "0.2", "--personal",
+              "fine-tune"});
 }
 
 TEST_CASE("so under privacy, with noise calibrated for clients of every size") {

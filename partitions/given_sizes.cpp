@@ -1,0 +1,61 @@
+#include "partitions/given_sizes.hpp"
+
+#include <cmath>
+#include <numeric>
+
+#include "core/parse_number.hpp"
+#include "core/text.hpp"
+#include "partitions/dealing.hpp"
+
+namespace fedstride {
+namespace {
+
+constexpr double kMaxRoundingError = 1e-9;  // of shares that are meant to add up to 1
+
+std::string shown(std::string_view list) { return std::string(list.substr(0, 40)) + (list.size() > 40 ? "..." : ""); }
+
+/// The numbers of a list, all above 0, and all whole or all below 1.
+std::vector<double> numbers_of(const std::string& list) {
+  const auto wrong = [&](std::string_view piece) {
+    return usage_error("sizes is '" + shown(list) + "', with an entry '" + shown(piece) +
+                       "'; valid are whole numbers of rows (\"100,200,50\") or shares below 1 (\"0.5,0.25,0.25\"), a number for "
+                       "each client");
+  };
+  std::vector<double> numbers;
+  for (const std::string_view piece : split(list, ',')) {
+    double number = 0;
+    if (!parse_number(trimmed(piece), number) || !(number > 0) || number > 1e10) throw wrong(piece);
+    const bool whole = number == std::floor(number);
+    if ((!whole && number > 1) || (!numbers.empty() && whole != (numbers.front() >= 1))) throw wrong(piece);
+    numbers.push_back(number);
+  }
+  return numbers;
+}
+
+}  // namespace
+
+ClientRows GivenSizes::assign(const PartitionInput& input) const {
+  check_input(input);
+  const std::vector<double> numbers = numbers_of(sizes);
+  if (numbers.size() != static_cast<std::size_t>(input.clients))
+    throw usage_error("sizes is '" + shown(sizes) + "', which has " + counted(numbers.size(), "entry", "entries") +
+                      "; it must have " + std::to_string(input.clients) + ", one for each client");
+  const auto rows = static_cast<double>(input.rows.size());
+  const double sum = std::accumulate(numbers.begin(), numbers.end(), 0.0);
+  if (numbers.front() >= 1) {
+    if (sum > rows)
+      throw usage_error("sizes is '" + shown(sizes) + "', which is " + number_text(sum) + " rows; there are " +
+                        counted(input.rows.size(), "training row") + " to deal out");
+    return dealt_by_size(input, std::vector<std::size_t>(numbers.begin(), numbers.end()));
+  }
+  if (sum > 1 + kMaxRoundingError)
+    throw usage_error("sizes is '" + shown(sizes) + "', whose shares add up to " + number_text(sum) + "; they may be 1 at most");
+  const bool all = sum > 1 - kMaxRoundingError;
+  const auto dealt = all ? input.rows.size() : static_cast<std::size_t>(std::llround(sum * rows));
+  if (dealt < numbers.size())
+    throw usage_error("sizes is '" + shown(sizes) + "', which is " + counted(dealt, "row") + " for " +
+                      counted(numbers.size(), "client") + "; each needs one at least");
+  return dealt_by_size(input, sizes_in_proportion(numbers, dealt));
+}
+
+}  // namespace fedstride

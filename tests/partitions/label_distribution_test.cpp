@@ -1,0 +1,90 @@
+#include "partitions/label_distribution.hpp"
+
+#include <doctest/doctest.h>
+
+#include <cmath>
+#include <string>
+
+#include "core/error.hpp"
+#include "core/files.hpp"
+#include "tests/partitions/examples.hpp"
+#include "tests/support/folder.hpp"
+
+namespace fedstride::test::label_distribution_test {
+namespace {
+
+using Counts = std::vector<std::size_t>;
+
+// The classes of each client of 100 rows of class 0, 60 of class 1 and 40 of class 2.
+std::vector<Counts> dealt(const TemporaryFolder& folder, const std::string& text, int clients) {
+  std::vector<std::uint16_t> labels(200, 0);
+  for (std::size_t row = 100; row < 200; ++row) labels[row] = row < 160 ? 1 : 2;
+  write_file(folder.path() / "mix", text);
+  Example example(labels, 3, clients);
+  std::vector<Counts> counts;
+  for (const auto& rows : LabelDistribution{folder / "mix"}.assign(example.input)) {
+    CHECK(std::ranges::is_sorted(rows));
+    counts.push_back(class_counts(rows, example));
+  }
+  return counts;
+}
+
+std::string refusal(const TemporaryFolder& folder, const std::string& text, int clients) {
+  try {
+    dealt(folder, text, clients);
+  } catch (const Error& error) {
+    std::string message = error.what();
+    const std::string path = folder / "mix";
+    const auto at = message.find(path);
+    return at == std::string::npos ? message : message.replace(at, path.size(), "FILE");
+  }
+  return "accepted";
+}
+
+}  // namespace
+
+TEST_CASE("clients hold the classes in the proportions of the file, as many rows as the scarcest class allows") {
+  const TemporaryFolder folder;
+  // Asked of the classes: 1.5, 1, 0.5 of a size: 66.7, 60 and 80 rows are possible, so 60 each.
+  const std::vector<Counts> expected{{30, 15, 15}, {30, 30, 0}, {30, 15, 15}};
+  CHECK(dealt(folder, "0.5, 0.25, 0.25\n1,1,0\n\n2,1,1\n", 3) == expected);
+  CHECK(dealt(folder, "\n[[0.5, 0.25, 0.25], [1, 1, 0], [2, 1, 1]]", 3) == expected);
+  // All rows where the proportions are those of the classes.
+  CHECK(dealt(folder, "0.5,0.3,0.2\n0.5,0.3,0.2\n", 2) == std::vector<Counts>{{50, 30, 20}, {50, 30, 20}});
+}
+
+TEST_CASE("what does not come out even is off by less than a row a class") {
+  const TemporaryFolder folder;
+  const auto counts = dealt(folder, "0.7,0.2,0.1\n0.1,0.2,0.7\n0.3,0.4,0.3\n", 3);
+  const double size = std::min({100 / 1.1, 60 / 0.8, 40 / 1.1});
+  const std::vector<std::vector<double>> shares{{0.7, 0.2, 0.1}, {0.1, 0.2, 0.7}, {0.3, 0.4, 0.3}};
+  for (std::size_t client = 0; client < 3; ++client)
+    for (std::size_t label = 0; label < 3; ++label)
+      CHECK(std::abs(static_cast<double>(counts[client][label]) - size * shares[client][label]) < 1);
+  CHECK(counts[0][2] + counts[1][2] + counts[2][2] == 40);
+}
+
+TEST_CASE("files that are no distributions are refused with the reason") {
+  const TemporaryFolder folder;
+  CHECK(refusal(folder, "1,1,1\n1,1,1\n", 2) == "accepted");
+  const std::string form =
+      "'FILE' is no table of numbers; it must have a line a client with a number a class, as CSV, or as JSON "
+      "[[0.5, 0.5], ...]";
+  for (const std::string text : {"a,b,c\n", "1,,1\n", "[[1, 1, \"1\"]]", "[1, 1, 1]", "[[1, 1, 1]"})
+    CHECK(refusal(folder, text, 1) == form);
+  CHECK(refusal(folder, "1,1,1\n", 2) == "clients is 2; 'FILE' needs it to be 1");
+  CHECK(refusal(folder, "1,1\n", 1) == "'FILE': client 0 has 2 numbers; the data set has 3 classes");
+  CHECK(refusal(folder, "1,1,1\n1,-1,1\n", 2) == "'FILE': client 1 has the number -1; a share is a number from 0 to 1e15");
+  CHECK(refusal(folder, "1,nan,1\n", 1) == "'FILE': client 0 has the number nan; a share is a number from 0 to 1e15");
+  CHECK(refusal(folder, "0,0,0\n", 1) == "'FILE': client 0 has only zeros; one class at least must have a share");
+  std::string many;
+  for (int i = 0; i < 60; ++i) many += "0,0,1\n";
+  CHECK(refusal(folder, many, 60) ==
+        "'FILE': client 0 would have no row, since class 2 has 40 rows for all; each needs one at least");
+  Example example({0, 1}, 2, 1);
+  CHECK_THROWS_WITH(LabelDistribution{}.assign(example.input),
+                    "distribution-file is empty; it must have a line a client with a number a class, as CSV, or as JSON [[0.5, "
+                    "0.5], ...]");
+}
+
+}  // namespace fedstride::test::label_distribution_test
