@@ -15,7 +15,7 @@ struct SyntheticLi {
   std::uint64_t seed = 0;
 };
 
-/// synthetic(alpha, beta) of Li et al. 2020 (FedProx, section 5.1 and appendix C.1): 60 features, ten classes, client k's examples
+/// synthetic(alpha, beta) of Li et al. 2020 (FedProx, section 5.1 and appendix): 60 features, ten classes, client k's examples
 ///   y = argmax softmax(W_k x + b_k),  W_k in R^(10 x 60) and b_k in R^10 with entries ~ N(u_k, 1), u_k ~ N(0, alpha),
 ///   x ~ N(v_k, Sigma), Sigma diagonal, Sigma_jj = j^-1.2 (j from 1), v_k's entries ~ N(B_k, 1), B_k ~ N(0, beta),
 /// where the second parameter of N is a variance. (The authors' code has alpha and beta as standard deviations: the same for their

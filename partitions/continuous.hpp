@@ -9,8 +9,8 @@
 
 namespace fedstride {
 
-/// Clients that differ by a continuous property of the examples (Flower Datasets' continuous partitioner). Of a row with property
-/// v the score is strictness z + (1 - strictness) e, z = (v - mean) / deviation over the rows dealt out, e standard normal noise.
+/// Clients that differ by a continuous property of the examples (Flower Datasets' continuous partitioner). A row with property v
+/// has the score strictness z + (1 - strictness) e, z = (v - mean) / deviation over the rows dealt out, e standard normal noise.
 /// The rows, sorted by score, are cut into pieces of equal size up to one. Strictness 0 is a random split, 1 a sorted one: the first
 /// client has the rows with the smallest property. Rows of one score stay in the data set's order.
 struct Continuous {

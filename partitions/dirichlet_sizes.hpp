@@ -8,7 +8,7 @@
 
 namespace fedstride {
 
-/// Quantity skew (Li, Diao, Chen & He 2022, NIID-Bench, section IV-C): the clients' shares of the rows are drawn from the symmetric
+/// Quantity skew (Li, Diao, Chen & He 2022, NIID-Bench): the clients' shares of the rows are drawn from the symmetric
 /// Dirichlet(beta, ..., beta), and who gets which rows is random. Sizes are rounded by the largest remainder; no draw is
 /// repeated: a client without a row gets one of the largest client's.
 struct DirichletSizes {

@@ -9,7 +9,7 @@
 namespace fedstride {
 
 /// Each client's class priors are drawn from the symmetric Dirichlet(alpha, ..., alpha) over the classes, whatever the classes'
-/// shares of all rows are (Acar et al. 2021, FedDyn, section 4; Flower Datasets' inner Dirichlet partitioner). Then the rows are
+/// shares of all rows are (Acar et al. 2021, FedDyn; Flower Datasets' inner Dirichlet partitioner). Then the rows are
 /// dealt out one by one, without replacement: a client that is not full yet, drawn uniformly, takes a row of a class drawn from
 /// its priors. A class that has run out is left out, for everybody at once, so that it is the last rows of all clients that
 /// stray from the priors and not the rows of the last clients. Client sizes are equal up to one, or in proportion to

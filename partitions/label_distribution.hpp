@@ -11,8 +11,8 @@ namespace fedstride {
 
 /// Each client's mix of classes is read from a file: a line a client and a number a class, in proportion to which the client
 /// holds rows of the classes; as CSV (no header) or as JSON, [[0.5, 0.5], [1, 0]]. All clients have as many rows as the scarcest
-/// class allows: with p_kc client k's share of class c and n_c the rows of c, s = min over c of n_c / sum_k p_kc. Of class c the
-/// first k clients together hold s (p_0c + ... + p_(k-1)c) rows, rounded down, so each holds s p_kc but for less than one row, and
+/// class allows: with p_kc client k's share of class c and n_c the rows of c, s = min over c of n_c / sum_k p_kc. The first k clients
+/// together hold s (p_0c + ... + p_(k-1)c) rows of class c, rounded down, so each holds s p_kc but for less than one row, and
 /// its size is s but for less than one row a class. Rows beyond them are held by nobody.
 /// Errors: usage if no file is named or it has another number of clients or classes; failure if it is not of this form, or asks
 /// for a class without rows.

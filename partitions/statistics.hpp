@@ -24,7 +24,7 @@ struct PartitionStatistics {
 };
 
 /// Computes them in time and memory that grow with rows, clients and classes, not with their products. The distance is the earth
-/// mover's distance of Zhao et al. 2018, equation 6: the sum over the classes of |p_k(class) - p(class)|, from 0 to 2.
+/// mover's distance of Zhao et al. 2018: the sum over the classes of |p_k(class) - p(class)|, from 0 to 2.
 PartitionStatistics partition_statistics(const ClientRows& assignment, std::span<const std::uint16_t> labels, int classes);
 
 /// The same as text, three lines, and as an object of JSON.

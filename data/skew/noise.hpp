@@ -7,7 +7,7 @@
 
 namespace fedstride {
 
-/// Noise-based feature imbalance (Li, Diao, Chen & He 2022, NIID-Bench, section IV-B): client k of K, counted from 0, has normal
+/// Noise-based feature imbalance (Li, Diao, Chen & He 2022, NIID-Bench): client k of K, counted from 0, has normal
 /// noise of variance sigma (k + 1) / K on every value, as the paper writes Gau(sigma i / N) for party i of N. (The authors' code has
 /// sigma k / (K - 1), as a standard deviation.) An example's noise is drawn at (feature_noise, client, row) of the seed, so it is
 /// the same in every epoch.

@@ -8,7 +8,7 @@
 namespace fedstride {
 
 /// Client k's pictures are rotated counterclockwise by k mod R quarter turns (rotated MNIST and CIFAR-10, as in Ghosh et al. 2020,
-/// IFCA, section 6): whole pixels, nothing is interpolated.
+/// IFCA): whole pixels, nothing is interpolated.
 struct RotationSkew : FeatureSkewDefaults {
   int rotations = 4;  ///< R
 

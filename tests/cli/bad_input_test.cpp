@@ -43,7 +43,7 @@ const Refusal kRefusals[] = {
     {{"bench", "--seconds", "nan"}, 2, "seconds is 'nan'; it must be a number above 0 and up to 600"},
     {{"bench", "--model", "dense"}, 2, "layer 1 'dense'"},
     // families
-    {{"--dataset", "csb"}, 2, "dataset 'csb' is unknown; did you mean 'csv'? valid: synthetic, cifar10"},
+    {{"--dataset", "csb"}, 2, "dataset 'csb' is unknown; did you mean 'csv'? valid: synthetic, synthetic-li"},
     {{"--dataset", ""}, 2, "dataset '' is unknown; valid: synthetic"},
     {{"--dataset", "a\nb\x1b[31m"}, 2, "dataset 'a b [31m' is unknown"},
     {{"--optimizer", "agd"}, 2, "optimizer 'agd' is unknown; did you mean 'sgd'? valid: adadp, sgd"},

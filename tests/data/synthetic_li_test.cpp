@@ -50,34 +50,37 @@ std::string refusal(const std::string& name) {
 }  // namespace
 
 TEST_CASE("sizes are 50 and more, their logarithms beyond 50 of mean 4 and deviation 2, a tenth tests") {
-  const DataPair pair = make_synthetic_li({.clients = 400});
-  CHECK(pair.train.client_names.size() == 400);
+  constexpr std::uint32_t kMany = 200;
+  const DataPair pair = make_synthetic_li({.clients = kMany});
+  CHECK(pair.train.client_names.size() == kMany);
   CHECK(pair.test.client_names == pair.train.client_names);
   std::map<std::uint32_t, std::size_t> train, test;
   for (const std::uint32_t client : pair.train.clients) ++train[client];
   for (const std::uint32_t client : pair.test.clients) ++test[client];
   std::vector<double> logs;
-  for (std::uint32_t client = 0; client < 400; ++client) {
+  for (std::uint32_t client = 0; client < kMany; ++client) {
     const std::size_t all = train[client] + test[client];
     CHECK(all >= 50);
     CHECK(train[client] == all * 9 / 10);
     logs.push_back(std::log(static_cast<double>(all - 50) + 0.5));
   }
-  CHECK(std::abs(mean_of(logs) - 4) < 4 * 2 / std::sqrt(400.0));
-  CHECK(std::sqrt(variance_of(logs)) == doctest::Approx(2).epsilon(0.12));
+  CHECK(std::abs(mean_of(logs) - 4) < 4 * 2 / std::sqrt(kMany));
+  CHECK(std::sqrt(variance_of(logs)) == doctest::Approx(2).epsilon(0.18));
 }
 
 TEST_CASE("inputs vary by j^-1.2 about their client's means, and these by 1 about B, whose variance is beta") {
+  constexpr std::uint32_t kSome = 100;
   for (const double beta : {0.0, 4.0}) {
-    const DataPair pair = make_synthetic_li({.alpha = 0, .beta = beta, .clients = 200});
+    const DataPair pair = make_synthetic_li({.alpha = 0, .beta = beta, .clients = kSome});
     const Dataset& data = pair.train;
     std::vector<double> centres, spreads;
     double within[3] = {};  // columns 1, 10 and 60
     double large = 0;
     std::size_t begin = 0;
-    for (std::uint32_t client = 0; client < 200; ++client) {
+    for (std::uint32_t client = 0; client < kSome; ++client) {
       std::vector<std::size_t> rows;
       while (begin < data.size() && data.clients[begin] == client) rows.push_back(begin++);
+      rows.resize(std::min<std::size_t>(rows.size(), 400));  // enough, and quick
       std::vector<double> means;
       for (std::size_t column = 0; column < 60; ++column) means.push_back(mean_of_column(data, rows, column));
       centres.push_back(mean_of(means));
@@ -96,8 +99,8 @@ TEST_CASE("inputs vary by j^-1.2 about their client's means, and these by 1 abou
     CHECK(within[1] / large == doctest::Approx(std::pow(10, -1.2)).epsilon(0.05));
     CHECK(within[2] / large == doctest::Approx(std::pow(60, -1.2)).epsilon(0.05));
     CHECK(mean_of(spreads) == doctest::Approx(1).epsilon(0.05));
-    // The mean of 60 entries of v, and the clients' B: 1/60 + beta, to four deviations of a variance from 200.
-    CHECK(std::abs(variance_of(centres) - (beta + 1.0 / 60)) < 4 * (beta + 1.0 / 60) * std::sqrt(2.0 / 200));
+    // The mean of 60 entries of v, and the clients' B: 1/60 + beta, to four deviations of a variance.
+    CHECK(std::abs(variance_of(centres) - (beta + 1.0 / 60)) < 4 * (beta + 1.0 / 60) * std::sqrt(2.0 / kSome));
   }
 }
 
