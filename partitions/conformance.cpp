@@ -16,6 +16,7 @@ struct TriedInput {
   std::vector<std::uint16_t> labels;
   std::vector<std::uint32_t> rows;
   int classes = 0;
+  std::vector<std::uint32_t> natural;  ///< each row's natural client; each of `clients` has one of the first rows
   int clients = 0;
   std::uint64_t seed = 1;
 
@@ -24,11 +25,16 @@ struct TriedInput {
     RandomStream random(seed, {.purpose = Purpose::test, .round = 1});
     for (auto& label : labels) label = static_cast<std::uint16_t>(random.below(static_cast<std::uint64_t>(classes)));
     std::iota(rows.begin(), rows.end(), 0U);
+    for (std::uint32_t row = 0; row < count && clients > 0; ++row)
+      natural.push_back(row < static_cast<std::uint32_t>(clients)
+                            ? row
+                            : static_cast<std::uint32_t>(random.below(static_cast<std::uint64_t>(clients))));
   }
 
   ClientRows dealt_by(const Partitioner& partitioner) const {
     return partitioner->assign(
-        {.labels = labels, .rows = rows, .classes = classes, .class_order = {}, .clients = clients, .seed = seed});
+        {.labels = labels, .rows = rows, .classes = classes, .class_order = {}, .clients = clients, .seed = seed,
+         .client_of_row = natural, .natural_clients = static_cast<std::size_t>(std::max(clients, 0))});
   }
 };
 

@@ -18,6 +18,7 @@ enum class PartitionDraw : std::uint32_t {
   client_shares = 4,  ///< a class's shares over the clients (row = class)
   class_shares = 5,   ///< a client's shares over the classes (client)
   class_picks = 6,    ///< which class each row of a client comes from (client)
+  natural_order = 7,  ///< natural clients
 };
 
 /// The stream at (purpose partition, client, step = draw, row).

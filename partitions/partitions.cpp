@@ -5,6 +5,8 @@
 #include "partitions/from_file.hpp"
 #include "partitions/iid.hpp"
 #include "partitions/interpolated.hpp"
+#include "partitions/natural.hpp"
+#include "partitions/natural_grouped.hpp"
 #include "partitions/own_rows.hpp"
 #include "partitions/pathological.hpp"
 #include "partitions/shards.hpp"
@@ -14,7 +16,7 @@ namespace fedstride {
 PartFamily& PartitionPart::family() {
   static PartFamily family = [] {
     PartFamily all("partition", "assignment of rows to clients");
-    add_parts<PartitionPart, Pathological, Iid, Interpolated, Shards, Dirichlet, DirichletBalanced, FromFile, OwnRows>(all);
+    add_parts<PartitionPart, Pathological, Iid, Interpolated, Shards, Dirichlet, DirichletBalanced, Natural, NaturalGrouped, FromFile, OwnRows>(all);
     return all;
   }();
   return family;
