@@ -9,6 +9,7 @@
 #include <memory>
 #include <string>
 
+#include "cli/data_show.hpp"
 #include "cli/flag_values.hpp"
 #include "cli/settings_flags.hpp"
 #include "core/error.hpp"
@@ -24,7 +25,10 @@ namespace {
 
 struct DataFlags {
   std::string name;
+  std::string path;
+  std::string sheet;
   std::string url;
+  Settings settings;  ///< of how files of the user's own are read
   int client = 0;
   bool json = false;
   DataOptions options;
@@ -44,7 +48,8 @@ void list(const DataFlags& flags) {
     } catch (const Error&) {
       is_here = false;
       where = official_set(source.name) != nullptr ? "not here; fedstride data get " + std::string(source.name)
-                                                   : "name its folder with --data-dir";
+                              : source.name == kOwnFile            ? "name it with --data"
+                                                                   : "name its folder with --data-dir";
     }
     json.push_back(
         {{"name", source.name}, {"summary", source.summary}, {"files", source.files}, {"here", is_here}, {"folder", folder}});
@@ -55,16 +60,31 @@ void list(const DataFlags& flags) {
   if (flags.json) print_json(json);
 }
 
+bool reads_files(const KeyInfo& key) {
+  return key.name == "format" || key.name == "label" || key.name == "client-column" || key.name == "targets";
+}
+
+/// The options with those of how files are read.
+DataOptions options_of(const DataFlags& flags) {
+  DataOptions options = flags.options;
+  Settings settings = flags.settings;
+  settings["data"] = {std::string("-"), true};  // which these settings go with
+  options.read = data_options(resolve(settings)).read;
+  return options;
+}
+
+void show(const DataFlags& flags) { show_data(flags.path, flags.name, options_of(flags), flags.sheet, flags.json); }
+
 void verify(const DataFlags& flags) {
-  const std::string found = verify_dataset(flags.name, flags.options);
+  const std::string found = verify_dataset(flags.name, options_of(flags));
   if (flags.json) return print_json({{"name", flags.name}, {"found", found}});
   std::cout << flags.name << ": " << found << "\n";
 }
 
 void roster(const DataFlags& flags) {
-  const DataPair own = load_own_rows(flags.name, flags.options);
+  const DataPair own = load_own_rows(flags.name, options_of(flags));
   std::cout << roster_line(static_cast<std::uint32_t>(flags.client),
-                           {own.train.size(), told_hash(flags.name, flags.options, own.hash)})
+                           {own.train.size(), told_hash(flags.name, options_of(flags), own.hash)})
             << "\n";
 }
 
@@ -140,14 +160,23 @@ void add_data_command(CLI::App& app) {
     CLI::App* command = data.add_subcommand(name, what);
     command->footer("Example: fedstride data " + example);
     command->allow_extras();
-    if (!known.empty())
+    if (name == "show") {
+      takes(*command->add_option("PATH", flags->path, "a file, or a folder with train and test files"), Place::file);
+      takes(*command->add_option("--dataset", flags->name, "a data set of 'fedstride data list' instead"),
+            {.word = "NAME", .known = known});
+    } else if (!known.empty())
       takes(*command->add_option("NAME", flags->name, "data set, as 'fedstride data list' names it")->required(),
             {.word = "NAME", .known = known});
+    if (name == "verify" || name == "roster") add_data_flag(*command, flags->options.data);
+    if (name != "get" && name != "list") add_settings_flags(*command, flags->settings, reads_files);
     add_data_folder_flag(*command, flags->options.data_dir);
     add_json_switch(*command, flags->json);
     when_called(*command, [flags, carry_out] { carry_out(*flags); });
     return command;
   };
+  CLI::App* show_command = add("show", "What a file of your own, or a data set, holds: shape, answers, clients, notes; its pictures on a sheet.",
+                               "show pictures.npz --png sheet.png", known_datasets(), show);
+  takes(*show_command->add_option("--png", flags->sheet, "also write a sheet of pictures, a dozen a class, to this PNG file"), Place::file);
   add("list", "What data sets there are, what lies where.", "list", {}, list);
   add("verify", "Read a data set and say whether it is the official one.", "verify cifar10 --data-dir ~/data", known_datasets(),
       verify);

@@ -6,7 +6,7 @@ class App;
 
 namespace fedstride {
 
-/// Registers `fedstride data list | verify NAME | get NAME`. The work is done when the command line is parsed; Errors
+/// Registers `fedstride data show PATH | list | verify NAME | roster NAME | get NAME`. The work is done when the command line is parsed; Errors
 /// come out of there.
 void add_data_command(CLI::App& app);
 

@@ -17,7 +17,7 @@ namespace {
 struct EvaluateFlags {
   std::string model;
   std::string dataset;
-  std::string data_dir;
+  DataOptions options;
   std::string part = "test";
   int threads = 0;
   bool json = false;
@@ -46,7 +46,8 @@ void print_confusion(const ClientsEvaluation& result) {
 void evaluate_per_client(const EvaluateFlags& arguments) {
   if (!arguments.dataset.empty())
     throw usage_error("dataset is '" + arguments.dataset + "'; with --per-client it is the run's own");
-  const ClientsEvaluation result = evaluate_clients(arguments.model, arguments.data_dir, arguments.fine_tune, arguments.threads);
+  const ClientsEvaluation result = evaluate_clients(arguments.model, arguments.options.data_dir, arguments.fine_tune,
+                                                   arguments.threads, arguments.options.data);
   if (arguments.json) {
     std::printf("%s\n", clients_json(result).c_str());
     return;
@@ -78,7 +79,7 @@ void evaluate(const EvaluateFlags& arguments) {
   if (arguments.fine_tune != 0)
     throw usage_error("fine-tune is " + std::to_string(arguments.fine_tune) + "; it goes with --per-client alone");
   const auto result =
-      evaluate_file(arguments.model, arguments.dataset, arguments.data_dir, arguments.part == "train", arguments.threads);
+      evaluate_file(arguments.model, arguments.dataset, arguments.options, arguments.part == "train", arguments.threads);
   if (arguments.json) {
     std::printf("%s\n", evaluation_json(result).c_str());
     return;
@@ -113,7 +114,8 @@ void add_evaluate_command(CLI::App& app) {
         Place::file);
   takes(*command.add_option("--dataset", arguments->dataset, "data set [the one it was trained on]"),
         {.word = "NAME", .known = known_datasets()});
-  add_data_folder_flag(command, arguments->data_dir);
+  add_data_flag(command, arguments->options.data);
+  add_data_folder_flag(command, arguments->options.data_dir);
   add_choice_flag(command, "--part", arguments->part, {"test", "train"}, "which examples of it");
   add_number_flag(command, "--threads", arguments->threads, {.low = 0, .high = 1024}, "threads; 0: one for each processor");
   add_switch(command, "--per-client", arguments->per_client,

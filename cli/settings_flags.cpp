@@ -73,6 +73,12 @@ void add_data_folder_flag(CLI::App& command, std::string& path) {
   takes(*command.add_option("--data-dir", path, std::string(known->help)), Place::folder);
 }
 
+void add_data_flag(CLI::App& command, std::string& path) {
+  const auto settings = settings_of<Configuration>();
+  const auto known = std::ranges::find(settings, "data", &SettingInfo::name);
+  takes(*command.add_option("--data", path, std::string(known->help)), Place::file);
+}
+
 template <class Number>
 void add_number_flag(CLI::App& command, const std::string& name, Number& number, const Valid& valid, const std::string& help) {
   const auto read = [&number, valid, name](const std::string& text) {
@@ -92,7 +98,7 @@ std::string full_name(const CLI::App& command) {
 }
 
 void check_flags(const CLI::App& command) {
-  for (const std::string name : {"--config", "--resume", "--out", "--manifest", "--url", "--composition", "--tensorboard"}) {
+  for (const std::string name : {"--config", "--resume", "--out", "--data", "--manifest", "--url", "--composition", "--tensorboard"}) {
     const CLI::Option* option = command.get_option_no_throw(name);
     if (option != nullptr && option->count() > 0 && option->results().back().empty())
       throw usage_error(name.substr(2) + " is ''; it must name a place, or the flag be left out");

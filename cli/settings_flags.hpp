@@ -20,6 +20,9 @@ void add_settings_flags(CLI::App& command, Settings& settings, const std::functi
 /// --config FILE, whose settings those of the command line win over (merged).
 void add_config_flag(CLI::App& command, std::string& path);
 
+/// --data FILE
+void add_data_flag(CLI::App& command, std::string& path);
+
 /// --data-dir FOLDER
 void add_data_folder_flag(CLI::App& command, std::string& path);
 

@@ -104,7 +104,7 @@ Trainer::Trainer(const Model& model, const Dataset& data, const LocalTraining& t
       weights_(Vector(model.size())),
       objective_(*training.objective, *training.optimizer, trained_ranges(model, training.frozen)),
       personal_(*training.personal, *training.optimizer, personal_ranges(model, training.local, training.frozen)),
-      tester_(model, data, {}),
+      tester_(model, training.test_examples ? *training.test_examples : data, {}),
       scratch_(training.optimizer->make_scratch()) {
   order_.reserve(max_rows);
   if (training.privacy) workshop_.emplace(model, training.frozen);

@@ -55,6 +55,7 @@ struct LocalTraining {
   Personal personal = {};
   std::vector<bool> local = {};  ///< a flag for each layer that is the clients' own, or empty
   std::function<std::span<const Row>(ClientId client)> test_rows = {};  ///< that personal models are tested on; empty: none are
+  std::shared_ptr<const Dataset> test_examples = {};                    ///< whose rows these are; empty: the training data's
 
   /// True if a client has anything to keep from round to round.
   bool keeps_clients() const { return keep_state || objective->keeps() || personal->keeps(); }

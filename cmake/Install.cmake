@@ -49,4 +49,5 @@ configure_package_config_file(${PROJECT_SOURCE_DIR}/cmake/fedstrideConfig.cmake.
   ${PROJECT_BINARY_DIR}/generated/fedstrideConfig.cmake INSTALL_DESTINATION ${config_folder})
 write_basic_package_version_file(${PROJECT_BINARY_DIR}/generated/fedstrideConfigVersion.cmake COMPATIBILITY SameMinorVersion)
 install(FILES ${PROJECT_BINARY_DIR}/generated/fedstrideConfig.cmake ${PROJECT_BINARY_DIR}/generated/fedstrideConfigVersion.cmake
+  ${PROJECT_SOURCE_DIR}/cmake/FedstrideHdf5.cmake
   DESTINATION ${config_folder} COMPONENT development)

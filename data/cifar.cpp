@@ -93,8 +93,4 @@ DataPair load_cifar100(const fs::path& folder) {
   return {read_one(folder / "train.bin", format), read_one(folder / "test.bin", format), {}};
 }
 
-DataPair load_cifar_binary(const fs::path& folder) {
-  return {read_one(folder / "train.bin", {}), has_file(folder, "test.bin") ? read_one(folder / "test.bin", {}) : Dataset(), {}};
-}
-
 }  // namespace fedstride

@@ -21,7 +21,5 @@ Dataset read_cifar(std::span<const std::filesystem::path> files, const CifarForm
 DataPair load_cifar10(const std::filesystem::path& folder);
 /// The 100 fine labels.
 DataPair load_cifar100(const std::filesystem::path& folder);
-/// A user's own pictures: train.bin and, if there is one, test.bin of one label byte and 3072 pixels a record.
-DataPair load_cifar_binary(const std::filesystem::path& folder);
 
 }  // namespace fedstride

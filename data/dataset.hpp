@@ -40,6 +40,8 @@ struct Dataset {
   /// data set have the same names.
   std::vector<std::string> client_names;
   std::vector<std::uint32_t> clients;
+  /// The number of each row in its file, records counted from 0, if that is another: some were held out as the test part.
+  std::vector<Row> file_rows;
   /// The position of each row in them, if only some are kept (keep_rows); empty: row r is the r-th.
   std::vector<Row> places;
 
@@ -61,6 +63,7 @@ struct DataPair {
   Dataset train;
   Dataset test;
   std::string hash;  ///< SHA-256 of both parts' contents
+  std::vector<std::string> notes = {};  ///< what people should know of how their file was read
 };
 
 }  // namespace fedstride

@@ -15,8 +15,8 @@
 #include "core/text.hpp"
 #include "data/cifar.hpp"
 #include "data/covertype.hpp"
-#include "data/csv.hpp"
 #include "data/fcube.hpp"
+#include "data/files/own_file.hpp"
 #include "data/idx.hpp"
 #include "data/split.hpp"
 #include "data/synthetic.hpp"
@@ -25,6 +25,12 @@
 
 namespace fedstride {
 namespace {
+
+template <FileForm kForm>
+DataPair load_form(const std::filesystem::path& folder, ReadSettings settings, bool own_rows) {
+  settings.format = kForm;
+  return load_own_files(folder, settings, own_rows);
+}
 
 std::vector<DatasetSource>& registry() {
   static std::vector<DatasetSource> sources{
@@ -71,29 +77,37 @@ std::vector<DatasetSource>& registry() {
                     .files = "covtype.data, gzipped or not",
                     .place = {"covertype", "covtype.data"},
                     .load = load_covertype},
-      DatasetSource{
-          .name = "csv",
-          .summary = "your own table: numbers, the label (counted from 0) last; a first line without a number is a header",
-          .files = "train.csv and perhaps test.csv, gzipped or not; or --data-dir names one file",
-          .place = {.name = "csv", .file = "train.csv", .is_own = true},
-          .load = load_csv},
+      DatasetSource{.name = kOwnFile,
+                    .summary = "your own data: --data FILE or FOLDER, in any of the forms of docs/data.md",
+                    .files = "NumPy .npz, HDF5 as TensorFlow Federated has it, LEAF's JSON, CSV, idx, CIFAR's binary form",
+                    .place = {.name = kOwnFile, .file = "", .is_own = true},
+                    .read = load_own_files},
+      DatasetSource{.name = "csv",
+                    .summary = "your own table: numbers, the label last or named by --label; see docs/data.md",
+                    .files = "train.csv and perhaps test.csv, gzipped or not; or --data-dir names one file",
+                    .place = {.name = "csv", .file = "train.csv", .is_own = true},
+                    .read = load_form<FileForm::csv>},
       DatasetSource{.name = "cifar-binary",
                     .summary = "your own 32x32 RGB pictures: a label byte and 3072 pixels (R, G, B planes) a record",
                     .files = "train.bin and perhaps test.bin",
                     .place = {.name = "cifar-binary", .file = "train.bin", .is_own = true},
-                    .load = load_cifar_binary},
+                    .read = load_form<FileForm::cifar>},
   };
   return sources;
 }
 
-/// Refuses one's own data whose labels do not begin at 0: a class without an example, and every other under a wrong number.
-void require_class_0(const DataPair& pair, std::string_view name) {
-  Label least = std::numeric_limits<Label>::max();
-  for (const Dataset* part : {&pair.train, &pair.test})
-    if (part->size() > 0) least = std::min(least, *std::ranges::min_element(part->labels));
-  if (least > 0)
-    throw failure("data set '" + std::string(name) + "': labels begin at " + std::to_string(least) +
-                  "; they count from 0, so subtract " + std::to_string(least) + " from each");
+DataPair read_source(const DatasetSource& source, const DataOptions& options, bool own_rows) {
+  const std::filesystem::path folder = dataset_folder(source, options);
+  if (source.read) return source.read(folder, options.read, own_rows);
+  return source.load(folder);
+}
+
+void hold_out_test_part(DataPair& pair) {
+  const std::size_t all = pair.train.size();
+  const bool by_client = !pair.train.clients.empty();
+  std::tie(pair.train, pair.test) = split_test_part(std::move(pair.train));
+  pair.notes.push_back("no test part in the file: " + std::to_string(pair.test.size()) + " of its " + counted(all, "row") +
+                       (by_client ? ", a sixth of each client's," : ", a sixth,") + " are held out as test rows, the same in every run");
 }
 
 /// Copies the properties that both parts share from the training part to the test part.
@@ -124,7 +138,7 @@ std::span<const DatasetSource> dataset_sources() { return registry(); }
 
 void add_dataset(DatasetSource source) {
   const std::string what = "dataset '" + std::string(source.name) + "'";
-  if (source.name.empty() || (!source.load && !source.make))
+  if (source.name.empty() || (!source.load && !source.make && !source.read))
     throw usage_error(what + " cannot be added; it needs a name and a function that loads it");
   for (const DatasetSource& other : registry())
     if (other.name == source.name) throw usage_error(what + " is there already; each data set needs a name of its own");
@@ -145,15 +159,19 @@ const DatasetSource& dataset_source(std::string_view name) {
 }
 
 std::filesystem::path dataset_folder(const DatasetSource& source, const DataOptions& options) {
+  if (source.name == kOwnFile) {
+    if (options.data.empty())
+      throw usage_error("data set 'file' needs --data FILE, or a folder; docs/data.md has the forms of files");
+    return options.data;
+  }
   return source.place.file.empty() ? std::filesystem::path() : find_dataset(options, source.place);
 }
 
 DataPair load_dataset(std::string_view name, const DataOptions& options) {
   const DatasetSource& source = dataset_source(name);
   DataPair pair = source.make ? source.make(name.substr(std::min(name.size(), source.name.size() + 1)))
-                              : source.load(dataset_folder(source, options));
-  if (pair.test.size() == 0) std::tie(pair.train, pair.test) = split_test_part(std::move(pair.train));
-  if (source.place.is_own) require_class_0(pair, name);
+                              : read_source(source, options, false);
+  if (pair.test.size() == 0) hold_out_test_part(pair);
   if (pair.train.mean.empty()) standardise(pair.train);
   finish(pair, name);
   return pair;
@@ -161,11 +179,11 @@ DataPair load_dataset(std::string_view name, const DataOptions& options) {
 
 DataPair load_own_rows(std::string_view name, const DataOptions& options) {
   const DatasetSource& source = dataset_source(name);
-  if (source.place.file.empty())
+  if (source.place.file.empty() && !source.read)
     throw usage_error("dataset is '" + std::string(name) +
                       "', which is built in and the same for every client; rows of one's own "
-                      "are in files, as of csv or cifar-binary");
-  DataPair pair = source.load(dataset_folder(source, options));
+                      "are in files, as of csv, cifar-binary or --data");
+  DataPair pair = read_source(source, options, true);
   pair.train.name = name;
   pair.test = {};
   pair.hash = content_hash(pair.train, pair.test);
@@ -173,7 +191,7 @@ DataPair load_own_rows(std::string_view name, const DataOptions& options) {
 }
 
 std::string told_hash(std::string_view name, const DataOptions& options, const std::string& hash) {
-  std::filesystem::path path = dataset_folder(dataset_source(name), options);
+  std::filesystem::path path = std::filesystem::absolute(dataset_folder(dataset_source(name), options)).lexically_normal();
   std::error_code error;
   if (std::filesystem::is_directory(path, error))
     path /= "roster.key";

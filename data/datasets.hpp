@@ -8,6 +8,7 @@
 
 #include "data/data_folder.hpp"
 #include "data/dataset.hpp"
+#include "data/files/read_settings.hpp"
 
 namespace fedstride {
 
@@ -18,10 +19,15 @@ struct DatasetSource {
   std::string_view files;  ///< the contents of its folder, for people
   DataPlace place;         ///< no file: built in
   /// Reads the folder. The test part is empty if there is none, mean and deviation if they follow from the training rows.
-  std::function<DataPair(const std::filesystem::path& folder)> load;
+  std::function<DataPair(const std::filesystem::path& folder)> load = {};
   /// Instead of it, for a set that is made with parameters: its name may be followed by them, "synthetic-li:0.5,0.5".
   std::function<DataPair(std::string_view parameters)> make = {};
+  /// Instead of `load` for files of the user's own: reads as the settings say; `own_rows` as load_own_files has it.
+  std::function<DataPair(const std::filesystem::path& folder, const ReadSettings& settings, bool own_rows)> read = {};
 };
+
+/// The data set that --data names.
+inline constexpr std::string_view kOwnFile = "file";
 
 /// All data sets, in the order of the help text.
 std::span<const DatasetSource> dataset_sources();
@@ -33,11 +39,11 @@ void add_dataset(DatasetSource source);
 /// The entry of that name, which parameters may follow where the set has any. Throws Error (usage) with the valid names.
 const DatasetSource& dataset_source(std::string_view name);
 
-/// The folder of the data set; empty if it is built in. Throws Error (failure) if it is not found.
+/// The folder of the data set, or its file if it is the user's own; empty if it is built in. Throws Error (failure) if it is not found.
 std::filesystem::path dataset_folder(const DatasetSource& source, const DataOptions& options);
 
 /// Reads (or makes) a data set: both parts named, normalised by the training part, checked to fit each other, hashed.
-/// If there is no test part, a sixth of the rows becomes the test part (split.hpp).
+/// If there is no test part, a sixth of the rows becomes the test part (split.hpp), and the notes say so.
 /// Throws Error: usage for an unknown name, failure for anything that is missing or wrong in its files.
 DataPair load_dataset(std::string_view name, const DataOptions& options);
 

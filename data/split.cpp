@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <numeric>
 #include <span>
+#include <tuple>
 
 #include "core/error.hpp"
 #include "core/random.hpp"
@@ -23,7 +25,18 @@ std::pair<std::vector<Row>, std::vector<Row>> draw(std::size_t size, std::size_t
   return {std::move(rows), std::move(drawn)};
 }
 
-/// Keeps the given ascending rows of `values`, `width` values a row.
+template <class T>
+std::vector<T> taken(const std::vector<T>& values, std::size_t width, std::span<const Row> rows) {
+  std::vector<T> some;
+  if (values.empty()) return some;
+  some.reserve(rows.size() * width);
+  for (const Row row : rows)
+    some.insert(some.end(), values.begin() + static_cast<std::ptrdiff_t>(row * width),
+                values.begin() + static_cast<std::ptrdiff_t>((row + 1) * width));
+  return some;
+}
+
+/// Keeps the given ascending rows of `values`, `width` values a row, where they lie: a large set is not there twice.
 template <class T>
 void keep(std::vector<T>& values, std::size_t width, std::span<const Row> rows) {
   if (values.empty()) return;
@@ -31,17 +44,55 @@ void keep(std::vector<T>& values, std::size_t width, std::span<const Row> rows) 
     std::copy_n(values.begin() + static_cast<std::ptrdiff_t>(rows[i] * width), width,
                 values.begin() + static_cast<std::ptrdiff_t>(i * width));
   values.resize(rows.size() * width);
-  values.shrink_to_fit();
+}
+
+/// Calls `use` with every list of the data set and the number of its values a row.
+template <class Some, class Use>
+void for_each_list(Some& data, Use use) {
+  use(data.labels, 1, &Dataset::labels);
+  use(data.pixels, data.shape.size(), &Dataset::pixels);
+  use(data.features, data.shape.size(), &Dataset::features);
+  use(data.tokens, data.shape.size(), &Dataset::tokens);
+  use(data.position_labels, data.form().answers(), &Dataset::position_labels);
+  use(data.values, data.form().answers(), &Dataset::values);
+  use(data.clients, 1, &Dataset::clients);
+}
+
+Dataset taken(const Dataset& data, std::span<const Row> rows) {
+  Dataset some;
+  some.name = data.name;
+  some.shape = data.shape;
+  some.classes = data.classes;
+  some.targets = data.targets;
+  some.vocabulary = data.vocabulary;
+  some.class_names = data.class_names;
+  some.class_order = data.class_order;
+  some.client_names = data.client_names;
+  some.mean = data.mean;
+  some.deviation = data.deviation;
+  for_each_list(data, [&](const auto& values, std::size_t width, auto member) { some.*member = taken(values, width, rows); });
+  some.file_rows.assign(rows.begin(), rows.end());
+  return some;
 }
 
 void keep_only(Dataset& data, std::span<const Row> rows) {
-  keep(data.labels, 1, rows);
-  keep(data.pixels, data.shape.size(), rows);
-  keep(data.features, data.shape.size(), rows);
-  keep(data.tokens, data.shape.size(), rows);
-  keep(data.position_labels, data.form().answers(), rows);
-  keep(data.values, data.form().answers(), rows);
-  keep(data.clients, 1, rows);
+  for_each_list(data, [&](auto& values, std::size_t width, auto) { keep(values, width, rows); });
+  data.file_rows.assign(rows.begin(), rows.end());
+}
+
+/// A sixth of each client's rows, rounded down; nothing if no client has six.
+std::vector<Row> drawn_by_client(const Dataset& data) {
+  if (data.clients.empty()) return {};
+  std::vector<std::vector<Row>> rows(data.client_names.size());
+  for (std::size_t row = 0; row < data.size(); ++row) rows[data.clients[row]].push_back(static_cast<Row>(row));
+  std::vector<Row> drawn;
+  for (std::size_t client = 0; client < rows.size(); ++client) {
+    RandomStream random(0, {.purpose = Purpose::validation_split, .client = 2, .row = static_cast<std::uint32_t>(client)});
+    shuffle(std::span(rows[client]), random);
+    drawn.insert(drawn.end(), rows[client].begin(), rows[client].begin() + static_cast<std::ptrdiff_t>(rows[client].size() / 6));
+  }
+  std::ranges::sort(drawn);
+  return drawn;
 }
 
 }  // namespace
@@ -65,11 +116,18 @@ std::vector<Row> draw_evaluation_rows(std::size_t size, std::size_t count, std::
 
 std::pair<Dataset, Dataset> split_test_part(Dataset data) {
   if (data.size() < 2) throw failure("a data set in one file needs at least two rows: one to train on, one to test on");
-  const std::size_t count = std::max<std::size_t>(1, data.size() / 6);
-  const auto [train_rows, test_rows] =
-      draw(data.size(), count, RandomStream(0, {.purpose = Purpose::validation_split, .client = 1}));
-  Dataset test = data;
-  keep_only(test, test_rows);
+  std::vector<Row> train_rows;
+  std::vector<Row> test_rows = drawn_by_client(data);
+  if (test_rows.empty()) {
+    const std::size_t count = std::max<std::size_t>(1, data.size() / 6);
+    std::tie(train_rows, test_rows) =
+        draw(data.size(), count, RandomStream(0, {.purpose = Purpose::validation_split, .client = 1}));
+  } else {
+    std::vector<Row> all(data.size());
+    std::iota(all.begin(), all.end(), Row{0});
+    std::ranges::set_difference(all, test_rows, std::back_inserter(train_rows));
+  }
+  Dataset test = taken(data, test_rows);
   keep_only(data, train_rows);
   return {std::move(data), std::move(test)};
 }

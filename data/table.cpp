@@ -1,6 +1,7 @@
 #include "data/table.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
 #include <optional>
@@ -131,11 +132,42 @@ class TableReader {
 
 Dataset read_table(const std::filesystem::path& path, const TableFormat& format) { return TableReader(path, format).read(); }
 
+namespace {
+
+/// Mean and deviation of each channel of pictures, in units of 255, from the counts of their values.
+void standardise_pictures(Dataset& train) {
+  const auto channels = static_cast<std::size_t>(train.shape.channels);
+  const std::size_t plane = train.shape.size() / channels;
+  std::vector<std::array<std::uint64_t, 256>> counts(channels);
+  for (std::size_t i = 0; i < train.pixels.size(); i += plane)
+    for (std::size_t k = 0; k < plane; ++k) ++counts[i / plane % channels][train.pixels[i + k]];
+  for (const auto& count : counts) {
+    double sum = 0;
+    double squares = 0;
+    double all = 0;
+    for (std::size_t value = 0; value < count.size(); ++value) {
+      const auto many = static_cast<double>(count[value]);
+      const double number = static_cast<double>(value) / 255;
+      all += many;
+      sum += many * number;
+      squares += many * number * number;
+    }
+    const double mean = sum / all;
+    const double variance = std::max(0.0, squares / all - mean * mean);
+    train.mean.push_back(static_cast<float>(mean));
+    train.deviation.push_back(variance > 1e-10 ? static_cast<float>(std::sqrt(variance)) : 1);
+  }
+}
+
+}  // namespace
+
 void standardise(Dataset& train) {
-  const std::size_t columns = train.shape.size();
+  if (train.vocabulary > 0) return;
+  if (train.is_pictures()) return standardise_pictures(train);
+  const auto columns = static_cast<std::size_t>(train.shape.channels);
   std::vector<double> sum(columns, 0);
   std::vector<double> squares(columns, 0);
-  const auto rows = static_cast<double>(train.size());
+  const auto rows = static_cast<double>(train.features.size() / columns);
   for (std::size_t i = 0; i < train.features.size(); ++i) sum[i % columns] += train.features[i];
   for (std::size_t i = 0; i < train.features.size(); ++i) {
     const double difference = train.features[i] - sum[i % columns] / rows;

@@ -19,7 +19,8 @@ struct TableFormat {
 /// label that is not a whole number or out of range, no example at all.
 Dataset read_table(const std::filesystem::path& path, const TableFormat& format);
 
-/// Sets mean and deviation of every column from the training rows; a constant column gets deviation 1.
+/// Sets mean and deviation of every column, or of every channel of pictures and other examples with height and width, from the training
+/// rows; a constant one gets deviation 1. Tokens have none.
 void standardise(Dataset& train);
 
 }  // namespace fedstride

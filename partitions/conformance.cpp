@@ -17,6 +17,7 @@ struct TriedInput {
   std::vector<std::uint32_t> rows;
   std::vector<float> property;
   int classes = 0;
+  std::vector<std::uint32_t> natural;  ///< each row's natural client; each of `clients` has one of the first rows
   int clients = 0;
   std::uint64_t seed = 1;
 
@@ -26,6 +27,10 @@ struct TriedInput {
     for (auto& label : labels) label = static_cast<std::uint16_t>(random.below(static_cast<std::uint64_t>(classes)));
     std::iota(rows.begin(), rows.end(), 0U);
     for (float& value : property) value = random.uniform_float();
+    for (std::uint32_t row = 0; row < count && clients > 0; ++row)
+      natural.push_back(row < static_cast<std::uint32_t>(clients)
+                            ? row
+                            : static_cast<std::uint32_t>(random.below(static_cast<std::uint64_t>(clients))));
   }
 
   ClientRows dealt_by(const Partitioner& partitioner) const {
@@ -35,7 +40,9 @@ struct TriedInput {
                                 .class_order = {},
                                 .clients = clients,
                                 .seed = seed,
-                                .property = property});
+                                .property = property,
+                                .client_of_row = natural,
+                                .natural_clients = static_cast<std::size_t>(std::max(clients, 0))});
   }
 };
 

@@ -21,6 +21,7 @@ enum class PartitionDraw : std::uint32_t {
   client_sizes = 7,   ///< the clients' sizes, one draw after another
   turns = 8,          ///< which client takes the next row, and of which class
   property = 9,       ///< the noise on the rows' property, one draw after another
+  natural_order = 10, ///< natural clients
 };
 
 /// The stream at (purpose partition, client, step = draw, row).

@@ -1,6 +1,8 @@
 #include "partitions/from_file.hpp"
 
+#include <algorithm>
 #include <filesystem>
+#include <limits>
 
 #include "core/files.hpp"
 #include "core/json.hpp"
@@ -36,11 +38,30 @@ void require_clients(std::size_t found, const PartitionInput& input, const std::
 // Clients count from 0, as in the results.
 std::string client_of(const std::string& path, std::size_t client) { return "'" + path + "': client " + std::to_string(client); }
 
-std::string valid_rows(const PartitionInput& input) {
-  return "; rows are whole numbers from 0 to " + std::to_string(input.labels.size() - 1);
+/// The rows of the data set behind the numbers of a file's rows; kHeldOut: a test row.
+class FileRows {
+ public:
+  static constexpr std::uint32_t kHeldOut = std::numeric_limits<std::uint32_t>::max();
+
+  explicit FileRows(const PartitionInput& input) : end_(input.labels.size()) {
+    if (input.file_rows.empty()) return;
+    end_ = std::size_t{*std::ranges::max_element(input.file_rows)} + 1;
+    rows_.assign(end_, kHeldOut);
+    for (std::uint32_t row = 0; row < input.file_rows.size(); ++row) rows_[input.file_rows[row]] = row;
+  }
+  std::size_t end() const { return end_; }
+  std::uint32_t row(std::uint32_t in_file) const { return rows_.empty() ? in_file : rows_[in_file]; }
+
+ private:
+  std::size_t end_;
+  std::vector<std::uint32_t> rows_;
+};
+
+std::string valid_rows(const FileRows& rows) {
+  return "; rows are whole numbers from 0 to " + std::to_string(rows.end() - 1);
 }
 
-Lists lists_in(const Json& clients, const PartitionInput& input, const std::string& path) {
+Lists lists_in(const Json& clients, const PartitionInput& input, const FileRows& known, const std::string& path) {
   require_clients(clients.size(), input, path);
   Lists lists;
   for (std::size_t client = 0; client < clients.size(); ++client) {
@@ -48,8 +69,8 @@ Lists lists_in(const Json& clients, const PartitionInput& input, const std::stri
     if (!list.is_array() || list.empty())
       throw failure(client_of(path, client) + " has no rows; it must be a list of at least one");
     for (const Json& entry : list) {
-      if (!entry.is_number_unsigned() || entry.get<std::uint64_t>() >= input.labels.size())
-        throw failure(client_of(path, client) + " has the row " + dump_json(entry).substr(0, 40) + valid_rows(input));
+      if (!entry.is_number_unsigned() || entry.get<std::uint64_t>() >= known.end())
+        throw failure(client_of(path, client) + " has the row " + dump_json(entry).substr(0, 40) + valid_rows(known));
       lists.rows.push_back(entry.get<std::uint32_t>());
     }
     lists.sizes.push_back(list.size());
@@ -58,7 +79,7 @@ Lists lists_in(const Json& clients, const PartitionInput& input, const std::stri
 }
 
 /// The arrays that a manifest of format 2 names, which lie beside it.
-Lists lists_beside(const Json& document, const PartitionInput& input, const std::string& path) {
+Lists lists_beside(const Json& document, const PartitionInput& input, const FileRows& known, const std::string& path) {
   const auto array = [&](const char* key, std::size_t most) {
     const auto found = document.find(key);
     const std::string name = found != document.end() && found->is_string() ? found->get<std::string>() : "";
@@ -66,8 +87,8 @@ Lists lists_beside(const Json& document, const PartitionInput& input, const std:
       throw failure("'" + path + "' names no file \"" + key + "\" beside it; " + kFileForm);
     return read_npy(std::filesystem::path(path).parent_path() / name, most);
   };
-  Lists lists{.rows = array("rows", input.labels.size()), .sizes = {}, .unused = 0};
-  const auto sizes = array("sizes", input.labels.size());
+  Lists lists{.rows = array("rows", known.end()), .sizes = {}, .unused = 0};
+  const auto sizes = array("sizes", known.end());
   require_clients(sizes.size(), input, path);
   lists.sizes.assign(sizes.begin(), sizes.end());
   std::uint64_t sum = 0;
@@ -76,8 +97,8 @@ Lists lists_beside(const Json& document, const PartitionInput& input, const std:
     sum += sizes[client];
     if (sum > lists.rows.size()) break;
     for (const std::uint32_t row : std::span(lists.rows).subspan(sum - sizes[client], sizes[client]))
-      if (row >= input.labels.size())
-        throw failure(client_of(path, client) + " has the row " + std::to_string(row) + valid_rows(input));
+      if (row >= known.end())
+        throw failure(client_of(path, client) + " has the row " + std::to_string(row) + valid_rows(known));
   }
   if (sum != lists.rows.size())
     throw failure("'" + path + "': its clients' sizes do not add up to the " + std::to_string(lists.rows.size()) +
@@ -85,22 +106,37 @@ Lists lists_beside(const Json& document, const PartitionInput& input, const std:
   return lists;
 }
 
-Lists lists_of(const std::string& path, const PartitionInput& input) {
+Lists lists_of(const std::string& path, const PartitionInput& input, const FileRows& known) {
   // Room for indented row lists and for the tables of a manifest with as many clients and classes.
-  const std::uint64_t limit = (std::uint64_t{1} << 20) + 32 * std::uint64_t{input.rows.size()} +
+  const std::uint64_t limit = (std::uint64_t{1} << 20) + 32 * std::uint64_t{known.end()} +
                               16 * static_cast<std::uint64_t>(input.clients) * (input.classes + std::uint64_t{4});
   const Json document = parsed(path, limit);
   Lists lists;
   if (document.is_object() && document.contains("rows") && document.contains("sizes")) {
-    lists = lists_beside(document, input, path);
+    lists = lists_beside(document, input, known, path);
   } else {
     const auto clients = document.is_object() ? document.find("clients") : document.end();
     if (clients == document.end() || !clients->is_array()) throw failure("'" + path + "' has no list \"clients\"; " + kFileForm);
-    lists = lists_in(*clients, input, path);
+    lists = lists_in(*clients, input, known, path);
   }
   if (const auto unused = document.find("unused"); unused != document.end() && unused->is_number_unsigned())
     lists.unused = unused->get<std::uint64_t>();
   return lists;
+}
+
+/// Turns the file's row numbers into those of the data set. Rows that were held out as the test part may be in the lists, since
+/// whoever wrote them need not know which these are; nobody trains on them.
+void leave_out_test_rows(Lists& lists, const FileRows& known, const std::string& path) {
+  std::size_t to = 0;
+  std::size_t from = 0;
+  for (std::size_t client = 0; client < lists.sizes.size(); ++client) {
+    const std::size_t begin = to;
+    for (const std::size_t end = from + lists.sizes[client]; from < end; ++from)
+      if (const std::uint32_t row = known.row(lists.rows[from]); row != FileRows::kHeldOut) lists.rows[to++] = row;
+    if (to == begin) throw failure(client_of(path, client) + " has test rows alone; it needs one at least to train on");
+    lists.sizes[client] = to - begin;
+  }
+  lists.rows.resize(to);
 }
 
 }  // namespace
@@ -109,7 +145,10 @@ ClientRows FromFile::assign(const PartitionInput& input) const {
   check_input(input);
   if (partition_file.empty())
     throw usage_error("partition-file is empty; it must name a JSON file {\"clients\": [[row, ...], ...]}");
-  Lists lists = lists_of(partition_file, input);
+  const FileRows known(input);
+  Lists lists = lists_of(partition_file, input, known);
+  leave_out_test_rows(lists, known, partition_file);
+  const auto in_file = [&](std::uint32_t row) { return std::to_string(input.file_rows.empty() ? row : input.file_rows[row]); };
 
   enum class State : std::uint8_t { held_out, free, taken };
   std::vector<State> state(input.labels.size(), State::held_out);
@@ -119,10 +158,10 @@ ClientRows FromFile::assign(const PartitionInput& input) const {
     for (const std::size_t end = at + lists.sizes[client]; at < end; ++at) {
       const std::uint32_t row = lists.rows[at];
       if (state[row] == State::held_out)
-        throw failure(client_of(partition_file, client) + " has row " + std::to_string(row) +
+        throw failure(client_of(partition_file, client) + " has row " + in_file(row) +
                       ", which is not a training row (held out for validation?)");
       if (state[row] == State::taken)
-        throw failure(client_of(partition_file, client) + " has row " + std::to_string(row) +
+        throw failure(client_of(partition_file, client) + " has row " + in_file(row) +
                       " a second time; each row belongs to one client, once");
       state[row] = State::taken;
     }
@@ -130,7 +169,7 @@ ClientRows FromFile::assign(const PartitionInput& input) const {
     for (const std::uint32_t row : input.rows)
       if (state[row] == State::free)
         throw failure("'" + partition_file + "': " + std::to_string(input.rows.size() - lists.rows.size()) +
-                      " training rows are missing, row " + std::to_string(row) + " first; each row belongs to one client");
+                      " training rows are missing, row " + in_file(row) + " first; each row belongs to one client");
   return {std::move(lists.rows), lists.sizes};
 }
 

@@ -10,8 +10,8 @@
 namespace fedstride {
 
 /// Reads the assignment from a JSON file {"clients": [[row, ...], ...]}: one list of rows a client, each training row in
-/// exactly one, but for as many as the key "unused" says. Other keys are ignored, so a run's partition.json (manifest.hpp) reads
-/// back as the same assignment.
+/// exactly one, but for as many as the key "unused" says. Rows have their numbers in the data's file; those held out as the test part
+/// may be there, too, and are left out. Other keys are ignored, so a run's partition.json (manifest.hpp) reads back as the same assignment.
 /// Errors: usage if no file is named or it has another number of clients, failure if the file is not of this form.
 struct FromFile {
   std::string partition_file;

@@ -49,6 +49,19 @@ std::string partition_hash(const ClientRows& assignment) {
 
 namespace {
 
+// The lists with the rows' numbers in their file.
+ClientRows in_file(const ClientRows& assignment, std::span<const std::uint32_t> file_rows) {
+  if (file_rows.empty()) return assignment;
+  std::vector<std::uint32_t> rows;
+  std::vector<std::size_t> sizes;
+  rows.reserve(assignment.row_count());
+  for (const auto& list : assignment) {
+    sizes.push_back(list.size());
+    for (const std::uint32_t row : list) rows.push_back(file_rows[row]);
+  }
+  return {std::move(rows), sizes};
+}
+
 // The entries that every manifest begins with.
 std::string beginning(const Partitioner& partitioner, std::uint64_t seed, const ClientRows& assignment,
                       std::span<const std::uint16_t> labels, int classes, std::size_t unused, const char* format) {
@@ -90,25 +103,26 @@ std::vector<std::uint32_t> classes_per_client(const ClientRows& assignment, std:
 }  // namespace
 
 std::string manifest_json(const Partitioner& partitioner, std::uint64_t seed, const ClientRows& assignment,
-                          std::span<const std::uint16_t> labels, int classes, std::size_t unused) {
+                          std::span<const std::uint16_t> labels, int classes, std::size_t unused,
+                          std::span<const std::uint32_t> file_rows) {
   std::string text = beginning(partitioner, seed, assignment, labels, classes, unused, "fedstride partition 1");
   text += ",\n \"rows_per_class\": ";
   append_lists(text, rows_per_class(assignment, labels, classes));
   text += ",\n \"clients\": ";
-  append_lists(text, assignment);
+  append_lists(text, in_file(assignment, file_rows));
   return text + "\n}\n";
 }
 
 void write_manifest(const std::filesystem::path& path, const Partitioner& partitioner, std::uint64_t seed,
                     const ClientRows& assignment, std::span<const std::uint16_t> labels, int classes, std::size_t most_listed,
-                    std::size_t unused) {
+                    std::size_t unused, std::span<const std::uint32_t> file_rows) {
   if (assignment.row_count() <= most_listed && assignment.size() <= most_listed / 10)
-    return write_file(path, manifest_json(partitioner, seed, assignment, labels, classes, unused));
+    return write_file(path, manifest_json(partitioner, seed, assignment, labels, classes, unused, file_rows));
   std::vector<std::uint32_t> sizes;
   sizes.reserve(assignment.size());
   for (const auto& rows : assignment) sizes.push_back(static_cast<std::uint32_t>(rows.size()));
   const std::string stem = path.stem().string();
-  write_npy(path.parent_path() / (stem + ".rows.npy"), assignment.all_rows());
+  write_npy(path.parent_path() / (stem + ".rows.npy"), in_file(assignment, file_rows).all_rows());
   write_npy(path.parent_path() / (stem + ".sizes.npy"), sizes);
   std::string text = beginning(partitioner, seed, assignment, labels, classes, unused, "fedstride partition 2");
   text += ",\n \"clients\": " + number_text(std::uint64_t{assignment.size()});

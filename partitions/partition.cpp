@@ -1,6 +1,8 @@
 #include "partitions/partition.hpp"
 
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "core/error.hpp"
 #include "core/text.hpp"
@@ -22,6 +24,17 @@ void check_class_order(const PartitionInput& input) {
 }
 
 }  // namespace
+
+ClientRows rows_by_group(const PartitionInput& input, std::span<const std::uint32_t> group_of, std::size_t groups) {
+  std::vector<std::size_t> sizes(groups, 0);
+  const auto group = [&](std::uint32_t row) { return group_of[input.client_of_row[row]]; };
+  for (const std::uint32_t row : input.rows) ++sizes[group(row)];
+  std::vector<std::size_t> next(groups, 0);
+  for (std::size_t i = 1; i < groups; ++i) next[i] = next[i - 1] + sizes[i - 1];
+  std::vector<std::uint32_t> rows(input.rows.size());
+  for (const std::uint32_t row : input.rows) rows[next[group(row)]++] = row;
+  return {std::move(rows), sizes};
+}
 
 void check_input(const PartitionInput& input) {
   const std::size_t rows = input.rows.size();

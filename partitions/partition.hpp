@@ -19,6 +19,9 @@ struct PartitionInput {
   int clients = 0;
   std::uint64_t seed = 0;
   std::span<const float> property = {};  ///< of the whole data set, indexed by row; empty unless the part asks for one
+  std::span<const std::uint32_t> client_of_row = {};  ///< the natural client of each row of the data set; empty: they name none
+  std::size_t natural_clients = 0;                    ///< their number
+  std::span<const std::uint32_t> file_rows = {};      ///< the number of each row in its file; empty: the same
 };
 
 /// A part of the family: every row of the input in exactly one list, no list empty, in a time bounded by the sizes
@@ -34,6 +37,9 @@ concept Partition = requires(const Part part, const PartitionInput& input) {
   Part::kFields;
   { part.assign(input) } -> std::convertible_to<ClientRows>;
 };
+
+/// The input's rows in lists by the group of their natural client: `group_of` of each, below `groups`.
+ClientRows rows_by_group(const PartitionInput& input, std::span<const std::uint32_t> group_of, std::size_t groups);
 
 /// Throws Error (usage) unless there is at least one client, at least one row for each, and every row has a label below
 /// `classes`. Every part begins with it.

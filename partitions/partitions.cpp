@@ -11,6 +11,8 @@
 #include "partitions/inner_dirichlet.hpp"
 #include "partitions/interpolated.hpp"
 #include "partitions/label_distribution.hpp"
+#include "partitions/natural.hpp"
+#include "partitions/natural_grouped.hpp"
 #include "partitions/own_rows.hpp"
 #include "partitions/pathological.hpp"
 #include "partitions/shards.hpp"
@@ -21,7 +23,7 @@ PartFamily& PartitionPart::family() {
   static PartFamily family = [] {
     PartFamily all("partition", "assignment of rows to clients");
     add_parts<PartitionPart, Pathological, Iid, Interpolated, Shards, Dirichlet, DirichletBalanced, DirichletSizes, DirichletBoth,
-              InnerDirichlet, Linear, Square, Exponential, GivenSizes, LabelDistribution, Continuous, FromFile, OwnRows>(all);
+              InnerDirichlet, Linear, Square, Exponential, GivenSizes, LabelDistribution, Continuous, Natural, NaturalGrouped, FromFile, OwnRows>(all);
     return all;
   }();
   return family;

@@ -8,6 +8,8 @@
 #include "core/text.hpp"
 #include "data/datasets.hpp"
 #include "nn/models.hpp"
+#include "partitions/natural.hpp"
+#include "partitions/natural_grouped.hpp"
 #include "partitions/own_rows.hpp"
 #include "run/client_reports.hpp"
 
@@ -91,12 +93,68 @@ Error does_not_apply(const std::string& name, const Configuration& configuration
                      "'; its settings: " + (own.empty() ? "none" : joined(own)));
 }
 
+// --data names a data set of its own. Of a data set and of data, one in a file and one on the command line, the latter wins.
+void choose_data(const Settings& settings, Configuration& configuration) {
+  const auto data = settings.find("data");
+  const auto set = settings.find("dataset");
+  if (configuration.data.empty() || data == settings.end()) return;
+  if (set != settings.end() && configuration.dataset != kOwnFile) {
+    if (set->second.from_command_line == data->second.from_command_line)
+      throw usage_error("dataset is '" + configuration.dataset + "' and data is '" + configuration.data +
+                        "'; valid is one of them (the data set of data is 'file')");
+    if (set->second.from_command_line) {
+      const Configuration defaults;
+      configuration.data.clear();
+      configuration.format = defaults.format;
+      configuration.label.clear();
+      configuration.client_column.clear();
+      configuration.targets = defaults.targets;
+      return;
+    }
+  }
+  configuration.dataset = kOwnFile;
+}
+
+// Settings of files of one's own say nothing of other data sets.
+void check_data(const Configuration& configuration) {
+  const std::span<const DatasetSource> sources = dataset_sources();
+  const auto source = std::ranges::find(sources, configuration.dataset, &DatasetSource::name);
+  if (source == sources.end() || source->read) return;
+  const Configuration defaults;
+  const char* key = configuration.format != defaults.format     ? "format"
+                    : !configuration.label.empty()              ? "label"
+                    : !configuration.client_column.empty()      ? "client-column"
+                    : configuration.targets != defaults.targets ? "targets"
+                                                                : nullptr;
+  if (key != nullptr)
+    throw usage_error(std::string(key) + " is given; it goes with data of your own (--data FILE), not with data set '" +
+                      configuration.dataset + "'");
+}
+
 }  // namespace
 
 std::vector<KnownName> known_datasets() {
   std::vector<KnownName> names;
   for (const auto& source : dataset_sources()) names.push_back({std::string(source.name), std::string(source.summary)});
   return names;
+}
+
+DataOptions data_options(const Configuration& configuration) {
+  return {.data_dir = configuration.data_dir,
+          .data = configuration.data,
+          .read = {.format = configuration.format,
+                   .label = configuration.label,
+                   .client_column = configuration.client_column,
+                   .targets = configuration.targets}};
+}
+
+void require_client_count(const Configuration& configuration) {
+  if (configuration.clients == 0)
+    throw usage_error("clients is 0; over a network their number must be said: 'fedstride data show' tells how many the data name");
+}
+
+bool is_by_natural_clients(const Configuration& configuration) {
+  return configuration.partition.as<Natural>() != nullptr || configuration.partition.as<NaturalGrouped>() != nullptr;
 }
 
 std::vector<KnownName> known_client_reports() { return {{"all"}, {"none"}}; }
@@ -118,7 +176,7 @@ bool is_about_output(std::string_view key) { return key == "out" || key == "quie
 
 bool is_free_on_resume(std::string_view key) {
   return key == "threads" || key == "evaluate-every" || key == "evaluate-rows" || key == "checkpoint-every" ||
-         key == "client-reports" || key == "quiet" || key == "data-dir" || key == "roster" || key == "update-memory";
+         key == "client-reports" || key == "quiet" || key == "data" || key == "data-dir" || key == "roster" || key == "update-memory";
 }
 
 Configuration with_absolute_paths(Configuration configuration) {
@@ -136,10 +194,14 @@ Configuration with_absolute_paths(Configuration configuration) {
 
 void check_together(const Configuration& configuration) {
   ClientReports::of(configuration.client_reports, configuration.seed);
+  check_data(configuration);
   const auto clients = static_cast<std::size_t>(configuration.clients);
+  if (clients == 0 && !is_by_natural_clients(configuration))
+    throw usage_error("clients is 0; with partition '" + std::string(configuration.partition.name()) +
+                      "' it must be a whole number from 1");
   const std::size_t most = configuration.cohort->most(clients);
   const std::size_t least = configuration.aggregation->least_updates();
-  if (least > most)
+  if (least > most && clients > 0)
     throw usage_error("aggregation is '" + std::string(configuration.aggregation.name()) + "', which with these settings needs " +
                       std::to_string(least) + " updates a round; a round has at most " +
                       counted(static_cast<std::uint64_t>(most), "client"));
@@ -162,6 +224,7 @@ Configuration determining(Configuration configuration) {
   configuration.evaluate_rows = defaults.evaluate_rows;
   configuration.threads = defaults.threads;
   configuration.update_memory = defaults.update_memory;
+  configuration.data = defaults.data;
   configuration.data_dir = defaults.data_dir;
   configuration.quiet = defaults.quiet;
   configuration.out = defaults.out;
@@ -217,6 +280,9 @@ Configuration resolve(const Settings& settings) {
   }
   for (const SettingInfo& info : settings_of<Configuration>())
     if (take(settings, info, &configuration)) used.emplace(info.name);
+
+  choose_data(settings, configuration);
+  if (is_by_natural_clients(configuration) && !settings.contains("clients")) configuration.clients = 0;
 
   const auto names = key_names();
   for (const auto& [key, setting] : settings) {

@@ -10,6 +10,7 @@
 #include "attacks/attack.hpp"
 #include "core/setting.hpp"
 #include "data/batch.hpp"
+#include "data/data_folder.hpp"
 #include "data/skew/feature_skew.hpp"
 #include "objectives/local_objective.hpp"
 #include "optim/optimizers.hpp"
@@ -42,7 +43,12 @@ std::vector<KnownName> known_client_reports();
 /// pathological federation of Koskela & Honkela 2020 on the built-in data set.
 struct Configuration {
   std::string dataset = "synthetic";
+  std::string data;
   std::string data_dir;
+  FileForm format = FileForm::automatic;
+  std::string label;
+  std::string client_column;
+  TargetsAre targets = TargetsAre::automatic;
   Augmentation augment = Augmentation::none;
   FeatureSkew feature_skew;
   double validation_fraction = 0;
@@ -92,13 +98,25 @@ struct Configuration {
 
   static constexpr auto kFields = std::tuple{
       Field{"dataset", &Configuration::dataset, "data set; 'fedstride data list' shows them", Valid{.known = known_datasets}},
+      Field{"data", &Configuration::data,
+            "your own data: a file, or a folder with train and test files (NumPy .npz, HDF5, LEAF's JSON, CSV, idx, CIFAR's form); "
+            "data set 'file'",
+            kFile},
       Field{"data-dir", &Configuration::data_dir,
-            "folder of the data (default: $FEDSTRIDE_DATA, else $XDG_CACHE_HOME/fedstride, else ~/.cache/fedstride)", kFolder},
+            "folder of the data sets (default: $FEDSTRIDE_DATA, else $XDG_CACHE_HOME/fedstride, else ~/.cache/fedstride)", kFolder},
+      Field{"format", &Configuration::format, "form of your own data; auto: as the file's first bytes or names say"},
+      Field{"label", &Configuration::label,
+            "your own data: column or key of the answers, by name or by number from 1; several with commas between (default: the "
+            "last column, or y)"},
+      Field{"client-column", &Configuration::client_column,
+            "your own data: column or key of the clients that --partition natural deals rows out by (default: none, or client)"},
+      Field{"targets", &Configuration::targets, "your own data: the kind of answers; auto: as their type says"},
       Field{"augment", &Configuration::augment, "augmentation of training pictures"},
       Field{"validation-fraction", &Configuration::validation_fraction,
             "share of the training rows set aside for validation, before partitioning",
             Valid{.low = 0, .high = 1, .high_included = false}},
-      Field{"clients", &Configuration::clients, "number of clients", Valid{.low = 1, .high = 1e7}},
+      Field{"clients", &Configuration::clients, "number of clients; 0, with partition natural: all that the data name",
+            Valid{.low = 0, .high = 1e7}},
       Field{"limit-per-client", &Configuration::limit_per_client, "keep at most this many rows of each client; 0: all",
             Valid{.low = 0, .high = 1e9}},
       Field{"client-test", &Configuration::client_test, "share of each client's rows that it is tested on and does not train on",
@@ -164,6 +182,15 @@ struct Configuration {
 /// The parts a configuration has chosen, one of each family, in the order of their keys in a file.
 std::array<ChosenPart*, 10> chosen_parts(Configuration& configuration);
 std::array<const ChosenPart*, 10> chosen_parts(const Configuration& configuration);
+
+/// True if the clients are those that the data name, or groups of them.
+bool is_by_natural_clients(const Configuration& configuration);
+
+/// Throws Error (usage) for a configuration whose clients only its data number: over a network the number is said.
+void require_client_count(const Configuration& configuration);
+
+/// The options by which a configuration's data set is read.
+DataOptions data_options(const Configuration& configuration);
 
 /// True for keys that set the place of the output: written only if a file set them.
 bool is_about_output(std::string_view key);

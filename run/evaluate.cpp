@@ -12,16 +12,20 @@
 
 namespace fedstride {
 
-ModelEvaluation evaluate_file(const std::string& path, const std::string& dataset, const std::string& data_dir,
+ModelEvaluation evaluate_file(const std::string& path, const std::string& dataset, const DataOptions& options,
                               bool training_part, int threads) {
   std::filesystem::path file(path);
   std::error_code error;
-  std::string data_folder = data_dir;
+  DataOptions place = options;
+  if (!options.data.empty() && !dataset.empty() && dataset != kOwnFile)
+    throw usage_error("dataset is '" + dataset + "' and data is '" + options.data + "'; valid is one of them");
   if (std::filesystem::is_directory(file, error)) {
     const auto configuration = file / "config.toml";
     if (dataset.empty() && std::filesystem::exists(configuration, error)) {
       const Configuration run = resolve(read_settings(configuration.string()));
-      if (data_dir.empty()) data_folder = run.data_dir;
+      place = data_options(run);
+      if (!options.data.empty()) place.data = options.data;
+      if (!options.data_dir.empty()) place.data_dir = options.data_dir;
       if (training_part && run.partition.as<OwnRows>() != nullptr)
         throw usage_error("part is 'train'; the rows of the run in '" + path + "' are with its clients, only test is valid");
     }
@@ -31,8 +35,9 @@ ModelEvaluation evaluate_file(const std::string& path, const std::string& datase
   ModelEvaluation result{model_of(tensors), dataset, {}, {}};
   if (const auto trained_on = tensors.metadata.find("dataset"); dataset.empty() && trained_on != tensors.metadata.end())
     result.dataset = trained_on->second;
+  if (!options.data.empty()) result.dataset = kOwnFile;
   if (result.dataset.empty()) throw usage_error("'" + file.string() + "' does not say what it was trained on; name a --dataset");
-  const DataPair data = load_dataset(result.dataset, DataOptions{data_folder});
+  const DataPair data = load_dataset(result.dataset, place);
   const Dataset& part = training_part ? data.train : data.test;
   if (result.model.form() != part.form())
     throw usage_error("the model is for " + result.model.form().text() + "; dataset '" + result.dataset + "' has " +

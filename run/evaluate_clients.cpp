@@ -27,6 +27,7 @@ std::vector<GroupEvaluation> fine_tuned(const Setup& setup, const Vector& weight
   training.personal = Personal();
   training.local.clear();
   training.test_rows = nullptr;
+  training.test_examples.reset();
   training.privacy.reset();
   training.local_release.reset();
   std::size_t most = 0;
@@ -43,7 +44,7 @@ std::vector<GroupEvaluation> fine_tuned(const Setup& setup, const Vector& weight
                    [&](const ClientUpdate& update) {
                      for (std::size_t i = 0; i < own.size(); ++i) own[i] += update.change[i];
                    });
-    GroupEvaluator evaluator(setup.model, setup.data.train, {setup.client_test[client]},
+    GroupEvaluator evaluator(setup.model, client_test_data(setup), {setup.client_test[client]},
                              {setup.training.skew_of(static_cast<ClientId>(client))});
     results[client] = evaluator.evaluate(own, help).front();
     trainers.give_back(std::move(trainer));
@@ -68,7 +69,7 @@ std::vector<GroupEvaluation> kept_models(const Setup& setup, const std::filesyst
                   ", what its clients keep of round " + std::to_string(checkpoint.round) +
                   "; go on with: fedstride run --resume " + folder.string());
   const auto all = [](ClientId) { return true; };
-  GroupEvaluator evaluator(setup.model, setup.data.train, {});
+  GroupEvaluator evaluator(setup.model, client_test_data(setup), {});
   for_each_state(folder, checkpoint.configuration, checkpoint.round, all, [&](ClientId client, std::string_view bytes) {
     ClientState state;
     state.load(setup.training, std::string(bytes));
@@ -121,25 +122,26 @@ Spread spread_of_clients(const std::vector<GroupEvaluation>& clients, double Gro
   return spread_of(std::move(numbers));
 }
 
-ClientsEvaluation evaluate_clients(const std::string& folder, const std::string& data_dir, int epochs, int threads) {
+ClientsEvaluation evaluate_clients(const std::string& folder, const std::string& data_dir, int epochs, int threads, const std::string& data) {
   RunFolder::require(folder);
   Configuration configuration = resolve(read_settings((std::filesystem::path(folder) / "config.toml").string()));
+  if (!data.empty()) configuration.data = data;
   if (!data_dir.empty()) configuration.data_dir = data_dir;
   if (configuration.partition.as<OwnRows>() != nullptr)
     throw usage_error("per-client is given; the rows of the run in '" + folder + "' are with its clients");
-  if (configuration.client_test == 0)
-    throw usage_error("per-client is given; the clients of the run in '" + folder +
-                      "' have no test rows of their own: it would have to be made with --client-test above 0");
   if (const auto* settings = example_level(configuration.privacy); settings != nullptr && settings->components > 0)
     throw usage_error("per-client is given; the run in '" + folder + "' has private components, which are not kept");
   const Setup setup = prepare(configuration, FirstWeights::elsewhere);
+  if (setup.client_test.empty())
+    throw usage_error("per-client is given; the clients of the run in '" + folder +
+                      "' have no test rows of their own: it would have to be made with --client-test above 0, or by natural clients of data that have test rows of theirs");
   const SafeTensors saved = read_safetensors(std::filesystem::path(folder) / "model.safetensors");
   const Vector weights = exact(setup.model, saved);
   Threads pool(threads);
   ClientsEvaluation result{.dataset = configuration.dataset, .class_names = setup.data.test.class_names};
   const auto help = [&](int count, function_ref<void(int)> piece) { pool.for_each_piece(count, piece); };
   pool.for_each_task(1, [&](std::size_t) {
-    GroupEvaluator clients(setup.model, setup.data.train, client_test_groups(setup), client_skews(setup));
+    GroupEvaluator clients(setup.model, client_test_data(setup), client_test_groups(setup), client_skews(setup));
     result.global = clients.evaluate(weights, help);
     std::vector<Row> all(setup.data.test.size());
     std::iota(all.begin(), all.end(), Row{0});

@@ -34,8 +34,9 @@ struct ClientsEvaluation {
 
 /// Evaluates the model in a run's folder on every client's own test rows, and, if `epochs` is above 0, the model that each client
 /// makes of it in that many local epochs with the run's optimizer, without privacy and without its local objective; and the personal
-/// model that it has kept in the run's folder (one that has kept none has the run's model). An empty `data_dir` means the run's own. Throws Error: usage for a run without client-test, or whose rows are with its clients.
-ClientsEvaluation evaluate_clients(const std::string& folder, const std::string& data_dir, int epochs, int threads);
+/// model that it has kept in the run's folder (one that has kept none has the run's model). Empty `data` and `data_dir` mean the run's own. Throws Error: usage for a run without client-test, or whose rows are with its clients.
+ClientsEvaluation evaluate_clients(const std::string& folder, const std::string& data_dir, int epochs, int threads,
+                                   const std::string& data = {});
 
 /// For programs.
 std::string clients_json(const ClientsEvaluation& result);

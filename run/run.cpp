@@ -99,7 +99,7 @@ RunSummary carry_out(const Setup& setup, RunFolder& folder, Checkpoint checkpoin
 
   std::optional<GroupEvaluator> own_tests;
   if (!setup.client_test.empty())
-    own_tests.emplace(setup.model, setup.data.train, client_test_groups(setup), client_skews(setup));
+    own_tests.emplace(setup.model, client_test_data(setup), client_test_groups(setup), client_skews(setup));
   std::optional<BackdoorTest> backdoor;
   if (setup.training.attack.attack->has_backdoor()) backdoor.emplace(setup);
   std::map<EvaluatedOn, std::unique_ptr<Evaluator>> evaluators;
@@ -235,13 +235,19 @@ RunSummary go_on(Setup& setup, RunFolder& folder, Checkpoint checkpoint, RunPriv
   return carry_out(setup, folder, std::move(checkpoint), privacy, observer, make_fleet);
 }
 
+// The number of clients is written as it was found.
+std::string written_configuration(const Setup& setup, Configuration configuration, const Settings& settings) {
+  configuration.clients = setup.configuration.clients;
+  return write_settings(with_absolute_paths(std::move(configuration)), settings);
+}
+
 Settings settings_to_resume(const std::string& folder, const Settings& overrides) {
   Settings settings = read_settings((std::filesystem::path(folder) / "config.toml").string());
   for (const auto& [key, setting] : overrides) {
     if (key != "rounds" && !is_free_on_resume(key))
       throw usage_error(key +
                         " cannot change when a run goes on; only rounds, evaluate-every, evaluate-rows, checkpoint-every, "
-                        "threads, quiet, data-dir "
+                        "threads, quiet, data, data-dir "
                         "and roster can");
     settings[key] = setting;
   }
@@ -286,7 +292,7 @@ RunSummary run(const Configuration& configuration, const Settings& settings, con
   Checkpoint checkpoint;
   std::optional<RunPrivacy> privacy;
   try {
-    folder.write_configuration(write_settings(with_absolute_paths(configuration), settings));
+    folder.write_configuration(written_configuration(setup, configuration, settings));
     checkpoint = begin(setup, folder, privacy);
   } catch (...) {
     folder.discard();
@@ -324,7 +330,7 @@ RunSummary resume(const std::string& name, const Settings& overrides, const RunO
     checkpoint = begin(setup, folder, privacy);
   }
   folder.cut_results(checkpoint);
-  if (!overrides.empty()) folder.write_configuration(write_settings(with_absolute_paths(configuration), settings));
+  if (!overrides.empty()) folder.write_configuration(written_configuration(setup, configuration, settings));
   return go_on(setup, folder, std::move(checkpoint), *privacy, observer, make_fleet);
 }
 

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <filesystem>
 #include <iterator>
+#include <limits>
 #include <map>
 #include <memory>
 #include <numeric>
@@ -24,6 +25,8 @@
 #include "partitions/heat_map.hpp"
 #include "partitions/limit.hpp"
 #include "partitions/manifest.hpp"
+#include "partitions/natural.hpp"
+#include "partitions/natural_grouped.hpp"
 #include "partitions/own_rows.hpp"
 #include "run/private_components.hpp"
 #include "server/federated_averaging.hpp"
@@ -127,6 +130,8 @@ void prepare_personal(Setup& setup) {
   const Personal& personal = configuration.personal;
   LocalTraining& training = setup.training;
   training.personal = personal;
+  if (personal->makes() && !setup.client_test.empty() && setup.client_test_is_of_test_part)
+    training.test_examples = std::make_shared<const Dataset>(setup.data.test);
   if (personal->makes() && !setup.client_test.empty())
     training.test_rows = [rows = std::make_shared<const ClientRows>(setup.client_test)](ClientId client) {
       return (*rows)[client];
@@ -195,16 +200,71 @@ void set_client_test_aside(Setup& setup) {
   setup.client_test = ClientRows(test);
 }
 
+// Settles the number of clients: all that the data name, or the first so many; the rows of others are nobody's.
+void choose_natural_clients(Setup& setup, PartitionInput& input, std::vector<Row>& rows) {
+  const std::vector<std::uint32_t> present = natural_clients(input);
+  std::size_t each = 1;
+  if (const auto* grouped = setup.configuration.partition.as<NaturalGrouped>())
+    each = static_cast<std::size_t>(grouped->natural_per_client);
+  if (input.clients == 0) {
+    input.clients = static_cast<int>((present.size() + each - 1) / each);
+  } else if (const std::size_t wanted = each * static_cast<std::size_t>(input.clients); wanted < present.size()) {
+    const std::size_t before = rows.size();
+    std::erase_if(rows, [&](Row row) { return input.client_of_row[row] >= present[wanted]; });
+    input.rows = rows;
+    setup.notes.push_back("the first " + std::to_string(wanted) + " of " + counted(present.size(), "client") +
+                          " that the data name take part; " + counted(before - rows.size(), "row") + " of the others " +
+                          (before - rows.size() == 1 ? "is" : "are") + " not used");
+  }
+  setup.configuration.clients = input.clients;
+  check_together(setup.configuration);
+}
+
+// The rows of the test part by the client that has their natural client's training rows.
+void find_client_test(Setup& setup) {
+  const Dataset& test = setup.data.test;
+  if (test.clients.empty()) return;
+  constexpr auto kNobody = std::numeric_limits<std::uint32_t>::max();
+  std::vector<std::uint32_t> holder(test.client_names.size(), kNobody);
+  for (std::uint32_t client = 0; client < setup.rows.size(); ++client)
+    for (const Row row : setup.rows[client]) holder[setup.data.train.clients[row]] = client;
+  std::vector<std::size_t> sizes(setup.rows.size(), 0);
+  for (const std::uint32_t natural : test.clients)
+    if (holder[natural] != kNobody) ++sizes[holder[natural]];
+  std::vector<std::size_t> next(sizes.size(), 0);
+  for (std::size_t i = 1; i < sizes.size(); ++i) next[i] = next[i - 1] + sizes[i - 1];
+  std::vector<Row> rows(sizes.empty() ? 0 : next.back() + sizes.back());
+  if (rows.empty()) return;
+  for (Row row = 0; row < test.size(); ++row)
+    if (const std::uint32_t client = holder[test.clients[row]]; client != kNobody) rows[next[client]++] = row;
+  setup.client_test = ClientRows(std::move(rows), sizes);
+  setup.client_test_is_of_test_part = true;
+}
+
 }  // namespace
+
+const Dataset& client_test_data(const Setup& setup) {
+  return setup.client_test_is_of_test_part ? setup.data.test : setup.data.train;
+}
 
 void prepare_partition(Setup& setup) {
   const Configuration& configuration = setup.configuration;
-  setup.data = load_dataset(configuration.dataset, DataOptions{configuration.data_dir});
+  setup.data = load_dataset(configuration.dataset, data_options(configuration));
   const Dataset& train = setup.data.train;
+  setup.notes.insert(setup.notes.end(), setup.data.notes.begin(), setup.data.notes.end());
   auto [training_rows, validation_rows] = split_validation(train.size(), configuration.validation_fraction, configuration.seed);
   setup.validation_rows = std::move(validation_rows);
-  PartitionInput input{train.labels,      training_rows,         train.label_classes(),
-                       train.class_order, configuration.clients, configuration.seed};
+  PartitionInput input{.labels = train.labels,
+                       .rows = training_rows,
+                       .classes = train.label_classes(),
+                       .class_order = train.class_order,
+                       .clients = configuration.clients,
+                       .seed = configuration.seed,
+                       .client_of_row = train.clients,
+                       .natural_clients = train.client_names.size(),
+                       .file_rows = train.file_rows};
+  const std::size_t all_rows = training_rows.size();
+  if (is_by_natural_clients(configuration)) choose_natural_clients(setup, input, training_rows);
   std::vector<float> property;
   if (const std::string_view wanted = configuration.partition->needs_property(); !wanted.empty())
     input.property = property = property_of_rows(train, wanted);
@@ -212,8 +272,11 @@ void prepare_partition(Setup& setup) {
   note_rows_left_out(setup, training_rows.size());
   if (configuration.limit_per_client > 0)
     setup.rows = limit_per_client(setup.rows, configuration.limit_per_client, configuration.seed);
-  if (configuration.client_test > 0) set_client_test_aside(setup);
-  setup.unused_rows = training_rows.size() - setup.rows.row_count();
+  if (configuration.client_test > 0)
+    set_client_test_aside(setup);
+  else if (is_by_natural_clients(configuration))
+    find_client_test(setup);
+  setup.unused_rows = all_rows - setup.rows.row_count();
   setup.row_counts.reserve(setup.rows.size());
   for (const auto& rows : setup.rows) setup.row_counts.push_back(rows.size());
   setup.partition_hash = partition_hash(setup.rows);
@@ -235,7 +298,7 @@ const OwnRows* own_rows(const Configuration& configuration) {
 // Replaces prepare_partition if the clients have the rows: only test part and normalisation of the data set here count.
 void take_roster(Setup& setup, const OwnRows& own) {
   const Configuration& configuration = setup.configuration;
-  setup.data = load_dataset(configuration.dataset, DataOptions{configuration.data_dir});
+  setup.data = load_dataset(configuration.dataset, data_options(configuration));
   setup.validation_rows = split_validation(setup.data.train.size(), configuration.validation_fraction, configuration.seed).second;
   Hash hash;
   std::map<std::string, std::size_t> bringer;
@@ -338,7 +401,7 @@ Setup prepare_own(const Configuration& configuration, ClientId client, const Dat
   if (client >= static_cast<std::size_t>(configuration.clients))
     throw usage_error("client is " + std::to_string(client) + "; this experiment has clients 0 to " +
                       std::to_string(configuration.clients - 1));
-  setup.data = load_own_rows(configuration.dataset, DataOptions{configuration.data_dir});
+  setup.data = load_own_rows(configuration.dataset, data_options(configuration));
   fit(setup.data.train, form);
   const std::size_t count = setup.data.train.size();
   std::vector<Row> rows(count);
@@ -360,7 +423,7 @@ Setup prepare_own(const Configuration& configuration, ClientId client, const Dat
 
 Setup prepare_told(const Configuration& configuration, ClientId client, ToldRows told) {
   Setup setup{.configuration = configuration};
-  setup.data = load_dataset(configuration.dataset, DataOptions{configuration.data_dir});
+  setup.data = load_dataset(configuration.dataset, data_options(configuration));
   const auto wrong = [](const std::string& what) { return failure("the coordinator's partition: " + what); };
   const std::string who = "client " + std::to_string(client);
   if (told.row_counts.size() != static_cast<std::size_t>(configuration.clients) || client >= told.row_counts.size())
@@ -399,13 +462,13 @@ void poison(Setup& setup) {
 std::string partition_json(const Setup& setup) {
   const Configuration& configuration = setup.configuration;
   return manifest_json(configuration.partition, configuration.seed, setup.rows, setup.data.train.labels,
-                       setup.data.train.label_classes(), setup.unused_rows);
+                       setup.data.train.label_classes(), setup.unused_rows, setup.data.train.file_rows);
 }
 
 void write_partition(const Setup& setup, const std::filesystem::path& path) {
   const Configuration& configuration = setup.configuration;
   write_manifest(path, configuration.partition, configuration.seed, setup.rows, setup.data.train.labels,
-                 setup.data.train.label_classes(), kMaxListed, setup.unused_rows);
+                 setup.data.train.label_classes(), kMaxListed, setup.unused_rows, setup.data.train.file_rows);
 }
 
 std::string partition_text(const Setup& setup) {

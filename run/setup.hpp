@@ -22,7 +22,8 @@ struct Setup {
   std::vector<Row> validation_rows = {};       ///< of data.train, held by no client
   std::vector<Row> evaluation_rows = {};       ///< of data.test, that rounds are evaluated on; empty: all
   ClientRows rows = {};                        ///< of data.train, one list a client; empty if its rows are not here
-  ClientRows client_test = {};                 ///< of data.train, the rows each client is tested on; empty without client-test
+  ClientRows client_test = {};                 ///< of client_test_data, the rows each client is tested on; empty: none
+  bool client_test_is_of_test_part = false;    ///< the data have test rows of their natural clients
   std::vector<std::uint64_t> row_counts = {};  ///< number of each client's rows
   std::size_t unused_rows = 0;                 ///< training rows of data.train that no client holds
   std::vector<std::string> own_data = {};      ///< partition own: hash of each client's rows, which are not of data.train
@@ -35,6 +36,9 @@ struct Setup {
   Vector initial = {};
   std::vector<std::string> notes = {};  ///< remarks for the user: tensors taken by --init, rows not used
 };
+
+/// The part that the rows of client_test are of.
+const Dataset& client_test_data(const Setup& setup);
 
 /// Prepares the parts that `fedstride partition` needs: data and assignment.
 void prepare_partition(Setup& setup);

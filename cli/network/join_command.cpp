@@ -77,6 +77,7 @@ void add_join_command(CLI::App& app) {
   add_switch(command, "--insecure-loopback", arguments->insecure_loopback,
              "plain TCP to a coordinator on this machine, which is believed");
   takes(*command.add_option("--out", arguments->out, "the client's own folder (default: client-K)"), Place::folder);
+  add_data_flag(command, arguments->options.data);
   add_data_folder_flag(command, arguments->options.data_dir);
   add_number_flag(command, "--threads", arguments->options.threads, Valid{.low = 0, .high = 1024},
                   "threads; 0: one for each processor. The result does not depend on it");

@@ -49,7 +49,8 @@ void carry_out(const LaunchFlags& arguments) {
     throw usage_error(
         "partition is 'own'; launch's clients all read the data set of this machine: use 'fedstride serve', and "
         "'fedstride join' where each client's rows are");
-  dataset_folder(dataset_source(configuration.dataset), {configuration.data_dir});  // refused before anything is made
+  dataset_folder(dataset_source(configuration.dataset), data_options(configuration));  // refused before anything is made
+  require_client_count(configuration);
   const NetworkLog log = network_log(configuration.quiet);
   const fs::path network = configuration.out + ".network";
   const fs::path certificates = network / "certificates";
@@ -96,6 +97,8 @@ void carry_out(const LaunchFlags& arguments) {
                                                                                 "--threads",
                                                                                 std::to_string(arguments.client_threads)};
                                                  if (take_turns) words.insert(words.end(), {"--turns", turns.string()});
+                                                 if (!configuration.data.empty())
+                                                   words.insert(words.end(), {"--data", configuration.data});
                                                  if (!configuration.data_dir.empty())
                                                    words.insert(words.end(), {"--data-dir", configuration.data_dir});
                                                  return words;

@@ -25,6 +25,7 @@ struct ServeCommandFlags {
 void carry_out(const ServeCommandFlags& arguments) {
   const Settings settings = settings_to_serve(merged(arguments.run.config, arguments.run.settings));
   const Configuration configuration = resolve(settings);
+  require_client_count(configuration);
   ServeOptions options{.listen = parse_endpoint("listen", arguments.listen, true),
                        .certificates = certificates_or_loopback(arguments.certificates, arguments.insecure_loopback),
                        .round = {},

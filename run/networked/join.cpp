@@ -73,7 +73,7 @@ std::string terms_text(const Setup& setup, ClientId client) {
 std::string data_told(const Setup& setup) {
   const Configuration& configuration = setup.configuration;
   if (configuration.partition.as<OwnRows>() == nullptr) return setup.data.hash;
-  return told_hash(configuration.dataset, {configuration.data_dir}, setup.data.hash);
+  return told_hash(configuration.dataset, data_options(configuration), setup.data.hash);
 }
 
 /// One client while it takes part.
@@ -88,6 +88,7 @@ class Participant {
   Ready prepare(const Welcome& welcome, Packings& packings) {
     Settings settings = parse_settings(welcome.settings, "the coordinator's settings");
     Configuration configuration = resolve(settings);
+    configuration.data = options_.data;
     configuration.data_dir = options_.data_dir;
     experiment_.reset();
     auto experiment = std::make_unique<Experiment>(prepare_member(configuration, options_.client, welcome));
@@ -106,7 +107,8 @@ class Participant {
     setup.data.test = {};
     poison(setup);
     std::vector<Row> kept(rows.begin(), rows.end());
-    if (setup.training.test_rows) std::ranges::copy(setup.training.test_rows(options_.client), std::back_inserter(kept));
+    if (setup.training.test_rows && !setup.training.test_examples)
+      std::ranges::copy(setup.training.test_rows(options_.client), std::back_inserter(kept));
     keep_rows(setup.data.train, kept);
     experiment->trainer.emplace(setup.model, setup.data.train, setup.training, rows.size());
     packings = packings_of(setup);

@@ -51,8 +51,26 @@ bool is_private(const Configuration& configuration) {
   return example_level(configuration.privacy) != nullptr || client_level(configuration.privacy) != nullptr;
 }
 
+namespace {
+
+// How a file of the user's own is read.
+std::string read_text(const Configuration& configuration) {
+  std::string text;
+  const auto add = [&text](std::string_view key, std::string_view value) {
+    if (!value.empty() && value != "auto") text += ", " + std::string(key) + " " + std::string(value);
+  };
+  add("format", choice_name(configuration.format));
+  add("label", configuration.label);
+  add("client-column", configuration.client_column);
+  add("targets", choice_name(configuration.targets));
+  return text;
+}
+
+}  // namespace
+
 std::string data_input(const Configuration& configuration) {
   return std::string(is_private(configuration) ? "private data set " : "data set ") + configuration.dataset +
+         (configuration.data.empty() ? "" : " '" + configuration.data + "'") + read_text(configuration) +
          (configuration.data_dir.empty() ? "" : " in " + configuration.data_dir);
 }
 
@@ -64,7 +82,7 @@ const std::string& CellKeys::data_hash(const Configuration& configuration) {
   if (known != inputs_.end()) return known->second;
   const bool secret = is_private(configuration);
   std::string& raw = secret ? raw_[name] : inputs_[name];
-  if (raw.empty()) raw = load_dataset(configuration.dataset, DataOptions{configuration.data_dir}).hash;
+  if (raw.empty()) raw = load_dataset(configuration.dataset, data_options(configuration)).hash;
   if (!secret) return raw;
   std::error_code error;
   if (!key_) key_ = std::filesystem::exists(sweep_key_, error) ? load_key(sweep_key_) : new_secret_key();

@@ -140,7 +140,7 @@ Configuration measured(Configuration configuration) {
 
 // Cells of one kind cost the same for each example.
 std::string kind_of(const Configuration& configuration) {
-  std::string text = configuration.dataset + '\n' + configuration.data_dir + '\n' + configuration.model + '\n' +
+  std::string text = configuration.dataset + '\n' + configuration.data + '\n' + configuration.data_dir + '\n' + configuration.model + '\n' +
                      configuration.freeze + '\n' + std::string(choice_name(configuration.augment)) + '\n' +
                      std::to_string(configuration.batch);
   text += '\n' + std::string(configuration.optimizer.name()) + '\n' + std::string(configuration.privacy.name());
@@ -164,8 +164,8 @@ double seconds_of(const Configuration& configuration, const Speed& speed) {
   const double rounds = expected_rounds(configuration);
   double rows = speed.training_rows * (1 - configuration.validation_fraction);
   if (configuration.limit_per_client > 0)
-    rows = std::min(rows, static_cast<double>(configuration.limit_per_client) * configuration.clients);
-  const auto clients = static_cast<std::size_t>(configuration.clients);
+    rows = configuration.clients == 0 ? rows : std::min(rows, static_cast<double>(configuration.limit_per_client) * configuration.clients);
+  const auto clients = static_cast<std::size_t>(std::max(1, configuration.clients));  // 0: as many as the data name
   const double cohort = configuration.cohort->rate(clients);
   const double evaluations = std::ceil(rounds / configuration.evaluate_every);
   const double test_rows = std::max(1.0, speed.test_rows);

@@ -73,7 +73,7 @@ TEST_CASE("every layer is begun by a stage of its kind, which takes in the layer
   const auto stages = plan_stages(model, model.frozen("conv1,fc1"), 4, 1);
   REQUIRE(stages.size() == 7);
   CHECK(std::holds_alternative<ConvStage>(stages[0].stage));
-  CHECK(stages[0].output_size == 5 * 5 * 8);
+  CHECK(stages[0].output_stride == row_stride(5 * 5 * 8));
   CHECK(std::holds_alternative<GroupNormStage>(stages[2].stage));
   CHECK(std::holds_alternative<ActivationStage<Relu>>(stages[3].stage));
   CHECK(std::holds_alternative<DenseStage>(stages[4].stage));

@@ -45,7 +45,7 @@ TEST_CASE("a run learns, and leaves everything it promises in its folder") {
   for (const char* key : {"peak_memory_bytes", "version", "commit", "compiler", "instruction_set", "data_hash", "partition_hash"})
     CHECK(final.contains(key));
   CHECK(Json::parse(read_file(run + "/partition.json"))["clients"].size() == 3);
-  const auto evaluated = evaluate_file(run, "", folder.path().string(), false, 1);
+  const auto evaluated = evaluate_file(run, "", {.data_dir = folder.path().string()}, false, 1);
   CHECK(evaluated.evaluation.accuracy == doctest::Approx(summary.test.accuracy));
 }
 
@@ -168,7 +168,7 @@ TEST_CASE("config.toml repeats, and a run goes on, from any folder, whatever the
   repeated["out"] = {"again", true};
   start(repeated);
   resume("../c", {{"rounds", {"6", true}}});
-  const auto evaluated = evaluate_file("../b", "", "", false, 1);
+  const auto evaluated = evaluate_file("../b", "", {}, false, 1);
   std::filesystem::current_path(before);
   CHECK(evaluated.evaluation.examples == 60);
   CHECK(hashes(folder / "elsewhere/again") == hashes(folder / "b"));

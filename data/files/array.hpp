@@ -1,0 +1,93 @@
+#pragma once
+
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace fedstride {
+
+/// An array as NumPy and HDF5 know them, in memory: numbers in this machine's byte order, the last index the fastest.
+struct Array {
+  std::string key;                  ///< its name in the file, for messages
+  char kind = 'f';                  ///< NumPy's: b truth values, i and u whole numbers, f floating point, U texts of 4-byte characters, S of bytes
+  std::size_t item = 4;             ///< bytes an element
+  std::vector<std::size_t> shape;   ///< none: one element
+  std::vector<std::uint8_t> bytes;
+
+  std::size_t rows() const { return shape.empty() ? 1 : shape.front(); }
+  /// Elements of one row: of one index of the first dimension.
+  std::size_t row_size() const;
+  bool is_text() const { return kind == 'U' || kind == 'S'; }
+  bool is_whole() const { return kind == 'b' || kind == 'i' || kind == 'u'; }
+  double number(std::size_t index) const;
+  std::int64_t whole(std::size_t index) const;  ///< of a whole number; one above 2^63 - 1 becomes that
+  std::string text(std::size_t index) const;    ///< of a text, as UTF-8
+  /// "float32 of shape (60000, 28, 28)".
+  std::string type_text() const;
+};
+
+/// Calls `use` with each element of a range of an array of numbers, in its own type (half precision as float).
+template <class Use>
+void for_each_number(const Array& array, std::size_t begin, std::size_t end, Use use);
+
+/// The header of a .npy file (numpy.lib.format, versions 1 to 3).
+struct NpyHeader {
+  Array array;  ///< without bytes
+  bool big_endian = false;
+  bool fortran = false;  ///< the first index is the fastest
+  std::size_t begin = 0;  ///< of the numbers in the file
+};
+
+/// Reads the header out of the first bytes of a file. `size` is how many bytes the file's beginning must have for that: if it
+/// is more than `beginning` has, call again with so many. Throws Error (failure) for types that are not numbers or texts (an
+/// object array holds Python's pickles, which are programs) and for anything that is not of this form.
+NpyHeader read_npy_header(std::string_view beginning, const std::string& where, std::size_t& size);
+
+/// Puts bytes as a file has them in this machine's order, the last index the fastest.
+void to_native(Array& array, bool big_endian, bool fortran);
+
+namespace detail {
+
+float half(std::uint16_t bits);
+
+template <class T>
+T loaded(const std::uint8_t* from) {
+  T value;
+  std::memcpy(&value, from, sizeof value);
+  return value;
+}
+
+template <class T, class Use>
+void each(const Array& array, std::size_t begin, std::size_t end, Use& use) {
+  for (std::size_t i = begin; i < end; ++i) use(loaded<T>(array.bytes.data() + i * sizeof(T)));
+}
+
+}  // namespace detail
+
+template <class Use>
+void for_each_number(const Array& array, std::size_t begin, std::size_t end, Use use) {
+  const auto half = [&use](std::uint16_t bits) { use(detail::half(bits)); };
+  if (array.kind == 'f') {
+    if (array.item == 2) return detail::each<std::uint16_t>(array, begin, end, half);
+    if (array.item == 4) return detail::each<float>(array, begin, end, use);
+    return detail::each<double>(array, begin, end, use);
+  }
+  const bool is_signed = array.kind == 'i';
+  switch (array.item) {
+    case 1:
+      return is_signed ? detail::each<std::int8_t>(array, begin, end, use) : detail::each<std::uint8_t>(array, begin, end, use);
+    case 2:
+      return is_signed ? detail::each<std::int16_t>(array, begin, end, use) : detail::each<std::uint16_t>(array, begin, end, use);
+    case 4:
+      return is_signed ? detail::each<std::int32_t>(array, begin, end, use) : detail::each<std::uint32_t>(array, begin, end, use);
+    default:
+      return is_signed ? detail::each<std::int64_t>(array, begin, end, use) : detail::each<std::uint64_t>(array, begin, end, use);
+  }
+}
+
+}  // namespace fedstride

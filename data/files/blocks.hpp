@@ -1,0 +1,66 @@
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <span>
+#include <utility>
+#include <vector>
+
+namespace fedstride {
+
+/// A sequence whose length is not known beforehand. It grows by blocks, and take() frees each block once it is copied, so that it
+/// never lies in memory twice, as a vector that grows does.
+template <class Value>
+class Blocks {
+ public:
+  void push(Value value) { append({&value, 1}); }
+  void append(std::span<const Value> values) {
+    while (!values.empty()) {
+      if (blocks_.empty() || blocks_.back().size() == kBlock) begin_block();
+      std::vector<Value>& last = blocks_.back();
+      const std::size_t count = std::min(values.size(), kBlock - last.size());
+      last.insert(last.end(), values.begin(), values.begin() + static_cast<std::ptrdiff_t>(count));
+      values = values.subspan(count);
+      size_ += count;
+    }
+  }
+  std::size_t size() const { return size_; }
+  bool empty() const { return size_ == 0; }
+
+  /// Calls `use` with the values in order, a stretch at a time, and frees each stretch after it.
+  template <class Use>
+  void drain(Use use) {
+    for (std::vector<Value>& block : blocks_) {
+      use(std::span<const Value>(block));
+      std::vector<Value>().swap(block);
+    }
+    blocks_.clear();
+    size_ = 0;
+  }
+  std::vector<Value> take() {
+    std::vector<Value> all;
+    if (blocks_.size() == 1) {
+      all = std::move(blocks_.front());
+      blocks_.clear();
+      size_ = 0;
+      return all;
+    }
+    all.reserve(size_);
+    drain([&all](std::span<const Value> values) { all.insert(all.end(), values.begin(), values.end()); });
+    return all;
+  }
+
+ private:
+  // Above what malloc ever takes from its heap: memory of a block that is freed goes back to the system.
+  static constexpr std::size_t kBlock = (std::size_t{64} << 20) / sizeof(Value);
+
+  void begin_block() {
+    std::vector<Value>& next = blocks_.emplace_back();
+    if (blocks_.size() > 1) next.reserve(kBlock);
+  }
+
+  std::vector<std::vector<Value>> blocks_;
+  std::size_t size_ = 0;
+};
+
+}  // namespace fedstride

@@ -1,0 +1,322 @@
+#include "data/files/hdf5.hpp"
+
+#include <hdf5.h>
+
+#include <array>
+#include <cstdlib>
+#include <functional>
+#include <optional>
+#include <utility>
+
+#include "core/one_line.hpp"
+#include "core/text.hpp"
+#include "data/files/sentences.hpp"
+
+namespace fedstride {
+namespace {
+
+// All arrays together may be unpacked to so many times the file's size and so many bytes more.
+constexpr std::uint64_t kMaxUnpackingHdf5 = 256;
+constexpr std::uint64_t kAlwaysUnpackedHdf5 = std::uint64_t{64} << 20;
+constexpr int kMaxRank = 4;
+
+/// Something of the library's that is open; it is closed in the end.
+class Handle {
+ public:
+  Handle(hid_t id, herr_t (*close)(hid_t)) : id_(id), close_(close) {}
+  ~Handle() {
+    if (id_ >= 0) close_(id_);
+  }
+  Handle(const Handle&) = delete;
+  Handle& operator=(const Handle&) = delete;
+  operator hid_t() const { return id_; }  // NOLINT: it stands for it
+  bool good() const { return id_ >= 0; }
+
+ private:
+  hid_t id_;
+  herr_t (*close_)(hid_t);
+};
+
+/// The bytes that may still be asked for.
+struct Budget {
+  std::uint64_t left = 0;
+};
+
+void* allocate_text(std::size_t size, void* info) {
+  auto& budget = *static_cast<Budget*>(info);
+  if (size > budget.left) return nullptr;
+  budget.left -= size;
+  return std::malloc(size);
+}
+void free_text(void* memory, void*) { std::free(memory); }
+
+hid_t open_file(const std::filesystem::path& path) {
+  H5Eset_auto(H5E_DEFAULT, nullptr, nullptr);
+  H5PLset_loading_state(0);  // no code that a file asks for
+  const Handle access(H5Pcreate(H5P_FILE_ACCESS), H5Pclose);
+  H5Pset_file_locking(access, false, true);
+  return H5Fopen(path.c_str(), H5F_ACC_RDONLY, access);
+}
+
+/// One array of a client.
+class Hdf5Array {
+ public:
+  Hdf5Array(hid_t group, const std::string& key, const std::string& client, Budget& budget)
+      : client_(client), key_(key), data_(opened(group, key), H5Dclose), type_(H5Dget_type(data_), H5Tclose), budget_(budget) {
+    const Handle space(H5Dget_space(data_), H5Sclose);
+    const Handle made(H5Dget_create_plist(data_), H5Pclose);
+    if (!data_.good() || !type_.good() || !space.good() || !made.good()) throw wrong("it cannot be read");
+    if (H5Pget_layout(made) == H5D_VIRTUAL || H5Pget_external_count(made) != 0)
+      throw wrong("its numbers are in another file; they must be in this one");
+    std::array<hsize_t, kMaxRank> sizes{};
+    const int rank = H5Sget_simple_extent_ndims(space);
+    if (rank < 1 || rank > kMaxRank)
+      throw wrong("it has " + std::to_string(rank) + " dimensions; valid: 1 to " + std::to_string(kMaxRank) + ", the first of which counts the examples");
+    H5Sget_simple_extent_dims(space, sizes.data(), nullptr);
+    shape_.assign(sizes.begin(), sizes.begin() + rank);
+    std::uint64_t bytes = std::max<std::size_t>(1, H5Tget_size(type_));
+    for (const std::size_t size : shape_)
+      if (__builtin_mul_overflow(bytes, size, &bytes)) bytes = budget_.left + 1;
+    if (bytes > budget_.left) throw wrong("it claims more than the " + std::to_string(budget_.left) + " bytes that a file of this size may hold");
+    if (bytes > 0 && H5Dget_storage_size(data_) == 0) throw wrong("it claims " + std::to_string(bytes) + " bytes and has none");
+    budget_.left -= bytes;
+  }
+
+  std::size_t rows() const { return shape_.front(); }
+  bool is_text() const { return H5Tget_class(type_) == H5T_STRING; }
+
+  void read_numbers(Array& array) const {
+    array.key = key_;
+    array.shape = shape_;
+    const std::size_t size = H5Tget_size(type_);
+    hid_t memory = -1;
+    switch (H5Tget_class(type_)) {
+      case H5T_FLOAT:
+        array.kind = 'f';
+        array.item = size <= sizeof(float) ? sizeof(float) : sizeof(double);
+        memory = array.item == sizeof(float) ? H5T_NATIVE_FLOAT : H5T_NATIVE_DOUBLE;
+        break;
+      case H5T_INTEGER:
+        array.kind = H5Tget_sign(type_) == H5T_SGN_NONE ? 'u' : 'i';
+        array.item = size == 1 ? 1 : 8;
+        memory = array.kind == 'u' ? (size == 1 ? H5T_NATIVE_UINT8 : H5T_NATIVE_UINT64)
+                                   : (size == 1 ? H5T_NATIVE_INT8 : H5T_NATIVE_INT64);
+        break;
+      case H5T_ENUM:  // h5py's truth values
+        if (size == 1) {
+          array.kind = 'b';
+          array.item = 1;
+          memory = type_;
+        }
+        break;
+      default:
+        break;
+    }
+    if (memory < 0) throw wrong("its elements are neither numbers nor texts");
+    array.bytes.resize(array.rows() * array.row_size() * array.item);
+    if (!array.bytes.empty() && H5Dread(data_, memory, H5S_ALL, H5S_ALL, H5P_DEFAULT, array.bytes.data()) < 0)
+      throw wrong("its numbers cannot be read: the file is damaged, or packed in a way that is not known here");
+  }
+
+  std::vector<std::string> texts() const {
+    if (!is_text() || shape_.size() != 1) throw wrong("it must be a list of texts");
+    std::vector<std::string> texts(rows());
+    if (texts.empty()) return texts;
+    if (H5Tis_variable_str(type_) > 0) {
+      const Handle transfer(H5Pcreate(H5P_DATASET_XFER), H5Pclose);
+      H5Pset_vlen_mem_manager(transfer, allocate_text, &budget_, free_text, nullptr);
+      std::vector<char*> pointers(texts.size(), nullptr);
+      const bool good = H5Dread(data_, type_, H5S_ALL, H5S_ALL, transfer, pointers.data()) >= 0;
+      for (std::size_t i = 0; i < texts.size(); ++i) {
+        if (good && pointers[i] != nullptr) texts[i] = pointers[i];
+        std::free(pointers[i]);
+      }
+      if (!good) throw wrong("its texts cannot be read: the file is damaged, or they are longer than a file of this size may hold");
+      return texts;
+    }
+    const std::size_t size = H5Tget_size(type_);
+    std::vector<char> bytes(size * texts.size());
+    if (H5Dread(data_, type_, H5S_ALL, H5S_ALL, H5P_DEFAULT, bytes.data()) < 0) throw wrong("its texts cannot be read: the file is damaged");
+    for (std::size_t i = 0; i < texts.size(); ++i) {
+      texts[i].assign(bytes.data() + i * size, size);
+      texts[i] = texts[i].substr(0, texts[i].find('\0'));
+    }
+    return texts;
+  }
+
+ private:
+  Error wrong(const std::string& what) const { return failure(client_ + ", key '" + key_ + "': " + what); }
+
+  hid_t opened(hid_t group, const std::string& key) const {
+    H5L_info_t info;
+    if (H5Lexists(group, key.c_str(), H5P_DEFAULT) <= 0) throw failure(client_ + " has no key '" + key + "'");
+    if (H5Lget_info(group, key.c_str(), &info, H5P_DEFAULT) < 0 || info.type != H5L_TYPE_HARD)
+      throw wrong("it is a link; arrays must be in the file itself");
+    return H5Dopen(group, key.c_str(), H5P_DEFAULT);
+  }
+
+  const std::string& client_;
+  const std::string& key_;
+  Handle data_;
+  Handle type_;
+  Budget& budget_;
+  std::vector<std::size_t> shape_;
+};
+
+/// What a client's group holds, by its keys.
+struct Keys {
+  std::string examples;
+  std::string answers;  ///< empty where the labels are the examples' own next tokens
+};
+
+class Hdf5Reader {
+ public:
+  Hdf5Reader(const std::filesystem::path& path, const ReadSettings& settings, Assembly& into, bool as_test)
+      : name_("'" + path.string() + "'"), settings_(settings), part_(as_test ? into.test : into.train), shared_(into.shared), as_test_(as_test), file_(open_file(path), H5Fclose) {
+    std::error_code error;
+    const std::uint64_t size = std::filesystem::file_size(path, error);
+    if (error || !file_.good()) throw failure(name_ + " cannot be read as an HDF5 file: it is damaged, or cut off");
+    budget_.left = most_ = kAlwaysUnpackedHdf5 + kMaxUnpackingHdf5 * size;
+  }
+
+  void read() {
+    if (H5Lexists(file_, "examples", H5P_DEFAULT) <= 0)
+      throw failure(name_ + " has no group 'examples'; valid is the layout of TensorFlow Federated: examples/CLIENT/KEY");
+    const Handle examples(H5Gopen(file_, "examples", H5P_DEFAULT), H5Gclose);
+    if (!examples.good()) throw failure(name_ + ": 'examples' is not a group; valid is the layout of TensorFlow Federated: examples/CLIENT/KEY");
+    bool first = true;
+    bool sentences = false;
+    for_each_client(examples, [&](hid_t group, const std::string& client) {
+      if (std::exchange(first, false)) {
+        keys_ = keys_of(group, client);
+        sentences = keys_.examples == "tokens" && !as_test_;
+      }
+      if (sentences)
+        count_words(group, client);
+      else
+        add_client(group, client);
+    });
+    if (first) throw failure(name_ + ": 'examples' has no client");
+    if (!sentences) return;
+    shared_.words = counts_.most_frequent(kMaxFrequentWords);
+    budget_.left = most_;
+    for_each_client(examples, [&](hid_t group, const std::string& client) { add_client(group, client); });
+  }
+
+ private:
+  using Use = std::function<void(hid_t group, const std::string& client)>;
+
+  // An exception must not pass through the library: it waits in `failed` meanwhile.
+  struct Visit {
+    Hdf5Reader* reader;
+    const Use* use;
+    std::exception_ptr failed = nullptr;
+  };
+
+  void for_each_client(hid_t examples, const Use& use) {
+    Visit visit{this, &use};
+    const herr_t result = H5Literate(
+        examples, H5_INDEX_NAME, H5_ITER_INC, nullptr,
+        [](hid_t group, const char* name, const H5L_info_t* info, void* data) -> herr_t {
+          auto& at = *static_cast<Visit*>(data);
+          try {
+            at.reader->visit(group, name, *info, *at.use);
+            return 0;
+          } catch (...) {
+            at.failed = std::current_exception();
+            return -1;
+          }
+        },
+        &visit);
+    if (visit.failed) std::rethrow_exception(visit.failed);
+    if (result < 0) throw failure(name_ + ": its list of clients cannot be read: it is damaged, or cut off");
+  }
+
+  void visit(hid_t examples, const char* name, const H5L_info_t& info, const Use& use) {
+    client_ = name_ + ", client '" + one_line(std::string(name).substr(0, 60)) + "'";
+    client_name_ = name;
+    if (info.type != H5L_TYPE_HARD) throw failure(client_ + " is a link; clients must be groups in the file itself");
+    const Handle group(H5Gopen(examples, name, H5P_DEFAULT), H5Gclose);
+    if (!group.good()) throw failure(client_ + " is not a group that can be read; valid is examples/CLIENT/KEY");
+    use(group, client_);
+  }
+
+  Keys keys_of(hid_t group, const std::string& client) const {
+    const auto has = [&](const char* key) { return H5Lexists(group, key, H5P_DEFAULT) > 0; };
+    for (const char* own : {"snippets", "tokens"})
+      if (has(own) && settings_.label.empty()) return {own, ""};
+    for (const char* key : {"x", "pixels", "image"}) {
+      if (!has(key)) continue;
+      if (!settings_.label.empty()) return {key, settings_.label};
+      for (const char* answer : {"y", "label"})
+        if (has(answer)) return {key, answer};
+      throw failure(client + " has '" + key + "' and no answers; valid: y or label, or the name of --label");
+    }
+    throw failure(client + " has none of the keys that are known; valid: x or pixels or image with y or label, snippets, or tokens");
+  }
+
+  void count_words(hid_t group, const std::string& client) {
+    for (const std::string& text : Hdf5Array(group, keys_.examples, client, budget_).texts()) counts_.add(text);
+  }
+
+  void add_client(hid_t group, const std::string& client) {
+    const Hdf5Array x(group, keys_.examples, client, budget_);
+    if (x.rows() == 0) {
+      if (!as_test_) throw failure(client + ", key '" + keys_.examples + "': no row; each client needs one at least");
+      return;
+    }
+    const std::size_t before = part_.examples();
+    if (keys_.examples == "snippets") {
+      add_snippets(x.texts(), part_);
+    } else if (keys_.examples == "tokens") {
+      if (!sentences_) sentences_.emplace(shared_.words);
+      sentences_->add(x.texts(), part_);
+    } else {
+      const Hdf5Array y(group, keys_.answers, client, budget_);
+      if (y.rows() != x.rows())
+        throw failure(client + " has " + std::to_string(x.rows()) + " rows of '" + keys_.examples + "' and " +
+                      std::to_string(y.rows()) + " of '" + keys_.answers + "'; each example needs one");
+      x.read_numbers(numbers_);
+      part_.add_examples(numbers_);
+      if (y.is_text())
+        add_words(y.texts());
+      else {
+        y.read_numbers(numbers_);
+        part_.add_answers(numbers_);
+      }
+    }
+    part_.add_client(client_name_, part_.examples() - before);
+  }
+
+  void add_words(const std::vector<std::string>& texts) {
+    Array word{.key = keys_.answers, .kind = 'S', .item = 0, .shape = {1}, .bytes = {}};
+    for (const std::string& text : texts) {
+      word.bytes.assign(text.begin(), text.end());
+      word.item = text.size();
+      part_.add_answers(word);
+    }
+  }
+
+  std::string name_;
+  const ReadSettings& settings_;
+  PartBuilder& part_;
+  SharedNames& shared_;
+  bool as_test_;
+  Handle file_;
+  Budget budget_;
+  std::uint64_t most_ = 0;
+  Keys keys_;
+  std::string client_;
+  std::string client_name_;
+  WordCounts counts_;
+  std::optional<Sentences> sentences_;
+  Array numbers_;
+};
+
+}  // namespace
+
+void read_hdf5(const std::filesystem::path& path, const ReadSettings& settings, Assembly& into, bool as_test) {
+  Hdf5Reader(path, settings, into, as_test).read();
+}
+
+}  // namespace fedstride

@@ -1,0 +1,202 @@
+#include "data/files/npz.hpp"
+
+#include <archive.h>
+#include <archive_entry.h>
+
+#include <algorithm>
+#include <map>
+#include <memory>
+#include <optional>
+
+#include "core/text.hpp"
+
+namespace fedstride {
+namespace {
+
+namespace fs = std::filesystem;
+
+using ArchiveReader = std::unique_ptr<struct archive, decltype(&archive_read_free)>;
+
+// An array may be unpacked to so many times the file's size and so many bytes more: a small file does not fill the memory.
+constexpr std::uint64_t kMaxUnpacking = 256;
+constexpr std::uint64_t kAlwaysUnpacked = std::uint64_t{64} << 20;
+constexpr std::size_t kUnpackedAtOnce = std::size_t{1} << 20;
+
+class NpzReader {
+ public:
+  NpzReader(struct archive* reader, std::string file, std::uint64_t size) : reader_(reader), file_(std::move(file)), size_(size) {}
+
+  std::map<std::string, Array> read(const std::vector<std::string>& wanted) {
+    std::map<std::string, Array> arrays;
+    archive_entry* entry = nullptr;
+    int code = ARCHIVE_OK;
+    while ((code = archive_read_next_header(reader_, &entry)) == ARCHIVE_OK || code == ARCHIVE_WARN) {
+      const char* path = archive_entry_pathname(entry);
+      std::string key = path == nullptr ? "" : path;
+      if (!key.ends_with(".npy")) continue;
+      key.resize(key.size() - 4);
+      if (std::ranges::find(wanted, key) == wanted.end()) continue;
+      if (arrays.contains(key)) throw failure(file_ + " has the array '" + key + "' twice");
+      arrays.emplace(key, array(key));
+    }
+    if (code != ARCHIVE_EOF) throw broken();
+    return arrays;
+  }
+
+ private:
+  Error broken() const {
+    const char* why = archive_error_string(reader_);
+    return failure(file_ + " is not a whole NumPy archive (.npz): " + (why == nullptr ? "it cannot be read" : why));
+  }
+
+  // Appends up to `count` bytes of the entry; how many there were.
+  std::size_t append(std::vector<std::uint8_t>& bytes, std::size_t count) {
+    const std::size_t before = bytes.size();
+    bytes.resize(before + count);
+    std::size_t done = 0;
+    while (done < count) {
+      const la_ssize_t some = archive_read_data(reader_, bytes.data() + before + done, count - done);
+      if (some < 0) throw broken();
+      if (some == 0) break;
+      done += static_cast<std::size_t>(some);
+    }
+    bytes.resize(before + done);
+    return done;
+  }
+
+  Array array(const std::string& key) {
+    const std::string where = file_ + ", key '" + key + "'";
+    std::vector<std::uint8_t> beginning;
+    std::size_t needed = 0;
+    NpyHeader header;
+    for (;;) {
+      header = read_npy_header({reinterpret_cast<const char*>(beginning.data()), beginning.size()}, where, needed);
+      if (beginning.size() >= needed) break;
+      if (append(beginning, needed - beginning.size()) == 0) throw failure(where + " ends in its header");
+    }
+    Array result = std::move(header.array);
+    result.key = key;
+    const std::uint64_t most = kAlwaysUnpacked + kMaxUnpacking * size_;
+    std::uint64_t total = result.item;
+    for (const std::size_t size : result.shape)
+      if (__builtin_mul_overflow(total, size, &total) || total > most)
+        throw failure(where + " claims to be " + result.type_text() + "; a file of " + std::to_string(size_) +
+                      " bytes may hold at most " + std::to_string(most));
+    result.bytes.assign(beginning.begin() + static_cast<std::ptrdiff_t>(header.begin), beginning.end());
+    // Room is asked for as bytes come; all at once only where the file is long enough for it.
+    if (total <= size_) result.bytes.reserve(total);
+    while (result.bytes.size() < total) {
+      const std::size_t count = std::min<std::uint64_t>(total - result.bytes.size(), kUnpackedAtOnce);
+      if (append(result.bytes, count) < count)
+        throw failure(where + " is cut off: " + result.type_text() + " needs " + std::to_string(total) + " bytes, it has " +
+                      std::to_string(result.bytes.size()));
+    }
+    std::vector<std::uint8_t> more;
+    if (append(more, 1) != 0) throw failure(where + " has more bytes than " + result.type_text() + " needs");
+    to_native(result, header.big_endian, header.fortran);
+    return result;
+  }
+
+  struct archive* reader_;
+  std::string file_;
+  std::uint64_t size_;
+};
+
+class NpzParts {
+ public:
+  NpzParts(struct archive* reader, std::string file, std::uint64_t size, const ReadSettings& settings)
+      : file_(std::move(file)), settings_(settings) {
+    label_ = settings.label.empty() ? "y" : settings.label;
+    client_ = settings.client_column.empty() ? "client" : settings.client_column;
+    std::vector<std::string> wanted{"classes", "vocabulary"};
+    for (const std::string& name : {std::string("x"), label_, client_})
+      for (const char* end : {"", "_train", "_test"}) wanted.push_back(name + end);
+    arrays_ = NpzReader(reader, file_, size).read(wanted);
+  }
+
+  void give(Assembly& into, bool as_test) {
+    into.shared.vocabulary = said("vocabulary", into.shared.vocabulary);
+    into.shared.classes = said("classes", into.shared.classes);
+    const std::optional<Array> x = training("x");
+    if (!x) throw missing("x");
+    add(as_test ? into.test : into.train, *x, training(label_), label_, training(client_));
+    if (const std::optional<Array> tested = array_of("x_test"); tested) {
+      if (as_test) throw failure(file_ + " has a test part of its own ('x_test'), and it is the file of the test part");
+      add(into.test, *tested, array_of(label_ + "_test"), label_ + "_test", array_of(client_ + "_test"));
+    }
+  }
+
+ private:
+  Error missing(const std::string& key) const {
+    return failure(file_ + " has no array '" + key + "'; valid: x and y (or x_train and y_train), perhaps client, x_test, y_test and client_test");
+  }
+
+  std::optional<Array> array_of(const std::string& key) {
+    auto found = arrays_.extract(key);
+    return found ? std::optional(std::move(found.mapped())) : std::nullopt;
+  }
+
+  // The training array of that name.
+  std::optional<Array> training(const std::string& key) {
+    std::optional<Array> plain = array_of(key);
+    std::optional<Array> train = array_of(key + "_train");
+    if (plain && train) throw failure(file_ + " has '" + key + "' and '" + key + "_train'; valid is one of them");
+    return plain ? std::move(plain) : std::move(train);
+  }
+
+  void add(PartBuilder& part, const Array& x, const std::optional<Array>& y, const std::string& key,
+           const std::optional<Array>& client) const {
+    if (!y) throw missing(key);
+    for (const Array* other : {&*y, client ? &*client : &*y})
+      if (!x.shape.empty() && !other->shape.empty() && other->rows() != x.rows())
+        throw failure(file_ + ": '" + x.key + "' has " + counted(x.rows(), "row") + ", '" + other->key + "' " +
+                      std::to_string(other->rows()) + "; each example needs one");
+    part.add_examples(x);
+    part.add_answers(*y);
+    if (client) part.add_clients(*client);
+  }
+
+  std::optional<int> said(const std::string& key, std::optional<int> before) {
+    const std::optional<Array> array = array_of(key);
+    if (!array) return before;
+    const bool one = array->is_whole() && array->rows() * array->row_size() == 1;
+    const std::int64_t number = one ? array->whole(0) : 0;
+    if (number < 1 || number > kNoLabel)
+      throw failure(file_ + ", key '" + key + "': it must be one whole number from 1 to " + std::to_string(kNoLabel));
+    return static_cast<int>(number);
+  }
+
+  std::string file_;
+  ReadSettings settings_;
+  std::string label_;
+  std::string client_;
+  std::map<std::string, Array> arrays_;
+};
+
+ArchiveReader zip_reader() {
+  ArchiveReader reader(archive_read_new(), archive_read_free);
+  if (!reader) throw failure("libarchive cannot be initialised");
+  archive_read_support_format_zip(reader.get());
+  return reader;
+}
+
+}  // namespace
+
+void read_npz(const fs::path& path, const ReadSettings& settings, Assembly& into, bool as_test) {
+  const std::string name = "'" + path.string() + "'";
+  std::error_code error;
+  const std::uint64_t size = fs::file_size(path, error);
+  if (error) throw failure("cannot read " + name + ": " + error.message());
+  const ArchiveReader reader = zip_reader();
+  if (archive_read_open_filename(reader.get(), path.c_str(), std::size_t{1} << 18) != ARCHIVE_OK)
+    throw failure("cannot read " + name + ": " + archive_error_string(reader.get()));
+  NpzParts(reader.get(), name, size, settings).give(into, as_test);
+}
+
+void read_npz(std::span<const std::uint8_t> bytes, const ReadSettings& settings, Assembly& into) {
+  const ArchiveReader reader = zip_reader();
+  if (archive_read_open_memory(reader.get(), bytes.data(), bytes.size()) != ARCHIVE_OK) throw failure("the bytes are no archive");
+  NpzParts(reader.get(), "the file", bytes.size(), settings).give(into, false);
+}
+
+}  // namespace fedstride

@@ -1,0 +1,149 @@
+#include "data/files/own_file.hpp"
+
+#include <algorithm>
+#include <array>
+#include <optional>
+#include <string_view>
+
+#include "core/error.hpp"
+#include "core/text.hpp"
+#include "data/files/assembly.hpp"
+#include "data/files/binary.hpp"
+#include "data/files/csv.hpp"
+#include "data/files/hdf5.hpp"
+#include "data/files/leaf_json.hpp"
+#include "data/files/npz.hpp"
+#include "data/input_file.hpp"
+
+namespace fedstride {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct Ending {
+  std::string_view text;
+  FileForm form;
+};
+constexpr std::array kEndings{Ending{".npz", FileForm::npz},     Ending{".h5", FileForm::hdf5},    Ending{".hdf5", FileForm::hdf5},
+                              Ending{".json", FileForm::leaf},   Ending{".csv", FileForm::csv},    Ending{".csv.gz", FileForm::csv},
+                              Ending{".tsv", FileForm::csv},     Ending{".tsv.gz", FileForm::csv}, Ending{".bin", FileForm::cifar},
+                              Ending{"-images-idx3-ubyte", FileForm::idx}, Ending{"-images-idx3-ubyte.gz", FileForm::idx},
+                              Ending{"-images-idx4-ubyte", FileForm::idx}, Ending{"-images-idx4-ubyte.gz", FileForm::idx}};
+
+constexpr std::string_view kNamesOfFolders =
+    "a folder has train.npz, train.h5, train.csv, train.bin, train.json or train-images-idx3-ubyte and perhaps test.* beside it, "
+    "NAME_train.h5 and NAME_test.h5, or train/*.json and test/*.json";
+
+std::vector<fs::path> sorted_files(const fs::path& folder) {
+  std::vector<fs::path> files;
+  std::error_code error;
+  for (const auto& entry : fs::directory_iterator(folder, error))
+    if (entry.is_regular_file(error)) files.push_back(entry.path());
+  std::ranges::sort(files);
+  return files;
+}
+
+/// The stem of a name of that form: "train" of "train.csv.gz"; nothing for another form.
+std::optional<std::string> stem_of(const std::string& name, FileForm asked, FileForm& form) {
+  for (const Ending& ending : kEndings)
+    if (name.ends_with(ending.text) && (asked == FileForm::automatic || asked == ending.form)) {
+      form = ending.form;
+      return name.substr(0, name.size() - ending.text.size());
+    }
+  return std::nullopt;
+}
+
+bool is_part(const std::string& stem, std::string_view part) {
+  return stem == part || stem.ends_with("_" + std::string(part)) || stem.ends_with("-" + std::string(part));
+}
+
+OwnFiles found_by_name(const fs::path& folder, FileForm asked) {
+  OwnFiles found{.form = FileForm::automatic, .train = {}, .test = {}};
+  for (const fs::path& file : sorted_files(folder)) {
+    FileForm form = FileForm::automatic;
+    const auto stem = stem_of(file.filename().string(), asked, form);
+    if (!stem) continue;
+    const bool is_train = is_part(*stem, "train");
+    if (!is_train && !is_part(*stem, "test") && !(form == FileForm::idx && *stem == "t10k")) continue;
+    if (found.form != FileForm::automatic && found.form != form)
+      throw failure("'" + folder.string() + "' has files of several forms, such as " + file.filename().string() +
+                    "; say which with --format, or name the file");
+    found.form = form;
+    std::vector<fs::path>& part = is_train ? found.train : found.test;
+    if (!part.empty())
+      throw failure("'" + folder.string() + "' has " + part.front().filename().string() + " and " + file.filename().string() +
+                    "; there must be one for each part, or name the file");
+    part.push_back(file);
+  }
+  return found;
+}
+
+OwnFiles found_in_folder(const fs::path& folder, FileForm asked) {
+  OwnFiles found = found_by_name(folder, asked);
+  if (found.train.empty() && (asked == FileForm::automatic || asked == FileForm::leaf))
+    for (const fs::path& base : {folder, folder / "data"}) {
+      found = {.form = FileForm::leaf, .train = sorted_files(base / "train"), .test = sorted_files(base / "test")};
+      for (auto* part : {&found.train, &found.test})
+        std::erase_if(*part, [](const fs::path& file) { return file.extension() != ".json"; });
+      if (!found.train.empty()) break;
+    }
+  if (found.train.empty())
+    throw failure("'" + folder.string() + "' has no training file" +
+                  (asked == FileForm::automatic ? "" : " of the form " + std::string(choice_name(asked))) + "; " +
+                  std::string(kNamesOfFolders));
+  return found;
+}
+
+}  // namespace
+
+FileForm form_of_bytes(const fs::path& file) {
+  if (file.extension() == ".bin") return FileForm::cifar;  // before anything takes its first label for that of a packed file
+  InputFile input(file);
+  std::array<std::uint8_t, 512> bytes{};
+  const std::size_t count = input.read(bytes);
+  const std::string_view text(reinterpret_cast<const char*>(bytes.data()), count);
+  using namespace std::string_view_literals;
+  if (text.starts_with("PK\x03\x04")) return FileForm::npz;
+  if (text.starts_with("\x89HDF\r\n\x1a\n"sv)) return FileForm::hdf5;
+  if (text.starts_with("\0\0\x08"sv)) return FileForm::idx;
+  if (trimmed(text).starts_with('{')) return FileForm::leaf;
+  if (std::ranges::find(text, '\0') == text.end()) return FileForm::csv;
+  throw failure(input.name() + " is of no form that is known; valid: a NumPy archive (.npz), HDF5, LEAF's JSON, a table of text (CSV), "
+                "idx, or CIFAR's binary form (.bin)");
+}
+
+OwnFiles find_own_files(const fs::path& path, FileForm asked) {
+  std::error_code error;
+  if (fs::is_directory(path, error)) return found_in_folder(path, asked);
+  if (!fs::exists(path, error)) throw failure("data '" + path.string() + "' is not there; name a file or a folder");
+  return {.form = asked == FileForm::automatic ? form_of_bytes(path) : asked, .train = {path}, .test = {}};
+}
+
+DataPair load_own_files(const fs::path& path, const ReadSettings& settings, bool own_rows) {
+  const OwnFiles files = find_own_files(path, settings.format);
+  Assembly both("'" + files.train.front().string() + "'",
+                "'" + (files.test.empty() ? files.train.front() : files.test.front()).string() + "'");
+  const auto read = [&](const fs::path& file, bool as_test) {
+    switch (files.form) {
+      case FileForm::npz:
+        return read_npz(file, settings, both, as_test);
+      case FileForm::csv:
+        return read_csv(file, settings, both, as_test);
+      case FileForm::cifar:
+        return read_cifar_file(file, both, as_test);
+      case FileForm::idx:
+        return read_idx_files(file, both, as_test);
+      case FileForm::leaf:
+        return read_leaf_json(file, both, as_test);
+      case FileForm::hdf5:
+        return read_hdf5(file, settings, both, as_test);
+      case FileForm::automatic:
+        break;
+    }
+  };
+  for (const fs::path& file : files.train) read(file, false);
+  for (const fs::path& file : files.test) read(file, true);
+  return both.finish(settings.targets, own_rows);
+}
+
+}  // namespace fedstride

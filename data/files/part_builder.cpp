@@ -1,0 +1,212 @@
+#include "data/files/part_builder.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "core/one_line.hpp"
+#include "core/text.hpp"
+
+namespace fedstride {
+namespace {
+
+constexpr std::size_t kMaxRows = 4'000'000'000;
+constexpr std::size_t kMaxExampleSize = std::size_t{1} << 24;
+constexpr std::size_t kMaxAnswers = std::size_t{1} << 16;
+constexpr std::size_t kMaxTokens = 65535;  // 16 bits each, and one value less for positions that do not count
+constexpr float kExactly = 1e-4F;          // of 1/255: how far from a whole number of them a number that is one may lie
+
+std::vector<std::size_t> without_first(const std::vector<std::size_t>& shape) {
+  return shape.empty() ? shape : std::vector<std::size_t>(shape.begin() + 1, shape.end());
+}
+
+std::string dimensions_text(const std::vector<std::size_t>& dimensions) {
+  std::string text;
+  for (const std::size_t size : dimensions) text += (text.empty() ? "" : "x") + std::to_string(size);
+  return text.empty() ? "one number" : text;
+}
+
+/// The number of 255ths that a number is, or -1.
+int in_255ths(float number) {
+  const float many = number * 255;
+  const float whole = std::nearbyint(many);
+  return whole >= 0 && whole <= 255 && std::abs(many - whole) <= kExactly ? static_cast<int>(whole) : -1;
+}
+
+}  // namespace
+
+void PartBuilder::begin_examples(const Array& x, const std::vector<std::size_t>& each) {
+  each_ = each;
+  examples_key_ = x.key;
+  if (x.is_text()) throw wrong(x.key, "texts, " + x.type_text() + "; examples must be numbers");
+  if (each.size() > 3)
+    throw wrong(x.key, "examples of " + std::to_string(each.size()) + " dimensions; valid: numbers, rows, pictures with or without channels");
+  std::size_t size = 1;
+  for (const std::size_t dimension : each) {
+    if (dimension == 0) throw wrong(x.key, x.type_text() + " has no numbers");
+    size *= std::min(dimension, kMaxExampleSize + 1);
+    if (size > kMaxExampleSize)
+      throw wrong(x.key, "examples of " + dimensions_text(each) + " numbers; at most " + std::to_string(kMaxExampleSize) + " are read");
+  }
+  if (x.is_whole() && x.kind != 'b' && x.item > 1 && each.size() == 1)
+    kind_ = Examples::tokens;
+  else if (x.kind == 'i' && x.item == 1 && each.size() == 1)
+    kind_ = Examples::tokens;
+  else
+    kind_ = columns_ ? Examples::numbers : Examples::bytes;
+  unit_ = x.kind == 'f' || x.kind == 'b' ? 1.0F / 255 : 1;
+}
+
+void PartBuilder::add_examples(const Array& x) {
+  if (x.shape.empty()) throw wrong(x.key, "a single number; its first dimension must count the examples");
+  const std::vector<std::size_t> each = without_first(x.shape);
+  if (kind_ == Examples::none) begin_examples(x, each);
+  if (each != each_)
+    throw wrong(x.key, "examples of " + dimensions_text(each) + " after examples of " + dimensions_text(each_) +
+                           "; all must have one shape");
+  if (x.is_text()) throw wrong(x.key, "texts, " + x.type_text() + "; examples must be numbers");
+  if (rows_ + x.rows() > kMaxRows) throw wrong(x.key, "more than " + std::to_string(kMaxRows) + " examples");
+  const std::size_t count = x.rows() * x.row_size();
+  const float unit = x.kind == 'f' || x.kind == 'b' ? 1.0F / 255 : 1;
+  if (count > 0 && kind_ != Examples::tokens && unit != unit_)
+    throw wrong(x.key, x.type_text() + " after examples of another type; all must have one");
+  if (kind_ == Examples::tokens) {
+    add_tokens(x);
+  } else {
+    if (kind_ == Examples::bytes) add_bytes(x);
+    if (kind_ == Examples::numbers) add_numbers(x);
+  }
+  rows_ += x.rows();
+}
+
+// Adds them if all fit; else everything so far becomes numbers, and the caller adds these as such.
+void PartBuilder::add_bytes(const Array& x) {
+  const std::size_t count = x.rows() * x.row_size();
+  bool fit = true;
+  if (x.kind == 'u' && x.item == 1) {
+    between_ = between_ || count > 0;
+    bytes_.append(x.bytes);
+    return;
+  }
+  std::vector<std::uint8_t> bytes;
+  bytes.reserve(count);
+  if (unit_ == 1) {
+    for_each_number(x, 0, count, [&](auto value) {
+      fit = fit && value >= 0 && value <= 255;
+      bytes.push_back(fit ? static_cast<std::uint8_t>(value) : 0);
+    });
+    between_ = true;
+  } else {
+    for_each_number(x, 0, count, [&](auto value) {
+      if (!fit) return;
+      const int whole = in_255ths(static_cast<float>(value));
+      fit = whole >= 0;
+      between_ = between_ || (whole > 0 && whole < 255);
+      bytes.push_back(static_cast<std::uint8_t>(whole));
+    });
+  }
+  if (fit) return bytes_.append(bytes);
+  bytes_to_numbers();
+}
+
+void PartBuilder::bytes_to_numbers() {
+  kind_ = Examples::numbers;
+  std::vector<float> some;
+  bytes_.drain([&](std::span<const std::uint8_t> bytes) {
+    constexpr std::size_t kPiece = std::size_t{1} << 16;
+    for (std::size_t at = 0; at < bytes.size(); at += kPiece) {
+      some.clear();
+      for (const std::uint8_t byte : bytes.subspan(at, std::min(kPiece, bytes.size() - at)))
+        some.push_back(unit_ == 1 ? static_cast<float>(byte) : static_cast<float>(byte / 255.0));
+      numbers_.append(some);
+    }
+  });
+}
+
+void PartBuilder::add_numbers(const Array& x) {
+  const std::size_t size = x.row_size();
+  std::vector<float> row(size);
+  for (std::size_t i = 0; i < x.rows(); ++i) {
+    std::size_t at = 0;
+    bool finite = true;
+    for_each_number(x, i * size, (i + 1) * size, [&](auto value) {
+      const auto number = static_cast<float>(value);
+      finite = finite && std::isfinite(number);
+      row[at++] = number;
+    });
+    if (!finite)
+      throw wrong(x.key, "example " + std::to_string(rows_ + i) + " (counted from 0) has a number that is not finite; all must be");
+    numbers_.append(row);
+  }
+}
+
+void PartBuilder::add_tokens(const Array& x) {
+  if (!x.is_whole()) throw wrong(x.key, x.type_text() + " after whole numbers; all must have one type");
+  std::vector<std::uint16_t> tokens;
+  const std::size_t count = x.rows() * x.row_size();
+  tokens.reserve(count);
+  const std::int64_t end = shared_.vocabulary.value_or(kMaxTokens);
+  for (std::size_t i = 0; i < count; ++i) {
+    const std::int64_t token = x.whole(i);
+    if (token < 0 || token >= end)
+      throw wrong(x.key, "example " + std::to_string(rows_ + i / x.row_size()) + " (counted from 0) has the token " +
+                             std::to_string(token) + "; valid: 0 to " + std::to_string(end - 1) +
+                             ". Rows of whole numbers are tokens; as plain numbers write them with a floating type");
+    tokens.push_back(static_cast<std::uint16_t>(token));
+    largest_token_ = std::max(largest_token_, tokens.back());
+  }
+  tokens_.append(tokens);
+}
+
+void PartBuilder::add_answers(const Array& y) {
+  if (y.shape.empty()) throw wrong(y.key, "a single number; its first dimension must count the examples");
+  std::vector<std::size_t> each = without_first(y.shape);
+  if (each.size() == 1 && each.front() == 1) each.clear();
+  if (each.size() > 1) throw wrong(y.key, y.type_text() + "; valid: one answer an example, or one list of answers");
+  const Answering kind = y.is_text() ? Answering::words : y.is_whole() ? Answering::whole : Answering::numbers;
+  if (answering_ == Answering::none) {
+    answering_ = kind;
+    answers_each_ = each;
+    answers_key_ = y.key;
+    if (!each.empty() && (each.front() == 0 || each.front() > kMaxAnswers))
+      throw wrong(y.key, std::to_string(each.front()) + " answers an example; valid: 1 to " + std::to_string(kMaxAnswers));
+  }
+  if (kind != answering_ || each != answers_each_)
+    throw wrong(y.key, y.type_text() + " after answers of another type or number; all must be alike");
+  if (kind == Answering::words && !each.empty()) throw wrong(y.key, "lists of texts; a label that is a text stands alone");
+  const std::size_t count = y.rows() * y.row_size();
+  if (kind == Answering::numbers) {
+    for (std::size_t i = 0; i < count; ++i) {
+      const auto value = static_cast<float>(y.number(i));
+      if (!std::isfinite(value))
+        throw wrong(y.key, "answer " + std::to_string(answered_ + i / y.row_size()) + " (counted from 0) is not a finite number");
+      zero_or_one_ = zero_or_one_ && (value == 0 || value == 1);
+      values_.push(value);
+    }
+  } else {
+    for (std::size_t i = 0; i < count; ++i) {
+      const std::int64_t value = kind == Answering::words ? shared_.labels.number(one_line(y.text(i))) : y.whole(i);
+      zero_or_one_ = zero_or_one_ && (value == 0 || value == 1);
+      whole_.push(value);
+    }
+  }
+  answered_ += y.rows();
+}
+
+void PartBuilder::add_client(std::string_view name, std::size_t rows) {
+  const std::uint32_t number = shared_.clients.number(name);
+  for (std::size_t i = 0; i < rows; ++i) clients_.push(number);
+}
+
+void PartBuilder::add_clients(const Array& names) {
+  if (names.shape.size() != 1 || names.kind == 'f')
+    throw wrong(names.key, names.type_text() + "; valid: one whole number or text an example");
+  for (std::size_t i = 0; i < names.rows(); ++i) {
+    char digits[24];
+    if (names.is_text())
+      add_client(names.text(i), 1);
+    else
+      add_client({digits, std::to_chars(digits, digits + sizeof digits, names.whole(i)).ptr}, 1);
+  }
+}
+
+}  // namespace fedstride

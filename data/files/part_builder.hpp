@@ -1,0 +1,92 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/error.hpp"
+#include "data/dataset.hpp"
+#include "data/files/array.hpp"
+#include "data/files/blocks.hpp"
+#include "data/files/names.hpp"
+#include "data/files/read_settings.hpp"
+
+namespace fedstride {
+
+/// Everything that both parts of a data set have in common while they are read.
+struct SharedNames {
+  Names clients;
+  Names labels;                         ///< texts of labels that are words
+  std::optional<int> classes;           ///< said by the file
+  std::optional<int> vocabulary;        ///< said by the file, or fixed by its kind of text
+  std::vector<std::string> class_names;  ///< said by the file
+  std::size_t columns = 0;               ///< of a table
+  std::vector<std::string> header;       ///< of a table's training part
+  std::vector<std::string> words;        ///< of StackOverflow's sentences: the most frequent ones, chosen by the training part
+};
+
+/// Takes one part of a data set as a file has it, some rows at a time, and keeps it as small as it can be: numbers of 8 bits stay 8-bit.
+/// docs/data.md has the rules by which types and shapes become pictures, numbers or tokens, and answers one of Targets.
+/// Every error is an Error (failure) that names the file and the key.
+class PartBuilder {
+ public:
+  /// `file`: "'path'", for messages.
+  PartBuilder(std::string file, SharedNames& shared) : file_(std::move(file)), shared_(shared) {}
+
+  /// Adds rows: the first dimension of the array counts them.
+  void add_examples(const Array& x);
+  void add_answers(const Array& y);
+  /// Says whose the next `rows` rows are.
+  void add_client(std::string_view name, std::size_t rows);
+  void add_clients(const Array& names);
+  /// Numbers are columns of a table, never pictures.
+  void are_columns() { columns_ = true; }
+
+  const std::string& file() const { return file_; }
+  SharedNames& shared() { return shared_; }
+  std::size_t examples() const { return rows_; }
+  std::size_t answers() const { return answered_; }
+  bool empty() const { return rows_ == 0 && answered_ == 0; }
+
+ private:
+  friend class Assembly;
+  enum class Examples { none, bytes, numbers, tokens };
+  enum class Answering { none, whole, numbers, words };
+
+  Error wrong(const std::string& key, const std::string& what) const { return failure(file_ + ", key '" + key + "': " + what); }
+  void begin_examples(const Array& x, const std::vector<std::size_t>& each);
+  void add_bytes(const Array& x);
+  void add_numbers(const Array& x);
+  void add_tokens(const Array& x);
+  void bytes_to_numbers();
+
+  std::string file_;
+  SharedNames& shared_;
+  bool columns_ = false;
+
+  Examples kind_ = Examples::none;
+  std::string examples_key_;
+  std::vector<std::size_t> each_;  ///< dimensions of one example
+  float unit_ = 1;                 ///< numbers that are kept in 8 bits are so many of these
+  bool between_ = false;           ///< one of them is neither 0 nor the largest
+  std::size_t rows_ = 0;
+  Blocks<std::uint8_t> bytes_;
+  Blocks<float> numbers_;
+  Blocks<std::uint16_t> tokens_;
+  std::uint16_t largest_token_ = 0;
+
+  Answering answering_ = Answering::none;
+  std::string answers_key_;
+  std::vector<std::size_t> answers_each_;  ///< dimensions of the answer to one example
+  std::size_t answered_ = 0;
+  bool zero_or_one_ = true;
+  Blocks<std::int64_t> whole_;
+  Blocks<float> values_;
+
+  Blocks<std::uint32_t> clients_;
+};
+
+}  // namespace fedstride

@@ -1,0 +1,19 @@
+#!/usr/bin/env python3
+"""Pictures of 32x32 in CIFAR's binary form: pictures_cifar.py FOLDER
+
+fedstride run --data FOLDER --model logistic --rounds 3
+"""
+import pathlib
+import sys
+
+import numpy as np
+
+draw = np.random.default_rng(1)
+folder = pathlib.Path(sys.argv[1])
+folder.mkdir(parents=True, exist_ok=True)
+for part, count in ("train", 200), ("test", 40):
+    y = draw.integers(0, 3, count)
+    planes = draw.integers(0, 150, (count, 3, 32 * 32))
+    planes[np.arange(count), y] += 100  # redder, greener or bluer
+    records = np.hstack([y[:, None], planes.reshape(count, -1)]).astype(np.uint8)
+    (folder / f"{part}.bin").write_bytes(records.tobytes())

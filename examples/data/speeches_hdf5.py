@@ -1,0 +1,29 @@
+#!/usr/bin/env python3
+"""Roles and their lines, as TensorFlow Federated ships Shakespeare; sentences, as it ships StackOverflow.
+
+speeches_hdf5.py FOLDER makes FOLDER/lines_train.h5 and FOLDER/sentences/questions_train.h5
+fedstride data show FOLDER
+fedstride data show FOLDER/sentences
+"""
+import pathlib
+import sys
+
+import h5py
+
+lines = {
+    "HAMLET": ["To be, or not to be: that is the question:", "The rest is silence."],
+    "OPHELIA": ["Good my lord, how does your honour for this many a day?"],
+}
+sentences = {
+    "00000001": ["how do i sort a list in python", "how do i read a file"],
+    "00000002": ["what is a segmentation fault in c and how do i find it without a debugger on a machine far away from me"],
+}
+folder = pathlib.Path(sys.argv[1])
+(folder / "sentences").mkdir(parents=True, exist_ok=True)
+with h5py.File(folder / "lines_train.h5", "w") as file:
+    for role, said in lines.items():
+        file.create_dataset(f"examples/{role}/snippets", data=said, dtype=h5py.string_dtype())
+with h5py.File(folder / "sentences" / "questions_train.h5", "w") as file:
+    for user, texts in sentences.items():
+        file.create_dataset(f"examples/{user}/tokens", data=texts, dtype=h5py.string_dtype())
+        file.create_dataset(f"examples/{user}/tags", data=["python"] * len(texts), dtype=h5py.string_dtype())

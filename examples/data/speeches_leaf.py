@@ -1,0 +1,20 @@
+#!/usr/bin/env python3
+"""Roles and what they say, as LEAF has Shakespeare: 80 characters and the next one. speeches_leaf.py FILE.json
+
+fedstride data show FILE.json
+"""
+import json
+import sys
+
+speeches = {
+    "HAMLET": "To be, or not to be: that is the question:\nWhether 'tis nobler in the mind to suffer the slings and arrows "
+              "of outrageous fortune, or to take arms against a sea of troubles, and by opposing end them?\n",
+    "OPHELIA": "Good my lord, how does your honour for this many a day?\nMy lord, I have remembrances of yours, that I have "
+               "longed long to re-deliver; I pray you, now receive them.\n",
+}
+data = {
+    role: {"x": [text[i : i + 80] for i in range(len(text) - 80)], "y": [text[i + 80] for i in range(len(text) - 80)]}
+    for role, text in speeches.items()
+}
+with open(sys.argv[1], "w", encoding="utf-8") as file:
+    json.dump({"users": list(data), "num_samples": [len(d["x"]) for d in data.values()], "user_data": data}, file)

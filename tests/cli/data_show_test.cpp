@@ -1,0 +1,93 @@
+// Data that people bring, by the commands they type: examples/data makes the files.
+#include <doctest/doctest.h>
+
+#include <cstdlib>
+
+#include "core/json.hpp"
+#include "tests/cli/program.hpp"
+#include "tests/support/skip.hpp"
+
+namespace fedstride::test::data_show_test {
+namespace {
+
+bool has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+
+/// Runs an example's script; false without a Python that has what it needs.
+bool make(const std::string& script, const std::string& place) {
+  for (const char* name : {"/usr/bin/python3", "python3"})
+    if (std::system((std::string(name) + " -c 'import numpy, h5py' >/dev/null 2>&1").c_str()) == 0) {
+      REQUIRE(std::system((std::string(name) + " '" FEDSTRIDE_SOURCE_DIR "/examples/data/" + script + "' '" + place + "'").c_str()) == 0);
+      return true;
+    }
+  return false;
+}
+
+const char* kNoH5py = "no Python with numpy and h5py (Debian: python3-h5py)";
+
+Outcome trained(const TemporaryFolder& folder, const std::string& data, Words more) {
+  Words words{"run", "--data", data, "--model", "logistic", "--optimizer", "sgd", "--learning-rate", "0.02", "--rounds", "2", "--json", "--out", folder / "run"};
+  words.insert(words.end(), more.begin(), more.end());
+  return run_program(words);
+}
+
+void check_trained(const Outcome& run) {
+  CAPTURE(run.err);
+  REQUIRE(run.code == 0);
+  CHECK(Json::parse(run.out)["finished"] == true);
+}
+
+}  // namespace
+
+TEST_CASE("data show says shape, classes, clients and what was guessed, and writes a sheet") {
+  const TemporaryFolder folder;
+  if (!make("pictures_npz.py", folder / "p.npz")) FEDSTRIDE_SKIP(kNoH5py);
+  const Outcome shown = run_program({"data", "show", folder / "p.npz", "--png", folder / "sheet.png"});
+  CHECK(shown.code == 0);
+  CHECK(has(shown.out, "600 training rows, 120 test rows"));
+  CHECK(has(shown.out, "form: 12x12x1, 4 classes (pictures of 8 bits)"));
+  CHECK(has(shown.out, "clients: 20, with "));
+  CHECK(has(shown.out, "have test rows of their own"));
+  CHECK(read_file(folder / "sheet.png").starts_with("\x89PNG"));
+  const Json json = Json::parse(run_program({"data", "show", folder / "p.npz", "--json"}).out);
+  CHECK(json["training_rows"] == 600);
+  CHECK(json["clients"].size() == 20);
+  CHECK(json["clients"][0]["name"] == "0");
+  const Outcome none = run_program({"data", "show"});
+  CHECK(none.code == 2);
+  CHECK(has(none.err, "needs a file or a folder, or --dataset NAME"));
+  CHECK(has(run_program({"data", "show", folder / "p.npz", "--label", "z"}).err, "has no array 'z'"));
+}
+
+TEST_CASE("writers from HDF5 and users from LEAF's JSON train with one command each") {
+  const TemporaryFolder folder;
+  if (!make("writers_hdf5.py", folder / "writers")) FEDSTRIDE_SKIP(kNoH5py);
+  const Outcome run = trained(folder, folder / "writers", {"--partition", "natural", "--cohort", "fixed", "--cohort-size", "5"});
+  check_trained(run);
+  const Outcome each = run_program({"evaluate", folder / "run", "--per-client", "--json"});
+  CHECK(Json::parse(each.out)["global"]["clients"].size() == 12);
+  const TemporaryFolder other;
+  make("leaf_json.py", other / "users");
+  check_trained(trained(other, other / "users", {"--partition", "natural"}));
+}
+
+TEST_CASE("prices in a table, idx and CIFAR's form train with one command each") {
+  const TemporaryFolder folder;
+  if (!make("houses_csv.py", folder / "houses.csv")) FEDSTRIDE_SKIP(kNoH5py);
+  check_trained(trained(folder, folder / "houses.csv", {"--label", "price", "--client-column", "town", "--partition", "natural", "--model", "dense classes"}));
+  for (const char* script : {"pictures_idx.py", "pictures_cifar.py"}) {
+    const TemporaryFolder other;
+    make(script, other / "data");
+    check_trained(trained(other, other / "data", {}));
+  }
+}
+
+TEST_CASE("texts of LEAF and of TensorFlow Federated are read") {
+  const TemporaryFolder folder;
+  if (!make("speeches_leaf.py", folder / "s.json")) FEDSTRIDE_SKIP(kNoH5py);
+  CHECK(has(run_program({"data", "show", folder / "s.json"}).out, "form: 80 tokens of 81, 81 classes (tokens)"));
+  make("speeches_hdf5.py", folder / "lines");
+  CHECK(has(run_program({"data", "show", folder / "lines"}).out, "form: 80 tokens of 90, 90 classes a position (tokens)"));
+  CHECK(has(run_program({"data", "show", folder / "lines/sentences"}).out, "form: 20 tokens of "));
+}
+
+}  // namespace fedstride::test::data_show_test

@@ -1,0 +1,125 @@
+#include "data/files/csv.hpp"
+
+#include <doctest/doctest.h>
+
+#include "data/datasets.hpp"
+#include "tests/data/files.hpp"
+
+namespace fedstride::test::csv_test {
+namespace {
+
+DataPair loaded(const std::string& text, const ReadSettings& read = {}) {
+  const TemporaryFolder folder;
+  return load_dataset("file", {.data = write(folder / "t.csv", text).string(), .read = read});
+}
+
+/// All rows of the file, as they lie there.
+Dataset rows_of(const std::string& text, const ReadSettings& read = {}) {
+  const TemporaryFolder folder;
+  return load_own_rows("file", {.data = write(folder / "t.csv", text).string(), .read = read}).train;
+}
+
+std::string error(const std::string& text, const ReadSettings& read = {}) {
+  return error_of([&] { loaded(text, read); });
+}
+
+const std::string kIris =
+    "site,length,width,kind\nb,5.1,3.5,setosa\na,7.0,3.2,versicolor\nb,6.3,3.3,virginica\na,4.9,3.0,setosa\n";
+
+}  // namespace
+
+TEST_CASE("label and client are columns by name, and words become classes in order") {
+  const DataPair pair = loaded(kIris, {.label = "kind", .client_column = "site"});
+  CHECK(pair.train.form().text() == "1x1x2, 3 classes");
+  CHECK(pair.train.class_names == std::vector<std::string>{"setosa", "versicolor", "virginica"});
+  CHECK(pair.train.client_names == std::vector<std::string>{"b", "a"});
+  CHECK(contains(pair.notes.front(), "the first line is a header; label: 'kind'; client: 'site'; 2 features: 'length', 'width'"));
+}
+
+TEST_CASE("columns may be numbers from 1, with or without a header; the last is the label unless it is the client") {
+  const std::string no_header = kIris.substr(kIris.find('\n') + 1);
+  const DataPair pair = loaded(no_header, {.label = "4", .client_column = "1"});
+  CHECK(pair.train.classes == 3);
+  CHECK(contains(pair.notes.front(), "no header; label: column 4; client: column 1; 2 features"));
+  CHECK(loaded(kIris, {.client_column = "site"}).train.classes == 3);
+  CHECK(rows_of("1,2,0,x\n3,4,1,y\n", {.client_column = "4"}).labels == std::vector<Label>{0, 1});
+  CHECK(contains(error(kIris, {.label = "sort"}), "has no column 'sort' (label); valid: 1 to 4, or a name of its first line: site, length"));
+  CHECK(contains(error(kIris, {.label = "5"}), "has no column '5'"));
+  CHECK(contains(error(kIris, {.label = "site", .client_column = "site"}), "column 1 has two meanings"));
+}
+
+TEST_CASE("labels that do not begin at 0 are numbered, and their texts are the names; those that do keep their numbers") {
+  const DataPair from_3 = loaded("1,7\n2,3\n3,3\n");
+  CHECK(from_3.train.classes == 2);
+  CHECK(from_3.train.class_names == std::vector<std::string>{"3", "7"});
+  CHECK(contains(from_3.notes[1], "labels are 3 to 7 in the file; they are the classes 0 to 1"));
+  CHECK(loaded("1,0\n2,5\n3,3\n").train.classes == 6);
+  CHECK(rows_of("1,1\n2,2\n").labels == std::vector<Label>{1, 2});  // a client's own rows have the experiment's numbers
+  CHECK(contains(error("1,0\n2,70000\n"), "label 70000 is out of range"));
+}
+
+TEST_CASE("numbers with fractions are values to predict, and any can be; several columns make several") {
+  const DataPair prices = loaded("1,2,0.5\n3,4,7\n5,6,1\n");
+  CHECK(prices.train.targets == Targets::values);
+  CHECK(contains(prices.notes.front(), "so they are values to predict"));
+  const DataPair two = loaded("a,b,c\n1,2,3\n4,5,6\n7,8,9\n", {.label = "b, c", .targets = TargetsAre::values});
+  CHECK(two.train.form().text() == "1x1x1, 2 values");
+  CHECK(loaded("a,b,c\n1,0,1\n4,0,0\n7,1,1\n", {.label = "b,c"}).train.targets == Targets::flags);
+  CHECK(contains(error("1,2,0.5\n3,4,7\n", {.targets = TargetsAre::classes}), "a label is no whole number"));
+  CHECK(contains(error("1,x\n3,y\n", {.targets = TargetsAre::values}), "targets is 'values', which these answers cannot be"));
+}
+
+TEST_CASE("rows have the numbers of the file's records, whatever is held out, and it is said") {
+  std::string text = "x,y\n";
+  for (int row = 0; row < 30; ++row) text += std::to_string(row) + "," + std::to_string(row % 3) + "\n";
+  const DataPair pair = loaded(text);
+  CHECK(pair.test.size() == 5);
+  CHECK(contains(pair.notes.back(), "5 of its 30 rows, a sixth, are held out as test rows"));
+  for (const Dataset* part : {&pair.train, &pair.test}) {
+    CHECK(part->file_rows.size() == part->size());
+    for (std::size_t row = 0; row < part->size(); ++row) CHECK(part->features[row] == static_cast<float>(part->file_rows[row]));
+  }
+}
+
+TEST_CASE("where there are clients a sixth of each one's rows is held out") {
+  std::string text;
+  for (int row = 0; row < 40; ++row) text += std::to_string(row) + "," + (row < 12 ? "a" : row < 35 ? "b" : "c") + "," + std::to_string(row % 2) + "\n";
+  const DataPair pair = loaded(text, {.client_column = "2"});
+  std::vector<int> held(3, 0);
+  for (const std::uint32_t client : pair.test.clients) ++held[client];
+  CHECK(held == std::vector<int>{2, 3, 0});
+  CHECK(pair.train.clients.size() == 35);
+}
+
+TEST_CASE("quotes, semicolons, tabs and gzip are taken as they come") {
+  CHECK(rows_of("\"a, b\",c\n1,0\n2,1\n").features == std::vector<float>{1, 2});
+  CHECK(rows_of("1; 2 ;0\n3;4;1\n").features == std::vector<float>{1, 2, 3, 4});
+  CHECK(rows_of("1\t2\t0\n3\t4\t1\n").features == std::vector<float>{1, 2, 3, 4});
+  CHECK(rows_of(gzipped("1,2,0\r\n3,4,1")).features == std::vector<float>{1, 2, 3, 4});
+}
+
+TEST_CASE("a first line that is neither header nor record, gaps and a missing label are errors with line and field") {
+  CHECK(contains(error("5.1,?,3,0\n1,2,3,1\n"), "line 1: field 2 is '?', which is no number, and field 1 is '5.1', which is one"));
+  CHECK(contains(error("0,1,label\n1,2,1\n3,4,0\n"), "the first label is a word and all others are numbers"));
+  CHECK(contains(error("1,2,0\n1,,0\n"), "line 2: field 2 is '', which is no number"));
+  CHECK(contains(error("1,2,0\n1,2,\n"), "line 2: field 3, the label, is empty"));
+  CHECK(contains(error("1,2,0\n1,2,nan\n"), "field 3, the label, is 'nan', which is not finite"));
+  CHECK(contains(error("1,2,0\n1,2\n"), "line 2: 2 fields; there must be 3"));
+  CHECK(contains(error("a,b\n"), "holds no record"));
+  CHECK(contains(error("1,,0\n", {.client_column = "2"}), "field 2, the client, is empty"));
+}
+
+TEST_CASE("a folder's test part has the same columns, and its words are the same classes") {
+  const TemporaryFolder folder;
+  write(folder / "train.csv", kIris);
+  write(folder / "test.csv", "site,length,width,kind\na,1,2,virginica\nz,1,2,other\n");
+  const DataPair pair = load_dataset("file", {.data = folder.path().string(), .read = {.client_column = "site"}});
+  CHECK(pair.train.classes == 4);
+  CHECK(pair.test.labels == std::vector<Label>{3, 0});
+  CHECK(pair.test.clients == std::vector<std::uint32_t>{1, 2});
+  write(folder / "test.csv", "site,width,length,kind\na,1,2,virginica\n");
+  CHECK(contains(error_of([&] { load_dataset("file", {.data = folder.path().string(), .read = {.client_column = "site"}}); }),
+                 "has another header than"));
+}
+
+}  // namespace fedstride::test::csv_test

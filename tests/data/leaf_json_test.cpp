@@ -1,0 +1,97 @@
+#include "data/files/leaf_json.hpp"
+
+#include <doctest/doctest.h>
+
+#include "data/datasets.hpp"
+#include "data/files/characters.hpp"
+#include "tests/data/files.hpp"
+
+namespace fedstride::test::leaf_json_test {
+namespace {
+
+DataPair loaded(const std::string& text) {
+  const TemporaryFolder folder;
+  return load_dataset("file", {.data = write(folder / "all.json", text).string()});
+}
+
+std::string error(const std::string& text) {
+  return error_of([&] { loaded(text); });
+}
+
+std::string two_users(const std::string& first, const std::string& second, const std::string& samples = "[2, 1]") {
+  return R"({"users": ["a", "b"], "num_samples": )" + samples + R"(, "user_data": {"a": )" + first + R"(, "b": )" + second + "}}";
+}
+
+const std::string kTwo = R"({"x": [[0.5, 1], [2, 3]], "y": [0, 1]})";
+const std::string kOne = R"({"x": [[4, 5]], "y": [1]})";
+
+}  // namespace
+
+TEST_CASE("users are clients, x lists are numbers, whole y are classes") {
+  const TemporaryFolder folder;
+  write(folder / "data/train/one.json", two_users(kTwo, kOne));
+  write(folder / "data/train/two.json", R"({"user_data": {"c": {"y": [2], "x": [[6, 7]]}}})");
+  write(folder / "data/test/one.json", two_users(kOne, R"({"x": [], "y": []})", "[1, 0]"));
+  const DataPair pair = load_dataset("file", {.data = folder.path().string()});
+  CHECK(pair.train.form().text() == "1x1x2, 3 classes");
+  CHECK(pair.train.features == std::vector<float>{0.5F, 1, 2, 3, 4, 5, 6, 7});
+  CHECK(pair.train.client_names == std::vector<std::string>{"a", "b", "c"});
+  CHECK(pair.train.clients == std::vector<std::uint32_t>{0, 0, 1, 2});
+  CHECK(pair.test.clients == std::vector<std::uint32_t>{0});
+}
+
+TEST_CASE("other keys are passed over, and y may be numbers to predict, words or flags") {
+  const auto with = [&](const std::string& y) {
+    return loaded(R"({"metadata": {"a": [{"b": [1, "c"]}]}, "hierarchies": [["x"], []], "user_data": {"a": {"x": [1.5, 2, 3], "note": "n", "more": ["t", 1], "y": )" + y + "}}}");
+  };
+  CHECK(with("[0.5, 1, 2]").train.targets == Targets::values);
+  CHECK(with(R"(["cat", "dog", "cat"])").train.class_names == std::vector<std::string>{"cat", "dog"});
+  CHECK(with("[[0, 1], [1, 1], [0, 0]]").train.form().text() == "1x1x1, 2 flags");
+}
+
+TEST_CASE("Shakespeare's texts are tokens of LEAF's letters, and the answer is the next one") {
+  const DataPair pair = loaded(R"({"user_data": {"HAMLET": {"x": ["\n To", "be\u00e9}"], "y": ["b", "#"]}}})");
+  CHECK(pair.train.form().text() == "4 tokens of 81, 81 classes");
+  std::vector<std::uint16_t> tokens = pair.train.tokens;
+  std::vector<Label> labels = pair.train.labels;
+  tokens.insert(pair.train.file_rows[0] == 0 ? tokens.end() : tokens.begin(), pair.test.tokens.begin(), pair.test.tokens.end());
+  labels.insert(pair.train.file_rows[0] == 0 ? labels.end() : labels.begin(), pair.test.labels[0]);
+  // "\n !\"&'(),-." are 0 to 10 with the blank 1, digits from 11, ":;>?" from 21, capitals from 25, "[]" from 51, small letters from 53, "}" 79.
+  CHECK(tokens == std::vector<std::uint16_t>{0, 1, 25 + 19, 53 + 14, 53 + 1, 53 + 4, 80, 79});
+  CHECK(labels == std::vector<Label>{54, 80});
+  CHECK(Characters::leaf().size() == 81);
+  CHECK(contains(error(R"({"user_data": {"a": {"x": ["abc", "ab"], "y": ["d", "e"]}}})"), "texts of 3 and of 2 characters in x"));
+  CHECK(contains(error(R"({"user_data": {"a": {"x": ["abc"], "y": ["de"]}}})"), "'de' in y; after a text there must be the one character"));
+}
+
+TEST_CASE("rows of 784 numbers that are whole 255ths are pictures") {
+  std::string ink = "[0.2, 0.996078431372549";
+  for (int i = 2; i < 784; ++i) ink += ", 1.0";
+  const DataPair pair = loaded(R"({"user_data": {"a": {"x": [)" + ink + "], " + ink + R"(]], "y": [0, 1]}}})");
+  CHECK(pair.train.shape == Shape{28, 28, 1});
+  CHECK(pair.train.pixels[0] == 51);
+  CHECK(pair.train.pixels[1] == 254);
+}
+
+TEST_CASE("what is not LEAF's form is an error that names the file, the user and what would be valid") {
+  CHECK(contains(error("{\"users\": ["), "is not JSON (byte"));
+  CHECK(contains(error("{\"a\": 1}"), "has no object \"user_data\"; valid is LEAF's form"));
+  CHECK(contains(error("{\"user_data\": [1]}"), "valid is LEAF's form"));
+  CHECK(contains(error("{\"user_data\": {\"a\": 3}}"), "user 'a': it has a number where it must not"));
+  CHECK(contains(error(two_users(kTwo, R"({"x": [[1, 2]]})")), "user 'b': 1 x and 0 y"));
+  CHECK(contains(error(two_users(kTwo, R"({"x": [], "y": []})")), "user 'b': no sample; each client needs one"));
+  CHECK(contains(error(two_users(kTwo, R"({"x": [[1, 2, 3]], "y": [1]})")), "examples of 3 after examples of 2"));
+  CHECK(contains(error(two_users(kTwo, R"({"x": [[1, 2], [3]], "y": [1, 0]})")), "user 'b': it has 'x' that has lists of 2 and of 1"));
+  CHECK(contains(error(two_users(kTwo, R"({"x": [[1, "a"]], "y": [1]})")), "has texts among numbers"));
+  CHECK(contains(error(two_users(kTwo, R"({"x": [[1, null]], "y": [1]})")), "has null where it must not"));
+  CHECK(contains(error(two_users(kTwo, kOne, "[2, 5]")), "user 'b' has 1 sample, \"num_samples\" says 5"));
+  CHECK(contains(error(two_users(kTwo, kOne, "[2]")), "\"num_samples\" 1 numbers"));
+  CHECK(contains(error(R"({"users": ["z"], "user_data": {"a": )" + kTwo + "}}"), "user 'z' has no data"));
+  CHECK(contains(error(R"({"user_data": {"a": )" + kTwo + R"(, "a": )" + kTwo + "}}"), "user 'a' is there twice"));
+  CHECK(contains(error(two_users(kTwo, R"({"x": [[1, 1e999]], "y": [1]})")), "a number is out of range"));
+  CHECK(contains(error(two_users(kTwo, R"({"x": [[1, 1e300]], "y": [1]})")), "not finite"));
+  CHECK(contains(error("{\"a\": " + std::string(100'000, '[')), "is nested more than 12 deep"));
+  CHECK(contains(error(R"({"user_data": {"a": {"x": [[[[[1]]]]], "y": [1]}}})"), "more than 3 dimensions"));
+}
+
+}  // namespace fedstride::test::leaf_json_test

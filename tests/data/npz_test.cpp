@@ -1,0 +1,187 @@
+#include "data/files/npz.hpp"
+
+#include <doctest/doctest.h>
+
+#include <cmath>
+
+#include "data/datasets.hpp"
+#include "tests/data/npz_files.hpp"
+
+namespace fedstride::test::npz_test {
+namespace {
+
+DataPair loaded(const std::string& bytes, const ReadSettings& read = {}) {
+  const TemporaryFolder folder;
+  return load_dataset("file", {.data = write(folder / "d.npz", bytes).string(), .read = read});
+}
+
+DataPair loaded(const Entries& entries, const ReadSettings& read = {}) { return loaded(npz_bytes(entries), read); }
+
+std::string error(const Entries& entries, const ReadSettings& read = {}) {
+  return error_of([&] { loaded(entries, read); });
+}
+
+/// Two training rows and one test row of the same kind.
+Entries with_test(const std::string& type, const std::string& each, const std::string& two, const std::string& one) {
+  const std::string labels = bytes_of<std::int64_t>({0, 1});
+  return {{"x_train", npy_bytes(type, "(2, " + each + ")", two)},
+          {"y_train", npy_bytes("<i8", "(2,)", labels)},
+          {"x_test", npy_bytes(type, "(1, " + each + ")", one)},
+          {"y_test", npy_bytes("<i8", "(1,)", bytes_of<std::int64_t>({1}))}};
+}
+
+std::string counting(int count, int first = 0) {
+  std::string bytes;
+  for (int i = 0; i < count; ++i) bytes += static_cast<char>(first + i);
+  return bytes;
+}
+
+}  // namespace
+
+TEST_CASE("bytes in two dimensions an example are grey pictures, of three with channels last planes of 8 bits") {
+  const DataPair grey = loaded(with_test("|u1", "2, 3", counting(12), counting(6)));
+  CHECK(grey.train.form().text() == "2x3x1, 2 classes");
+  CHECK(grey.train.pixels.size() == 12);
+  CHECK(grey.train.mean.size() == 1);
+  const DataPair colour = loaded(with_test("|u1", "2, 2, 3", counting(24), counting(12)));
+  CHECK(colour.train.shape == Shape{2, 2, 3});
+  CHECK(std::vector<int>(colour.train.pixels.begin(), colour.train.pixels.begin() + 12) ==
+        std::vector<int>{0, 3, 6, 9, 1, 4, 7, 10, 2, 5, 8, 11});
+  CHECK(colour.train.mean.size() == 3);
+  const DataPair first = loaded(with_test("|u1", "3, 5, 2", counting(60), counting(30)));  // as PyTorch has them
+  CHECK(first.train.shape == Shape{5, 2, 3});
+  CHECK(first.train.pixels[10] == 10);
+}
+
+TEST_CASE("numbers that are whole 255ths go back to 8 bits, and others stay what they are") {
+  std::vector<float> numbers;
+  for (int i = 0; i < 12; ++i) numbers.push_back(1 - static_cast<float>(20 * i) / 255);
+  const auto part = [&](int begin, int end) { return bytes_of(std::vector<float>(numbers.begin() + begin, numbers.begin() + end)); };
+  const DataPair pair = loaded(with_test("<f4", "2, 2", part(0, 8), part(8, 12)));
+  CHECK(pair.train.is_pictures());
+  CHECK(pair.train.pixels[1] == 235);
+  CHECK(pair.test.pixels[3] == 35);
+  CHECK(contains(pair.notes.back(), "whole 255ths"));
+  numbers[9] = 0.5F;
+  const DataPair other = loaded(with_test("<f4", "2, 2", part(0, 8), part(8, 12)));
+  CHECK_FALSE(other.train.is_pictures());
+  CHECK(other.train.features[1] == doctest::Approx(235 / 255.0));
+  CHECK(other.test.features[1] == 0.5F);
+  CHECK(other.train.mean.size() == 1);
+}
+
+TEST_CASE("rows of 784 such numbers are pictures of 28x28, rows of zeros and ones are columns") {
+  std::vector<double> ink(2 * 784, 1.0);
+  ink[5] = 77 / 255.0;
+  const Entries flat{{"x", npy_bytes("<f8", "(2, 784)", bytes_of(ink))}, {"y", npy_bytes("<i4", "(2,)", bytes_of<std::int32_t>({0, 1}))}};
+  const DataPair pair = loaded(flat);
+  CHECK(pair.train.shape == Shape{28, 28, 1});
+  CHECK(pair.train.is_pictures());
+  CHECK(contains(pair.notes.front(), "28x28x1"));
+  ink[5] = 0;
+  CHECK(loaded({{"x", npy_bytes("<f8", "(2, 784)", bytes_of(ink))}, flat[1]}).train.shape == Shape{1, 1, 784});
+}
+
+TEST_CASE("rows of whole numbers are tokens; whole answers of the same length are positions, negative ones do not count") {
+  const Entries entries{{"x", npy_bytes("<i4", "(2, 3)", bytes_of<std::int32_t>({4, 0, 1, 2, 2, 9}))},
+                        {"y", npy_bytes("<i8", "(2, 3)", bytes_of<std::int64_t>({0, -1, 3, 2, 1, -100}))},
+                        {"x_test", npy_bytes("<i4", "(1, 3)", bytes_of<std::int32_t>({1, 1, 11}))},
+                        {"y_test", npy_bytes("<i8", "(1, 3)", bytes_of<std::int64_t>({0, 0, 6}))}};
+  const DataPair pair = loaded(entries);
+  CHECK(pair.train.form().text() == "3 tokens of 12, 7 classes a position");
+  CHECK(pair.train.tokens == std::vector<std::uint16_t>{4, 0, 1, 2, 2, 9});
+  CHECK(pair.train.position_labels == std::vector<Label>{0, kNoLabel, 3, 2, 1, kNoLabel});
+  Entries small = entries;
+  small.emplace_back("vocabulary", npy_bytes("<i8", "()", bytes_of<std::int64_t>({10})));
+  CHECK(contains(error(small), "has the token 11; valid: 0 to 9"));
+}
+
+TEST_CASE("answers: floating ones are values, lists of 0 and 1 flags, texts and numbers from 1 classes in order") {
+  const auto with_y = [](const std::string& type, const std::string& shape, const std::string& bytes) {
+    return Entries{{"x", npy_bytes("<f4", "(3, 1)", bytes_of<float>({0.5F, 1, 2}))}, {"y", npy_bytes(type, shape, bytes)}};
+  };
+  const DataPair values = loaded(with_y("<f8", "(3, 2)", bytes_of<double>({1, 2, 3, 4, 5, 6.5})));
+  CHECK(values.train.form().text() == "1x1x1, 2 values");
+  CHECK(values.train.values.size() + values.test.values.size() == 6);
+  CHECK(loaded(with_y("|b1", "(3, 2)", counting(2) + std::string(4, '\0'))).train.targets == Targets::flags);
+  CHECK(contains(error(with_y("<i4", "(3, 2)", bytes_of<std::int32_t>({0, 1, 2, 3, 4, 5}))), "2 whole numbers an example"));
+  const DataPair texts = loaded(with_y("<U3", "(3,)", std::string("d\0\0\0o\0\0\0g\0\0\0c\0\0\0a\0\0\0t\0\0\0d\0\0\0o\0\0\0g\0\0\0", 36)));
+  CHECK(texts.train.class_names == std::vector<std::string>{"cat", "dog"});
+  const DataPair from_3 = loaded(with_y("|u1", "(3, 1)", "\x07\x03\x05"));  // a column, as Keras' CIFAR-10 has it
+  CHECK(from_3.train.class_names == std::vector<std::string>{"3", "5", "7"});
+  CHECK(from_3.train.classes == 3);
+  CHECK(contains(error(with_y("<i4", "(3,)", bytes_of<std::int32_t>({0, -1, 1}))), "label -1 is negative"));
+  const DataPair signs = loaded(with_y("<i4", "(3,)", bytes_of<std::int32_t>({1, -1, 1})));
+  CHECK(signs.train.classes == 2);
+  CHECK(contains(error(with_y("<f4", "(3,)", bytes_of<float>({0, NAN, 1}))), "answer 1 (counted from 0) is not a finite number"));
+  CHECK(loaded(with_y("<f4", "(3,)", bytes_of<float>({0, 2, 1})), {.targets = TargetsAre::classes}).train.classes == 3);
+  CHECK(loaded(with_y("<i4", "(3,)", bytes_of<std::int32_t>({5, 6, 7})), {.targets = TargetsAre::values}).train.targets == Targets::values);
+}
+
+TEST_CASE("clients are numbers, in their order, or texts, in the order of the file, the same in both parts") {
+  Entries entries = with_test("<f4", "1", bytes_of<float>({0.5F, 7}), bytes_of<float>({3}));
+  entries.emplace_back("client_train", npy_bytes("<i8", "(2,)", bytes_of<std::int64_t>({10, 9})));
+  entries.emplace_back("client_test", npy_bytes("<i8", "(1,)", bytes_of<std::int64_t>({10})));
+  const DataPair pair = loaded(entries);
+  CHECK(pair.train.client_names == std::vector<std::string>{"9", "10"});
+  CHECK(pair.train.clients == std::vector<std::uint32_t>{1, 0});
+  CHECK(pair.test.clients == std::vector<std::uint32_t>{1});
+  CHECK(pair.test.client_names == pair.train.client_names);
+  entries[4].second = npy_bytes("|S1", "(2,)", "ba");
+  entries.pop_back();
+  CHECK(loaded(entries).train.client_names == std::vector<std::string>{"b", "a"});
+  CHECK(loaded(entries).hash != pair.hash);
+}
+
+TEST_CASE("big-endian numbers, Fortran's order, compression and half precision are read as what they mean") {
+  const std::string big("\x3f\x80\0\0\x40\0\0\0\x40\x40\0\0\x40\x80\0\0", 16);
+  const std::string labels = npy_bytes(">i2", "(2,)", std::string("\0\0\0\1", 4));
+  const std::vector<float> rows{1, 2, 3, 4};
+  const auto features = [&](const std::string& x, bool compressed) {
+    const TemporaryFolder folder;
+    return load_own_rows("file", {.data = write(folder / "d.npz", npz_bytes({{"x", x}, {"y", labels}}, compressed)).string()}).train.features;
+  };
+  CHECK(features(npy_bytes(">f4", "(2, 2)", big), false) == rows);
+  CHECK(features(npy_bytes("<f4", "(2, 2)", bytes_of<float>({1, 3, 2, 4}), "True"), true) == rows);
+  CHECK(features(npy_bytes("<f2", "(2, 2)", std::string("\0\x3c\0\x40\0\x42\0\x44", 8)), false) == rows);
+}
+
+TEST_CASE("a missing key, other lengths and shapes are errors that name them") {
+  const std::string x = npy_bytes("<f4", "(2, 1)", bytes_of<float>({0.5F, 1}));
+  const std::string y = npy_bytes("<i8", "(2,)", bytes_of<std::int64_t>({0, 1}));
+  CHECK(contains(error({{"y", y}}), "has no array 'x'; valid: x and y"));
+  CHECK(contains(error({{"x", x}}), "has no array 'y'"));
+  CHECK(contains(error({{"x", x}, {"y", y}}, {.label = "z"}), "has no array 'z'"));
+  CHECK(contains(error({{"x", x}, {"y", npy_bytes("<i8", "(1,)", bytes_of<std::int64_t>({0}))}}), "'x' has 2 rows, 'y' 1"));
+  CHECK(contains(error({{"x", npy_bytes("<f4", "()", bytes_of<float>({1}))}, {"y", y}}), "key 'x': a single number"));
+  CHECK(contains(error({{"x", npy_bytes("<f4", "(2, 0)", "")}, {"y", y}}), "has no numbers"));
+  CHECK(contains(error({{"x", x}, {"x_train", x}, {"y", y}}), "has 'x' and 'x_train'"));
+  CHECK(contains(error({{"x", npy_bytes("<f4", "(2, 1)", bytes_of<float>({0.5F, INFINITY}))}, {"y", y}}), "example 1 (counted from 0)"));
+}
+
+TEST_CASE("pickles, records and what is no array are refused; sizes are held against the bytes that are there") {
+  const std::string y = npy_bytes("<i8", "(2,)", bytes_of<std::int64_t>({0, 1}));
+  CHECK(contains(error({{"x", npy_bytes("|O", "(2,)", "\x80\x03")}, {"y", y}}), "key 'x': its elements are Python objects"));
+  CHECK(contains(error({{"x", npy_bytes("<c8", "(2,)", std::string(16, 'a'))}, {"y", y}}), "its type is '<c8'"));
+  CHECK(contains(error({{"x", "no array"}, {"y", y}}), "ends in its header"));
+  CHECK(contains(error({{"x", std::string(200, 'a')}, {"y", y}}), "is not a NumPy array"));
+  CHECK(contains(error({{"x", npy_bytes("<f4", "(2, 1)", "abcd")}, {"y", y}}), "is cut off: float32 of shape (2, 1) needs 8 bytes, it has 4"));
+  CHECK(contains(error({{"x", npy_bytes("<f4", "(1, 1)", "abcdefgh")}, {"y", y}}), "has more bytes than"));
+  CHECK(contains(error({{"x", npy_bytes("<f4", "(4611686018427387904, 4)", "abcd")}, {"y", y}}), "claims to be float32"));
+  CHECK(contains(error({{"x", npy_bytes("<f4", "(1000000000, 1)", "abcd")}, {"y", y}}), "may hold at most"));
+  const std::string whole = npz_bytes({{"x", npy_bytes("<f4", "(2, 1)", bytes_of<float>({0.5F, 1}))}, {"y", y}});
+  for (const std::size_t size : {std::size_t{30}, whole.size() / 3, whole.size() / 2}) {
+    const std::string text = error_of([&] { loaded(whole.substr(0, size)); });
+    CHECK_FALSE(text.empty());
+    CHECK(text.find('\n') == std::string::npos);
+  }
+}
+
+TEST_CASE("an archive that unpacks to far more than its size is refused before it is unpacked") {
+  const std::string x = npy_bytes("|u1", "(100000000, 1)", std::string(100'000'000, '\0'));
+  const TemporaryFolder folder;
+  const auto path = write(folder / "d.npz", npz_bytes({{"x", x}, {"y", npy_bytes("<i8", "(1,)", std::string(8, '\0'))}}, true));
+  CHECK(contains(error_of([&] { load_dataset("file", {.data = path.string()}); }), "claims to be uint8 of shape (100000000, 1)"));
+}
+
+}  // namespace fedstride::test::npz_test
