@@ -8,6 +8,7 @@
 
 #include "core/error.hpp"
 #include "core/files.hpp"
+#include "partitions/conformance.hpp"
 #include "partitions/from_file.hpp"
 #include "partitions/manifest.hpp"
 #include "partitions/natural_grouped.hpp"
@@ -70,6 +71,11 @@ TEST_CASE("natural-grouped: groups of so many whole natural clients, drawn by th
   }
   CHECK(firsts.size() == 6);  // every pair of four comes first
   CHECK_THROWS_WITH_AS(pairs.assign(rows.input(3)), doctest::Contains("4 clients that the data name make 2 of 2 each"), Error);
+}
+
+TEST_CASE("both keep a partition's promises") {
+  CHECK(complaints(Partitioner(Natural())).empty());
+  CHECK(complaints(Partitioner(NaturalGrouped{.natural_per_client = 1})).empty());
 }
 
 TEST_CASE("a manifest has the rows' numbers in their file, and reads back; test rows in it are left out") {
