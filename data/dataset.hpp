@@ -62,7 +62,7 @@ struct Dataset {
 struct DataPair {
   Dataset train;
   Dataset test;
-  std::string hash;  ///< SHA-256 of both parts' contents
+  std::string hash;                     ///< SHA-256 of both parts' contents
   std::vector<std::string> notes = {};  ///< what people should know of how their file was read
 };
 

@@ -107,7 +107,8 @@ void hold_out_test_part(DataPair& pair) {
   const bool by_client = !pair.train.clients.empty();
   std::tie(pair.train, pair.test) = split_test_part(std::move(pair.train));
   pair.notes.push_back("no test part in the file: " + std::to_string(pair.test.size()) + " of its " + counted(all, "row") +
-                       (by_client ? ", a sixth of each client's," : ", a sixth,") + " are held out as test rows, the same in every run");
+                       (by_client ? ", a sixth of each client's," : ", a sixth,") +
+                       " are held out as test rows, the same in every run");
 }
 
 /// Copies the properties that both parts share from the training part to the test part.
@@ -169,8 +170,8 @@ std::filesystem::path dataset_folder(const DatasetSource& source, const DataOpti
 
 DataPair load_dataset(std::string_view name, const DataOptions& options) {
   const DatasetSource& source = dataset_source(name);
-  DataPair pair = source.make ? source.make(name.substr(std::min(name.size(), source.name.size() + 1)))
-                              : read_source(source, options, false);
+  DataPair pair =
+      source.make ? source.make(name.substr(std::min(name.size(), source.name.size() + 1))) : read_source(source, options, false);
   if (pair.test.size() == 0) hold_out_test_part(pair);
   if (pair.train.mean.empty()) standardise(pair.train);
   finish(pair, name);

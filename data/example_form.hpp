@@ -19,10 +19,10 @@ constexpr auto choice_names(Targets) { return names("classes", "positions", "val
 
 /// Everything about examples that a model depends on.
 struct ExampleForm {
-  Shape shape;                          ///< of tokens: their number x 1 x 1
-  int outputs = 0;                      ///< classes; numbers or labels an example
+  Shape shape;      ///< of tokens: their number x 1 x 1
+  int outputs = 0;  ///< classes; numbers or labels an example
   Targets targets = Targets::classes;
-  int vocabulary = 0;                   ///< above 0: an example is a sequence of tokens, each below this
+  int vocabulary = 0;  ///< above 0: an example is a sequence of tokens, each below this
   bool operator==(const ExampleForm&) const = default;
 
   /// "32x32x3, 10 classes"; "80 tokens of 90, 90 classes a position"; "1x1x4, 2 values".

@@ -115,6 +115,16 @@ void choose_data(const Settings& settings, Configuration& configuration) {
   configuration.dataset = kOwnFile;
 }
 
+// Refuses an aggregation that needs more updates than a round can have.
+void check_round(const Configuration& configuration, std::size_t clients) {
+  const std::size_t most = configuration.cohort->most(clients);
+  const std::size_t least = configuration.aggregation->least_updates();
+  if (least > most)
+    throw usage_error("aggregation is '" + std::string(configuration.aggregation.name()) + "', which with these settings needs " +
+                      std::to_string(least) + " updates a round; a round has at most " +
+                      counted(static_cast<std::uint64_t>(most), "client"));
+}
+
 // Settings of files of one's own say nothing of other data sets.
 void check_data(const Configuration& configuration) {
   const std::span<const DatasetSource> sources = dataset_sources();
@@ -150,7 +160,8 @@ DataOptions data_options(const Configuration& configuration) {
 
 void require_client_count(const Configuration& configuration) {
   if (configuration.clients == 0)
-    throw usage_error("clients is 0; over a network their number must be said: 'fedstride data show' tells how many the data name");
+    throw usage_error(
+        "clients is 0; over a network their number must be said: 'fedstride data show' tells how many the data name");
 }
 
 bool is_by_natural_clients(const Configuration& configuration) {
@@ -176,7 +187,8 @@ bool is_about_output(std::string_view key) { return key == "out" || key == "quie
 
 bool is_free_on_resume(std::string_view key) {
   return key == "threads" || key == "evaluate-every" || key == "evaluate-rows" || key == "checkpoint-every" ||
-         key == "client-reports" || key == "quiet" || key == "data" || key == "data-dir" || key == "roster" || key == "update-memory";
+         key == "client-reports" || key == "quiet" || key == "data" || key == "data-dir" || key == "roster" ||
+         key == "update-memory";
 }
 
 Configuration with_absolute_paths(Configuration configuration) {
@@ -199,12 +211,7 @@ void check_together(const Configuration& configuration) {
   if (clients == 0 && !is_by_natural_clients(configuration))
     throw usage_error("clients is 0; with partition '" + std::string(configuration.partition.name()) +
                       "' it must be a whole number from 1");
-  const std::size_t most = configuration.cohort->most(clients);
-  const std::size_t least = configuration.aggregation->least_updates();
-  if (least > most && clients > 0)
-    throw usage_error("aggregation is '" + std::string(configuration.aggregation.name()) + "', which with these settings needs " +
-                      std::to_string(least) + " updates a round; a round has at most " +
-                      counted(static_cast<std::uint64_t>(most), "client"));
+  if (clients > 0) check_round(configuration, clients);  // or once the data have said how many there are
   if (configuration.checkpoint_every != 1 && configuration.privacy.as<NoPrivacy>() == nullptr)
     throw usage_error("checkpoint-every is " + std::to_string(configuration.checkpoint_every) +
                       "; with privacy only 1 is valid, since the ledger and the checkpoint tell of the same rounds");

@@ -10,13 +10,13 @@ namespace {
 
 DataPair loaded(const std::string& text, const ReadSettings& read = {}) {
   const TemporaryFolder folder;
-  return load_dataset("file", {.data = write(folder / "t.csv", text).string(), .read = read});
+  return load_dataset("file", own(write(folder / "t.csv", text), read));
 }
 
 /// All rows of the file, as they lie there.
 Dataset rows_of(const std::string& text, const ReadSettings& read = {}) {
   const TemporaryFolder folder;
-  return load_own_rows("file", {.data = write(folder / "t.csv", text).string(), .read = read}).train;
+  return load_own_rows("file", own(write(folder / "t.csv", text), read)).train;
 }
 
 std::string error(const std::string& text, const ReadSettings& read = {}) {
@@ -29,7 +29,7 @@ const std::string kIris =
 }  // namespace
 
 TEST_CASE("label and client are columns by name, and words become classes in order") {
-  const DataPair pair = loaded(kIris, {.label = "kind", .client_column = "site"});
+  const DataPair pair = loaded(kIris, reading("kind", "site"));
   CHECK(pair.train.form().text() == "1x1x2, 3 classes");
   CHECK(pair.train.class_names == std::vector<std::string>{"setosa", "versicolor", "virginica"});
   CHECK(pair.train.client_names == std::vector<std::string>{"b", "a"});
@@ -38,14 +38,14 @@ TEST_CASE("label and client are columns by name, and words become classes in ord
 
 TEST_CASE("columns may be numbers from 1, with or without a header; the last is the label unless it is the client") {
   const std::string no_header = kIris.substr(kIris.find('\n') + 1);
-  const DataPair pair = loaded(no_header, {.label = "4", .client_column = "1"});
+  const DataPair pair = loaded(no_header, reading("4", "1"));
   CHECK(pair.train.classes == 3);
   CHECK(contains(pair.notes.front(), "no header; label: column 4; client: column 1; 2 features"));
-  CHECK(loaded(kIris, {.client_column = "site"}).train.classes == 3);
-  CHECK(rows_of("1,2,0,x\n3,4,1,y\n", {.client_column = "4"}).labels == std::vector<Label>{0, 1});
-  CHECK(contains(error(kIris, {.label = "sort"}), "has no column 'sort' (label); valid: 1 to 4, or a name of its first line: site, length"));
-  CHECK(contains(error(kIris, {.label = "5"}), "has no column '5'"));
-  CHECK(contains(error(kIris, {.label = "site", .client_column = "site"}), "column 1 has two meanings"));
+  CHECK(loaded(kIris, reading("", "site")).train.classes == 3);
+  CHECK(rows_of("1,2,0,x\n3,4,1,y\n", reading("", "4")).labels == std::vector<Label>{0, 1});
+  CHECK(contains(error(kIris, reading("sort")), "has no column 'sort' (label); valid: 1 to 4, or a name of its first line: site, length"));
+  CHECK(contains(error(kIris, reading("5")), "has no column '5'"));
+  CHECK(contains(error(kIris, reading("site", "site")), "column 1 has two meanings"));
 }
 
 TEST_CASE("labels that do not begin at 0 are numbered, and their texts are the names; those that do keep their numbers") {
@@ -62,11 +62,11 @@ TEST_CASE("numbers with fractions are values to predict, and any can be; several
   const DataPair prices = loaded("1,2,0.5\n3,4,7\n5,6,1\n");
   CHECK(prices.train.targets == Targets::values);
   CHECK(contains(prices.notes.front(), "so they are values to predict"));
-  const DataPair two = loaded("a,b,c\n1,2,3\n4,5,6\n7,8,9\n", {.label = "b, c", .targets = TargetsAre::values});
+  const DataPair two = loaded("a,b,c\n1,2,3\n4,5,6\n7,8,9\n", reading("b, c", "", TargetsAre::values));
   CHECK(two.train.form().text() == "1x1x1, 2 values");
-  CHECK(loaded("a,b,c\n1,0,1\n4,0,0\n7,1,1\n", {.label = "b,c"}).train.targets == Targets::flags);
-  CHECK(contains(error("1,2,0.5\n3,4,7\n", {.targets = TargetsAre::classes}), "a label is no whole number"));
-  CHECK(contains(error("1,x\n3,y\n", {.targets = TargetsAre::values}), "targets is 'values', which these answers cannot be"));
+  CHECK(loaded("a,b,c\n1,0,1\n4,0,0\n7,1,1\n", reading("b,c")).train.targets == Targets::flags);
+  CHECK(contains(error("1,2,0.5\n3,4,7\n", reading("", "", TargetsAre::classes)), "a label is no whole number"));
+  CHECK(contains(error("1,x\n3,y\n", reading("", "", TargetsAre::values)), "targets is 'values', which these answers cannot be"));
 }
 
 TEST_CASE("rows have the numbers of the file's records, whatever is held out, and it is said") {
@@ -84,7 +84,7 @@ TEST_CASE("rows have the numbers of the file's records, whatever is held out, an
 TEST_CASE("where there are clients a sixth of each one's rows is held out") {
   std::string text;
   for (int row = 0; row < 40; ++row) text += std::to_string(row) + "," + (row < 12 ? "a" : row < 35 ? "b" : "c") + "," + std::to_string(row % 2) + "\n";
-  const DataPair pair = loaded(text, {.client_column = "2"});
+  const DataPair pair = loaded(text, reading("", "2"));
   std::vector<int> held(3, 0);
   for (const std::uint32_t client : pair.test.clients) ++held[client];
   CHECK(held == std::vector<int>{2, 3, 0});
@@ -106,19 +106,19 @@ TEST_CASE("a first line that is neither header nor record, gaps and a missing la
   CHECK(contains(error("1,2,0\n1,2,nan\n"), "field 3, the label, is 'nan', which is not finite"));
   CHECK(contains(error("1,2,0\n1,2\n"), "line 2: 2 fields; there must be 3"));
   CHECK(contains(error("a,b\n"), "holds no record"));
-  CHECK(contains(error("1,,0\n", {.client_column = "2"}), "field 2, the client, is empty"));
+  CHECK(contains(error("1,,0\n", reading("", "2")), "field 2, the client, is empty"));
 }
 
 TEST_CASE("a folder's test part has the same columns, and its words are the same classes") {
   const TemporaryFolder folder;
   write(folder / "train.csv", kIris);
   write(folder / "test.csv", "site,length,width,kind\na,1,2,virginica\nz,1,2,other\n");
-  const DataPair pair = load_dataset("file", {.data = folder.path().string(), .read = {.client_column = "site"}});
+  const DataPair pair = load_dataset("file", own(folder.path().string(), reading("", "site")));
   CHECK(pair.train.classes == 4);
   CHECK(pair.test.labels == std::vector<Label>{3, 0});
   CHECK(pair.test.clients == std::vector<std::uint32_t>{1, 2});
   write(folder / "test.csv", "site,width,length,kind\na,1,2,virginica\n");
-  CHECK(contains(error_of([&] { load_dataset("file", {.data = folder.path().string(), .read = {.client_column = "site"}}); }),
+  CHECK(contains(error_of([&] { load_dataset("file", own(folder.path().string(), reading("", "site"))); }),
                  "has another header than"));
 }
 

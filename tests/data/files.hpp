@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "core/error.hpp"
+#include "data/data_folder.hpp"
 #include "data/dataset.hpp"
 #include "tests/support/folder.hpp"
 
@@ -54,6 +55,15 @@ std::string error_of(Call&& call) {
     return error.what();
   }
   return "";
+}
+
+/// How a file of the user's own is read, and where it is.
+inline ReadSettings reading(const std::string& label, const std::string& client = "", TargetsAre targets = TargetsAre::automatic) {
+  return {.format = FileForm::automatic, .label = label, .client_column = client, .targets = targets};
+}
+inline ReadSettings as_form(FileForm form) { return {.format = form, .label = "", .client_column = "", .targets = TargetsAre::automatic}; }
+inline DataOptions own(const std::filesystem::path& path, const ReadSettings& read = {}) {
+  return {.data_dir = "", .data = path.string(), .read = read};
 }
 
 /// Checks that grey pictures are normalised by their own mean and deviation, as printed to four digits.

@@ -21,8 +21,8 @@ class Made {
     REQUIRE(run_python(python, folder_ / "make.py", "'" + (folder_ / name) + "'"));
     return true;
   }
-  DataPair load(const ReadSettings& read = {}) const { return load_dataset("file", {.data = folder_ / "d_train.h5", .read = read}); }
-  DataPair load_folder() const { return load_dataset("file", {.data = folder_.path().string()}); }
+  DataPair load(const ReadSettings& read = {}) const { return load_dataset("file", own(folder_ / "d_train.h5", read)); }
+  DataPair load_folder() const { return load_dataset("file", own(folder_.path().string())); }
   std::string error(const ReadSettings& read = {}) const {
     return error_of([&] { load(read); });
   }
@@ -66,15 +66,15 @@ TEST_CASE("CIFAR-100's layout: colour pictures, fine labels, or the key that is 
   CHECK(pair.train.pixels[0] == 0);
   CHECK(pair.train.pixels[1] == 3);
   CHECK(pair.train.pixels[1024] == 1);
-  CHECK(made.load({.label = "coarse_label"}).train.classes == 2);
-  CHECK(contains(made.error({.label = "colour"}), "client '0' has no key 'colour'"));
+  CHECK(made.load(reading("coarse_label")).train.classes == 2);
+  CHECK(contains(made.error(reading("colour")), "client '0' has no key 'colour'"));
 }
 
 TEST_CASE("Shakespeare's snippets: begin, characters, end and pads in sequences of 80 with the next ones as labels") {
   Made made;
   if (!made.make(" said = ['dh', 'x' * 100]\n file.create_dataset('examples/HAMLET/snippets', data=said, dtype=h5py.string_dtype())\n"))
     FEDSTRIDE_SKIP(kNoH5py);
-  const Dataset rows = load_own_rows("file", {.data = made.folder() / "d_train.h5"}).train;
+  const Dataset rows = load_own_rows("file", own(made.folder() / "d_train.h5")).train;
   CHECK(rows.form().text() == "80 tokens of 90, 90 classes a position");
   REQUIRE(rows.size() == 3);
   // 0 pads, "dhlptx..." from 1, 87 another, 88 the beginning, 89 the end.
@@ -142,7 +142,7 @@ TEST_CASE("a file that is cut off or altered is an error or other data, and neve
   const std::string whole = read(made.folder() / "d_train.h5");
   for (std::size_t size = 0; size < whole.size(); size += 1 + whole.size() / 40) {
     write(made.folder() / "d_train.h5", whole.substr(0, size));
-    const std::string text = made.error({.targets = TargetsAre::automatic});
+    const std::string text = made.error(reading("", "", TargetsAre::automatic));
     CHECK_FALSE(text.empty());
     CHECK(text.find('\n') == std::string::npos);
   }

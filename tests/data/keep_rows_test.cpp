@@ -1,5 +1,7 @@
 #include <doctest/doctest.h>
 
+#include <algorithm>
+
 #include "data/batch.hpp"
 #include "data/keep_rows.hpp"
 #include "data/synthetic.hpp"

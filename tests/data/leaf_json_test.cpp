@@ -11,7 +11,7 @@ namespace {
 
 DataPair loaded(const std::string& text) {
   const TemporaryFolder folder;
-  return load_dataset("file", {.data = write(folder / "all.json", text).string()});
+  return load_dataset("file", own(write(folder / "all.json", text).string()));
 }
 
 std::string error(const std::string& text) {
@@ -32,7 +32,7 @@ TEST_CASE("users are clients, x lists are numbers, whole y are classes") {
   write(folder / "data/train/one.json", two_users(kTwo, kOne));
   write(folder / "data/train/two.json", R"({"user_data": {"c": {"y": [2], "x": [[6, 7]]}}})");
   write(folder / "data/test/one.json", two_users(kOne, R"({"x": [], "y": []})", "[1, 0]"));
-  const DataPair pair = load_dataset("file", {.data = folder.path().string()});
+  const DataPair pair = load_dataset("file", own(folder.path().string()));
   CHECK(pair.train.form().text() == "1x1x2, 3 classes");
   CHECK(pair.train.features == std::vector<float>{0.5F, 1, 2, 3, 4, 5, 6, 7});
   CHECK(pair.train.client_names == std::vector<std::string>{"a", "b", "c"});

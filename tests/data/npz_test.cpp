@@ -12,7 +12,7 @@ namespace {
 
 DataPair loaded(const std::string& bytes, const ReadSettings& read = {}) {
   const TemporaryFolder folder;
-  return load_dataset("file", {.data = write(folder / "d.npz", bytes).string(), .read = read});
+  return load_dataset("file", own(write(folder / "d.npz", bytes).string(), read));
 }
 
 DataPair loaded(const Entries& entries, const ReadSettings& read = {}) { return loaded(npz_bytes(entries), read); }
@@ -114,8 +114,8 @@ TEST_CASE("answers: floating ones are values, lists of 0 and 1 flags, texts and 
   const DataPair signs = loaded(with_y("<i4", "(3,)", bytes_of<std::int32_t>({1, -1, 1})));
   CHECK(signs.train.classes == 2);
   CHECK(contains(error(with_y("<f4", "(3,)", bytes_of<float>({0, NAN, 1}))), "answer 1 (counted from 0) is not a finite number"));
-  CHECK(loaded(with_y("<f4", "(3,)", bytes_of<float>({0, 2, 1})), {.targets = TargetsAre::classes}).train.classes == 3);
-  CHECK(loaded(with_y("<i4", "(3,)", bytes_of<std::int32_t>({5, 6, 7})), {.targets = TargetsAre::values}).train.targets == Targets::values);
+  CHECK(loaded(with_y("<f4", "(3,)", bytes_of<float>({0, 2, 1})), reading("", "", TargetsAre::classes)).train.classes == 3);
+  CHECK(loaded(with_y("<i4", "(3,)", bytes_of<std::int32_t>({5, 6, 7})), reading("", "", TargetsAre::values)).train.targets == Targets::values);
 }
 
 TEST_CASE("clients are numbers, in their order, or texts, in the order of the file, the same in both parts") {
@@ -139,7 +139,7 @@ TEST_CASE("big-endian numbers, Fortran's order, compression and half precision a
   const std::vector<float> rows{1, 2, 3, 4};
   const auto features = [&](const std::string& x, bool compressed) {
     const TemporaryFolder folder;
-    return load_own_rows("file", {.data = write(folder / "d.npz", npz_bytes({{"x", x}, {"y", labels}}, compressed)).string()}).train.features;
+    return load_own_rows("file", own(write(folder / "d.npz", npz_bytes({{"x", x}, {"y", labels}}, compressed)).string())).train.features;
   };
   CHECK(features(npy_bytes(">f4", "(2, 2)", big), false) == rows);
   CHECK(features(npy_bytes("<f4", "(2, 2)", bytes_of<float>({1, 3, 2, 4}), "True"), true) == rows);
@@ -151,7 +151,7 @@ TEST_CASE("a missing key, other lengths and shapes are errors that name them") {
   const std::string y = npy_bytes("<i8", "(2,)", bytes_of<std::int64_t>({0, 1}));
   CHECK(contains(error({{"y", y}}), "has no array 'x'; valid: x and y"));
   CHECK(contains(error({{"x", x}}), "has no array 'y'"));
-  CHECK(contains(error({{"x", x}, {"y", y}}, {.label = "z"}), "has no array 'z'"));
+  CHECK(contains(error({{"x", x}, {"y", y}}, reading("z")), "has no array 'z'"));
   CHECK(contains(error({{"x", x}, {"y", npy_bytes("<i8", "(1,)", bytes_of<std::int64_t>({0}))}}), "'x' has 2 rows, 'y' 1"));
   CHECK(contains(error({{"x", npy_bytes("<f4", "()", bytes_of<float>({1}))}, {"y", y}}), "key 'x': a single number"));
   CHECK(contains(error({{"x", npy_bytes("<f4", "(2, 0)", "")}, {"y", y}}), "has no numbers"));
@@ -181,7 +181,7 @@ TEST_CASE("an archive that unpacks to far more than its size is refused before i
   const std::string x = npy_bytes("|u1", "(100000000, 1)", std::string(100'000'000, '\0'));
   const TemporaryFolder folder;
   const auto path = write(folder / "d.npz", npz_bytes({{"x", x}, {"y", npy_bytes("<i8", "(1,)", std::string(8, '\0'))}}, true));
-  CHECK(contains(error_of([&] { load_dataset("file", {.data = path.string()}); }), "claims to be uint8 of shape (100000000, 1)"));
+  CHECK(contains(error_of([&] { load_dataset("file", own(path.string())); }), "claims to be uint8 of shape (100000000, 1)"));
 }
 
 }  // namespace fedstride::test::npz_test

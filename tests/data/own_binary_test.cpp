@@ -15,7 +15,7 @@ std::string idx(const std::vector<int>& sizes, const std::string& bytes) {
   return file + bytes;
 }
 
-DataPair loaded(const std::string& path) { return load_dataset("file", {.data = path}); }
+DataPair loaded(const std::string& path) { return load_dataset("file", own(path)); }
 
 }  // namespace
 
@@ -73,9 +73,9 @@ TEST_CASE("a folder's files are found by name, and doubts are said") {
   write(folder / "train.csv", "1,0\n2,1\n");
   write(folder / "train.npz", "PK");
   CHECK(contains(error(), "has files of several forms, such as train.npz; say which with --format"));
-  CHECK(load_dataset("file", {.data = folder.path().string(), .read = {.format = FileForm::csv}}).train.size() == 1);
+  CHECK(load_dataset("file", own(folder.path().string(), as_form(FileForm::csv))).train.size() == 1);
   write(folder / "more_train.csv", "1,0\n2,1\n");
-  CHECK(contains(error_of([&] { load_dataset("file", {.data = folder.path().string(), .read = {.format = FileForm::csv}}); }), "there must be one for each part"));
+  CHECK(contains(error_of([&] { load_dataset("file", own(folder.path().string(), as_form(FileForm::csv))); }), "there must be one for each part"));
   CHECK(contains(error_of([&] { loaded(folder / "nowhere"); }), "is not there; name a file or a folder"));
   CHECK(contains(error_of([] { load_dataset("file", {}); }), "data set 'file' needs --data FILE"));
   CHECK(contains(error_of([&] { loaded(write(folder / "strange", std::string("\1\2\0\3", 4)).string()); }), "is of no form that is known"));

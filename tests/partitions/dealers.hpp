@@ -11,9 +11,10 @@
 namespace fedstride::test {
 
 /// True for a partition whose settings cannot fit any input, and whose tests are its own: `file` reads what somebody else dealt out,
-/// `own` deals nothing out, `sizes` and `label-distribution` are told how many rows of what.
+/// `own` deals nothing out, `sizes` and `label-distribution` are told how many rows of what; the natural ones need data that name clients.
 inline bool is_told(std::string_view name) {
-  return name == FromFile::kName || name == OwnRows::kName || name == GivenSizes::kName || name == LabelDistribution::kName;
+  return name == FromFile::kName || name == OwnRows::kName || name == GivenSizes::kName || name == LabelDistribution::kName ||
+         name.starts_with("natural");
 }
 
 /// Every other registered partition, with settings that fit any input.
