@@ -40,7 +40,7 @@ class Model {
   std::span<const Layer> layers() const { return layers_; }
   /// shapes()[i] is that of slot i: the input, then every layer's output.
   std::span<const Shape> shapes() const { return shapes_; }
-  /// What each layer reads; a layer without a shortcut before it reads the one before it. A slot is read once, but a Fork's
+  /// The slots each layer reads; a layer without a shortcut before it reads the one before it. A slot is read once, but a Fork's
   /// output by the block's body and then by its shortcut.
   std::span<const Reads> reads() const { return reads_; }
   std::span<const Parameter> parameters() const { return parameters_; }

@@ -4,7 +4,7 @@
 
 #include "core/simd.hpp"
 
-// What the two files of Winograd's kernels share.
+// Shared by the two files of Winograd's kernels.
 
 namespace fedstride {
 

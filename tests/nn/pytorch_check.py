@@ -15,10 +15,6 @@ sys.path.insert(0, str(pathlib.Path(__file__).parents[2] / "examples"))
 from load_in_pytorch import load, read_safetensors  # noqa: E402
 
 
-def distance(tensors):
-    return torch.sqrt(sum((tensor.detach().double() ** 2).sum() for tensor in tensors.values())).item()
-
-
 def main():
     folder = pathlib.Path(sys.argv[1])
     torch.set_num_threads(1)
@@ -54,18 +50,11 @@ def main():
     optimizer.step()
     score_difference = (scores - expected).abs().max().item()
     step_difference = max((parameters[name] - tensor).abs().max().item() for name, tensor in stepped.items())
-    step_error = distance({name: parameters[name] - tensor for name, tensor in stepped.items()})
-    step_error /= distance({name: tensor - weights[name] for name, tensor in stepped.items()})
-    clipped_error = distance({name: total[name] - tensor for name, tensor in clipped.items()}) / distance(total)
     moved = max((stepped[name] - tensor).abs().max().item() for name, tensor in weights.items())
     print(f"{metadata['fedstride.model'][:60]}: {count} parameters; scores differ by {score_difference:.1e} at most, weights after "
           f"a step by {step_difference:.1e} (it moved them by up to {moved:.1e}), the clipped sum by {clipped_difference:.1e} of its largest")
     same_size = count == int((folder / "parameters.txt").read_text())
     close = step_difference < 2e-6 and clipped_difference < 2e-4
-    # Among many ReLUs one may read zero but for rounding, and its example's gradient then takes the other side.
-    if "residual" in metadata["fedstride.model"]:
-        close = close or (step_error < 5e-3 and clipped_error < 5e-3)
-        print(f"  in the 2-norm the step differs by {step_error:.1e}, the clipped sum by {clipped_error:.1e}")
     ok = same_size and score_difference < 2e-5 and moved > 1e-4 and close
     sys.exit(0 if ok else 1)
 
