@@ -70,6 +70,7 @@ void ConvStage::begin(const float* weights) {
   pack_filters(weights_, options_.conv.channels, shape_.filter_size(), packed_.data());
   std::copy_n(weights + tensors.bias.offset, tensors.bias.size, bias_.data());
   if (winograd_) winograd_->transform_filters(packed_.data(), filters_.data());
+  if (data_) data_->begin(weights_);
 }
 
 const float* ConvStage::input_of(const Signal& in, int row) const {

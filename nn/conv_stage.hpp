@@ -5,6 +5,7 @@
 #include <span>
 #include <vector>
 
+#include "nn/conv_data_gradient.hpp"
 #include "nn/kernels/buffer.hpp"
 #include "nn/kernels/conv.hpp"
 #include "nn/kernels/pool.hpp"
@@ -15,7 +16,7 @@
 namespace fedstride {
 
 /// A convolution with the ReLU and the max-pool next to it, if any. Only pooled values go to memory; backwards, only the
-/// spots that a gradient reaches are visited.
+/// spots that a gradient reaches are visited, where a ReLU or a pool makes them few.
 class ConvStage {
  public:
   using Layer = Conv;
@@ -59,6 +60,16 @@ class ConvStage {
   void emit(int row, const Signal& out, bool training, RowOf&& row_of);
   /// True if something before it, or the layer itself, needs gradients.
   bool goes_back() const { return options_.data_gradient || !options_.tensors.frozen; }
+  /// True if hardly any gradient of the outputs is zero.
+  bool dense() const { return !options_.relu && !options_.pooled; }
+  bool by_winograd() const { return dense() && winograd_ && winograd_->gradient_pays(); }
+  /// Filter gradients summed over the range's examples, their bias's behind them.
+  void dense_examples(RowRange range, const Signal& in, const Signal& out, float* gradient);
+  void backward_dense(const Signal& in, const Signal& out, RowRange range);
+  void backward_dense_norms(const Signal& in, const Signal& out, RowRange range, double* squared_norms);
+  void dense_data_gradient(RowRange range, const Signal& in, const Signal& out);
+  void sum_dense(int piece, int first, int last, const Signal& in, int rows, std::span<const float> factors, float* gradient,
+                 float* bias_gradient);
   void prepare_spots(bool by_piece);
   /// Number of the first channel's list of spots of an example, or of a piece.
   std::size_t spot_list(int owner) const { return static_cast<std::size_t>(owner) * options_.conv.channels; }
@@ -109,6 +120,12 @@ class ConvStage {
   Buffer<SpotList> lists_;
   Buffer<const float*> inputs_;
   Buffer<float> filter_gradient_;
+  // training of dense gradients only
+  std::optional<ConvDataGradient> data_;
+  std::size_t winograd_scratch_ = 0;
+  Buffer<float> winograd_sums_;    ///< a piece's sums, and scratch behind them
+  Rows dense_gradients_;           ///< the outputs', of the last backward pass
+  Buffer<float> block_gradients_;  ///< of an example and a block of channels, times its factor
   // per_example and weighted_sum only
   bool keeps_examples_ = false;  ///< each example's weight gradient is kept; otherwise its spots are
   std::size_t example_size_ = 0;

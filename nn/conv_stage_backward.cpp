@@ -34,15 +34,23 @@ void ConvStage::prepare_training() {
         static_cast<std::uint32_t>(shape_.source(place / window.kernel, place % window.kernel));
   capacity_ = spot_capacity(places_);
   const std::size_t filters = options_.conv.channels * filter;
-  sums_by_rows_ = filters <= kSmallFilters;
+  sums_by_rows_ = filters <= kSmallFilters || by_winograd();
   // Only if that takes no more memory than the spots of the example.
   keeps_examples_ = filter + 1 <= 2 * capacity_;
-  if (options_.data_gradient && bordered_.size() > 0) bordered_gradient_ = Buffer<float>(max_pieces_ * shape_.input.size());
+  if (by_winograd()) {
+    winograd_scratch_ = row_stride(winograd_->gradient_size() + winograd_->gradient_scratch_size());
+    winograd_sums_ = Buffer<float>(max_pieces_ * winograd_scratch_);
+  }
+  if (dense() && options_.data_gradient && shape_.stride == 1)
+    data_.emplace(shape_, options_.conv.padding, static_cast<int>(max_pieces_));
+  if (options_.data_gradient && bordered_.size() > 0 && !data_)
+    bordered_gradient_ = Buffer<float>(max_pieces_ * shape_.input.size());
   lists_ = Buffer<SpotList>(channel_blocks_ * max_rows_);
   inputs_ = Buffer<const float*>(channel_blocks_ * max_rows_);
 }
 
 void ConvStage::prepare_spots(bool by_piece) {
+  if (dense() && (data_ || !options_.data_gradient)) return;
   const std::size_t lists = (by_piece ? max_pieces_ : max_rows_) * options_.conv.channels;
   make_room(spot_sources_, lists * capacity_);
   make_room(spot_gradients_, lists * capacity_);
@@ -51,7 +59,7 @@ void ConvStage::prepare_spots(bool by_piece) {
 
 void ConvStage::prepare_gradient() {
   if (!goes_back()) return;
-  prepare_spots(sums_by_rows_);
+  prepare_spots(sums_by_rows_ || dense());
   if (!sums_by_rows_ || partial_.size() > 0) return;
   partial_size_ = row_stride(static_cast<std::size_t>(options_.conv.channels) * (shape_.filter_size() + 1));
   partial_ = Buffer<float>(max_pieces_ * partial_size_);
@@ -59,14 +67,15 @@ void ConvStage::prepare_gradient() {
 
 void ConvStage::prepare_per_example() {
   if (!goes_back()) return;
-  prepare_spots(keeps_examples_);
+  prepare_spots(keeps_examples_ || dense());
   const auto filter = static_cast<std::size_t>(shape_.filter_size());
   example_size_ = row_stride(options_.conv.channels * (filter + 1));
   if (keeps_examples_)
     make_room(examples_, max_rows_ * example_size_);
   else
-    make_room(examples_, max_pieces_ * row_stride(filter));
-  if (!keeps_examples_) make_room(scaled_spots_, channel_blocks_ * group() * capacity_);
+    make_room(examples_, max_pieces_ * (dense() ? example_size_ : row_stride(filter)));
+  if (!keeps_examples_ && dense()) make_room(block_gradients_, channel_blocks_ * channels_per_block_ * places_);
+  if (!keeps_examples_ && !dense()) make_room(scaled_spots_, channel_blocks_ * group() * capacity_);
 }
 
 int ConvStage::group() const {
@@ -106,6 +115,7 @@ void ConvStage::backward(const Signal& in, const Signal& out, RowRange range) {
   const auto filter = static_cast<std::size_t>(shape_.filter_size());
   float* partial = sums_by_rows_ ? partial_.data() + range.piece * partial_size_ : nullptr;
   if (sums_by_rows_) std::fill_n(partial, partial_size_, 0.0F);
+  if (dense()) return backward_dense(in, out, range);
   for (int row = range.first; row < range.last; ++row) {
     const std::size_t list = backward_row(row, range.piece, sums_by_rows_, in, out);
     if (!sums_by_rows_ || options_.tensors.frozen) continue;
@@ -118,6 +128,7 @@ void ConvStage::backward(const Signal& in, const Signal& out, RowRange range) {
 }
 
 void ConvStage::backward_norms(const Signal& in, const Signal& out, RowRange range, double* squared_norms) {
+  if (dense()) return backward_dense_norms(in, out, range, squared_norms);
   const int channels = options_.conv.channels;
   const auto filter = static_cast<std::size_t>(shape_.filter_size());
   for (int row = range.first; row < range.last; ++row) {
@@ -163,6 +174,8 @@ void ConvStage::gradient_piece(int piece, const Signal& in, int rows, int row_pi
   report_piece(piece, target, [&](int first, int last, float* gradient, float* bias_gradient) {
     if (sums_by_rows_)
       sum_vectors(first, last, partial_.data(), partial_size_, row_pieces, {}, gradient, bias_gradient);
+    else if (dense())
+      sum_dense(piece, first, last, in, rows, {}, gradient, bias_gradient);
     else
       sum_spots(piece, first, last, in, rows, {}, gradient, bias_gradient);
   });
@@ -173,6 +186,8 @@ void ConvStage::weighted_piece(int piece, const Signal& in, std::span<const floa
   report_piece(piece, target, [&](int first, int last, float* gradient, float* bias_gradient) {
     if (keeps_examples_)
       sum_vectors(first, last, examples_.data(), example_size_, rows, factors, gradient, bias_gradient);
+    else if (dense())
+      sum_dense(piece, first, last, in, rows, factors, gradient, bias_gradient);
     else
       sum_spots(piece, first, last, in, rows, factors, gradient, bias_gradient);
   });

@@ -48,7 +48,7 @@ class Model {
   std::span<const Shape> shapes() const { return shapes_; }
   /// True if slot i holds a sequence of values (Flow::Form::sequence).
   bool is_sequence(std::size_t i) const { return sequences_[i]; }
-  /// What each layer reads; a layer without a shortcut before it reads the one before it. A slot is read once, but a Fork's
+  /// The slots each layer reads; a layer without a shortcut before it reads the one before it. A slot is read once, but a Fork's
   /// output by the block's body and then by its shortcut.
   std::span<const Reads> reads() const { return reads_; }
   std::span<const Parameter> parameters() const { return parameters_; }

@@ -27,8 +27,8 @@ struct RowRange {
 struct Signal {
   Rows value;
   Rows gradient;
-  /// Of what a stage reads: what it adds to it. Of what a stage makes: the same values, read a second time; the two readers'
-  /// gradients are apart.
+  /// A stage that adds finds here what it adds to the values. A stage that makes values which are read twice finds here the same
+  /// values with the second reader's gradient.
   const Signal* beside = nullptr;
 };
 

@@ -66,4 +66,12 @@ void conv_data_gradient(const ConvShape& shape, const SpotList& spots, const flo
 float conv_filter_gradient(const ConvShape& shape, const float* const* inputs, const SpotList* lists, int pictures,
                            float* filter_gradient);
 
+/// filter_gradient[f][k] += sum over outputs (y, x) of dy[y][x][f] * input[source + k], for `filters` filters: for gradients
+/// of which few are zero. dy has dy_channels >= filters channels.
+void conv_dense_filter_gradient(const ConvShape& shape, const float* input, const float* dy, int dy_channels, int filters,
+                                float* filter_gradient);
+
+/// sums[f] += the sum of dy[place][f] over places: the bias's gradient.
+void sum_places(const float* dy, std::size_t places, int dy_channels, int filters, float* sums);
+
 }  // namespace fedstride

@@ -4,36 +4,14 @@
 #include <array>
 
 #include "core/simd.hpp"
+#include "nn/kernels/winograd_fields.hpp"
 
 namespace fedstride {
 namespace {
 
-constexpr int kTile = 4;   // outputs a side
-constexpr int kField = 6;  // inputs a side
-constexpr int kProducts = kField * kField;
 constexpr int kTilesAtOnce = 24;
 constexpr int kMaxRows = 6;  // a tile of results in registers
 constexpr int kMaxVectors = kRegisters == 32 ? 4 : 2;
-
-/// Distance between the 36 matrices of `size` floats: an odd number of cache lines, so that they fall into different sets.
-std::size_t matrix_stride(std::size_t size) {
-  const std::size_t lines = (size + 15) / 16;
-  return (lines | 1) * 16;
-}
-
-/// B^T d: six values of one row or column of a field.
-FEDSTRIDE_INLINE void transform_input(Lanes (&d)[kField]) {
-  const Lanes a = d[4] - 4.0F * d[2];
-  const Lanes b = d[3] - 4.0F * d[1];
-  const Lanes c = d[4] - d[2];
-  const Lanes e = 2.0F * (d[3] - d[1]);
-  d[0] = 4.0F * d[0] + (d[4] - 5.0F * d[2]);
-  d[5] = 4.0F * d[1] + (d[5] - 5.0F * d[3]);
-  d[1] = a + b;
-  d[2] = a - b;
-  d[3] = c + e;
-  d[4] = c - e;
-}
 
 /// G g: three values of one row or column of a filter.
 FEDSTRIDE_INLINE void transform_filter(Lanes g0, Lanes g1, Lanes g2, Lanes (&to)[kField]) {
@@ -98,30 +76,6 @@ void product(const float* v, int tiles, int depth, const float* u, std::size_t p
       const int count = tiles * (block + 1) / blocks - first;
       functions[count - 1](v + static_cast<std::size_t>(first) * depth, depth, u + c * kLanes, padded, depth,
                            m + first * padded + c * kLanes);
-    }
-  }
-}
-
-/// v[f * stride + i] = (B^T d B)[f][i] of the field that begins at `from`; unless kWhole, values beyond rows x columns are
-/// zero.
-template <bool kWhole>
-void field_to_matrices(const float* from, std::size_t pitch, int channels, int rows, int columns, float* v, std::size_t stride) {
-  for (int i = 0; i < channels; i += kLanes) {
-    Lanes d[kField][kField];  // [column][row], then [column][transformed row]
-    for (int x = 0; x < kField; ++x) {
-      Lanes column[kField];
-      unrolled<kField>([&](auto y) FEDSTRIDE_INLINE_LAMBDA {
-        const float* value = from + y * pitch + static_cast<std::size_t>(x) * channels + i;
-        column[y] = kWhole || (y < rows && x < columns) ? load(value) : Lanes{};
-      });
-      transform_input(column);
-      for (int y = 0; y < kField; ++y) d[x][y] = column[y];
-    }
-    for (int y = 0; y < kField; ++y) {
-      Lanes row[kField];
-      for (int x = 0; x < kField; ++x) row[x] = d[x][y];
-      transform_input(row);
-      for (int x = 0; x < kField; ++x) store(v + (y * kField + x) * stride + i, row[x]);
     }
   }
 }

@@ -34,6 +34,18 @@ class Winograd {
   void forward(const float* const* inputs, int pictures, const float* filters, const float* bias, float* scratch,
                float* to) const;
 
+  // The gradient by the filters is the way forwards transposed: sums of products of transformed inputs and transformed
+  // gradients of outputs, turned into filters once (nn/kernels/winograd_gradient.cpp).
+
+  /// True if a picture has enough tiles, and the matrices are small enough, for it to pay.
+  bool gradient_pays() const;
+  std::size_t gradient_size() const;          ///< floats of the sums, which begin as zeros
+  std::size_t gradient_scratch_size() const;  ///< floats add_gradient() needs
+  /// Adds a picture's part; dy is [y][x][output] without gaps.
+  void add_gradient(const float* input, const float* dy, float* scratch, float* sums) const;
+  /// filter_gradient[output][row][column][input] from the sums.
+  void finish_gradient(const float* sums, float* filter_gradient) const;
+
  private:
   ConvShape shape_;
   int rows_ = 0;  ///< of tiles

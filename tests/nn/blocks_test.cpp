@@ -2,11 +2,17 @@
 
 #include <doctest/doctest.h>
 
+#include <iterator>
 #include <string>
 #include <vector>
 
 #include "core/error.hpp"
+#include "core/family.hpp"
+#include "core/files.hpp"
+#include "core/random.hpp"
+#include "core/text.hpp"
 #include "nn/model.hpp"
+#include "nn/models.hpp"
 
 namespace fedstride::test::blocks_test {
 namespace {
@@ -150,6 +156,72 @@ TEST_CASE("bombs are refused before anything is made of them") {
   CHECK(contains(refused("repeat 250 { residual { relu } } | dense classes"), "more than the 1000 layers"));
   CHECK(contains(refused("repeat 900 { conv 1200 3 1 1 } | dense classes"), "more than 2^31 parameters"));
   CHECK(contains(refused("conv 65536 1 | residual { conv 65535 1 } | dense classes", {1, 2, 1}), "more than 2^31 parameters"));
+}
+
+TEST_CASE("any words and marks are a model or one line of error, and a model's line leads back to it") {
+  constexpr const char* kPieces[] = {"residual",
+                                     "residual pad",
+                                     "repeat 2",
+                                     "repeat 40",
+                                     "{",
+                                     "{",
+                                     "}",
+                                     "}",
+                                     "|",
+                                     "|",
+                                     "|",
+                                     "relu",
+                                     "conv 4 3 1 1",
+                                     "conv 8 3 2 1",
+                                     "groupnorm 4",
+                                     "layernorm",
+                                     "dense classes",
+                                     "flatten",
+                                     "globalavgpool",
+                                     "maxpool 3 2 pad 1",
+                                     " ",
+                                     "\n",
+                                     "batchnorm",
+                                     "x"};
+  RandomStream random(3, {.purpose = Purpose::test});
+  int models = 0;
+  for (int i = 0; i < 20'000; ++i) {
+    std::string text = i % 2 == 0 ? "residual { conv 8 3 2 1 | groupnorm 4" : "repeat 2 { relu";
+    for (std::uint64_t pieces = random.below(9); pieces > 0; --pieces)
+      text += std::string(random.below(3) == 0 ? "" : " ") + kPieces[random.below(std::size(kPieces))];
+    text += random.below(2) == 0 ? "" : " } | dense classes";
+    try {
+      const Model model = Model::parse(text, kPicture, 10);
+      CHECK(Model::parse(model.line(), kPicture, 10).line() == model.line());
+      ++models;
+    } catch (const Error& error) {
+      CHECK(error.kind() == Error::Kind::usage);
+      CHECK(std::string(error.what()).find('\n') == std::string::npos);
+    }
+  }
+  CHECK(models > 100);
+}
+
+TEST_CASE("docs/models.md has every layer and named model, and its examples are models") {
+  const std::string text = read_file(std::string(FEDSTRIDE_SOURCE_DIR) + "/docs/models.md");
+  for (const std::string& name : part_names<WrittenLayer>()) {
+    CAPTURE(name);
+    CHECK((contains(text, "`" + name + "`") || contains(text, "`" + name + " ")));
+  }
+  for (const NamedModel& named : kNamedModels) {
+    CAPTURE(std::string(named.name));
+    CHECK(contains(text, "| `" + std::string(named.name) + "` |"));
+  }
+  bool code = false;
+  int examples = 0;
+  for (const std::string_view line : split(text, '\n')) {
+    if (line.starts_with("```")) code = !code;
+    if (!code || line.starts_with("```") || line.starts_with("fedstride ") || line.starts_with("/usr/")) continue;
+    CAPTURE(std::string(line));
+    CHECK_NOTHROW(Model::parse(line, {32, 32, 3}, 10));
+    ++examples;
+  }
+  CHECK(examples >= 15);
 }
 
 }  // namespace fedstride::test::blocks_test

@@ -51,6 +51,26 @@ TEST_CASE("strides, paddings and kernels of all sizes agree with the slow twin")
                            kPicture, 2);
 }
 
+TEST_CASE("convolutions whose gradients are hardly ever zero agree with the slow twin, with norms and weighted sums") {
+  for (const int kernel : {1, 2, 3, 5})
+    for (const int stride : {1, 2})
+      for (int padding = 0; padding < std::min(kernel, 3); ++padding) {
+        const std::string line = "conv 7 " + std::to_string(kernel) + " stride " + std::to_string(stride) + " pad " +
+                                 std::to_string(padding) + " | tanh | conv 4 2 pad 1 | dense classes";
+        check_against_twin(line, kPicture, 3);
+        check_against_materialised(line, kPicture, 3);
+      }
+  // By Winograd's kernels: sides that are and are not whole tiles, channels that are and are not whole blocks.
+  for (const Shape picture : {Shape{16, 16, 3}, Shape{13, 18, 3}})
+    for (const int channels : {16, 24, 50, 64}) {
+      const std::string line = "conv 16 3 1 1 | tanh | conv " + std::to_string(channels) +
+                               " 3 | groupnorm 2 | conv 16 3 1 1 nobias | tanh | avgpool 2 2 | dense classes";
+      check_against_twin(line, picture, 4);
+      check_against_materialised(line, picture, 3);
+      check_against_materialised(line, picture, 3, "conv1,conv2");
+    }
+}
+
 TEST_CASE("channel counts on both sides of a vector's length agree with the slow twin") {
   for (const int channels : {1, 15, 16, 17, 31, 33, 64, 65})
     check_against_twin("conv " + std::to_string(channels) + " 3 | relu | maxpool 2 2 | conv " + std::to_string(channels) +

@@ -91,7 +91,7 @@ TEST_CASE("the same weights in PyTorch give the same scores, the same step and t
       {"simple-cnn", {32, 32, 3}},
       {"resnet8-gn", {16, 16, 3}},
       {"resnet20-gn", {8, 8, 3}},
-      {"resnet18-gn", {8, 8, 3}},
+      {"resnet18-gn", {4, 4, 3}},
       {"conv 6 3 2 1 | layernorm | gelu | maxpool 3 2 pad 1 | leakyrelu | conv 8 2 | sigmoid | avgpool 3 1 pad 1 | dense 12 | "
        "layernorm | leakyrelu 0.2 | residual { dense 12 | gelu } | dense classes",
        {21, 24, 2}},

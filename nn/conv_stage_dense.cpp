@@ -1,0 +1,73 @@
+#include <algorithm>
+
+#include "nn/conv_stage.hpp"
+#include "nn/kernels/squares.hpp"
+
+namespace fedstride {
+
+// Backwards where hardly any gradient of the outputs is zero: no list of spots, but the kernels of the way forwards.
+
+void ConvStage::dense_data_gradient(RowRange range, const Signal& in, const Signal& out) {
+  if (!options_.data_gradient) return;
+  if (data_) return data_->run(out.gradient, in.gradient, range.first, range.last, range.piece);
+  for (int row = range.first; row < range.last; ++row) backward_row(row, range.piece, true, in, out);
+}
+
+void ConvStage::dense_examples(RowRange range, const Signal& in, const Signal& out, float* gradient) {
+  const int channels = options_.conv.channels;
+  float* const bias_gradient = gradient + channels * static_cast<std::size_t>(shape_.filter_size());
+  std::fill(gradient, bias_gradient + channels, 0.0F);
+  const std::size_t size = by_winograd() ? winograd_->gradient_size() : 0;
+  float* const sums = winograd_sums_.data() + range.piece * winograd_scratch_;
+  std::fill_n(sums, size, 0.0F);
+  for (int row = range.first; row < range.last; ++row) {
+    if (by_winograd())
+      winograd_->add_gradient(input_of(in, row), out.gradient[row], sums + size, sums);
+    else
+      conv_dense_filter_gradient(shape_, input_of(in, row), out.gradient[row], channels, channels, gradient);
+    sum_places(out.gradient[row], places_, channels, channels, bias_gradient);
+  }
+  if (by_winograd()) winograd_->finish_gradient(sums, gradient);
+}
+
+void ConvStage::backward_dense(const Signal& in, const Signal& out, RowRange range) {
+  if (range.first == 0) dense_gradients_ = out.gradient;  // one piece notes it for all
+  dense_data_gradient(range, in, out);
+  if (!sums_by_rows_ || options_.tensors.frozen) return;
+  dense_examples(range, in, out, partial_.data() + range.piece * partial_size_);
+}
+
+void ConvStage::backward_dense_norms(const Signal& in, const Signal& out, RowRange range, double* squared_norms) {
+  if (range.first == 0) dense_gradients_ = out.gradient;
+  dense_data_gradient(range, in, out);
+  if (options_.tensors.frozen) return;
+  const auto filters = static_cast<std::size_t>(shape_.filter_size()) * options_.conv.channels;
+  for (int row = range.first; row < range.last; ++row) {
+    float* example = examples_.data() + static_cast<std::size_t>(keeps_examples_ ? row : range.piece) * example_size_;
+    dense_examples({row, row + 1, range.piece}, in, out, example);
+    squared_norms[row] += squared_norm(example, filters);
+    if (options_.tensors.bias.size > 0) squared_norms[row] += squared_norm(example + filters, options_.tensors.bias.size);
+  }
+}
+
+void ConvStage::sum_dense(int piece, int first, int last, const Signal& in, int rows, std::span<const float> factors,
+                          float* gradient, float* bias_gradient) {
+  const int channels = options_.conv.channels, here = last - first;
+  for (int row = 0; row < rows; ++row) {
+    const float* dy = dense_gradients_[row] + first;
+    int dy_channels = channels;
+    if (!factors.empty()) {
+      const float factor = factors[static_cast<std::size_t>(row)];
+      if (factor == 0) continue;
+      float* scaled = block_gradients_.data() + piece * places_ * channels_per_block_;
+      for (std::size_t place = 0; place < places_; ++place)
+        scale(scaled + place * here, dy + place * channels, factor, static_cast<std::size_t>(here));
+      dy = scaled;
+      dy_channels = here;
+    }
+    conv_dense_filter_gradient(shape_, input_of(in, row), dy, dy_channels, here, gradient);
+    sum_places(dy, places_, dy_channels, here, bias_gradient);
+  }
+}
+
+}  // namespace fedstride
