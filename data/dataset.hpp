@@ -33,9 +33,9 @@ struct Dataset {
   std::vector<std::uint8_t> pixels;
   std::vector<float> features;
   std::vector<std::uint16_t> tokens;
-  std::vector<Label> labels;         ///< one an example; all 0 where the answers are no classes
+  std::vector<Label> labels;           ///< one an example; all 0 where the answers are no classes
   std::vector<Label> position_labels;  ///< Targets::positions: shape.height an example, kNoLabel where none counts
-  std::vector<float> values;         ///< Targets::values and flags: `classes` an example; flags are 0 or 1
+  std::vector<float> values;           ///< Targets::values and flags: `classes` an example; flags are 0 or 1
   /// Natural clients: their names, and the number of each row's client in it. Both empty: the data name none. Both parts of a
   /// data set have the same names.
   std::vector<std::string> client_names;
@@ -62,7 +62,7 @@ struct Dataset {
 struct DataPair {
   Dataset train;
   Dataset test;
-  std::string hash;  ///< SHA-256 of both parts' contents
+  std::string hash;                     ///< SHA-256 of both parts' contents
   std::vector<std::string> notes = {};  ///< what people should know of how their file was read
 };
 

@@ -93,7 +93,8 @@ void hold_out_test_part(DataPair& pair) {
   const bool by_client = !pair.train.clients.empty();
   std::tie(pair.train, pair.test) = split_test_part(std::move(pair.train));
   pair.notes.push_back("no test part in the file: " + std::to_string(pair.test.size()) + " of its " + counted(all, "row") +
-                       (by_client ? ", a sixth of each client's," : ", a sixth,") + " are held out as test rows, the same in every run");
+                       (by_client ? ", a sixth of each client's," : ", a sixth,") +
+                       " are held out as test rows, the same in every run");
 }
 
 /// Copies the properties that both parts share from the training part to the test part.
@@ -192,8 +193,8 @@ void fit(Dataset& rows, const DataForm& form) {
     throw failure(set + "its examples are " + rows.shape.text() + ", the experiment's " + form.examples.shape.text());
   constexpr int kMaxClasses = 1 + std::numeric_limits<Label>::max();
   if (form.examples.outputs < 2 || form.examples.outputs > kMaxClasses)
-    throw failure(set + "the experiment has " + std::to_string(form.examples.outputs) + " classes; 2 to " + std::to_string(kMaxClasses) +
-                  " are possible");
+    throw failure(set + "the experiment has " + std::to_string(form.examples.outputs) + " classes; 2 to " +
+                  std::to_string(kMaxClasses) + " are possible");
   if (const int largest = *std::ranges::max_element(rows.labels); largest >= form.examples.outputs)
     throw failure(set + "label " + std::to_string(largest) + " is out of range; the experiment has the labels 0 to " +
                   std::to_string(form.examples.outputs - 1));

@@ -55,7 +55,8 @@ void paste(const Dataset& data, Row row, int left, int top, Sheet& sheet) {
       for (int c = 0; c < sheet.channels; ++c)
         to[c] = data.is_pictures()
                     ? data.pixels[begin + static_cast<std::size_t>(c) * plane + at]
-                    : static_cast<std::uint8_t>((data.features[begin + at * shape.channels + static_cast<std::size_t>(c)] - least) * scale);
+                    : static_cast<std::uint8_t>(
+                          (data.features[begin + at * shape.channels + static_cast<std::size_t>(c)] - least) * scale);
     }
 }
 
@@ -73,15 +74,16 @@ std::string png(std::span<const std::uint8_t> pixels, int width, int height, int
   }
   uLongf size = compressBound(filtered.size());
   std::string packed(size, '\0');
-  if (compress2(reinterpret_cast<Bytef*>(packed.data()), &size, reinterpret_cast<const Bytef*>(filtered.data()), filtered.size(), 6) != Z_OK)
+  if (compress2(reinterpret_cast<Bytef*>(packed.data()), &size, reinterpret_cast<const Bytef*>(filtered.data()), filtered.size(),
+                6) != Z_OK)
     throw std::bad_alloc();
   packed.resize(size);
   std::string head;
   append_number(head, static_cast<std::uint32_t>(width));
   append_number(head, static_cast<std::uint32_t>(height));
-  head += '\x08';                           // bits a channel
-  head += channels == 3 ? '\x02' : '\0';    // red, green, blue; or grey
-  head += std::string(3, '\0');             // deflate, the five filters, no interlacing
+  head += '\x08';                         // bits a channel
+  head += channels == 3 ? '\x02' : '\0';  // red, green, blue; or grey
+  head += std::string(3, '\0');           // deflate, the five filters, no interlacing
   std::string file("\x89PNG\r\n\x1a\n", 8);
   append_chunk(file, "IHDR", head);
   append_chunk(file, "IDAT", packed);
@@ -101,7 +103,8 @@ std::string contact_sheet(const Dataset& data, int across) {
   constexpr std::size_t kMaxSheetBytes = std::size_t{1} << 28;
   const std::size_t bytes = static_cast<std::size_t>(sheet.width) * sheet.height * sheet.channels;
   if (bytes > kMaxSheetBytes)
-    throw usage_error("png is given; pictures of " + shape.text() + " in " + std::to_string(lines) + " lines are too large for a sheet");
+    throw usage_error("png is given; pictures of " + shape.text() + " in " + std::to_string(lines) +
+                      " lines are too large for a sheet");
   sheet.pixels.assign(bytes, 96);
   std::vector<int> shown(static_cast<std::size_t>(lines), 0);
   for (Row row = 0; row < data.size(); ++row) {

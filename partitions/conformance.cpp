@@ -32,9 +32,14 @@ struct TriedInput {
   }
 
   ClientRows dealt_by(const Partitioner& partitioner) const {
-    return partitioner->assign(
-        {.labels = labels, .rows = rows, .classes = classes, .class_order = {}, .clients = clients, .seed = seed,
-         .client_of_row = natural, .natural_clients = static_cast<std::size_t>(std::max(clients, 0))});
+    return partitioner->assign({.labels = labels,
+                                .rows = rows,
+                                .classes = classes,
+                                .class_order = {},
+                                .clients = clients,
+                                .seed = seed,
+                                .client_of_row = natural,
+                                .natural_clients = static_cast<std::size_t>(std::max(clients, 0))});
   }
 };
 

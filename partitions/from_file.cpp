@@ -56,9 +56,7 @@ class FileRows {
   std::vector<std::uint32_t> rows_;
 };
 
-std::string valid_rows(const FileRows& rows) {
-  return "; rows are whole numbers from 0 to " + std::to_string(rows.end() - 1);
-}
+std::string valid_rows(const FileRows& rows) { return "; rows are whole numbers from 0 to " + std::to_string(rows.end() - 1); }
 
 Lists lists_in(const Json& clients, const PartitionInput& input, const FileRows& known, const std::string& path) {
   require_clients(clients.size(), input, path);
@@ -96,8 +94,7 @@ Lists lists_beside(const Json& document, const PartitionInput& input, const File
     sum += sizes[client];
     if (sum > lists.rows.size()) break;
     for (const std::uint32_t row : std::span(lists.rows).subspan(sum - sizes[client], sizes[client]))
-      if (row >= known.end())
-        throw failure(client_of(path, client) + " has the row " + std::to_string(row) + valid_rows(known));
+      if (row >= known.end()) throw failure(client_of(path, client) + " has the row " + std::to_string(row) + valid_rows(known));
   }
   if (sum != lists.rows.size())
     throw failure("'" + path + "': its clients' sizes do not add up to the " + std::to_string(lists.rows.size()) +
@@ -110,7 +107,8 @@ Lists lists_of(const std::string& path, const PartitionInput& input, const FileR
   const std::uint64_t limit = (std::uint64_t{1} << 20) + 32 * std::uint64_t{known.end()} +
                               16 * static_cast<std::uint64_t>(input.clients) * (input.classes + std::uint64_t{4});
   const Json document = parsed(path, limit);
-  if (document.is_object() && document.contains("rows") && document.contains("sizes")) return lists_beside(document, input, known, path);
+  if (document.is_object() && document.contains("rows") && document.contains("sizes"))
+    return lists_beside(document, input, known, path);
   const auto clients = document.is_object() ? document.find("clients") : document.end();
   if (clients == document.end() || !clients->is_array()) throw failure("'" + path + "' has no list \"clients\"; " + kFileForm);
   return lists_in(*clients, input, known, path);

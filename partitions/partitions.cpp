@@ -16,7 +16,8 @@ namespace fedstride {
 PartFamily& PartitionPart::family() {
   static PartFamily family = [] {
     PartFamily all("partition", "assignment of rows to clients");
-    add_parts<PartitionPart, Pathological, Iid, Interpolated, Shards, Dirichlet, DirichletBalanced, Natural, NaturalGrouped, FromFile, OwnRows>(all);
+    add_parts<PartitionPart, Pathological, Iid, Interpolated, Shards, Dirichlet, DirichletBalanced, Natural, NaturalGrouped,
+              FromFile, OwnRows>(all);
     return all;
   }();
   return family;

@@ -160,7 +160,8 @@ DataOptions data_options(const Configuration& configuration) {
 
 void require_client_count(const Configuration& configuration) {
   if (configuration.clients == 0)
-    throw usage_error("clients is 0; over a network their number must be said: 'fedstride data show' tells how many the data name");
+    throw usage_error(
+        "clients is 0; over a network their number must be said: 'fedstride data show' tells how many the data name");
 }
 
 bool is_by_natural_clients(const Configuration& configuration) {
@@ -186,7 +187,8 @@ bool is_about_output(std::string_view key) { return key == "out" || key == "quie
 
 bool is_free_on_resume(std::string_view key) {
   return key == "threads" || key == "evaluate-every" || key == "evaluate-rows" || key == "checkpoint-every" ||
-         key == "client-reports" || key == "quiet" || key == "data" || key == "data-dir" || key == "roster" || key == "update-memory";
+         key == "client-reports" || key == "quiet" || key == "data" || key == "data-dir" || key == "roster" ||
+         key == "update-memory";
 }
 
 Configuration with_absolute_paths(Configuration configuration) {

@@ -96,12 +96,14 @@ struct Configuration {
 
   static constexpr auto kFields = std::tuple{
       Field{"dataset", &Configuration::dataset, "data set; 'fedstride data list' shows them", Valid{.known = known_datasets}},
-      Field{"data", &Configuration::data,
-            "your own data: a file, or a folder with train and test files (NumPy .npz, HDF5, LEAF's JSON, CSV, idx, CIFAR's form); "
-            "data set 'file'",
-            kFile},
+      Field{
+          "data", &Configuration::data,
+          "your own data: a file, or a folder with train and test files (NumPy .npz, HDF5, LEAF's JSON, CSV, idx, CIFAR's form); "
+          "data set 'file'",
+          kFile},
       Field{"data-dir", &Configuration::data_dir,
-            "folder of the data sets (default: $FEDSTRIDE_DATA, else $XDG_CACHE_HOME/fedstride, else ~/.cache/fedstride)", kFolder},
+            "folder of the data sets (default: $FEDSTRIDE_DATA, else $XDG_CACHE_HOME/fedstride, else ~/.cache/fedstride)",
+            kFolder},
       Field{"format", &Configuration::format, "form of your own data; auto: as the file's first bytes or names say"},
       Field{"label", &Configuration::label,
             "your own data: column or key of the answers, by name or by number from 1; several with commas between (default: the "

@@ -12,8 +12,8 @@
 
 namespace fedstride {
 
-ModelEvaluation evaluate_file(const std::string& path, const std::string& dataset, const DataOptions& options,
-                              bool training_part, int threads) {
+ModelEvaluation evaluate_file(const std::string& path, const std::string& dataset, const DataOptions& options, bool training_part,
+                              int threads) {
   std::filesystem::path file(path);
   std::error_code error;
   DataOptions place = options;

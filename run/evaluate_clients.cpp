@@ -114,7 +114,8 @@ Spread spread_of_clients(const std::vector<GroupEvaluation>& clients, double Gro
   return spread_of(std::move(numbers));
 }
 
-ClientsEvaluation evaluate_clients(const std::string& folder, const std::string& data_dir, int epochs, int threads, const std::string& data) {
+ClientsEvaluation evaluate_clients(const std::string& folder, const std::string& data_dir, int epochs, int threads,
+                                   const std::string& data) {
   RunFolder::require(folder);
   Configuration configuration = resolve(read_settings((std::filesystem::path(folder) / "config.toml").string()));
   if (!data.empty()) configuration.data = data;
@@ -126,7 +127,8 @@ ClientsEvaluation evaluate_clients(const std::string& folder, const std::string&
   const Setup setup = prepare(configuration, FirstWeights::elsewhere);
   if (setup.client_test.empty())
     throw usage_error("per-client is given; the clients of the run in '" + folder +
-                      "' have no test rows of their own: it would have to be made with --client-test above 0, or by natural clients of data that have test rows of theirs");
+                      "' have no test rows of their own: it would have to be made with --client-test above 0, or by natural "
+                      "clients of data that have test rows of theirs");
   const SafeTensors saved = read_safetensors(std::filesystem::path(folder) / "model.safetensors");
   const Vector weights = exact(setup.model, saved);
   Threads pool(threads);

@@ -24,7 +24,14 @@ struct Rows {
   std::vector<std::uint32_t> natural{3, 1, 3, 0, 3, 1, 4, 3, 0, 3};
   Rows() { std::iota(rows.begin(), rows.end(), 0U); }
   PartitionInput input(int clients) const {
-    return {.labels = labels, .rows = rows, .classes = 1, .class_order = {}, .clients = clients, .seed = 5, .client_of_row = natural, .natural_clients = 5};
+    return {.labels = labels,
+            .rows = rows,
+            .classes = 1,
+            .class_order = {},
+            .clients = clients,
+            .seed = 5,
+            .client_of_row = natural,
+            .natural_clients = 5};
   }
 };
 
@@ -45,7 +52,8 @@ TEST_CASE("natural: each client has the rows of its name, in the order of the na
 
 TEST_CASE("natural: another number of clients, and data that name none, are refused") {
   Rows rows;
-  CHECK_THROWS_WITH_AS(Natural().assign(rows.input(5)), doctest::Contains("clients is 5; the data name 4 clients with rows to train on"), Error);
+  CHECK_THROWS_WITH_AS(Natural().assign(rows.input(5)),
+                       doctest::Contains("clients is 5; the data name 4 clients with rows to train on"), Error);
   PartitionInput none = rows.input(4);
   none.client_of_row = {};
   CHECK_THROWS_WITH_AS(Natural().assign(none), doctest::Contains("the data name no clients"), Error);
@@ -97,10 +105,14 @@ TEST_CASE("a manifest has the rows' numbers in their file, and reads back; test 
   const ClientRows all = read("{\"clients\": [[0, 1, 2, 3, 4, 5], [6, 7, 8, 9, 10, 11, 12]]}");
   CHECK(list(all[0]) == std::vector<std::uint32_t>{0, 1, 2, 3});
   CHECK(list(all[1]) == std::vector<std::uint32_t>{4, 5, 6, 7, 8, 9});
-  CHECK_THROWS_WITH_AS(read("{\"clients\": [[0, 1, 2, 3, 4, 5], [6, 7, 8, 9, 10, 11, 13]]}"), doctest::Contains("has the row 13; rows are whole numbers from 0 to 12"), Error);
-  CHECK_THROWS_WITH_AS(read("{\"clients\": [[1, 4], [0, 2, 3, 5, 6, 7, 8, 9, 10, 11, 12]]}"), doctest::Contains("client 0 has test rows alone"), Error);
-  CHECK_THROWS_WITH_AS(read("{\"clients\": [[0, 2, 3, 5], [6, 7, 8, 10, 11, 0]]}"), doctest::Contains("has row 0 a second time"), Error);
-  CHECK_THROWS_WITH_AS(read("{\"clients\": [[0, 2, 3, 5], [6, 7, 8, 10, 11]]}"), doctest::Contains("1 training rows are missing, row 12 first"), Error);
+  CHECK_THROWS_WITH_AS(read("{\"clients\": [[0, 1, 2, 3, 4, 5], [6, 7, 8, 9, 10, 11, 13]]}"),
+                       doctest::Contains("has the row 13; rows are whole numbers from 0 to 12"), Error);
+  CHECK_THROWS_WITH_AS(read("{\"clients\": [[1, 4], [0, 2, 3, 5, 6, 7, 8, 9, 10, 11, 12]]}"),
+                       doctest::Contains("client 0 has test rows alone"), Error);
+  CHECK_THROWS_WITH_AS(read("{\"clients\": [[0, 2, 3, 5], [6, 7, 8, 10, 11, 0]]}"), doctest::Contains("has row 0 a second time"),
+                       Error);
+  CHECK_THROWS_WITH_AS(read("{\"clients\": [[0, 2, 3, 5], [6, 7, 8, 10, 11]]}"),
+                       doctest::Contains("1 training rows are missing, row 12 first"), Error);
 }
 
 }  // namespace fedstride::test::natural_test
