@@ -48,8 +48,8 @@ void list(const DataFlags& flags) {
     } catch (const Error&) {
       is_here = false;
       where = official_set(source.name) != nullptr ? "not here; fedstride data get " + std::string(source.name)
-                              : source.name == kOwnFile            ? "name it with --data"
-                                                                   : "name its folder with --data-dir";
+              : source.name == kOwnFile            ? "name it with --data"
+                                                   : "name its folder with --data-dir";
     }
     json.push_back(
         {{"name", source.name}, {"summary", source.summary}, {"files", source.files}, {"here", is_here}, {"folder", folder}});
@@ -174,9 +174,11 @@ void add_data_command(CLI::App& app) {
     when_called(*command, [flags, carry_out] { carry_out(*flags); });
     return command;
   };
-  CLI::App* show_command = add("show", "What a file of your own, or a data set, holds: shape, answers, clients, notes; its pictures on a sheet.",
-                               "show pictures.npz --png sheet.png", known_datasets(), show);
-  takes(*show_command->add_option("--png", flags->sheet, "also write a sheet of pictures, a dozen a class, to this PNG file"), Place::file);
+  CLI::App* show_command =
+      add("show", "What a file of your own, or a data set, holds: shape, answers, clients, notes; its pictures on a sheet.",
+          "show pictures.npz --png sheet.png", known_datasets(), show);
+  takes(*show_command->add_option("--png", flags->sheet, "also write a sheet of pictures, a dozen a class, to this PNG file"),
+        Place::file);
   add("list", "What data sets there are, what lies where.", "list", {}, list);
   add("verify", "Read a data set and say whether it is the official one.", "verify cifar10 --data-dir ~/data", known_datasets(),
       verify);

@@ -93,7 +93,8 @@ void print_classes(const DataPair& pair) {
   const char* what = pair.train.targets == Targets::flags ? "  flag " : "  class ";
   for (std::size_t label = 0; label < shown; ++label) {
     const std::string name = class_name(pair.train, label);
-    std::cout << what << label << (name.empty() ? "" : " '" + name + "'") << ": " << train[label] << " training, " << test[label] << " test\n";
+    std::cout << what << label << (name.empty() ? "" : " '" + name + "'") << ": " << train[label] << " training, " << test[label]
+              << " test\n";
   }
   if (shown < train.size()) std::cout << "  and " << train.size() - shown << " more\n";
 }
@@ -105,13 +106,14 @@ void print_clients(const DataPair& pair) {
     return;
   }
   const auto at = [&](std::size_t quarter) { return clients.sorted[(clients.sorted.size() - 1) * quarter / 4]; };
-  std::cout << "clients: " << clients.sorted.size() << ", with " << at(0) << " to " << at(4) << " training rows (quartiles " << at(1) << ", " << at(2)
-            << ", " << at(3) << "); " << clients.tested << " have test rows of their own\n";
+  std::cout << "clients: " << clients.sorted.size() << ", with " << at(0) << " to " << at(4) << " training rows (quartiles "
+            << at(1) << ", " << at(2) << ", " << at(3) << "); " << clients.tested << " have test rows of their own\n";
   std::size_t shown = 0;
   for (std::size_t i = 0; i < clients.train.size() && shown < kMaxShownClients; ++i) {
     if (clients.train[i] == 0) continue;
     ++shown;
-    std::cout << "  '" << one_line(pair.train.client_names[i]) << "': " << clients.train[i] << " training, " << clients.test[i] << " test\n";
+    std::cout << "  '" << one_line(pair.train.client_names[i]) << "': " << clients.train[i] << " training, " << clients.test[i]
+              << " test\n";
   }
   if (shown < clients.sorted.size()) std::cout << "  and " << clients.sorted.size() - shown << " more\n";
 }
@@ -119,7 +121,8 @@ void print_clients(const DataPair& pair) {
 }  // namespace
 
 void show_data(const std::string& path, const std::string& name, DataOptions options, const std::string& sheet, bool json) {
-  if (!path.empty() && !name.empty()) throw usage_error("dataset is '" + name + "' and data is '" + path + "'; valid is one of them");
+  if (!path.empty() && !name.empty())
+    throw usage_error("dataset is '" + name + "' and data is '" + path + "'; valid is one of them");
   if (path.empty() && name.empty()) throw usage_error("'fedstride data show' needs a file or a folder, or --dataset NAME");
   if (!path.empty()) options.data = path;
   const DataPair pair = load_dataset(path.empty() ? std::string_view(name) : kOwnFile, options);

@@ -47,7 +47,7 @@ void evaluate_per_client(const EvaluateFlags& arguments) {
   if (!arguments.dataset.empty())
     throw usage_error("dataset is '" + arguments.dataset + "'; with --per-client it is the run's own");
   const ClientsEvaluation result = evaluate_clients(arguments.model, arguments.options.data_dir, arguments.fine_tune,
-                                                   arguments.threads, arguments.options.data);
+                                                    arguments.threads, arguments.options.data);
   if (arguments.json) {
     std::printf("%s\n", clients_json(result).c_str());
     return;

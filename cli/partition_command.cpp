@@ -20,7 +20,8 @@ struct PartitionFlags {
 };
 
 bool wanted(const KeyInfo& key) {
-  for (const auto* name : {"dataset", "data", "data-dir", "format", "label", "client-column", "targets", "validation-fraction", "clients", "limit-per-client", "seed"})
+  for (const auto* name : {"dataset", "data", "data-dir", "format", "label", "client-column", "targets", "validation-fraction",
+                           "clients", "limit-per-client", "seed"})
     if (key.name == name) return true;
   return key.group == "partition";
 }

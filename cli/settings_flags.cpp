@@ -98,7 +98,8 @@ std::string full_name(const CLI::App& command) {
 }
 
 void check_flags(const CLI::App& command) {
-  for (const std::string name : {"--config", "--resume", "--out", "--data", "--manifest", "--url", "--composition", "--tensorboard"}) {
+  for (const std::string name :
+       {"--config", "--resume", "--out", "--data", "--manifest", "--url", "--composition", "--tensorboard"}) {
     const CLI::Option* option = command.get_option_no_throw(name);
     if (option != nullptr && option->count() > 0 && option->results().back().empty())
       throw usage_error(name.substr(2) + " is ''; it must name a place, or the flag be left out");

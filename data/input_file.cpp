@@ -52,7 +52,10 @@ bool InputFile::read_line(std::string& line) {
   line.clear();
   char piece[4096];
   while (gzgets(handle(file_), piece, sizeof piece) != nullptr) {
-    line += piece;
+    const std::size_t length = std::strlen(piece);
+    if (length == 0 || (length + 1 < sizeof piece && piece[length - 1] != '\n' && gzeof(handle(file_)) == 0))
+      throw failure(name_ + " has a byte 0 in a line: it is no text");
+    line.append(piece, length);
     if (line.back() == '\n') {
       line.pop_back();
       return true;

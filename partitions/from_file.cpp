@@ -57,9 +57,7 @@ class FileRows {
   std::vector<std::uint32_t> rows_;
 };
 
-std::string valid_rows(const FileRows& rows) {
-  return "; rows are whole numbers from 0 to " + std::to_string(rows.end() - 1);
-}
+std::string valid_rows(const FileRows& rows) { return "; rows are whole numbers from 0 to " + std::to_string(rows.end() - 1); }
 
 Lists lists_in(const Json& clients, const PartitionInput& input, const FileRows& known, const std::string& path) {
   require_clients(clients.size(), input, path);
@@ -97,8 +95,7 @@ Lists lists_beside(const Json& document, const PartitionInput& input, const File
     sum += sizes[client];
     if (sum > lists.rows.size()) break;
     for (const std::uint32_t row : std::span(lists.rows).subspan(sum - sizes[client], sizes[client]))
-      if (row >= known.end())
-        throw failure(client_of(path, client) + " has the row " + std::to_string(row) + valid_rows(known));
+      if (row >= known.end()) throw failure(client_of(path, client) + " has the row " + std::to_string(row) + valid_rows(known));
   }
   if (sum != lists.rows.size())
     throw failure("'" + path + "': its clients' sizes do not add up to the " + std::to_string(lists.rows.size()) +

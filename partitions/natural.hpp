@@ -13,7 +13,8 @@ namespace fedstride {
 /// names in the data. Those without a row among the input's are no clients. Throws Error (usage) unless `clients` is their number.
 struct Natural {
   static constexpr std::string_view kName = "natural";
-  static constexpr std::string_view kSummary = "the clients that the data name; without --clients all of them, with it the first so many";
+  static constexpr std::string_view kSummary =
+      "the clients that the data name; without --clients all of them, with it the first so many";
   static constexpr std::tuple<> kFields{};
 
   ClientRows assign(const PartitionInput& input) const;

@@ -23,7 +23,8 @@ PartFamily& PartitionPart::family() {
   static PartFamily family = [] {
     PartFamily all("partition", "assignment of rows to clients");
     add_parts<PartitionPart, Pathological, Iid, Interpolated, Shards, Dirichlet, DirichletBalanced, DirichletSizes, DirichletBoth,
-              InnerDirichlet, Linear, Square, Exponential, GivenSizes, LabelDistribution, Continuous, Natural, NaturalGrouped, FromFile, OwnRows>(all);
+              InnerDirichlet, Linear, Square, Exponential, GivenSizes, LabelDistribution, Continuous, Natural, NaturalGrouped,
+              FromFile, OwnRows>(all);
     return all;
   }();
   return family;

@@ -95,7 +95,9 @@ class HeaderParser {
       throw wrong("its elements are Python objects, whose pickles are programs and not read");
     std::uint64_t item = 0;
     const bool known = parse_number(text.substr(2), item) && std::string_view("<>|=").find(text.front()) != text.npos;
-    const auto is_one_of = [&](std::initializer_list<std::uint64_t> sizes) { return std::ranges::find(sizes, item) != sizes.end(); };
+    const auto is_one_of = [&](std::initializer_list<std::uint64_t> sizes) {
+      return std::ranges::find(sizes, item) != sizes.end();
+    };
     const bool good = known && ((kind == 'b' && item == 1) || ((kind == 'i' || kind == 'u') && is_one_of({1, 2, 4, 8})) ||
                                 (kind == 'f' && is_one_of({2, 4, 8})) ||
                                 ((kind == 'U' || kind == 'S') && item <= kMaxTextBytes / (kind == 'U' ? 4 : 1)));

@@ -13,10 +13,11 @@ namespace fedstride {
 
 /// An array as NumPy and HDF5 know them, in memory: numbers in this machine's byte order, the last index the fastest.
 struct Array {
-  std::string key;                  ///< its name in the file, for messages
-  char kind = 'f';                  ///< NumPy's: b truth values, i and u whole numbers, f floating point, U texts of 4-byte characters, S of bytes
-  std::size_t item = 4;             ///< bytes an element
-  std::vector<std::size_t> shape;   ///< none: one element
+  std::string key;  ///< its name in the file, for messages
+  char kind =
+      'f';  ///< NumPy's: b truth values, i and u whole numbers, f floating point, U texts of 4-byte characters, S of bytes
+  std::size_t item = 4;            ///< bytes an element
+  std::vector<std::size_t> shape;  ///< none: one element
   std::vector<std::uint8_t> bytes;
 
   std::size_t rows() const { return shape.empty() ? 1 : shape.front(); }
@@ -39,7 +40,7 @@ void for_each_number(const Array& array, std::size_t begin, std::size_t end, Use
 struct NpyHeader {
   Array array;  ///< without bytes
   bool big_endian = false;
-  bool fortran = false;  ///< the first index is the fastest
+  bool fortran = false;   ///< the first index is the fastest
   std::size_t begin = 0;  ///< of the numbers in the file
 };
 

@@ -66,8 +66,7 @@ void Assembly::finish_examples(DataPair& pair) {
     }
   const bool pictures = bytes && layout.is_picture() && layout.shape.channels <= kMaxPictureChannels;
   if (layout.channels_first) notes.push_back("examples are read as " + layout.shape.text() + ", channels first in the file");
-  if (pictures && train.unit_ != 1)
-    notes.emplace_back("all numbers of the pictures are whole 255ths: they are kept in 8 bits");
+  if (pictures && train.unit_ != 1) notes.emplace_back("all numbers of the pictures are whole 255ths: they are kept in 8 bits");
   for (auto [part, data] : {std::pair(&train, &pair.train), std::pair(&test, &pair.test)}) {
     data->shape = layout.shape;
     if (part->rows_ == 0) continue;
@@ -92,8 +91,8 @@ Targets Assembly::targets_of(TargetsAre asked) const {
   const Answering kind = train.answering_;
   const std::vector<std::size_t>& each = train.answers_each_;
   const bool zero_or_one = train.zero_or_one_ && test.zero_or_one_;
-  const bool by_position = kind == Answering::whole && train.kind_ == PartBuilder::Examples::tokens && each.size() == 1 &&
-                           each == train.each_;
+  const bool by_position =
+      kind == Answering::whole && train.kind_ == PartBuilder::Examples::tokens && each.size() == 1 && each == train.each_;
   const auto refused = [&](std::string_view valid) {
     return failure(train.file_ + ", key '" + train.answers_key_ + "': targets is '" + std::string(choice_name(asked)) +
                    "', which these answers cannot be; valid: " + std::string(valid));
@@ -118,9 +117,10 @@ Targets Assembly::targets_of(TargetsAre asked) const {
   if (each.empty()) return Targets::classes;
   if (by_position) return Targets::positions;
   if (zero_or_one) return Targets::flags;
-  throw failure(train.file_ + ", key '" + train.answers_key_ + "': " + std::to_string(each.front()) +
-                " whole numbers an example; valid: one class, as many as an example has tokens, or all 0 or 1 (flags). Numbers to "
-                "predict have a floating type, or --targets values");
+  throw failure(
+      train.file_ + ", key '" + train.answers_key_ + "': " + std::to_string(each.front()) +
+      " whole numbers an example; valid: one class, as many as an example has tokens, or all 0 or 1 (flags). Numbers to "
+      "predict have a floating type, or --targets values");
 }
 
 void Assembly::finish_answers(DataPair& pair, TargetsAre asked, bool own_rows) {
@@ -182,7 +182,8 @@ void Assembly::finish_classes(DataPair& pair, bool own_rows) {
     all.erase(std::unique(all.begin(), all.end()), all.end());
     const bool signs = all == std::vector<std::int64_t>{-1, 1};
     if (all.front() < 0 && (!signs || own_rows))
-      throw failure(where + "label " + std::to_string(all.front()) + " is negative; valid: whole numbers from 0, or -1 and 1 alone");
+      throw failure(where + "label " + std::to_string(all.front()) +
+                    " is negative; valid: whole numbers from 0, or -1 and 1 alone");
     if (shared.classes && all.back() >= *shared.classes)
       throw failure(where + "label " + std::to_string(all.back()) + " is out of range; valid: 0 to " +
                     std::to_string(*shared.classes - 1));
@@ -206,7 +207,8 @@ void Assembly::finish_classes(DataPair& pair, bool own_rows) {
   for (const auto& some : numbers)
     if (!some.empty()) largest = std::max(largest, *std::ranges::max_element(some));
   if (largest > kMaxFileLabel)
-    throw failure(where + "more than " + std::to_string(kMaxFileLabel + 1) + " classes; say --targets values for numbers to predict");
+    throw failure(where + "more than " + std::to_string(kMaxFileLabel + 1) +
+                  " classes; say --targets values for numbers to predict");
   pair.train.classes = pair.test.classes = shared.classes.value_or(static_cast<int>(largest) + 1);
   pair.train.labels.assign(numbers[0].begin(), numbers[0].end());
   pair.test.labels.assign(numbers[1].begin(), numbers[1].end());

@@ -11,7 +11,8 @@ namespace fedstride {
 /// Both parts of a data set while they are read, and the data set they make.
 class Assembly {
  public:
-  Assembly(std::string train_file, std::string test_file) : train(std::move(train_file), shared), test(std::move(test_file), shared) {}
+  Assembly(std::string train_file, std::string test_file)
+      : train(std::move(train_file), shared), test(std::move(test_file), shared) {}
   Assembly(const Assembly&) = delete;
   Assembly& operator=(const Assembly&) = delete;
 

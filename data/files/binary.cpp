@@ -28,7 +28,8 @@ std::vector<std::size_t> read_idx_header(InputFile& file, std::size_t least, std
   const std::size_t dimensions = magic[3];
   if (magic[0] != 0 || magic[1] != 0 || magic[2] != 8 || dimensions < least || dimensions > most)
     throw failure(file.name() + " is not an idx file of bytes in " + std::to_string(least) +
-                  (least == most ? "" : " to " + std::to_string(most)) + " dimensions: it must begin with the bytes 0 0 8 and their number");
+                  (least == most ? "" : " to " + std::to_string(most)) +
+                  " dimensions: it must begin with the bytes 0 0 8 and their number");
   std::vector<std::size_t> sizes;
   std::uint64_t total = 1;
   for (std::size_t i = 0; i < dimensions; ++i) {
@@ -46,8 +47,8 @@ std::vector<std::size_t> read_idx_header(InputFile& file, std::size_t least, std
 template <class Use>
 void read_records(InputFile& file, std::size_t records, std::size_t size, Use use) {
   if (size > kMaxRecordBytes)
-    throw failure(file.name() + " has examples of " + std::to_string(size) + " bytes; at most " + std::to_string(kMaxRecordBytes) +
-                  " are read");
+    throw failure(file.name() + " has examples of " + std::to_string(size) + " bytes; at most " +
+                  std::to_string(kMaxRecordBytes) + " are read");
   std::vector<std::uint8_t> bytes;
   for (std::size_t done = 0; done < records;) {
     const std::size_t count = std::min(std::max<std::size_t>(1, kBytesAtOnce / size), records - done);

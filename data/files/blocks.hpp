@@ -52,7 +52,7 @@ class Blocks {
 
  private:
   // Above what malloc ever takes from its heap: memory of a block that is freed goes back to the system.
-  static constexpr std::size_t kBlock = (std::size_t{64} << 20) / sizeof(Value);
+  static constexpr std::size_t kBlock = (std::size_t{36} << 20) / sizeof(Value);
 
   void begin_block() {
     std::vector<Value>& next = blocks_.emplace_back();

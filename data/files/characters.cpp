@@ -3,8 +3,7 @@
 namespace fedstride {
 namespace {
 
-constexpr std::string_view kLeafLetters =
-    "\n !\"&'(),-.0123456789:;>?ABCDEFGHIJKLMNOPQRSTUVWXYZ[]abcdefghijklmnopqrstuvwxyz}";
+constexpr std::string_view kLeafLetters = "\n !\"&'(),-.0123456789:;>?ABCDEFGHIJKLMNOPQRSTUVWXYZ[]abcdefghijklmnopqrstuvwxyz}";
 constexpr std::string_view kFederatedLetters =
     "dhlptx@DHLPTX $(,048cgkoswCGKOSW[_#'/37;?bfjnrvzBFJNRVZ\"&*.26:\naeimquyAEIMQUY]!%)-159\r";
 static_assert(kLeafLetters.size() == 80 && kFederatedLetters.size() == 86);

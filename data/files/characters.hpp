@@ -23,7 +23,7 @@ class Characters {
   /// One a token, for people.
   const std::vector<std::string>& names() const { return names_; }
   std::uint16_t other() const { return other_; }
-  std::uint16_t pad() const { return 0; }                                          ///< tensorflow_federated alone
+  std::uint16_t pad() const { return 0; }                                         ///< tensorflow_federated alone
   std::uint16_t begin() const { return static_cast<std::uint16_t>(other_ + 1); }  ///< tensorflow_federated alone
   std::uint16_t end() const { return static_cast<std::uint16_t>(other_ + 2); }    ///< tensorflow_federated alone
 

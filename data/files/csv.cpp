@@ -120,7 +120,8 @@ class CsvReader {
     if (settings_.label.empty()) {
       label_columns_ = {client_ == fields_.size() - 1 ? fields_.size() - 2 : fields_.size() - 1};
     } else {
-      for (const std::string_view name : split(settings_.label, ',')) label_columns_.push_back(column_of(trimmed(name), "label", by_name));
+      for (const std::string_view name : split(settings_.label, ','))
+        label_columns_.push_back(column_of(trimmed(name), "label", by_name));
     }
     for (const std::size_t label : label_columns_) give(label, Role::label);
     labels_ = CsvLabels(label_columns_.size());

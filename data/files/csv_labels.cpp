@@ -38,7 +38,8 @@ std::string CsvLabels::add(std::string_view field) {
   if (is_number && !std::isfinite(static_cast<float>(number))) return "is '" + shown_field(field) + "', which is not finite";
   if (!is_number) {
     if (columns_ > 1) return "is '" + shown_field(field) + "', which is no number; of several columns each must be one";
-    if (field.size() > kMaxWordBytes) return "has " + std::to_string(field.size()) + " characters; a class's name has at most " + std::to_string(kMaxWordBytes);
+    if (field.size() > kMaxWordBytes)
+      return "has " + std::to_string(field.size()) + " characters; a class's name has at most " + std::to_string(kMaxWordBytes);
     if (numbers_.empty()) first_is_word_ = true;
     ++words_;
     number = std::numeric_limits<double>::quiet_NaN();
@@ -49,14 +50,16 @@ std::string CsvLabels::add(std::string_view field) {
   if (columns_ > 1) return "";
   if (!too_many_ && texts_.size() >= kMaxWords && texts_.find(field) == texts_.size()) too_many_ = true;
   if (!too_many_) ids_.push(texts_.number(one_line(std::string(field.substr(0, kMaxWordBytes)))));
-  if (too_many_ && words_ > 0) return "is one of more than " + std::to_string(kMaxWords) + " words; at most so many classes are possible";
+  if (too_many_ && words_ > 0)
+    return "is one of more than " + std::to_string(kMaxWords) + " words; at most so many classes are possible";
   return "";
 }
 
 void CsvLabels::give(PartBuilder& part, const std::string& key, TargetsAre targets, const std::string& file) {
   if (words_ == 1 && first_is_word_ && numbers_.size() > 1)
-    throw failure(file + ": the first label is a word and all others are numbers; valid: a header without a number, no header, or "
-                         "--label with a name of the header");
+    throw failure(file +
+                  ": the first label is a word and all others are numbers; valid: a header without a number, no header, or "
+                  "--label with a name of the header");
   if (words_ > 0) return give_words(part, key);
   const bool as_values = targets == TargetsAre::automatic ? fractions_ : targets == TargetsAre::values;
   if (targets == TargetsAre::classes && fractions_)

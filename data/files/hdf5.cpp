@@ -71,13 +71,15 @@ class Hdf5Array {
     std::array<hsize_t, kMaxRank> sizes{};
     const int rank = H5Sget_simple_extent_ndims(space);
     if (rank < 1 || rank > kMaxRank)
-      throw wrong("it has " + std::to_string(rank) + " dimensions; valid: 1 to " + std::to_string(kMaxRank) + ", the first of which counts the examples");
+      throw wrong("it has " + std::to_string(rank) + " dimensions; valid: 1 to " + std::to_string(kMaxRank) +
+                  ", the first of which counts the examples");
     H5Sget_simple_extent_dims(space, sizes.data(), nullptr);
     shape_.assign(sizes.begin(), sizes.begin() + rank);
     std::uint64_t bytes = std::max<std::size_t>(1, H5Tget_size(type_));
     for (const std::size_t size : shape_)
       if (__builtin_mul_overflow(bytes, size, &bytes)) bytes = budget_.left + 1;
-    if (bytes > budget_.left) throw wrong("it claims more than the " + std::to_string(budget_.left) + " bytes that a file of this size may hold");
+    if (bytes > budget_.left)
+      throw wrong("it claims more than the " + std::to_string(budget_.left) + " bytes that a file of this size may hold");
     if (bytes > 0 && H5Dget_storage_size(data_) == 0) throw wrong("it claims " + std::to_string(bytes) + " bytes and has none");
     budget_.left -= bytes;
   }
@@ -131,12 +133,14 @@ class Hdf5Array {
         if (good && pointers[i] != nullptr) texts[i] = pointers[i];
         std::free(pointers[i]);
       }
-      if (!good) throw wrong("its texts cannot be read: the file is damaged, or they are longer than a file of this size may hold");
+      if (!good)
+        throw wrong("its texts cannot be read: the file is damaged, or they are longer than a file of this size may hold");
       return texts;
     }
     const std::size_t size = H5Tget_size(type_);
     std::vector<char> bytes(size * texts.size());
-    if (H5Dread(data_, type_, H5S_ALL, H5S_ALL, H5P_DEFAULT, bytes.data()) < 0) throw wrong("its texts cannot be read: the file is damaged");
+    if (H5Dread(data_, type_, H5S_ALL, H5S_ALL, H5P_DEFAULT, bytes.data()) < 0)
+      throw wrong("its texts cannot be read: the file is damaged");
     for (std::size_t i = 0; i < texts.size(); ++i) {
       texts[i].assign(bytes.data() + i * size, size);
       texts[i] = texts[i].substr(0, texts[i].find('\0'));
@@ -163,7 +167,7 @@ class Hdf5Array {
   std::vector<std::size_t> shape_;
 };
 
-/// What a client's group holds, by its keys.
+/// The keys of a client's group that are read.
 struct Keys {
   std::string examples;
   std::string answers;  ///< empty where the labels are the examples' own next tokens
@@ -172,7 +176,12 @@ struct Keys {
 class Hdf5Reader {
  public:
   Hdf5Reader(const std::filesystem::path& path, const ReadSettings& settings, Assembly& into, bool as_test)
-      : name_("'" + path.string() + "'"), settings_(settings), part_(as_test ? into.test : into.train), shared_(into.shared), as_test_(as_test), file_(open_file(path), H5Fclose) {
+      : name_("'" + path.string() + "'"),
+        settings_(settings),
+        part_(as_test ? into.test : into.train),
+        shared_(into.shared),
+        as_test_(as_test),
+        file_(open_file(path), H5Fclose) {
     std::error_code error;
     const std::uint64_t size = std::filesystem::file_size(path, error);
     if (error || !file_.good()) throw failure(name_ + " cannot be read as an HDF5 file: it is damaged, or cut off");
@@ -183,7 +192,8 @@ class Hdf5Reader {
     if (H5Lexists(file_, "examples", H5P_DEFAULT) <= 0)
       throw failure(name_ + " has no group 'examples'; valid is the layout of TensorFlow Federated: examples/CLIENT/KEY");
     const Handle examples(H5Gopen(file_, "examples", H5P_DEFAULT), H5Gclose);
-    if (!examples.good()) throw failure(name_ + ": 'examples' is not a group; valid is the layout of TensorFlow Federated: examples/CLIENT/KEY");
+    if (!examples.good())
+      throw failure(name_ + ": 'examples' is not a group; valid is the layout of TensorFlow Federated: examples/CLIENT/KEY");
     bool first = true;
     bool sentences = false;
     for_each_client(examples, [&](hid_t group, const std::string& client) {
@@ -252,7 +262,8 @@ class Hdf5Reader {
         if (has(answer)) return {key, answer};
       throw failure(client + " has '" + key + "' and no answers; valid: y or label, or the name of --label");
     }
-    throw failure(client + " has none of the keys that are known; valid: x or pixels or image with y or label, snippets, or tokens");
+    throw failure(client +
+                  " has none of the keys that are known; valid: x or pixels or image with y or label, snippets, or tokens");
   }
 
   void count_words(hid_t group, const std::string& client) {

@@ -86,8 +86,10 @@ class LeafHandler {
     return true;
   }
   bool parse_error(std::size_t position, const std::string&, const Json::exception& error) {
-    if (error.id == 406) throw failure(file_ + ", byte " + std::to_string(position) + ": a number is out of range; all must be finite");
-    throw failure(file_ + " is not JSON (byte " + std::to_string(position) + "); valid is LEAF's form: users, num_samples, user_data");
+    if (error.id == 406)
+      throw failure(file_ + ", byte " + std::to_string(position) + ": a number is out of range; all must be finite");
+    throw failure(file_ + " is not JSON (byte " + std::to_string(position) +
+                  "); valid is LEAF's form: users, num_samples, user_data");
   }
 
   void finish() const {
@@ -112,7 +114,8 @@ class LeafHandler {
 
   [[noreturn]] void wrong(const std::string& what) const {
     const std::string user = users_.empty() ? "" : ", user '" + shown(users_.all().back()) + "'";
-    throw failure(file_ + (top_ == "user_data" ? user : "") + ": it " + what + "; valid is LEAF's form: users, num_samples, user_data");
+    throw failure(file_ + (top_ == "user_data" ? user : "") + ": it " + what +
+                  "; valid is LEAF's form: users, num_samples, user_data");
   }
   void check(const std::string& why) const {
     if (!why.empty()) wrong("has '" + column_name_ + "' that " + why);
@@ -202,8 +205,8 @@ class LeafHandler {
       const std::size_t size = tokens_.size() - before;
       if (length == 0) length = size;
       if (size != length || size == 0 || size > kMaxTextLength)
-        throw failure(who + "texts of " + std::to_string(length) + " and of " + std::to_string(size) + " characters in x; all must have one length from 1 to " +
-                      std::to_string(kMaxTextLength));
+        throw failure(who + "texts of " + std::to_string(length) + " and of " + std::to_string(size) +
+                      " characters in x; all must have one length from 1 to " + std::to_string(kMaxTextLength));
     }
     give_tokens(tokens_, {x_.examples(), length}, "x");
     part_.add_examples(array_);

@@ -24,7 +24,8 @@ constexpr std::size_t kUnpackedAtOnce = std::size_t{1} << 20;
 
 class NpzReader {
  public:
-  NpzReader(struct archive* reader, std::string file, std::uint64_t size) : reader_(reader), file_(std::move(file)), size_(size) {}
+  NpzReader(struct archive* reader, std::string file, std::uint64_t size)
+      : reader_(reader), file_(std::move(file)), size_(size) {}
 
   std::map<std::string, Array> read(const std::vector<std::string>& wanted) {
     std::map<std::string, Array> arrays;
@@ -128,7 +129,8 @@ class NpzParts {
 
  private:
   Error missing(const std::string& key) const {
-    return failure(file_ + " has no array '" + key + "'; valid: x and y (or x_train and y_train), perhaps client, x_test, y_test and client_test");
+    return failure(file_ + " has no array '" + key +
+                   "'; valid: x and y (or x_train and y_train), perhaps client, x_test, y_test and client_test");
   }
 
   std::optional<Array> array_of(const std::string& key) {

@@ -24,11 +24,19 @@ struct Ending {
   std::string_view text;
   FileForm form;
 };
-constexpr std::array kEndings{Ending{".npz", FileForm::npz},     Ending{".h5", FileForm::hdf5},    Ending{".hdf5", FileForm::hdf5},
-                              Ending{".json", FileForm::leaf},   Ending{".csv", FileForm::csv},    Ending{".csv.gz", FileForm::csv},
-                              Ending{".tsv", FileForm::csv},     Ending{".tsv.gz", FileForm::csv}, Ending{".bin", FileForm::cifar},
-                              Ending{"-images-idx3-ubyte", FileForm::idx}, Ending{"-images-idx3-ubyte.gz", FileForm::idx},
-                              Ending{"-images-idx4-ubyte", FileForm::idx}, Ending{"-images-idx4-ubyte.gz", FileForm::idx}};
+constexpr std::array kEndings{Ending{".npz", FileForm::npz},
+                              Ending{".h5", FileForm::hdf5},
+                              Ending{".hdf5", FileForm::hdf5},
+                              Ending{".json", FileForm::leaf},
+                              Ending{".csv", FileForm::csv},
+                              Ending{".csv.gz", FileForm::csv},
+                              Ending{".tsv", FileForm::csv},
+                              Ending{".tsv.gz", FileForm::csv},
+                              Ending{".bin", FileForm::cifar},
+                              Ending{"-images-idx3-ubyte", FileForm::idx},
+                              Ending{"-images-idx3-ubyte.gz", FileForm::idx},
+                              Ending{"-images-idx4-ubyte", FileForm::idx},
+                              Ending{"-images-idx4-ubyte.gz", FileForm::idx}};
 
 constexpr std::string_view kNamesOfFolders =
     "a folder has train.npz, train.h5, train.csv, train.bin, train.json or train-images-idx3-ubyte and perhaps test.* beside it, "
@@ -108,7 +116,8 @@ FileForm form_of_bytes(const fs::path& file) {
   if (text.starts_with("\0\0\x08"sv)) return FileForm::idx;
   if (trimmed(text).starts_with('{')) return FileForm::leaf;
   if (std::ranges::find(text, '\0') == text.end()) return FileForm::csv;
-  throw failure(input.name() + " is of no form that is known; valid: a NumPy archive (.npz), HDF5, LEAF's JSON, a table of text (CSV), "
+  throw failure(input.name() +
+                " is of no form that is known; valid: a NumPy archive (.npz), HDF5, LEAF's JSON, a table of text (CSV), "
                 "idx, or CIFAR's binary form (.bin)");
 }
 

@@ -39,13 +39,15 @@ void PartBuilder::begin_examples(const Array& x, const std::vector<std::size_t>&
   examples_key_ = x.key;
   if (x.is_text()) throw wrong(x.key, "texts, " + x.type_text() + "; examples must be numbers");
   if (each.size() > 3)
-    throw wrong(x.key, "examples of " + std::to_string(each.size()) + " dimensions; valid: numbers, rows, pictures with or without channels");
+    throw wrong(x.key, "examples of " + std::to_string(each.size()) +
+                           " dimensions; valid: numbers, rows, pictures with or without channels");
   std::size_t size = 1;
   for (const std::size_t dimension : each) {
     if (dimension == 0) throw wrong(x.key, x.type_text() + " has no numbers");
     size *= std::min(dimension, kMaxExampleSize + 1);
     if (size > kMaxExampleSize)
-      throw wrong(x.key, "examples of " + dimensions_text(each) + " numbers; at most " + std::to_string(kMaxExampleSize) + " are read");
+      throw wrong(x.key,
+                  "examples of " + dimensions_text(each) + " numbers; at most " + std::to_string(kMaxExampleSize) + " are read");
   }
   if (x.is_whole() && x.kind != 'b' && x.item > 1 && each.size() == 1)
     kind_ = Examples::tokens;
@@ -134,7 +136,8 @@ void PartBuilder::add_numbers(const Array& x) {
       row[at++] = number;
     });
     if (!finite)
-      throw wrong(x.key, "example " + std::to_string(rows_ + i) + " (counted from 0) has a number that is not finite; all must be");
+      throw wrong(x.key,
+                  "example " + std::to_string(rows_ + i) + " (counted from 0) has a number that is not finite; all must be");
     numbers_.append(row);
   }
 }

@@ -19,9 +19,9 @@ namespace fedstride {
 /// Everything that both parts of a data set have in common while they are read.
 struct SharedNames {
   Names clients;
-  Names labels;                         ///< texts of labels that are words
-  std::optional<int> classes;           ///< said by the file
-  std::optional<int> vocabulary;        ///< said by the file, or fixed by its kind of text
+  Names labels;                          ///< texts of labels that are words
+  std::optional<int> classes;            ///< said by the file
+  std::optional<int> vocabulary;         ///< said by the file, or fixed by its kind of text
   std::vector<std::string> class_names;  ///< said by the file
   std::size_t columns = 0;               ///< of a table
   std::vector<std::string> header;       ///< of a table's training part

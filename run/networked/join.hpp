@@ -19,7 +19,7 @@ struct JoinOptions {
   Endpoint connect;
   std::filesystem::path certificates;  ///< folder or bundle (client_files_at); empty: plain TCP, to loopback alone
   std::filesystem::path folder;        ///< its own: what it has answered, its ledger, its key
-  std::string data;                    ///< as Configuration::data
+  std::string data = {};               ///< as Configuration::data
   std::string data_dir;                ///< as Configuration::data_dir
   int threads = 0;
   std::filesystem::path turns = {};  ///< Turns: a folder shared with the other clients of this machine; empty: none

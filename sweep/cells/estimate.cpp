@@ -140,9 +140,9 @@ Configuration measured(Configuration configuration) {
 
 // Cells of one kind cost the same for each example.
 std::string kind_of(const Configuration& configuration) {
-  std::string text = configuration.dataset + '\n' + configuration.data + '\n' + configuration.data_dir + '\n' + configuration.model + '\n' +
-                     configuration.freeze + '\n' + std::string(choice_name(configuration.augment)) + '\n' +
-                     std::to_string(configuration.batch);
+  std::string text = configuration.dataset + '\n' + configuration.data + '\n' + configuration.data_dir + '\n' +
+                     configuration.model + '\n' + configuration.freeze + '\n' + std::string(choice_name(configuration.augment)) +
+                     '\n' + std::to_string(configuration.batch);
   text += '\n' + std::string(configuration.optimizer.name()) + '\n' + std::string(configuration.privacy.name());
   if (const ExampleSettings* example = example_level(configuration.privacy)) text += '\n' + std::to_string(example->components);
   return text + '\n' + std::to_string(std::min(configuration.clients, 64));
@@ -164,7 +164,9 @@ double seconds_of(const Configuration& configuration, const Speed& speed) {
   const double rounds = expected_rounds(configuration);
   double rows = speed.training_rows * (1 - configuration.validation_fraction);
   if (configuration.limit_per_client > 0)
-    rows = configuration.clients == 0 ? rows : std::min(rows, static_cast<double>(configuration.limit_per_client) * configuration.clients);
+    rows = configuration.clients == 0
+               ? rows
+               : std::min(rows, static_cast<double>(configuration.limit_per_client) * configuration.clients);
   const auto clients = static_cast<std::size_t>(std::max(1, configuration.clients));  // 0: as many as the data name
   const double cohort = configuration.cohort->rate(clients);
   const double evaluations = std::ceil(rounds / configuration.evaluate_every);

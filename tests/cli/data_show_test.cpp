@@ -16,7 +16,8 @@ bool has(const std::string& text, const std::string& part) { return text.find(pa
 bool make(const std::string& script, const std::string& place) {
   for (const char* name : {"/usr/bin/python3", "python3"})
     if (std::system((std::string(name) + " -c 'import numpy, h5py' >/dev/null 2>&1").c_str()) == 0) {
-      REQUIRE(std::system((std::string(name) + " '" FEDSTRIDE_SOURCE_DIR "/examples/data/" + script + "' '" + place + "'").c_str()) == 0);
+      REQUIRE(std::system(
+                  (std::string(name) + " '" FEDSTRIDE_SOURCE_DIR "/examples/data/" + script + "' '" + place + "'").c_str()) == 0);
       return true;
     }
   return false;
@@ -25,7 +26,8 @@ bool make(const std::string& script, const std::string& place) {
 const char* kNoH5py = "no Python with numpy and h5py (Debian: python3-h5py)";
 
 Outcome trained(const TemporaryFolder& folder, const std::string& data, Words more) {
-  Words words{"run", "--data", data, "--model", "logistic", "--optimizer", "sgd", "--learning-rate", "0.02", "--rounds", "2", "--json", "--out", folder / "run"};
+  Words words{"run",  "--data",   data, "--model", "logistic", "--optimizer", "sgd", "--learning-rate",
+              "0.02", "--rounds", "2",  "--json",  "--out",    folder / "run"};
   words.insert(words.end(), more.begin(), more.end());
   return run_program(words);
 }
@@ -73,7 +75,8 @@ TEST_CASE("writers from HDF5 and users from LEAF's JSON train with one command e
 TEST_CASE("prices in a table, idx and CIFAR's form train with one command each") {
   const TemporaryFolder folder;
   if (!make("houses_csv.py", folder / "houses.csv")) FEDSTRIDE_SKIP(kNoH5py);
-  check_trained(trained(folder, folder / "houses.csv", {"--label", "price", "--client-column", "town", "--partition", "natural", "--model", "dense classes"}));
+  check_trained(trained(folder, folder / "houses.csv",
+                        {"--label", "price", "--client-column", "town", "--partition", "natural", "--model", "dense classes"}));
   for (const char* script : {"pictures_idx.py", "pictures_cifar.py"}) {
     const TemporaryFolder other;
     make(script, other / "data");

@@ -43,7 +43,8 @@ TEST_CASE("columns may be numbers from 1, with or without a header; the last is 
   CHECK(contains(pair.notes.front(), "no header; label: column 4; client: column 1; 2 features"));
   CHECK(loaded(kIris, reading("", "site")).train.classes == 3);
   CHECK(rows_of("1,2,0,x\n3,4,1,y\n", reading("", "4")).labels == std::vector<Label>{0, 1});
-  CHECK(contains(error(kIris, reading("sort")), "has no column 'sort' (label); valid: 1 to 4, or a name of its first line: site, length"));
+  CHECK(contains(error(kIris, reading("sort")),
+                 "has no column 'sort' (label); valid: 1 to 4, or a name of its first line: site, length"));
   CHECK(contains(error(kIris, reading("5")), "has no column '5'"));
   CHECK(contains(error(kIris, reading("site", "site")), "column 1 has two meanings"));
 }
@@ -83,7 +84,8 @@ TEST_CASE("rows have the numbers of the file's records, whatever is held out, an
 
 TEST_CASE("where there are clients a sixth of each one's rows is held out") {
   std::string text;
-  for (int row = 0; row < 40; ++row) text += std::to_string(row) + "," + (row < 12 ? "a" : row < 35 ? "b" : "c") + "," + std::to_string(row % 2) + "\n";
+  for (int row = 0; row < 40; ++row)
+    text += std::to_string(row) + "," + (row < 12 ? "a" : row < 35 ? "b" : "c") + "," + std::to_string(row % 2) + "\n";
   const DataPair pair = loaded(text, reading("", "2"));
   std::vector<int> held(3, 0);
   for (const std::uint32_t client : pair.test.clients) ++held[client];
@@ -99,13 +101,16 @@ TEST_CASE("quotes, semicolons, tabs and gzip are taken as they come") {
 }
 
 TEST_CASE("a first line that is neither header nor record, gaps and a missing label are errors with line and field") {
-  CHECK(contains(error("5.1,?,3,0\n1,2,3,1\n"), "line 1: field 2 is '?', which is no number, and field 1 is '5.1', which is one"));
+  CHECK(
+      contains(error("5.1,?,3,0\n1,2,3,1\n"), "line 1: field 2 is '?', which is no number, and field 1 is '5.1', which is one"));
   CHECK(contains(error("0,1,label\n1,2,1\n3,4,0\n"), "the first label is a word and all others are numbers"));
   CHECK(contains(error("1,2,0\n1,,0\n"), "line 2: field 2 is '', which is no number"));
   CHECK(contains(error("1,2,0\n1,2,\n"), "line 2: field 3, the label, is empty"));
   CHECK(contains(error("1,2,0\n1,2,nan\n"), "field 3, the label, is 'nan', which is not finite"));
   CHECK(contains(error("1,2,0\n1,2\n"), "line 2: 2 fields; there must be 3"));
   CHECK(contains(error("a,b\n"), "holds no record"));
+  for (const std::string bytes : {std::string("1;2;0\n\0;3\n", 10), std::string("1;2;0\n3;\0\n", 10), std::string("1;0\n\0", 5)})
+    CHECK_FALSE(error(bytes).empty());
   CHECK(contains(error("1,,0\n", reading("", "2")), "field 2, the client, is empty"));
 }
 

@@ -58,10 +58,13 @@ std::string error_of(Call&& call) {
 }
 
 /// How a file of the user's own is read, and where it is.
-inline ReadSettings reading(const std::string& label, const std::string& client = "", TargetsAre targets = TargetsAre::automatic) {
+inline ReadSettings reading(const std::string& label, const std::string& client = "",
+                            TargetsAre targets = TargetsAre::automatic) {
   return {.format = FileForm::automatic, .label = label, .client_column = client, .targets = targets};
 }
-inline ReadSettings as_form(FileForm form) { return {.format = form, .label = "", .client_column = "", .targets = TargetsAre::automatic}; }
+inline ReadSettings as_form(FileForm form) {
+  return {.format = form, .label = "", .client_column = "", .targets = TargetsAre::automatic};
+}
 inline DataOptions own(const std::filesystem::path& path, const ReadSettings& read = {}) {
   return {.data_dir = "", .data = path.string(), .read = read};
 }

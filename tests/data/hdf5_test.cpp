@@ -42,9 +42,10 @@ TEST_CASE("EMNIST's layout: a group a writer, floats of 255ths go back to 8 bits
                  "  file[f'examples/{writer}/pixels'] = np.float32(1) - np.full((rows, 28, 28), rows, np.float32) / 255\n"
                  "  file[f'examples/{writer}/label'] = np.arange(rows, dtype=np.int32)\n"))
     FEDSTRIDE_SKIP(kNoH5py);
-  made.make(" file['examples/f2/pixels'] = np.zeros((1, 28, 28), np.float32)\n file['examples/f2/label'] = np.array([2])\n"
-            " file['examples/f3/pixels'] = np.zeros((0, 28, 28), np.float32)\n file['examples/f3/label'] = np.array([], np.int32)\n",
-            "d_test.h5");
+  made.make(
+      " file['examples/f2/pixels'] = np.zeros((1, 28, 28), np.float32)\n file['examples/f2/label'] = np.array([2])\n"
+      " file['examples/f3/pixels'] = np.zeros((0, 28, 28), np.float32)\n file['examples/f3/label'] = np.array([], np.int32)\n",
+      "d_test.h5");
   const DataPair pair = made.load_folder();
   CHECK(pair.train.form().text() == "28x28x1, 3 classes");
   CHECK(pair.train.pixels[0] == 253);
@@ -72,7 +73,8 @@ TEST_CASE("CIFAR-100's layout: colour pictures, fine labels, or the key that is 
 
 TEST_CASE("Shakespeare's snippets: begin, characters, end and pads in sequences of 80 with the next ones as labels") {
   Made made;
-  if (!made.make(" said = ['dh', 'x' * 100]\n file.create_dataset('examples/HAMLET/snippets', data=said, dtype=h5py.string_dtype())\n"))
+  if (!made.make(
+          " said = ['dh', 'x' * 100]\n file.create_dataset('examples/HAMLET/snippets', data=said, dtype=h5py.string_dtype())\n"))
     FEDSTRIDE_SKIP(kNoH5py);
   const Dataset rows = load_own_rows("file", own(made.folder() / "d_train.h5")).train;
   CHECK(rows.form().text() == "80 tokens of 90, 90 classes a position");
@@ -120,24 +122,40 @@ TEST_CASE("other layouts, missing keys, links to elsewhere and numbers that are 
   CHECK(contains(made.error(), "has no group 'examples'; valid is the layout of TensorFlow Federated"));
   CHECK(contains(error(" file['examples/a'] = np.ones(3)\n"), "client 'a' is not a group"));
   CHECK(contains(error(" file.create_group('examples')\n"), "'examples' has no client"));
-  CHECK(contains(error(" file['examples/a/z'] = np.ones(3)\n"), "client 'a' has none of the keys that are known; valid: x or pixels"));
+  CHECK(contains(error(" file['examples/a/z'] = np.ones(3)\n"),
+                 "client 'a' has none of the keys that are known; valid: x or pixels"));
   CHECK(contains(error(" file['examples/a/x'] = np.ones(3)\n"), "client 'a' has 'x' and no answers; valid: y or label"));
   CHECK(contains(error(good + " file.create_group('examples/b')\n"), "client 'b' has no key 'x'"));
-  CHECK(contains(error(good + " file['examples/b/x'] = np.ones((1, 3))\n file['examples/b/y'] = np.array([0, 1])\n"), "client 'b' has 1 rows of 'x' and 2 of 'y'"));
-  CHECK(contains(error(good + " file['examples/b/x'] = np.ones((0, 3))\n file['examples/b/y'] = np.array([])\n"), "client 'b', key 'x': no row"));
+  CHECK(contains(error(good + " file['examples/b/x'] = np.ones((1, 3))\n file['examples/b/y'] = np.array([0, 1])\n"),
+                 "client 'b' has 1 rows of 'x' and 2 of 'y'"));
+  CHECK(contains(error(good + " file['examples/b/x'] = np.ones((0, 3))\n file['examples/b/y'] = np.array([])\n"),
+                 "client 'b', key 'x': no row"));
   CHECK(contains(error(good + " file['examples/b'] = h5py.ExternalLink('/etc/other.h5', '/a')\n"), "client 'b' is a link"));
   CHECK(contains(error(good + " file['examples/b'] = h5py.SoftLink('/examples/a')\n"), "client 'b' is a link"));
-  CHECK(contains(error(good + " g = file.create_group('examples/b')\n g['x'] = h5py.ExternalLink('/etc/other.h5', '/a')\n g['y'] = np.array([0])\n"), "client 'b', key 'x': it is a link"));
-  CHECK(contains(error(" file.create_dataset('examples/a/x', (10**12, 3), 'f4', chunks=(1000, 3))\n file['examples/a/y'] = np.array([0])\n"), "it claims more than the"));
-  CHECK(contains(error(" file.create_dataset('examples/a/x', (1000, 3), 'f4', chunks=(1000, 3))\n file['examples/a/y'] = np.array([0] * 1000)\n"), "it claims 12000 bytes and has none"));
-  CHECK(contains(error(" file.create_dataset('examples/a/x', (2, 3), h5py.ref_dtype)\n file['examples/a/x'][0, 0] = file.ref\n file['examples/a/y'] = np.array([0, 1])\n"), "its elements are neither numbers nor texts"));
-  CHECK(contains(error(" file.create_dataset('examples/a/x', (2, 3), 'f4', external=[('/etc/passwd', 0, 24)])\n file['examples/a/y'] = np.array([0, 1])\n"), "its numbers are in another file"));
+  CHECK(contains(
+      error(
+          good +
+          " g = file.create_group('examples/b')\n g['x'] = h5py.ExternalLink('/etc/other.h5', '/a')\n g['y'] = np.array([0])\n"),
+      "client 'b', key 'x': it is a link"));
+  CHECK(contains(
+      error(" file.create_dataset('examples/a/x', (10**12, 3), 'f4', chunks=(1000, 3))\n file['examples/a/y'] = np.array([0])\n"),
+      "it claims more than the"));
+  CHECK(contains(error(" file.create_dataset('examples/a/x', (1000, 3), 'f4', chunks=(1000, 3))\n file['examples/a/y'] = "
+                       "np.array([0] * 1000)\n"),
+                 "it claims 12000 bytes and has none"));
+  CHECK(contains(error(" file.create_dataset('examples/a/x', (2, 3), h5py.ref_dtype)\n file['examples/a/x'][0, 0] = file.ref\n "
+                       "file['examples/a/y'] = np.array([0, 1])\n"),
+                 "its elements are neither numbers nor texts"));
+  CHECK(contains(error(" file.create_dataset('examples/a/x', (2, 3), 'f4', external=[('/etc/passwd', 0, 24)])\n "
+                       "file['examples/a/y'] = np.array([0, 1])\n"),
+                 "its numbers are in another file"));
   CHECK(error(good) == "");
 }
 
 TEST_CASE("a file that is cut off or altered is an error or other data, and never more") {
   Made made;
-  if (!made.make(" for c in 'ab':\n  file[f'examples/{c}/x'] = np.random.default_rng(1).random((4, 3))\n  file[f'examples/{c}/y'] = np.arange(4)\n"))
+  if (!made.make(" for c in 'ab':\n  file[f'examples/{c}/x'] = np.random.default_rng(1).random((4, 3))\n  "
+                 "file[f'examples/{c}/y'] = np.arange(4)\n"))
     FEDSTRIDE_SKIP(kNoH5py);
   const std::string whole = read(made.folder() / "d_train.h5");
   for (std::size_t size = 0; size < whole.size(); size += 1 + whole.size() / 40) {

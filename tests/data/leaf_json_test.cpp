@@ -42,7 +42,9 @@ TEST_CASE("users are clients, x lists are numbers, whole y are classes") {
 
 TEST_CASE("other keys are passed over, and y may be numbers to predict, words or flags") {
   const auto with = [&](const std::string& y) {
-    return loaded(R"({"metadata": {"a": [{"b": [1, "c"]}]}, "hierarchies": [["x"], []], "user_data": {"a": {"x": [1.5, 2, 3], "note": "n", "more": ["t", 1], "y": )" + y + "}}}");
+    return loaded(
+        R"({"metadata": {"a": [{"b": [1, "c"]}]}, "hierarchies": [["x"], []], "user_data": {"a": {"x": [1.5, 2, 3], "note": "n", "more": ["t", 1], "y": )" +
+        y + "}}}");
   };
   CHECK(with("[0.5, 1, 2]").train.targets == Targets::values);
   CHECK(with(R"(["cat", "dog", "cat"])").train.class_names == std::vector<std::string>{"cat", "dog"});
@@ -61,7 +63,8 @@ TEST_CASE("Shakespeare's texts are tokens of LEAF's letters, and the answer is t
   CHECK(labels == std::vector<Label>{54, 80});
   CHECK(Characters::leaf().size() == 81);
   CHECK(contains(error(R"({"user_data": {"a": {"x": ["abc", "ab"], "y": ["d", "e"]}}})"), "texts of 3 and of 2 characters in x"));
-  CHECK(contains(error(R"({"user_data": {"a": {"x": ["abc"], "y": ["de"]}}})"), "'de' in y; after a text there must be the one character"));
+  CHECK(contains(error(R"({"user_data": {"a": {"x": ["abc"], "y": ["de"]}}})"),
+                 "'de' in y; after a text there must be the one character"));
 }
 
 TEST_CASE("rows of 784 numbers that are whole 255ths are pictures") {
@@ -81,7 +84,8 @@ TEST_CASE("what is not LEAF's form is an error that names the file, the user and
   CHECK(contains(error(two_users(kTwo, R"({"x": [[1, 2]]})")), "user 'b': 1 x and 0 y"));
   CHECK(contains(error(two_users(kTwo, R"({"x": [], "y": []})")), "user 'b': no sample; each client needs one"));
   CHECK(contains(error(two_users(kTwo, R"({"x": [[1, 2, 3]], "y": [1]})")), "examples of 3 after examples of 2"));
-  CHECK(contains(error(two_users(kTwo, R"({"x": [[1, 2], [3]], "y": [1, 0]})")), "user 'b': it has 'x' that has lists of 2 and of 1"));
+  CHECK(contains(error(two_users(kTwo, R"({"x": [[1, 2], [3]], "y": [1, 0]})")),
+                 "user 'b': it has 'x' that has lists of 2 and of 1"));
   CHECK(contains(error(two_users(kTwo, R"({"x": [[1, "a"]], "y": [1]})")), "has texts among numbers"));
   CHECK(contains(error(two_users(kTwo, R"({"x": [[1, null]], "y": [1]})")), "has null where it must not"));
   CHECK(contains(error(two_users(kTwo, kOne, "[2, 5]")), "user 'b' has 1 sample, \"num_samples\" says 5"));

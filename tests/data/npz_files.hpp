@@ -13,7 +13,8 @@
 namespace fedstride::test {
 
 /// A .npy file by hand: "(3, 2)" is a shape.
-inline std::string npy_bytes(const std::string& type, const std::string& shape, const std::string& bytes, const char* fortran = "False") {
+inline std::string npy_bytes(const std::string& type, const std::string& shape, const std::string& bytes,
+                             const char* fortran = "False") {
   std::string header = "{'descr': '" + type + "', 'fortran_order': " + fortran + ", 'shape': " + shape + ", }";
   header += std::string(63 - (10 + header.size()) % 64, ' ') + "\n";
   std::string file("\x93NUMPY\x01\x00", 8);

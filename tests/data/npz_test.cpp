@@ -56,7 +56,9 @@ TEST_CASE("bytes in two dimensions an example are grey pictures, of three with c
 TEST_CASE("numbers that are whole 255ths go back to 8 bits, and others stay what they are") {
   std::vector<float> numbers;
   for (int i = 0; i < 12; ++i) numbers.push_back(1 - static_cast<float>(20 * i) / 255);
-  const auto part = [&](int begin, int end) { return bytes_of(std::vector<float>(numbers.begin() + begin, numbers.begin() + end)); };
+  const auto part = [&](int begin, int end) {
+    return bytes_of(std::vector<float>(numbers.begin() + begin, numbers.begin() + end));
+  };
   const DataPair pair = loaded(with_test("<f4", "2, 2", part(0, 8), part(8, 12)));
   CHECK(pair.train.is_pictures());
   CHECK(pair.train.pixels[1] == 235);
@@ -73,7 +75,8 @@ TEST_CASE("numbers that are whole 255ths go back to 8 bits, and others stay what
 TEST_CASE("rows of 784 such numbers are pictures of 28x28, rows of zeros and ones are columns") {
   std::vector<double> ink(2 * 784, 1.0);
   ink[5] = 77 / 255.0;
-  const Entries flat{{"x", npy_bytes("<f8", "(2, 784)", bytes_of(ink))}, {"y", npy_bytes("<i4", "(2,)", bytes_of<std::int32_t>({0, 1}))}};
+  const Entries flat{{"x", npy_bytes("<f8", "(2, 784)", bytes_of(ink))},
+                     {"y", npy_bytes("<i4", "(2,)", bytes_of<std::int32_t>({0, 1}))}};
   const DataPair pair = loaded(flat);
   CHECK(pair.train.shape == Shape{28, 28, 1});
   CHECK(pair.train.is_pictures());
@@ -105,7 +108,8 @@ TEST_CASE("answers: floating ones are values, lists of 0 and 1 flags, texts and 
   CHECK(values.train.values.size() + values.test.values.size() == 6);
   CHECK(loaded(with_y("|b1", "(3, 2)", counting(2) + std::string(4, '\0'))).train.targets == Targets::flags);
   CHECK(contains(error(with_y("<i4", "(3, 2)", bytes_of<std::int32_t>({0, 1, 2, 3, 4, 5}))), "2 whole numbers an example"));
-  const DataPair texts = loaded(with_y("<U3", "(3,)", std::string("d\0\0\0o\0\0\0g\0\0\0c\0\0\0a\0\0\0t\0\0\0d\0\0\0o\0\0\0g\0\0\0", 36)));
+  const DataPair texts =
+      loaded(with_y("<U3", "(3,)", std::string("d\0\0\0o\0\0\0g\0\0\0c\0\0\0a\0\0\0t\0\0\0d\0\0\0o\0\0\0g\0\0\0", 36)));
   CHECK(texts.train.class_names == std::vector<std::string>{"cat", "dog"});
   const DataPair from_3 = loaded(with_y("|u1", "(3, 1)", "\x07\x03\x05"));  // a column, as Keras' CIFAR-10 has it
   CHECK(from_3.train.class_names == std::vector<std::string>{"3", "5", "7"});
@@ -115,7 +119,8 @@ TEST_CASE("answers: floating ones are values, lists of 0 and 1 flags, texts and 
   CHECK(signs.train.classes == 2);
   CHECK(contains(error(with_y("<f4", "(3,)", bytes_of<float>({0, NAN, 1}))), "answer 1 (counted from 0) is not a finite number"));
   CHECK(loaded(with_y("<f4", "(3,)", bytes_of<float>({0, 2, 1})), reading("", "", TargetsAre::classes)).train.classes == 3);
-  CHECK(loaded(with_y("<i4", "(3,)", bytes_of<std::int32_t>({5, 6, 7})), reading("", "", TargetsAre::values)).train.targets == Targets::values);
+  CHECK(loaded(with_y("<i4", "(3,)", bytes_of<std::int32_t>({5, 6, 7})), reading("", "", TargetsAre::values)).train.targets ==
+        Targets::values);
 }
 
 TEST_CASE("clients are numbers, in their order, or texts, in the order of the file, the same in both parts") {
@@ -139,7 +144,8 @@ TEST_CASE("big-endian numbers, Fortran's order, compression and half precision a
   const std::vector<float> rows{1, 2, 3, 4};
   const auto features = [&](const std::string& x, bool compressed) {
     const TemporaryFolder folder;
-    return load_own_rows("file", own(write(folder / "d.npz", npz_bytes({{"x", x}, {"y", labels}}, compressed)).string())).train.features;
+    return load_own_rows("file", own(write(folder / "d.npz", npz_bytes({{"x", x}, {"y", labels}}, compressed)).string()))
+        .train.features;
   };
   CHECK(features(npy_bytes(">f4", "(2, 2)", big), false) == rows);
   CHECK(features(npy_bytes("<f4", "(2, 2)", bytes_of<float>({1, 3, 2, 4}), "True"), true) == rows);
@@ -156,7 +162,8 @@ TEST_CASE("a missing key, other lengths and shapes are errors that name them") {
   CHECK(contains(error({{"x", npy_bytes("<f4", "()", bytes_of<float>({1}))}, {"y", y}}), "key 'x': a single number"));
   CHECK(contains(error({{"x", npy_bytes("<f4", "(2, 0)", "")}, {"y", y}}), "has no numbers"));
   CHECK(contains(error({{"x", x}, {"x_train", x}, {"y", y}}), "has 'x' and 'x_train'"));
-  CHECK(contains(error({{"x", npy_bytes("<f4", "(2, 1)", bytes_of<float>({0.5F, INFINITY}))}, {"y", y}}), "example 1 (counted from 0)"));
+  CHECK(contains(error({{"x", npy_bytes("<f4", "(2, 1)", bytes_of<float>({0.5F, INFINITY}))}, {"y", y}}),
+                 "example 1 (counted from 0)"));
 }
 
 TEST_CASE("pickles, records and what is no array are refused; sizes are held against the bytes that are there") {
@@ -165,7 +172,8 @@ TEST_CASE("pickles, records and what is no array are refused; sizes are held aga
   CHECK(contains(error({{"x", npy_bytes("<c8", "(2,)", std::string(16, 'a'))}, {"y", y}}), "its type is '<c8'"));
   CHECK(contains(error({{"x", "no array"}, {"y", y}}), "ends in its header"));
   CHECK(contains(error({{"x", std::string(200, 'a')}, {"y", y}}), "is not a NumPy array"));
-  CHECK(contains(error({{"x", npy_bytes("<f4", "(2, 1)", "abcd")}, {"y", y}}), "is cut off: float32 of shape (2, 1) needs 8 bytes, it has 4"));
+  CHECK(contains(error({{"x", npy_bytes("<f4", "(2, 1)", "abcd")}, {"y", y}}),
+                 "is cut off: float32 of shape (2, 1) needs 8 bytes, it has 4"));
   CHECK(contains(error({{"x", npy_bytes("<f4", "(1, 1)", "abcdefgh")}, {"y", y}}), "has more bytes than"));
   CHECK(contains(error({{"x", npy_bytes("<f4", "(4611686018427387904, 4)", "abcd")}, {"y", y}}), "claims to be float32"));
   CHECK(contains(error({{"x", npy_bytes("<f4", "(1000000000, 1)", "abcd")}, {"y", y}}), "may hold at most"));

@@ -63,7 +63,8 @@ TEST_CASE("CIFAR's form with one label byte, or two of which the second counts")
   CHECK(loaded(folder / "fine.bin").train.classes == 6);
   const DataPair plain = loaded(folder / "plain.bin");
   CHECK(plain.train.form().text() == "32x32x3, 2 classes");
-  CHECK(contains(error_of([&] { loaded(write(folder / "short.bin", one.substr(1)).string()); }), "which is not a whole number of records"));
+  CHECK(contains(error_of([&] { loaded(write(folder / "short.bin", one.substr(1)).string()); }),
+                 "which is not a whole number of records"));
 }
 
 TEST_CASE("a folder's files are found by name, and doubts are said") {
@@ -75,10 +76,12 @@ TEST_CASE("a folder's files are found by name, and doubts are said") {
   CHECK(contains(error(), "has files of several forms, such as train.npz; say which with --format"));
   CHECK(load_dataset("file", own(folder.path().string(), as_form(FileForm::csv))).train.size() == 1);
   write(folder / "more_train.csv", "1,0\n2,1\n");
-  CHECK(contains(error_of([&] { load_dataset("file", own(folder.path().string(), as_form(FileForm::csv))); }), "there must be one for each part"));
+  CHECK(contains(error_of([&] { load_dataset("file", own(folder.path().string(), as_form(FileForm::csv))); }),
+                 "there must be one for each part"));
   CHECK(contains(error_of([&] { loaded(folder / "nowhere"); }), "is not there; name a file or a folder"));
   CHECK(contains(error_of([] { load_dataset("file", {}); }), "data set 'file' needs --data FILE"));
-  CHECK(contains(error_of([&] { loaded(write(folder / "strange", std::string("\1\2\0\3", 4)).string()); }), "is of no form that is known"));
+  CHECK(contains(error_of([&] { loaded(write(folder / "strange", std::string("\1\2\0\3", 4)).string()); }),
+                 "is of no form that is known"));
 }
 
 }  // namespace fedstride::test::own_binary_test

@@ -44,7 +44,8 @@ TEST_CASE("a user's own pictures need no test file: a sixth of the rows is the t
   CHECK(load_own_rows("cifar-binary", {folder.path().string()}).train.size() == 12);
 }
 
-TEST_CASE("labels that begin at 1 are numbered from 0 where every row is read, and keep their numbers where a client has some rows") {
+TEST_CASE(
+    "labels that begin at 1 are numbered from 0 where every row is read, and keep their numbers where a client has some rows") {
   const TemporaryFolder folder;
   const auto write_labels = [&](const char* part, int first) {
     std::string text;

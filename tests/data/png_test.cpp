@@ -22,13 +22,15 @@ std::string unpacked(const std::string& file, std::size_t size) {
   for (std::size_t at = 8; at < file.size();) {
     const std::uint32_t length = number_at(file, at);
     const std::string checked = file.substr(at + 4, length + 4);
-    CHECK(number_at(file, at + 8 + length) == crc32(0, reinterpret_cast<const Bytef*>(checked.data()), static_cast<uInt>(checked.size())));
+    CHECK(number_at(file, at + 8 + length) ==
+          crc32(0, reinterpret_cast<const Bytef*>(checked.data()), static_cast<uInt>(checked.size())));
     if (checked.starts_with("IDAT")) packed += checked.substr(4);
     at += 12 + length;
   }
   std::string lines(size, '\0');
   uLongf count = size;
-  CHECK(uncompress(reinterpret_cast<Bytef*>(lines.data()), &count, reinterpret_cast<const Bytef*>(packed.data()), packed.size()) == Z_OK);
+  CHECK(uncompress(reinterpret_cast<Bytef*>(lines.data()), &count, reinterpret_cast<const Bytef*>(packed.data()),
+                   packed.size()) == Z_OK);
   CHECK(count == size);
   return lines;
 }
@@ -56,7 +58,9 @@ TEST_CASE("a sheet has a line a class with its first pictures") {
   CHECK(number_at(sheet, 16) == 10);
   CHECK(number_at(sheet, 20) == 10);
   const std::string lines = unpacked(sheet, 110);
-  const auto pixel = [&](int x, int y) { return static_cast<int>(static_cast<unsigned char>(lines[static_cast<std::size_t>(y) * 11 + 1 + x])); };
+  const auto pixel = [&](int x, int y) {
+    return static_cast<int>(static_cast<unsigned char>(lines[static_cast<std::size_t>(y) * 11 + 1 + x]));
+  };
   CHECK(pixel(2, 2) == 20);
   CHECK(pixel(3, 3) == 23);
   CHECK(pixel(6, 2) == 96);

@@ -26,7 +26,8 @@ void require(bool holds) {
 
 /// A file of these bytes, in memory where there is a place for such files.
 std::string file_of(const std::string& bytes, const char* name) {
-  static const std::string folder = (access("/dev/shm", W_OK) == 0 ? "/dev/shm/fedstride-fuzz-" : "/tmp/fedstride-fuzz-") + std::to_string(getpid()) + "-";
+  static const std::string folder =
+      (access("/dev/shm", W_OK) == 0 ? "/dev/shm/fedstride-fuzz-" : "/tmp/fedstride-fuzz-") + std::to_string(getpid()) + "-";
   std::string path = folder + name;
   std::ofstream(path, std::ios::binary | std::ios::trunc) << bytes;
   return path;

@@ -32,14 +32,18 @@ void write_clients(const TemporaryFolder& folder, bool with_test) {
 }
 
 Settings settings_of(const TemporaryFolder& folder, const std::string& out, const std::string& more = "") {
-  Settings settings = parse_settings("data = '" + folder.path().string() + "'\nlabel = 'kind'\nclient-column = 'who'\npartition = 'natural'\n" +
-                                         "model = 'dense 8 | relu | dense classes'\noptimizer = 'sgd'\nlearning-rate = 0.1\nrounds = 3\n"
-                                         "threads = 2\nout = '" + (folder / out) + "'\n" + more,
-                                     "test");
+  Settings settings =
+      parse_settings("data = '" + folder.path().string() + "'\nlabel = 'kind'\nclient-column = 'who'\npartition = 'natural'\n" +
+                         "model = 'dense 8 | relu | dense classes'\noptimizer = 'sgd'\nlearning-rate = 0.1\nrounds = 3\n"
+                         "threads = 2\nout = '" +
+                         (folder / out) + "'\n" + more,
+                     "test");
   return settings;
 }
 
-Setup prepared(const TemporaryFolder& folder, const std::string& more = "") { return prepare(resolve(settings_of(folder, "x", more))); }
+Setup prepared(const TemporaryFolder& folder, const std::string& more = "") {
+  return prepare(resolve(settings_of(folder, "x", more)));
+}
 
 }  // namespace
 
@@ -55,7 +59,8 @@ TEST_CASE("without clients all that the data name take part, each tested on its 
   CHECK(setup.client_test[0].empty());
   for (std::size_t client = 0; client < 6; ++client) {
     CHECK(setup.client_test[client].size() == (client == 0 ? 0 : 5 + client));
-    for (const Row row : setup.client_test[client]) CHECK(setup.data.test.client_names[setup.data.test.clients[row]] == "n" + std::to_string(client));
+    for (const Row row : setup.client_test[client])
+      CHECK(setup.data.test.client_names[setup.data.test.clients[row]] == "n" + std::to_string(client));
   }
 }
 
@@ -65,7 +70,8 @@ TEST_CASE("with clients it is the first so many, and the others' rows are not us
   const Setup setup = prepared(folder, "clients = 2\n");
   CHECK(setup.row_counts == std::vector<std::uint64_t>{20, 18});
   bool told = false;
-  for (const std::string& note : setup.notes) told = told || note.find("the first 2 of 6 clients that the data name take part; 102 rows") != note.npos;
+  for (const std::string& note : setup.notes)
+    told = told || note.find("the first 2 of 6 clients that the data name take part; 102 rows") != note.npos;
   CHECK(told);
   CHECK_THROWS_WITH_AS(prepared(folder, "clients = 7\n"), doctest::Contains("clients is 7; the data name 6 clients"), Error);
 }
@@ -146,8 +152,10 @@ TEST_CASE("data and dataset together, and settings of files without a file, are 
   both["data"].from_command_line = true;
   both["dataset"].from_command_line = false;
   CHECK(resolve(both).dataset == "file");
-  CHECK_THROWS_WITH_AS(resolve(parse_settings("label = 'x'\n", "test")), doctest::Contains("label is given; it goes with data of your own"), Error);
-  CHECK_THROWS_WITH_AS(resolve(parse_settings("clients = 0\n", "test")), doctest::Contains("clients is 0; with partition 'pathological'"), Error);
+  CHECK_THROWS_WITH_AS(resolve(parse_settings("label = 'x'\n", "test")),
+                       doctest::Contains("label is given; it goes with data of your own"), Error);
+  CHECK_THROWS_WITH_AS(resolve(parse_settings("clients = 0\n", "test")),
+                       doctest::Contains("clients is 0; with partition 'pathological'"), Error);
 }
 
 TEST_CASE("a regression in three columns trains") {
@@ -160,8 +168,11 @@ TEST_CASE("a regression in three columns trains") {
       file << a << ',' << b << ',' << 2 * a - b + 0.5 << '\n';
     }
   }
-  const Settings settings = parse_settings("data = '" + (folder / "train.csv") + "'\nmodel = 'dense classes'\npartition = 'iid'\nclients = 2\noptimizer = 'sgd'\n"
-                                           "learning-rate = 0.05\nrounds = 8\nthreads = 1\nout = '" + (folder / "a") + "'\n", "test");
+  const Settings settings = parse_settings("data = '" + (folder / "train.csv") +
+                                               "'\nmodel = 'dense classes'\npartition = 'iid'\nclients = 2\noptimizer = 'sgd'\n"
+                                               "learning-rate = 0.05\nrounds = 8\nthreads = 1\nout = '" +
+                                               (folder / "a") + "'\n",
+                                           "test");
   start(settings);
   const auto rounds = lines(folder / "a/rounds.jsonl");
   CHECK(rounds.back()["test_loss"].get<double>() < 0.1 * rounds.front()["test_loss"].get<double>());
