@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 
 NAMES = {"adadp-cnn": "adadp-cnn", "pfl-cnn": "pfl-cnn", "874-parameter MLP": "tiny-mlp", "resnet20-gn": "resnet20-gn",
-         "femnist-cnn": "femnist-cnn"}
+         "femnist-cnn": "femnist-cnn", "leaf-lstm": "leaf-lstm", "small-transformer": "small-transformer"}
 
 
 def run(*command):

@@ -61,11 +61,14 @@ struct RandomSteps {
   RandomSteps(const Model& model, int batch, const std::vector<bool>& frozen)
       : weights(model.initial(Initialisation::fan_in, 1)), network(model, batch, frozen) {
     RandomStream random(1, {.purpose = Purpose::test});
-    for (float& value : network.inputs(batch)) value = static_cast<float>(random.normal());
-    for (int row = 0; row < batch; ++row) {
-      labels.push_back(static_cast<Label>(random.below(static_cast<std::uint64_t>(model.classes()))));
-      rows.push_back(static_cast<Row>(row));
-    }
+    const ExampleForm& form = model.form();
+    const auto below = [&](int limit) { return random.below(static_cast<std::uint64_t>(limit)); };
+    inputs.resize(static_cast<std::size_t>(batch) * form.shape.size());
+    for (float& value : inputs)
+      value = form.vocabulary > 0 ? static_cast<float>(below(form.vocabulary)) : static_cast<float>(random.normal());
+    std::ranges::copy(inputs, network.inputs(batch).begin());
+    for (int row = 0; row < batch; ++row) rows.push_back(static_cast<Row>(row));
+    for (std::size_t i = 0; i < rows.size() * form.answers(); ++i) labels.push_back(static_cast<Label>(below(form.outputs)));
   }
 
   /// The same examples at the next step.
@@ -73,12 +76,13 @@ struct RandomSteps {
 
   /// So many that the clock's resolution does not matter.
   int steps_at_once() const {
-    const double flops = static_cast<double>(labels.size()) * dense_flops_per_example(network.model());
+    const double flops = static_cast<double>(rows.size()) * dense_flops_per_example(network.model());
     return std::clamp(static_cast<int>(2e6 / flops), 1, 1000);
   }
 
   Vector weights;
   Network network;
+  std::vector<float> inputs;
   std::vector<Label> labels;
   std::vector<Row> rows;
   std::uint32_t step = 0;
@@ -90,7 +94,7 @@ double dense_flops_per_example(const Model& model) {
   double products = 0;
   bool first = true;
   for (const Parameter& parameter : model.parameters()) {
-    if (parameter.role != ParameterRole::weight) continue;
+    if (parameter.role != ParameterRole::weight && parameter.role != ParameterRole::second_weight) continue;
     const Shape out = model.shapes()[static_cast<std::size_t>(parameter.layer) + 1];
     const double forward = static_cast<double>(parameter.size) * out.height * out.width;
     products += forward * (first ? 2 : 3);
@@ -160,7 +164,7 @@ PrivateSpeed measure_private(const Model& model, int batch, const std::vector<bo
   ReleaseRules rules{.denominator = static_cast<double>(batch),
                      .source = RandomSource(std::uint64_t{1}),
                      .address = {.purpose = Purpose::test, .round = 1}};
-  std::vector<double> norms(random.labels.size()), plain_times, private_times, ratios;
+  std::vector<double> norms(random.rows.size()), plain_times, private_times, ratios;
   times(seconds, [&] {
     const double start = now();
     for (int step = 0; step < steps; ++step) random.network.gradient(random.weights.data(), random.next(), keep);

@@ -1,5 +1,7 @@
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cstdio>
+#include <iterator>
 #include <memory>
 #include <string>
 #include <vector>
@@ -28,15 +30,19 @@ struct BenchFlags {
 struct Case {
   const char* name;
   const char* model;
-  Shape input;
-  int classes = 10;
+  ExampleForm form;
   int batch = 0;  ///< 0: the one asked for
 };
-constexpr Case kCases[] = {{"adadp-cnn", "adadp-cnn", {32, 32, 3}},
-                           {"pfl-cnn", "pfl-cnn", {32, 32, 3}},
-                           {"874-parameter MLP", "dense 32 | relu | dense classes", {1, 1, 16}},
-                           {"resnet20-gn", "resnet20-gn", {32, 32, 3}, 10, 32},
-                           {"femnist-cnn", "femnist-cnn", {28, 28, 1}, 62, 20}};
+constexpr ExampleForm kPictures{{32, 32, 3}, 10};
+constexpr ExampleForm kLines{{80, 1, 1}, 80, Targets::classes, 80};
+constexpr ExampleForm kWords{{20, 1, 1}, 90, Targets::positions, 90};
+constexpr Case kCases[] = {{"adadp-cnn", "adadp-cnn", kPictures},
+                           {"pfl-cnn", "pfl-cnn", kPictures},
+                           {"874-parameter MLP", "dense 32 | relu | dense classes", {{1, 1, 16}, 10}},
+                           {"resnet20-gn", "resnet20-gn", kPictures, 32},
+                           {"femnist-cnn", "femnist-cnn", {{28, 28, 1}, 62}, 20},
+                           {"leaf-lstm", "leaf-lstm", kLines, 10},
+                           {"small-transformer", "small-transformer", kWords, 16}};
 
 OrderedJson measure(const char* name, const Model& model, const BenchFlags& arguments, double peak, int batch = 0) {
   const NetworkSpeed speed = measure_network(model, batch > 0 ? batch : arguments.batch, arguments.seconds);
@@ -61,33 +67,35 @@ struct PrivateCase {
   const char* name;
   const char* model;
   const char* frozen;
-  Shape input;
+  ExampleForm form;
+  int batch = 200;
 };
-constexpr int kPrivateBatch = 200;
 constexpr PrivateCase kPrivateCases[] = {
-    {"adadp-cnn's dense part", "dense 500 | relu | dense 500 | relu | dense classes", "", {1, 1, 1600}},
-    {"adadp-cnn", "adadp-cnn", "", {32, 32, 3}},
-    {"adadp-cnn, convolutions frozen", "adadp-cnn", "conv1,conv2", {32, 32, 3}},
-    {"tutorial-cnn", "tutorial-cnn", "", {28, 28, 1}},
-    {"resnet20-gn", "resnet20-gn", "", {32, 32, 3}}};
+    {"adadp-cnn's dense part", "dense 500 | relu | dense 500 | relu | dense classes", "", {{1, 1, 1600}, 10}},
+    {"adadp-cnn", "adadp-cnn", "", kPictures},
+    {"adadp-cnn, convolutions frozen", "adadp-cnn", "conv1,conv2", kPictures},
+    {"tutorial-cnn", "tutorial-cnn", "", {{28, 28, 1}, 10}},
+    {"resnet20-gn", "resnet20-gn", "", kPictures, 32},
+    {"femnist-cnn", "femnist-cnn", "", {{28, 28, 1}, 62}, 20},
+    {"leaf-lstm", "leaf-lstm", "", kLines, 10},
+    {"small-transformer", "small-transformer", "", kWords, 16}};
 
 OrderedJson measure_private_steps(const BenchFlags& arguments) {
   if (!arguments.json)
-    std::printf("A private step (norms, clipping, sum, noise) against a plain gradient, batch %d, pairs one after the other:\n",
-                kPrivateBatch);
+    std::printf("A private step (norms, clipping, sum, noise) against a plain gradient, pairs one after the other:\n");
   OrderedJson rows = OrderedJson::array();
   for (const PrivateCase& one : kPrivateCases) {
-    const Model model = Model::parse(one.model, one.input, 10);
+    const Model model = Model::parse(one.model, one.form);
     const auto frozen = *one.frozen == '\0' ? std::vector<bool>{} : model.frozen(one.frozen);
-    const PrivateSpeed speed = measure_private(model, kPrivateBatch, frozen, arguments.seconds);
+    const PrivateSpeed speed = measure_private(model, one.batch, frozen, arguments.seconds);
     rows.push_back({{"name", one.name},
-                    {"batch", kPrivateBatch},
+                    {"batch", one.batch},
                     {"plain_seconds", speed.plain_seconds},
                     {"private_seconds", speed.private_seconds},
                     {"ratio", speed.ratio}});
     if (!arguments.json)
-      std::printf("%-31s plain %7.2f ms  private %7.2f ms  ratio %.2f\n", one.name, speed.plain_seconds * 1e3,
-                  speed.private_seconds * 1e3, speed.ratio);
+      std::printf("%-31s batch %3d  plain %7.2f ms  private %7.2f ms  ratio %.2f\n", one.name, one.batch,
+                  speed.plain_seconds * 1e3, speed.private_seconds * 1e3, speed.ratio);
   }
   return rows;
 }
@@ -152,10 +160,12 @@ void bench(const BenchFlags& arguments) {
                    {"peak_flops_per_second", peak}};
   OrderedJson& steps = json["steps"] = OrderedJson::array();
   if (!arguments.model.empty()) {
-    steps.push_back(measure(arguments.model.c_str(), Model::parse(arguments.model, {32, 32, 3}, 10), arguments, peak));
+    const auto known = std::ranges::find_if(kCases, [&](const Case& one) { return one.name == arguments.model; });
+    const ExampleForm form = known == std::end(kCases) ? kPictures : known->form;
+    steps.push_back(measure(arguments.model.c_str(), Model::parse(arguments.model, form), arguments, peak));
   } else {
     for (const Case& one : kCases)
-      steps.push_back(measure(one.name, Model::parse(one.model, one.input, one.classes), arguments, peak, one.batch));
+      steps.push_back(measure(one.name, Model::parse(one.model, one.form), arguments, peak, one.batch));
     json["optimizers"] = measure_optimizers(arguments);
     json["objectives"] = measure_objectives(arguments);
     json["private_steps"] = measure_private_steps(arguments);
@@ -171,7 +181,8 @@ void add_bench_command(CLI::App& app) {
   command.footer("Example: fedstride bench --model pfl-cnn --batch 50");
   auto arguments = std::make_shared<BenchFlags>();
   command.allow_extras();
-  takes(*command.add_option("--model", arguments->model, "a named model or its layers, on 32x32x3 pictures [three of them]"),
+  takes(*command.add_option("--model", arguments->model,
+                            "a named model or its layers, on 32x32x3 pictures unless it is one of those [seven of them]"),
         {.word = "NAME", .known = known_models()});
   add_number_flag(command, "--batch", arguments->batch, {.low = 1, .high = 100000}, "examples a batch");
   add_number_flag(command, "--seconds", arguments->seconds, {.low = 0, .high = 600, .low_included = false},
