@@ -109,7 +109,7 @@ TEST_CASE("a first line that is neither header nor record, gaps and a missing la
   CHECK(contains(error("1,2,0\n1,2,nan\n"), "field 3, the label, is 'nan', which is not finite"));
   CHECK(contains(error("1,2,0\n1,2\n"), "line 2: 2 fields; there must be 3"));
   CHECK(contains(error("a,b\n"), "holds no record"));
-  for (const std::string bytes : {std::string("1;2;0\n\0;3\n", 10), std::string("1;2;0\n3;\0\n", 10), std::string("1;0\n\0", 5)})
+  for (const std::string& bytes : {std::string("1;2;0\n\0;3\n", 10), std::string("1;2;0\n3;\0\n", 10), std::string("1;0\n\0", 5)})
     CHECK_FALSE(error(bytes).empty());
   CHECK(contains(error("1,,0\n", reading("", "2")), "field 2, the client, is empty"));
 }
