@@ -11,9 +11,9 @@ namespace fedstride {
 
 /// The user's options on where data sets are.
 struct DataOptions {
-  std::string data_dir;    ///< --data-dir; empty: $FEDSTRIDE_DATA, else $XDG_CACHE_HOME/fedstride, else ~/.cache/fedstride
-  std::string data = {};   ///< --data: the file or the folder of the data set 'file'
-  ReadSettings read = {};  ///< how a file of the user's own is to be read
+  std::string data_dir = {};  ///< --data-dir; empty: $FEDSTRIDE_DATA, else $XDG_CACHE_HOME/fedstride, else ~/.cache/fedstride
+  std::string data = {};      ///< --data: the file or the folder of the data set 'file'
+  ReadSettings read = {};     ///< how a file of the user's own is to be read
 };
 
 /// The places where a data set may be.

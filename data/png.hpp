@@ -12,7 +12,7 @@ namespace fedstride {
 std::string png(std::span<const std::uint8_t> pixels, int width, int height, int channels);
 
 /// A sheet of pictures of a data set as a PNG file: a line for each class (256 at most) with up to `across` of its first pictures; where answers are no classes,
-/// one line. Of four and more channels the first three are shown, of two the first; numbers that are not of 8 bits from their least, black, to their
+/// one line. The first three channels are shown, or the first of two; numbers that are not of 8 bits from their least, black, to their
 /// largest. Throws Error (usage) if the examples have no height and width.
 std::string contact_sheet(const Dataset& data, int across = 12);
 

@@ -93,7 +93,7 @@ Error does_not_apply(const std::string& name, const Configuration& configuration
                      "'; its settings: " + (own.empty() ? "none" : joined(own)));
 }
 
-// --data names a data set of its own. Of a data set and of data, one in a file and one on the command line, the latter wins.
+// --data names a data set of its own. If one of the two is in a file and the other on the command line, the latter wins.
 void choose_data(const Settings& settings, Configuration& configuration) {
   const auto data = settings.find("data");
   const auto set = settings.find("dataset");

@@ -46,7 +46,11 @@ class LedgerComparer {
 
   void header(const LedgerHeader& header) {
     differs("randomness", choice_name(configuration_.randomness), header.source);
-    differs("clients", number_text(configuration_.clients), number_text(header.clients));
+    if (clients_ == 0) {
+      clients_ = header.clients;
+      not_compared("the number of clients, which the data name");
+    }
+    differs("clients", number_text(clients_), number_text(header.clients));
     for (const LedgerStatement& statement : header.statements)
       if (of(statement.level) == nullptr)
         contradiction("dp '" + std::string(configuration_.privacy.name()) + "' protects no " +
@@ -126,7 +130,7 @@ class LedgerComparer {
 
   void client(const std::string& round, const LedgerGroup& group) {
     const bool local = client_level(configuration_.privacy)->client_noise == ClientNoiseBy::local;
-    const double rate = configuration_.cohort->rate(static_cast<std::size_t>(configuration_.clients));
+    const double rate = configuration_.cohort->rate(clients_);
     const bool amplified = !local && rate < 1 && configuration_.cohort.as<PoissonCohort>() != nullptr;
     differs(round + "cohort's rate", number_text(amplified ? rate : 1), number_text(group.rate));
   }
@@ -144,6 +148,8 @@ class LedgerComparer {
   }
 
   const Configuration& configuration_;
+  std::size_t clients_ =
+      static_cast<std::size_t>(configuration_.clients);  ///< 0: as many as the data name, which the ledger knows
   std::vector<LevelTerms> terms_;
   std::set<std::string> noted_;
   LedgerComparison result_;

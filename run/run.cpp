@@ -235,12 +235,6 @@ RunSummary go_on(Setup& setup, RunFolder& folder, Checkpoint checkpoint, RunPriv
   return carry_out(setup, folder, std::move(checkpoint), privacy, observer, make_fleet);
 }
 
-// The number of clients is written as it was found.
-std::string written_configuration(const Setup& setup, Configuration configuration, const Settings& settings) {
-  configuration.clients = setup.configuration.clients;
-  return write_settings(with_absolute_paths(std::move(configuration)), settings);
-}
-
 Settings settings_to_resume(const std::string& folder, const Settings& overrides) {
   Settings settings = read_settings((std::filesystem::path(folder) / "config.toml").string());
   for (const auto& [key, setting] : overrides) {
@@ -292,7 +286,7 @@ RunSummary run(const Configuration& configuration, const Settings& settings, con
   Checkpoint checkpoint;
   std::optional<RunPrivacy> privacy;
   try {
-    folder.write_configuration(written_configuration(setup, configuration, settings));
+    folder.write_configuration(write_settings(with_absolute_paths(configuration), settings));
     checkpoint = begin(setup, folder, privacy);
   } catch (...) {
     folder.discard();
@@ -330,7 +324,7 @@ RunSummary resume(const std::string& name, const Settings& overrides, const RunO
     checkpoint = begin(setup, folder, privacy);
   }
   folder.cut_results(checkpoint);
-  if (!overrides.empty()) folder.write_configuration(written_configuration(setup, configuration, settings));
+  if (!overrides.empty()) folder.write_configuration(write_settings(with_absolute_paths(configuration), settings));
   return go_on(setup, folder, std::move(checkpoint), *privacy, observer, make_fleet);
 }
 

@@ -65,7 +65,8 @@ void Assembly::finish_examples(DataPair& pair) {
                       layout.shape.text());
     }
   const bool pictures = bytes && layout.is_picture() && layout.shape.channels <= kMaxPictureChannels;
-  if (layout.channels_first) notes.push_back("examples are read as " + layout.shape.text() + ", channels first in the file");
+  if (layout.channels_first && !shared.planes_are_known)
+    notes.push_back("examples are read as " + layout.shape.text() + ", channels first in the file");
   if (pictures && train.unit_ != 1) notes.emplace_back("all numbers of the pictures are whole 255ths: they are kept in 8 bits");
   for (auto [part, data] : {std::pair(&train, &pair.train), std::pair(&test, &pair.test)}) {
     data->shape = layout.shape;

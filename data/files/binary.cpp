@@ -90,6 +90,7 @@ void read_cifar_file(const fs::path& path, Assembly& into, bool as_test) {
   const bool is_fine = bytes % (1 + kPicture) != 0 && bytes % (2 + kPicture) == 0;
   const CifarFormat format{.label_bytes = is_fine ? 2 : 1, .label_at = is_fine ? 1 : 0};
   Dataset data = read_cifar(std::array{path}, format);
+  into.shared.planes_are_known = true;
   PartBuilder& part = as_test ? into.test : into.train;
   part.add_examples({.key = "pixels",
                      .kind = 'u',

@@ -189,6 +189,8 @@ class CsvReader {
       return;
     }
     into_.shared.header = header_;
+    const bool guessed_values = labels_.are_values() && settings_.targets == TargetsAre::automatic;
+    if (!has_header_ && !client_ && settings_.label.empty() && !guessed_values) return;  // numbers and the label last, as ever
     std::string note = has_header_ ? "the first line is a header; " : "no header; ";
     note += label_columns_.size() == 1 ? "label: " : "labels: ";
     for (std::size_t i = 0; i < label_columns_.size(); ++i) note += (i == 0 ? "" : ", ") + name_of(label_columns_[i]);
@@ -200,8 +202,7 @@ class CsvReader {
         if (role_[i] == Role::feature) note += (named++ == 0 ? ": " : ", ") + name_of(i);
       if (named < columns_) note += ", ...";
     }
-    if (labels_.are_values() && settings_.targets == TargetsAre::automatic)
-      note += "; labels are not all whole numbers, so they are values to predict";
+    if (guessed_values) note += "; labels are not all whole numbers, so they are values to predict";
     into_.notes.push_back(note);
   }
 

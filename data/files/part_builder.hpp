@@ -23,6 +23,7 @@ struct SharedNames {
   std::optional<int> classes;            ///< said by the file
   std::optional<int> vocabulary;         ///< said by the file, or fixed by its kind of text
   std::vector<std::string> class_names;  ///< said by the file
+  bool planes_are_known = false;         ///< the file's form says that channels are first
   std::size_t columns = 0;               ///< of a table
   std::vector<std::string> header;       ///< of a table's training part
   std::vector<std::string> words;        ///< of StackOverflow's sentences: the most frequent ones, chosen by the training part

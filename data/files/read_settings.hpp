@@ -17,8 +17,8 @@ constexpr auto choice_names(TargetsAre) { return names("auto", "classes", "posit
 /// The user's options on how a file is to be read (docs/data.md).
 struct ReadSettings {
   FileForm format = FileForm::automatic;
-  std::string label;          ///< column or key of the answers; several columns with commas between
-  std::string client_column;  ///< column or key of the natural clients
+  std::string label = {};          ///< column or key of the answers; several columns with commas between
+  std::string client_column = {};  ///< column or key of the natural clients
   TargetsAre targets = TargetsAre::automatic;
 };
 

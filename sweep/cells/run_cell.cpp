@@ -48,7 +48,8 @@ RunSummary run_or_resume(const Cell& cell, bool fresh, const fs::path& folder, c
                          const RunObserver& observer) {
   if (!fresh) {
     Settings settings{{"threads", of_command_line(std::to_string(work.threads))}};
-    if (const auto data = cell.settings.find("data-dir"); data != cell.settings.end()) settings["data-dir"] = data->second;
+    for (const char* place : {"data", "data-dir"})
+      if (const auto data = cell.settings.find(place); data != cell.settings.end()) settings[place] = data->second;
     return resume(folder.string(), settings, observer, work.fleet);
   }
   Settings settings = cell.settings;

@@ -9,7 +9,7 @@
 namespace fedstride {
 namespace {
 
-constexpr std::string_view kPlaces[] = {"out", "quiet", "threads", "data-dir"};
+constexpr std::string_view kPlaces[] = {"out", "quiet", "threads", "data", "data-dir"};
 
 using TextSettings = std::map<std::string, std::string>;
 

@@ -53,7 +53,7 @@ TEST_CASE("labels that do not begin at 0 are numbered, and their texts are the n
   const DataPair from_3 = loaded("1,7\n2,3\n3,3\n");
   CHECK(from_3.train.classes == 2);
   CHECK(from_3.train.class_names == std::vector<std::string>{"3", "7"});
-  CHECK(contains(from_3.notes[1], "labels are 3 to 7 in the file; they are the classes 0 to 1"));
+  CHECK(contains(from_3.notes[0], "labels are 3 to 7 in the file; they are the classes 0 to 1"));
   CHECK(loaded("1,0\n2,5\n3,3\n").train.classes == 6);
   CHECK(rows_of("1,1\n2,2\n").labels == std::vector<Label>{1, 2});  // a client's own rows have the experiment's numbers
   CHECK(contains(error("1,0\n2,70000\n"), "label 70000 is out of range"));
@@ -109,7 +109,7 @@ TEST_CASE("a first line that is neither header nor record, gaps and a missing la
   CHECK(contains(error("1,2,0\n1,2,nan\n"), "field 3, the label, is 'nan', which is not finite"));
   CHECK(contains(error("1,2,0\n1,2\n"), "line 2: 2 fields; there must be 3"));
   CHECK(contains(error("a,b\n"), "holds no record"));
-  for (const std::string bytes : {std::string("1;2;0\n\0;3\n", 10), std::string("1;2;0\n3;\0\n", 10), std::string("1;0\n\0", 5)})
+  for (const std::string& bytes : {std::string("1;2;0\n\0;3\n", 10), std::string("1;2;0\n3;\0\n", 10), std::string("1;0\n\0", 5)})
     CHECK_FALSE(error(bytes).empty());
   CHECK(contains(error("1,,0\n", reading("", "2")), "field 2, the client, is empty"));
 }
