@@ -18,7 +18,7 @@ class DenseStage {
  public:
   using Layer = Dense;
 
-  /// A product y = x W + b. Of sequences, an example is `positions` rows of x and y, row_stride(inputs) and
+  /// A product y = x W + b. An example that is a sequence is `positions` rows of x and y, row_stride(inputs) and
   /// row_stride(outputs) floats apart.
   struct Options {
     int inputs = 1;

@@ -42,7 +42,7 @@ struct EvaluatedBlocks {
 Evaluation joined_blocks(std::span<const EvaluatedBlocks> parts);
 
 /// Evaluates models of one kind on one data set, in blocks of kBlock rows that any threads may take; the result does not
-/// depend on the threads. Of values, R^2 = 1 - loss / the loss of always answering the mean of all examples evaluated.
+/// depend on the threads. R^2 of values is 1 - loss / the loss of always answering the mean of all examples evaluated.
 /// Only one caller at a time.
 class Evaluator {
  public:

@@ -24,7 +24,7 @@ struct BatchLoss {
   double loss_sum = 0;        ///< summed over the examples; that of an example is a mean over its answers (Targets)
   std::uint64_t correct = 0;  ///< answers that the largest score (the lowest class on a tie), or the score's sign, gets right
   std::uint64_t counted = 0;  ///< answers: classes, positions that count, flags, values
-  double sink_sum = 0;  ///< sum of the values returned by the gradient's sink, in a fixed order
+  double sink_sum = 0;        ///< sum of the values returned by the gradient's sink, in a fixed order
 };
 
 /// A model's workspace: activations and everything else a step needs, allocated once (the part for training at the first

@@ -55,7 +55,7 @@ class DropoutStage {
   void backward(const Signal& in, const Signal& out, RowRange range) const;
 
  private:
-  /// One example: values times mask. What lies behind a position's values is zero and stays zero.
+  /// One example: values times mask. The floats behind a position's values are zero and stay zero.
   void apply(const float* from, const float* mask, float* to) const;
 
   std::size_t positions_;

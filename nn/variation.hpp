@@ -7,8 +7,8 @@
 
 namespace fedstride {
 
-/// The squared error of always answering the mean of some examples' values: what R^2 compares a model with. Of other answers
-/// than values there is none.
+/// The squared error of always answering the mean of some examples' values: what R^2 compares a model with. Answers
+/// other than values have none.
 class Variation {
  public:
   Variation() = default;

@@ -33,7 +33,7 @@ void add_clients(OrderedJson& json, const std::string& name, const std::vector<G
       all_finite ? number_or_null(spread_of_clients(clients, &GroupEvaluation::loss).mean) : OrderedJson(nullptr);
 }
 
-// Of values no answer is right or wrong: then the loss alone is told, and the accuracy is 0.
+// Numbers are neither right nor wrong: their loss alone is told, and the accuracy is 0.
 GroupEvaluation personal_test(const ClientReport& report) {
   return {.examples = report.personal_examples,
           .correct = report.personal_correct,
