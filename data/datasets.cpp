@@ -123,7 +123,7 @@ void finish(DataPair& pair, std::string_view name) {
     throw failure("data set '" + std::string(name) + "': every label is 0; there must be at least two classes");
   train.classes = test.classes = std::max(train.classes, test.classes);
   if (train.class_order.empty()) {
-    train.class_order.resize(static_cast<std::size_t>(train.classes));
+    train.class_order.resize(static_cast<std::size_t>(train.label_classes()));
     std::iota(train.class_order.begin(), train.class_order.end(), 0);
   }
   test.class_names = train.class_names;

@@ -13,6 +13,7 @@ struct NamedModel {
   std::string_view line;
   Initialisation initialisation;
   std::string_view summary;
+  ExampleForm form = {{32, 32, 3}, 10};  ///< examples that it can read, its source's if these are no pictures
 };
 
 /// The registry: a new named model is a line here.
@@ -93,16 +94,27 @@ inline constexpr std::array kNamedModels{
         "globalavgpool | dense classes",
         Initialisation::fan_in,
         "He et al.'s network of 18 layers with a 3x3 stem, projection shortcuts (B), group norm (32 groups) for batch norm"},
-    NamedModel{"leaf-lstm", "embedding 8 | lstm 256 | lstm 256 | last | dense classes", Initialisation::fan_in,
-               "the Shakespeare network of LEAF: the character that follows a line"},
-    NamedModel{"shakespeare-lstm", "embedding 8 | lstm 256 | lstm 256 | dense classes", Initialisation::fan_in,
-               "the Shakespeare network of Reddi et al.: the next character at every position"},
-    NamedModel{"stackoverflow-lstm", "embedding 96 | lstm 670 | dense 96 | dense classes", Initialisation::fan_in,
-               "the Stack Overflow network of Reddi et al.: the next word at every position"},
+    NamedModel{"leaf-lstm",
+               "embedding 8 | lstm 256 | lstm 256 | last | dense classes",
+               Initialisation::fan_in,
+               "the Shakespeare network of LEAF: the character that follows a line",
+               {{80, 1, 1}, 80, Targets::classes, 80}},
+    NamedModel{"shakespeare-lstm",
+               "embedding 8 | lstm 256 | lstm 256 | dense classes",
+               Initialisation::fan_in,
+               "the Shakespeare network of Reddi et al.: the next character at every position",
+               {{80, 1, 1}, 90, Targets::positions, 90}},
+    NamedModel{"stackoverflow-lstm",
+               "embedding 96 | lstm 670 | dense 96 | dense classes",
+               Initialisation::fan_in,
+               "the Stack Overflow network of Reddi et al.: the next word at every position",
+               {{20, 1, 1}, 10'004, Targets::positions, 10'004}},
     NamedModel{"small-transformer",
                "embedding 128 | positions | repeat 2 { residual { layernorm | attention 4 } | "
                "residual { layernorm | dense 512 | gelu | dense 128 } } | layernorm | dense classes",
-               Initialisation::fan_in, "a causal transformer of 2 blocks, width 128, 4 heads, norms before (GPT-2's order)"},
+               Initialisation::fan_in,
+               "a causal transformer of 2 blocks, width 128, 4 heads, norms before (GPT-2's order)",
+               {{20, 1, 1}, 90, Targets::positions, 90}},
 };
 
 /// The model of that name or nullptr.

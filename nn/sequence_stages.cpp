@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <utility>
 
 #include "nn/kernels/squares.hpp"
 
@@ -12,7 +13,8 @@ TableStage<Kind>::TableStage(LayerCursor& layers)
     : positions_(layers.input().height),
       tensors_(layers.tensors()),
       data_gradient_(layers.data_gradient()),
-      max_rows_(static_cast<std::size_t>(layers.max_rows())) {
+      max_rows_(static_cast<std::size_t>(layers.max_rows())),
+      max_pieces_(static_cast<std::size_t>(layers.max_pieces())) {
   const Kind& layer = layers.take<Kind>();
   if constexpr (kByToken)
     entries_ = layer.vocabulary;
@@ -26,6 +28,8 @@ template <class Kind>
 void TableStage<Kind>::prepare_training() {
   ends_.resize(static_cast<std::size_t>(entries_) + 1);
   uses_.resize(max_rows_ * static_cast<std::size_t>(positions_));
+  orders_ = Buffer<int>(uses_.size());
+  sums_ = Buffer<float>(max_pieces_ * stride());
   sum_ = Buffer<float>(whole_lanes(static_cast<std::size_t>(entries_per_stretch_) * size_));
 }
 
@@ -45,7 +49,7 @@ void TableStage<Kind>::forward(const Signal& in, const Signal& out, RowRange ran
 
 template <class Kind>
 void TableStage<Kind>::backward(const Signal& in, const Signal& out, RowRange range) {
-  d_output_ = out.gradient;
+  if (range.piece == 0) d_output_ = out.gradient;  // the same for every piece
   if constexpr (!kByToken)
     if (data_gradient_)
       for (int row = range.first; row < range.last; ++row)
@@ -70,16 +74,17 @@ void TableStage<Kind>::backward_norms(const Signal& in, const Signal& out, RowRa
   if (!trains()) return;
   const auto size = static_cast<std::size_t>(size_);
   const auto d_at = [&](int row, int t) { return out.gradient[row] + t * stride(); };
-  std::vector<int> order(static_cast<std::size_t>(positions_));
-  std::vector<float> sum(size);
+  const auto positions = static_cast<std::size_t>(positions_);
+  float* const sum = sums_.data() + static_cast<std::size_t>(range.piece) * stride();
   for (int row = range.first; row < range.last; ++row) {
+    const std::span order(orders_.data() + static_cast<std::size_t>(row) * positions, positions);
     std::iota(order.begin(), order.end(), 0);
-    std::ranges::stable_sort(order, {}, [&](int t) { return entry(in, row, t); });
-    for (std::size_t i = 0; i < order.size();) {
-      std::ranges::fill(sum, 0.0F);
+    std::ranges::sort(order, {}, [&](int t) { return std::pair(entry(in, row, t), t); });
+    for (std::size_t i = 0; i < positions;) {
+      std::fill_n(sum, size, 0.0F);
       const int same = entry(in, row, order[i]);
-      for (; i < order.size() && entry(in, row, order[i]) == same; ++i) add_scaled(sum.data(), d_at(row, order[i]), 1.0F, size);
-      squared_norms[row] += squared_norm(sum.data(), size);
+      for (; i < positions && entry(in, row, order[i]) == same; ++i) add_scaled(sum, d_at(row, order[i]), 1.0F, size);
+      squared_norms[row] += squared_norm(sum, size);
     }
   }
 }

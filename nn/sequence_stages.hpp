@@ -51,9 +51,12 @@ class TableStage {
   LayerTensors tensors_;
   bool data_gradient_;
   std::size_t max_rows_;
+  std::size_t max_pieces_;
   const float* table_ = nullptr;
   // training only
-  Rows d_output_;          ///< of the last backward pass
+  Rows d_output_;          ///< the output's gradients
+  Buffer<int> orders_;     ///< of each example: its positions by entry
+  Buffer<float> sums_;     ///< scratch of each piece
   std::vector<int> ends_;  ///< of each entry's uses
   std::vector<int> uses_;  ///< row * positions + t
   Buffer<float> sum_;

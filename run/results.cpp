@@ -55,10 +55,10 @@ void add_spent(OrderedJson& json, const char* level, const std::optional<SpentSo
 
 // The fields that may be published under privacy: functions of accounted releases and of public facts. docs/privacy.md gives
 // the reason for each, and a test holds its table against the files. A field that is not here is not published.
-constexpr std::string_view kOfSummary[] = {"rounds",          "finished",   "halted",  "metric",           "test_accuracy",
-                                           "test_loss",       "model_hash", "model",   "parameters",       "training_rows",
-                                           "test_rows",       "version",    "commit",  "numerics_version", "compiler",
-                                           "instruction_set", "randomness", "privacy", "ledger_head",      "ledger_lines"};
+constexpr std::string_view kOfSummary[] = {"rounds",     "finished", "halted",           "test_accuracy", "test_loss",
+                                           "model_hash", "model",    "parameters",       "training_rows", "test_rows",
+                                           "version",    "commit",   "numerics_version", "compiler",      "instruction_set",
+                                           "randomness", "privacy",  "ledger_head",      "ledger_lines"};
 constexpr std::string_view kOfRound[] = {"round",      "test_accuracy",   "test_loss",
                                          "model_hash", "example_privacy", "client_privacy"};
 // Rates and undone steps follow from noisy gradients, which covers them if examples are protected, but they are one client's

@@ -298,7 +298,7 @@ TEST_CASE("Every message with all its texts full is within the largest body of i
   fits(Hello{0, build});
   const std::vector<float> columns(std::size_t{1} << 17, 1);
   const std::string settings(std::size_t{1} << 20, 'x');
-  fits(Welcome{build, settings, full, 1, settings, 1, 1, 1 << 17, 2, columns, columns, full,
+  fits(Welcome{build, settings, full, 1, settings, 1, 1, 1 << 17, 2, 0, 0, columns, columns, full,
                std::vector<std::uint64_t>(kMaxDealtClients, 1), std::vector<std::uint32_t>(kMaxDealtRows, 1)});
   fits(Ready{full, full, 1, 1});
   fits(ModelMessage{1, full, numbers});

@@ -218,7 +218,12 @@ TEST_CASE("docs/models.md has every layer and named model, and its examples are 
     if (line.starts_with("```")) code = !code;
     if (!code || line.starts_with("```") || line.starts_with("fedstride ") || line.starts_with("/usr/")) continue;
     CAPTURE(std::string(line));
-    CHECK_NOTHROW(Model::parse(line, {32, 32, 3}, 10));
+    ExampleForm form{{32, 32, 3}, 10};
+    if (line.starts_with("embedding")) {
+      const Targets targets = contains(std::string(line), "| last |") ? Targets::classes : Targets::positions;
+      form = {{80, 1, 1}, 10, targets, 90};
+    }
+    CHECK_NOTHROW(Model::parse(line, form));
     ++examples;
   }
   CHECK(examples >= 15);

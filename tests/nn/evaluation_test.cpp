@@ -67,7 +67,7 @@ TEST_CASE("the metric of values is R squared, of positions and flags the share t
   signs[flags.find("fc1.bias")->offset] = -0.5F;  // no, yes, yes, yes
   const Evaluation of_flags = Evaluator(flags, data).evaluate(signs);
   CHECK(of_flags.metric == "accuracy");
-  CHECK(of_flags.accuracy == doctest::Approx(0.75));
+  CHECK(of_flags.accuracy == doctest::Approx(0.5));
 }
 
 }  // namespace fedstride::test::evaluation_test

@@ -42,10 +42,10 @@ TEST_CASE("a model line is normalised") {
 
 TEST_CASE("a normalised line is a fixed point, for every named model") {
   for (const NamedModel& named : kNamedModels) {
-    const auto model = Model::parse(named.name, {32, 32, 3}, 10);
+    const auto model = Model::parse(named.name, named.form);
     CAPTURE(named.name);
     CHECK(model.line() == named.line);
-    CHECK(line(model.line(), {32, 32, 3}) == model.line());
+    CHECK(Model::parse(model.line(), named.form).line() == model.line());
   }
 }
 

@@ -7,9 +7,7 @@
 #include "tests/data/files.hpp"
 #include "tests/nn/layer_checks.hpp"
 
-namespace fedstride::sequence_test {
-
-using namespace fedstride::test;
+namespace fedstride::test::sequence_test {
 
 constexpr Shape tokens(int length) { return {length, 1, 1}; }
 
@@ -117,4 +115,4 @@ TEST_CASE("layers of sequences say what they need") {
   CHECK(contains(refused("embedding 4 | last | dense classes", {{1, 1, 9}, 3}), "needs tokens"));
 }
 
-}  // namespace fedstride::sequence_test
+}  // namespace fedstride::test::sequence_test
