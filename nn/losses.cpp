@@ -90,8 +90,7 @@ ExampleLoss example_loss(const ExampleForm& form, const Answers& answers, int in
   }
   ExampleLoss total = number_loss(form, answers, row, scores, scale, gradient, logistic_loss);
   const auto count = static_cast<std::size_t>(form.outputs);
-  for (std::size_t k = 0; k < count; ++k)
-    total.correct += (scores[k] > 0) == (answers.values[row * count + k] > 0) ? 1 : 0;
+  for (std::size_t k = 0; k < count; ++k) total.correct += (scores[k] > 0) == (answers.values[row * count + k] > 0) ? 1 : 0;
   return total;
 }
 

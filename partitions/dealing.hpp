@@ -12,16 +12,16 @@ namespace fedstride {
 
 /// The purpose of a partition's draw: the step of its address. The numbers affect every result.
 enum class PartitionDraw : std::uint32_t {
-  row_order = 1,      ///< all rows
-  class_rows = 2,     ///< the rows of one class (row = class)
-  shard_order = 3,    ///< which client gets which shard
-  client_shares = 4,  ///< a class's shares over the clients (row = class)
-  class_shares = 5,   ///< a client's shares over the classes (client)
-  class_picks = 6,    ///< which class each row of a client comes from (client)
-  client_sizes = 7,   ///< the clients' sizes, one draw after another
-  turns = 8,          ///< which client takes the next row, and of which class
-  property = 9,       ///< the noise on the rows' property, one draw after another
-  natural_order = 10, ///< natural clients
+  row_order = 1,       ///< all rows
+  class_rows = 2,      ///< the rows of one class (row = class)
+  shard_order = 3,     ///< which client gets which shard
+  client_shares = 4,   ///< a class's shares over the clients (row = class)
+  class_shares = 5,    ///< a client's shares over the classes (client)
+  class_picks = 6,     ///< which class each row of a client comes from (client)
+  client_sizes = 7,    ///< the clients' sizes, one draw after another
+  turns = 8,           ///< which client takes the next row, and of which class
+  property = 9,        ///< the noise on the rows' property, one draw after another
+  natural_order = 10,  ///< natural clients
 };
 
 /// The stream at (purpose partition, client, step = draw, row).
