@@ -1,7 +1,5 @@
 #include <CLI/CLI.hpp>
-#include <algorithm>
 #include <cstdio>
-#include <iterator>
 #include <memory>
 #include <string>
 #include <vector>
@@ -14,6 +12,7 @@
 #include "core/build_info.hpp"
 #include "core/json.hpp"
 #include "mpi/ranks_bench.hpp"
+#include "nn/models.hpp"
 
 namespace fedstride {
 namespace {
@@ -26,6 +25,12 @@ struct BenchFlags {
   bool json = false;
 };
 
+/// The examples that a named model is for; other lines get pictures.
+ExampleForm form_for(std::string_view model) {
+  const NamedModel* named = find_named_model(model);
+  return named == nullptr ? ExampleForm{{32, 32, 3}, 10} : named->form;
+}
+
 // The default measurements: the networks of the speed goals, on the inputs they are meant for.
 struct Case {
   const char* name;
@@ -33,16 +38,13 @@ struct Case {
   ExampleForm form;
   int batch = 0;  ///< 0: the one asked for
 };
-constexpr ExampleForm kPictures{{32, 32, 3}, 10};
-constexpr ExampleForm kLines{{80, 1, 1}, 80, Targets::classes, 80};
-constexpr ExampleForm kWords{{20, 1, 1}, 90, Targets::positions, 90};
-constexpr Case kCases[] = {{"adadp-cnn", "adadp-cnn", kPictures},
-                           {"pfl-cnn", "pfl-cnn", kPictures},
-                           {"874-parameter MLP", "dense 32 | relu | dense classes", {{1, 1, 16}, 10}},
-                           {"resnet20-gn", "resnet20-gn", kPictures, 32},
-                           {"femnist-cnn", "femnist-cnn", {{28, 28, 1}, 62}, 20},
-                           {"leaf-lstm", "leaf-lstm", kLines, 10},
-                           {"small-transformer", "small-transformer", kWords, 16}};
+const Case kCases[] = {{"adadp-cnn", "adadp-cnn", form_for("adadp-cnn")},
+                       {"pfl-cnn", "pfl-cnn", form_for("pfl-cnn")},
+                       {"874-parameter MLP", "dense 32 | relu | dense classes", {{1, 1, 16}, 10}},
+                       {"resnet20-gn", "resnet20-gn", form_for("resnet20-gn"), 32},
+                       {"femnist-cnn", "femnist-cnn", form_for("femnist-cnn"), 20},
+                       {"leaf-lstm", "leaf-lstm", form_for("leaf-lstm"), 10},
+                       {"small-transformer", "small-transformer", form_for("small-transformer"), 16}};
 
 OrderedJson measure(const char* name, const Model& model, const BenchFlags& arguments, double peak, int batch = 0) {
   const NetworkSpeed speed = measure_network(model, batch > 0 ? batch : arguments.batch, arguments.seconds);
@@ -70,15 +72,15 @@ struct PrivateCase {
   ExampleForm form;
   int batch = 200;
 };
-constexpr PrivateCase kPrivateCases[] = {
+const PrivateCase kPrivateCases[] = {
     {"adadp-cnn's dense part", "dense 500 | relu | dense 500 | relu | dense classes", "", {{1, 1, 1600}, 10}},
-    {"adadp-cnn", "adadp-cnn", "", kPictures},
-    {"adadp-cnn, convolutions frozen", "adadp-cnn", "conv1,conv2", kPictures},
+    {"adadp-cnn", "adadp-cnn", "", form_for("adadp-cnn")},
+    {"adadp-cnn, convolutions frozen", "adadp-cnn", "conv1,conv2", form_for("adadp-cnn")},
     {"tutorial-cnn", "tutorial-cnn", "", {{28, 28, 1}, 10}},
-    {"resnet20-gn", "resnet20-gn", "", kPictures, 32},
-    {"femnist-cnn", "femnist-cnn", "", {{28, 28, 1}, 62}, 20},
-    {"leaf-lstm", "leaf-lstm", "", kLines, 10},
-    {"small-transformer", "small-transformer", "", kWords, 16}};
+    {"resnet20-gn", "resnet20-gn", "", form_for("resnet20-gn"), 32},
+    {"femnist-cnn", "femnist-cnn", "", form_for("femnist-cnn"), 20},
+    {"leaf-lstm", "leaf-lstm", "", form_for("leaf-lstm"), 10},
+    {"small-transformer", "small-transformer", "", form_for("small-transformer"), 16}};
 
 OrderedJson measure_private_steps(const BenchFlags& arguments) {
   if (!arguments.json)
@@ -160,9 +162,7 @@ void bench(const BenchFlags& arguments) {
                    {"peak_flops_per_second", peak}};
   OrderedJson& steps = json["steps"] = OrderedJson::array();
   if (!arguments.model.empty()) {
-    const auto known = std::ranges::find_if(kCases, [&](const Case& one) { return one.name == arguments.model; });
-    const ExampleForm form = known == std::end(kCases) ? kPictures : known->form;
-    steps.push_back(measure(arguments.model.c_str(), Model::parse(arguments.model, form), arguments, peak));
+    steps.push_back(measure(arguments.model.c_str(), Model::parse(arguments.model, form_for(arguments.model)), arguments, peak));
   } else {
     for (const Case& one : kCases)
       steps.push_back(measure(one.name, Model::parse(one.model, one.form), arguments, peak, one.batch));
@@ -182,7 +182,7 @@ void add_bench_command(CLI::App& app) {
   auto arguments = std::make_shared<BenchFlags>();
   command.allow_extras();
   takes(*command.add_option("--model", arguments->model,
-                            "a named model or its layers, on 32x32x3 pictures unless it is one of those [seven of them]"),
+                            "a named model or its layers, on 32x32x3 pictures, a named one on its own examples [seven of them]"),
         {.word = "NAME", .known = known_models()});
   add_number_flag(command, "--batch", arguments->batch, {.low = 1, .high = 100000}, "examples a batch");
   add_number_flag(command, "--seconds", arguments->seconds, {.low = 0, .high = 600, .low_included = false},

@@ -209,6 +209,9 @@ FEDSTRIDE_INLINE Lanes exp(Lanes x) {
   return vanishes ? Lanes{} : result;
 }
 
+/// 1 / (1 + e^-x).
+FEDSTRIDE_INLINE Lanes sigmoid(Lanes x) { return 1.0F / (1.0F + exp(-x)); }
+
 /// tanh x (Cephes' tanhf).
 FEDSTRIDE_INLINE Lanes tanh(Lanes x) {
   const Lanes size = x < Lanes{} ? -x : x;

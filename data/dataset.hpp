@@ -45,8 +45,8 @@ struct Dataset {
   /// The position of each row in them, if only some are kept (keep_rows); empty: row r is the r-th.
   std::vector<Row> places;
 
-  /// The model's input is (value / 255 - mean) / deviation per channel for pixels, (value - mean) / deviation per column
-  /// for features.
+  /// The model's input is (value / 255 - mean) / deviation per channel for pixels, (value - mean) / deviation per channel
+  /// for features, which of a table is a column; tokens have none.
   std::vector<float> mean;
   std::vector<float> deviation;
 

@@ -241,10 +241,8 @@ void fit(Dataset& rows, const DataForm& form) {
   if (rows.targets != wanted.targets || (rows.vocabulary > 0) != (wanted.vocabulary > 0))
     throw failure(set + "it has " + rows.form().text() + "; the experiment has " + wanted.text());
   check_answers(rows, wanted, set);
-  // Pictures are normalised by channel, tables by column, other arrays by either, tokens not at all.
-  const auto channels = static_cast<std::size_t>(rows.shape.channels);
-  const bool by_channel = rows.is_pictures() || form.mean.size() == channels;
-  const std::size_t places = wanted.vocabulary > 0 ? 0 : by_channel ? channels : rows.shape.size();
+  // Examples are normalised by channel, which of a table is a column; tokens are not.
+  const auto places = static_cast<std::size_t>(wanted.vocabulary > 0 ? 0 : rows.shape.channels);
   bool good = form.mean.size() == places && form.deviation.size() == places;
   for (std::size_t i = 0; good && i < places; ++i) {
     const float scale = 1 / form.deviation[i];

@@ -10,6 +10,7 @@
 #include "core/error.hpp"
 #include "core/random.hpp"
 #include "core/text.hpp"
+#include "data/row_lists.hpp"
 
 namespace fedstride {
 namespace {
@@ -25,17 +26,6 @@ std::pair<std::vector<Row>, std::vector<Row>> draw(std::size_t size, std::size_t
   return {std::move(rows), std::move(drawn)};
 }
 
-template <class T>
-std::vector<T> taken(const std::vector<T>& values, std::size_t width, std::span<const Row> rows) {
-  std::vector<T> some;
-  if (values.empty()) return some;
-  some.reserve(rows.size() * width);
-  for (const Row row : rows)
-    some.insert(some.end(), values.begin() + static_cast<std::ptrdiff_t>(row * width),
-                values.begin() + static_cast<std::ptrdiff_t>((row + 1) * width));
-  return some;
-}
-
 /// Keeps the given ascending rows of `values`, `width` values a row, where they lie: a large set is not there twice.
 template <class T>
 void keep(std::vector<T>& values, std::size_t width, std::span<const Row> rows) {
@@ -46,19 +36,7 @@ void keep(std::vector<T>& values, std::size_t width, std::span<const Row> rows) 
   values.resize(rows.size() * width);
 }
 
-/// Calls `use` with every list of the data set and the number of its values a row.
-template <class Some, class Use>
-void for_each_list(Some& data, Use use) {
-  use(data.labels, 1, &Dataset::labels);
-  use(data.pixels, data.shape.size(), &Dataset::pixels);
-  use(data.features, data.shape.size(), &Dataset::features);
-  use(data.tokens, data.shape.size(), &Dataset::tokens);
-  use(data.position_labels, data.form().answers(), &Dataset::position_labels);
-  use(data.values, data.form().answers(), &Dataset::values);
-  use(data.clients, 1, &Dataset::clients);
-}
-
-Dataset taken(const Dataset& data, std::span<const Row> rows) {
+Dataset with_rows(const Dataset& data, std::span<const Row> rows) {
   Dataset some;
   some.name = data.name;
   some.shape = data.shape;
@@ -71,12 +49,14 @@ Dataset taken(const Dataset& data, std::span<const Row> rows) {
   some.mean = data.mean;
   some.deviation = data.deviation;
   for_each_list(data, [&](const auto& values, std::size_t width, auto member) { some.*member = taken(values, width, rows); });
+  some.clients = taken(data.clients, 1, rows);
   some.file_rows.assign(rows.begin(), rows.end());
   return some;
 }
 
 void keep_only(Dataset& data, std::span<const Row> rows) {
   for_each_list(data, [&](auto& values, std::size_t width, auto) { keep(values, width, rows); });
+  keep(data.clients, 1, rows);
   data.file_rows.assign(rows.begin(), rows.end());
 }
 
@@ -127,7 +107,7 @@ std::pair<Dataset, Dataset> split_test_part(Dataset data) {
     std::iota(all.begin(), all.end(), Row{0});
     std::ranges::set_difference(all, test_rows, std::back_inserter(train_rows));
   }
-  Dataset test = taken(data, test_rows);
+  Dataset test = with_rows(data, test_rows);
   keep_only(data, train_rows);
   return {std::move(data), std::move(test)};
 }

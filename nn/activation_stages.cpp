@@ -24,7 +24,7 @@ FEDSTRIDE_INLINE Lanes activation_gradient(const Gelu&, Lanes x, Lanes, Lanes dy
 FEDSTRIDE_INLINE Lanes activation(const Tanh&, Lanes x) { return tanh(x); }
 FEDSTRIDE_INLINE Lanes activation_gradient(const Tanh&, Lanes, Lanes y, Lanes dy) { return dy * (1.0F - y * y); }
 
-FEDSTRIDE_INLINE Lanes activation(const Sigmoid&, Lanes x) { return 1.0F / (exp(-x) + 1.0F); }
+FEDSTRIDE_INLINE Lanes activation(const Sigmoid&, Lanes x) { return sigmoid(x); }
 FEDSTRIDE_INLINE Lanes activation_gradient(const Sigmoid&, Lanes, Lanes y, Lanes dy) { return dy * (y * (1.0F - y)); }
 
 }  // namespace

@@ -18,12 +18,27 @@ int pieces_for(std::size_t work, int most) {
 
 }  // namespace
 
-DenseStage::Options DenseStage::options_of(LayerCursor& layers) {
+DenseStage::Options DenseStage::Options::first_product(const LayerCursor& layers, int inputs, int outputs) {
   const LayerTensors tensors = layers.tensors();
-  Options options{
-      .weight = tensors.weight, .bias = tensors.bias, .frozen = tensors.frozen, .data_gradient = layers.data_gradient()};
-  options.positions = layers.positions();
-  options.inputs = static_cast<int>(layers.input().size()) / options.positions;
+  return {.inputs = inputs,
+          .outputs = outputs,
+          .positions = layers.positions(),
+          .weight = tensors.weight,
+          .bias = tensors.bias,
+          .frozen = tensors.frozen,
+          .data_gradient = layers.data_gradient()};
+}
+
+DenseStage::Options DenseStage::Options::second_product(const LayerCursor& layers, int inputs, int outputs) {
+  Options options = first_product(layers, inputs, outputs);
+  const LayerTensors tensors = layers.tensors();
+  options.weight = tensors.second_weight;
+  options.bias = tensors.second_bias;
+  return options;
+}
+
+DenseStage::Options DenseStage::options_of(LayerCursor& layers) {
+  Options options = Options::first_product(layers, static_cast<int>(layers.input().size()) / layers.positions(), 1);
   options.outputs = layers.take<Dense>().units;
   options.relu = layers.take_if<Relu>();
   return options;

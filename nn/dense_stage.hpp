@@ -29,6 +29,10 @@ class DenseStage {
     Tensor bias;  ///< may be missing
     bool frozen = false;
     bool data_gradient = false;
+
+    /// The first or the second product of the next layer: its weight and bias, or its second ones, at every position.
+    static Options first_product(const LayerCursor& layers, int inputs, int outputs);
+    static Options second_product(const LayerCursor& layers, int inputs, int outputs);
   };
 
   explicit DenseStage(LayerCursor& layers);

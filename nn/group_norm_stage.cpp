@@ -5,23 +5,21 @@
 namespace fedstride {
 
 GroupNormStage::GroupNormStage(LayerCursor& layers)
-    : parameters_(layers.tensors(), layers.input().channels, layers.max_rows()),
-      data_gradient_(layers.data_gradient()),
-      max_rows_(static_cast<std::size_t>(layers.max_rows())) {
+    : ScaleShift(layers.tensors(), layers.input().channels, layers.max_rows()), data_gradient_(layers.data_gradient()) {
   const Shape input = layers.input();
   shape_ = {.places = static_cast<std::size_t>(input.height) * input.width,
             .channels = static_cast<std::size_t>(input.channels),
             .groups = static_cast<std::size_t>(layers.take<GroupNorm>().groups)};
   const auto pieces = static_cast<std::size_t>(layers.max_pieces());
-  statistics_ = Buffer<float>(max_rows_ * row_stride(2 * shape_.channels));
+  statistics_ = Buffer<float>(static_cast<std::size_t>(layers.max_rows()) * row_stride(2 * shape_.channels));
   sums_ = Buffer<double>(pieces * 2 * shape_.channels);
   factors_ = Buffer<float>(pieces * 3 * shape_.channels);
 }
 
 void GroupNormStage::forward(const Signal& in, const Signal& out, RowRange range, const Batch*) {
   for (int row = range.first; row < range.last; ++row)
-    group_norm_forward(shape_, GroupNorm::kEpsilon, in.value[row], parameters_.scale, parameters_.shift, sums(range.piece),
-                       factors(range.piece), mean(row), inverse(row), out.value[row]);
+    group_norm_forward(shape_, GroupNorm::kEpsilon, in.value[row], scale_, shift_, sums(range.piece), factors(range.piece),
+                       mean(row), inverse(row), out.value[row]);
 }
 
 void GroupNormStage::backward(const Signal& in, const Signal& out, RowRange range) {
@@ -31,17 +29,17 @@ void GroupNormStage::backward(const Signal& in, const Signal& out, RowRange rang
   const auto rounded = [](double value) { return static_cast<float>(value); };
   for (int row = range.first; row < range.last; ++row) {
     group_norm_sums(shape_, in.value[row], out.gradient[row], mean(row), inverse(row), by_shift);
-    std::transform(by_scale, by_scale + channels, parameters_.example(row), rounded);
-    std::transform(by_shift, by_shift + channels, parameters_.example(row) + channels, rounded);
+    std::transform(by_scale, by_scale + channels, example(row), rounded);
+    std::transform(by_shift, by_shift + channels, example(row) + channels, rounded);
     if (data_gradient_)
-      group_norm_data_gradient(shape_, in.value[row], out.gradient[row], parameters_.scale, mean(row), inverse(row), by_shift,
+      group_norm_data_gradient(shape_, in.value[row], out.gradient[row], scale_, mean(row), inverse(row), by_shift,
                                factors(range.piece), in.gradient[row]);
   }
 }
 
 void GroupNormStage::backward_norms(const Signal& in, const Signal& out, RowRange range, double* squared_norms) {
   backward(in, out, range);
-  parameters_.add_norms(range, squared_norms);
+  add_norms(range, squared_norms);
 }
 
 }  // namespace fedstride

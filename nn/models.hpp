@@ -41,7 +41,9 @@ inline constexpr std::array kNamedModels{
                Initialisation::glorot, "the MNIST network of TensorFlow Privacy's tutorial"},
     NamedModel{"femnist-cnn",
                "conv 32 5 pad 2 | relu | maxpool 2 2 | conv 64 5 pad 2 | relu | maxpool 2 2 | dense 2048 | relu | dense classes",
-               Initialisation::glorot, "the FEMNIST network of LEAF"},
+               Initialisation::glorot,
+               "the FEMNIST network of LEAF",
+               {{28, 28, 1}, 62}},
     NamedModel{"simple-cnn",
                "conv 6 5 | relu | maxpool 2 2 | conv 16 5 | relu | maxpool 2 2 | dense 120 | relu | dense 84 | relu | "
                "dense classes",

@@ -6,31 +6,18 @@
 #include "nn/kernels/squares.hpp"
 
 namespace fedstride {
-namespace {
-
-/// The dense product that an LSTM's or GRU's recurrent weights are.
-DenseStage::Options product_of(const LayerCursor& layers, int units, int gates) {
-  const LayerTensors tensors = layers.tensors();
-  return {.inputs = units,
-          .outputs = gates * units,
-          .positions = layers.positions(),
-          .weight = tensors.second_weight,
-          .bias = tensors.second_bias,
-          .frozen = tensors.frozen};
-}
-
-}  // namespace
 
 template <class Kind>
 DenseStage::Options RecurrentStage<Kind>::product_before(const LayerCursor& layers) {
-  const LayerTensors tensors = layers.tensors();
-  return {.inputs = layers.input().channels,
-          .outputs = kGates * layers.peek<Kind>()->units,
-          .positions = layers.positions(),
-          .weight = tensors.weight,
-          .bias = tensors.bias,
-          .frozen = tensors.frozen,
-          .data_gradient = layers.data_gradient()};
+  return DenseStage::Options::first_product(layers, layers.input().channels, kGates * layers.peek<Kind>()->units);
+}
+
+template <class Kind>
+DenseStage::Options RecurrentStage<Kind>::own_product(const LayerCursor& layers) {
+  const int units = layers.peek<Kind>()->units;
+  auto options = DenseStage::Options::second_product(layers, units, kGates * units);
+  options.data_gradient = false;  // of the last outputs: made here, a position at a time
+  return options;
 }
 
 template <class Kind>
@@ -38,7 +25,7 @@ RecurrentStage<Kind>::RecurrentStage(LayerCursor& layers)
     : units_(layers.peek<Kind>()->units),
       positions_(layers.positions()),
       max_rows_(static_cast<std::size_t>(layers.max_rows())),
-      product_(product_of(layers, units_, kGates), layers.max_rows()),
+      product_(own_product(layers), layers.max_rows()),
       weight_(layers.tensors().second_weight),
       bias_(layers.tensors().second_bias) {
   layers.take<Kind>();

@@ -39,6 +39,8 @@ class RecurrentStage {
   void weighted_piece(int piece, const Signal& in, std::span<const float> factors, const GradientTarget& target);
 
  private:
+  /// That of the last outputs with the recurrent weights.
+  static DenseStage::Options own_product(const LayerCursor& layers);
   std::size_t unit_stride() const { return row_stride(static_cast<std::size_t>(units_)); }
   std::size_t gate_stride() const { return row_stride(static_cast<std::size_t>(kGates * units_)); }
   /// One position of an example in a buffer that has all of them.

@@ -57,13 +57,13 @@ void TableStage<Kind>::backward(const Signal& in, const Signal& out, RowRange ra
 }
 
 template <class Kind>
-void TableStage<Kind>::sort_uses(const Signal& in, int first_row, int last_row) {
+void TableStage<Kind>::sort_uses(const Signal& in, int rows) {
   std::ranges::fill(ends_, 0);
-  for (int row = first_row; row < last_row; ++row)
+  for (int row = 0; row < rows; ++row)
     for (int t = 0; t < positions_; ++t) ++ends_[static_cast<std::size_t>(entry(in, row, t)) + 1];
   std::partial_sum(ends_.begin(), ends_.end(), ends_.begin());
   // ends_[e] is where entry e begins, and after it has been counted up where it ends.
-  for (int row = first_row; row < last_row; ++row)
+  for (int row = 0; row < rows; ++row)
     for (int t = 0; t < positions_; ++t)
       uses_[static_cast<std::size_t>(ends_[static_cast<std::size_t>(entry(in, row, t))]++)] = row * positions_ + t;
 }
@@ -102,7 +102,7 @@ void TableStage<Kind>::weighted_piece(int, const Signal& in, std::span<const flo
 template <class Kind>
 void TableStage<Kind>::report(const Signal& in, int rows, std::span<const float> factors, const GradientTarget& target) {
   const auto size = static_cast<std::size_t>(size_);
-  if (trains()) sort_uses(in, 0, rows);
+  if (trains()) sort_uses(in, rows);
   int slot = 0;
   std::size_t use = 0;
   for (int first = 0; first < entries_; first += entries_per_stretch_, ++slot) {
@@ -124,27 +124,13 @@ template class TableStage<Embedding>;
 template class TableStage<Positions>;
 
 DenseStage::Options AttentionStage::product_before(const LayerCursor& layers) {
-  const LayerTensors tensors = layers.tensors();
   const int size = layers.input().channels;
-  return {.inputs = size,
-          .outputs = 3 * size,
-          .positions = layers.positions(),
-          .weight = tensors.weight,
-          .bias = tensors.bias,
-          .frozen = tensors.frozen,
-          .data_gradient = layers.data_gradient()};
+  return DenseStage::Options::first_product(layers, size, 3 * size);
 }
 
 DenseStage::Options AttentionStage::product_after(const LayerCursor& layers) {
-  const LayerTensors tensors = layers.tensors();
   const int size = layers.input().channels;
-  return {.inputs = size,
-          .outputs = size,
-          .positions = layers.positions(),
-          .weight = tensors.second_weight,
-          .bias = tensors.second_bias,
-          .frozen = tensors.frozen,
-          .data_gradient = layers.data_gradient()};
+  return DenseStage::Options::second_product(layers, size, size);
 }
 
 AttentionStage::AttentionStage(LayerCursor& layers) {

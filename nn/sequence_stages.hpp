@@ -41,7 +41,7 @@ class TableStage {
   std::size_t stride() const { return row_stride(static_cast<std::size_t>(size_)); }
   int entry(const Signal& in, int row, int t) const { return kByToken ? static_cast<int>(in.value[row][t]) : t; }
   /// Sorts the positions of the examples by entry; those of one entry stay in their order.
-  void sort_uses(const Signal& in, int first_row, int last_row);
+  void sort_uses(const Signal& in, int rows);
   void report(const Signal& in, int rows, std::span<const float> factors, const GradientTarget& target);
 
   int entries_ = 1;

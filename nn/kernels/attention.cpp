@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "core/simd.hpp"
+#include "nn/kernels/squares.hpp"
 
 namespace fedstride {
 namespace {
@@ -14,12 +15,6 @@ float dot(const float* a, const float* b, int size) {
   for (; i + kLanes <= size; i += kLanes) total += load(a + i) * load(b + i);
   if (i < size) total += load_first(a + i, size - i) * load_first(b + i, size - i);
   return sum(total);
-}
-
-void add_scaled(float* to, const float* from, float factor, int size) {
-  int i = 0;
-  for (; i + kLanes <= size; i += kLanes) store(to + i, load(to + i) + load(from + i) * factor);
-  if (i < size) store_first(to + i, load_first(to + i, size - i) + load_first(from + i, size - i) * factor, size - i);
 }
 
 /// Makes e^(value - largest) / sum of the first `count` values.
@@ -42,6 +37,7 @@ void softmax(float* values, int count) {
 
 void attention_forward(const AttentionShape& shape, const float* input, float* weights, float* output) {
   const int size = shape.size / shape.heads, length = shape.positions;
+  const auto count = static_cast<std::size_t>(size);
   const float factor = 1 / std::sqrt(static_cast<float>(size));
   for (int head = 0; head < shape.heads; ++head) {
     const float* const queries = input + head * size;
@@ -53,7 +49,7 @@ void attention_forward(const AttentionShape& shape, const float* input, float* w
       for (int s = 0; s <= t; ++s) row[s] = factor * dot(queries + t * shape.input_stride, keys + s * shape.input_stride, size);
       softmax(row, t + 1);
       std::fill_n(out, size, 0.0F);
-      for (int s = 0; s <= t; ++s) add_scaled(out, values + s * shape.input_stride, row[s], size);
+      for (int s = 0; s <= t; ++s) add_scaled(out, values + s * shape.input_stride, row[s], count);
     }
   }
 }
@@ -61,6 +57,7 @@ void attention_forward(const AttentionShape& shape, const float* input, float* w
 void attention_backward(const AttentionShape& shape, const float* input, const float* weights, const float* d_output,
                         float* scratch, float* d_input) {
   const int size = shape.size / shape.heads, length = shape.positions;
+  const auto count = static_cast<std::size_t>(size);
   const float factor = 1 / std::sqrt(static_cast<float>(size));
   for (int t = 0; t < length; ++t) std::fill_n(d_input + t * shape.input_stride, 3 * shape.size, 0.0F);
   for (int head = 0; head < shape.heads; ++head) {
@@ -77,9 +74,9 @@ void attention_backward(const AttentionShape& shape, const float* input, const f
       }
       for (int s = 0; s <= t; ++s) {
         const float d_score = factor * row[s] * (scratch[s] - mean);
-        add_scaled(at(d_input, 0, t), at(input, 1, s), d_score, size);
-        add_scaled(at(d_input, 1, s), at(input, 0, t), d_score, size);
-        add_scaled(at(d_input, 2, s), d_out, row[s], size);
+        add_scaled(at(d_input, 0, t), at(input, 1, s), d_score, count);
+        add_scaled(at(d_input, 1, s), at(input, 0, t), d_score, count);
+        add_scaled(at(d_input, 2, s), d_out, row[s], count);
       }
     }
   }

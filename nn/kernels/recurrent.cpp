@@ -7,8 +7,6 @@
 namespace fedstride {
 namespace {
 
-FEDSTRIDE_INLINE Lanes sigmoid(Lanes x) { return 1.0F / (1.0F + exp(-x)); }
-
 /// Calls body(first unit, load, save) for the units, a vector at a time; load and save touch no unit behind the last.
 template <class Body>
 FEDSTRIDE_INLINE void for_units(int units, Body&& body) {
