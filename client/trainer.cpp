@@ -5,6 +5,7 @@
 #include <cmath>
 #include <sstream>
 
+#include "client/outside_training.hpp"
 #include "client/report.hpp"
 #include "client/trained_ranges.hpp"
 #include "core/eigen.hpp"
@@ -133,7 +134,7 @@ void Trainer::train(const Task& task, ClientId client, std::span<const Row> rows
   if (!ExactSum::admits(view(std::as_const(update_))))
     kept = nullptr;
   else if (training_.local_release)
-    release_update(*training_.local_release, task.round, client);
+    release_update(*training_.local_release, task.round, client, update_);
   if (personal_.makes()) train_personal(task, client, rows, state.personal_, for_each_piece, signals, report);
   sink({report, view(std::as_const(update_))});
 }
@@ -201,15 +202,6 @@ void Trainer::falsify(std::uint32_t round, ClientId client) {
   if (!training_.attack.attack->falsifies()) return;
   training_.attack.attack->falsify(training_.attack.at(round), client, view(update_));
   keep_only(sent_, update_);
-}
-
-void Trainer::release_update(const LocalRelease& release, std::uint32_t round, ClientId client) {
-  Vector clipped;
-  release.clip.clip(view(std::as_const(update_)), clipped);
-  update_.swap(clipped);
-  add_normals(release.source, {Purpose::client_noise, round, client}, 0, static_cast<float>(release.standard_deviation),
-              view(update_));
-  keep_only(release.trained, update_);
 }
 
 void Trainer::gradient_at_start(PlainBatches& batches, std::size_t rows, const Signals& signals, ClientReport& report) {

@@ -132,8 +132,6 @@ class Trainer {
   void gradient_at_start(PlainBatches& batches, std::size_t rows, const Signals& signals, ClientReport& report);
   /// Does to the update what the client does as an attacker. Gaps between tensors stay 0, as over a network, which does not send them.
   void falsify(std::uint32_t round, ClientId client);
-  /// Clips the update and adds the client's own noise.
-  void release_update(const LocalRelease& release, std::uint32_t round, ClientId client);
 
   /// `source` gives the batches: PlainBatches or PrivateLots.
   template <class Source>

@@ -34,6 +34,7 @@ enum class Purpose : std::uint32_t {
   poisoned_rows = 18,     ///< which of an attacker's examples are poisoned
   client_test = 19,       ///< which of a client's rows it is tested on
   personal_order = 20,    ///< of a client's rows, in the epochs of its personal model
+  outside_training = 21,  ///< by code of the user's own, which gets its seed here
   feature_noise = 30,     ///< on the inputs of a client's examples (row), the same in every round
   test = 1000,
 };

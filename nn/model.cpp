@@ -12,6 +12,7 @@
 #include "nn/model_blocks.hpp"
 #include "nn/models.hpp"
 #include "nn/pytorch_layout.hpp"
+#include "nn/tensor_line.hpp"
 
 namespace fedstride {
 namespace {
@@ -36,19 +37,36 @@ std::string_view resolve_name(std::string_view text) {
   return text;
 }
 
-std::size_t product(const std::vector<std::int64_t>& shape) {
-  std::size_t size = 1;
-  for (const auto extent : shape) size *= static_cast<std::size_t>(extent);
-  return size;
-}
-
 std::string_view layer_name(const Parameter& parameter) {
   return std::string_view(parameter.name).substr(0, parameter.name.find('.'));
 }
 
 }  // namespace
 
+void Model::add(Parameter parameter, const std::string& where) {
+  std::size_t size = 1;
+  for (const auto extent : parameter.shape)
+    if ((size *= static_cast<std::size_t>(extent)) > kMaxParameters) break;
+  if (size > kMaxParameters || size_ + size > kMaxParameters)
+    throw usage_error(where + " brings the model to more than 2^31 parameters, the most that is supported");
+  parameter.offset = size_;
+  parameter.size = size;
+  size_ = aligned(size_ + size);
+  parameters_.push_back(std::move(parameter));
+}
+
+Model Model::of_tensors(std::string_view line, const ExampleForm& examples) {
+  Model model;
+  model.form_ = examples;
+  const std::vector<NamedTensor> tensors = parse_tensor_line(line);
+  for (const NamedTensor& tensor : tensors)
+    model.add({.name = tensor.name, .role = ParameterRole::shift, .shape = tensor.shape}, "tensor '" + tensor.name + "'");
+  model.line_ = tensor_line(tensors);
+  return model;
+}
+
 Model Model::parse(std::string_view name_or_layers, const ExampleForm& examples) {
+  if (is_tensor_line(name_or_layers)) return of_tensors(name_or_layers, examples);
   const Shape input = examples.shape;
   const int classes = examples.outputs;
   assert(input.height >= 1 && input.width >= 1 && input.channels >= 1 && classes >= 1);
@@ -68,18 +86,13 @@ Model Model::parse(std::string_view name_or_layers, const ExampleForm& examples)
   LaidLine laid = lay_out(resolve_name(trimmed(name_or_layers)), first, examples);
   std::map<std::string_view, int> counted;
   const auto add = [&](const std::string& name, TensorForm form, const LayerPlace& place, int layer) {
-    const std::size_t size = product(form.shape);
-    if (size > kMaxParameters || model.size_ + size > kMaxParameters)
-      throw usage_error(place.name() + " brings the model to more than 2^31 parameters, the most that is supported");
-    model.parameters_.push_back({.name = name + '.' + std::string(form.name.empty() ? pytorch_name(form.role) : form.name),
-                                 .role = form.role,
-                                 .layout = form.layout,
-                                 .shape = std::move(form.shape),
-                                 .offset = model.size_,
-                                 .size = size,
-                                 .layer = layer,
-                                 .fan_in = form.fan_in});
-    model.size_ = aligned(model.size_ + size);
+    model.add({.name = name + '.' + std::string(form.name.empty() ? pytorch_name(form.role) : form.name),
+               .role = form.role,
+               .layout = form.layout,
+               .shape = std::move(form.shape),
+               .layer = layer,
+               .fan_in = form.fan_in},
+              place.name());
   };
   for (const LaidLayer& item : laid.layers) {
     if (auto tensors = layer_tensors(item.layer, item.input); !tensors.forms.empty()) {

@@ -26,12 +26,12 @@ struct Reads {
   int added = -1;  ///< a second slot, added to the first; -1 for none
 };
 
-/// A model: a line of layers ending in scores, which a loss compares with the answers to an example. A value, immutable;
-/// holds no weights.
+/// A model: a line of layers ending in scores, which a loss compares with the answers to an example; or tensors alone, whose layers
+/// only code of the user's own knows (nn/tensor_line.hpp). A value, immutable; holds no weights.
 class Model {
  public:
   /// A named model (nn/models.hpp) or a line of layers: "conv 64 3 | relu | maxpool 3 2 | dense classes", with blocks
-  /// (nn/model_blocks.hpp): "residual { conv 64 3 1 1 | relu }".
+  /// (nn/model_blocks.hpp): "residual { conv 64 3 1 1 | relu }". Or tensors: "tensor fc.weight 10 784 | tensor fc.bias 10".
   /// Throws Error (usage) that names the layer and what would be valid.
   static Model parse(std::string_view name_or_layers, const ExampleForm& examples);
   /// A classifier.
@@ -44,6 +44,8 @@ class Model {
   Shape input() const { return form_.shape; }
   int classes() const { return form_.outputs; }  ///< scores: of an example, or of each position
   std::span<const Layer> layers() const { return layers_; }
+  /// False for a model of tensors alone: nothing here can compute its scores.
+  bool has_layers() const { return !layers_.empty(); }
   /// shapes()[i] is that of slot i: the input, then every layer's output.
   std::span<const Shape> shapes() const { return shapes_; }
   /// True if slot i holds a sequence of values (Flow::Form::sequence).
@@ -61,7 +63,7 @@ class Model {
   std::size_t parameter_count() const;
 
   /// Starting weights, drawn at (initial_weights, client = parameter index) from the seed alone; scales are 1, shifts and
-  /// gaps 0.
+  /// gaps 0, and so is every value of a model of tensors alone.
   Vector initial(Initialisation initialisation, std::uint64_t seed) const;
 
   /// The frozen layers, a flag a layer, from their names "conv1,conv2". Throws Error (usage) for a name that no layer has.
@@ -70,6 +72,9 @@ class Model {
   std::vector<bool> layers_named(std::string_view names, std::string_view purpose) const;
 
  private:
+  static Model of_tensors(std::string_view line, const ExampleForm& examples);
+  void add(Parameter parameter, const std::string& where);
+
   std::string line_;
   ExampleForm form_;
   std::vector<Layer> layers_;

@@ -3,12 +3,24 @@
 #include <algorithm>
 #include <cassert>
 
+#include "core/error.hpp"
 #include "nn/workspace.hpp"
 
 namespace fedstride {
+namespace {
+
+const Model& with_layers(const Model& model) {
+  if (!model.has_layers())
+    throw usage_error(
+        "the model is tensors alone, which no layers connect; training and evaluation are up to code of your own "
+        "(docs/python.md)");
+  return model;
+}
+
+}  // namespace
 
 Network::Network(const Model& model, int max_rows, const std::vector<bool>& frozen)
-    : workspace_(std::make_unique<Workspace>(model, max_rows, frozen)) {}
+    : workspace_(std::make_unique<Workspace>(with_layers(model), max_rows, frozen)) {}
 Network::~Network() = default;
 Network::Network(Network&&) noexcept = default;
 Network& Network::operator=(Network&&) noexcept = default;

@@ -12,6 +12,7 @@
 #include "core/parse_number.hpp"
 #include "core/text.hpp"
 #include "nn/pytorch_layout.hpp"
+#include "nn/tensor_line.hpp"
 
 static_assert(std::endian::native == std::endian::little, "safetensors holds little-endian numbers");
 
@@ -143,8 +144,8 @@ std::string write_safetensors(const Model& model, const Vector& weights, const s
   strings["format"] = "pt";  // the tensors' layout, for tools that ask
   strings["fedstride.format"] = std::to_string(kFormat);
   strings["fedstride.model"] = model.line();
-  strings["fedstride.input"] = model.input().text();
-  strings["fedstride.classes"] = std::to_string(model.classes());
+  if (model.has_layers()) strings["fedstride.input"] = model.input().text();
+  if (model.has_layers()) strings["fedstride.classes"] = std::to_string(model.classes());
   const ExampleForm& form = model.form();
   if (form.targets != Targets::classes) strings["fedstride.targets"] = choice_name(form.targets);
   if (form.vocabulary > 0) strings["fedstride.vocabulary"] = std::to_string(form.vocabulary);
@@ -218,6 +219,7 @@ Model model_of(const SafeTensors& file) {
     throw failure("'" + file.origin + "' has fedstride.format " + metadata_string(file, "fedstride.format") +
                   "; this version reads format " + std::to_string(kFormat));
   const auto& line = metadata_string(file, "fedstride.model");
+  if (is_tensor_line(line)) return Model::parse(line, {});
   const auto sides = split(metadata_string(file, "fedstride.input"), 'x');
   if (sides.size() != 3)
     throw failure("'" + file.origin + "' has fedstride.input " + shown(metadata_string(file, "fedstride.input")) +
@@ -250,6 +252,12 @@ Vector exact(const Model& model, const SafeTensors& file) {
   if (!report.ignored.empty())
     throw failure("'" + file.origin + "' has a tensor " + shown(report.ignored.front()) + ", which the model lacks");
   return weights;
+}
+
+std::string tensor_line_of(const SafeTensors& file) {
+  std::vector<NamedTensor> tensors;
+  for (const auto& [name, tensor] : file.tensors) tensors.push_back({name, tensor.shape});
+  return tensor_line(tensors);
 }
 
 InitReport take_matching(const Model& model, const SafeTensors& file, Vector& weights) {

@@ -39,6 +39,9 @@ Model model_of(const SafeTensors& file);
 /// The file's weights, if it has exactly the model's tensors; throws Error (failure) naming the first that differs.
 Vector exact(const Model& model, const SafeTensors& file);
 
+/// The line of a model of exactly these tensors (nn/tensor_line.hpp). Throws Error (usage) for names that no line can hold.
+std::string tensor_line_of(const SafeTensors& file);
+
 struct InitReport {
   std::vector<std::string> taken;    ///< tensors whose name and shape are the model's
   std::vector<std::string> ignored;  ///< the file's others; with both shapes where the name is the model's

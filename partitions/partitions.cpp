@@ -13,6 +13,7 @@
 #include "partitions/label_distribution.hpp"
 #include "partitions/natural.hpp"
 #include "partitions/natural_grouped.hpp"
+#include "partitions/outside_rows.hpp"
 #include "partitions/own_rows.hpp"
 #include "partitions/pathological.hpp"
 #include "partitions/shards.hpp"
@@ -24,7 +25,7 @@ PartFamily& PartitionPart::family() {
     PartFamily all("partition", "assignment of rows to clients");
     add_parts<PartitionPart, Pathological, Iid, Interpolated, Shards, Dirichlet, DirichletBalanced, DirichletSizes, DirichletBoth,
               InnerDirichlet, Linear, Square, Exponential, GivenSizes, LabelDistribution, Continuous, Natural, NaturalGrouped,
-              FromFile, OwnRows>(all);
+              FromFile, OwnRows, OutsideRows>(all);
     return all;
   }();
   return family;

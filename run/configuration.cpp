@@ -10,6 +10,7 @@
 #include "nn/models.hpp"
 #include "partitions/natural.hpp"
 #include "partitions/natural_grouped.hpp"
+#include "partitions/outside_rows.hpp"
 #include "partitions/own_rows.hpp"
 #include "run/client_reports.hpp"
 
@@ -289,6 +290,12 @@ Configuration resolve(const Settings& settings) {
     if (take(settings, info, &configuration)) used.emplace(info.name);
 
   choose_data(settings, configuration);
+  if (configuration.partition.as<OutsideRows>() != nullptr) {
+    if (settings.contains("dataset") && configuration.dataset != kNoDataset)
+      throw usage_error("dataset is '" + configuration.dataset +
+                        "' and partition 'outside', in which only the clients' own code knows examples; valid is one of them");
+    configuration.dataset = kNoDataset;
+  }
   if (is_by_natural_clients(configuration) && !settings.contains("clients")) configuration.clients = 0;
 
   const auto names = key_names();

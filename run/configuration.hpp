@@ -34,6 +34,9 @@ constexpr auto choice_names(OverNorm) { return names("refuse", "clip"); }
 enum class Randomness { seeded, secret };
 constexpr auto choice_names(Randomness) { return names("seeded", "secret"); }
 
+/// The data set of a run whose examples only the clients' own code knows (partition outside).
+inline constexpr std::string_view kNoDataset = "none";
+
 /// The names of data sets and of models, for completion and the manual.
 std::vector<KnownName> known_datasets();
 std::vector<KnownName> known_models();
@@ -95,6 +98,7 @@ struct Configuration {
   int threads = 0;
   bool quiet = false;
   std::string out;
+  std::string code;
 
   static constexpr auto kFields = std::tuple{
       Field{"dataset", &Configuration::dataset, "data set; 'fedstride data list' shows them", Valid{.known = known_datasets}},
@@ -178,7 +182,11 @@ struct Configuration {
       Field{"threads", &Configuration::threads, "threads; 0: one for each processor. The result does not depend on it",
             Valid{.low = 0, .high = 1024}},
       Field{"quiet", &Configuration::quiet, "print nothing but errors"},
-      Field{"out", &Configuration::out, "folder for the results (default: a new one under runs/)", kFolder}};
+      Field{"out", &Configuration::out, "folder for the results (default: a new one under runs/)", kFolder},
+      Field{"code", &Configuration::code,
+            "code of your own that takes part, by name and version, as Python's functions write it (docs/python.md): part of "
+            "what the "
+            "run is"}};
 };
 
 /// The parts a configuration has chosen, one of each family, in the order of their keys in a file.

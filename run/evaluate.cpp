@@ -37,6 +37,9 @@ ModelEvaluation evaluate_file(const std::string& path, const std::string& datase
     result.dataset = trained_on->second;
   if (!options.data.empty()) result.dataset = kOwnFile;
   if (result.dataset.empty()) throw usage_error("'" + file.string() + "' does not say what it was trained on; name a --dataset");
+  if (!result.model.has_layers())
+    throw usage_error("'" + file.string() +
+                      "' holds tensors alone, which no layers connect; only code of your own can evaluate it (docs/python.md)");
   const DataPair data = load_dataset(result.dataset, place);
   const Dataset& part = training_part ? data.train : data.test;
   if (result.model.form() != part.form())

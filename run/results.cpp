@@ -264,7 +264,7 @@ std::string summary_json(const Setup& setup, const RunSummary& summary, const st
     json["partition_hash"] = setup.partition_hash;
   }
   const auto brought = std::accumulate(setup.row_counts.begin(), setup.row_counts.end(), std::uint64_t{0});
-  json["training_rows"] = setup.own_data.empty() ? setup.data.train.size() - setup.validation_rows.size() : brought;
+  json["training_rows"] = setup.rows.row_count() > 0 ? setup.data.train.size() - setup.validation_rows.size() : brought;
   json["test_rows"] = setup.data.test.size();
   json["notes"] = notes_on(setup, summary);
   json["numerics_version"] = kNumericsVersion;

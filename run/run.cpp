@@ -11,6 +11,7 @@
 #include "core/stop.hpp"
 #include "dp/noise/client_release.hpp"
 #include "run/evaluate_clients.hpp"
+#include "run/outside.hpp"
 #include "run/private_components.hpp"
 #include "run/run_folder.hpp"
 #include "sim/dealt_states.hpp"
@@ -46,7 +47,7 @@ class BackdoorTest {
 
 // Test accuracy on each client's mix of classes; empty if the clients' rows are not here or have no class.
 std::vector<double> client_accuracies(const Setup& setup, const Evaluation& test) {
-  if (setup.rows.row_count() == 0 || setup.data.train.targets != Targets::classes) return {};
+  if (setup.rows.row_count() == 0 || test.class_examples.empty()) return {};
   const Dataset& train = setup.data.train;
   std::vector<double> accuracies;
   accuracies.reserve(setup.rows.size());
@@ -103,6 +104,7 @@ RunSummary carry_out(const Setup& setup, RunFolder& folder, Checkpoint checkpoin
   std::optional<BackdoorTest> backdoor;
   if (setup.training.attack.attack->has_backdoor()) backdoor.emplace(setup);
   std::map<EvaluatedOn, std::unique_ptr<Evaluator>> evaluators;
+  const bool evaluates = setup.model.has_layers() || fleet.evaluate;
   const auto evaluate = [&](EvaluatedOn examples, double& seconds) {
     const auto start = std::chrono::steady_clock::now();
     const Vector model = server.answer(checkpoint.model);
@@ -167,7 +169,7 @@ RunSummary carry_out(const Setup& setup, RunFolder& folder, Checkpoint checkpoin
     record.train_loss = counted > 0 ? loss / counted : std::numeric_limits<double>::quiet_NaN();
     record.model_hash = hash = model_hash(checkpoint.model);
     latest.reset();
-    if (setup.rules.evaluated.has(record.round)) {
+    if (evaluates && setup.rules.evaluated.has(record.round)) {
       record.test = latest = evaluate(EvaluatedOn::test, record.evaluation_seconds);
       if (!setup.validation_rows.empty()) record.validation = evaluate(EvaluatedOn::validation, record.evaluation_seconds);
       record.client_accuracy = client_accuracies(setup, *latest);
@@ -195,9 +197,11 @@ RunSummary carry_out(const Setup& setup, RunFolder& folder, Checkpoint checkpoin
   summary.rounds = checkpoint.round;
   summary.evaluation_seconds = checkpoint.evaluation_seconds;
   // The end is evaluated on all rows, to be comparable with other runs; one that was stopped does not wait for that.
-  if (!setup.evaluation_rows.empty() && !summary.interrupted)
+  if (evaluates && !setup.evaluation_rows.empty() && !summary.interrupted)
     latest = evaluate(EvaluatedOn::whole_test, summary.evaluation_seconds);
-  summary.test = latest ? *latest : evaluate(EvaluatedOn::test, summary.evaluation_seconds);
+  Evaluation unknown;
+  unknown.loss = unknown.accuracy = std::numeric_limits<double>::quiet_NaN();
+  summary.test = latest ? *latest : evaluates ? evaluate(EvaluatedOn::test, summary.evaluation_seconds) : unknown;
   summary.examples = checkpoint.examples;
   summary.seconds = checkpoint.seconds;
   summary.idle_rounds = checkpoint.idle_rounds;
@@ -220,7 +224,7 @@ Checkpoint begin(Setup& setup, const RunFolder& folder, std::optional<RunPrivacy
                         .model = setup.initial,
                         .server_state = make_server(setup).save(),
                         .ledger = privacy->mark()};
-  if (!setup.configuration.publishable && setup.own_data.empty()) folder.write_partition(setup);
+  if (!setup.configuration.publishable && setup.rows.row_count() > 0) folder.write_partition(setup);
   folder.start_results();
   folder.save(checkpoint);
   return checkpoint;
@@ -281,6 +285,7 @@ RunFleet in_process_fleet(const FleetTask& task) {
 RunSummary run(const Configuration& configuration, const Settings& settings, const RunObserver& observer,
                const FleetMaker& make_fleet) {
   Setup setup = prepare(configuration, FirstWeights::drawn, make_fleet.rows);
+  require_fleet(setup, make_fleet);
   if (make_fleet.check) make_fleet.check(setup);
   RunFolder folder = RunFolder::create(configuration.out, configuration);
   Checkpoint checkpoint;
@@ -303,7 +308,9 @@ RunSummary resume(const std::string& name, const Settings& overrides, const RunO
   if (saved && saved->round > static_cast<std::uint32_t>(configuration.rounds))
     throw usage_error("rounds is " + std::to_string(configuration.rounds) + "; the run in '" + name + "' has finished " +
                       std::to_string(saved->round) + " already, name that many or more");
+  require_named_code(configuration, name);
   Setup setup = prepare(configuration, saved ? FirstWeights::elsewhere : FirstWeights::drawn, make_fleet.rows);
+  require_fleet(setup, make_fleet);
   setup.cohort_hash = configuration.cohort->file_hash(setup.row_counts.size());
   if (make_fleet.check) make_fleet.check(setup);
   std::optional<RunPrivacy> privacy;

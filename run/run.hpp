@@ -122,6 +122,7 @@ struct FleetMaker {
   std::function<RunFleet(const FleetTask& task)> make;
   RowsAre rows = RowsAre::here;
   std::function<void(const Setup& setup)> check = {};  ///< refuses a setup the fleet cannot run, before a folder is made
+  bool trains_outside = false;  ///< by code of the user's own (run/outside.hpp), or where nobody here knows
 };
 RunFleet in_process_fleet(const FleetTask& task);
 

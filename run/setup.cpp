@@ -21,7 +21,9 @@
 #include "objectives/scaffold.hpp"
 #include "optim/adadp.hpp"
 #include "partitions/manifest.hpp"
+#include "partitions/outside_rows.hpp"
 #include "partitions/own_rows.hpp"
+#include "run/outside.hpp"
 #include "run/private_components.hpp"
 #include "server/federated_averaging.hpp"
 
@@ -179,15 +181,31 @@ const Dataset& client_test_data(const Setup& setup) {
 
 namespace {
 
-const OwnRows* own_rows(const Configuration& configuration) {
-  const auto* own = configuration.partition.as<OwnRows>();
-  if (own != nullptr && configuration.limit_per_client != 0)
-    throw usage_error("limit-per-client is " + std::to_string(configuration.limit_per_client) +
-                      "; where clients bring their own rows (partition own) only 0 is valid");
-  if (own != nullptr && configuration.client_test != 0)
-    throw usage_error("client-test is " + number_text(configuration.client_test) +
-                      "; where clients bring their own rows (partition own) only 0 is valid");
-  return own;
+// Refuses settings about rows that are not here.
+void check_rows_elsewhere(const Configuration& configuration) {
+  const auto refuse = [&](const char* key, double value) {
+    if (value != 0)
+      throw usage_error(std::string(key) + " is " + number_text(value) + "; where clients bring their own rows (partition " +
+                        std::string(configuration.partition.name()) + ") only 0 is valid");
+  };
+  refuse("limit-per-client", configuration.limit_per_client);
+  refuse("client-test", configuration.client_test);
+}
+
+// Replaces prepare_partition if only the clients' code knows their examples: no data set is here at all.
+void take_numbers(Setup& setup, const OutsideRows& outside) {
+  const Configuration& configuration = setup.configuration;
+  check_rows_elsewhere(configuration);
+  const auto refuse = [&](const char* key, double value) {
+    if (value != 0)
+      throw usage_error(std::string(key) + " is " + number_text(value) + "; with partition outside only 0 is valid");
+  };
+  refuse("validation-fraction", configuration.validation_fraction);
+  refuse("evaluate-rows", configuration.evaluate_rows);
+  setup.row_counts = outside.counts(static_cast<std::size_t>(configuration.clients));
+  setup.rows = ClientRows(Assignment(setup.row_counts.size()));
+  setup.partition_hash = Hash().values(std::span<const std::uint64_t>(setup.row_counts)).hex();
+  setup.data.train.name = configuration.dataset;
 }
 
 // Replaces prepare_partition if the clients have the rows: only test part and normalisation of the data set here count.
@@ -224,6 +242,9 @@ void prepare_training(Setup& setup, FirstWeights first) {
         draw_evaluation_rows(setup.data.test.size(), static_cast<std::size_t>(configuration.evaluate_rows), configuration.seed);
   prepare_components(setup);
   setup.model = Model::parse(configuration.model, input_form(setup));
+  if (setup.model.has_layers() && configuration.partition.as<OutsideRows>() != nullptr)
+    throw usage_error("partition is 'outside' and model '" + configuration.model +
+                      "', whose layers compute with examples; there, only a model of tensors is valid (parameters)");
   setup.training = {.optimizer = configuration.optimizer,
                     .objective = configuration.objective,
                     .attack = plan_attack(setup),
@@ -244,7 +265,11 @@ void prepare_training(Setup& setup, FirstWeights first) {
       .attack = setup.training.attack,
       .evaluated = {static_cast<std::uint32_t>(configuration.evaluate_every), static_cast<std::uint32_t>(configuration.rounds)}};
   setup.initial = setup.model.initial(initialisation(configuration), configuration.seed);
-  if (!configuration.init.empty() && first == FirstWeights::drawn) {
+  if (!setup.model.has_layers() && first == FirstWeights::drawn) {
+    if (configuration.init.empty())
+      throw usage_error("init is ''; a model of tensors begins with the values of a file, which must be named");
+    setup.initial = exact(setup.model, read_safetensors(configuration.init));
+  } else if (!configuration.init.empty() && first == FirstWeights::drawn) {
     const InitReport report = take_matching(setup.model, read_safetensors(configuration.init), setup.initial);
     if (report.taken.empty())
       throw failure("init '" + configuration.init + "' has no tensor whose name and shape match the model's");
@@ -272,7 +297,9 @@ void prepare_training(Setup& setup, FirstWeights first) {
                         "; where the coordinator protects clients every update is clipped to clip already, and only 0 is valid");
     setup.rules.sum.bound = {UpdateClip(configuration.max_update_norm), configuration.over_norm == OverNorm::refuse};
   }
-  if (!setup.training.privacy) note_unused_rows(setup);
+  const bool trains_here = setup.model.has_layers() && !is_trained_outside(configuration);
+  if (!trains_here) check_trained_outside(setup);
+  if (trains_here && !setup.training.privacy) note_unused_rows(setup);
 }
 
 }  // namespace
@@ -280,11 +307,14 @@ void prepare_training(Setup& setup, FirstWeights first) {
 Setup prepare(const Configuration& configuration, FirstWeights first, RowsAre rows) {
   check_together(configuration);
   Setup setup{.configuration = configuration};
-  const OwnRows* own = own_rows(configuration);
-  if (own != nullptr && rows == RowsAre::with_clients)
+  if (const auto* own = configuration.partition.as<OwnRows>(); own != nullptr && rows == RowsAre::with_clients) {
+    check_rows_elsewhere(configuration);
     take_roster(setup, *own);
-  else
+  } else if (const auto* outside = configuration.partition.as<OutsideRows>()) {
+    take_numbers(setup, *outside);
+  } else {
     prepare_partition(setup);
+  }
   if (first == FirstWeights::drawn) setup.cohort_hash = configuration.cohort->file_hash(setup.row_counts.size());
   prepare_training(setup, first);
   return setup;
@@ -292,7 +322,7 @@ Setup prepare(const Configuration& configuration, FirstWeights first, RowsAre ro
 
 Setup prepare_own(const Configuration& configuration, ClientId client, const DataForm& form) {
   Setup setup{.configuration = configuration};
-  own_rows(configuration);
+  check_rows_elsewhere(configuration);
   if (client >= static_cast<std::size_t>(configuration.clients))
     throw usage_error("client is " + std::to_string(client) + "; this experiment has clients 0 to " +
                       std::to_string(configuration.clients - 1));

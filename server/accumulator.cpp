@@ -72,13 +72,15 @@ void Accumulator::require(bool good, const char* what) const {
 std::string Accumulator::add(const ClientUpdate& update) {
   const ClientId client = update.report.client;
   require(client < cohort_.size() && cohort_[client], "an update came of a client that was not asked");
-  require(update.change.size() == size_, "an update came that is not of the model's size");
   ClientReport report = update.report;
-  report.update_norm = l2_norm(update.change);
+  const bool has_failed = !report.failure.empty();
+  require(has_failed || update.change.size() == size_, "an update came that is not of the model's size");
+  report.update_norm = has_failed ? std::numeric_limits<double>::quiet_NaN() : l2_norm(update.change);
   if (std::isinf(report.update_norm)) report.update_norm = std::numeric_limits<double>::quiet_NaN();
   const UpdateClip* clip = rules_.release ? &rules_.release->clip : nullptr;
-  std::string remark;
-  if (!ExactSum::admits(update.change)) {
+  std::string remark = report.failure;
+  if (has_failed) {
+  } else if (!ExactSum::admits(update.change)) {
     remark = report.failure = "its training diverged: the update is not finite or 2^22 and larger";
   } else if (rules_.bound && report.update_norm > rules_.bound->clip.bound()) {
     remark = "its update has norm " + number_text(report.update_norm) + ", max-update-norm is " +

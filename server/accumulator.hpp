@@ -101,7 +101,7 @@ class Accumulator {
   Accumulator(const SumRules& rules, std::uint32_t round, std::span<const ClientId> cohort, std::size_t size,
               Keeps keeps = Keeps::sum);
 
-  /// Adds an update, from any thread. One that is not finite, out of the exact sum's range or too long is left out and its
+  /// Adds an update, from any thread. One whose report has a failure is left out, and so is its change; one that is not finite, out of the exact sum's range or too long is left out and its
   /// report says so. Returns one line if it was left out or scaled down to SumRules::bound; empty if neither. Throws Error (failure) for a client that was not asked or has been added before (two of its updates would
   /// move the sum by twice the clip bound), or for an update of another size.
   std::string add(const ClientUpdate& update);

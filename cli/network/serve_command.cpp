@@ -9,6 +9,7 @@
 #include "cli/terminal/progress_bar.hpp"
 #include "cli/terminal/run_summary.hpp"
 #include "cli/terminal/stop_signal.hpp"
+#include "run/outside.hpp"
 
 namespace fedstride {
 namespace {
@@ -19,11 +20,13 @@ struct ServeCommandFlags {
   std::string certificates;
   bool insecure_loopback = false;
   std::string deny;
+  std::string parameters;
   ServeFlags flags;
 };
 
 void carry_out(const ServeCommandFlags& arguments) {
-  const Settings settings = settings_to_serve(merged(arguments.run.config, arguments.run.settings));
+  Settings settings = settings_to_serve(merged(arguments.run.config, arguments.run.settings));
+  if (!arguments.parameters.empty()) settings = with_parameters(std::move(settings), arguments.parameters);
   const Configuration configuration = resolve(settings);
   require_client_count(configuration);
   ServeOptions options{.listen = parse_endpoint("listen", arguments.listen, true),
@@ -74,6 +77,10 @@ void add_serve_command(CLI::App& app) {
                           "file of certificates that are not let in, a line each: client-K, serial HEX or fingerprint HEX; read "
                           "again on SIGHUP"),
       Place::file);
+  takes(*command.add_option("--parameters", arguments->parameters,
+                            "a model's first weights (.safetensors): its tensors are the model, which clients train by code of "
+                            "their own, on examples of their own unless --dataset or --partition says otherwise"),
+        Place::file);
   add_serve_flags(command, arguments->flags);
   add_run_flags(command, arguments->run);
   when_called(command, [arguments] { carry_out(*arguments); });

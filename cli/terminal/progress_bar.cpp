@@ -64,7 +64,8 @@ void ProgressBar::started(const Setup& setup, const std::string& folder, std::ui
       "%s: %s on %s, %s%s; partition %s\n%s", setup.data.train.name.c_str(), counted(held, "training row").c_str(),
       counted(setup.rows.size(), "client").c_str(), counted(setup.data.test.size(), "test row").c_str(),
       setup.evaluation_rows.empty() ? "" : (", rounds on " + std::to_string(setup.evaluation_rows.size()) + " of them").c_str(),
-      std::string(setup.configuration.partition.name()).c_str(), partition_text(setup).c_str());
+      std::string(setup.configuration.partition.name()).c_str(),
+      setup.data.train.size() > 0 ? partition_text(setup).c_str() : "");
   std::printf("model: %s (%s)\n", setup.model.line().c_str(), counted(setup.model.parameter_count(), "parameter").c_str());
   const Configuration& configuration = setup.configuration;
   std::printf("optimizer: %s%s; batch %d, local epochs %d, seed %s\n", std::string(configuration.optimizer.name()).c_str(),

@@ -1,6 +1,7 @@
 #include "cli/terminal/run_summary.hpp"
 
 #include <CLI/CLI.hpp>
+#include <cmath>
 #include <cstdio>
 #include <filesystem>
 
@@ -21,11 +22,15 @@ void print_json(const RunSummary& summary) {
 }
 
 void print_text(const RunSummary& summary, const Configuration& configuration) {
-  std::printf("%s after round %u: test %s %.4f, loss %.4f",
+  std::printf("%s after round %u",
               summary.interrupted      ? "stopped"
               : summary.halted.empty() ? "finished"
                                        : "halted",
-              summary.rounds, std::string(summary.test.metric).c_str(), summary.test.accuracy, summary.test.loss);
+              summary.rounds);
+  if (std::isnan(summary.test.accuracy) && summary.test.examples == 0)
+    std::printf(", not evaluated");
+  else
+    std::printf(": test %s %.4f, loss %.4f", std::string(summary.test.metric).c_str(), summary.test.accuracy, summary.test.loss);
   if (summary.failures > 0) std::printf("; %s of clients left out", counted(summary.failures, "update").c_str());
   std::printf("; training %s, evaluation %s; results in %s\n", clock_text(summary.seconds).c_str(),
               clock_text(summary.evaluation_seconds).c_str(), summary.folder.c_str());

@@ -16,10 +16,12 @@
 #include "core/stop.hpp"
 #include "core/text.hpp"
 #include "data/keep_rows.hpp"
+#include "partitions/outside_rows.hpp"
 #include "partitions/own_rows.hpp"
 #include "run/networked/client_folder.hpp"
 #include "run/networked/terms.hpp"
 #include "run/networked/turns.hpp"
+#include "run/outside.hpp"
 #include "run/run_privacy.hpp"
 #include "run/setup.hpp"
 #include "sim/threads.hpp"
@@ -63,7 +65,9 @@ std::string terms_text(const Setup& setup, ClientId client) {
   };
   return "client " + std::to_string(client) + " trains " + configuration.model + " by " +
          std::string(configuration.optimizer.name()) + " on " + counted(setup.row_counts[client], "row") +
-         (configuration.partition.as<OwnRows>() != nullptr ? " of its own" : " of " + configuration.dataset) +
+         (configuration.partition.as<OwnRows>() != nullptr || configuration.partition.as<OutsideRows>() != nullptr
+              ? " of its own"
+              : " of " + configuration.dataset) +
          (setup.privacy.example ? level("example", *setup.privacy.example) : "") +
          (setup.privacy.client ? level("client", *setup.privacy.client) : "") +
          (setup.privacy.on() ? "" : "; no privacy: what it learns is sent as it is");
@@ -97,20 +101,28 @@ class Participant {
       throw failure("client " + std::to_string(options_.client) + " has no place in a partition over " +
                     counted(setup.rows.size(), "client"));
     const std::span<const Row> rows = setup.rows[options_.client];
-    Ready ready{.data_hash = data_told(setup), .rows_hash = rows_hash(rows), .rows = rows.size(), .last_round = 0};
+    Ready ready{
+        .data_hash = data_told(setup), .rows_hash = rows_hash(rows), .rows = setup.row_counts[options_.client], .last_round = 0};
     if (options_.require_dp) require_privacy(setup.privacy, *options_.require_dp);
     if (options_.limit && !setup.privacy.on())
       throw failure("max-epsilon is " + number_text(options_.limit->epsilon) +
                     "; the experiment has no privacy, and its epsilon no bound");
+    if (options_.train)
+      check_trained_outside(setup);
+    else if (!setup.model.has_layers())
+      throw failure(
+          "the experiment's model is tensors alone, which code of the client's own must train: fedstride.Client in Python, or "
+          "'fedstride join --train FILE.py'");
     begin_memory(welcome, setup);
     options_.log(terms_text(setup, options_.client));
+    if (options_.prepared) options_.prepared(setup);
     setup.data.test = {};
     poison(setup);
     std::vector<Row> kept(rows.begin(), rows.end());
     if (setup.training.test_rows && !setup.training.test_examples)
       std::ranges::copy(setup.training.test_rows(options_.client), std::back_inserter(kept));
     keep_rows(setup.data.train, kept);
-    experiment->trainer.emplace(setup.model, setup.data.train, setup.training, rows.size());
+    if (!options_.train) experiment->trainer.emplace(setup.model, setup.data.train, setup.training, rows.size());
     packings = packings_of(setup);
     experiment_ = std::move(experiment);
     return ready;
@@ -131,36 +143,26 @@ class Participant {
     const std::vector<std::uint64_t> releases = allowed(train, start);
     // A repeated round starts from the same state as the first time.
     const std::string before = again ? memory_.state_before : memory_.state_after;
-    ClientState state;
-    if (!before.empty()) state.load(at.setup.training, before);
-
     UpdateMessage message{.round = train.round, .model_hash = train.model_hash, .report = {}, .change = {}};
     const std::size_t size = at.setup.model.size();
     const Vector weights(view(model.model).first(size));
     const std::span<const float> beside = view(model.model).subspan(size);
+    const Task task{train.round, weights, releases, train.told, beside, train.tests};
     const TurnsTaken turn(turns_);
-    threads_.for_each_task(1, [&](std::size_t) {
-      at.trainer->train(
-          Task{train.round, weights, releases, train.told, beside, train.tests}, options_.client, at.setup.rows[options_.client],
-          state,
-          [&](int count, function_ref<void(int)> piece) {
-            turns_.pass();
-            threads_.for_each_piece(count, piece);
-          },
-          {&examples, &stop},
-          [&](const ClientUpdate& update) {
-            message.report = sendable(update.report);
-            message.diverged = !ExactSum::admits(update.change);
-            if (!message.diverged) message.change = Vector(update.change);
-          });
-    });
+    const auto send = [&](const ClientUpdate& update) {
+      message.report = sendable(update.report);
+      message.diverged = !update.report.failure.empty() || !ExactSum::admits(update.change);
+      if (!message.diverged) message.change = Vector(update.change);
+    };
+    const std::string after = options_.train ? train_outside(at.setup, task, before, examples, send)
+                                             : train_here(at, task, before, {&examples, &stop}, send);
     privacy_->record(train.round, {message.report});
     memory_ = {.experiment = memory_.experiment,
                .terms = memory_.terms,
                .round = train.round,
                .model_hash = start,
                .state_before = before,
-               .state_after = at.setup.training.keeps_clients() ? state.save(at.setup.training) : std::string(),
+               .state_after = after,
                .ledger = privacy_->mark()};
     folder_.save(memory_);
     last_round_ = train.round;
@@ -173,6 +175,44 @@ class Participant {
     Setup setup;
     std::optional<Trainer> trainer;
   };
+
+  // Both return the client's state after its training.
+  std::string train_here(Experiment& at, const Task& task, const std::string& before, const Trainer::Signals& signals,
+                         UpdateSink send) {
+    ClientState state;
+    if (!before.empty()) state.load(at.setup.training, before);
+    threads_.for_each_task(1, [&](std::size_t) {
+      at.trainer->train(
+          task, options_.client, at.setup.rows[options_.client], state,
+          [&](int count, function_ref<void(int)> piece) {
+            turns_.pass();
+            threads_.for_each_piece(count, piece);
+          },
+          signals, send);
+    });
+    return at.setup.training.keeps_clients() ? state.save(at.setup.training) : std::string();
+  }
+
+  std::string train_outside(const Setup& setup, const Task& task, const std::string& before, std::atomic<std::uint64_t>& examples,
+                            UpdateSink send) {
+    const ClientId self = options_.client;
+    const std::uint64_t rows = setup.row_counts[self];
+    std::string after = before;
+    bool has_answered = false;
+    options_.train(
+        task, std::span(&self, 1), [&](ClientId) { return outside_task(setup.training, task.round, self, rows, before); },
+        [&](OutsideAnswer answer) {
+          has_answered = true;
+          if (answer.failure.empty())
+            after = answer.state;
+          else
+            options_.log("round " + std::to_string(task.round) + " is answered without an update: " + answer.failure);
+          examples += answer.examples;
+          send_answer(setup.training, task, rows, std::move(answer), send);
+        });
+    if (!has_answered) throw failure("the client's own code gave no answer in round " + std::to_string(task.round));
+    return after;
+  }
 
   /// A place, given back however the training ends.
   struct TurnsTaken {

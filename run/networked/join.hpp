@@ -2,11 +2,14 @@
 
 #include <atomic>
 #include <filesystem>
+#include <functional>
 #include <optional>
 #include <string>
 
+#include "client/outside_training.hpp"
 #include "net/member.hpp"
 #include "run/run_privacy.hpp"
+#include "run/setup.hpp"
 
 namespace fedstride {
 
@@ -29,6 +32,10 @@ struct JoinOptions {
   /// Answers only while its own ledger stays within this; an experiment without privacy it leaves. None: no limit.
   std::optional<PrivacyLimit> limit = {};
   NetworkLog log;
+  /// Code of the user's own that trains the client; empty: it is trained as the experiment says. A failure of that code costs the
+  /// client its part in the round.
+  OutsideTraining train = {};
+  std::function<void(const Setup& setup)> prepared = {};  ///< for that code: the experiment is known, and the client's rows
 };
 
 /// Takes part until the coordinator says that the federation is finished, or `stop` becomes true. The experiment comes

@@ -5,16 +5,17 @@
 #include "partitions/from_file.hpp"
 #include "partitions/given_sizes.hpp"
 #include "partitions/label_distribution.hpp"
+#include "partitions/outside_rows.hpp"
 #include "partitions/own_rows.hpp"
 #include "partitions/partitions.hpp"
 
 namespace fedstride::test {
 
 /// True for a partition whose settings cannot fit any input, and whose tests are its own: `file` reads what somebody else dealt out,
-/// `own` deals nothing out, `sizes` and `label-distribution` are told how many rows of what; the natural ones need data that name clients.
+/// `own` and `outside` deal nothing out, `sizes` and `label-distribution` are told how many rows of what; the natural ones need data that name clients.
 inline bool is_told(std::string_view name) {
-  return name == FromFile::kName || name == OwnRows::kName || name == GivenSizes::kName || name == LabelDistribution::kName ||
-         name.starts_with("natural");
+  return name == FromFile::kName || name == OwnRows::kName || name == OutsideRows::kName || name == GivenSizes::kName ||
+         name == LabelDistribution::kName || name.starts_with("natural");
 }
 
 /// Every other registered partition, with settings that fit any input.
