@@ -3,6 +3,10 @@ set(CMAKE_CXX_STANDARD 20)
 set(CMAKE_CXX_STANDARD_REQUIRED ON)
 set(CMAKE_CXX_EXTENSIONS OFF)
 set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
+# The Python module (python/) is made of the same libraries. Hidden names cost nothing: no call goes through a table.
+set(CMAKE_POSITION_INDEPENDENT_CODE ON)
+set(CMAKE_CXX_VISIBILITY_PRESET hidden)
+set(CMAKE_VISIBILITY_INLINES_HIDDEN ON)
 
 set(FEDSTRIDE_MARCH "native" CACHE STRING "Value of -march for every target; x86-64-v2 for a portable build")
 option(FEDSTRIDE_SANITIZE "AddressSanitizer and UndefinedBehaviorSanitizer, except in the training kernels" OFF)
@@ -15,6 +19,8 @@ option(FEDSTRIDE_PACKAGE "For scripts/make-packages: no tests, installed under a
 set(MPI_CXX_SKIP_MPICXX ON)
 find_package(MPI QUIET COMPONENTS CXX)
 option(FEDSTRIDE_MPI "--fleet mpi: one run on the processes that mpirun or srun starts" ${MPI_CXX_FOUND})
+
+option(FEDSTRIDE_PYTHON "`import fedstride` (python/), where Python's headers and pybind11 are installed" ON)
 
 # ccache where it is installed; nothing depends on it.
 find_program(FEDSTRIDE_CCACHE ccache)

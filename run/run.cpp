@@ -300,10 +300,12 @@ RunSummary run(const Configuration& configuration, const Settings& settings, con
   return go_on(setup, folder, std::move(checkpoint), *privacy, observer, make_fleet);
 }
 
-RunSummary resume(const std::string& name, const Settings& overrides, const RunObserver& observer, const FleetMaker& make_fleet) {
+RunSummary resume(const std::string& name, const Settings& overrides, const RunObserver& observer, const FleetMaker& make_fleet,
+                  const std::function<void(Configuration&)>& configure) {
   RunFolder folder = RunFolder::open(name);
   const Settings settings = settings_to_resume(name, overrides);
   Configuration configuration = resolve(settings);
+  if (configure) configure(configuration);
   std::optional<Checkpoint> saved = folder.load();
   if (saved && saved->round > static_cast<std::uint32_t>(configuration.rounds))
     throw usage_error("rounds is " + std::to_string(configuration.rounds) + "; the run in '" + name + "' has finished " +

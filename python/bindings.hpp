@@ -1,0 +1,14 @@
+#pragma once
+
+#include <pybind11/pybind11.h>
+
+namespace fedstride::python {
+
+namespace py = pybind11;
+
+// One function a file of this folder: adds the file's names to the module `_core`.
+
+void register_errors(py::module_& module);
+void register_running(py::module_& module);
+
+}  // namespace fedstride::python

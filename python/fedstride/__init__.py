@@ -1,0 +1,24 @@
+"""fedstride: a federated-learning simulator, exact, adaptive, fast on a CPU.
+
+    import fedstride
+    run = fedstride.run(dataset="synthetic", rounds=5, out="runs/first")
+    print(run.summary["test_accuracy"])
+
+Everything computed is computed in C++, with the GIL released. Errors are exceptions with one line that names the value and
+what would be valid: `Error`, and `UsageError` (a `ValueError` too) for requests that make no sense.
+"""
+
+from . import _core
+from ._version import __version__
+
+if _core.version != __version__:
+    raise ImportError(
+        f"fedstride: the package's files are of version {__version__}, its module _core of {_core.version}; "
+        "install both of one build")
+
+from . import privacy
+from ._core import Error, UsageError
+from .folder import Run, open
+from .running import resume, run
+
+__all__ = ["Error", "Run", "UsageError", "__version__", "open", "privacy", "resume", "run"]

@@ -1,0 +1,100 @@
+"""The folder of a run, read: `open`."""
+
+import json
+import os
+import pathlib
+import tomllib
+
+from . import _core
+from ._commands import asked, words_of
+from ._core import Error
+
+
+def open(folder):  # noqa: A001: fedstride.open
+    """Opens the folder of a run, finished or not. Raises Error if it holds none."""
+    return Run(folder)
+
+
+class Run:
+    """A run's folder. Files are read when they are asked for, so a run that goes on may be looked at; what is damaged or not there
+    yet raises Error, in one line."""
+
+    def __init__(self, folder):
+        self.folder = pathlib.Path(os.fspath(folder))
+        if not (self.folder / "config.toml").is_file():
+            raise Error(f"'{self.folder}' holds no run; the folder of a run has a config.toml")
+
+    def __repr__(self):
+        return f"fedstride.open({str(self.folder)!r})"
+
+    def __fspath__(self):
+        return str(self.folder)
+
+    @property
+    def settings(self):
+        """All settings of the run (config.toml) as keywords of `run`: a dict."""
+        try:
+            table = tomllib.loads(self._text("config.toml"))
+        except tomllib.TOMLDecodeError as error:
+            raise Error(f"'{self.folder / 'config.toml'}' is damaged: {error}") from None
+        return {key.replace("-", "_"): value for key, value in table.items()}
+
+    @property
+    def summary(self):
+        """summary.json as a dict. Raises Error while the run has written none."""
+        try:
+            return json.loads(self._text("summary.json"))
+        except json.JSONDecodeError as error:
+            raise Error(f"'{self.folder / 'summary.json'}' is damaged: {error}") from None
+
+    @property
+    def rounds(self):
+        """The finished rounds: a list of dicts, the lines of rounds.jsonl. A last line that is being written is left out."""
+        lines = self._text("rounds.jsonl").split("\n")
+        lines.pop()  # behind the last line break: nothing, or what is not whole yet
+        rounds = []
+        for number, line in enumerate(lines, 1):
+            try:
+                rounds.append(json.loads(line))
+            except json.JSONDecodeError:
+                raise Error(f"'{self.folder / 'rounds.jsonl'}', line {number} is no JSON: the file is damaged") from None
+        return rounds
+
+    @property
+    def clients(self):
+        """Each client's report in each round: a list of dicts with "round" and "client" among their keys."""
+        return [{"round": record["round"], **client} for record in self.rounds for client in record.get("clients", [])]
+
+    def frame(self):
+        """The rounds as a pandas DataFrame, a row each, without their clients. Raises ImportError without pandas."""
+        return _pandas().DataFrame([{key: value for key, value in record.items() if key != "clients"} for record in self.rounds])
+
+    def clients_frame(self):
+        """`clients` as a pandas DataFrame, a row for each client and round. Raises ImportError without pandas."""
+        return _pandas().DataFrame(self.clients)
+
+    def model(self):
+        """The model's parameters under PyTorch's names and in its layouts: a dict of float32 arrays (load_tensors)."""
+        return _core.load_tensors(str(self.folder / "model.safetensors"))
+
+    def evaluate(self, **flags):
+        """Accuracy and loss of the run's model: a dict. Keywords are the flags of `fedstride evaluate`: `part="train"`,
+        `per_client=True`, `fine_tune=1`, `threads=2`, `dataset`, `data`."""
+        return asked("evaluate", self.folder, *words_of(flags))
+
+    def _text(self, name):
+        path = self.folder / name
+        try:
+            return path.read_text(encoding="utf-8")
+        except FileNotFoundError:
+            raise Error(f"'{self.folder}' has no {name}: the run has not written it yet, or it was removed") from None
+        except (OSError, UnicodeDecodeError) as error:
+            raise Error(f"cannot read '{path}': {error}") from None
+
+
+def _pandas():
+    try:
+        import pandas
+    except ImportError:
+        raise ImportError("a DataFrame needs pandas (Debian's python3-pandas); without it rounds and clients are lists of dicts") from None
+    return pandas

@@ -1,0 +1,129 @@
+#include "python/guard.hpp"
+
+#include <pthread.h>
+
+#include <atomic>
+#include <iterator>
+
+#include "core/error.hpp"
+#include "core/stop.hpp"
+
+namespace fedstride::python {
+namespace {
+
+constexpr int kSignals[] = {SIGINT, SIGTERM};
+
+std::atomic<bool> threads_started{false};
+std::atomic<bool> forked_without_threads{false};
+
+// The handlers that were there before, while ours are: only Python's main thread sets and reads them, but for the handler.
+struct sigaction before[std::size(kSignals)];
+volatile std::sig_atomic_t came[std::size(kSignals)];
+bool replaced[std::size(kSignals)];
+std::atomic<Computing*> innermost{nullptr};
+
+std::size_t place_of(int signal) { return signal == kSignals[0] ? 0 : 1; }
+
+bool is_default(const struct sigaction& action) { return (action.sa_flags & SA_SIGINFO) == 0 && action.sa_handler == SIG_DFL; }
+bool is_ignored(const struct sigaction& action) { return (action.sa_flags & SA_SIGINFO) == 0 && action.sa_handler == SIG_IGN; }
+
+// Nothing here but stores and the handler before. Python's only notes that the signal came.
+void on_signal(int signal, siginfo_t* info, void* context) {
+  stop_requested.store(true);
+  for (const Computing* one = innermost.load(); one != nullptr; one = one->outer)
+    if (one->stop != nullptr) one->stop->store(true);
+  const std::size_t place = place_of(signal);
+  came[place] = 1;
+  const struct sigaction& earlier = before[place];
+  if ((earlier.sa_flags & SA_SIGINFO) != 0)
+    earlier.sa_sigaction(signal, info, context);
+  else if (!is_default(earlier) && !is_ignored(earlier))
+    earlier.sa_handler(signal);
+}
+
+// Python's signals arrive on the main thread of its main interpreter; no other may ask for them.
+bool is_main_thread() {
+  const py::module_ threading = py::module_::import("threading");
+  return threading.attr("current_thread")().is(threading.attr("main_thread")());
+}
+
+unsigned floating_point_mode() {
+#if defined(__SSE__)
+  return _mm_getcsr();
+#else
+  return 0;
+#endif
+}
+
+void set_floating_point_mode([[maybe_unused]] unsigned mode) {
+#if defined(__SSE__)
+  _mm_setcsr(mode);
+#endif
+}
+
+}  // namespace
+
+void watch_forks() {
+  pthread_atfork(nullptr, nullptr, [] {
+    if (threads_started.load()) forked_without_threads.store(true);
+  });
+}
+
+Computing::Computing(std::atomic<bool>* asked) : stop(asked) {
+  if (forked_without_threads.load())
+    throw failure(
+        "this process was forked off one in which fedstride had started threads, which a fork does not have; start it anew, as "
+        "multiprocessing's 'spawn' does");
+  threads_started.store(true);
+  on_main_thread_ = is_main_thread();
+  if (on_main_thread_) {
+    outer = innermost.exchange(this);
+    for (std::size_t i = 0; outer == nullptr && i < std::size(kSignals); ++i) {
+      came[i] = 0;
+      sigaction(kSignals[i], nullptr, &before[i]);
+      replaced[i] = !is_ignored(before[i]);
+      if (!replaced[i]) continue;
+      struct sigaction action {};
+      action.sa_sigaction = on_signal;
+      action.sa_flags = SA_SIGINFO | (before[i].sa_flags & SA_ONSTACK);
+      sigaction(kSignals[i], &action, nullptr);
+    }
+  }
+  released_.emplace();
+  mode_.emplace();
+}
+
+Computing::~Computing() { restore(); }
+
+// True where it is the first call, on the main thread.
+bool Computing::restore() {
+  if (ended_) return false;
+  ended_ = true;
+  mode_.reset();
+  released_.reset();
+  if (!on_main_thread_) return false;
+  innermost.store(outer);
+  for (std::size_t i = 0; outer == nullptr && i < std::size(kSignals); ++i)
+    if (replaced[i]) sigaction(kSignals[i], &before[i], nullptr);
+  return true;
+}
+
+void Computing::finish() {
+  if (!restore()) return;
+  for (std::size_t i = 0; outer == nullptr && i < std::size(kSignals); ++i) {
+    if (came[i] == 0) continue;
+    stop_requested.store(false);
+    // As the CLI does: finished rounds are on the disk, and the process ends as the signal means it to.
+    if (is_default(before[i])) ::raise(kSignals[i]);
+  }
+  if (PyErr_CheckSignals() != 0) throw py::error_already_set();
+}
+
+InPython::InPython() : mode_(floating_point_mode()) {
+  constexpr unsigned kDefaultMode = 0x1F80;  // all exceptions masked, nearest, denormals are numbers
+  set_floating_point_mode(kDefaultMode);
+}
+
+InPython::~InPython() { set_floating_point_mode(mode_); }
+
+}  // namespace fedstride::python

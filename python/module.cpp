@@ -1,0 +1,21 @@
+#include <string>
+
+#include "core/build_info.hpp"
+#include "python/bindings.hpp"
+#include "python/errors.hpp"
+#include "python/guard.hpp"
+
+PYBIND11_MODULE(_core, module) {
+  namespace py = pybind11;
+  using namespace fedstride;
+  if (const std::string missing = missing_instructions(); !missing.empty())
+    throw py::import_error("fedstride: this build needs " + missing +
+                           ", which this processor lacks; build it for an older one, as -DFEDSTRIDE_MARCH=x86-64-v2 does");
+  module.doc() = "fedstride in C++; the package around it is what people use.";
+  const BuildInfo build = build_info();
+  module.attr("version") = build.version;
+  module.attr("build") = build.compiler + ", " + build.instruction_set + ", commit " + build.commit;
+  python::watch_forks();
+  python::register_errors(module);
+  python::register_running(module);
+}
