@@ -4,6 +4,7 @@
 #include "python/bindings.hpp"
 #include "python/errors.hpp"
 #include "python/guard.hpp"
+#include "python/own_code.hpp"
 
 PYBIND11_MODULE(_core, module) {
   namespace py = pybind11;
@@ -16,6 +17,8 @@ PYBIND11_MODULE(_core, module) {
   module.attr("version") = build.version;
   module.attr("build") = build.compiler + ", " + build.instruction_set + ", commit " + build.commit;
   python::watch_forks();
+  python::add_callable_parts();
   python::register_errors(module);
   python::register_running(module);
+  python::register_joining(module);
 }

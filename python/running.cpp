@@ -8,6 +8,7 @@
 #include "cli/terminal/progress_bar.hpp"
 #include "core/error.hpp"
 #include "python/guard.hpp"
+#include "python/own_code.hpp"
 #include "python/settings.hpp"
 #include "run/results.hpp"
 
@@ -61,12 +62,22 @@ RunSummary go(const RunRequest& request, const RunObserver& observer) {
 }
 
 py::dict run_from_python(const py::dict& keywords, const std::string& config, const std::string& resume, py::object on_round,
-                         bool verbose) {
-  const RunSummary summary = carry_out({.settings = settings_of(keywords),
-                                        .config = config,
-                                        .resume = resume,
-                                        .on_round = std::move(on_round),
-                                        .verbose = verbose});
+                         bool verbose, const py::dict& functions) {
+  OwnCode code(functions);
+  RunRequest request{
+      .settings = settings_of(keywords), .config = config, .resume = resume, .on_round = std::move(on_round), .verbose = verbose};
+  code.join(request);
+  const RunSummary summary = [&] {
+    try {
+      const RunSummary done = carry_out(request);
+      code.end();
+      return done;
+    } catch (...) {
+      code.end();
+      throw;
+    }
+  }();
+  code.raise_again();
   py::dict outcome;
   outcome["folder"] = summary.folder;
   outcome["interrupted"] = summary.interrupted;
@@ -106,7 +117,7 @@ RunSummary carry_out(const RunRequest& request) {
 
 void register_running(py::module_& module) {
   module.def("run", run_from_python, py::arg("settings"), py::arg("config"), py::arg("resume"), py::arg("on_round"),
-             py::arg("verbose"));
+             py::arg("verbose"), py::arg("functions"));
 }
 
 }  // namespace fedstride::python

@@ -62,6 +62,7 @@ class OpenUpdates {
   };
   std::span<const Update> all() const& { return updates_; }
   std::span<const Update> all() && = delete;
+  std::shared_ptr<const void> memory() const { return store_; }  ///< the changes are there as long as somebody has this
 
  private:
   friend class Accumulator;

@@ -1,5 +1,11 @@
+#include <unistd.h>
+
 #include <CLI/CLI.hpp>
+#include <cerrno>
 #include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
 #include <memory>
 
 #include "cli/commands.hpp"
@@ -25,12 +31,43 @@ struct JoinFlags {
   std::string out;
   std::string turns;
   std::string require_dp;
+  std::string train;
   PrivacyLimit limit;
   bool has_delta = false;
   JoinOptions options;
 };
 
+// Python's package is the client then: it calls the function of the file, and this library through its module. Does not return.
+[[noreturn]] void become_python(const JoinFlags& arguments) {
+  const JoinOptions& options = arguments.options;
+  const OrderedJson all{{"client", arguments.client},
+                        {"connect", arguments.connect},
+                        {"certificates", arguments.certificates},
+                        {"insecure_loopback", arguments.insecure_loopback},
+                        {"folder", arguments.out.empty() ? client_name(static_cast<ClientId>(arguments.client)) : arguments.out},
+                        {"data", options.data},
+                        {"data_dir", options.data_dir},
+                        {"threads", options.threads},
+                        {"patience", options.patience},
+                        {"require_dp", arguments.require_dp},
+                        {"max_epsilon", arguments.limit.epsilon},
+                        {"delta", arguments.limit.delta},
+                        {"accept_other_builds", options.accept_other_builds},
+                        {"quiet", arguments.quiet},
+                        {"json", arguments.json}};
+  const std::string text = dump_json(all);
+  const char* python = std::getenv("FEDSTRIDE_PYTHON");
+  if (python == nullptr || *python == '\0') python = "python3";
+  ::execlp(python, python, "-m", "fedstride._join", arguments.train.c_str(), text.c_str(), nullptr);
+  throw failure("train is '" + arguments.train + "', which needs Python: '" + python + "' cannot be started (" +
+                std::strerror(errno) + "); Debian's python3 and python3-fedstride have it, $FEDSTRIDE_PYTHON names another");
+}
+
 void carry_out(JoinFlags& arguments) {
+  if (!arguments.train.empty() && !std::filesystem::is_regular_file(arguments.train))
+    throw usage_error("train is '" + arguments.train + "', which is no file; it must be one of Python with a function train");
+  if (!arguments.train.empty() && !arguments.turns.empty())
+    throw usage_error("turns is '" + arguments.turns + "'; code of the client's own takes no turns (--train)");
   JoinOptions& options = arguments.options;
   options.client = static_cast<ClientId>(arguments.client);
   options.connect = parse_endpoint("connect", arguments.connect, false);
@@ -38,6 +75,7 @@ void carry_out(JoinFlags& arguments) {
   if (!arguments.require_dp.empty()) options.require_dp = make_choice<RequiredPrivacy>("require-dp", arguments.require_dp);
   if (arguments.has_delta && arguments.limit.epsilon == 0)
     throw usage_error("delta is that of --max-epsilon, which is not given");
+  if (!arguments.train.empty()) become_python(arguments);
   if (arguments.limit.epsilon > 0) options.limit = arguments.limit;
   options.folder = arguments.out.empty() ? client_name(options.client) : arguments.out;
   options.turns = arguments.turns;
@@ -86,6 +124,9 @@ void add_join_command(CLI::App& app) {
         Place::folder);
   add_number_flag(command, "--patience", arguments->options.patience, Valid{.low = 0, .high = 1e9},
                   "seconds without the coordinator after which the client gives up; 0: never");
+  takes(*command.add_option("--train", arguments->train,
+                            "a file of Python whose function train(weights, task) trains the client (docs/python.md)"),
+        Place::file);
   add_choice_flag(command, "--require-dp", arguments->require_dp,
                   {kChoiceNames<RequiredPrivacy>.begin(), kChoiceNames<RequiredPrivacy>.end()},
                   "take part only if the experiment has privacy of this level");

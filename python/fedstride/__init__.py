@@ -18,7 +18,9 @@ if _core.version != __version__:
 
 from . import privacy
 from ._core import Error, UsageError
+from .client import Client
+from .code import Task, Trained, named
 from .folder import Run, open
 from .running import resume, run
 
-__all__ = ["Error", "Run", "UsageError", "__version__", "open", "privacy", "resume", "run"]
+__all__ = ["Client", "Error", "Run", "Task", "Trained", "UsageError", "__version__", "named", "open", "privacy", "resume", "run"]

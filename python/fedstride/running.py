@@ -1,34 +1,75 @@
 """Running experiments: `run` and `resume`."""
 
+import contextlib
 import os
 
 from . import _core
+from ._core import UsageError
+from ._own import OwnCode, first_weights, tensor_line, tensors_of
 from .folder import Run
 
 
-def run(*, config=None, on_round=None, verbose=False, **settings):
+def run(*, config=None, model=None, train=None, evaluate=None, examples=None, workers=1, on_round=None, verbose=False, **settings):
     """Trains a federation on the calling thread and returns its folder, opened.
 
     settings: the flags of `fedstride run` with underscores for dashes: `dataset="cifar10"`, `local_epochs=2`. Values are
         bool, int, float, str, paths, NumPy scalars and lists of these; None is as if it were not given.
     config: a TOML file with the flags' names as keys; keywords win over it.
+    model: a name or a line of layers (docs/models.md); or the tensors of any other model, which are the first weights: a dict
+        of arrays, a PyTorch state dict or a module. Then `train` is needed. Tensors that are no floating point numbers stay as
+        they are; all others are averaged, batch norm's statistics too.
+    train: trains a client instead of fedstride: train(weights, task) gets a dict of tensors (NumPy's, which share memory and are
+        read-only; PyTorch's of its own, if the model was PyTorch's) and a fedstride.Task, and gives trained weights back, or
+        fedstride.Trained. What it raises, or an answer that cannot be used, costs the client its part in the round.
+    evaluate: evaluate(weights) gives an accuracy, or a dict with any of accuracy, loss and examples; without it models of layers
+        are evaluated here, others not at all.
+    examples: the number of each client's examples, where only `train` knows them (a list, or one number for all).
+    workers: processes that call `train`, each for one client at a time; no result depends on it.
+    partition, cohort, aggregation, server_optimizer: a name, or a function (docs/python.md).
     on_round: called after each round with the round's dict, a line of rounds.jsonl. What it raises stops the run, which
         can go on with `resume`, and is raised again. Ctrl-C does the same, and raises KeyboardInterrupt.
     verbose: prints what the command line prints.
 
     Raises UsageError for settings that are not valid, Error if something fails; finished rounds stay on the disk.
     """
-    outcome = _core.run(settings, _place(config), "", on_round, verbose)
+    if examples is not None:
+        settings = {"partition": "outside", **settings, "client_examples": examples}
+    code = OwnCode(settings, train, evaluate, workers)
+    with contextlib.ExitStack() as until_done:
+        form = {}
+        if model is None or isinstance(model, str):
+            code.settings["model"] = model
+        else:
+            if train is None:
+                raise UsageError("model is tensors alone, whose layers are not known here; it needs train, a function that trains it")
+            arrays, fixed, torch = tensors_of(model)
+            form = {"order": list(arrays), "fixed": fixed, "torch": torch}
+            code.settings["model"] = tensor_line(arrays)
+            code.settings["init"] = until_done.enter_context(first_weights(arrays))
+            if not any(code.settings.get(key) is not None for key in ("partition", "dataset")) and config is None:
+                code.settings["partition"] = "outside"
+        outcome = _core.run({**code.settings, "code": code.code}, _place(config), "", on_round, verbose, code.begin(**form))
     return Run(outcome["folder"])
 
 
-def resume(folder, *, on_round=None, verbose=False, **settings):
+def resume(folder, *, model=None, train=None, evaluate=None, workers=1, on_round=None, verbose=False, **settings):
     """Goes on with the run in `folder` from its last checkpoint: the same bits as without the interruption.
 
     settings: those that may change: `rounds` (not fewer than are done), `threads`, `evaluate_every` and the like.
+    model: of a run that began with PyTorch's tensors, these or a module: its names and types, not its values.
+    train, evaluate, workers, partition, cohort, aggregation, server_optimizer: as for `run`, the same functions by name and version.
     on_round, verbose, errors: as for `run`.
     """
-    outcome = _core.run(settings, "", _place(folder), on_round, verbose)
+    code = OwnCode(settings, train, evaluate, workers)
+    begun = Run(folder).settings.get("code", "")
+    if "?" not in begun and (code.code or "") != begun:
+        raise UsageError(f"the run in '{os.fspath(folder)}' has the code '{begun}', and '{code.code or ''}' is given; valid is the same")
+    form = {}
+    if model is not None:
+        arrays, fixed, torch = tensors_of(model)
+        form = {"order": list(arrays), "fixed": fixed, "torch": torch}
+    given = {key: value for key, value in code.settings.items() if key not in code.functions}
+    outcome = _core.run(given, "", _place(folder), on_round, verbose, code.begin(**form))
     return Run(outcome["folder"])
 
 

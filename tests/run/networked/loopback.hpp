@@ -22,6 +22,8 @@ struct LoopbackOptions {
   std::string certificates = {};
   int rounds_of_a_session = 0;                     ///< then all are stopped; 0: to the end
   std::function<std::string(ClientId)> data = {};  ///< each client's data folder; empty: the coordinator's
+  std::function<Settings(Settings)> change = {};   ///< of the coordinator's settings
+  OutsideTraining train = {};                      ///< code of the clients' own; empty: they train as the experiment says
 };
 
 inline Loopback over_loopback(const TemporaryFolder& folder, const std::string& out, const std::string& more,
@@ -38,7 +40,8 @@ inline Loopback over_loopback(const TemporaryFolder& folder, const std::string& 
     result.log += line + '\n';
   };
   options.listening = [&](std::uint16_t at, std::optional<std::uint16_t>) { port.set_value(at); };
-  const Settings settings = settings_to_serve(settings_for(folder, out, more));
+  const Settings all = settings_for(folder, out, more);
+  const Settings settings = settings_to_serve(how.change ? how.change(all) : all);
   std::atomic<bool> stop{false};
   RunObserver observer;
   observer.stop = &stop;
@@ -59,7 +62,8 @@ inline Loopback over_loopback(const TemporaryFolder& folder, const std::string& 
                        .folder = folder / (out + ".clients/" + std::to_string(client)),
                        .data_dir = how.data ? how.data(client) : folder.path().string(),
                        .threads = 1,
-                       .log = [](const std::string&) {}};
+                       .log = [](const std::string&) {},
+                       .train = how.train};
       try {
         return join_federation(join, &stop);
       } catch (...) {

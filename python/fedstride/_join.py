@@ -1,0 +1,46 @@
+"""`fedstride join --train FILE.py`: a client whose training is the function `train` of a file. The program starts this."""
+
+import json
+import runpy
+import sys
+import traceback
+
+from ._core import Error
+from .client import Client
+
+
+def main():
+    file, options = sys.argv[1], json.loads(sys.argv[2])
+    as_json = options.pop("json")
+    try:
+        names = runpy.run_path(file)
+    except Exception:
+        traceback.print_exc()
+        return _complain(f"'{file}' cannot be run: it raised the above", 1)
+    if not callable(names.get("train")):
+        return _complain(f"'{file}' has no function train(weights, task)", 2)
+    member = None
+    try:
+        member = Client(**options)
+        told = member.serve(names["train"], model=names.get("model"))
+    except Error as error:
+        return _complain(str(error), 2 if isinstance(error, ValueError) else 1)
+    except KeyboardInterrupt:
+        return _complain("stopped; the same command goes on", 130)
+    if not told["finished"]:
+        return _complain("stopped; the same command goes on", 130)
+    if as_json:
+        print(json.dumps(told, indent=2))
+    elif not options["quiet"]:
+        print(f"the federation is finished after round {told['rounds']}, model {told['model_hash'][:16]}; updates sent: "
+              f"{told['updates_sent']}")
+    return 0
+
+
+def _complain(text, code):
+    print(f"fedstride: {text}", file=sys.stderr)
+    return code
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,64 @@
+"""Arrays and JSON values as bytes and back. What could run code when it is read (pickles, objects) is not among them."""
+
+import json
+import struct
+
+import numpy
+
+from ._core import Error, UsageError
+
+_KINDS = "biufc"
+
+
+def pack(values, what):
+    """Bytes of a dict of arrays, tensors and JSON values; empty for None. Raises UsageError that names what is neither."""
+    if values is None:
+        return b""
+    if not isinstance(values, dict):
+        raise UsageError(f"{what} is a {type(values).__name__}; it must be a dict of arrays and JSON values")
+    header, buffers = {}, []
+    for key, value in values.items():
+        if not isinstance(key, str):
+            raise UsageError(f"{what} has a key {key!r}; keys are texts")
+        if hasattr(value, "detach"):
+            value = value.detach().cpu().numpy()
+        if isinstance(value, (numpy.ndarray, numpy.generic)):
+            array = numpy.asarray(value)
+            if array.dtype.kind not in _KINDS:
+                raise UsageError(f"{what}, '{key}': an array of dtype {array.dtype}; valid are numbers and truth values")
+            little = numpy.ascontiguousarray(array, array.dtype.newbyteorder("<")).tobytes()
+            header[key] = {"dtype": array.dtype.newbyteorder("<").str, "shape": array.shape, "bytes": len(little)}
+            buffers.append(little)
+        else:
+            try:
+                json.dumps(value, allow_nan=True)
+            except (TypeError, ValueError) as error:
+                raise UsageError(f"{what}, '{key}': {error}; valid are arrays and what JSON can hold") from None
+            header[key] = {"json": value}
+    text = json.dumps(header, sort_keys=False).encode()
+    return struct.pack("<Q", len(text)) + text + b"".join(buffers)
+
+
+def unpack(data, what):
+    """The inverse: None for no bytes. Arrays are copies. Raises Error for bytes that `pack` did not make."""
+    if not data:
+        return None
+    try:
+        (length,) = struct.unpack_from("<Q", data)
+        header = json.loads(data[8 : 8 + length])
+        at, values = 8 + length, {}
+        for key, entry in header.items():
+            if "json" in entry:
+                values[key] = entry["json"]
+                continue
+            dtype = numpy.dtype(entry["dtype"])
+            if dtype.kind not in _KINDS or at + entry["bytes"] > len(data):
+                raise ValueError("an array that is none")
+            array = numpy.frombuffer(data, dtype, entry["bytes"] // dtype.itemsize, at).reshape(entry["shape"])
+            values[key] = array.astype(dtype.newbyteorder("="))
+            at += entry["bytes"]
+        if at != len(data):
+            raise ValueError("bytes behind the end")
+        return values
+    except (struct.error, ValueError, KeyError, TypeError) as error:
+        raise Error(f"{what} is damaged: {error}") from None

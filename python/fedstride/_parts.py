@@ -1,0 +1,74 @@
+"""The user's functions as parts of a run, between C++ and what their authors see."""
+
+import numpy
+
+from ._core import UsageError
+from ._packed import pack, unpack
+
+
+def partition(function):
+    def call(labels, rows, clients, seed, natural):
+        lists = list(function(Rows(labels, rows, clients, seed, natural if len(natural) else None)))
+        found = []
+        for number, one in enumerate(lists):
+            array = numpy.asarray(one)
+            if array.ndim != 1 or (array.dtype.kind not in "iu" and array.size):
+                raise UsageError(f"partition: the function gave client {number} an array of dtype {array.dtype} and shape "
+                                 f"{list(array.shape)}; it must give a list of row numbers")
+            if array.size and not 0 <= array.min() <= array.max() < 2**32:
+                raise UsageError(f"partition: the function gave client {number} a row number that is none")
+            found.append(array.astype(numpy.uint32))
+        return found
+
+    return call
+
+
+class Rows:
+    """What a partition function gets. labels: class of every row of the data set, uint16. rows: the rows to deal out, uint32.
+    clients: how many. seed: the run's. natural: the natural client of every row, or None."""
+
+    def __init__(self, labels, rows, clients, seed, natural):
+        self.labels, self.rows, self.clients, self.seed, self.natural = labels, rows, clients, seed, natural
+
+
+def cohort(function):
+    def call(round, rows, seed):
+        drawn = numpy.asarray(list(function(round, rows, seed)))
+        if drawn.ndim != 1 or (drawn.size and (drawn.dtype.kind not in "iu" or drawn.min() < 0 or drawn.max() >= 2**32)):
+            raise UsageError("cohort: the function gave something else than a list of clients' numbers")
+        return drawn.astype(numpy.uint32)
+
+    return call
+
+
+def aggregation(function):
+    def call(updates, weights, clients):
+        return _vector(function(updates, weights, clients), "aggregation")
+
+    return call
+
+
+def server_optimizer(function):
+    def call(model, mean_change, state):
+        answer = function(model, mean_change, unpack(state, "the server optimizer's state"))
+        if not isinstance(answer, tuple):
+            answer = answer, None
+        if len(answer) != 2:
+            raise UsageError(f"server_optimizer gave {len(answer)} things; it must give the next model, or (model, state)")
+        return _vector(answer[0], "server_optimizer"), pack(answer[1], "the server optimizer's state")
+
+    return call
+
+
+WRAPPERS = {"partition": partition, "cohort": cohort, "aggregation": aggregation, "server_optimizer": server_optimizer}
+
+
+def _vector(given, who):
+    if given is None and who == "aggregation":
+        return None
+    array = numpy.asarray(given)
+    if array.dtype.kind != "f":
+        raise UsageError(f"{who}: the function gave an array of dtype {array.dtype}; it must give floating point numbers")
+    if not numpy.isfinite(array).all():
+        raise UsageError(f"{who}: the function gave a number that is not finite")
+    return numpy.ascontiguousarray(array, numpy.float32)

@@ -1,0 +1,138 @@
+"""The user's training and evaluation, between C++, which has flat vectors, and functions, which have dicts of tensors."""
+
+import logging
+import math
+import traceback
+
+import numpy
+
+from ._core import UsageError
+from ._packed import pack, unpack
+from .code import Task, Trained
+
+log = logging.getLogger("fedstride")
+
+
+class Refused(Exception):
+    """An answer that cannot be used; the text says why."""
+
+
+class Form:
+    """Names, shapes and places of a model's tensors; `order`, `torch` and `fixed` of the weights that the run began with."""
+
+    def __init__(self, tensors, size, order=None, torch=False, fixed=None):
+        by_name = {name: (shape, offset, offset + count) for name, shape, offset, count in tensors}
+        if order is not None and set(order) != set(by_name):
+            odd = sorted(set(order) ^ set(by_name))[0]
+            raise UsageError(f"tensor '{odd}' is {'not of the run' if odd in order else 'of the run and not of the'} model given")
+        self.tensors = {name: by_name[name] for name in (order or by_name)}
+        self.size, self.torch, self.fixed = size, torch, fixed or {}
+
+    def views(self, flat):
+        """The tensors of a flat vector, which share its memory."""
+        if self.torch:
+            import torch
+
+            flat = torch.from_numpy(flat)
+        found = {name: flat[begin:end].reshape(shape) for name, (shape, begin, end) in self.tensors.items()}
+        return {**found, **{name: tensor.clone() for name, tensor in self.fixed.items()}} if self.fixed else found
+
+    def flat(self, weights, into=None):
+        """A flat vector of a function's answer. Raises Refused, which names the tensor that is wrong."""
+        if not isinstance(weights, dict):
+            raise Refused(f"it gave a {type(weights).__name__}; it must give a dict of tensors, or fedstride.Trained")
+        flat = numpy.zeros(self.size, numpy.float32) if into is None else into
+        for name, (shape, begin, end) in self.tensors.items():
+            if name not in weights:
+                raise Refused(f"it gave no tensor '{name}'")
+            given = weights[name]
+            array = numpy.asarray(given.detach().cpu() if hasattr(given, "detach") else given)
+            if array.dtype.kind != "f":
+                raise Refused(f"it gave '{name}' with dtype {array.dtype}; valid are floating point numbers")
+            if array.shape != tuple(shape):
+                raise Refused(f"it gave '{name}' with shape {list(array.shape)}; the model's has {list(shape)}")
+            part = flat[begin:end]
+            part[:] = array.reshape(-1)
+            if not numpy.isfinite(part).all():
+                raise Refused(f"it gave '{name}' with a number that is not finite")
+        if len(weights) > len(self.tensors):
+            for name in weights:
+                if name not in self.tensors and name not in self.fixed:
+                    raise Refused(f"it gave a tensor '{name}', which the model does not have")
+        return flat
+
+
+def answer_of(train, form, weights, client, keeps_state, into=None):
+    """Calls the function: (flat vector, examples, loss, state as bytes, failure in one line)."""
+    try:
+        answer = train(weights, task)
+        if not isinstance(answer, Trained):
+            answer = Trained(answer)
+        flat = form.flat(answer.weights, into)
+        examples = client.examples if answer.examples is None else int(answer.examples)
+        if not 0 <= examples < 2**63:
+            raise Refused(f"it gave {examples} examples")
+        loss = math.nan if answer.loss is None else float(answer.loss)
+        if answer.state is not None and not keeps_state:
+            raise Refused("it gave a state, and client_state='keep' is not set")
+        state = pack(client.state if answer.state is None else answer.state, "a client's state") if keeps_state else b""
+        return flat, examples, loss, state, ""
+    except (Refused, UsageError) as error:
+        failure = f"the training function's answer is refused: {error}"
+        log.warning("client %d, round %d: %s", client.client, client.round, failure)
+    except Exception as error:
+        log.warning("client %d, round %d: its training raised\n%s", client.client, client.round, traceback.format_exc().rstrip())
+        failure = f"its training raised {type(error).__name__}: {error}"
+    return None, 0, math.nan, b"", " ".join(failure.split())[:500]
+
+
+class Training:
+    """What C++ calls (python/own_code.cpp)."""
+
+    def __init__(self, train, evaluate, *, order=None, torch=False, fixed=None, workers=1):
+        self.train, self.evaluate, self.workers = train, evaluate, workers
+        self._form_of = lambda tensors, size: Form(tensors, size, order, torch, fixed)
+        self._pool = None
+
+    @property
+    def evaluates(self):
+        return self.evaluate is not None
+
+    def begin(self, tensors, size, keeps_state, rows_of, examples_of):
+        self.form, self.keeps_state = self._form_of(tensors, size), keeps_state
+        self.rows_of, self.examples_of = rows_of, examples_of
+        if self.workers > 1:
+            from ._workers import Pool
+
+            self._pool = Pool(self.workers, self.train, self.form, self.keeps_state, rows_of, examples_of)
+
+    def end(self):
+        if self._pool is not None:
+            self._pool.close()
+            self._pool = None
+        self.rows_of = self.examples_of = None
+
+    def train_cohort(self, round, weights, clients, describe, take):
+        if self._pool is not None:
+            return self._pool.train_cohort(round, weights, clients, describe, take)
+        form = self.form
+        if not form.torch:  # a numpy function may read the round's own array, and no other
+            weights.flags.writeable = False
+            shared = form.views(weights)
+        room = numpy.zeros(form.size, numpy.float32)
+        for number in clients:
+            examples, seed, state = describe(number)
+            client = Task(number, round, examples, seed, unpack(state, "a client's state"), self.rows_of, self.examples_of)
+            given = form.views(weights.copy()) if form.torch else dict(shared)
+            flat, examples, loss, state, failure = answer_of(self.train, form, given, client, self.keeps_state, room)
+            take(number, flat, examples, loss, state, failure)
+
+    def test(self, flat, part):
+        """(accuracy, loss, examples) by the user's evaluation."""
+        told = self.evaluate(self.form.views(flat))
+        if isinstance(told, (float, numpy.floating)):
+            told = {"accuracy": told}
+        if not isinstance(told, dict) or not set(told) <= {"accuracy", "loss", "examples"}:
+            raise UsageError(
+                f"evaluate gave {told!r}; it must give an accuracy, or a dict with any of 'accuracy', 'loss' and 'examples'")
+        return float(told.get("accuracy", math.nan)), float(told.get("loss", math.nan)), int(told.get("examples", 0))

@@ -1,0 +1,92 @@
+"""Code of one's own in a run: its name and version, what a training function is given and gives back."""
+
+import re
+from dataclasses import dataclass
+
+from ._core import UsageError
+
+_NAME = re.compile(r"[A-Za-z0-9_.:-]{1,64}")
+
+
+def named(name, version):
+    """Gives a function a name and a version, by which a run knows it again: a decorator.
+
+        @fedstride.named("weighted-median", "1")
+        def aggregate(updates, weights, clients): ...
+
+    Both become part of the run's identity; without them a run cannot be resumed. Give another version when what the function
+    computes changes. Both are texts of up to 64 letters, digits, and signs out of _ . : -
+    """
+    version = str(version)
+    for what, text in (("name", name), ("version", version)):
+        if not isinstance(text, str) or not _NAME.fullmatch(text):
+            raise UsageError(f"{what} is {text!r}; valid are up to 64 letters, digits and signs out of _ . : -")
+
+    def mark(function):
+        try:
+            function.__fedstride_code__ = f"{name} {version}"
+        except AttributeError:
+            raise UsageError(f"a {type(function).__name__} cannot be given a name; make it a function or a class with __call__") from None
+        return function
+
+    return mark
+
+
+def code_setting(functions):
+    """The setting `code` of a run with these functions by their keys: "aggregation=median 1; train=?"; None without any."""
+    parts = []
+    for key in sorted(functions):
+        if functions[key] is not None:
+            parts.append(f"{key.replace('_', '-')}={getattr(functions[key], '__fedstride_code__', '?')}")
+    return "; ".join(parts) or None
+
+
+@dataclass(frozen=True)
+class Trained:
+    """What a training function may give back instead of the weights alone.
+
+    weights: a dict of arrays or tensors under the names it was given, of the same shapes.
+    examples: gradient examples it computed, for the results; None: as many as the client has.
+    loss: its mean training loss, not below 0; None: not told.
+    state: what the client keeps until its next round: a dict of arrays and JSON values (client_state="keep"); None: as it was.
+    """
+
+    weights: dict
+    examples: int | None = None
+    loss: float | None = None
+    state: dict | None = None
+
+
+class Task:
+    """One client's part of a round, as a training function gets it.
+
+    client: its number, from 0. round: from 1. examples: how many it has. seed: an int below 2^63, drawn at this round and client, the
+    same whatever order and process it is trained in. state: what it gave back last (Trained.state), None before.
+    rows: its row numbers in the data set, uint32. x, y: its examples, copied: pictures uint8 (n, channels, height, width), numbers
+    float32 (n, columns), tokens int64 (n, positions); classes int64 (n,) or (n, positions), values float32 (n, numbers). A
+    federation whose examples only its clients' code knows has none of these three.
+    """
+
+    def __init__(self, client, round, examples, seed, state, rows_of, examples_of):
+        self.client, self.round, self.examples, self.seed, self.state = client, round, examples, seed, state
+        self._rows_of, self._examples_of, self._pair = rows_of, examples_of, None
+
+    def __repr__(self):
+        return f"<client {self.client} in round {self.round}, {self.examples} examples>"
+
+    @property
+    def rows(self):
+        return self._rows_of(self.client)
+
+    @property
+    def x(self):
+        return self._both()[0]
+
+    @property
+    def y(self):
+        return self._both()[1]
+
+    def _both(self):
+        if self._pair is None:
+            self._pair = self._examples_of(self.client)
+        return self._pair

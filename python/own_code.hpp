@@ -1,0 +1,44 @@
+#pragma once
+
+#include <exception>
+
+#include "client/outside_training.hpp"
+#include "python/bindings.hpp"
+#include "python/running.hpp"
+
+namespace fedstride::python {
+
+/// Python functions that take part in a run: its parts, its training, its evaluation. Must outlive the run; needs the GIL where it
+/// is made and destroyed.
+class OwnCode {
+ public:
+  /// `functions` has any of the keys partition, cohort, aggregation, server_optimizer, each a function of the package's own
+  /// (python/fedstride/_parts.py) around the user's, and `training`, an object of python/fedstride/_training.py.
+  explicit OwnCode(const py::dict& functions);
+
+  /// Lets the request's run call them.
+  void join(RunRequest& request);
+  /// Raises what stopped the run, if it was this code.
+  void raise_again() const;
+
+  /// The training alone, for a client of a federation; begin() must have been called.
+  OutsideTraining training();
+  void begin(const Setup& setup);
+  /// From now on nothing of the setup is there any more.
+  void end();
+
+ private:
+  struct Known;
+  void train(const Task& task, std::span<const ClientId> clients, const std::function<OutsideTask(ClientId)>& task_of,
+             const std::function<void(OutsideAnswer)>& answer);
+  Evaluation evaluate(const Vector& model, EvaluatedOn examples);
+
+  py::object partition_, cohort_, aggregation_, server_optimizer_, training_;
+  std::shared_ptr<Known> known_;
+  std::exception_ptr raised_;
+};
+
+/// Adds the families' parts named `callable`. Once, before anything is resolved.
+void add_callable_parts();
+
+}  // namespace fedstride::python

@@ -1,0 +1,33 @@
+#include "partitions/outside_rows.hpp"
+
+#include <doctest/doctest.h>
+
+#include "core/error.hpp"
+
+namespace fedstride::test::outside_rows_test {
+namespace {
+
+std::vector<std::uint64_t> counts(const std::string& text, std::size_t clients) {
+  OutsideRows part;
+  part.client_examples = text;
+  return part.counts(clients);
+}
+
+}  // namespace
+
+TEST_CASE("clients have the numbers of a list, or all the same") {
+  CHECK(counts("100, 200,50", 3) == std::vector<std::uint64_t>{100, 200, 50});
+  CHECK(counts("7", 3) == std::vector<std::uint64_t>{7, 7, 7});
+  CHECK(counts("1000000000", 1) == std::vector<std::uint64_t>{1000000000});
+  CHECK(OutsideRows().counts(2) == std::vector<std::uint64_t>{1, 1});
+}
+
+TEST_CASE("other lists are refused, and so is dealing out") {
+  CHECK_THROWS_WITH_AS(counts("1,2", 3), "client-examples has 2 numbers; with clients 3 valid is one for each, or one for all",
+                       Error);
+  for (const char* bad : {"", "1,,2", "0", "-1", "1.5", "x", "1000000001", "99999999999999999999"})
+    CHECK_THROWS_WITH_AS(counts(bad, 3), doctest::Contains("it must be whole numbers from 1 to 1000000000"), Error);
+  CHECK_THROWS_WITH_AS(OutsideRows().assign({}), doctest::Contains("only the clients' own code knows their examples"), Error);
+}
+
+}  // namespace fedstride::test::outside_rows_test

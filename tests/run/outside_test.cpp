@@ -1,0 +1,223 @@
+#include "run/outside.hpp"
+
+#include <doctest/doctest.h>
+
+#include <cmath>
+#include <filesystem>
+#include <set>
+
+#include "core/error.hpp"
+#include "core/files.hpp"
+#include "nn/safetensors.hpp"
+#include "server/checkpoint.hpp"
+#include "tests/run/networked/loopback.hpp"
+
+namespace fedstride::test::outside_test {
+namespace {
+
+namespace fs = std::filesystem;
+
+// A model of three tensors, each client of which moves halfway to its own number plus a draw from its seed, as far as that goes; its state
+// counts the rounds it took part in.
+std::string first_weights(const TemporaryFolder& folder) {
+  const Model model = Model::parse("tensor weight 2 3 | tensor bias 2 | tensor scale", {});
+  Vector weights(model.size());
+  for (const Parameter& parameter : model.parameters())
+    for (std::size_t i = 0; i < parameter.size; ++i) weights[parameter.offset + i] = 0.25F * static_cast<float>(i);
+  const std::string path = folder / "first.safetensors";
+  write_file(path, write_safetensors(model, weights));
+  return path;
+}
+
+OutsideAnswer moved(const Task& task, const OutsideTask& one) {
+  OutsideAnswer answer{.client = one.client, .weights = task.model, .state = one.state + "*", .examples = one.rows, .loss = 0.5};
+  const float goal = static_cast<float>(one.client) + static_cast<float>(one.seed % 8) / 8 + static_cast<float>(one.state.size());
+  for (float& weight : answer.weights)
+    if (weight != 0) weight += (goal - weight) / 2;
+  return answer;
+}
+
+void train(const Task& task, std::span<const ClientId> clients, const std::function<OutsideTask(ClientId)>& task_of,
+           const std::function<void(OutsideAnswer)>& answer) {
+  for (const ClientId client : clients) answer(moved(task, task_of(client)));
+}
+
+Settings settings_of(const TemporaryFolder& folder, const std::string& out, const std::string& more = "") {
+  Settings settings = parse_settings(
+      "clients = 3\nrounds = 4\nthreads = 1\nclient-examples = '10,20,30'\nout = '" + (folder / out) + "'\n", "test");
+  for (const auto& [key, setting] : parse_settings(more, "test")) settings[key] = setting;
+  return with_parameters(settings, first_weights(folder));
+}
+
+RunSummary start_outside(const Settings& settings, const OutsideTraining& training = train, const RunObserver& observer = {}) {
+  return run(resolve(settings), settings, observer, outside_fleet(training));
+}
+
+std::string refusal(const TemporaryFolder& folder, const std::string& more) {
+  try {
+    start_outside(settings_of(folder, "refused", more));
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "";
+}
+
+}  // namespace
+
+TEST_CASE("a round's model is the mean of the trained weights by the clients' numbers, for a model of tensors") {
+  const TemporaryFolder folder;
+  std::vector<double> expected;
+  const RunSummary summary =
+      start_outside(settings_of(folder, "a", "rounds = 1"),
+                    [&](const Task& task, std::span<const ClientId> clients, const std::function<OutsideTask(ClientId)>& task_of,
+                        const std::function<void(OutsideAnswer)>& answer) {
+                      REQUIRE(clients.size() == 3);
+                      expected.assign(task.model.size(), 0);
+                      std::set<std::uint64_t> seeds;
+                      for (const ClientId client : {2U, 0U, 1U}) {  // in any order
+                        const OutsideTask one = task_of(client);
+                        CHECK(one.rows == 10 * (client + 1));
+                        CHECK(one.state.empty());
+                        seeds.insert(one.seed);
+                        OutsideAnswer trained = moved(task, one);
+                        for (std::size_t i = 0; i < expected.size(); ++i)
+                          expected[i] += static_cast<double>(one.rows) * trained.weights[i] / 60;
+                        answer(std::move(trained));
+                      }
+                      CHECK(seeds.size() == 3);
+                    });
+  CHECK(summary.rounds == 1);
+  CHECK(std::isnan(summary.test.accuracy));
+  const SafeTensors file = read_safetensors(folder / "a/model.safetensors");
+  const Vector model = exact(model_of(file), file);
+  REQUIRE(model.size() == expected.size());
+  for (std::size_t i = 0; i < expected.size(); ++i) CHECK(model[i] == doctest::Approx(expected[i]).epsilon(1e-6));
+  const Json told = Json::parse(read_file(folder / "a/summary.json"));
+  CHECK(told["test_accuracy"].is_null());
+  CHECK(told["training_rows"] == 60);
+  CHECK(told["examples"] == 60);
+  CHECK_FALSE(fs::exists(folder / "a/partition.json"));
+}
+
+TEST_CASE("a run of outside code goes on with the same bits, states of its clients included") {
+  const TemporaryFolder folder;
+  fs::remove(first_weights(folder));
+  const std::string keep = "client-state = 'keep'\ncode = 'train=mover 1'\ncohort = 'fixed'\ncohort-size = 2\nrounds = 6\n";
+  start_outside(settings_of(folder, "whole", keep));
+  std::atomic<bool> stop{false};
+  int left = 3;
+  RunObserver observer;
+  observer.stop = &stop;
+  observer.round = [&](const RoundRecord&) { stop = --left == 0; };
+  start_outside(settings_of(folder, "parts", keep), train, observer);
+  CHECK(hashes(folder / "parts").size() == 3);
+  fs::remove(folder / "first.safetensors");  // its values are in the checkpoint
+  resume(folder / "parts", {}, {}, outside_fleet(train));
+  CHECK(hashes(folder / "parts") == hashes(folder / "whole"));
+  first_weights(folder);
+  start_outside(settings_of(folder, "reset", keep + "client-state = 'reset'\n"));
+  CHECK(hashes(folder / "reset").back() != hashes(folder / "whole").back());
+}
+
+TEST_CASE("a run of code without a name and version does not go on, nor where nobody has the code") {
+  const TemporaryFolder folder;
+  start_outside(settings_of(folder, "a", "code = 'aggregation=median 1; train=?'"));
+  CHECK_THROWS_WITH_AS(resume(folder / "a", {{"rounds", {std::int64_t{9}}}}, {}, outside_fleet(train)),
+                       doctest::Contains("has code without a name and version (train)"), Error);
+  start_outside(settings_of(folder, "b", "code = 'train=mover 1'"));
+  CHECK_THROWS_WITH_AS(resume(folder / "b", {{"rounds", {std::int64_t{9}}}}), doctest::Contains("the model is tensors alone"),
+                       Error);
+  CHECK_THROWS_WITH_AS(run(resolve(settings_of(folder, "c")), settings_of(folder, "c")),
+                       doctest::Contains("the model is tensors alone, which this command cannot do"), Error);
+  CHECK_FALSE(fs::exists(folder / "c"));
+}
+
+TEST_CASE("a client whose code fails is left out of the round, and its state stays") {
+  const TemporaryFolder folder;
+  start_outside(settings_of(folder, "a", "rounds = 2\nclient-state = 'keep'"),
+                [](const Task& task, std::span<const ClientId> clients, const std::function<OutsideTask(ClientId)>& task_of,
+                   const std::function<void(OutsideAnswer)>& answer) {
+                  for (const ClientId client : clients) {
+                    const OutsideTask one = task_of(client);
+                    if (client != 1) CHECK(one.state.size() == task.round - 1);
+                    if (client == 1 && task.round == 1) {
+                      answer({.client = client, .failure = "its training raised ValueError: no"});
+                      continue;
+                    }
+                    if (client == 1) CHECK(one.state.empty());
+                    answer(moved(task, one));
+                  }
+                });
+  const auto rounds = lines(folder / "a/rounds.jsonl");
+  CHECK(rounds[0]["failed_clients"] == 1);
+  CHECK(rounds[0]["clients"][1]["failure"] == "its training raised ValueError: no");
+  CHECK(rounds[1]["failed_clients"] == 0);
+}
+
+TEST_CASE("models of layers can be trained outside too, and are evaluated here") {
+  const TemporaryFolder folder;
+  write_data(folder);
+  Settings settings = settings_for(folder, "a", "code = 'train=mover 1'\nrounds = 2");
+  const RunSummary summary = start_outside(settings);
+  CHECK(summary.test.examples == 60);
+  CHECK(std::isfinite(summary.test.loss));
+  CHECK_THROWS_WITH_AS(start(settings_for(folder, "b", "code = 'train=mover 1'")), doctest::Contains("trains the clients"),
+                       Error);
+}
+
+TEST_CASE("clients are protected around code from outside: clipped, noised, counted") {
+  const TemporaryFolder folder;
+  for (const std::string by : {"central", "local"}) {
+    const std::string more = "rounds = 2\ndp = 'client'\nclip = 0.5\nnoise-multiplier = 1.0\nclient-noise = '" + by + "'\n";
+    start_outside(settings_of(folder, by, more));
+    start_outside(settings_of(folder, by + "-again", more));
+    CHECK(hashes(folder / by) == hashes(folder / (by + "-again")));
+    CHECK(fs::exists(folder / (by + "/ledger.jsonl")));
+    CHECK(lines(folder / (by + "/rounds.jsonl")).back()["client_privacy"]["epsilon"].is_number());
+  }
+  start_outside(settings_of(folder, "plain", "rounds = 2"));
+  CHECK(hashes(folder / "plain").back() != hashes(folder / "central").back());
+}
+
+TEST_CASE("what has no meaning with outside code is refused by name") {
+  const TemporaryFolder folder;
+  CHECK(
+      refusal(folder, "dp = 'example'\nnoise-multiplier = 1.0") ==
+      "dp is 'example'; the model is tensors alone, and only none or client (gradients of examples are not seen here) is valid");
+  CHECK(refusal(folder, "local-objective = 'prox'").starts_with("local-objective is 'prox'; the model is tensors alone"));
+  CHECK(refusal(folder, "personal = 'ditto'").starts_with("personal is 'ditto'"));
+  CHECK(refusal(folder, "freeze = 'weight'").find("weight") != std::string::npos);
+  CHECK(refusal(folder, "client-test = 0.2").starts_with("client-test is 0.2"));
+  CHECK(refusal(folder, "validation-fraction = 0.2").starts_with("validation-fraction is 0.2; with partition outside"));
+  CHECK(
+      refusal(folder, "dataset = 'cifar10'\npartition = 'outside'").starts_with("dataset is 'cifar10' and partition 'outside'"));
+  Settings settings = settings_of(folder, "x");
+  settings["init"] = {std::string()};
+  CHECK_THROWS_WITH_AS(start_outside(settings), doctest::Contains("begins with the values of a file"), Error);
+  settings["init"] = {folder / "absent.safetensors"};
+  CHECK_THROWS_AS(start_outside(settings), Error);
+  CHECK_THROWS_WITH_AS(with_parameters({{"model", {std::string("dense classes")}}}, "w.safetensors"),
+                       doctest::Contains("model is given besides parameters"), Error);
+  settings = parse_settings("partition = 'outside'\nclients = 3", "test");
+  CHECK_THROWS_WITH_AS(start_outside(settings), doctest::Contains("only a model of tensors is valid"), Error);
+}
+
+TEST_CASE("a federation of clients with code of their own gives the bits of the run in one process") {
+  const TemporaryFolder folder;
+  write_data(folder);  // nobody reads it
+  for (const std::string more : {"", "dp = 'client'\nclip = 0.5\nnoise-multiplier = 1.0\nrandomness = 'seeded'\n"}) {
+    const std::string name = more.empty() ? "plain" : "private";
+    start_outside(settings_of(folder, name, more));
+    const auto change = [&](Settings settings) {
+      for (const char* key : {"dataset", "data-dir", "model"}) settings.erase(key);
+      settings["client-examples"] = {std::string("10,20,30")};
+      settings["rounds"] = {std::int64_t{4}};
+      return with_parameters(settings, first_weights(folder));
+    };
+    const Loopback result = over_loopback(folder, name + "-net", more, {.change = change, .train = train});
+    CHECK(hashes(folder / (name + "-net")) == hashes(folder / name));
+    for (const MemberOutcome& client : result.clients) CHECK(client.finished);
+  }
+}
+
+}  // namespace fedstride::test::outside_test
