@@ -18,4 +18,7 @@ PYBIND11_MODULE(_core, module) {
   python::watch_forks();
   python::register_errors(module);
   python::register_running(module);
+  python::register_data(module);
+  python::register_commands(module);
+  python::register_tensors(module);
 }

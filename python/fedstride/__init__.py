@@ -8,7 +8,7 @@ Everything computed is computed in C++, with the GIL released. Errors are except
 what would be valid: `Error`, and `UsageError` (a `ValueError` too) for requests that make no sense.
 """
 
-from . import _core
+from ._load import _core
 from ._version import __version__
 
 if _core.version != __version__:
@@ -18,7 +18,13 @@ if _core.version != __version__:
 
 from . import privacy
 from ._core import Error, UsageError
+from ._program import program
+from .data import load_dataset, partition
 from .folder import Run, open
-from .running import resume, run
+from .running import report, resume, run, sweep
+from .tensors import load_tensors, save_tensors
 
-__all__ = ["Error", "Run", "UsageError", "__version__", "open", "privacy", "resume", "run"]
+_core.set_program(program() or "")
+
+__all__ = ["Error", "Run", "UsageError", "__version__", "load_dataset", "load_tensors", "open", "partition", "privacy", "report",
+           "resume", "run", "save_tensors", "sweep"]
