@@ -66,13 +66,8 @@ int written() {
   return complain(std::string("cannot write to standard output: ") + std::strerror(errno), 1);
 }
 
-}  // namespace
-
-int fedstride::command_line(int argc, char** argv) {
-  if (const std::string missing = fedstride::missing_instructions(); !missing.empty())
-    return complain("this build needs " + missing + ", which this processor lacks; build the preset 'portable'", 1);
-  const fedstride::FloatingPointMode mode;
-  CLI::App app("Federated learning with adaptive steps: exact, reproducible, fast on a CPU.", "fedstride");
+// All commands, made anew for each command line: what they were told lies in them.
+void add_commands(CLI::App& app) {
   const fedstride::BuildInfo build = fedstride::build_info();
   app.set_version_flag("--version",
                        build.version + " (" + build.compiler + ", " + build.instruction_set + ", commit " + build.commit + ")");
@@ -104,16 +99,32 @@ int fedstride::command_line(int argc, char** argv) {
       "Exit code: 0 if all went well, 1 if something failed, 2 if the command line, a configuration or a file of settings\n"
       "is not valid, 130 if it was stopped and can go on.\n"
       "Example: fedstride run --dataset synthetic --clients 5 --rounds 10 --out runs/first");
+}
+
+}  // namespace
+
+int fedstride::carry_out_command_line(int argc, char** argv) {
+  const fedstride::FloatingPointMode mode;
+  CLI::App app("Federated learning with adaptive steps: exact, reproducible, fast on a CPU.", "fedstride");
+  add_commands(app);
   try {
     check_command(app, argc, argv);
     app.parse(argc, argv);
-    return written();
   } catch (const CLI::RuntimeError& error) {  // what there is to say has been said
     return error.get_exit_code();
   } catch (const CLI::ParseError& error) {
-    if (error.get_exit_code() != 0) return complain(explained(error, app), 2);
+    if (error.get_exit_code() != 0) throw fedstride::usage_error(explained(error, app));
     app.exit(error);  // --help, --version
-    return written();
+  }
+  return 0;
+}
+
+int fedstride::command_line(int argc, char** argv) {
+  if (const std::string missing = fedstride::missing_instructions(); !missing.empty())
+    return complain("this build needs " + missing + ", which this processor lacks; build the preset 'portable'", 1);
+  try {
+    const int code = carry_out_command_line(argc, argv);
+    return code != 0 ? code : written();
   } catch (const fedstride::Stopped& stopped) {
     return complain(stopped.what(), 130);
   } catch (const fedstride::Error& error) {

@@ -1,6 +1,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdio>
+#include <iostream>
 #include <memory>
 
 #include "cli/commands.hpp"
@@ -49,7 +50,7 @@ void evaluate_per_client(const EvaluateFlags& arguments) {
   const ClientsEvaluation result = evaluate_clients(arguments.model, arguments.options.data_dir, arguments.fine_tune,
                                                     arguments.threads, arguments.options.data);
   if (arguments.json) {
-    std::printf("%s\n", clients_json(result).c_str());
+    std::cout << clients_json(result) << "\n";
     return;
   }
   print_spread("accuracy of the run's model on clients' own test rows",
@@ -81,7 +82,7 @@ void evaluate(const EvaluateFlags& arguments) {
   const auto result =
       evaluate_file(arguments.model, arguments.dataset, arguments.options, arguments.part == "train", arguments.threads);
   if (arguments.json) {
-    std::printf("%s\n", evaluation_json(result).c_str());
+    std::cout << evaluation_json(result) << "\n";
     return;
   }
   const Evaluation& evaluation = result.evaluation;

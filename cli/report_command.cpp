@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <filesystem>
+#include <iostream>
 #include <memory>
 
 #include "cli/commands.hpp"
@@ -58,7 +59,7 @@ void report(const ReportFlags& arguments, bool has_out) {
   if (arguments.json) {
     OrderedJson written{{"page", out}};
     if (arguments.latex) written["latex"] = tables;
-    std::printf("%s\n", dump_json(written, 2).c_str());
+    std::cout << dump_json(written, 2) << "\n";
     return;
   }
   std::printf("%s\n", out.c_str());

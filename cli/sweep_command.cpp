@@ -1,6 +1,7 @@
 #include <CLI/CLI.hpp>
 #include <cmath>
 #include <filesystem>
+#include <iostream>
 #include <memory>
 #include <optional>
 
@@ -9,6 +10,7 @@
 #include "cli/fleet_flags.hpp"
 #include "cli/settings_flags.hpp"
 #include "cli/terminal/clock_text.hpp"
+#include "cli/terminal/host.hpp"
 #include "cli/terminal/stop_signal.hpp"
 #include "cli/terminal/sweep_progress.hpp"
 #include "core/error.hpp"
@@ -107,7 +109,7 @@ void show_cells(const Experiment& experiment, const std::vector<Cell>& cells, co
                 why.empty() ? "" : one_line(": " + why).c_str());
   }
   if (as_json) {
-    std::printf("%s\n", dump_json(OrderedJson{{"folder", folder.string()}, {"seconds", total}, {"cells", list}}, 2).c_str());
+    std::cout << dump_json(OrderedJson{{"folder", folder.string()}, {"seconds", total}, {"cells", list}}, 2) << "\n";
     return;
   }
   std::printf("%s; about %s in all, %s with %d at a time, measured here", counted(mine.size(), "cell").c_str(),
@@ -147,12 +149,10 @@ OrderedJson summary_of(const SweepSummary& summary) {
 }
 
 SweepPlan read_plan(const SweepFlags& arguments) {
-  SweepOptions options{.out = arguments.out,
-                       .jobs = arguments.jobs,
-                       .threads = arguments.threads,
-                       .program = std::filesystem::read_symlink("/proc/self/exe").string()};
+  SweepOptions options{.out = arguments.out, .jobs = arguments.jobs, .threads = arguments.threads};
   if (arguments.shard) read_shard(*arguments.shard, options);
   Experiment experiment = read_experiment(arguments.file, arguments.scale, arguments.fixed);
+  if (experiment.command != "run") options.program = host().program();
   const std::size_t count = cell_count(experiment);
   if (count > kManyCells && !arguments.yes)
     throw usage_error("'" + arguments.file + "' has " + std::to_string(count) + " cells, more than " +
@@ -178,17 +178,16 @@ void carry_out(const SweepFlags& arguments, const CLI::App& command, const Sweep
   SweepProgress progress(!is_told);
   const SweepSummary summary = sweep_all(plan, progress.observer(stop_on_signals()));
   progress.end();
-  if (arguments.json) std::printf("%s\n", dump_json(summary_of(summary), 2).c_str());
+  if (arguments.json) std::cout << dump_json(summary_of(summary), 2) << "\n";
   if (is_told) {
     if (!summary.interrupted && plan.options.shards == 1) show_claims(summary);
     show_end(summary);
   }
   for (const auto& [cell, error] : summary.failed)
-    std::fprintf(stderr, "fedstride: cell (%s) failed: %s; repeat it by: %s\n", point_text(cell).c_str(), error.c_str(),
-                 cell.command.c_str());
+    std::cerr << "fedstride: cell (" << point_text(cell) << ") failed: " << error << "; repeat it by: " << cell.command << "\n";
   if (!summary.tables_error.empty()) throw failure(summary.tables_error);
   if (summary.interrupted && summary.finished + summary.failed.size() < summary.cells) {
-    std::fprintf(stderr, "fedstride: stopped; go on with: %s\n", own_command(arguments).c_str());
+    std::cerr << "fedstride: stopped; go on with: " << own_command(arguments) << "\n";
     throw CLI::RuntimeError(130);
   }
   const std::filesystem::path page = summary.folder / "report.html";

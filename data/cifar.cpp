@@ -44,7 +44,7 @@ void append_file(const fs::path& path, const CifarFormat& format, Dataset& into)
         throw failure(name + ", record " + std::to_string(done) + " (counted from 0): label " + std::to_string(label) +
                       " is out of range; valid: 0 to " + std::to_string(format.classes - 1));
       into.labels.push_back(label);
-      into.pixels.insert(into.pixels.end(), from + format.label_bytes, from + record);
+      into.pixels.append(from + format.label_bytes, from + record);
     }
   }
 }

@@ -2,6 +2,7 @@
 
 #include <array>
 #include <filesystem>
+#include <functional>
 #include <string>
 #include <string_view>
 
@@ -9,11 +10,15 @@
 
 namespace fedstride {
 
+struct DataPair;
+
 /// The user's options on where data sets are.
 struct DataOptions {
   std::string data_dir = {};  ///< --data-dir; empty: $FEDSTRIDE_DATA, else $XDG_CACHE_HOME/fedstride, else ~/.cache/fedstride
   std::string data = {};      ///< --data: the file or the folder of the data set 'file'
   ReadSettings read = {};     ///< how a file of the user's own is to be read
+  /// Instead of `data`: the data set 'file' as a program has it in memory, without normalisation and hash (load_own_files).
+  std::function<DataPair(const ReadSettings&)> brought = {};
 };
 
 /// The places where a data set may be.

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "core/borrowable.hpp"
 #include "data/example_form.hpp"
 
 namespace fedstride {
@@ -30,8 +31,8 @@ struct Dataset {
   /// Order in which the pathological partition deals out classes; consecutive ones go to one client.
   std::vector<int> class_order;
 
-  std::vector<std::uint8_t> pixels;
-  std::vector<float> features;
+  Borrowable<std::uint8_t> pixels;  ///< these and `features` may lie in memory of the program that brought them
+  Borrowable<float> features;
   std::vector<std::uint16_t> tokens;
   std::vector<Label> labels;           ///< one an example; all 0 where the answers are no classes
   std::vector<Label> position_labels;  ///< Targets::positions: shape.height an example, kNoLabel where none counts

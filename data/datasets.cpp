@@ -97,6 +97,7 @@ std::vector<DatasetSource>& registry() {
 }
 
 DataPair read_source(const DatasetSource& source, const DataOptions& options, bool own_rows) {
+  if (source.name == kOwnFile && options.brought) return options.brought(options.read);
   const std::filesystem::path folder = dataset_folder(source, options);
   if (source.read) return source.read(folder, options.read, own_rows);
   return source.load(folder);

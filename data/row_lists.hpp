@@ -22,9 +22,9 @@ void for_each_list(Some& data, Use use) {
 }
 
 /// The values of these rows, `width` a row; none if there are none of any row.
-template <class Value>
-std::vector<Value> taken(const std::vector<Value>& all, std::size_t width, std::span<const Row> rows) {
-  std::vector<Value> some;
+template <class List>
+auto taken(const List& all, std::size_t width, std::span<const Row> rows) {
+  std::vector<typename List::value_type> some;
   if (all.empty()) return some;
   some.reserve(rows.size() * width);
   for (const Row row : rows)

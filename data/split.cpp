@@ -36,6 +36,15 @@ void keep(std::vector<T>& values, std::size_t width, std::span<const Row> rows) 
   values.resize(rows.size() * width);
 }
 
+/// A lent list is copied once: the rows that are kept.
+template <class T>
+void keep(Borrowable<T>& values, std::size_t width, std::span<const Row> rows) {
+  if (values.is_lent())
+    values = taken(values, width, rows);
+  else
+    keep(values.edit(), width, rows);
+}
+
 Dataset with_rows(const Dataset& data, std::span<const Row> rows) {
   Dataset some;
   some.name = data.name;

@@ -76,7 +76,7 @@ DataPair make_synthetic_li(const SyntheticLi& parameters) {
       Dataset& part = i < training ? pair.train : pair.test;
       std::array<float, kFeatures> x;
       for (std::size_t j = 0; j < kFeatures; ++j) x[j] = static_cast<float>(device.means[j] + deviations[j] * random.normal());
-      part.features.insert(part.features.end(), x.begin(), x.end());
+      part.features.append(x.begin(), x.end());
       part.labels.push_back(label_of(device, x.data()));
       part.clients.push_back(client);
     }

@@ -139,8 +139,9 @@ void standardise_pictures(Dataset& train) {
   const auto channels = static_cast<std::size_t>(train.shape.channels);
   const std::size_t plane = train.shape.size() / channels;
   std::vector<std::array<std::uint64_t, 256>> counts(channels);
-  for (std::size_t i = 0; i < train.pixels.size(); i += plane)
-    for (std::size_t k = 0; k < plane; ++k) ++counts[i / plane % channels][train.pixels[i + k]];
+  const Borrowable<std::uint8_t>& pixels = train.pixels;
+  for (std::size_t i = 0; i < pixels.size(); i += plane)
+    for (std::size_t k = 0; k < plane; ++k) ++counts[i / plane % channels][pixels[i + k]];
   for (const auto& count : counts) {
     double sum = 0;
     double squares = 0;
@@ -167,10 +168,11 @@ void standardise(Dataset& train) {
   const auto columns = static_cast<std::size_t>(train.shape.channels);
   std::vector<double> sum(columns, 0);
   std::vector<double> squares(columns, 0);
-  const auto rows = static_cast<double>(train.features.size() / columns);
-  for (std::size_t i = 0; i < train.features.size(); ++i) sum[i % columns] += train.features[i];
-  for (std::size_t i = 0; i < train.features.size(); ++i) {
-    const double difference = train.features[i] - sum[i % columns] / rows;
+  const Borrowable<float>& features = train.features;
+  const auto rows = static_cast<double>(features.size() / columns);
+  for (std::size_t i = 0; i < features.size(); ++i) sum[i % columns] += features[i];
+  for (std::size_t i = 0; i < features.size(); ++i) {
+    const double difference = features[i] - sum[i % columns] / rows;
     squares[i % columns] += difference * difference;
   }
   train.mean.resize(columns);

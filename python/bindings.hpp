@@ -11,5 +11,8 @@ namespace py = pybind11;
 void register_joining(py::module_& module);
 void register_errors(py::module_& module);
 void register_running(py::module_& module);
+void register_data(py::module_& module);
+void register_commands(py::module_& module);
+void register_tensors(py::module_& module);
 
 }  // namespace fedstride::python

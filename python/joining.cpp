@@ -38,17 +38,8 @@ py::dict join(ClientId client, const Places& places, bool insecure_loopback, int
     options.prepared = [&code](const Setup& setup) { code.begin(setup); };
   }
   std::atomic<bool> stop{false};
-  const MemberOutcome outcome = [&] {
-    try {
-      MemberOutcome done = computed([&] { return join_federation(options, &stop); }, &stop);
-      code.end();
-      return done;
-    } catch (...) {
-      code.end();
-      throw;
-    }
-  }();
-  code.raise_again();
+  const MemberOutcome outcome =
+      code.while_it_works([&] { return computed([&] { return join_federation(options, &stop); }, &stop); });
   py::dict told;
   told["finished"] = outcome.finished;
   told["rounds"] = outcome.rounds;

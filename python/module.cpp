@@ -21,4 +21,7 @@ PYBIND11_MODULE(_core, module) {
   python::register_errors(module);
   python::register_running(module);
   python::register_joining(module);
+  python::register_data(module);
+  python::register_commands(module);
+  python::register_tensors(module);
 }

@@ -136,9 +136,13 @@ void OwnCode::begin(const Setup& setup) {
                           py::cpp_function(rows_of), py::cpp_function(examples));
 }
 
-void OwnCode::end() {
+void OwnCode::end() noexcept {
   known_->setup = nullptr;
-  if (!training_.is_none()) training_.attr("end")();
+  try {
+    if (!training_.is_none()) training_.attr("end")();
+  } catch (py::error_already_set& error) {
+    error.discard_as_unraisable("fedstride");
+  }
 }
 
 void OwnCode::raise_again() const {

@@ -18,17 +18,28 @@ class OwnCode {
 
   /// Lets the request's run call them.
   void join(RunRequest& request);
-  /// Raises what stopped the run, if it was this code.
-  void raise_again() const;
+  /// Calls a function that carries the run out, and returns its result; raises what stopped it, if it was this code.
+  template <class Function>
+  auto while_it_works(const Function& function) {
+    const Ending ending{*this};
+    auto result = function();
+    raise_again();
+    return result;
+  }
 
   /// The training alone, for a client of a federation; begin() must have been called.
   OutsideTraining training();
   void begin(const Setup& setup);
-  /// From now on nothing of the setup is there any more.
-  void end();
 
  private:
   struct Known;
+  struct Ending {
+    OwnCode& code;
+    ~Ending() { code.end(); }
+  };
+  /// From now on nothing of the setup is there any more.
+  void end() noexcept;
+  void raise_again() const;
   void train(const Task& task, std::span<const ClientId> clients, const std::function<OutsideTask(ClientId)>& task_of,
              const std::function<void(OutsideAnswer)>& answer);
   Evaluation evaluate(const Vector& model, EvaluatedOn examples);

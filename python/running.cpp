@@ -7,6 +7,8 @@
 #include "cli/settings_flags.hpp"
 #include "cli/terminal/progress_bar.hpp"
 #include "core/error.hpp"
+#include "data/datasets.hpp"
+#include "python/data.hpp"
 #include "python/guard.hpp"
 #include "python/own_code.hpp"
 #include "python/settings.hpp"
@@ -53,31 +55,35 @@ class RoundCallback {
   std::exception_ptr raised_;
 };
 
-RunSummary go(const RunRequest& request, const RunObserver& observer) {
-  if (!request.resume.empty()) return resume(request.resume, request.settings, observer, request.fleet, request.configure);
+RunSummary go(const RunRequest& request, const Bringer& brought, const RunObserver& observer) {
+  const auto configure = [&](Configuration& configuration) {
+    configuration.brought = brought;
+    if (configuration.dataset == kOwnFile && configuration.data.empty() && !brought)
+      throw usage_error(request.resume.empty() ? "data set 'file' needs data=, a file or arrays"
+                                               : "the run in '" + request.resume +
+                                                     "' was begun with arrays, which it does not keep; give them again as data=");
+    if (brought && configuration.dataset != kOwnFile)
+      throw usage_error("dataset is '" + configuration.dataset + "' and data are arrays; valid is one of them");
+    if (request.configure) request.configure(configuration);
+  };
+  if (!request.resume.empty()) return resume(request.resume, request.settings, observer, request.fleet, configure);
   const Settings settings = merged(request.config, request.settings);
   Configuration configuration = resolve(settings);
-  if (request.configure) request.configure(configuration);
+  configure(configuration);
   return run(configuration, settings, observer, request.fleet);
 }
 
 py::dict run_from_python(const py::dict& keywords, const std::string& config, const std::string& resume, py::object on_round,
-                         bool verbose, const py::dict& functions) {
+                         bool verbose, py::object data, const py::dict& functions) {
   OwnCode code(functions);
-  RunRequest request{
-      .settings = settings_of(keywords), .config = config, .resume = resume, .on_round = std::move(on_round), .verbose = verbose};
+  RunRequest request{.settings = settings_of(keywords),
+                     .config = config,
+                     .data = std::move(data),
+                     .resume = resume,
+                     .on_round = std::move(on_round),
+                     .verbose = verbose};
   code.join(request);
-  const RunSummary summary = [&] {
-    try {
-      const RunSummary done = carry_out(request);
-      code.end();
-      return done;
-    } catch (...) {
-      code.end();
-      throw;
-    }
-  }();
-  code.raise_again();
+  const RunSummary summary = code.while_it_works([&] { return carry_out(request); });
   py::dict outcome;
   outcome["folder"] = summary.folder;
   outcome["interrupted"] = summary.interrupted;
@@ -91,6 +97,7 @@ RunSummary carry_out(const RunRequest& request) {
     throw usage_error(std::string("on_round is of type ") + Py_TYPE(request.on_round.ptr())->tp_name +
                       "; it must be a function that takes a round's dict");
   std::atomic<bool> stop{false};
+  const Bringer brought = bringer_of(request.data);
   RoundCallback callback(request.on_round, stop);
   RunSummary summary = computed(
       [&] {
@@ -108,7 +115,7 @@ RunSummary carry_out(const RunRequest& request) {
           if (shown.round) shown.round(record);
           callback.round(record);
         };
-        return go(request, observer);
+        return go(request, brought, observer);
       },
       &stop);
   callback.raise_again();
@@ -117,7 +124,7 @@ RunSummary carry_out(const RunRequest& request) {
 
 void register_running(py::module_& module) {
   module.def("run", run_from_python, py::arg("settings"), py::arg("config"), py::arg("resume"), py::arg("on_round"),
-             py::arg("verbose"), py::arg("functions"));
+             py::arg("verbose"), py::arg("data"), py::arg("functions"));
 }
 
 }  // namespace fedstride::python

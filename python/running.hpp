@@ -12,6 +12,7 @@ namespace fedstride::python {
 struct RunRequest {
   Settings settings = {};            ///< of a new run, or those given anew to one that goes on
   std::string config = {};           ///< a TOML file under them; empty: none
+  py::object data = py::none();      ///< arrays by their keys (data.hpp), instead of the data set that settings name
   std::string resume = {};           ///< folder of the run that goes on; empty: a new one
   py::object on_round = py::none();  ///< called with a dict after each round, on the calling thread; None: nothing is called
   bool verbose = false;              ///< what the command line prints

@@ -51,7 +51,11 @@ Settings settings_of(const py::dict& keywords) {
     if (value.is_none()) continue;
     std::string key = name.cast<std::string>();
     std::ranges::replace(key, '_', '-');
-    settings[key] = {value_of(key, value), true};
+    SettingValue meant = value_of(key, value);
+    // As a flag of the command line (check_flags).
+    if ((key == "out" || key == "data") && meant == SettingValue(std::string()))
+      throw usage_error(key + " is ''; it must name a place, or be left out");
+    settings[key] = {std::move(meant), true};
   }
   return settings;
 }

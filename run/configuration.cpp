@@ -156,7 +156,8 @@ DataOptions data_options(const Configuration& configuration) {
           .read = {.format = configuration.format,
                    .label = configuration.label,
                    .client_column = configuration.client_column,
-                   .targets = configuration.targets}};
+                   .targets = configuration.targets},
+          .brought = configuration.brought};
 }
 
 void require_client_count(const Configuration& configuration) {

@@ -2,6 +2,7 @@
 
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <string>
 #include <tuple>
@@ -99,6 +100,9 @@ struct Configuration {
   bool quiet = false;
   std::string out;
   std::string code;
+
+  /// The data of a program that has them in memory, for data set 'file' (DataOptions::brought). No key: no file can say it.
+  std::function<DataPair(const ReadSettings&)> brought = {};
 
   static constexpr auto kFields = std::tuple{
       Field{"dataset", &Configuration::dataset, "data set; 'fedstride data list' shows them", Valid{.known = known_datasets}},

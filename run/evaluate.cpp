@@ -25,6 +25,7 @@ ModelEvaluation evaluate_file(const std::string& path, const std::string& datase
       const Configuration run = resolve(read_settings(configuration.string()));
       place = data_options(run);
       if (!options.data.empty()) place.data = options.data;
+      place.brought = options.brought;
       if (!options.data_dir.empty()) place.data_dir = options.data_dir;
       if (training_part && run.partition.as<OwnRows>() != nullptr)
         throw usage_error("part is 'train'; the rows of the run in '" + path + "' are with its clients, only test is valid");
@@ -35,7 +36,7 @@ ModelEvaluation evaluate_file(const std::string& path, const std::string& datase
   ModelEvaluation result{model_of(tensors), dataset, {}, {}};
   if (const auto trained_on = tensors.metadata.find("dataset"); dataset.empty() && trained_on != tensors.metadata.end())
     result.dataset = trained_on->second;
-  if (!options.data.empty()) result.dataset = kOwnFile;
+  if (!options.data.empty() || options.brought) result.dataset = kOwnFile;
   if (result.dataset.empty()) throw usage_error("'" + file.string() + "' does not say what it was trained on; name a --dataset");
   if (!result.model.has_layers())
     throw usage_error("'" + file.string() +

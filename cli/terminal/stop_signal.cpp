@@ -5,6 +5,7 @@
 
 #include <csignal>
 
+#include "cli/terminal/host.hpp"
 #include "core/stop.hpp"
 
 namespace fedstride {
@@ -29,6 +30,7 @@ void end_now(int) {
 }  // namespace
 
 const std::atomic<bool>* stop_on_signals() {
+  if (host().has_signals) return &stop_requested;
   struct sigaction action {};
   action.sa_handler = end_now;
   sigaction(SIGALRM, &action, nullptr);

@@ -9,6 +9,8 @@
 #include <string_view>
 #include <vector>
 
+#include "core/borrowable.hpp"
+
 namespace fedstride {
 
 /// An array as NumPy and HDF5 know them, in memory: numbers in this machine's byte order, the last index the fastest.
@@ -18,7 +20,7 @@ struct Array {
       'f';  ///< NumPy's: b truth values, i and u whole numbers, f floating point, U texts of 4-byte characters, S of bytes
   std::size_t item = 4;            ///< bytes an element
   std::vector<std::size_t> shape;  ///< none: one element
-  std::vector<std::uint8_t> bytes;
+  Borrowable<std::uint8_t> bytes;
 
   std::size_t rows() const { return shape.empty() ? 1 : shape.front(); }
   /// Elements of one row: of one index of the first dimension.

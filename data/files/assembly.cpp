@@ -72,11 +72,13 @@ void Assembly::finish_examples(DataPair& pair) {
     data->shape = layout.shape;
     if (part->rows_ == 0) continue;
     if (!pictures && part->kind_ == PartBuilder::Examples::bytes) part->bytes_to_numbers();
-    data->pixels = part->bytes_.take();
-    data->features = part->numbers_.take();
+    const bool turned = layout.shape.channels > 1 && pictures != layout.channels_first;
+    if (turned) part->keep_lent();
+    data->pixels = part->lent_bytes_.is_lent() ? part->lent_bytes_ : part->bytes_.take();
+    data->features = part->lent_numbers_.is_lent() ? part->lent_numbers_ : part->numbers_.take();
     data->tokens = part->tokens_.take();
-    if (pictures && !layout.channels_first) to_planes(data->pixels, layout.shape);
-    if (!pictures && layout.channels_first) channels_innermost(data->features, layout.shape);
+    if (turned && pictures) to_planes(data->pixels.edit(), layout.shape);
+    if (turned && !pictures) channels_innermost(data->features.edit(), layout.shape);
   }
   if (train.kind_ != PartBuilder::Examples::tokens) return;
   const int largest = 1 + std::max(train.largest_token_, test.largest_token_);

@@ -83,12 +83,12 @@ class NpzReader {
       if (__builtin_mul_overflow(total, size, &total) || total > most)
         throw failure(where + " claims to be " + result.type_text() + "; a file of " + std::to_string(size_) +
                       " bytes may hold at most " + std::to_string(most));
-    result.bytes.assign(beginning.begin() + static_cast<std::ptrdiff_t>(header.begin), beginning.end());
+    result.bytes.edit().assign(beginning.begin() + static_cast<std::ptrdiff_t>(header.begin), beginning.end());
     // Room is asked for as bytes come; all at once only where the file is long enough for it.
     if (total <= size_) result.bytes.reserve(total);
     while (result.bytes.size() < total) {
       const std::size_t count = std::min<std::uint64_t>(total - result.bytes.size(), kUnpackedAtOnce);
-      if (append(result.bytes, count) < count)
+      if (append(result.bytes.edit(), count) < count)
         throw failure(where + " is cut off: " + result.type_text() + " needs " + std::to_string(total) + " bytes, it has " +
                       std::to_string(result.bytes.size()));
     }
@@ -103,17 +103,15 @@ class NpzReader {
   std::uint64_t size_;
 };
 
+std::string label_key(const ReadSettings& settings) { return settings.label.empty() ? "y" : settings.label; }
+std::string client_key(const ReadSettings& settings) {
+  return settings.client_column.empty() ? "client" : settings.client_column;
+}
+
 class NpzParts {
  public:
-  NpzParts(struct archive* reader, std::string file, std::uint64_t size, const ReadSettings& settings)
-      : file_(std::move(file)), settings_(settings) {
-    label_ = settings.label.empty() ? "y" : settings.label;
-    client_ = settings.client_column.empty() ? "client" : settings.client_column;
-    std::vector<std::string> wanted{"classes", "vocabulary"};
-    for (const std::string& name : {std::string("x"), label_, client_})
-      for (const char* end : {"", "_train", "_test"}) wanted.push_back(name + end);
-    arrays_ = NpzReader(reader, file_, size).read(wanted);
-  }
+  NpzParts(std::map<std::string, Array> arrays, std::string file, const ReadSettings& settings)
+      : file_(std::move(file)), label_(label_key(settings)), client_(client_key(settings)), arrays_(std::move(arrays)) {}
 
   void give(Assembly& into, bool as_test) {
     into.shared.vocabulary = said("vocabulary", into.shared.vocabulary);
@@ -169,7 +167,6 @@ class NpzParts {
   }
 
   std::string file_;
-  ReadSettings settings_;
   std::string label_;
   std::string client_;
   std::map<std::string, Array> arrays_;
@@ -184,6 +181,17 @@ ArchiveReader zip_reader() {
 
 }  // namespace
 
+std::vector<std::string> npz_keys(const ReadSettings& settings) {
+  std::vector<std::string> keys{"classes", "vocabulary"};
+  for (const std::string& name : {std::string("x"), label_key(settings), client_key(settings)})
+    for (const char* end : {"", "_train", "_test"}) keys.push_back(name + end);
+  return keys;
+}
+
+void take_arrays(std::map<std::string, Array> arrays, const std::string& name, const ReadSettings& settings, Assembly& into) {
+  NpzParts(std::move(arrays), name, settings).give(into, false);
+}
+
 void read_npz(const fs::path& path, const ReadSettings& settings, Assembly& into, bool as_test) {
   const std::string name = "'" + path.string() + "'";
   std::error_code error;
@@ -192,13 +200,14 @@ void read_npz(const fs::path& path, const ReadSettings& settings, Assembly& into
   const ArchiveReader reader = zip_reader();
   if (archive_read_open_filename(reader.get(), path.c_str(), std::size_t{1} << 18) != ARCHIVE_OK)
     throw failure("cannot read " + name + ": " + archive_error_string(reader.get()));
-  NpzParts(reader.get(), name, size, settings).give(into, as_test);
+  NpzParts(NpzReader(reader.get(), name, size).read(npz_keys(settings)), name, settings).give(into, as_test);
 }
 
 void read_npz(std::span<const std::uint8_t> bytes, const ReadSettings& settings, Assembly& into) {
   const ArchiveReader reader = zip_reader();
   if (archive_read_open_memory(reader.get(), bytes.data(), bytes.size()) != ARCHIVE_OK) throw failure("the bytes are no archive");
-  NpzParts(reader.get(), "the file", bytes.size(), settings).give(into, false);
+  const std::string name = "the file";
+  NpzParts(NpzReader(reader.get(), name, bytes.size()).read(npz_keys(settings)), name, settings).give(into, false);
 }
 
 }  // namespace fedstride

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "core/one_line.hpp"
 #include "core/text.hpp"
@@ -66,6 +67,7 @@ void PartBuilder::add_examples(const Array& x) {
     throw wrong(x.key, "examples of " + dimensions_text(each) + " after examples of " + dimensions_text(each_) +
                            "; all must have one shape");
   if (x.is_text()) throw wrong(x.key, "texts, " + x.type_text() + "; examples must be numbers");
+  keep_lent();
   if (rows_ + x.rows() > kMaxRows) throw wrong(x.key, "more than " + std::to_string(kMaxRows) + " examples");
   const std::size_t count = x.rows() * x.row_size();
   const float unit = x.kind == 'f' || x.kind == 'b' ? 1.0F / 255 : 1;
@@ -80,13 +82,20 @@ void PartBuilder::add_examples(const Array& x) {
   rows_ += x.rows();
 }
 
+Error PartBuilder::not_finite(const std::string& key, std::size_t example) const {
+  return wrong(key, "example " + std::to_string(example) + " (counted from 0) has a number that is not finite; all must be");
+}
+
 // Adds them if all fit; else everything so far becomes numbers, and the caller adds these as such.
 void PartBuilder::add_bytes(const Array& x) {
   const std::size_t count = x.rows() * x.row_size();
   bool fit = true;
   if (x.kind == 'u' && x.item == 1) {
     between_ = between_ || count > 0;
-    bytes_.append(x.bytes);
+    if (x.bytes.is_lent() && rows_ == 0)
+      lent_bytes_ = x.bytes;
+    else
+      bytes_.append(x.bytes);
     return;
   }
   std::vector<std::uint8_t> bytes;
@@ -110,7 +119,14 @@ void PartBuilder::add_bytes(const Array& x) {
   bytes_to_numbers();
 }
 
+// Copies what is lent, before more is added or it takes another form.
+void PartBuilder::keep_lent() {
+  if (lent_bytes_.is_lent()) bytes_.append(std::exchange(lent_bytes_, {}));
+  if (lent_numbers_.is_lent()) numbers_.append(std::exchange(lent_numbers_, {}));
+}
+
 void PartBuilder::bytes_to_numbers() {
+  keep_lent();
   kind_ = Examples::numbers;
   std::vector<float> some;
   bytes_.drain([&](std::span<const std::uint8_t> bytes) {
@@ -126,6 +142,13 @@ void PartBuilder::bytes_to_numbers() {
 
 void PartBuilder::add_numbers(const Array& x) {
   const std::size_t size = x.row_size();
+  if (x.bytes.is_lent() && x.kind == 'f' && x.item == sizeof(float) && rows_ == 0) {
+    const std::span numbers(reinterpret_cast<const float*>(std::as_const(x.bytes).data()), x.rows() * size);
+    for (std::size_t i = 0; i < numbers.size(); ++i)
+      if (!std::isfinite(numbers[i])) throw not_finite(x.key, i / size);
+    lent_numbers_ = Borrowable<float>(numbers, x.bytes.owner());
+    return;
+  }
   std::vector<float> row(size);
   for (std::size_t i = 0; i < x.rows(); ++i) {
     std::size_t at = 0;
@@ -135,9 +158,7 @@ void PartBuilder::add_numbers(const Array& x) {
       finite = finite && std::isfinite(number);
       row[at++] = number;
     });
-    if (!finite)
-      throw wrong(x.key,
-                  "example " + std::to_string(rows_ + i) + " (counted from 0) has a number that is not finite; all must be");
+    if (!finite) throw not_finite(x.key, rows_ + i);
     numbers_.append(row);
   }
 }

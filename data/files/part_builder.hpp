@@ -60,6 +60,8 @@ class PartBuilder {
   Error wrong(const std::string& key, const std::string& what) const { return failure(file_ + ", key '" + key + "': " + what); }
   void begin_examples(const Array& x, const std::vector<std::size_t>& each);
   void add_bytes(const Array& x);
+  Error not_finite(const std::string& key, std::size_t example) const;
+  void keep_lent();
   void add_numbers(const Array& x);
   void add_tokens(const Array& x);
   void bytes_to_numbers();
@@ -77,6 +79,10 @@ class PartBuilder {
   Blocks<std::uint8_t> bytes_;
   Blocks<float> numbers_;
   Blocks<std::uint16_t> tokens_;
+  // Examples that lie in memory of a program's own as they are to be kept: in one array, the only one. They become blocks when
+  // another is added.
+  Borrowable<std::uint8_t> lent_bytes_;
+  Borrowable<float> lent_numbers_;
   std::uint16_t largest_token_ = 0;
 
   Answering answering_ = Answering::none;

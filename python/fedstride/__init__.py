@@ -8,7 +8,7 @@ Everything computed is computed in C++, with the GIL released. Errors are except
 what would be valid: `Error`, and `UsageError` (a `ValueError` too) for requests that make no sense.
 """
 
-from . import _core
+from ._load import _core
 from ._version import __version__
 
 if _core.version != __version__:
@@ -20,7 +20,13 @@ from . import privacy
 from ._core import Error, UsageError
 from .client import Client
 from .code import Task, Trained, named
+from ._program import program
+from .data import load_dataset, partition
 from .folder import Run, open
-from .running import resume, run
+from .running import report, resume, run, sweep
+from .tensors import load_tensors, save_tensors
 
-__all__ = ["Client", "Error", "Run", "Task", "Trained", "UsageError", "__version__", "named", "open", "privacy", "resume", "run"]
+_core.set_program(program() or "")
+
+__all__ = ["Client", "Error", "Run", "Task", "Trained", "UsageError", "__version__", "load_dataset", "load_tensors", "named", "open",
+           "partition", "privacy", "report", "resume", "run", "save_tensors", "sweep"]

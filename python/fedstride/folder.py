@@ -7,7 +7,9 @@ import tomllib
 
 from . import _core
 from ._commands import asked, words_of
-from ._core import Error
+from ._core import Error, UsageError
+from .data import split_data
+from .tensors import load_tensors
 
 
 def open(folder):  # noqa: A001: fedstride.open
@@ -32,12 +34,12 @@ class Run:
 
     @property
     def settings(self):
-        """All settings of the run (config.toml) as keywords of `run`: a dict."""
+        """All settings of the run (config.toml) as keywords of `run`: a dict. Texts that are empty, for nothing, are left out."""
         try:
             table = tomllib.loads(self._text("config.toml"))
         except tomllib.TOMLDecodeError as error:
             raise Error(f"'{self.folder / 'config.toml'}' is damaged: {error}") from None
-        return {key.replace("-", "_"): value for key, value in table.items()}
+        return {key.replace("-", "_"): value for key, value in table.items() if value != ""}
 
     @property
     def summary(self):
@@ -75,12 +77,21 @@ class Run:
 
     def model(self):
         """The model's parameters under PyTorch's names and in its layouts: a dict of float32 arrays (load_tensors)."""
-        return _core.load_tensors(str(self.folder / "model.safetensors"))
+        return load_tensors(self.folder / "model.safetensors")
 
-    def evaluate(self, **flags):
+    def evaluate(self, *, data=None, **flags):
         """Accuracy and loss of the run's model: a dict. Keywords are the flags of `fedstride evaluate`: `part="train"`,
-        `per_client=True`, `fine_tune=1`, `threads=2`, `dataset`, `data`."""
-        return asked("evaluate", self.folder, *words_of(flags))
+        `per_client=True`, `fine_tune=1`, `threads=2`, `dataset`. data: a file or arrays, as for `run`; with arrays `part` and
+        `threads` alone."""
+        path, arrays = split_data(data)
+        if arrays is None:
+            return asked("evaluate", self.folder, *words_of({"data": path, **flags}))
+        part, threads = flags.pop("part", "test"), flags.pop("threads", 0)
+        if flags:
+            raise UsageError(f"{next(iter(flags))} does not go with data that are arrays; part and threads do")
+        if part not in ("test", "train"):
+            raise UsageError(f"part '{part}' is unknown; valid: test, train")
+        return json.loads(_core.evaluate_on(os.fspath(self), arrays, part == "train", threads))
 
     def _text(self, name):
         path = self.folder / name

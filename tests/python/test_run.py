@@ -1,32 +1,228 @@
-"""fedstride.run against the program."""
+"""fedstride.run and resume: the program's bits and words, callbacks, signals, threads."""
 
-import json
 import os
+import pathlib
+import signal
 import subprocess
+import sys
+import threading
+import time
 
+import numpy
 import pytest
+from conftest import SMALL, program_refuses, program_run
 
 import fedstride
 
-PROGRAM = os.environ["FEDSTRIDE_PROGRAM"]
-SMALL = {"dataset": "synthetic", "model": "logistic", "rounds": 2, "clients": 3, "threads": 1}
 
-
-def flags(settings):
-    return [f"--{name.replace('_', '-')}={value}" for name, value in settings.items()]
-
-
-def test_the_module_and_the_program_get_the_same_bits(tmp_path):
-    ours = fedstride.run(**SMALL, optimizer="adadp", out=tmp_path / "module")
-    subprocess.run([PROGRAM, "run", *flags(SMALL), "--optimizer", "adadp", "--out", tmp_path / "program", "--quiet"], check=True)
-    theirs = json.loads((tmp_path / "program" / "summary.json").read_text())
+@pytest.mark.parametrize("settings", [{"optimizer": "adadp"}, {"optimizer": "sgd", "learning_rate": 0.05, "cohort": "fixed",
+                                                               "cohort_size": 2, "local_objective": "prox"}])
+def test_the_module_and_the_program_get_the_same_bits(tmp_path, settings):
+    ours = fedstride.run(**SMALL, **settings, out=tmp_path / "module")
+    theirs = program_run(tmp_path / "program", **SMALL, **settings)
     assert ours.summary["model_hash"] == theirs["model_hash"]
+    assert ours.rounds[-1]["model_hash"] == theirs["model_hash"]
 
 
-def test_errors_have_the_words_of_the_command_line():
-    with pytest.raises(fedstride.UsageError, match="^rounds is 0; it must be a whole number from 1 to 2000000000$"):
-        fedstride.run(rounds=0)
+def test_errors_have_the_words_of_the_program(tmp_path):
+    for settings in ({"rounds": 0}, {"optimizer": "agd"}, {"optimizer": "sgd", "tolerance": 1}, {"dataset": "cifar11"}, {"learning_rate": "fast"},
+                     {"data": tmp_path / "none.npz"}, {"dataset": "cifar10", "data_dir": tmp_path}):
+        with pytest.raises(fedstride.Error) as refused:
+            fedstride.run(**{**SMALL, **settings}, out=tmp_path / "out")
+        words = [f"--{name.replace('_', '-')}={value}" for name, value in {**SMALL, **settings}.items()]
+        assert str(refused.value) == program_refuses("run", *words, "--out", tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+
+
+def test_errors_are_exceptions_of_python(tmp_path):
     with pytest.raises(ValueError, match="^key 'runds' is unknown; did you mean 'rounds'?"):
         fedstride.run(runds=3)
-    with pytest.raises(fedstride.Error):
+    assert issubclass(fedstride.UsageError, fedstride.Error) and issubclass(fedstride.UsageError, ValueError)
+    assert not issubclass(fedstride.Error, ValueError)
+    with pytest.raises(fedstride.UsageError, match="'nowhere'"):
         fedstride.resume("nowhere")
+    with pytest.raises(TypeError):
+        fedstride.run("synthetic")
+
+
+def test_types_of_settings(tmp_path):
+    run = fedstride.run(**{**SMALL, "rounds": numpy.int64(2)}, batch=numpy.uint8(20), learning_rate=numpy.float32(0.125),
+                        evaluate_every=None, seed=2**40, quiet=numpy.bool_(True), out=pathlib.Path(tmp_path) / "a")
+    assert run.settings["rounds"] == 2 and run.settings["batch"] == 20 and run.settings["seed"] == 2**40
+    assert run.settings["learning_rate"] == 0.125
+    for settings, words in (({"rounds": True}, "rounds is 'true'; it must be a whole number"),
+                            ({"rounds": 2.5}, "rounds is '2.5'; it must be a whole number"),
+                            ({"publishable": 1}, "publishable is '1'; it must be true or false"),
+                            ({"seed": 2**70}, "seed is 1180591620717411303424; it must be a number of at most 64 bits"),
+                            ({"seed": -1}, "seed is '-1'; it must be"),
+                            ({"rounds": object()}, "rounds is of type object; valid are"),
+                            ({"rounds": numpy.zeros(2)}, "rounds is of type numpy.ndarray; valid are"),
+                            ({"freeze": [{}]}, "freeze is of type dict; valid are"),
+                            ({"learning_rate": float("nan")}, "learning-rate is nan; it must be"),
+                            ({"out": ""}, "out is ''")):
+        with pytest.raises(fedstride.UsageError) as refused:
+            fedstride.run(**{**SMALL, "out": tmp_path / "b", **settings})
+        assert str(refused.value).startswith(words)
+
+
+def test_keywords_win_over_a_file(tmp_path):
+    (tmp_path / "a.toml").write_text('dataset = "synthetic-li"\nrounds = 9\nmodel = "logistic"\nseed = 4\n')
+    run = fedstride.run(config=tmp_path / "a.toml", rounds=1, out=tmp_path / "out")
+    assert run.settings["rounds"] == 1 and run.settings["seed"] == 4
+    with pytest.raises(fedstride.UsageError, match="line 1"):
+        (tmp_path / "b.toml").write_text("ruonds = 9\n")
+        fedstride.run(config=tmp_path / "b.toml")
+
+
+def test_on_round_gets_the_lines_of_the_file(tmp_path):
+    seen = []
+    thread = []
+    run = fedstride.run(**SMALL, out=tmp_path / "out", on_round=lambda one: (seen.append(one), thread.append(threading.get_ident())))
+    assert seen == run.rounds and len(seen) == 3
+    assert set(thread) == {threading.get_ident()}
+    with pytest.raises(fedstride.UsageError, match="^on_round is of type int"):
+        fedstride.run(**SMALL, out=tmp_path / "b", on_round=3)
+
+
+def test_a_callback_that_raises_stops_the_run_which_goes_on(tmp_path):
+    whole = fedstride.run(**SMALL, out=tmp_path / "whole")
+
+    class Mine(Exception):
+        pass
+
+    def fails(record):
+        if record["round"] == 2:
+            raise Mine("no more")
+
+    with pytest.raises(Mine, match="no more") as raised:
+        fedstride.run(**SMALL, out=tmp_path / "out", on_round=fails)
+    assert raised.traceback[-1].name == "fails"
+    assert len(fedstride.open(tmp_path / "out").rounds) == 2
+    run = fedstride.resume(tmp_path / "out")
+    assert run.summary["model_hash"] == whole.summary["model_hash"]
+    with pytest.raises(SystemExit):
+        fedstride.resume(tmp_path / "out", rounds=4, on_round=lambda one: sys.exit(3))
+    assert len(run.rounds) == 4
+
+
+def test_a_run_within_a_callback(tmp_path):
+    inner = []
+
+    def also(record):
+        inner.append(fedstride.run(**{**SMALL, "rounds": 1}, out=tmp_path / f"inner-{record['round']}").summary["rounds"])
+
+    fedstride.run(**SMALL, out=tmp_path / "out", on_round=also)
+    assert inner == [1, 1, 1]
+
+
+# Python's own arithmetic has denormal numbers, ours flushes them.
+def test_a_callback_computes_with_denormals(tmp_path):
+    seen = []
+    fedstride.run(**SMALL, out=tmp_path / "out", on_round=lambda one: seen.append(numpy.float32(1e-38) * numpy.float32(1e-2)))
+    assert all(value > 0 for value in seen) and numpy.float32(1e-38) * numpy.float32(1e-2) > 0
+
+
+LONG = ("import fedstride, sys\n"
+        "try:\n"
+        "  fedstride.run(dataset='synthetic-li', model='logistic', rounds=10**6, threads=1, out=sys.argv[1],\n"
+        "                on_round=lambda one: print(one['round'], flush=True) if one['round'] == 3 else None)\n"
+        "except KeyboardInterrupt:\n"
+        "  print('interrupted', len(fedstride.open(sys.argv[1]).rounds) >= 3, flush=True)\n"
+        "import time\n"
+        "try:\n"
+        "  time.sleep(20)\n"
+        "except KeyboardInterrupt:\n"
+        "  print('again')\n")
+
+
+@pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGTERM])
+def test_signals_stop_a_run_which_goes_on(tmp_path, sent):
+    child = subprocess.Popen([sys.executable, "-c", LONG, tmp_path / "out"], stdout=subprocess.PIPE, text=True)
+    assert child.stdout.readline() == "3\n"
+    child.send_signal(sent)
+    if sent == signal.SIGINT:
+        assert child.stdout.readline() == "interrupted True\n"
+        child.send_signal(sent)  # Python's handler is back
+        assert child.communicate(timeout=10)[0] == "again\n" and child.returncode == 0
+    else:
+        assert child.wait(timeout=10) == -signal.SIGTERM
+    run = fedstride.open(tmp_path / "out")
+    done = len(run.rounds)
+    assert run.summary["rounds"] == done >= 3
+    assert fedstride.resume(tmp_path / "out", rounds=done + 1).summary["rounds"] == done + 1
+
+
+def test_the_gil_is_released_and_runs_share_a_process(tmp_path):
+    counted = [0]
+    stop = threading.Event()
+
+    def count():
+        while not stop.is_set():
+            counted[0] += 1
+            time.sleep(0.001)
+
+    hashes = {}
+    counter = threading.Thread(target=count)
+    counter.start()
+    runs = [threading.Thread(target=lambda i=i: hashes.__setitem__(
+        i, fedstride.run(**{**SMALL, "rounds": 20}, out=tmp_path / str(i)).summary["model_hash"])) for i in range(3)]
+    for one in runs:
+        one.start()
+    for one in runs:
+        one.join()
+    stop.set()
+    counter.join()
+    assert len(set(hashes.values())) == 1 and len(hashes) == 3
+    assert counted[0] > 3
+
+
+def test_a_fork_after_threads_is_refused_not_hung(tmp_path):
+    fedstride.run(**SMALL, out=tmp_path / "a")
+    reader, writer = os.pipe()
+    child = os.fork()
+    if child == 0:
+        try:
+            fedstride.run(**SMALL, out=tmp_path / "b")
+            os.write(writer, b"it ran")
+        except fedstride.Error as error:
+            os.write(writer, str(error).encode())
+        os._exit(0)
+    os.close(writer)
+    with os.fdopen(reader) as said:
+        assert said.read().startswith("this process was forked off one in which fedstride had started threads")
+    os.waitpid(child, 0)
+
+
+def test_memory_does_not_grow_with_rounds(tmp_path):
+    def resident():
+        return int(pathlib.Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+
+    at = {}
+
+    def look(record):
+        if record["round"] in (200, 1000):
+            at[record["round"]] = resident()
+
+    fedstride.run(**{**SMALL, "rounds": 1000}, evaluate_every=100, checkpoint_every=100, on_round=look, out=tmp_path / "out")
+    assert at[1000] - at[200] < 1_000_000
+
+
+def test_nothing_is_kept_alive(tmp_path):
+    import gc
+    import weakref
+
+    class Callback:
+        def __call__(self, record):
+            self.last = record
+
+    callback = Callback()
+    arrays = (numpy.random.default_rng(1).normal(size=(60, 4)).astype(numpy.float32), numpy.arange(60) % 3)
+    held = [weakref.ref(callback), weakref.ref(arrays[0])]
+    gc.disable()
+    try:
+        fedstride.run(data=arrays, model="logistic", clients=2, rounds=1, partition="dirichlet",
+                      threads=1, on_round=callback, out=tmp_path / "out")
+        del callback, arrays
+        assert [ref() for ref in held] == [None, None]
+    finally:
+        gc.enable()

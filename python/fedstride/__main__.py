@@ -1,0 +1,17 @@
+"""`python3 -m fedstride` is the program `fedstride`."""
+
+import os
+import sys
+
+from ._program import program
+
+
+def main():
+    path = program()
+    if path is None:
+        sys.exit("fedstride: the program 'fedstride' is neither beside the module nor on PATH")
+    os.execv(path, ["fedstride", *sys.argv[1:]])
+
+
+if __name__ == "__main__":
+    main()

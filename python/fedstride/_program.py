@@ -1,0 +1,13 @@
+"""The program `fedstride`, which belongs to the module."""
+
+import os
+import pathlib
+import shutil
+
+
+def program():
+    """Its path: beside the module, else on PATH; None if it is in neither place."""
+    beside = pathlib.Path(__file__).parent / "bin" / "fedstride"
+    if os.access(beside, os.X_OK):
+        return str(beside)
+    return shutil.which("fedstride")
