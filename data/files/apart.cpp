@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -70,11 +71,16 @@ class OpenEnd {
 };
 
 /// The reading process ends with its parent; a fault ends it and says nothing. A terminal's Ctrl-C is its parent's affair.
-void settle_apart(pid_t parent) {
+void settle_apart(pid_t parent, std::uint64_t seconds) {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (getppid() != parent) _exit(1);
+  rlimit time{};
+  if (getrlimit(RLIMIT_CPU, &time) == 0) {
+    time.rlim_cur = std::min<rlim_t>(time.rlim_cur, seconds);
+    setrlimit(RLIMIT_CPU, &time);
+  }
   std::signal(SIGINT, SIG_IGN);
-  for (const int usual : {SIGPIPE, SIGTERM}) std::signal(usual, SIG_DFL);
+  for (const int usual : {SIGPIPE, SIGTERM, SIGXCPU}) std::signal(usual, SIG_DFL);
 #ifndef FEDSTRIDE_SANITIZED  // whose reports are to be seen
   for (const int fault : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT}) std::signal(fault, SIG_DFL);
   prctl(PR_SET_DUMPABLE, 0);
@@ -191,7 +197,7 @@ void RecordReader::take(void* to, std::size_t size) {
   }
 }
 
-void read_apart(const std::string& name, std::uint64_t most, function_ref<void(RecordWriter&)> tell,
+void read_apart(const std::string& name, const ApartLimits& limits, function_ref<void(RecordWriter&)> tell,
                 function_ref<void(RecordReader&)> take) {
   int ends[2];
   if (pipe2(ends, O_CLOEXEC) != 0) throw failure("cannot read " + name + ": no pipe: " + std::strerror(errno));
@@ -202,16 +208,19 @@ void read_apart(const std::string& name, std::uint64_t most, function_ref<void(R
   const pid_t child = fork();
   if (child < 0) throw failure("cannot read " + name + ": no process for it: " + std::strerror(errno));
   if (child == 0) {
-    settle_apart(parent);
+    settle_apart(parent, limits.seconds);
     tell_and_end(to.get(), name, tell);
   }
   ReadingProcess process(child);
   to.close();
   try {
-    RecordReader reader(from.get(), most);
+    RecordReader reader(from.get(), limits.most);
     take(reader);
   } catch (const RecordReader::Broken&) {
     const int status = process.wait();
+    if (WIFSIGNALED(status) && WTERMSIG(status) == SIGXCPU)
+      throw failure(name + " is damaged: the library that reads it comes to no end (after " + std::to_string(limits.seconds) +
+                    " s of a processor)");
     throw failure(name + " is damaged: the library that reads it broke down over it" +
                   (WIFSIGNALED(status) ? " (signal " + std::to_string(WTERMSIG(status)) + ")" : std::string()));
   }

@@ -60,10 +60,16 @@ class RecordReader {
   std::size_t end_ = 0;
 };
 
+/// The bounds of a process that reads.
+struct ApartLimits {
+  std::uint64_t most = 0;      ///< bytes of one text or array that it sends
+  std::uint64_t seconds = 60;  ///< of a processor: some damaged files lead a library in circles
+};
+
 /// Carries out `tell` in a process of its own, a copy of this one, and gives its records to `take` here. Errors of either are thrown;
 /// where the process itself ends, by a fault of a library for instance, that is an Error (failure) about `name`. `tell` has this process'
 /// memory as it was, and leaves nothing in it.
-void read_apart(const std::string& name, std::uint64_t most, function_ref<void(RecordWriter&)> tell,
+void read_apart(const std::string& name, const ApartLimits& limits, function_ref<void(RecordWriter&)> tell,
                 function_ref<void(RecordReader&)> take);
 
 }  // namespace fedstride

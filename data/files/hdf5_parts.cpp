@@ -105,9 +105,13 @@ class Hdf5Records {
 }  // namespace
 
 void read_hdf5(const std::filesystem::path& path, const ReadSettings& settings, Assembly& into, bool as_test) {
+  // A whole file takes a twentieth of a second a megabyte if its clients are as small as can be.
+  constexpr std::uint64_t kLeastSeconds = 10;
+  constexpr std::uint64_t kSecondsAMegabyte = 2;
   const std::uint64_t most = most_bytes_of_hdf5(path);
+  const ApartLimits limits{.most = most, .seconds = kLeastSeconds + kSecondsAMegabyte * (std::filesystem::file_size(path) >> 20)};
   read_apart(
-      "'" + path.string() + "'", most, [&](RecordWriter& out) { tell_hdf5(path, settings, as_test, out); },
+      "'" + path.string() + "'", limits, [&](RecordWriter& out) { tell_hdf5(path, settings, as_test, out); },
       [&](RecordReader& from) { Hdf5Records(into, as_test).take(from); });
 }
 

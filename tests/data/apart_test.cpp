@@ -14,9 +14,10 @@ namespace fedstride::test::apart_test {
 namespace {
 
 constexpr std::uint64_t kMost = 4 << 20;
+constexpr ApartLimits kLimits{.most = kMost, .seconds = 1};
 
 std::string refusal(function_ref<void(RecordWriter&)> tell, function_ref<void(RecordReader&)> take) {
-  return error_of([&] { read_apart("'f'", kMost, tell, take); });
+  return error_of([&] { read_apart("'f'", kLimits, tell, take); });
 }
 void take_all(RecordReader& from) {
   while (from.next()) from.text();
@@ -30,7 +31,7 @@ TEST_CASE("records arrive in order, longer ones than any buffer too, and memory 
   int told = 0;
   int taken = 0;
   read_apart(
-      "'f'", kMost,
+      "'f'", kLimits,
       [&](RecordWriter& out) {
         for (; told < 3; ++told) {
           out.begin(static_cast<std::uint8_t>(told));
@@ -66,7 +67,7 @@ TEST_CASE("an error there is that error here, after the records before it") {
   CHECK(refusal(tell, take) == "label is 'x'; valid: y");
   CHECK(taken == 1);
   try {
-    read_apart("'f'", kMost, tell, take);
+    read_apart("'f'", kLimits, tell, take);
   } catch (const Error& error) {
     CHECK(error.kind() == Error::Kind::usage);
   }
@@ -86,6 +87,13 @@ TEST_CASE("a process that is killed, stops early or sends something else is an e
     out.number(kMost + 1);  // the length of a text
   };
   CHECK(contains(refusal(claims, take_all), "'f' is damaged"));
+}
+
+TEST_CASE("a process that goes in circles is ended, and an error") {
+  const auto circles = [](RecordWriter&) {
+    for (volatile int i = 0;; i = i + 1) continue;
+  };
+  CHECK(refusal(circles, take_all) == "'f' is damaged: the library that reads it comes to no end (after 1 s of a processor)");
 }
 
 TEST_CASE("a process whose records nobody wants does not outlive the reading") {
