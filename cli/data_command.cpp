@@ -60,16 +60,10 @@ void list(const DataFlags& flags) {
   if (flags.json) print_json(json);
 }
 
-bool reads_files(const KeyInfo& key) {
-  return key.name == "format" || key.name == "label" || key.name == "client-column" || key.name == "targets";
-}
-
 /// The options with those of how files are read.
 DataOptions options_of(const DataFlags& flags) {
   DataOptions options = flags.options;
-  Settings settings = flags.settings;
-  settings["data"] = {std::string("-"), true};  // which these settings go with
-  options.read = data_options(resolve(settings)).read;
+  options.read = reading_settings(flags.settings);
   return options;
 }
 
@@ -168,7 +162,7 @@ void add_data_command(CLI::App& app) {
       takes(*command->add_option("NAME", flags->name, "data set, as 'fedstride data list' names it")->required(),
             {.word = "NAME", .known = known});
     if (name == "verify" || name == "roster") add_data_flag(*command, flags->options.data);
-    if (name != "get" && name != "list") add_settings_flags(*command, flags->settings, reads_files);
+    if (name != "get" && name != "list") add_reading_flags(*command, flags->settings);
     add_data_folder_flag(*command, flags->options.data_dir);
     add_json_switch(*command, flags->json);
     when_called(*command, [flags, carry_out] { carry_out(*flags); });

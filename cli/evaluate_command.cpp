@@ -19,6 +19,7 @@ struct EvaluateFlags {
   std::string model;
   std::string dataset;
   DataOptions options;
+  Settings reading;
   std::string part = "test";
   int threads = 0;
   bool json = false;
@@ -26,12 +27,13 @@ struct EvaluateFlags {
   int fine_tune = 0;
 };
 
-void print_spread(const char* what, const Spread& spread) {
-  std::printf("%s: mean %.4f, deviation %.4f, 10th percentile %.4f, median %.4f, 90th %.4f, worst tenth %.4f\n", what,
+void print_spread(const std::string& what, const Spread& spread) {
+  std::printf("%s: mean %.4f, deviation %.4f, 10th percentile %.4f, median %.4f, 90th %.4f, worst tenth %.4f\n", what.c_str(),
               spread.mean, spread.deviation, spread.tenth, spread.median, spread.ninetieth, spread.worst_tenth);
 }
 
 void print_confusion(const ClientsEvaluation& result) {
+  if (result.confusion.empty()) return;
   std::printf("confusion on the test part, a line for each class, a column for each predicted one:\n");
   std::size_t digits = 5;
   for (const auto& line : result.confusion)
@@ -47,25 +49,27 @@ void print_confusion(const ClientsEvaluation& result) {
 void evaluate_per_client(const EvaluateFlags& arguments) {
   if (!arguments.dataset.empty())
     throw usage_error("dataset is '" + arguments.dataset + "'; with --per-client it is the run's own");
+  if (!arguments.reading.empty())
+    throw usage_error(arguments.reading.begin()->first + " is given; with --per-client data are read as the run read them");
   const ClientsEvaluation result = evaluate_clients(arguments.model, arguments.options.data_dir, arguments.fine_tune,
                                                     arguments.threads, arguments.options.data);
   if (arguments.json) {
     std::cout << clients_json(result) << "\n";
     return;
   }
-  print_spread("accuracy of the run's model on clients' own test rows",
+  const std::string metric(result.metric);
+  print_spread(metric + " of the run's model on clients' own test rows",
                spread_of_clients(result.global, &GroupEvaluation::accuracy));
   if (!result.fine_tuned.empty())
     print_spread(
-        ("accuracy of each client's model after " + counted(static_cast<std::uint64_t>(arguments.fine_tune), "local epoch"))
-            .c_str(),
+        metric + " of each client's model after " + counted(static_cast<std::uint64_t>(arguments.fine_tune), "local epoch"),
         spread_of_clients(result.fine_tuned, &GroupEvaluation::accuracy));
   if (!result.personal.empty())
-    print_spread("accuracy of each client's personal model", spread_of_clients(result.personal, &GroupEvaluation::accuracy));
+    print_spread(metric + " of each client's personal model", spread_of_clients(result.personal, &GroupEvaluation::accuracy));
   for (std::size_t client = 0; client < result.global.size(); ++client) {
     const GroupEvaluation& global = result.global[client];
-    std::printf("  client %-5zu %6llu rows, accuracy %.4f, loss %.4f", client, static_cast<unsigned long long>(global.examples),
-                global.accuracy, global.loss);
+    std::printf("  client %-5zu %6llu rows, %s %.4f, loss %.4f", client, static_cast<unsigned long long>(global.examples),
+                metric.c_str(), global.accuracy, global.loss);
     if (!result.fine_tuned.empty())
       std::printf("; its own model %.4f, loss %.4f", result.fine_tuned[client].accuracy, result.fine_tuned[client].loss);
     if (!result.personal.empty())
@@ -79,8 +83,9 @@ void evaluate(const EvaluateFlags& arguments) {
   if (arguments.per_client) return evaluate_per_client(arguments);
   if (arguments.fine_tune != 0)
     throw usage_error("fine-tune is " + std::to_string(arguments.fine_tune) + "; it goes with --per-client alone");
-  const auto result =
-      evaluate_file(arguments.model, arguments.dataset, arguments.options, arguments.part == "train", arguments.threads);
+  DataOptions options = arguments.options;
+  options.read = reading_settings(arguments.reading);
+  const auto result = evaluate_file(arguments.model, arguments.dataset, options, arguments.part == "train", arguments.threads);
   if (arguments.json) {
     std::cout << evaluation_json(result) << "\n";
     return;
@@ -116,6 +121,7 @@ void add_evaluate_command(CLI::App& app) {
   takes(*command.add_option("--dataset", arguments->dataset, "data set [the one it was trained on]"),
         {.word = "NAME", .known = known_datasets()});
   add_data_flag(command, arguments->options.data);
+  add_reading_flags(command, arguments->reading);
   add_data_folder_flag(command, arguments->options.data_dir);
   add_choice_flag(command, "--part", arguments->part, {"test", "train"}, "which examples of it");
   add_number_flag(command, "--threads", arguments->threads, {.low = 0, .high = 1024}, "threads; 0: one for each processor");

@@ -79,6 +79,18 @@ void add_data_flag(CLI::App& command, std::string& path) {
   takes(*command.add_option("--data", path, std::string(known->help)), Place::file);
 }
 
+void add_reading_flags(CLI::App& command, Settings& settings) {
+  add_settings_flags(command, settings, [](const KeyInfo& key) {
+    return key.name == "format" || key.name == "label" || key.name == "client-column" || key.name == "targets";
+  });
+}
+
+ReadSettings reading_settings(const Settings& settings) {
+  Settings with_data = settings;
+  with_data["data"] = {std::string("-"), true};  // which these settings go with
+  return data_options(resolve(with_data)).read;
+}
+
 template <class Number>
 void add_number_flag(CLI::App& command, const std::string& name, Number& number, const Valid& valid, const std::string& help) {
   const auto read = [&number, valid, name](const std::string& text) {

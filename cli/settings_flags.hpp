@@ -23,6 +23,11 @@ void add_config_flag(CLI::App& command, std::string& path);
 /// --data FILE
 void add_data_flag(CLI::App& command, std::string& path);
 
+/// --format, --label, --client-column, --targets: how files of the user's own are read.
+void add_reading_flags(CLI::App& command, Settings& settings);
+/// What they say.
+ReadSettings reading_settings(const Settings& settings);
+
 /// --data-dir FOLDER
 void add_data_folder_flag(CLI::App& command, std::string& path);
 

@@ -105,7 +105,9 @@ DataPair read_source(const DatasetSource& source, const DataOptions& options, bo
 
 void hold_out_test_part(DataPair& pair) {
   const std::size_t all = pair.train.size();
-  const bool by_client = !pair.train.clients.empty();
+  std::vector<std::size_t> rows(pair.train.client_names.size());
+  for (const std::uint32_t client : pair.train.clients) ++rows[client];
+  const bool by_client = std::ranges::any_of(rows, [](std::size_t count) { return count >= 6; });
   std::tie(pair.train, pair.test) = split_test_part(std::move(pair.train));
   pair.notes.push_back("no test part in the file: " + std::to_string(pair.test.size()) + " of its " + counted(all, "row") +
                        (by_client ? ", a sixth of each client's," : ", a sixth,") +

@@ -69,6 +69,17 @@ void keep_only(Dataset& data, std::span<const Row> rows) {
   data.file_rows.assign(rows.begin(), rows.end());
 }
 
+/// The rows without the first of each client, where the data name clients.
+std::vector<Row> not_the_only_ones(const Dataset& data) {
+  std::vector<Row> rows;
+  std::vector<bool> seen(data.client_names.size());
+  for (std::size_t row = 0; row < data.clients.size(); ++row) {
+    if (seen[data.clients[row]]) rows.push_back(static_cast<Row>(row));
+    seen[data.clients[row]] = true;
+  }
+  return rows;
+}
+
 /// A sixth of each client's rows, rounded down; nothing if no client has six.
 std::vector<Row> drawn_by_client(const Dataset& data) {
   if (data.clients.empty()) return {};
@@ -109,13 +120,15 @@ std::pair<Dataset, Dataset> split_test_part(Dataset data) {
   std::vector<Row> test_rows = drawn_by_client(data);
   if (test_rows.empty()) {
     const std::size_t count = std::max<std::size_t>(1, data.size() / 6);
-    std::tie(train_rows, test_rows) =
-        draw(data.size(), count, RandomStream(0, {.purpose = Purpose::validation_split, .client = 1}));
-  } else {
-    std::vector<Row> all(data.size());
-    std::iota(all.begin(), all.end(), Row{0});
-    std::ranges::set_difference(all, test_rows, std::back_inserter(train_rows));
+    const RandomStream random(0, {.purpose = Purpose::validation_split, .client = 1});
+    if (const std::vector<Row> spare = not_the_only_ones(data); spare.empty())
+      test_rows = draw(data.size(), count, random).second;
+    else
+      for (const Row place : draw(spare.size(), std::min(count, spare.size()), random).second) test_rows.push_back(spare[place]);
   }
+  std::vector<Row> all(data.size());
+  std::iota(all.begin(), all.end(), Row{0});
+  std::ranges::set_difference(all, test_rows, std::back_inserter(train_rows));
   Dataset test = with_rows(data, test_rows);
   keep_only(data, train_rows);
   return {std::move(data), std::move(test)};

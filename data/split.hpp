@@ -18,7 +18,8 @@ std::pair<std::vector<Row>, std::vector<Row>> split_validation(std::size_t size,
 std::vector<Row> draw_evaluation_rows(std::size_t size, std::size_t count, std::uint64_t seed);
 
 /// Splits a set that comes as one file: a sixth of the rows (at least one) becomes the test part, the others stay, in
-/// order, in the training part; where the data name clients, a sixth of each client's rows, rounded down, if a client has six. Both parts know each row's number in
+/// order, in the training part; where the data name clients, a sixth of each client's rows, rounded down; if no
+/// client has six, a sixth of all, and of no client its first row, unless each has but one. Both parts know each row's number in
 /// the file (Dataset::file_rows). Drawn at fixed addresses, so the test part is the same everywhere. At least two rows.
 std::pair<Dataset, Dataset> split_test_part(Dataset data);
 

@@ -61,9 +61,10 @@ std::vector<GroupEvaluation> GroupEvaluator::evaluate(const Vector& weights, For
   for (std::size_t group = 0; group < groups_; ++group) {
     GroupEvaluation& result = results[group];
     if (result.examples == 0) continue;
-    if (variation_.exists())
+    if (variation_.exists()) {
       result.accuracy = r_squared(result.loss, variations[group]);
-    else if (result.answers > 0)
+      result.variation = variations[group] / static_cast<double>(result.examples);
+    } else if (result.answers > 0)
       result.accuracy = static_cast<double>(result.correct) / static_cast<double>(result.answers);
     result.loss /= static_cast<double>(result.examples);
   }

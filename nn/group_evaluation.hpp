@@ -20,6 +20,7 @@ struct GroupEvaluation {
   std::uint64_t correct = 0;  ///< of them
   double loss = 0;            ///< the mean over examples; 0 without any
   double accuracy = 0;  ///< share of answers that are right; of values R^2, compared with the mean over all groups; 0 without any
+  double variation = 0;  ///< of values, the loss of always answering that mean: R^2 is 1 - loss / variation
 };
 
 /// Evaluates models of one kind on groups of examples of one data set, a client's each, in blocks of one group. The result does

@@ -126,10 +126,10 @@ void CallableServerOptimizer::apply(State& state, Vector& model, const Vector& m
 }
 
 void add_callable_parts() {
-  add_part<Partitioner>(CallablePartition{});
-  add_part<Cohort>(CallableCohort{});
-  add_part<Aggregation>(CallableAggregation{});
-  add_part<ServerOptimizer>(CallableServerOptimizer{});
+  fedstride::add_part<Partitioner>(CallablePartition{});
+  fedstride::add_part<Cohort>(CallableCohort{});
+  fedstride::add_part<Aggregation>(CallableAggregation{});
+  fedstride::add_part<ServerOptimizer>(CallableServerOptimizer{});
 }
 
 }  // namespace fedstride::python

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cereal/types/string.hpp>
 #include <string>
 #include <tuple>
 

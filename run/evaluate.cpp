@@ -11,6 +11,19 @@
 #include "sim/threads.hpp"
 
 namespace fedstride {
+namespace {
+
+/// How a file is to be read: as said, and as the run did where nothing is.
+ReadSettings merged(const ReadSettings& said, ReadSettings settings) {
+  const ReadSettings nothing;
+  if (said.format != nothing.format) settings.format = said.format;
+  if (!said.label.empty()) settings.label = said.label;
+  if (!said.client_column.empty()) settings.client_column = said.client_column;
+  if (said.targets != nothing.targets) settings.targets = said.targets;
+  return settings;
+}
+
+}  // namespace
 
 ModelEvaluation evaluate_file(const std::string& path, const std::string& dataset, const DataOptions& options, bool training_part,
                               int threads) {
@@ -24,6 +37,7 @@ ModelEvaluation evaluate_file(const std::string& path, const std::string& datase
     if (dataset.empty() && std::filesystem::exists(configuration, error)) {
       const Configuration run = resolve(read_settings(configuration.string()));
       place = data_options(run);
+      place.read = merged(options.read, place.read);
       if (!options.data.empty()) place.data = options.data;
       place.brought = options.brought;
       if (!options.data_dir.empty()) place.data_dir = options.data_dir;
@@ -38,9 +52,16 @@ ModelEvaluation evaluate_file(const std::string& path, const std::string& datase
     result.dataset = trained_on->second;
   if (!options.data.empty() || options.brought) result.dataset = kOwnFile;
   if (result.dataset.empty()) throw usage_error("'" + file.string() + "' does not say what it was trained on; name a --dataset");
+<<<<<<< HEAD
   if (!result.model.has_layers())
     throw usage_error("'" + file.string() +
                       "' holds tensors alone, which no layers connect; only code of your own can evaluate it (docs/python.md)");
+=======
+  if (options.read != ReadSettings() && !dataset_source(result.dataset).read)
+    throw usage_error(
+        "settings of how files are read are given; they go with data of your own (--data FILE), not with data set '" +
+        result.dataset + "'");
+>>>>>>> left
   const DataPair data = load_dataset(result.dataset, place);
   const Dataset& part = training_part ? data.train : data.test;
   if (result.model.form() != part.form())

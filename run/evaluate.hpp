@@ -19,7 +19,8 @@ struct ModelEvaluation {
 
 /// Evaluates a model.safetensors, or the one in a run's folder, on the test examples (or the training ones) of a data
 /// set; an empty `dataset` means the one the file was trained on, and then, with a run's folder, empty `data` and `data_dir` of the
-/// options the run's own, and its settings of how a file is read. With `options.data` it is the data set 'file'. Throws Error.
+/// options the run's own, and its settings of how a file is read where `options.read` says nothing else. With `options.data` it is the
+/// data set 'file'. Throws Error.
 ModelEvaluation evaluate_file(const std::string& path, const std::string& dataset, const DataOptions& options, bool training_part,
                               int threads);
 

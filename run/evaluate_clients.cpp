@@ -17,6 +17,16 @@
 namespace fedstride {
 namespace {
 
+// R^2 compares with the mean over all clients' rows; a client that was evaluated alone knows that of its own only.
+void compare_with_all(std::vector<GroupEvaluation>& clients, const std::vector<GroupEvaluation>& together) {
+  for (std::size_t client = 0; client < clients.size(); ++client) {
+    GroupEvaluation& one = clients[client];
+    if (together[client].variation == 0) continue;
+    one.variation = together[client].variation;
+    one.accuracy = r_squared(one.loss, one.variation);
+  }
+}
+
 // Every client's model after `epochs` of its own training from `weights`, on its own test rows.
 std::vector<GroupEvaluation> fine_tuned(const Setup& setup, const Vector& weights, int epochs, Threads& threads) {
   LocalTraining training = setup.training;
@@ -141,6 +151,7 @@ ClientsEvaluation evaluate_clients(const std::string& folder, const std::string&
   const Vector weights = exact(setup.model, saved);
   Threads pool(threads);
   ClientsEvaluation result{.dataset = configuration.dataset, .class_names = setup.data.test.class_names};
+  if (setup.data.test.targets == Targets::values) result.metric = "R2";
   const auto help = [&](int count, function_ref<void(int)> piece) { pool.for_each_piece(count, piece); };
   pool.for_each_task(1, [&](std::size_t) {
     GroupEvaluator clients(setup.model, client_test_data(setup), client_test_groups(setup), client_skews(setup));
@@ -157,12 +168,15 @@ ClientsEvaluation evaluate_clients(const std::string& folder, const std::string&
     result.personal = kept_models(setup, folder, weights, rounds_of(saved), result.global, pool);
   else if (personal->makes() && !personal->keeps())
     result.personal = fine_tuned(setup, weights, personal->epochs(), pool);
+  compare_with_all(result.fine_tuned, result.global);
+  compare_with_all(result.personal, result.global);
   return result;
 }
 
 std::string clients_json(const ClientsEvaluation& result) {
   OrderedJson json;
   json["dataset"] = result.dataset;
+  if (result.metric != "accuracy") json["metric"] = result.metric;
   json["global"] = clients_part(result.global);
   if (!result.fine_tuned.empty()) json["fine_tuned"] = clients_part(result.fine_tuned);
   if (!result.personal.empty()) json["personal"] = clients_part(result.personal);

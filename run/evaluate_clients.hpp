@@ -2,6 +2,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/spread.hpp"
@@ -25,11 +26,13 @@ Spread spread_of_clients(const std::vector<GroupEvaluation>& clients, double Gro
 struct ClientsEvaluation {
   std::string dataset;
   std::vector<std::string> class_names;
+  std::string_view metric = "accuracy";      ///< the name of `accuracy`, as in Evaluation
   std::vector<GroupEvaluation> global = {};  ///< the run's model, by client
   std::vector<GroupEvaluation> fine_tuned =
       {};  ///< after local epochs on the client's own training rows; empty if none were asked for
   std::vector<GroupEvaluation> personal = {};  ///< the clients' personal models; empty if they have none, or keep them elsewhere
-  std::vector<std::vector<std::uint64_t>> confusion = {};  ///< of the run's model on the whole test part, [actual][predicted]
+  std::vector<std::vector<std::uint64_t>> confusion =
+      {};  ///< of the run's model on the whole test part, [actual][predicted]; empty where the answers are no classes
 };
 
 /// Evaluates the model in a run's folder on every client's own test rows, and, if `epochs` is above 0, the model that each client

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <numeric>
 #include <span>
 
@@ -33,19 +34,25 @@ void add_clients(OrderedJson& json, const std::string& name, const std::vector<G
       all_finite ? number_or_null(spread_of_clients(clients, &GroupEvaluation::loss).mean) : OrderedJson(nullptr);
 }
 
-// Numbers are neither right nor wrong: their loss alone is told, and the accuracy is 0.
-GroupEvaluation personal_test(const ClientReport& report) {
-  return {.examples = report.personal_examples,
-          .correct = report.personal_correct,
-          .loss = report.personal_loss,
-          .accuracy = static_cast<double>(report.personal_correct) / static_cast<double>(report.personal_examples)};
+// Numbers are neither right nor wrong: a report tells their loss, and how much the rows vary is known here, from the test of the
+// federation's model on the same rows.
+GroupEvaluation personal_test(const RoundRecord& record, const ClientReport& report) {
+  GroupEvaluation test{.examples = report.personal_examples,
+                       .correct = report.personal_correct,
+                       .loss = report.personal_loss,
+                       .accuracy = static_cast<double>(report.personal_correct) / static_cast<double>(report.personal_examples)};
+  if (record.test && record.test->metric != "accuracy" && !record.client_test.empty())
+    test.accuracy = std::isfinite(report.personal_loss)
+                        ? r_squared(report.personal_loss, record.client_test[report.client].variation)
+                        : -std::numeric_limits<double>::infinity();
+  return test;
 }
 
 // The tests of personal models that clients have made.
-std::vector<GroupEvaluation> personal_tests(const std::vector<ClientReport>& reports) {
+std::vector<GroupEvaluation> personal_tests(const RoundRecord& record) {
   std::vector<GroupEvaluation> tests;
-  for (const ClientReport& report : reports)
-    if (report.personal_examples > 0) tests.push_back(personal_test(report));
+  for (const ClientReport& report : record.clients)
+    if (report.personal_examples > 0) tests.push_back(personal_test(record, report));
   return tests;
 }
 
@@ -169,7 +176,7 @@ std::string round_json(const RoundRecord& record, bool publishable, const Client
   if (record.is_idle()) json["no_step_kept"] = true;
   if (record.backdoor_success) json["backdoor_success"] = *record.backdoor_success;
   add_clients(json, "own", record.client_test);
-  if (record.test) add_clients(json, "personal", personal_tests(record.clients));
+  if (record.test) add_clients(json, "personal", personal_tests(record));
   if (!record.client_accuracy.empty()) {
     const auto [worst, best] = std::ranges::minmax(record.client_accuracy);
     json["worst_client_accuracy"] = worst;
@@ -203,7 +210,7 @@ std::string round_json(const RoundRecord& record, bool publishable, const Client
       client["own_loss"] = number_or_null(record.client_test[report.client].loss);
     }
     if (record.test && report.personal_examples > 0) {
-      client["personal_accuracy"] = personal_test(report).accuracy;
+      client["personal_accuracy"] = number_or_null(personal_test(record, report).accuracy);
       client["personal_loss"] = number_or_null(report.personal_loss);
     }
     if (record.example_spent) {

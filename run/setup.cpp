@@ -1,5 +1,7 @@
 #include "run/setup.hpp"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
@@ -228,6 +230,19 @@ void take_roster(Setup& setup, const OwnRows& own) {
   setup.partition_hash = hash.hex();
 }
 
+// Refuses a model that cannot be trained in this machine's memory, before it is asked for.
+void check_memory(const Model& model) {
+  constexpr double kLeastBytes = 24;  // a parameter: the weights, a client's, its change and the exact sum
+  const double least = kLeastBytes * static_cast<double>(model.parameter_count());
+  const double memory = static_cast<double>(sysconf(_SC_PHYS_PAGES)) * static_cast<double>(sysconf(_SC_PAGE_SIZE));
+  if (memory > 0 && least > memory)
+    throw usage_error("the model has " + std::to_string(model.parameter_count()) +
+                      " parameters, whose training needs more than " + std::to_string(static_cast<std::uint64_t>(least / 1e9)) +
+                      " GB of memory; this machine has " + std::to_string(static_cast<std::uint64_t>(memory / 1e9)) +
+                      " GB, enough for at most " + std::to_string(static_cast<std::uint64_t>(memory / kLeastBytes)) +
+                      " parameters");
+}
+
 // Prepares everything after data and partition.
 void prepare_training(Setup& setup, FirstWeights first) {
   const Configuration& configuration = setup.configuration;
@@ -245,6 +260,7 @@ void prepare_training(Setup& setup, FirstWeights first) {
   if (setup.model.has_layers() && configuration.partition.as<OutsideRows>() != nullptr)
     throw usage_error("partition is 'outside' and model '" + configuration.model +
                       "', whose layers compute with examples; there, only a model of tensors is valid (parameters)");
+  check_memory(setup.model);
   setup.training = {.optimizer = configuration.optimizer,
                     .objective = configuration.objective,
                     .attack = plan_attack(setup),

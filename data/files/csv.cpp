@@ -155,7 +155,8 @@ class CsvReader {
       if (role_[i] != Role::feature) continue;
       double value = 0;
       if (!parse_csv_number(fields_[i], value) || !std::isfinite(static_cast<float>(value)))
-        throw wrong("field " + std::to_string(i + 1) + " is '" + shown_field(fields_[i]) + "', which is no number");
+        throw wrong("field " + std::to_string(i + 1) + " is '" + shown_field(fields_[i]) +
+                    "', which is no number; a column of words can only be --label or --client-column");
       features_.push_back(static_cast<float>(value));
     }
     for (const std::size_t label : label_columns_)

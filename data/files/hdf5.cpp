@@ -2,15 +2,16 @@
 
 #include <hdf5.h>
 
+#include <algorithm>
 #include <array>
+#include <bit>
 #include <cstdlib>
 #include <functional>
-#include <optional>
 #include <utility>
 
 #include "core/one_line.hpp"
 #include "core/text.hpp"
-#include "data/files/sentences.hpp"
+#include "data/files/array.hpp"
 
 namespace fedstride {
 namespace {
@@ -37,9 +38,10 @@ class Handle {
   herr_t (*close_)(hid_t);
 };
 
-/// The bytes that may still be asked for.
+/// A file's bounds.
 struct Budget {
-  std::uint64_t left = 0;
+  std::uint64_t left = 0;     ///< bytes that may still be asked for
+  bool offsets_tell = false;  ///< an array that has an offset lies at it, in the file itself
 };
 
 void* allocate_text(std::size_t size, void* info) {
@@ -55,6 +57,7 @@ hid_t open_file(const std::filesystem::path& path) {
   H5PLset_loading_state(0);  // no code that a file asks for
   const Handle access(H5Pcreate(H5P_FILE_ACCESS), H5Pclose);
   H5Pset_file_locking(access, false, true);
+  H5Pset_sieve_buf_size(access, 1);  // it has one for each array, and clears it
   return H5Fopen(path.c_str(), H5F_ACC_RDONLY, access);
 }
 
@@ -64,10 +67,8 @@ class Hdf5Array {
   Hdf5Array(hid_t group, const std::string& key, const std::string& client, Budget& budget)
       : client_(client), key_(key), data_(opened(group, key), H5Dclose), type_(H5Dget_type(data_), H5Tclose), budget_(budget) {
     const Handle space(H5Dget_space(data_), H5Sclose);
-    const Handle made(H5Dget_create_plist(data_), H5Pclose);
-    if (!data_.good() || !type_.good() || !space.good() || !made.good()) throw wrong("it cannot be read");
-    if (H5Pget_layout(made) == H5D_VIRTUAL || H5Pget_external_count(made) != 0)
-      throw wrong("its numbers are in another file; they must be in this one");
+    if (!data_.good() || !type_.good() || !space.good()) throw wrong("it cannot be read");
+    if (!budget.offsets_tell || H5Dget_offset(data_) == HADDR_UNDEF) must_be_here();
     std::array<hsize_t, kMaxRank> sizes{};
     const int rank = H5Sget_simple_extent_ndims(space);
     if (rank < 1 || rank > kMaxRank)
@@ -100,9 +101,8 @@ class Hdf5Array {
         break;
       case H5T_INTEGER:
         array.kind = H5Tget_sign(type_) == H5T_SGN_NONE ? 'u' : 'i';
-        array.item = size == 1 ? 1 : 8;
-        memory = array.kind == 'u' ? (size == 1 ? H5T_NATIVE_UINT8 : H5T_NATIVE_UINT64)
-                                   : (size == 1 ? H5T_NATIVE_INT8 : H5T_NATIVE_INT64);
+        array.item = std::min<std::size_t>(8, std::bit_ceil(size));
+        memory = whole_type(array.kind == 'u', array.item);
         break;
       case H5T_ENUM:  // h5py's truth values
         if (size == 1) {
@@ -114,7 +114,10 @@ class Hdf5Array {
       default:
         break;
     }
-    if (memory < 0) throw wrong("its elements are neither numbers nor texts");
+    if (memory < 0)
+      throw wrong(is_text() ? "its elements are texts; valid: whole numbers, floating numbers and truth values"
+                            : "its elements are neither numbers nor texts; valid: whole numbers, floating numbers, "
+                              "truth values, and texts for answers");
     array.bytes.resize(array.rows() * array.row_size() * array.item);
     if (!array.bytes.empty() && H5Dread(data_, memory, H5S_ALL, H5S_ALL, H5P_DEFAULT, array.bytes.data()) < 0)
       throw wrong("its numbers cannot be read: the file is damaged, or packed in a way that is not known here");
@@ -151,11 +154,33 @@ class Hdf5Array {
  private:
   Error wrong(const std::string& what) const { return failure(client_ + ", key '" + key_ + "': " + what); }
 
+  /// Nothing is converted where the file has this machine's order: the library clears a megabyte for each array that it converts.
+  static hid_t whole_type(bool is_unsigned, std::size_t item) {
+    switch (item) {
+      case 1:
+        return is_unsigned ? H5T_NATIVE_UINT8 : H5T_NATIVE_INT8;
+      case 2:
+        return is_unsigned ? H5T_NATIVE_UINT16 : H5T_NATIVE_INT16;
+      case 4:
+        return is_unsigned ? H5T_NATIVE_UINT32 : H5T_NATIVE_INT32;
+      default:
+        return is_unsigned ? H5T_NATIVE_UINT64 : H5T_NATIVE_INT64;
+    }
+  }
+
+  /// Refuses an array whose numbers are elsewhere. Its list of properties is dear.
+  void must_be_here() const {
+    const Handle made(H5Dget_create_plist(data_), H5Pclose);
+    if (!made.good()) throw wrong("it cannot be read");
+    if (H5Pget_layout(made) == H5D_VIRTUAL || H5Pget_external_count(made) != 0)
+      throw wrong("its numbers are in another file; they must be in this one");
+  }
+
   hid_t opened(hid_t group, const std::string& key) const {
     H5L_info_t info;
-    if (H5Lexists(group, key.c_str(), H5P_DEFAULT) <= 0) throw failure(client_ + " has no key '" + key + "'");
-    if (H5Lget_info(group, key.c_str(), &info, H5P_DEFAULT) < 0 || info.type != H5L_TYPE_HARD)
-      throw wrong("it is a link; arrays must be in the file itself");
+    const bool known = H5Lget_info(group, key.c_str(), &info, H5P_DEFAULT) >= 0;
+    if (!known && H5Lexists(group, key.c_str(), H5P_DEFAULT) <= 0) throw failure(client_ + " has no key '" + key + "'");
+    if (!known || info.type != H5L_TYPE_HARD) throw wrong("it is a link; arrays must be in the file itself");
     return H5Dopen(group, key.c_str(), H5P_DEFAULT);
   }
 
@@ -175,17 +200,18 @@ struct Keys {
 
 class Hdf5Reader {
  public:
-  Hdf5Reader(const std::filesystem::path& path, const ReadSettings& settings, Assembly& into, bool as_test)
+  Hdf5Reader(const std::filesystem::path& path, const ReadSettings& settings, bool as_test, RecordWriter& out)
       : name_("'" + path.string() + "'"),
         settings_(settings),
-        part_(as_test ? into.test : into.train),
-        shared_(into.shared),
         as_test_(as_test),
-        file_(open_file(path), H5Fclose) {
-    std::error_code error;
-    const std::uint64_t size = std::filesystem::file_size(path, error);
-    if (error || !file_.good()) throw failure(name_ + " cannot be read as an HDF5 file: it is damaged, or cut off");
-    budget_.left = most_ = kAlwaysUnpackedHdf5 + kMaxUnpackingHdf5 * size;
+        out_(out),
+        file_(open_file(path), H5Fclose),
+        most_(most_bytes_of_hdf5(path)) {
+    if (!file_.good()) throw failure(name_ + " cannot be read as an HDF5 file: it is damaged, or cut off");
+    const Handle made(H5Fget_create_plist(file_), H5Pclose);
+    hsize_t before_the_file = 0;
+    budget_.offsets_tell = made.good() && H5Pget_userblock(made, &before_the_file) >= 0 && before_the_file == 0;
+    budget_.left = most_;
   }
 
   void read() {
@@ -208,7 +234,7 @@ class Hdf5Reader {
     });
     if (first) throw failure(name_ + ": 'examples' has no client");
     if (!sentences) return;
-    shared_.words = counts_.most_frequent(kMaxFrequentWords);
+    out_.begin(kHdf5AllCounted);
     budget_.left = most_;
     for_each_client(examples, [&](hid_t group, const std::string& client) { add_client(group, client); });
   }
@@ -267,7 +293,7 @@ class Hdf5Reader {
   }
 
   void count_words(hid_t group, const std::string& client) {
-    for (const std::string& text : Hdf5Array(group, keys_.examples, client, budget_).texts()) counts_.add(text);
+    send(kHdf5Counted, Hdf5Array(group, keys_.examples, client, budget_).texts());
   }
 
   void add_client(hid_t group, const std::string& client) {
@@ -276,29 +302,27 @@ class Hdf5Reader {
       if (!as_test_) throw failure(client + ", key '" + keys_.examples + "': no row; each client needs one at least");
       return;
     }
-    const std::size_t before = part_.examples();
-    if (keys_.examples == "snippets") {
-      add_snippets(x.texts(), part_);
-    } else if (keys_.examples == "tokens") {
-      if (!sentences_) sentences_.emplace(shared_.words);
-      sentences_->add(x.texts(), part_);
+    if (keys_.answers.empty()) {
+      send(keys_.examples == "tokens" ? kHdf5Sentences : kHdf5Snippets, x.texts());
     } else {
       const Hdf5Array y(group, keys_.answers, client, budget_);
       if (y.rows() != x.rows())
         throw failure(client + " has " + std::to_string(x.rows()) + " rows of '" + keys_.examples + "' and " +
                       std::to_string(y.rows()) + " of '" + keys_.answers + "'; each example needs one");
       x.read_numbers(numbers_);
-      part_.add_examples(numbers_);
-      if (y.is_text())
-        add_words(y.texts());
-      else {
+      send(kHdf5Examples, numbers_);
+      if (y.is_text()) {
+        send(kHdf5Words, y.texts());
+      } else {
         y.read_numbers(numbers_);
-        part_.add_answers(numbers_);
+        send(kHdf5Answers, numbers_);
       }
     }
-    part_.add_client(client_name_, part_.examples() - before);
+    out_.begin(kHdf5Client);
+    out_.text(client_name_);
   }
 
+<<<<<<< HEAD
   void add_words(const std::vector<std::string>& texts) {
     Array word{.key = keys_.answers, .kind = 'S', .item = 0, .shape = {1}, .bytes = {}};
     for (const std::string& text : texts) {
@@ -306,28 +330,49 @@ class Hdf5Reader {
       word.item = text.size();
       part_.add_answers(word);
     }
+=======
+  void send(std::uint8_t kind, const std::vector<std::string>& texts) {
+    out_.begin(kind);
+    out_.text(keys_.answers);
+    out_.number(texts.size());
+    for (const std::string& text : texts) out_.text(text);
+  }
+
+  void send(std::uint8_t kind, const Array& array) {
+    out_.begin(kind);
+    out_.text(array.key);
+    out_.number(static_cast<std::uint64_t>(array.kind));
+    out_.number(array.item);
+    out_.number(array.shape.size());
+    for (const std::size_t size : array.shape) out_.number(size);
+    out_.bytes(array.bytes);
+>>>>>>> left
   }
 
   std::string name_;
   const ReadSettings& settings_;
-  PartBuilder& part_;
-  SharedNames& shared_;
   bool as_test_;
+  RecordWriter& out_;
   Handle file_;
+  std::uint64_t most_;
   Budget budget_;
-  std::uint64_t most_ = 0;
   Keys keys_;
   std::string client_;
   std::string client_name_;
-  WordCounts counts_;
-  std::optional<Sentences> sentences_;
   Array numbers_;
 };
 
 }  // namespace
 
-void read_hdf5(const std::filesystem::path& path, const ReadSettings& settings, Assembly& into, bool as_test) {
-  Hdf5Reader(path, settings, into, as_test).read();
+std::uint64_t most_bytes_of_hdf5(const std::filesystem::path& path) {
+  std::error_code error;
+  const std::uint64_t size = std::filesystem::file_size(path, error);
+  if (error) throw failure("cannot read '" + path.string() + "': " + error.message());
+  return kAlwaysUnpackedHdf5 + kMaxUnpackingHdf5 * size;
+}
+
+void tell_hdf5(const std::filesystem::path& path, const ReadSettings& settings, bool as_test, RecordWriter& out) {
+  Hdf5Reader(path, settings, as_test, out).read();
 }
 
 }  // namespace fedstride

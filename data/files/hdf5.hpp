@@ -2,6 +2,7 @@
 
 #include <filesystem>
 
+#include "data/files/apart.hpp"
 #include "data/files/assembly.hpp"
 #include "data/files/read_settings.hpp"
 
@@ -13,6 +14,24 @@ namespace fedstride {
 ///   snippets                        texts (Shakespeare): sequences of 80 characters, each position's label the next one
 ///   tokens                          sentences (StackOverflow): 20 words of the 10,000 most frequent ones of the training part, next word
 /// Throws Error (failure) naming client and key. Links to other files, references and arrays without bytes are refused; filters are the library's own.
+/// libhdf5 works in a process of its own (read_apart): a damaged file over which it breaks down is an error, too.
 void read_hdf5(const std::filesystem::path& path, const ReadSettings& settings, Assembly& into, bool as_test);
+
+/// The kinds of records that tell_hdf5 sends. Texts: the key of the answers, their number, each; arrays: key, kind, bytes an element, number of
+/// dimensions, each, bytes.
+inline constexpr std::uint8_t kHdf5Examples = 0;    ///< a client's, as an array
+inline constexpr std::uint8_t kHdf5Answers = 1;     ///< likewise
+inline constexpr std::uint8_t kHdf5Words = 2;       ///< its answers, as texts
+inline constexpr std::uint8_t kHdf5Snippets = 3;    ///< its examples, as texts
+inline constexpr std::uint8_t kHdf5Sentences = 4;   ///< likewise
+inline constexpr std::uint8_t kHdf5Client = 5;      ///< its name, a text: it has what came before
+inline constexpr std::uint8_t kHdf5Counted = 6;     ///< sentences, before all others, whose words are to be counted
+inline constexpr std::uint8_t kHdf5AllCounted = 7;  ///< these were all
+
+/// The half of read_hdf5 that works apart.
+void tell_hdf5(const std::filesystem::path& path, const ReadSettings& settings, bool as_test, RecordWriter& out);
+
+/// All arrays of a file together may hold so many bytes. Throws Error (failure) if there is no file.
+std::uint64_t most_bytes_of_hdf5(const std::filesystem::path& path);
 
 }  // namespace fedstride

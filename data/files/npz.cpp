@@ -8,6 +8,7 @@
 #include <memory>
 #include <optional>
 
+#include "core/one_line.hpp"
 #include "core/text.hpp"
 
 namespace fedstride {
@@ -47,7 +48,8 @@ class NpzReader {
  private:
   Error broken() const {
     const char* why = archive_error_string(reader_);
-    return failure(file_ + " is not a whole NumPy archive (.npz): " + (why == nullptr ? "it cannot be read" : why));
+    return failure(file_ + " is not a whole NumPy archive (.npz): " +
+                   (why == nullptr ? "it cannot be read" : one_line(std::string(trimmed(why)))));
   }
 
   // Appends up to `count` bytes of the entry; how many there were.
@@ -175,7 +177,7 @@ class NpzParts {
 ArchiveReader zip_reader() {
   ArchiveReader reader(archive_read_new(), archive_read_free);
   if (!reader) throw failure("libarchive cannot be initialised");
-  archive_read_support_format_zip(reader.get());
+  archive_read_support_format_zip_seekable(reader.get());  // by its directory, at the end: a file that is cut has none
   return reader;
 }
 
@@ -199,15 +201,25 @@ void read_npz(const fs::path& path, const ReadSettings& settings, Assembly& into
   if (error) throw failure("cannot read " + name + ": " + error.message());
   const ArchiveReader reader = zip_reader();
   if (archive_read_open_filename(reader.get(), path.c_str(), std::size_t{1} << 18) != ARCHIVE_OK)
+<<<<<<< HEAD
     throw failure("cannot read " + name + ": " + archive_error_string(reader.get()));
   NpzParts(NpzReader(reader.get(), name, size).read(npz_keys(settings)), name, settings).give(into, as_test);
+=======
+    throw failure(name + " is not a whole NumPy archive (.npz): " + archive_error_string(reader.get()));
+  NpzParts(reader.get(), name, size, settings).give(into, as_test);
+>>>>>>> left
 }
 
 void read_npz(std::span<const std::uint8_t> bytes, const ReadSettings& settings, Assembly& into) {
   const ArchiveReader reader = zip_reader();
+<<<<<<< HEAD
   if (archive_read_open_memory(reader.get(), bytes.data(), bytes.size()) != ARCHIVE_OK) throw failure("the bytes are no archive");
   const std::string name = "the file";
   NpzParts(NpzReader(reader.get(), name, bytes.size()).read(npz_keys(settings)), name, settings).give(into, false);
+=======
+  if (archive_read_open_memory(reader.get(), bytes.data(), bytes.size()) != ARCHIVE_OK) throw failure("the bytes are no whole NumPy archive");
+  NpzParts(reader.get(), "the file", bytes.size(), settings).give(into, false);
+>>>>>>> left
 }
 
 }  // namespace fedstride

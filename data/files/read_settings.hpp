@@ -20,6 +20,7 @@ struct ReadSettings {
   std::string label = {};          ///< column or key of the answers; several columns with commas between
   std::string client_column = {};  ///< column or key of the natural clients
   TargetsAre targets = TargetsAre::automatic;
+  bool operator==(const ReadSettings&) const = default;
 };
 
 }  // namespace fedstride

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Users and their samples, as LEAF has them: leaf_json.py FOLDER
 
-fedstride run --data FOLDER --partition natural --model logistic --rounds 3
+fedstride run --data FOLDER --partition natural --model logistic --optimizer sgd --learning-rate 0.02 --rounds 3
 """
 import json
 import pathlib

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Pictures of 32x32 in CIFAR's binary form: pictures_cifar.py FOLDER
 
-fedstride run --data FOLDER --model logistic --rounds 3
+fedstride run --data FOLDER --model logistic --optimizer sgd --learning-rate 0.02 --rounds 3
 """
 import pathlib
 import sys

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Pictures, labels and clients as a NumPy archive: pictures_npz.py pictures.npz
 
-fedstride run --data pictures.npz --partition natural --rounds 3
+fedstride run --data pictures.npz --partition natural --model logistic --optimizer sgd --learning-rate 0.02 --rounds 3
 """
 import sys
 

@@ -29,4 +29,4 @@ from .tensors import load_tensors, save_tensors
 _core.set_program(program() or "")
 
 __all__ = ["Client", "Error", "Run", "Task", "Trained", "UsageError", "__version__", "load_dataset", "load_tensors", "named", "open",
-           "partition", "privacy", "report", "resume", "run", "save_tensors", "sweep"]
+           "partition", "privacy", "program", "report", "resume", "run", "save_tensors", "sweep"]

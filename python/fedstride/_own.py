@@ -13,8 +13,8 @@ PARTS = ("partition", "cohort", "aggregation", "server_optimizer")
 
 
 def tensors_of(model):
-    """(dict of float32 arrays in order, fixed tensors by name, whether they were PyTorch's) of a module, a state dict or a dict of arrays.
-    Fixed are those that are no floating point numbers: they are not averaged, and stay as they are."""
+    """The tensors of a module, a state dict or a dict of arrays, as a dict of float32 arrays; and its form: their order, those that
+    are no floating point numbers (fixed: they are not averaged, and stay as they are), and whether they were PyTorch's."""
     import numpy
 
     if hasattr(model, "state_dict"):
@@ -35,7 +35,7 @@ def tensors_of(model):
             raise UsageError(f"model, '{name}': dtype {array.dtype}; valid are floating point numbers")
     if not arrays:
         raise UsageError("model has no tensor of floating point numbers")
-    return arrays, fixed, torch
+    return arrays, {"order": list(arrays), "fixed": fixed, "torch": torch}
 
 
 def tensor_line(arrays):

@@ -52,7 +52,8 @@ class Form:
             if array.shape != tuple(shape):
                 raise Refused(f"it gave '{name}' with shape {list(array.shape)}; the model's has {list(shape)}")
             part = flat[begin:end]
-            part[:] = array.reshape(-1)
+            with numpy.errstate(over="ignore"):  # what is too large is not finite then, and refused
+                part[:] = array.reshape(-1)
             if not numpy.isfinite(part).all():
                 raise Refused(f"it gave '{name}' with a number that is not finite")
         if len(weights) > len(self.tensors):
@@ -62,26 +63,26 @@ class Form:
         return flat
 
 
-def answer_of(train, form, weights, client, keeps_state, into=None):
+def answer_of(train, form, weights, task, keeps_state, into=None):
     """Calls the function: (flat vector, examples, loss, state as bytes, failure in one line)."""
     try:
         answer = train(weights, task)
         if not isinstance(answer, Trained):
             answer = Trained(answer)
         flat = form.flat(answer.weights, into)
-        examples = client.examples if answer.examples is None else int(answer.examples)
+        examples = task.examples if answer.examples is None else int(answer.examples)
         if not 0 <= examples < 2**63:
             raise Refused(f"it gave {examples} examples")
         loss = math.nan if answer.loss is None else float(answer.loss)
         if answer.state is not None and not keeps_state:
             raise Refused("it gave a state, and client_state='keep' is not set")
-        state = pack(client.state if answer.state is None else answer.state, "a client's state") if keeps_state else b""
+        state = pack(task.state if answer.state is None else answer.state, "a client's state") if keeps_state else b""
         return flat, examples, loss, state, ""
     except (Refused, UsageError) as error:
         failure = f"the training function's answer is refused: {error}"
-        log.warning("client %d, round %d: %s", client.client, client.round, failure)
+        log.warning("client %d, round %d: %s", task.client, task.round, failure)
     except Exception as error:
-        log.warning("client %d, round %d: its training raised\n%s", client.client, client.round, traceback.format_exc().rstrip())
+        log.warning("client %d, round %d: its training raised\n%s", task.client, task.round, traceback.format_exc().rstrip())
         failure = f"its training raised {type(error).__name__}: {error}"
     return None, 0, math.nan, b"", " ".join(failure.split())[:500]
 
@@ -122,9 +123,9 @@ class Training:
         room = numpy.zeros(form.size, numpy.float32)
         for number in clients:
             examples, seed, state = describe(number)
-            client = Task(number, round, examples, seed, unpack(state, "a client's state"), self.rows_of, self.examples_of)
+            task = Task(number, round, examples, seed, unpack(state, "a client's state"), self.rows_of, self.examples_of)
             given = form.views(weights.copy()) if form.torch else dict(shared)
-            flat, examples, loss, state, failure = answer_of(self.train, form, given, client, self.keeps_state, room)
+            flat, examples, loss, state, failure = answer_of(self.train, form, given, task, self.keeps_state, room)
             take(number, flat, examples, loss, state, failure)
 
     def test(self, flat, part):

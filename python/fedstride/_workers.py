@@ -117,11 +117,11 @@ def _work(channel, memory, places, size, place):
         train, form, keeps_state = pickle.loads(channel.recv_bytes())
         while True:
             round, number, examples, seed, state = channel.recv()
-            client = Task(number, round, examples, seed, unpack(state, "a client's state"), asked("rows"), asked("examples"))
+            task = Task(number, round, examples, seed, unpack(state, "a client's state"), asked("rows"), asked("examples"))
             weights = form.views(given.copy())
             if not form.torch:
                 for array in weights.values():
                     array.flags.writeable = False
-            channel.send(("answer", *answer_of(train, form, weights, client, keeps_state, vectors[place])[1:]))
+            channel.send(("answer", *answer_of(train, form, weights, task, keeps_state, vectors[place])[1:]))
     except (EOFError, ConnectionError, Error):
         pass

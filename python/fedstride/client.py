@@ -48,9 +48,6 @@ class Client:
                 raise UsageError(f"train is of type {type(train).__name__}; it must be a function")
             from ._training import Training
 
-            form = {}
-            if model is not None:
-                arrays, fixed, torch = tensors_of(model)
-                form = {"order": list(arrays), "fixed": fixed, "torch": torch}
+            form = {} if model is None else tensors_of(model)[1]
             functions["training"] = Training(train, None, **form)
         return _core.join(*self._arguments, functions)

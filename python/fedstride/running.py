@@ -46,7 +46,7 @@ def run(*, config=None, data=None, model=None, train=None, evaluate=None, exampl
     if arrays is not None and settings.get("dataset") is None and config is None:
         settings["dataset"] = "file"
     if examples is not None:
-        settings = {"partition": "outside", **settings, "client_examples": examples}
+        settings = {"partition": "outside", **settings, "client_examples": examples if isinstance(examples, (list, tuple)) else [examples]}
     code = OwnCode(settings, train, evaluate, workers)
     with contextlib.ExitStack() as until_done:
         form = {}
@@ -55,10 +55,9 @@ def run(*, config=None, data=None, model=None, train=None, evaluate=None, exampl
         else:
             if train is None:
                 raise UsageError("model is tensors alone, whose layers are not known here; it needs train, a function that trains it")
-            arrays, fixed, torch = tensors_of(model)
-            form = {"order": list(arrays), "fixed": fixed, "torch": torch}
-            code.settings["model"] = tensor_line(arrays)
-            code.settings["init"] = until_done.enter_context(first_weights(arrays))
+            tensors, form = tensors_of(model)
+            code.settings["model"] = tensor_line(tensors)
+            code.settings["init"] = until_done.enter_context(first_weights(tensors))
             if not any(code.settings.get(key) is not None for key in ("partition", "dataset", "data")) and config is None:
                 code.settings["partition"] = "outside"
         outcome = _core.run({**code.settings, "code": code.code}, _place(config), "", on_round, verbose, arrays,
@@ -80,10 +79,7 @@ def resume(folder, *, data=None, model=None, train=None, evaluate=None, workers=
     begun = Run(folder).settings.get("code", "")
     if "?" not in begun and (code.code or "") != begun:
         raise UsageError(f"the run in '{os.fspath(folder)}' has the code '{begun}', and '{code.code or ''}' is given; valid is the same")
-    form = {}
-    if model is not None:
-        arrays, fixed, torch = tensors_of(model)
-        form = {"order": list(arrays), "fixed": fixed, "torch": torch}
+    form = {} if model is None else tensors_of(model)[1]
     given = {key: value for key, value in code.settings.items() if key not in code.functions}
     outcome = _core.run(given, "", _place(folder), on_round, verbose, arrays, code.begin(**form))
     return Run(outcome["folder"])

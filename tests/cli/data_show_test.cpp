@@ -2,6 +2,7 @@
 #include <doctest/doctest.h>
 
 #include <cstdlib>
+#include <fstream>
 
 #include "core/json.hpp"
 #include "tests/cli/program.hpp"
@@ -82,6 +83,34 @@ TEST_CASE("prices in a table, idx and CIFAR's form train with one command each")
     make(script, other / "data");
     check_trained(trained(other, other / "data", {}));
   }
+}
+
+TEST_CASE("a model is evaluated on another file, read as is said") {
+  const TemporaryFolder folder;
+  std::string table = "town,price,rooms\n";
+  for (int row = 0; row < 24; ++row)
+    table += std::string(row % 2 == 0 ? "a," : "b,") + std::to_string(row * 10.5) + "," + std::to_string(row) + "\n";
+  std::ofstream(folder / "houses.csv") << table;
+  const Words reading{"--label", "price", "--client-column", "town"};
+  Words more = reading;
+  more.insert(more.end(), {"--model", "dense outputs", "--partition", "natural"});
+  check_trained(trained(folder, folder / "houses.csv", more));
+  const auto evaluated = [&](const std::string& model, const Words& others) {
+    Words words{"evaluate", model, "--data", folder / "houses.csv", "--json"};
+    words.insert(words.end(), others.begin(), others.end());
+    return run_program(words);
+  };
+  const Outcome of_run = evaluated(folder / "run", {});
+  CHECK(of_run.code == 0);
+  const Outcome of_file = evaluated(folder / "run/model.safetensors", reading);
+  CHECK(of_file.code == 0);
+  CHECK(of_file.out == of_run.out);
+  CHECK(has(evaluated(folder / "run/model.safetensors", {}).err, "field 1 is 'a', which is no number"));
+  CHECK(has(evaluated(folder / "run", {"--label", "rent"}).err, "rent"));
+  CHECK(has(evaluated(folder / "run", {"--label", "price", "--per-client"}).err, "label is given; with --per-client"));
+  const Outcome other = run_program({"evaluate", folder / "run", "--dataset", "synthetic", "--label", "price"});
+  CHECK(other.code == 2);
+  CHECK(has(other.err, "not with data set 'synthetic'"));
 }
 
 TEST_CASE("texts of LEAF and of TensorFlow Federated are read") {

@@ -93,6 +93,17 @@ TEST_CASE("where there are clients a sixth of each one's rows is held out") {
   CHECK(pair.train.clients.size() == 35);
 }
 
+TEST_CASE("where no client has six rows a sixth of all is held out, and no client loses its only row") {
+  const DataPair pair = loaded("1,a,0\n2,a,1\n3,b,0\n4,c,1\n5,c,1\n6,c,0\n7,d,0\n", reading("", "2"));
+  CHECK(pair.test.size() == 1);
+  CHECK(contains(pair.notes.back(), "1 of its 7 rows, a sixth, are held out"));
+  std::vector<int> left(4, 0);
+  for (const std::uint32_t client : pair.train.clients) ++left[client];
+  for (const int rows : left) CHECK(rows >= 1);
+  const DataPair single = loaded("1,a,0\n2,b,1\n3,c,1\n", reading("", "2"));
+  CHECK(single.test.size() == 1);
+}
+
 TEST_CASE("quotes, semicolons, tabs and gzip are taken as they come") {
   CHECK(rows_of("\"a, b\",c\n1,0\n2,1\n").features == std::vector<float>{1, 2});
   CHECK(rows_of("1; 2 ;0\n3;4;1\n").features == std::vector<float>{1, 2, 3, 4});

@@ -185,6 +185,17 @@ TEST_CASE("pickles, records and what is no array are refused; sizes are held aga
   }
 }
 
+TEST_CASE("an archive that is cut behind an array is refused, although the arrays before are whole") {
+  const TemporaryFolder folder;
+  const std::string whole = npz_bytes(with_test("<f4", "1", bytes_of<float>({0.5F, 7}), bytes_of<float>({3})));
+  for (std::size_t cut = whole.find("PK\x03\x04", 4); cut != std::string::npos; cut = whole.find("PK", cut + 2)) {
+    write(folder / "d.npz", whole.substr(0, cut));
+    const std::string refused = error_of([&] { load_dataset("file", own(folder / "d.npz")); });
+    CHECK(contains(refused, "is not a whole NumPy archive"));
+    CHECK(refused.find('\n') == std::string::npos);
+  }
+}
+
 TEST_CASE("an archive that unpacks to far more than its size is refused before it is unpacked") {
   const std::string x = npy_bytes("|u1", "(100000000, 1)", std::string(100'000'000, '\0'));
   const TemporaryFolder folder;

@@ -2,6 +2,7 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <fstream>
 
 #include "core/error.hpp"
 #include "core/files.hpp"
@@ -60,6 +61,40 @@ TEST_CASE("rounds that evaluate say how personal models fare, each on its client
     if (name != "local-layers") CHECK(hashes(folder / name) == hashes(folder / "none"));
   }
   for (const Json& round : lines(folder / "none/rounds.jsonl")) CHECK_FALSE(round.contains("personal_accuracy"));
+}
+
+TEST_CASE("personal models of numbers have an R2, compared with the mean over all clients' rows as the federation's model") {
+  const TemporaryFolder folder;
+  std::ofstream(folder / "d.csv") << [] {
+    std::string text = "who,a,price\n";
+    for (int row = 0; row < 60; ++row) {
+      const double a = (row * 7 % 13) / 4.0;
+      text += "n" + std::to_string(row % 3) + "," + std::to_string(a) + "," + std::to_string((row % 3 - 1) * a + 0.5) + "\n";
+    }
+    return text;
+  }();
+  for (const std::string name : {"fine-tune", "ditto"}) {
+    CAPTURE(name);
+    start(parse_settings("data = '" + (folder / "d.csv") + "'\nclient-column = 'who'\npartition = 'natural'\nrounds = 20\n" +
+                             "model = 'dense outputs'\noptimizer = 'sgd'\nlearning-rate = 0.1\npersonal = '" + name +
+                             "'\nclient-test = 0.25\nout = '" + (folder / name) + "'\n",
+                         "test"));
+    const Json last = lines(folder / name + "/rounds.jsonl").back();
+    double mean = 0;
+    for (const Json& client : last["clients"]) {
+      // R2 = 1 - loss / variation, of the same rows.
+      const double variation = client["own_loss"].get<double>() / (1 - client["own_accuracy"].get<double>());
+      const double expected = 1 - client["personal_loss"].get<double>() / variation;
+      CHECK(client["personal_accuracy"].get<double>() == doctest::Approx(expected));
+      mean += expected / 3;
+    }
+    CHECK(last["personal_accuracy"].get<double>() == doctest::Approx(mean));
+    CHECK(last["personal_accuracy"] > last["own_accuracy"]);  // each client's slope is another
+    const ClientsEvaluation result = evaluate_clients(folder / name, "", 0, 1);
+    if (name == "ditto")
+      for (std::size_t client = 0; client < 3; ++client)
+        CHECK(result.personal[client].accuracy == doctest::Approx(last["clients"][client]["personal_accuracy"].get<double>()));
+  }
 }
 
 TEST_CASE("evaluate tests the models that clients have kept, beside the federation's, and changes nothing in the folder") {

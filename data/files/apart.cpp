@@ -1,0 +1,230 @@
+#include "data/files/apart.hpp"
+
+#include <fcntl.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <csignal>
+#include <cstring>
+#include <new>
+#include <utility>
+
+#include "core/error.hpp"
+
+#if defined(__SANITIZE_ADDRESS__)
+#define FEDSTRIDE_SANITIZED
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define FEDSTRIDE_SANITIZED
+#endif
+#endif
+
+namespace fedstride {
+namespace {
+
+constexpr std::size_t kRecordBuffer = std::size_t{1} << 20;
+constexpr std::uint8_t kEndOfRecords = 255;
+constexpr std::uint8_t kErrorRecord = 254;
+
+/// The reading process; it does not outlive this.
+class ReadingProcess {
+ public:
+  explicit ReadingProcess(pid_t id) : id_(id) {}
+  ~ReadingProcess() {
+    if (id_ <= 0) return;
+    kill(id_, SIGKILL);
+    wait();
+  }
+  ReadingProcess(const ReadingProcess&) = delete;
+  ReadingProcess& operator=(const ReadingProcess&) = delete;
+
+  /// Waits for its end.
+  int wait() {
+    int status = 0;
+    while (waitpid(id_, &status, 0) < 0 && errno == EINTR) continue;
+    id_ = -1;
+    return status;
+  }
+
+ private:
+  pid_t id_;
+};
+
+class OpenEnd {
+ public:
+  explicit OpenEnd(int file) : file_(file) {}
+  ~OpenEnd() { close(); }
+  OpenEnd(const OpenEnd&) = delete;
+  OpenEnd& operator=(const OpenEnd&) = delete;
+  int get() const { return file_; }
+  void close() {
+    if (file_ >= 0) ::close(file_);
+    file_ = -1;
+  }
+
+ private:
+  int file_;
+};
+
+/// The reading process ends with its parent; a fault ends it and says nothing. A terminal's Ctrl-C is its parent's affair.
+void settle_apart(pid_t parent, std::uint64_t seconds) {
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (getppid() != parent) _exit(1);
+  rlimit time{};
+  if (getrlimit(RLIMIT_CPU, &time) == 0) {
+    time.rlim_cur = std::min<rlim_t>(time.rlim_cur, seconds);
+    setrlimit(RLIMIT_CPU, &time);
+  }
+  std::signal(SIGINT, SIG_IGN);
+  for (const int usual : {SIGPIPE, SIGTERM, SIGXCPU}) std::signal(usual, SIG_DFL);
+#ifndef FEDSTRIDE_SANITIZED  // whose reports are to be seen
+  for (const int fault : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT}) std::signal(fault, SIG_DFL);
+  prctl(PR_SET_DUMPABLE, 0);
+  if (const int nowhere = open("/dev/null", O_WRONLY); nowhere >= 0)
+    dup2(nowhere, STDERR_FILENO);  // glibc's words on a broken heap
+#endif
+}
+
+void send_error(RecordWriter& writer, const std::string& text, Error::Kind kind = Error::Kind::failure) {
+  writer.begin(kErrorRecord);
+  writer.number(static_cast<std::uint64_t>(kind));
+  writer.text(text);
+}
+
+[[noreturn]] void tell_and_end(int to, const std::string& name, function_ref<void(RecordWriter&)> tell) {
+  RecordWriter writer(to);
+  try {
+    tell(writer);
+    writer.begin(kEndOfRecords);
+  } catch (const Error& error) {
+    send_error(writer, error.what(), error.kind());
+  } catch (const std::bad_alloc&) {
+    send_error(writer, name + " needs more memory than there is");
+  } catch (const std::exception& other) {
+    send_error(writer, name + ": " + other.what());
+  }
+  writer.flush();
+  _exit(0);
+}
+
+}  // namespace
+
+void RecordWriter::begin(std::uint8_t kind) { append(&kind, sizeof kind); }
+void RecordWriter::number(std::uint64_t value) { append(&value, sizeof value); }
+void RecordWriter::bytes(std::span<const std::uint8_t> bytes) {
+  number(bytes.size());
+  append(bytes.data(), bytes.size());
+}
+void RecordWriter::text(std::string_view text) {
+  number(text.size());
+  append(text.data(), text.size());
+}
+
+void RecordWriter::append(const void* from, std::size_t size) {
+  const char* next = static_cast<const char*>(from);
+  while (size > 0) {
+    if (buffer_.capacity() == 0) buffer_.reserve(kRecordBuffer);
+    const std::size_t some = std::min(size, kRecordBuffer - buffer_.size());
+    buffer_.insert(buffer_.end(), next, next + some);
+    next += some;
+    size -= some;
+    if (buffer_.size() == kRecordBuffer) flush();
+  }
+}
+
+void RecordWriter::flush() {
+  for (std::size_t done = 0; done < buffer_.size();) {
+    const ssize_t some = write(to_, buffer_.data() + done, buffer_.size() - done);
+    if (some < 0 && errno != EINTR) _exit(1);  // nobody reads any more
+    done += static_cast<std::size_t>(std::max<ssize_t>(some, 0));
+  }
+  buffer_.clear();
+}
+
+std::optional<std::uint8_t> RecordReader::next() {
+  std::uint8_t kind = 0;
+  take(&kind, sizeof kind);
+  if (kind == kEndOfRecords) return std::nullopt;
+  if (kind != kErrorRecord) return kind;
+  const bool is_usage = number() == static_cast<std::uint64_t>(Error::Kind::usage);
+  const std::string message = text();
+  throw is_usage ? usage_error(message) : failure(message);
+}
+
+std::uint64_t RecordReader::number() {
+  std::uint64_t value = 0;
+  take(&value, sizeof value);
+  return value;
+}
+
+std::uint64_t RecordReader::length() {
+  const std::uint64_t size = number();
+  if (size > most_) throw Broken{};
+  return size;
+}
+
+void RecordReader::bytes(std::vector<std::uint8_t>& bytes) {
+  bytes.resize(length());
+  take(bytes.data(), bytes.size());
+}
+
+std::string RecordReader::text() {
+  std::string text(length(), '\0');
+  take(text.data(), text.size());
+  return text;
+}
+
+void RecordReader::take(void* to, std::size_t size) {
+  char* next = static_cast<char*>(to);
+  while (size > 0) {
+    if (begin_ == end_) {
+      buffer_.resize(kRecordBuffer);
+      ssize_t some = 0;
+      while ((some = read(from_, buffer_.data(), buffer_.size())) < 0 && errno == EINTR) continue;
+      if (some <= 0) throw Broken{};
+      begin_ = 0;
+      end_ = static_cast<std::size_t>(some);
+    }
+    const std::size_t some = std::min(size, end_ - begin_);
+    std::memcpy(next, buffer_.data() + begin_, some);
+    begin_ += some;
+    next += some;
+    size -= some;
+  }
+}
+
+void read_apart(const std::string& name, const ApartLimits& limits, function_ref<void(RecordWriter&)> tell,
+                function_ref<void(RecordReader&)> take) {
+  int ends[2];
+  if (pipe2(ends, O_CLOEXEC) != 0) throw failure("cannot read " + name + ": no pipe: " + std::strerror(errno));
+  const OpenEnd from(ends[0]);
+  OpenEnd to(ends[1]);
+  fcntl(to.get(), F_SETPIPE_SZ, static_cast<int>(kRecordBuffer));
+  const pid_t parent = getpid();
+  const pid_t child = fork();
+  if (child < 0) throw failure("cannot read " + name + ": no process for it: " + std::strerror(errno));
+  if (child == 0) {
+    settle_apart(parent, limits.seconds);
+    tell_and_end(to.get(), name, tell);
+  }
+  ReadingProcess process(child);
+  to.close();
+  try {
+    RecordReader reader(from.get(), limits.most);
+    take(reader);
+  } catch (const RecordReader::Broken&) {
+    const int status = process.wait();
+    if (WIFSIGNALED(status) && WTERMSIG(status) == SIGXCPU)
+      throw failure(name + " is damaged: the library that reads it comes to no end (after " + std::to_string(limits.seconds) +
+                    " s of a processor)");
+    throw failure(name + " is damaged: the library that reads it broke down over it" +
+                  (WIFSIGNALED(status) ? " (signal " + std::to_string(WTERMSIG(status)) + ")" : std::string()));
+  }
+  process.wait();
+}
+
+}  // namespace fedstride

@@ -1,0 +1,118 @@
+#include <bit>
+#include <optional>
+
+#include "data/files/hdf5.hpp"
+#include "data/files/sentences.hpp"
+
+namespace fedstride {
+namespace {
+
+/// Makes a part of a data set from the records of tell_hdf5. They come from a process that may have gone mad over the file: sizes are
+/// held against each other.
+class Hdf5Records {
+ public:
+  Hdf5Records(Assembly& into, bool as_test) : part_(as_test ? into.test : into.train), shared_(into.shared) {}
+
+  void take(RecordReader& from) {
+    std::size_t before = part_.examples();
+    while (const auto kind = from.next()) {
+      switch (*kind) {
+        case kHdf5Examples:
+          read_array(from);
+          part_.add_examples(array_);
+          break;
+        case kHdf5Answers:
+          read_array(from);
+          part_.add_answers(array_);
+          break;
+        case kHdf5Words:
+          read_texts(from);
+          add_words();
+          break;
+        case kHdf5Snippets:
+          read_texts(from);
+          add_snippets(texts_, part_);
+          break;
+        case kHdf5Sentences:
+          read_texts(from);
+          if (!sentences_) sentences_.emplace(shared_.words);
+          sentences_->add(texts_, part_);
+          break;
+        case kHdf5Client:
+          part_.add_client(from.text(), part_.examples() - before);
+          before = part_.examples();
+          break;
+        case kHdf5Counted:
+          read_texts(from);
+          for (const std::string& text : texts_) counts_.add(text);
+          break;
+        case kHdf5AllCounted:
+          shared_.words = counts_.most_frequent(kMaxFrequentWords);
+          break;
+        default:
+          throw RecordReader::Broken{};
+      }
+    }
+  }
+
+ private:
+  void read_array(RecordReader& from) {
+    array_.key = from.text();
+    array_.kind = static_cast<char>(from.number());
+    array_.item = from.number();
+    const bool known = array_.kind == 'f' ? array_.item == 4 || array_.item == 8
+                       : array_.kind == 'b'
+                           ? array_.item == 1
+                           : (array_.kind == 'i' || array_.kind == 'u') && array_.item <= 8 && std::has_single_bit(array_.item);
+    const std::uint64_t rank = from.number();
+    if (!known || rank < 1 || rank > kMaxDimensions) throw RecordReader::Broken{};
+    array_.shape.resize(rank);
+    std::uint64_t bytes = array_.item;
+    for (std::size_t& size : array_.shape) {
+      size = from.number();
+      if (__builtin_mul_overflow(bytes, size, &bytes)) throw RecordReader::Broken{};
+    }
+    from.bytes(array_.bytes);
+    if (array_.bytes.size() != bytes) throw RecordReader::Broken{};
+  }
+
+  void read_texts(RecordReader& from) {
+    texts_key_ = from.text();
+    texts_.clear();
+    for (std::uint64_t left = from.number(); left > 0; --left) texts_.push_back(from.text());
+  }
+
+  void add_words() {
+    Array word{.key = texts_key_, .kind = 'S', .item = 0, .shape = {1}, .bytes = {}};
+    for (const std::string& text : texts_) {
+      word.bytes.assign(text.begin(), text.end());
+      word.item = text.size();
+      part_.add_answers(word);
+    }
+  }
+
+  static constexpr std::uint64_t kMaxDimensions = 4;
+
+  PartBuilder& part_;
+  SharedNames& shared_;
+  Array array_;
+  std::string texts_key_;
+  std::vector<std::string> texts_;
+  WordCounts counts_;
+  std::optional<Sentences> sentences_;
+};
+
+}  // namespace
+
+void read_hdf5(const std::filesystem::path& path, const ReadSettings& settings, Assembly& into, bool as_test) {
+  // A whole file takes a twentieth of a second a megabyte if its clients are as small as can be.
+  constexpr std::uint64_t kLeastSeconds = 10;
+  constexpr std::uint64_t kSecondsAMegabyte = 2;
+  const std::uint64_t most = most_bytes_of_hdf5(path);
+  const ApartLimits limits{.most = most, .seconds = kLeastSeconds + kSecondsAMegabyte * (std::filesystem::file_size(path) >> 20)};
+  read_apart(
+      "'" + path.string() + "'", limits, [&](RecordWriter& out) { tell_hdf5(path, settings, as_test, out); },
+      [&](RecordReader& from) { Hdf5Records(into, as_test).take(from); });
+}
+
+}  // namespace fedstride

@@ -1,0 +1,114 @@
+// Reading in a process of its own: what it says arrives, and however it ends is an error here.
+#include "data/files/apart.hpp"
+
+#include <doctest/doctest.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <numeric>
+
+#include "core/error.hpp"
+#include "tests/data/files.hpp"
+
+namespace fedstride::test::apart_test {
+namespace {
+
+constexpr std::uint64_t kMost = 4 << 20;
+constexpr ApartLimits kLimits{.most = kMost, .seconds = 1};
+
+std::string refusal(function_ref<void(RecordWriter&)> tell, function_ref<void(RecordReader&)> take) {
+  return error_of([&] { read_apart("'f'", kLimits, tell, take); });
+}
+void take_all(RecordReader& from) {
+  while (from.next()) from.text();
+}
+
+}  // namespace
+
+TEST_CASE("records arrive in order, longer ones than any buffer too, and memory here is as it was") {
+  std::vector<std::uint8_t> sent(3'500'001);
+  std::iota(sent.begin(), sent.end(), std::uint8_t{0});
+  int told = 0;
+  int taken = 0;
+  read_apart(
+      "'f'", kLimits,
+      [&](RecordWriter& out) {
+        for (; told < 3; ++told) {
+          out.begin(static_cast<std::uint8_t>(told));
+          out.number(std::uint64_t{1} << 60 | static_cast<unsigned>(told));
+          out.text(told == 1 ? "" : "some");
+          out.bytes(sent);
+        }
+      },
+      [&](RecordReader& from) {
+        std::vector<std::uint8_t> bytes;
+        while (const auto kind = from.next()) {
+          CHECK(*kind == taken);
+          CHECK(from.number() == (std::uint64_t{1} << 60 | static_cast<unsigned>(taken)));
+          CHECK(from.text() == (taken == 1 ? "" : "some"));
+          from.bytes(bytes);
+          CHECK(bytes == sent);
+          ++taken;
+        }
+      });
+  CHECK(taken == 3);
+  CHECK(told == 0);
+}
+
+TEST_CASE("an error there is that error here, after the records before it") {
+  int taken = 0;
+  const auto tell = [](RecordWriter& out) {
+    out.begin(1);
+    throw usage_error("label is 'x'; valid: y");
+  };
+  const auto take = [&](RecordReader& from) {
+    while (from.next()) ++taken;
+  };
+  CHECK(refusal(tell, take) == "label is 'x'; valid: y");
+  CHECK(taken == 1);
+  try {
+    read_apart("'f'", kLimits, tell, take);
+  } catch (const Error& error) {
+    CHECK(error.kind() == Error::Kind::usage);
+  }
+}
+
+TEST_CASE("a process that is killed, stops early or sends something else is an error that names the file") {
+  const auto dies = [](RecordWriter& out) {
+    out.begin(1);
+    out.text("half");
+    out.flush();
+    kill(getpid(), SIGKILL);
+  };
+  CHECK(refusal(dies, take_all) == "'f' is damaged: the library that reads it broke down over it (signal 9)");
+  CHECK(contains(refusal([](RecordWriter&) { _exit(0); }, take_all), "'f' is damaged"));
+  const auto claims = [](RecordWriter& out) {
+    out.begin(1);
+    out.number(kMost + 1);  // the length of a text
+  };
+  CHECK(contains(refusal(claims, take_all), "'f' is damaged"));
+}
+
+TEST_CASE("a process that goes in circles is ended, and an error") {
+  const auto circles = [](RecordWriter&) {
+    for (;;)
+      if (getppid() == 0) break;
+  };
+  CHECK(refusal(circles, take_all) == "'f' is damaged: the library that reads it comes to no end (after 1 s of a processor)");
+}
+
+TEST_CASE("a process whose records nobody wants does not outlive the reading") {
+  pid_t other = 0;
+  const auto endless = [](RecordWriter& out) {
+    for (;;) out.number(static_cast<std::uint64_t>(getpid()));
+  };
+  const auto refuse = [&](RecordReader& from) {
+    other = static_cast<pid_t>(from.number());
+    throw failure("no more");
+  };
+  CHECK(refusal(endless, refuse) == "no more");
+  CHECK(other > 0);
+  CHECK(kill(other, 0) == -1);
+}
+
+}  // namespace fedstride::test::apart_test
