@@ -1,14 +1,26 @@
 """Running experiments: `run`, `resume`, `sweep`, `report`."""
 
+from __future__ import annotations
+
 import os
+from collections.abc import Callable
+from typing import Any
 
 from . import _core
 from ._commands import asked, words_of
 from .data import split_data
 from .folder import Run
+from ._types import Data, Place, Value
 
 
-def run(*, config=None, data=None, on_round=None, verbose=False, **settings):
+def run(
+    *,
+    config: Place | None = None,
+    data: Data | None = None,
+    on_round: Callable[[dict[str, Any]], object] | None = None,
+    verbose: bool = False,
+    **settings: Value,
+) -> Run:
     """Trains a federation on the calling thread and returns its folder, opened (`Run`).
 
     settings: the flags of `fedstride run` with underscores for dashes: `dataset="cifar10"`, `local_epochs=2`. Values are
@@ -27,13 +39,20 @@ def run(*, config=None, data=None, on_round=None, verbose=False, **settings):
     UsageError for settings that are not valid, Error if something fails; finished rounds stay on the disk.
     """
     path, arrays = split_data(data)
-    if arrays is not None and settings.get("dataset") is None and config is None:
-        settings["dataset"] = "file"
+    if arrays is not None and settings.get("dataset") is None:
+        settings["dataset"] = "file"  # a file of settings may name another
     outcome = _core.run({**settings, "data": path}, _place(config), "", on_round, verbose, arrays)
     return Run(outcome["folder"])
 
 
-def resume(folder, *, data=None, on_round=None, verbose=False, **settings):
+def resume(
+    folder: Place,
+    *,
+    data: Data | None = None,
+    on_round: Callable[[dict[str, Any]], object] | None = None,
+    verbose: bool = False,
+    **settings: Value,
+) -> Run:
     """Goes on with the run in `folder` from its last checkpoint: the same bits as without the interruption.
 
     settings: those that may change: `rounds` (not fewer than are done), `threads`, `evaluate_every` and the like.
@@ -45,7 +64,7 @@ def resume(folder, *, data=None, on_round=None, verbose=False, **settings):
     return Run(outcome["folder"])
 
 
-def sweep(file, **flags):
+def sweep(file: Place, **flags: Value) -> dict[str, Any]:
     """Runs every cell of an experiment file that is not finished yet (docs/sweeps.md): a dict with its folder, the numbers of
     cells and finished ones, failed cells and the claims' outcomes. `dry_run=True`: the cells, and how long they would take.
 
@@ -55,7 +74,7 @@ def sweep(file, **flags):
     return asked("sweep", file, *words_of(flags))
 
 
-def report(*folders, **flags):
+def report(*folders: Place, **flags: Value) -> str:
     """Writes the page of finished sweeps or runs and returns its path. `out`: the page [FOLDER/report.html], needed for more than
     one folder; `latex=True`: also tables beside it."""
     return asked("report", *folders, *words_of(flags))["page"]

@@ -1,0 +1,17 @@
+"""Names of types in annotations."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Union
+
+if TYPE_CHECKING:
+    import numpy
+    from numpy.typing import ArrayLike
+
+Place = Union[str, "os.PathLike[str]"]
+# A file or a folder; (x, y) or (x, y, client); a dict of arrays.
+Data = Union[Place, "Sequence[ArrayLike]", "Mapping[str, ArrayLike]"]
+# A flag's value.
+Value = Union[bool, int, float, str, "os.PathLike[str]", "numpy.generic", Sequence[Any], None]
