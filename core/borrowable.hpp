@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <initializer_list>
 #include <memory>
 #include <span>
 #include <utility>
@@ -18,7 +19,8 @@ class Borrowable {
   using value_type = Value;
 
   Borrowable() = default;
-  Borrowable(std::vector<Value> own) : own_(std::move(own)) {}  // NOLINT: implicit on purpose
+  Borrowable(std::vector<Value> own) : own_(std::move(own)) {}       // NOLINT: implicit on purpose
+  Borrowable(std::initializer_list<Value> values) : own_(values) {}  // NOLINT: likewise
   /// `owner`, which must not be empty, is kept for as long as the memory is read.
   Borrowable(std::span<const Value> lent, std::shared_ptr<const void> owner) : lent_(lent), owner_(std::move(owner)) {}
 
@@ -47,6 +49,10 @@ class Borrowable {
   void push_back(Value value) { edit().push_back(value); }
   void resize(std::size_t size) { edit().resize(size); }
   void reserve(std::size_t size) { edit().reserve(size); }
+  template <class... From>
+  void assign(From... from) {
+    edit().assign(from...);
+  }
   template <class From>
   void append(From first, From last) {
     edit().insert(own_.end(), first, last);

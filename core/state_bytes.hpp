@@ -21,18 +21,19 @@ std::string state_bytes(const State& state) {
   return std::move(stream).str();
 }
 
-/// The inverse, for a state whose length does not change. Throws Error (failure), naming whose state it is, if the bytes are not
-/// of that length, or damaged.
+/// The inverse. Throws Error (failure), naming whose state it is, if the bytes are damaged, or not of this state's length where that
+/// never changes.
 template <class State>
-void load_state(State& state, const std::string& bytes, std::string_view whose) {
+void load_state(State& state, const std::string& bytes, std::string_view whose, bool length_changes = false) {
   const auto refused = [&] {
     return failure("the checkpoint's state of " + std::string(whose) + " is damaged, or of another one or another model");
   };
-  if (bytes.size() != state_bytes(state).size()) throw refused();
+  if (!length_changes && bytes.size() != state_bytes(state).size()) throw refused();
   try {
     std::istringstream stream(bytes);
     cereal::PortableBinaryInputArchive archive(stream);
     archive(state);
+    if (stream.peek() != std::istringstream::traits_type::eof()) throw refused();
   } catch (const std::exception&) {
     throw refused();
   }

@@ -19,7 +19,7 @@
 namespace fedstride::python {
 namespace {
 
-// What this thread's command writes, while there is one.
+// The texts that this thread's command writes, while there is one.
 thread_local std::string* written_out = nullptr;
 thread_local std::string* written_remarks = nullptr;
 

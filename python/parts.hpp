@@ -64,6 +64,8 @@ struct CallableServerOptimizer {
   static constexpr std::string_view kSummary = "a Python function: fedstride.run(server_optimizer=function)";
   static constexpr auto kFields = std::tuple{};
 
+  static constexpr bool kStateLengthChanges = true;
+
   void start(State& state, std::size_t size) const;
   void apply(State& state, Vector& model, const Vector& mean_change) const;
 };

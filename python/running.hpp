@@ -21,7 +21,7 @@ struct RunRequest {
   FleetMaker fleet{in_process_fleet};
 };
 
-/// Carries it out on this thread, with the GIL released but for callbacks, and returns its outcome. What a callback raises
+/// Carries it out on this thread, with the GIL released but for callbacks, and returns its outcome. An exception of a callback
 /// stops the run, which can go on later, and is raised again. Throws Error. Needs the GIL.
 RunSummary carry_out(const RunRequest& request);
 

@@ -52,7 +52,7 @@ Settings settings_of(const py::dict& keywords) {
     std::string key = name.cast<std::string>();
     std::ranges::replace(key, '_', '-');
     SettingValue meant = value_of(key, value);
-    // As a flag of the command line (check_flags).
+    // As check_flags has it of a flag.
     if ((key == "out" || key == "data") && meant == SettingValue(std::string()))
       throw usage_error(key + " is ''; it must name a place, or be left out");
     settings[key] = {std::move(meant), true};

@@ -27,6 +27,8 @@ namespace fedstride {
 ///   apply(state, model, mean_change)   one step in place. A round that has no mean change makes none.
 /// and, if its step depends on how far single clients went,
 ///   measure(state, mean_square)        called before apply with sum_k p_k |change_k|^2; refused where clients are protected
+/// or if its state's length changes from round to round
+///   kStateLengthChanges
 /// or if what it gives away is not the model that the next round begins from,
 ///   answer(state, model)               the model that is evaluated and saved
 template <class T>

@@ -25,7 +25,10 @@ class ServerOptimizerOf final : public PartOf<ServerOptimizerPart, ServerOptimiz
       return std::nullopt;
     }
     std::string save() const final { return state_bytes(state); }
-    void load(const std::string& bytes) final { load_state(state, bytes, "server-optimizer '" + std::string(T::kName) + "'"); }
+    void load(const std::string& bytes) final {
+      constexpr bool kLengthChanges = requires { T::kStateLengthChanges; };
+      load_state(state, bytes, "server-optimizer '" + std::string(T::kName) + "'", kLengthChanges);
+    }
 
     T optimizer;
     typename T::State state = {};

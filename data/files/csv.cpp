@@ -172,7 +172,7 @@ class CsvReader {
   void flush() {
     Array x{.key = "features", .kind = 'f', .item = sizeof(float), .shape = {features_.size() / columns_, columns_}, .bytes = {}};
     const auto* bytes = reinterpret_cast<const std::uint8_t*>(features_.data());
-    x.bytes.edit().assign(bytes, bytes + features_.size() * sizeof(float));
+    x.bytes.assign(bytes, bytes + features_.size() * sizeof(float));
     part_.add_examples(x);
     features_.clear();
   }

@@ -18,7 +18,7 @@ template <class Value>
 Array array_of_labels(const std::string& key, char kind, std::span<const Value> values, std::size_t columns) {
   Array array{.key = key, .kind = kind, .item = sizeof(Value), .shape = {values.size() / columns, columns}, .bytes = {}};
   const auto* bytes = reinterpret_cast<const std::uint8_t*>(values.data());
-  array.bytes.edit().assign(bytes, bytes + values.size_bytes());
+  array.bytes.assign(bytes, bytes + values.size_bytes());
   return array;
 }
 
@@ -73,7 +73,7 @@ void CsvLabels::give_words(PartBuilder& part, const std::string& key) {
   ids_.drain([&](std::span<const std::uint32_t> ids) {
     Array word{.key = key, .kind = 'S', .item = 0, .shape = {1}, .bytes = {}};
     for (const std::uint32_t id : ids) {
-      word.bytes.edit().assign(texts[id].begin(), texts[id].end());
+      word.bytes.assign(texts[id].begin(), texts[id].end());
       word.item = word.bytes.size();
       part.add_answers(word);
     }

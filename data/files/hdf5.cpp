@@ -326,7 +326,7 @@ class Hdf5Reader {
   void add_words(const std::vector<std::string>& texts) {
     Array word{.key = keys_.answers, .kind = 'S', .item = 0, .shape = {1}, .bytes = {}};
     for (const std::string& text : texts) {
-      word.bytes.edit().assign(text.begin(), text.end());
+      word.bytes.assign(text.begin(), text.end());
       word.item = text.size();
       part_.add_answers(word);
     }

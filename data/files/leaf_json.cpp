@@ -229,7 +229,7 @@ class LeafHandler {
   void give_words() {
     Array word{.key = "y", .kind = 'S', .item = 0, .shape = {1}, .bytes = {}};
     for (const std::string& text : y_.texts()) {
-      word.bytes.edit().assign(text.begin(), text.end());
+      word.bytes.assign(text.begin(), text.end());
       word.item = text.size();
       part_.add_answers(word);
     }

@@ -85,7 +85,7 @@ class NpzReader {
       if (__builtin_mul_overflow(total, size, &total) || total > most)
         throw failure(where + " claims to be " + result.type_text() + "; a file of " + std::to_string(size_) +
                       " bytes may hold at most " + std::to_string(most));
-    result.bytes.edit().assign(beginning.begin() + static_cast<std::ptrdiff_t>(header.begin), beginning.end());
+    result.bytes.assign(beginning.begin() + static_cast<std::ptrdiff_t>(header.begin), beginning.end());
     // Room is asked for as bytes come; all at once only where the file is long enough for it.
     if (total <= size_) result.bytes.reserve(total);
     while (result.bytes.size() < total) {

@@ -24,6 +24,8 @@ def tensors_of(model):
     torch = all(hasattr(value, "detach") for value in model.values())
     arrays, fixed = {}, {}
     for name, given in model.items():
+        if not isinstance(name, str) or not name.isascii() or not name.isprintable() or not name or set(name) & {" ", "|"}:
+            raise UsageError(f"model has a tensor called {name!r}; a name is made of letters, digits and signs of ASCII without spaces and '|'")
         array = numpy.asarray(given.detach().cpu() if hasattr(given, "detach") else given)
         if array.dtype.kind == "f":
             arrays[name] = array.astype(numpy.float32)

@@ -92,6 +92,10 @@ class Training:
 
     def __init__(self, train, evaluate, *, order=None, torch=False, fixed=None, workers=1):
         self.train, self.evaluate, self.workers = train, evaluate, workers
+        if workers > 1:
+            from ._workers import check
+
+            check(train)
         self._form_of = lambda tensors, size: Form(tensors, size, order, torch, fixed)
         self._pool = None
 

@@ -15,16 +15,21 @@ from .code import Task
 log = logging.getLogger("fedstride")
 
 
+def check(train):
+    """Raises UsageError for a function that cannot be sent to another process."""
+    try:
+        pickle.dumps(train)
+    except Exception as error:
+        raise UsageError(f"train cannot be sent to other processes ({error}); with workers above 1 it must be a function of a module, "
+                         "not a lambda or one inside another") from None
+
+
 class Pool:
     """Processes, started by spawn, each with one client at a time. Weights go to all of them by one shared memory, answers come
     back by a place for each in another."""
 
     def __init__(self, workers, train, form, keeps_state, rows_of, examples_of):
-        try:
-            self._work = pickle.dumps((train, form, keeps_state))
-        except Exception as error:
-            raise UsageError(f"train cannot be sent to other processes ({error}); with workers above 1 it must be a function of a "
-                             "module, not a lambda or one inside another") from None
+        self._work = pickle.dumps((train, form, keeps_state))
         self._context = multiprocessing.get_context("spawn")
         self._size, self._rows_of, self._examples_of = form.size, rows_of, examples_of
         self._memory = shared_memory.SharedMemory(create=True, size=max(1, (workers + 1) * form.size * 4))

@@ -1,14 +1,22 @@
 """Data as NumPy arrays: those that a run brings, those of the known sets, and who holds which rows."""
 
+from __future__ import annotations
+
 import os
+from typing import TYPE_CHECKING, Any
 
 from . import _core
 from ._core import UsageError
+from ._types import Data, Place, Value
+
+if TYPE_CHECKING:
+    import numpy
+    from numpy.typing import NDArray
 
 _NAMES = ("x", "y", "client")
 
 
-def load_dataset(dataset=None, *, data=None, **settings):
+def load_dataset(dataset: str | None = None, *, data: Data | None = None, **settings: Value) -> dict[str, Any]:
     """Reads a data set, downloaded or built in: a dict of read-only arrays that share its memory.
 
     dataset: its name, as in `fedstride data list`; data: your own instead, a file or arrays, as for `run`.
@@ -25,7 +33,7 @@ def load_dataset(dataset=None, *, data=None, **settings):
     return _core.load_dataset({"dataset": _named(dataset, arrays), "data": path, **settings}, arrays)
 
 
-def partition(*, config=None, data=None, **settings):
+def partition(*, config: Place | None = None, data: Data | None = None, **settings: Value) -> list[NDArray[numpy.uint32]]:
     """Who holds which rows: a list with an array of row numbers (uint32, ascending) for each client.
 
     Keywords are those of `run`; those that do not matter here are checked all the same. Rows are numbers in the training part;

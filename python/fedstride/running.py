@@ -1,7 +1,11 @@
 """Running experiments: `run`, `resume`, `sweep`, `report`."""
 
+from __future__ import annotations
+
 import contextlib
 import os
+from collections.abc import Callable, Sequence
+from typing import Any
 
 from . import _core
 from ._commands import asked, words_of
@@ -9,10 +13,22 @@ from ._core import UsageError
 from ._own import OwnCode, first_weights, tensor_line, tensors_of
 from .data import split_data
 from .folder import Run
+from ._types import Data, Evaluate, Place, Tensors, Train, Value
 
 
-def run(*, config=None, data=None, model=None, train=None, evaluate=None, examples=None, workers=1, on_round=None, verbose=False,
-        **settings):
+def run(
+    *,
+    config: Place | None = None,
+    data: Data | None = None,
+    model: str | Tensors | Any | None = None,
+    train: Train | None = None,
+    evaluate: Evaluate | None = None,
+    examples: int | Sequence[int] | None = None,
+    workers: int = 1,
+    on_round: Callable[[dict[str, Any]], object] | None = None,
+    verbose: bool = False,
+    **settings: Value | Callable[..., Any],
+) -> Run:
     """Trains a federation on the calling thread and returns its folder, opened (`Run`).
 
     settings: the flags of `fedstride run` with underscores for dashes: `dataset="cifar10"`, `local_epochs=2`. Values are
@@ -43,13 +59,13 @@ def run(*, config=None, data=None, model=None, train=None, evaluate=None, exampl
     """
     path, arrays = split_data(data)
     settings["data"] = path
-    if arrays is not None and settings.get("dataset") is None and config is None:
-        settings["dataset"] = "file"
+    if arrays is not None and settings.get("dataset") is None:
+        settings["dataset"] = "file"  # a file of settings may name another
     if examples is not None:
         settings = {"partition": "outside", **settings, "client_examples": examples if isinstance(examples, (list, tuple)) else [examples]}
     code = OwnCode(settings, train, evaluate, workers)
     with contextlib.ExitStack() as until_done:
-        form = {}
+        form: dict[str, Any] = {}
         if model is None or isinstance(model, str):
             code.settings["model"] = model
         else:
@@ -60,12 +76,22 @@ def run(*, config=None, data=None, model=None, train=None, evaluate=None, exampl
             code.settings["init"] = until_done.enter_context(first_weights(tensors))
             if not any(code.settings.get(key) is not None for key in ("partition", "dataset", "data")) and config is None:
                 code.settings["partition"] = "outside"
-        outcome = _core.run({**code.settings, "code": code.code}, _place(config), "", on_round, verbose, arrays,
-                            code.begin(**form))
+        outcome = _core.run({**code.settings, "code": code.code}, _place(config), "", on_round, verbose, arrays, code.begin(**form))
     return Run(outcome["folder"])
 
 
-def resume(folder, *, data=None, model=None, train=None, evaluate=None, workers=1, on_round=None, verbose=False, **settings):
+def resume(
+    folder: Place,
+    *,
+    data: Data | None = None,
+    model: Tensors | Any | None = None,
+    train: Train | None = None,
+    evaluate: Evaluate | None = None,
+    workers: int = 1,
+    on_round: Callable[[dict[str, Any]], object] | None = None,
+    verbose: bool = False,
+    **settings: Value | Callable[..., Any],
+) -> Run:
     """Goes on with the run in `folder` from its last checkpoint: the same bits as without the interruption.
 
     settings: those that may change: `rounds` (not fewer than are done), `threads`, `evaluate_every` and the like.
@@ -85,7 +111,7 @@ def resume(folder, *, data=None, model=None, train=None, evaluate=None, workers=
     return Run(outcome["folder"])
 
 
-def sweep(file, **flags):
+def sweep(file: Place, **flags: Value) -> dict[str, Any]:
     """Runs every cell of an experiment file that is not finished yet (docs/sweeps.md): a dict with its folder, the numbers of
     cells and finished ones, failed cells and the claims' outcomes. `dry_run=True`: the cells, and how long they would take.
 
@@ -95,7 +121,7 @@ def sweep(file, **flags):
     return asked("sweep", file, *words_of(flags))
 
 
-def report(*folders, **flags):
+def report(*folders: Place, **flags: Value) -> str:
     """Writes the page of finished sweeps or runs and returns its path. `out`: the page [FOLDER/report.html], needed for more than
     one folder; `latex=True`: also tables beside it."""
     return asked("report", *folders, *words_of(flags))["page"]

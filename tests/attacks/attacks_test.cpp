@@ -91,7 +91,7 @@ TEST_CASE("a trigger is a white square in the lower right corner, and means the 
   CHECK_THROWS_WITH_AS(backdoor.check_data(data), "trigger-size is 3; the pictures have 2 x 3 pixels", Error);
   backdoor.trigger_size = 1, backdoor.backdoor_target = 10;
   CHECK_THROWS_WITH_AS(backdoor.check_data(data), "backdoor-target is 10; the data set has the classes 0 to 9", Error);
-  data.pixels.clear();
+  data.pixels = {};
   CHECK_THROWS_AS(backdoor.check_data(data), Error);
 }
 

@@ -36,7 +36,7 @@ Dataset tiny_pictures() {
 /// The same examples as the client with this skew has them, as plain features in the order that the model sees.
 Dataset as_client_has(const Dataset& data, const FeatureSkew& skew, std::uint64_t seed) {
   Dataset features = data;
-  features.pixels.clear();
+  features.pixels = {};
   features.features.resize(data.size() * data.shape.size());
   features.mean.assign(data.shape.size(), 0);
   features.deviation.assign(data.shape.size(), 1);

@@ -22,6 +22,12 @@ TEST_CASE("a list of its own is a vector") {
   CHECK(std::as_const(list)[0] == 7);
   CHECK(copy.size() == 5);
   CHECK(Borrowable<int>().empty());
+  list = {8, 9};
+  CHECK(list.size() == 2);
+  list.assign(3, 1);
+  CHECK(list == std::vector<int>{1, 1, 1});
+  list = {};
+  CHECK(list.empty());
 }
 
 TEST_CASE("lent memory is read where it lies and is kept") {

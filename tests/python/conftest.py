@@ -4,8 +4,6 @@ import pathlib
 import subprocess
 import sys
 
-import pytest
-
 PROGRAM = os.environ["FEDSTRIDE_PROGRAM"]
 SOURCE = pathlib.Path(os.environ["FEDSTRIDE_SOURCE_DIR"])
 # A round of it takes a hundredth of a second.

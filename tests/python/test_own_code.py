@@ -263,7 +263,7 @@ def test_clients_are_protected_around_the_code(tmp_path):
     ({"model": 7, "train": move}, "^model is of type int"),
     ({"model": {"a": np.array([np.inf])}, "train": move}, "not finite"),
     ({"model": {"a": np.array([1])}, "train": move}, "dtype int64"),
-    ({"model": {"a b": np.ones(1)}, "train": move}, "a tensor is called 'a b'"),
+    ({"model": {"a b": np.ones(1)}, "train": move}, "a tensor called 'a b'"),
     ({"train": 7}, "^train is of type int"),
     ({"evaluate": move}, "^evaluate is given without train"),
     ({"workers": 2}, "^workers is 2"),

@@ -22,13 +22,14 @@ Dataset with_canary() {
   Dataset data;
   data.shape = {1, 1, 3};
   data.classes = 2;
+  const auto add = [&data](std::initializer_list<float> row) { data.features.append(row.begin(), row.end()); };
   for (std::size_t row = 0; row < kOthers; ++row) {
-    data.features.insert(data.features.end(), {0, 100, static_cast<float>(row)});
+    add({0, 100, static_cast<float>(row)});
     data.labels.push_back(static_cast<Label>(row % 2));
   }
-  data.features.insert(data.features.end(), {1000, 0, 0});  // the canary
+  add({1000, 0, 0});  // the canary
   data.labels.push_back(0);
-  data.features.insert(data.features.end(), {-1000, 0, 0});  // what replaces it
+  add({-1000, 0, 0});  // what replaces it
   data.labels.push_back(0);
   data.mean.assign(3, 0);
   data.deviation.assign(3, 1);

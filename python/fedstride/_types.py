@@ -1,0 +1,22 @@
+"""Names of types in annotations."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Union
+
+if TYPE_CHECKING:
+    import numpy
+    from numpy.typing import ArrayLike
+
+Place = Union[str, "os.PathLike[str]"]
+# A file or a folder; (x, y) or (x, y, client); a dict of arrays.
+Data = Union[Place, "Sequence[ArrayLike]", "Mapping[str, ArrayLike]"]
+# A flag's value.
+Value = Union[bool, int, float, str, "os.PathLike[str]", "numpy.generic", Sequence[Any], None]
+# A model's tensors by their names: NumPy's or PyTorch's.
+Tensors = Mapping[str, Any]
+# train(weights, task) gives trained weights or a Trained; evaluate(weights) an accuracy or a dict.
+Train = Callable[[dict[str, Any], Any], Any]
+Evaluate = Callable[[dict[str, Any]], Union[float, "dict[str, float]"]]
