@@ -23,7 +23,7 @@ import tomllib
 
 import numpy as np
 
-VERSION = 7
+VERSION = 8
 HELLO, WELCOME, READY, MODEL, TRAIN, UPDATE, RECEIVED, HEARTBEAT, REFUSED, FINISHED = range(1, 11)
 MAX_BODY = 1 << 28  # more than any message of a model of this kind has
 
@@ -176,7 +176,7 @@ class Client:
 
     def ready(self):
         rows_hash = hashlib.sha256(np.arange(len(self.labels), dtype='<u4').tobytes()).hexdigest()
-        return text(self.data_hash) + text(rows_hash) + struct.pack('<QI', len(self.labels), self.last_round)
+        return text(self.data_hash) + text(rows_hash) + struct.pack('<QI?', len(self.labels), self.last_round, False)
 
     def take_model(self, fields):
         round_number, name, values = fields.number('I'), fields.text(), fields.numbers('<f4', 'Q')

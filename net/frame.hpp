@@ -13,25 +13,27 @@ namespace fedstride {
 
 /// The kinds of frames; the numbers are those on the wire (docs/WIRE.md).
 enum class FrameKind : std::uint16_t {
-  hello = 1,      ///< client: who I am, what I was built as
-  welcome = 2,    ///< coordinator: the experiment
-  ready = 3,      ///< client: the data I have
-  model = 4,      ///< coordinator: the weights of a round
-  train = 5,      ///< coordinator: train them
-  update = 6,     ///< client: the change
-  received = 7,   ///< coordinator: the update is in the sum, or came too late
-  heartbeat = 8,  ///< both: I am alive
-  refused = 9,    ///< both: this connection ends, for this reason
-  finished = 10,  ///< coordinator: there is nothing more to do
+  hello = 1,        ///< client: who I am, what I was built as
+  welcome = 2,      ///< coordinator: the experiment
+  ready = 3,        ///< client: the data I have
+  model = 4,        ///< coordinator: the weights of a round
+  train = 5,        ///< coordinator: train them
+  update = 6,       ///< client: the change
+  received = 7,     ///< coordinator: the update is in the sum, or came too late
+  heartbeat = 8,    ///< both: I am alive
+  refused = 9,      ///< both: this connection ends, for this reason
+  finished = 10,    ///< coordinator: there is nothing more to do
+  evaluate = 11,    ///< coordinator: test the weights of a round
+  evaluation = 12,  ///< client: how good they are
 };
-inline constexpr std::uint16_t kLastFrameKind = 10;
+inline constexpr std::uint16_t kLastFrameKind = 12;
 std::string_view frame_name(FrameKind kind);
 
 /// A side that has sent nothing for this number of heartbeats is gone.
 inline constexpr int kMaxSilentBeats = 4;
 
 inline constexpr std::string_view kFrameMagic = "FSTR";
-inline constexpr std::uint16_t kProtocolVersion = 7;
+inline constexpr std::uint16_t kProtocolVersion = 8;
 inline constexpr std::size_t kHeaderBytes = 32;
 inline constexpr std::size_t kDigestBytes = 16;
 

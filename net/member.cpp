@@ -50,19 +50,23 @@ class Member {
     for (;;) {
       std::optional<Welcome> welcome;
       std::optional<Assignment> assignment;
+      std::optional<Test> test;
       {
         std::unique_lock lock(mutex_);
-        wake_.wait(lock, [&] { return done_ || to_prepare_ || to_train_; });
+        wake_.wait(lock, [&] { return done_ || to_prepare_ || to_train_ || to_test_; });
         if (done_) break;
         welcome = std::exchange(to_prepare_, {});
         if (!welcome) assignment = std::exchange(to_train_, {});
+        if (!welcome && !assignment) test = std::exchange(to_test_, {});
         abandon_ = false;
       }
       try {
         if (welcome)
           prepare(*welcome);
-        else
+        else if (assignment)
           train(*assignment);
+        else
+          evaluate(*test);
       } catch (const Interrupted&) {
       } catch (const std::exception& error) {
         // Words about this side's files and data are its own; the coordinator is told that it left.
@@ -78,6 +82,10 @@ class Member {
   struct Assignment {
     std::shared_ptr<const ModelMessage> model;
     Train train;
+  };
+  struct Test {
+    std::shared_ptr<const ModelMessage> model;
+    std::uint32_t round = 0;
   };
 
   // --- the working thread ---
@@ -101,6 +109,13 @@ class Member {
       answered_ = train;
       ++outcome_.answered;
       if (stage_ == Stage::serving && wanted_ && same(*wanted_, train)) connection_->send(answer_, FrameKind::update);
+    });
+  }
+
+  void evaluate(const Test& test) {
+    if (!work_.evaluate) return;
+    asio::post(io_, [this, frame = encode(work_.evaluate(*test.model, test.round))] {
+      if (stage_ == Stage::serving && connection_) connection_->send(frame, FrameKind::evaluation);
     });
   }
 
@@ -199,7 +214,8 @@ class Member {
 
   Connection::Verdict admit(const FrameHeader& header) {
     const bool of_a_round = header.kind == FrameKind::model || header.kind == FrameKind::train ||
-                            header.kind == FrameKind::received || header.kind == FrameKind::finished;
+                            header.kind == FrameKind::received || header.kind == FrameKind::finished ||
+                            header.kind == FrameKind::evaluate;
     const bool expected = header.kind == FrameKind::welcome   ? stage_ == Stage::welcome
                           : header.kind == FrameKind::refused ? true
                           : of_a_round                        ? stage_ == Stage::serving
@@ -233,6 +249,15 @@ class Member {
         });
       case FrameKind::train:
         return with(decode<Train>(body), [&](const Train& message) { asked(message); });
+      case FrameKind::evaluate:
+        return with(decode<Evaluate>(body), [&](const Evaluate& message) {
+          if (!model_ || model_->round != message.round || model_->model_hash != message.model_hash)
+            return connection_->end("it asks for a test of a model it has not sent", true);
+          last_served_ = Clock::now();
+          const std::lock_guard lock(mutex_);
+          to_test_ = Test{model_, message.round};
+          wake_.notify_all();
+        });
       case FrameKind::refused:
         return with(decode<Refused>(body), [&](const Refused& message) {
           if (message.for_good) finish("refused by the coordinator: " + message.reason);
@@ -268,6 +293,7 @@ class Member {
     const std::lock_guard lock(mutex_);
     prepared_.clear();
     to_train_.reset();
+    to_test_.reset();
     to_prepare_ = std::move(message);
     wake_.notify_all();
   }
@@ -316,6 +342,7 @@ class Member {
   std::condition_variable wake_;
   std::optional<Welcome> to_prepare_;
   std::optional<Assignment> to_train_;
+  std::optional<Test> to_test_;
   std::optional<Train> in_hand_;
   bool done_ = false;
   std::string failure_;

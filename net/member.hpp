@@ -34,6 +34,8 @@ struct MemberWork {
   std::function<UpdateMessage(const ModelMessage& model, const Train& train, std::atomic<std::uint64_t>& examples,
                               const std::atomic<bool>& stop)>
       train;
+  /// Tests a model, if the client offers that (Ready::evaluates). May be empty.
+  std::function<EvaluationMessage(const ModelMessage& model, std::uint32_t round)> evaluate = {};
 };
 
 /// The outcome of taking part.

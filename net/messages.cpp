@@ -144,7 +144,15 @@ void fields(A& archive, Welcome& message) {
 }
 template <class A>
 void fields(A& archive, Ready& message) {
-  archive(line(message.data_hash), line(message.rows_hash), message.rows, message.last_round);
+  archive(line(message.data_hash), line(message.rows_hash), message.rows, message.last_round, Flag{message.evaluates});
+}
+template <class A>
+void fields(A& archive, Evaluate& message) {
+  archive(message.round, line(message.model_hash));
+}
+template <class A>
+void fields(A& archive, EvaluationMessage& message) {
+  archive(message.round, line(message.model_hash), message.examples, message.loss, message.accuracy);
 }
 template <class A>
 void fields(A& archive, ModelMessage& message) {
@@ -293,6 +301,8 @@ FEDSTRIDE_MESSAGE(Ready);
 FEDSTRIDE_MESSAGE(ModelMessage);
 FEDSTRIDE_MESSAGE(Train);
 FEDSTRIDE_MESSAGE(UpdateMessage);
+FEDSTRIDE_MESSAGE(Evaluate);
+FEDSTRIDE_MESSAGE(EvaluationMessage);
 FEDSTRIDE_MESSAGE(Received);
 FEDSTRIDE_MESSAGE(Heartbeat);
 FEDSTRIDE_MESSAGE(Refused);

@@ -68,6 +68,7 @@ struct Ready {
   std::string rows_hash;  ///< of its rows
   std::uint64_t rows = 0;
   std::uint32_t last_round = 0;  ///< the last it answered in this experiment; 0: none
+  bool evaluates = false;        ///< it offers to test models
 };
 
 /// coordinator -> client: the weights of a round, and behind them what the local objective's server sends beside them, if it does.
@@ -89,6 +90,23 @@ struct Train {
   std::uint64_t releases = 0;     ///< the most noisy releases in this round, under example-level privacy
   std::vector<double> told = {};  ///< Task::told
   bool tests = false;             ///< Task::tests
+};
+
+/// coordinator -> a client that offers it, after the model: test it.
+struct Evaluate {
+  static constexpr FrameKind kKind = FrameKind::evaluate;
+  std::uint32_t round = 0;  ///< that the model has come out of
+  std::string model_hash;
+};
+
+/// client -> coordinator: a model by the client's own measure. NaN: not told.
+struct EvaluationMessage {
+  static constexpr FrameKind kKind = FrameKind::evaluation;
+  std::uint32_t round = 0;
+  std::string model_hash;
+  std::uint64_t examples = 0;
+  double loss = 0;
+  double accuracy = 0;
 };
 
 /// client -> coordinator.

@@ -60,6 +60,14 @@ struct NetworkedFleet::Impl {
     std::promise<void> over;
   };
 
+  /// An evaluation that a client is asked for.
+  struct Test {
+    std::uint32_t round = 0;
+    std::string model_hash;
+    ClientId client = 0;
+    std::promise<std::optional<Evaluation>> over;
+  };
+
   Impl(FederationTerms all_terms, const ReceptionRules& rules, const RoundTerms& round_terms, Judge judges, NetworkLog logs)
       : terms(std::move(all_terms)),
         round_rules(round_terms),
@@ -70,7 +78,9 @@ struct NetworkedFleet::Impl {
         reception(io, terms, rules, log,
                   {.joined = [this](ClientId client) { ask(client); },
                    .update = [this](ClientId client, UpdateMessage message) { take(client, std::move(message)); },
-                   .heartbeat = [this](ClientId client, std::uint64_t examples) { hear(client, examples); }}),
+                   .heartbeat = [this](ClientId client, std::uint64_t examples) { hear(client, examples); },
+                   .evaluation = [this](ClientId client, const EvaluationMessage& message) { take(client, message); },
+                   .left = [this](ClientId client) { miss(client); }}),
         thread([this] {
           const FloatingPointMode mode;
           // A handler's failure, for want of memory for instance, affects that peer alone.
@@ -166,6 +176,40 @@ struct NetworkedFleet::Impl {
     reception.set_last_round(client, message.round);
     received(client, message.round);
     if (is_over()) end_round();
+  }
+
+  // --- evaluation by a client ---
+
+  /// Asks the first client that offers it; false if there is none.
+  bool begin_evaluation(Test fresh, const Frame& model) {
+    const std::vector<ClientId> clients = reception.evaluating();
+    if (clients.empty()) return false;
+    test = std::move(fresh);
+    test->client = clients.front();
+    reception.send(test->client, model, FrameKind::model);
+    reception.send(test->client, encode(Evaluate{test->round, test->model_hash}), FrameKind::evaluate);
+    return true;
+  }
+
+  void take(ClientId client, const EvaluationMessage& message) {
+    if (!test || test->client != client || message.round != test->round || message.model_hash != test->model_hash)
+      return;  // it comes late
+    Evaluation result;
+    result.examples = message.examples;
+    result.loss = message.loss;
+    result.accuracy = message.accuracy;
+    end_evaluation(result);
+  }
+
+  void miss(ClientId client) {
+    if (test && test->client == client) end_evaluation(std::nullopt);
+  }
+
+  void end_evaluation(const std::optional<Evaluation>& result) {
+    if (!test) return;
+    std::promise<std::optional<Evaluation>> over = std::move(test->over);
+    test.reset();
+    over.set_value(result);
   }
 
   /// True if nobody is waited for any more: all have answered, but for those who are denied; or time is up.
@@ -275,6 +319,7 @@ struct NetworkedFleet::Impl {
   std::atomic<std::uint64_t> progress{0};
   const std::atomic<bool>* stop = nullptr;
   std::optional<Round> round;  // this and the members below belong to the io thread alone
+  std::optional<Test> test;
   std::uint32_t last_round = 0;
   std::size_t last_asked = 0;
   asio::io_context io{1};
@@ -312,6 +357,28 @@ void NetworkedFleet::collect(const Task& task, const std::vector<ClientId>& coho
     });
   }
   over.get();
+}
+
+std::optional<Evaluation> NetworkedFleet::evaluate(const Vector& model) {
+  constexpr double kLongest = 600;
+  constexpr std::chrono::milliseconds kLook{50};
+  const std::uint32_t round = impl_->on_io([&] { return impl_->last_round; });
+  ModelMessage message{round, {}, model};
+  message.model.resize(impl_->terms.packings.model.spread_size());
+  message.model_hash = model_hash(message.model);
+  Impl::Test test{round, message.model_hash, 0, {}};
+  impl_->terms.packings.model.pack(message.model);
+  const Frame frame = encode(message);
+  std::future<std::optional<Evaluation>> over = test.over.get_future();
+  if (!impl_->on_io([&] { return impl_->begin_evaluation(std::move(test), frame); })) return std::nullopt;
+  const double longest = impl_->round_rules.deadline > 0 ? impl_->round_rules.deadline : kLongest;
+  const auto begin = Clock::now();
+  while (over.wait_for(kLook) != std::future_status::ready) {
+    const bool stopped = impl_->stop != nullptr && impl_->stop->load(std::memory_order_relaxed);
+    if (!stopped && seconds_since(begin) < longest) continue;
+    impl_->on_io([&] { impl_->end_evaluation(std::nullopt); });
+  }
+  return over.get();
 }
 
 std::string NetworkedFleet::save() const {

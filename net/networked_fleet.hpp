@@ -4,12 +4,14 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "core/task.hpp"
 #include "net/reception.hpp"
+#include "nn/evaluation.hpp"
 #include "server/accumulator.hpp"
 
 namespace fedstride {
@@ -49,6 +51,10 @@ class NetworkedFleet {
   /// Waits for absent clients, up to the deadline; asks a client that comes back again. Throws Interrupted if the run is
   /// stopped meanwhile.
   void collect(const Task& task, const std::vector<ClientId>& cohort, Accumulator& updates);
+
+  /// Has a client that offers it test the model that has come out of the last round; no evaluation if none is there, if it is not back in
+  /// time (the round's deadline, or ten minutes), or if the run is stopped. The numbers are that client's own; nothing here can check them.
+  std::optional<Evaluation> evaluate(const Vector& model);
 
   /// The last round each client has answered, as bytes, and back; clients keep their own state. load throws Error (failure)
   /// if the bytes do not fit.

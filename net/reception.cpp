@@ -24,6 +24,7 @@ struct Reception::Peer {
   Stage stage = Stage::hello;
   ClientId client = 0;  // from stage `ready` on
   bool holds_slot = false;
+  bool evaluates = false;
   std::uint64_t granted = kMaxFirstBytes;
   Clock::time_point since = Clock::now();
   Clock::time_point welcomed = {};
@@ -124,8 +125,9 @@ Connection::Verdict Reception::admit(const PeerPtr& peer, const FrameHeader& hea
   const bool expected = header.kind == FrameKind::heartbeat ? peer->stage != Stage::hello
                         : header.kind == FrameKind::hello   ? peer->stage == Stage::hello
                         : header.kind == FrameKind::ready   ? peer->stage == Stage::ready
-                        : header.kind == FrameKind::update  ? peer->stage == Stage::serving
-                                                            : header.kind == FrameKind::refused;
+                        : header.kind == FrameKind::update || header.kind == FrameKind::evaluation
+                            ? peer->stage == Stage::serving
+                            : header.kind == FrameKind::refused;
   if (!expected) {
     refuse(peer, "a frame of kind '" + kind + "' has no place here", false);
     return Connection::Verdict::refuse;
@@ -187,6 +189,9 @@ void Reception::received(const PeerPtr& peer, FrameKind kind, const std::string&
         events_.update(peer->client, std::move(message));
       });
       return give_slot(peer);
+    case FrameKind::evaluation:
+      return with(decode<EvaluationMessage>(body),
+                  [&](const EvaluationMessage& message) { events_.evaluation(peer->client, message); });
     case FrameKind::heartbeat:
       return with(decode<Heartbeat>(body), [&](const Heartbeat& message) {
         if (peer->stage == Peer::Stage::serving) events_.heartbeat(peer->client, message.examples);
@@ -255,6 +260,7 @@ void Reception::ready(const PeerPtr& peer, const Ready& message) {
   if (const PeerPtr& other = ready_[peer->client])
     return refuse(peer, who + " is connected already, from " + other->connection->address(), false);
   peer->stage = Peer::Stage::serving;
+  peer->evaluates = message.evaluates;
   ready_[peer->client] = peer;
   status.address = peer->connection->address();
   status.trouble.clear();
@@ -300,11 +306,21 @@ void Reception::ended(const PeerPtr& peer, const std::string& reason) {
       status.address = connection.address();
       status.trouble = reason;
     }
-    if (ready_[peer->client] == peer) ready_[peer->client] = nullptr;
+    if (ready_[peer->client] == peer) {
+      ready_[peer->client] = nullptr;
+      if (!closing_) events_.left(peer->client);
+    }
   }
   waiting_for_slot_.remove(peer);
   give_slot(peer);
   peers_.remove(peer);
+}
+
+std::vector<ClientId> Reception::evaluating() const {
+  std::vector<ClientId> clients;
+  for (std::size_t client = 0; client < ready_.size(); ++client)
+    if (ready_[client] && ready_[client]->evaluates) clients.push_back(static_cast<ClientId>(client));
+  return clients;
 }
 
 void Reception::send(ClientId client, const Frame& frame, FrameKind kind) {

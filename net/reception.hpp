@@ -55,12 +55,16 @@ class Reception {
     std::function<void(ClientId)> joined;                 ///< ready to be asked
     std::function<void(ClientId, UpdateMessage)> update;  ///< well-formed, and of that client; nothing else is checked
     std::function<void(ClientId, std::uint64_t examples)> heartbeat;
+    std::function<void(ClientId, EvaluationMessage)> evaluation;  ///< well-formed; nothing else is checked
+    std::function<void(ClientId)> left;                           ///< was ready, and its connection has ended
   };
   Reception(asio::io_context& io, const FederationTerms& terms, const ReceptionRules& rules, NetworkLog log, Events events);
   ~Reception();
 
   std::uint16_t port() const { return listener_->port(); }
   bool is_ready(ClientId client) const { return ready_[client] != nullptr; }
+  /// The clients that are ready and offer to test models, in order.
+  std::vector<ClientId> evaluating() const;
   /// From now on these are denied; who is connected all the same is told so and leaves.
   void deny(DenyList list);
   /// True if the client is denied whatever its certificate.

@@ -21,6 +21,7 @@ struct Evaluation {
   double accuracy = 0;                        ///< share of answers that are right; of values R^2 (Evaluator)
   std::vector<std::uint64_t> class_examples;  ///< examples of each class; empty where the answers are no classes
   std::vector<std::uint64_t> class_correct;   ///< those of them classified right
+  bool is_told = false;                       ///< by code or a client outside: nobody here knows of which examples
 
   /// Accuracy on examples mixed like `label_counts` (a count a class): the class accuracies, weighted. Classes that this
   /// data set lacks are left out; 0 if none is left.

@@ -21,6 +21,7 @@ struct sigaction before[std::size(kSignals)];
 volatile std::sig_atomic_t came[std::size(kSignals)];
 bool replaced[std::size(kSignals)];
 std::atomic<Computing*> innermost{nullptr};
+std::atomic<int> in_python{0};
 
 std::size_t place_of(int signal) { return signal == kSignals[0] ? 0 : 1; }
 
@@ -35,6 +36,11 @@ void on_signal(int signal, siginfo_t* info, void* context) {
   const std::size_t place = place_of(signal);
   came[place] = 1;
   const struct sigaction& earlier = before[place];
+  // Python code of the user's own, in whose middle the run is, looks at no flag: the signal means what it meant before, now.
+  if (is_default(earlier) && in_python.load() > 0) {
+    ::signal(signal, SIG_DFL);
+    ::raise(signal);
+  }
   if ((earlier.sa_flags & SA_SIGINFO) != 0)
     earlier.sa_sigaction(signal, info, context);
   else if (!is_default(earlier) && !is_ignored(earlier))
@@ -120,10 +126,14 @@ void Computing::finish() {
 }
 
 InPython::InPython() : mode_(floating_point_mode()) {
+  in_python.fetch_add(1);
   constexpr unsigned kDefaultMode = 0x1F80;  // all exceptions masked, nearest, denormals are numbers
   set_floating_point_mode(kDefaultMode);
 }
 
-InPython::~InPython() { set_floating_point_mode(mode_); }
+InPython::~InPython() {
+  in_python.fetch_sub(1);
+  set_floating_point_mode(mode_);
+}
 
 }  // namespace fedstride::python

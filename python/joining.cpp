@@ -35,6 +35,8 @@ py::dict join(ClientId client, const Places& places, bool insecure_loopback, int
   if (max_epsilon > 0) options.limit = {max_epsilon, delta};
   if (functions.contains("training")) {
     options.train = code.training();
+    if (const auto evaluate = code.evaluation())
+      options.evaluate = [evaluate](const Vector& model) { return evaluate(model, EvaluatedOn::test); };
     options.prepared = [&code](const Setup& setup) { code.begin(setup); };
   }
   std::atomic<bool> stop{false};

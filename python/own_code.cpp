@@ -99,10 +99,7 @@ void OwnCode::join(RunRequest& request) {
       part->function = server_optimizer_;
   };
   if (training_.is_none()) return;
-  std::function<Evaluation(const Vector&, EvaluatedOn)> evaluates;
-  if (training_.attr("evaluates").cast<bool>())
-    evaluates = [this](const Vector& model, EvaluatedOn examples) { return evaluate(model, examples); };
-  request.fleet = outside_fleet(training(), evaluates);
+  request.fleet = outside_fleet(training(), evaluation());
   request.fleet.make = [this, make = request.fleet.make](const FleetTask& task) {
     begin(task.setup);
     return make(task);
@@ -112,6 +109,11 @@ void OwnCode::join(RunRequest& request) {
 OutsideTraining OwnCode::training() {
   return [this](const Task& task, std::span<const ClientId> clients, const std::function<OutsideTask(ClientId)>& task_of,
                 const std::function<void(OutsideAnswer)>& answer) { train(task, clients, task_of, answer); };
+}
+
+std::function<Evaluation(const Vector&, EvaluatedOn)> OwnCode::evaluation() {
+  if (!training_.attr("evaluates").cast<bool>()) return {};
+  return [this](const Vector& model, EvaluatedOn examples) { return evaluate(model, examples); };
 }
 
 void OwnCode::begin(const Setup& setup) {
@@ -199,6 +201,7 @@ Evaluation OwnCode::evaluate(const Vector& weights, EvaluatedOn examples) {
   result.accuracy = told[0].cast<double>();
   result.loss = told[1].cast<double>();
   result.examples = told[2].cast<std::uint64_t>();
+  result.is_told = true;
   return result;
 }
 

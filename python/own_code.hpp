@@ -29,6 +29,8 @@ class OwnCode {
 
   /// The training alone, for a client of a federation; begin() must have been called.
   OutsideTraining training();
+  /// Its evaluation; empty if it has none.
+  std::function<Evaluation(const Vector& model, EvaluatedOn examples)> evaluation();
   void begin(const Setup& setup);
 
  private:

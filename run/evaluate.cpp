@@ -52,16 +52,13 @@ ModelEvaluation evaluate_file(const std::string& path, const std::string& datase
     result.dataset = trained_on->second;
   if (!options.data.empty() || options.brought) result.dataset = kOwnFile;
   if (result.dataset.empty()) throw usage_error("'" + file.string() + "' does not say what it was trained on; name a --dataset");
-<<<<<<< HEAD
   if (!result.model.has_layers())
     throw usage_error("'" + file.string() +
                       "' holds tensors alone, which no layers connect; only code of your own can evaluate it (docs/python.md)");
-=======
   if (options.read != ReadSettings() && !dataset_source(result.dataset).read)
     throw usage_error(
         "settings of how files are read are given; they go with data of your own (--data FILE), not with data set '" +
         result.dataset + "'");
->>>>>>> left
   const DataPair data = load_dataset(result.dataset, place);
   const Dataset& part = training_part ? data.train : data.test;
   if (result.model.form() != part.form())

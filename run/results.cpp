@@ -81,8 +81,9 @@ void add_uncovered(const OrderedJson& json, std::span<const std::string_view> co
 }
 
 // Names the fields of a line that no guarantee covers; "clients.x" is x of every client.
-std::vector<std::string> uncovered_of_round(const OrderedJson& json, bool clients_protected) {
+std::vector<std::string> uncovered_of_round(const OrderedJson& json, bool clients_protected, bool test_is_told) {
   std::vector<std::string> names;
+  if (test_is_told) names = {"test_accuracy", "test_loss"};
   add_uncovered(json, kOfRound, "", names);
   std::erase(names, "clients");
   const std::span<const std::string_view> of_client = kOfClient;
@@ -228,7 +229,7 @@ std::string round_json(const RoundRecord& record, bool publishable, const Client
   add_spent(json, "example_privacy", record.example_spent);
   add_spent(json, "client_privacy", record.client_spent);
   if (record.example_spent || record.client_spent)
-    cover(json, uncovered_of_round(json, record.client_spent.has_value()), publishable);
+    cover(json, uncovered_of_round(json, record.client_spent.has_value(, record.test && record.test->is_told)), publishable);
   return dump_json(json);
 }
 
@@ -286,6 +287,7 @@ std::string summary_json(const Setup& setup, const RunSummary& summary, const st
     OrderedJson& statements = json["privacy"] = OrderedJson::array();
     for (const PrivacyStatement& statement : summary.privacy) statements.push_back(parse_ordered_json(statement_json(statement)));
     std::vector<std::string> names;
+    if (summary.test.is_told) names = {"test_accuracy", "test_loss"};
     add_uncovered(json, kOfSummary, "", names);
     cover(json, names, setup.configuration.publishable);
   }

@@ -201,7 +201,10 @@ RunSummary carry_out(const Setup& setup, RunFolder& folder, Checkpoint checkpoin
     latest = evaluate(EvaluatedOn::whole_test, summary.evaluation_seconds);
   Evaluation unknown;
   unknown.loss = unknown.accuracy = std::numeric_limits<double>::quiet_NaN();
-  summary.test = latest ? *latest : evaluates ? evaluate(EvaluatedOn::test, summary.evaluation_seconds) : unknown;
+  summary.test = latest ? *latest
+                 : evaluates && !(summary.interrupted && make_fleet.trains_outside)
+                     ? evaluate(EvaluatedOn::test, summary.evaluation_seconds)
+                     : unknown;
   summary.examples = checkpoint.examples;
   summary.seconds = checkpoint.seconds;
   summary.idle_rounds = checkpoint.idle_rounds;

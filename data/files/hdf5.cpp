@@ -322,15 +322,6 @@ class Hdf5Reader {
     out_.text(client_name_);
   }
 
-<<<<<<< HEAD
-  void add_words(const std::vector<std::string>& texts) {
-    Array word{.key = keys_.answers, .kind = 'S', .item = 0, .shape = {1}, .bytes = {}};
-    for (const std::string& text : texts) {
-      word.bytes.assign(text.begin(), text.end());
-      word.item = text.size();
-      part_.add_answers(word);
-    }
-=======
   void send(std::uint8_t kind, const std::vector<std::string>& texts) {
     out_.begin(kind);
     out_.text(keys_.answers);
@@ -346,7 +337,6 @@ class Hdf5Reader {
     out_.number(array.shape.size());
     for (const std::size_t size : array.shape) out_.number(size);
     out_.bytes(array.bytes);
->>>>>>> left
   }
 
   std::string name_;

@@ -201,25 +201,16 @@ void read_npz(const fs::path& path, const ReadSettings& settings, Assembly& into
   if (error) throw failure("cannot read " + name + ": " + error.message());
   const ArchiveReader reader = zip_reader();
   if (archive_read_open_filename(reader.get(), path.c_str(), std::size_t{1} << 18) != ARCHIVE_OK)
-<<<<<<< HEAD
-    throw failure("cannot read " + name + ": " + archive_error_string(reader.get()));
-  NpzParts(NpzReader(reader.get(), name, size).read(npz_keys(settings)), name, settings).give(into, as_test);
-=======
     throw failure(name + " is not a whole NumPy archive (.npz): " + archive_error_string(reader.get()));
-  NpzParts(reader.get(), name, size, settings).give(into, as_test);
->>>>>>> left
+  NpzParts(NpzReader(reader.get(), name, size).read(npz_keys(settings)), name, settings).give(into, as_test);
 }
 
 void read_npz(std::span<const std::uint8_t> bytes, const ReadSettings& settings, Assembly& into) {
   const ArchiveReader reader = zip_reader();
-<<<<<<< HEAD
-  if (archive_read_open_memory(reader.get(), bytes.data(), bytes.size()) != ARCHIVE_OK) throw failure("the bytes are no archive");
+  if (archive_read_open_memory(reader.get(), bytes.data(), bytes.size()) != ARCHIVE_OK)
+    throw failure("the bytes are no whole NumPy archive");
   const std::string name = "the file";
   NpzParts(NpzReader(reader.get(), name, bytes.size()).read(npz_keys(settings)), name, settings).give(into, false);
-=======
-  if (archive_read_open_memory(reader.get(), bytes.data(), bytes.size()) != ARCHIVE_OK) throw failure("the bytes are no whole NumPy archive");
-  NpzParts(reader.get(), "the file", bytes.size(), settings).give(into, false);
->>>>>>> left
 }
 
 }  // namespace fedstride

@@ -22,7 +22,7 @@ def main():
     member = None
     try:
         member = Client(**options)
-        told = member.serve(names["train"], model=names.get("model"))
+        told = member.serve(names["train"], evaluate=names.get("evaluate"), model=names.get("model"))
     except Error as error:
         return _complain(str(error), 2 if isinstance(error, ValueError) else 1)
     except KeyboardInterrupt:

@@ -34,11 +34,11 @@ class Client:
                            os.fspath(f"client-{client}" if folder is None else folder), os.fspath(data), os.fspath(data_dir),
                            threads, float(patience), require_dp, float(max_epsilon), float(delta), accept_other_builds, quiet)
 
-    def serve(self, train=None, *, model=None):
+    def serve(self, train=None, *, evaluate=None, model=None):
         """Takes part until the federation is finished: a dict with finished, rounds, model_hash and updates_sent.
 
         train: as for `run`: train(weights, task) gives trained weights; None: the client is trained by fedstride, as the experiment
-        says. What it raises costs the client its part in the round, and is logged. model: PyTorch's tensors or a module, if `train`
+        says. evaluate: as for `run`: the client offers the coordinator to test its models by it. What `train` raises costs the client its part in the round, and is logged. model: PyTorch's tensors or a module, if `train`
         is to get tensors of PyTorch's: names and types count, not values.
         Raises Error if the coordinator refuses for good or is not reached; KeyboardInterrupt on Ctrl-C (the same call goes on).
         """
@@ -49,5 +49,5 @@ class Client:
             from ._training import Training
 
             form = {} if model is None else tensors_of(model)[1]
-            functions["training"] = Training(train, None, **form)
+            functions["training"] = Training(train, evaluate, **form)
         return _core.join(*self._arguments, functions)

@@ -101,8 +101,11 @@ class Participant {
       throw failure("client " + std::to_string(options_.client) + " has no place in a partition over " +
                     counted(setup.rows.size(), "client"));
     const std::span<const Row> rows = setup.rows[options_.client];
-    Ready ready{
-        .data_hash = data_told(setup), .rows_hash = rows_hash(rows), .rows = setup.row_counts[options_.client], .last_round = 0};
+    Ready ready{.data_hash = data_told(setup),
+                .rows_hash = rows_hash(rows),
+                .rows = setup.row_counts[options_.client],
+                .last_round = 0,
+                .evaluates = static_cast<bool>(options_.evaluate)};
     if (options_.require_dp) require_privacy(setup.privacy, *options_.require_dp);
     if (options_.limit && !setup.privacy.on())
       throw failure("max-epsilon is " + number_text(options_.limit->epsilon) +
@@ -126,6 +129,12 @@ class Participant {
     packings = packings_of(setup);
     experiment_ = std::move(experiment);
     return ready;
+  }
+
+  EvaluationMessage evaluate(const ModelMessage& model, std::uint32_t round) {
+    const std::size_t size = experiment_->setup.model.size();
+    const Evaluation found = options_.evaluate(Vector(view(model.model).first(size)));
+    return {round, model.model_hash, found.examples, found.loss, found.accuracy};
   }
 
   std::uint32_t last_round() const { return last_round_; }
@@ -299,7 +308,10 @@ MemberOutcome join_federation(const JoinOptions& options, const std::atomic<bool
       .last_round = [&] { return participant.last_round(); },
       .train = [&](const ModelMessage& model, const Train& train, std::atomic<std::uint64_t>& examples,
                    const std::atomic<bool>& halt) { return participant.train(model, train, examples, halt); }};
-  return take_part(rules, work, options.log, stop);
+  MemberWork all = work;
+  if (options.evaluate)
+    all.evaluate = [&](const ModelMessage& model, std::uint32_t round) { return participant.evaluate(model, round); };
+  return take_part(rules, all, options.log, stop);
 }
 
 }  // namespace fedstride

@@ -35,6 +35,7 @@ struct JoinOptions {
   /// Code of the user's own that trains the client; empty: it is trained as the experiment says. A failure of that code costs the
   /// client its part in the round.
   OutsideTraining train = {};
+  std::function<Evaluation(const Vector& model)> evaluate = {};  ///< tests models for the coordinator; empty: not offered
   std::function<void(const Setup& setup)> prepared = {};  ///< for that code: the experiment is known, and the client's rows
 };
 

@@ -59,6 +59,18 @@ FederationTerms terms_of(const Setup& setup) {
   return terms;
 }
 
+// The answers of these rows that a test counts (nn/losses.cpp): of a sequence each position that is not masked.
+std::uint64_t answers_of(const Dataset& data, std::span<const Row> rows) {
+  const std::size_t each = data.form().answers();
+  if (data.targets != Targets::positions) return rows.size() * (data.targets == Targets::classes ? 1 : each);
+  std::uint64_t answers = 0;
+  for (const Row row : rows) {
+    const auto labels = std::span(data.position_labels).subspan(data.place(row) * each, each);
+    answers += static_cast<std::uint64_t>(std::ranges::count_if(labels, [](Label label) { return label != kNoLabel; }));
+  }
+  return answers;
+}
+
 // The releases a client says it made must be the first of those it was allowed: they go into the ledger.
 std::string judge(const Setup& setup, std::uint32_t round, const ClientReport& report, std::uint64_t releases) {
   std::uint64_t made = 0;
@@ -78,9 +90,10 @@ std::string judge(const Setup& setup, std::uint32_t round, const ClientReport& r
     return "its report has a measure of its local objective; the experiment's has none";
   if (report.statistics > 0 && !setup.configuration.optimizer->pools())
     return "its report has statistics of its steps; the experiment's optimizer pools none";
-  const std::size_t tested = setup.training.test_rows ? setup.training.test_rows(report.client).size() : 0;
+  const std::uint64_t tested =
+      setup.training.test_rows ? answers_of(client_test_data(setup), setup.training.test_rows(report.client)) : 0;
   if (report.personal_examples != 0 && report.personal_examples != tested)
-    return "its report says that its personal model was tested on " + counted(report.personal_examples, "row") + "; it has " +
+    return "its report says that its personal model was tested on " + counted(report.personal_examples, "answer") + "; it has " +
            std::to_string(tested) + " for that";
   // A step takes one example at least, or one release.
   if (report.steps > (setup.training.privacy ? made : report.examples))
@@ -318,6 +331,14 @@ RunSummary serve(const Configuration& configuration, const Settings& settings, c
     }
     if (options.listening) options.listening(made->port(), page ? std::optional(page->port()) : std::nullopt);
     RunFleet run = run_fleet(made);
+    if (!setup.model.has_layers())
+      run.evaluate = [made](const Vector& model, EvaluatedOn) {
+        Evaluation unknown;
+        unknown.loss = unknown.accuracy = std::numeric_limits<double>::quiet_NaN();
+        Evaluation result = made->evaluate(model).value_or(unknown);
+        result.is_told = true;
+        return result;
+      };
     run.finish = [made](std::uint32_t rounds, const std::string& hash) { made->finish(rounds, hash); };
     return run;
   };

@@ -39,7 +39,8 @@ bool same(const Welcome& a, const Welcome& b) {
          a.model == b.model && a.partition_hash == b.partition_hash && a.row_counts == b.row_counts && a.rows == b.rows;
 }
 bool same(const Ready& a, const Ready& b) {
-  return a.data_hash == b.data_hash && a.rows_hash == b.rows_hash && a.rows == b.rows && a.last_round == b.last_round;
+  return a.data_hash == b.data_hash && a.rows_hash == b.rows_hash && a.rows == b.rows && a.last_round == b.last_round &&
+         a.evaluates == b.evaluates;
 }
 bool same(const ModelMessage& a, const ModelMessage& b) {
   return a.round == b.round && a.model_hash == b.model_hash && alike(a.model, b.model);
@@ -61,6 +62,11 @@ bool same(const UpdateMessage& a, const UpdateMessage& b) {
 bool same(const Received& a, const Received& b) { return a.round == b.round; }
 bool same(const Heartbeat& a, const Heartbeat& b) { return a.examples == b.examples; }
 bool same(const Refused& a, const Refused& b) { return a.reason == b.reason && a.for_good == b.for_good; }
+bool same(const Evaluate& a, const Evaluate& b) { return a.round == b.round && a.model_hash == b.model_hash; }
+bool same(const EvaluationMessage& a, const EvaluationMessage& b) {
+  return a.round == b.round && a.model_hash == b.model_hash && a.examples == b.examples && alike(a.loss, b.loss) &&
+         alike(a.accuracy, b.accuracy);
+}
 bool same(const Finished& a, const Finished& b) { return a.rounds == b.rounds && a.model_hash == b.model_hash; }
 
 /// The value of a line of /proc/self/status, in kB.
@@ -113,11 +119,11 @@ TEST_CASE("A header of another magic, version or kind is refused by name") {
   CHECK(refusal_of("GET / HTTP/1.1\r\nHost: localhost\r\n\r\n") == "what it sent is not a fedstride frame");
   frame = good;
   put(frame, 4, 258, 2);
-  CHECK(refusal_of(frame) == "it speaks protocol version 258; this side speaks 7");
-  for (const std::uint64_t kind : {0, 11, 0x0101}) {
+  CHECK(refusal_of(frame) == "it speaks protocol version 258; this side speaks 8");
+  for (const std::uint64_t kind : {0, 13, 0x0101}) {
     frame = good;
     put(frame, 6, kind, 2);
-    CHECK(refusal_of(frame) == "it sent a frame of kind " + std::to_string(kind) + "; valid: 1 to 10");
+    CHECK(refusal_of(frame) == "it sent a frame of kind " + std::to_string(kind) + "; valid: 1 to 12");
   }
 }
 
@@ -300,7 +306,9 @@ TEST_CASE("Every message with all its texts full is within the largest body of i
   const std::string settings(std::size_t{1} << 20, 'x');
   fits(Welcome{build, settings, full, 1, settings, 1, 1, 1 << 17, 2, 0, 0, columns, columns, full,
                std::vector<std::uint64_t>(kMaxDealtClients, 1), std::vector<std::uint32_t>(kMaxDealtRows, 1)});
-  fits(Ready{full, full, 1, 1});
+  fits(Ready{full, full, 1, 1, true});
+  fits(Evaluate{1, full});
+  fits(EvaluationMessage{1, full, 1, 1, 1});
   fits(ModelMessage{1, full, numbers});
   fits(Train{1, full, true, 1});
   fits(update);

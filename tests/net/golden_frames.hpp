@@ -60,7 +60,7 @@ inline auto golden_messages() {
               std::string(64, 'a'),
               {2, 1234, 7},
               {5, 4000000000}},
-      Ready{std::string(64, 'd'), std::string(64, 'b'), 1234, 1},
+      Ready{std::string(64, 'd'), std::string(64, 'b'), 1234, 1, true},
       ModelMessage{2, golden_model_hash(), golden_vector()},
       Train{2, golden_model_hash(), true, 20, {0.5, 0.25, 1e-3}, true},
       UpdateMessage{2, golden_model_hash(), report, false, golden_vector()},
@@ -68,6 +68,8 @@ inline auto golden_messages() {
       Heartbeat{70000},
       Refused{"client 3 is connected already", true},
       Finished{2, golden_model_hash()},
+      Evaluate{2, golden_model_hash()},
+      EvaluationMessage{2, golden_model_hash(), 300, 0.75, 0.625},
   };
 }
 

@@ -53,3 +53,43 @@ def test_without_data_the_example_says_how_to_get_them(tmp_path):
     done = example(tmp_path, "1", FEDSTRIDE_DATA=str(tmp_path), HOME=str(tmp_path))
     assert done.returncode == 1 and "fedstride data get cifar10" in done.stderr and "Traceback" not in done.stderr
     assert len((SOURCE / "examples" / "python" / "adadp_against_sgd.py").read_text().splitlines()) < 40
+
+
+def run_example(folder, name, *words):
+    done = subprocess.run([sys.executable, SOURCE / "examples" / "python" / name, *map(str, words)], cwd=folder, capture_output=True,
+                          text=True, timeout=200)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_the_example_of_own_parts_runs(tmp_path):
+    lines = run_example(tmp_path, "own_parts.py", tmp_path).splitlines()
+    assert [line.split(":")[0] for line in lines] == ["mean", "median"]
+
+
+def test_the_example_of_a_federation_learns_and_is_audited(tmp_path):
+    import numpy
+
+    text = run_example(tmp_path, "federation.py", tmp_path / "f")
+    assert "after 20 rounds" in text and "client" in text
+    import fedstride
+
+    assert numpy.abs(fedstride.open(tmp_path / "f" / "run").model()["w"] - [1, -2, 0.5, 3]).max() < 1
+
+
+@pytest.mark.parametrize("name, words, expected", [
+    ("pytorch_lstm.py", [2], "accuracy 0."),
+    ("personal_head.py", [2], "round 2, client 3: its own model has accuracy"),
+])
+def test_the_examples_with_pytorch_run(tmp_path, name, words, expected):
+    pytest.importorskip("torch")
+    assert expected in run_example(tmp_path, name, tmp_path / "run", *words)
+
+
+def test_the_example_of_a_resnet_runs(tmp_path, monkeypatch):
+    pytest.importorskip("torch")
+    monkeypatch.syspath_prepend(str(SOURCE / "examples" / "python"))
+    import pytorch_resnet
+
+    assert sum(parameter.numel() for parameter in pytorch_resnet.resnet18().parameters()) == 11_173_962
+    pytorch_resnet.main(str(tmp_path / "run"), rounds=1, rows=20, width=8, dataset="synthetic")
