@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <initializer_list>
+#include <iterator>
 #include <memory>
 #include <span>
 #include <utility>
@@ -49,9 +50,10 @@ class Borrowable {
   void push_back(Value value) { edit().push_back(value); }
   void resize(std::size_t size) { edit().resize(size); }
   void reserve(std::size_t size) { edit().reserve(size); }
-  template <class... From>
-  void assign(From... from) {
-    edit().assign(from...);
+  void assign(std::size_t count, Value value) { edit().assign(count, value); }
+  template <std::input_iterator From>
+  void assign(From first, From last) {
+    edit().assign(first, last);
   }
   template <class From>
   void append(From first, From last) {
