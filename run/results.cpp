@@ -229,7 +229,7 @@ std::string round_json(const RoundRecord& record, bool publishable, const Client
   add_spent(json, "example_privacy", record.example_spent);
   add_spent(json, "client_privacy", record.client_spent);
   if (record.example_spent || record.client_spent)
-    cover(json, uncovered_of_round(json, record.client_spent.has_value(, record.test && record.test->is_told)), publishable);
+    cover(json, uncovered_of_round(json, record.client_spent.has_value(), record.test && record.test->is_told), publishable);
   return dump_json(json);
 }
 

@@ -72,7 +72,7 @@ class Hdf5Records {
       size = from.number();
       if (__builtin_mul_overflow(bytes, size, &bytes)) throw RecordReader::Broken{};
     }
-    from.bytes(array_.bytes);
+    from.bytes(array_.bytes.edit());
     if (array_.bytes.size() != bytes) throw RecordReader::Broken{};
   }
 
