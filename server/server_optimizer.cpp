@@ -59,7 +59,7 @@ std::string Server::save() const { return state_bytes(states()); }
 
 void Server::load(const std::string& bytes) {
   std::vector<std::string> states = this->states();
-  load_state(states, bytes, "server-optimizer '" + name_ + "'");
+  load_state(states, bytes, "server-optimizer '" + name_ + "'", true);
   if (states.size() != 4) throw failure("the checkpoint's state of the server is damaged");
   at_work_->load(states[0]);
   objective_->load(states[1]);

@@ -11,7 +11,7 @@ import fedstride
 
 
 def body():
-    return nn.Sequential(nn.Flatten(), nn.Linear(64, 32), nn.ReLU())
+    return nn.Sequential(nn.Flatten(), nn.Linear(3 * 32 * 32, 32), nn.ReLU())
 
 
 @fedstride.named("shared-body-own-head", "1")

@@ -62,7 +62,7 @@ class Trainer:
 class Tester:
     def __init__(self, width, dataset, rows):
         data = fedstride.load_dataset(dataset)
-        self.model, self.x, self.y = resnet18(width), data["x_test"][:rows], data["y_test"][:rows].astype("int64")
+        self.model, self.x, self.y = resnet18(width), data["x_test"][:rows].copy(), data["y_test"][:rows].astype("int64")
 
     @torch.no_grad()
     def __call__(self, weights):

@@ -18,6 +18,24 @@ def run(
     on_round: Callable[[dict[str, Any]], object] | None,
     verbose: bool,
     data: Mapping[str, NDArray[Any]] | None,
+    functions: Mapping[str, Any],
+) -> dict[str, Any]: ...
+def join(
+    client: int,
+    connect: str,
+    certificates: str,
+    insecure_loopback: bool,
+    folder: str,
+    data: str,
+    data_dir: str,
+    threads: int,
+    patience: float,
+    require_dp: str,
+    max_epsilon: float,
+    delta: float,
+    accept_other_builds: bool,
+    quiet: bool,
+    functions: Mapping[str, Any],
 ) -> dict[str, Any]: ...
 def load_dataset(settings: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]] | None) -> dict[str, Any]: ...
 def partition(

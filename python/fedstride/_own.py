@@ -37,7 +37,7 @@ def tensors_of(model):
             raise UsageError(f"model, '{name}': dtype {array.dtype}; valid are floating point numbers")
     if not arrays:
         raise UsageError("model has no tensor of floating point numbers")
-    return arrays, {"order": list(arrays), "fixed": fixed, "torch": torch}
+    return arrays, {"order": list(model), "fixed": fixed, "torch": torch}
 
 
 def tensor_line(arrays):

@@ -22,11 +22,13 @@ class Form:
 
     def __init__(self, tensors, size, order=None, torch=False, fixed=None):
         by_name = {name: (shape, offset, offset + count) for name, shape, offset, count in tensors}
-        if order is not None and set(order) != set(by_name):
-            odd = sorted(set(order) ^ set(by_name))[0]
-            raise UsageError(f"tensor '{odd}' is {'not of the run' if odd in order else 'of the run and not of the'} model given")
-        self.tensors = {name: by_name[name] for name in (order or by_name)}
-        self.size, self.torch, self.fixed = size, torch, fixed or {}
+        self.fixed = fixed or {}
+        self.order = list(order or by_name)
+        if odd := sorted((set(self.order) - set(self.fixed)) ^ set(by_name)):
+            here = "in the model given and not in the run's" if odd[0] in self.order else "in the run's model and not in the one given"
+            raise UsageError(f"tensor '{odd[0]}' is {here}")
+        self.tensors = {name: by_name[name] for name in self.order if name in by_name}
+        self.size, self.torch = size, torch
 
     def views(self, flat):
         """The tensors of a flat vector, which share its memory."""
@@ -35,7 +37,7 @@ class Form:
 
             flat = torch.from_numpy(flat)
         found = {name: flat[begin:end].reshape(shape) for name, (shape, begin, end) in self.tensors.items()}
-        return {**found, **{name: tensor.clone() for name, tensor in self.fixed.items()}} if self.fixed else found
+        return {name: found[name] if name in found else self.fixed[name].clone() for name in self.order} if self.fixed else found
 
     def flat(self, weights, into=None):
         """A flat vector of a function's answer. Raises Refused, which names the tensor that is wrong."""

@@ -26,11 +26,14 @@ def test_every_block_of_the_page_runs(tmp_path, monkeypatch, capsys):
 
 def test_the_readme_s_lines_run(tmp_path, monkeypatch):
     blocks = re.findall(r"^```python\n(.*?)^```", (SOURCE / "README.md").read_text(), re.MULTILINE | re.DOTALL)
-    assert len(blocks) == 1
+    assert len(blocks) == 2
     monkeypatch.chdir(tmp_path)
     names = {}
     exec(compile(blocks[0], "README.md", "exec"), names)
     assert names["weights"]["fc1.weight"].dtype.name == "float32"
+    pytest.importorskip("torch")
+    exec(compile(blocks[1], "README.md, second block", "exec"), names)
+    assert len(names["run"].rounds) == 2 and not any(one.get("failure") for one in names["run"].clients)
 
 
 def example(folder, *words, **environment):

@@ -345,3 +345,53 @@ def test_memory_does_not_grow_over_rounds(tmp_path):
     (tmp_path / "main.py").write_text(program)
     done = subprocess.run([sys.executable, tmp_path / "main.py", tmp_path / "a"], capture_output=True, text=True, timeout=120)
     assert int(done.stdout) < 4 << 20, done.stderr
+
+
+def test_a_pytorch_model_trains_as_in_a_plain_loop_of_pytorch(tmp_path):
+    torch = pytest.importorskip("torch")
+    nn = torch.nn
+
+    class Net(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.layers = nn.Sequential(nn.Linear(4, 8), nn.BatchNorm1d(8), nn.ReLU(), nn.Linear(8, 3))
+
+        def forward(self, x):
+            return self.layers(x)
+
+    torch.manual_seed(3)
+    first = Net()
+    counts = [12, 30, 18]
+    data = [(torch.randn(count, 4), torch.randint(0, 3, (count,))) for count in counts]
+
+    def trained(weights, client):
+        net = Net()
+        net.load_state_dict(weights)
+        optimizer = torch.optim.SGD(net.parameters(), lr=0.1, momentum=0.9)
+        for x, y in zip(*(part.split(6) for part in data[client])):
+            optimizer.zero_grad()
+            nn.functional.cross_entropy(net(x), y).backward()
+            optimizer.step()
+        return net.state_dict()
+
+    def train(weights, task):
+        assert all(isinstance(tensor, torch.Tensor) for tensor in weights.values()) and [*weights] == [*first.state_dict()]
+        weights["layers.0.weight"] += 0  # its own
+        return trained(weights, task.client)
+
+    expected = {name: tensor.clone() for name, tensor in first.state_dict().items()}
+    for rounds in range(1, 4):
+        all_of = [trained(expected, client) for client in range(3)]
+        for name, tensor in expected.items():
+            if tensor.is_floating_point():
+                expected[name] = sum(count * one[name].double() for count, one in zip(counts, all_of)).div(60).float()
+        run = fedstride.run(model=first, train=train, clients=3, examples=counts, rounds=rounds, out=tmp_path / str(rounds))
+        for name, array in run.model().items():
+            assert np.abs(array - expected[name].numpy()).max() < 1e-6 * rounds, name
+        assert "layers.1.num_batches_tracked" not in run.model() and "layers.1.running_mean" in run.model()
+    named_train = fedstride.named("plain", 1)(train)
+    run = fedstride.run(model=first, train=named_train, clients=3, examples=counts, rounds=2, out=tmp_path / "a")
+    run = fedstride.resume(run, rounds=3, train=named_train, model=first)
+    assert run.summary["model_hash"] == fedstride.open(tmp_path / "3").summary["model_hash"]
+    with pytest.raises(fedstride.UsageError, match="tensor 'bias' is in the model given and not in the run's"):
+        fedstride.resume(run, rounds=4, train=named_train, model=nn.Linear(2, 2))
