@@ -13,6 +13,7 @@ namespace {
 constexpr std::string_view kWord = "tensor";
 constexpr std::int64_t kMaxExtent = std::int64_t{1} << 31;
 constexpr std::size_t kMaxExtents = 16;
+constexpr std::size_t kMaxTensorName = 256;
 
 void check_names(std::span<const NamedTensor> tensors) {
   if (tensors.size() > kMaxTensors)
@@ -20,6 +21,10 @@ void check_names(std::span<const NamedTensor> tensors) {
                       " are supported");
   std::set<std::string_view> names;
   for (const NamedTensor& tensor : tensors) {
+    if (tensor.name.size() > kMaxTensorName)
+      throw usage_error("a tensor's name begins with '" + tensor.name.substr(0, 60) + "' and has " +
+                        std::to_string(tensor.name.size()) + " characters; at most " + std::to_string(kMaxTensorName) +
+                        " are supported");
     const bool good = !tensor.name.empty() && std::ranges::all_of(tensor.name, [](char letter) {
       return letter > ' ' && letter <= '~' && letter != '|';
     });

@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <iterator>
+#include <thread>
 
 #include "core/error.hpp"
 #include "core/stop.hpp"
@@ -22,6 +23,7 @@ volatile std::sig_atomic_t came[std::size(kSignals)];
 bool replaced[std::size(kSignals)];
 std::atomic<Computing*> innermost{nullptr};
 std::atomic<int> in_python{0};
+std::atomic<int> handling{0};  // handlers at work, on whatever thread: what they look at must be there until they are done
 
 std::size_t place_of(int signal) { return signal == kSignals[0] ? 0 : 1; }
 
@@ -30,6 +32,7 @@ bool is_ignored(const struct sigaction& action) { return (action.sa_flags & SA_S
 
 // Nothing here but stores and the handler before. Python's only notes that the signal came.
 void on_signal(int signal, siginfo_t* info, void* context) {
+  handling.fetch_add(1);
   stop_requested.store(true);
   for (const Computing* one = innermost.load(); one != nullptr; one = one->outer)
     if (one->stop != nullptr) one->stop->store(true);
@@ -45,6 +48,7 @@ void on_signal(int signal, siginfo_t* info, void* context) {
     earlier.sa_sigaction(signal, info, context);
   else if (!is_default(earlier) && !is_ignored(earlier))
     earlier.sa_handler(signal);
+  handling.fetch_sub(1);
 }
 
 // Python's signals arrive on the main thread of its main interpreter; no other may ask for them.
@@ -111,6 +115,7 @@ bool Computing::restore() {
   innermost.store(outer);
   for (std::size_t i = 0; outer == nullptr && i < std::size(kSignals); ++i)
     if (replaced[i]) sigaction(kSignals[i], &before[i], nullptr);
+  while (handling.load() > 0) std::this_thread::yield();
   return true;
 }
 

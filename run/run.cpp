@@ -307,6 +307,10 @@ RunSummary resume(const std::string& name, const Settings& overrides, const RunO
                   const std::function<void(Configuration&)>& configure) {
   RunFolder folder = RunFolder::open(name);
   const Settings settings = settings_to_resume(name, overrides);
+  if (const auto code = settings.find("code"); code != settings.end() && !configure && !make_fleet.trains_outside)
+    if (const std::string text = value_text(code->second.value); !text.empty())
+      throw usage_error("the run in '" + name + "' has code of its own ('" + text +
+                        "'), which this command does not have; fedstride.resume in Python goes on with it (docs/python.md)");
   Configuration configuration = resolve(settings);
   if (configure) configure(configuration);
   std::optional<Checkpoint> saved = folder.load();

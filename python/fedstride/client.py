@@ -1,10 +1,14 @@
 """A client of a real federation, in Python: `fedstride.Client`."""
 
+from __future__ import annotations
+
 import os
+from typing import Any
 
 from . import _core
 from ._core import UsageError
 from ._own import tensors_of
+from ._types import Evaluate, Place, Tensors, Train
 
 
 class Client:
@@ -19,8 +23,24 @@ class Client:
     accept_other_builds, quiet: as its flags.
     """
 
-    def __init__(self, *, connect, client, certificates="", insecure_loopback=False, folder=None, data="", data_dir="", threads=0,
-                 patience=600.0, require_dp="", max_epsilon=0.0, delta=1e-5, accept_other_builds=False, quiet=False):
+    def __init__(
+        self,
+        *,
+        connect: str,
+        client: int,
+        certificates: Place = "",
+        insecure_loopback: bool = False,
+        folder: Place | None = None,
+        data: Place = "",
+        data_dir: Place = "",
+        threads: int = 0,
+        patience: float = 600.0,
+        require_dp: str = "",
+        max_epsilon: float = 0.0,
+        delta: float = 1e-5,
+        accept_other_builds: bool = False,
+        quiet: bool = False,
+    ) -> None:
         if isinstance(client, bool) or not isinstance(client, int) or not 0 <= client < 2**32:
             raise UsageError(f"client is {client!r}; it must be a whole number from 0")
         if not isinstance(threads, int) or not 0 <= threads <= 1024:
@@ -34,7 +54,7 @@ class Client:
                            os.fspath(f"client-{client}" if folder is None else folder), os.fspath(data), os.fspath(data_dir),
                            threads, float(patience), require_dp, float(max_epsilon), float(delta), accept_other_builds, quiet)
 
-    def serve(self, train=None, *, evaluate=None, model=None):
+    def serve(self, train: Train | None = None, *, evaluate: Evaluate | None = None, model: Tensors | Any | None = None) -> dict[str, Any]:
         """Takes part until the federation is finished: a dict with finished, rounds, model_hash and updates_sent.
 
         train: as for `run`: train(weights, task) gives trained weights; None: the client is trained by fedstride, as the experiment
@@ -42,7 +62,7 @@ class Client:
         is to get tensors of PyTorch's: names and types count, not values.
         Raises Error if the coordinator refuses for good or is not reached; KeyboardInterrupt on Ctrl-C (the same call goes on).
         """
-        functions = {}
+        functions: dict[str, Any] = {}
         if train is not None:
             if not callable(train):
                 raise UsageError(f"train is of type {type(train).__name__}; it must be a function")

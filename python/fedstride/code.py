@@ -1,14 +1,24 @@
 """Code of one's own in a run: its name and version, what a training function is given and gives back."""
 
+from __future__ import annotations
+
 import re
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from ._core import UsageError
+
+if TYPE_CHECKING:
+    import numpy
+    from numpy.typing import NDArray
+
+Function = TypeVar("Function", bound=Callable[..., Any])
 
 _NAME = re.compile(r"[A-Za-z0-9_.:-]{1,64}")
 
 
-def named(name, version):
+def named(name: str, version: str | int) -> Callable[[Function], Function]:
     """Gives a function a name and a version, by which a run knows it again: a decorator.
 
         @fedstride.named("weighted-median", "1")
@@ -22,9 +32,9 @@ def named(name, version):
         if not isinstance(text, str) or not _NAME.fullmatch(text):
             raise UsageError(f"{what} is {text!r}; valid are up to 64 letters, digits and signs out of _ . : -")
 
-    def mark(function):
+    def mark(function: Function) -> Function:
         try:
-            function.__fedstride_code__ = f"{name} {version}"
+            function.__fedstride_code__ = f"{name} {version}"  # type: ignore[attr-defined]
         except AttributeError:
             raise UsageError(f"a {type(function).__name__} cannot be given a name; make it a function or a class with __call__") from None
         return function
@@ -32,7 +42,7 @@ def named(name, version):
     return mark
 
 
-def code_setting(functions):
+def code_setting(functions: Mapping[str, Any]) -> str | None:
     """The setting `code` of a run with these functions by their keys: "aggregation=median 1; train=?"; None without any."""
     parts = []
     for key in sorted(functions):
@@ -51,10 +61,10 @@ class Trained:
     state: what the client keeps until its next round: a dict of arrays and JSON values (client_state="keep"); None: as it was.
     """
 
-    weights: dict
+    weights: Mapping[str, Any]
     examples: int | None = None
     loss: float | None = None
-    state: dict | None = None
+    state: Mapping[str, Any] | None = None
 
 
 class Task:
@@ -67,26 +77,34 @@ class Task:
     federation whose examples only its clients' code knows has none of these three.
     """
 
-    def __init__(self, client, round, examples, seed, state, rows_of, examples_of):
-        self.client, self.round, self.examples, self.seed, self.state = client, round, examples, seed, state
-        self._rows_of, self._examples_of, self._pair = rows_of, examples_of, None
+    client: int
+    round: int
+    examples: int
+    seed: int
+    state: dict[str, Any] | None
 
-    def __repr__(self):
+    def __init__(self, client: int, round: int, examples: int, seed: int, state: dict[str, Any] | None,
+                 rows_of: Callable[[int], Any], examples_of: Callable[[int], Any]) -> None:
+        self.client, self.round, self.examples, self.seed, self.state = client, round, examples, seed, state
+        self._rows_of, self._examples_of = rows_of, examples_of
+        self._pair: tuple[NDArray[Any], NDArray[Any]] | None = None
+
+    def __repr__(self) -> str:
         return f"<client {self.client} in round {self.round}, {self.examples} examples>"
 
     @property
-    def rows(self):
+    def rows(self) -> NDArray[numpy.uint32]:
         return self._rows_of(self.client)
 
     @property
-    def x(self):
+    def x(self) -> NDArray[Any]:
         return self._both()[0]
 
     @property
-    def y(self):
+    def y(self) -> NDArray[Any]:
         return self._both()[1]
 
-    def _both(self):
+    def _both(self) -> tuple[NDArray[Any], NDArray[Any]]:
         if self._pair is None:
             self._pair = self._examples_of(self.client)
         return self._pair

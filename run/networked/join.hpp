@@ -8,6 +8,7 @@
 
 #include "client/outside_training.hpp"
 #include "net/member.hpp"
+#include "nn/evaluation.hpp"
 #include "run/run_privacy.hpp"
 #include "run/setup.hpp"
 

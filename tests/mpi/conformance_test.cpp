@@ -142,8 +142,8 @@ TEST_CASE("inside: conformance" * doctest::skip()) {
     cases = all_cases(base, folder / "first/partition.json", refused);
     // The data here name no clients, and rows that clients bring are in no process of a job.
     CHECK(joined(refused) ==
-          "partition natural, partition natural-grouped, partition own, feature-skew rotation, feature-skew colour, attack "
-          "backdoor, cohort trace");
+          "partition natural, partition natural-grouped, partition own, partition outside, feature-skew rotation, feature-skew "
+          "colour, attack backdoor, cohort trace");
     for (std::size_t i = 0; i < cases.size(); ++i) {
       Settings settings = cases[i].settings;
       settings["out"] = text(folder / ("alone-" + std::to_string(i)));

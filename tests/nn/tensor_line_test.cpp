@@ -63,6 +63,7 @@ TEST_CASE("what is no line of tensors is refused by name") {
   CHECK(refusal("tensor a 65536 65536").starts_with("tensor 'a' brings the model to more than 2^31 parameters"));
   CHECK(refusal("tensor a 2147483648 2147483648 2147483648 4").starts_with("tensor 'a' brings the model"));
   CHECK(refusal("tensor \xc3\xa4 2").starts_with("a tensor is called"));
+  CHECK(refusal("tensor " + std::string(257, 'a') + " 1").find("and has 257 characters; at most 256") != std::string::npos);
   CHECK(refusal("tensor a" + std::string(kMaxTensorLine, ' ')).starts_with("the model's line has"));
   std::vector<NamedTensor> many;
   for (std::size_t i = 0; i <= kMaxTensors; ++i) many.push_back({"t" + std::to_string(i), {1}});

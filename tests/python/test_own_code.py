@@ -395,3 +395,9 @@ def test_a_pytorch_model_trains_as_in_a_plain_loop_of_pytorch(tmp_path):
     assert run.summary["model_hash"] == fedstride.open(tmp_path / "3").summary["model_hash"]
     with pytest.raises(fedstride.UsageError, match="tensor 'bias' is in the model given and not in the run's"):
         fedstride.resume(run, rounds=4, train=named_train, model=nn.Linear(2, 2))
+
+
+def test_the_program_does_not_go_on_with_python_s_code(tmp_path):
+    fedstride.run(**SMALL, partition=fedstride.named("thirds", 1)(lambda data: [data.rows[i::3] for i in range(3)]), out=tmp_path / "a")
+    done = subprocess.run([os.environ["FEDSTRIDE_PROGRAM"], "run", "--resume", tmp_path / "a", "--rounds", "3"], capture_output=True, text=True)
+    assert done.returncode == 2 and "has code of its own ('partition=thirds 1')" in done.stderr

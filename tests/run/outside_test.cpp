@@ -125,8 +125,8 @@ TEST_CASE("a run of code without a name and version does not go on, nor where no
   CHECK_THROWS_WITH_AS(resume(folder / "a", {{"rounds", {std::int64_t{9}}}}, {}, outside_fleet(train)),
                        doctest::Contains("has code without a name and version (train)"), Error);
   start_outside(settings_of(folder, "b", "code = 'train=mover 1'"));
-  CHECK_THROWS_WITH_AS(resume(folder / "b", {{"rounds", {std::int64_t{9}}}}), doctest::Contains("the model is tensors alone"),
-                       Error);
+  CHECK_THROWS_WITH_AS(resume(folder / "b", {{"rounds", {std::int64_t{9}}}}),
+                       doctest::Contains("has code of its own ('train=mover 1')"), Error);
   CHECK_THROWS_WITH_AS(run(resolve(settings_of(folder, "c")), settings_of(folder, "c")),
                        doctest::Contains("the model is tensors alone, which this command cannot do"), Error);
   CHECK_FALSE(fs::exists(folder / "c"));
