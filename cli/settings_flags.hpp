@@ -25,7 +25,7 @@ void add_data_flag(CLI::App& command, std::string& path);
 
 /// --format, --label, --client-column, --targets: how files of the user's own are read.
 void add_reading_flags(CLI::App& command, Settings& settings);
-/// What they say.
+/// The values of these flags.
 ReadSettings reading_settings(const Settings& settings);
 
 /// --data-dir FOLDER

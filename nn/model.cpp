@@ -179,6 +179,8 @@ Vector Model::initial(Initialisation initialisation, std::uint64_t seed) const {
 std::vector<bool> Model::layers_named(std::string_view names, std::string_view purpose) const {
   std::vector<bool> flags(layers_.size(), false);
   if (trimmed(names).empty()) return flags;
+  if (!has_layers())
+    throw usage_error(std::string(purpose) + " '" + std::string(names) + "': the model is tensors alone, and has no layers");
   std::vector<std::string> valid;
   for (const auto& parameter : parameters_)
     if (valid.empty() || valid.back() != layer_name(parameter)) valid.emplace_back(layer_name(parameter));

@@ -32,14 +32,4 @@ void InProcessFleet::collect(const Task& task, const std::vector<ClientId>& coho
   });
 }
 
-void InProcessFleet::end_round(std::uint32_t round) {
-  if (states_) states_->end_round(round);
-}
-
-std::uint32_t InProcessFleet::abandon_round(std::uint32_t last_round) { return states_ ? states_->abandon_round() : last_round; }
-
-void InProcessFleet::checkpointed(std::uint32_t round) {
-  if (states_) states_->checkpointed(round);
-}
-
 }  // namespace fedstride

@@ -10,14 +10,14 @@
 #include "core/task.hpp"
 #include "partitions/client_rows.hpp"
 #include "server/accumulator.hpp"
-#include "sim/state_store.hpp"
+#include "sim/fleet_states.hpp"
 #include "sim/threads.hpp"
 
 namespace fedstride {
 
 /// Every client in this process, spread over its threads; a Fleet (server/round.hpp). A client is its rows and its
-/// state, which is in a store if it is kept; the large objects, a Trainer each, belong to the threads.
-class InProcessFleet {
+/// state, which is in a store if it is kept (one that ends with the fleet, unless it is given another); the large objects, a Trainer each, belong to the threads.
+class InProcessFleet : public FleetStates {
  public:
   /// The references must outlive the fleet. rows[k] are client k's.
   InProcessFleet(const Model& model, const Dataset& data, const LocalTraining& training, const ClientRows& rows,
@@ -25,13 +25,6 @@ class InProcessFleet {
 
   /// Throws Interrupted if the run is stopped meanwhile.
   void collect(const Task& task, const std::vector<ClientId>& cohort, Accumulator& updates);
-
-  /// The store of the clients' states, if they are kept; without one they are in a store that ends with the fleet.
-  void keep_in(StateStore store) { states_.emplace(std::move(store)); }
-  /// Between rounds, with StateStore's functions of these names: nothing happens where no client keeps anything.
-  void end_round(std::uint32_t round);
-  std::uint32_t abandon_round(std::uint32_t last_round);
-  void checkpointed(std::uint32_t round);
 
   /// Gradient examples computed so far, for a progress bar.
   const std::atomic<std::uint64_t>& progress() const { return progress_; }
@@ -45,7 +38,6 @@ class InProcessFleet {
   const ClientRows& rows_;
   Threads& threads_;
   std::size_t max_rows_ = 0;
-  std::optional<StateStore> states_;
   Pool<Trainer> trainers_;  ///< at most one for each thread
   std::atomic<std::uint64_t> progress_{0};
   const std::atomic<bool>* stop_ = nullptr;

@@ -18,14 +18,4 @@ void OutsideFleet::collect(const Task& task, const std::vector<ClientId>& cohort
       });
 }
 
-void OutsideFleet::end_round(std::uint32_t round) {
-  if (states_) states_->end_round(round);
-}
-
-std::uint32_t OutsideFleet::abandon_round(std::uint32_t last_round) { return states_ ? states_->abandon_round() : last_round; }
-
-void OutsideFleet::checkpointed(std::uint32_t round) {
-  if (states_) states_->checkpointed(round);
-}
-
 }  // namespace fedstride

@@ -2,20 +2,19 @@
 
 #include <atomic>
 #include <cstdint>
-#include <optional>
 #include <span>
 #include <utility>
 #include <vector>
 
 #include "client/outside_training.hpp"
 #include "server/accumulator.hpp"
-#include "sim/state_store.hpp"
+#include "sim/fleet_states.hpp"
 
 namespace fedstride {
 
 /// Clients that code of the user's own trains; a Fleet (server/round.hpp). States that clients give with their answers are in a
 /// store, if there is one.
-class OutsideFleet {
+class OutsideFleet : public FleetStates {
  public:
   /// The training and the numbers must outlive the fleet.
   OutsideFleet(const LocalTraining& training, std::span<const std::uint64_t> row_counts, OutsideTraining train)
@@ -24,12 +23,6 @@ class OutsideFleet {
   /// Throws Interrupted if the code was stopped.
   void collect(const Task& task, const std::vector<ClientId>& cohort, Accumulator& updates);
 
-  void keep_in(StateStore store) { states_.emplace(std::move(store)); }
-  /// Between rounds, with StateStore's functions of these names.
-  void end_round(std::uint32_t round);
-  std::uint32_t abandon_round(std::uint32_t last_round);
-  void checkpointed(std::uint32_t round);
-
   /// Gradient examples so far, as the answers have it.
   const std::atomic<std::uint64_t>& progress() const { return progress_; }
 
@@ -37,7 +30,6 @@ class OutsideFleet {
   const LocalTraining& training_;
   std::span<const std::uint64_t> row_counts_;
   OutsideTraining train_;
-  std::optional<StateStore> states_;
   std::atomic<std::uint64_t> progress_{0};
 };
 

@@ -114,7 +114,7 @@ TEST_CASE("reports that no training can have given end their connection; the rou
        [](UpdateMessage& m) { m.report.personal_loss = 1; }},
       {"its report says that its personal model's loss is -1; possible is 0 to",
        [](UpdateMessage& m) { m.report.personal_examples = 2, m.report.personal_loss = -1; }},
-      {"its report says that its personal model was tested on 2 rows; it has 0 for that",
+      {"its report says that its personal model was tested on 2 answers; it has 0 for that",
        [](UpdateMessage& m) { m.report.personal_examples = 2; }},
       {"its report says that it left out 3 of 0 examples", [](UpdateMessage& m) { m.report.nonfinite = 3; }},
       {"its report says that it took 9 steps with 5 gradient examples",
