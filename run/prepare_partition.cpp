@@ -14,6 +14,7 @@
 #include "partitions/heat_map.hpp"
 #include "partitions/limit.hpp"
 #include "partitions/manifest.hpp"
+#include "partitions/outside_rows.hpp"
 #include "run/natural_clients.hpp"
 #include "run/setup.hpp"
 
@@ -47,6 +48,7 @@ void set_client_test_aside(Setup& setup) {
 
 void prepare_partition(Setup& setup) {
   const Configuration& configuration = setup.configuration;
+  if (const auto* outside = configuration.partition.as<OutsideRows>()) outside->assign({});  // throws
   setup.data = load_dataset(configuration.dataset, data_options(configuration));
   const Dataset& train = setup.data.train;
   setup.notes.insert(setup.notes.end(), setup.data.notes.begin(), setup.data.notes.end());

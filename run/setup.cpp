@@ -18,6 +18,7 @@
 #include "dp/noise/sampling.hpp"
 #include "nn/models.hpp"
 #include "nn/safetensors.hpp"
+#include "nn/tensor_line.hpp"
 #include "objectives/dynamic.hpp"
 #include "objectives/plain.hpp"
 #include "objectives/scaffold.hpp"
@@ -256,10 +257,10 @@ void prepare_training(Setup& setup, FirstWeights first) {
     setup.evaluation_rows =
         draw_evaluation_rows(setup.data.test.size(), static_cast<std::size_t>(configuration.evaluate_rows), configuration.seed);
   prepare_components(setup);
-  setup.model = Model::parse(configuration.model, input_form(setup));
-  if (setup.model.has_layers() && configuration.partition.as<OutsideRows>() != nullptr)
+  if (!is_tensor_line(configuration.model) && configuration.partition.as<OutsideRows>() != nullptr)
     throw usage_error("partition is 'outside' and model '" + configuration.model +
                       "', whose layers compute with examples; there, only a model of tensors is valid (parameters)");
+  setup.model = Model::parse(configuration.model, input_form(setup));
   check_memory(setup.model);
   setup.training = {.optimizer = configuration.optimizer,
                     .objective = configuration.objective,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import pathlib
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -102,8 +103,9 @@ def resume(
     """
     path, arrays = split_data(data)
     code = OwnCode({**settings, "data": path}, train, evaluate, workers)
-    begun = Run(folder).settings.get("code", "")
-    if "?" not in begun and (code.code or "") != begun:
+    has_run = (pathlib.Path(folder) / "config.toml").is_file()  # else C++ says what is wrong
+    begun = Run(folder).settings.get("code", "") if has_run else ""
+    if has_run and "?" not in begun and (code.code or "") != begun:
         raise UsageError(f"the run in '{os.fspath(folder)}' has the code '{begun}', and '{code.code or ''}' is given; valid is the same")
     form = {} if model is None else tensors_of(model)[1]
     given = {key: value for key, value in code.settings.items() if key not in code.functions}

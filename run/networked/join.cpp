@@ -213,7 +213,7 @@ class Participant {
         [&](OutsideAnswer answer) {
           has_answered = true;
           if (answer.failure.empty())
-            after = answer.state;
+            after = setup.configuration.client_state == ClientStateRule::keep ? answer.state : std::string();
           else
             options_.log("round " + std::to_string(task.round) + " is answered without an update: " + answer.failure);
           examples += answer.examples;
