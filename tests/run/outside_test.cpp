@@ -115,7 +115,8 @@ TEST_CASE("a run of outside code goes on with the same bits, states of its clien
   resume(folder / "parts", {}, {}, outside_fleet(train));
   CHECK(hashes(folder / "parts") == hashes(folder / "whole"));
   first_weights(folder);
-  start_outside(settings_of(folder, "reset", "client-state = 'reset'\ncode = 'train=mover 1'\ncohort = 'fixed'\ncohort-size = 2\nrounds = 6\n"));
+  start_outside(settings_of(folder, "reset",
+                            "client-state = 'reset'\ncode = 'train=mover 1'\ncohort = 'fixed'\ncohort-size = 2\nrounds = 6\n"));
   CHECK(hashes(folder / "reset").back() != hashes(folder / "whole").back());
 }
 
