@@ -22,7 +22,7 @@ std::unique_ptr<Ranks> Ranks::split(int) { return nullptr; }
 void Ranks::watch(const std::atomic<bool>*, double) {}
 void Ranks::broadcast(std::string&, std::uint64_t) {}
 void Ranks::broadcast(std::span<float>) {}
-std::vector<std::string> Ranks::gather(const std::string&, std::uint64_t, function_ref<void()>) { return {}; }
+std::vector<std::string> Ranks::gather(const std::string&, std::uint64_t, function_ref<void()>, int) { return {}; }
 void Ranks::sum(std::span<__int128>) {}
 void Ranks::send(int, const Note&) {}
 std::optional<std::pair<int, Note>> Ranks::next_note() { return std::nullopt; }
