@@ -130,14 +130,14 @@ void Computing::finish() {
   if (PyErr_CheckSignals() != 0) throw py::error_already_set();
 }
 
-InPython::InPython() : mode_(floating_point_mode()) {
-  in_python.fetch_add(1);
+InPython::InPython(bool may_take_long) : may_take_long_(may_take_long), mode_(floating_point_mode()) {
+  in_python.fetch_add(may_take_long_ ? 1 : 0);
   constexpr unsigned kDefaultMode = 0x1F80;  // all exceptions masked, nearest, denormals are numbers
   set_floating_point_mode(kDefaultMode);
 }
 
 InPython::~InPython() {
-  in_python.fetch_sub(1);
+  in_python.fetch_sub(may_take_long_ ? 1 : 0);
   set_floating_point_mode(mode_);
 }
 

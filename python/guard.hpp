@@ -45,12 +45,14 @@ class Computing {
 /// In a function that C++ calls while it computes: has the GIL, and Python's mode of floating point, whatever the thread.
 class InPython {
  public:
-  InPython();
+  /// `may_take_long`: the user's function computes, so that a signal which means to end the process does so in its middle.
+  explicit InPython(bool may_take_long = false);
   ~InPython();
   InPython(const InPython&) = delete;
   InPython& operator=(const InPython&) = delete;
 
  private:
+  bool may_take_long_;
   unsigned mode_;
   py::gil_scoped_acquire held_;
 };

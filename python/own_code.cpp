@@ -154,7 +154,7 @@ void OwnCode::raise_again() const {
 void OwnCode::train(const Task& task, std::span<const ClientId> clients, const std::function<OutsideTask(ClientId)>& task_of,
                     const std::function<void(OutsideAnswer)>& answer) {
   const Model& model = known_->get().model;
-  const InPython in_python;
+  const InPython in_python(true);
   // Python's own copy, once a round: whoever keeps an array of it has memory of his own.
   py::array_t<float> weights(static_cast<py::ssize_t>(model.size()));
   if (known_->in_place)
@@ -192,7 +192,7 @@ void OwnCode::train(const Task& task, std::span<const ClientId> clients, const s
 
 Evaluation OwnCode::evaluate(const Vector& weights, EvaluatedOn examples) {
   const Model& model = known_->get().model;
-  const InPython in_python;
+  const InPython in_python(true);
   py::array_t<float> values(static_cast<py::ssize_t>(model.size()));
   std::fill_n(values.mutable_data(), model.size(), 0.0F);
   to_pytorch(model, view(weights), values.mutable_data());
