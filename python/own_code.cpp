@@ -76,6 +76,12 @@ py::object function_of(const py::dict& functions, const char* key) {
   return functions.contains(key) ? py::object(functions[key]) : py::none();
 }
 
+// Gives the part its function, if it is the one that calls a function and there is one.
+template <class Part>
+void hand_over(ChosenPart& chosen, const py::object& function) {
+  if (auto* part = chosen.as<Part>(); part != nullptr && !function.is_none()) part->function = function;
+}
+
 }  // namespace
 
 OwnCode::OwnCode(const py::dict& functions)
@@ -90,13 +96,10 @@ void OwnCode::join(RunRequest& request) {
   const auto before = request.configure;
   request.configure = [this, before](Configuration& configuration) {
     if (before) before(configuration);
-    if (auto* part = configuration.partition.as<CallablePartition>(); part != nullptr && !partition_.is_none())
-      part->function = partition_;
-    if (auto* part = configuration.cohort.as<CallableCohort>(); part != nullptr && !cohort_.is_none()) part->function = cohort_;
-    if (auto* part = configuration.aggregation.as<CallableAggregation>(); part != nullptr && !aggregation_.is_none())
-      part->function = aggregation_;
-    if (auto* part = configuration.server.as<CallableServerOptimizer>(); part != nullptr && !server_optimizer_.is_none())
-      part->function = server_optimizer_;
+    hand_over<CallablePartition>(configuration.partition, partition_);
+    hand_over<CallableCohort>(configuration.cohort, cohort_);
+    hand_over<CallableAggregation>(configuration.aggregation, aggregation_);
+    hand_over<CallableServerOptimizer>(configuration.server, server_optimizer_);
   };
   if (training_.is_none()) return;
   request.fleet = outside_fleet(training(), evaluation());

@@ -11,20 +11,14 @@
 #include "sim/outside_fleet.hpp"
 
 namespace fedstride {
-namespace {
-
-bool is_given(const Settings& settings, const char* key) { return settings.contains(key); }
-
-}  // namespace
-
 Settings with_parameters(Settings settings, const std::filesystem::path& file) {
   for (const char* key : {"model", "init"})
-    if (is_given(settings, key))
+    if (settings.contains(key))
       throw usage_error(std::string(key) + " is given besides parameters '" + file.string() +
                         "', which says what the model is and how it begins; valid is one of them");
   settings["model"] = {tensor_line_of(read_safetensors(file))};
   settings["init"] = {file.string()};
-  if (!is_given(settings, "partition") && !is_given(settings, "dataset") && !is_given(settings, "data"))
+  if (!settings.contains("partition") && !settings.contains("dataset") && !settings.contains("data"))
     settings["partition"] = {std::string("outside")};
   return settings;
 }

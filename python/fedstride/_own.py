@@ -6,6 +6,7 @@ import os
 import pathlib
 import tempfile
 
+from ._arrays import array_of
 from ._core import UsageError
 from .code import code_setting
 
@@ -26,7 +27,7 @@ def tensors_of(model):
     for name, given in model.items():
         if not isinstance(name, str) or not name.isascii() or not name.isprintable() or not name or set(name) & {" ", "|"}:
             raise UsageError(f"model has a tensor called {name!r}; a name is made of letters, digits and signs of ASCII without spaces and '|'")
-        array = numpy.asarray(given.detach().cpu() if hasattr(given, "detach") else given)
+        array = array_of(given)
         if array.dtype.kind == "f":
             arrays[name] = array.astype(numpy.float32)
             if not numpy.isfinite(arrays[name]).all():

@@ -5,6 +5,7 @@ import struct
 
 import numpy
 
+from ._arrays import array_of
 from ._core import Error, UsageError
 
 _KINDS = "biufc"
@@ -20,10 +21,8 @@ def pack(values, what):
     for key, value in values.items():
         if not isinstance(key, str):
             raise UsageError(f"{what} has a key {key!r}; keys are texts")
-        if hasattr(value, "detach"):
-            value = value.detach().cpu().numpy()
-        if isinstance(value, (numpy.ndarray, numpy.generic)):
-            array = numpy.asarray(value)
+        if isinstance(value, (numpy.ndarray, numpy.generic)) or hasattr(value, "detach"):
+            array = array_of(value)
             if array.dtype.kind not in _KINDS:
                 raise UsageError(f"{what}, '{key}': an array of dtype {array.dtype}; valid are numbers and truth values")
             little = numpy.ascontiguousarray(array, array.dtype.newbyteorder("<")).tobytes()

@@ -6,6 +6,7 @@ import traceback
 
 import numpy
 
+from ._arrays import array_of
 from ._core import UsageError
 from ._packed import pack, unpack
 from .code import Task, Trained
@@ -48,7 +49,7 @@ class Form:
             if name not in weights:
                 raise Refused(f"it gave no tensor '{name}'")
             given = weights[name]
-            array = numpy.asarray(given.detach().cpu() if hasattr(given, "detach") else given)
+            array = array_of(given)
             if array.dtype.kind != "f":
                 raise Refused(f"it gave '{name}' with dtype {array.dtype}; valid are floating point numbers")
             if array.shape != tuple(shape):

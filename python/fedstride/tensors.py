@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from . import _core
+from ._arrays import array_of
 from ._core import UsageError
 from ._types import Place
 
@@ -30,7 +31,7 @@ def save_tensors(path: Place, tensors: Mapping[str, ArrayLike]) -> None:
     for name, given in dict(tensors).items():
         if not isinstance(name, str) or not name or name == "__metadata__":
             raise UsageError(f"tensor {name!r} has no name; valid are texts, but not '__metadata__'")
-        array = numpy.asarray(given.detach().cpu() if hasattr(given, "detach") else given)
+        array = array_of(given)
         if array.dtype.kind not in "fiub":
             raise UsageError(f"tensor '{name}' is of dtype {array.dtype}; valid are numbers")
         # ascontiguousarray would make one dimension of none.

@@ -303,15 +303,13 @@ MemberOutcome join_federation(const JoinOptions& options, const std::atomic<bool
                           .accept_other_builds = options.accept_other_builds,
                           .patience = options.patience};
   Participant participant(options);
-  const MemberWork work{
-      .prepare = [&](const Welcome& welcome, Packings& packings) { return participant.prepare(welcome, packings); },
-      .last_round = [&] { return participant.last_round(); },
-      .train = [&](const ModelMessage& model, const Train& train, std::atomic<std::uint64_t>& examples,
-                   const std::atomic<bool>& halt) { return participant.train(model, train, examples, halt); }};
-  MemberWork all = work;
+  MemberWork work{.prepare = [&](const Welcome& welcome, Packings& packings) { return participant.prepare(welcome, packings); },
+                  .last_round = [&] { return participant.last_round(); },
+                  .train = [&](const ModelMessage& model, const Train& train, std::atomic<std::uint64_t>& examples,
+                               const std::atomic<bool>& halt) { return participant.train(model, train, examples, halt); }};
   if (options.evaluate)
-    all.evaluate = [&](const ModelMessage& model, std::uint32_t round) { return participant.evaluate(model, round); };
-  return take_part(rules, all, options.log, stop);
+    work.evaluate = [&](const ModelMessage& model, std::uint32_t round) { return participant.evaluate(model, round); };
+  return take_part(rules, work, options.log, stop);
 }
 
 }  // namespace fedstride
