@@ -9,21 +9,44 @@
 
 namespace fedstride {
 
-OutsideTask outside_task(const LocalTraining& training, std::uint32_t round, ClientId client, std::uint64_t rows,
+namespace {
+
+int first_epoch_of(const LocalTraining& training, const Task& task) { return static_cast<int>(task.round - 1) * training.epochs; }
+
+void add_lots(const LocalTraining& training, const Task& task, const OutsideAnswer& answer, ClientReport& report) {
+  const PrivatePlan& plan = *training.privacy->plans[answer.client];
+  report.releases = plan.noise().runs(plan.releases_before(first_epoch_of(training, task)), task.releases[answer.client]);
+  add_to_report(answer.lots, answer.empty_lots, report);
+}
+
+}  // namespace
+
+OutsideTask outside_task(const LocalTraining& training, const Task& task, ClientId client, std::uint64_t rows,
                          std::string state) {
-  RandomStream random(training.seed, {.purpose = Purpose::outside_training, .round = round, .client = client});
-  return {round, client, rows, random.bits64() >> 1, std::move(state)};
+  RandomStream random(training.seed, {.purpose = Purpose::outside_training, .round = task.round, .client = client});
+  OutsideTask one{
+      .round = task.round, .client = client, .rows = rows, .seed = random.bits64() >> 1, .lots = {}, .state = std::move(state)};
+  if (training.privacy && rows > 0)
+    one.lots = OutsideLotsTerms{.plan = *training.privacy->plans[client],
+                                .source = training.privacy->source,
+                                .round = task.round,
+                                .client = client,
+                                .rows = rows,
+                                .first_epoch = first_epoch_of(training, task),
+                                .epochs = training.epochs,
+                                .reserved = task.releases[client]};
+  return one;
 }
 
 void send_answer(const LocalTraining& training, const Task& task, std::uint64_t rows, OutsideAnswer answer, UpdateSink sink) {
-  const ClientReport report = sendable({.client = answer.client,
-                                        .rows = rows,
-                                        .examples = answer.examples,
-                                        .loss = answer.loss,
-                                        .learning_rate = std::numeric_limits<double>::quiet_NaN(),
-                                        .gradient_norm = 0,
-                                        .clipped_share = 0,
-                                        .failure = std::move(answer.failure)});
+  ClientReport told{.client = answer.client,
+                    .rows = rows,
+                    .examples = answer.examples,
+                    .loss = answer.loss,
+                    .learning_rate = std::numeric_limits<double>::quiet_NaN(),
+                    .failure = std::move(answer.failure)};
+  if (training.privacy && rows > 0) add_lots(training, task, answer, told);
+  const ClientReport report = sendable(std::move(told));
   Vector& update = answer.weights;
   if (!report.failure.empty()) return sink({report, {}});
   std::ranges::transform(update, task.model, update.begin(), std::minus<>{});

@@ -1,9 +1,5 @@
 #include "client/private_lots.hpp"
 
-#include <algorithm>
-
-#include "dp/noise/sampling.hpp"
-
 namespace fedstride {
 
 std::vector<GradientStretch> gradient_stretches(const Model& model, const std::vector<bool>& frozen) {
@@ -58,72 +54,14 @@ class PrivateLots::Lot {
   double loss_sum_ = 0;
 };
 
-PrivateLots::PrivateLots(const Places& places, const PrivatePlan& plan, const RandomSource& source, std::span<const Row> rows,
-                         const BatchAddress& address, std::uint64_t first_release, std::uint64_t reserved)
-    : places_(places),
-      plan_(plan),
-      source_(source),
-      rows_(rows),
-      address_(address),
-      next_release_(first_release),
-      meter_(reserved) {}
-
-void PrivateLots::begin_epoch(int epoch) {
-  if (plan_.sampling() != Sampling::shuffle) return;
-  order_.assign(rows_.begin(), rows_.end());
-  RandomStream random =
-      source_.at({Purpose::private_sampling, address_.round, address_.client, static_cast<std::uint32_t>(epoch)});
-  shuffle(std::span(order_), random);
-  ahead_ = 0;
-}
-
-void PrivateLots::draw() {
-  std::vector<Row>& drawn = places_.workshop.drawn_;
-  drawn.clear();
-  const Address address{Purpose::private_sampling, address_.round, address_.client, address_.step};
-  switch (plan_.sampling()) {
-    case Sampling::full:
-      drawn.assign(rows_.begin(), rows_.end());
-      break;
-    case Sampling::poisson:
-      draw_poisson(source_, address, plan_.rate(), rows_, drawn);
-      break;
-    case Sampling::without_replacement:
-      draw_without_replacement(source_, address, plan_.lot(), rows_, drawn);
-      break;
-    case Sampling::shuffle:
-      drawn.assign(order_.begin() + static_cast<std::ptrdiff_t>(ahead_),
-                   order_.begin() + static_cast<std::ptrdiff_t>(ahead_ + plan_.lot()));
-      ahead_ += plan_.lot();
-      break;
-  }
-}
-
 PrivateLots::Result PrivateLots::gradient(const float* weights, GradientSink sink) {
-  draw();
-  Result result{.examples = places_.workshop.drawn_.size()};
-  if (result.examples == 0) ++empty_;
-  const NoiseStep step = plan_.noise().at(next_release_++);
+  draws_.draw(places_.workshop.drawn_);
+  address_.step = draws_.step();
   Lot lot(*this, weights);
-  result.sink_sum = places_.workshop.sum_.release(lot,
-                                                  {.clip = step.clip,
-                                                   .noise_multiplier = step.noise_multiplier,
-                                                   .denominator = plan_.denominator(),
-                                                   .source = source_,
-                                                   .address = {Purpose::noise, address_.round, address_.client, address_.step}},
-                                                  meter_, sink, places_.for_each_piece, lots_);
+  Result result{.examples = places_.workshop.drawn_.size()};
+  result.sink_sum = draws_.release(lot, places_.workshop.sum_, sink, places_.for_each_piece);
   result.loss_sum = lot.loss_sum();
-  ++address_.step;
   return result;
-}
-
-void PrivateLots::report(ClientReport& report) const {
-  report.releases = meter_.runs();
-  report.empty_lots = empty_;
-  report.nonfinite = lots_.nonfinite;
-  const auto counted = static_cast<double>(lots_.examples - lots_.nonfinite);  // none: 0 / 0 is NaN, as it should be
-  report.gradient_norm = lots_.norms / counted;
-  report.clipped_share = static_cast<double>(lots_.clipped) / counted;
 }
 
 }  // namespace fedstride

@@ -2,12 +2,12 @@
 
 #include <memory>
 #include <span>
+#include <utility>
 #include <vector>
 
-#include "client/private_plan.hpp"
+#include "client/lot_draws.hpp"
 #include "core/task.hpp"
 #include "data/batch.hpp"
-#include "dp/noise/clipped_sum.hpp"
 #include "nn/network.hpp"
 
 namespace fedstride {
@@ -47,13 +47,13 @@ class PrivateLots {
     ClientSkew skew = {};  ///< of the client's inputs
   };
 
-  /// `address` is that of the round's first batch; `reserved` is the number of releases reserved in the ledger.
-  PrivateLots(const Places& places, const PrivatePlan& plan, const RandomSource& source, std::span<const Row> rows,
-              const BatchAddress& address, std::uint64_t first_release, std::uint64_t reserved);
+  /// `address` is that of the round's first batch; `draws` says which rows are in a lot and how it is released.
+  PrivateLots(const Places& places, LotDraws draws, const BatchAddress& address)
+      : places_(places), draws_(std::move(draws)), address_(address) {}
 
-  void begin_epoch(int epoch);
-  std::size_t steps(int epoch, int /*batches*/) const { return plan_.steps(epoch); }
-  bool has(int batches) const { return meter_.left() >= static_cast<std::uint64_t>(batches); }
+  void begin_epoch(int epoch) { draws_.begin_epoch(epoch); }
+  std::size_t steps(int epoch, int /*batches*/) const { return draws_.steps(epoch); }
+  bool has(int batches) const { return draws_.has(batches); }
 
   struct Result {
     double loss_sum = 0;
@@ -64,23 +64,14 @@ class PrivateLots {
   Result gradient(const float* weights, GradientSink sink);
 
   /// Adds the releases to the report.
-  void report(ClientReport& report) const;
+  void report(ClientReport& report) const { draws_.report(report); }
 
  private:
   class Lot;
-  void draw();
 
   Places places_;
-  const PrivatePlan& plan_;
-  const RandomSource& source_;
-  std::span<const Row> rows_;
+  LotDraws draws_;
   BatchAddress address_;
-  std::uint64_t next_release_;
-  Meter meter_;
-  LotReport lots_;
-  std::uint64_t empty_ = 0;
-  std::vector<Row> order_;  ///< shuffled lots: the epoch's order
-  std::size_t ahead_ = 0;   ///< rows of it already used
 };
 
 }  // namespace fedstride

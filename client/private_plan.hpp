@@ -25,6 +25,8 @@ struct PrivateRules {
 class PrivatePlan {
  public:
   PrivatePlan(const PrivateRules& rules, const Optimizer& optimizer, std::size_t rows);
+  /// One lot of one example; for load().
+  PrivatePlan() = default;
 
   Sampling sampling() const { return sampling_; }  ///< full if the rate is 1
   double rate() const { return rate_; }
@@ -38,14 +40,31 @@ class PrivatePlan {
   std::uint64_t steps(int epoch) const;
   std::uint64_t releases_before(int epoch) const;
 
+  /// All of it, with an archive of cereal's; load throws if what it reads is no plan.
+  template <class Archive>
+  void save(Archive& archive) const {
+    const NoisePlanRules& noise = noise_.rules();
+    archive(sampling_, neighbours_, rate_, lot_, denominator_, first_lots_per_step_, later_lots_per_step_, epoch_of_change_,
+            noise.clip, noise.noise_multiplier, noise.clip_schedule, noise.noise_schedule, noise.target, noise.gamma,
+            noise.momentum);
+  }
+  template <class Archive>
+  void load(Archive& archive) {
+    NoisePlanRules noise;
+    archive(sampling_, neighbours_, rate_, lot_, denominator_, first_lots_per_step_, later_lots_per_step_, epoch_of_change_,
+            noise.clip, noise.noise_multiplier, noise.clip_schedule, noise.noise_schedule, noise.target, noise.gamma,
+            noise.momentum);
+    noise_ = NoisePlan(noise);
+  }
+
   /// `count` releases from number `first` on, the rounds' epochs being [first_epoch, last_epoch), as the accountants see them.
   Spending spending(std::uint64_t first, std::uint64_t count, int epochs) const;
 
  private:
   std::uint64_t steps_before(int epoch, int lots_per_step) const;
 
-  Sampling sampling_;
-  Neighbours neighbours_;
+  Sampling sampling_ = Sampling::full;
+  Neighbours neighbours_ = Neighbours::add_remove;
   double rate_ = 1;
   std::size_t lot_ = 1;
   double denominator_ = 1;

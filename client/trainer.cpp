@@ -281,8 +281,10 @@ ClientReport Trainer::train_with(OptimizerState& state, const Task& task, Client
   const Pass pass{first_epoch, training_.epochs, objective_.corrected()};
   if (training_.privacy) {
     const PrivatePlan& plan = *training_.privacy->plans[client];
-    PrivateLots source({data_, training_.augmentation, network_, *workshop_, for_each_piece, training_.skew_of(client)}, plan,
-                       training_.privacy->source, rows, address, plan.releases_before(first_epoch), task.releases[client]);
+    PrivateLots source(
+        {data_, training_.augmentation, network_, *workshop_, for_each_piece, training_.skew_of(client)},
+        {plan, training_.privacy->source, rows, {task.round, client, plan.releases_before(first_epoch), task.releases[client]}},
+        address);
     train_epochs(pass, state, source, signals, report);
     source.report(report);
   } else {

@@ -15,16 +15,20 @@ function(fedstride_compile target)
   endif()
 endfunction()
 
-# fedstride_folder(NAME [DEPENDS folder...] [LINK library...] [OPTIMISE level] [BATCH files] [EXCEPT file...])
+# fedstride_folder(NAME [DEPENDS folder...] [LINK library...] [OPTIMISE level] [HOT file...] [BATCH files] [EXCEPT file...])
 # One static library of all .cpp files of the folder and its wings (its folders; kernels/ is no wing: it has a target of its
-# own), linked with exactly the folders it may include.
+# own), linked with exactly the folders it may include. HOT files are what training runs through: fully optimised, whatever the
+# folder's level.
 function(fedstride_folder name)
-  cmake_parse_arguments(FOLDER "" "OPTIMISE;BATCH" "DEPENDS;LINK;EXCEPT" ${ARGN})
+  cmake_parse_arguments(FOLDER "" "OPTIMISE;BATCH" "DEPENDS;LINK;HOT;EXCEPT" ${ARGN})
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.cpp)
   list(FILTER sources EXCLUDE REGEX "/kernels/")
   list(TRANSFORM FOLDER_EXCEPT PREPEND ${CMAKE_CURRENT_SOURCE_DIR}/)
   if(FOLDER_EXCEPT)
     list(REMOVE_ITEM sources ${FOLDER_EXCEPT})
+  endif()
+  if(FOLDER_HOT)  # CMake gives a file with options of its own a compiler call of its own
+    set_source_files_properties(${FOLDER_HOT} PROPERTIES COMPILE_OPTIONS $<$<CONFIG:Release>:-O3>)
   endif()
   if(sources)
     add_library(fedstride_${name} STATIC ${sources})

@@ -8,6 +8,7 @@ namespace py = pybind11;
 
 // One function a file of this folder: adds the file's names to the module `_core`.
 
+void register_lots(py::module_& module);
 void register_joining(py::module_& module);
 void register_errors(py::module_& module);
 void register_running(py::module_& module);

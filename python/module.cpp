@@ -20,6 +20,7 @@ PYBIND11_MODULE(_core, module) {
   python::add_callable_parts();
   python::register_errors(module);
   python::register_running(module);
+  python::register_lots(module);
   python::register_joining(module);
   python::register_data(module);
   python::register_commands(module);

@@ -7,6 +7,8 @@
 #include <algorithm>
 #include <cstring>
 #include <memory>
+#include <optional>
+#include <tuple>
 #include <utility>
 
 #include "core/error.hpp"
@@ -44,6 +46,9 @@ void from_pytorch(const Model& model, const float* from, Vector& to) {
     for_each_in_pytorch_order(model, parameter, [&](std::size_t inside) { to[parameter.offset + inside] = from[next++]; });
   }
 }
+
+// Of all of a client's lots: empty ones; examples, of these clipped and not finite; the sum of their norms.
+using LotsTold = std::tuple<std::uint64_t, std::uint64_t, std::uint64_t, std::uint64_t, double>;
 
 template <class To, class List>
 py::array gathered(const Dataset& data, const List& list, std::span<const Row> rows, std::vector<py::ssize_t> shape) {
@@ -170,11 +175,13 @@ void OwnCode::train(const Task& task, std::span<const ClientId> clients, const s
   for (const ClientId client : clients) asked.append(client);
   const auto describe = [&](ClientId client) {
     const OutsideTask one = task_of(client);
-    return py::make_tuple(one.rows, one.seed, py::bytes(one.state));
+    const py::object lots = one.lots ? py::object(py::bytes(one.lots->save())) : py::none();
+    return py::make_tuple(one.rows, one.seed, py::bytes(one.state), lots);
   };
   const auto take = [&](ClientId client, const py::object& trained, std::uint64_t examples, double loss, const py::bytes& state,
-                        const std::string& failure) {
+                        const std::string& failure, const std::optional<LotsTold>& lots) {
     OutsideAnswer one{.client = client, .state = state, .examples = examples, .loss = loss, .failure = failure};
+    if (lots) std::tie(one.empty_lots, one.lots.examples, one.lots.clipped, one.lots.nonfinite, one.lots.norms) = *lots;
     if (failure.empty()) {
       const auto values = trained.cast<py::array_t<float, py::array::c_style>>();
       one.weights = Vector(model.size());

@@ -33,7 +33,7 @@ class RoundCallback {
   void round(const RoundRecord& record) {
     if (function_.is_none() || raised_) return;
     const std::string line = round_json(record, publishable_, reports_);
-    const InPython in_python;
+    const InPython while_called;
     try {
       function_(loads_(line));
     } catch (py::error_already_set&) {

@@ -1,5 +1,6 @@
 #include "run/outside.hpp"
 
+#include <string_view>
 #include <utility>
 
 #include "core/error.hpp"
@@ -23,9 +24,27 @@ Settings with_parameters(Settings settings, const std::filesystem::path& file) {
   return settings;
 }
 
-bool is_trained_outside(const Configuration& configuration) {
-  return configuration.code.starts_with("train=") || configuration.code.find("; train=") != std::string::npos;
+namespace {
+
+constexpr std::string_view kClips = " (clipped sum)";
+
+// The name and version of the code that trains; empty if none does.
+std::string_view trainer_of(const Configuration& configuration) {
+  std::string_view code = configuration.code;
+  for (const std::string_view key : {"train=", "; train="}) {
+    const std::size_t begin = key == "train=" ? (code.starts_with(key) ? 0 : std::string_view::npos) : code.find(key);
+    if (begin == std::string_view::npos) continue;
+    code.remove_prefix(begin + key.size());
+    return code.substr(0, code.find("; "));
+  }
+  return {};
 }
+
+}  // namespace
+
+bool is_trained_outside(const Configuration& configuration) { return !trainer_of(configuration).empty(); }
+
+bool is_clipped_outside(const Configuration& configuration) { return trainer_of(configuration).ends_with(kClips); }
 
 void check_trained_outside(const Setup& setup) {
   const Configuration& configuration = setup.configuration;
@@ -33,8 +52,10 @@ void check_trained_outside(const Setup& setup) {
   const auto refuse = [&](const std::string& key, std::string_view value, std::string_view valid) {
     throw usage_error(key + " is '" + std::string(value) + "'; " + who + ", and only " + std::string(valid) + " is valid");
   };
-  if (example_level(configuration.privacy) != nullptr)
-    refuse("dp", configuration.privacy.name(), "none or client (gradients of examples are not seen here)");
+  if (example_level(configuration.privacy) != nullptr && !is_clipped_outside(configuration))
+    refuse("dp", configuration.privacy.name(),
+           "none or client (gradients of examples are not seen here), unless the code says that it takes every gradient from "
+           "Task.lots() (fedstride.uses_clipped_sum)");
   if (configuration.objective.as<Plain>() == nullptr) refuse("local-objective", configuration.objective.name(), "plain");
   if (configuration.personal->makes()) refuse("personal", configuration.personal.name(), "none");
   if (configuration.optimizer->pools()) refuse("optimizer", configuration.optimizer.name(), "one that pools nothing");

@@ -18,6 +18,9 @@ Settings with_parameters(Settings settings, const std::filesystem::path& file);
 /// True if code from outside trains the clients of this process: Configuration::code says so.
 bool is_trained_outside(const Configuration& configuration);
 
+/// True if that code says that all it takes from examples are sums that were clipped and noised here (client/outside_lots.hpp).
+bool is_clipped_outside(const Configuration& configuration);
+
 /// Called where a setup is made. Throws Error (usage) for parts that would have to take part in the training: nothing here does.
 void check_trained_outside(const Setup& setup);
 

@@ -9,6 +9,7 @@
 #include "dp/accountants/calibrate.hpp"
 #include "dp/accountants/spending.hpp"
 #include "dp/ledger/ledger_start.hpp"
+#include "run/outside.hpp"
 
 namespace fedstride {
 namespace {
@@ -29,7 +30,7 @@ LedgerHeader header_of(const Setup& setup) {
     if (level.epsilon > 0) header.statements.back().epsilon = level.epsilon;
     return header.statements.back();
   };
-  if (setup.privacy.example) add(Level::example, *setup.privacy.example);
+  if (setup.privacy.example) add(Level::example, *setup.privacy.example).own_code = is_clipped_outside(setup.configuration);
   if (setup.privacy.client) {
     LedgerStatement& statement = add(Level::client, *setup.privacy.client);
     statement.largest_weight = setup.privacy.largest_weight;

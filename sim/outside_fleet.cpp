@@ -6,7 +6,7 @@ void OutsideFleet::collect(const Task& task, const std::vector<ClientId>& cohort
   train_(
       task, cohort,
       [&](ClientId client) {
-        return outside_task(training_, task.round, client, row_counts_[client], states_ ? states_->read(client) : std::string());
+        return outside_task(training_, task, client, row_counts_[client], states_ ? states_->read(client) : std::string());
       },
       [&](OutsideAnswer answer) {
         const ClientId client = answer.client;

@@ -33,6 +33,7 @@ struct LedgerStatement {
   double largest_weight = 1;  ///< client level: the largest weight of an update that the sensitivity counts
   double bound = 0;           ///< client level: S, the largest norm of an update
   std::string noise_at = {};  ///< client level: "central", "discrete" or "local"
+  bool own_code = false;      ///< example level: code of the user's own computes the gradients
   bool operator==(const LedgerStatement&) const = default;
 };
 

@@ -167,6 +167,7 @@ std::string header_text(const LedgerHeader& header) {
     if (statement.level == Level::client)
       text += ",\"bound\":" + finite(statement.bound) + ",\"largest_weight\":" + finite(statement.largest_weight) +
               ",\"noise_at\":" + json_text(statement.noise_at);
+    if (statement.own_code) text += ",\"own_code\":true";
     text += '}';
   }
   return text + "]}";
@@ -209,6 +210,11 @@ LedgerHeader read_header(std::string_view text) {
     statement.neighbours = neighbours_named(text_at(json_statement, "neighbours"));
     statement.largest_weight = number_or(json_statement, "largest_weight", 1);
     statement.bound = number_or(json_statement, "bound", 0);
+    if (json_statement.contains("own_code")) {
+      const Json& flag = json_statement["own_code"];
+      if (!flag.is_boolean()) throw failure("'own_code' is neither true nor false");
+      statement.own_code = flag.get<bool>();
+    }
     if (json_statement.contains("noise_at")) statement.noise_at = text_at(json_statement, "noise_at");
     header.statements.push_back(std::move(statement));
   }

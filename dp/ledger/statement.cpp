@@ -15,11 +15,17 @@ bool any(const Spending& spending, Sampling sampling) {
   return std::ranges::any_of(spending, [&](const Releases& some) { return some.sampling == sampling; });
 }
 
-void add_example_assumptions(std::vector<std::string>& list, const Spending& spending, Neighbours neighbours, bool clients_too) {
+void add_example_assumptions(std::vector<std::string>& list, const Spending& spending, const LedgerStatement& promised,
+                             bool clients_too) {
+  const Neighbours neighbours = promised.neighbours;
   list.emplace_back(neighbours == Neighbours::add_remove
                         ? "protected is one example of one client, there or not (add-remove neighbours)"
                         : "protected is one example of one client, replaced by any other (replace-one neighbours)");
   list.emplace_back("how many examples each client has, and the partition, are public and fixed beforehand");
+  if (promised.own_code)
+    list.emplace_back(
+        "code of the user's own computed the gradients, and says that nothing else of a client's examples went into its "
+        "weights; nobody has checked that");
   if (clients_too) list.emplace_back("every client is charged as if it took part in every round, whoever was drawn");
   if (any(spending, Sampling::poisson))
     list.emplace_back(
@@ -76,7 +82,7 @@ PrivacyStatement make_statement(const LedgerHeader& header, Level level, const s
     statement.as_in_papers = epsilon_by(accountant, papers, promised.delta).value;
   auto& list = statement.assumptions;
   if (level == Level::example)
-    add_example_assumptions(list, spending, promised.neighbours, header.at(Level::client) != nullptr);
+    add_example_assumptions(list, spending, promised, header.at(Level::client) != nullptr);
   else
     add_client_assumptions(list, spending, promised);
   const bool adaptive = std::ranges::any_of(spending, [](const Releases& some) { return some.adaptive; });

@@ -19,7 +19,7 @@ if _core.version != __version__:
 from . import privacy
 from ._core import Error, UsageError
 from .client import Client
-from .code import Task, Trained, named
+from .code import Lot, Task, Trained, named, uses_clipped_sum
 from ._program import program
 from .data import load_dataset, partition
 from .folder import Run, open
@@ -28,5 +28,5 @@ from .tensors import load_tensors, save_tensors
 
 _core.set_program(program() or "")
 
-__all__ = ["Client", "Error", "Run", "Task", "Trained", "UsageError", "__version__", "load_dataset", "load_tensors", "named", "open",
-           "partition", "privacy", "program", "report", "resume", "run", "save_tensors", "sweep"]
+__all__ = ["Client", "Error", "Lot", "Run", "Task", "Trained", "UsageError", "__version__", "load_dataset", "load_tensors", "named", "open",
+           "partition", "privacy", "program", "report", "resume", "run", "save_tensors", "sweep", "uses_clipped_sum"]

@@ -6,16 +6,13 @@ import traceback
 
 import numpy
 
-from ._arrays import array_of
+from ._arrays import Refused, numbers_of
 from ._core import UsageError
 from ._packed import pack, unpack
 from .code import Task, Trained
+from ._lots import Lots
 
 log = logging.getLogger("fedstride")
-
-
-class Refused(Exception):
-    """An answer that cannot be used; the text says why."""
 
 
 class Form:
@@ -48,10 +45,7 @@ class Form:
         for name, (shape, begin, end) in self.tensors.items():
             if name not in weights:
                 raise Refused(f"it gave no tensor '{name}'")
-            given = weights[name]
-            array = array_of(given)
-            if array.dtype.kind != "f":
-                raise Refused(f"it gave '{name}' with dtype {array.dtype}; valid are floating point numbers")
+            array = numbers_of(name, weights[name])
             if array.shape != tuple(shape):
                 raise Refused(f"it gave '{name}' with shape {list(array.shape)}; the model's has {list(shape)}")
             part = flat[begin:end]
@@ -66,28 +60,45 @@ class Form:
         return flat
 
 
-def answer_of(train, form, weights, task, keeps_state, into=None):
-    """Calls the function: (flat vector, examples, loss, state as bytes, failure in one line)."""
+def task_of(form, client, round, described, rows_of, examples_of):
+    """The task of a client, as C++ describes it."""
+    examples, seed, state, terms = described
+    lots = None if terms is None else Lots(terms, form)
+    return Task(client, round, examples, seed, unpack(state, "a client's state"), rows_of, examples_of, lots)
+
+
+def answer_of(train, form, start, weights, task, keeps_state, into=None):
+    """Calls the function with the weights, which are the flat vector `start`: (flat vector, examples, loss, state as bytes, failure in
+    one line, counts of its lots)."""
+    lots = None
     try:
         answer = train(weights, task)
         if not isinstance(answer, Trained):
             answer = Trained(answer)
         flat = form.flat(answer.weights, into)
-        examples = task.examples if answer.examples is None else int(answer.examples)
+        examples = task.examples
+        if task._lots is not None:
+            for name in task._lots.untouched():
+                begin, end = form.tensors[name][1:]
+                if not numpy.array_equal(flat[begin:end], start[begin:end]):
+                    raise Refused(f"it changed '{name}', of which it gave no lot a gradient; under example-level privacy nothing else may")
+            examples, *lots = task._lots.told()
+        if answer.examples is not None:
+            examples = int(answer.examples)
         if not 0 <= examples < 2**63:
             raise Refused(f"it gave {examples} examples")
         loss = math.nan if answer.loss is None else float(answer.loss)
         if answer.state is not None and not keeps_state:
             raise Refused("it gave a state, and client_state='keep' is not set")
         state = pack(task.state if answer.state is None else answer.state, "a client's state") if keeps_state else b""
-        return flat, examples, loss, state, ""
+        return flat, examples, loss, state, "", lots
     except (Refused, UsageError) as error:
         failure = f"the training function's answer is refused: {error}"
         log.warning("client %d, round %d: %s", task.client, task.round, failure)
     except Exception as error:
         log.warning("client %d, round %d: its training raised\n%s", task.client, task.round, traceback.format_exc().rstrip())
         failure = f"its training raised {type(error).__name__}: {error}"
-    return None, 0, math.nan, b"", " ".join(failure.split())[:500]
+    return None, 0, math.nan, b"", " ".join(failure.split())[:500], None
 
 
 class Training:
@@ -129,11 +140,9 @@ class Training:
             shared = form.views(weights)
         room = numpy.zeros(form.size, numpy.float32)
         for number in clients:
-            examples, seed, state = describe(number)
-            task = Task(number, round, examples, seed, unpack(state, "a client's state"), self.rows_of, self.examples_of)
+            task = task_of(form, number, round, describe(number), self.rows_of, self.examples_of)
             given = form.views(weights.copy()) if form.torch else dict(shared)
-            flat, examples, loss, state, failure = answer_of(self.train, form, given, task, self.keeps_state, room)
-            take(number, flat, examples, loss, state, failure)
+            take(number, *answer_of(self.train, form, weights, given, task, self.keeps_state, room))
 
     def test(self, flat, part):
         """(accuracy, loss, examples) by the user's evaluation."""

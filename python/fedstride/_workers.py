@@ -9,8 +9,6 @@ from multiprocessing import connection, shared_memory
 import numpy
 
 from ._core import Error, UsageError
-from ._packed import unpack
-from .code import Task
 
 log = logging.getLogger("fedstride")
 
@@ -69,12 +67,13 @@ class Pool:
                         process.join()
                         self._workers[place] = None
                         log.warning("client %d, round %d: its worker ended with exit code %s", client, round, process.exitcode)
-                        told = ("answer", 0, float("nan"), b"", f"its worker process ended with exit code {process.exitcode}")
+                        told = ("answer", 0, float("nan"), b"", f"its worker process ended with exit code {process.exitcode}",
+                                None)
                     if told[0] != "answer":
                         channel.send((self._rows_of if told[0] == "rows" else self._examples_of)(told[1]))
                         continue
-                    _, examples, loss, state, failure = told
-                    take(client, None if failure else self._places[place + 1], examples, loss, state, failure)
+                    _, examples, loss, state, failure, lots = told
+                    take(client, None if failure else self._places[place + 1], examples, loss, state, failure, lots)
                     del at_work[place]
                     if waiting:
                         self._ask(place, round, waiting.pop(), describe, at_work)
@@ -103,7 +102,7 @@ class Pool:
 
 def _work(channel, memory, places, size, place):
     """A worker: trains the clients it is told until its channel closes."""
-    from ._training import answer_of
+    from ._training import answer_of, task_of
 
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the first process's affair
     block = shared_memory.SharedMemory(memory)
@@ -121,12 +120,12 @@ def _work(channel, memory, places, size, place):
     try:
         train, form, keeps_state = pickle.loads(channel.recv_bytes())
         while True:
-            round, number, examples, seed, state = channel.recv()
-            task = Task(number, round, examples, seed, unpack(state, "a client's state"), asked("rows"), asked("examples"))
+            round, number, *described = channel.recv()
+            task = task_of(form, number, round, described, asked("rows"), asked("examples"))
             weights = form.views(given.copy())
             if not form.torch:
                 for array in weights.values():
                     array.flags.writeable = False
-            channel.send(("answer", *answer_of(train, form, weights, task, keeps_state, vectors[place])[1:]))
+            channel.send(("answer", *answer_of(train, form, given, weights, task, keeps_state, vectors[place])[1:]))
     except (EOFError, ConnectionError, Error):
         pass

@@ -110,9 +110,14 @@ class Participant {
     if (options_.limit && !setup.privacy.on())
       throw failure("max-epsilon is " + number_text(options_.limit->epsilon) +
                     "; the experiment has no privacy, and its epsilon no bound");
-    if (options_.train)
+    if (options_.train) {
       check_trained_outside(setup);
-    else if (!setup.model.has_layers())
+      // A round that is asked for again has the same noise, and code of one's own may compute other gradients for it.
+      if (setup.privacy.example)
+        throw failure("the experiment protects examples (dp '" + std::string(setup.configuration.privacy.name()) +
+                      "'), which a client's own code cannot promise over a network, where a round may be asked for again; valid "
+                      "is dp 'client'");
+    } else if (!setup.model.has_layers())
       throw failure(
           "the experiment's model is tensors alone, which code of the client's own must train: fedstride.Client in Python, or "
           "'fedstride join --train FILE.py'");
@@ -209,7 +214,7 @@ class Participant {
     std::string after = before;
     bool has_answered = false;
     options_.train(
-        task, std::span(&self, 1), [&](ClientId) { return outside_task(setup.training, task.round, self, rows, before); },
+        task, std::span(&self, 1), [&](ClientId) { return outside_task(setup.training, task, self, rows, before); },
         [&](OutsideAnswer answer) {
           has_answered = true;
           if (answer.failure.empty())

@@ -83,6 +83,7 @@ def test_the_example_of_a_federation_learns_and_is_audited(tmp_path):
 @pytest.mark.parametrize("name, words, expected", [
     ("pytorch_lstm.py", [2], "accuracy 0."),
     ("personal_head.py", [2], "round 2, client 3: its own model has accuracy"),
+    ("private_pytorch.py", [1], "at delta 1e-05"),
 ])
 def test_the_examples_with_pytorch_run(tmp_path, name, words, expected):
     pytest.importorskip("torch")

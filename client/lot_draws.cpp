@@ -1,0 +1,49 @@
+#include "client/lot_draws.hpp"
+
+#include "dp/noise/sampling.hpp"
+
+namespace fedstride {
+
+LotDraws::LotDraws(const PrivatePlan& plan, const RandomSource& source, std::span<const Row> rows, const Place& place)
+    : plan_(plan), source_(source), rows_(rows), place_(place), meter_(place.reserved) {}
+
+void LotDraws::begin_epoch(int epoch) {
+  if (plan_.sampling() != Sampling::shuffle) return;
+  order_.assign(rows_.begin(), rows_.end());
+  RandomStream random = source_.at({Purpose::private_sampling, place_.round, place_.client, static_cast<std::uint32_t>(epoch)});
+  shuffle(std::span(order_), random);
+  ahead_ = 0;
+}
+
+void LotDraws::draw(std::vector<Row>& drawn) {
+  step_ = next_step_++;
+  drawn.clear();
+  const Address address{Purpose::private_sampling, place_.round, place_.client, step_};
+  switch (plan_.sampling()) {
+    case Sampling::full:
+      drawn.assign(rows_.begin(), rows_.end());
+      break;
+    case Sampling::poisson:
+      draw_poisson(source_, address, plan_.rate(), rows_, drawn);
+      break;
+    case Sampling::without_replacement:
+      draw_without_replacement(source_, address, plan_.lot(), rows_, drawn);
+      break;
+    case Sampling::shuffle:
+      drawn.assign(order_.begin() + static_cast<std::ptrdiff_t>(ahead_),
+                   order_.begin() + static_cast<std::ptrdiff_t>(ahead_ + plan_.lot()));
+      ahead_ += plan_.lot();
+      break;
+  }
+  if (drawn.empty()) ++empty_;
+}
+
+void add_to_report(const LotReport& lots, std::uint64_t empty, ClientReport& report) {
+  report.empty_lots = empty;
+  report.nonfinite = lots.nonfinite;
+  const auto counted = static_cast<double>(lots.examples - lots.nonfinite);  // none: 0 / 0 is NaN, as it should be
+  report.gradient_norm = lots.norms / counted;
+  report.clipped_share = static_cast<double>(lots.clipped) / counted;
+}
+
+}  // namespace fedstride
