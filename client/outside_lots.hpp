@@ -11,6 +11,7 @@
 
 #include "client/lot_draws.hpp"
 #include "core/vector.hpp"
+#include "dp/noise/client_release.hpp"
 
 namespace fedstride {
 

@@ -169,7 +169,8 @@ void standardise(Dataset& train) {
   std::vector<double> sum(columns, 0);
   std::vector<double> squares(columns, 0);
   const Borrowable<float>& features = train.features;
-  const auto rows = static_cast<double>(features.size() / columns);
+  const std::size_t count = features.size() / columns;
+  const auto rows = static_cast<double>(count);
   for (std::size_t i = 0; i < features.size(); ++i) sum[i % columns] += features[i];
   for (std::size_t i = 0; i < features.size(); ++i) {
     const double difference = features[i] - sum[i % columns] / rows;

@@ -4,12 +4,12 @@
 
 #include "core/simd.hpp"
 #include "nn/kernels/pool.hpp"
+#include "nn/kernels/scratch.hpp"
 
 namespace fedstride {
 
-ConvDataGradient::ConvDataGradient(const ConvShape& forward, int padding, int max_pieces)
+ConvDataGradient::ConvDataGradient(const ConvShape& forward, int padding)
     : border_(forward.kernel - 1 - padding), padded_(whole_lanes(static_cast<std::size_t>(forward.input.channels))) {
-  const auto pieces = static_cast<std::size_t>(max_pieces);
   shape_.kernel = forward.kernel;
   shape_.input = {forward.output.height + 2 * border_, forward.output.width + 2 * border_, forward.output.channels};
   shape_.output = {forward.input.height - 2 * padding, forward.input.width - 2 * padding, forward.input.channels};
@@ -22,8 +22,6 @@ ConvDataGradient::ConvDataGradient(const ConvShape& forward, int padding, int ma
   } else {
     scratch_size_ = static_cast<std::size_t>(shape_.output.width) * padded_;
   }
-  scratch_ = Buffer<float>(pieces * scratch_size_);
-  if (border_ > 0) bordered_ = Buffer<float>(pieces * static_cast<std::size_t>(group()) * shape_.input.size());
 }
 
 void ConvDataGradient::begin(const float* weights) {
@@ -37,31 +35,30 @@ void ConvDataGradient::begin(const float* weights) {
   if (winograd_) winograd_->transform_filters(packed_.data(), filters_.data());
 }
 
-void ConvDataGradient::run(const Rows& dy, const Rows& dx, int first, int last, int piece) {
+void ConvDataGradient::run(const Rows& dy, const Rows& dx, int first, int last) const {
   const Shape out = shape_.output;
-  const std::size_t length = static_cast<std::size_t>(shape_.input.width - 2 * border_) * shape_.input.channels;
+  const Shape in{shape_.input.height - 2 * border_, shape_.input.width - 2 * border_, shape_.input.channels};
   const std::size_t dx_length = static_cast<std::size_t>(out.width) * out.channels;
-  float* const bordered = bordered_.data() + static_cast<std::size_t>(piece) * group() * shape_.input.size();
-  float* const scratch = scratch_.data() + static_cast<std::size_t>(piece) * scratch_size_;
+  const std::size_t bordered_size = border_ > 0 ? row_stride(shape_.input.size()) : 0;
+  float* const bordered = thread_scratch(group() * bordered_size + scratch_size_);
+  float* const scratch = bordered + group() * bordered_size;
   for (int row = first; row < last; row += group()) {
     const int pictures = std::min(group(), last - row);
     const float* inputs[Winograd::kMaxGroup];
     for (int i = 0; i < pictures; ++i) {
       inputs[i] = dy[row + i];
       if (border_ == 0) continue;
-      float* to = bordered + i * shape_.input.size();
-      inputs[i] = to;
-      to += border_ * shape_.pitch() + static_cast<std::size_t>(border_) * shape_.input.channels;
-      for (int y = 0; y < shape_.input.height - 2 * border_; ++y)
-        std::copy_n(dy[row + i] + y * length, length, to + y * shape_.pitch());
+      add_border(dy[row + i], in, border_, bordered + i * bordered_size);
+      inputs[i] = bordered + i * bordered_size;
     }
     if (winograd_) {
-      float* outputs = scratch + winograd_->scratch_size();
-      winograd_->forward(inputs, pictures, filters_.data(), bias_.data(), scratch, outputs);
+      float* outputs[Winograd::kMaxGroup];
       for (int i = 0; i < pictures; ++i)
+        outputs[i] = winograd_->is_gapless() ? dx[row + i] : scratch + winograd_->scratch_size() + i * winograd_->output_size();
+      winograd_->forward(inputs, pictures, filters_.data(), bias_.data(), scratch, outputs);
+      for (int i = 0; i < pictures && !winograd_->is_gapless(); ++i)
         for (int y = 0; y < out.height; ++y)
-          unpad_row(outputs + i * winograd_->output_size() + y * winograd_->output_pitch(), out.width, out.channels, false,
-                    dx[row + i] + y * dx_length);
+          unpad_row(outputs[i] + y * winograd_->output_pitch(), out.width, out.channels, false, dx[row + i] + y * dx_length);
     } else {
       for (int y = 0; y < out.height; ++y) {
         conv_row(shape_, inputs[0], packed_.data(), bias_.data(), y, scratch);

@@ -13,12 +13,12 @@ namespace fedstride {
 class ConvDataGradient {
  public:
   /// `forward` has its borders of `padding` included.
-  ConvDataGradient(const ConvShape& forward, int padding, int max_pieces);
+  ConvDataGradient(const ConvShape& forward, int padding);
 
   /// weights: [output][row][column][input].
   void begin(const float* weights);
-  /// dx of the examples from first to last, each without gaps; `piece` has its own scratch memory.
-  void run(const Rows& dy, const Rows& dx, int first, int last, int piece);
+  /// dx of the examples from first to last, each without gaps.
+  void run(const Rows& dy, const Rows& dx, int first, int last) const;
 
  private:
   int group() const { return winograd_ ? winograd_->group() : 1; }
@@ -26,13 +26,11 @@ class ConvDataGradient {
   ConvShape shape_;
   int border_;
   std::size_t padded_;  ///< channels of dx in whole vectors
-  std::size_t scratch_size_;
+  std::size_t scratch_size_;  ///< floats beside the bordered gradients of a group
   Buffer<float> packed_;
   Buffer<float> bias_;  ///< zeros
-  Buffer<float> bordered_;
   std::optional<Winograd> winograd_;
   Buffer<float> filters_;
-  Buffer<float> scratch_;
 };
 
 }  // namespace fedstride

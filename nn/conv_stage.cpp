@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/simd.hpp"
+#include "nn/kernels/scratch.hpp"
 
 namespace fedstride {
 namespace {
@@ -54,14 +55,11 @@ ConvStage::ConvStage(LayerCursor& layers)
   channel_blocks_ = (conv.channels + channels_per_block_ - 1) / channels_per_block_;
   packed_ = Buffer<float>(filter * padded_channels_);
   bias_ = Buffer<float>(padded_channels_);
-  if (conv.padding > 0) bordered_ = Buffer<float>(max_rows_ * shape_.input.size());
   if (winograd_fits(shape_)) {
     winograd_.emplace(shape_);
     filters_ = Buffer<float>(winograd_->filters_size());
-    scratch_ = Buffer<float>(max_pieces_ * (winograd_->scratch_size() + winograd_->group() * winograd_->output_size()));
-  } else {
-    rows_ = Buffer<float>(max_pieces_ * options.window.kernel * shape_.output.width * padded_channels_);
   }
+  if (conv.padding > 0 && !borders_in_passing()) bordered_ = Buffer<float>(max_rows_ * shape_.input.size());
 }
 
 void ConvStage::begin(const float* weights) {
@@ -75,12 +73,6 @@ void ConvStage::begin(const float* weights) {
 
 const float* ConvStage::input_of(const Signal& in, int row) const {
   return bordered_.size() > 0 ? bordered_.data() + row * shape_.input.size() : in.value[row];
-}
-
-void ConvStage::add_border(const float* from, float* to) const {
-  const std::size_t length = static_cast<std::size_t>(options_.input.width) * options_.input.channels;
-  to += options_.conv.padding * shape_.pitch() + static_cast<std::size_t>(options_.conv.padding) * options_.input.channels;
-  for (int y = 0; y < options_.input.height; ++y) std::copy_n(from + y * length, length, to + y * shape_.pitch());
 }
 
 void ConvStage::remove_border(const float* from, float* to) const {
@@ -119,7 +111,7 @@ void ConvStage::forward(const Signal& in, const Signal& out, RowRange range, con
 void ConvStage::forward_direct(const Signal& in, const Signal& out, RowRange range, bool training) {
   const int kept = options_.window.kernel;
   const std::size_t row_size = shape_.output.width * padded_channels_;
-  float* ring = rows_.data() + range.piece * kept * row_size;
+  float* ring = thread_scratch(kept * row_size);
   for (int row = range.first; row < range.last; ++row) {
     const float* input = input_of(in, row);
     int ready = 0;  // output rows computed so far, the last few of them still there
@@ -136,15 +128,25 @@ void ConvStage::forward_direct(const Signal& in, const Signal& out, RowRange ran
 
 void ConvStage::forward_winograd(const Signal& in, const Signal& out, RowRange range, bool training) {
   const std::size_t size = winograd_->output_size();
-  float* scratch = scratch_.data() + range.piece * (winograd_->scratch_size() + winograd_->group() * size);
-  float* outputs = scratch + winograd_->scratch_size();
+  const std::size_t bordered_size = borders_in_passing() ? row_stride(shape_.input.size()) : 0;
+  const auto group = static_cast<std::size_t>(winograd_->group());
+  float* scratch = thread_scratch(winograd_->scratch_size() + group * (size + bordered_size));
+  float* bordered = scratch + winograd_->scratch_size() + group * size;
+  const bool is_direct = dense() && winograd_->is_gapless();
   const float* inputs[Winograd::kMaxGroup];
+  float* outputs[Winograd::kMaxGroup];
   for (int first = range.first; first < range.last; first += winograd_->group()) {
     const int pictures = std::min(winograd_->group(), range.last - first);
-    for (int i = 0; i < pictures; ++i) inputs[i] = input_of(in, first + i);
+    for (int i = 0; i < pictures; ++i) {
+      inputs[i] = input_of(in, first + i);
+      outputs[i] = is_direct ? out.value[first + i] : scratch + winograd_->scratch_size() + i * size;
+      if (bordered_size == 0) continue;
+      add_border(in.value[first + i], bordered + i * bordered_size);
+      inputs[i] = bordered + i * bordered_size;
+    }
     winograd_->forward(inputs, pictures, filters_.data(), bias_.data(), scratch, outputs);
-    for (int i = 0; i < pictures; ++i)
-      emit(first + i, out, training, [&](int y) { return outputs + i * size + y * winograd_->output_pitch(); });
+    for (int i = 0; i < pictures && !is_direct; ++i)
+      emit(first + i, out, training, [&](int y) { return outputs[i] + y * winograd_->output_pitch(); });
   }
 }
 

@@ -51,7 +51,7 @@ class ConvStage {
   };
   static Options options_of(LayerCursor& layers);
   const float* input_of(const Signal& in, int row) const;
-  void add_border(const float* from, float* to) const;
+  void add_border(const float* from, float* to) const { fedstride::add_border(from, options_.input, options_.conv.padding, to); }
   void remove_border(const float* from, float* to) const;
   void forward_direct(const Signal& in, const Signal& out, RowRange range, bool training);
   void forward_winograd(const Signal& in, const Signal& out, RowRange range, bool training);
@@ -63,8 +63,13 @@ class ConvStage {
   /// True if hardly any gradient of the outputs is zero.
   bool dense() const { return !options_.relu && !options_.pooled; }
   bool by_winograd() const { return dense() && winograd_ && winograd_->gradient_pays(); }
+  /// True if each example's inputs are read once a pass, so that their border is put on then and not kept.
+  bool borders_in_passing() const { return options_.conv.padding > 0 && by_winograd() && keeps_examples(); }
+  /// True if per_example keeps each example's weight gradient, and not its spots: if that takes no more memory.
+  bool keeps_examples() const { return static_cast<std::size_t>(shape_.filter_size()) + 1 <= 2 * spot_capacity(places_); }
   /// Filter gradients summed over the range's examples, their bias's behind them.
   void dense_examples(RowRange range, const Signal& in, const Signal& out, float* gradient);
+  void winograd_examples(RowRange range, const Signal& in, const Signal& out, float* gradient);
   void backward_dense(const Signal& in, const Signal& out, RowRange range);
   void backward_dense_norms(const Signal& in, const Signal& out, RowRange range, double* squared_norms);
   void dense_data_gradient(RowRange range, const Signal& in, const Signal& out);
@@ -100,11 +105,9 @@ class ConvStage {
   const float* weights_ = nullptr;
   Buffer<float> packed_;
   Buffer<float> bias_;
-  Buffer<float> bordered_;  ///< inputs with their zero border, a row each
-  Buffer<float> rows_;      ///< a piece's last few output rows before pooling
+  Buffer<float> bordered_;  ///< inputs with their zero border, a row each; empty if borders are put on in passing
   std::optional<Winograd> winograd_;
   Buffer<float> filters_;  ///< transformed
-  Buffer<float> scratch_;  ///< a piece's matrices and outputs
   // training only
   bool sums_by_rows_ = false;  ///< each piece by rows adds up its own weight gradient: for small filters
   std::size_t partial_size_ = 0;
@@ -122,8 +125,6 @@ class ConvStage {
   Buffer<float> filter_gradient_;
   // training of dense gradients only
   std::optional<ConvDataGradient> data_;
-  std::size_t winograd_scratch_ = 0;
-  Buffer<float> winograd_sums_;    ///< a piece's sums, and scratch behind them
   Rows dense_gradients_;           ///< the outputs', of the last backward pass
   Buffer<float> block_gradients_;  ///< of an example and a block of channels, times its factor
   // per_example and weighted_sum only

@@ -35,14 +35,9 @@ void ConvStage::prepare_training() {
   capacity_ = spot_capacity(places_);
   const std::size_t filters = options_.conv.channels * filter;
   sums_by_rows_ = filters <= kSmallFilters || by_winograd();
-  // Only if that takes no more memory than the spots of the example.
-  keeps_examples_ = filter + 1 <= 2 * capacity_;
-  if (by_winograd()) {
-    winograd_scratch_ = row_stride(winograd_->gradient_size() + winograd_->gradient_scratch_size());
-    winograd_sums_ = Buffer<float>(max_pieces_ * winograd_scratch_);
-  }
+  keeps_examples_ = keeps_examples();
   if (dense() && options_.data_gradient && shape_.stride == 1)
-    data_.emplace(shape_, options_.conv.padding, static_cast<int>(max_pieces_));
+    data_.emplace(shape_, options_.conv.padding);
   if (options_.data_gradient && bordered_.size() > 0 && !data_)
     bordered_gradient_ = Buffer<float>(max_pieces_ * shape_.input.size());
   lists_ = Buffer<SpotList>(channel_blocks_ * max_rows_);

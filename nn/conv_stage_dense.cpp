@@ -9,7 +9,7 @@ namespace fedstride {
 
 void ConvStage::dense_data_gradient(RowRange range, const Signal& in, const Signal& out) {
   if (!options_.data_gradient) return;
-  if (data_) return data_->run(out.gradient, in.gradient, range.first, range.last, range.piece);
+  if (data_) return data_->run(out.gradient, in.gradient, range.first, range.last);
   for (int row = range.first; row < range.last; ++row) backward_row(row, range.piece, true, in, out);
 }
 
@@ -17,17 +17,22 @@ void ConvStage::dense_examples(RowRange range, const Signal& in, const Signal& o
   const int channels = options_.conv.channels;
   float* const bias_gradient = gradient + channels * static_cast<std::size_t>(shape_.filter_size());
   std::fill(gradient, bias_gradient + channels, 0.0F);
-  const std::size_t size = by_winograd() ? winograd_->gradient_size() : 0;
-  float* const sums = winograd_sums_.data() + range.piece * winograd_scratch_;
+  for (int row = range.first; row < range.last; ++row) sum_places(out.gradient[row], places_, channels, channels, bias_gradient);
+  if (by_winograd()) return winograd_examples(range, in, out, gradient);
+  for (int row = range.first; row < range.last; ++row)
+    conv_dense_filter_gradient(shape_, input_of(in, row), out.gradient[row], channels, channels, gradient);
+}
+
+void ConvStage::winograd_examples(RowRange range, const Signal& in, const Signal& out, float* gradient) {
+  const std::size_t size = row_stride(winograd_->gradient_size()), scratch_size = winograd_->gradient_scratch_size();
+  float* const sums = thread_scratch(size + scratch_size + (borders_in_passing() ? shape_.input.size() : 0));
+  float* const bordered = sums + size + scratch_size;
   std::fill_n(sums, size, 0.0F);
   for (int row = range.first; row < range.last; ++row) {
-    if (by_winograd())
-      winograd_->add_gradient(input_of(in, row), out.gradient[row], sums + size, sums);
-    else
-      conv_dense_filter_gradient(shape_, input_of(in, row), out.gradient[row], channels, channels, gradient);
-    sum_places(out.gradient[row], places_, channels, channels, bias_gradient);
+    if (borders_in_passing()) add_border(in.value[row], bordered);
+    winograd_->add_gradient(borders_in_passing() ? bordered : input_of(in, row), out.gradient[row], sums + size, sums);
   }
-  if (by_winograd()) winograd_->finish_gradient(sums, gradient);
+  winograd_->finish_gradient(sums, gradient);
 }
 
 void ConvStage::backward_dense(const Signal& in, const Signal& out, RowRange range) {

@@ -15,10 +15,10 @@ struct ExampleLoss {
   Label predicted = 0;  ///< Targets::classes only
 };
 
-/// Compares the scores of example `row` of a batch with its answers. With a gradient, writes *scale times the loss's gradient
+/// Compares the scores of example `index` of a batch with its answers. With a gradient, writes *scale times the loss's gradient
 /// by the scores there, zeros behind them up to whole vectors. The scores of sequences lie sequence_stride(outputs) floats
 /// apart a position.
-ExampleLoss example_loss(const ExampleForm& form, const Answers& answers, int row, const float* scores, const float* scale,
+ExampleLoss example_loss(const ExampleForm& form, const Answers& answers, int index, const float* scores, const float* scale,
                          float* gradient);
 
 }  // namespace fedstride

@@ -42,7 +42,7 @@ class RecurrentStage {
   /// That of the last outputs with the recurrent weights.
   static DenseStage::Options own_product(const LayerCursor& layers);
   std::size_t unit_stride() const { return row_stride(static_cast<std::size_t>(units_)); }
-  std::size_t gate_stride() const { return row_stride(static_cast<std::size_t>(kGates * units_)); }
+  std::size_t gate_stride() const { return row_stride(kGates * static_cast<std::size_t>(units_)); }
   /// One position of an example in a buffer that has all of them.
   float* at(Buffer<float>& all, int row, int t, std::size_t stride) const {
     return all.data() + (static_cast<std::size_t>(row) * positions_ + t) * stride;

@@ -219,7 +219,8 @@ std::string common_objects(const Layout& layout, std::span<const Plot> panels) {
     const Look& look = kLooks[entry.look];
     const double x = is_one_row ? next : 20 + column * static_cast<double>(i % layout.legend_columns);
     next += width_of(entry);
-    const double y = layout.legend_top + 12 + kLegendRow * static_cast<double>(i / layout.legend_columns);
+    const double row = std::floor(static_cast<double>(i) / static_cast<double>(layout.legend_columns));
+    const double y = layout.legend_top + 12 + kLegendRow * row;
     const std::string colour = std::string(" lc rgb '") + look.light + "'";
     script += "set arrow " + std::to_string(++number) + " from " + at_screen(layout, x, y) + " to " +
               at_screen(layout, x + kSwatch - 8, y) + " nohead" + colour + " lw 2 dt " + look.dash + "\n";

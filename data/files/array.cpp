@@ -176,7 +176,7 @@ std::int64_t Array::whole(std::size_t index) const {
     if constexpr (std::is_same_v<Value, std::uint64_t>)
       result = static_cast<std::int64_t>(std::min<std::uint64_t>(value, std::numeric_limits<std::int64_t>::max()));
     else
-      result = static_cast<std::int64_t>(value);
+      result = static_cast<std::int64_t>(value);  // NOLINT(bugprone-signed-char-misuse): a signed byte is a number here
   });
   return result;
 }

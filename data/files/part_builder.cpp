@@ -50,9 +50,8 @@ void PartBuilder::begin_examples(const Array& x, const std::vector<std::size_t>&
       throw wrong(x.key,
                   "examples of " + dimensions_text(each) + " numbers; at most " + std::to_string(kMaxExampleSize) + " are read");
   }
-  if (x.is_whole() && x.kind != 'b' && x.item > 1 && each.size() == 1)
-    kind_ = Examples::tokens;
-  else if (x.kind == 'i' && x.item == 1 && each.size() == 1)
+  const bool is_byte = x.item == 1 && x.kind != 'i';  // a signed one is a number
+  if (x.is_whole() && x.kind != 'b' && !is_byte && each.size() == 1)
     kind_ = Examples::tokens;
   else
     kind_ = columns_ ? Examples::numbers : Examples::bytes;

@@ -26,6 +26,9 @@ struct ConvShape {
   }
 };
 
+/// to = the picture `from`, of `shape` without gaps, with `border` zeros on each side.
+void add_border(const float* from, Shape shape, int border, float* to);
+
 /// packed[k][o] = filters[o][k], o padded with zeros to whole vectors: `size` x whole_lanes(channels) floats.
 void pack_filters(const float* filters, int channels, int size, float* packed);
 

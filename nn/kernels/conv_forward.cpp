@@ -65,6 +65,20 @@ void pack_filters(const float* filters, int channels, int size, float* packed) {
   }
 }
 
+void add_border(const float* from, Shape shape, int border, float* to) {
+  const auto channels = static_cast<std::size_t>(shape.channels);
+  const std::size_t length = shape.width * channels, side = border * channels, pitch = length + 2 * side;
+  std::fill_n(to, border * pitch, 0.0F);
+  to += border * pitch;
+  for (int y = 0; y < shape.height; ++y, from += length) {
+    std::fill_n(to, side, 0.0F);
+    std::copy_n(from, length, to + side);
+    std::fill_n(to + side + length, side, 0.0F);
+    to += pitch;
+  }
+  std::fill_n(to, border * pitch, 0.0F);
+}
+
 void conv_row(const ConvShape& shape, const float* input, const float* packed, const float* bias, int y, float* to) {
   const std::size_t padded = whole_lanes(shape.output.channels);
   const int vectors = static_cast<int>(padded) / kLanes;

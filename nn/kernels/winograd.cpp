@@ -145,7 +145,7 @@ void Winograd::transform_filters(const float* packed, float* filters) const {
 }
 
 void Winograd::forward(const float* const* inputs, int pictures, const float* filters, const float* bias, float* scratch,
-                       float* to) const {
+                       float* const* to) const {
   const int channels = shape_.input.channels;
   const int tiles = rows_ * columns_;
   const std::size_t pitch = shape_.pitch();
@@ -172,7 +172,7 @@ void Winograd::forward(const float* const* inputs, int pictures, const float* fi
       product(v + f * v_stride, count, channels, filters + f * channels * padded_, padded_, m + f * m_stride);
     for_tiles(first, count, [&](int t, int picture, int y, int x) {
       matrices_to_outputs(m + t * padded_, m_stride, padded_, bias,
-                          to + picture * output_size() + y * output_pitch() + x * padded_, output_pitch());
+                          to[picture] + y * output_pitch() + x * padded_, output_pitch());
     });
   }
 }

@@ -30,9 +30,12 @@ class Winograd {
   /// Transforms filters packed by pack_filters.
   void transform_filters(const float* packed, float* filters) const;
 
+  /// True if a picture's outputs have no gaps: whole tiles, whole vectors of channels.
+  bool is_gapless() const { return output_size() == shape_.output.size(); }
+
   /// to[picture][y][x][o] for `pictures` <= group() inputs.
   void forward(const float* const* inputs, int pictures, const float* filters, const float* bias, float* scratch,
-               float* to) const;
+               float* const* to) const;
 
   // The gradient by the filters is the way forwards transposed: sums of products of transformed inputs and transformed
   // gradients of outputs, turned into filters once (nn/kernels/winograd_gradient.cpp).
