@@ -25,7 +25,7 @@ class ConvDataGradient {
 
   ConvShape shape_;
   int border_;
-  std::size_t padded_;  ///< channels of dx in whole vectors
+  std::size_t padded_;        ///< channels of dx in whole vectors
   std::size_t scratch_size_;  ///< floats beside the bordered gradients of a group
   Buffer<float> packed_;
   Buffer<float> bias_;  ///< zeros

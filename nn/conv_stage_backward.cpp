@@ -36,8 +36,7 @@ void ConvStage::prepare_training() {
   const std::size_t filters = options_.conv.channels * filter;
   sums_by_rows_ = filters <= kSmallFilters || by_winograd();
   keeps_examples_ = keeps_examples();
-  if (dense() && options_.data_gradient && shape_.stride == 1)
-    data_.emplace(shape_, options_.conv.padding);
+  if (dense() && options_.data_gradient && shape_.stride == 1) data_.emplace(shape_, options_.conv.padding);
   if (options_.data_gradient && bordered_.size() > 0 && !data_)
     bordered_gradient_ = Buffer<float>(max_pieces_ * shape_.input.size());
   lists_ = Buffer<SpotList>(channel_blocks_ * max_rows_);

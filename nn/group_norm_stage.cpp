@@ -10,6 +10,7 @@ GroupNormStage::GroupNormStage(LayerCursor& layers)
   shape_ = {.places = static_cast<std::size_t>(input.height) * input.width,
             .channels = static_cast<std::size_t>(input.channels),
             .groups = static_cast<std::size_t>(layers.take<GroupNorm>().groups)};
+  relu_ = layers.take_if<Relu>();
   const auto pieces = static_cast<std::size_t>(layers.max_pieces());
   statistics_ = Buffer<float>(static_cast<std::size_t>(layers.max_rows()) * row_stride(2 * shape_.channels));
   sums_ = Buffer<double>(pieces * 2 * shape_.channels);
@@ -18,8 +19,8 @@ GroupNormStage::GroupNormStage(LayerCursor& layers)
 
 void GroupNormStage::forward(const Signal& in, const Signal& out, RowRange range, const Batch*) {
   for (int row = range.first; row < range.last; ++row)
-    group_norm_forward(shape_, GroupNorm::kEpsilon, in.value[row], scale_, shift_, sums(range.piece), factors(range.piece),
-                       mean(row), inverse(row), out.value[row]);
+    group_norm_forward(shape_, GroupNorm::kEpsilon, output(), in.value[row], sums(range.piece), factors(range.piece), mean(row),
+                       inverse(row), out.value[row]);
 }
 
 void GroupNormStage::backward(const Signal& in, const Signal& out, RowRange range) {
@@ -28,11 +29,11 @@ void GroupNormStage::backward(const Signal& in, const Signal& out, RowRange rang
   const double* const by_scale = by_shift + channels;
   const auto rounded = [](double value) { return static_cast<float>(value); };
   for (int row = range.first; row < range.last; ++row) {
-    group_norm_sums(shape_, in.value[row], out.gradient[row], mean(row), inverse(row), by_shift);
+    group_norm_sums(shape_, output(), in.value[row], out.gradient[row], mean(row), inverse(row), factors(range.piece), by_shift);
     std::transform(by_scale, by_scale + channels, example(row), rounded);
     std::transform(by_shift, by_shift + channels, example(row) + channels, rounded);
     if (data_gradient_)
-      group_norm_data_gradient(shape_, in.value[row], out.gradient[row], scale_, mean(row), inverse(row), by_shift,
+      group_norm_data_gradient(shape_, output(), in.value[row], out.gradient[row], mean(row), inverse(row), by_shift,
                                factors(range.piece), in.gradient[row]);
   }
 }

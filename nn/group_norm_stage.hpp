@@ -8,11 +8,12 @@
 
 namespace fedstride {
 
-/// Group normalisation, an example at a time.
+/// Group normalisation with the ReLU behind it, if any, an example at a time.
 class GroupNormStage : public ScaleShift {
  public:
   using Layer = GroupNorm;
 
+  /// Takes the group normalisation, and the ReLU after it.
   explicit GroupNormStage(LayerCursor& layers);
 
   void forward(const Signal& in, const Signal& out, RowRange range, const Batch* batch);
@@ -25,7 +26,10 @@ class GroupNormStage : public ScaleShift {
   double* sums(int piece) { return sums_.data() + static_cast<std::size_t>(piece) * 2 * shape_.channels; }
   float* factors(int piece) { return factors_.data() + static_cast<std::size_t>(piece) * 3 * shape_.channels; }
 
+  GroupNormOutput output() const { return {scale_, shift_, relu_}; }
+
   GroupNormShape shape_;
+  bool relu_ = false;
   bool data_gradient_ = false;
   Buffer<float> statistics_;  ///< mean and inverse deviation of every channel of every example
   Buffer<double> sums_;       ///< scratch of each piece

@@ -121,7 +121,8 @@ TEST_CASE("Winograd's convolution agrees with the direct one to 2e-6 of the outp
     }
     std::vector<float*> to;
     for (int i = 0; i < winograd.group(); ++i) to.push_back(outputs.data() + i * winograd.output_size());
-    CHECK(winograd.is_gapless() == (output.height % 4 == 0 && output.width % 4 == 0 && padded == static_cast<std::size_t>(output.channels)));
+    CHECK(winograd.is_gapless() ==
+          (output.height % 4 == 0 && output.width % 4 == 0 && padded == static_cast<std::size_t>(output.channels)));
     winograd.forward(inputs.data(), winograd.group(), filters.data(), bias.data(), scratch.data(), to.data());
     double error = 0, total = 0;
     Buffer<float> row(output.width * padded);
