@@ -40,7 +40,7 @@ void ConvDataGradient::run(const Rows& dy, const Rows& dx, int first, int last) 
   const Shape in{shape_.input.height - 2 * border_, shape_.input.width - 2 * border_, shape_.input.channels};
   const std::size_t dx_length = static_cast<std::size_t>(out.width) * out.channels;
   const std::size_t bordered_size = border_ > 0 ? row_stride(shape_.input.size()) : 0;
-  float* const bordered = thread_scratch(group() * bordered_size + scratch_size_);
+  float* const bordered = thread_scratch<Scratch::call>(group() * bordered_size + scratch_size_);
   float* const scratch = bordered + group() * bordered_size;
   for (int row = first; row < last; row += group()) {
     const int pictures = std::min(group(), last - row);

@@ -111,7 +111,7 @@ void ConvStage::forward(const Signal& in, const Signal& out, RowRange range, con
 void ConvStage::forward_direct(const Signal& in, const Signal& out, RowRange range, bool training) {
   const int kept = options_.window.kernel;
   const std::size_t row_size = shape_.output.width * padded_channels_;
-  float* ring = thread_scratch(kept * row_size);
+  float* ring = thread_scratch<Scratch::call>(kept * row_size);
   for (int row = range.first; row < range.last; ++row) {
     const float* input = input_of(in, row);
     int ready = 0;  // output rows computed so far, the last few of them still there
@@ -130,7 +130,7 @@ void ConvStage::forward_winograd(const Signal& in, const Signal& out, RowRange r
   const std::size_t size = winograd_->output_size();
   const std::size_t bordered_size = borders_in_passing() ? row_stride(shape_.input.size()) : 0;
   const auto group = static_cast<std::size_t>(winograd_->group());
-  float* scratch = thread_scratch(winograd_->scratch_size() + group * (size + bordered_size));
+  float* scratch = thread_scratch<Scratch::call>(winograd_->scratch_size() + group * (size + bordered_size));
   float* bordered = scratch + winograd_->scratch_size() + group * size;
   const bool is_direct = dense() && winograd_->is_gapless();
   const float* inputs[Winograd::kMaxGroup];

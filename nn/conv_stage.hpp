@@ -35,6 +35,7 @@ class ConvStage {
   bool trains() const { return !options_.tensors.frozen; }
   int stretches() const { return channel_blocks_ + (options_.tensors.bias.size > 0 ? channel_blocks_ : 0); }
   int gradient_pieces() const { return channel_blocks_; }
+  bool keeps_gradients() const { return dense() && trains() && !(sums_by_rows_ && keeps_examples_); }
   // A piece is one block of channels.
   void gradient_piece(int piece, const Signal& in, int rows, int row_pieces, const GradientTarget& target);
   void weighted_piece(int piece, const Signal& in, std::span<const float> factors, const GradientTarget& target);

@@ -25,7 +25,7 @@ void ConvStage::dense_examples(RowRange range, const Signal& in, const Signal& o
 
 void ConvStage::winograd_examples(RowRange range, const Signal& in, const Signal& out, float* gradient) {
   const std::size_t size = row_stride(winograd_->gradient_size()), scratch_size = winograd_->gradient_scratch_size();
-  float* const sums = thread_scratch(size + scratch_size + (borders_in_passing() ? shape_.input.size() : 0));
+  float* const sums = thread_scratch<Scratch::call>(size + scratch_size + (borders_in_passing() ? shape_.input.size() : 0));
   float* const bordered = sums + size + scratch_size;
   std::fill_n(sums, size, 0.0F);
   for (int row = range.first; row < range.last; ++row) {

@@ -15,8 +15,8 @@ static_assert(kRoundingMargin < Network::kNormMargin);
 
 }  // namespace
 
-void Network::Workspace::backward_norms_rows(std::size_t s, RowRange range, double* squared_norms) {
-  const Signal &in = input(s), &out = signals[s + 1];
+void Network::Workspace::backward_norms_rows(std::size_t s, RowRange range, const Signal& in, const Signal& out,
+                                             double* squared_norms) {
   with_stage(s, [&]<RowStage Kind>(Kind& stage) {
     if constexpr (RowStageWithParameters<Kind>)
       stage.backward_norms(in, out, range, squared_norms);
@@ -36,14 +36,15 @@ void Network::Workspace::backward_norms(int rows, double* squared_norms, ForEach
         const int pieces = stage.backward_pieces(rows);
         run(pieces, for_each_piece, [&](int piece) { stage.data_piece(piece, pieces, in, out, rows); });
       } else {
-        backward_norms_rows(s, {0, rows, 0}, squared_norms);
+        backward_norms_rows(s, {0, rows, 0}, input(s), signals[s + 1], squared_norms);
       }
     });
   }
   if (row_stages == 0) return;
   run_rows(rows, for_each_piece, [&](RowRange range) {
-    for (std::size_t s = row_stages; s-- > 0;)
-      if (goes_back(s)) backward_norms_rows(s, range, squared_norms);
+    row_stages_back(range, [&](std::size_t s, const Signal& in, const Signal& out) {
+      backward_norms_rows(s, range, in, out, squared_norms);
+    });
   });
 }
 

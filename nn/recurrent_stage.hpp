@@ -35,6 +35,7 @@ class RecurrentStage {
   bool trains() const { return product_.trains(); }
   int stretches() const { return product_.stretches(); }
   int gradient_pieces() const { return 1; }
+  bool keeps_gradients() const { return false; }
   void gradient_piece(int piece, const Signal& in, int rows, int row_pieces, const GradientTarget& target);
   void weighted_piece(int piece, const Signal& in, std::span<const float> factors, const GradientTarget& target);
 

@@ -24,6 +24,7 @@ class ScaleShift {
   bool trains() const { return !tensors_.frozen; }
   int stretches() const { return 2; }
   int gradient_pieces() const { return 1; }
+  bool keeps_gradients() const { return false; }
   void gradient_piece(int, const Signal&, int rows, int, const GradientTarget& target) { report(rows, {}, target); }
   void weighted_piece(int, const Signal&, std::span<const float> factors, const GradientTarget& target) {
     report(static_cast<int>(factors.size()), factors, target);

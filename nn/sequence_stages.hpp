@@ -34,6 +34,7 @@ class TableStage {
   bool trains() const { return !tensors_.frozen; }
   int stretches() const { return (entries_ + entries_per_stretch_ - 1) / entries_per_stretch_; }
   int gradient_pieces() const { return 1; }
+  bool keeps_gradients() const { return true; }
   void gradient_piece(int piece, const Signal& in, int rows, int row_pieces, const GradientTarget& target);
   void weighted_piece(int piece, const Signal& in, std::span<const float> factors, const GradientTarget& target);
 

@@ -152,11 +152,13 @@ concept StageWithParameters = AnyStage<S> && requires(S stage, const float* weig
 /// After backward for every row, gradient_piece reports the gradient of 0 ... gradient_pieces() - 1; row_pieces is the number
 /// of ranges that backward was called for. backward_norms is backward, and adds to squared_norms[row] the squared norm of each
 /// example's own gradient, if the stage trains; weighted_piece then reports the sum of those gradients times factors.
+/// keeps_gradients says whether pieces read out.gradient again, after backward; it is asked once all is prepared.
 template <class S>
 concept RowStageWithParameters = RowStage<S> && StageWithParameters<S> &&
     requires(S stage, const Signal& in, const Signal& out, RowRange range, int piece, int rows, int row_pieces,
              double* squared_norms, std::span<const float> factors, const GradientTarget& target) {
   { stage.gradient_pieces() } -> std::same_as<int>;
+  { stage.keeps_gradients() } -> std::same_as<bool>;
   stage.gradient_piece(piece, in, rows, row_pieces, target);
   stage.backward_norms(in, out, range, squared_norms);
   stage.weighted_piece(piece, in, factors, target);

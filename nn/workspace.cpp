@@ -1,5 +1,8 @@
 #include "nn/workspace.hpp"
 
+#include <functional>
+
+#include "nn/kernels/scratch.hpp"
 #include "nn/losses.hpp"
 
 namespace fedstride {
@@ -27,11 +30,6 @@ Network::Workspace::Workspace(const Model& model_, int max_rows_, const std::vec
 void Network::Workspace::prepare_training() {
   if (!slots.empty()) return;
   for (std::size_t s = 0; s < stages.size(); ++s) {
-    for (Signal* made : {&signals[s + 1], &second_signals[s + 1]})
-      if ((goes_back(s) || s + 1 == stages.size()) && made->value.data != nullptr) {
-        memory.emplace_back(made->value.stride * max_rows);
-        made->gradient = {memory.back().data(), made->value.stride};
-      }
     first_slot.push_back(slots.size());
     std::visit(
         [&]<class Kind>(Kind& stage) {
@@ -44,9 +42,78 @@ void Network::Workspace::prepare_training() {
   }
 }
 
+// Passing gradients get the lowest place that is free from the stage that writes them to the one that reads them.
+void Network::Workspace::plan_gradients() {
+  if (has_planned_passing) return;
+  has_planned_passing = true;
+  for (std::size_t s = 0; s < stages.size(); ++s)
+    for (const bool again : {false, true}) {
+      const SignalPlace place{static_cast<int>(s + 1), again};
+      Signal& made = signal(place);
+      if ((!goes_back(s) && s + 1 != stages.size()) || made.value.data == nullptr) continue;
+      std::size_t written = s;  // the last stage that reads the values writes their gradient
+      for (std::size_t reader = s + 1; reader < stages.size(); ++reader)
+        for (const SignalPlace read : {stages[reader].input, stages[reader].added})
+          if (read.number == place.number && read.again == again) written = reader;
+      bool keeps = s + 1 == stages.size() || written >= row_stages;
+      std::visit(
+          [&]<class Kind>(const Kind& stage) {
+            if constexpr (RowStageWithParameters<Kind>) keeps = keeps || stage.keeps_gradients();
+          },
+          stages[s].stage);
+      if (keeps) {
+        memory.emplace_back(made.value.stride * max_rows);
+        made.gradient = {memory.back().data(), made.value.stride};
+        continue;
+      }
+      passing.push_back({.place = place, .stride = made.value.stride, .offset = 0, .written = written, .read = s});
+    }
+  std::ranges::stable_sort(passing, std::greater{}, &PassingGradient::written);
+  for (PassingGradient* gradient = passing.data(); gradient != passing.data() + passing.size(); ++gradient) {
+    const auto collides = [&](const PassingGradient& other) {
+      return other.written >= gradient->read && gradient->written >= other.read && other.offset < gradient->offset + gradient->stride &&
+             gradient->offset < other.offset + other.stride;
+    };
+    const std::span<const PassingGradient> before(passing.data(), gradient);
+    for (auto other = std::ranges::find_if(before, collides); other != before.end(); other = std::ranges::find_if(before, collides))
+      gradient->offset = other->offset + other->stride;
+    passing_size = std::max(passing_size, gradient->offset + gradient->stride);
+  }
+}
+
+void Network::Workspace::row_stages_back(RowRange range, function_ref<void(std::size_t, const Signal&, const Signal&)> body) {
+  constexpr std::size_t kSpare = 32;  // a row ends with less than two cache lines that nobody writes, and some read as zeros
+  std::vector<Signal> first = signals, second = second_signals;
+  const auto here = [&](SignalPlace place) -> Signal& {
+    const auto number = static_cast<std::size_t>(place.number);
+    return place.again ? second[number] : first[number];
+  };
+  for (std::vector<Signal>* all : {&first, &second})
+    for (Signal& one : *all) {
+      if (one.beside == nullptr) continue;
+      const bool is_first = !std::less<>{}(one.beside, signals.data()) && std::less<>{}(one.beside, signals.data() + signals.size());
+      one.beside = is_first ? &first[static_cast<std::size_t>(one.beside - signals.data())]
+                            : &second[static_cast<std::size_t>(one.beside - second_signals.data())];
+    }
+  const auto rows = static_cast<std::size_t>(range.last - range.first);
+  float* const memory_here = thread_scratch<Scratch::gradients>(passing_size * rows);
+  auto next = passing.begin();
+  for (std::size_t s = row_stages; s-- > 0;) {
+    if (!goes_back(s)) continue;
+    for (; next != passing.end() && next->written >= s; ++next) {
+      float* const begin = memory_here + next->offset * rows;
+      const std::size_t spare = std::min(kSpare, next->stride);
+      for (std::size_t row = 1; row <= rows; ++row) std::fill_n(begin + row * next->stride - spare, spare, 0.0F);
+      here(next->place).gradient = {begin - static_cast<std::size_t>(range.first) * next->stride, next->stride};
+    }
+    body(s, here(stages[s].input), first[s + 1]);
+  }
+}
+
 void Network::Workspace::prepare_gradient() {
   prepare_training();
   for_each_with_parameters([](auto& stage) { stage.prepare_gradient(); });
+  plan_gradients();
 }
 
 void Network::Workspace::prepare_per_example() {
@@ -57,6 +124,7 @@ void Network::Workspace::prepare_per_example() {
     if constexpr (BatchStage<Kind>) most = std::max(most, stage.scratch_size());
   });
   if (scratch.size() < most) scratch = Buffer<float>(most);
+  plan_gradients();
 }
 
 int Network::Workspace::row_pieces(int rows) const {
@@ -98,8 +166,8 @@ void Network::Workspace::forward(int rows, const Batch* batch, ForEachPiece for_
   }
 }
 
-void Network::Workspace::backward_rows(std::size_t s, RowRange range) {
-  if (goes_back(s)) with_stage(s, [&](RowStage auto& stage) { stage.backward(input(s), signals[s + 1], range); });
+void Network::Workspace::backward_rows(std::size_t s, RowRange range, const Signal& in, const Signal& out) {
+  with_stage(s, [&](RowStage auto& stage) { stage.backward(in, out, range); });
 }
 
 void Network::Workspace::backward(int rows, GradientSink sink, ForEachPiece for_each_piece) {
@@ -112,13 +180,13 @@ void Network::Workspace::backward(int rows, GradientSink sink, ForEachPiece for_
         const int pieces = stage.backward_pieces(rows);
         run(pieces, for_each_piece, [&](int piece) { stage.backward_piece(piece, pieces, in, out, rows, to); });
       } else {
-        backward_rows(s, {0, rows, 0});
+        if (goes_back(s)) backward_rows(s, {0, rows, 0}, input(s), signals[s + 1]);
       }
     });
   }
   if (row_stages > 0) {
     run_rows(rows, for_each_piece, [&](RowRange range) {
-      for (std::size_t s = row_stages; s-- > 0;) backward_rows(s, range);
+      row_stages_back(range, [&](std::size_t s, const Signal& in, const Signal& out) { backward_rows(s, range, in, out); });
     });
   }
   run_gradient_pieces(rows, for_each_piece, [&](auto& stage, std::size_t s, int piece) {

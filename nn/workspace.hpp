@@ -13,6 +13,16 @@
 
 namespace fedstride {
 
+/// The gradient of a signal between row stages, which nobody reads again once they have gone back over an example: its memory is the
+/// thread's, so that it stays in the cache.
+struct PassingGradient {
+  SignalPlace place;
+  std::size_t stride = 0;
+  std::size_t offset = 0;  ///< floats an example before it
+  std::size_t written = 0;  ///< by this stage
+  std::size_t read = 0;     ///< by this one, at or before it in the line
+};
+
 /// The data shared by the passes of a network: the stages, the signals between them, the cut of a batch into pieces.
 struct Network::Workspace {
   // Limits on the cut of a batch by rows: enough work in a piece to be worth a thread's time, and few enough pieces.
@@ -30,6 +40,7 @@ struct Network::Workspace {
   void prepare_gradient();
   void prepare_per_example();
   void prepare_training();  ///< memory for both
+  void plan_gradients();    ///< memory of the signals' gradients
 
   int row_pieces(int rows) const;
   int most_row_pieces() const;
@@ -89,9 +100,11 @@ struct Network::Workspace {
   void begin(const float* weights);
   void forward_rows(std::size_t s, RowRange range, const Batch* batch);
   void forward(int rows, const Batch* batch, ForEachPiece for_each_piece);
-  void backward_rows(std::size_t s, RowRange range);
+  void backward_rows(std::size_t s, RowRange range, const Signal& in, const Signal& out);
+  /// Calls body(stage, its input, its output) for the row stages that go back, from the last to the first.
+  void row_stages_back(RowRange range, function_ref<void(std::size_t, const Signal&, const Signal&)> body);
   void backward(int rows, GradientSink sink, ForEachPiece for_each_piece);
-  void backward_norms_rows(std::size_t s, RowRange range, double* squared_norms);
+  void backward_norms_rows(std::size_t s, RowRange range, const Signal& in, const Signal& out, double* squared_norms);
   void backward_norms(int rows, double* squared_norms, ForEachPiece for_each_piece);
   double weighted_sum(std::span<const float> factors, GradientSink sink, ForEachPiece for_each_piece);
   /// True if stage s or one before it trains.
@@ -117,9 +130,12 @@ struct Network::Workspace {
   std::vector<Signal> signals;         ///< the input, then what each stage makes
   std::vector<Signal> second_signals;  ///< those of them that are read twice, for the second reader
   std::vector<Buffer<float>> memory;
+  std::vector<PassingGradient> passing;  ///< in the order in which they are written
+  std::size_t passing_size = 0;          ///< floats an example of all of them, which share memory where they can
   std::vector<std::pair<std::size_t, int>> gradient_pieces;  ///< stage, piece
   std::vector<std::size_t> first_slot;                       ///< of each stage, in slots
   std::vector<double> slots;
+  bool has_planned_passing = false;
   // per_example and weighted_sum only
   Buffer<float> scratch;     ///< as large as the neediest batch stage requires
   int per_example_rows = 0;  ///< of the last per_example batch
