@@ -71,11 +71,12 @@ void Network::Workspace::plan_gradients() {
   std::ranges::stable_sort(passing, std::greater{}, &PassingGradient::written);
   for (PassingGradient* gradient = passing.data(); gradient != passing.data() + passing.size(); ++gradient) {
     const auto collides = [&](const PassingGradient& other) {
-      return other.written >= gradient->read && gradient->written >= other.read && other.offset < gradient->offset + gradient->stride &&
-             gradient->offset < other.offset + other.stride;
+      return other.written >= gradient->read && gradient->written >= other.read &&
+             other.offset < gradient->offset + gradient->stride && gradient->offset < other.offset + other.stride;
     };
     const std::span<const PassingGradient> before(passing.data(), gradient);
-    for (auto other = std::ranges::find_if(before, collides); other != before.end(); other = std::ranges::find_if(before, collides))
+    for (auto other = std::ranges::find_if(before, collides); other != before.end();
+         other = std::ranges::find_if(before, collides))
       gradient->offset = other->offset + other->stride;
     passing_size = std::max(passing_size, gradient->offset + gradient->stride);
   }
@@ -91,7 +92,8 @@ void Network::Workspace::row_stages_back(RowRange range, function_ref<void(std::
   for (std::vector<Signal>* all : {&first, &second})
     for (Signal& one : *all) {
       if (one.beside == nullptr) continue;
-      const bool is_first = !std::less<>{}(one.beside, signals.data()) && std::less<>{}(one.beside, signals.data() + signals.size());
+      const bool is_first =
+          !std::less<>{}(one.beside, signals.data()) && std::less<>{}(one.beside, signals.data() + signals.size());
       one.beside = is_first ? &first[static_cast<std::size_t>(one.beside - signals.data())]
                             : &second[static_cast<std::size_t>(one.beside - second_signals.data())];
     }

@@ -18,7 +18,7 @@ namespace fedstride {
 struct PassingGradient {
   SignalPlace place;
   std::size_t stride = 0;
-  std::size_t offset = 0;  ///< floats an example before it
+  std::size_t offset = 0;   ///< floats an example before it
   std::size_t written = 0;  ///< by this stage
   std::size_t read = 0;     ///< by this one, at or before it in the line
 };

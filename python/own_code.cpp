@@ -47,7 +47,7 @@ void from_pytorch(const Model& model, const float* from, Vector& to) {
   }
 }
 
-// Of all of a client's lots: empty ones; examples, of these clipped and not finite; the sum of their norms.
+// Counts over all of a client's lots: empty ones; examples, those clipped, those not finite; the sum of their norms.
 using LotsTold = std::tuple<std::uint64_t, std::uint64_t, std::uint64_t, std::uint64_t, double>;
 
 template <class To, class List>

@@ -54,8 +54,8 @@ void check_trained_outside(const Setup& setup) {
   };
   if (example_level(configuration.privacy) != nullptr && !is_clipped_outside(configuration))
     refuse("dp", configuration.privacy.name(),
-           "none or client (gradients of examples are not seen here), unless the code says that it takes every gradient from "
-           "Task.lots() (fedstride.uses_clipped_sum)");
+           "none, client, or example with code that says that it takes every gradient from Task.lots() "
+           "(fedstride.uses_clipped_sum)");
   if (configuration.objective.as<Plain>() == nullptr) refuse("local-objective", configuration.objective.name(), "plain");
   if (configuration.personal->makes()) refuse("personal", configuration.personal.name(), "none");
   if (configuration.optimizer->pools()) refuse("optimizer", configuration.optimizer.name(), "one that pools nothing");

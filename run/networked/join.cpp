@@ -111,16 +111,17 @@ class Participant {
       throw failure("max-epsilon is " + number_text(options_.limit->epsilon) +
                     "; the experiment has no privacy, and its epsilon no bound");
     if (options_.train) {
-      check_trained_outside(setup);
       // A round that is asked for again has the same noise, and code of one's own may compute other gradients for it.
       if (setup.privacy.example)
         throw failure("the experiment protects examples (dp '" + std::string(setup.configuration.privacy.name()) +
                       "'), which a client's own code cannot promise over a network, where a round may be asked for again; valid "
                       "is dp 'client'");
-    } else if (!setup.model.has_layers())
+      check_trained_outside(setup);
+    } else if (!setup.model.has_layers()) {
       throw failure(
           "the experiment's model is tensors alone, which code of the client's own must train: fedstride.Client in Python, or "
           "'fedstride join --train FILE.py'");
+    }
     begin_memory(welcome, setup);
     options_.log(terms_text(setup, options_.client));
     if (options_.prepared) options_.prepared(setup);

@@ -27,6 +27,10 @@ struct WithoutRowSums : GroupNormStage {
   using GroupNormStage::GroupNormStage;
   void weighted_piece(int, const Signal&, std::span<const float>, const GradientTarget&) = delete;
 };
+struct WithoutWordOnGradients : GroupNormStage {
+  using GroupNormStage::GroupNormStage;
+  bool keeps_gradients() const = delete;
+};
 struct WithoutBegin : ConvStage {
   using ConvStage::ConvStage;
   void begin(const float*) = delete;
@@ -58,6 +62,7 @@ TEST_CASE("a stage that lacks any of its ways is no stage") {
   CHECK_FALSE(is_stage<WithoutTrainingMode>());
   CHECK_FALSE(is_stage<WithoutRowNorms>());
   CHECK_FALSE(is_stage<WithoutRowSums>());
+  CHECK_FALSE(is_stage<WithoutWordOnGradients>());
   CHECK_FALSE(is_stage<WithoutBegin>());
   CHECK_FALSE(is_stage<WithoutBatchNorms>());
   CHECK_FALSE(is_stage<Forgetful>());
@@ -68,7 +73,7 @@ TEST_CASE("every layer is begun by a stage of its kind, which takes in the layer
   CHECK(std::same_as<StageOf<GroupNorm>, GroupNormStage>);
   CHECK(std::same_as<StageOf<AvgPool>, PoolStage<AvgPool>>);
   const Model model = Model::parse(
-      "conv 8 3 | maxpool 2 2 | relu | conv 8 3 | groupnorm 2 | relu | flatten | dense 9 | relu | tanh | dense classes",
+      "conv 8 3 | maxpool 2 2 | relu | conv 8 3 | groupnorm 2 | relu | relu | flatten | dense 9 | relu | tanh | dense classes",
       {12, 12, 1}, 3);
   const auto stages = plan_stages(model, model.frozen("conv1,fc1"), 4, 1);
   REQUIRE(stages.size() == 7);

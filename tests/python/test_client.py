@@ -163,6 +163,15 @@ def test_a_client_of_tensors_needs_a_function(tmp_path):
     federation.process.wait()
 
 
+def test_examples_are_not_protected_by_a_client_s_own_code(tmp_path):
+    federation = Federation(tmp_path, "--dataset", "synthetic", "--model", "logistic", "--optimizer", "sgd", "--dp", "example",
+                            "--noise-multiplier", "1", clients=1)
+    with pytest.raises(fedstride.Error, match=r"the experiment protects examples \(dp 'example'\), which a client's own code cannot promise"):
+        federation.client(0).serve(fedstride.uses_clipped_sum(lambda weights, task: dict(weights)))
+    federation.process.kill()
+    federation.process.wait()
+
+
 @pytest.mark.parametrize("keywords, message", [
     ({"client": -1}, "^client is -1"), ({"client": True}, "^client is True"), ({"threads": -1}, "^threads is -1"),
     ({"patience": float("nan")}, "^patience is nan"), ({"delta": 1}, "^delta is 1")])

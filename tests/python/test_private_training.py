@@ -191,8 +191,8 @@ def test_it_must_be_said(tmp_path):
     def plain(weights, task):
         return weights
 
-    with pytest.raises(fedstride.UsageError, match=r"^dp is 'example'; the model is tensors alone, and only none or client .*, unless the code "
-                       r"says that it takes every gradient from Task.lots\(\) \(fedstride.uses_clipped_sum\) is valid$"):
+    with pytest.raises(fedstride.UsageError, match=r"^dp is 'example'; the model is tensors alone, and only none, client, or example with code "
+                       r"that says that it takes every gradient from Task.lots\(\) \(fedstride.uses_clipped_sum\) is valid$"):
         private(tmp_path / "a", plain)
     with pytest.raises(fedstride.UsageError, match="a builtin_function_or_method cannot be marked"):
         fedstride.uses_clipped_sum(max)

@@ -182,9 +182,9 @@ TEST_CASE("clients are protected around code from outside: clipped, noised, coun
 
 TEST_CASE("what has no meaning with outside code is refused by name") {
   const TemporaryFolder folder;
-  CHECK(
-      refusal(folder, "dp = 'example'\nnoise-multiplier = 1.0") ==
-      "dp is 'example'; the model is tensors alone, and only none or client (gradients of examples are not seen here) is valid");
+  CHECK(refusal(folder, "dp = 'example'\nnoise-multiplier = 1.0") ==
+        "dp is 'example'; the model is tensors alone, and only none, client, or example with code that says that it "
+        "takes every gradient from Task.lots() (fedstride.uses_clipped_sum) is valid");
   CHECK(refusal(folder, "local-objective = 'prox'").starts_with("local-objective is 'prox'; the model is tensors alone"));
   CHECK(refusal(folder, "personal = 'ditto'").starts_with("personal is 'ditto'"));
   CHECK(refusal(folder, "freeze = 'weight'") == "layer to freeze 'weight': the model is tensors alone, and has no layers");
