@@ -1,6 +1,8 @@
 #include "nn/workspace.hpp"
 
+#include <algorithm>
 #include <functional>
+#include <tuple>
 
 #include "nn/kernels/scratch.hpp"
 #include "nn/losses.hpp"
@@ -68,7 +70,9 @@ void Network::Workspace::plan_gradients() {
       }
       passing.push_back({.place = place, .stride = made.value.stride, .offset = 0, .written = written, .read = s});
     }
-  std::ranges::stable_sort(passing, std::greater{}, &PassingGradient::written);
+  std::ranges::sort(passing, std::greater{}, [](const PassingGradient& gradient) {
+    return std::tuple(gradient.written, gradient.place.number, gradient.place.again);
+  });
   for (PassingGradient* gradient = passing.data(); gradient != passing.data() + passing.size(); ++gradient) {
     const auto collides = [&](const PassingGradient& other) {
       return other.written >= gradient->read && gradient->written >= other.read &&
@@ -84,7 +88,9 @@ void Network::Workspace::plan_gradients() {
 
 void Network::Workspace::row_stages_back(RowRange range, function_ref<void(std::size_t, const Signal&, const Signal&)> body) {
   constexpr std::size_t kSpare = 32;  // a row ends with less than two cache lines that nobody writes, and some read as zeros
-  std::vector<Signal> first = signals, second = second_signals;
+  thread_local std::vector<Signal> first, second;  // kept, so that a pass asks for no memory
+  first = signals;
+  second = second_signals;
   const auto here = [&](SignalPlace place) -> Signal& {
     const auto number = static_cast<std::size_t>(place.number);
     return place.again ? second[number] : first[number];
