@@ -106,8 +106,8 @@ std::vector<GradientStretch> stretches_of(std::span<const ParameterRange> tensor
 
 }  // namespace
 
-OutsideLots::OutsideLots(OutsideLotsTerms terms, std::span<const ParameterRange> tensors)
-    : terms_(std::move(terms)),
+OutsideLots::OutsideLots(const OutsideLotsTerms& terms, std::span<const ParameterRange> tensors)
+    : terms_(terms),
       rows_(numbered(terms_.rows)),
       draws_(terms_.plan, terms_.source, rows_,
              {terms_.round, terms_.client, terms_.plan.releases_before(terms_.first_epoch), terms_.reserved}),

@@ -51,7 +51,7 @@ struct ExampleGradients {
 class OutsideLots {
  public:
   /// `tensors` are where the model's lie in its flat vector.
-  OutsideLots(OutsideLotsTerms terms, std::span<const ParameterRange> tensors);
+  OutsideLots(const OutsideLotsTerms& terms, std::span<const ParameterRange> tensors);
 
   /// Draws the next lot; false if the round has no more. Throws Error (usage) if the lot before was not released: a lot left out
   /// because of what is in it would tell of it.

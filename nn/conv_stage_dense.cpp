@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "nn/conv_stage.hpp"
+#include "nn/kernels/scratch.hpp"
 #include "nn/kernels/squares.hpp"
 
 namespace fedstride {

@@ -159,6 +159,12 @@ TEST_CASE("terms as bytes make the same lots") {
   CHECK_THROWS_AS(OutsideLotsTerms::load(""), Error);
 }
 
+TEST_CASE("a client without examples has no lots") {
+  OutsideLots lots({.plan = PrivatePlan(), .client = 3, .epochs = 2}, kTensors);
+  CHECK_FALSE(lots.next());
+  CHECK(lots.examples() == 0);
+}
+
 TEST_CASE("a lot is released once, in full, and before the next") {
   OutsideLots lots(terms(1, 1), kTensors);
   const auto none = []() -> std::optional<ExampleGradients> { return std::nullopt; };
