@@ -171,8 +171,8 @@ void Winograd::forward(const float* const* inputs, int pictures, const float* fi
     for (int f = 0; f < kProducts; ++f)
       product(v + f * v_stride, count, channels, filters + f * channels * padded_, padded_, m + f * m_stride);
     for_tiles(first, count, [&](int t, int picture, int y, int x) {
-      matrices_to_outputs(m + t * padded_, m_stride, padded_, bias,
-                          to[picture] + y * output_pitch() + x * padded_, output_pitch());
+      matrices_to_outputs(m + t * padded_, m_stride, padded_, bias, to[picture] + y * output_pitch() + x * padded_,
+                          output_pitch());
     });
   }
 }
