@@ -16,9 +16,9 @@ void LotDraws::begin_epoch(int epoch) {
 }
 
 void LotDraws::draw(std::vector<Row>& drawn) {
-  step_ = next_step_++;
+  ++drawn_lots_;
   drawn.clear();
-  const Address address{Purpose::private_sampling, place_.round, place_.client, step_};
+  const Address address{Purpose::private_sampling, place_.round, place_.client, step()};
   switch (plan_.sampling()) {
     case Sampling::full:
       drawn.assign(rows_.begin(), rows_.end());

@@ -35,17 +35,17 @@ class LotDraws {
   /// Draws the next lot.
   void draw(std::vector<Row>& drawn);
   /// The number of the lot drawn last in this round.
-  std::uint32_t step() const { return step_; }
+  std::uint32_t step() const { return drawn_lots_ - 1; }
   /// Releases that lot: clips, sums, charges and adds noise (ClippedSum::release). Throws Error (failure) if it was released before.
   template <LotOfExamples Lot>
   double release(Lot& lot, ClippedSum& sum, GradientSink sink, ForEachPiece for_each_piece) {
-    const NoiseStep noise = plan_.noise().at(place_.first_release + step_);
+    const NoiseStep noise = plan_.noise().at(place_.first_release + step());
     return sum.release(lot,
                        {.clip = noise.clip,
                         .noise_multiplier = noise.noise_multiplier,
                         .denominator = plan_.denominator(),
                         .source = source_,
-                        .address = {Purpose::noise, place_.round, place_.client, step_}},
+                        .address = {Purpose::noise, place_.round, place_.client, step()}},
                        meter_, sink, for_each_piece, lots_);
   }
 
@@ -65,8 +65,7 @@ class LotDraws {
   Meter meter_;
   LotReport lots_;
   std::uint64_t empty_ = 0;
-  std::uint32_t next_step_ = 0;
-  std::uint32_t step_ = 0;
+  std::uint32_t drawn_lots_ = 0;
   std::vector<Row> order_;  ///< shuffled lots: the epoch's order
   std::size_t ahead_ = 0;   ///< rows of it already used
 };

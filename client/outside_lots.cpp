@@ -113,21 +113,17 @@ OutsideLots::OutsideLots(const OutsideLotsTerms& terms, std::span<const Paramete
              {terms_.round, terms_.client, terms_.plan.releases_before(terms_.first_epoch), terms_.reserved}),
       stretches_(stretches_of(tensors)),
       sum_(stretches_),
-      epoch_(terms_.first_epoch) {
+      next_epoch_(terms_.first_epoch) {
   for (const ParameterRange& tensor : tensors) size_ = std::max(size_, tensor.offset + tensor.size);
 }
 
 bool OutsideLots::next() {
   if (is_open_) throw usage_error("the lot drawn before was not released; every lot drawn must be, whatever is in it");
   while (left_in_epoch_ == 0) {
-    if (has_begun_) ++epoch_;
-    has_begun_ = true;
-    if (epoch_ >= terms_.first_epoch + terms_.epochs) {
-      has_begun_ = false;
-      return false;
-    }
-    draws_.begin_epoch(epoch_);
-    left_in_epoch_ = draws_.steps(epoch_) * static_cast<std::uint64_t>(terms_.plan.lots_per_step(epoch_));
+    if (next_epoch_ == terms_.first_epoch + terms_.epochs) return false;
+    draws_.begin_epoch(next_epoch_);
+    left_in_epoch_ = draws_.steps(next_epoch_) * static_cast<std::uint64_t>(terms_.plan.lots_per_step(next_epoch_));
+    ++next_epoch_;
   }
   if (!draws_.has(1)) return false;
   draws_.draw(drawn_);

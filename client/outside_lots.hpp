@@ -52,6 +52,8 @@ class OutsideLots {
  public:
   /// `tensors` are where the model's lie in its flat vector.
   OutsideLots(const OutsideLotsTerms& terms, std::span<const ParameterRange> tensors);
+  OutsideLots(const OutsideLots&) = delete;  // its draws point into it
+  OutsideLots& operator=(const OutsideLots&) = delete;
 
   /// Draws the next lot; false if the round has no more. Throws Error (usage) if the lot before was not released: a lot left out
   /// because of what is in it would tell of it.
@@ -80,10 +82,9 @@ class OutsideLots {
   std::vector<Row> drawn_;
   std::vector<double> norms_;
   std::uint64_t examples_ = 0;
-  int epoch_ = 0;
+  int next_epoch_ = 0;
   std::uint64_t left_in_epoch_ = 0;  ///< lots
-  bool has_begun_ = false;
-  bool is_open_ = false;  ///< a lot is drawn and not released
+  bool is_open_ = false;             ///< a lot is drawn and not released
 };
 
 }  // namespace fedstride

@@ -43,17 +43,12 @@ class PrivatePlan {
   /// All of it, with an archive of cereal's; load throws if what it reads is no plan.
   template <class Archive>
   void save(Archive& archive) const {
-    const NoisePlanRules& noise = noise_.rules();
-    archive(sampling_, neighbours_, rate_, lot_, denominator_, first_lots_per_step_, later_lots_per_step_, epoch_of_change_,
-            noise.clip, noise.noise_multiplier, noise.clip_schedule, noise.noise_schedule, noise.target, noise.gamma,
-            noise.momentum);
+    exchange(archive, *this, noise_.rules());
   }
   template <class Archive>
   void load(Archive& archive) {
     NoisePlanRules noise;
-    archive(sampling_, neighbours_, rate_, lot_, denominator_, first_lots_per_step_, later_lots_per_step_, epoch_of_change_,
-            noise.clip, noise.noise_multiplier, noise.clip_schedule, noise.noise_schedule, noise.target, noise.gamma,
-            noise.momentum);
+    exchange(archive, *this, noise);
     noise_ = NoisePlan(noise);
   }
 
@@ -62,6 +57,12 @@ class PrivatePlan {
 
  private:
   std::uint64_t steps_before(int epoch, int lots_per_step) const;
+  template <class Archive, class Plan, class Rules>
+  static void exchange(Archive& archive, Plan& plan, Rules& noise) {
+    archive(plan.sampling_, plan.neighbours_, plan.rate_, plan.lot_, plan.denominator_, plan.first_lots_per_step_,
+            plan.later_lots_per_step_, plan.epoch_of_change_, noise.clip, noise.noise_multiplier, noise.clip_schedule,
+            noise.noise_schedule, noise.target, noise.gamma, noise.momentum);
+  }
 
   Sampling sampling_ = Sampling::full;
   Neighbours neighbours_ = Neighbours::add_remove;

@@ -29,15 +29,13 @@ namespace {
 constexpr std::string_view kClips = " (clipped sum)";
 
 // The name and version of the code that trains; empty if none does.
-std::string_view trainer_of(const Configuration& configuration) {
-  std::string_view code = configuration.code;
-  for (const std::string_view key : {"train=", "; train="}) {
-    const std::size_t begin = key == "train=" ? (code.starts_with(key) ? 0 : std::string_view::npos) : code.find(key);
-    if (begin == std::string_view::npos) continue;
-    code.remove_prefix(begin + key.size());
-    return code.substr(0, code.find("; "));
-  }
-  return {};
+std::string trainer_of(const Configuration& configuration) {
+  constexpr std::string_view kKey = "; train=";
+  const std::string code = "; " + configuration.code;
+  const std::size_t begin = code.find(kKey);
+  if (begin == std::string::npos) return {};
+  const std::string from = code.substr(begin + kKey.size());
+  return from.substr(0, from.find("; "));
 }
 
 }  // namespace
