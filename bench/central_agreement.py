@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 """One network trained centrally in fedstride and in PyTorch: the test accuracies after the same number of epochs.
 
-resnet20-gn on CIFAR-10, one client with every picture, SGD with momentum 0.9 at a constant rate, batch 32, crops and flips.
-The random numbers differ, so the two agree as two seeds do.
+resnet20-gn on CIFAR-10, one client with every picture, SGD with momentum 0.9, batch 32, crops and flips; the rate falls linearly
+from epoch to epoch, because at a constant one single epochs differ by points. The random numbers differ, so the two agree as two
+seeds do.
 
-    /usr/bin/python3 bench/central_agreement.py build/release/fedstride FOLDER-OF-CIFAR-10 [EPOCHS]      (Debian: python3-torch)
+    /usr/bin/python3 bench/central_agreement.py build/release/fedstride FOLDER-OF-CIFAR-10 [EPOCHS [SEED]]      (Debian: python3-torch)
 """
 import json
 import subprocess
@@ -19,7 +20,7 @@ from torch import nn
 sys.path.insert(0, str(Path(__file__).parent))
 from pytorch import resnet20_gn  # noqa: E402
 
-RATE, MOMENTUM, BATCH = 0.05, 0.9, 32
+RATE, FINAL_RATE, MOMENTUM, BATCH = 0.05, 0.0005, 0.9, 32
 
 
 def pictures(path):
@@ -42,13 +43,16 @@ def cropped(data, random):
     return result
 
 
-def with_pytorch(folder, epochs):
-    torch.manual_seed(1)
-    random, model = np.random.default_rng(1), resnet20_gn()
+def with_pytorch(folder, epochs, seed):
+    torch.manual_seed(seed)
+    random, model = np.random.default_rng(seed), resnet20_gn()
     train = [pictures(folder / f"data_batch_{i}.bin") for i in range(1, 6)]
     data, labels = np.concatenate([part[0] for part in train]), np.concatenate([part[1] for part in train])
     optimizer = torch.optim.SGD(model.parameters(), lr=RATE, momentum=MOMENTUM)
-    for _ in range(epochs):
+    for epoch in range(epochs):
+        way = epoch / max(epochs - 1, 1)
+        for group in optimizer.param_groups:
+            group["lr"] = (1 - way) * RATE + way * FINAL_RATE
         order = random.permutation(len(labels))
         for begin in range(0, len(order), BATCH):
             rows = order[begin : begin + BATCH]
@@ -62,23 +66,25 @@ def with_pytorch(folder, epochs):
     return float((found == torch.from_numpy(answers)).float().mean())
 
 
-def with_fedstride(program, folder, epochs):
+def with_fedstride(program, folder, epochs, seed):
     with tempfile.TemporaryDirectory() as place:
         subprocess.run([program, "run", "--dataset", "cifar10", "--data-dir", folder, "--clients", "1", "--partition", "iid",
-                        "--model", "resnet20-gn", "--optimizer", "heavy-ball", "--learning-rate", str(RATE), "--momentum",
+                        "--model", "resnet20-gn", "--optimizer", "heavy-ball", "--learning-rate", str(RATE), "--schedule", "linear",
+                        "--final-learning-rate", str(FINAL_RATE), "--schedule-epochs", str(max(epochs - 1, 1)), "--momentum",
                         str(MOMENTUM), "--batch", str(BATCH), "--augment", "crop-flip", "--local-epochs", str(epochs), "--rounds",
-                        "1", "--threads", "1", "--out", place + "/run"], check=True, stdout=subprocess.DEVNULL)
+                        "1", "--threads", "1", "--seed", str(seed), "--out", place + "/run"], check=True, stdout=subprocess.DEVNULL)
         return json.loads(Path(place, "run", "summary.json").read_text())["test_accuracy"]
 
 
 def main():
-    if len(sys.argv) not in (3, 4):
+    if len(sys.argv) not in (3, 4, 5):
         sys.exit(__doc__)
-    program, folder, epochs = sys.argv[1], Path(sys.argv[2]), int(sys.argv[3]) if len(sys.argv) == 4 else 10
+    program, folder = sys.argv[1], Path(sys.argv[2])
+    epochs, seed = (int(word) for word in sys.argv[3:] + ["10", "1"][len(sys.argv) - 3 :])
     torch.set_num_threads(1)
-    ours = with_fedstride(program, folder, epochs)
+    ours = with_fedstride(program, folder, epochs, seed)
     print(f"fedstride: test accuracy {ours:.4f} after {epochs} epochs", flush=True)
-    theirs = with_pytorch(folder, epochs)
+    theirs = with_pytorch(folder, epochs, seed)
     print(f"PyTorch:   test accuracy {theirs:.4f}; difference {100 * (ours - theirs):+.2f} points")
 
 

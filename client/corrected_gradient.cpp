@@ -9,7 +9,7 @@ namespace {
 
 constexpr std::size_t kPiece = 2048;  // floats: fits in the first cache with everything it is made of
 
-constexpr std::size_t kAhead = 4096;  // floats from those at work to those wanted next
+constexpr std::size_t kAhead = 512;  // floats from those at work to those wanted next; more falls out of the first cache again
 
 // The vectors that are only read here are wanted once a gradient: they come past the caches.
 template <bool kPull, bool kFixed>

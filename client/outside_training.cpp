@@ -11,11 +11,9 @@ namespace fedstride {
 
 namespace {
 
-int first_epoch_of(const LocalTraining& training, const Task& task) { return static_cast<int>(task.round - 1) * training.epochs; }
-
 void add_lots(const LocalTraining& training, const Task& task, const OutsideAnswer& answer, ClientReport& report) {
   const PrivatePlan& plan = *training.privacy->plans[answer.client];
-  report.releases = plan.noise().runs(plan.releases_before(first_epoch_of(training, task)), task.releases[answer.client]);
+  report.releases = plan.noise().runs(plan.releases_before(training.first_epoch(task.round)), task.releases[answer.client]);
   add_to_report(answer.lots, answer.empty_lots, report);
 }
 
@@ -32,7 +30,7 @@ OutsideTask outside_task(const LocalTraining& training, const Task& task, Client
                                 .round = task.round,
                                 .client = client,
                                 .rows = rows,
-                                .first_epoch = first_epoch_of(training, task),
+                                .first_epoch = training.first_epoch(task.round),
                                 .epochs = training.epochs,
                                 .reserved = rows > 0 ? task.releases[client] : 0};
   return one;

@@ -277,7 +277,7 @@ ClientReport Trainer::train_with(OptimizerState& state, const Task& task, Client
                                  ForEachPiece for_each_piece, const Signals& signals) {
   ClientReport report{.client = client, .rows = rows.size()};
   const BatchAddress address{training_.seed, task.round, client, 0};
-  const int first_epoch = static_cast<int>(task.round - 1) * training_.epochs;
+  const int first_epoch = training_.first_epoch(task.round);
   const Pass pass{first_epoch, training_.epochs, objective_.corrected()};
   if (training_.privacy) {
     const PrivatePlan& plan = *training_.privacy->plans[client];
@@ -306,7 +306,7 @@ void Trainer::train_personal(const Task& task, ClientId client, std::span<const 
     training_.optimizer->start(*state, weights_.size());
     training_.optimizer->hear(*state, task.told);
     const CorrectedGradient corrected = personal_.second_pass(task.model);
-    const int first_epoch = static_cast<int>(task.round - 1) * training_.epochs;  // schedules stand where the round's do
+    const int first_epoch = training_.first_epoch(task.round);  // schedules stand where the round's do
     const std::size_t batch = std::min(batch_of(training_, rows.size()), static_cast<std::size_t>(network_.max_rows()));
     PlainBatches source(*this, rows, batch, {training_.seed, task.round, client, kStepsOfPersonal}, for_each_piece, first_epoch,
                         Purpose::personal_order);

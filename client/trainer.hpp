@@ -63,6 +63,9 @@ struct LocalTraining {
   std::vector<bool> unsent() const;
   /// The skew of a client's inputs; valid as long as this.
   ClientSkew skew_of(ClientId client) const;
+
+  /// The local epochs of all rounds before this one, where schedules and plans stand at its beginning.
+  int first_epoch(std::uint32_t round) const { return static_cast<int>(round - 1) * epochs; }
 };
 
 /// The largest number of examples a network computes at once for clients with at most `max_rows` rows.

@@ -73,10 +73,25 @@ FEDSTRIDE_INLINE IntLanes lane_numbers() {
   return numbers;
 }
 
+#if defined(__AVX__) && !defined(__AVX512F__)
+namespace detail {
+
+alignas(64) inline constexpr std::int32_t kFirstLanes[2 * kLanes] = {-1, -1, -1, -1, -1, -1, -1, -1};
+
+/// All bits of the first `count` lanes.
+FEDSTRIDE_INLINE __m256i first_lanes(int count) {
+  return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(kFirstLanes + kLanes - count));
+}
+
+}  // namespace detail
+#endif
+
 /// Loads the first `count` lanes (at most kLanes) and zeros after them; memory beyond them is not touched.
 FEDSTRIDE_INLINE Lanes load_first(const float* from, int count) {
 #if defined(__AVX512F__)
   return reinterpret_cast<Lanes>(_mm512_maskz_loadu_ps(static_cast<__mmask16>((1U << count) - 1U), from));
+#elif defined(__AVX__)
+  return reinterpret_cast<Lanes>(_mm256_maskload_ps(from, detail::first_lanes(count)));
 #else
   Lanes value{};
   for (int i = 0; i < kLanes; ++i)
@@ -88,6 +103,8 @@ FEDSTRIDE_INLINE Lanes load_first(const float* from, int count) {
 FEDSTRIDE_INLINE void store_first(float* to, Lanes value, int count) {
 #if defined(__AVX512F__)
   _mm512_mask_storeu_ps(to, static_cast<__mmask16>((1U << count) - 1U), reinterpret_cast<__m512>(value));
+#elif defined(__AVX__)
+  _mm256_maskstore_ps(to, detail::first_lanes(count), reinterpret_cast<__m256>(value));
 #else
   for (int i = 0; i < kLanes; ++i)
     if (i < count) to[i] = value[i];
@@ -117,6 +134,9 @@ FEDSTRIDE_INLINE Lanes positive(Lanes a) { return a > Lanes{} ? a : Lanes{}; }
 FEDSTRIDE_INLINE std::uint32_t nonzero_lanes(Lanes value) {
 #if defined(__AVX512F__)
   return _mm512_cmp_ps_mask(reinterpret_cast<__m512>(value), _mm512_setzero_ps(), _CMP_NEQ_UQ);
+#elif defined(__AVX__)
+  return static_cast<std::uint32_t>(
+      _mm256_movemask_ps(_mm256_cmp_ps(reinterpret_cast<__m256>(value), _mm256_setzero_ps(), _CMP_NEQ_UQ)));
 #else
   std::uint32_t bits = 0;
   for (int i = 0; i < kLanes; ++i) bits |= static_cast<std::uint32_t>(value[i] != 0.0F) << i;

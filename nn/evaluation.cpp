@@ -1,6 +1,7 @@
 #include "nn/evaluation.hpp"
 
 #include <algorithm>
+#include <limits>
 #include <numeric>
 
 #include "nn/evaluate_block.hpp"
@@ -8,6 +9,12 @@
 namespace fedstride {
 
 static_assert(Evaluator::kBlock == kMaxEvaluated);
+
+Evaluation Evaluation::unknown() {
+  Evaluation unknown;
+  unknown.loss = unknown.accuracy = std::numeric_limits<double>::quiet_NaN();
+  return unknown;
+}
 
 double Evaluation::accuracy_on(std::span<const std::uint64_t> label_counts) const {
   double sum = 0;

@@ -23,6 +23,9 @@ struct Evaluation {
   std::vector<std::uint64_t> class_correct;   ///< those of them classified right
   bool is_told = false;                       ///< by code or a client outside: nobody here knows of which examples
 
+  /// A loss and an accuracy that nobody has measured: NaN.
+  static Evaluation unknown();
+
   /// Accuracy on examples mixed like `label_counts` (a count a class): the class accuracies, weighted. Classes that this
   /// data set lacks are left out; 0 if none is left.
   double accuracy_on(std::span<const std::uint64_t> label_counts) const;

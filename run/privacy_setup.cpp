@@ -205,7 +205,7 @@ double rounds_within_budget(const Setup& setup) {
     const LevelSetup& level = *privacy.example;
     // True if a client still has a step left when that round (1, 2, ...) begins.
     const auto begins = [&](const PrivatePlan& plan, std::uint64_t round) {
-      const int epoch = static_cast<int>(round - 1) * setup.training.epochs;
+      const int epoch = setup.training.first_epoch(static_cast<std::uint32_t>(round));
       const auto step = static_cast<std::uint64_t>(plan.lots_per_step(epoch));
       const std::uint64_t before = plan.releases_before(epoch);
       Spending spending = plan.spending(0, before, epoch);

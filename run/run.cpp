@@ -199,12 +199,10 @@ RunSummary carry_out(const Setup& setup, RunFolder& folder, Checkpoint checkpoin
   // The end is evaluated on all rows, to be comparable with other runs; one that was stopped does not wait for that.
   if (evaluates && !setup.evaluation_rows.empty() && !summary.interrupted)
     latest = evaluate(EvaluatedOn::whole_test, summary.evaluation_seconds);
-  Evaluation unknown;
-  unknown.loss = unknown.accuracy = std::numeric_limits<double>::quiet_NaN();
   summary.test = latest ? *latest
                  : evaluates && !(summary.interrupted && make_fleet.trains_outside)
                      ? evaluate(EvaluatedOn::test, summary.evaluation_seconds)
-                     : unknown;
+                     : Evaluation::unknown();
   summary.examples = checkpoint.examples;
   summary.seconds = checkpoint.seconds;
   summary.idle_rounds = checkpoint.idle_rounds;

@@ -154,7 +154,7 @@ RunPrivacy::Permission RunPrivacy::reserve(std::uint32_t round, const std::strin
   }
   if (setup_.privacy.example) {
     permission.releases.assign(client_count, 0);
-    const int first_epoch = static_cast<int>(round - 1) * setup_.training.epochs;
+    const int first_epoch = setup_.training.first_epoch(round);
     const Classes classes = this->classes(before);
     std::vector<std::uint64_t> allowed;  // by class
     for (const Class& alike : classes.all) {
@@ -208,7 +208,7 @@ std::string RunPrivacy::beyond(const PrivacyLimit& limit, std::uint32_t round, s
   }
   const PrivatePlan* plan = setup_.privacy.example ? setup_.training.privacy->plans[*own_].get() : nullptr;
   if (plan == nullptr) return {};
-  const int first_epoch = static_cast<int>(round - 1) * setup_.training.epochs;
+  const int first_epoch = setup_.training.first_epoch(round);
   const std::uint64_t first = plan->releases_before(first_epoch);
   const std::uint64_t planned = plan->releases_before(first_epoch + setup_.training.epochs) - first;
   Spending spending = before.examples(*own_);

@@ -8,6 +8,9 @@ import csv
 import random
 import sys
 
+if len(sys.argv) < 2 or sys.argv[1] in ("-h", "--help"):
+    sys.exit(__doc__)
+
 draw = random.Random(1)
 with open(sys.argv[1], "w", newline="") as file:
     table = csv.writer(file)

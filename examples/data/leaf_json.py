@@ -9,6 +9,9 @@ import sys
 
 import numpy as np
 
+if len(sys.argv) < 2 or sys.argv[1] in ("-h", "--help"):
+    sys.exit(__doc__)
+
 draw = np.random.default_rng(1)
 for part, count in ("train", 24), ("test", 4):
     folder = pathlib.Path(sys.argv[1]) / part

@@ -7,6 +7,9 @@ import sys
 
 import numpy as np
 
+if len(sys.argv) < 2 or sys.argv[1] in ("-h", "--help"):
+    sys.exit(__doc__)
+
 draw = np.random.default_rng(1)
 
 

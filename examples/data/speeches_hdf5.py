@@ -10,6 +10,9 @@ import sys
 
 import h5py
 
+if len(sys.argv) < 2 or sys.argv[1] in ("-h", "--help"):
+    sys.exit(__doc__)
+
 lines = {
     "HAMLET": ["To be, or not to be: that is the question:", "The rest is silence."],
     "OPHELIA": ["Good my lord, how does your honour for this many a day?"],

@@ -6,6 +6,9 @@ fedstride data show FILE.json
 import json
 import sys
 
+if len(sys.argv) < 2 or sys.argv[1] in ("-h", "--help"):
+    sys.exit(__doc__)
+
 speeches = {
     "HAMLET": "To be, or not to be: that is the question:\nWhether 'tis nobler in the mind to suffer the slings and arrows "
               "of outrageous fortune, or to take arms against a sea of troubles, and by opposing end them?\n",

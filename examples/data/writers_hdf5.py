@@ -10,6 +10,9 @@ import sys
 import h5py
 import numpy as np
 
+if len(sys.argv) < 2 or sys.argv[1] in ("-h", "--help"):
+    sys.exit(__doc__)
+
 folder = pathlib.Path(sys.argv[1])
 writers = int(sys.argv[2]) if len(sys.argv) > 2 else 12
 rows = int(sys.argv[3]) if len(sys.argv) > 3 else 30

@@ -85,6 +85,15 @@ float sum_of(const float* values, int count) {
 
 #if defined(__AVX512F__)
 
+using Shifts = __m512i;
+FEDSTRIDE_INLINE Shifts load_shifts(const std::uint32_t* shifts) { return _mm512_loadu_si512(shifts); }
+
+/// The shifts that the next places' winners pick.
+FEDSTRIDE_INLINE IntLanes picked(Shifts shifts, const std::uint8_t* winners) {
+  const __m128i winner = _mm_loadu_si128(reinterpret_cast<const __m128i*>(winners));
+  return reinterpret_cast<IntLanes>(_mm512_maskz_permutexvar_epi32(0xFFFF, _mm512_maskz_cvtepu8_epi32(0xFFFF, winner), shifts));
+}
+
 /// The gradients, where the spot `distance` places later has the same source added to that one and zeroed here.
 FEDSTRIDE_INLINE __m512 merged(__m512 gradients, __m512i sources, int distance) {
   const __m512i earlier = _mm512_sub_epi32(reinterpret_cast<__m512i>(lane_numbers()), _mm512_set1_epi32(distance));
@@ -96,43 +105,121 @@ FEDSTRIDE_INLINE __m512 merged(__m512 gradients, __m512i sources, int distance) 
   return _mm512_maskz_add_ps(static_cast<__mmask16>(~(same >> distance)), gradients, gradients_before);
 }
 
-/// The part of list_spots for 16 places of 16 channels: swaps places and channels, then appends each channel's non-zeros to
-/// its list.
+/// Appends the non-zeros among the gradients of neighbouring places, `width` places a row, to a channel's list.
+FEDSTRIDE_INLINE void append(Lanes gradients, IntLanes source, int width, std::uint32_t* sources_to, float* gradients_to,
+                             int& count) {
+  const auto sources = reinterpret_cast<__m512i>(source);
+  __m512 here = merged(reinterpret_cast<__m512>(gradients), sources, 1);
+  if (width < kLanes / 2) here = merged(here, sources, width);
+  const __mmask16 kept = _mm512_cmp_ps_mask(here, _mm512_setzero_ps(), _CMP_NEQ_UQ);
+  _mm512_storeu_si512(sources_to + count, _mm512_maskz_compress_epi32(kept, sources));
+  _mm512_storeu_ps(gradients_to + count, _mm512_maskz_compress_ps(kept, here));
+  count += std::popcount(static_cast<unsigned>(kept));
+}
+
+#elif defined(__AVX2__)
+
+struct Shifts {
+  __m256i low;
+  __m256i high;
+};
+FEDSTRIDE_INLINE Shifts load_shifts(const std::uint32_t* shifts) {
+  return {_mm256_loadu_si256(reinterpret_cast<const __m256i*>(shifts)),
+          _mm256_loadu_si256(reinterpret_cast<const __m256i*>(shifts + kLanes))};
+}
+
+/// The shifts that the next places' winners pick.
+FEDSTRIDE_INLINE IntLanes picked(Shifts shifts, const std::uint8_t* winners) {
+  const __m256i winner = _mm256_cvtepu8_epi32(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(winners)));
+  const __m256i is_high = _mm256_cmpgt_epi32(winner, _mm256_set1_epi32(kLanes - 1));
+  return reinterpret_cast<IntLanes>(_mm256_blendv_epi8(_mm256_permutevar8x32_epi32(shifts.low, winner),
+                                                       _mm256_permutevar8x32_epi32(shifts.high, winner), is_high));
+}
+
+/// For every set of lanes, a bit each, the numbers of its lanes in order, a byte each.
+constexpr auto kLanesOfSet = [] {
+  std::array<std::uint64_t, 1 << kLanes> lanes{};
+  for (unsigned set = 0; set < lanes.size(); ++set)
+    for (unsigned lane = 0, at = 0; lane < kLanes; ++lane)
+      if (set >> lane & 1U) lanes[set] |= std::uint64_t{lane} << (8 * at++);
+  return lanes;
+}();
+
+FEDSTRIDE_INLINE __m256i lanes_of(unsigned set) {
+  return _mm256_cvtepu8_epi32(_mm_cvtsi64_si128(static_cast<long long>(kLanesOfSet[set])));
+}
+
+/// Appends the non-zeros among the gradients of neighbouring places to a channel's list; one with the source of the one before
+/// is added to it.
+FEDSTRIDE_INLINE void append(Lanes gradients, IntLanes source, int /*width*/, std::uint32_t* sources_to, float* gradients_to,
+                             int& count) {
+  const auto here = reinterpret_cast<__m256>(gradients);
+  const auto found = static_cast<unsigned>(_mm256_movemask_ps(_mm256_cmp_ps(here, _mm256_setzero_ps(), _CMP_NEQ_UQ)));
+  const __m256i order = lanes_of(found);
+  const __m256i sources = _mm256_permutevar8x32_epi32(reinterpret_cast<__m256i>(source), order);
+  const __m256 values = _mm256_permutevar8x32_ps(here, order);
+  const int size = std::popcount(found);
+
+  const __m256i last = _mm256_set1_epi32(count > 0 ? static_cast<int>(sources_to[count - 1]) : -1);
+  const __m256i before =
+      _mm256_blend_epi32(_mm256_permutevar8x32_epi32(sources, _mm256_setr_epi32(0, 0, 1, 2, 3, 4, 5, 6)), last, 1);
+  const __m256i equal = _mm256_and_si256(_mm256_cmpeq_epi32(sources, before), detail::first_lanes(size));
+  const auto joins = static_cast<unsigned>(_mm256_movemask_ps(_mm256_castsi256_ps(equal)));
+  if ((joins & (joins << 1 | 1U)) != 0) [[unlikely]] {  // three in a row, or one of the list already
+    alignas(32) std::uint32_t each_source[kLanes];
+    alignas(32) float each_value[kLanes];
+    _mm256_store_si256(reinterpret_cast<__m256i*>(each_source), sources);
+    _mm256_store_ps(each_value, values);
+    for (int i = 0; i < size; ++i) {
+      if (joins >> i & 1U) {
+        gradients_to[count - 1] += each_value[i];
+      } else {
+        sources_to[count] = each_source[i];
+        gradients_to[count++] = each_value[i];
+      }
+    }
+    return;
+  }
+  const __m256i next = _mm256_setr_epi32(1, 2, 3, 4, 5, 6, 7, 0);  // the first joins nobody here
+  const __m256 joining =
+      _mm256_and_ps(_mm256_permutevar8x32_ps(values, next), _mm256_castsi256_ps(_mm256_permutevar8x32_epi32(equal, next)));
+  const unsigned kept = ((1U << size) - 1) & ~joins;
+  const __m256i last_order = lanes_of(kept);
+  _mm256_storeu_si256(reinterpret_cast<__m256i*>(sources_to + count), _mm256_permutevar8x32_epi32(sources, last_order));
+  _mm256_storeu_ps(gradients_to + count, _mm256_permutevar8x32_ps(_mm256_add_ps(values, joining), last_order));
+  count += std::popcount(kept);
+}
+
+#endif
+
+#if defined(__AVX512F__) || defined(__AVX2__)
+#define FEDSTRIDE_LISTS_IN_BLOCKS
+
+/// The part of list_spots for kLanes places of kLanes channels: swaps places and channels, then appends to each channel's list.
 void list_block(const float* gradients, const float* values, const std::uint32_t* bases, const std::uint8_t* winners,
-                __m512i shifts, std::size_t channels, std::size_t padded, int places, int width, int count,
+                Shifts shifts, std::size_t channels, std::size_t padded, int places, int width, int count,
                 std::uint32_t* sources_to, float* gradients_to, std::size_t capacity, int* counts) {
   Lanes gradient[kLanes];
   Lanes source[kLanes];
   for (int j = 0; j < places; ++j) {
     gradient[j] = load_first(gradients + j * channels, count);
     if (values != nullptr) gradient[j] = load_first(values + j * channels, count) > Lanes{} ? gradient[j] : Lanes{};
-    __m512i from = _mm512_set1_epi32(static_cast<int>(bases[j]));
-    if (winners != nullptr) {
-      const __m128i winner = _mm_loadu_si128(reinterpret_cast<const __m128i*>(winners + j * padded));
-      from = _mm512_add_epi32(from, _mm512_maskz_permutexvar_epi32(0xFFFF, _mm512_maskz_cvtepu8_epi32(0xFFFF, winner), shifts));
-    }
+    IntLanes from = broadcast(static_cast<std::int32_t>(bases[j]));
+    if (winners != nullptr) from += picked(shifts, winners + j * padded);
     source[j] = reinterpret_cast<Lanes>(from);
   }
   for (int j = places; j < kLanes; ++j) gradient[j] = source[j] = Lanes{};
   transpose(gradient);
   transpose(source);
-  for (int c = 0; c < count; ++c) {
-    const __m512i sources = reinterpret_cast<__m512i>(source[c]);
-    __m512 here = reinterpret_cast<__m512>(gradient[c]);
-    here = merged(here, sources, 1);
-    if (width < kLanes / 2) here = merged(here, sources, width);
-    const __mmask16 kept = _mm512_cmp_ps_mask(here, _mm512_setzero_ps(), _CMP_NEQ_UQ);
-    const std::size_t at = c * capacity + static_cast<std::size_t>(counts[c]);
-    _mm512_storeu_si512(sources_to + at, _mm512_maskz_compress_epi32(kept, sources));
-    _mm512_storeu_ps(gradients_to + at, _mm512_maskz_compress_ps(kept, here));
-    counts[c] += std::popcount(static_cast<unsigned>(kept));
-  }
+  for (int c = 0; c < count; ++c)
+    append(gradient[c], reinterpret_cast<IntLanes>(source[c]), width, sources_to + c * capacity, gradients_to + c * capacity,
+           counts[c]);
 }
 
 void list_blocks(const float* gradients, const float* values, const std::uint32_t* bases, const std::uint8_t* winners,
                  const std::uint32_t* shifts, std::size_t places, int width, std::size_t channels, const SpotStore& store) {
   const std::size_t padded = whole_lanes(channels);
-  const __m512i table = _mm512_loadu_si512(shifts);
+  const Shifts table = load_shifts(shifts);
   std::fill_n(store.counts, channels, 0);
   for (std::size_t place = 0; place < places; place += kLanes) {
     for (std::size_t c = 0; c < channels; c += kLanes) {
@@ -175,8 +262,8 @@ void list_spots_one_by_one(const float* gradients, const float* values, const st
 void list_spots(const float* gradients, const float* values, const std::uint32_t* bases, const std::uint8_t* winners,
                 const std::uint32_t* shifts, [[maybe_unused]] int window_places, std::size_t places, [[maybe_unused]] int width,
                 int channels, const SpotStore& store) {
-#if defined(__AVX512F__)
-  if (window_places <= kLanes) {
+#if defined(FEDSTRIDE_LISTS_IN_BLOCKS)
+  if (window_places <= 16) {
     list_blocks(gradients, values, bases, winners, shifts, places, width, static_cast<std::size_t>(channels), store);
     return;
   }

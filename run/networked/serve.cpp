@@ -108,7 +108,7 @@ std::string judge(const Setup& setup, std::uint32_t round, const ClientReport& r
     return {};
   }
   const PrivatePlan& plan = *setup.training.privacy->plans[report.client];
-  const std::uint64_t first = plan.releases_before(static_cast<int>(round - 1) * setup.training.epochs);
+  const std::uint64_t first = plan.releases_before(setup.training.first_epoch(round));
   if (report.releases != plan.noise().runs(first, made))
     return "its report says that it made other noisy releases than were asked for";
   return {};
@@ -333,9 +333,7 @@ RunSummary serve(const Configuration& configuration, const Settings& settings, c
     RunFleet run = run_fleet(made);
     if (!setup.model.has_layers())
       run.evaluate = [made](const Vector& model, EvaluatedOn) {
-        Evaluation unknown;
-        unknown.loss = unknown.accuracy = std::numeric_limits<double>::quiet_NaN();
-        Evaluation result = made->evaluate(model).value_or(unknown);
+        Evaluation result = made->evaluate(model).value_or(Evaluation::unknown());
         result.is_told = true;
         return result;
       };

@@ -142,41 +142,50 @@ TEST_CASE("Winograd's convolution agrees with the direct one to 2e-6 of the outp
 
 TEST_CASE("spots: zeros and what a ReLU stopped are left out, each filter's in order of place, neighbours' sums kept") {
   constexpr int kChannels = 19, kWidth = 5, kPlaces = 23;
-  RandomStream random(3, {.purpose = Purpose::test});
-  Buffer<float> gradients(kPlaces * kChannels), values(kPlaces * kChannels);
-  const std::size_t padded = whole_lanes(kChannels);
-  Buffer<std::uint8_t> winners(kPlaces * padded);
-  Buffer<std::uint32_t> bases(kPlaces), shifts(16);
-  for (int i = 0; i < 9; ++i) shifts[static_cast<std::size_t>(i)] = static_cast<std::uint32_t>(i / 3 * 100 + i % 3);
-  for (std::size_t p = 0; p < kPlaces; ++p) {
-    bases[p] = static_cast<std::uint32_t>(p / kWidth * 200 + p % kWidth * 2);
-    for (std::size_t c = 0; c < kChannels; ++c) {
-      gradients[p * kChannels + c] = random.below(3) == 0 ? 0.0F : static_cast<float>(random.below(100));
-      values[p * kChannels + c] = random.below(3) == 0 ? 0.0F : 1.0F;
-      winners[p * padded + c] = static_cast<std::uint8_t>(random.below(9));
-    }
-  }
-  const std::size_t capacity = spot_capacity(kPlaces);
-  Buffer<std::uint32_t> sources(capacity * kChannels);
-  Buffer<float> listed(capacity * kChannels);
-  Buffer<int> counts(kChannels);
-  list_spots(gradients.data(), values.data(), bases.data(), winners.data(), shifts.data(), 9, kPlaces, kWidth, kChannels,
-             {sources.data(), listed.data(), counts.data(), capacity});
-  for (std::size_t c = 0; c < kChannels; ++c) {
-    std::vector<float> expected(2000), actual(2000);
-    int places = 0;
+  // Windows of 3 x 3 a step of 2 apart, so that neighbours may share a winner; of 1, so that three may; and none.
+  struct Case {
+    std::size_t step;
+    bool pooled;
+  };
+  for (const Case windows : {Case{2, true}, Case{1, true}, Case{2, false}}) {
+    CAPTURE(windows.step);
+    CAPTURE(windows.pooled);
+    RandomStream random(3, {.purpose = Purpose::test});
+    Buffer<float> gradients(kPlaces * kChannels), values(kPlaces * kChannels);
+    const std::size_t padded = whole_lanes(kChannels);
+    Buffer<std::uint8_t> winners(kPlaces * padded);
+    Buffer<std::uint32_t> bases(kPlaces), shifts(16);
+    for (int i = 0; i < 9; ++i) shifts[static_cast<std::size_t>(i)] = static_cast<std::uint32_t>(i / 3 * 100 + i % 3);
     for (std::size_t p = 0; p < kPlaces; ++p) {
-      if (!(values[p * kChannels + c] > 0) || gradients[p * kChannels + c] == 0) continue;
-      expected[bases[p] + shifts[winners[p * padded + c]]] += gradients[p * kChannels + c];
-      ++places;
+      bases[p] = static_cast<std::uint32_t>(p / kWidth * 200 + p % kWidth * windows.step);
+      for (std::size_t c = 0; c < kChannels; ++c) {
+        gradients[p * kChannels + c] = random.below(3) == 0 ? 0.0F : static_cast<float>(random.below(100));
+        values[p * kChannels + c] = random.below(3) == 0 ? 0.0F : 1.0F;
+        winners[p * padded + c] = static_cast<std::uint8_t>(random.below(9));
+      }
     }
-    CHECK(counts[c] <= places);
-    for (int i = 0; i < counts[c]; ++i) {
-      const std::size_t spot = c * capacity + static_cast<std::size_t>(i);
-      CHECK(listed[spot] != 0);
-      actual[sources[spot]] += listed[spot];
+    const std::size_t capacity = spot_capacity(kPlaces);
+    Buffer<std::uint32_t> sources(capacity * kChannels);
+    Buffer<float> listed(capacity * kChannels);
+    Buffer<int> counts(kChannels);
+    list_spots(gradients.data(), values.data(), bases.data(), windows.pooled ? winners.data() : nullptr, shifts.data(),
+               windows.pooled ? 9 : 1, kPlaces, kWidth, kChannels, {sources.data(), listed.data(), counts.data(), capacity});
+    for (std::size_t c = 0; c < kChannels; ++c) {
+      std::vector<float> expected(2000), actual(2000);
+      int places = 0;
+      for (std::size_t p = 0; p < kPlaces; ++p) {
+        if (!(values[p * kChannels + c] > 0) || gradients[p * kChannels + c] == 0) continue;
+        expected[bases[p] + (windows.pooled ? shifts[winners[p * padded + c]] : 0)] += gradients[p * kChannels + c];
+        ++places;
+      }
+      CHECK(counts[c] <= places);
+      for (int i = 0; i < counts[c]; ++i) {
+        const std::size_t spot = c * capacity + static_cast<std::size_t>(i);
+        CHECK(listed[spot] != 0);
+        actual[sources[spot]] += listed[spot];
+      }
+      CHECK(actual == expected);
     }
-    CHECK(actual == expected);
   }
 }
 
