@@ -4,7 +4,10 @@
 #include <cmath>
 #include <numeric>
 #include <queue>
+#include <string>
 #include <utility>
+
+#include "core/text.hpp"
 
 namespace fedstride {
 namespace {
@@ -45,6 +48,28 @@ std::vector<std::vector<std::uint32_t>> shuffled_rows_by_class(const PartitionIn
     shuffle(std::span(by_class[label]), random);
   }
   return by_class;
+}
+
+std::vector<std::size_t> classes_with_rows(const PartitionInput& input, std::span<const std::vector<std::uint32_t>> by_class) {
+  std::vector<int> order(input.class_order.begin(), input.class_order.end());
+  if (order.empty()) {
+    order.resize(static_cast<std::size_t>(input.classes));
+    std::iota(order.begin(), order.end(), 0);
+  }
+  std::vector<std::size_t> present;
+  for (const int label : order)
+    if (!by_class[static_cast<std::size_t>(label)].empty()) present.push_back(static_cast<std::size_t>(label));
+  return present;
+}
+
+std::size_t classes_per_client_of(int asked, std::size_t clients, std::size_t classes) {
+  const std::size_t least = (classes + clients - 1) / clients;
+  if (asked == 0) return least;
+  if (asked < 0 || static_cast<std::size_t>(asked) < least || static_cast<std::size_t>(asked) > classes)
+    throw usage_error("classes-per-client is " + std::to_string(asked) + "; with " + counted(clients, "client") +
+                      " and rows of " + counted(classes, "class", "classes") + " it must be a whole number from " +
+                      std::to_string(least) + " to " + std::to_string(classes) + ", or 0 for the least");
+  return static_cast<std::size_t>(asked);
 }
 
 std::span<const std::uint32_t> even_piece(std::span<const std::uint32_t> rows, std::size_t index, std::size_t count) {

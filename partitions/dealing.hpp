@@ -22,6 +22,7 @@ enum class PartitionDraw : std::uint32_t {
   turns = 8,           ///< which client takes the next row, and of which class
   property = 9,        ///< the noise on the rows' property, one draw after another
   natural_order = 10,  ///< natural clients
+  held_classes = 11,   ///< the classes that a client holds (client)
 };
 
 /// The stream at (purpose partition, client, step = draw, row).
@@ -32,6 +33,13 @@ std::vector<std::uint32_t> shuffled_rows(const PartitionInput& input);
 
 /// The rows of each class in random order.
 std::vector<std::vector<std::uint32_t>> shuffled_rows_by_class(const PartitionInput& input);
+
+/// The classes that have rows, in the data set's class order. `by_class` has the rows of each.
+std::vector<std::size_t> classes_with_rows(const PartitionInput& input, std::span<const std::vector<std::uint32_t>> by_class);
+
+/// The classes that each client holds: `asked` of them, or the fewest that let the clients cover all if that is 0.
+/// Errors: usage if they cannot cover all, or there are not so many.
+std::size_t classes_per_client_of(int asked, std::size_t clients, std::size_t classes);
 
 /// Piece `index` of `count` consecutive pieces of the rows, whose sizes differ by one at most, the larger ones first.
 std::span<const std::uint32_t> even_piece(std::span<const std::uint32_t> rows, std::size_t index, std::size_t count);

@@ -11,6 +11,7 @@
 #include "partitions/inner_dirichlet.hpp"
 #include "partitions/interpolated.hpp"
 #include "partitions/label_distribution.hpp"
+#include "partitions/label_quantity.hpp"
 #include "partitions/natural.hpp"
 #include "partitions/natural_grouped.hpp"
 #include "partitions/outside_rows.hpp"
@@ -23,9 +24,9 @@ namespace fedstride {
 PartFamily& PartitionPart::family() {
   static PartFamily family = [] {
     PartFamily all("partition", "assignment of rows to clients");
-    add_parts<PartitionPart, Pathological, Iid, Interpolated, Shards, Dirichlet, DirichletBalanced, DirichletSizes, DirichletBoth,
-              InnerDirichlet, Linear, Square, Exponential, GivenSizes, LabelDistribution, Continuous, Natural, NaturalGrouped,
-              FromFile, OwnRows, OutsideRows>(all);
+    add_parts<PartitionPart, Pathological, LabelQuantity, Iid, Interpolated, Shards, Dirichlet, DirichletBalanced, DirichletSizes,
+              DirichletBoth, InnerDirichlet, Linear, Square, Exponential, GivenSizes, LabelDistribution, Continuous, Natural,
+              NaturalGrouped, FromFile, OwnRows, OutsideRows>(all);
     return all;
   }();
   return family;

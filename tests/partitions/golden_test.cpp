@@ -14,6 +14,7 @@ namespace fedstride::test::golden_test {
 TEST_CASE("1,000 rows of ten classes over five clients at seed 42 lie where they always lay") {
   const std::map<std::string_view, std::string_view> golden = {
       {"pathological", "06a61457233fc419012f9eec7202be8cd19395c918f01b2aa2ae9f33c6c1745f"},
+      {"label-quantity", "d466d0218f901b8f1243ea42beff96d6af9410ab8734f67c3e791497f0a481cf"},
       {"iid", "79d800f112df6bf149e34adac00ee0a52d2af4ed9c36a67db89d89177dd4490a"},
       {"interpolated", "c285d77ce441e39d06213fc8973e46760d6f0684dc71cc3760140559a88d0025"},
       {"shards", "9b8bb4fbe2489ac0d1e0b565e345f08a54ac8224990a7f314337e89504eabd70"},
