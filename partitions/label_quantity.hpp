@@ -11,7 +11,7 @@ namespace fedstride {
 /// Each client holds K classes, most of them drawn, so that classes have more or fewer holders and sizes differ (the quantity-based
 /// label imbalance #C = K of NIID-Bench: Li et al. 2022, section IV-A).
 ///
-/// Of the classes that have rows, in the data set's class order, client c holds number c modulo their count; where there are
+/// The classes that have rows are numbered in the data set's class order. Client c holds number c modulo their count; where there are
 /// fewer clients than classes also c + clients, c + 2 clients, ..., so that each class has a holder. Its other classes are drawn
 /// without repeats. A class's rows, shuffled, are split among its holders, equally up to one. (A client left without a row gets one of
 /// the largest client's.)

@@ -35,7 +35,8 @@ TEST_CASE("ten clients of two classes each hold their own class and another; a c
   CHECK(std::ranges::max(holders) > std::ranges::min(holders));
 }
 
-TEST_CASE("the other class is drawn evenly: of 900 clients with one own class 100 for each of the nine others, within 4.5 deviations") {
+TEST_CASE(
+    "the other class is drawn evenly: of 900 clients with one own class 100 for each of the nine others, within 4.5 deviations") {
   Example example(round_robin_labels(18000, 10), 10, 9000);
   const auto assignment = LabelQuantity{.classes_per_client = 2}.assign(example.input);
   std::vector<int> pairs(100);
