@@ -7,7 +7,7 @@
 - Server optimisers: one client of one row; the milliseconds that a step adds to a round.
 A round is the median of the run's own `seconds`, averaging included, evaluation not; differences are medians over pairs.
 
-    python3 bench/federated_parts.py build/release/fedstride FOLDER-OF-CIFAR-10 [PAIRS [ROWS-A-CLIENT]]
+    python3 bench/federated_parts.py build/release/fedstride FOLDER-OF-CIFAR-10 [PAIRS [ROWS-A-CLIENT]]      (minutes a pair)
 """
 import json
 import statistics
@@ -30,11 +30,11 @@ def round_seconds(program, folder, rounds, *flags):
         return statistics.median(json.loads(line)["seconds"] for line in lines)
 
 
-def compare(title, names, measure, told):
+def compare(title, pairs_of_each, names, measure, told):
     """Measures the plain part and each other one in turn, so many times; told(plain, other) is what a pair says."""
     print(title, flush=True)
     pairs = {name: [] for name in names}
-    for _ in range(PAIRS):
+    for _ in range(pairs_of_each):
         for name in names:
             pairs[name].append(told(measure(None), measure(name)))
     for name in names:
@@ -43,11 +43,10 @@ def compare(title, names, measure, told):
 
 
 def main():
-    global PAIRS
     if len(sys.argv) not in (3, 4, 5):
         sys.exit(__doc__)
     program, folder = sys.argv[1], sys.argv[2]
-    PAIRS, rows = (int(word) for word in sys.argv[3:] + ["5", "1000"][len(sys.argv) - 3 :])
+    count, rows = (int(word) for word in sys.argv[3:] + ["5", "1000"][len(sys.argv) - 3 :])
 
     def objective(name):
         return round_seconds(program, folder, 3, "--clients", "5", "--limit-per-client", str(rows), "--batch", "10", "--threads", "1",
@@ -62,10 +61,10 @@ def main():
         return round_seconds(program, folder, 15, "--clients", "1", "--limit-per-client", "1", "--batch", "1", "--threads", "1",
                              "--server-optimizer", name or "average")
 
-    compare("objectives: a round, as a multiple of FedAvg's", OBJECTIVES, objective, lambda plain, other: other / plain)
-    compare("aggregation of 100 updates of 1.1 million weights, two threads: seconds more than the mean", AGGREGATIONS, aggregation,
-            lambda plain, other: other - plain)
-    compare("server optimisers, 1.1 million weights, one thread: milliseconds more than averaging", SERVER_OPTIMIZERS, server,
+    compare("objectives: a round, as a multiple of FedAvg's", count, OBJECTIVES, objective, lambda plain, other: other / plain)
+    compare("aggregation of 100 updates of 1.1 million weights, two threads: seconds more than the mean", count, AGGREGATIONS,
+            aggregation, lambda plain, other: other - plain)
+    compare("server optimisers, 1.1 million weights, one thread: milliseconds more than averaging", count, SERVER_OPTIMIZERS, server,
             lambda plain, other: 1000 * (other - plain))
 
 
