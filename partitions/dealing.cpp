@@ -7,6 +7,7 @@
 #include <string>
 #include <utility>
 
+#include "core/error.hpp"
 #include "core/text.hpp"
 
 namespace fedstride {
