@@ -4,6 +4,10 @@
 function(fedstride_compile target)
   cmake_parse_arguments(COMPILE "" "OPTIMISE;BATCH" "" ${ARGN})
   target_compile_options(${target} PRIVATE ${FEDSTRIDE_WARNINGS} ${FEDSTRIDE_SANITIZERS})
+  if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+    # Its garbage is not collected before there are 200 MB of it: 7 to 20 % of the time.
+    target_compile_options(${target} PRIVATE --param=ggc-min-expand=300 --param=ggc-min-heapsize=200000)
+  endif()
   if(COMPILE_OPTIMISE)
     target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:${COMPILE_OPTIMISE}>)
   endif()

@@ -111,9 +111,9 @@ std::span<const SettingInfo> settings_of();
 
 namespace detail {
 
-template <class Owner, std::size_t kIndex>
-auto& member_of(Owner& owner) {
-  return owner.*(std::get<kIndex>(std::remove_const_t<Owner>::kFields).member);
+template <class Fields, std::size_t kIndex>
+auto& member_of(auto& owner) {
+  return owner.*(std::get<kIndex>(Fields::kFields).member);
 }
 
 inline double number_of(const SettingValue& value) {
@@ -121,9 +121,9 @@ inline double number_of(const SettingValue& value) {
   return whole != nullptr ? static_cast<double>(*whole) : std::get<double>(value);
 }
 
-template <class Owner, std::size_t kIndex>
+template <class Owner, class Fields, std::size_t kIndex>
 SettingValue get_setting(const void* owner) {
-  const auto& value = member_of<const Owner, kIndex>(*static_cast<const Owner*>(owner));
+  const auto& value = member_of<Fields, kIndex>(*static_cast<const Owner*>(owner));
   using Value = std::remove_cvref_t<decltype(value)>;
   if constexpr (Choice<Value>)
     return std::string(choice_name(value));
@@ -135,9 +135,9 @@ SettingValue get_setting(const void* owner) {
     return value;
 }
 
-template <class Owner, std::size_t kIndex>
+template <class Owner, class Fields, std::size_t kIndex>
 void set_setting(void* owner, const SettingValue& value) {
-  auto& member = member_of<Owner, kIndex>(*static_cast<Owner*>(owner));
+  auto& member = member_of<Fields, kIndex>(*static_cast<Owner*>(owner));
   using Value = std::remove_cvref_t<decltype(member)>;
   if constexpr (Choice<Value>) {
     member = *find_choice<Value>(std::get<std::string>(value));
@@ -155,15 +155,15 @@ void set_setting(void* owner, const SettingValue& value) {
   }
 }
 
-template <class Owner, std::size_t kIndex>
+template <class Owner, class Fields, std::size_t kIndex>
 SettingInfo setting_info() {
-  const auto& field = std::get<kIndex>(Owner::kFields);
+  const auto& field = std::get<kIndex>(Fields::kFields);
   using Value = std::remove_cvref_t<decltype(std::declval<Owner>().*field.member)>;
   SettingInfo info{.name = field.name,
                    .help = field.help,
                    .valid = field.valid,
-                   .get = get_setting<Owner, kIndex>,
-                   .set = set_setting<Owner, kIndex>};
+                   .get = get_setting<Owner, Fields, kIndex>,
+                   .set = set_setting<Owner, Fields, kIndex>};
   if constexpr (Choice<Value>) {
     info.kind = SettingKind::choice;
     info.choices = kChoiceNames<Value>;
@@ -184,16 +184,22 @@ SettingInfo setting_info() {
   return info;
 }
 
+/// The settings of Owner that Fields::kFields lists.
+template <class Owner, class Fields>
+std::span<const SettingInfo> setting_list() {
+  static constexpr std::size_t kCount = std::tuple_size_v<std::remove_cvref_t<decltype(Fields::kFields)>>;
+  static const auto list = []<std::size_t... kIndex>(std::index_sequence<kIndex...>) {
+    return std::array<SettingInfo, kCount>{setting_info<Owner, Fields, kIndex>()...};
+  }
+  (std::make_index_sequence<kCount>{});
+  return list;
+}
+
 }  // namespace detail
 
 template <class Owner>
 std::span<const SettingInfo> settings_of() {
-  static constexpr std::size_t kCount = std::tuple_size_v<std::remove_cvref_t<decltype(Owner::kFields)>>;
-  static const auto list = []<std::size_t... kIndex>(std::index_sequence<kIndex...>) {
-    return std::array<SettingInfo, kCount>{detail::setting_info<Owner, kIndex>()...};
-  }
-  (std::make_index_sequence<kCount>{});
-  return list;
+  return detail::setting_list<Owner, Owner>();
 }
 
 /// Throws Error (usage) unless every setting of the object is valid.

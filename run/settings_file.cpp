@@ -1,21 +1,13 @@
-#include <sstream>
-
 #include "core/files.hpp"
 #include "core/text.hpp"
 #include "run/configuration.hpp"
-#include "run/parse_toml.hpp"
+#include "run/document.hpp"
 
 namespace fedstride {
 namespace {
 
-std::string quoted(const std::string& text) {
-  std::ostringstream stream;
-  stream << toml::value<std::string>(text);
-  return stream.str();
-}
-
 std::string written(const SettingValue& value) {
-  if (const auto* text = std::get_if<std::string>(&value)) return quoted(*text);
+  if (const auto* text = std::get_if<std::string>(&value)) return toml_string(*text);
   const std::string text = value_text(value);
   const bool looks_whole = std::holds_alternative<double>(value) && text.find_first_of(".en") == std::string::npos;
   return looks_whole ? text + ".0" : text;
@@ -36,29 +28,18 @@ void bring_up_to_date(std::string& key, SettingValue& value) {
 }  // namespace
 
 Settings parse_settings(std::string_view text, const std::string& name) {
-  const toml::table table = parse_toml(text, name);
+  const Document document = parse_document(text, name);
   Settings settings;
   std::vector<std::string> names;
   for (const auto& key : all_keys()) names.push_back(key.name);
-  for (auto&& [key, node] : table) {
-    std::string where = std::string(key.str());
-    const std::string line = "'" + name + "', line " + std::to_string(node.source().begin.line) + ": ";
-    if (node.is_table())
-      throw usage_error(line + "table '" + where + "' is not valid; keys stand for themselves, without [tables] and dots");
-    Setting setting;
-    if (const auto* boolean = node.as_boolean()) {
-      setting.value = boolean->get();
-    } else if (const auto* integer = node.as_integer()) {
-      setting.value = integer->get();
-    } else if (const auto* number = node.as_floating_point()) {
-      setting.value = number->get();
-    } else if (const auto* string = node.as_string()) {
-      setting.value = string->get();
-    } else {
-      throw usage_error(line + where + " must be one value: a number, a text, true or false");
-    }
+  for (const auto& [key, node] : *document.root.table()) {
+    std::string where = key;
+    if (node.table() != nullptr)
+      throw document.wrong(node, "table '" + where + "' is not valid; keys stand for themselves, without [tables] and dots");
+    if (!node.is_scalar()) throw document.wrong(node, where + " must be one value: a number, a text, true or false");
+    Setting setting = node.setting();
     bring_up_to_date(where, setting.value);
-    if (std::ranges::find(names, where) == names.end()) throw usage_error(line + unknown_key(where).what());
+    if (std::ranges::find(names, where) == names.end()) throw document.wrong(node, unknown_key(where).what());
     settings.emplace(where, setting);
   }
   return settings;
@@ -77,7 +58,7 @@ std::string write_settings(const Configuration& configuration, const Settings& s
     line(info.name, written(info.get(&configuration)));
   }
   for (const ChosenPart* chosen : chosen_parts(configuration)) {
-    line(chosen->family().key(), quoted(std::string(chosen->name())));
+    line(chosen->family().key(), toml_string(std::string(chosen->name())));
     for (const SettingInfo& info : chosen->part().settings()) line(info.name, written(chosen->part().get(info)));
   }
   return text;

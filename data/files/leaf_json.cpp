@@ -1,7 +1,8 @@
 #include "data/files/leaf_json.hpp"
 
 #include <cstring>
-#include <iterator>
+#include <istream>
+#include <streambuf>
 
 #include "core/json.hpp"
 #include "core/one_line.hpp"
@@ -16,19 +17,19 @@ namespace {
 constexpr std::size_t kMaxDepth = 12;
 constexpr std::size_t kMaxTextLength = 1 << 16;  // characters of an example
 
-/// Takes what the parser meets, in nlohmann's SAX interface.
-class LeafHandler {
+/// Takes what the parser meets.
+class LeafHandler final : public JsonEvents {
  public:
   LeafHandler(std::string file, Assembly& into, PartBuilder& part, bool users_need_rows)
       : file_(std::move(file)), into_(into), part_(part), users_need_rows_(users_need_rows), letters_(Characters::leaf()) {}
 
-  bool null() { return value("null"); }
-  bool boolean(bool on) { return number(on ? 1 : 0, true); }
-  bool number_integer(std::int64_t value) { return number(static_cast<double>(value), true); }
-  bool number_unsigned(std::uint64_t value) { return number(static_cast<double>(value), true); }
-  bool number_float(double value, const std::string&) { return number(value, false); }
-  bool binary(std::vector<std::uint8_t>&) { return true; }
-  bool string(std::string& text) {
+  bool null() override { return value("null"); }
+  bool boolean(bool on) override { return number(on ? 1 : 0, true); }
+  bool number_integer(std::int64_t value) override { return number(static_cast<double>(value), true); }
+  bool number_unsigned(std::uint64_t value) override { return number(static_cast<double>(value), true); }
+  bool number_float(double value, const std::string&) override { return number(value, false); }
+  bool binary(Json::binary_t&) override { return true; }
+  bool string(std::string& text) override {
     if (in_column()) {
       check(column_->add(std::move(text)));
     } else if (depth_ == 2 && top_ == "users") {
@@ -38,14 +39,14 @@ class LeafHandler {
     }
     return true;
   }
-  bool start_object(std::size_t) {
+  bool start_object(std::size_t) override {
     deeper();
     if (depth_ == 1 || skipping()) return true;
     if (depth_ == 2 && top_ == "user_data") has_data_ = true;
     if (depth_ > 3 || top_ != "user_data") wrong("has an object where it must not");
     return true;
   }
-  bool key(std::string& name) {
+  bool key(std::string& name) override {
     if (depth_ == 1) {
       top_ = name;
     } else if (depth_ == 2 && top_ == "user_data") {
@@ -55,13 +56,13 @@ class LeafHandler {
     }
     return true;
   }
-  bool end_object() {
+  bool end_object() override {
     if (depth_ == 3 && top_ == "user_data") end_user();
     --depth_;
     if (depth_ == 1) top_.clear();
     return true;
   }
-  bool start_array(std::size_t) {
+  bool start_array(std::size_t) override {
     deeper();
     if (depth_ == 1) wrong("begins with a list; it must be an object");
     if (skipping()) return true;
@@ -78,14 +79,14 @@ class LeafHandler {
     }
     return true;
   }
-  bool end_array() {
+  bool end_array() override {
     if (top_ == "user_data" && depth_ > 4 && column_ != nullptr) check(column_->close());
     if (depth_ == 4) column_ = nullptr;
     --depth_;
     if (depth_ == 1) top_.clear();
     return true;
   }
-  bool parse_error(std::size_t position, const std::string&, const Json::exception& error) {
+  bool parse_error(std::size_t position, const std::string&, const Json::exception& error) override {
     if (error.id == 406)
       throw failure(file_ + ", byte " + std::to_string(position) + ": a number is out of range; all must be finite");
     throw failure(file_ + " is not JSON (byte " + std::to_string(position) +
@@ -255,58 +256,35 @@ class LeafHandler {
   std::vector<double> told_samples_;
 };
 
-/// A file's bytes as an input iterator, some read at a time.
-class FileBytes {
+/// A file's bytes as a stream, some read at a time.
+class FileBytes final : public std::streambuf {
  public:
-  using iterator_category = std::input_iterator_tag;
-  using value_type = char;
-  using difference_type = std::ptrdiff_t;
-  using pointer = const char*;
-  using reference = const char&;
-
-  struct Buffer {
-    explicit Buffer(const std::filesystem::path& path) : file(path), bytes(std::size_t{1} << 18) { fill(); }
-    void fill() {
-      at = 0;
-      size = file.read(bytes);
-    }
-    InputFile file;
-    std::vector<std::uint8_t> bytes;
-    std::size_t at = 0;
-    std::size_t size = 0;
-  };
-
-  FileBytes() = default;
-  explicit FileBytes(Buffer& buffer) : buffer_(&buffer) {}
-  reference operator*() const { return reinterpret_cast<const char&>(buffer_->bytes[buffer_->at]); }
-  FileBytes& operator++() {
-    if (++buffer_->at == buffer_->size) buffer_->fill();
-    return *this;
-  }
-  FileBytes operator++(int) {
-    FileBytes before = *this;
-    ++*this;
-    return before;
-  }
-  bool operator==(const FileBytes& other) const { return at_end() == other.at_end(); }
+  explicit FileBytes(const std::filesystem::path& path) : file_(path), bytes_(std::size_t{1} << 18) {}
 
  private:
-  bool at_end() const { return buffer_ == nullptr || buffer_->size == 0; }
-  Buffer* buffer_ = nullptr;
+  int_type underflow() override {
+    char* const begin = reinterpret_cast<char*>(bytes_.data());
+    setg(begin, begin, begin + file_.read(bytes_));
+    return gptr() == egptr() ? traits_type::eof() : traits_type::to_int_type(*begin);
+  }
+
+  InputFile file_;
+  std::vector<std::uint8_t> bytes_;
 };
 
 }  // namespace
 
 void read_leaf_json(const std::filesystem::path& path, Assembly& into, bool as_test) {
   LeafHandler handler("'" + path.string() + "'", into, as_test ? into.test : into.train, !as_test);
-  FileBytes::Buffer buffer(path);
-  Json::sax_parse(FileBytes(buffer), FileBytes(), &handler);
+  FileBytes bytes(path);
+  std::istream stream(&bytes);
+  sax_parse_json(stream, handler);
   handler.finish();
 }
 
 void read_leaf_json(std::span<const std::uint8_t> bytes, Assembly& into) {
   LeafHandler handler("the file", into, into.train, true);
-  Json::sax_parse(bytes.begin(), bytes.end(), &handler);
+  sax_parse_json(std::string_view(reinterpret_cast<const char*>(bytes.data()), bytes.size()), handler);
   handler.finish();
 }
 

@@ -1,9 +1,9 @@
 #include "dp/accountants/composition.hpp"
 
 #include <algorithm>
-#include <boost/math/special_functions/beta.hpp>
 #include <cmath>
 
+#include "core/incomplete_beta.hpp"
 #include "core/stop.hpp"
 #include "dp/accountants/gaussian_curve.hpp"
 
@@ -34,8 +34,7 @@ double binomial_below(double count, double p, double bound) {
   if (bound <= 0) return 0;
   if (bound > count) return 1;
   // kRounding below has room for what long double would add.
-  using Doubles = boost::math::policies::policy<boost::math::policies::promote_double<false>>;
-  return boost::math::ibetac(bound, count - bound + 1, p, Doubles());
+  return incomplete_beta_complement(bound, count - bound + 1, p);
 }
 
 }  // namespace

@@ -10,6 +10,7 @@ namespace {
 
 constexpr int kMaxVectors = kRegisters == 32 ? 20 : 12;  // of a filter's gradient in registers
 constexpr int kMaxRows = 5;                              // of a small filter, all at once
+[[maybe_unused]] constexpr int kMaxPickedPlaces = 16;    // of a pool's window, whose shifts are picked from registers
 
 /// kRows rows of the filter, `tail` weights in the last of kVectors vectors of each. Two sets of sums, for even and odd
 /// spots, if one would wait for the processor's multiply-adds.
@@ -111,7 +112,7 @@ FEDSTRIDE_INLINE void append(Lanes gradients, IntLanes source, int width, std::u
   const auto sources = reinterpret_cast<__m512i>(source);
   __m512 here = merged(reinterpret_cast<__m512>(gradients), sources, 1);
   if (width < kLanes / 2) here = merged(here, sources, width);
-  const __mmask16 kept = _mm512_cmp_ps_mask(here, _mm512_setzero_ps(), _CMP_NEQ_UQ);
+  const auto kept = static_cast<__mmask16>(nonzero_lanes(reinterpret_cast<Lanes>(here)));
   _mm512_storeu_si512(sources_to + count, _mm512_maskz_compress_epi32(kept, sources));
   _mm512_storeu_ps(gradients_to + count, _mm512_maskz_compress_ps(kept, here));
   count += std::popcount(static_cast<unsigned>(kept));
@@ -154,7 +155,7 @@ FEDSTRIDE_INLINE __m256i lanes_of(unsigned set) {
 FEDSTRIDE_INLINE void append(Lanes gradients, IntLanes source, int /*width*/, std::uint32_t* sources_to, float* gradients_to,
                              int& count) {
   const auto here = reinterpret_cast<__m256>(gradients);
-  const auto found = static_cast<unsigned>(_mm256_movemask_ps(_mm256_cmp_ps(here, _mm256_setzero_ps(), _CMP_NEQ_UQ)));
+  const std::uint32_t found = nonzero_lanes(reinterpret_cast<Lanes>(here));
   const __m256i order = lanes_of(found);
   const __m256i sources = _mm256_permutevar8x32_epi32(reinterpret_cast<__m256i>(source), order);
   const __m256 values = _mm256_permutevar8x32_ps(here, order);
@@ -263,7 +264,7 @@ void list_spots(const float* gradients, const float* values, const std::uint32_t
                 const std::uint32_t* shifts, [[maybe_unused]] int window_places, std::size_t places, [[maybe_unused]] int width,
                 int channels, const SpotStore& store) {
 #if defined(FEDSTRIDE_LISTS_IN_BLOCKS)
-  if (window_places <= 16) {
+  if (window_places <= kMaxPickedPlaces) {
     list_blocks(gradients, values, bases, winners, shifts, places, width, static_cast<std::size_t>(channels), store);
     return;
   }

@@ -8,7 +8,7 @@
 #include "core/key_file.hpp"
 #include "core/text.hpp"
 #include "data/datasets.hpp"
-#include "sweep/file/document.hpp"
+#include "run/document.hpp"
 
 namespace fedstride {
 namespace {

@@ -7,8 +7,8 @@
 #include "core/one_line.hpp"
 #include "core/parse_number.hpp"
 #include "core/text.hpp"
+#include "run/document.hpp"
 #include "sweep/cells/cell_keys.hpp"
-#include "sweep/file/document.hpp"
 
 namespace fedstride {
 namespace {

@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "sweep/file/document.hpp"
+#include "run/document.hpp"
 
 namespace fedstride {
 

@@ -81,7 +81,7 @@ Numbers ask_all(const LedgerBook& book) {
   Numbers numbers;
   for (const LedgerStatement& promised : book.header().statements) {
     const Numbers level = ask_all(promised.level, promised.delta, totals);
-    numbers.insert(level.begin(), level.end());
+    numbers.add_missing(level);
   }
   return numbers;
 }

@@ -1,7 +1,7 @@
 #include "sweep/results/paired.hpp"
+#include "sweep/results/student_t.hpp"
 
 #include <algorithm>
-#include <boost/math/distributions/students_t.hpp>
 #include <cmath>
 #include <limits>
 #include <map>
@@ -29,7 +29,7 @@ double paired_p(std::span<const double> differences) {
   const SeedStatistics all = statistics(differences);
   if (all.deviation == 0) return all.mean == 0 ? 1 : kNoTest;
   const double t = std::fabs(all.mean) / (all.deviation / std::sqrt(all.n));
-  return 2 * boost::math::cdf(boost::math::complement(boost::math::students_t(all.n - 1), t));
+  return student_t_two_sided(t, all.n - 1);
 }
 
 std::vector<Compared> compared(const std::vector<Seeds>& configurations, std::string_view metric, bool highest) {

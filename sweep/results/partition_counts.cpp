@@ -11,7 +11,7 @@ namespace {
 constexpr std::size_t kMaxCounts = std::size_t{1} << 24;
 
 /// Takes the events up to the end of rows_per_class, and then stops the parser.
-struct Counts {
+struct Counts final : JsonEvents {
   std::vector<std::vector<std::uint64_t>> rows = {};
   std::size_t counts = 0;
   bool complete = false;
@@ -20,45 +20,45 @@ struct Counts {
   int depth = 0;
   std::string last_key = {};
 
-  bool null() { return !inside; }
-  bool boolean(bool) { return !inside; }
-  bool number_integer(Json::number_integer_t) { return !inside; }
-  bool number_float(Json::number_float_t, const std::string&) { return !inside; }
-  bool number_unsigned(Json::number_unsigned_t value) {
+  bool null() override { return !inside; }
+  bool boolean(bool) override { return !inside; }
+  bool number_integer(Json::number_integer_t) override { return !inside; }
+  bool number_float(Json::number_float_t, const std::string&) override { return !inside; }
+  bool number_unsigned(Json::number_unsigned_t value) override {
     if (!inside) return true;
     if (depth != 3 || ++counts > kMaxCounts) return false;
     rows.back().push_back(value);
     return true;
   }
-  bool string(std::string& value) {
+  bool string(std::string& value) override {
     summary = summary || (depth == 1 && last_key == "format" && value == "fedstride partition 2");
     return !inside && !summary;
   }
-  bool binary(Json::binary_t&) { return false; }
-  bool key(std::string& name) {
+  bool binary(Json::binary_t&) override { return false; }
+  bool key(std::string& name) override {
     last_key = name;
     return true;
   }
-  bool start_object(std::size_t) {
+  bool start_object(std::size_t) override {
     ++depth;
     return !inside;
   }
-  bool end_object() {
+  bool end_object() override {
     --depth;
     return true;
   }
-  bool start_array(std::size_t) {
+  bool start_array(std::size_t) override {
     ++depth;
     if (depth == 2 && last_key == "rows_per_class") inside = true;
     if (inside && depth == 3) rows.emplace_back();
     return !inside || (depth <= 3 && ++counts <= kMaxCounts);
   }
-  bool end_array() {
+  bool end_array() override {
     --depth;
     complete = inside && depth == 1;
     return !complete;
   }
-  bool parse_error(std::size_t, const std::string&, const nlohmann::detail::exception&) { return false; }
+  bool parse_error(std::size_t, const std::string&, const nlohmann::detail::exception&) override { return false; }
 };
 
 }  // namespace
@@ -67,7 +67,7 @@ std::vector<std::vector<std::uint64_t>> read_partition_counts(const std::filesys
   std::ifstream file(path, std::ios::binary);
   if (!file) throw failure("cannot read '" + path.string() + "'");
   Counts counts;
-  Json::sax_parse(file, &counts);
+  sax_parse_json(file, counts);
   if (counts.summary) return {};
   if (!counts.complete)
     throw failure("'" + path.string() + "' has no list rows_per_class of counts; remove the cell's folder to run it again");

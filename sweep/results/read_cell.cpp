@@ -107,8 +107,8 @@ void take_accounts(const fs::path& folder, const Json& summary, CellResult& resu
   const auto accounts = account(folder, mark, rounds, result.texts["randomness"] == "secret");
   for (const auto& [round, numbers] : accounts) {
     if (round < 1 || round > rounds) continue;
-    result.rounds[round - 1].numbers.insert(numbers.begin(), numbers.end());
-    if (round == rounds) result.numbers.insert(numbers.begin(), numbers.end());
+    result.rounds[round - 1].numbers.add_missing(numbers);
+    if (round == rounds) result.numbers.add_missing(numbers);
   }
 }
 

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <boost/container/flat_map.hpp>
 #include <cstdint>
 #include <filesystem>
 #include <map>
@@ -12,11 +11,9 @@
 #include <vector>
 
 #include "sweep/file/experiment.hpp"
+#include "sweep/results/numbers.hpp"
 
 namespace fedstride {
-
-/// Metric to value; values that are not finite are left out. A flat map, since a sweep has millions of them.
-using Numbers = boost::container::flat_map<std::string, double>;
 
 using NameSet = std::set<std::string, std::less<>>;
 
@@ -32,7 +29,7 @@ void add_names(const Entries& entries, NameSet& names) {
 struct CellResult {
   struct Round {
     std::uint32_t round = 0;
-    Numbers numbers;
+    Numbers numbers;  ///< those that are finite, here and below
     std::string model_hash;
   };
   struct Client {

@@ -54,7 +54,7 @@ void for_each_line(const std::filesystem::path& path, Visitor&& visit) {
 }
 
 /// Takes the events of one line's JSON; deeper nesting than a run's is skipped.
-class RoundLine {
+class RoundLine final : public JsonEvents {
  public:
   RoundLine(CellResult& result, bool keep_clients) : result_(result), keep_clients_(keep_clients) {}
 
@@ -69,7 +69,7 @@ class RoundLine {
     round_ = CellResult::Round{.round = round, .numbers = {}, .model_hash = {}};
     round_.numbers.reserve(round_size_);
     first_client_ = result_.clients.size();
-    if (!Json::sax_parse(line.begin(), line.end(), this) || told_ != round) return false;
+    if (!sax_parse_json(line, *this) || told_ != round) return false;
     // A line that leaves clients out (--client-reports) has these numbers of all of them itself.
     if (!round_.numbers.contains("participants")) take_totals();
     round_size_ = std::max(round_size_, round_.numbers.size());
@@ -80,21 +80,21 @@ class RoundLine {
     return true;
   }
 
-  bool null() { return true; }
-  bool boolean(bool) { return true; }
-  bool number_integer(Json::number_integer_t value) { return number(static_cast<double>(value)); }
-  bool number_unsigned(Json::number_unsigned_t value) { return number(static_cast<double>(value)); }
-  bool number_float(Json::number_float_t value, const std::string&) { return number(value); }
-  bool string(std::string& value) {
+  bool null() override { return true; }
+  bool boolean(bool) override { return true; }
+  bool number_integer(Json::number_integer_t value) override { return number(static_cast<double>(value)); }
+  bool number_unsigned(Json::number_unsigned_t value) override { return number(static_cast<double>(value)); }
+  bool number_float(Json::number_float_t value, const std::string&) override { return number(value); }
+  bool string(std::string& value) override {
     if (depth_ == 1 && key_ == "model_hash") round_.model_hash = value;
     return true;
   }
-  bool binary(Json::binary_t&) { return false; }
-  bool key(std::string& name) {
+  bool binary(Json::binary_t&) override { return false; }
+  bool key(std::string& name) override {
     key_.swap(name);
     return true;
   }
-  bool start_object(std::size_t) {
+  bool start_object(std::size_t) override {
     ++depth_;
     if (depth_ == 2)
       place_ = key_ == "example_privacy"  ? Place::example_privacy
@@ -106,17 +106,17 @@ class RoundLine {
     }
     return true;
   }
-  bool end_object() {
+  bool end_object() override {
     if (depth_ == 3 && place_ == Place::clients) end_client();
     return leave();
   }
-  bool start_array(std::size_t) {
+  bool start_array(std::size_t) override {
     ++depth_;
     if (depth_ == 2) place_ = key_ == "clients" ? Place::clients : Place::elsewhere;
     return depth_ > 1;
   }
-  bool end_array() { return leave(); }
-  bool parse_error(std::size_t, const std::string&, const nlohmann::detail::exception&) { return false; }
+  bool end_array() override { return leave(); }
+  bool parse_error(std::size_t, const std::string&, const nlohmann::detail::exception&) override { return false; }
 
  private:
   void take_totals() {
@@ -167,7 +167,7 @@ class RoundLine {
     if (key_ == "rejected") add(rejected_, with_rejected_);
     for (std::size_t i = 0; i < kMeans.size(); ++i)
       if (key_ == kMeans[i]) means_[i].add(value);
-    if (keep_clients_) client_.numbers.insert_or_assign(key_, value);
+    if (keep_clients_) client_.numbers[key_] = value;
   }
 
   void end_client() {

@@ -1,8 +1,8 @@
 #include "sweep/results/summary.hpp"
 #include "sweep/results/places.hpp"
+#include "sweep/results/student_t.hpp"
 
 #include <algorithm>
-#include <boost/math/distributions/students_t.hpp>
 #include <cmath>
 #include <limits>
 #include <map>
@@ -17,12 +17,10 @@ double t_quantile(int n) {
   constexpr int kMaxTabulatedSeeds = 1000;
   static const std::vector<double> known = [] {
     std::vector<double> list(kMaxTabulatedSeeds + 1, kNoValue);
-    for (int i = 2; i <= kMaxTabulatedSeeds; ++i)
-      list[static_cast<std::size_t>(i)] = boost::math::quantile(boost::math::students_t(i - 1), 0.975);
+    for (int i = 2; i <= kMaxTabulatedSeeds; ++i) list[static_cast<std::size_t>(i)] = student_t_quantile(0.05, i - 1);
     return list;
   }();
-  return n <= kMaxTabulatedSeeds ? known[static_cast<std::size_t>(n)]
-                                 : boost::math::quantile(boost::math::students_t(n - 1), 0.975);
+  return n <= kMaxTabulatedSeeds ? known[static_cast<std::size_t>(n)] : student_t_quantile(0.05, n - 1);
 }
 
 /// Visits each name of several sorted lists of numbers with the values that are there.

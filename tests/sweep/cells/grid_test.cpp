@@ -5,7 +5,7 @@
 #include <set>
 
 #include "core/error.hpp"
-#include "sweep/file/document.hpp"
+#include "run/document.hpp"
 
 namespace fedstride::test::grid_test {
 namespace {

@@ -1,9 +1,11 @@
-#include "sweep/file/document.hpp"
+#include "run/document.hpp"
+
+#include <toml++/toml.h>  // slow to compile: nowhere else
 
 #include <algorithm>
+#include <sstream>
 
 #include "core/text.hpp"
-#include "run/parse_toml.hpp"
 
 namespace fedstride {
 namespace {
@@ -61,6 +63,20 @@ Error Document::wrong(const DocumentNode& at, const std::string& what) const {
   return usage_error("'" + name + "', line " + std::to_string(at.line) + ": " + what);
 }
 
-Document parse_document(std::string_view text, const std::string& name) { return {name, converted(parse_toml(text, name))}; }
+Document parse_document(std::string_view text, const std::string& name) {
+  try {
+    return {name, converted(toml::parse(text, name))};
+  } catch (const toml::parse_error& error) {
+    std::string what(error.description());
+    std::ranges::replace(what, '\n', ' ');
+    throw usage_error("'" + name + "', line " + std::to_string(error.source().begin.line) + ": " + what);
+  }
+}
+
+std::string toml_string(const std::string& text) {
+  std::ostringstream stream;
+  stream << toml::value<std::string>(text);
+  return stream.str();
+}
 
 }  // namespace fedstride

@@ -44,4 +44,7 @@ struct Document {
 /// Parses a document. Throws Error (usage) with the line if it is not TOML.
 Document parse_document(std::string_view text, const std::string& name);
 
+/// The text as TOML writes it, in quotes.
+std::string toml_string(const std::string& text);
+
 }  // namespace fedstride
