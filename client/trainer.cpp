@@ -18,8 +18,10 @@ namespace fedstride {
 
 // One byte that says whether a state follows, then the state; then the vectors that objective and personal model keep, where they do.
 std::string ClientState::save(const LocalTraining& training) const {
-  std::ostringstream bytes;
   const bool present = training.keep_state && state_ != nullptr;
+  std::string room;  // a stream that grows copies what it has
+  room.reserve((kept_.size() + personal_.size()) * sizeof(float) + 64);
+  std::ostringstream bytes(std::move(room));
   bytes.put(present ? 1 : 0);
   if (present) training.optimizer->save(*state_, bytes);
   if (training.objective->keeps() || training.personal->keeps()) {
@@ -27,20 +29,26 @@ std::string ClientState::save(const LocalTraining& training) const {
     if (training.objective->keeps()) archive(kept_);
     if (training.personal->keeps()) archive(personal_);
   }
-  return bytes.str();
+  return std::move(bytes).str();
 }
 
-void ClientState::load(const LocalTraining& training, const std::string& bytes) {
+void ClientState::load(const LocalTraining& training, std::string bytes) {
   try {
-    std::istringstream stream(bytes);
+    const std::size_t floats = bytes.size() / sizeof(float);
+    std::istringstream stream(std::move(bytes));
     const int present = stream.get();
     if (present != 0 && present != 1) throw failure("not a flag");
     state_ = present == 1 ? training.optimizer->make_state() : nullptr;
     if (present == 1) training.optimizer->load(*state_, stream);
     if (!training.objective->keeps() && !training.personal->keeps()) return;
     cereal::PortableBinaryInputArchive archive(stream);
-    if (training.objective->keeps()) archive(kept_);
-    if (training.personal->keeps()) archive(personal_);
+    const bool both = training.objective->keeps() && training.personal->keeps();
+    const auto read = [&](Vector& vector) {
+      vector.resize(both ? floats / 2 : floats);  // it would grow piece by piece
+      archive(vector);
+    };
+    if (training.objective->keeps()) read(kept_);
+    if (training.personal->keeps()) read(personal_);
   } catch (const std::exception&) {
     throw failure("a client's saved state is damaged");
   }

@@ -81,7 +81,7 @@ class ClientState {
   /// The state as bytes, and back: save, load, step equals step. load throws Error (failure) if the bytes are not a state
   /// of this kind.
   std::string save(const LocalTraining& training) const;
-  void load(const LocalTraining& training, const std::string& bytes);
+  void load(const LocalTraining& training, std::string bytes);
 
  private:
   friend class Trainer;

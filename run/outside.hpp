@@ -1,8 +1,10 @@
 #pragma once
 
 #include <filesystem>
+#include <functional>
 #include <string>
 
+#include "client/outside_training.hpp"
 #include "run/run.hpp"
 #include "run/setup.hpp"
 

@@ -47,7 +47,7 @@ struct FederatedAdaptive {
 /// v <- v + D^2. The paper runs it with beta1 = 0.
 struct FederatedAdagrad : FederatedAdaptive {
   static constexpr std::string_view kName = "adagrad";
-  static constexpr std::string_view kSummary = "adaptive server that adds up squared changes (FedAdagrad, Reddi et al.)";
+  static constexpr std::string_view kSummary = "adaptive server that adds up squared changes (FedAdagrad; Reddi et al. 2021)";
   static constexpr auto kFields = kAdaptiveFields;
   FederatedAdagrad() { beta1 = 0; }
   void apply(State& state, Vector& model, const Vector& mean_change) const;
@@ -64,14 +64,14 @@ struct FederatedForgetting : FederatedAdaptive {
 /// v <- beta2 v + (1 - beta2) D^2
 struct FederatedAdam : FederatedForgetting {
   static constexpr std::string_view kName = "adam";
-  static constexpr std::string_view kSummary = "adaptive server that averages squared changes (FedAdam, Reddi et al.)";
+  static constexpr std::string_view kSummary = "adaptive server that averages squared changes (FedAdam; Reddi et al. 2021)";
   void apply(State& state, Vector& model, const Vector& mean_change) const;
 };
 
 /// v <- v - (1 - beta2) D^2 sign(v - D^2): grows as Adam's, and falls more slowly.
 struct FederatedYogi : FederatedForgetting {
   static constexpr std::string_view kName = "yogi";
-  static constexpr std::string_view kSummary = "adaptive server whose squares change additively (FedYogi, Reddi et al.)";
+  static constexpr std::string_view kSummary = "adaptive server whose squares change additively (FedYogi; Reddi et al. 2021)";
   void apply(State& state, Vector& model, const Vector& mean_change) const;
 };
 

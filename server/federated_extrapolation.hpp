@@ -21,7 +21,8 @@ constexpr auto choice_names(ExtrapolationAnswer) { return names("mean-of-two", "
 /// the last two lie on either side of the optimum; or the last, if that is asked for. It needs the norms of single clients' changes, which no release covers: refused where clients are protected.
 struct FederatedExtrapolation {
   static constexpr std::string_view kName = "fedexp";
-  static constexpr std::string_view kSummary = "goes further along the mean the less clients agree (FedExP, Jhunjhunwala et al.)";
+  static constexpr std::string_view kSummary =
+      "goes further along the mean the less clients agree (FedExP; Jhunjhunwala et al. 2023)";
   double epsilon = 1e-3;
   ExtrapolationAnswer result = ExtrapolationAnswer::mean_of_two;
   static constexpr auto kFields =

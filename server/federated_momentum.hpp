@@ -14,7 +14,7 @@ namespace fedstride {
 /// ahead: model += rate (mean change + beta v).
 struct FederatedMomentum {
   static constexpr std::string_view kName = "momentum";
-  static constexpr std::string_view kSummary = "FedAvg with momentum at the server (FedAvgM, Hsu et al.)";
+  static constexpr std::string_view kSummary = "FedAvg with momentum at the server (FedAvgM; Hsu et al. 2019)";
   double server_learning_rate = 1;
   double server_momentum = 0.9;
   bool nesterov = false;

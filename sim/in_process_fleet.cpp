@@ -21,7 +21,7 @@ void InProcessFleet::collect(const Task& task, const std::vector<ClientId>& coho
     const ClientId client = order[i];
     ClientState state;
     if (keeps)
-      if (const std::string kept = states_->read(client); !kept.empty()) state.load(training_, kept);
+      if (std::string kept = states_->read(client); !kept.empty()) state.load(training_, std::move(kept));
     auto trainer = trainers_.borrow([&] { return std::make_unique<Trainer>(model_, data_, training_, max_rows_); });
     trainer->train(
         task, client, rows_[client], state,
