@@ -30,6 +30,13 @@ void read_note(const std::string& note, FlagValue& value) {
 
 }  // namespace
 
+std::vector<KnownName> as_known(const std::vector<std::string>& names) {
+  std::vector<KnownName> known;
+  known.reserve(names.size());
+  for (const std::string& name : names) known.push_back({name});
+  return known;
+}
+
 void takes(CLI::Option& option, const FlagValue& value) {
   const auto nothing = [](std::string&) { return std::string(); };
   option.check(CLI::Validator(nothing, note_of(value), kNoteName));
@@ -78,9 +85,7 @@ CLI::Option& add_choice_flag(CLI::App& command, const std::string& name, std::st
   };
   CLI::Option& option = *command.add_option_function<std::string>(
       name, read, help + "; valid: " + joined(names) + (chosen.empty() ? "" : " [" + chosen + "]"));
-  std::vector<KnownName> known;
-  for (const std::string& one : names) known.push_back({one});
-  takes(option, {.word = "NAME", .known = known});
+  takes(option, {.word = "NAME", .known = as_known(names)});
   return option;
 }
 

@@ -19,6 +19,9 @@ struct FlagValue {
   std::vector<KnownName> known = {};  ///< values to offer
 };
 
+/// Names to offer as values, without a word about each.
+std::vector<KnownName> as_known(const std::vector<std::string>& names);
+
 /// Notes at the flag or the argument what its value is. An argument keeps its own name for the word.
 void takes(CLI::Option& option, const FlagValue& value);
 /// A file or a folder.

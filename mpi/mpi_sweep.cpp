@@ -33,6 +33,7 @@ std::string digest_of(const std::vector<Cell>& cells) {
 Lists lists_of(const SweepPlan& plan, std::size_t groups) {
   const auto estimates = estimate(plan.experiment, plan.cells, plan.options);
   std::vector<double> seconds;
+  seconds.reserve(estimates.size());
   double most = 0;
   for (const CellEstimate& one : estimates)
     if (std::isfinite(one.seconds)) most = std::max(most, one.seconds);

@@ -132,10 +132,10 @@ RunFleet in_process_fleet(const FleetTask& task);
 RunSummary run(const Configuration& configuration, const Settings& settings, const RunObserver& observer = {},
                const FleetMaker& make_fleet = {in_process_fleet});
 
-/// Continues the run in `folder` from its checkpoint. `overrides` may set rounds (not fewer than are done), threads,
+/// Continues the run in the folder `name` from its checkpoint. `overrides` may set rounds (not fewer than are done), threads,
 /// evaluate-every and quiet; anything else is refused. The model ends up the same, bit for bit, as without the interruption.
 /// `configure` puts what no file can hold, data and parts of a program's own, into the configuration that was read.
-RunSummary resume(const std::string& folder, const Settings& overrides, const RunObserver& observer = {},
+RunSummary resume(const std::string& name, const Settings& overrides, const RunObserver& observer = {},
                   const FleetMaker& make_fleet = {in_process_fleet}, const std::function<void(Configuration&)>& configure = {});
 
 }  // namespace fedstride

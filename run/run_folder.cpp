@@ -48,7 +48,7 @@ fs::path free_name(const Configuration& configuration, fs::path& topmost) {
   const std::string base = configuration.dataset + "-" + std::string(configuration.optimizer.name());
   topmost = make_folder("runs");
   for (int number = 1;; ++number) {
-    const fs::path path = fs::path("runs") / (base + "-" + std::to_string(number));
+    fs::path path = fs::path("runs") / (base + "-" + std::to_string(number));
     std::error_code error;
     if (fs::create_directory(path, error)) {  // made by us alone, however many look for a name at once
       if (topmost.empty()) topmost = path;

@@ -16,13 +16,13 @@ namespace fedstride {
 /// Held by one process at a time.
 class RunFolder {
  public:
-  /// Makes a folder or takes an empty one; an empty `path` means a free name under runs/. Throws Error (usage) if it holds
+  /// Makes a folder or takes an empty one; an empty `name` means a free name under runs/. Throws Error (usage) if it holds
   /// anything, failure if it cannot be made, FolderInUse.
-  static RunFolder create(const std::string& path, const Configuration& configuration);
+  static RunFolder create(const std::string& name, const Configuration& configuration);
   /// Opens the folder of an earlier run. Throws Error (usage) if it holds none, FolderInUse if another process runs in it.
-  static RunFolder open(const std::string& path);
+  static RunFolder open(const std::string& name);
   /// Throws Error (usage) if the folder holds no run.
-  static void require(const std::string& path);
+  static void require(const std::string& name);
 
   const std::filesystem::path& path() const { return path_; }
 

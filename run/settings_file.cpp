@@ -27,8 +27,8 @@ void bring_up_to_date(std::string& key, SettingValue& value) {
 
 }  // namespace
 
-Settings parse_settings(std::string_view text, const std::string& name) {
-  const Document document = parse_document(text, name);
+Settings parse_settings(std::string_view toml, const std::string& name) {
+  const Document document = parse_document(toml, name);
   Settings settings;
   std::vector<std::string> names;
   for (const auto& key : all_keys()) names.push_back(key.name);

@@ -15,6 +15,7 @@ std::string bash_quoted(const std::string& text) {
 
 std::string bash_names(const std::vector<KnownName>& known) {
   std::vector<std::string> names;
+  names.reserve(known.size());
   for (const KnownName& one : known) names.push_back(one.name);
   return joined(names, " ");
 }

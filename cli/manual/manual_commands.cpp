@@ -119,13 +119,9 @@ void add_completion_command(CLI::App& app) {
   static constexpr std::pair<const char*, Script> kShells[] = {
       {"bash", bash_completion}, {"zsh", zsh_completion}, {"fish", fish_completion}};
   auto shell = std::make_shared<std::string>();
-  std::vector<KnownName> known;
   std::vector<std::string> names;
-  for (const auto& [name, script] : kShells) {
-    known.push_back({name});
-    names.emplace_back(name);
-  }
-  takes(*command.add_option("SHELL", *shell, "valid: " + joined(names))->required(), {.word = "SHELL", .known = known});
+  for (const auto& [name, script] : kShells) names.emplace_back(name);
+  takes(*command.add_option("SHELL", *shell, "valid: " + joined(names))->required(), {.word = "SHELL", .known = as_known(names)});
   command.callback([shell, names, &command] {
     check_flags(command);
     for (const auto& [name, script] : kShells)

@@ -61,6 +61,7 @@ void ClientProcesses::start(int client) {
   std::vector<std::string> words = rules_.arguments(client, folder);
   words.insert(words.begin(), "fedstride");
   std::vector<char*> pointers;
+  pointers.reserve(words.size() + 1);
   for (auto& word : words) pointers.push_back(word.data());
   pointers.push_back(nullptr);
   const pid_t parent = getpid();

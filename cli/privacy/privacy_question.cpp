@@ -38,12 +38,6 @@ std::string accountants_with(std::string_view setting) {
   return joined(names);
 }
 
-std::vector<KnownName> as_known(const std::vector<std::string>& names) {
-  std::vector<KnownName> known;
-  for (const std::string& name : names) known.push_back({name});
-  return known;
-}
-
 template <Choice E>
 std::vector<std::string> choices_of() {
   return {kChoiceNames<E>.begin(), kChoiceNames<E>.end()};

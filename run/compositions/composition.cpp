@@ -192,7 +192,7 @@ PrivacyBound answer(const CompositionCase& one) {
   for (const auto key : split(row_of(*one.ask).needs, ' '))
     if (!key.empty() && leaves_out(one, key))
       throw usage_error("'" + std::string(key) + "' is missing; ask '" + std::string(row_of(*one.ask).name) + "' needs it");
-  const PrivacyBound bound = answered(one);
+  PrivacyBound bound = answered(one);
   if (std::isnan(bound.value)) throw failure("the numbers are too extreme: what comes out is no number");
   return bound;
 }

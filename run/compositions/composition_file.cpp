@@ -48,7 +48,7 @@ std::string with_odd_numbers_quoted(const std::string& text) {
   return result;
 }
 
-struct ParsedFile {
+struct ParsedFile {  // NOLINT(bugprone-exception-escape): moving an OrderedJson
   OrderedJson document;
   std::map<std::size_t, std::string> twice;  ///< by number of the case, a key that an object of it has twice
 };
