@@ -273,6 +273,7 @@ std::vector<KnownName> known_client_reports() { return {{"all"}, {"none"}}; }
 
 std::vector<KnownName> known_models() {
   std::vector<KnownName> names;
+  names.reserve(kNamedModels.size());
   for (const auto& model : kNamedModels) names.push_back({std::string(model.name), std::string(model.summary)});
   return names;
 }

@@ -85,6 +85,7 @@ class Walk {
 
   static std::string text(const std::map<std::string, std::string>& where) {
     std::vector<std::string> parts;
+    parts.reserve(where.size());
     for (const auto& [key, value] : where) parts.push_back(key + " " + value);
     return joined(parts);
   }

@@ -55,6 +55,7 @@ bool take(int descriptor, std::string& text, std::size_t most) {
 
 pid_t start(const std::vector<std::string>& words, const Pipe& out, const Pipe& err) {
   std::vector<char*> pointers;
+  pointers.reserve(words.size() + 1);
   for (const auto& word : words) pointers.push_back(const_cast<char*>(word.c_str()));
   pointers.push_back(nullptr);
   posix_spawn_file_actions_t actions;

@@ -114,7 +114,7 @@ Settings with_flags(Settings settings) {
 
 }  // namespace
 
-Experiment parse_experiment(const std::string& text, const std::string& path, const std::string& scale, const Settings& given) {
+Experiment parse_experiment(const std::string& text, const std::string& path, const std::string& scale, const Settings& fixed) {
   if (scale != "quick" && scale != "full")
     throw usage_error(unknown_name("scale", scale, std::vector<std::string>{"quick", "full"}));
   const Document document = parse_document(text, path);
@@ -124,10 +124,10 @@ Experiment parse_experiment(const std::string& text, const std::string& path, co
   experiment.text = text;
   experiment.scale = scale;
   read_texts(document, experiment);
-  const Settings fixed = with_flags(given);
-  const ExperimentDraft draft = draft_experiment(document, scale, fixed, experiment.command == "run");
+  const Settings given = with_flags(fixed);
+  const ExperimentDraft draft = draft_experiment(document, scale, given, experiment.command == "run");
   for (const auto& [key, node] : draft.plain) experiment.settings[key] = node.setting();
-  for (const auto& [key, setting] : fixed) experiment.settings[key] = setting;
+  for (const auto& [key, setting] : given) experiment.settings[key] = setting;
   experiment.axes = build_axes(document, draft);
   read_exclusions(document, draft, experiment);
   experiment.tuning = read_tuning(document, draft);

@@ -164,7 +164,7 @@ std::map<std::uint32_t, Numbers> account(const fs::path& run, const LedgerMark& 
     key = read_file(run / "secret.key", kSize);
     if (key.size() != kSize) throw failure("the key '" + (run / "secret.key").string() + "' must have 32 bytes");
   }
-  const Accounts accounts = compute(run / "ledger.jsonl", mark, key, rounds);
+  Accounts accounts = compute(run / "ledger.jsonl", mark, key, rounds);
   keep(run / "accounting.json", mark, rounds, accounts);
   return accounts;
 }

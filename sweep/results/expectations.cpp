@@ -171,6 +171,7 @@ class Checker {
     const std::vector<Seeds> judges = judged(quantity, left);
     if (quantity.pick == "lowest" || quantity.pick == "highest") {
       std::vector<double> numbers;
+      numbers.reserve(judges.size());
       for (const Seeds& seeds : judges) numbers.push_back(number_of(quantity, seeds));
       const auto at = quantity.pick == "lowest" ? std::ranges::min_element(numbers) : std::ranges::max_element(numbers);
       return static_cast<std::size_t>(at - numbers.begin());

@@ -58,6 +58,7 @@ std::vector<std::size_t> ordered(const Tuning& tuning, const std::vector<Seeds>&
     return highest ? a.first.mean > b.first.mean : a.first.mean < b.first.mean;
   });
   std::vector<std::size_t> order;
+  order.reserve(list.size());
   for (const auto& [stands, place] : list) order.push_back(place);
   return order;
 }
