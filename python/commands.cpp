@@ -10,6 +10,7 @@
 
 #include "cli/command_line.hpp"
 #include "cli/terminal/host.hpp"
+#include "core/argument_pointers.hpp"
 #include "core/error.hpp"
 #include "python/bindings.hpp"
 #include "python/data.hpp"
@@ -71,9 +72,7 @@ std::tuple<int, std::string, std::string> command(const std::vector<std::string>
     } const writing(out, remarks);
     std::vector<std::string> all{"fedstride"};
     all.insert(all.end(), words.begin(), words.end());
-    std::vector<char*> pointers;
-    for (std::string& word : all) pointers.push_back(word.data());
-    pointers.push_back(nullptr);
+    std::vector<char*> pointers = argument_pointers(all);
     return carry_out_command_line(static_cast<int>(all.size()), pointers.data());
   });
   return {code, out, remarks};

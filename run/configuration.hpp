@@ -105,7 +105,7 @@ struct Configuration {
   std::function<DataPair(const ReadSettings&)> brought = {};
 };
 
-/// In configuration.cpp: as a tuple of fields here, its fifty would be compiled by all who include this.
+/// In configuration_fields.cpp: as a tuple of fields here, its fifty would be compiled by all who include this.
 template <>
 std::span<const SettingInfo> settings_of<Configuration>();
 

@@ -46,19 +46,6 @@ Setting DocumentNode::setting() const {
       value);
 }
 
-std::string value_text(const Setting& setting) {
-  return std::visit(
-      []<class Value>(const Value& value) -> std::string {
-        if constexpr (std::is_same_v<Value, bool>)
-          return value ? "true" : "false";
-        else if constexpr (std::is_same_v<Value, std::string>)
-          return value;
-        else
-          return number_text(value);
-      },
-      setting.value);
-}
-
 Error Document::wrong(const DocumentNode& at, const std::string& what) const {
   return usage_error("'" + name + "', line " + std::to_string(at.line) + ": " + what);
 }

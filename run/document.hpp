@@ -29,9 +29,6 @@ struct DocumentNode {
   Setting setting() const;
 };
 
-/// The scalar of a setting as text of a grid point: "0.33", "adadp", "true".
-std::string value_text(const Setting& setting);
-
 /// A parsed document, with its name for errors.
 struct Document {
   std::string name;

@@ -10,6 +10,7 @@
 #include <csignal>
 #include <cstring>
 
+#include "core/argument_pointers.hpp"
 #include "core/error.hpp"
 #include "core/files.hpp"
 #include "core/text.hpp"
@@ -60,10 +61,7 @@ void ClientProcesses::start(int client) {
   const std::string log = folder + "/log.txt";
   std::vector<std::string> words = rules_.arguments(client, folder);
   words.insert(words.begin(), "fedstride");
-  std::vector<char*> pointers;
-  pointers.reserve(words.size() + 1);
-  for (auto& word : words) pointers.push_back(word.data());
-  pointers.push_back(nullptr);
+  const std::vector<char*> pointers = argument_pointers(words);
   const pid_t parent = getpid();
   started_[place] = Clock::now();
   const pid_t child = fork();

@@ -138,7 +138,7 @@ std::vector<std::string> command_words(const Experiment& experiment, const Cell&
       continue;
     }
     words.push_back("--" + key);
-    words.push_back(value_text(setting));
+    words.push_back(value_text(setting.value));
   }
   if (experiment.command != "run") words.push_back("--json");
   return words;

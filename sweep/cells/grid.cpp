@@ -63,7 +63,7 @@ class Walk {
   // The cell's value of a key: as swept, as set, or by default.
   std::string value_of(const Cell& cell, const std::string& key) const {
     if (std::string label = cell.value_of(key); !label.empty()) return label;
-    if (const auto setting = cell.settings.find(key); setting != cell.settings.end()) return value_text(setting->second);
+    if (const auto setting = cell.settings.find(key); setting != cell.settings.end()) return value_text(setting->second.value);
     const auto known = defaults_.find(key);
     return experiment_.command == "run" && known != defaults_.end() ? known->second : "";
   }

@@ -12,6 +12,7 @@
 #include <csignal>
 #include <cstring>
 
+#include "core/argument_pointers.hpp"
 #include "core/error.hpp"
 
 extern char** environ;
@@ -54,10 +55,7 @@ bool take(int descriptor, std::string& text, std::size_t most) {
 }
 
 pid_t start(const std::vector<std::string>& words, const Pipe& out, const Pipe& err) {
-  std::vector<char*> pointers;
-  pointers.reserve(words.size() + 1);
-  for (const auto& word : words) pointers.push_back(const_cast<char*>(word.c_str()));
-  pointers.push_back(nullptr);
+  const std::vector<char*> pointers = argument_pointers(words);
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
   posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);

@@ -55,7 +55,7 @@ void read_exclusions(const Document& document, const ExperimentDraft& draft, Exp
   const auto axes = draft.axis_keys();
   const auto has = [&](const std::string& key, const std::string& value) {
     const auto plain = experiment.settings.find(key);
-    if (plain != experiment.settings.end()) return same_value(value_text(plain->second), value);
+    if (plain != experiment.settings.end()) return same_value(value_text(plain->second.value), value);
     return std::ranges::any_of(experiment.axes, [&](const Axis& axis) {
       const auto found = std::ranges::find(axis.keys, key);
       return found != axis.keys.end() && std::ranges::any_of(axis.values, [&](const Axis::Value& one) {
@@ -91,7 +91,7 @@ void check_tuning(const Document& document, const Experiment& experiment) {
   const auto look = [&](const Settings& settings) {
     const auto found = settings.find(key);
     if (found == settings.end()) return;
-    (same_value(value_text(found->second), "0") ? without : chosen) = true;
+    (same_value(value_text(found->second.value), "0") ? without : chosen) = true;
   };
   look(experiment.settings);
   for (const Axis& axis : experiment.axes)

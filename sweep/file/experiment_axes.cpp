@@ -35,7 +35,7 @@ Axis axis_of(const Document& document, const std::string& key, const DocumentNod
   Axis axis{.keys = {key}};
   AxisValues values(document, axis);
   for (const DocumentNode& value : *node.list())
-    values.add(value, {.settings = {{key, value.setting()}}, .labels = {value_text(value.setting())}}, false);
+    values.add(value, {.settings = {{key, value.setting()}}, .labels = {value_text(value.setting().value)}}, false);
   return axis;
 }
 
@@ -79,7 +79,7 @@ Axis tied_axis(const Document& document, const ExperimentDraft& draft, const std
     Axis::Value value;
     for (const std::string& key : keys) {
       value.settings[key] = list(key)[i].setting();
-      value.labels.push_back(value_text(list(key)[i].setting()));
+      value.labels.push_back(value_text(list(key)[i].setting().value));
     }
     const bool may_repeat = std::ranges::any_of(*draft.zip->list(), [&](const DocumentNode& group) {
       return std::ranges::any_of(*group.list(), [&](const DocumentNode& key) { return draft.overridden.contains(*key.text()); });

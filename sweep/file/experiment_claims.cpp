@@ -106,8 +106,9 @@ std::map<std::string, std::string> swept_where(const Document& document, const D
     if (key == "seed" || !draft.overridden.contains(key)) throw not_swept(document, value_node, key, draft);
     const DocumentNode* plain = find_entry(draft.plain, key);
     const auto given = draft.fixed.find(key);
-    const bool is_met = given != draft.fixed.end() ? same_value(value_text(given->second), where[key])
-                                                   : plain != nullptr && same_value(value_text(plain->setting()), where[key]);
+    const bool is_met = given != draft.fixed.end()
+                            ? same_value(value_text(given->second.value), where[key])
+                            : plain != nullptr && same_value(value_text(plain->setting().value), where[key]);
     if (is_met) where.erase(key);
   }
   return where;
@@ -199,7 +200,7 @@ std::map<std::string, std::string> read_where(const Document& document, const Do
   std::map<std::string, std::string> where;
   for (const auto& [key, value] : *node.table()) {
     if (!value.is_scalar()) throw document.wrong(value, key + " must be one value here: a number, a text, true or false");
-    where[key] = value_text(value.setting());
+    where[key] = value_text(value.setting().value);
   }
   return where;
 }

@@ -168,7 +168,7 @@ void drop_replaced_parts(ExperimentDraft& draft, const Settings& fixed) {
     if (key.parts.empty() || fixed.contains(key.name)) continue;
     const auto family = fixed.find(key.group);
     if (family == fixed.end()) continue;
-    if (std::ranges::find(key.parts, value_text(family->second)) == key.parts.end()) erase_everywhere(draft, key.name);
+    if (std::ranges::find(key.parts, value_text(family->second.value)) == key.parts.end()) erase_everywhere(draft, key.name);
   }
 }
 
@@ -192,8 +192,8 @@ void check_conditions(const Document& document, const ExperimentDraft& draft, bo
     const auto add = [&](const Entries& entries) {
       const DocumentNode* node = find_entry(entries, section.key);
       if (node == nullptr) return;
-      if (node->list() == nullptr) return values.push_back(value_text(node->setting()));
-      for (const DocumentNode& value : *node->list()) values.push_back(value_text(value.setting()));
+      if (node->list() == nullptr) return values.push_back(value_text(node->setting().value));
+      for (const DocumentNode& value : *node->list()) values.push_back(value_text(value.setting().value));
     };
     add(draft.plain);
     add(draft.swept);

@@ -1,11 +1,12 @@
 #include "sweep/results/paired.hpp"
-#include "sweep/results/student_t.hpp"
 
 #include <algorithm>
 #include <cmath>
 #include <limits>
 #include <map>
 #include <string>
+
+#include "sweep/results/student_t.hpp"
 
 namespace fedstride {
 namespace {

@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "core/argument_pointers.hpp"
 #include "core/files.hpp"
 #include "tests/support/folder.hpp"
 
@@ -31,9 +32,7 @@ class Process {
   explicit Process(Command command, const TemporaryFolder& folder, const std::string& out = "",
                    rlim_t largest_file = RLIM_INFINITY)
       : out_(out.empty() ? folder / "stdout.txt" : out), err_(folder / "stderr.txt") {
-    std::vector<char*> pointers;
-    for (auto& argument : command.words) pointers.push_back(argument.data());
-    pointers.push_back(nullptr);
+    const std::vector<char*> pointers = argument_pointers(command.words);
     child_ = fork();
     if (child_ == 0) {
       if (largest_file != RLIM_INFINITY) {

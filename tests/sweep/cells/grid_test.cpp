@@ -63,7 +63,7 @@ TEST_CASE("a variant is a bundle of keys under a name, with lists of its own") {
   CHECK(points(experiment) ==
         std::vector<std::string>{"variant keep, batch 1, seed 7", "variant keep, batch 2, seed 7", "variant plain, seed 7"});
   std::vector<std::string> rounds;
-  for_each_cell(experiment, [&](const Cell& cell) { rounds.push_back(value_text(cell.settings.at("rounds"))); });
+  for_each_cell(experiment, [&](const Cell& cell) { rounds.push_back(value_text(cell.settings.at("rounds").value)); });
   CHECK(rounds == std::vector<std::string>{"6", "6", "5"});
 }
 
