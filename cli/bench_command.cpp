@@ -46,7 +46,7 @@ const Case kCases[] = {{"adadp-cnn", "adadp-cnn", form_for("adadp-cnn")},
                        {"leaf-lstm", "leaf-lstm", form_for("leaf-lstm"), 10},
                        {"small-transformer", "small-transformer", form_for("small-transformer"), 16}};
 
-OrderedJson measure(const char* name, const Model& model, const BenchFlags& arguments, double peak, int batch = 0) {
+Json measure(const char* name, const Model& model, const BenchFlags& arguments, double peak, int batch = 0) {
   const NetworkSpeed speed = measure_network(model, batch > 0 ? batch : arguments.batch, arguments.seconds);
   const double evaluated = speed.batch / speed.evaluate_seconds;
   if (!arguments.json)
@@ -82,10 +82,10 @@ const PrivateCase kPrivateCases[] = {
     {"leaf-lstm", "leaf-lstm", "", form_for("leaf-lstm"), 10},
     {"small-transformer", "small-transformer", "", form_for("small-transformer"), 16}};
 
-OrderedJson measure_private_steps(const BenchFlags& arguments) {
+Json measure_private_steps(const BenchFlags& arguments) {
   if (!arguments.json)
     std::printf("A private step (norms, clipping, sum, noise) against a plain gradient, pairs one after the other:\n");
-  OrderedJson rows = OrderedJson::array();
+  Json rows = Json::array();
   for (const PrivateCase& one : kPrivateCases) {
     const Model model = Model::parse(one.model, one.form);
     const auto frozen = *one.frozen == '\0' ? std::vector<bool>{} : model.frozen(one.frozen);
@@ -103,11 +103,11 @@ OrderedJson measure_private_steps(const BenchFlags& arguments) {
 }
 
 // A gradient under each optimiser against one under SGD, in a network whose weights fit in no cache of a core's own.
-OrderedJson measure_optimizers(const BenchFlags& arguments) {
+Json measure_optimizers(const BenchFlags& arguments) {
   const Model model = Model::parse("adadp-cnn", {32, 32, 3}, 10);
   if (!arguments.json)
     std::printf("A gradient with its part of the step, adadp-cnn, batch %d, against SGD's, in pairs:\n", arguments.batch);
-  OrderedJson rows = OrderedJson::array();
+  Json rows = Json::array();
   for (const std::string& name : Optimizer::registry().names()) {
     Optimizer optimizer;
     optimizer.choose(name);
@@ -119,12 +119,12 @@ OrderedJson measure_optimizers(const BenchFlags& arguments) {
 }
 
 // A step of SGD under each local objective against one under the loss alone.
-OrderedJson measure_objectives(const BenchFlags& arguments) {
+Json measure_objectives(const BenchFlags& arguments) {
   const Model model = Model::parse("adadp-cnn", {32, 32, 3}, 10);
   if (!arguments.json)
     std::printf("A step of SGD under a local objective, adadp-cnn, batch %d, against the plain one, in pairs:\n",
                 arguments.batch);
-  OrderedJson rows = OrderedJson::array();
+  Json rows = Json::array();
   for (const std::string& name : LocalObjective::registry().names()) {
     LocalObjective objective;
     objective.choose(name);
@@ -156,11 +156,11 @@ void bench(const BenchFlags& arguments) {
         "forward pass and both gradients, also where sparsity or a faster algorithm saves it: above 100 %% is "
         "possible.\n",
         build.version.c_str(), build.compiler.c_str(), build.instruction_set.c_str(), peak * 1e-9);
-  OrderedJson json{{"version", build.version},
-                   {"compiler", build.compiler},
-                   {"instruction_set", build.instruction_set},
-                   {"peak_flops_per_second", peak}};
-  OrderedJson& steps = json["steps"] = OrderedJson::array();
+  Json json{{"version", build.version},
+            {"compiler", build.compiler},
+            {"instruction_set", build.instruction_set},
+            {"peak_flops_per_second", peak}};
+  Json& steps = json["steps"] = Json::array();
   if (!arguments.model.empty()) {
     steps.push_back(measure(arguments.model.c_str(), Model::parse(arguments.model, form_for(arguments.model)), arguments, peak));
   } else {

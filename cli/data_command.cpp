@@ -34,10 +34,10 @@ struct DataFlags {
   DataOptions options;
 };
 
-void print_json(const OrderedJson& json) { std::cout << dump_json(json, 2) << "\n"; }
+void print_json(const Json& json) { std::cout << dump_json(json, 2) << "\n"; }
 
 void list(const DataFlags& flags) {
-  OrderedJson json = OrderedJson::array();
+  Json json = Json::array();
   for (const auto& source : dataset_sources()) {
     std::string where = "built in";
     std::string folder;

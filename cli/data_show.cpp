@@ -63,22 +63,22 @@ Clients clients_of(const DataPair& pair) {
   return clients;
 }
 
-OrderedJson as_json(const DataPair& pair) {
+Json as_json(const DataPair& pair) {
   const Dataset& train = pair.train;
-  OrderedJson json{{"form", train.form().text()},
-                   {"type", type_of(train)},
-                   {"shape", {train.shape.height, train.shape.width, train.shape.channels}},
-                   {"targets", choice_name(train.targets)},
-                   {"outputs", train.classes},
-                   {"vocabulary", train.vocabulary},
-                   {"training_rows", train.size()},
-                   {"test_rows", pair.test.size()},
-                   {"hash", pair.hash},
-                   {"class_names", train.class_names},
-                   {"class_rows", class_counts(train)},
-                   {"class_test_rows", class_counts(pair.test)},
-                   {"notes", pair.notes}};
-  OrderedJson& clients = json["clients"] = OrderedJson::array();
+  Json json{{"form", train.form().text()},
+            {"type", type_of(train)},
+            {"shape", {train.shape.height, train.shape.width, train.shape.channels}},
+            {"targets", choice_name(train.targets)},
+            {"outputs", train.classes},
+            {"vocabulary", train.vocabulary},
+            {"training_rows", train.size()},
+            {"test_rows", pair.test.size()},
+            {"hash", pair.hash},
+            {"class_names", train.class_names},
+            {"class_rows", class_counts(train)},
+            {"class_test_rows", class_counts(pair.test)},
+            {"notes", pair.notes}};
+  Json& clients = json["clients"] = Json::array();
   const Clients sizes = clients_of(pair);
   for (std::size_t i = 0; i < sizes.train.size(); ++i)
     clients.push_back({{"name", train.client_names[i]}, {"rows", sizes.train[i]}, {"test_rows", sizes.test[i]}});

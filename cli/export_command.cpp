@@ -24,10 +24,10 @@ void export_results(const ExportFlags& arguments) {
   const TensorBoardExport written = export_tensorboard(read_results(arguments.results), arguments.tensorboard);
   if (written.runs.empty()) throw failure("'" + arguments.results + "' has no finished round yet; there is nothing to export");
   if (arguments.json) {
-    const OrderedJson json{{"folder", arguments.tensorboard},
-                           {"runs", written.runs},
-                           {"without_rounds", written.without_rounds},
-                           {"clients_left_out", written.clients_left_out}};
+    const Json json{{"folder", arguments.tensorboard},
+                    {"runs", written.runs},
+                    {"without_rounds", written.without_rounds},
+                    {"clients_left_out", written.clients_left_out}};
     std::printf("%s\n", dump_json(json, 2).c_str());
     return;
   }

@@ -57,7 +57,7 @@ void report(const ReportFlags& arguments, bool has_out) {
   const std::string tables = arguments.latex ? std::filesystem::path(out).replace_extension(".tex").string() : "";
   if (arguments.latex) write_file(tables, latex_tables(sweeps));
   if (arguments.json) {
-    OrderedJson written{{"page", out}};
+    Json written{{"page", out}};
     if (arguments.latex) written["latex"] = tables;
     std::cout << dump_json(written, 2) << "\n";
     return;

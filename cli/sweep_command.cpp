@@ -87,7 +87,7 @@ void show_cells(const Experiment& experiment, const std::vector<Cell>& cells, co
   std::vector<Cell> mine;
   for (std::size_t i = options.shard; i < cells.size(); i += options.shards) mine.push_back(cells[i]);
   const std::vector<CellEstimate> estimates = estimate(experiment, mine, options);
-  OrderedJson list = OrderedJson::array();
+  Json list = Json::array();
   if (!as_json) std::printf("%-16s  %-10s  %9s  %s\n", "key", "state", "time", "cell");
   double total = 0;
   std::size_t unknown = 0;
@@ -101,7 +101,7 @@ void show_cells(const Experiment& experiment, const std::vector<Cell>& cells, co
     list.push_back({{"key", mine[i].key},
                     {"state", name_of(state.kind)},
                     {"cell", point_text(mine[i])},
-                    {"seconds", std::isfinite(seconds) ? OrderedJson(seconds) : OrderedJson(nullptr)}});
+                    {"seconds", std::isfinite(seconds) ? Json(seconds) : Json(nullptr)}});
     if (!why.empty()) list.back()["why"] = one_line(why);
     if (as_json) continue;
     std::printf("%s  %-10s  %9s  %s%s\n", mine[i].key.c_str(), std::string(name_of(state.kind)).c_str(),
@@ -109,7 +109,7 @@ void show_cells(const Experiment& experiment, const std::vector<Cell>& cells, co
                 why.empty() ? "" : one_line(": " + why).c_str());
   }
   if (as_json) {
-    std::cout << dump_json(OrderedJson{{"folder", folder.string()}, {"seconds", total}, {"cells", list}}, 2) << "\n";
+    std::cout << dump_json(Json{{"folder", folder.string()}, {"seconds", total}, {"cells", list}}, 2) << "\n";
     return;
   }
   std::printf("%s; about %s in all, %s with %d at a time, measured here", counted(mine.size(), "cell").c_str(),
@@ -136,13 +136,13 @@ void show_end(const SweepSummary& summary) {
   std::fflush(stdout);
 }
 
-OrderedJson summary_of(const SweepSummary& summary) {
-  OrderedJson json{{"folder", summary.folder.string()},        {"cells", summary.cells},   {"finished", summary.finished},
-                   {"held_elsewhere", summary.held_elsewhere}, {"others", summary.others}, {"interrupted", summary.interrupted}};
-  OrderedJson& failed = json["failed"] = OrderedJson::array();
+Json summary_of(const SweepSummary& summary) {
+  Json json{{"folder", summary.folder.string()},        {"cells", summary.cells},   {"finished", summary.finished},
+            {"held_elsewhere", summary.held_elsewhere}, {"others", summary.others}, {"interrupted", summary.interrupted}};
+  Json& failed = json["failed"] = Json::array();
   for (const auto& [cell, error] : summary.failed)
     failed.push_back({{"cell", point_text(cell)}, {"error", one_line(error)}, {"command", cell.command}});
-  OrderedJson& expectations = json["expectations"] = OrderedJson::array();
+  Json& expectations = json["expectations"] = Json::array();
   for (const ExpectationResult& result : summary.expectations)
     expectations.push_back({{"claim", result.expectation.claim}, {"status", result.status}, {"text", result.text}});
   return json;

@@ -1,23 +1,337 @@
 #include "core/json.hpp"
 
+#include <algorithm>
+#include <charconv>
 #include <istream>
+#include <map>
+#include <memory>
+#include <nlohmann/json.hpp>
 
 namespace fedstride {
 
-Json parse_json(std::string_view text) { return Json::parse(text, nullptr, false); }
-OrderedJson parse_ordered_json(std::string_view text) { return OrderedJson::parse(text, nullptr, false); }
+/// The values of an array or an object; those of an object have keys, in the same order.
+struct Json::Elements {
+  static constexpr std::size_t kLinear = 16;  ///< keys that are looked through one by one
 
-Json parse_json_or_throw(std::string_view text, const Json::parser_callback_t& watch) { return Json::parse(text, watch); }
-OrderedJson parse_ordered_json_or_throw(std::string_view text, const OrderedJson::parser_callback_t& watch) {
-  return OrderedJson::parse(text, watch);
+  using Places = std::map<std::string, std::size_t, std::less<>>;
+
+  std::vector<Json> values = {};
+  std::vector<std::string> keys = {};
+  std::unique_ptr<Places> places = {};  ///< of the keys where there are more
+
+  Elements() = default;
+  Elements(const Elements& other)
+      : values(other.values), keys(other.keys), places(other.places ? std::make_unique<Places>(*other.places) : nullptr) {}
+
+  /// values.size() if it is not there.
+  std::size_t find(std::string_view key) const {
+    if (!places) return static_cast<std::size_t>(std::ranges::find(keys, key) - keys.begin());
+    const auto found = places->find(key);
+    return found == places->end() ? keys.size() : found->second;
+  }
+  Json& add(std::string_view key) {
+    keys.emplace_back(key);
+    if (places)
+      places->emplace(keys.back(), keys.size() - 1);
+    else if (keys.size() > kLinear)
+      look_up();
+    return values.emplace_back();
+  }
+  void erase(std::size_t place) {
+    values.erase(values.begin() + static_cast<std::ptrdiff_t>(place));
+    keys.erase(keys.begin() + static_cast<std::ptrdiff_t>(place));
+    if (places) look_up();
+  }
+
+ private:
+  void look_up() {
+    places = std::make_unique<Places>();
+    for (std::size_t i = 0; i < keys.size(); ++i) places->emplace(keys[i], i);
+  }
+};
+
+Json::Json(const Json& other) : kind_(other.kind_), held_(other.held_) {
+  if (kind_ == Kind::text) held_.text = new std::string(*other.held_.text);
+  if (is_structured()) held_.elements = new Elements(*other.held_.elements);
 }
 
-bool sax_parse_json(std::string_view text, JsonEvents& events) { return Json::sax_parse(text, &events); }
-bool sax_parse_json(std::istream& bytes, JsonEvents& events) { return Json::sax_parse(bytes, &events); }
+Json::Json(std::string text) : kind_(Kind::text) { held_.text = new std::string(std::move(text)); }
 
-std::string dump_json(const Json& json, int indent) { return json.dump(indent, ' ', false, Json::error_handler_t::replace); }
-std::string dump_json(const OrderedJson& json, int indent) {
-  return json.dump(indent, ' ', false, OrderedJson::error_handler_t::replace);
+Json::Json(std::initializer_list<Json> list) {
+  const bool is_object =
+      std::ranges::all_of(list, [](const Json& one) { return one.is_array() && one.size() == 2 && one.front().is_string(); });
+  make(is_object ? Kind::object : Kind::array);
+  if (!is_object) held_.elements->values = list;
+  if (is_object)
+    for (const Json& pair : list)
+      if (const std::string& key = pair.front().text(); !contains(key)) member(key) = pair.back();
+}
+
+Json Json::array(std::initializer_list<Json> list) {
+  Json json;
+  json.make(Kind::array).values = list;
+  return json;
+}
+
+Json Json::object() {
+  Json json;
+  json.make(Kind::object);
+  return json;
+}
+
+Json::Elements& Json::make(Kind kind) {
+  held_.elements = new Elements;
+  kind_ = kind;
+  return *held_.elements;
+}
+
+// Values inside are taken out one after the other: a text may nest them deeper than calls can.
+void Json::release() noexcept {
+  if (kind_ == Kind::text) {
+    delete held_.text;
+    return;
+  }
+  std::vector<Json> left;
+  const auto take = [&](Elements& elements) {
+    for (Json& value : elements.values)
+      if (value.is_structured() && !value.empty()) left.push_back(std::move(value));
+  };
+  take(*held_.elements);
+  delete held_.elements;
+  while (!left.empty()) {
+    const Json one = std::move(left.back());
+    left.pop_back();
+    take(*one.held_.elements);
+  }
+}
+
+const std::string& Json::text() const {
+  if (kind_ != Kind::text) throw JsonError("a text was expected");
+  return *held_.text;
+}
+
+bool Json::flag() const {
+  if (kind_ != Kind::boolean) throw JsonError("true or false was expected");
+  return held_.boolean;
+}
+
+double Json::number() const {
+  if (kind_ != Kind::real) throw JsonError("a number was expected");
+  return held_.real;
+}
+
+Json::Range Json::elements() const {
+  if (kind_ != Kind::array) throw JsonError("a list was expected");
+  return {begin(), end()};
+}
+
+std::size_t Json::size() const { return is_structured() ? held_.elements->values.size() : 0; }
+
+const Json* Json::begin() const { return is_structured() ? held_.elements->values.data() : nullptr; }
+
+const Json* Json::find(std::string_view key) const { return is_object() ? begin() + held_.elements->find(key) : end(); }
+
+const Json& Json::at(std::size_t place) const {
+  if (!is_array() || place >= size()) throw JsonError("there is no element " + std::to_string(place));
+  return begin()[place];
+}
+
+const Json& Json::at(std::string_view key) const {
+  const Json* found = find(key);
+  if (found == end()) throw JsonError("there is no \"" + std::string(key) + "\"");
+  return *found;
+}
+
+Json Json::value(std::string_view key, Json otherwise) const {
+  if (!is_object()) throw JsonError("an object was expected");
+  const Json* found = find(key);
+  return found == end() ? std::move(otherwise) : *found;
+}
+
+Json& Json::member(std::string_view key) {
+  if (is_null()) make(Kind::object);
+  if (!is_object()) throw JsonError("an object was expected");
+  const std::size_t place = held_.elements->find(key);
+  return place < size() ? begin()[place] : held_.elements->add(key);
+}
+
+void Json::push_back(Json value) {
+  if (is_null()) make(Kind::array);
+  if (!is_array()) throw JsonError("a list was expected");
+  held_.elements->values.push_back(std::move(value));
+}
+
+void Json::erase(std::string_view key) {
+  if (const Json* found = find(key); found != end()) held_.elements->erase(static_cast<std::size_t>(found - begin()));
+}
+
+void Json::update(const Json& other) {
+  for (const auto& [key, value] : other.items()) member(key) = value;
+}
+
+Json::Members Json::items() const {
+  if (!is_object()) return {nullptr, nullptr, 0};
+  return {held_.elements->keys.data(), begin(), size()};
+}
+
+bool operator==(const Json& a, const Json& b) {
+  using Kind = Json::Kind;
+  if (a.is_number() && b.is_number()) {
+    if (a.kind_ == Kind::real || b.kind_ == Kind::real) return a.get<double>() == b.get<double>();
+    if (a.kind_ != b.kind_ && (a.kind_ == Kind::whole ? a.held_.whole : b.held_.whole) < 0) return false;
+    return a.held_.natural == b.held_.natural;
+  }
+  if (a.kind_ != b.kind_) return false;
+  if (a.kind_ == Kind::boolean) return a.held_.boolean == b.held_.boolean;
+  if (a.kind_ == Kind::text) return *a.held_.text == *b.held_.text;
+  if (a.is_array()) return std::equal(a.begin(), a.end(), b.begin(), b.end());
+  if (!a.is_object()) return true;
+  if (a.size() != b.size()) return false;
+  for (const auto& [key, value] : a.items())
+    if (const Json* found = b.find(key); found == b.end() || !(*found == value)) return false;
+  return true;
+}
+
+bool JsonTree::key(std::string& name) {
+  next_ = &(*open_.back())[name];
+  return true;
+}
+
+Json& JsonTree::place(Json value) {
+  if (open_.empty()) return root_ = std::move(value);
+  if (open_.back()->is_object()) return *next_ = std::move(value);
+  open_.back()->push_back(std::move(value));
+  return open_.back()->back();
+}
+
+bool JsonTree::take(Json value) {
+  place(std::move(value));
+  return true;
+}
+
+bool JsonTree::open(Json value) {
+  open_.push_back(&place(std::move(value)));
+  return true;
+}
+
+bool JsonTree::close() {
+  open_.pop_back();
+  return true;
+}
+
+namespace {
+
+using Library = nlohmann::json;
+
+/// Hands the library's events on.
+class Events final : public nlohmann::json_sax<Library> {
+ public:
+  explicit Events(JsonEvents& to) : to_(to) {}
+  bool null() override { return to_.null(); }
+  bool boolean(bool value) override { return to_.boolean(value); }
+  bool number_integer(number_integer_t value) override { return to_.number_integer(value); }
+  bool number_unsigned(number_unsigned_t value) override { return to_.number_unsigned(value); }
+  bool number_float(number_float_t value, const std::string&) override { return to_.number_float(value); }
+  bool string(std::string& value) override { return to_.string(value); }
+  bool binary(Library::binary_t&) override { return false; }
+  bool start_object(std::size_t) override { return to_.start_object(); }
+  bool key(std::string& name) override { return to_.key(name); }
+  bool end_object() override { return to_.end_object(); }
+  bool start_array(std::size_t) override { return to_.start_array(); }
+  bool end_array() override { return to_.end_array(); }
+  bool parse_error(std::size_t position, const std::string&, const Library::exception& error) override {
+    constexpr int kNumberOutOfRange = 406;
+    return to_.parse_error(JsonError(error.what(), position, error.id == kNumberOutOfRange));
+  }
+
+ private:
+  JsonEvents& to_;
+};
+
+void write_text(const std::string& text, std::string& out) {
+  const bool is_plain = std::ranges::all_of(text, [](char c) { return c >= ' ' && c < 0x7f && c != '"' && c != '\\'; });
+  if (is_plain)
+    out.append(1, '"').append(text).append(1, '"');
+  else
+    out += Library(text).dump(-1, ' ', false, Library::error_handler_t::replace);
+}
+
+void write_scalar(const Json& json, std::string& out) {
+  if (json.is_string()) return write_text(json.text(), out);
+  if (json.is_boolean()) {
+    out += json.get<bool>() ? "true" : "false";
+  } else if (json.is_number_float()) {
+    out += Library(json.get<double>()).dump();
+  } else if (json.is_number_unsigned()) {
+    out += std::to_string(json.get<std::uint64_t>());
+  } else if (json.is_number()) {
+    out += std::to_string(json.get<std::int64_t>());
+  } else {
+    out += json.is_discarded() ? "<discarded>" : "null";
+  }
+}
+
+void write(const Json& json, int indent, std::size_t level, std::string& out) {
+  if (!json.is_structured()) return write_scalar(json, out);
+  const bool is_object = json.is_object();
+  out += is_object ? '{' : '[';
+  const auto new_line = [&](std::size_t columns) {
+    if (indent >= 0) out.append(1, '\n').append(columns * static_cast<std::size_t>(indent), ' ');
+  };
+  bool first = true;
+  const auto begin_one = [&] {
+    if (!first) out += ',';
+    first = false;
+    new_line(level + 1);
+  };
+  if (is_object) {
+    for (const auto& [key, value] : json.items()) {
+      begin_one();
+      write_text(key, out);
+      out += indent >= 0 ? ": " : ":";
+      write(value, indent, level + 1, out);
+    }
+  } else {
+    for (const Json& value : json) {
+      begin_one();
+      write(value, indent, level + 1, out);
+    }
+  }
+  if (!first) new_line(level);
+  out += is_object ? '}' : ']';
+}
+
+}  // namespace
+
+bool sax_parse_json(std::string_view text, JsonEvents& events) {
+  Events all(events);
+  return Library::sax_parse(text, &all);
+}
+bool sax_parse_json(std::istream& bytes, JsonEvents& events) {
+  Events all(events);
+  return Library::sax_parse(bytes, &all);
+}
+
+Json parse_json_or_throw(std::string_view text) {
+  JsonTree tree;
+  sax_parse_json(text, tree);
+  return std::move(tree.root());
+}
+
+Json parse_json(std::string_view text) {
+  try {
+    return parse_json_or_throw(text);
+  } catch (const JsonError&) {
+    Json none;
+    none.kind_ = Json::Kind::discarded;
+    return none;
+  }
+}
+
+std::string dump_json(const Json& json, int indent) {
+  std::string text;
+  write(json, indent, 0, text);
+  return text;
 }
 
 }  // namespace fedstride

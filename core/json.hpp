@@ -1,39 +1,290 @@
 #pragma once
 
 #include <cmath>
+#include <concepts>
+#include <cstdint>
+#include <initializer_list>
 #include <iosfwd>
-#include <nlohmann/json.hpp>
+#include <stdexcept>
 #include <string>
 #include <string_view>
+#include <type_traits>
+#include <utility>
+#include <vector>
 
 namespace fedstride {
 
-// This project's names of nlohmann's types. Slow to compile: include it in .cpp files only.
-using Json = nlohmann::json;                 ///< keys sorted
-using OrderedJson = nlohmann::ordered_json;  ///< keys in the order in which they were added
+/// A text that is no JSON, or a value that is not what it was asked for as.
+struct JsonError : std::runtime_error {
+  explicit JsonError(const std::string& what, std::size_t at = 0, bool range = false)
+      : std::runtime_error(what), byte(at), out_of_range(range) {}
+  std::size_t byte;   ///< up to which a text was read
+  bool out_of_range;  ///< a number that no double holds
+};
 
-// Parsing and dumping are compiled once, in json.cpp: they cost more to compile than most files here.
+/// A JSON value. The members of an object stay in the order in which they were added. It reads as nlohmann's class does, which
+/// parses and writes it (core/json.cpp) but costs one to two seconds to compile wherever it is used; this costs a tenth.
+class Json {
+ public:
+  Json() = default;
+  Json(std::nullptr_t) {}  // NOLINT: implicit on purpose, as all of these
+  Json(const Json& other);
+  Json(Json&& other) noexcept : kind_(std::exchange(other.kind_, Kind::null)), held_(other.held_) {}
+  Json& operator=(Json other) noexcept {
+    std::swap(kind_, other.kind_);
+    std::swap(held_, other.held_);
+    return *this;
+  }
+  ~Json() {
+    if (kind_ >= Kind::text) release();
+  }
 
-/// Parses a text; the result is_discarded() if it is no JSON.
-Json parse_json(std::string_view text);
-OrderedJson parse_ordered_json(std::string_view text);
+  template <class Number>
+    requires std::is_arithmetic_v<Number> Json(Number value) {  // NOLINT
+      if constexpr (std::same_as<Number, bool>) {
+        kind_ = Kind::boolean;
+        held_.boolean = value;
+      } else if constexpr (std::floating_point<Number>) {
+        kind_ = Kind::real;
+        held_.real = static_cast<double>(value);
+      } else if constexpr (std::is_signed_v<Number>) {
+        kind_ = Kind::whole;
+        held_.whole = value;
+      } else {
+        kind_ = Kind::natural;
+        held_.natural = value;
+      }
+    }
+  Json(std::string text);  // NOLINT
+  template <class Text>
+    requires(std::convertible_to<const Text&, std::string_view> && !std::same_as<Text, std::string>)
+  Json(const Text& text) : Json(std::string(std::string_view(text))) {}  // NOLINT
+  /// An array of a list's elements.
+  template <class List>
+    requires(
+        !std::convertible_to<const List&, std::string_view> && !requires { typename List::mapped_type; } &&
+        requires(const List& list) {
+          list.begin();
+          list.size();
+        })
+  Json(const List& list) : Json(array()) {  // NOLINT
+    for (const auto& one : list) push_back(Json(one));
+  }
+  /// An object of a map's members.
+  template <class Map>
+    requires requires { typename Map::mapped_type; }
+  Json(const Map& map) : Json(object()) {  // NOLINT
+    for (const auto& [key, value] : map) member(key) = Json(value);
+  }
+  /// An object if every element is an array of two of which the first is a text, else an array.
+  Json(std::initializer_list<Json> list);  // NOLINT
 
-/// The same, but throws Json::parse_error (the message of nlohmann, with the byte). `watch` is told of every value.
-Json parse_json_or_throw(std::string_view text, const Json::parser_callback_t& watch = nullptr);
-OrderedJson parse_ordered_json_or_throw(std::string_view text, const OrderedJson::parser_callback_t& watch = nullptr);
+  static Json array(std::initializer_list<Json> list = {});
+  static Json object();
+
+  bool is_discarded() const { return kind_ == Kind::discarded; }
+  bool is_null() const { return kind_ == Kind::null; }
+  bool is_boolean() const { return kind_ == Kind::boolean; }
+  bool is_number_unsigned() const { return kind_ == Kind::natural; }  ///< a whole number that was written without a sign
+  bool is_number_integer() const { return kind_ == Kind::whole || kind_ == Kind::natural; }
+  bool is_number_float() const { return kind_ == Kind::real; }
+  bool is_number() const { return is_number_integer() || is_number_float(); }
+  bool is_string() const { return kind_ == Kind::text; }
+  bool is_array() const { return kind_ == Kind::array; }
+  bool is_object() const { return kind_ == Kind::object; }
+  bool is_structured() const { return is_array() || is_object(); }
+
+  /// The value as a T: a flag, a number (converted as C++ does), a text, or a list of such. Throws JsonError for another kind.
+  template <class T>
+  T get() const {
+    if constexpr (std::same_as<T, bool>) {
+      return flag();
+    } else if constexpr (std::is_arithmetic_v<T>) {
+      if (kind_ == Kind::whole) return static_cast<T>(held_.whole);
+      if (kind_ == Kind::natural) return static_cast<T>(held_.natural);
+      return static_cast<T>(number());
+    } else if constexpr (std::same_as<T, std::string>) {
+      return text();
+    } else {
+      T list;
+      for (const Json& one : elements()) list.push_back(one.get<typename T::value_type>());
+      return list;
+    }
+  }
+  /// Throws JsonError unless it is a text.
+  const std::string& text() const;
+
+  /// The elements of an array, the values of an object; others have none.
+  std::size_t size() const;
+  bool empty() const { return size() == 0; }
+  const Json* begin() const;
+  const Json* end() const { return begin() + size(); }
+  Json* begin() { return const_cast<Json*>(std::as_const(*this).begin()); }
+  Json* end() { return begin() + size(); }
+  const Json& front() const { return at(std::size_t{0}); }
+  const Json& back() const { return at(size() - 1); }
+  Json& back() { return begin()[size() - 1]; }
+
+  /// The value of a key, or end().
+  const Json* find(std::string_view key) const;
+  Json* find(std::string_view key) { return const_cast<Json*>(std::as_const(*this).find(key)); }
+  bool contains(std::string_view key) const { return find(key) != end(); }
+  /// Throws JsonError if there is no such element.
+  const Json& at(std::size_t place) const;
+  const Json& at(std::string_view key) const;
+  const Json& at(const char* key) const { return at(std::string_view(key)); }
+  /// The value of the key, or the other one. Throws JsonError unless it is an object.
+  Json value(std::string_view key, Json otherwise) const;
+  /// As at(); of a value that may change, a key that is new is added, with null, and null becomes an object.
+  template <class Key>
+  const Json& operator[](const Key& key) const {
+    if constexpr (std::integral<Key>)
+      return at(static_cast<std::size_t>(key));
+    else
+      return at(std::string_view(key));
+  }
+  template <class Key>
+  Json& operator[](const Key& key) {
+    if constexpr (std::integral<Key>)
+      return const_cast<Json&>(at(static_cast<std::size_t>(key)));
+    else
+      return member(key);
+  }
+
+  /// Adds an element; null becomes an array.
+  void push_back(Json value);
+  /// Removes a key, if it is there.
+  void erase(std::string_view key);
+  /// Adds the other object's members, and replaces those that are here.
+  void update(const Json& other);
+
+  /// The members of an object: `for (const auto& [key, value] : json.items())`.
+  struct Member {
+    const std::string& key;
+    const Json& value;
+  };
+  class Members {
+   public:
+    struct Iterator {
+      const std::string* key;
+      const Json* value;
+      Member operator*() const { return {*key, *value}; }
+      Iterator& operator++() {
+        ++key, ++value;
+        return *this;
+      }
+      bool operator==(const Iterator& other) const { return value == other.value; }
+    };
+    Members(const std::string* keys, const Json* values, std::size_t size) : keys_(keys), values_(values), size_(size) {}
+    Iterator begin() const { return {keys_, values_}; }
+    Iterator end() const { return {keys_ + size_, values_ + size_}; }
+
+   private:
+    const std::string* keys_;
+    const Json* values_;
+    std::size_t size_;
+  };
+  Members items() const;
+
+  /// Numbers are equal if their values are; of objects the order does not count.
+  friend bool operator==(const Json& a, const Json& b);
+
+ private:
+  friend Json parse_json(std::string_view text);
+  enum class Kind : unsigned char { null, discarded, boolean, whole, natural, real, text, array, object };
+  struct Elements;
+  struct Range {
+    const Json* first;
+    const Json* last;
+    const Json* begin() const { return first; }
+    const Json* end() const { return last; }
+  };
+
+  bool flag() const;
+  double number() const;
+  Range elements() const;
+  Json& member(std::string_view key);
+  Elements& make(Kind kind);
+  void release() noexcept;
+
+  Kind kind_ = Kind::null;
+  union Held {
+    bool boolean;
+    std::int64_t whole;
+    std::uint64_t natural;
+    double real;
+    std::string* text;
+    Elements* elements;
+  } held_ = {};
+};
 
 /// Everything a parser meets, in its order; an event that answers false ends the parsing.
-using JsonEvents = nlohmann::json_sax<Json>;
+struct JsonEvents {
+  virtual ~JsonEvents() = default;
+  virtual bool null() = 0;
+  virtual bool boolean(bool value) = 0;
+  virtual bool number_integer(std::int64_t value) = 0;
+  virtual bool number_unsigned(std::uint64_t value) = 0;
+  virtual bool number_float(double value) = 0;
+  virtual bool string(std::string& value) = 0;
+  virtual bool key(std::string& name) = 0;
+  virtual bool start_object() = 0;
+  virtual bool end_object() = 0;
+  virtual bool start_array() = 0;
+  virtual bool end_array() = 0;
+  virtual bool parse_error(const JsonError& error) = 0;
+};
+
+/// Makes a value of the events; a text that is no JSON is a JsonError. To be derived from by who wants to see the events, too.
+class JsonTree : public JsonEvents {
+ public:
+  /// The value that has been read.
+  Json& root() { return root_; }
+  /// Objects and arrays that are open.
+  std::size_t depth() const { return open_.size(); }
+
+  bool null() override { return take(nullptr); }
+  bool boolean(bool value) override { return take(value); }
+  bool number_integer(std::int64_t value) override { return take(value); }
+  bool number_unsigned(std::uint64_t value) override { return take(value); }
+  bool number_float(double value) override { return take(value); }
+  bool string(std::string& value) override { return take(std::move(value)); }
+  bool key(std::string& name) override;
+  bool start_object() override { return open(Json::object()); }
+  bool end_object() override { return close(); }
+  bool start_array() override { return open(Json::array()); }
+  bool end_array() override { return close(); }
+  bool parse_error(const JsonError& error) override { throw error; }
+
+ protected:
+  /// The key stands in the object that is open.
+  bool stands_already(std::string_view key) const { return open_.back()->contains(key); }
+
+ private:
+  bool take(Json value);
+  bool open(Json value);
+  bool close();
+  Json& place(Json value);
+
+  Json root_;
+  std::vector<Json*> open_;
+  Json* next_ = nullptr;  ///< the value of the last key
+};
 
 /// Tells of every value of a text, keeping none of them. False if it is no JSON or an event ended it.
 bool sax_parse_json(std::string_view text, JsonEvents& events);
 bool sax_parse_json(std::istream& bytes, JsonEvents& events);
 
-/// The text of a value: indented by so many columns, or on one line (-1). Bytes that are no UTF-8 become U+FFFD.
+/// Parses a text; the result is_discarded() if it is no JSON. Where a key stands twice its last value counts.
+Json parse_json(std::string_view text);
+/// The same, but throws JsonError (the message of nlohmann, with the byte).
+Json parse_json_or_throw(std::string_view text);
+
+/// The text of a value: indented by so many columns, or on one line (-1). Bytes that are no UTF-8 become U+FFFD, numbers that
+/// are not finite null.
 std::string dump_json(const Json& json, int indent = -1);
-std::string dump_json(const OrderedJson& json, int indent = -1);
 
 /// The number, or null for NaN and infinities, which JSON lacks.
-inline OrderedJson number_or_null(double value) { return std::isfinite(value) ? OrderedJson(value) : OrderedJson(nullptr); }
+inline Json number_or_null(double value) { return std::isfinite(value) ? Json(value) : Json(nullptr); }
 
 }  // namespace fedstride

@@ -14,7 +14,7 @@ namespace {
 
 using Labels = std::initializer_list<std::pair<std::string_view, std::string_view>>;
 
-OrderedJson json_of(const PrivacySpent& spent) {
+Json json_of(const PrivacySpent& spent) {
   return {{"level", spent.level},
           {"epsilon", spent.epsilon},
           {"delta", spent.delta},
@@ -22,17 +22,17 @@ OrderedJson json_of(const PrivacySpent& spent) {
           {"seeded", spent.seeded}};
 }
 
-OrderedJson json_of(const RoundPoint& point) {
-  return {{"round", point.round},           {"accuracy", point.accuracy ? OrderedJson(*point.accuracy) : OrderedJson()},
+Json json_of(const RoundPoint& point) {
+  return {{"round", point.round},           {"accuracy", point.accuracy ? Json(*point.accuracy) : Json()},
           {"train_loss", point.train_loss}, {"seconds", point.seconds},
           {"answered", point.answered},     {"missing", point.missing},
           {"model_hash", point.model_hash}};
 }
 
 /// Absent expiries are null.
-OrderedJson expiry_json(std::int64_t expires) { return expires != 0 ? OrderedJson(expires) : OrderedJson(); }
+Json expiry_json(std::int64_t expires) { return expires != 0 ? Json(expires) : Json(); }
 
-OrderedJson json_of(const ClientStatus& client) {
+Json json_of(const ClientStatus& client) {
   return {{"client", client.client},
           {"connected", client.connected},
           {"address", client.address},
@@ -49,8 +49,8 @@ OrderedJson json_of(const ClientStatus& client) {
 }
 
 template <class Item>
-OrderedJson json_of(const std::vector<Item>& items) {
-  OrderedJson list = OrderedJson::array();
+Json json_of(const std::vector<Item>& items) {
+  Json list = Json::array();
   for (const auto& item : items) list.push_back(json_of(item));
   return list;
 }
@@ -189,24 +189,24 @@ void add_clients(Exposition& out, const std::vector<ClientStatus>& clients) {
 }  // namespace
 
 std::string status_json(const FederationStatus& status) {
-  const OrderedJson json{{"version", status.version},
-                         {"title", status.title},
-                         {"folder", status.folder},
-                         {"state", status.state},
-                         {"rounds", status.rounds},
-                         {"done", status.done},
-                         {"seconds_running", status.seconds_running},
-                         {"seconds_in_round", status.seconds_in_round},
-                         {"deadline", status.deadline},
-                         {"examples", status.examples},
-                         {"received", status.received},
-                         {"sent", status.sent},
-                         {"refused", status.refused},
-                         {"memory", status.memory},
-                         {"certificate_expires", expiry_json(status.certificate_expires)},
-                         {"privacy", json_of(status.privacy)},
-                         {"points", json_of(status.points)},
-                         {"clients", json_of(status.clients)}};
+  const Json json{{"version", status.version},
+                  {"title", status.title},
+                  {"folder", status.folder},
+                  {"state", status.state},
+                  {"rounds", status.rounds},
+                  {"done", status.done},
+                  {"seconds_running", status.seconds_running},
+                  {"seconds_in_round", status.seconds_in_round},
+                  {"deadline", status.deadline},
+                  {"examples", status.examples},
+                  {"received", status.received},
+                  {"sent", status.sent},
+                  {"refused", status.refused},
+                  {"memory", status.memory},
+                  {"certificate_expires", expiry_json(status.certificate_expires)},
+                  {"privacy", json_of(status.privacy)},
+                  {"points", json_of(status.points)},
+                  {"clients", json_of(status.clients)}};
   return dump_json(json) + "\n";
 }
 

@@ -4,7 +4,6 @@
 #include <bit>
 #include <cmath>
 #include <cstring>
-#include <set>
 
 #include "core/error.hpp"
 #include "core/files.hpp"
@@ -45,20 +44,29 @@ Error broken(const std::string& origin, const std::string& what) {
 
 /// The header as JSON, no name twice in an object, no deeper than the format.
 Json parse_header(std::string_view text, const std::string& origin) {
-  std::vector<std::set<std::string>> names(kMaxDepth + 2);  // of the objects now open, by depth
-  const auto check = [&](int depth, Json::parse_event_t event, Json& parsed) {
-    const bool opens = event == Json::parse_event_t::object_start || event == Json::parse_event_t::array_start;
-    if (opens && depth >= kMaxDepth) throw broken(origin, "its header is nested too deeply");
-    const auto level = static_cast<std::size_t>(depth);
-    if (event == Json::parse_event_t::object_start) names.at(level + 1).clear();
-    if (event == Json::parse_event_t::key && !names.at(level).insert(parsed.get<std::string>()).second)
-      throw broken(origin, "the name " + shown(parsed.get<std::string>()) + " stands twice in its header");
-    return true;
-  };
+  struct Header final : JsonTree {
+    explicit Header(const std::string& of) : origin(of) {}
+    void look_at_depth() const {
+      if (depth() >= kMaxDepth) throw broken(origin, "its header is nested too deeply");
+    }
+    bool start_object() override {
+      look_at_depth();
+      return JsonTree::start_object();
+    }
+    bool start_array() override {
+      look_at_depth();
+      return JsonTree::start_array();
+    }
+    bool key(std::string& name) override {
+      if (stands_already(name)) throw broken(origin, "the name " + shown(name) + " stands twice in its header");
+      return JsonTree::key(name);
+    }
+    const std::string& origin;
+  } header(origin);
   try {
-    Json header = parse_json_or_throw(text, check);
-    if (header.is_object()) return header;
-  } catch (const Json::exception&) {
+    sax_parse_json(text, header);
+    if (header.root().is_object()) return std::move(header.root());
+  } catch (const JsonError&) {
   }
   throw broken(origin, "its header is not a JSON object");
 }
@@ -139,9 +147,8 @@ void take(const Model& model, const Parameter& parameter, const SafeTensors& fil
 }  // namespace
 
 std::string write_safetensors(const Model& model, const Vector& weights, const std::map<std::string, std::string>& metadata) {
-  Json header;
-  Json& strings = header["__metadata__"] = metadata;
-  strings["format"] = "pt";  // the tensors' layout, for tools that ask
+  std::map<std::string, std::string> strings = metadata;  // names in the order of the alphabet, here and below
+  strings["format"] = "pt";                               // the tensors' layout, for tools that ask
   strings["fedstride.format"] = std::to_string(kFormat);
   strings["fedstride.model"] = model.line();
   if (model.has_layers()) strings["fedstride.input"] = model.input().text();
@@ -149,11 +156,12 @@ std::string write_safetensors(const Model& model, const Vector& weights, const s
   const ExampleForm& form = model.form();
   if (form.targets != Targets::classes) strings["fedstride.targets"] = choice_name(form.targets);
   if (form.vocabulary > 0) strings["fedstride.vocabulary"] = std::to_string(form.vocabulary);
+  std::map<std::string, Json> header{{"__metadata__", strings}};
   std::uint64_t end = 0;
   for (const Parameter& parameter : model.parameters()) {
     const std::uint64_t begin = end;
     end += parameter.size * sizeof(float);
-    header[parameter.name] = {{"dtype", "F32"}, {"shape", parameter.shape}, {"data_offsets", {begin, end}}};
+    header[parameter.name] = {{"data_offsets", {begin, end}}, {"dtype", "F32"}, {"shape", parameter.shape}};
   }
   std::string text = dump_json(header);
   text.resize((text.size() + 7) / 8 * 8, ' ');  // so that the tensors are aligned

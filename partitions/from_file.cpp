@@ -24,7 +24,7 @@ struct Lists {
 Json parsed(const std::string& path, std::uint64_t limit) {
   try {
     return parse_json_or_throw(read_file(path, limit));
-  } catch (const Json::parse_error& error) {
+  } catch (const JsonError& error) {
     throw failure("'" + path + "' is not JSON (from byte " + std::to_string(error.byte) + "); " + kFileForm);
   }
 }

@@ -65,7 +65,7 @@ ClientRows in_file(const ClientRows& assignment, std::span<const std::uint32_t> 
 // The entries that every manifest begins with.
 std::string beginning(const Partitioner& partitioner, std::uint64_t seed, const ClientRows& assignment,
                       std::span<const std::uint16_t> labels, int classes, std::size_t unused, const char* format) {
-  OrderedJson settings = OrderedJson::object();
+  Json settings = Json::object();
   for (const SettingInfo& setting : partitioner.part().settings())
     std::visit([&](const auto& value) { settings[std::string(setting.name)] = value; }, partitioner.part().get(setting));
   std::string text = "{\n \"format\": \"" + std::string(format) + "\",\n \"partition\": \"";

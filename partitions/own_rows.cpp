@@ -14,8 +14,8 @@ constexpr std::size_t kHashDigits = 64;
 constexpr std::uint64_t kMaxOwnRows = 1'000'000'000;
 
 bool is_hash(const Json& value) {
-  return value.is_string() && value.get_ref<const std::string&>().size() == kHashDigits &&
-         value.get_ref<const std::string&>().find_first_not_of("0123456789abcdef") == std::string::npos;
+  return value.is_string() && value.text().size() == kHashDigits &&
+         value.text().find_first_not_of("0123456789abcdef") == std::string::npos;
 }
 
 }  // namespace

@@ -85,7 +85,7 @@ std::string statistics_text(const PartitionStatistics& statistics) {
 }
 
 std::string statistics_json(const PartitionStatistics& statistics) {
-  OrderedJson json;
+  Json json;
   json["rows"] = statistics.rows;
   json["least"] = statistics.least;
   json["median"] = statistics.median;

@@ -37,7 +37,7 @@ std::map<std::string, std::string> load_metadata(const std::string& path) {
 // Tensors in order of their names. The arrays are float32 and contiguous.
 void save_tensors(const std::string& path, const std::map<std::string, py::array_t<float>>& tensors,
                   const std::map<std::string, std::string>& strings) {
-  OrderedJson header{{"__metadata__", strings}};
+  Json header{{"__metadata__", strings}};
   std::uint64_t end = 0;
   for (const auto& [name, array] : tensors) {
     const std::uint64_t begin = end;

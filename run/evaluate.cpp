@@ -76,7 +76,7 @@ ModelEvaluation evaluate_file(const std::string& path, const std::string& datase
 }
 
 std::string evaluation_json(const ModelEvaluation& result) {
-  OrderedJson json;
+  Json json;
   json["dataset"] = result.dataset;
   json["examples"] = result.evaluation.examples;
   if (result.evaluation.metric != "accuracy") json["metric"] = result.evaluation.metric;

@@ -92,16 +92,16 @@ std::vector<GroupEvaluation> kept_models(const Setup& setup, const std::filesyst
   return results;
 }
 
-OrderedJson spread_json(const Spread& spread) {
+Json spread_json(const Spread& spread) {
   return {{"mean", spread.mean},  {"deviation", spread.deviation}, {"p10", spread.tenth},
           {"p50", spread.median}, {"p90", spread.ninetieth},       {"worst_tenth", spread.worst_tenth}};
 }
 
-OrderedJson clients_part(const std::vector<GroupEvaluation>& clients) {
-  OrderedJson json;
+Json clients_part(const std::vector<GroupEvaluation>& clients) {
+  Json json;
   json["accuracy"] = spread_json(spread_of_clients(clients, &GroupEvaluation::accuracy));
   json["loss"] = spread_json(spread_of_clients(clients, &GroupEvaluation::loss));
-  OrderedJson& list = json["clients"] = OrderedJson::array();
+  Json& list = json["clients"] = Json::array();
   for (std::size_t client = 0; client < clients.size(); ++client)
     list.push_back({{"client", client},
                     {"examples", clients[client].examples},
@@ -174,7 +174,7 @@ ClientsEvaluation evaluate_clients(const std::string& folder, const std::string&
 }
 
 std::string clients_json(const ClientsEvaluation& result) {
-  OrderedJson json;
+  Json json;
   json["dataset"] = result.dataset;
   if (result.metric != "accuracy") json["metric"] = result.metric;
   json["global"] = clients_part(result.global);

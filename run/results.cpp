@@ -14,13 +14,13 @@
 namespace fedstride {
 namespace {
 
-void add_evaluation(OrderedJson& json, const std::string& name, const std::optional<Evaluation>& evaluation) {
-  json[name + "_accuracy"] = evaluation ? number_or_null(evaluation->accuracy) : OrderedJson(nullptr);
-  json[name + "_loss"] = evaluation ? number_or_null(evaluation->loss) : OrderedJson(nullptr);
+void add_evaluation(Json& json, const std::string& name, const std::optional<Evaluation>& evaluation) {
+  json[name + "_accuracy"] = evaluation ? number_or_null(evaluation->accuracy) : Json(nullptr);
+  json[name + "_loss"] = evaluation ? number_or_null(evaluation->loss) : Json(nullptr);
 }
 
 // How a model of each client, or one on the rows of each, is spread over them; nothing if none was tested.
-void add_clients(OrderedJson& json, const std::string& name, const std::vector<GroupEvaluation>& clients) {
+void add_clients(Json& json, const std::string& name, const std::vector<GroupEvaluation>& clients) {
   if (clients.empty()) return;
   const Spread accuracy = spread_of_clients(clients, &GroupEvaluation::accuracy);
   json[name + "_accuracy"] = accuracy.mean;
@@ -30,8 +30,7 @@ void add_clients(OrderedJson& json, const std::string& name, const std::vector<G
   json[name + "_accuracy_p90"] = accuracy.ninetieth;
   json[name + "_accuracy_worst_tenth"] = accuracy.worst_tenth;
   const bool all_finite = std::ranges::all_of(clients, [](const GroupEvaluation& one) { return std::isfinite(one.loss); });
-  json[name + "_loss"] =
-      all_finite ? number_or_null(spread_of_clients(clients, &GroupEvaluation::loss).mean) : OrderedJson(nullptr);
+  json[name + "_loss"] = all_finite ? number_or_null(spread_of_clients(clients, &GroupEvaluation::loss).mean) : Json(nullptr);
 }
 
 // Numbers are neither right nor wrong: a report tells their loss, and how much the rows vary is known here, from the test of the
@@ -56,8 +55,8 @@ std::vector<GroupEvaluation> personal_tests(const RoundRecord& record) {
   return tests;
 }
 
-void add_spent(OrderedJson& json, const char* level, const std::optional<SpentSoFar>& spent) {
-  if (spent) json[level] = OrderedJson{{"epsilon", number_or_null(spent->epsilon)}, {"delta", spent->delta}};
+void add_spent(Json& json, const char* level, const std::optional<SpentSoFar>& spent) {
+  if (spent) json[level] = Json{{"epsilon", number_or_null(spent->epsilon)}, {"delta", spent->delta}};
 }
 
 // The fields that may be published under privacy: functions of accounted releases and of public facts. docs/privacy.md gives
@@ -72,7 +71,7 @@ constexpr std::string_view kOfRound[] = {"round",      "test_accuracy",   "test_
 // own, and that it has a line says that it was drawn.
 constexpr std::string_view kOfClient[] = {"client", "rows", "learning_rate", "steps", "accepted", "rejected", "releases"};
 
-void add_uncovered(const OrderedJson& json, std::span<const std::string_view> covered, std::string_view prefix,
+void add_uncovered(const Json& json, std::span<const std::string_view> covered, std::string_view prefix,
                    std::vector<std::string>& names) {
   for (const auto& [name, value] : json.items()) {
     const std::string full = std::string(prefix) + name;
@@ -81,33 +80,33 @@ void add_uncovered(const OrderedJson& json, std::span<const std::string_view> co
 }
 
 // Names the fields of a line that no guarantee covers; "clients.x" is x of every client.
-std::vector<std::string> uncovered_of_round(const OrderedJson& json, bool clients_protected, bool test_is_told) {
+std::vector<std::string> uncovered_of_round(const Json& json, bool clients_protected, bool test_is_told) {
   std::vector<std::string> names;
   if (test_is_told) names = {"test_accuracy", "test_loss"};
   add_uncovered(json, kOfRound, "", names);
   std::erase(names, "clients");
   const std::span<const std::string_view> of_client = kOfClient;
-  for (const OrderedJson& client : json["clients"])
+  for (const Json& client : json["clients"])
     add_uncovered(client, clients_protected ? of_client.first(0) : of_client, "clients.", names);
   return names;
 }
 
 // Removes the fields in `names`, and the clients if nothing of them is left.
-void leave_out(OrderedJson& json, const std::vector<std::string>& names) {
+void leave_out(Json& json, const std::vector<std::string>& names) {
   constexpr std::string_view kClients = "clients.";
   for (const std::string& name : names) {
     if (!name.starts_with(kClients)) {
       json.erase(name);
       continue;
     }
-    for (OrderedJson& client : json["clients"]) client.erase(name.substr(kClients.size()));
+    for (Json& client : json["clients"]) client.erase(name.substr(kClients.size()));
   }
   if (const auto clients = json.find("clients");
-      clients != json.end() && std::ranges::all_of(*clients, [](const OrderedJson& client) { return client.empty(); }))
+      clients != json.end() && std::ranges::all_of(*clients, [](const Json& client) { return client.empty(); }))
     json.erase("clients");
 }
 
-void cover(OrderedJson& json, const std::vector<std::string>& uncovered, bool publishable) {
+void cover(Json& json, const std::vector<std::string>& uncovered, bool publishable) {
   if (publishable)
     leave_out(json, uncovered);
   else
@@ -121,7 +120,7 @@ std::vector<std::string> notes_on(const Setup& setup, const RunSummary& summary)
 }
 
 // The numbers of a round that a reader would take from its clients' reports (sweep/results/round_lines.cpp).
-void add_totals(OrderedJson& json, const RoundRecord& record) {
+void add_totals(Json& json, const RoundRecord& record) {
   struct Mean {
     double sum = 0;
     std::uint64_t count = 0;
@@ -130,7 +129,7 @@ void add_totals(OrderedJson& json, const RoundRecord& record) {
       sum += value;
       ++count;
     }
-    OrderedJson json() const { return count > 0 ? number_or_null(sum / static_cast<double>(count)) : OrderedJson(nullptr); }
+    Json json() const { return count > 0 ? number_or_null(sum / static_cast<double>(count)) : Json(nullptr); }
   };
   std::uint64_t steps = 0;
   std::uint64_t rejected = 0;
@@ -149,8 +148,7 @@ void add_totals(OrderedJson& json, const RoundRecord& record) {
   json["participants"] = record.clients.size();
   json["steps"] = steps;
   json["rejected_steps"] = rejected;
-  json["rejected_share"] =
-      steps > 0 ? number_or_null(static_cast<double>(rejected) / static_cast<double>(steps)) : OrderedJson(nullptr);
+  json["rejected_share"] = steps > 0 ? number_or_null(static_cast<double>(rejected) / static_cast<double>(steps)) : Json(nullptr);
   json["learning_rate"] = learning_rate.json();
   json["update_norm"] = update_norm.json();
   if (record.example_spent) {
@@ -164,7 +162,7 @@ double rate(std::uint64_t examples, double seconds) { return seconds > 0 ? stati
 }  // namespace
 
 std::string round_json(const RoundRecord& record, bool publishable, const ClientReports& reports) {
-  OrderedJson json;
+  Json json;
   json["round"] = record.round;
   add_evaluation(json, "test", record.test);
   add_evaluation(json, "validation", record.validation);
@@ -192,20 +190,19 @@ std::string round_json(const RoundRecord& record, bool publishable, const Client
   json["failed_clients"] = std::ranges::count_if(record.clients, [](const auto& client) { return !client.failure.empty(); });
   const std::vector<std::size_t> written = reports.chosen(record.clients);
   if (written.size() < record.clients.size()) add_totals(json, record);
-  OrderedJson& clients = json["clients"] = OrderedJson::array();
+  Json& clients = json["clients"] = Json::array();
   for (const std::size_t i : written) {
     const ClientReport& report = record.clients[i];
-    OrderedJson client{
-        {"client", report.client},
-        {"rows", report.rows},
-        {"examples", report.examples},
-        {"loss", number_or_null(report.loss)},
-        {"accuracy", record.client_accuracy.empty() ? OrderedJson(nullptr) : OrderedJson(record.client_accuracy[report.client])},
-        {"learning_rate", number_or_null(report.learning_rate)},
-        {"steps", report.steps},
-        {"accepted", report.steps - report.rejected},
-        {"rejected", report.rejected},
-        {"update_norm", number_or_null(report.update_norm)}};
+    Json client{{"client", report.client},
+                {"rows", report.rows},
+                {"examples", report.examples},
+                {"loss", number_or_null(report.loss)},
+                {"accuracy", record.client_accuracy.empty() ? Json(nullptr) : Json(record.client_accuracy[report.client])},
+                {"learning_rate", number_or_null(report.learning_rate)},
+                {"steps", report.steps},
+                {"accepted", report.steps - report.rejected},
+                {"rejected", report.rejected},
+                {"update_norm", number_or_null(report.update_norm)}};
     if (!record.client_test.empty()) {
       client["own_accuracy"] = record.client_test[report.client].accuracy;
       client["own_loss"] = number_or_null(record.client_test[report.client].loss);
@@ -248,7 +245,7 @@ std::string idle_rounds_advice(const Configuration& configuration) {
 
 std::string summary_json(const Setup& setup, const RunSummary& summary, const std::string& model_hash) {
   const BuildInfo build = build_info();
-  OrderedJson json;
+  Json json;
   json["rounds"] = summary.rounds;
   json["finished"] = !summary.interrupted;
   if (!summary.halted.empty()) json["halted"] = summary.halted;
@@ -284,8 +281,8 @@ std::string summary_json(const Setup& setup, const RunSummary& summary, const st
   if (setup.privacy.on()) {
     json["ledger_head"] = summary.ledger.head;
     json["ledger_lines"] = summary.ledger.lines;
-    OrderedJson& statements = json["privacy"] = OrderedJson::array();
-    for (const PrivacyStatement& statement : summary.privacy) statements.push_back(parse_ordered_json(statement_json(statement)));
+    Json& statements = json["privacy"] = Json::array();
+    for (const PrivacyStatement& statement : summary.privacy) statements.push_back(parse_json(statement_json(statement)));
     std::vector<std::string> names;
     if (summary.test.is_told) names = {"test_accuracy", "test_loss"};
     add_uncovered(json, kOfSummary, "", names);

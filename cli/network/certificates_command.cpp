@@ -26,7 +26,7 @@ struct CertificatesFlags {
   std::string renew;
 };
 
-void print(const OrderedJson& json) { std::cout << dump_json(json, 2) << "\n"; }
+void print(const Json& json) { std::cout << dump_json(json, 2) << "\n"; }
 
 void make(const CertificatesFlags& flags) {
   const CertificateReport report = make_certificates(flags.out, flags.rules);

@@ -40,21 +40,21 @@ struct JoinFlags {
 // Python's package is the client then: it calls the function of the file, and this library through its module. Does not return.
 [[noreturn]] void become_python(const JoinFlags& arguments) {
   const JoinOptions& options = arguments.options;
-  const OrderedJson all{{"client", arguments.client},
-                        {"connect", arguments.connect},
-                        {"certificates", arguments.certificates},
-                        {"insecure_loopback", arguments.insecure_loopback},
-                        {"folder", arguments.out.empty() ? client_name(static_cast<ClientId>(arguments.client)) : arguments.out},
-                        {"data", options.data},
-                        {"data_dir", options.data_dir},
-                        {"threads", options.threads},
-                        {"patience", options.patience},
-                        {"require_dp", arguments.require_dp},
-                        {"max_epsilon", arguments.limit.epsilon},
-                        {"delta", arguments.limit.delta},
-                        {"accept_other_builds", options.accept_other_builds},
-                        {"quiet", arguments.quiet},
-                        {"json", arguments.json}};
+  const Json all{{"client", arguments.client},
+                 {"connect", arguments.connect},
+                 {"certificates", arguments.certificates},
+                 {"insecure_loopback", arguments.insecure_loopback},
+                 {"folder", arguments.out.empty() ? client_name(static_cast<ClientId>(arguments.client)) : arguments.out},
+                 {"data", options.data},
+                 {"data_dir", options.data_dir},
+                 {"threads", options.threads},
+                 {"patience", options.patience},
+                 {"require_dp", arguments.require_dp},
+                 {"max_epsilon", arguments.limit.epsilon},
+                 {"delta", arguments.limit.delta},
+                 {"accept_other_builds", options.accept_other_builds},
+                 {"quiet", arguments.quiet},
+                 {"json", arguments.json}};
   const std::string text = dump_json(all);
   const char* python = std::getenv("FEDSTRIDE_PYTHON");
   if (python == nullptr || *python == '\0') python = "python3";
@@ -86,11 +86,11 @@ void carry_out(JoinFlags& arguments) {
     throw CLI::RuntimeError(130);
   }
   if (arguments.json) {
-    const OrderedJson json{{"folder", options.folder.string()},
-                           {"client", options.client},
-                           {"rounds", outcome.rounds},
-                           {"model_hash", outcome.model_hash},
-                           {"updates_sent", outcome.answered}};
+    const Json json{{"folder", options.folder.string()},
+                    {"client", options.client},
+                    {"rounds", outcome.rounds},
+                    {"model_hash", outcome.model_hash},
+                    {"updates_sent", outcome.answered}};
     std::printf("%s\n", dump_json(json, 2).c_str());
   } else if (!arguments.quiet)
     std::printf("the federation is finished after round %u, model %s; updates sent: %u\n", outcome.rounds,

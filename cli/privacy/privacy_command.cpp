@@ -18,10 +18,10 @@
 namespace fedstride {
 namespace {
 
-OrderedJson described(const PrivacyQuestion& question, const Accountant& accountant, const Releases& releases) {
-  OrderedJson json{{"accountant", part_name(accountant)},           {"neighbours", name_of(releases.neighbours)},
-                   {"sampling", name_of(releases.sampling)},        {"sampling_rate", releases.rate},
-                   {"noise_multiplier", releases.noise_multiplier}, {"steps", releases.count}};
+Json described(const PrivacyQuestion& question, const Accountant& accountant, const Releases& releases) {
+  Json json{{"accountant", part_name(accountant)},           {"neighbours", name_of(releases.neighbours)},
+            {"sampling", name_of(releases.sampling)},        {"sampling_rate", releases.rate},
+            {"noise_multiplier", releases.noise_multiplier}, {"steps", releases.count}};
   if (releases.sampling == Sampling::shuffle) json["epochs"] = releases.passes;
   if (question.delta) json["delta"] = *question.delta;
   if (question.epsilon) json["epsilon"] = *question.epsilon;
@@ -41,7 +41,7 @@ Spending as_poisson(Releases releases) {
 
 /// Remarks on shuffled lots besides the proven epsilon: the papers' number, labelled as such, and a lower bound on any epsilon
 /// that can be proven.
-void add_shuffle_facts(const PrivacyQuestion& question, const Accountant& accountant, const Releases& releases, OrderedJson& json,
+void add_shuffle_facts(const PrivacyQuestion& question, const Accountant& accountant, const Releases& releases, Json& json,
                        std::string& text) {
   if (releases.sampling != Sampling::shuffle) return;
   const auto as_in_papers = as_poisson(releases);
@@ -60,7 +60,7 @@ void add_shuffle_facts(const PrivacyQuestion& question, const Accountant& accoun
   json["lower_bound"] = lower;
 }
 
-void print(const PrivacyQuestion& question, const OrderedJson& json, const std::string& text) {
+void print(const PrivacyQuestion& question, const Json& json, const std::string& text) {
   std::cout << (question.json ? dump_json(json, 1) : text) << "\n";
 }
 
@@ -69,7 +69,7 @@ void say_epsilon(const PrivacyQuestion& question) {
   const Accountant accountant = make_accountant(question.accountant);
   const Releases releases = releases_of(question, *question.noise_multiplier);
   const auto bound = epsilon_by(accountant, std::span(&releases, 1), *question.delta);
-  OrderedJson json = described(question, accountant, releases);
+  Json json = described(question, accountant, releases);
   json["epsilon"] = finite_json(bound.value);
   if (!bound.warning.empty()) json["warning"] = bound.warning;
   std::string text = "epsilon " + rounded_up(bound.value) + " at delta " + number_text(*question.delta) + " (" +
@@ -84,7 +84,7 @@ void say_delta(const PrivacyQuestion& question) {
   const Accountant accountant = make_accountant(question.accountant);
   const Releases releases = releases_of(question, *question.noise_multiplier);
   const auto bound = delta_by(accountant, std::span(&releases, 1), *question.epsilon);
-  OrderedJson json = described(question, accountant, releases);
+  Json json = described(question, accountant, releases);
   json["delta"] = bound.value;
   if (!bound.warning.empty()) json["warning"] = bound.warning;
   std::string text = "delta " + rounded_up(bound.value) + " at epsilon " + number_text(*question.epsilon) + " (" +
@@ -101,7 +101,7 @@ void say_noise(const PrivacyQuestion& question) {
       *question.delta);
   const Releases releases = releases_of(question, multiplier);
   const auto bound = epsilon_by(accountant, std::span(&releases, 1), *question.delta);
-  OrderedJson json = described(question, accountant, releases);
+  Json json = described(question, accountant, releases);
   json["reached_epsilon"] = finite_json(bound.value);
   if (!bound.warning.empty()) json["warning"] = bound.warning;
   std::string text = "noise multiplier " + number_text(multiplier) + " for epsilon " + number_text(*question.epsilon) +
@@ -123,7 +123,7 @@ void say_steps(PrivacyQuestion question) {
   if (shuffled) steps *= lots_of(question);
   releases.count = steps;
   const auto bound = epsilon_by(accountant, std::span(&releases, 1), *question.delta);
-  OrderedJson json = described(question, accountant, releases);
+  Json json = described(question, accountant, releases);
   json["reached_epsilon"] = finite_json(bound.value);
   if (!bound.warning.empty()) json["warning"] = bound.warning;
   print(question, json,
@@ -141,8 +141,8 @@ void compare(const PrivacyQuestion& question) {
   const Spending spending{releases};
   std::string text = setting_text(
       question.delta ? "delta " + number_text(*question.delta) : "epsilon " + number_text(*question.epsilon), releases);
-  const OrderedJson rows = compare_accountants(spending, question.accountant, question.epsilon, question.delta, text);
-  OrderedJson json = described(question, Accountant{}, releases);
+  const Json rows = compare_accountants(spending, question.accountant, question.epsilon, question.delta, text);
+  Json json = described(question, Accountant{}, releases);
   json.erase("accountant");
   json["accountants"] = rows;
   add_shuffle_facts(question, Accountant{}, releases, json, text);

@@ -34,16 +34,14 @@ class Complaints {
   std::string first_;
 };
 
-OrderedJson begun(const CompositionCase& one) {
-  return one.id.empty() ? OrderedJson{{"case", one.number}} : OrderedJson{{"id", one.id}};
-}
+Json begun(const CompositionCase& one) { return one.id.empty() ? Json{{"case", one.number}} : Json{{"id", one.id}}; }
 
 /// A line of its own, there before the next case is begun.
-void print_line(const OrderedJson& json) { std::cout << dump_json(json) << std::endl; }
+void print_line(const Json& json) { std::cout << dump_json(json) << std::endl; }
 void print_line(const std::string& text) { std::cout << one_line(text) << std::endl; }
 
-OrderedJson described_answer(const CompositionCase& one, const PrivacyBound& bound) {
-  OrderedJson json = begun(one);
+Json described_answer(const CompositionCase& one, const PrivacyBound& bound) {
+  Json json = begun(one);
   json["ask"] = row_of(*one.ask).name;
   if (!one.accountant.name.empty()) json["accountant"] = one.accountant.name;
   json["value"] = finite_json(bound.value);
@@ -95,7 +93,7 @@ void for_each_case(const std::string& path, bool json, Complaints& complaints, c
     }
     complaints.add(name_of(one) + ": " + error);
     if (json) {
-      OrderedJson line = begun(one);
+      Json line = begun(one);
       line["error"] = one_line(error);
       print_line(line);
     } else {
@@ -107,13 +105,13 @@ void for_each_case(const std::string& path, bool json, Complaints& complaints, c
 
 }  // namespace
 
-OrderedJson finite_json(double number) { return std::isfinite(number) ? OrderedJson(number) : OrderedJson("infinite"); }
+Json finite_json(double number) { return std::isfinite(number) ? Json(number) : Json("infinite"); }
 
 void evaluate_compositions(const std::string& path) {
   Complaints complaints;
   for_each_case(path, true, complaints, [&](const CompositionCase& one) {
     const PrivacyBound bound = answer(one);
-    OrderedJson json = described_answer(one, bound);
+    Json json = described_answer(one, bound);
     if (one.bounded()) json["accepted"] = one.accepts(bound.value);
     print_line(json);
     if (one.accepts(bound.value)) return;
@@ -150,7 +148,7 @@ void compare_on_compositions(const PrivacyQuestion& question) {
     std::string text = one_line(name_of(one)) + ": " +
                        (delta ? "delta " + number_text(*delta) : "epsilon " + number_text(*epsilon)) + "; " +
                        std::string(name_of(one.neighbours)) + " neighbours, " + size_text(one);
-    OrderedJson json = begun(one);
+    Json json = begun(one);
     json[delta ? "delta" : "epsilon"] = delta ? *delta : *epsilon;
     json["accountants"] = compare_accountants(spending_of(one), settings, epsilon, delta, text);
     if (question.json) return print_line(json);
@@ -158,9 +156,9 @@ void compare_on_compositions(const PrivacyQuestion& question) {
   });
 }
 
-OrderedJson compare_accountants(std::span<const Releases> spending, const AccountantWords& settings,
-                                const std::optional<double>& epsilon, const std::optional<double>& delta, std::string& text) {
-  OrderedJson rows = OrderedJson::array();
+Json compare_accountants(std::span<const Releases> spending, const AccountantWords& settings,
+                         const std::optional<double>& epsilon, const std::optional<double>& delta, std::string& text) {
+  Json rows = Json::array();
   text += std::string("\naccountant    ") + (delta ? "epsilon" : "delta");
   for (const auto& name : part_names<Accountant>()) {
     const Accountant accountant = make_accountant({.name = name,
@@ -168,7 +166,7 @@ OrderedJson compare_accountants(std::span<const Releases> spending, const Accoun
                                                    .orders = has_setting(name, "orders") ? settings.orders : ""});
     std::string value = "-";
     std::string remark = unsound_by(accountant, spending);
-    OrderedJson row{{"accountant", name}};
+    Json row{{"accountant", name}};
     if (remark.empty()) {
       const auto bound = delta ? epsilon_by(accountant, spending, *delta) : delta_by(accountant, spending, *epsilon);
       value = rounded_up(bound.value);

@@ -25,11 +25,10 @@ void compare_on_compositions(const PrivacyQuestion& question);
 
 /// A row for each accountant, with what it proves or why it can say nothing; adds the same to `text`, as a table. Settings
 /// go to those accountants that have them. One of epsilon and delta is given.
-nlohmann::ordered_json compare_accountants(std::span<const Releases> spending, const AccountantWords& settings,
-                                           const std::optional<double>& epsilon, const std::optional<double>& delta,
-                                           std::string& text);
+Json compare_accountants(std::span<const Releases> spending, const AccountantWords& settings,
+                         const std::optional<double>& epsilon, const std::optional<double>& delta, std::string& text);
 
 /// JSON has no infinity.
-nlohmann::ordered_json finite_json(double number);
+Json finite_json(double number);
 
 }  // namespace fedstride

@@ -45,17 +45,17 @@ void schedule(PrivacyScheduleFlags arguments) {
       steps == 0 ? std::vector<double>{} : hong::dynamic_sigmas(steps, problem.budget, gamma, arguments.momentum);
   const auto value = [&](auto bound, std::uint64_t at) { return bound(static_cast<double>(at), alpha, kappa); };
 
-  OrderedJson json{{"alpha", alpha},
-                   {"gamma", gamma},
-                   {"best_static_steps_as_printed", fixed.printed},
-                   {"best_static_steps_of_the_relaxed_bound", fixed.relaxed},
-                   {"best_static_steps", fixed.bound},
-                   {"static_bound", value(hong::static_bound, fixed.bound)},
-                   {"best_dynamic_steps", dynamic},
-                   {"dynamic_bound", value(hong::dynamic_bound, dynamic)}};
+  Json json{{"alpha", alpha},
+            {"gamma", gamma},
+            {"best_static_steps_as_printed", fixed.printed},
+            {"best_static_steps_of_the_relaxed_bound", fixed.relaxed},
+            {"best_static_steps", fixed.bound},
+            {"static_bound", value(hong::static_bound, fixed.bound)},
+            {"best_dynamic_steps", dynamic},
+            {"dynamic_bound", value(hong::dynamic_bound, dynamic)}};
   if (arguments.momentum > 0) {
     const double zeta = hong::zeta(problem.smoothness, arguments.momentum, gamma, problem.learning_rate);
-    json["zeta"] = std::isfinite(zeta) ? OrderedJson(zeta) : OrderedJson("infinite");
+    json["zeta"] = std::isfinite(zeta) ? Json(zeta) : Json("infinite");
   }
   json["steps"] = steps;
   json["budget"] = problem.budget;

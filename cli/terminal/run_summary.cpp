@@ -16,8 +16,8 @@ namespace {
 
 // summary.json, and where it lies.
 void print_json(const RunSummary& summary) {
-  OrderedJson json{{"folder", summary.folder}};
-  json.update(parse_ordered_json(read_file(std::filesystem::path(summary.folder) / "summary.json")));
+  Json json{{"folder", summary.folder}};
+  json.update(parse_json(read_file(std::filesystem::path(summary.folder) / "summary.json")));
   std::printf("%s\n", dump_json(json, 2).c_str());
 }
 

@@ -27,8 +27,7 @@ class LeafHandler final : public JsonEvents {
   bool boolean(bool on) override { return number(on ? 1 : 0, true); }
   bool number_integer(std::int64_t value) override { return number(static_cast<double>(value), true); }
   bool number_unsigned(std::uint64_t value) override { return number(static_cast<double>(value), true); }
-  bool number_float(double value, const std::string&) override { return number(value, false); }
-  bool binary(Json::binary_t&) override { return true; }
+  bool number_float(double value) override { return number(value, false); }
   bool string(std::string& text) override {
     if (in_column()) {
       check(column_->add(std::move(text)));
@@ -39,7 +38,7 @@ class LeafHandler final : public JsonEvents {
     }
     return true;
   }
-  bool start_object(std::size_t) override {
+  bool start_object() override {
     deeper();
     if (depth_ == 1 || skipping()) return true;
     if (depth_ == 2 && top_ == "user_data") has_data_ = true;
@@ -62,7 +61,7 @@ class LeafHandler final : public JsonEvents {
     if (depth_ == 1) top_.clear();
     return true;
   }
-  bool start_array(std::size_t) override {
+  bool start_array() override {
     deeper();
     if (depth_ == 1) wrong("begins with a list; it must be an object");
     if (skipping()) return true;
@@ -86,10 +85,10 @@ class LeafHandler final : public JsonEvents {
     if (depth_ == 1) top_.clear();
     return true;
   }
-  bool parse_error(std::size_t position, const std::string&, const Json::exception& error) override {
-    if (error.id == 406)
-      throw failure(file_ + ", byte " + std::to_string(position) + ": a number is out of range; all must be finite");
-    throw failure(file_ + " is not JSON (byte " + std::to_string(position) +
+  bool parse_error(const JsonError& error) override {
+    if (error.out_of_range)
+      throw failure(file_ + ", byte " + std::to_string(error.byte) + ": a number is out of range; all must be finite");
+    throw failure(file_ + " is not JSON (byte " + std::to_string(error.byte) +
                   "); valid is LEAF's form: users, num_samples, user_data");
   }
 

@@ -44,12 +44,12 @@ std::string audit_text(const Audit& audit) {
 }
 
 std::string audit_json(const Audit& audit) {
-  OrderedJson json{{"lines", audit.lines}, {"rounds", audit.rounds}, {"clients", audit.clients}};
-  OrderedJson& statements = json["statements"] = OrderedJson::array();
+  Json json{{"lines", audit.lines}, {"rounds", audit.rounds}, {"clients", audit.clients}};
+  Json& statements = json["statements"] = Json::array();
   for (const auto& [statement, second, second_epsilon] : audit.statements) {
-    OrderedJson row = parse_ordered_json(statement_json(statement));
-    row["second_accountant"] = second.empty() ? OrderedJson(nullptr) : OrderedJson(second);
-    row["second_epsilon"] = second.empty() ? OrderedJson(nullptr) : number_or_null(second_epsilon);
+    Json row = parse_json(statement_json(statement));
+    row["second_accountant"] = second.empty() ? Json(nullptr) : Json(second);
+    row["second_epsilon"] = second.empty() ? Json(nullptr) : number_or_null(second_epsilon);
     statements.push_back(std::move(row));
   }
   json["depends_on"] = audit.depends_on;

@@ -160,12 +160,12 @@ std::string statement_text(const PrivacyStatement& statement) {
 }
 
 std::string statement_json(const PrivacyStatement& statement) {
-  OrderedJson json{{"level", name_of(statement.level)},
-                   {"who", statement.who},
-                   {"epsilon", number_or_null(statement.epsilon)},
-                   {"delta", statement.delta},
-                   {"budget", number_or_null(statement.budget)},
-                   {"accountant", statement.accountant}};
+  Json json{{"level", name_of(statement.level)},
+            {"who", statement.who},
+            {"epsilon", number_or_null(statement.epsilon)},
+            {"delta", statement.delta},
+            {"budget", number_or_null(statement.budget)},
+            {"accountant", statement.accountant}};
   if (statement.as_in_papers)
     json["epsilon_as_in_the_papers_assuming_poisson_sampling"] = number_or_null(*statement.as_in_papers);
   if (!statement.warning.empty()) json["warning"] = statement.warning;

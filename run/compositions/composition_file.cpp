@@ -5,7 +5,6 @@
 #include <cmath>
 #include <cstdlib>
 #include <map>
-#include <set>
 #include <span>
 
 #include "core/error.hpp"
@@ -48,8 +47,8 @@ std::string with_odd_numbers_quoted(const std::string& text) {
   return result;
 }
 
-struct ParsedFile {  // NOLINT(bugprone-exception-escape): moving an OrderedJson
-  OrderedJson document;
+struct ParsedFile {  // NOLINT(bugprone-exception-escape): moving an Json
+  Json document;
   std::map<std::size_t, std::string> twice;  ///< by number of the case, a key that an object of it has twice
 };
 
@@ -58,32 +57,39 @@ ParsedFile parsed(const std::string& path) {
   constexpr std::size_t kCaseDepth = 2;  // elements of "cases"
   const std::string text = with_odd_numbers_quoted(read_file(path, kMaxCompositionFile));
   ParsedFile file;
-  std::vector<std::set<std::string>> seen(kMaxDepth + 2);  // keys of the object that is open at each depth
-  std::size_t number = 0;
-  bool too_deep = false;
-  const OrderedJson::parser_callback_t watch = [&](int signed_depth, OrderedJson::parse_event_t event, OrderedJson& value) {
-    using Event = OrderedJson::parse_event_t;
-    const auto depth = static_cast<std::size_t>(signed_depth);
-    too_deep = too_deep || depth > kMaxDepth;
-    if (too_deep) return false;
-    const bool begins = event == Event::object_start || event == Event::array_start || event == Event::value;
-    if (begins && depth == kCaseDepth) ++number;
-    if (event == Event::object_start) seen[depth + 1].clear();
-    if (event == Event::key && !seen[depth].insert(value.get<std::string>()).second)
-      file.twice.try_emplace(depth <= kCaseDepth ? 0 : number, value.get<std::string>());
-    return true;
-  };
+  struct Tree final : JsonTree {
+    Tree(ParsedFile& to, const std::string& of) : into(to), path(of) {}
+    void begin_value() {
+      if (depth() > kMaxDepth) throw failure("'" + path + "' nests deeper than " + std::to_string(kMaxDepth) + " levels");
+      if (depth() == kCaseDepth) ++number;
+    }
+    bool null() override { return begin_value(), JsonTree::null(); }
+    bool boolean(bool value) override { return begin_value(), JsonTree::boolean(value); }
+    bool number_integer(std::int64_t value) override { return begin_value(), JsonTree::number_integer(value); }
+    bool number_unsigned(std::uint64_t value) override { return begin_value(), JsonTree::number_unsigned(value); }
+    bool number_float(double value) override { return begin_value(), JsonTree::number_float(value); }
+    bool string(std::string& value) override { return begin_value(), JsonTree::string(value); }
+    bool start_object() override { return begin_value(), JsonTree::start_object(); }
+    bool start_array() override { return begin_value(), JsonTree::start_array(); }
+    bool key(std::string& name) override {
+      if (stands_already(name)) into.twice.try_emplace(depth() <= kCaseDepth ? 0 : number, name);
+      return JsonTree::key(name);
+    }
+    ParsedFile& into;
+    const std::string& path;
+    std::size_t number = 0;  ///< cases so far
+  } tree(file, path);
   try {
-    file.document = parse_ordered_json_or_throw(text, watch);
-  } catch (const OrderedJson::exception& error) {
+    sax_parse_json(text, tree);
+  } catch (const JsonError& error) {
     throw failure("'" + path + "' is not JSON: " + error.what());
   }
-  if (too_deep) throw failure("'" + path + "' nests deeper than " + std::to_string(kMaxDepth) + " levels");
+  file.document = std::move(tree.root());
   return file;
 }
 
 /// As the file has it, shortened.
-std::string shown(const OrderedJson& value) {
+std::string shown(const Json& value) {
   constexpr std::size_t kMaxShown = 40;
   std::string text = value.is_string() ? value.get<std::string>() : dump_json(value);
   if (text.size() > kMaxShown) text = text.substr(0, kMaxShown) + "...";
@@ -93,7 +99,7 @@ std::string shown(const OrderedJson& value) {
 std::string prefixed(const std::string& where) { return where.empty() ? "" : where + ": "; }
 
 /// Throws Error (usage) unless it is a number within the key's bounds.
-void check_number(const CompositionKey& key, bool whole, const OrderedJson& value, const std::string& where) {
+void check_number(const CompositionKey& key, bool whole, const Json& value, const std::string& where) {
   if (value.is_number()) {
     const double number = value.get<double>();
     if (key.valid.admits(number) && (!whole || number == std::trunc(number))) return;
@@ -101,10 +107,10 @@ void check_number(const CompositionKey& key, bool whole, const OrderedJson& valu
   throw usage_error(prefixed(where) + std::string(key.name) + " is " + shown(value) + "; it must be " + key.valid.text(whole));
 }
 
-void check_text(const CompositionKey& key, const OrderedJson& value, const std::string& where) {
-  if (!value.is_string() || value.get_ref<const std::string&>().empty())
+void check_text(const CompositionKey& key, const Json& value, const std::string& where) {
+  if (!value.is_string() || value.text().empty())
     throw usage_error(prefixed(where) + std::string(key.name) + " is " + shown(value) + "; it must be a text");
-  const auto& text = value.get_ref<const std::string&>();
+  const auto& text = value.text();
   if (text.size() > kMaxCompositionText)
     throw usage_error(prefixed(where) + std::string(key.name) + " has " + std::to_string(text.size()) + " bytes; " +
                       std::to_string(kMaxCompositionText) + " are the most");
@@ -113,7 +119,7 @@ void check_text(const CompositionKey& key, const OrderedJson& value, const std::
   throw usage_error(prefixed(where) + one_line(unknown_name(key.name, text.substr(0, 40), choices)));
 }
 
-void check_list(const CompositionKey& key, const OrderedJson& value, const std::string& where) {
+void check_list(const CompositionKey& key, const Json& value, const std::string& where) {
   if (!value.is_array() || value.empty())
     throw usage_error(prefixed(where) + std::string(key.name) + " is " + shown(value) + "; it must be a list, not empty");
   if (value.size() > key.most)
@@ -122,7 +128,7 @@ void check_list(const CompositionKey& key, const OrderedJson& value, const std::
 }
 
 /// Throws Error (usage) for what is not an object of these keys: each known, none missing, each of its kind and in range.
-void check_object(const OrderedJson& object, std::span<const CompositionKey> known, const std::string& where) {
+void check_object(const Json& object, std::span<const CompositionKey> known, const std::string& where) {
   if (!object.is_object()) throw usage_error(prefixed(where) + "it is " + shown(object) + "; it must be an object");
   std::vector<std::string> names;
   for (const CompositionKey& key : known) names.emplace_back(key.name);
@@ -158,23 +164,23 @@ void check_object(const OrderedJson& object, std::span<const CompositionKey> kno
   }
 }
 
-std::string text_at(const OrderedJson& object, std::string_view name) {
+std::string text_at(const Json& object, std::string_view name) {
   const auto found = object.find(name);
   return found == object.end() ? "" : found->get<std::string>();
 }
 
-std::optional<double> number_at(const OrderedJson& object, std::string_view name) {
+std::optional<double> number_at(const Json& object, std::string_view name) {
   const auto found = object.find(name);
   return found == object.end() ? std::nullopt : std::optional(found->get<double>());
 }
 
-std::optional<std::uint64_t> whole_at(const OrderedJson& object, std::string_view name) {
+std::optional<std::uint64_t> whole_at(const Json& object, std::string_view name) {
   const auto number = number_at(object, name);  // checked: whole, and small enough to be exact
   return number ? std::optional(static_cast<std::uint64_t>(*number)) : std::nullopt;
 }
 
 /// The object must have those of the keys `governed` that `needs` names and no other. `what` names who says so.
-void check_goes_with(const OrderedJson& object, std::string_view governed, std::string_view needs, const std::string& what,
+void check_goes_with(const Json& object, std::string_view governed, std::string_view needs, const std::string& what,
                      const std::string& where) {
   const auto needed = split(needs, ' ');
   for (const auto name : split(governed, ' ')) {
@@ -185,7 +191,7 @@ void check_goes_with(const OrderedJson& object, std::string_view governed, std::
   }
 }
 
-NoisePlanRules read_schedule(const OrderedJson& object, const std::string& where) {
+NoisePlanRules read_schedule(const Json& object, const std::string& where) {
   check_object(object, keys::kSchedule, where);
   const std::string name = text_at(object, "name");
   const auto& row = *std::ranges::find(kCompositionSchedules, name, &CompositionScheduleRow::name);
@@ -201,7 +207,7 @@ NoisePlanRules read_schedule(const OrderedJson& object, const std::string& where
   return rules;
 }
 
-CompositionEvent read_event(const OrderedJson& object, const std::string& where) {
+CompositionEvent read_event(const Json& object, const std::string& where) {
   check_object(object, keys::kEvent, where);
   CompositionEvent event;
   const std::string sampling = text_at(object, "sampling");
@@ -211,14 +217,14 @@ CompositionEvent read_event(const OrderedJson& object, const std::string& where)
   if (const auto listed = object.find("noise_multipliers"); listed != object.end()) {
     check_goes_with(object, "noise_multiplier count schedule", "", "'noise_multipliers'", where);
     const auto& key = *std::ranges::find(keys::kEvent, "noise_multipliers", &CompositionKey::name);
-    for (const OrderedJson& multiplier : *listed) {
+    for (const Json& multiplier : *listed) {
       check_number(key, false, multiplier, where);
       event.noise_multipliers.push_back(multiplier.get<double>());
     }
   }
   event.noise_multiplier = number_at(object, "noise_multiplier");
   event.count = whole_at(object, "count");
-  event.adaptive = object.value("adaptive", false);
+  event.adaptive = object.value("adaptive", false).get<bool>();
   if (const auto schedule = object.find("schedule"); schedule != object.end())
     event.schedule = read_schedule(*schedule, prefixed(where) + "schedule");
   return event;
@@ -231,7 +237,7 @@ std::size_t listed_in(const CompositionEvent& event) {
   return std::min(event.count.value_or(0), std::max(event.schedule->target, kMaxFixed));
 }
 
-void read_case(const OrderedJson& object, CompositionCase& one) {
+void read_case(const Json& object, CompositionCase& one) {
   check_object(object, keys::kCase, "");
   one.neighbours = neighbours_named(text_at(object, "neighbours"));
   const std::string ask = text_at(object, "ask");
@@ -249,7 +255,7 @@ void read_case(const OrderedJson& object, CompositionCase& one) {
   one.delta = number_at(object, "delta");
   one.order = number_at(object, "order");
   std::size_t listed = 0;
-  for (const OrderedJson& event : object["events"]) {
+  for (const Json& event : object["events"]) {
     one.events.push_back(read_event(event, "event " + std::to_string(one.events.size() + 1)));
     listed += listed_in(one.events.back());
     if (listed > kMaxListedMultipliers)
@@ -266,7 +272,7 @@ void read_case(const OrderedJson& object, CompositionCase& one) {
 }
 
 /// The case's own id; empty if it has none that is valid, or an earlier case had it.
-void take_id(const OrderedJson& object, std::map<std::string, std::size_t>& taken, CompositionCase& one) {
+void take_id(const Json& object, std::map<std::string, std::size_t>& taken, CompositionCase& one) {
   if (!object.is_object() || !object.contains("id")) return;
   check_text(*std::ranges::find(keys::kCase, "id", &CompositionKey::name), object["id"], "");
   const std::string id = object["id"].get<std::string>();
@@ -291,7 +297,7 @@ std::vector<CompositionCase> read_compositions(const std::filesystem::path& path
   }
   std::vector<CompositionCase> cases;
   std::map<std::string, std::size_t> taken;
-  for (const OrderedJson& object : file.document["cases"]) {
+  for (const Json& object : file.document["cases"]) {
     CompositionCase& one = cases.emplace_back(CompositionCase{.number = cases.size() + 1});
     try {
       take_id(object, taken, one);

@@ -36,8 +36,8 @@ void check_sweep_folder(const fs::path& folder, const Experiment& experiment) {
     throw usage_error("out '" + folder.string() + "' holds something else than a sweep ('" + strange +
                       "'); name a sweep's folder, or one that is empty or not there yet");
   }
-  const OrderedJson json = parse_ordered_json(read_file(folder / "sweep.json", std::uint64_t{1} << 24));
-  const OrderedJson name = json.is_object() ? json.value("experiment", OrderedJson()) : OrderedJson();
+  const Json json = parse_json(read_file(folder / "sweep.json", std::uint64_t{1} << 24));
+  const Json name = json.is_object() ? json.value("experiment", Json()) : Json();
   if (!name.is_string()) throw usage_error("out '" + folder.string() + "' has a damaged sweep.json: it names no experiment");
   if (name != experiment.name)
     throw usage_error("out '" + folder.string() + "' belongs to the experiment '" + name.get<std::string>() + "', not to '" +
@@ -64,12 +64,12 @@ void write_sweep_folder(const fs::path& folder, const Experiment& experiment, co
   fs::create_directories(folder / "cells", error);
   if (error) throw failure("cannot make folder '" + folder.string() + "': " + error.message());
   const FolderLock lock(folder, FolderLock::Wait::yes);
-  OrderedJson fixed = OrderedJson::object();
+  Json fixed = Json::object();
   for (const auto& [key, setting] : experiment.settings)
     if (setting.from_command_line) std::visit([&, &name = key](const auto& value) { fixed[name] = value; }, setting.value);
-  const OrderedJson json{{"experiment", experiment.name},   {"file", experiment.file}, {"scale", experiment.scale},
-                         {"command", experiment.command},   {"fixed", fixed},          {"inputs", inputs},
-                         {"machine", machine_description()}};
+  const Json json{{"experiment", experiment.name},   {"file", experiment.file}, {"scale", experiment.scale},
+                  {"command", experiment.command},   {"fixed", fixed},          {"inputs", inputs},
+                  {"machine", machine_description()}};
   write_file(folder / "sweep.json", dump_json(json, 2) + "\n");
   write_file(folder / "experiment.toml", experiment.text);
 }

@@ -22,9 +22,9 @@ struct Counts final : JsonEvents {
 
   bool null() override { return !inside; }
   bool boolean(bool) override { return !inside; }
-  bool number_integer(Json::number_integer_t) override { return !inside; }
-  bool number_float(Json::number_float_t, const std::string&) override { return !inside; }
-  bool number_unsigned(Json::number_unsigned_t value) override {
+  bool number_integer(std::int64_t) override { return !inside; }
+  bool number_float(double) override { return !inside; }
+  bool number_unsigned(std::uint64_t value) override {
     if (!inside) return true;
     if (depth != 3 || ++counts > kMaxCounts) return false;
     rows.back().push_back(value);
@@ -34,12 +34,11 @@ struct Counts final : JsonEvents {
     summary = summary || (depth == 1 && last_key == "format" && value == "fedstride partition 2");
     return !inside && !summary;
   }
-  bool binary(Json::binary_t&) override { return false; }
   bool key(std::string& name) override {
     last_key = name;
     return true;
   }
-  bool start_object(std::size_t) override {
+  bool start_object() override {
     ++depth;
     return !inside;
   }
@@ -47,7 +46,7 @@ struct Counts final : JsonEvents {
     --depth;
     return true;
   }
-  bool start_array(std::size_t) override {
+  bool start_array() override {
     ++depth;
     if (depth == 2 && last_key == "rows_per_class") inside = true;
     if (inside && depth == 3) rows.emplace_back();
@@ -58,7 +57,7 @@ struct Counts final : JsonEvents {
     complete = inside && depth == 1;
     return !complete;
   }
-  bool parse_error(std::size_t, const std::string&, const nlohmann::detail::exception&) override { return false; }
+  bool parse_error(const JsonError&) override { return false; }
 };
 
 }  // namespace

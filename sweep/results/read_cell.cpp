@@ -40,7 +40,7 @@ void take_text(const Json& json, const char* key, CellResult& result) {
   const auto found = json.find(key);
   if (found == json.end()) return;
   if (found->is_string()) result.texts[key] = found->get<std::string>();
-  if (found->is_number_integer()) result.texts[key] = found->dump();
+  if (found->is_number_integer()) result.texts[key] = dump_json(*found);
 }
 
 // One line a statement, for people: its values and their conditions.

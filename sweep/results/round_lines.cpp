@@ -82,19 +82,18 @@ class RoundLine final : public JsonEvents {
 
   bool null() override { return true; }
   bool boolean(bool) override { return true; }
-  bool number_integer(Json::number_integer_t value) override { return number(static_cast<double>(value)); }
-  bool number_unsigned(Json::number_unsigned_t value) override { return number(static_cast<double>(value)); }
-  bool number_float(Json::number_float_t value, const std::string&) override { return number(value); }
+  bool number_integer(std::int64_t value) override { return number(static_cast<double>(value)); }
+  bool number_unsigned(std::uint64_t value) override { return number(static_cast<double>(value)); }
+  bool number_float(double value) override { return number(value); }
   bool string(std::string& value) override {
     if (depth_ == 1 && key_ == "model_hash") round_.model_hash = value;
     return true;
   }
-  bool binary(Json::binary_t&) override { return false; }
   bool key(std::string& name) override {
     key_.swap(name);
     return true;
   }
-  bool start_object(std::size_t) override {
+  bool start_object() override {
     ++depth_;
     if (depth_ == 2)
       place_ = key_ == "example_privacy"  ? Place::example_privacy
@@ -110,13 +109,13 @@ class RoundLine final : public JsonEvents {
     if (depth_ == 3 && place_ == Place::clients) end_client();
     return leave();
   }
-  bool start_array(std::size_t) override {
+  bool start_array() override {
     ++depth_;
     if (depth_ == 2) place_ = key_ == "clients" ? Place::clients : Place::elsewhere;
     return depth_ > 1;
   }
   bool end_array() override { return leave(); }
-  bool parse_error(std::size_t, const std::string&, const nlohmann::detail::exception&) override { return false; }
+  bool parse_error(const JsonError&) override { return false; }
 
  private:
   void take_totals() {

@@ -1,9 +1,9 @@
 #include <doctest/doctest.h>
 
 #include "core/build_info.hpp"
-#include "core/json.hpp"
 #include "partitions/partitions.hpp"
 #include "tests/cli/program.hpp"
+#include "tests/support/json.hpp"
 
 namespace fedstride::test::commands_test {
 

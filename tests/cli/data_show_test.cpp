@@ -4,8 +4,8 @@
 #include <cstdlib>
 #include <fstream>
 
-#include "core/json.hpp"
 #include "tests/cli/program.hpp"
+#include "tests/support/json.hpp"
 #include "tests/support/skip.hpp"
 
 namespace fedstride::test::data_show_test {

@@ -2,8 +2,8 @@
 
 #include <regex>
 
-#include "core/json.hpp"
 #include "tests/cli/program.hpp"
+#include "tests/support/json.hpp"
 
 namespace fedstride::test::defaults_test {
 namespace {

@@ -3,8 +3,8 @@
 #include <chrono>
 #include <thread>
 
-#include "core/json.hpp"
 #include "tests/cli/program.hpp"
+#include "tests/support/json.hpp"
 
 namespace fedstride::test::kill_test {
 

@@ -5,10 +5,10 @@
 #include <set>
 
 #include "core/files.hpp"
-#include "core/json.hpp"
 #include "core/text.hpp"
 #include "partitions/partitions.hpp"
 #include "tests/cli/program.hpp"
+#include "tests/support/json.hpp"
 
 namespace fedstride::test::partition_test {
 namespace {

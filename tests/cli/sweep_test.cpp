@@ -2,8 +2,8 @@
 #include <chrono>
 #include <thread>
 
-#include "core/json.hpp"
 #include "tests/cli/refusal.hpp"
+#include "tests/support/json.hpp"
 
 namespace fedstride::test::sweep_test {
 

@@ -4,9 +4,9 @@
 #include <vector>
 
 #include "core/files.hpp"
-#include "core/json.hpp"
 #include "core/text.hpp"
 #include "tests/cli/program.hpp"
+#include "tests/support/json.hpp"
 #include "tests/support/process.hpp"
 #include "tests/support/skip.hpp"
 

@@ -1,5 +1,5 @@
 #include "net/status.hpp"
-#include "core/json.hpp"
+#include "tests/support/json.hpp"
 
 #include <doctest/doctest.h>
 

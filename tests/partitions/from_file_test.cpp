@@ -8,13 +8,13 @@
 #include <vector>
 
 #include "core/files.hpp"
-#include "core/json.hpp"
 #include "core/npy.hpp"
 #include "partitions/dirichlet.hpp"
 #include "partitions/given_sizes.hpp"
 #include "partitions/manifest.hpp"
 #include "tests/partitions/examples.hpp"
 #include "tests/support/folder.hpp"
+#include "tests/support/json.hpp"
 
 namespace fedstride::test::from_file_test {
 namespace {

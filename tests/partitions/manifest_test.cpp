@@ -2,11 +2,11 @@
 
 #include <doctest/doctest.h>
 
-#include "core/json.hpp"
 #include "partitions/from_file.hpp"
 #include "partitions/heat_map.hpp"
 #include "partitions/interpolated.hpp"
 #include "tests/partitions/examples.hpp"
+#include "tests/support/json.hpp"
 
 namespace fedstride::test::manifest_test {
 namespace {

@@ -4,7 +4,7 @@
 
 #include <cmath>
 
-#include "core/json.hpp"
+#include "tests/support/json.hpp"
 
 namespace fedstride::test::statistics_test {
 namespace {

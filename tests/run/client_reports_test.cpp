@@ -6,8 +6,8 @@
 #include <set>
 
 #include "core/error.hpp"
-#include "core/json.hpp"
 #include "run/results.hpp"
+#include "tests/support/json.hpp"
 
 namespace fedstride::test::client_reports_test {
 namespace {

@@ -4,10 +4,10 @@
 #include <string>
 #include <vector>
 
-#include "core/json.hpp"
 #include "core/random.hpp"
 #include "run/run.hpp"
 #include "tests/support/folder.hpp"
+#include "tests/support/json.hpp"
 
 namespace fedstride::test {
 

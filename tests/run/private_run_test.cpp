@@ -7,9 +7,9 @@
 
 #include "core/error.hpp"
 #include "core/files.hpp"
-#include "core/json.hpp"
 #include "dp/ledger/audit.hpp"
 #include "tests/run/csv_runs.hpp"
+#include "tests/support/json.hpp"
 
 namespace fedstride::test::private_run_test {
 

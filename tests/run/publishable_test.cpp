@@ -7,12 +7,12 @@
 
 #include "core/error.hpp"
 #include "core/files.hpp"
-#include "core/json.hpp"
 #include "core/key_file.hpp"
 #include "core/text.hpp"
 #include "nn/safetensors.hpp"
 #include "run/privacy_setup.hpp"
 #include "tests/run/csv_runs.hpp"
+#include "tests/support/json.hpp"
 
 namespace fedstride::test::publishable_test {
 

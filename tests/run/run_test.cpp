@@ -1,5 +1,5 @@
 #include "run/run.hpp"
-#include "core/json.hpp"
+#include "tests/support/json.hpp"
 
 #include <doctest/doctest.h>
 

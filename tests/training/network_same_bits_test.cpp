@@ -7,12 +7,12 @@
 
 #include "attacks/attack.hpp"
 #include "core/files.hpp"
-#include "core/json.hpp"
 #include "core/random.hpp"
 #include "data/skew/feature_skew.hpp"
 #include "objectives/local_objective.hpp"
 #include "personal/personal.hpp"
 #include "tests/cli/network/federation.hpp"
+#include "tests/support/json.hpp"
 
 namespace fedstride::test::network_same_bits_test {
 namespace {

@@ -3,9 +3,9 @@
 #include <fstream>
 
 #include "core/files.hpp"
-#include "core/json.hpp"
 #include "run/run.hpp"
 #include "tests/support/folder.hpp"
+#include "tests/support/json.hpp"
 
 namespace fedstride::test::same_bits_test {
 namespace {

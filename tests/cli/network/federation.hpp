@@ -6,8 +6,8 @@
 #include <memory>
 #include <thread>
 
-#include "core/json.hpp"
 #include "tests/cli/program.hpp"
+#include "tests/support/json.hpp"
 #include "tests/support/peer.hpp"
 
 namespace fedstride::test {

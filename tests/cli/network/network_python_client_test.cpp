@@ -1,8 +1,8 @@
 #include <future>
 #include <map>
 
-#include "core/json.hpp"
 #include "tests/cli/network/federation.hpp"
+#include "tests/support/json.hpp"
 #include "tests/support/skip.hpp"
 
 namespace fedstride::test::network_python_client_test {

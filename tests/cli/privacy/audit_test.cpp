@@ -4,10 +4,10 @@
 #include <fstream>
 #include <functional>
 
-#include "core/json.hpp"
 #include "core/text.hpp"
 #include "dp/ledger/ledger_file.hpp"
 #include "tests/cli/program.hpp"
+#include "tests/support/json.hpp"
 
 namespace fedstride::test::audit_test {
 namespace {

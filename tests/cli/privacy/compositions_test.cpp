@@ -3,8 +3,8 @@
 #include <map>
 #include <set>
 
-#include "core/json.hpp"
 #include "tests/cli/refusal.hpp"
+#include "tests/support/json.hpp"
 
 namespace fedstride::test::compositions_test {
 namespace {

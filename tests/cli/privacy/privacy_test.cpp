@@ -1,6 +1,6 @@
 
-#include "core/json.hpp"
 #include "tests/cli/refusal.hpp"
+#include "tests/support/json.hpp"
 
 namespace fedstride::test::privacy_test {
 namespace {

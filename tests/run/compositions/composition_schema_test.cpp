@@ -2,10 +2,10 @@
 
 #include <cmath>
 #include <map>
-#include <nlohmann/json.hpp>
 #include <set>
 #include <span>
 #include <string>
+#include "tests/support/json.hpp"
 
 #include "core/files.hpp"
 #include "core/text.hpp"

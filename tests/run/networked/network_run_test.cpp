@@ -6,12 +6,12 @@
 #include <set>
 
 #include "core/files.hpp"
-#include "core/json.hpp"
 #include "core/secret_key.hpp"
 #include "core/text.hpp"
 #include "dp/ledger/ledger.hpp"
 #include "dp/ledger/ledger_file.hpp"
 #include "tests/run/networked/loopback.hpp"
+#include "tests/support/json.hpp"
 
 namespace fedstride::test::network_run_test {
 

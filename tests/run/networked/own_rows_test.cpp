@@ -1,13 +1,13 @@
 #include <doctest/doctest.h>
 
 #include "core/files.hpp"
-#include "core/json.hpp"
 #include "core/text.hpp"
 #include "data/datasets.hpp"
 #include "dp/ledger/ledger.hpp"
 #include "dp/ledger/ledger_file.hpp"
 #include "partitions/own_rows.hpp"
 #include "tests/run/networked/loopback.hpp"
+#include "tests/support/json.hpp"
 
 namespace fedstride::test::own_rows_test {
 

@@ -1,5 +1,5 @@
 #include "sweep/cells/sweep.hpp"
-#include "core/json.hpp"
+#include "tests/support/json.hpp"
 
 #include <doctest/doctest.h>
 

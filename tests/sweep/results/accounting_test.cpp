@@ -4,9 +4,9 @@
 
 #include "core/error.hpp"
 #include "core/files.hpp"
-#include "core/json.hpp"
 #include "dp/accountants/accountants.hpp"
 #include "tests/run/csv_runs.hpp"
+#include "tests/support/json.hpp"
 
 namespace fedstride::test::accounting_test {
 
