@@ -145,7 +145,8 @@ const Json& Json::at(std::string_view key) const {
 Json Json::value(std::string_view key, Json otherwise) const {
   if (!is_object()) throw JsonError("an object was expected");
   const Json* found = find(key);
-  return found == end() ? std::move(otherwise) : *found;
+  if (found != end()) return *found;
+  return otherwise;
 }
 
 Json& Json::member(std::string_view key) {
