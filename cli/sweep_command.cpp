@@ -101,7 +101,7 @@ void show_cells(const Experiment& experiment, const std::vector<Cell>& cells, co
     list.push_back({{"key", mine[i].key},
                     {"state", name_of(state.kind)},
                     {"cell", point_text(mine[i])},
-                    {"seconds", std::isfinite(seconds) ? Json(seconds) : Json(nullptr)}});
+                    {"seconds", number_or_null(seconds)}});
     if (!why.empty()) list.back()["why"] = one_line(why);
     if (as_json) continue;
     std::printf("%s  %-10s  %9s  %s%s\n", mine[i].key.c_str(), std::string(name_of(state.kind)).c_str(),

@@ -1,7 +1,6 @@
 #include "core/json.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <istream>
 #include <map>
 #include <memory>
@@ -199,6 +198,7 @@ bool JsonTree::key(std::string& name) {
 }
 
 Json& JsonTree::place(Json value) {
+  begin_value();
   if (open_.empty()) return root_ = std::move(value);
   if (open_.back()->is_object()) return *next_ = std::move(value);
   open_.back()->push_back(std::move(value));

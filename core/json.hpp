@@ -257,6 +257,8 @@ class JsonTree : public JsonEvents {
   bool parse_error(const JsonError& error) override { throw error; }
 
  protected:
+  /// Called before each value, objects and arrays included, while depth() counts those around it.
+  virtual void begin_value() {}
   /// The key stands in the object that is open.
   bool stands_already(std::string_view key) const { return open_.back()->contains(key); }
 

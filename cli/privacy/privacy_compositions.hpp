@@ -1,6 +1,5 @@
 #pragma once
 
-#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
 
@@ -8,6 +7,8 @@
 #include "run/compositions/composition.hpp"
 
 namespace fedstride {
+
+class Json;
 
 // The commands on composition files (docs/compositions.md). All of them answer every case that can be answered, then
 // throw Error (failure) that counts the others and names the first; failure, too, for a file that cannot be read.

@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "cli/flag_values.hpp"
+#include "cli/privacy/privacy_compositions.hpp"
 #include "cli/privacy/privacy_parts.hpp"
 #include "cli/settings_flags.hpp"
 #include "core/error.hpp"
@@ -55,7 +56,7 @@ void schedule(PrivacyScheduleFlags arguments) {
             {"dynamic_bound", value(hong::dynamic_bound, dynamic)}};
   if (arguments.momentum > 0) {
     const double zeta = hong::zeta(problem.smoothness, arguments.momentum, gamma, problem.learning_rate);
-    json["zeta"] = std::isfinite(zeta) ? Json(zeta) : Json("infinite");
+    json["zeta"] = finite_json(zeta);
   }
   json["steps"] = steps;
   json["budget"] = problem.budget;

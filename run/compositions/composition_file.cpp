@@ -47,7 +47,7 @@ std::string with_odd_numbers_quoted(const std::string& text) {
   return result;
 }
 
-struct ParsedFile {  // NOLINT(bugprone-exception-escape): moving an Json
+struct ParsedFile {
   Json document;
   std::map<std::size_t, std::string> twice;  ///< by number of the case, a key that an object of it has twice
 };
@@ -59,18 +59,10 @@ ParsedFile parsed(const std::string& path) {
   ParsedFile file;
   struct Tree final : JsonTree {
     Tree(ParsedFile& to, const std::string& of) : into(to), path(of) {}
-    void begin_value() {
+    void begin_value() override {
       if (depth() > kMaxDepth) throw failure("'" + path + "' nests deeper than " + std::to_string(kMaxDepth) + " levels");
       if (depth() == kCaseDepth) ++number;
     }
-    bool null() override { return begin_value(), JsonTree::null(); }
-    bool boolean(bool value) override { return begin_value(), JsonTree::boolean(value); }
-    bool number_integer(std::int64_t value) override { return begin_value(), JsonTree::number_integer(value); }
-    bool number_unsigned(std::uint64_t value) override { return begin_value(), JsonTree::number_unsigned(value); }
-    bool number_float(double value) override { return begin_value(), JsonTree::number_float(value); }
-    bool string(std::string& value) override { return begin_value(), JsonTree::string(value); }
-    bool start_object() override { return begin_value(), JsonTree::start_object(); }
-    bool start_array() override { return begin_value(), JsonTree::start_array(); }
     bool key(std::string& name) override {
       if (stands_already(name)) into.twice.try_emplace(depth() <= kCaseDepth ? 0 : number, name);
       return JsonTree::key(name);

@@ -1,12 +1,13 @@
 #pragma once
 
 #include <map>
-#include <nlohmann/json_fwd.hpp>
 #include <string>
 
 #include "sweep/results/results.hpp"
 
 namespace fedstride {
+
+class Json;
 
 /// Takes all numbers (true and false as 1 and 0) and texts of a JSON object, each named by its path joined by '_', with '-'
 /// as '_': {"a": {"b-c": 1}} gives a_b_c. An entry of a list is named by its name, accountant, level or who, if it has one,

@@ -7,7 +7,6 @@
 namespace fedstride::test {
 
 using Json = nlohmann::json;
-using OrderedJson = nlohmann::ordered_json;
 
 /// is_discarded() if the text is no JSON.
 inline Json parse_json(std::string_view text) { return Json::parse(text, nullptr, false); }
