@@ -19,7 +19,7 @@ bool pulls_in_a_second_pass(const Personal& personal) { return personal->pull() 
 
 bool divides_epochs_by_layers(const Personal& personal) { return personal->local_first() == 0 || !personal->layers().empty(); }
 
-constexpr Promise<Personal> kPromises[] = {
+constexpr Promise<Personal> kPersonalPromises[] = {
     {"every setting has a name of its own and a valid value", has_valid_personal_settings},
     {"its epochs and its pull are numbers from 0", counts_from_zero},
     {"nothing is kept where a client has nothing of its own", keeps_its_own_alone},
@@ -29,6 +29,6 @@ constexpr Promise<Personal> kPromises[] = {
 
 }  // namespace
 
-std::vector<std::string> complaints(const Personal& personal) { return broken_promises<Personal>(personal, kPromises); }
+std::vector<std::string> complaints(const Personal& personal) { return broken_promises<Personal>(personal, kPersonalPromises); }
 
 }  // namespace fedstride

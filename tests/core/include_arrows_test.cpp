@@ -114,7 +114,7 @@ TEST_CASE("every folder with sources has its arrows") {
 /// The folders that fedstride_folder(NAME [DEPENDS folder...] [LINK ...] [OPTIMISE ...] [HOT ...] ...) of a CMakeLists.txt names,
 /// the keywords in any order.
 Names linked_folders(const std::string& text) {
-  const Names keywords{"DEPENDS", "LINK", "OPTIMISE", "HOT", "COLD", "BATCH", "EXCEPT"};
+  const Names keywords{"DEPENDS", "LINK", "OPTIMISE", "HOT", "COLD", "UNIT_OF", "BATCH", "EXCEPT"};
   Names folders;
   bool listed = false;
   std::istringstream words(text.substr(text.find("fedstride_folder(")));
