@@ -23,8 +23,9 @@ endfunction()
 #                  [EXCEPT file...])
 # One static library of all .cpp files of the folder and its wings (its folders; kernels/ is no wing: it has a target of its
 # own), linked with exactly the folders it may include. HOT files are what training runs through: fully optimised, whatever the
-# folder's level. COLD files are what it does not, in a folder that is fully optimised. Each of the two is a unit of its own. UNIT_OF an
-# earlier folder of the same level: compiled in its unit, because nearly all that the two cost is the headers that both include.
+# folder's level. COLD files are those whose level training does not feel, in a folder that is fully optimised: it does not run
+# through them, or they only call what is hot. Each of the two is a unit of its own. UNIT_OF an earlier folder: compiled in its unit, at
+# its level, because most of what the two cost is the headers that both include.
 function(fedstride_folder name)
   cmake_parse_arguments(FOLDER "" "OPTIMISE;BATCH;UNIT_OF" "DEPENDS;LINK;HOT;COLD;EXCEPT" ${ARGN})
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.cpp)
@@ -43,7 +44,7 @@ function(fedstride_folder name)
     target_sources(fedstride_${FOLDER_UNIT_OF} PRIVATE ${sources})
     list(REMOVE_ITEM FOLDER_DEPENDS fedstride_${FOLDER_UNIT_OF})
     target_link_libraries(fedstride_${FOLDER_UNIT_OF} PUBLIC ${FOLDER_DEPENDS} ${FOLDER_LINK})
-    list(APPEND FOLDER_DEPENDS fedstride_${FOLDER_UNIT_OF})
+    set(FOLDER_DEPENDS fedstride_${FOLDER_UNIT_OF})  # which brings the others along
     set(sources)
   endif()
   if(sources)
