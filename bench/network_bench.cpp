@@ -14,6 +14,7 @@
 #include "core/random.hpp"
 #include "core/simd.hpp"
 #include "nn/network.hpp"
+#include "optim/sgd.hpp"
 
 namespace fedstride {
 namespace {
@@ -106,15 +107,14 @@ double dense_flops_per_example(const Model& model) {
 NetworkSpeed measure_network(const Model& model, int batch, double seconds) {
   const FloatingPointMode mode;
   RandomSteps random(model, batch, {});
-  // The rate is so small that the weights stay where random data leaves them: the same share of zeros all along.
-  const auto update = [&](std::size_t offset, std::span<const float> gradient) {
-    float* to = random.weights.data() + offset;
-    for (std::size_t i = 0; i < gradient.size(); ++i) to[i] -= 1e-6F * gradient[i];
-    return 0.0;
-  };
+  // So small that the weights stay where random data leaves them: the same share of zeros all along.
+  constexpr double kRate = 1e-6;
   const int steps = random.steps_at_once();
+  const auto gradient = [&](const float* weights, GradientSink sink) {
+    return random.network.gradient(weights, random.next(), sink).sink_sum;
+  };
   auto step_times = times(seconds, [&] {
-    for (int step = 0; step < steps; ++step) random.network.gradient(random.weights.data(), random.next(), update);
+    for (int step = 0; step < steps; ++step) sgd_step(random.weights, gradient, kRate);  // compiled as it is for training
   });
   auto evaluate_times = times(seconds / 4, [&] {
     for (int step = 0; step < steps; ++step) random.network.evaluate(random.weights.data(), random.labels);
