@@ -2,11 +2,14 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 
 #include "core/text.hpp"
 
 namespace fedstride {
 namespace {
+
+constexpr std::size_t kMaxExpectations = 10'000;  // of one for-each
 
 // Reads the entries of one table, each once by its kind.
 class TableReader {
@@ -132,7 +135,7 @@ ResultQuantity read_quantity(const Document& document, const DocumentNode& node,
 
 Expectation read_expectation(const Document& document, const DocumentNode& node, const ExperimentDraft& draft) {
   const TableReader table(document, node, "[[expect]]",
-                          {"claim", "value", "above", "below", "equals", "within", "margin", "scale", "reason"});
+                          {"claim", "for-each", "value", "above", "below", "equals", "within", "margin", "scale", "reason"});
   Expectation result{.claim = table.required_text("claim"), .value = {}, .relation = {}};
   const DocumentNode* value = table.find("value");
   if (value == nullptr) throw document.wrong(node, "[[expect]] has no value; it must say value = { metric = \"...\" }");
@@ -160,6 +163,51 @@ Expectation read_expectation(const Document& document, const DocumentNode& node,
   if (const auto scale = table.text("scale", {"full", "quick", "both"}); !scale.empty()) result.scale = scale;
   result.reason = table.text("reason");
   return result;
+}
+
+// A condition more for a quantity and those taken from it, where it does not say anything about that key itself.
+void narrow(ResultQuantity& quantity, const std::string& key, const std::string& value) {
+  quantity.where.try_emplace(key, value);
+  for (ResultQuantity& minus : quantity.minus) narrow(minus, key, value);
+  for (ResultQuantity& over : quantity.over) narrow(over, key, value);
+}
+
+// The texts of a key's values in [sweep], or the variants' names.
+std::vector<std::string> swept_values(const Document& document, const DocumentNode& at, const std::string& key,
+                                      const ExperimentDraft& draft) {
+  if (key == "variant") return draft.variants();
+  const DocumentNode* node = find_entry(draft.swept, key);
+  if (node == nullptr) throw document.wrong(at, key + " has no list in [sweep]; for-each takes keys that have one, and variant");
+  std::vector<std::string> values;
+  for (const DocumentNode& value : *node->list()) values.push_back(value_text(value.setting().value));
+  return values;
+}
+
+// The expectation of one table, or with for-each one for every combination of those keys' values.
+std::vector<Expectation> read_expectations_of(const Document& document, const DocumentNode& node, const ExperimentDraft& draft) {
+  std::vector<Expectation> all{read_expectation(document, node, draft)};
+  const DocumentNode* each = find_entry(*node.table(), "for-each");
+  if (each == nullptr) return all;
+  if (each->list() == nullptr || each->list()->empty())
+    throw document.wrong(*each, "for-each of [[expect]] must be a list of swept keys");
+  const std::string claim = all.front().claim;
+  all.front().claim.clear();
+  for (const std::string& key : swept_keys(document, *each->list(), draft)) {
+    const std::vector<std::string> values = swept_values(document, *each, key, draft);
+    std::vector<Expectation> narrower;
+    for (const Expectation& wide : all)
+      for (const std::string& value : values) {
+        Expectation& one = narrower.emplace_back(wide);
+        one.claim += (one.claim.empty() ? "" : ", ") + key + " " + value;
+        narrow(one.value, key, value);
+        if (one.other) narrow(*one.other, key, value);
+      }
+    if (narrower.size() > kMaxExpectations)
+      throw document.wrong(*each, "for-each makes more than " + std::to_string(kMaxExpectations) + " claims");
+    all = std::move(narrower);
+  }
+  for (Expectation& one : all) one.claim = one.claim.empty() ? claim : one.claim + ": " + claim;
+  return all;
 }
 
 FigureRequest read_figure(const Document& document, const DocumentNode& node, const ExperimentDraft& draft) {
@@ -220,7 +268,11 @@ Tuning read_tuning(const Document& document, const ExperimentDraft& draft) {
 }
 
 std::vector<Expectation> read_expectations(const Document& document, const ExperimentDraft& draft) {
-  return each_table(document, "expect", [&](const DocumentNode& node) { return read_expectation(document, node, draft); });
+  std::vector<Expectation> all;
+  for (auto& some :
+       each_table(document, "expect", [&](const DocumentNode& node) { return read_expectations_of(document, node, draft); }))
+    std::ranges::move(some, std::back_inserter(all));
+  return all;
 }
 
 std::vector<FigureRequest> read_figures(const Document& document, const ExperimentDraft& draft) {

@@ -196,6 +196,50 @@ TEST_CASE("a claim about a key that is fixed to the claimed value asks nothing o
   CHECK(parsed(text, "full", {{"batch", typed("20")}}).expectations[0].value.where.size() == 1);
 }
 
+TEST_CASE("a claim for each value of some keys is one of each combination; what it says of a key itself stays") {
+  const std::string text = R"([sweep]
+batch = [10, 20]
+optimizer = ["sgd", "adam"]
+rounds = [1, 2]
+[[expect]]
+claim = "c"
+for-each = ["batch", "optimizer"]
+value = { metric = "m", where = { rounds = 1 }, minus = { metric = "n", where = { optimizer = "sgd" } } }
+above = { metric = "o", over = { metric = "p" } }
+[[expect]]
+claim = "d"
+value = { metric = "m" }
+above = 0
+)";
+  const auto claims = [](const Experiment& experiment) {
+    std::vector<std::string> names;
+    for (const Expectation& one : experiment.expectations) names.push_back(one.claim);
+    return names;
+  };
+  const Experiment experiment = parsed(text);
+  CHECK(claims(experiment) == std::vector<std::string>{"batch 10, optimizer sgd: c", "batch 10, optimizer adam: c",
+                                                       "batch 20, optimizer sgd: c", "batch 20, optimizer adam: c", "d"});
+  using Where = std::map<std::string, std::string>;
+  const Expectation& last = experiment.expectations[3];
+  CHECK(last.value.where == Where{{"batch", "20"}, {"optimizer", "adam"}, {"rounds", "1"}});
+  CHECK(last.value.minus.at(0).where == Where{{"batch", "20"}, {"optimizer", "sgd"}});
+  CHECK(last.other->where == Where{{"batch", "20"}, {"optimizer", "adam"}});
+  CHECK(last.other->over.at(0).where == Where{{"batch", "20"}, {"optimizer", "adam"}});
+  CHECK(experiment.expectations[4].value.where.empty());
+
+  // A key that is fixed is the same everywhere; the values are those of the scale.
+  CHECK(claims(parsed(text, "full", {{"batch", typed("20")}})) ==
+        std::vector<std::string>{"optimizer sgd: c", "optimizer adam: c", "d"});
+  CHECK(claims(parsed(text, "full", {{"batch", typed("20")}, {"optimizer", typed("sgd")}})) ==
+        std::vector<std::string>{"c", "d"});
+  CHECK(claims(parsed(text + "[quick.sweep]\nbatch = [7]", "quick")) ==
+        std::vector<std::string>{"batch 7, optimizer sgd: c", "batch 7, optimizer adam: c", "d"});
+  const Experiment variants = parsed(
+      "[variant.one]\nbatch = 1\n[variant.two]\nbatch = 2\n[[expect]]\nclaim = 'c'\nfor-each = ['variant']\n"
+      "value = { metric = 'm' }\nabove = 0");
+  CHECK(claims(variants) == std::vector<std::string>{"variant one: c", "variant two: c"});
+}
+
 TEST_CASE("what is wrong with an experiment file is refused with its line and with what would be valid") {
   const Refused rows[] = {
       {"a = [", "', line 1: "},
@@ -284,6 +328,17 @@ TEST_CASE("what is wrong with an experiment file is refused with its line and wi
        "within of [[expect]] must be a number from 0"},
       {"[[expect]]\nclaim = 'c'\nvalue = { metric = 'm', pick = 'bets' }\nequals = 1",
        "pick of value 'bets' is unknown; did you mean 'best'?"},
+      {"[sweep]\nbatch = [1]\n[[expect]]\nclaim = 'c'\nfor-each = ['bacth']\nvalue = { metric = 'm' }\nequals = 1",
+       "line 5: bacth is not swept; swept are: batch"},
+      {"[sweep]\nseed = [1]\n[[expect]]\nclaim = 'c'\nfor-each = ['seed']\nvalue = { metric = 'm' }\nequals = 1",
+       "seed cannot be chosen here"},
+      {"[sweep]\nbatch = [1]\n[[expect]]\nclaim = 'c'\nfor-each = 'batch'\nvalue = { metric = 'm' }\nequals = 1",
+       "line 5: for-each of [[expect]] must be a list of swept keys"},
+      {"[sweep]\nbatch = [1]\n[[expect]]\nclaim = 'c'\nfor-each = []\nvalue = { metric = 'm' }\nequals = 1",
+       "line 5: for-each of [[expect]] must be a list of swept keys"},
+      {"[sweep]\noptimizer = ['sgd']\n[when.optimizer.sgd]\nbatch = [1, 2]\n[[expect]]\nclaim = 'c'\nfor-each = ['batch']\n"
+       "value = { metric = 'm' }\nequals = 1",
+       "batch has no list in [sweep]; for-each takes keys that have one, and variant"},
       {"[[expect]]\nclaim = 'c'\nvalue = { metric = 'm', round = 0 }\nequals = 1",
        "round of value must be a whole number from 1"},
       {"[[expect]]\nclaim = 'c'\nvalue = { where = {} }\nequals = 1", "value has no metric"},
