@@ -58,7 +58,7 @@ Pooled::Pool Pooled::begin_pool(const PoolPlan& plan) const {
   PoolPlan planned = plan;
   if (horizon > 0) planned.rounds = static_cast<std::uint32_t>(horizon);
   Pool pool{.course = ToleranceCourse::plan(kName, planned, course, kappa * kappa / 2)};
-  pool.course.limit = max_noise * plan.start_norm;
+  pool.course.limit = max_tolerance;
   return pool;
 }
 

@@ -17,7 +17,7 @@ constexpr auto choice_names(RateOf) { return names("federation", "client"); }
 
 /// ADADP's two half steps with one rate for the whole federation, found from the differences of all clients' half steps. With
 /// T steps of a client in the whole run, M clients a round, theta_0 the first weights, t the step:
-///   tol_t = |theta_0| min(kappa sqrt(M) sqrt(3 / (2 T)) (1 - t/T), max-noise)
+///   tol_t = min(|theta_0| kappa sqrt(M) sqrt(3 / (2 T)) (1 - t/T), max-tolerance)
 ///   d1 = -min(eta/2, c/|G1|) G1 at theta,  d2 = -eta/2 G2 at theta + d1,  c = max-step x tol_t / sqrt(2)
 ///   f = min(1, 2c / |d1 + d2|),  theta <- theta + f (d1 + d2), undone only where that is not finite
 ///   u = f^2 |d1 - d2|^2 / eta^2
@@ -27,12 +27,14 @@ constexpr auto choice_names(RateOf) { return names("federation", "client"); }
 /// undone for being long: the long ones are those that tell most.
 /// Until a V has been told, each client begins with learning-rate and goes at most 10 % a step towards tol_t over the root of its
 /// own running mean of u; of that round's u the second half counts.
+/// max-tolerance keeps a step of a short run small against what a layer does to its inputs, which is about 1 at the beginning
+/// whatever the layer's size; |theta_0| grows with it.
 /// A run that goes on beyond its horizon keeps the tolerance of the last step.
 struct Pooled {
   double initial_rate = 0.1;
   double kappa = 1;
   double max_step = 4;
-  double max_noise = 0.015;
+  double max_tolerance = 0.3;
   RateOf rate_of = RateOf::federation;
   Course course = Course::falling;
   int horizon = 0;
@@ -48,7 +50,7 @@ struct Pooled {
       Field{"max-step", &Pooled::max_step,
             "a half step, and half of a step, are cut to this multiple of their expected length at the tolerance",
             Valid{.low = 0, .high = 1e6, .low_included = false}},
-      Field{"max-noise", &Pooled::max_noise, "tolerance at most, as a multiple of the norm of the first weights",
+      Field{"max-tolerance", &Pooled::max_tolerance, "tolerance at most: the norm of the noise that one step adds to the weights",
             Valid{.low = 0, .high = 1e6, .low_included = false}},
       Field{"rate-of", &Pooled::rate_of, "one rate for all, or each client its own, from its own steps"},
       Field{"course", &Pooled::course, kCourseHelp},

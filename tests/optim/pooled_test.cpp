@@ -37,7 +37,7 @@ struct Run {
 // T = 50 x 4 steps, kappa sqrt(4) = 2, |theta_0| = 3: 6 sqrt(3 / 400) = 0.519615.
 TEST_CASE("the tolerance at the rounds' ends, by hand: it falls in a line, and stays at the last step's beyond the horizon") {
   const PoolPlan plan{.start_norm = 3, .steps_a_round = 50, .clients_a_round = 4, .rounds = 4};
-  Pooled pooled{.max_noise = 1};
+  Pooled pooled{.max_tolerance = 10};
   const Pooled::Pool pool = pooled.begin_pool(plan);
   const auto told = [&](std::uint32_t round) { return pooled.tell(pool, round); };
   CHECK(told(1)[0] == doctest::Approx(0.5196152));
@@ -58,19 +58,19 @@ TEST_CASE("the tolerance at the rounds' ends, by hand: it falls in a line, and s
   for (const std::uint32_t round : {1, 4, 9}) CHECK(pooled.tell(pooled.begin_pool(plan), round)[1] == doctest::Approx(0.3));
 }
 
-// Steps of a short run would be longer than the weights bear: 0.015 x 3 = 0.045 at most, in both courses.
-TEST_CASE("the tolerance is bounded by a share of the first weights' norm") {
-  const PoolPlan plan{.start_norm = 3, .steps_a_round = 50, .clients_a_round = 4, .rounds = 20};
-  Pooled pooled;  // falls from 0.2323790 by 0.0116190 a round
+// Steps of a short run would be longer than the weights bear: 0.3 at most, in both courses and whatever the first weights' norm.
+TEST_CASE("the tolerance is bounded") {
+  const PoolPlan plan{.start_norm = 20, .steps_a_round = 50, .clients_a_round = 4, .rounds = 20};
+  Pooled pooled;  // falls from 1.5491933 by 0.0774597 a round
   const auto told = [&](std::uint32_t round) { return pooled.tell(pooled.begin_pool(plan), round); };
-  CHECK(told(1)[0] == doctest::Approx(0.045));
-  CHECK(told(16)[1] == doctest::Approx(0.045));
-  CHECK(told(17)[1] == doctest::Approx(3 * 0.0116190));
-  CHECK(told(20)[0] == doctest::Approx(0.0116190));
+  CHECK(told(1)[0] == doctest::Approx(0.3));
+  CHECK(told(16)[1] == doctest::Approx(0.3));
+  CHECK(told(17)[1] == doctest::Approx(3 * 0.0774597));
+  CHECK(told(20)[0] == doctest::Approx(0.0774597));
   pooled.course = Course::constant;
-  CHECK(told(20)[1] == doctest::Approx(0.045));
-  pooled.max_noise = 0.2;
-  CHECK(told(20)[1] == doctest::Approx(0.1341641));  // 6 / sqrt(2 x 1000)
+  CHECK(told(20)[1] == doctest::Approx(0.3));
+  pooled.max_tolerance = 2;
+  CHECK(told(20)[1] == doctest::Approx(0.8944272));  // 40 / sqrt(2 x 1000)
 }
 
 TEST_CASE("V is the mean over rounds of each round's mean; a round without steps has none") {
@@ -176,7 +176,7 @@ TEST_CASE("the noise of all steps moves the weights as far as predicted") {
   };
   for (const auto course : {Course::falling, Course::constant})
     for (const double norm : {0.5, 20.0}) {
-      Pooled pooled{.max_noise = 1};
+      Pooled pooled{.max_tolerance = 10};
       pooled.course = course;
       const auto plan = pooled.begin_pool({.start_norm = norm, .steps_a_round = kSteps, .clients_a_round = 1, .rounds = 1});
       const auto told = pooled.tell(plan, 1);
