@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <iterator>
+#include <set>
 
 #include "core/text.hpp"
 
@@ -192,7 +193,9 @@ std::vector<Expectation> read_expectations_of(const Document& document, const Do
     throw document.wrong(*each, "for-each of [[expect]] must be a list of swept keys");
   const std::string claim = all.front().claim;
   all.front().claim.clear();
+  std::set<std::string> seen;
   for (const std::string& key : swept_keys(document, *each->list(), draft)) {
+    if (!seen.insert(key).second) throw document.wrong(*each, "for-each of [[expect]] names " + key + " twice");
     const std::vector<std::string> values = swept_values(document, *each, key, draft);
     std::vector<Expectation> narrower;
     for (const Expectation& wide : all)

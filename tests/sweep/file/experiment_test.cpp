@@ -334,6 +334,8 @@ TEST_CASE("what is wrong with an experiment file is refused with its line and wi
        "seed cannot be chosen here"},
       {"[sweep]\nbatch = [1]\n[[expect]]\nclaim = 'c'\nfor-each = 'batch'\nvalue = { metric = 'm' }\nequals = 1",
        "line 5: for-each of [[expect]] must be a list of swept keys"},
+      {"[sweep]\nbatch = [1]\n[[expect]]\nclaim = 'c'\nfor-each = ['batch', 'batch']\nvalue = { metric = 'm' }\nequals = 1",
+       "line 5: for-each of [[expect]] names batch twice"},
       {"[sweep]\nbatch = [1]\n[[expect]]\nclaim = 'c'\nfor-each = []\nvalue = { metric = 'm' }\nequals = 1",
        "line 5: for-each of [[expect]] must be a list of swept keys"},
       {"[sweep]\noptimizer = ['sgd']\n[when.optimizer.sgd]\nbatch = [1, 2]\n[[expect]]\nclaim = 'c'\nfor-each = ['batch']\n"
