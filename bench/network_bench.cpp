@@ -75,6 +75,8 @@ struct RandomSteps {
   /// The same examples at the next step.
   Batch next() { return {labels, rows, {.seed = 1, .step = step++}}; }
 
+  double gradient(const float* at, GradientSink sink) { return network.gradient(at, next(), sink).sink_sum; }
+
   /// So many that the clock's resolution does not matter.
   int steps_at_once() const {
     const double flops = static_cast<double>(rows.size()) * dense_flops_per_example(network.model());
@@ -110,9 +112,7 @@ NetworkSpeed measure_network(const Model& model, int batch, double seconds) {
   // So small that the weights stay where random data leaves them: the same share of zeros all along.
   constexpr double kRate = 1e-6;
   const int steps = random.steps_at_once();
-  const auto gradient = [&](const float* weights, GradientSink sink) {
-    return random.network.gradient(weights, random.next(), sink).sink_sum;
-  };
+  const auto gradient = [&](const float* weights, GradientSink sink) { return random.gradient(weights, sink); };
   auto step_times = times(seconds, [&] {
     for (int step = 0; step < steps; ++step) sgd_step(random.weights, gradient, kRate);  // compiled as it is for training
   });
@@ -199,8 +199,7 @@ struct MeasuredSteps {
       const auto through = [&](std::size_t offset, std::span<const float> stretch) {
         return at_client.hand_on(weights, offset, stretch, sink);
       };
-      return random.network.gradient(weights, random.next(), at_client.corrected().is_plain() ? sink : GradientSink(through))
-          .sink_sum;
+      return random.gradient(weights, at_client.corrected().is_plain() ? sink : GradientSink(through));
     };
     const double start = now();
     for (int step = 0; step < steps; ++step) at_client.took(optimizer->step(*state, *scratch, random.weights, gradient, {}));

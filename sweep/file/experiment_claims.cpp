@@ -180,7 +180,10 @@ std::vector<std::string> swept_values(const Document& document, const DocumentNo
   const DocumentNode* node = find_entry(draft.swept, key);
   if (node == nullptr) throw document.wrong(at, key + " has no list in [sweep]; for-each takes keys that have one, and variant");
   std::vector<std::string> values;
-  for (const DocumentNode& value : *node->list()) values.push_back(value_text(value.setting().value));
+  for (const DocumentNode& value : *node->list()) {
+    std::string text = value_text(value.setting().value);
+    if (std::ranges::find(values, text) == values.end()) values.push_back(std::move(text));  // lists that are tied repeat them
+  }
   return values;
 }
 
@@ -197,6 +200,8 @@ std::vector<Expectation> read_expectations_of(const Document& document, const Do
   for (const std::string& key : swept_keys(document, *each->list(), draft)) {
     if (!seen.insert(key).second) throw document.wrong(*each, "for-each of [[expect]] names " + key + " twice");
     const std::vector<std::string> values = swept_values(document, *each, key, draft);
+    if (values.size() > kMaxExpectations / all.size())
+      throw document.wrong(*each, "for-each makes more than " + std::to_string(kMaxExpectations) + " claims");
     std::vector<Expectation> narrower;
     for (const Expectation& wide : all)
       for (const std::string& value : values) {
@@ -205,8 +210,6 @@ std::vector<Expectation> read_expectations_of(const Document& document, const Do
         narrow(one.value, key, value);
         if (one.other) narrow(*one.other, key, value);
       }
-    if (narrower.size() > kMaxExpectations)
-      throw document.wrong(*each, "for-each makes more than " + std::to_string(kMaxExpectations) + " claims");
     all = std::move(narrower);
   }
   for (Expectation& one : all) one.claim = one.claim.empty() ? claim : one.claim + ": " + claim;

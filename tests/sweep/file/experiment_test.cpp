@@ -238,6 +238,16 @@ above = 0
       "[variant.one]\nbatch = 1\n[variant.two]\nbatch = 2\n[[expect]]\nclaim = 'c'\nfor-each = ['variant']\n"
       "value = { metric = 'm' }\nabove = 0");
   CHECK(claims(variants) == std::vector<std::string>{"variant one: c", "variant two: c"});
+  const Experiment tied = parsed(
+      "[sweep]\nbatch = [10, 10, 20]\nrounds = [1, 2, 3]\nzip = [['batch', 'rounds']]\n[[expect]]\nclaim = 'c'\n"
+      "for-each = ['batch']\nvalue = { metric = 'm', pick = 'mean' }\nabove = 0");
+  CHECK(claims(tied) == std::vector<std::string>{"batch 10: c", "batch 20: c"});
+
+  std::string numbers = "1";
+  for (int i = 2; i <= 101; ++i) numbers += ", " + std::to_string(i);
+  CHECK_THROWS_WITH_AS(parsed("[sweep]\nbatch = [" + numbers + "]\nrounds = [" + numbers +
+                              "]\n[[expect]]\nclaim = 'c'\nfor-each = ['batch', 'rounds']\nvalue = { metric = 'm' }\nabove = 0"),
+                       doctest::Contains("line 6: for-each makes more than 10000 claims"), Error);
 }
 
 TEST_CASE("what is wrong with an experiment file is refused with its line and with what would be valid") {
