@@ -29,34 +29,13 @@ namespace {
 constexpr std::size_t kRecordBuffer = std::size_t{1} << 20;
 constexpr std::uint8_t kEndOfRecords = 255;
 constexpr std::uint8_t kErrorRecord = 254;
+constexpr std::uint8_t kPassedOn = 253;
 
-/// The reading process; it does not outlive this.
-class ReadingProcess {
- public:
-  explicit ReadingProcess(pid_t id) : id_(id) {}
-  ~ReadingProcess() {
-    if (id_ <= 0) return;
-    kill(id_, SIGKILL);
-    wait();
-  }
-  ReadingProcess(const ReadingProcess&) = delete;
-  ReadingProcess& operator=(const ReadingProcess&) = delete;
-
-  /// Waits for its end.
-  int wait() {
-    int status = 0;
-    while (waitpid(id_, &status, 0) < 0 && errno == EINTR) continue;
-    id_ = -1;
-    return status;
-  }
-
- private:
-  pid_t id_;
-};
-
+/// One end of a pipe; it is closed in the end.
 class OpenEnd {
  public:
   explicit OpenEnd(int file) : file_(file) {}
+  OpenEnd(OpenEnd&& other) noexcept : file_(std::exchange(other.file_, -1)) {}
   ~OpenEnd() { close(); }
   OpenEnd(const OpenEnd&) = delete;
   OpenEnd& operator=(const OpenEnd&) = delete;
@@ -70,7 +49,34 @@ class OpenEnd {
   int file_;
 };
 
-/// The reading process ends with its parent; a fault ends it and says nothing. A terminal's Ctrl-C is its parent's affair.
+/// A reading process; it does not outlive this.
+class ReadingProcess {
+ public:
+  ReadingProcess(pid_t id, OpenEnd from) : id_(id), from_(std::move(from)) {}
+  ReadingProcess(ReadingProcess&& other) noexcept : id_(std::exchange(other.id_, -1)), from_(std::move(other.from_)) {}
+  ~ReadingProcess() {
+    if (id_ <= 0) return;
+    kill(id_, SIGKILL);
+    wait();
+  }
+  ReadingProcess(const ReadingProcess&) = delete;
+  ReadingProcess& operator=(const ReadingProcess&) = delete;
+
+  int from() const { return from_.get(); }
+  /// Waits for its end.
+  int wait() {
+    int status = 0;
+    while (waitpid(id_, &status, 0) < 0 && errno == EINTR) continue;
+    id_ = -1;
+    return status;
+  }
+
+ private:
+  pid_t id_;
+  OpenEnd from_;
+};
+
+/// A reading process ends with its parent; a fault ends it and says nothing. A terminal's Ctrl-C is its parent's affair.
 void settle_apart(pid_t parent, std::uint64_t seconds) {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (getppid() != parent) _exit(1);
@@ -95,8 +101,7 @@ void send_error(RecordWriter& writer, const std::string& text, Error::Kind kind 
   writer.text(text);
 }
 
-[[noreturn]] void tell_and_end(int to, const std::string& name, function_ref<void(RecordWriter&)> tell) {
-  RecordWriter writer(to);
+[[noreturn]] void tell_and_end(RecordWriter& writer, const std::string& name, function_ref<void(RecordWriter&)> tell) {
   try {
     tell(writer);
     writer.begin(kEndOfRecords);
@@ -111,6 +116,33 @@ void send_error(RecordWriter& writer, const std::string& text, Error::Kind kind 
   _exit(0);
 }
 
+ReadingProcess start_apart(const std::string& name, const ApartLimits& limits, int process,
+                           function_ref<void(RecordWriter&)> tell) {
+  int ends[2];
+  if (pipe2(ends, O_CLOEXEC) != 0) throw failure("cannot read " + name + ": no pipe: " + std::strerror(errno));
+  OpenEnd from(ends[0]);
+  const OpenEnd to(ends[1]);
+  fcntl(to.get(), F_SETPIPE_SZ, static_cast<int>(kRecordBuffer));
+  const pid_t parent = getpid();
+  const pid_t child = fork();
+  if (child < 0) throw failure("cannot read " + name + ": no process for it: " + std::strerror(errno));
+  if (child == 0) {
+    settle_apart(parent, limits.seconds);
+    RecordWriter writer(to.get(), process, limits.processes);
+    tell_and_end(writer, name, tell);
+  }
+  return {child, std::move(from)};
+}
+
+/// Why a process' records have stopped.
+Error broken(const std::string& name, const ApartLimits& limits, int status) {
+  if (WIFSIGNALED(status) && WTERMSIG(status) == SIGXCPU)
+    return failure(name + " is damaged: the library that reads it comes to no end (after " + std::to_string(limits.seconds) +
+                   " s of a processor)");
+  return failure(name + " is damaged: the library that reads it broke down over it" +
+                 (WIFSIGNALED(status) ? " (signal " + std::to_string(WTERMSIG(status)) + ")" : std::string()));
+}
+
 }  // namespace
 
 void RecordWriter::begin(std::uint8_t kind) { append(&kind, sizeof kind); }
@@ -122,6 +154,10 @@ void RecordWriter::bytes(std::span<const std::uint8_t> bytes) {
 void RecordWriter::text(std::string_view text) {
   number(text.size());
   append(text.data(), text.size());
+}
+
+void RecordWriter::pass_on() {
+  if (processes_ > 1) begin(kPassedOn);
 }
 
 void RecordWriter::append(const void* from, std::size_t size) {
@@ -145,10 +181,25 @@ void RecordWriter::flush() {
   buffer_.clear();
 }
 
+RecordReader::RecordReader(const std::vector<int>& from, std::uint64_t most) : most_(most) {
+  for (const int end : from) sources_.push_back({end});
+}
+
+/// To the next process that has not ended; false if all have.
+bool RecordReader::go_on() {
+  for (std::size_t passed = 0; passed < sources_.size(); ++passed) {
+    at_ = (at_ + 1) % sources_.size();
+    if (!sources_[at_].ended) return true;
+  }
+  return false;
+}
+
 std::optional<std::uint8_t> RecordReader::next() {
-  std::uint8_t kind = 0;
-  take(&kind, sizeof kind);
-  if (kind == kEndOfRecords) return std::nullopt;
+  std::uint8_t kind = kPassedOn;
+  for (take(&kind, sizeof kind); kind == kPassedOn || kind == kEndOfRecords; take(&kind, sizeof kind)) {
+    if (kind == kEndOfRecords) sources_[at_].ended = true;
+    if (!go_on()) return std::nullopt;
+  }
   if (kind != kErrorRecord) return kind;
   const bool is_usage = number() == static_cast<std::uint64_t>(Error::Kind::usage);
   const std::string message = text();
@@ -179,19 +230,20 @@ std::string RecordReader::text() {
 }
 
 void RecordReader::take(void* to, std::size_t size) {
+  Source& source = sources_[at_];
   char* next = static_cast<char*>(to);
   while (size > 0) {
-    if (begin_ == end_) {
-      buffer_.resize(kRecordBuffer);
+    if (source.begin == source.end) {
+      source.buffer.resize(kRecordBuffer);
       ssize_t some = 0;
-      while ((some = read(from_, buffer_.data(), buffer_.size())) < 0 && errno == EINTR) continue;
+      while ((some = read(source.from, source.buffer.data(), source.buffer.size())) < 0 && errno == EINTR) continue;
       if (some <= 0) throw Broken{};
-      begin_ = 0;
-      end_ = static_cast<std::size_t>(some);
+      source.begin = 0;
+      source.end = static_cast<std::size_t>(some);
     }
-    const std::size_t some = std::min(size, end_ - begin_);
-    std::memcpy(next, buffer_.data() + begin_, some);
-    begin_ += some;
+    const std::size_t some = std::min(size, source.end - source.begin);
+    std::memcpy(next, source.buffer.data() + source.begin, some);
+    source.begin += some;
     next += some;
     size -= some;
   }
@@ -199,32 +251,19 @@ void RecordReader::take(void* to, std::size_t size) {
 
 void read_apart(const std::string& name, const ApartLimits& limits, function_ref<void(RecordWriter&)> tell,
                 function_ref<void(RecordReader&)> take) {
-  int ends[2];
-  if (pipe2(ends, O_CLOEXEC) != 0) throw failure("cannot read " + name + ": no pipe: " + std::strerror(errno));
-  const OpenEnd from(ends[0]);
-  OpenEnd to(ends[1]);
-  fcntl(to.get(), F_SETPIPE_SZ, static_cast<int>(kRecordBuffer));
-  const pid_t parent = getpid();
-  const pid_t child = fork();
-  if (child < 0) throw failure("cannot read " + name + ": no process for it: " + std::strerror(errno));
-  if (child == 0) {
-    settle_apart(parent, limits.seconds);
-    tell_and_end(to.get(), name, tell);
+  std::vector<ReadingProcess> processes;
+  std::vector<int> ends;
+  for (int process = 0; process < limits.processes; ++process) {
+    processes.push_back(start_apart(name, limits, process, tell));
+    ends.push_back(processes.back().from());
   }
-  ReadingProcess process(child);
-  to.close();
+  RecordReader reader(ends, limits.most);
   try {
-    RecordReader reader(from.get(), limits.most);
     take(reader);
   } catch (const RecordReader::Broken&) {
-    const int status = process.wait();
-    if (WIFSIGNALED(status) && WTERMSIG(status) == SIGXCPU)
-      throw failure(name + " is damaged: the library that reads it comes to no end (after " + std::to_string(limits.seconds) +
-                    " s of a processor)");
-    throw failure(name + " is damaged: the library that reads it broke down over it" +
-                  (WIFSIGNALED(status) ? " (signal " + std::to_string(WTERMSIG(status)) + ")" : std::string()));
+    throw broken(name, limits, processes[reader.process()].wait());
   }
-  process.wait();
+  for (ReadingProcess& process : processes) process.wait();
 }
 
 }  // namespace fedstride

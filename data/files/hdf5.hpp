@@ -14,8 +14,9 @@ namespace fedstride {
 ///   snippets                        texts (Shakespeare): sequences of 80 characters, each position's label the next one
 ///   tokens                          sentences (StackOverflow): 20 words of the 10,000 most frequent ones of the training part, next word
 /// Throws Error (failure) naming client and key. Links to other files, references and arrays without bytes are refused; filters are the library's own.
-/// libhdf5 works in a process of its own (read_apart): a damaged file over which it breaks down is an error, too.
-void read_hdf5(const std::filesystem::path& path, const ReadSettings& settings, Assembly& into, bool as_test);
+/// libhdf5 works in processes of its own (read_apart): a damaged file over which it breaks down is an error, too. `processes`: how many, which
+/// changes no bit; 0: one for a small file, for others as many as there are processors, up to eight.
+void read_hdf5(const std::filesystem::path& path, const ReadSettings& settings, Assembly& into, bool as_test, int processes = 0);
 
 /// The kinds of records that tell_hdf5 sends. Texts: the key of the answers, their number, each; arrays: key, kind, bytes an element, number of
 /// dimensions, each, bytes.
@@ -28,7 +29,7 @@ inline constexpr std::uint8_t kHdf5Client = 5;      ///< its name, a text: it ha
 inline constexpr std::uint8_t kHdf5Counted = 6;     ///< sentences, before all others, whose words are to be counted
 inline constexpr std::uint8_t kHdf5AllCounted = 7;  ///< these were all
 
-/// The half of read_hdf5 that works apart.
+/// The half of read_hdf5 that works apart: of `out.processes()` each tells its share of the clients.
 void tell_hdf5(const std::filesystem::path& path, const ReadSettings& settings, bool as_test, RecordWriter& out);
 
 /// All arrays of a file together may hold so many bytes. Throws Error (failure) if there is no file.

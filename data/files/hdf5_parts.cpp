@@ -1,5 +1,7 @@
+#include <algorithm>
 #include <bit>
 #include <optional>
+#include <thread>
 
 #include "data/files/hdf5.hpp"
 #include "data/files/sentences.hpp"
@@ -11,7 +13,8 @@ namespace {
 /// held against each other.
 class Hdf5Records {
  public:
-  Hdf5Records(Assembly& into, bool as_test) : part_(as_test ? into.test : into.train), shared_(into.shared) {}
+  Hdf5Records(const std::filesystem::path& path, std::uint64_t most, Assembly& into, bool as_test)
+      : path_(path), most_(most), left_(most), part_(as_test ? into.test : into.train), shared_(into.shared) {}
 
   void take(RecordReader& from) {
     std::size_t before = part_.examples();
@@ -48,6 +51,7 @@ class Hdf5Records {
           break;
         case kHdf5AllCounted:
           shared_.words = counts_.most_frequent(kMaxFrequentWords);
+          left_ = most_;
           break;
         default:
           throw RecordReader::Broken{};
@@ -72,6 +76,7 @@ class Hdf5Records {
       size = from.number();
       if (__builtin_mul_overflow(bytes, size, &bytes)) throw RecordReader::Broken{};
     }
+    spend(bytes);
     from.bytes(array_.bytes.edit());
     if (array_.bytes.size() != bytes) throw RecordReader::Broken{};
   }
@@ -79,7 +84,18 @@ class Hdf5Records {
   void read_texts(RecordReader& from) {
     texts_key_ = from.text();
     texts_.clear();
-    for (std::uint64_t left = from.number(); left > 0; --left) texts_.push_back(from.text());
+    for (std::uint64_t left = from.number(); left > 0; --left) {
+      texts_.push_back(from.text());
+      spend(texts_.back().size());
+    }
+  }
+
+  /// Each process has kept its share within the bound; this keeps them all.
+  void spend(std::uint64_t bytes) {
+    if (bytes > left_)
+      throw failure("'" + path_.string() + "': all arrays together have more than the " + std::to_string(most_) +
+                    " bytes that a file of this size may hold");
+    left_ -= bytes;
   }
 
   void add_words() {
@@ -93,6 +109,9 @@ class Hdf5Records {
 
   static constexpr std::uint64_t kMaxDimensions = 4;
 
+  const std::filesystem::path& path_;
+  std::uint64_t most_;
+  std::uint64_t left_;
   PartBuilder& part_;
   SharedNames& shared_;
   Array array_;
@@ -104,15 +123,20 @@ class Hdf5Records {
 
 }  // namespace
 
-void read_hdf5(const std::filesystem::path& path, const ReadSettings& settings, Assembly& into, bool as_test) {
+void read_hdf5(const std::filesystem::path& path, const ReadSettings& settings, Assembly& into, bool as_test, int processes) {
   // A whole file takes a twentieth of a second a megabyte if its clients are as small as can be.
   constexpr std::uint64_t kLeastSeconds = 10;
   constexpr std::uint64_t kSecondsAMegabyte = 2;
+  constexpr std::uint64_t kSmall = std::uint64_t{4} << 20;
+  constexpr unsigned kMostProcesses = 8;
   const std::uint64_t most = most_bytes_of_hdf5(path);
-  const ApartLimits limits{.most = most, .seconds = kLeastSeconds + kSecondsAMegabyte * (std::filesystem::file_size(path) >> 20)};
+  const std::uint64_t size = std::filesystem::file_size(path);
+  if (processes == 0)
+    processes = size < kSmall ? 1 : static_cast<int>(std::clamp(std::thread::hardware_concurrency(), 1U, kMostProcesses));
+  const ApartLimits limits{.most = most, .seconds = kLeastSeconds + kSecondsAMegabyte * (size >> 20), .processes = processes};
   read_apart(
       "'" + path.string() + "'", limits, [&](RecordWriter& out) { tell_hdf5(path, settings, as_test, out); },
-      [&](RecordReader& from) { Hdf5Records(into, as_test).take(from); });
+      [&](RecordReader& from) { Hdf5Records(path, most, into, as_test).take(from); });
 }
 
 }  // namespace fedstride

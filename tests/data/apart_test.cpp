@@ -89,6 +89,41 @@ TEST_CASE("a process that is killed, stops early or sends something else is an e
   CHECK(contains(refusal(claims, take_all), "'f' is damaged"));
 }
 
+TEST_CASE("processes that tell in turns are heard in turns, and one that has ended is passed over") {
+  // Process p tells p + 1 pieces of two records.
+  const auto tell = [](RecordWriter& out) {
+    CHECK(out.processes() == 3);
+    for (int piece = 0; piece <= out.process(); ++piece) {
+      for (int record = 0; record < 2; ++record) {
+        out.begin(static_cast<std::uint8_t>(out.process()));
+        out.number(static_cast<unsigned>(10 * piece + record));
+      }
+      if (piece < out.process()) out.pass_on();
+    }
+  };
+  std::vector<std::uint64_t> heard;
+  read_apart("'f'", {.most = kMost, .seconds = 1, .processes = 3}, tell, [&](RecordReader& from) {
+    while (const auto kind = from.next()) heard.push_back(100 * *kind + from.number());
+  });
+  CHECK(heard == std::vector<std::uint64_t>{0, 1, 100, 101, 200, 201, 110, 111, 210, 211, 220, 221});
+}
+
+TEST_CASE("of several processes the first error in turn is the error, and the fault of any names the file") {
+  constexpr ApartLimits kThree{.most = kMost, .seconds = 1, .processes = 3};
+  const auto fails = [](RecordWriter& out) {
+    out.begin(1);
+    out.text("good");
+    out.pass_on();
+    if (out.process() != 0) throw failure("process " + std::to_string(out.process()));
+  };
+  CHECK(error_of([&] { read_apart("'f'", kThree, fails, take_all); }) == "process 1");
+  const auto dies = [](RecordWriter& out) {
+    if (out.process() == 2) kill(getpid(), SIGKILL);
+  };
+  CHECK(error_of([&] { read_apart("'f'", kThree, dies, take_all); }) ==
+        "'f' is damaged: the library that reads it broke down over it (signal 9)");
+}
+
 TEST_CASE("a process that goes in circles is ended, and an error") {
   const auto circles = [](RecordWriter&) {
     for (;;)

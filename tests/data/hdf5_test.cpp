@@ -32,6 +32,13 @@ class Made {
   TemporaryFolder folder_;
 };
 
+/// The training part as so many processes read it.
+Dataset read_by(int processes, const std::filesystem::path& path) {
+  Assembly both("data", "data");
+  read_hdf5(path, {}, both, false, processes);
+  return both.finish({}, true).train;
+}
+
 const char* kNoH5py = "no Python with h5py (Debian: python3-h5py)";
 
 }  // namespace
@@ -109,6 +116,54 @@ TEST_CASE("StackOverflow's sentences: the training part's most frequent words, o
   CHECK(pair.train.tokens[20 + 19] == 1);  // cut after 20 words, without an end
   CHECK(pair.train.position_labels[20 + 19] == 1);
   CHECK(std::vector<int>(pair.test.tokens.begin(), pair.test.tokens.begin() + 4) == std::vector<int>{5, 3, 4, 6});
+}
+
+TEST_CASE("however many processes read a file, rows and clients are the same, and so are words and the first error") {
+  Made numbers;
+  // 64 clients a turn: two full turns and a piece.
+  if (!numbers.make(" for c in range(150):\n"
+                    "  file[f'examples/c{c:03}/x'] = np.full((c % 3 + 1, 2), c, np.float32)\n"
+                    "  file[f'examples/c{c:03}/y'] = np.full(c % 3 + 1, c % 7, np.int32)\n"))
+    FEDSTRIDE_SKIP(kNoH5py);
+  numbers.make(
+      " for c in range(150):\n"
+      "  file[f'examples/c{c:03}/x'] = np.zeros((1, 2), np.float32)\n"
+      "  file[f'examples/c{c:03}/y' if c not in (70, 149) else f'examples/c{c:03}/z'] = np.zeros(1, np.int32)\n",
+      "wrong.h5");
+  Made words;
+  words.make(
+      " for c in range(150):\n"
+      "  file.create_dataset(f'examples/c{c:03}/tokens', data=[f'w{c % 50} often'], dtype=h5py.string_dtype())\n");
+  const Dataset rows = read_by(1, numbers.folder() / "d_train.h5"), sentences = read_by(1, words.folder() / "d_train.h5");
+  REQUIRE(rows.size() == 300);
+  REQUIRE(sentences.size() == 150);
+  for (const int processes : {2, 3, 5}) {
+    CAPTURE(processes);
+    const Dataset again = read_by(processes, numbers.folder() / "d_train.h5");
+    CHECK(again.features == rows.features);
+    CHECK(again.labels == rows.labels);
+    CHECK(again.clients == rows.clients);
+    CHECK(again.client_names == rows.client_names);
+    const Dataset said = read_by(processes, words.folder() / "d_train.h5");
+    CHECK(said.tokens == sentences.tokens);
+    CHECK(said.class_names == sentences.class_names);
+    CHECK(contains(error_of([&] { read_by(processes, numbers.folder() / "wrong.h5"); }), "client 'c070' has no key 'y'"));
+  }
+}
+
+TEST_CASE("the processes' shares together are bounded as one process' is") {
+  Made made;
+  // 110 MB of zeros, next to none of which is in the file, of the first client and of the 65th, which is another process'.
+  if (!made.make(
+          " for c in range(65):\n"
+          "  rows = 110000 if c % 64 == 0 else 1\n"
+          "  packed = dict(chunks=(8000, 1000), compression=1) if rows > 1 else {}\n"
+          "  file.create_dataset(f'examples/{c:02}/x', (rows, 1000), np.uint8, **packed)[0] = 0\n"
+          "  file.create_dataset(f'examples/{c:02}/y', data=np.zeros(rows, np.uint8), compression=1 if rows > 1 else None)\n"))
+    FEDSTRIDE_SKIP(kNoH5py);
+  const std::filesystem::path path = made.folder() / "d_train.h5";
+  CHECK(contains(error_of([&] { read_by(1, path); }), "client '64', key 'x': it claims more than"));
+  CHECK(contains(error_of([&] { read_by(2, path); }), "all arrays together have more than"));
 }
 
 TEST_CASE("other layouts, missing keys, links to elsewhere and numbers that are not there are refused") {
