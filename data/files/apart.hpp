@@ -60,7 +60,7 @@ class RecordReader {
   std::size_t process() const { return at_; }  ///< whose records come
 
  private:
-  /// What has come from a process.
+  /// Records of one process, as far as they have come.
   struct Source {
     int from;
     std::vector<char> buffer = {};

@@ -59,7 +59,7 @@ hid_t open_file(const std::filesystem::path& path) {
   const Handle access(H5Pcreate(H5P_FILE_ACCESS), H5Pclose);
   H5Pset_file_locking(access, false, true);
   H5Pset_sieve_buf_size(access, 1);  // it has one for each array, and clears it
-  // What is read of a client is not read again: a cache that grows with the file makes a client take 1.2 times as long.
+  // Nothing of a client is read twice: a cache that grows with the file makes a client take 1.2 times as long.
   H5AC_cache_config_t cache;
   cache.version = H5AC__CURR_CACHE_CONFIG_VERSION;
   if (H5Pget_mdc_config(access, &cache) >= 0) {
