@@ -13,9 +13,6 @@ inline constexpr double kMaxLoss = 1e6;
 /// Rates and norms of gradients: weights are floats, which larger ones would leave.
 inline constexpr double kMaxRate = std::numeric_limits<float>::max();
 
-/// A sum of statistics above this has no use: the square of a difference of gradients that are not finite as floats.
-inline constexpr double kMaxStatistic = 1e200;
-
 /// A report in the form that may be sent: numbers that no update can be used with, infinite ones for instance, become NaN. The
 /// results say null for that.
 ClientReport sendable(ClientReport report);

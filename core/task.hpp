@@ -34,6 +34,9 @@ struct Task {
   bool tests = false;  ///< clients test their personal models, where they have them and rows to test them on
 };
 
+/// A sum of statistics above this is not pooled: the square of a difference of gradients that are not finite as floats.
+inline constexpr double kMaxStatistic = 1e200;
+
 /// A client's report on its training. No privacy guarantee covers any of it.
 struct ClientReport {
   ClientId client = 0;

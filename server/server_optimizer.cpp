@@ -7,6 +7,7 @@
 #include <sstream>
 
 #include "core/error.hpp"
+#include "core/exact_total.hpp"
 #include "core/state_bytes.hpp"
 
 namespace fedstride {
@@ -25,19 +26,21 @@ void Server::take(std::span<const ClientReport> reports, const SumRules& rules) 
   const double all = static_cast<double>(std::accumulate(rules.weights.begin(), rules.weights.end(), std::uint64_t{0}));
   double weight = 0;
   double measure = 0;
-  double statistic = 0;
+  ExactTotal statistic;
   std::uint64_t statistics = 0;
   for (const ClientReport& report : reports) {
     if (!report.failure.empty()) continue;
     const auto own = static_cast<double>(rules.weights[report.client]);
     weight += own;
     measure += own * report.measure;
-    statistic += report.statistic;
-    statistics += report.statistics;
+    if (report.statistic <= kMaxStatistic) {
+      statistic.add(report.statistic);
+      statistics += report.statistics;
+    }
     if (!losses_.empty()) losses_[report.client] = report.loss;
   }
   round_ = {.share = (rules.denominator > 0 ? rules.denominator : weight) / all, .measure = weight > 0 ? measure / weight : 0};
-  if (pool_) pool_->take(statistic, statistics);
+  if (pool_) pool_->take(statistic.value(), statistics);
 }
 
 void Server::apply(Vector& model, Vector mean_update, std::uint32_t round) {
