@@ -2,6 +2,9 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
+#include <limits>
+
 #include "core/error.hpp"
 #include "core/random.hpp"
 #include "server/federated_adaptive.hpp"
@@ -13,6 +16,16 @@
 
 namespace fedstride::test::server_optimizer_test {
 namespace {
+
+/// Keeps the last sum and count that it took.
+struct Kept final : PooledStatistic {
+  std::vector<double> tell(std::uint32_t) const override { return {sum, static_cast<double>(count)}; }
+  void take(double all, std::uint64_t steps) override { sum = all, count = steps; }
+  void save(std::ostream&) const override {}
+  void load(std::istream&) override {}
+  double sum = 0;
+  std::uint64_t count = 0;
+};
 
 Vector drawn_change(std::uint32_t row) {
   RandomStream random(8, {.purpose = Purpose::test, .row = row});
@@ -206,6 +219,23 @@ TEST_CASE("FedExP by hand, from reports of clients of equal weight, as they were
   rules.bound = UpdateBound{UpdateClip(2.0), false};
   CHECK(mean_square_norm(rules, reports(3, 1)) == doctest::Approx(3.25));
   CHECK(mean_square_norm(rules, {}) == 0);
+}
+
+TEST_CASE("the pooled statistic is the exact sum of the reports that are in the mean, in whatever order they come") {
+  std::vector<ClientReport> reports;
+  for (std::uint32_t client = 0; client < 6; ++client) {
+    // 1, and five times half of its last digit: one by one, each of these would be lost.
+    reports.push_back({.client = client, .steps = 1, .statistic = client == 0 ? 1 : 0x1p-53, .statistics = 1});
+  }
+  reports.push_back({.client = 6, .steps = 1, .statistic = 100, .statistics = 1, .failure = "left out"});
+  reports.push_back({.client = 7, .steps = 1, .statistic = std::numeric_limits<double>::infinity(), .statistics = 1});
+  const SumRules rules{.weights = std::vector<std::uint64_t>(reports.size(), 1)};
+  for (int turn = 0; turn < 8; ++turn) {
+    Server server(FederatedAveraging{}, 2, {}, std::make_unique<Kept>());
+    server.take(reports, rules);
+    CHECK(server.tell(2) == std::vector<double>{1 + 2 * 0x1p-52, 6});
+    std::rotate(reports.begin(), reports.begin() + 1, reports.end());
+  }
 }
 
 TEST_CASE("momentum without memory is federated averaging, and in the long run goes 1 / (1 - beta) times as far") {
