@@ -36,14 +36,12 @@ class OpenEnd {
  public:
   explicit OpenEnd(int file) : file_(file) {}
   OpenEnd(OpenEnd&& other) noexcept : file_(std::exchange(other.file_, -1)) {}
-  ~OpenEnd() { close(); }
+  ~OpenEnd() {
+    if (file_ >= 0) close(file_);
+  }
   OpenEnd(const OpenEnd&) = delete;
   OpenEnd& operator=(const OpenEnd&) = delete;
   int get() const { return file_; }
-  void close() {
-    if (file_ >= 0) ::close(file_);
-    file_ = -1;
-  }
 
  private:
   int file_;
