@@ -94,6 +94,9 @@ void evaluate(const EvaluateFlags& arguments) {
   std::printf("%s, %s part, %s: %s %.4f, loss %.4f\n", result.dataset.c_str(), arguments.part.c_str(),
               counted(evaluation.examples, "example").c_str(), std::string(evaluation.metric).c_str(), evaluation.accuracy,
               evaluation.loss);
+  if (!result.is_covered)
+    std::printf(
+        "note: the run protects these rows; no release covers what is measured on them, and nothing may be chosen by it\n");
   std::size_t width = 0;
   for (const auto& name : result.class_names) width = std::max(width, name.size() + 1);
   for (std::size_t c = 0; c < evaluation.class_examples.size(); ++c) {

@@ -80,9 +80,8 @@ void add_data_flag(CLI::App& command, std::string& path) {
 }
 
 void add_reading_flags(CLI::App& command, Settings& settings) {
-  add_settings_flags(command, settings, [](const KeyInfo& key) {
-    return key.name == "format" || key.name == "label" || key.name == "client-column" || key.name == "targets";
-  });
+  add_settings_flags(command, settings,
+                     [](const KeyInfo& key) { return is_about_reading(key.name) || is_about_normalising(key.name); });
 }
 
 ReadSettings reading_settings(const Settings& settings) {

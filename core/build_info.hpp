@@ -32,7 +32,7 @@ std::string flags_but_instructions(std::string_view flags);
 
 /// Raised by one whenever some configuration gives different results; a result is recomputed only if this number, its
 /// configuration or its data changed.
-inline constexpr int kNumericsVersion = 3;
+inline constexpr int kNumericsVersion = 4;
 
 /// Names the build's instruction set if this processor lacks it; else empty.
 std::string missing_instructions();

@@ -35,6 +35,8 @@ enum class Purpose : std::uint32_t {
   client_test = 19,       ///< which of a client's rows it is tested on
   personal_order = 20,    ///< of a client's rows, in the epochs of its personal model
   outside_training = 21,  ///< by code of the user's own, which gets its seed here
+  moment_noise = 22,      ///< on the moments of the inputs (normalise private)
+  evaluation_noise = 23,  ///< on accuracy and loss of a round (evaluate private)
   feature_noise = 30,     ///< on the inputs of a client's examples (row), the same in every round
   test = 1000,
 };

@@ -65,6 +65,11 @@ struct DataPair {
   Dataset test;
   std::string hash;                     ///< SHA-256 of both parts' contents
   std::vector<std::string> notes = {};  ///< what people should know of how their file was read
+  /// Every constant that the model's form and its inputs depend on, with its source: "classes 10 (named)". Where rows are
+  /// protected, none of them follows from the rows, and every privacy statement lists them.
+  std::vector<std::string> facts = {};
+  bool has_public_test = false;       ///< the test part is not of the rows that may be protected: published, or named public
+  bool normalises_privately = false;  ///< mean and deviation are placeholders, until an accounted release gives them
 };
 
 }  // namespace fedstride

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 #include <numeric>
+#include <optional>
 #include <string>
 #include <tuple>
 #include <utility>
@@ -18,10 +19,11 @@
 #include "data/fcube.hpp"
 #include "data/files/own_file.hpp"
 #include "data/idx.hpp"
+#include "data/named_facts.hpp"
+#include "data/normalisation.hpp"
 #include "data/split.hpp"
 #include "data/synthetic.hpp"
 #include "data/synthetic_li.hpp"
-#include "data/table.hpp"
 
 namespace fedstride {
 namespace {
@@ -38,44 +40,60 @@ std::vector<DatasetSource>& registry() {
                     .summary = "built in: ten figures in five look-alike pairs, 32x32 RGB, 10000 + 2000 pictures",
                     .files = "none",
                     .place = {},
+                    .is_published = true,
+                    .has_public_test = true,
                     .load = load_synthetic},
       DatasetSource{.name = "synthetic-li",
                     .summary = "built in: synthetic(alpha, beta) of Li et al., 60 numbers, ten classes, natural clients; "
                                "synthetic-li:ALPHA,BETA,CLIENTS,SEED",
                     .files = "none",
                     .place = {},
+                    .is_published = true,
+                    .has_public_test = true,
                     .load = {},
                     .make = [](std::string_view parameters) { return make_synthetic_li(parameters); }},
       DatasetSource{.name = "fcube",
                     .summary = "built in: FCUBE of NIID-Bench, points of a cube in two classes, four natural clients",
                     .files = "none",
                     .place = {},
+                    .is_published = true,
+                    .has_public_test = true,
                     .load = load_fcube},
       DatasetSource{.name = "cifar10",
                     .summary = "CIFAR-10, binary version: 32x32 RGB photographs in ten classes",
                     .files = "data_batch_1.bin to data_batch_5.bin, test_batch.bin",
                     .place = {"cifar10", "data_batch_1.bin", {"cifar-10-batches-bin", "cifar-10"}},
+                    .is_published = true,
+                    .has_public_test = true,
                     .load = load_cifar10},
       DatasetSource{.name = "cifar100",
                     .summary = "CIFAR-100, binary version: 32x32 RGB photographs, the 100 fine labels",
                     .files = "train.bin, test.bin",
                     .place = {"cifar100", "train.bin", {"cifar-100-binary", "cifar-100"}},
+                    .is_published = true,
+                    .has_public_test = true,
                     .load = load_cifar100},
       DatasetSource{.name = "mnist",
                     .summary = "MNIST: 28x28 grey handwritten digits",
                     .files = "{train,t10k}-images-idx3-ubyte, {train,t10k}-labels-idx1-ubyte; each gzipped or not",
                     .place = {"mnist", "train-images-idx3-ubyte", {"MNIST/raw"}},
+                    .is_published = true,
+                    .has_public_test = true,
                     .load = load_mnist},
       DatasetSource{
           .name = "fashion-mnist",
           .summary = "Fashion-MNIST: 28x28 grey pictures of clothes in ten classes",
           .files = "as mnist; found without a flag where Debian's dataset-fashion-mnist puts them",
           .place = {"fashion-mnist", "train-images-idx3-ubyte", {"FashionMNIST/raw"}, "/usr/share/datasets/fashion-mnist"},
+          .is_published = true,
+          .has_public_test = true,
           .load = load_fashion_mnist},
       DatasetSource{.name = "covertype",
                     .summary = "UCI covertype: 54 columns, seven kinds of forest; a sixth of the rows is the test part",
                     .files = "covtype.data, gzipped or not",
                     .place = {"covertype", "covtype.data"},
+                    .is_published = true,
+
                     .load = load_covertype},
       DatasetSource{.name = kOwnFile,
                     .summary = "your own data: --data FILE or FOLDER, in any of the forms of docs/data.md",
@@ -110,8 +128,49 @@ void hold_out_test_part(DataPair& pair) {
   const bool by_client = std::ranges::any_of(rows, [](std::size_t count) { return count >= 6; });
   std::tie(pair.train, pair.test) = split_test_part(std::move(pair.train));
   pair.notes.push_back("no test part in the file: " + std::to_string(pair.test.size()) + " of its " + counted(all, "row") +
-                       (by_client ? ", a sixth of each client's," : ", a sixth,") +
+                       (by_client ? ", about a sixth of each client's," : ", about a sixth,") +
                        " are held out as test rows, the same in every run");
+}
+
+/// The rows of public_data, which nobody protects, as the training part of a data set; nothing if none are named.
+std::optional<DataPair> public_rows_of(const ReadSettings& settings) {
+  if (settings.public_data.empty()) return std::nullopt;
+  ReadSettings reading;
+  reading.label = settings.label;
+  reading.client_column = settings.client_column;
+  reading.targets = settings.targets;
+  reading.class_names = settings.class_names;
+  reading.shape = settings.shape;
+  DataPair pair = load_own_files(settings.public_data, reading, false);
+  pair.train.name = "public-data";
+  return pair;
+}
+
+/// Names the facts that public rows tell, where the settings name none.
+ReadSettings with_public_facts(ReadSettings settings, const std::optional<DataPair>& from) {
+  if (!from) return settings;
+  const Dataset& rows = from->train;
+  if (settings.classes == 0 && settings.class_names.empty() &&
+      (rows.targets == Targets::classes || rows.targets == Targets::positions)) {
+    if (rows.class_names.empty())
+      settings.classes = rows.classes;
+    else
+      settings.class_names = joined(rows.class_names, ",");
+  }
+  if (settings.vocabulary == 0) settings.vocabulary = rows.vocabulary;
+  if (settings.targets == TargetsAre::automatic) settings.targets = make_choice<TargetsAre>("targets", choice_name(rows.targets));
+  return settings;
+}
+
+/// Refuses a loader whose classes or normalisation may follow from rows that are protected.
+void check_loader(DataPair& pair, const DatasetSource& source, const ReadSettings& settings) {
+  if (!settings.rows_are_protected || source.is_published || source.read) return;
+  pair.train.mean.clear();
+  pair.train.deviation.clear();
+  if (pair.train.targets == Targets::classes && settings.classes != pair.train.classes)
+    throw usage_error("classes is " + std::to_string(settings.classes) + "; data set '" + std::string(source.name) + "' has " +
+                      std::to_string(pair.train.classes) +
+                      ", which may follow from its rows: under dp name that number, or say DatasetSource::is_published");
 }
 
 /// Copies the properties that both parts share from the training part to the test part.
@@ -133,7 +192,6 @@ void finish(DataPair& pair, std::string_view name) {
   test.class_order = train.class_order;
   test.mean = train.mean;
   test.deviation = train.deviation;
-  pair.hash = content_hash(train, test);
 }
 
 }  // namespace
@@ -173,12 +231,48 @@ std::filesystem::path dataset_folder(const DatasetSource& source, const DataOpti
 
 DataPair load_dataset(std::string_view name, const DataOptions& options) {
   const DatasetSource& source = dataset_source(name);
+  std::optional<DataPair> from = public_rows_of(options.read);
+  DataOptions known = options;
+  known.read = with_public_facts(options.read, from);
   DataPair pair =
-      source.make ? source.make(name.substr(std::min(name.size(), source.name.size() + 1))) : read_source(source, options, false);
-  if (pair.test.size() == 0) hold_out_test_part(pair);
-  if (pair.train.mean.empty()) standardise(pair.train);
+      source.make ? source.make(name.substr(std::min(name.size(), source.name.size() + 1))) : read_source(source, known, false);
+  pair.train.name = name;
+  check_loader(pair, source, known.read);
+  if (pair.train.targets == Targets::classes && source.is_published)
+    pair.facts.push_back("classes " + std::to_string(pair.train.classes) + " (published with data set '" + std::string(name) +
+                         "')");
+  if (pair.test.size() == 0) {
+    if (options.read.public_test)
+      throw usage_error("public-test is true; data set '" + std::string(name) +
+                        "' has no test part, and rows held out of the others are not public");
+    hold_out_test_part(pair);
+  } else {
+    pair.has_public_test = names_public_test(name, options.read);
+  }
+  const bool says_normalisation = source.read && !pair.train.mean.empty();
+  normalise(pair, known.read,
+            source.is_published ? "published with data set '" + std::string(name) + "'" : "the file's keys, taken as public",
+            from ? &from->train : nullptr);
   finish(pair, name);
+  const std::uint64_t replaced = make_valid(pair.train, known.read) + make_valid(pair.test, known.read);
+  if (replaced > 0)
+    pair.notes.push_back(counted(replaced, "value") +
+                         " of examples and labels outside the named range or classes, or not finite, " +
+                         (replaced == 1 ? "was" : "were") + " replaced");
+  pair.hash = content_hash(pair.train, pair.test);
+  // Constants from another file, or from keys of the data's, follow neither from rows nor from settings.
+  if (from || says_normalisation)
+    pair.hash = Hash()
+                    .text(pair.hash)
+                    .values(std::span<const float>(pair.train.mean))
+                    .values(std::span<const float>(pair.train.deviation))
+                    .hex();
   return pair;
+}
+
+bool names_public_test(std::string_view name, const ReadSettings& settings) {
+  const DatasetSource& source = dataset_source(name);
+  return settings.public_test || (source.has_public_test);
 }
 
 DataPair load_own_rows(std::string_view name, const DataOptions& options) {
@@ -210,14 +304,6 @@ namespace {
 
 /// Refuses rows whose answers or tokens do not belong to a form of the same kind. `set` begins the error.
 void check_answers(const Dataset& rows, const ExampleForm& form, const std::string& set) {
-  constexpr int kMaxClasses = 1 + std::numeric_limits<Label>::max();
-  const bool labelled = form.targets == Targets::classes || form.targets == Targets::positions;
-  if (labelled && (form.outputs < 2 || form.outputs > kMaxClasses))
-    throw failure(set + "the experiment has " + std::to_string(form.outputs) + " classes; 2 to " + std::to_string(kMaxClasses) +
-                  " are possible");
-  if (!labelled && form.outputs != rows.classes)
-    throw failure(set + "its examples have " + std::to_string(rows.classes) + " " + std::string(choice_name(form.targets)) +
-                  ", the experiment's " + std::to_string(form.outputs));
   const auto check_below = [&](const auto& numbers, int limit, const std::string& what) {
     int largest = 0;
     for (const auto number : numbers)
@@ -233,7 +319,23 @@ void check_answers(const Dataset& rows, const ExampleForm& form, const std::stri
 
 }  // namespace
 
-void fit(Dataset& rows, const DataForm& form) {
+namespace {
+
+/// Refuses a number of classes that no labels can have.
+void check_outputs(const Dataset& rows, const ExampleForm& form, const std::string& set) {
+  constexpr int kMaxClasses = 1 + std::numeric_limits<Label>::max();
+  const bool labelled = form.targets == Targets::classes || form.targets == Targets::positions;
+  if (labelled && (form.outputs < 2 || form.outputs > kMaxClasses))
+    throw failure(set + "the experiment has " + std::to_string(form.outputs) + " classes; 2 to " + std::to_string(kMaxClasses) +
+                  " are possible");
+  if (!labelled && form.outputs != rows.classes)
+    throw failure(set + "its examples have " + std::to_string(rows.classes) + " " + std::string(choice_name(form.targets)) +
+                  ", the experiment's " + std::to_string(form.outputs));
+}
+
+}  // namespace
+
+void fit(Dataset& rows, const DataForm& form, const ReadSettings& settings) {
   const std::string set = "data set '" + rows.name + "': ";
   const ExampleForm& wanted = form.examples;
   if (rows.shape != wanted.shape)
@@ -243,7 +345,8 @@ void fit(Dataset& rows, const DataForm& form) {
                   ", which is unknown; valid: 0 to " + std::to_string(kChoiceNames<Targets>.size() - 1));
   if (rows.targets != wanted.targets || (rows.vocabulary > 0) != (wanted.vocabulary > 0))
     throw failure(set + "it has " + rows.form().text() + "; the experiment has " + wanted.text());
-  check_answers(rows, wanted, set);
+  check_outputs(rows, wanted, set);
+  if (!settings.rows_are_protected) check_answers(rows, wanted, set);
   // Examples are normalised by channel, which of a table is a column; tokens are not.
   const auto places = static_cast<std::size_t>(wanted.vocabulary > 0 ? 0 : rows.shape.channels);
   bool good = form.mean.size() == places && form.deviation.size() == places;
@@ -259,6 +362,7 @@ void fit(Dataset& rows, const DataForm& form) {
   rows.vocabulary = wanted.vocabulary;
   rows.mean = form.mean;
   rows.deviation = form.deviation;
+  make_valid(rows, settings);
 }
 
 std::string content_hash(const Dataset& train, const Dataset& test) {

@@ -18,6 +18,9 @@ struct DatasetSource {
   std::string_view summary;
   std::string_view files;  ///< the contents of its folder, for people
   DataPlace place;         ///< no file: built in
+  /// Classes, mean and deviation that its loader gives are published facts: none follows from rows that somebody protects. Otherwise, under dp, they must be named.
+  bool is_published = false;
+  bool has_public_test = false;  ///< it comes with a test part, which is published
   /// Reads the folder. The test part is empty if there is none, mean and deviation if they follow from the training rows.
   std::function<DataPair(const std::filesystem::path& folder)> load = {};
   /// Instead of it, for a set that is made with parameters: its name may be followed by them, "synthetic-li:0.5,0.5".
@@ -42,8 +45,9 @@ const DatasetSource& dataset_source(std::string_view name);
 /// The folder of the data set, or its file if it is the user's own; empty if it is built in. Throws Error (failure) if it is not found.
 std::filesystem::path dataset_folder(const DatasetSource& source, const DataOptions& options);
 
-/// Reads (or makes) a data set: both parts named, normalised by the training part, checked to fit each other, hashed.
-/// If there is no test part, a sixth of the rows becomes the test part (split.hpp), and the notes say so.
+/// Reads (or makes) a data set: both parts named, normalised (normalisation.hpp), checked to fit each other, hashed.
+/// If there is no test part, a sixth of the rows becomes the test part (split.hpp), and the notes say so. Where rows are protected
+/// (ReadSettings) nothing but what is named, published or a matter of types is known of their contents (docs/privacy.md).
 /// Throws Error: usage for an unknown name, failure for anything that is missing or wrong in its files.
 DataPair load_dataset(std::string_view name, const DataOptions& options);
 
@@ -63,8 +67,13 @@ struct DataForm {
 };
 DataForm form_of(const Dataset& data);
 /// Gives rows the classes and the normalisation of `form`. Throws Error (failure) if their shape differs, a label has no
-/// class, or the normalisation is invalid (numbers that are not finite, a deviation that is not above 0, too few or many).
-void fit(Dataset& rows, const DataForm& form);
+/// class, or the normalisation is invalid (numbers that are not finite, a deviation that is not above 0, too few or many). Rows that are
+/// protected are not refused for a label or a token: what has no class is class 0 (make_valid).
+void fit(Dataset& rows, const DataForm& form, const ReadSettings& settings = {});
+
+/// True if the test part of that data set is public: published with it, or named so by the settings (which load_dataset refuses for a set
+/// without one).
+bool names_public_test(std::string_view name, const ReadSettings& settings);
 
 /// SHA-256 over shape, classes, labels and contents of both parts: identifies the data whatever their name.
 std::string content_hash(const Dataset& train, const Dataset& test);

@@ -3,11 +3,10 @@
 #include <algorithm>
 #include <cmath>
 #include <iterator>
-#include <numeric>
 #include <span>
-#include <tuple>
 
 #include "core/error.hpp"
+#include "core/hash.hpp"
 #include "core/random.hpp"
 #include "core/text.hpp"
 #include "data/row_lists.hpp"
@@ -15,15 +14,10 @@
 namespace fedstride {
 namespace {
 
-std::pair<std::vector<Row>, std::vector<Row>> draw(std::size_t size, std::size_t count, RandomStream random) {
-  std::vector<Row> rows(size);
-  std::iota(rows.begin(), rows.end(), Row{0});
-  shuffle(std::span(rows), random);
-  std::vector<Row> drawn(rows.begin(), rows.begin() + static_cast<std::ptrdiff_t>(count));
-  rows.erase(rows.begin(), rows.begin() + static_cast<std::ptrdiff_t>(count));
-  std::sort(rows.begin(), rows.end());
-  std::sort(drawn.begin(), drawn.end());
-  return {std::move(rows), std::move(drawn)};
+/// The draw of a row: uniform in [0, 1), at an address of its own, so that no other row has a say in where it goes.
+double draw_of(std::uint64_t seed, Address address, std::size_t row) {
+  address.row = static_cast<std::uint32_t>(row);
+  return RandomStream(seed, address).uniform();
 }
 
 /// Keeps the given ascending rows of `values`, `width` values a row, where they lie: a large set is not there twice.
@@ -69,30 +63,29 @@ void keep_only(Dataset& data, std::span<const Row> rows) {
   data.file_rows.assign(rows.begin(), rows.end());
 }
 
-/// The rows without the first of each client, where the data name clients.
-std::vector<Row> not_the_only_ones(const Dataset& data) {
-  std::vector<Row> rows;
-  std::vector<bool> seen(data.client_names.size());
-  for (std::size_t row = 0; row < data.clients.size(); ++row) {
-    if (seen[data.clients[row]]) rows.push_back(static_cast<Row>(row));
-    seen[data.clients[row]] = true;
-  }
-  return rows;
-}
+constexpr std::uint32_t kHeldOutRows = 1;      // `client` of their addresses where the data name no clients
+constexpr std::uint32_t kHeldOutOfClient = 2;  // `step` of their addresses where they do
 
-/// A sixth of each client's rows, rounded down; nothing if no client has six.
-std::vector<Row> drawn_by_client(const Dataset& data) {
-  if (data.clients.empty()) return {};
-  std::vector<std::vector<Row>> rows(data.client_names.size());
-  for (std::size_t row = 0; row < data.size(); ++row) rows[data.clients[row]].push_back(static_cast<Row>(row));
-  std::vector<Row> drawn;
-  for (std::size_t client = 0; client < rows.size(); ++client) {
-    RandomStream random(0, {.purpose = Purpose::validation_split, .client = 2, .row = static_cast<std::uint32_t>(client)});
-    shuffle(std::span(rows[client]), random);
-    drawn.insert(drawn.end(), rows[client].begin(), rows[client].begin() + static_cast<std::ptrdiff_t>(rows[client].size() / 6));
+/// The draw of each row of a data set by which it is held out. It depends on the row's number in the data set, or on its client's name
+/// and its number among the rows of that client. The first row, or the first of each client, is marked by a 1: it trains.
+std::vector<double> draws_of_rows(const Dataset& data) {
+  std::vector<double> draws(data.size());
+  if (data.clients.empty()) {
+    const Address address{.purpose = Purpose::validation_split, .client = kHeldOutRows};
+    for (std::size_t row = 0; row < draws.size(); ++row) draws[row] = row == 0 ? 1 : draw_of(0, address, row);
+    return draws;
   }
-  std::ranges::sort(drawn);
-  return drawn;
+  std::vector<std::uint32_t> addresses;
+  for (const std::string& name : data.client_names)
+    addresses.push_back(static_cast<std::uint32_t>(std::stoul(Hash().text(name).hex().substr(0, 8), nullptr, 16)));
+  std::vector<std::size_t> seen(data.client_names.size(), 0);
+  for (std::size_t row = 0; row < draws.size(); ++row) {
+    const std::uint32_t client = data.clients[row];
+    const std::size_t number = seen[client]++;
+    const Address address{.purpose = Purpose::validation_split, .client = addresses[client], .step = kHeldOutOfClient};
+    draws[row] = number == 0 ? 1 : draw_of(0, address, number);
+  }
+  return draws;
 }
 
 }  // namespace
@@ -100,35 +93,47 @@ std::vector<Row> drawn_by_client(const Dataset& data) {
 std::pair<std::vector<Row>, std::vector<Row>> split_validation(std::size_t size, double fraction, std::uint64_t seed) {
   if (!(fraction >= 0 && fraction < 1))
     throw usage_error("validation-fraction is " + number_text(fraction) + "; it must be a number from 0 and below 1");
-  const auto count = static_cast<std::size_t>(std::llround(fraction * static_cast<double>(size)));
-  if (count >= size)
-    throw usage_error("validation-fraction " + number_text(fraction) + " leaves none of " + std::to_string(size) +
-                      " rows for training; choose a smaller one");
-  return draw(size, count, RandomStream(seed, {.purpose = Purpose::validation_split}));
+  std::pair<std::vector<Row>, std::vector<Row>> split;
+  const Address address{.purpose = Purpose::validation_split};
+  for (std::size_t row = 0; row < size; ++row)
+    (fraction > 0 && draw_of(seed, address, row) < fraction ? split.second : split.first).push_back(static_cast<Row>(row));
+  if (split.first.empty())
+    throw usage_error("validation-fraction " + number_text(fraction) + " leaves none of " + counted(size, "row") +
+                      " for training; choose a smaller one");
+  return split;
 }
 
 std::vector<Row> draw_evaluation_rows(std::size_t size, std::size_t count, std::uint64_t seed) {
   if (count > size)
     throw usage_error("evaluate-rows is " + std::to_string(count) + "; the test part has " + counted(size, "row") +
                       ", at most that many are valid, or 0 for all");
-  return draw(size, count, RandomStream(seed, {.purpose = Purpose::evaluation_rows})).second;
+  std::vector<std::pair<double, Row>> draws;
+  draws.reserve(size);
+  for (std::size_t row = 0; row < size; ++row)
+    draws.emplace_back(draw_of(seed, {.purpose = Purpose::evaluation_rows}, row), static_cast<Row>(row));
+  std::ranges::nth_element(draws, draws.begin() + static_cast<std::ptrdiff_t>(count));
+  std::vector<Row> rows;
+  rows.reserve(count);
+  for (std::size_t i = 0; i < count; ++i) rows.push_back(draws[i].second);
+  std::ranges::sort(rows);
+  return rows;
 }
 
 std::pair<Dataset, Dataset> split_test_part(Dataset data) {
   if (data.size() < 2) throw failure("a data set in one file needs at least two rows: one to train on, one to test on");
+  constexpr double kShare = 1.0 / 6;
+  const std::vector<double> draws = draws_of_rows(data);
   std::vector<Row> train_rows;
-  std::vector<Row> test_rows = drawn_by_client(data);
+  std::vector<Row> test_rows;
+  for (std::size_t row = 0; row < draws.size(); ++row)
+    (draws[row] < kShare ? test_rows : train_rows).push_back(static_cast<Row>(row));
   if (test_rows.empty()) {
-    const std::size_t count = std::max<std::size_t>(1, data.size() / 6);
-    const RandomStream random(0, {.purpose = Purpose::validation_split, .client = 1});
-    if (const std::vector<Row> spare = not_the_only_ones(data); spare.empty())
-      test_rows = draw(data.size(), count, random).second;
-    else
-      for (const Row place : draw(spare.size(), std::min(count, spare.size()), random).second) test_rows.push_back(spare[place]);
+    // The smallest draw of all: it moves by one row at most, whatever other row is there.
+    auto least = std::ranges::min_element(draws);
+    if (*least == 1) least = std::prev(draws.end());
+    test_rows.push_back(static_cast<Row>(least - draws.begin()));
+    std::erase(train_rows, test_rows.front());
   }
-  std::vector<Row> all(data.size());
-  std::iota(all.begin(), all.end(), Row{0});
-  std::ranges::set_difference(all, test_rows, std::back_inserter(train_rows));
   Dataset test = with_rows(data, test_rows);
   keep_only(data, train_rows);
   return {std::move(data), std::move(test)};

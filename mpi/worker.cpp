@@ -7,6 +7,7 @@
 #include "core/stop.hpp"
 #include "mpi/mpi_fleet.hpp"
 #include "mpi/rank_work.hpp"
+#include "run/private_moments.hpp"
 
 namespace fedstride {
 namespace {
@@ -87,7 +88,10 @@ class Worker {
 
   // Private components are those of one client, and ranks are not more than clients: no other rank ever has them.
   void begin(const BeginRequest& request) {
-    if (!request.source.empty()) use_source(*prepared_, RandomSource::load(request.source));
+    if (!request.source.empty()) {
+      use_source(*prepared_, RandomSource::load(request.source));
+      release_moments(*prepared_, source_of(*prepared_));
+    }
     poison(*prepared_);
     run_.emplace(std::move(*prepared_), ranks_, job_.stop);
     prepared_.reset();

@@ -20,6 +20,7 @@ struct Continuous {
   static constexpr std::string_view kName = "continuous";
   static constexpr std::string_view kSummary =
       "sorted by a property of the examples, such as their brightness, more or less strictly";
+  static constexpr Dealing kDealing = Dealing::features;
   static constexpr auto kFields = std::tuple{
       Field{"property", &Continuous::property,
             "mean: of the example's values, which is a picture's brightness; or the number of a column, counted from 0"},

@@ -17,6 +17,7 @@ struct Dirichlet {
 
   static constexpr std::string_view kName = "dirichlet";
   static constexpr std::string_view kSummary = "each class over the clients by Dirichlet(alpha), client sizes unequal";
+  static constexpr Dealing kDealing = Dealing::labels;
   static constexpr auto kFields = std::tuple{
       Field{"alpha", &Dirichlet::alpha, "concentration; small: few clients hold a class, large: equal shares", kPositive},
   };

@@ -17,6 +17,7 @@ struct DirichletBalanced {
 
   static constexpr std::string_view kName = "dirichlet-balanced";
   static constexpr std::string_view kSummary = "each client over the classes by Dirichlet(alpha p), client sizes equal";
+  static constexpr Dealing kDealing = Dealing::labels;
   static constexpr auto kFields = std::tuple{
       Field{"alpha", &DirichletBalanced::alpha, "concentration; small: a client holds few classes, large: the overall mix",
             kPositive},

@@ -16,6 +16,7 @@ struct DirichletSizes {
 
   static constexpr std::string_view kName = "dirichlet-sizes";
   static constexpr std::string_view kSummary = "rows at random, client sizes by Dirichlet(size-alpha)";
+  static constexpr Dealing kDealing = Dealing::counts;
   static constexpr auto kFields = std::tuple{
       Field{"size-alpha", &DirichletSizes::size_alpha,
             "concentration of the clients' sizes (NIID-Bench's beta); small: few clients hold most rows, large: equal sizes",
@@ -34,6 +35,7 @@ struct DirichletBoth {
   static constexpr std::string_view kName = "dirichlet-both";
   static constexpr std::string_view kSummary =
       "client sizes by Dirichlet(size-alpha), each over the classes by Dirichlet(alpha p)";
+  static constexpr Dealing kDealing = Dealing::labels;
   static constexpr auto kFields = std::tuple{
       Field{"alpha", &DirichletBoth::alpha, "concentration; small: a client holds few classes, large: the overall mix",
             kPositive},

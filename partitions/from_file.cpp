@@ -45,7 +45,7 @@ class FileRows {
 
   explicit FileRows(const PartitionInput& input) : end_(input.labels.size()) {
     if (input.file_rows.empty()) return;
-    end_ = std::size_t{*std::ranges::max_element(input.file_rows)} + 1;
+    end_ = std::max(std::size_t{*std::ranges::max_element(input.file_rows)} + 1, input.rows_in_file);
     rows_.assign(end_, kHeldOut);
     for (std::uint32_t row = 0; row < input.file_rows.size(); ++row) rows_[input.file_rows[row]] = row;
   }

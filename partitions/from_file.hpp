@@ -18,6 +18,7 @@ struct FromFile {
 
   static constexpr std::string_view kName = "file";
   static constexpr std::string_view kSummary = "a manifest of your own, JSON {\"clients\": [[row, ...], ...]}";
+  static constexpr Dealing kDealing = Dealing::given;
   static constexpr auto kFields = std::tuple{
       Field{"partition-file", &FromFile::partition_file, "the manifest to read (JSON)", kFile},
   };

@@ -17,6 +17,7 @@ struct GivenSizes {
 
   static constexpr std::string_view kName = "sizes";
   static constexpr std::string_view kSummary = "rows at random, as many to each client as a list says";
+  static constexpr Dealing kDealing = Dealing::counts;
   static constexpr auto kFields = std::tuple{
       Field{"sizes", &GivenSizes::sizes,
             "rows of each client, \"100,200,50\", or its share of them, \"0.5,0.25,0.25\"; rows beyond them are not used"},

@@ -14,6 +14,7 @@ namespace fedstride {
 struct Linear {
   static constexpr std::string_view kName = "linear";
   static constexpr std::string_view kSummary = "rows at random, client k's size in proportion to k + 1";
+  static constexpr Dealing kDealing = Dealing::counts;
   static constexpr std::tuple<> kFields{};
 
   ClientRows assign(const PartitionInput& input) const;
@@ -23,6 +24,7 @@ struct Linear {
 struct Square {
   static constexpr std::string_view kName = "square";
   static constexpr std::string_view kSummary = "rows at random, client k's size in proportion to (k + 1)^2";
+  static constexpr Dealing kDealing = Dealing::counts;
   static constexpr std::tuple<> kFields{};
 
   ClientRows assign(const PartitionInput& input) const;
@@ -33,6 +35,7 @@ struct Square {
 struct Exponential {
   static constexpr std::string_view kName = "exponential";
   static constexpr std::string_view kSummary = "rows at random, client k's size in proportion to exp(k)";
+  static constexpr Dealing kDealing = Dealing::counts;
   static constexpr std::tuple<> kFields{};
 
   ClientRows assign(const PartitionInput& input) const;

@@ -11,6 +11,7 @@ namespace fedstride {
 struct Iid {
   static constexpr std::string_view kName = "iid";
   static constexpr std::string_view kSummary = "rows at random, client sizes equal up to one";
+  static constexpr Dealing kDealing = Dealing::counts;
   static constexpr std::tuple<> kFields{};
 
   ClientRows assign(const PartitionInput& input) const;

@@ -20,6 +20,7 @@ struct InnerDirichlet {
 
   static constexpr std::string_view kName = "inner-dirichlet";
   static constexpr std::string_view kSummary = "each client's class priors by Dirichlet(alpha), sizes equal or lognormal";
+  static constexpr Dealing kDealing = Dealing::labels;
   static constexpr auto kFields = std::tuple{
       Field{"alpha", &InnerDirichlet::alpha, "concentration; small: a client holds few classes, large: all classes alike",
             kPositive},

@@ -18,6 +18,7 @@ struct Interpolated {
 
   static constexpr std::string_view kName = "interpolated";
   static constexpr std::string_view kSummary = "a fraction of the rows at random, the rest pathological, client sizes equal";
+  static constexpr Dealing kDealing = Dealing::labels;
   static constexpr auto kFields = std::tuple{
       Field{"random-fraction", &Interpolated::random_fraction, "share of the rows that is dealt out at random", kFraction},
       Field{"classes-per-client", &Interpolated::classes_per_client, "classes each client holds; 0: as few as cover every class",

@@ -21,6 +21,7 @@ struct LabelDistribution {
 
   static constexpr std::string_view kName = "label-distribution";
   static constexpr std::string_view kSummary = "each client's mix of classes from a file, client sizes equal";
+  static constexpr Dealing kDealing = Dealing::labels;
   static constexpr auto kFields = std::tuple{
       Field{"distribution-file", &LabelDistribution::distribution_file,
             "the clients' mixes of classes, CSV or JSON: a line a client, a number a class; rows beyond them are not used",

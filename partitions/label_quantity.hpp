@@ -21,6 +21,7 @@ struct LabelQuantity {
   static constexpr std::string_view kName = "label-quantity";
   static constexpr std::string_view kSummary =
       "each client holds a few classes drawn at random, client sizes unequal (NIID-Bench's #C = K)";
+  static constexpr Dealing kDealing = Dealing::labels;
   static constexpr auto kFields = std::tuple{
       Field{"classes-per-client", &LabelQuantity::classes_per_client, "classes each client holds; 0: as few as cover every class",
             kNonNegative},

@@ -15,6 +15,7 @@ struct Natural {
   static constexpr std::string_view kName = "natural";
   static constexpr std::string_view kSummary =
       "the clients that the data name; without --clients all of them, with it the first so many";
+  static constexpr Dealing kDealing = Dealing::given;
   static constexpr std::tuple<> kFields{};
 
   ClientRows assign(const PartitionInput& input) const;

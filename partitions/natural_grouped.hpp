@@ -16,6 +16,7 @@ struct NaturalGrouped {
 
   static constexpr std::string_view kName = "natural-grouped";
   static constexpr std::string_view kSummary = "so many of the clients that the data name are one client, drawn by the seed";
+  static constexpr Dealing kDealing = Dealing::given;
   static constexpr auto kFields = std::tuple{
       Field{"natural-per-client", &NaturalGrouped::natural_per_client, "clients that the data name in each client",
             Valid{.low = 1, .high = 1e7}},

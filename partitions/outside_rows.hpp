@@ -18,6 +18,7 @@ struct OutsideRows {
 
   static constexpr std::string_view kName = "outside";
   static constexpr std::string_view kSummary = "examples that only the clients' own code knows, for a model of tensors";
+  static constexpr Dealing kDealing = Dealing::given;
   static constexpr auto kFields = std::tuple{
       Field{"client-examples", &OutsideRows::client_examples,
             "number of examples of each client, \"100,200,50\", or one for all of them: their updates' weights"},

@@ -18,6 +18,7 @@ struct OwnRows {
 
   static constexpr std::string_view kName = "own";
   static constexpr std::string_view kSummary = "rows that the clients bring themselves, told by a roster; with serve alone";
+  static constexpr Dealing kDealing = Dealing::given;
   static constexpr auto kFields = std::tuple{
       Field{"roster", &OwnRows::roster, "the clients that bring their own rows: a line of 'fedstride data roster' for each",
             kFile},

@@ -22,6 +22,16 @@ struct PartitionInput {
   std::span<const std::uint32_t> client_of_row = {};  ///< the natural client of each row of the data set; empty: they name none
   std::size_t natural_clients = 0;                    ///< their number
   std::span<const std::uint32_t> file_rows = {};      ///< the number of each row in its file; empty: the same
+  std::size_t rows_in_file = 0;                       ///< with file_rows: those held out as the test part, too
+};
+
+/// The facts that the assignment of a row follows from, besides the settings. Under privacy they decide which neighbours a guarantee can
+/// be about (run/neighbours.hpp): where rows are dealt out, one more of them moves others.
+enum class Dealing {
+  given,     ///< the data, a file or the clients say whose it is, whatever other rows there are
+  counts,    ///< its number and how many rows there are
+  labels,    ///< the labels of all rows
+  features,  ///< the inputs of all rows
 };
 
 /// A part of the family: every row of the input in exactly one list, no list empty, in a time bounded by the sizes
@@ -34,6 +44,7 @@ template <class Part>
 concept Partition = requires(const Part part, const PartitionInput& input) {
   { Part::kName } -> std::convertible_to<std::string_view>;
   { Part::kSummary } -> std::convertible_to<std::string_view>;
+  { Part::kDealing } -> std::convertible_to<Dealing>;
   Part::kFields;
   { part.assign(input) } -> std::convertible_to<ClientRows>;
 };

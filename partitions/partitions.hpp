@@ -19,6 +19,7 @@ class PartitionPart : public Part {
   using Of = PartitionOf<P>;
 
   virtual ClientRows assign(const PartitionInput& input) const = 0;
+  virtual Dealing dealing() const = 0;
   /// The property of examples that it needs in the input, or "".
   virtual std::string_view needs_property() const = 0;
   /// The path of the file that its lists follow from, or nullptr if it reads none.
@@ -31,6 +32,7 @@ class PartitionOf final : public PartOf<PartitionPart, PartitionOf<P>, P> {
  public:
   using PartOf<PartitionPart, PartitionOf<P>, P>::PartOf;
   ClientRows assign(const PartitionInput& input) const final { return this->part_.assign(input); }
+  Dealing dealing() const final { return P::kDealing; }
   std::string_view needs_property() const final {
     if constexpr (requires(const P& part) { part.needs_property(); }) return this->part_.needs_property();
     return {};

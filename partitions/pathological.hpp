@@ -21,6 +21,7 @@ struct Pathological {
 
   static constexpr std::string_view kName = "pathological";
   static constexpr std::string_view kSummary = "each client holds a few classes; for CIFAR-10 and five clients the paper's pairs";
+  static constexpr Dealing kDealing = Dealing::labels;
   static constexpr auto kFields = std::tuple{
       Field{"classes-per-client", &Pathological::classes_per_client, "classes each client holds; 0: as few as cover every class",
             kNonNegative},

@@ -16,6 +16,7 @@ struct Shards {
 
   static constexpr std::string_view kName = "shards";
   static constexpr std::string_view kSummary = "sorted by label, cut into shards, a few at random to each client";
+  static constexpr Dealing kDealing = Dealing::labels;
   static constexpr auto kFields = std::tuple{
       Field{"shards-per-client", &Shards::shards_per_client, "shards each client gets", kAtLeastOne},
   };

@@ -133,9 +133,9 @@ Bringer bringer_of(const py::object& arrays) {
     const std::vector<std::string> keys = npz_keys(settings);
     for (const auto& [key, array] : held)
       if (std::ranges::find(keys, key) == keys.end()) throw usage_error("data: " + unknown_name("key", key, keys));
-    Assembly both("data", "data");
+    Assembly both("data", "data", settings);
     take_arrays(held, "data", settings, both);
-    return both.finish(settings.targets, false);
+    return both.finish(false);
   };
 }
 

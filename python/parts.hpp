@@ -20,6 +20,7 @@ struct CallablePartition {
 
   static constexpr std::string_view kName = "callable";
   static constexpr std::string_view kSummary = "a Python function: fedstride.run(partition=function)";
+  static constexpr Dealing kDealing = Dealing::labels;  // which it may read
   static constexpr auto kFields = std::tuple{};
 
   Assignment assign(const PartitionInput& input) const;
@@ -30,6 +31,7 @@ struct CallableCohort {
 
   static constexpr std::string_view kName = "callable";
   static constexpr std::string_view kSummary = "a Python function: fedstride.run(cohort=function)";
+  static constexpr bool kIndependent = false;  // as far as anyone can tell
   static constexpr auto kFields = std::tuple{};
 
   std::vector<ClientId> sample(const CohortQuestion& question) const;

@@ -106,10 +106,7 @@ void choose_data(const Settings& settings, Configuration& configuration) {
     if (set->second.from_command_line) {
       const Configuration defaults;
       configuration.data.clear();
-      configuration.format = defaults.format;
-      configuration.label.clear();
-      configuration.client_column.clear();
-      configuration.targets = defaults.targets;
+      static_cast<ReadSettings&>(configuration) = defaults;
       return;
     }
   }
@@ -132,14 +129,12 @@ void check_data(const Configuration& configuration) {
   const auto source = std::ranges::find(sources, configuration.dataset, &DatasetSource::name);
   if (source == sources.end() || source->read) return;
   const Configuration defaults;
-  const char* key = configuration.format != defaults.format     ? "format"
-                    : !configuration.label.empty()              ? "label"
-                    : !configuration.client_column.empty()      ? "client-column"
-                    : configuration.targets != defaults.targets ? "targets"
-                                                                : nullptr;
-  if (key != nullptr)
-    throw usage_error(std::string(key) + " is given; it goes with data of your own (--data FILE), not with data set '" +
+  for (const SettingInfo& info : settings_of<Configuration>()) {
+    const bool may_be_named = info.name == "classes" && !source->is_published;
+    if (!is_about_reading(info.name) || may_be_named || info.get(&configuration) == info.get(&defaults)) continue;
+    throw usage_error(std::string(info.name) + " is given; it goes with data of your own (--data FILE), not with data set '" +
                       configuration.dataset + "'");
+  }
 }
 
 }  // namespace
@@ -151,13 +146,21 @@ std::vector<KnownName> known_datasets() {
 }
 
 DataOptions data_options(const Configuration& configuration) {
-  return {.data_dir = configuration.data_dir,
-          .data = configuration.data,
-          .read = {.format = configuration.format,
-                   .label = configuration.label,
-                   .client_column = configuration.client_column,
-                   .targets = configuration.targets},
-          .brought = configuration.brought};
+  DataOptions options{
+      .data_dir = configuration.data_dir, .data = configuration.data, .read = configuration, .brought = configuration.brought};
+  options.read.rows_are_protected =
+      configuration.privacy.as<NoPrivacy>() == nullptr && configuration.partition.as<OwnRows>() == nullptr;
+  return options;
+}
+
+bool is_about_normalising(std::string_view key) {
+  return key == "normalise" || key == "mean" || key == "deviation" || key == "range";
+}
+
+bool is_about_reading(std::string_view key) {
+  constexpr std::string_view kReading[] = {"format",     "label", "client-column", "targets",     "classes",    "class-names",
+                                           "vocabulary", "words", "shape",         "public-data", "public-test"};
+  return std::ranges::find(kReading, key) != std::end(kReading);
 }
 
 void require_client_count(const Configuration& configuration) {
@@ -228,7 +231,7 @@ Configuration determining(Configuration configuration) {
     configuration.server_schedule_rounds = defaults.server_schedule_rounds;
   }
   if (configuration.server_schedule != ServerCourse::inverse) configuration.server_decay = defaults.server_decay;
-  configuration.evaluate_every = defaults.evaluate_every;
+  if (configuration.evaluate == EvaluateRule::plain) configuration.evaluate_every = defaults.evaluate_every;
   configuration.checkpoint_every = defaults.checkpoint_every;
   configuration.client_reports = defaults.client_reports;
   configuration.evaluate_rows = defaults.evaluate_rows;

@@ -32,6 +32,9 @@ enum class WeightRule { automatic, examples, equal };
 constexpr auto choice_names(WeightRule) { return names("auto", "examples", "equal"); }
 enum class OverNorm { refuse, clip };
 constexpr auto choice_names(OverNorm) { return names("refuse", "clip"); }
+/// How test rows are evaluated: plainly, or, where they are protected, by an accounted release.
+enum class EvaluateRule { plain, privately };
+constexpr auto choice_names(EvaluateRule) { return names("plain", "private"); }
 enum class Randomness { seeded, secret };
 constexpr auto choice_names(Randomness) { return names("seeded", "secret"); }
 
@@ -45,14 +48,10 @@ std::vector<KnownName> known_client_reports();
 
 /// Everything that determines a run, and the few settings that do not affect its results. The defaults are the
 /// pathological federation of Koskela & Honkela 2020 on the built-in data set.
-struct Configuration {
+struct Configuration : ReadSettings {
   std::string dataset = "synthetic";
   std::string data;
   std::string data_dir;
-  FileForm format = FileForm::automatic;
-  std::string label;
-  std::string client_column;
-  TargetsAre targets = TargetsAre::automatic;
   Augmentation augment = Augmentation::none;
   FeatureSkew feature_skew;
   double validation_fraction = 0;
@@ -90,6 +89,10 @@ struct Configuration {
   Randomness randomness = Randomness::seeded;
   bool publishable = false;
   int rounds = 20;
+  EvaluateRule evaluate = EvaluateRule::plain;
+  double evaluate_noise = 0;
+  double evaluate_loss_bound = 5;
+  double normalise_noise = 0;
   int evaluate_every = 1;
   int evaluate_rows = 0;
   int checkpoint_every = 1;
@@ -119,7 +122,13 @@ bool is_by_natural_clients(const Configuration& configuration);
 /// Throws Error (usage) for a configuration whose clients only its data number: over a network the number is said.
 void require_client_count(const Configuration& configuration);
 
-/// The options by which a configuration's data set is read.
+/// The settings of how files of the user's own are read, of which `fedstride data` and `evaluate` have flags, too.
+bool is_about_reading(std::string_view key);
+/// The settings of how inputs are normalised, which go with any data set.
+bool is_about_normalising(std::string_view key);
+
+/// The options by which a configuration's data set is read: as rows that are protected under dp, but where clients bring their own and
+/// the coordinator's are nobody's.
 DataOptions data_options(const Configuration& configuration);
 
 /// True for keys that set the place of the output: written only if a file set them.

@@ -8,6 +8,7 @@
 #include "nn/safetensors.hpp"
 #include "partitions/own_rows.hpp"
 #include "run/configuration.hpp"
+#include "run/private_moments.hpp"
 #include "sim/threads.hpp"
 
 namespace fedstride {
@@ -15,21 +16,37 @@ namespace {
 
 /// How a file is to be read: as said, and as the run did where nothing is.
 ReadSettings merged(const ReadSettings& said, ReadSettings settings) {
-  const ReadSettings nothing;
-  if (said.format != nothing.format) settings.format = said.format;
-  if (!said.label.empty()) settings.label = said.label;
-  if (!said.client_column.empty()) settings.client_column = said.client_column;
-  if (said.targets != nothing.targets) settings.targets = said.targets;
-  return settings;
+  const Configuration nothing;
+  Configuration from;
+  Configuration into;
+  static_cast<ReadSettings&>(from) = said;
+  static_cast<ReadSettings&>(into) = settings;
+  for (const SettingInfo& info : settings_of<Configuration>())
+    if (info.get(&from) != info.get(&nothing)) info.set(&into, info.get(&from));
+  return into;
 }
 
 }  // namespace
+
+bool tests_protected_rows(const Configuration& run, bool training_part) {
+  if (run.privacy.as<NoPrivacy>() != nullptr || run.partition.as<OwnRows>() != nullptr) return false;
+  return training_part || !names_public_test(run.dataset, run);
+}
+
+void require_covered(const Configuration& run, const std::string& folder, bool training_part) {
+  if (run.publishable && tests_protected_rows(run, training_part))
+    throw usage_error(
+        "the run in '" + folder +
+        "' is publishable, and these rows are protected by it; a number measured on them is "
+        "covered by no release: valid are data that it does not protect (--data FILE), or a run with evaluate private");
+}
 
 ModelEvaluation evaluate_file(const std::string& path, const std::string& dataset, const DataOptions& options, bool training_part,
                               int threads) {
   std::filesystem::path file(path);
   std::error_code error;
   DataOptions place = options;
+  bool is_covered = true;
   if (!options.data.empty() && !dataset.empty() && dataset != kOwnFile)
     throw usage_error("dataset is '" + dataset + "' and data is '" + options.data + "'; valid is one of them");
   if (std::filesystem::is_directory(file, error)) {
@@ -37,6 +54,10 @@ ModelEvaluation evaluate_file(const std::string& path, const std::string& datase
     if (dataset.empty() && std::filesystem::exists(configuration, error)) {
       const Configuration run = resolve(read_settings(configuration.string()));
       place = data_options(run);
+      if (options.data.empty() && !options.brought) {
+        require_covered(run, path, training_part);
+        is_covered = !tests_protected_rows(run, training_part);
+      }
       place.read = merged(options.read, place.read);
       if (!options.data.empty()) place.data = options.data;
       place.brought = options.brought;
@@ -47,7 +68,9 @@ ModelEvaluation evaluate_file(const std::string& path, const std::string& datase
     file /= "model.safetensors";
   }
   const SafeTensors tensors = read_safetensors(file);
-  ModelEvaluation result{model_of(tensors), dataset, {}, {}};
+  take_moments(tensors.metadata, place.read);
+  ModelEvaluation result{
+      .model = model_of(tensors), .dataset = dataset, .class_names = {}, .evaluation = {}, .is_covered = is_covered};
   if (const auto trained_on = tensors.metadata.find("dataset"); dataset.empty() && trained_on != tensors.metadata.end())
     result.dataset = trained_on->second;
   if (!options.data.empty() || options.brought) result.dataset = kOwnFile;
@@ -85,6 +108,7 @@ std::string evaluation_json(const ModelEvaluation& result) {
   json["class_examples"] = result.evaluation.class_examples;
   json["class_correct"] = result.evaluation.class_correct;
   json["model"] = result.model.line();
+  if (!result.is_covered) json["not_covered"] = true;
   return dump_json(json, 2);
 }
 

@@ -6,6 +6,7 @@
 #include "data/dataset.hpp"
 #include "nn/evaluation.hpp"
 #include "nn/model.hpp"
+#include "run/configuration.hpp"
 
 namespace fedstride {
 
@@ -15,7 +16,13 @@ struct ModelEvaluation {
   std::string dataset;
   std::vector<std::string> class_names;
   Evaluation evaluation;
+  bool is_covered = true;  ///< false: of rows that the run's guarantee protects, so that this number is not covered by it
 };
+
+/// True if the rows that a run is evaluated on are protected by its own guarantee: no release covers numbers measured on them.
+bool tests_protected_rows(const Configuration& run, bool training_part);
+/// Refuses to evaluate a run whose results are publishable on rows that it protects. Throws Error (usage).
+void require_covered(const Configuration& run, const std::string& folder, bool training_part);
 
 /// Evaluates a model.safetensors, or the one in a run's folder, on the test examples (or the training ones) of a data
 /// set; an empty `dataset` means the one the file was trained on, and then, with a run's folder, empty `data` and `data_dir` of the

@@ -9,6 +9,8 @@
 #include "core/parse_number.hpp"
 #include "nn/safetensors.hpp"
 #include "partitions/own_rows.hpp"
+#include "run/evaluate.hpp"
+#include "run/private_moments.hpp"
 #include "run/run_folder.hpp"
 #include "server/checkpoint.hpp"
 #include "sim/dealt_states.hpp"
@@ -142,12 +144,14 @@ ClientsEvaluation evaluate_clients(const std::string& folder, const std::string&
     throw usage_error("per-client is given; the rows of the run in '" + folder + "' are with its clients");
   if (const auto* settings = example_level(configuration.privacy); settings != nullptr && settings->components > 0)
     throw usage_error("per-client is given; the run in '" + folder + "' has private components, which are not kept");
+  const SafeTensors saved = read_safetensors(std::filesystem::path(folder) / "model.safetensors");
+  take_moments(saved.metadata, configuration);
+  require_covered(configuration, folder, false);
   const Setup setup = prepare(configuration, FirstWeights::elsewhere);
   if (setup.client_test.empty())
     throw usage_error("per-client is given; the clients of the run in '" + folder +
                       "' have no test rows of their own: it would have to be made with --client-test above 0, or by natural "
                       "clients of data that have test rows of theirs");
-  const SafeTensors saved = read_safetensors(std::filesystem::path(folder) / "model.safetensors");
   const Vector weights = exact(setup.model, saved);
   Threads pool(threads);
   ClientsEvaluation result{.dataset = configuration.dataset, .class_names = setup.data.test.class_names};

@@ -9,6 +9,7 @@
 #include "core/text.hpp"
 #include "dp/ledger/ledger_entry.hpp"
 #include "dp/ledger/ledger_file.hpp"
+#include "run/neighbours.hpp"
 
 namespace fedstride {
 namespace {
@@ -22,27 +23,36 @@ struct LevelTerms {
   double epsilon;
   double delta;
   AccountantChoice accountant;
-  Neighbours neighbours;
+  std::string neighbours;
 };
 
-std::vector<LevelTerms> terms_of(const Privacy& privacy) {
+// The neighbours that follow from the settings; those named if the settings do not allow them.
+std::string neighbours_of(const Configuration& configuration, Neighbours (*resolved)(const Configuration&),
+                          NeighboursChoice named) {
+  try {
+    return std::string(name_of(resolved(configuration)));
+  } catch (const Error&) {
+    return std::string(choice_name(named));
+  }
+}
+
+std::vector<LevelTerms> terms_of(const Configuration& configuration) {
+  const Privacy& privacy = configuration.privacy;
   std::vector<LevelTerms> all;
   if (const auto* example = example_level(privacy))
     all.push_back({Level::example, "", example->clip, example->noise_multiplier, example->epsilon, example->delta,
-                   example->accountant, example->neighbours});
+                   example->accountant, neighbours_of(configuration, example_neighbours, example->neighbours)});
   if (const auto* client = client_level(privacy)) {
-    const bool local = client->client_noise == ClientNoiseBy::local;
     all.push_back({Level::client, example_level(privacy) != nullptr ? "client-" : "", client->client_clip,
                    client->client_noise_multiplier, client->client_epsilon, client->client_delta, client->client_accountant,
-                   local ? Neighbours::replace_one : client->client_neighbours});
+                   neighbours_of(configuration, client_neighbours, client->client_neighbours)});
   }
   return all;
 }
 
 class LedgerComparer {
  public:
-  explicit LedgerComparer(const Configuration& configuration)
-      : configuration_(configuration), terms_(terms_of(configuration.privacy)) {}
+  explicit LedgerComparer(const Configuration& configuration) : configuration_(configuration), terms_(terms_of(configuration)) {}
 
   void header(const LedgerHeader& header) {
     differs("randomness", choice_name(configuration_.randomness), header.source);
@@ -65,7 +75,7 @@ class LedgerComparer {
       differs(terms.prefix + "delta", number_text(terms.delta), number_text(statement->delta));
       const double budget = terms.epsilon > 0 ? terms.epsilon : std::numeric_limits<double>::infinity();
       differs(terms.prefix + "epsilon", budget_text(budget), budget_text(statement->epsilon));
-      differs(terms.prefix + "neighbours", name_of(terms.neighbours), name_of(statement->neighbours));
+      differs(terms.prefix + "neighbours", terms.neighbours, name_of(statement->neighbours));
       if (terms.accountant != AccountantChoice::automatic)
         differs(terms.prefix + "accountant", choice_name(terms.accountant), statement->accountant);
       if (terms.level != Level::client) continue;
@@ -79,8 +89,8 @@ class LedgerComparer {
       const LevelTerms* terms = of(group.level);
       if (terms == nullptr) continue;
       const std::string round = "round " + std::to_string(entry.round) + ": ";
-      if (group.quantity == Quantity::components) {
-        components(round, group);
+      if (group.quantity != Quantity::sums) {
+        noisy(round, group);
         continue;
       }
       if (group.level == Level::example)
@@ -112,15 +122,20 @@ class LedgerComparer {
     return found == terms_.end() ? nullptr : &*found;
   }
 
-  void components(const std::string& round, const LedgerGroup& group) {
+  // Releases beside the sums.
+  void noisy(const std::string& round, const LedgerGroup& group) {
     const auto* settings = example_level(configuration_.privacy);
-    for (const ReleaseRun& run : group.runs)
-      differs(round + "components-noise", number_text(settings->components_noise), number_text(run.noise_multiplier));
+    const auto [name, noise] = group.quantity == Quantity::components
+                                   ? std::pair("components-noise", settings != nullptr ? settings->components_noise : 0)
+                               : group.quantity == Quantity::moments
+                                   ? std::pair("normalise-noise", configuration_.normalise_noise)
+                                   : std::pair("evaluate-noise", configuration_.evaluate_noise);
+    for (const ReleaseRun& run : group.runs) differs(round + name, number_text(noise), number_text(run.noise_multiplier));
   }
 
   void example(const std::string& round, const LevelTerms& terms, const LedgerGroup& group) {
     const auto* settings = example_level(configuration_.privacy);
-    differs(round + terms.prefix + "neighbours", name_of(terms.neighbours), name_of(group.neighbours));
+    differs(round + terms.prefix + "neighbours", terms.neighbours, name_of(group.neighbours));
     if (group.sampling != Sampling::full) differs(round + "sampling", choice_name(settings->sampling), name_of(group.sampling));
     if (settings->sampling_rate > 0 && settings->sampling == LotSampling::poisson)
       differs(round + "sampling-rate", number_text(settings->sampling_rate), number_text(group.rate));

@@ -62,7 +62,8 @@ void prepare_partition(Setup& setup) {
                        .seed = configuration.seed,
                        .client_of_row = train.clients,
                        .natural_clients = train.client_names.size(),
-                       .file_rows = train.file_rows};
+                       .file_rows = train.file_rows,
+                       .rows_in_file = train.file_rows.empty() ? 0 : train.size() + setup.data.test.size()};
   const std::size_t all_rows = training_rows.size();
   if (is_by_natural_clients(configuration)) choose_natural_clients(setup, input, training_rows);
   std::vector<float> property;

@@ -23,6 +23,10 @@ constexpr auto choice_names(ClipPer) { return names("model", "layer"); }
 enum class ClientNoiseBy { central, discrete, local };
 constexpr auto choice_names(ClientNoiseBy) { return names("central", "discrete", "local"); }
 
+/// The neighbours that a level is about; automatic: the strongest that hold (run/neighbours.hpp).
+enum class NeighboursChoice { automatic, add_remove, replace_one, zero_out };
+constexpr auto choice_names(NeighboursChoice) { return names("auto", "add-remove", "replace-one", "zero-out"); }
+
 /// Settings of example-level privacy: each example's gradient is clipped, each sum of a lot noised.
 struct ExampleSettings {
   double clip = 1;
@@ -30,7 +34,7 @@ struct ExampleSettings {
   double epsilon = 0;
   double delta = 1e-5;
   AccountantChoice accountant = AccountantChoice::automatic;
-  Neighbours neighbours = Neighbours::add_remove;
+  NeighboursChoice neighbours = NeighboursChoice::automatic;
   LotSampling sampling = LotSampling::poisson;
   double sampling_rate = 0;
   ClipSchedule clip_schedule = ClipSchedule::constant;
@@ -49,7 +53,7 @@ struct ClientSettings {
   double client_epsilon = 0;
   double client_delta = 1e-5;
   AccountantChoice client_accountant = AccountantChoice::automatic;
-  Neighbours client_neighbours = Neighbours::add_remove;
+  NeighboursChoice client_neighbours = NeighboursChoice::automatic;
   ClipPer clip_per = ClipPer::model;
   ClientNoiseBy client_noise = ClientNoiseBy::central;
 };
@@ -63,7 +67,8 @@ inline constexpr std::string_view kEpsilon =
 inline constexpr std::string_view kDeltaHelp = "delta of every epsilon that is printed";
 inline constexpr std::string_view kAccountant =
     "accountant of epsilon; auto: tight, or the tightest with a bound if tight has none";
-inline constexpr std::string_view kNeighboursHelp = "data sets that must be indistinguishable";
+inline constexpr std::string_view kNeighboursHelp =
+    "data sets that must be indistinguishable; auto: add-remove where one more moves no other, else zero-out (sizes are public)";
 /// The settings with the same name under `client` and `both`.
 inline constexpr auto kClientFields = std::tuple{
     Field{"clip-per", &ClientSettings::clip_per, "clip the whole update, or each tensor to its share"},

@@ -11,6 +11,10 @@
 #include "core/text.hpp"
 #include "dp/accountants/calibrate.hpp"
 #include "dp/accountants/spending.hpp"
+#include "dp/noise/noisy_mean.hpp"
+#include "run/neighbours.hpp"
+#include "run/private_evaluation.hpp"
+#include "run/private_moments.hpp"
 #include "run/setup.hpp"
 
 namespace fedstride {
@@ -45,7 +49,7 @@ PrivateRules private_rules(const ExampleSettings& settings, const Configuration&
   if (all > 2'000'000'000)
     throw usage_error("rounds x local-epochs is " + number_text(all) + "; under privacy it must be 2000000000 at most");
   return {.sampling = make_choice<Sampling>("sampling", choice_name(settings.sampling)),
-          .neighbours = settings.neighbours,
+          .neighbours = example_neighbours(configuration),
           .batch = configuration.batch,
           .sampling_rate = settings.sampling_rate,
           .noise = {.clip = settings.clip,
@@ -57,11 +61,21 @@ PrivateRules private_rules(const ExampleSettings& settings, const Configuration&
           .target_epochs = fixed_target ? settings.target_epochs : static_cast<int>(all)};
 }
 
-// A client's spending in `epochs` epochs.
-Spending planned(const PrivatePlan& plan, int epochs, const Spending& components) {
+// A client's spending in `epochs` epochs, and that beside its gradients.
+Spending planned(const PrivatePlan& plan, int epochs, const Spending& beside) {
   Spending spending = plan.spending(0, plan.releases_before(epochs), epochs);
-  merge(spending, components);
+  merge(spending, beside);
   return spending;
+}
+
+// Adds the releases that a level pays for beside its sums.
+void add_beside(const Setup& setup, LevelSetup& level, const Spending& components) {
+  level.once = components;
+  if (setup.data.normalises_privately)
+    merge(level.once, noisy_mean_release(setup.configuration.normalise_noise, level.neighbours));
+  if (setup.configuration.evaluate != EvaluateRule::privately) return;
+  level.evaluation = noisy_mean_release(setup.configuration.evaluate_noise, level.neighbours);
+  level.evaluate_every = static_cast<std::uint32_t>(setup.configuration.evaluate_every);
 }
 
 void prepare_examples(Setup& setup, const ExampleSettings& settings) {
@@ -75,6 +89,8 @@ void prepare_examples(Setup& setup, const ExampleSettings& settings) {
                    .clip = settings.clip,
                    .noise_multiplier = settings.noise_multiplier};
   check_noise(level, "");
+  add_beside(setup, level, privacy.components);
+  const Spending beside = level.beside(static_cast<std::uint64_t>(setup.configuration.rounds));
   std::set<std::size_t> sizes;
   for (const std::uint64_t rows : setup.row_counts) sizes.insert(rows);
   sizes.erase(0);
@@ -83,7 +99,7 @@ void prepare_examples(Setup& setup, const ExampleSettings& settings) {
   // Each size of client spends with its own rate; the client that spends most decides the noise of all.
   PrivateRules probe = rules;
   if (level.noise_multiplier == 0) probe.noise.noise_multiplier = 1;
-  Spending any = privacy.components;  // of an epoch of clients of every size: a lot may be all rows of the smallest
+  Spending any = beside;  // of an epoch of clients of every size: a lot may be all rows of the smallest
   for (const std::size_t size : sizes) merge(any, planned(PrivatePlan(probe, optimizer, size), 1, {}));
   level.accountant = accountant_for(settings.accountant, any);
   if (level.noise_multiplier == 0) {
@@ -94,7 +110,7 @@ void prepare_examples(Setup& setup, const ExampleSettings& settings) {
     for (const std::size_t size : sizes) {
       const auto spending = [&](double noise_multiplier) {
         probe.noise.noise_multiplier = noise_multiplier;
-        return planned(PrivatePlan(probe, optimizer, size), probe.target_epochs, privacy.components);
+        return planned(PrivatePlan(probe, optimizer, size), probe.target_epochs, beside);
       };
       level.noise_multiplier =
           std::max(level.noise_multiplier, calibrate(level.accountant, spending, level.epsilon, level.delta));
@@ -117,11 +133,12 @@ void prepare_clients(Setup& setup, const ClientSettings& settings, std::string_v
   LevelSetup level{.accountant = {},
                    .delta = settings.client_delta,
                    .epsilon = settings.client_epsilon,
-                   // An observer of one client's own message can compare it with any other: no client is absent.
-                   .neighbours = local ? Neighbours::replace_one : settings.client_neighbours,
+                   .neighbours = client_neighbours(setup.configuration),
                    .clip = settings.client_clip,
                    .noise_multiplier = settings.client_noise_multiplier};
   check_noise(level, prefix);
+  add_beside(setup, level, {});
+  const Spending beside = level.beside(static_cast<std::uint64_t>(setup.configuration.rounds));
   const std::size_t clients = setup.rows.size();
   const double rate = setup.rules.cohort->rate(clients);
   const bool amplified = !local && rate < 1 && setup.rules.cohort.as<PoissonCohort>() != nullptr;
@@ -129,14 +146,18 @@ void prepare_clients(Setup& setup, const ClientSettings& settings, std::string_v
                    .neighbours = level.neighbours,
                    .rate = amplified ? rate : 1,
                    .noise_multiplier = level.noise_multiplier > 0 ? level.noise_multiplier : 1};
-  level.accountant = accountant_for(settings.client_accountant, {release});
+  Spending any = beside;
+  merge(any, release);
+  level.accountant = accountant_for(settings.client_accountant, any);
   if (level.noise_multiplier == 0) {
     level.calibrated = true;
     const auto spending = [&](double noise_multiplier) {
       Releases all = release;
       all.noise_multiplier = noise_multiplier;
       all.count = static_cast<std::uint64_t>(setup.configuration.rounds);
-      return Spending{all};
+      Spending everything = beside;
+      merge(everything, all);
+      return everything;
     };
     level.noise_multiplier = calibrate(level.accountant, spending, level.epsilon, level.delta);
   }
@@ -179,13 +200,26 @@ void require_publishable(const Setup& setup) {
 
 }  // namespace
 
+Spending LevelSetup::beside(std::uint64_t rounds) const {
+  Spending spending = once;
+  if (!evaluation) return spending;
+  Releases evaluations = *evaluation;
+  evaluations.count = rounds / evaluate_every;
+  if (evaluations.count > 0) merge(spending, evaluations);
+  return spending;
+}
+
 void prepare_privacy(Setup& setup) {
   const Privacy& chosen = setup.configuration.privacy;
+  check_private_moments(setup);
   if (const auto* settings = example_level(chosen)) prepare_examples(setup, *settings);
   if (const auto* settings = client_level(chosen))
     prepare_clients(setup, *settings, chosen.as<BothPrivacy>() != nullptr ? "client-" : "");
   check_aggregation(setup.rules.aggregation, setup.rules.attack.attack, setup.rules.sum);
   setup.rules.cohort_source = RandomSource(setup.configuration.seed);
+  check_private_evaluation(setup);
+  if (setup.configuration.evaluate == EvaluateRule::privately)
+    setup.rules.evaluated.last = 0;  // every so many rounds, as counted
   require_publishable(setup);
   if (setup.privacy.on()) use_source(setup, private_source(setup, std::nullopt));
 }
@@ -210,7 +244,7 @@ double rounds_within_budget(const Setup& setup) {
       const std::uint64_t before = plan.releases_before(epoch);
       Spending spending = plan.spending(0, before, epoch);
       merge(spending, plan.spending(before, step, setup.training.epochs));
-      merge(spending, privacy.components);
+      merge(spending, level.beside(round));
       return meets(level.accountant, spending, level.epsilon, level.delta);
     };
     const auto all = static_cast<std::uint64_t>(setup.configuration.rounds);
@@ -223,8 +257,14 @@ double rounds_within_budget(const Setup& setup) {
   }
   if (privacy.client && privacy.client->epsilon > 0) {
     const LevelSetup& level = *privacy.client;
-    rounds = std::min(rounds,
-                      static_cast<double>(most_steps(level.accountant, {}, privacy.client_release, level.epsilon, level.delta)));
+    const auto fits = [&](std::uint64_t count) {
+      Releases all = privacy.client_release;
+      all.count = count;
+      Spending spending = level.beside(count);
+      merge(spending, all);
+      return meets(level.accountant, spending, level.epsilon, level.delta);
+    };
+    rounds = std::min(rounds, static_cast<double>(largest_count(static_cast<std::uint64_t>(rounds), 1, fits)));
   }
   return rounds;
 }

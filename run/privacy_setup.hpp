@@ -29,6 +29,12 @@ struct LevelSetup {
   double clip = 1;
   double noise_multiplier = 0;  ///< as given, or calibrated
   bool calibrated = false;
+  Spending once = {};                       ///< releases before the first round: private components, moments of the inputs
+  std::optional<Releases> evaluation = {};  ///< that of a round that evaluates, where it is accounted (evaluate private)
+  std::uint32_t evaluate_every = 1;         ///< rounds from one of these to the next
+
+  /// All these of so many rounds.
+  Spending beside(std::uint64_t rounds) const;
 };
 
 /// The privacy of a run as fixed before it starts.

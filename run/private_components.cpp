@@ -8,6 +8,7 @@
 #include "core/text.hpp"
 #include "data/skew/no_skew.hpp"
 #include "dp/noise/pca.hpp"
+#include "run/neighbours.hpp"
 
 namespace fedstride {
 namespace {
@@ -82,7 +83,7 @@ void prepare_components(Setup& setup) {
   if (inputs > 4096)
     throw usage_error("private-components needs a matrix of inputs x inputs; data set '" + configuration.dataset + "' has " +
                       std::to_string(inputs) + " inputs, at most 4096 are valid");
-  setup.privacy.components = {components_release(settings->components_noise, settings->neighbours)};
+  setup.privacy.components = {components_release(settings->components_noise, example_neighbours(configuration))};
 }
 
 void project_on_components(Setup& setup, const RandomSource& source) {

@@ -80,9 +80,9 @@ void add_uncovered(const Json& json, std::span<const std::string_view> covered, 
 }
 
 // Names the fields of a line that no guarantee covers; "clients.x" is x of every client.
-std::vector<std::string> uncovered_of_round(const Json& json, bool clients_protected, bool test_is_told) {
+std::vector<std::string> uncovered_of_round(const Json& json, bool clients_protected, bool test_is_covered) {
   std::vector<std::string> names;
-  if (test_is_told) names = {"test_accuracy", "test_loss"};
+  if (!test_is_covered) names = {"test_accuracy", "test_loss"};
   add_uncovered(json, kOfRound, "", names);
   std::erase(names, "clients");
   const std::span<const std::string_view> of_client = kOfClient;
@@ -226,7 +226,7 @@ std::string round_json(const RoundRecord& record, bool publishable, const Client
   add_spent(json, "example_privacy", record.example_spent);
   add_spent(json, "client_privacy", record.client_spent);
   if (record.example_spent || record.client_spent)
-    cover(json, uncovered_of_round(json, record.client_spent.has_value(), record.test && record.test->is_told), publishable);
+    cover(json, uncovered_of_round(json, record.client_spent.has_value(), record.test_is_covered), publishable);
   return dump_json(json);
 }
 
@@ -284,7 +284,7 @@ std::string summary_json(const Setup& setup, const RunSummary& summary, const st
     Json& statements = json["privacy"] = Json::array();
     for (const PrivacyStatement& statement : summary.privacy) statements.push_back(parse_json(statement_json(statement)));
     std::vector<std::string> names;
-    if (summary.test.is_told) names = {"test_accuracy", "test_loss"};
+    if (!summary.test_is_covered) names = {"test_accuracy", "test_loss"};
     add_uncovered(json, kOfSummary, "", names);
     cover(json, names, setup.configuration.publishable);
   }

@@ -13,6 +13,8 @@
 #include "run/evaluate_clients.hpp"
 #include "run/outside.hpp"
 #include "run/private_components.hpp"
+#include "run/private_evaluation.hpp"
+#include "run/private_moments.hpp"
 #include "run/run_folder.hpp"
 #include "sim/dealt_states.hpp"
 #include "sim/in_process_fleet.hpp"
@@ -101,6 +103,11 @@ RunSummary carry_out(const Setup& setup, RunFolder& folder, Checkpoint checkpoin
   std::optional<GroupEvaluator> own_tests;
   if (!setup.client_test.empty())
     own_tests.emplace(setup.model, client_test_data(setup), client_test_groups(setup), client_skews(setup));
+  std::optional<PrivateEvaluation> private_tests;
+  if (configuration.evaluate == EvaluateRule::privately) private_tests.emplace(setup);
+  const auto is_covered = [&](const Evaluation& test) {
+    return private_tests.has_value() || (setup.data.has_public_test && !test.is_told);
+  };
   std::optional<BackdoorTest> backdoor;
   if (setup.training.attack.attack->has_backdoor()) backdoor.emplace(setup);
   std::map<EvaluatedOn, std::unique_ptr<Evaluator>> evaluators;
@@ -109,7 +116,12 @@ RunSummary carry_out(const Setup& setup, RunFolder& folder, Checkpoint checkpoin
     const auto start = std::chrono::steady_clock::now();
     const Vector model = server.answer(checkpoint.model);
     Evaluation result;
-    if (fleet.evaluate) {
+    if (private_tests && examples != EvaluatedOn::validation) {
+      threads.for_each_task(1, [&](std::size_t) {
+        result =
+            private_tests->evaluate(model, checkpoint.round + (examples == EvaluatedOn::test ? 1 : 0), source_of(setup), help);
+      });
+    } else if (fleet.evaluate) {
       result = fleet.evaluate(model, examples);
     } else {
       auto& evaluator = evaluators[examples];
@@ -171,6 +183,7 @@ RunSummary carry_out(const Setup& setup, RunFolder& folder, Checkpoint checkpoin
     latest.reset();
     if (evaluates && setup.rules.evaluated.has(record.round)) {
       record.test = latest = evaluate(EvaluatedOn::test, record.evaluation_seconds);
+      record.test_is_covered = is_covered(*latest);
       if (!setup.validation_rows.empty()) record.validation = evaluate(EvaluatedOn::validation, record.evaluation_seconds);
       record.client_accuracy = client_accuracies(setup, *latest);
       if (own_tests)
@@ -199,10 +212,14 @@ RunSummary carry_out(const Setup& setup, RunFolder& folder, Checkpoint checkpoin
   // The end is evaluated on all rows, to be comparable with other runs; one that was stopped does not wait for that.
   if (evaluates && !setup.evaluation_rows.empty() && !summary.interrupted)
     latest = evaluate(EvaluatedOn::whole_test, summary.evaluation_seconds);
+  // A private evaluation of a round is made again with the same draws; one that the ledger does not have is not made.
+  const bool may_evaluate = evaluates && !(summary.interrupted && make_fleet.trains_outside) &&
+                            (!private_tests || (summary.rounds > 0 && setup.rules.evaluated.has(summary.rounds)));
   summary.test = latest ? *latest
-                 : evaluates && !(summary.interrupted && make_fleet.trains_outside)
-                     ? evaluate(EvaluatedOn::test, summary.evaluation_seconds)
+                 : may_evaluate
+                     ? evaluate(private_tests ? EvaluatedOn::whole_test : EvaluatedOn::test, summary.evaluation_seconds)
                      : Evaluation::unknown();
+  summary.test_is_covered = is_covered(summary.test);
   summary.examples = checkpoint.examples;
   summary.seconds = checkpoint.seconds;
   summary.idle_rounds = checkpoint.idle_rounds;
@@ -231,11 +248,13 @@ Checkpoint begin(Setup& setup, const RunFolder& folder, std::optional<RunPrivacy
   return checkpoint;
 }
 
-// The rest of a run from its checkpoint. Private components are charged and then released here.
+// The rest of a run from its checkpoint. Moments of the inputs and private components are charged and then released here.
 RunSummary go_on(Setup& setup, RunFolder& folder, Checkpoint checkpoint, RunPrivacy& privacy, const RunObserver& observer,
                  const FleetMaker& make_fleet) {
-  privacy.enter_components();
-  project_on_components(setup, private_source(setup, secrets_of(setup, folder.path())));
+  privacy.enter_once();
+  const RandomSource once = private_source(setup, secrets_of(setup, folder.path()));
+  release_moments(setup, once);
+  project_on_components(setup, once);
   poison(setup);
   return carry_out(setup, folder, std::move(checkpoint), privacy, observer, make_fleet);
 }

@@ -24,6 +24,7 @@ class Threads;
 struct RoundRecord {
   std::uint32_t round = 0;
   std::optional<Evaluation> test = {};        ///< in rounds that evaluate
+  bool test_is_covered = false;               ///< `test` is a function of public rows, or an accounted release
   std::optional<Evaluation> validation = {};  ///< likewise, with a validation split
   std::vector<ClientReport> clients = {};
   std::optional<double> backdoor_success = {};    ///< share of pictures with the trigger that are taken for its class
@@ -47,6 +48,7 @@ struct RunSummary {
   bool interrupted = false;
   std::string halted = {};  ///< why it ended before its last round: a privacy budget
   Evaluation test = {};
+  bool test_is_covered = false;  ///< RoundRecord::test_is_covered
   std::string folder;
   std::uint64_t examples = 0;
   double seconds = 0;             ///< training and averaging

@@ -8,6 +8,7 @@
 #include "core/hash.hpp"
 #include "dp/ledger/ledger_start.hpp"
 #include "nn/safetensors.hpp"
+#include "run/private_moments.hpp"
 #include "run/results.hpp"
 
 namespace fedstride {
@@ -135,6 +136,7 @@ void RunFolder::write_results(const Setup& setup, const Vector& model, const Run
   std::map<std::string, std::string> about{
       {"dataset", setup.configuration.dataset}, {"rounds", std::to_string(summary.rounds)}, {"model_hash", hash}};
   if (!setup.privacy.on()) about.emplace("data_hash", setup.data.hash);
+  add_moments(setup, about);
   write_file(path_ / "model.safetensors", write_safetensors(setup.model, model, about));
   write_file(path_ / "summary.json", summary_json(setup, summary, hash));
 }

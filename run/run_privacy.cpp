@@ -18,10 +18,36 @@ std::string budget_text(const LevelSetup& level) {
   return "epsilon " + number_text(level.epsilon) + " at delta " + number_text(level.delta);
 }
 
+/// All that a guarantee takes as public, each with its source.
+std::vector<std::string> constants_of(const Setup& setup) {
+  const Configuration& configuration = setup.configuration;
+  std::vector<std::string> constants = setup.data.facts;
+  const std::string partition = "partition '" + std::string(configuration.partition.name()) + "'";
+  const Dealing dealing = configuration.partition->dealing();
+  constants.push_back("who holds which rows (" + partition + ")" +
+                      (dealing == Dealing::labels     ? ", dealt out by labels: what that tells of them is not protected"
+                       : dealing == Dealing::features ? ", dealt out by inputs: what that tells of them is not protected"
+                                                      : ""));
+  if (setup.data.has_public_test) constants.emplace_back("the test part");
+  if (!configuration.init.empty())
+    constants.emplace_back("the first weights, from a file (init): whatever they were trained on is not counted here");
+  if (!setup.privacy.client) return constants;
+  const auto clients = static_cast<double>(setup.row_counts.size());
+  const double rate = setup.rules.cohort->rate(setup.row_counts.size());
+  constants.push_back("clients N " + number_text(clients) + ", expected in a round " + number_text(rate * clients) +
+                      ", the sum of a round is divided by " + number_text(setup.rules.sum.denominator));
+  if (configuration.optimizer->is_told())
+    constants.push_back("rounds T " + std::to_string(configuration.rounds) + " and clients a round M " +
+                        number_text(rate * clients) + ", by which optimizer '" + std::string(configuration.optimizer.name()) +
+                        "' is planned");
+  return constants;
+}
+
 LedgerHeader header_of(const Setup& setup) {
   LedgerHeader header{.source = std::string(choice_name(setup.configuration.randomness)),
                       .clients = static_cast<std::uint32_t>(setup.rows.size()),
-                      .statements = {}};
+                      .statements = {},
+                      .constants = constants_of(setup)};
   const auto add = [&](Level kind, const LevelSetup& level) -> LedgerStatement& {
     header.statements.push_back({.level = kind,
                                  .accountant = std::string(part_name(level.accountant)),
@@ -83,15 +109,33 @@ RunPrivacy::RunPrivacy(const Setup& setup, const std::filesystem::path& folder, 
   ledger_.emplace(mark ? Ledger::open(path, *mark, secret) : Ledger::create(path, header_of(setup), secret));
 }
 
-void RunPrivacy::enter_components() {
-  if (setup_.privacy.components.empty()) return;
-  const Releases& release = setup_.privacy.components.front();
-  LedgerGroup group{.sampling = Sampling::full,
-                    .neighbours = release.neighbours,
-                    .runs = {{release.noise_multiplier, 1, 1}},
-                    .quantity = Quantity::components};
-  ledger_->reserve(0, Hash().text(identity_).text("components").hex(), {group});
-  ledger_->close(0, {group});
+// The releases of one noisy quantity at each level that is on, as number `first`.
+void RunPrivacy::add_noisy(LedgerGroups& groups, Quantity quantity, double noise_multiplier, std::uint64_t first) const {
+  for (const auto& [level, setup] :
+       {std::pair(Level::example, &setup_.privacy.example), {Level::client, &setup_.privacy.client}}) {
+    if (!*setup) continue;
+    groups.push_back({.level = level,
+                      .sampling = Sampling::full,
+                      .neighbours = (*setup)->neighbours,
+                      .first = first,
+                      .runs = {{noise_multiplier, 1, 1}},
+                      .quantity = quantity});
+  }
+}
+
+void RunPrivacy::enter_once() {
+  LedgerGroups groups;
+  if (!setup_.privacy.components.empty()) {
+    const Releases& release = setup_.privacy.components.front();
+    groups.push_back({.sampling = Sampling::full,
+                      .neighbours = release.neighbours,
+                      .runs = {{release.noise_multiplier, 1, 1}},
+                      .quantity = Quantity::components});
+  }
+  if (setup_.data.normalises_privately) add_noisy(groups, Quantity::moments, setup_.configuration.normalise_noise, 0);
+  if (groups.empty()) return;
+  ledger_->reserve(0, Hash().text(identity_).text("components").hex(), groups);
+  ledger_->close(0, groups);
 }
 
 RunPrivacy::Classes RunPrivacy::classes(const SpendingTotals& before) const {
@@ -108,11 +152,12 @@ RunPrivacy::Classes RunPrivacy::classes(const SpendingTotals& before) const {
 }
 
 // The largest number of the next releases that the level's budget still covers.
-std::uint64_t RunPrivacy::within_budget(const Class& alike, std::uint64_t first, std::uint64_t planned) const {
+std::uint64_t RunPrivacy::within_budget(const Class& alike, std::uint64_t first, std::uint64_t planned, bool evaluates) const {
   const LevelSetup& level = *setup_.privacy.example;
   if (level.epsilon == 0) return planned;
   const auto fits = [&](std::uint64_t count) {
     Spending spending = *alike.spent;
+    if (evaluates) merge(spending, *level.evaluation);
     merge(spending, alike.plan->spending(first, count, setup_.training.epochs));
     return delta_by(level.accountant, spending, level.epsilon).value <= level.delta;
   };
@@ -133,11 +178,13 @@ RunPrivacy::Permission RunPrivacy::reserve(std::uint32_t round, const std::strin
   reserved_.clear();
   const SpendingTotals before = ledger_->book().before(round);
   const auto client_count = setup_.rows.size();
+  const bool evaluates = setup_.configuration.evaluate == EvaluateRule::privately && setup_.rules.evaluated.has(round);
   if (setup_.privacy.client) {
     const LevelSetup& level = *setup_.privacy.client;
     const Releases& next = setup_.privacy.client_release;
     Spending spending = before.updates();
     merge(spending, next);
+    if (evaluates) merge(spending, *level.evaluation);
     if (level.epsilon > 0 && delta_by(level.accountant, spending, level.epsilon).value > level.delta) {
       permission.refusal = "another round would pass the clients' budget of " + budget_text(level);
       return permission;
@@ -160,7 +207,7 @@ RunPrivacy::Permission RunPrivacy::reserve(std::uint32_t round, const std::strin
     for (const Class& alike : classes.all) {
       const std::uint64_t first = alike.plan->releases_before(first_epoch);
       const std::uint64_t planned = alike.plan->releases_before(first_epoch + setup_.training.epochs) - first;
-      const std::uint64_t most = within_budget(alike, first, planned);
+      const std::uint64_t most = within_budget(alike, first, planned, evaluates);
       allowed.push_back(most < static_cast<std::uint64_t>(alike.plan->lots_per_step(first_epoch)) ? 0 : most);
     }
     if (std::ranges::all_of(allowed, [](std::uint64_t count) { return count == 0; })) {
@@ -188,6 +235,7 @@ RunPrivacy::Permission RunPrivacy::reserve(std::uint32_t round, const std::strin
                            .largest_weight = 1});
     }
   }
+  if (evaluates) add_noisy(reserved_, Quantity::evaluation, setup_.configuration.evaluate_noise, round - 1);
   ledger_->reserve(round, Hash().text(identity_).text(model_hash).hex(), reserved_);
   return permission;
 }
@@ -224,7 +272,7 @@ void RunPrivacy::record(std::uint32_t round, const std::vector<ClientReport>& re
   std::map<ClientId, const ClientReport*> by_client;
   for (const ClientReport& report : reports) by_client.emplace(report.client, &report);
   for (const LedgerGroup& group : reserved_) {
-    if (group.level == Level::client) {
+    if (group.level == Level::client || group.quantity != Quantity::sums) {
       executed.push_back(group);
       continue;
     }

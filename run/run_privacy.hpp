@@ -42,9 +42,9 @@ class RunPrivacy {
   RunPrivacy(const Setup& setup, const std::filesystem::path& folder, const std::optional<LedgerMark>& mark,
              const std::optional<SecretKey>& key, std::optional<ClientId> own = std::nullopt);
 
-  /// Charges private components, which are released before the first round; entered again when a run continues, they count
-  /// once. After the first checkpoint: a ledger with a reservation and no checkpoint is refused.
-  void enter_components();
+  /// Charges what is released once, before the first round: private components, moments of the inputs. Entered again when a run
+  /// continues, it counts once. After the first checkpoint: a ledger with a reservation and no checkpoint is refused.
+  void enter_once();
 
   /// The number of releases each client may make in a round, or the reason why the run must end before it.
   struct Permission {
@@ -78,7 +78,8 @@ class RunPrivacy {
   static constexpr std::size_t kNoClass = SIZE_MAX;
   std::vector<ClientId> charged_clients(std::uint32_t round) const;
   Classes classes(const SpendingTotals& before) const;
-  std::uint64_t within_budget(const Class& alike, std::uint64_t first, std::uint64_t planned) const;
+  std::uint64_t within_budget(const Class& alike, std::uint64_t first, std::uint64_t planned, bool evaluates) const;
+  void add_noisy(LedgerGroups& groups, Quantity quantity, double noise_multiplier, std::uint64_t first) const;
 
   const Setup& setup_;
   std::optional<ClientId> own_;

@@ -215,6 +215,8 @@ void take_numbers(Setup& setup, const OutsideRows& outside) {
 void take_roster(Setup& setup, const OwnRows& own) {
   const Configuration& configuration = setup.configuration;
   setup.data = load_dataset(configuration.dataset, data_options(configuration));
+  setup.data.has_public_test = true;  // the coordinator's rows are no client's
+  for (std::string& fact : setup.data.facts) fact += ", of the coordinator's rows, which are no client's";
   setup.validation_rows = split_validation(setup.data.train.size(), configuration.validation_fraction, configuration.seed).second;
   Hash hash;
   std::map<std::string, std::size_t> bringer;
@@ -314,6 +316,12 @@ void prepare_training(Setup& setup, FirstWeights first) {
                         "; where the coordinator protects clients every update is clipped to clip already, and only 0 is valid");
     setup.rules.sum.bound = {UpdateClip(configuration.max_update_norm), configuration.over_norm == OverNorm::refuse};
   }
+  if (setup.privacy.on() && !setup.data.has_public_test && configuration.evaluate == EvaluateRule::plain &&
+      setup.data.test.size() > 0)
+    setup.notes.emplace_back(
+        "the test rows are protected as the training rows are: no release covers accuracy on them, and nothing may be chosen by "
+        "it "
+        "(--evaluate private releases it with noise; --public-test says that a test part is public)");
   const bool trains_here = setup.model.has_layers() && !is_trained_outside(configuration);
   if (!trains_here) check_trained_outside(setup);
   if (trains_here && !setup.training.privacy) note_unused_rows(setup);
@@ -343,8 +351,22 @@ Setup prepare_own(const Configuration& configuration, ClientId client, const Dat
   if (client >= static_cast<std::size_t>(configuration.clients))
     throw usage_error("client is " + std::to_string(client) + "; this experiment has clients 0 to " +
                       std::to_string(configuration.clients - 1));
-  setup.data = load_own_rows(configuration.dataset, data_options(configuration));
-  fit(setup.data.train, form);
+  DataOptions options = data_options(configuration);
+  // As the roster has it: of the rows alone, whatever the experiment names.
+  DataOptions plain = options;
+  plain.read = {.format = options.read.format,
+                .label = options.read.label,
+                .client_column = options.read.client_column,
+                .targets = options.read.targets};
+  const std::string hash = load_own_rows(configuration.dataset, plain).hash;
+  options.read.rows_are_protected = configuration.privacy.as<NoPrivacy>() == nullptr;
+  if (options.read.rows_are_protected) {  // the coordinator names the form of their answers
+    options.read.targets = make_choice<TargetsAre>("targets", choice_name(form.examples.targets));
+    options.read.vocabulary = form.examples.vocabulary;
+  }
+  setup.data = load_own_rows(configuration.dataset, options);
+  setup.data.hash = hash;
+  fit(setup.data.train, form, options.read);
   const std::size_t count = setup.data.train.size();
   std::vector<Row> rows(count);
   std::iota(rows.begin(), rows.end(), Row{0});

@@ -36,10 +36,14 @@ struct CohortQuestion {
   std::size_t clients() const { return rows.size(); }
 };
 
+// Every kind says kIndependent: whether a client takes part whoever else there is. If not, one client that is there displaces others,
+// and no guarantee can hide that it is there (run/neighbours.hpp).
+
 /// Every client, every round.
 struct AllClients {
   static constexpr std::string_view kName = "all";
   static constexpr std::string_view kSummary = "every client takes part in every round";
+  static constexpr bool kIndependent = true;
   static constexpr auto kFields = std::tuple{};
 
   std::vector<ClientId> sample(const CohortQuestion& question) const { return all_clients(question.clients()); }
@@ -52,6 +56,7 @@ struct PoissonCohort {
 
   static constexpr std::string_view kName = "poisson";
   static constexpr std::string_view kSummary = "each client takes part with the same probability";
+  static constexpr bool kIndependent = true;
   static constexpr auto kFields =
       std::tuple{Field{"cohort-rate", &PoissonCohort::cohort_rate, "probability that a client takes part in a round",
                        Valid{.low = 0, .high = 1, .low_included = false}}};
@@ -80,6 +85,7 @@ struct CohortSize {
 struct FixedCohort : CohortSize {
   static constexpr std::string_view kName = "fixed";
   static constexpr std::string_view kSummary = "a fixed number of clients, drawn uniformly";
+  static constexpr bool kIndependent = false;
   static constexpr auto kFields = kSizeField;
 
   std::vector<ClientId> sample(const CohortQuestion& question) const {
@@ -95,6 +101,7 @@ struct FixedCohort : CohortSize {
 struct SizeCohort : CohortSize {
   static constexpr std::string_view kName = "by-size";
   static constexpr std::string_view kSummary = "a fixed number of clients, larger ones more often";
+  static constexpr bool kIndependent = false;
   static constexpr auto kFields = kSizeField;
 
   std::vector<ClientId> sample(const CohortQuestion& question) const;
@@ -106,6 +113,7 @@ std::vector<ClientId> draw_by_size(const CohortQuestion& question, std::size_t c
 struct RoundRobinCohort : CohortSize {
   static constexpr std::string_view kName = "round-robin";
   static constexpr std::string_view kSummary = "a fixed number of clients, in turn";
+  static constexpr bool kIndependent = false;
   static constexpr auto kFields = kSizeField;
 
   std::vector<ClientId> sample(const CohortQuestion& question) const;
@@ -118,6 +126,7 @@ struct PowerOfChoiceCohort : CohortSize {
 
   static constexpr std::string_view kName = "power-of-choice";
   static constexpr std::string_view kSummary = "of candidates drawn by size, those of largest loss (Cho et al. 2022)";
+  static constexpr bool kIndependent = false;
   static constexpr auto kFields = std::tuple_cat(
       kSizeField, std::tuple{Field{"candidates", &PowerOfChoiceCohort::candidates,
                                    "candidates d of whom those of largest loss take part; at least cohort-size", kAtLeastOne}});
@@ -133,6 +142,7 @@ struct TraceCohort {
 
   static constexpr std::string_view kName = "trace";
   static constexpr std::string_view kSummary = "the clients that a file says are there";
+  static constexpr bool kIndependent = false;
   static constexpr auto kFields = std::tuple{
       Field{"trace", &TraceCohort::trace,
             "CSV file of when clients are there, with the header client,from,to: a client's number and the first and last of "
@@ -159,6 +169,8 @@ class CohortPart : public Part {
   virtual std::vector<ClientId> sample(const CohortQuestion& question) const = 0;
   virtual double rate(std::size_t clients) const = 0;
   virtual bool asks_for_losses() const = 0;
+  /// True if whether a client takes part does not depend on who else there is.
+  virtual bool is_independent() const = 0;
   /// The most clients of a round. Throws Error (usage) if it cannot draw from so few.
   virtual std::size_t most(std::size_t clients) const = 0;
   /// Hash of the file that it reads; empty if it reads none. Throws Error if that does not fit the clients.
@@ -170,6 +182,7 @@ class CohortOf final : public PartOf<CohortPart, CohortOf<P>, P> {
  public:
   using PartOf<CohortPart, CohortOf<P>, P>::PartOf;
   std::vector<ClientId> sample(const CohortQuestion& question) const final { return this->part_.sample(question); }
+  bool is_independent() const final { return P::kIndependent; }
   double rate(std::size_t clients) const final { return this->part_.rate(clients); }
   bool asks_for_losses() const final {
     if constexpr (requires { P::kAsksForLosses; }) return P::kAsksForLosses;

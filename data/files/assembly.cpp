@@ -5,6 +5,7 @@
 
 #include "core/text.hpp"
 #include "data/files/layout.hpp"
+#include "data/named_facts.hpp"
 
 namespace fedstride {
 namespace {
@@ -22,12 +23,36 @@ std::vector<Label> as_labels(Blocks<std::int64_t>& numbers) {
 
 }  // namespace
 
-DataPair Assembly::finish(TargetsAre targets, bool own_rows) {
+Assembly::Assembly(std::string train_file, std::string test_file, const ReadSettings& settings)
+    : train(std::move(train_file), shared), test(std::move(test_file), shared), settings_(settings) {
+  shared.rows_are_protected = settings.rows_are_protected;
+  if (settings.classes > 0) shared.classes = settings.classes;
+  if (settings.vocabulary > 0) shared.vocabulary = settings.vocabulary;
+  if (!settings.shape.empty()) shared.shape = named_shape(settings.shape);
+  if (!settings.words.empty()) shared.words = named_words(settings.words);
+  if (settings.class_names.empty()) return;
+  shared.class_names = named_classes(settings.class_names);
+  for (const std::string& name : shared.class_names) shared.named_classes.number(name);
+  const auto count = static_cast<int>(shared.class_names.size());
+  if (settings.classes > 0 && settings.classes != count)
+    throw usage_error("classes is " + std::to_string(settings.classes) + " and class-names has " + std::to_string(count) +
+                      " names; they must agree, or name one of them");
+  shared.classes = count;
+}
+
+void Assembly::file_says(const char* fact, std::optional<int> number, std::optional<int> SharedNames::*member) {
+  if (!number || shared.*member) return;
+  shared.*member = number;
+  said_.push_back(std::string(fact) + " " + std::to_string(*number) + " (the file's key, taken as public)");
+}
+
+DataPair Assembly::finish(bool own_rows) {
   check_counts();
   DataPair pair;
   finish_examples(pair);
-  finish_answers(pair, targets, own_rows);
+  finish_answers(pair, settings_.targets, own_rows);
   finish_clients(pair);
+  finish_facts(pair);
   pair.notes = std::move(notes);
   return pair;
 }
@@ -64,6 +89,12 @@ void Assembly::finish_examples(DataPair& pair) {
       notes.push_back("rows of " + std::to_string(train.each_.front()) + " numbers of 8 bits are read as pictures of " +
                       layout.shape.text());
     }
+  if (shared.shape && *shared.shape != layout.shape) {
+    if (shared.shape->size() != layout.shape.size())
+      throw failure(train.file_ + ": its examples are " + layout.shape.text() + ", which cannot have the shape " +
+                    shared.shape->text());
+    layout = {.shape = *shared.shape};
+  }
   const bool pictures = bytes && layout.is_picture() && layout.shape.channels <= kMaxPictureChannels;
   if (layout.channels_first && !shared.planes_are_known)
     notes.push_back("examples are read as " + layout.shape.text() + ", channels first in the file");
@@ -83,6 +114,8 @@ void Assembly::finish_examples(DataPair& pair) {
   if (train.kind_ != PartBuilder::Examples::tokens) return;
   const int largest = 1 + std::max(train.largest_token_, test.largest_token_);
   pair.train.shape = pair.test.shape = {static_cast<int>(train.each_.front()), 1, 1};
+  if (shared.rows_are_protected && !shared.vocabulary)
+    throw failure(train.file_ + ": the size of the vocabulary must not be read off the rows under dp; name it: --vocabulary N");
   pair.train.vocabulary = pair.test.vocabulary = shared.vocabulary.value_or(largest);
   if (largest > pair.train.vocabulary)
     throw failure(train.file_ + " has the token " + std::to_string(largest - 1) + "; its vocabulary has " +
@@ -111,10 +144,17 @@ Targets Assembly::targets_of(TargetsAre asked) const {
       if (kind == Answering::words) throw refused("numbers");
       return Targets::values;
     case TargetsAre::flags:
-      if (kind == Answering::words || !zero_or_one) throw refused("numbers that are 0 or 1");
+      if (kind == Answering::words || (!zero_or_one && !shared.rows_are_protected)) throw refused("numbers that are 0 or 1");
       return Targets::flags;
     case TargetsAre::automatic:
       break;
+  }
+  if (shared.rows_are_protected) {
+    if (by_position && shared.classes) return Targets::positions;
+    if (each.empty() && shared.classes) return Targets::classes;
+    throw failure(train.file_ + ", key '" + train.answers_key_ +
+                  "': the kind of answers must not be read off the rows under dp; name it: --classes N (or --class-names), or "
+                  "--targets values or flags");
   }
   if (kind == Answering::numbers) return Targets::values;
   if (each.empty()) return Targets::classes;
@@ -127,10 +167,13 @@ Targets Assembly::targets_of(TargetsAre asked) const {
 }
 
 void Assembly::finish_answers(DataPair& pair, TargetsAre asked, bool own_rows) {
-  if (asked == TargetsAre::classes && train.answering_ == PartBuilder::Answering::numbers) {
+  const bool as_classes =
+      asked == TargetsAre::classes || (asked == TargetsAre::automatic && shared.rows_are_protected && shared.classes);
+  if (as_classes && train.answering_ == PartBuilder::Answering::numbers) {
     for (PartBuilder* part : {&train, &test}) {
       part->values_.drain([&](std::span<const float> some) {
-        for (const float value : some) {
+        for (float value : some) {
+          if (shared.rows_are_protected && !(value == std::floor(value) && std::abs(value) <= 1e9F)) value = -1;
           if (value != std::floor(value) || std::abs(value) > 1e9F)
             throw failure(part->file_ + ", key '" + part->answers_key_ + "': " + number_text(value) +
                           " is no class; valid are whole numbers");
@@ -142,7 +185,8 @@ void Assembly::finish_answers(DataPair& pair, TargetsAre asked, bool own_rows) {
   }
   const Targets targets = targets_of(asked);
   pair.train.targets = pair.test.targets = targets;
-  if (targets == Targets::classes) return finish_classes(pair, own_rows);
+  if (targets == Targets::classes)
+    return shared.rows_are_protected ? finish_protected_classes(pair, own_rows) : finish_classes(pair, own_rows);
   pair.train.labels.assign(train.rows_, 0);
   pair.test.labels.assign(test.rows_, 0);
   if (targets == Targets::positions) return finish_positions(pair);
@@ -153,14 +197,38 @@ void Assembly::finish_answers(DataPair& pair, TargetsAre asked, bool own_rows) {
     part->whole_.drain([values = &data->values](std::span<const std::int64_t> some) {
       for (const std::int64_t number : some) values->push_back(static_cast<float>(number));
     });
+    if (targets == Targets::flags && shared.rows_are_protected)
+      for (float& flag : data->values) flag = flag > 0.5F ? 1 : 0;
   }
+  pair.train.class_names = shared.class_names;
+}
+
+// Classes are named, and a label that has none counts as class 0.
+void Assembly::finish_protected_classes(DataPair& pair, bool own_rows) {
+  if (!shared.classes && !own_rows)
+    throw failure(train.file_ + ", key '" + train.answers_key_ +
+                  "': the number of classes must not be read off the rows under dp; name it: --classes N (or --class-names)");
+  const std::int64_t classes = shared.classes.value_or(static_cast<int>(kMaxFileLabel) + 1);
+  for (auto [part, labels] : {std::pair(&train, &pair.train.labels), std::pair(&test, &pair.test.labels)}) {
+    labels->reserve(part->whole_.size());
+    part->whole_.drain([&, labels = labels](std::span<const std::int64_t> some) {
+      for (const std::int64_t number : some) {
+        const bool valid = number >= 0 && number < classes;
+        shared.replaced += valid ? 0 : 1;
+        labels->push_back(valid ? static_cast<Label>(number) : Label{0});
+      }
+    });
+  }
+  pair.train.classes = pair.test.classes = static_cast<int>(classes);
   pair.train.class_names = shared.class_names;
 }
 
 void Assembly::finish_classes(DataPair& pair, bool own_rows) {
   std::vector<std::int64_t> numbers[2] = {train.whole_.take(), test.whole_.take()};
   const std::string where = train.file_ + ", key '" + train.answers_key_ + "': ";
-  if (train.answering_ == PartBuilder::Answering::words) {
+  if (train.answering_ == PartBuilder::Answering::words && !shared.named_classes.empty()) {
+    pair.train.class_names = shared.class_names;
+  } else if (train.answering_ == PartBuilder::Answering::words) {
     if (own_rows) throw failure(where + "labels that are texts; rows that clients bring have the experiment's numbers, from 0");
     const auto places = shared.labels.sort();
     for (auto& some : numbers)
@@ -220,6 +288,10 @@ void Assembly::finish_classes(DataPair& pair, bool own_rows) {
 void Assembly::finish_positions(DataPair& pair) {
   pair.train.position_labels = as_labels(train.whole_);
   pair.test.position_labels = as_labels(test.whole_);
+  if (shared.rows_are_protected && shared.classes)
+    for (Dataset* data : {&pair.train, &pair.test})
+      for (Label& label : data->position_labels)
+        if (label >= *shared.classes) label = kNoLabel;
   int classes = 0;
   for (const Dataset* data : {&pair.train, &pair.test})
     for (const Label label : data->position_labels)
@@ -241,6 +313,19 @@ void Assembly::finish_clients(DataPair& pair) {
       for (std::uint32_t& client : data->clients) client = places[client];
   }
   pair.train.client_names = pair.test.client_names = shared.clients.all();
+}
+
+void Assembly::finish_facts(DataPair& pair) {
+  pair.train.mean = shared.mean;
+  pair.train.deviation = shared.deviation;
+  if (settings_.classes > 0 || !settings_.class_names.empty())
+    pair.facts.push_back("classes " + std::to_string(*shared.classes) + " (named)");
+  if (settings_.vocabulary > 0) pair.facts.push_back("vocabulary " + std::to_string(settings_.vocabulary) + " (named)");
+  if (!settings_.words.empty()) pair.facts.push_back("words: " + std::to_string(shared.words.size()) + " (named)");
+  pair.facts.insert(pair.facts.end(), said_.begin(), said_.end());
+  if (shared.replaced > 0)
+    notes.push_back(counted(shared.replaced, "answer") + " or token" + (shared.replaced == 1 ? "" : "s") +
+                    " outside the named classes or vocabulary, or not finite, stand as 0");
 }
 
 }  // namespace fedstride

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -11,8 +12,8 @@ namespace fedstride {
 /// Both parts of a data set while they are read, and the data set they make.
 class Assembly {
  public:
-  Assembly(std::string train_file, std::string test_file)
-      : train(std::move(train_file), shared), test(std::move(test_file), shared) {}
+  /// `settings` must outlive it. Throws Error (usage) for a fact that cannot be named so.
+  Assembly(std::string train_file, std::string test_file, const ReadSettings& settings);
   Assembly(const Assembly&) = delete;
   Assembly& operator=(const Assembly&) = delete;
 
@@ -21,9 +22,13 @@ class Assembly {
   PartBuilder test;
   std::vector<std::string> notes;
 
-  /// The data set, without normalisation and hash. Labels that do not begin at 0 are numbered in ascending order, words in that of
-  /// texts; `own_rows`: labels keep their numbers, since others have their meaning. Throws Error (failure).
-  DataPair finish(TargetsAre targets, bool own_rows);
+  /// Takes up facts that the file says, unless the settings name them.
+  void file_says(const char* fact, std::optional<int> number, std::optional<int> SharedNames::*member);
+
+  /// The data set, without hash, and without normalisation unless the file says it. Labels that do not begin at 0 are numbered in
+  /// ascending order, words in that of texts; `own_rows`: labels keep their numbers, since others have their meaning. Where rows are
+  /// protected, facts that only they tell must be named. Throws Error (failure).
+  DataPair finish(bool own_rows);
 
  private:
   void check_counts() const;
@@ -31,8 +36,13 @@ class Assembly {
   Targets targets_of(TargetsAre asked) const;
   void finish_answers(DataPair& pair, TargetsAre asked, bool own_rows);
   void finish_classes(DataPair& pair, bool own_rows);
+  void finish_protected_classes(DataPair& pair, bool own_rows);
   void finish_positions(DataPair& pair);
   void finish_clients(DataPair& pair);
+  void finish_facts(DataPair& pair);
+
+  const ReadSettings& settings_;
+  std::vector<std::string> said_;  ///< facts that the file says
 };
 
 }  // namespace fedstride

@@ -124,7 +124,7 @@ class CsvReader {
         label_columns_.push_back(column_of(trimmed(name), "label", by_name));
     }
     for (const std::size_t label : label_columns_) give(label, Role::label);
-    labels_ = CsvLabels(label_columns_.size());
+    labels_ = CsvLabels(label_columns_.size(), &into_.shared);
     columns_ = static_cast<std::size_t>(std::ranges::count(role_, Role::feature));
     if (columns_ == 0) throw wrong("no column is left for features");
     has_header_ = by_name || is_header();
@@ -154,7 +154,7 @@ class CsvReader {
     for (std::size_t i = 0; i < fields_.size(); ++i) {
       if (role_[i] != Role::feature) continue;
       double value = 0;
-      if (!parse_csv_number(fields_[i], value) || !std::isfinite(static_cast<float>(value)))
+      if (!parse_csv_number(fields_[i], value) || (!std::isfinite(static_cast<float>(value)) && !into_.shared.rows_are_protected))
         throw wrong("field " + std::to_string(i + 1) + " is '" + shown_field(fields_[i]) +
                     "', which is no number; a column of words can only be --label or --client-column");
       features_.push_back(static_cast<float>(value));

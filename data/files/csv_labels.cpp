@@ -31,7 +31,20 @@ bool parse_csv_number(std::string_view text, double& number) {
 
 std::string shown_field(std::string_view field) { return one_line(std::string(field.substr(0, 40))); }
 
+std::string CsvLabels::add_protected(std::string_view field) {
+  double number = 0;
+  if (gives_names()) {
+    const bool known = shared_->named_classes.find(field) < shared_->named_classes.size();
+    ids_.push(texts_.number(known ? field : std::string_view()));
+  } else if (!parse_csv_number(field, number) || !std::isfinite(static_cast<float>(number))) {
+    number = -1;
+  }
+  numbers_.push(number);
+  return "";
+}
+
 std::string CsvLabels::add(std::string_view field) {
+  if (is_protected()) return add_protected(field);
   if (field.empty()) return "is empty; each record needs one";
   double number = 0;
   const bool is_number = parse_csv_number(field, number);
@@ -60,6 +73,12 @@ void CsvLabels::give(PartBuilder& part, const std::string& key, TargetsAre targe
     throw failure(file +
                   ": the first label is a word and all others are numbers; valid: a header without a number, no header, or "
                   "--label with a name of the header");
+  if (gives_names()) return give_words(part, key);
+  if (is_protected()) {
+    // Numbers of the kind that is named, not of the kind that they look like.
+    fractions_ = targets == TargetsAre::values;
+    return give_numbers(part, key, fractions_);
+  }
   if (words_ > 0) return give_words(part, key);
   const bool as_values = targets == TargetsAre::automatic ? fractions_ : targets == TargetsAre::values;
   if (targets == TargetsAre::classes && fractions_)
@@ -89,7 +108,10 @@ void CsvLabels::give_numbers(PartBuilder& part, const std::string& key, bool as_
     if (as_values) {
       part.add_answers(array_of_labels(key, 'f', some, columns_));
     } else {
-      whole.assign(some.begin(), some.end());
+      whole.clear();
+      for (const double number : some)
+        whole.push_back(number == std::floor(number) && std::abs(number) <= kLargestWhole ? static_cast<std::int64_t>(number)
+                                                                                          : -1);
       part.add_answers(array_of_labels(key, 'i', std::span<const std::int64_t>(whole), columns_));
     }
   }

@@ -11,8 +11,9 @@ namespace fedstride {
 /// The labels of a table: whole numbers, numbers to predict, or words, which only the last of them may tell.
 class CsvLabels {
  public:
-  /// `columns` labels an example.
-  explicit CsvLabels(std::size_t columns = 1) : columns_(columns) {}
+  /// `columns` labels an example. Where rows are protected a label decides nothing about the others: a field that
+  /// cannot be one is the number -1, which has no class, and with class-names every field is a name.
+  explicit CsvLabels(std::size_t columns = 1, const SharedNames* shared = nullptr) : columns_(columns), shared_(shared) {}
 
   /// Adds one field. Returns why it cannot be a label; empty if it can.
   std::string add(std::string_view field);
@@ -22,10 +23,14 @@ class CsvLabels {
   bool are_values() const { return fractions_; }
 
  private:
+  bool is_protected() const { return shared_ != nullptr && shared_->rows_are_protected; }
+  bool gives_names() const { return is_protected() && columns_ == 1 && !shared_->named_classes.empty(); }
+  std::string add_protected(std::string_view field);
   void give_words(PartBuilder& part, const std::string& key);
   void give_numbers(PartBuilder& part, const std::string& key, bool as_values);
 
   std::size_t columns_;
+  const SharedNames* shared_;
   Blocks<double> numbers_;  ///< NaN for words
   Names texts_;
   Blocks<std::uint32_t> ids_;  ///< in texts_, while there are not too many of them

@@ -50,7 +50,7 @@ class Hdf5Records {
           for (const std::string& text : texts_) counts_.add(text);
           break;
         case kHdf5AllCounted:
-          shared_.words = counts_.most_frequent(kMaxFrequentWords);
+          if (shared_.words.empty()) shared_.words = chosen_words();
           left_ = most_;
           break;
         default:
@@ -96,6 +96,13 @@ class Hdf5Records {
       throw failure("'" + path_.string() + "': all arrays together have more than the " + std::to_string(most_) +
                     " bytes that a file of this size may hold");
     left_ -= bytes;
+  }
+
+  std::vector<std::string> chosen_words() const {
+    if (shared_.rows_are_protected)
+      throw failure("'" + path_.string() +
+                    "': the vocabulary of sentences must not be chosen by the rows under dp; name its words: --words FILE");
+    return counts_.most_frequent(kMaxFrequentWords);
   }
 
   void add_words() {

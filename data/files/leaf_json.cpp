@@ -170,7 +170,7 @@ class LeafHandler final : public JsonEvents {
     text ? give_characters(who) : give_numbers();
     if (y_.texts().empty()) {
       array_.key = column_name_ = "y";
-      check(y_.give(array_, true));
+      check(y_.give(array_, !into_.shared.rows_are_protected));  // where the kind is named, it does not depend on whose they are
       part_.add_answers(array_);
     } else if (text) {
       give_next_characters(who);

@@ -116,8 +116,15 @@ class NpzParts {
       : file_(std::move(file)), label_(label_key(settings)), client_(client_key(settings)), arrays_(std::move(arrays)) {}
 
   void give(Assembly& into, bool as_test) {
-    into.shared.vocabulary = said("vocabulary", into.shared.vocabulary);
-    into.shared.classes = said("classes", into.shared.classes);
+    into.file_says("vocabulary", said("vocabulary"), &SharedNames::vocabulary);
+    into.file_says("classes", said("classes"), &SharedNames::classes);
+    if (std::vector<float> mean = said_numbers("mean"); !mean.empty()) into.shared.mean = std::move(mean);
+    if (std::vector<float> deviation = said_numbers("deviation"); !deviation.empty())
+      into.shared.deviation = std::move(deviation);
+    if (into.shared.mean.size() != into.shared.deviation.size())
+      throw failure(file_ + ": 'mean' has " + counted(into.shared.mean.size(), "number") + ", 'deviation' " +
+                    std::to_string(into.shared.deviation.size()) + "; both are needed, one a channel or column");
+    said_shape(into.shared);
     const std::optional<Array> x = training("x");
     if (!x) throw missing("x");
     add(as_test ? into.test : into.train, *x, training(label_), label_, training(client_));
@@ -158,9 +165,29 @@ class NpzParts {
     if (client) part.add_clients(*client);
   }
 
-  std::optional<int> said(const std::string& key, std::optional<int> before) {
+  std::vector<float> said_numbers(const std::string& key) {
     const std::optional<Array> array = array_of(key);
-    if (!array) return before;
+    std::vector<float> numbers;
+    if (!array) return numbers;
+    const std::size_t count = array->is_text() ? 0 : array->rows() * array->row_size();
+    for (std::size_t i = 0; i < count; ++i) numbers.push_back(static_cast<float>(array->number(i)));
+    if (count == 0 || !std::ranges::all_of(numbers, [](float number) { return std::isfinite(number); }))
+      throw failure(file_ + ", key '" + key + "': it must be finite numbers, one a channel or column");
+    return numbers;
+  }
+
+  void said_shape(SharedNames& shared) {
+    const std::optional<Array> array = array_of("shape");
+    if (!array || shared.shape) return;
+    std::string text;
+    const std::size_t count = array->is_whole() ? array->rows() * array->row_size() : 0;
+    for (std::size_t i = 0; i < count && i < 4; ++i) text += (i == 0 ? "" : "x") + std::to_string(array->whole(i));
+    shared.shape = named_shape(text);
+  }
+
+  std::optional<int> said(const std::string& key) {
+    const std::optional<Array> array = array_of(key);
+    if (!array) return std::nullopt;
     const bool one = array->is_whole() && array->rows() * array->row_size() == 1;
     const std::int64_t number = one ? array->whole(0) : 0;
     if (number < 1 || number > kNoLabel)
@@ -184,7 +211,7 @@ ArchiveReader zip_reader() {
 }  // namespace
 
 std::vector<std::string> npz_keys(const ReadSettings& settings) {
-  std::vector<std::string> keys{"classes", "vocabulary"};
+  std::vector<std::string> keys{"classes", "vocabulary", "mean", "deviation", "shape"};
   for (const std::string& name : {std::string("x"), label_key(settings), client_key(settings)})
     for (const char* end : {"", "_train", "_test"}) keys.push_back(name + end);
   return keys;

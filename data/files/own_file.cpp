@@ -131,7 +131,7 @@ OwnFiles find_own_files(const fs::path& path, FileForm asked) {
 DataPair load_own_files(const fs::path& path, const ReadSettings& settings, bool own_rows) {
   const OwnFiles files = find_own_files(path, settings.format);
   Assembly both("'" + files.train.front().string() + "'",
-                "'" + (files.test.empty() ? files.train.front() : files.test.front()).string() + "'");
+                "'" + (files.test.empty() ? files.train.front() : files.test.front()).string() + "'", settings);
   const auto read = [&](const fs::path& file, bool as_test) {
     switch (files.form) {
       case FileForm::npz:
@@ -152,7 +152,7 @@ DataPair load_own_files(const fs::path& path, const ReadSettings& settings, bool
   };
   for (const fs::path& file : files.train) read(file, false);
   for (const fs::path& file : files.test) read(file, true);
-  return both.finish(settings.targets, own_rows);
+  return both.finish(own_rows);
 }
 
 }  // namespace fedstride

@@ -51,10 +51,11 @@ void PartBuilder::begin_examples(const Array& x, const std::vector<std::size_t>&
                   "examples of " + dimensions_text(each) + " numbers; at most " + std::to_string(kMaxExampleSize) + " are read");
   }
   const bool is_byte = x.item == 1 && x.kind != 'i';  // a signed one is a number
+  const bool may_be_bytes = !columns_ && (!shared_.rows_are_protected || (x.kind == 'u' && is_byte));
   if (x.is_whole() && x.kind != 'b' && !is_byte && each.size() == 1)
     kind_ = Examples::tokens;
   else
-    kind_ = columns_ ? Examples::numbers : Examples::bytes;
+    kind_ = may_be_bytes ? Examples::bytes : Examples::numbers;
   unit_ = x.kind == 'f' || x.kind == 'b' ? 1.0F / 255 : 1;
 }
 
@@ -143,7 +144,7 @@ void PartBuilder::add_numbers(const Array& x) {
   const std::size_t size = x.row_size();
   if (x.bytes.is_lent() && x.kind == 'f' && x.item == sizeof(float) && rows_ == 0) {
     const std::span numbers(reinterpret_cast<const float*>(std::as_const(x.bytes).data()), x.rows() * size);
-    for (std::size_t i = 0; i < numbers.size(); ++i)
+    for (std::size_t i = 0; i < numbers.size() && !shared_.rows_are_protected; ++i)
       if (!std::isfinite(numbers[i])) throw not_finite(x.key, i / size);
     lent_numbers_ = Borrowable<float>(numbers, x.bytes.owner());
     return;
@@ -157,7 +158,7 @@ void PartBuilder::add_numbers(const Array& x) {
       finite = finite && std::isfinite(number);
       row[at++] = number;
     });
-    if (!finite) throw not_finite(x.key, rows_ + i);
+    if (!finite && !shared_.rows_are_protected) throw not_finite(x.key, rows_ + i);
     numbers_.append(row);
   }
 }
@@ -169,7 +170,11 @@ void PartBuilder::add_tokens(const Array& x) {
   tokens.reserve(count);
   const std::int64_t end = shared_.vocabulary.value_or(kMaxTokens);
   for (std::size_t i = 0; i < count; ++i) {
-    const std::int64_t token = x.whole(i);
+    std::int64_t token = x.whole(i);
+    if (shared_.rows_are_protected && (token < 0 || token >= end)) {
+      token = 0;
+      ++shared_.replaced;
+    }
     if (token < 0 || token >= end)
       throw wrong(x.key, "example " + std::to_string(rows_ + i / x.row_size()) + " (counted from 0) has the token " +
                              std::to_string(token) + "; valid: 0 to " + std::to_string(end - 1) +
@@ -196,23 +201,47 @@ void PartBuilder::add_answers(const Array& y) {
   if (kind != answering_ || each != answers_each_)
     throw wrong(y.key, y.type_text() + " after answers of another type or number; all must be alike");
   if (kind == Answering::words && !each.empty()) throw wrong(y.key, "lists of texts; a label that is a text stands alone");
-  const std::size_t count = y.rows() * y.row_size();
-  if (kind == Answering::numbers) {
-    for (std::size_t i = 0; i < count; ++i) {
-      const auto value = static_cast<float>(y.number(i));
-      if (!std::isfinite(value))
-        throw wrong(y.key, "answer " + std::to_string(answered_ + i / y.row_size()) + " (counted from 0) is not a finite number");
-      zero_or_one_ = zero_or_one_ && (value == 0 || value == 1);
-      values_.push(value);
-    }
-  } else {
-    for (std::size_t i = 0; i < count; ++i) {
-      const std::int64_t value = kind == Answering::words ? shared_.labels.number(one_line(y.text(i))) : y.whole(i);
-      zero_or_one_ = zero_or_one_ && (value == 0 || value == 1);
-      whole_.push(value);
-    }
-  }
+  kind == Answering::numbers ? add_number_answers(y) : add_whole_answers(y, kind);
   answered_ += y.rows();
+}
+
+void PartBuilder::add_number_answers(const Array& y) {
+  for (std::size_t i = 0; i < y.rows() * y.row_size(); ++i) {
+    auto value = static_cast<float>(y.number(i));
+    if (!std::isfinite(value)) {
+      if (!shared_.rows_are_protected)
+        throw wrong(y.key, "answer " + std::to_string(answered_ + i / y.row_size()) + " (counted from 0) is not a finite number");
+      value = 0;
+      ++shared_.replaced;
+    }
+    zero_or_one_ = zero_or_one_ && (value == 0 || value == 1);
+    values_.push(value);
+  }
+}
+
+// The class that class-names gives to a label.
+std::int64_t PartBuilder::class_named(const Array& y, std::size_t index) {
+  const std::string label = y.is_text() ? one_line(y.text(index)) : std::to_string(y.whole(index));
+  const std::uint32_t known = shared_.named_classes.find(label);
+  if (known < shared_.named_classes.size()) return known;
+  if (!shared_.rows_are_protected)
+    throw wrong(y.key, "label '" + label + "' is none of class-names; valid: " + joined(shared_.named_classes.all()));
+  ++shared_.replaced;
+  return 0;
+}
+
+void PartBuilder::add_whole_answers(const Array& y, Answering kind) {
+  const bool named = !shared_.named_classes.empty() && answers_each_.empty();
+  if (shared_.rows_are_protected && kind == Answering::words && !named)
+    throw wrong(y.key,
+                "labels are texts, whose order the rows must not decide under dp; name them in order: --class-names A,B,...");
+  for (std::size_t i = 0; i < y.rows() * y.row_size(); ++i) {
+    const std::int64_t value = named                      ? class_named(y, i)
+                               : kind == Answering::words ? shared_.labels.number(one_line(y.text(i)))
+                                                          : y.whole(i);
+    zero_or_one_ = zero_or_one_ && (value == 0 || value == 1);
+    whole_.push(value);
+  }
 }
 
 void PartBuilder::add_client(std::string_view name, std::size_t rows) {

@@ -23,15 +23,24 @@ struct SharedNames {
   std::optional<int> classes;            ///< said by the file
   std::optional<int> vocabulary;         ///< said by the file, or fixed by its kind of text
   std::vector<std::string> class_names;  ///< said by the file
+  std::optional<Shape> shape;            ///< of an example, named or said by the file
+  std::vector<float> mean;               ///< said by the file
+  std::vector<float> deviation;          ///< likewise
+  Names named_classes;                   ///< the labels in the order of their classes, where they are named
+  bool rows_are_protected = false;       ///< no fact is read off a row, and no row is refused for what it contains
+  std::uint64_t replaced = 0;            ///< values that are not valid and stand as others, where rows are protected
   bool planes_are_known = false;         ///< the file's form says that channels are first
   std::size_t columns = 0;               ///< of a table
   std::vector<std::string> header;       ///< of a table's training part
-  std::vector<std::string> words;        ///< of StackOverflow's sentences: the most frequent ones, chosen by the training part
+  std::vector<std::string> words;        ///< of StackOverflow's sentences: named, or the most frequent ones of the training part
 };
 
 /// Takes one part of a data set as a file has it, some rows at a time, and keeps it as small as it can be: numbers of 8 bits stay 8-bit.
 /// docs/data.md has the rules by which types and shapes become pictures, numbers or tokens, and answers one of Targets.
-/// Every error is an Error (failure) that names the file and the key.
+/// Every error is an Error (failure) that names the file and the key. Where rows are protected, how their values are kept follows
+/// from types and dimensions alone, and a value that would be refused stands as another one, a function of it alone: an input that
+/// is not finite as NaN, a label without a class as class 0, a token outside the vocabulary as token 0, an answer that is not
+/// finite as 0.
 class PartBuilder {
  public:
   /// `file`: "'path'", for messages.
@@ -64,6 +73,9 @@ class PartBuilder {
   void keep_lent();
   void add_numbers(const Array& x);
   void add_tokens(const Array& x);
+  void add_number_answers(const Array& y);
+  void add_whole_answers(const Array& y, Answering kind);
+  std::int64_t class_named(const Array& y, std::size_t index);
   void bytes_to_numbers();
 
   std::string file_;

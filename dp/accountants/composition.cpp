@@ -48,7 +48,7 @@ std::vector<ApproximateSteps> approximate_steps(const Spending& merged, double s
   std::vector<ApproximateSteps> steps;
   for (const Releases& releases : merged) {
     check_stop();
-    const double distance = releases.neighbours == Neighbours::replace_one ? 2 : 1;
+    const double distance = distance_between(releases.neighbours);
     const double own_delta = std::min(step_delta / releases.rate, 0.5);
     const double epsilon = gaussian_epsilon(distance / releases.noise_multiplier, own_delta);
     steps.push_back({amplified_epsilon(epsilon, releases.rate), step_delta, releases.count});

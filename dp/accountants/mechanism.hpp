@@ -17,13 +17,16 @@ enum class Sampling {
 };
 constexpr auto choice_names(Sampling) { return names("poisson", "full", "without-replacement", "shuffle"); }
 
-/// The relation of neighbouring data sets. Under shuffle and full, where sizes are public, add_remove means that a
-/// record's contribution is replaced by zero.
+/// The relation of neighbouring data sets.
 enum class Neighbours {
   add_remove,   ///< one record more or less: the sum moves by at most the clip bound
   replace_one,  ///< one record replaced by any other: the sum moves by at most twice the clip bound
+  zero_out,     ///< one record contributes zero, all sizes being public: the sum moves by at most the clip bound
 };
-constexpr auto choice_names(Neighbours) { return names("add-remove", "replace-one"); }
+constexpr auto choice_names(Neighbours) { return names("add-remove", "replace-one", "zero-out"); }
+
+/// The most that the sum of one release moves between neighbours, in clip bounds.
+constexpr double distance_between(Neighbours neighbours) { return neighbours == Neighbours::replace_one ? 2 : 1; }
 
 /// `count` releases of a clipped sum with Gaussian noise that are equal in everything an accountant depends on.
 struct Releases {

@@ -167,7 +167,7 @@ bool is_poisson_rdp_exact(double sigma, Neighbours neighbours, double order) {
 }
 
 std::vector<double> poisson_rdp(double rate, double sigma, Neighbours neighbours, std::span<const double> orders) {
-  const bool closed_form = neighbours == Neighbours::add_remove;
+  const bool closed_form = neighbours != Neighbours::replace_one;
   int terms = 0;
   double largest_other = 0;
   for (const double order : orders) {

@@ -128,7 +128,7 @@ std::vector<double> release_rdp(const Releases& release, std::span<const double>
     return poisson_rdp(release.rate, sigma, release.neighbours, orders);
   if (release.rate < 1 && release.sampling == Sampling::without_replacement)
     return without_replacement_rdp(release.rate, sigma / 2, orders);
-  const double distance = release.neighbours == Neighbours::replace_one ? 2 : 1;
+  const double distance = distance_between(release.neighbours);
   std::vector<double> values(orders.begin(), orders.end());
   for (double& value : values) value *= distance * distance / (2 * sigma * sigma);
   return values;

@@ -9,14 +9,16 @@ namespace fedstride {
 std::string uncovered(std::span<const Releases> spending, const Covers& covers) {
   for (const Releases& releases : spending) {
     if (releases.neighbours != spending.front().neighbours)
-      return "neighbours are add-remove in some releases and replace-one in others; valid: one of them for all";
+      return "neighbours are " + std::string(name_of(spending.front().neighbours)) + " in some releases and " +
+             std::string(name_of(releases.neighbours)) + " in others; valid: one of them for all";
     if (releases.adaptive && !covers.adaptive)
       return "noise or rate were chosen after looking at earlier outputs; valid: a filter whose budget was fixed beforehand "
              "(ask 'filter' of a composition file, by rdp or zcdp)";
     const bool sampled = releases.rate < 1;
     const bool replaced = releases.neighbours == Neighbours::replace_one;
     if (sampled && releases.sampling == Sampling::without_replacement && !replaced)
-      return "sampling without replacement has no bound under add-remove neighbours; valid: neighbours replace-one";
+      return "sampling without replacement has no bound under " + std::string(name_of(releases.neighbours)) +
+             " neighbours; valid: neighbours replace-one";
     if (sampled && releases.sampling == Sampling::without_replacement && !covers.without_replacement)
       return "it has no bound for sampling without replacement; valid: rdp, strong, basic";
     if (sampled && releases.sampling == Sampling::poisson && replaced && !covers.poisson_replace_one)

@@ -17,7 +17,7 @@ Schedule::Schedule(std::span<const Releases> spending) {
   for (const auto& releases : spending) {
     if (releases.count == 0) continue;
     neighbours = releases.neighbours;
-    sensitivity = neighbours == Neighbours::add_remove ? 1 : 2;
+    sensitivity = distance_between(neighbours);
     double count = static_cast<double>(releases.count);
     if (releases.sampling == Sampling::poisson && releases.rate < 1) {
       merged[{releases.rate, releases.noise_multiplier}] += count;
@@ -34,7 +34,7 @@ Schedule::Schedule(std::span<const Releases> spending) {
 
 double Schedule::total_variation() const {
   // N(0, sigma) against N(m, sigma): erf(m / (2 sqrt 2 sigma)); sampling multiplies by the rate; sums bound products.
-  const double sensitivity = neighbours == Neighbours::add_remove ? 1 : 2;
+  const double sensitivity = distance_between(neighbours);
   double sum = std::erf(std::sqrt(gaussian / 8));
   for (const auto& step : steps) sum += step.count * step.rate * std::erf(sensitivity / (std::sqrt(8.0) * step.noise_multiplier));
   return std::min(1.0, sum * (1 + 1e-12));
@@ -62,7 +62,7 @@ std::vector<Schedule::Step> fewer_steps(const std::vector<Schedule::Step>& steps
 }
 
 std::vector<Composition::Open> opened_steps(const std::vector<Schedule::Step>& steps, Neighbours neighbours) {
-  const double distance = neighbours == Neighbours::add_remove ? 1 : 2;
+  const double distance = distance_between(neighbours);
   std::vector<Composition::Open> open;
   for (const Schedule::Step& step : fewer_steps(steps, kMaxOpen)) {
     const double mu = distance / step.noise_multiplier;

@@ -27,7 +27,7 @@ std::string adaptive_warning(std::span<const Releases> spending) {
 double zcdp_rho(std::span<const Releases> spending) {
   double rho = 0;
   for (const Releases& releases : merged(spending)) {
-    const double distance = releases.neighbours == Neighbours::replace_one ? 2 : 1;
+    const double distance = distance_between(releases.neighbours);
     rho += static_cast<double>(releases.count) * std::pow(distance / releases.noise_multiplier, 2) / 2;
   }
   return rho;

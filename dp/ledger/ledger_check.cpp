@@ -92,7 +92,7 @@ std::string excess(const LedgerGroups& executed, const LedgerGroups& reserved) {
   if (const std::string twice = repeated_address(executed); !twice.empty()) return twice + " was executed twice";
   struct OwnerHash {
     std::size_t operator()(const Owner& owner) const {
-      return static_cast<std::size_t>(std::get<2>(owner) * 4 + static_cast<int>(std::get<0>(owner)) * 2 +
+      return static_cast<std::size_t>(std::get<2>(owner) * 8 + static_cast<int>(std::get<0>(owner)) * 4 +
                                       static_cast<int>(std::get<1>(owner)));
     }
   };

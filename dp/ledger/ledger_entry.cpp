@@ -9,7 +9,10 @@
 namespace fedstride {
 
 std::string_view name_of(Level level) { return level == Level::example ? "example" : "client"; }
-std::string_view name_of(Quantity quantity) { return quantity == Quantity::sums ? "sums" : "components"; }
+std::string_view name_of(Quantity quantity) {
+  constexpr std::string_view kNames[] = {"sums", "components", "moments", "evaluation"};
+  return kNames[static_cast<std::size_t>(quantity)];
+}
 
 const LedgerStatement* LedgerHeader::at(Level level) const {
   const auto found = std::ranges::find(statements, level, &LedgerStatement::level);

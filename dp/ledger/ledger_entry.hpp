@@ -18,6 +18,8 @@ enum class Level { example, client };
 enum class Quantity {
   sums,        ///< clipped sums: of example gradients, or of client updates
   components,  ///< the matrix of private PCA, once, before the first round
+  moments,     ///< mean and deviation of the inputs, once, before the first round
+  evaluation,  ///< accuracy and loss on protected rows, once a round
 };
 
 std::string_view name_of(Level level);
@@ -42,6 +44,8 @@ struct LedgerHeader {
   std::string source = "seeded";  ///< of the noise: "seeded" or "secret"
   std::uint32_t clients = 1;
   std::vector<LedgerStatement> statements;  ///< at most one a level
+  /// The facts that the guarantee takes as public, each with its source: "classes 10 (named)".
+  std::vector<std::string> constants = {};
   const LedgerStatement* at(Level level) const;
   bool operator==(const LedgerHeader&) const = default;
 };

@@ -102,6 +102,26 @@ Level level_named(const std::string& name) {
   throw failure("level '" + name + "' is unknown; valid: example, client");
 }
 
+Quantity quantity_named(const std::string& name) {
+  for (const Quantity quantity : {Quantity::components, Quantity::moments, Quantity::evaluation})
+    if (name_of(quantity) == name) return quantity;
+  throw failure("quantity '" + name + "' is unknown; valid: components, moments, evaluation");
+}
+
+std::vector<std::string> read_constants(const Json& json) {
+  constexpr std::size_t kMaxConstants = 100;
+  std::vector<std::string> constants;
+  if (!json.contains("constants")) return constants;
+  const Json& list = json["constants"];
+  if (!list.is_array() || list.size() > kMaxConstants)
+    throw failure("'constants' is not a list of " + std::to_string(kMaxConstants) + " texts at most");
+  for (const Json& constant : list) {
+    if (!constant.is_string()) throw failure("a constant is not a text");
+    constants.push_back(constant.get<std::string>());
+  }
+  return constants;
+}
+
 LedgerGroup read_group(const Json& json, std::uint32_t clients) {
   if (!json.is_object()) throw failure("a group is not a JSON object");
   LedgerGroup group;
@@ -114,9 +134,7 @@ LedgerGroup read_group(const Json& json, std::uint32_t clients) {
   group.first = whole(member(json, "first"), "first", kMaxLedgerCount);
   group.largest_weight = number_or(json, "largest_weight", 1);
   if (json.contains("quantity")) {
-    if (text_at(json, "quantity") != name_of(Quantity::components))
-      throw failure("quantity '" + text_at(json, "quantity") + "' is unknown; valid: components");
-    group.quantity = Quantity::components;
+    group.quantity = quantity_named(text_at(json, "quantity"));
   }
   if (json.contains("adaptive")) group.adaptive = json["adaptive"] == true;
   const Json& runs = member(json, "runs");
@@ -170,6 +188,13 @@ std::string header_text(const LedgerHeader& header) {
     if (statement.own_code) text += ",\"own_code\":true";
     text += '}';
   }
+  text += ']';
+  if (header.constants.empty()) return text + '}';
+  text += ",\"constants\":[";
+  for (const std::string& constant : header.constants) {
+    if (&constant != header.constants.data()) text += ',';
+    text += json_text(constant);
+  }
   return text + "]}";
 }
 
@@ -218,6 +243,7 @@ LedgerHeader read_header(std::string_view text) {
     if (json_statement.contains("noise_at")) statement.noise_at = text_at(json_statement, "noise_at");
     header.statements.push_back(std::move(statement));
   }
+  header.constants = read_constants(json);
   return header;
 }
 

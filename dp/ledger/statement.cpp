@@ -15,13 +15,22 @@ bool any(const Spending& spending, Sampling sampling) {
   return std::ranges::any_of(spending, [&](const Releases& some) { return some.sampling == sampling; });
 }
 
+std::string neighbours_text(Neighbours neighbours) {
+  switch (neighbours) {
+    case Neighbours::add_remove:
+      return "there or not (add-remove neighbours)";
+    case Neighbours::replace_one:
+      return "replaced by any other (replace-one neighbours)";
+    case Neighbours::zero_out:
+      break;
+  }
+  return "contributing or not, its place being public (zero-out neighbours)";
+}
+
 void add_example_assumptions(std::vector<std::string>& list, const Spending& spending, const LedgerStatement& promised,
                              bool clients_too) {
-  const Neighbours neighbours = promised.neighbours;
-  list.emplace_back(neighbours == Neighbours::add_remove
-                        ? "protected is one example of one client, there or not (add-remove neighbours)"
-                        : "protected is one example of one client, replaced by any other (replace-one neighbours)");
-  list.emplace_back("how many examples each client has, and the partition, are public and fixed beforehand");
+  list.push_back("protected is one example of one client, " + neighbours_text(promised.neighbours));
+  list.emplace_back("how many examples each client has, and who holds which, are public and fixed beforehand");
   if (promised.own_code)
     list.emplace_back(
         "code of the user's own computed the gradients, and says that nothing else of a client's examples went into its "
@@ -40,9 +49,7 @@ void add_example_assumptions(std::vector<std::string>& list, const Spending& spe
 }
 
 void add_client_assumptions(std::vector<std::string>& list, const Spending& spending, const LedgerStatement& statement) {
-  list.emplace_back(statement.neighbours == Neighbours::add_remove
-                        ? "protected is one client with all its data, there or not (add-remove neighbours)"
-                        : "protected is one client with all its data, replaced by any other (replace-one neighbours)");
+  list.push_back("protected is one client with all its data, " + neighbours_text(statement.neighbours));
   list.emplace_back("an update counts with norm " + number_text(statement.bound) + " and weight " +
                     number_text(statement.largest_weight) + " at most");
   if (any(spending, Sampling::poisson))
@@ -85,6 +92,7 @@ PrivacyStatement make_statement(const LedgerHeader& header, Level level, const s
     add_example_assumptions(list, spending, promised, header.at(Level::client) != nullptr);
   else
     add_client_assumptions(list, spending, promised);
+  for (const std::string& constant : header.constants) list.push_back("taken as public: " + constant);
   const bool adaptive = std::ranges::any_of(spending, [](const Releases& some) { return some.adaptive; });
   if (!adaptive) list.emplace_back("noise, rates and the plan of the steps were fixed before training");
   if (header.source == "seeded")

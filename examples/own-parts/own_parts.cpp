@@ -52,6 +52,7 @@ struct Sign {
 struct Staircase {
   static constexpr std::string_view kName = "staircase";
   static constexpr std::string_view kSummary = "client sizes grow evenly from the first client to the last";
+  static constexpr auto kDealing = fedstride::Dealing::counts;  // of all that an assignment may follow from
   static constexpr auto kFields = std::tuple{};
 
   Assignment assign(const PartitionInput& input) const {

@@ -265,6 +265,13 @@ void require_networked(const Configuration& configuration) {
   if (const auto* settings = example_level(configuration.privacy); settings != nullptr && settings->components > 0)
     throw usage_error("private-components is " + number_text(settings->components) +
                       "; over a network only 0 is valid: they are computed from all clients' rows together");
+  if (configuration.normalise == Normalise::privately)
+    throw usage_error(
+        "normalise is 'private'; over a network valid are given, range, public and none: its release would be made of all "
+        "clients' rows together");
+  if (configuration.evaluate == EvaluateRule::privately)
+    throw usage_error(
+        "evaluate is 'private'; over a network only plain is valid: the clients' own ledgers would not have its releases");
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include "core/key_file.hpp"
 #include "core/text.hpp"
 #include "data/datasets.hpp"
+#include "partitions/own_rows.hpp"
 #include "run/document.hpp"
 
 namespace fedstride {
@@ -33,6 +34,9 @@ std::vector<std::string> take_files(Configuration& configuration) {
   if (std::string* path = configuration.partition->reads()) files.push_back(std::exchange(*path, ""));
   if (auto* cohort = configuration.cohort.as<TraceCohort>()) files.push_back(std::exchange(cohort->trace, ""));
   std::erase(files, "");
+  // Their contents are in the data set's hash.
+  configuration.public_data.clear();
+  configuration.words.clear();
   return files;
 }
 
@@ -56,13 +60,12 @@ namespace {
 // How a file of the user's own is read.
 std::string read_text(const Configuration& configuration) {
   std::string text;
-  const auto add = [&text](std::string_view key, std::string_view value) {
-    if (!value.empty() && value != "auto") text += ", " + std::string(key) + " " + std::string(value);
-  };
-  add("format", choice_name(configuration.format));
-  add("label", configuration.label);
-  add("client-column", configuration.client_column);
-  add("targets", choice_name(configuration.targets));
+  const Configuration defaults;
+  for (const SettingInfo& info : settings_of<Configuration>()) {
+    const SettingValue value = info.get(&configuration);
+    if ((is_about_reading(info.name) || is_about_normalising(info.name)) && value != info.get(&defaults))
+      text += ", " + std::string(info.name) + " " + value_text(value);
+  }
   return text;
 }
 
@@ -96,8 +99,24 @@ const std::string& CellKeys::file_hash(const std::string& path) {
   return inputs_[name] = Hash().text(read_file(path)).hex();
 }
 
+// Rows that are protected choose nothing: what they are tested by must be public, or released.
+void CellKeys::check_choice(const Configuration& configuration) const {
+  const Tuning& tuning = experiment_.tuning;
+  if (tuning.keys.empty() || !is_private(configuration)) return;
+  const bool is_released = configuration.evaluate == EvaluateRule::privately ||
+                           names_public_test(configuration.dataset, configuration) ||
+                           configuration.partition.as<OwnRows>() != nullptr;
+  if (tuning.on == "test" && is_released) return;
+  throw usage_error(
+      "[tune] chooses " + joined(tuning.keys) + " on " + tuning.on + " rows, which dp '" +
+      std::string(configuration.privacy.name()) +
+      "' protects as the training rows; valid is on = \"test\" (and why) with a public test part (--public-test) or with "
+      "evaluate private");
+}
+
 void CellKeys::fill_run(Cell& cell) {
   Configuration configuration = resolve(cell.settings);
+  check_choice(configuration);
   std::string inputs = data_hash(configuration);
   const std::string text = determining_text(configuration);
   const std::uint64_t seed = std::exchange(configuration.seed, Configuration{}.seed);

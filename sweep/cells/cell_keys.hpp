@@ -30,6 +30,7 @@ class CellKeys {
 
  private:
   void fill_run(Cell& cell);
+  void check_choice(const Configuration& configuration) const;
   void fill_other(Cell& cell) const;
   const std::string& data_hash(const Configuration& configuration);
   const std::string& file_hash(const std::string& path);

@@ -37,9 +37,9 @@ std::shared_ptr<std::vector<std::int64_t>> labels(std::size_t rows) {
 DataPair brought(const std::map<std::string, Array>& arrays) {
   DataOptions options;
   options.brought = [&arrays](const ReadSettings& settings) {
-    Assembly both("data", "data");
+    Assembly both("data", "data", settings);
     take_arrays(arrays, "data", settings, both);
-    return both.finish(settings.targets, false);
+    return both.finish(false);
   };
   return load_dataset(kOwnFile, options);
 }

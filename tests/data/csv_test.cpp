@@ -74,29 +74,31 @@ TEST_CASE("rows have the numbers of the file's records, whatever is held out, an
   std::string text = "x,y\n";
   for (int row = 0; row < 30; ++row) text += std::to_string(row) + "," + std::to_string(row % 3) + "\n";
   const DataPair pair = loaded(text);
-  CHECK(pair.test.size() == 5);
-  CHECK(contains(pair.notes.back(), "5 of its 30 rows, a sixth, are held out as test rows"));
+  CHECK(pair.test.size() >= 2);
+  CHECK(pair.test.size() <= 9);
+  CHECK(pair.test.size() + pair.train.size() == 30);
+  CHECK(contains(pair.notes.back(), std::to_string(pair.test.size()) + " of its 30 rows"));
   for (const Dataset* part : {&pair.train, &pair.test}) {
     CHECK(part->file_rows.size() == part->size());
     for (std::size_t row = 0; row < part->size(); ++row) CHECK(part->features[row] == static_cast<float>(part->file_rows[row]));
   }
 }
 
-TEST_CASE("where there are clients a sixth of each one's rows is held out") {
+TEST_CASE("where there are clients about a sixth of each one's rows is held out") {
   std::string text;
-  for (int row = 0; row < 40; ++row)
-    text += std::to_string(row) + "," + (row < 12 ? "a" : row < 35 ? "b" : "c") + "," + std::to_string(row % 2) + "\n";
+  for (int row = 0; row < 400; ++row)
+    text += std::to_string(row) + "," + (row < 120 ? "a" : row < 395 ? "b" : "c") + "," + std::to_string(row % 2) + "\n";
   const DataPair pair = loaded(text, reading("", "2"));
   std::vector<int> held(3, 0);
   for (const std::uint32_t client : pair.test.clients) ++held[client];
-  CHECK(held == std::vector<int>{2, 3, 0});
-  CHECK(pair.train.clients.size() == 35);
+  CHECK(std::abs(held[0] - 20) <= 12);  // three deviations of a binomial
+  CHECK(std::abs(held[1] - 46) <= 19);
+  CHECK(held[2] <= 4);  // the first row of a client trains
 }
 
-TEST_CASE("where no client has six rows a sixth of all is held out, and no client loses its only row") {
+TEST_CASE("no client loses its first row, and one row is held out at least") {
   const DataPair pair = loaded("1,a,0\n2,a,1\n3,b,0\n4,c,1\n5,c,1\n6,c,0\n7,d,0\n", reading("", "2"));
-  CHECK(pair.test.size() == 1);
-  CHECK(contains(pair.notes.back(), "1 of its 7 rows, a sixth, are held out"));
+  CHECK(pair.test.size() >= 1);
   std::vector<int> left(4, 0);
   for (const std::uint32_t client : pair.train.clients) ++left[client];
   for (const int rows : left) CHECK(rows >= 1);

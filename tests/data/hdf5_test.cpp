@@ -34,9 +34,10 @@ class Made {
 
 /// The training part as so many processes read it.
 Dataset read_by(int processes, const std::filesystem::path& path) {
-  Assembly both("data", "data");
+  const ReadSettings settings;
+  Assembly both("data", "data", settings);
   read_hdf5(path, {}, both, false, processes);
-  return both.finish({}, true).train;
+  return both.finish(true).train;
 }
 
 const char* kNoH5py = "no Python with h5py (Debian: python3-h5py)";

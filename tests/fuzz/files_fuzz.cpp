@@ -15,11 +15,15 @@
 namespace fedstride {
 namespace {
 
-void read_bytes(std::span<const std::uint8_t> bytes) {
-  Assembly both("the file", "the file");
+void read_bytes(std::span<const std::uint8_t> bytes, bool is_protected) {
+  ReadSettings settings;
+  settings.rows_are_protected = is_protected;
+  if (is_protected) settings.classes = 3;
+  if (is_protected) settings.vocabulary = 50;
+  Assembly both("the file", "the file", settings);
   const std::string text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
   if (text.starts_with("PK")) {
-    read_npz(bytes, {}, both);
+    read_npz(bytes, settings, both);
   } else if (text.starts_with("{")) {
     read_leaf_json(bytes, both);
   } else if (text.starts_with(std::string("\0\0", 2))) {
@@ -27,10 +31,11 @@ void read_bytes(std::span<const std::uint8_t> bytes) {
     fuzz::file_of(text.substr(middle), "labels");
     read_idx_files(fuzz::file_of(text.substr(0, middle), "images"), both, false);
   } else {
-    const ReadSettings settings{.label = text.starts_with("k") ? "kind" : "", .client_column = text.starts_with("k") ? "2" : ""};
+    settings.label = text.starts_with("k") ? "kind" : "";
+    settings.client_column = text.starts_with("k") ? "2" : "";
     read_csv(fuzz::file_of(text, "table"), settings, both, false);
   }
-  const DataPair pair = both.finish(TargetsAre::automatic, false);
+  const DataPair pair = both.finish(false);
   fuzz::check(pair.train);
   fuzz::check(pair.test);
 }
@@ -39,6 +44,7 @@ void read_bytes(std::span<const std::uint8_t> bytes) {
 }  // namespace fedstride
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  fedstride::fuzz::read_or_refuse([&] { fedstride::read_bytes({data, size}); });
+  for (const bool is_protected : {false, true})
+    fedstride::fuzz::read_or_refuse([&] { fedstride::read_bytes({data, size}, is_protected); });
   return 0;
 }

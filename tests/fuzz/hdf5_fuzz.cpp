@@ -18,9 +18,10 @@ namespace fedstride {
 namespace {
 
 void read_bytes(const std::string& bytes) {
-  Assembly both("the file", "the file");
+  const ReadSettings settings;
+  Assembly both("the file", "the file", settings);
   read_hdf5(fuzz::file_of(bytes, "hdf5"), {}, both, false);
-  const DataPair pair = both.finish(TargetsAre::automatic, false);
+  const DataPair pair = both.finish(false);
   fuzz::check(pair.train);
   fuzz::check(pair.test);
 }

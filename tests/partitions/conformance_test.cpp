@@ -19,6 +19,7 @@ namespace {
 struct Honest {
   double share = 1;
   static constexpr std::string_view kName = "honest", kSummary = "deals the rows out in turn";
+  static constexpr Dealing kDealing = Dealing::counts;
   static constexpr auto kFields = std::tuple{Field{"share", &Honest::share, "means nothing", kPositive}};
 
   Assignment assign(const PartitionInput& input) const {

@@ -36,7 +36,7 @@ TEST_CASE("the ledger of every kind of private run agrees with the run's setting
         "dp = 'example'\nnoise-multiplier = 2\nbatch = 1000\n",  // lots of all rows
         "dp = 'client'\nnoise-multiplier = 1.5\nclip = 0.2\ncohort = 'poisson'\ncohort-rate = 0.4\n",
         "dp = 'client'\nnoise-multiplier = 1.5\nclient-noise = 'local'\ncohort = 'poisson'\n",
-        "dp = 'client'\nepsilon = 9\ndelta = 0.001\nclient-noise = 'discrete'\nneighbours = 'replace-one'\n",
+        "dp = 'client'\nepsilon = 9\ndelta = 0.001\nclient-noise = 'discrete'\nneighbours = 'replace-one'\npartition = 'iid'\n",
         "dp = 'both'\nnoise-multiplier = 2\nclient-noise-multiplier = 3\ncohort = 'fixed'\ncohort-size = 2\n",
         "dp = 'example'\nclients = 1\npartition = 'iid'\nnoise-multiplier = 2\nprivate-components = 2\ncomponents-noise = 4\n"}) {
     CAPTURE(more);
@@ -72,7 +72,7 @@ TEST_CASE("each setting that somebody has changed since is named with both value
   CHECK(first("delta = 1e-7\n") == "delta is 1e-07 in config.toml, 1e-05 in the ledger");
   CHECK(first("epsilon = 3\n") == "epsilon is 3 in config.toml, none in the ledger");
   CHECK(first("client-epsilon = 3\n") == "client-epsilon is 3 in config.toml, none in the ledger");
-  CHECK(first("neighbours = 'replace-one'\n") == "neighbours is replace-one in config.toml, add-remove in the ledger");
+  CHECK(first("neighbours = 'replace-one'\n") == "neighbours is replace-one in config.toml, zero-out in the ledger");
   CHECK(first("accountant = 'rdp'\n") == "accountant is rdp in config.toml, tight in the ledger");
   CHECK(first("clients = 4\n") == "clients is 4 in config.toml, 3 in the ledger");
   CHECK(first("randomness = 'secret'\n") == "randomness is secret in config.toml, seeded in the ledger");

@@ -123,7 +123,8 @@ TEST_CASE("a manifest's rows are the file's rows though some are held out") {
   const TemporaryFolder folder;
   write_clients(folder, false);
   const Setup natural = prepared(folder);
-  CHECK(natural.data.test.size() == 3 + 4 + 4 + 5 + 6 + 6);
+  CHECK(natural.data.test.size() > 10);  // about a sixth of 180
+  CHECK(natural.data.test.size() < 50);
   write_partition(natural, folder / "p.json");
   Settings settings = settings_of(folder, "x", "partition-file = '" + (folder / "p.json") + "'\nclients = 6\n");
   settings["partition"] = {std::string("file"), false};

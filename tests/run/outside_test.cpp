@@ -210,7 +210,7 @@ TEST_CASE("a federation of clients with code of their own gives the bits of the 
     const std::string name = more.empty() ? "plain" : "private";
     start_outside(settings_of(folder, name, more));
     const auto change = [&](Settings settings) {
-      for (const char* key : {"dataset", "data-dir", "model"}) settings.erase(key);
+      for (const char* key : {"dataset", "data-dir", "model", "classes", "mean", "deviation", "public-test"}) settings.erase(key);
       settings["client-examples"] = {std::string("10,20,30")};
       settings["rounds"] = {std::int64_t{4}};
       return with_parameters(settings, first_weights(folder));

@@ -72,7 +72,7 @@ TEST_CASE("a private run has the same bits on one thread and on several, for eve
       CAPTURE(optimizer);
       CAPTURE(sampling);
       const std::string more = "dp = 'example'\nnoise-multiplier = 2\nbatch = 6\nrounds = 2\noptimizer = '" + optimizer +
-                               "'\nsampling = '" + sampling + "'\nneighbours = 'replace-one'\n";
+                               "'\nsampling = '" + sampling + "'\npartition = 'iid'\nneighbours = 'replace-one'\n";
       const std::string name = std::to_string(run++);
       start(settings_for(folder, "one" + name, more + "threads = 1\n"));
       start(settings_for(folder, "more" + name, more + "threads = 4\n"));

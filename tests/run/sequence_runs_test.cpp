@@ -80,7 +80,8 @@ TEST_CASE("private steps of sequences are the same bits on one thread and on thr
   const TemporaryFolder folder;
   write_sequences(folder / "s.npz", false);
   const std::string more =
-      "dp = 'example'\nnoise-multiplier = 1\nclip = 1\nsampling-rate = 0.2\nrandomness = 'seeded'\nrounds = 2\n";
+      "dp = 'example'\nnoise-multiplier = 1\nclip = 1\nsampling-rate = 0.2\nrandomness = 'seeded'\nrounds = 2\nclasses = "
+      "9\nvocabulary = 9\n";
   const std::string model = "embedding 6 | lstm 12 | dense classes";
   start(settings_of(folder / "s.npz", model, folder / "a", more + "threads = 1\n"));
   start(settings_of(folder / "s.npz", model, folder / "b", more + "threads = 3\n"));

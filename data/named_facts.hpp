@@ -1,0 +1,33 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/shape.hpp"
+#include "data/files/read_settings.hpp"
+
+namespace fedstride {
+
+/// Numbers with commas between, as a setting has them. Throws Error (usage) that names the setting for anything else.
+std::vector<float> named_numbers(std::string_view setting, const std::string& text);
+
+/// The names of class_names, in their order. Throws Error (usage) for an empty or repeated name.
+std::vector<std::string> named_classes(const std::string& text);
+
+/// A shape as a setting has it: "28x28x1", "28x28" or "784". Throws Error (usage).
+Shape named_shape(const std::string& text);
+
+/// The bounds that the range setting names; nothing if it is empty. Throws Error (usage) unless they are two finite numbers, the
+/// first below the second.
+struct ValueRange {
+  float low = 0;
+  float high = 1;
+};
+std::optional<ValueRange> named_range(const ReadSettings& settings);
+
+/// The words of a file, one a line. Throws Error (failure) if it cannot be read, (usage) if it has none, one twice, or too many.
+std::vector<std::string> named_words(const std::string& path);
+
+}  // namespace fedstride

@@ -1,0 +1,27 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "data/dataset.hpp"
+#include "data/files/read_settings.hpp"
+
+namespace fedstride {
+
+/// Sets mean and deviation of the training part as the settings say, and adds them to the facts with their source:
+///   given    those that the settings name
+///   range    the middle and half the width of the named range, or of 8-bit numbers: inputs are in [-1, 1]
+///   public   of the rows of public_data, which `public_rows` has
+///   rows     of the training rows; refused where these are protected
+///   private  as range, until an accounted release gives them (run/private_normalisation.hpp)
+///   none     0 and 1
+///   auto     given if they are named; else those that the data set or its file publishes; else of public_data; else of the training
+///            rows, or, where these are protected, range
+/// Tokens have none. `published_by` says where mean and deviation are from that the training part has already. Throws Error (usage), one line with the setting that mends it, where nothing tells them.
+void normalise(DataPair& pair, const ReadSettings& settings, const std::string& published_by, Dataset* public_rows);
+
+/// Clips inputs to the named range. Where rows are protected an input that is not finite becomes its mean and a label that has no class
+/// becomes class 0, a function of that row alone. Returns how many were replaced.
+std::uint64_t make_valid(Dataset& data, const ReadSettings& settings);
+
+}  // namespace fedstride
