@@ -21,6 +21,10 @@ std::string joined_texts(std::span<const Text> parts, std::string_view separator
 std::string with_four_digits(double number, int direction) {
   if (!std::isfinite(number)) return "infinite";
   if (number == 0) return "0";
+  if (number < 1e-300) {  // the unit below would lose digits, or be zero
+    const double exponent = std::floor(std::log10(number));
+    return with_four_digits(number * 1e300 / std::pow(10.0, exponent + 300), direction) + "e" + number_text(exponent);
+  }
   const double unit = std::pow(10.0, std::floor(std::log10(number)) - 3);
   // Numbers that four digits hold but for their last bits stay as they are.
   double digits = number / unit;

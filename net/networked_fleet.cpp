@@ -11,6 +11,7 @@
 #include <thread>
 
 #include "client/report.hpp"
+#include "client/told_evaluation.hpp"
 #include "client/trainer.hpp"
 #include "core/error.hpp"
 #include "core/exact_sum.hpp"
@@ -195,9 +196,13 @@ struct NetworkedFleet::Impl {
     if (!test || test->client != client || message.round != test->round || message.model_hash != test->model_hash)
       return;  // it comes late
     Evaluation result;
+    result.metric = metric_of(static_cast<Targets>(terms.welcome.targets));
     result.examples = message.examples;
     result.loss = message.loss;
     result.accuracy = message.accuracy;
+    result.is_told = true;
+    if (const std::string why = impossible(result); !why.empty())
+      return reception.dismiss(client, "its evaluation " + why, false);
     end_evaluation(result);
   }
 

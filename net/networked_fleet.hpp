@@ -53,7 +53,8 @@ class NetworkedFleet {
   void collect(const Task& task, const std::vector<ClientId>& cohort, Accumulator& updates);
 
   /// Has a client that offers it test the model that has come out of the last round; no evaluation if none is there, if it is not back in
-  /// time (the round's deadline, or ten minutes), or if the run is stopped. The numbers are that client's own; nothing here can check them.
+  /// time (the round's deadline, or ten minutes), if it claims what no test can have given, or if the run is stopped. The numbers are
+  /// that client's own; nothing here can check them further.
   std::optional<Evaluation> evaluate(const Vector& model);
 
   /// The last round each client has answered, as bytes, and back; clients keep their own state. load throws Error (failure)

@@ -3,6 +3,7 @@
 #include <string_view>
 #include <utility>
 
+#include "client/told_evaluation.hpp"
 #include "core/error.hpp"
 #include "nn/safetensors.hpp"
 #include "objectives/plain.hpp"
@@ -86,6 +87,13 @@ void require_named_code(const Configuration& configuration, const std::string& f
                     "(fedstride.named)");
 }
 
+Evaluation checked_evaluation(Evaluation told, const Setup& setup) {
+  told.metric = metric_of(setup.data.train.form().targets);
+  told.is_told = true;
+  if (const std::string why = impossible(sendable(told)); !why.empty()) throw usage_error("evaluate " + why);
+  return told;
+}
+
 FleetMaker outside_fleet(OutsideTraining train, std::function<Evaluation(const Vector& model, EvaluatedOn examples)> evaluate) {
   const auto make = [train = std::move(train), evaluate = std::move(evaluate)](const FleetTask& task) {
     const Setup& setup = task.setup;
@@ -95,7 +103,10 @@ FleetMaker outside_fleet(OutsideTraining train, std::function<Evaluation(const V
       fleet->keep_in(StateStore(state_store_path(task.folder, 0, 1), task.identity, task.round));
     }
     RunFleet made = run_fleet(std::move(fleet));
-    made.evaluate = evaluate;
+    if (evaluate)
+      made.evaluate = [evaluate, &setup](const Vector& model, EvaluatedOn examples) {
+        return checked_evaluation(evaluate(model, examples), setup);
+      };
     return made;
   };
   return {.make = make, .trains_outside = true};

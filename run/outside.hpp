@@ -32,6 +32,9 @@ void require_fleet(const Setup& setup, const FleetMaker& maker);
 /// Called where a run goes on. Throws Error (usage) for code that has no name and version.
 void require_named_code(const Configuration& configuration, const std::string& folder);
 
+/// An evaluation by code of the user's own, with the metric of the setup's answers. Throws Error (usage) if no test can have given it.
+Evaluation checked_evaluation(Evaluation told, const Setup& setup);
+
 /// The fleet of a run whose clients code of the user's own trains, in this process; with `evaluate` that code tests the models, too
 /// (without it models of layers are tested here, others not at all).
 FleetMaker outside_fleet(OutsideTraining train,

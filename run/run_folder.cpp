@@ -59,10 +59,9 @@ fs::path free_name(const Configuration& configuration, fs::path& topmost) {
   }
 }
 
-// Hash of all lines so far from the hash of those before.
-std::string chained(const std::string& before, std::string_view line) { return Hash().text(before).text(line).hex(); }
-
 }  // namespace
+
+std::string results_hash_after(const std::string& before, std::string_view line) { return Hash().text(before).text(line).hex(); }
 
 RunFolder::RunFolder(fs::path path, fs::path topmost)
     : path_(std::move(path)), topmost_(std::move(topmost)), lock_(locked(path_)) {}
@@ -114,7 +113,7 @@ void RunFolder::cut_results(const Checkpoint& checkpoint) const {
   while (seen < checkpoint.results_bytes) {
     const auto end = results.find('\n', seen);
     if (end == std::string::npos) break;
-    hash = chained(hash, std::string_view(results).substr(seen, end - seen));
+    hash = results_hash_after(hash, std::string_view(results).substr(seen, end - seen));
     seen = end + 1;
   }
   if (seen != checkpoint.results_bytes || hash != checkpoint.results_hash)
@@ -129,7 +128,7 @@ void RunFolder::append(const RoundRecord& record, const Configuration& configura
       round_json(record, configuration.publishable, ClientReports::of(configuration.client_reports, configuration.seed));
   append_line(path_ / "rounds.jsonl", line);
   checkpoint.results_bytes += line.size() + 1;
-  checkpoint.results_hash = chained(checkpoint.results_hash, line);
+  checkpoint.results_hash = results_hash_after(checkpoint.results_hash, line);
 }
 
 void RunFolder::write_results(const Setup& setup, const Vector& model, const RunSummary& summary, const std::string& hash) const {

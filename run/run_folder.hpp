@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "core/error.hpp"
 #include "core/folder_lock.hpp"
@@ -11,6 +12,9 @@
 #include "server/checkpoint.hpp"
 
 namespace fedstride {
+
+/// Checkpoint::results_hash after one more line, from that before it.
+std::string results_hash_after(const std::string& before, std::string_view line);
 
 /// The folder of one run: config.toml, partition.json, rounds.jsonl, checkpoint, model.safetensors, summary.json.
 /// Held by one process at a time.

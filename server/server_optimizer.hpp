@@ -77,6 +77,8 @@ class ServerOptimizerPart : public Part {
   virtual std::unique_ptr<ServerAtWork> start(std::size_t size) const = 0;
   /// True if it measures the changes of single clients.
   virtual bool measures() const = 0;
+  /// True if it gives another model away than it goes on from.
+  virtual bool answers() const = 0;
 };
 
 /// A server optimiser that has been chosen; the default is federated averaging.

@@ -38,6 +38,7 @@ class ServerOptimizerOf final : public PartOf<ServerOptimizerPart, ServerOptimiz
   using Base::Base;
   std::unique_ptr<ServerAtWork> start(std::size_t size) const final { return std::make_unique<AtWork>(this->part_, size); }
   bool measures() const final { return MeasuringServerOpt<T>; }
+  bool answers() const final { return AnsweringServerOpt<T>; }
 };
 
 }  // namespace fedstride

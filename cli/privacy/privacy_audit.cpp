@@ -2,16 +2,16 @@
 #include <filesystem>
 #include <iostream>
 #include <memory>
+#include <optional>
 
 #include "cli/flag_values.hpp"
 #include "cli/privacy/privacy_parts.hpp"
 #include "cli/settings_flags.hpp"
 #include "core/error.hpp"
 #include "core/files.hpp"
-#include "core/json.hpp"
 #include "dp/ledger/audit.hpp"
 #include "run/ledger_terms.hpp"
-#include "server/checkpoint.hpp"
+#include "run/run_records.hpp"
 
 namespace fedstride {
 namespace {
@@ -30,27 +30,6 @@ bool present(const fs::path& path) {
   return fs::exists(path, error);
 }
 
-/// The marks of the ledger kept in the run's other files.
-std::vector<LedgerMark> remembered_marks(const fs::path& run) {
-  std::vector<LedgerMark> marks;
-  if (const fs::path path = run / "summary.json"; present(path)) {
-    constexpr std::uint64_t kMaxSummaryBytes = std::uint64_t{64} << 20;
-    const auto json = parse_json(read_file(path, kMaxSummaryBytes));
-    const auto head = json.find("ledger_head");
-    const auto lines = json.find("ledger_lines");
-    if (!json.is_object() || head == json.end() || !head->is_string() || lines == json.end() || !lines->is_number_unsigned() ||
-        *lines == 0U)
-      throw failure("'" + path.string() + "' does not tell 'ledger_head' and 'ledger_lines'; a run with privacy does");
-    marks.push_back({.head = head->get<std::string>(), .lines = lines->get<std::uint64_t>()});
-  }
-  if (const fs::path path = run / "checkpoint"; present(path)) {
-    const LedgerMark mark = load_checkpoint(path).ledger;
-    if (mark.lines == 0) throw failure("'" + path.string() + "' remembers no ledger; that of a run with privacy does");
-    marks.push_back(mark);
-  }
-  return marks;
-}
-
 /// The key of a secret source, kept beside the ledger unless it is named.
 std::string key_of(const PrivacyAuditFlags& arguments) {
   constexpr std::uint64_t kSize = 32;
@@ -62,14 +41,19 @@ std::string key_of(const PrivacyAuditFlags& arguments) {
   return key;
 }
 
-/// Holds the ledger against the run's settings, which somebody may have edited since.
-void hold_against_settings(const fs::path& run, const std::string& key, Audit& audit) {
-  if (!present(run / "config.toml")) {
+/// The run's settings, which somebody may have edited since; nothing if they are missing.
+std::optional<Configuration> settings_of(const fs::path& run) {
+  if (!present(run / "config.toml")) return std::nullopt;
+  return resolve(read_settings((run / "config.toml").string()));
+}
+
+void hold_against_settings(const fs::path& run, const std::string& key, const std::optional<Configuration>& settings,
+                           Audit& audit) {
+  if (!settings) {
     audit.notes.emplace_back("no config.toml lies beside the ledger: it was compared with no settings");
     return;
   }
-  const Configuration configuration = resolve(read_settings((run / "config.toml").string()));
-  const LedgerComparison found = compare_with_settings(run / "ledger.jsonl", key, configuration);
+  const LedgerComparison found = compare_with_settings(run / "ledger.jsonl", key, *settings);
   audit.failures.insert(audit.failures.end(), found.contradictions.begin(), found.contradictions.end());
   for (const auto& what : found.not_compared) audit.notes.push_back("not compared with config.toml: " + what);
 }
@@ -81,8 +65,11 @@ void audit(const PrivacyAuditFlags& arguments) {
   if (!present(path))
     throw failure("'" + path.string() + "' is missing: a run without privacy has no ledger, one with privacy must");
   const std::string key = key_of(arguments);
-  Audit result = audit_ledger(path, remembered_marks(run), key, arguments.clients);
-  hold_against_settings(run, key, result);
+  const RunRecords records(run);
+  Audit result = audit_ledger(path, records.marks(), key, arguments.clients);
+  const std::optional<Configuration> settings = settings_of(run);
+  hold_against_settings(run, key, settings, result);
+  records.compare(path, key, settings, result);
   std::cout << (arguments.json ? audit_json(result) : audit_text(result));
   std::cout.flush();
   if (result.failures.empty()) return;
@@ -99,8 +86,8 @@ void add_privacy_audit(CLI::App& privacy) {
   command.footer(
       "Every statement by two accountants. Fails on a broken or cut ledger, an address used for two inputs, more\n"
       "releases than reserved, weights that break the sensitivity, an accountant that does not fit the sampling, a\n"
-      "passed budget, a ledger that is not of the settings in config.toml. Says which secrets the chain and the noise\n"
-      "depend on.\n"
+      "passed budget, a ledger that is not of the settings in config.toml, or not of the rounds, model, summary and\n"
+      "checkpoint beside it. Says which secrets the chain and the noise depend on.\n"
       "Example: fedstride privacy audit runs/quickstart");
   auto arguments = std::make_shared<PrivacyAuditFlags>();
   command.allow_extras();

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "core/incomplete_beta.hpp"
 #include "core/stop.hpp"
@@ -78,7 +79,8 @@ double optimal_composition_delta(double epsilon, std::uint64_t count, double tot
   const double second = binomial_below(k, 1 / (1 + std::exp(-epsilon)), bound);
   const double subtracted = second > 0 ? std::exp(total + std::log(second)) : 0;
   constexpr double kRounding = 1e-10;
-  return std::clamp(first - subtracted + kRounding * first, 0.0, 1.0);
+  // Binomials that underflow are probabilities all the same.
+  return std::clamp(first - subtracted + kRounding * first, std::numeric_limits<double>::min(), 1.0);
 }
 
 double optimal_composition(double epsilon, std::uint64_t count, double slack) {

@@ -41,7 +41,7 @@ PrivacyBound Rdp::delta(std::span<const Releases> spending, double epsilon) cons
   const auto best = best_order(spending, order_grid(orders), [&](double order, double divergence) {
     return log_delta_at(conversion, order, divergence, epsilon);
   });
-  return {std::exp(std::min(best.cost, 0.0)), edge_warning(best)};
+  return bound_of(best.cost, edge_warning(best));
 }
 
 }  // namespace fedstride

@@ -1,8 +1,13 @@
 #include "dp/accountants/refusals.hpp"
 
+#include <algorithm>
 #include <cmath>
+#include <limits>
+#include <numbers>
+#include <utility>
 
 #include "core/error.hpp"
+#include "core/text.hpp"
 
 namespace fedstride {
 
@@ -36,6 +41,16 @@ std::string coarse_warning(std::size_t kinds, std::size_t most) {
   if (kinds <= most) return {};
   return "an upper bound: the " + std::to_string(kinds) + " kinds of releases were counted as at most " + std::to_string(most) +
          ", with a little less noise and higher rates";
+}
+
+PrivacyBound bound_of(double log_delta, std::string remark) {
+  constexpr double kLeast = std::numeric_limits<double>::min();
+  if (log_delta < std::log(kLeast)) {
+    if (!remark.empty()) remark += "; ";
+    remark += "delta is below the smallest number that can be shown";
+    if (std::isfinite(log_delta)) remark += ": at most 10^" + number_text(std::ceil(log_delta / std::numbers::ln10));
+  }
+  return {std::clamp(std::exp(log_delta), kLeast, 1.0), std::move(remark)};
 }
 
 double smallest_delta(function_ref<double(double delta)> epsilon_of, double epsilon) {

@@ -27,7 +27,12 @@ void check_sound(std::string_view accountant, std::span<const Releases> spending
 /// The remark on an answer whose releases, of more kinds than `most`, were counted by coarser(); empty for fewer kinds.
 std::string coarse_warning(std::size_t kinds, std::size_t most);
 
-/// The smallest delta in (0, 1) with epsilon_of(delta) <= epsilon, to a relative 1e-9 from above; 1 if there is none.
+/// The bound e^log_delta, at most 1. One that no double holds becomes the smallest that has all its digits, never 0, and the remark
+/// says its power of 10.
+PrivacyBound bound_of(double log_delta, std::string remark = {});
+
+/// The smallest delta in (0, 1) with epsilon_of(delta) <= epsilon, to a relative 1e-9 from above and from 1e-300 on; 1 if there is
+/// none.
 double smallest_delta(function_ref<double(double delta)> epsilon_of, double epsilon);
 
 }  // namespace fedstride

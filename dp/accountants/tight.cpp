@@ -227,10 +227,11 @@ PrivacyBound Tight::delta(std::span<const Releases> spending, double epsilon) co
   const Schedule schedule(spending);
   if (schedule.empty()) return {};
   const auto answer = [&](double log_delta, std::string remark) {
-    const double bound = std::max(std::exp(log_delta), std::numeric_limits<double>::min());
-    return PrivacyBound{std::min(bound, schedule.total_variation()), std::move(remark)};
+    PrivacyBound bound = bound_of(log_delta, std::move(remark));
+    bound.value = std::min(bound.value, schedule.total_variation());
+    return bound;
   };
-  if (schedule.steps.empty()) return answer(std::log(gaussian_delta(std::sqrt(schedule.gaussian), epsilon)), {});
+  if (schedule.steps.empty()) return answer(gaussian_log_delta(std::sqrt(schedule.gaussian), epsilon), {});
   const auto opened = schedule.opened();
   const auto better = [&, open = tight::log_chernoff(opened, tight::crossing(opened, epsilon, 0).c, epsilon)](
                           double log_delta, std::string remark) {

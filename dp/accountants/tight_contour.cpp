@@ -282,7 +282,8 @@ Contour::Value Contour::at(double epsilon) const {
     // The one that was taken off is the extra release alone.
     const double w = std::sqrt(extra_);
     const double rise = std::exp(c_ * epsilon);
-    bound += gaussian_delta(w, epsilon) * rise;
+    const double alone = gaussian_delta(w, epsilon);
+    bound += alone > std::numeric_limits<double>::min() ? alone * rise : std::exp(gaussian_log_delta(w, epsilon) + c_ * epsilon);
     slope -= std::erfc((epsilon / w + w / 2) / std::numbers::sqrt2) / 2 * std::exp(epsilon) * rise;
     density += std::exp(-0.5 * (epsilon / w - w / 2) * (epsilon / w - w / 2)) / (w * kRootTwoPi) * rise;
   }

@@ -42,11 +42,10 @@ double zcdp_epsilon(double rho, double delta) {
   return std::max(least, 0.0);
 }
 
-double zcdp_delta(double rho, double epsilon) {
-  if (rho == 0) return 0;
+double zcdp_log_delta(double rho, double epsilon) {
   const double least =
       least_over_orders([&](double order) { return log_delta_at(Conversion::improved, order, order * rho, epsilon); });
-  return std::exp(std::min(least, 0.0));
+  return std::min(least, 0.0);
 }
 
 std::string Zcdp::unsound(std::span<const Releases> spending) const {
@@ -69,9 +68,10 @@ PrivacyBound Zcdp::delta(std::span<const Releases> spending, double epsilon) con
   check_sound(kName, spending, unsound(spending));
   check_epsilon(epsilon);
   const double rho = zcdp_rho(spending);
-  if (conversion == Conversion::improved || rho == 0) return {zcdp_delta(rho, epsilon), adaptive_warning(spending)};
+  if (rho == 0) return {0, adaptive_warning(spending)};
+  if (conversion == Conversion::improved) return bound_of(zcdp_log_delta(rho, epsilon), adaptive_warning(spending));
   const double beyond = std::max(epsilon - rho, 0.0);  // Bun, Steinke: exp(-(epsilon - rho)^2 / 4 rho)
-  return {std::exp(-beyond * beyond / (4 * rho)), adaptive_warning(spending)};
+  return bound_of(-beyond * beyond / (4 * rho), adaptive_warning(spending));
 }
 
 }  // namespace fedstride

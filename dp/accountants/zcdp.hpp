@@ -26,6 +26,6 @@ double zcdp_rho(std::span<const Releases> spending);
 double zcdp_epsilon_classical(double rho, double delta);
 /// The least over all real orders of the improved conversion (Canonne, Kamath, Steinke 2020, Proposition 12).
 double zcdp_epsilon(double rho, double delta);
-double zcdp_delta(double rho, double epsilon);
+double zcdp_log_delta(double rho, double epsilon);  ///< rho > 0
 
 }  // namespace fedstride

@@ -146,10 +146,12 @@ class Training:
 
     def test(self, flat, part):
         """(accuracy, loss, examples) by the user's evaluation."""
-        told = self.evaluate(self.form.views(flat))
-        if isinstance(told, (float, numpy.floating)):
-            told = {"accuracy": told}
-        if not isinstance(told, dict) or not set(told) <= {"accuracy", "loss", "examples"}:
-            raise UsageError(
-                f"evaluate gave {told!r}; it must give an accuracy, or a dict with any of 'accuracy', 'loss' and 'examples'")
-        return float(told.get("accuracy", math.nan)), float(told.get("loss", math.nan)), int(told.get("examples", 0))
+        given = self.evaluate(self.form.views(flat))
+        told = {"accuracy": given} if isinstance(given, (float, numpy.floating)) else given
+        try:
+            if set(told) <= {"accuracy", "loss", "examples"} and 0 <= (examples := int(told.get("examples", 0))) < 2**64:
+                return float(told.get("accuracy", math.nan)), float(told.get("loss", math.nan)), examples
+        except (AttributeError, OverflowError, TypeError, ValueError):
+            pass
+        raise UsageError(f"evaluate gave {given!r}; it must give an accuracy, or a dict with any of 'accuracy', 'loss' and 'examples', "
+                         "a number from 0")

@@ -9,6 +9,7 @@
 #include <optional>
 
 #include "client/report.hpp"
+#include "client/told_evaluation.hpp"
 #include "client/trainer.hpp"
 #include "core/error.hpp"
 #include "core/floating_point.hpp"
@@ -139,7 +140,8 @@ class Participant {
 
   EvaluationMessage evaluate(const ModelMessage& model, std::uint32_t round) {
     const std::size_t size = experiment_->setup.model.size();
-    const Evaluation found = options_.evaluate(Vector(view(model.model).first(size)));
+    const Evaluation found =
+        sendable(checked_evaluation(options_.evaluate(Vector(view(model.model).first(size))), experiment_->setup));
     return {round, model.model_hash, found.examples, found.loss, found.accuracy};
   }
 

@@ -43,6 +43,9 @@ TEST_CASE("a bound is printed in four significant digits, however small, and nev
   CHECK(rounded_up(1.00001) == "1.001");
   CHECK(rounded_up(12345) == "1.235e+04");
   CHECK(rounded_up(3e-9) == "3e-09");
+  CHECK(rounded_up(1e-300) == "1e-300");
+  CHECK(rounded_up(std::numeric_limits<double>::min()) == "2.226e-308");
+  CHECK(rounded_down(std::numeric_limits<double>::min()) == "2.225e-308");
   CHECK(rounded_up(0.94681) == "0.9469");
   CHECK(rounded_down(0.94689) == "0.9468");
   CHECK(rounded_up(0.1) == "0.1");

@@ -129,7 +129,7 @@ def test_the_program_joins_with_a_file_of_python(tmp_path):
             return {name: array + 1 for name, array in weights.items()}
 
         def evaluate(weights):
-            return float(weights["b"][0])
+            return {"loss": float(weights["b"][0])}
     """))
     federation = Federation(tmp_path, *tensors(tmp_path), clients=1)
     words = ["join", "--connect", f"127.0.0.1:{federation.port}", "--client", "0", "--insecure-loopback", "--out", tmp_path / "c", "--train",
@@ -139,7 +139,7 @@ def test_the_program_joins_with_a_file_of_python(tmp_path):
     assert json.loads(done.stdout)["updates_sent"] == 3
     assert federation.process.wait(30) == 0
     net = fedstride.open(federation.out)
-    assert np.allclose(net.model()["w"], FIRST["w"] + 3, atol=1e-6) and net.summary["test_accuracy"] == pytest.approx(3)
+    assert np.allclose(net.model()["w"], FIRST["w"] + 3, atol=1e-6) and net.summary["test_loss"] == pytest.approx(3)
 
     def refused(*more):
         words = [PROGRAM, "join", "--connect", "127.0.0.1:1", "--client", "0", "--insecure-loopback", *map(str, more)]

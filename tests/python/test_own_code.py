@@ -2,6 +2,7 @@
 
 import json
 import logging
+import math
 import os
 import pathlib
 import signal
@@ -169,11 +170,26 @@ def test_models_of_layers_are_trained_outside_and_evaluated_here(tmp_path):
 
 
 def test_evaluation_may_be_the_users(tmp_path):
-    run = outside(tmp_path / "a", evaluate=lambda weights: {"accuracy": float(weights["scale"]), "loss": 2.0, "examples": 5})
-    assert run.summary["test_accuracy"] == float(run.model()["scale"]) and run.summary["evaluated_rows"] == 5
+    accuracy = lambda weights: 1 / (1 + float(weights["scale"]) ** 2)  # noqa: E731
+    run = outside(tmp_path / "a", evaluate=lambda weights: {"accuracy": accuracy(weights), "loss": 2.0, "examples": 5})
+    assert run.summary["test_accuracy"] == accuracy(run.model()) and run.summary["evaluated_rows"] == 5
     assert all(record["test_loss"] == 2 for record in run.rounds)
-    with pytest.raises(fedstride.UsageError, match="^evaluate gave 'x'"):
-        outside(tmp_path / "b", evaluate=lambda weights: "x")
+    assert outside(tmp_path / "nothing", evaluate=lambda weights: {}).summary["test_loss"] is None
+    assert outside(tmp_path / "diverged", evaluate=lambda weights: {"loss": math.inf}).summary["test_loss"] is None
+
+
+@pytest.mark.parametrize("told, refused", [
+    ("x", "^evaluate gave 'x'"),
+    ({"accuracy": "x"}, "^evaluate gave {'accuracy': 'x'}"),
+    ({"examples": -1}, "^evaluate gave {'examples': -1}"),
+    ({"examples": 2**32}, "^evaluate says that the number of examples is 4294967296; possible is 0 to 4294967295$"),
+    (2.0, "^evaluate says that the accuracy is 2; possible is 0 to 1$"),
+    ({"accuracy": -math.inf}, "^evaluate says that the accuracy is -inf; possible is 0 to 1$"),
+    ({"accuracy": 0.5, "loss": -1}, r"^evaluate says that the loss is -1; possible is 0 to 1e\+06$"),
+])
+def test_an_evaluation_that_no_test_can_have_given_ends_the_run(tmp_path, told, refused):
+    with pytest.raises(fedstride.UsageError, match=refused):
+        outside(tmp_path / "a", evaluate=lambda weights: told)
 
 
 def test_partitions_cohorts_aggregations_and_server_optimizers_may_be_functions(tmp_path):

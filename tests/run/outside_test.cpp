@@ -4,6 +4,7 @@
 
 #include <cmath>
 #include <filesystem>
+#include <limits>
 #include <set>
 
 #include "core/error.hpp"
@@ -60,6 +61,14 @@ std::string refusal(const TemporaryFolder& folder, const std::string& more) {
     return error.what();
   }
   return "";
+}
+
+Evaluation told(double accuracy, double loss, std::uint64_t examples = 0) {
+  Evaluation evaluation;
+  evaluation.accuracy = accuracy;
+  evaluation.loss = loss;
+  evaluation.examples = examples;
+  return evaluation;
 }
 
 }  // namespace
@@ -164,6 +173,43 @@ TEST_CASE("models of layers can be trained outside too, and are evaluated here")
   CHECK(std::isfinite(summary.test.loss));
   CHECK_THROWS_WITH_AS(start(settings_for(folder, "b", "code = 'train=mover 1'")), doctest::Contains("trains the clients"),
                        Error);
+}
+
+TEST_CASE("an evaluation by outside code is taken if a test can have given it, else the run ends with a line") {
+  const TemporaryFolder folder;
+  int runs = 0;
+  const auto evaluated = [&](const Evaluation& evaluation) {
+    const Settings settings = settings_of(folder, "run" + std::to_string(runs++), "rounds = 1");
+    const auto evaluate = [evaluation](const Vector&, EvaluatedOn) { return evaluation; };
+    return run(resolve(settings), settings, {}, outside_fleet(train, evaluate)).test;
+  };
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  const Evaluation diverged = evaluated(told(std::nan(""), kInfinity));
+  CHECK(diverged.loss == kInfinity);
+  CHECK(diverged.is_told);
+  CHECK(evaluated(told(1, 1e9, 7)).loss == 1e9);
+  const auto refused = [&](const Evaluation& evaluation, const char* why) {
+    CHECK_THROWS_WITH_AS(evaluated(evaluation), why, Error);
+  };
+  refused(told(2, 1), "evaluate says that the accuracy is 2; possible is 0 to 1");
+  refused(told(-kInfinity, 1), "evaluate says that the accuracy is -inf; possible is 0 to 1");
+  refused(told(1, -1), "evaluate says that the loss is -1; possible is 0 to 1e+06");
+  refused(told(1, 1, std::uint64_t{1} << 32),
+          "evaluate says that the number of examples is 4294967296; possible is 0 to 4294967295");
+}
+
+TEST_CASE("an evaluation of numbers by outside code has an R2, which may be negative") {
+  const TemporaryFolder folder;
+  write_file(folder / "d.csv", "a,price\n1,0.5\n2,1.5\n3,0.5\n4,2.5\n5,1.5\n6,0.5\n");
+  const Settings settings = parse_settings("data = '" + (folder / "d.csv") +
+                                               "'\nlabel = 'price'\ntargets = 'values'\npartition = 'iid'\nclients = 2\n"
+                                               "model = 'dense outputs'\ncode = 'train=mover 1'\nrounds = 1\nout = '" +
+                                               (folder / "out") + "'\n",
+                                           "test");
+  const auto evaluate = [](const Vector&, EvaluatedOn) { return told(-0.5, 2, 6); };
+  const RunSummary summary = run(resolve(settings), settings, {}, outside_fleet(train, evaluate));
+  CHECK(summary.test.accuracy == -0.5);
+  CHECK(Json::parse(read_file(folder / "out/summary.json"))["metric"] == "R2");
 }
 
 TEST_CASE("clients are protected around code from outside: clipped, noised, counted") {

@@ -186,6 +186,15 @@ TEST_CASE("the audit of a run in order recomputes what its summary says, and the
   spoil("randomness is secret in config.toml, seeded in the ledger", edit("'seeded'", "'secret'"));
   spoil("accountant is zcdp in config.toml, rdp in the ledger", edit("\naccountant = 'rdp'", "\naccountant = 'zcdp'"));
   spoil("was cut: it has 0 lines", [&](const std::string& run) { write(run, {}); });
+  // And so is what it says of itself.
+  spoil("rounds.jsonl has 1 round; the checkpoint is of round 2", [](const std::string& run) {
+    const std::string results = read_file(run + "/rounds.jsonl");
+    std::ofstream(run + "/rounds.jsonl", std::ios::trunc) << results.substr(0, results.find('\n') + 1);
+  });
+  spoil("the ledger has no reservation of round 2; rounds.jsonl has results up to round 2", [&](const std::string& run) {
+    write(run, Lines(lines.begin(), lines.begin() + 3));
+    for (const char* name : {"/summary.json", "/checkpoint"}) std::filesystem::remove(run + name);
+  });
 }
 
 TEST_CASE("what is no run with privacy is refused in one line") {

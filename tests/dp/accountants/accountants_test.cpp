@@ -99,7 +99,7 @@ TEST_CASE("rho-zCDP adds up and converts, with continuous or discrete noise") {
   CHECK(zcdp_epsilon_classical(2, 1e-5) == doctest::Approx(11.597051824376162).epsilon(1e-12));
   CHECK(zcdp_epsilon(0.01, 1e-5) == doctest::Approx(0.5457255482740024).epsilon(1e-7));
   CHECK(zcdp_epsilon(2, 1e-5) == doctest::Approx(10.724824112939173).epsilon(1e-7));
-  CHECK(zcdp_delta(2, 10.724824112939173) == doctest::Approx(1e-5).epsilon(1e-5));
+  CHECK(std::exp(zcdp_log_delta(2, 10.724824112939173)) == doctest::Approx(1e-5).epsilon(1e-5));
 }
 
 TEST_CASE("Bounds of one spending stand in the order of their strength") {
