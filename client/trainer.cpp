@@ -58,6 +58,10 @@ std::vector<bool> LocalTraining::unsent() const { return either(frozen, local); 
 
 ClientSkew LocalTraining::skew_of(ClientId client) const { return {&*feature_skew, seed, client, clients}; }
 
+ClientSkew LocalTraining::skew_of_test() const {
+  return feature_skew->is_on_test() ? ClientSkew{&*feature_skew, seed, 0, clients, true} : ClientSkew{};
+}
+
 Vector personal_weights(const LocalTraining& training, const Model& model, const Vector& weights, const ClientState& state) {
   Vector own = weights;
   const PersonalAtClient at(*training.personal, *training.optimizer, personal_ranges(model, training.local, training.frozen));

@@ -63,6 +63,8 @@ struct LocalTraining {
   std::vector<bool> unsent() const;
   /// The skew of a client's inputs; valid as long as this.
   ClientSkew skew_of(ClientId client) const;
+  /// That of the test part, none unless its rows are read as clients have theirs; valid as long as this.
+  ClientSkew skew_of_test() const;
 
   /// The local epochs of all rounds before this one, where schedules and plans stand at its beginning.
   int first_epoch(std::uint32_t round) const { return static_cast<int>(round - 1) * epochs; }
