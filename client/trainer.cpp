@@ -140,7 +140,8 @@ void Trainer::train(const Task& task, ClientId client, std::span<const Row> rows
     personal_.keep(weights_, state.personal_);
     personal_.leave(task.model, weights_);
   }
-  report.measure = objective_.end(task, weights_, state.kept_, update_);
+  const double weight = training_.weighs_examples ? static_cast<double>(rows.size()) : 1;
+  report.measure = objective_.end(task, weights_, state.kept_, update_, weight);
   // A diverged client's state would make it diverge again in every round: the next round starts from a fresh state.
   if (training_.attack.has(client)) falsify(task.round, client);
   if (!ExactSum::admits(view(std::as_const(update_))))

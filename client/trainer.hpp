@@ -46,8 +46,9 @@ struct LocalTraining {
   int batch = 10;
   Augmentation augmentation = Augmentation::none;
   FeatureSkew feature_skew = {};
-  std::uint32_t clients = 1;  ///< of the federation, by which feature skew is graded
-  bool keep_state = true;     ///< the optimiser's state is carried from round to round
+  std::uint32_t clients = 1;    ///< of the federation, by which feature skew is graded
+  bool weighs_examples = true;  ///< a client's weight in the mean is its number of examples; otherwise 1
+  bool keep_state = true;       ///< the optimiser's state is carried from round to round
   std::uint64_t seed = 0;
   std::vector<bool> frozen = {};                   ///< a flag a layer, or empty
   std::optional<PrivateTraining> privacy = {};     ///< example-level privacy
