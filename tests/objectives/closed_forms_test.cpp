@@ -182,7 +182,7 @@ TEST_CASE("SCAFFOLD with equal controls ends at the optimum of clients that coun
       CHECK(limit_of(objective, federation) == doctest::Approx(optimum(1, 1)).epsilon(2e-5));
       CHECK(limit_of(scaffold(option), federation) == doctest::Approx(optimum(9, 1)).epsilon(2e-5));
     }
-    // Of one client a round the mean is its own update, so weights that controls do not count have no effect at all.
+    // With one client a round the mean is its own update, so weights that controls do not count have no effect at all.
     Federation sampled{.optimizer = sgd(), .steps = {5, 5}, .weights = {4, 1}, .cohort = one_client(), .rounds = 20};
     const double unequal = limit_of(objective, sampled);
     CHECK(unequal != limit_of(scaffold(option), sampled));
