@@ -27,7 +27,7 @@ void ObjectiveAtClient::begin(const Task& task, Vector& kept) {
   start_loss_ = rate_ = 0;
 }
 
-double ObjectiveAtClient::end(const Task& task, const Vector& weights, Vector& kept, Vector& update) const {
+double ObjectiveAtClient::end(const Task& task, const Vector& weights, Vector& kept, Vector& update, double weight) const {
   const std::size_t size = weights.size();
   update.assign(objective_.update_size(size), 0);
   const std::span<float> change = view(update).first(size);
@@ -38,6 +38,7 @@ double ObjectiveAtClient::end(const Task& task, const Vector& weights, Vector& k
                          .start = view(start_),
                          .start_loss = start_loss_,
                          .rate = rate_,
+                         .weight = weight,
                          .reach = unit_.moved,
                          .kept = view(kept),
                          .sent = view(update).subspan(size)};

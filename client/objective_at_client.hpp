@@ -38,8 +38,9 @@ class ObjectiveAtClient {
   }
 
   /// Ends the round: `update` is the change of the weights, and behind it what is sent beside it. A change that is no use to anybody
-  /// (ExactSum::admits) leaves what the client keeps as it was. Returns the number that is sent too, where the objective scales; otherwise 0.
-  double end(const Task& task, const Vector& weights, Vector& kept, Vector& update) const;
+  /// (ExactSum::admits) leaves what the client keeps as it was. `weight` is the client's in the mean. Returns the number that is sent
+  /// too, where the objective scales; otherwise 0.
+  double end(const Task& task, const Vector& weights, Vector& kept, Vector& update, double weight = 1) const;
 
  private:
   const LocalObjectivePart& objective_;

@@ -58,6 +58,10 @@ std::vector<bool> LocalTraining::unsent() const { return either(frozen, local); 
 
 ClientSkew LocalTraining::skew_of(ClientId client) const { return {&*feature_skew, seed, client, clients}; }
 
+ClientSkew LocalTraining::skew_of_test() const {
+  return feature_skew->is_on_test() ? ClientSkew{&*feature_skew, seed, 0, clients, true} : ClientSkew{};
+}
+
 Vector personal_weights(const LocalTraining& training, const Model& model, const Vector& weights, const ClientState& state) {
   Vector own = weights;
   const PersonalAtClient at(*training.personal, *training.optimizer, personal_ranges(model, training.local, training.frozen));
@@ -136,7 +140,8 @@ void Trainer::train(const Task& task, ClientId client, std::span<const Row> rows
     personal_.keep(weights_, state.personal_);
     personal_.leave(task.model, weights_);
   }
-  report.measure = objective_.end(task, weights_, state.kept_, update_);
+  const double weight = training_.weighs_examples ? static_cast<double>(rows.size()) : 1;
+  report.measure = objective_.end(task, weights_, state.kept_, update_, weight);
   // A diverged client's state would make it diverge again in every round: the next round starts from a fresh state.
   if (training_.attack.has(client)) falsify(task.round, client);
   if (!ExactSum::admits(view(std::as_const(update_))))

@@ -46,8 +46,9 @@ struct LocalTraining {
   int batch = 10;
   Augmentation augmentation = Augmentation::none;
   FeatureSkew feature_skew = {};
-  std::uint32_t clients = 1;  ///< of the federation, by which feature skew is graded
-  bool keep_state = true;     ///< the optimiser's state is carried from round to round
+  std::uint32_t clients = 1;    ///< of the federation, by which feature skew is graded
+  bool weighs_examples = true;  ///< a client's weight in the mean is its number of examples; otherwise 1
+  bool keep_state = true;       ///< the optimiser's state is carried from round to round
   std::uint64_t seed = 0;
   std::vector<bool> frozen = {};                   ///< a flag a layer, or empty
   std::optional<PrivateTraining> privacy = {};     ///< example-level privacy
@@ -63,6 +64,8 @@ struct LocalTraining {
   std::vector<bool> unsent() const;
   /// The skew of a client's inputs; valid as long as this.
   ClientSkew skew_of(ClientId client) const;
+  /// That of the test part, none unless its rows are read as clients have theirs; valid as long as this.
+  ClientSkew skew_of_test() const;
 
   /// The local epochs of all rounds before this one, where schedules and plans stand at its beginning.
   int first_epoch(std::uint32_t round) const { return static_cast<int>(round - 1) * epochs; }

@@ -51,17 +51,28 @@ struct Move {
   bool flip = false;
 };
 
-/// The normal noise on each value of an example as a client has it, in the order in which the data set stores them.
-std::span<const float> noise_on(const ClientSkew& skew, Row row, float deviation, std::size_t values) {
-  thread_local std::vector<float> noise;
-  noise.assign(values, 0);
-  add_normals(RandomSource(skew.seed), {.purpose = Purpose::feature_noise, .client = skew.client, .row = row}, 0, deviation,
-              noise);
-  return noise;
+/// Where a row's noise is drawn: rounds count from 1, so what is drawn once has an address that no reading of a round has.
+Address noise_address(const ClientSkew& skew, Row row, const BatchAddress& reading) {
+  Address address{.purpose = Purpose::feature_noise, .client = skew.client_of(row), .row = row};
+  if (skew.is_of_test) {
+    address.step = 1;
+  } else if (skew.part->draws_anew()) {
+    address.round = reading.round;
+    address.step = reading.step;
+  }
+  return address;
 }
 
-float noise_deviation(const ClientSkew& skew) {
-  return skew.part == nullptr ? 0 : static_cast<float>(std::sqrt(skew.part->noise(skew.client, skew.clients)));
+/// The normal noise on each value of an example as a client has it, in the order in which the data set stores them; empty if there
+/// is none.
+std::span<const float> noise_on(const ClientSkew& skew, Row row, const BatchAddress& reading, std::size_t values) {
+  if (skew.part == nullptr) return {};
+  const auto deviation = static_cast<float>(std::sqrt(skew.part->noise(skew.client_of(row), skew.clients)));
+  if (deviation == 0) return {};
+  thread_local std::vector<float> noise;
+  noise.assign(values, 0);
+  add_normals(RandomSource(skew.seed), noise_address(skew, row, reading), 0, deviation, noise);
+  return noise;
 }
 
 /// Adds a picture's noise, which moves with the picture: none on what was padded.
@@ -90,13 +101,11 @@ void fill_pictures(const Dataset& data, std::span<const Row> rows, Augmentation 
   thread_local std::vector<std::uint8_t> moved;
   if (augmentation == Augmentation::crop_flip) moved.resize(size);
   thread_local std::vector<std::uint8_t> redrawn;
-  const bool redraws = skew.part != nullptr && skew.part->redraws(skew.client);
-  if (redraws) redrawn.resize(size);
-  const float noise = noise_deviation(skew);
+  if (skew.part != nullptr) redrawn.resize(size);
   for (std::size_t i = 0; i < rows.size(); ++i) {
     const std::uint8_t* picture = data.pixels.data() + data.place(rows[i]) * size;
-    if (redraws) {
-      skew.part->redraw(skew.client, picture, data.shape, redrawn.data());
+    if (const std::uint32_t client = skew.client_of(rows[i]); skew.part != nullptr && skew.part->redraws(client)) {
+      skew.part->redraw(client, picture, data.shape, redrawn.data());
       picture = redrawn.data();
     }
     Move move;
@@ -110,7 +119,8 @@ void fill_pictures(const Dataset& data, std::span<const Row> rows, Augmentation 
     }
     normalise_any(picture, data.shape.height * data.shape.width, data.shape.channels, scales.data(), shifts.data(),
                   out.data() + i * size);
-    if (noise > 0) add_moved(noise_on(skew, rows[i], noise, size), data.shape, move, data.deviation, out.data() + i * size);
+    if (const auto noise = noise_on(skew, rows[i], address, size); !noise.empty())
+      add_moved(noise, data.shape, skew.part->draws_anew() ? Move{} : move, data.deviation, out.data() + i * size);
   }
 }
 
@@ -129,15 +139,13 @@ void fill_batch(const Dataset& data, std::span<const Row> rows, Augmentation aug
     return;
   }
   const std::size_t means = data.mean.size();  // a column's, or a channel's
-  const float noise = noise_deviation(skew);
   for (std::size_t i = 0; i < rows.size(); ++i) {
     const float* from = data.features.data() + data.place(rows[i]) * columns;
     float* to = out.data() + i * columns;
     for (std::size_t c = 0, m = 0; c < columns; ++c, m = m + 1 == means ? 0 : m + 1)
       to[c] = (from[c] - data.mean[m]) / data.deviation[m];
-    if (noise == 0) continue;
-    const std::span<const float> added = noise_on(skew, rows[i], noise, columns);
-    for (std::size_t c = 0; c < columns; ++c) to[c] += added[c];
+    const std::span<const float> added = noise_on(skew, rows[i], address, columns);
+    for (std::size_t c = 0; c < added.size(); ++c) to[c] += added[c];
   }
 }
 

@@ -27,16 +27,21 @@ struct BatchAddress {
 
 class FeatureSkewPart;
 
-/// The skew of one client's inputs (data/skew/feature_skew.hpp).
+/// The skew of one client's inputs (data/skew/feature_skew.hpp), or that of the test part, whose row r is read as client r mod
+/// `clients` has its examples.
 struct ClientSkew {
   const FeatureSkewPart* part = nullptr;  ///< nullptr: none
   std::uint64_t seed = 0;
   std::uint32_t client = 0;
   std::uint32_t clients = 1;
+  bool is_of_test = false;
+
+  std::uint32_t client_of(Row row) const { return is_of_test ? row % clients : client; }
 };
 
 /// Writes the rows, normalised, as floats with channels innermost: out has rows.size() x shape.size() elements. They are examples
-/// of the skew's client: what is augmented is the example as this client has it.
+/// of the skew's client: what is augmented is the example as this client has it. Noise that is drawn anew belongs to what is
+/// read and comes after augmentation.
 void fill_batch(const Dataset& data, std::span<const Row> rows, Augmentation augmentation, const BatchAddress& address,
                 std::span<float> out, const ClientSkew& skew = {});
 

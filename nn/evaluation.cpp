@@ -28,8 +28,8 @@ double Evaluation::accuracy_on(std::span<const std::uint64_t> label_counts) cons
   return weights > 0 ? sum / weights : 0;
 }
 
-Evaluator::Evaluator(const Model& model, const Dataset& data, std::vector<Row> rows)
-    : model_(model), data_(data), rows_(std::move(rows)) {
+Evaluator::Evaluator(const Model& model, const Dataset& data, std::vector<Row> rows, const ClientSkew& skew)
+    : model_(model), data_(data), rows_(std::move(rows)), skew_(skew) {
   if (rows_.empty()) {
     rows_.resize(data.size());
     std::iota(rows_.begin(), rows_.end(), Row{0});
@@ -54,7 +54,7 @@ EvaluatedBlocks Evaluator::evaluate_blocks(const Vector& weights, std::size_t fi
     const auto block = static_cast<std::size_t>(index);
     const auto rows = rows_of(block);
     const auto classes = by_class ? std::span(predicted).subspan(block * kBlock, rows.size()) : std::span<Label>();
-    losses[block] = evaluate_block(networks_, model_, data_, weights, rows, classes);
+    losses[block] = evaluate_block(networks_, model_, data_, weights, rows, classes, skew_);
   });
   for (std::size_t block = 0; block < losses.size(); ++block) {
     result.losses.push_back(losses[block].loss_sum);

@@ -7,6 +7,7 @@
 
 #include "core/gradient.hpp"
 #include "core/pool.hpp"
+#include "data/batch.hpp"
 #include "data/dataset.hpp"
 #include "nn/network.hpp"
 #include "nn/variation.hpp"
@@ -52,8 +53,8 @@ class Evaluator {
  public:
   static constexpr int kBlock = 100;
 
-  /// Both must outlive the evaluator. `rows` are the examples to evaluate; empty: all.
-  Evaluator(const Model& model, const Dataset& data, std::vector<Row> rows = {});
+  /// Both must outlive the evaluator, so must the skew's part. `rows` are the examples to evaluate; empty: all.
+  Evaluator(const Model& model, const Dataset& data, std::vector<Row> rows = {}, const ClientSkew& skew = {});
 
   Evaluation evaluate(const Vector& weights, ForEachPiece for_each_piece = serially);
 
@@ -66,6 +67,7 @@ class Evaluator {
   const Model& model_;
   const Dataset& data_;
   std::vector<Row> rows_;
+  ClientSkew skew_;
   Variation variation_;
   Pool<Network> networks_;  ///< one for each thread that ever worked on a block
 };

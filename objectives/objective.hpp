@@ -16,6 +16,7 @@ struct ObjectiveEnd {
   std::span<const float> start = {};   ///< mean gradient of the client's rows at the model received, if asked for
   double start_loss = 0;               ///< its mean loss there, likewise
   double rate = 0;                     ///< of its first step
+  double weight = 1;                   ///< of the client in the mean: its examples, or 1
   double reach = 0;                    ///< UnitWeight::moved (optim/optimizer.hpp), if asked for; 0: no step was kept
   std::span<float> kept = {};          ///< the client's own vector: in, and out for its next round
   std::span<float> sent = {};          ///< out: what goes to the server beside the change
@@ -30,6 +31,7 @@ struct ObjectiveScale {
 /// Facts on a round's updates, for the server's side.
 struct ObjectiveRound {
   double share = 1;    ///< weight of the clients in the mean by that of all; under client-level privacy the public expected one
+  double weight = 1;   ///< of the clients in the mean, by the number of all clients
   double measure = 0;  ///< weighted mean of theirs
 };
 

@@ -13,7 +13,8 @@ constexpr auto choice_names(RateSchedule) { return names("constant", "linear", "
 /// The learning rates of an optimiser that does not adapt its own, in mean-gradient unit, as a function of the local
 /// epochs k finished so far:
 ///   constant  A
-///   linear    from A at k = 0 to B at k = E, then B (Abadi et al. 2016: 0.1 to 0.052 over 10 epochs)
+///   linear    from A at k = 0 to B at k = E, then B (Abadi et al. 2016: 0.1 to 0.052 over 10 epochs); so E epochs have another rate
+///             than B, unlike the server's schedule (server/server_schedule.hpp), whose round R is the first at its end
 ///   inverse   A / (1 + k decay)
 /// and the weight decay, which such an optimiser has too: the gradient is that of the loss plus weight-decay x weights.
 struct Schedule {
@@ -29,7 +30,8 @@ struct Schedule {
       Field{"learning-rate", &Schedule::initial_rate, "step size for the mean gradient of a batch; where it starts", kRate},
       Field{"schedule", &Schedule::schedule, "course of the rate over local epochs"},
       Field{"final-learning-rate", &Schedule::final_rate, "linear: the final rate", Valid{.low = 0, .high = 1e6}},
-      Field{"schedule-epochs", &Schedule::schedule_epochs, "linear: local epochs until the final rate is reached", kAtLeastOne},
+      Field{"schedule-epochs", &Schedule::schedule_epochs,
+            "linear: local epochs after which the final rate holds: epoch E + 1 is the first that has it", kAtLeastOne},
       Field{"decay", &Schedule::decay, "inverse: rate / (1 + epochs x decay)", kNonNegative},
       Field{"weight-decay", &Schedule::weight_decay, "factor of the weights that is added to their gradient (L2)", kNonNegative},
   };

@@ -23,6 +23,7 @@ enum class PartitionDraw : std::uint32_t {
   property = 9,        ///< the noise on the rows' property, one draw after another
   natural_order = 10,  ///< natural clients
   held_classes = 11,   ///< the classes that a client holds (client)
+  capped_shares = 12,  ///< a class's shares over the clients with room (client = draw, row = class)
 };
 
 /// The stream at (purpose partition, client, step = draw, row).

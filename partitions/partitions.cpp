@@ -3,6 +3,7 @@
 #include "partitions/continuous.hpp"
 #include "partitions/dirichlet.hpp"
 #include "partitions/dirichlet_balanced.hpp"
+#include "partitions/dirichlet_capped.hpp"
 #include "partitions/dirichlet_sizes.hpp"
 #include "partitions/from_file.hpp"
 #include "partitions/given_sizes.hpp"
@@ -24,9 +25,9 @@ namespace fedstride {
 PartFamily& PartitionPart::family() {
   static PartFamily family = [] {
     PartFamily all("partition", "assignment of rows to clients");
-    add_parts<PartitionPart, Pathological, LabelQuantity, Iid, Interpolated, Shards, Dirichlet, DirichletBalanced, DirichletSizes,
-              DirichletBoth, InnerDirichlet, Linear, Square, Exponential, GivenSizes, LabelDistribution, Continuous, Natural,
-              NaturalGrouped, FromFile, OwnRows, OutsideRows>(all);
+    add_parts<PartitionPart, Pathological, LabelQuantity, Iid, Interpolated, Shards, Dirichlet, DirichletCapped,
+              DirichletBalanced, DirichletSizes, DirichletBoth, InnerDirichlet, Linear, Square, Exponential, GivenSizes,
+              LabelDistribution, Continuous, Natural, NaturalGrouped, FromFile, OwnRows, OutsideRows>(all);
     return all;
   }();
   return family;

@@ -87,7 +87,7 @@ struct ConfigurationFields {
       Field{"server-final-factor", &Configuration::server_final_factor, "server-schedule linear: the factor at its end",
             Valid{.low = 0, .high = 1e6}},
       Field{"server-schedule-rounds", &Configuration::server_schedule_rounds,
-            "server-schedule linear: rounds until the final factor is reached", Valid{.low = 1, .high = 2e9}},
+            "server-schedule linear: the round, from 1, that is the first with the final factor", Valid{.low = 1, .high = 2e9}},
       Field{"server-decay", &Configuration::server_decay, "server-schedule inverse: 1 / (1 + rounds before x decay)",
             kNonNegative},
       Field{

@@ -288,7 +288,8 @@ std::unique_ptr<Evaluator> make_evaluator(const Setup& setup, EvaluatedOn exampl
   if (examples == EvaluatedOn::validation)
     return std::make_unique<Evaluator>(setup.model, setup.data.train, setup.validation_rows);
   return std::make_unique<Evaluator>(setup.model, setup.data.test,
-                                     examples == EvaluatedOn::test ? setup.evaluation_rows : std::vector<Row>{});
+                                     examples == EvaluatedOn::test ? setup.evaluation_rows : std::vector<Row>{},
+                                     setup.training.skew_of_test());
 }
 
 RunFleet in_process_fleet(const FleetTask& task) {

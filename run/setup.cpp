@@ -52,12 +52,15 @@ Initialisation initialisation(const Configuration& configuration) {
   return named != nullptr ? named->initialisation : Initialisation::fan_in;
 }
 
+bool weighs_examples(const Configuration& configuration) {
+  return configuration.weights == WeightRule::examples ||
+         (configuration.weights == WeightRule::automatic && client_level(configuration.privacy) == nullptr);
+}
+
 std::vector<std::uint64_t> client_weights(const Setup& setup) {
   std::vector<std::uint64_t> weights;
-  const WeightRule rule = setup.configuration.weights;
-  const bool equal =
-      rule == WeightRule::equal || (rule == WeightRule::automatic && client_level(setup.configuration.privacy) != nullptr);
-  for (const std::uint64_t rows : setup.row_counts) weights.push_back(equal ? 1 : rows);
+  const bool by_examples = weighs_examples(setup.configuration);
+  for (const std::uint64_t rows : setup.row_counts) weights.push_back(by_examples ? rows : 1);
   return weights;
 }
 
@@ -116,6 +119,13 @@ void check_objective(const Configuration& configuration) {
   if (configuration.server->measures() && (objective->sends() || objective->scales()))
     throw usage_error(server + " measures the changes of clients, which " + chosen.substr(16) +
                       " sends in another form: valid with it are plain, prox and dyn");
+  if (const auto* scaffold = objective.as<Scaffold>(); scaffold != nullptr && scaffold->controls == ScaffoldControls::equal &&
+                                                       weighs_examples(configuration) &&
+                                                       configuration.aggregation->reads() == Accumulator::Keeps::updates)
+    throw usage_error(
+        "scaffold-controls is 'equal', with which clients divide their control variates by their weights; aggregation '" +
+        std::string(configuration.aggregation.name()) +
+        "' compares what they send: valid is scaffold-controls weighted, or weights equal");
   if (objective.as<Dynamic>() != nullptr && configuration.server_schedule != ServerCourse::constant)
     throw usage_error(chosen + ", whose server has a step of its own; with it only server-schedule constant is valid");
   if (objective.as<Dynamic>() != nullptr && configuration.server.as<FederatedAveraging>() == nullptr)
@@ -162,6 +172,16 @@ void prepare_personal(Setup& setup) {
   setup.notes.push_back(
       "the layers that stay with clients are never trained in the federation's own model: its test accuracy says "
       "little, and personal_accuracy (with client-test) how clients fare");
+}
+
+/// An aggregation that compares updates does so with all that a client sends.
+void note_controls(Setup& setup) {
+  const Configuration& configuration = setup.configuration;
+  if (!configuration.objective->sends() || configuration.aggregation->reads() == Accumulator::Keeps::sum) return;
+  const std::string rule = "aggregation '" + std::string(configuration.aggregation.name()) + "'";
+  setup.notes.push_back("local-objective '" + std::string(configuration.objective.name()) +
+                        "' sends control variates behind the change of the weights, and " + rule +
+                        " treats both as one vector: the server's control variate is no longer the mean of the clients'");
 }
 
 void note_unused_rows(Setup& setup) {
@@ -272,6 +292,7 @@ void prepare_training(Setup& setup, FirstWeights first) {
                     .augmentation = configuration.augment,
                     .feature_skew = configuration.feature_skew,
                     .clients = static_cast<std::uint32_t>(setup.row_counts.size()),
+                    .weighs_examples = weighs_examples(configuration),
                     .keep_state = keeps_state(configuration),
                     .seed = configuration.seed,
                     .frozen = setup.model.frozen(configuration.freeze)};
@@ -324,6 +345,7 @@ void prepare_training(Setup& setup, FirstWeights first) {
         "(--evaluate private releases it with noise; --public-test says that a test part is public)");
   const bool trains_here = setup.model.has_layers() && !is_trained_outside(configuration);
   if (!trains_here) check_trained_outside(setup);
+  note_controls(setup);
   if (trains_here && !setup.training.privacy) note_unused_rows(setup);
 }
 

@@ -39,7 +39,10 @@ void Server::take(std::span<const ClientReport> reports, const SumRules& rules) 
     }
     if (!losses_.empty()) losses_[report.client] = report.loss;
   }
-  round_ = {.share = (rules.denominator > 0 ? rules.denominator : weight) / all, .measure = weight > 0 ? measure / weight : 0};
+  const double divisor = rules.denominator > 0 ? rules.denominator : weight;
+  round_ = {.share = divisor / all,
+            .weight = divisor / static_cast<double>(rules.weights.size()),
+            .measure = weight > 0 ? measure / weight : 0};
   if (pool_) pool_->take(statistic.value(), statistics);
 }
 

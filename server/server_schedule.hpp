@@ -12,7 +12,8 @@ constexpr auto choice_names(ServerCourse) { return names("constant", "linear", "
 
 /// The server's rate over the rounds, as a factor on the step of any server optimiser:
 ///   constant  1
-///   linear    from 1 in round 1 in a line to `last` in round `rounds`, then `last`
+///   linear    from 1 in round 1 in a line to `last` in round `rounds`, then `last`; an optimizer's schedule (optim/schedule.hpp) has
+///             its end after so many epochs, one later
 ///   inverse   1 / (1 + (round - 1) decay)
 /// A server optimiser's state does not know of it.
 struct ServerSchedule {

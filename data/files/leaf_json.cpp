@@ -1,7 +1,10 @@
 #include "data/files/leaf_json.hpp"
 
+#include <algorithm>
+#include <cctype>
 #include <cstring>
 #include <istream>
+#include <iterator>
 #include <streambuf>
 
 #include "core/json.hpp"
@@ -16,6 +19,16 @@ namespace {
 
 constexpr std::size_t kMaxDepth = 12;
 constexpr std::size_t kMaxTextLength = 1 << 16;  // characters of an example
+
+/// True for the name of a picture's file, as LEAF's CelebA has them in place of the pictures: "000001.jpg".
+bool names_a_picture(std::string_view text) {
+  const std::size_t dot = text.rfind('.');
+  if (dot == std::string_view::npos || dot == 0 || text.find_first_of(" \n\t") != std::string_view::npos) return false;
+  std::string ending(text.substr(dot + 1));
+  for (char& letter : ending) letter = static_cast<char>(std::tolower(static_cast<unsigned char>(letter)));
+  constexpr std::string_view kEndings[] = {"jpg", "jpeg", "png", "bmp", "gif", "tif", "tiff", "webp"};
+  return std::ranges::find(kEndings, ending) != std::end(kEndings);
+}
 
 /// Takes what the parser meets.
 class LeafHandler final : public JsonEvents {
@@ -196,6 +209,10 @@ class LeafHandler final : public JsonEvents {
   }
 
   void give_characters(const std::string& who) {
+    if (std::ranges::all_of(x_.texts(), names_a_picture))
+      throw failure(who + "x has names of pictures ('" + shown(x_.texts().front()) +
+                    "'), and no picture is read from a file of its own; valid are the pictures' values, as lists in x or as a "
+                    "NumPy archive made of them");
     into_.shared.vocabulary = letters_.size();
     tokens_.clear();
     std::size_t length = 0;

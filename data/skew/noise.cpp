@@ -12,4 +12,12 @@ void NoiseSkew::check_data(const Dataset& data) {
                       "' has none: only none is valid");
 }
 
+double NoiseSkew::noise(std::uint32_t client, std::uint32_t clients) const {
+  const double number = client;
+  const double count = clients;
+  double amount = noise_level * (number + 1) / count;
+  if (scale == NoiseScale::from_zero) amount = clients > 1 ? noise_level * number / (count - 1) : 0;
+  return unit == NoiseUnit::deviation ? amount * amount : amount;
+}
+
 }  // namespace fedstride

@@ -4,7 +4,9 @@
 #include <memory>
 
 #include "client/trainer.hpp"
+#include "data/skew/no_skew.hpp"
 #include "data/skew/noise.hpp"
+#include "nn/evaluation.hpp"
 #include "optim/optimizer_of.hpp"
 #include "optim/sgd.hpp"
 #include "personal/fine_tune.hpp"
@@ -103,6 +105,24 @@ TEST_CASE("a client with a skew trains and tests as on a data set of its own, wi
       CHECK((skewed.report.personal_loss == plain.report.personal_loss) == (name == "none"));
     }
   }
+}
+
+TEST_CASE("the test part is evaluated with the clients' noise if the skew says so, and as it is if not") {
+  const Dataset data = tiny_pictures();
+  const Model model = Model::parse("flatten | dense classes", data.shape, data.classes);
+  const Vector weights = model.initial(Initialisation::fan_in, 2);
+  const double plain = Evaluator(model, data).evaluate(weights).loss;
+  NoiseSkew noise;
+  noise.noise_level = 2;
+  const LocalTraining off = training_with(noise, {}, false);
+  CHECK(Evaluator(model, data, {}, off.skew_of_test()).evaluate(weights).loss == plain);
+  noise.on_test = NoiseOnTest::clients;
+  const LocalTraining on = training_with(noise, {}, false);
+  Dataset noisy = as_client_has(data, NoSkew{}, 9);
+  fill_batch(data, first_rows(40), Augmentation::none, {}, noisy.features, {&*on.feature_skew, 9, 0, kClients, true});
+  const double loss = Evaluator(model, data, {}, on.skew_of_test()).evaluate(weights).loss;
+  CHECK(loss == Evaluator(model, noisy).evaluate(weights).loss);
+  CHECK(loss != plain);
 }
 
 TEST_CASE("groups of clients are evaluated each with its own skew") {

@@ -67,6 +67,16 @@ TEST_CASE("Shakespeare's texts are tokens of LEAF's letters, and the answer is t
                  "'de' in y; after a text there must be the one character"));
 }
 
+TEST_CASE("names of pictures, as CelebA has them in x, are refused and not read as text") {
+  CHECK(contains(error(R"({"user_data": {"7": {"x": ["000001.jpg", "000012.jpg"], "y": [0, 1]}}})"),
+                 "user '7': x has names of pictures ('000001.jpg'), and no picture is read from a file of its own; valid are the "
+                 "pictures' values, as lists in x or as a NumPy archive made of them"));
+  CHECK(contains(error(R"({"user_data": {"7": {"x": ["img/a.PNG"], "y": ["cat"]}}})"), "('img/a.PNG')"));
+  // A text that ends so is still a text where it has blanks, or stands among texts that do not.
+  CHECK(loaded(R"({"user_data": {"a": {"x": ["see a.jpg", "the b.jpg"], "y": ["b", "c"]}}})").train.vocabulary == 81);
+  CHECK(loaded(R"({"user_data": {"a": {"x": ["see.jpg", "what is"], "y": ["b", "c"]}}})").train.vocabulary == 81);
+}
+
 TEST_CASE("rows of 784 numbers that are whole 255ths are pictures") {
   std::string ink = "[0.2, 0.996078431372549";
   for (int i = 2; i < 784; ++i) ink += ", 1.0";

@@ -34,6 +34,27 @@ TEST_CASE("blocks evaluated apart, however they are cut, join to the bits of one
   }
 }
 
+TEST_CASE("a sequence none of whose positions counts is an example of loss 0, and no position of the accuracy") {
+  Dataset data;
+  data.shape = {2, 1, 1};
+  data.classes = 3;
+  data.vocabulary = 4;
+  data.targets = Targets::positions;
+  data.tokens = {0, 1, 2, 3, 1, 1};
+  data.position_labels = {kNoLabel, kNoLabel, 2, kNoLabel, 0, 1};
+  data.labels.assign(3, 0);
+  const Model model = Model::parse("embedding 5 | dense classes", data.form());
+  const Vector weights = model.initial(Initialisation::fan_in, 3);
+  const auto of = [&](std::vector<Row> rows) { return Evaluator(model, data, std::move(rows)).evaluate(weights); };
+  const Evaluation nothing = of({0}), counting = of({1, 2}), all = of({0, 1, 2});
+  CHECK(nothing.examples == 1);
+  CHECK(nothing.loss == 0);
+  CHECK(nothing.accuracy == 0);
+  CHECK(all.loss == doctest::Approx(counting.loss * 2 / 3));
+  CHECK(all.accuracy == counting.accuracy);
+  CHECK(counting.loss > 0.5);
+}
+
 TEST_CASE("the metric of values is R squared, of positions and flags the share that is right") {
   Dataset data;
   data.shape = {1, 1, 1};

@@ -76,6 +76,13 @@ TEST_CASE("an example whose positions all do not count has no loss and no gradie
   const auto norms = norms_of(network, setting);
   CHECK(norms[0] == 0);
   CHECK(norms[1] > 0);
+  // It is one of the two over which the batch's gradient is the mean.
+  Setting alone("embedding 4 | lstm 6 | dense classes", kEach, 1);
+  std::copy_n(setting.inputs.begin() + 6, 6, alone.inputs.begin());
+  std::copy_n(setting.labels.begin() + 6, 6, alone.labels.begin());
+  const auto both = network_gradient(network, setting).gradient;
+  const auto one = network_gradient(network, alone).gradient;
+  for (std::size_t i = 0; i < one.size(); ++i) CHECK(both[i] == doctest::Approx(one[i] / 2).epsilon(1e-5).scale(1e-3));
 }
 
 TEST_CASE("parameters have PyTorch's shapes and names") {

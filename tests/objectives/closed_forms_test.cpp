@@ -25,8 +25,9 @@ constexpr double kB[] = {0, 1};
 // Client k minimises a_k (theta - b_k)^2 / 2, a = (1, 10), b = (0, 1), through the client's side of the local objective.
 class Quadratics {
  public:
-  Quadratics(const LocalObjective& objective, const Optimizer& optimizer, std::vector<int> steps)
-      : objective_(objective), optimizer_(optimizer), steps_(std::move(steps)), kept_(2) {}
+  Quadratics(const LocalObjective& objective, const Optimizer& optimizer, std::vector<int> steps,
+             std::vector<std::uint64_t> weights)
+      : objective_(objective), optimizer_(optimizer), steps_(std::move(steps)), weights_(std::move(weights)), kept_(2) {}
 
   void collect(const Task& task, const std::vector<ClientId>& cohort, Accumulator& updates) {
     ObjectiveAtClient at(*objective_, *optimizer_, {{0, 1}});
@@ -45,7 +46,7 @@ class Quadratics {
       for (int i = 0; i < steps_[client]; ++i) at.took(optimizer_->step(*state, *scratch, weights, Gradient(gradient), {}));
       Vector update;
       ClientReport report{.client = client, .rows = 1};
-      report.measure = at.end(task, weights, kept_[client], update);
+      report.measure = at.end(task, weights, kept_[client], update, static_cast<double>(weights_[client]));
       updates.add({report, view(std::as_const(update))});
     }
   }
@@ -54,6 +55,7 @@ class Quadratics {
   LocalObjective objective_;
   Optimizer optimizer_;
   std::vector<int> steps_;
+  std::vector<std::uint64_t> weights_;
   std::vector<Vector> kept_;
 };
 
@@ -67,7 +69,7 @@ struct Federation {
 };
 
 double limit_of(const LocalObjective& objective, const Federation& federation) {
-  Quadratics fleet(objective, federation.optimizer, federation.steps);
+  Quadratics fleet(objective, federation.optimizer, federation.steps, federation.weights);
   const RoundRules rules{
       .cohort = federation.cohort, .cohort_source = RandomSource(std::uint64_t{7}), .sum = {.weights = federation.weights}};
   Server server(FederatedAveraging{.server_learning_rate = federation.server_rate}, 1, objective);
@@ -167,6 +169,27 @@ TEST_CASE("SCAFFOLD, FedDyn and FedNova end at the true optimum, 10/11, whatever
   const double nova = limit_of(Normalised{}, {.optimizer = slow, .steps = {8, 1}, .rounds = 40000});
   CHECK(uneven == doctest::Approx(10.0 / 18).epsilon(2e-3));  // weights 8 x 1 and 1 x 10
   CHECK(nova == doctest::Approx(optimum()).epsilon(2e-3));
+}
+
+// Where the controls count equally and the models do not, no client moves at a theta where each has its own gradient and c = 0, and c is
+// the mean of the gradients with equal weights.
+TEST_CASE("SCAFFOLD with equal controls ends at the optimum of clients that count equally, whatever weighs the models") {
+  for (const ScaffoldOption option : {ScaffoldOption::one, ScaffoldOption::two}) {
+    Scaffold objective = scaffold(option);
+    objective.controls = ScaffoldControls::equal;
+    for (const std::vector<int>& steps : {std::vector{5, 5}, {20, 3}}) {
+      const Federation federation{.optimizer = sgd(), .steps = steps, .weights = {9, 1}, .server_rate = 0.3};
+      CHECK(limit_of(objective, federation) == doctest::Approx(optimum(1, 1)).epsilon(2e-5));
+      CHECK(limit_of(scaffold(option), federation) == doctest::Approx(optimum(9, 1)).epsilon(2e-5));
+    }
+    // With one client a round the mean is its own update, so weights that controls do not count have no effect at all.
+    Federation sampled{.optimizer = sgd(), .steps = {5, 5}, .weights = {4, 1}, .cohort = one_client(), .rounds = 20};
+    const double unequal = limit_of(objective, sampled);
+    CHECK(unequal != limit_of(scaffold(option), sampled));
+    sampled.weights = {1, 1};
+    CHECK(unequal == limit_of(objective, sampled));
+    CHECK(unequal == limit_of(scaffold(option), sampled));
+  }
 }
 
 // In a long round client k ends where a_k (theta_k - b_k) = c_k - c. With option one c_k is a_k (theta' - b_k), theta' the model of

@@ -34,6 +34,7 @@ TEST_CASE("Abadi et al.: 0.1 falls linearly to 0.052 over 10 epochs and stays th
   CHECK(linear.rate({.epoch = 0}) == 0.1);
   CHECK(linear.rate({.epoch = 1}) == doctest::Approx(0.0952).epsilon(1e-12));
   CHECK(linear.rate({.epoch = 5}) == doctest::Approx(0.076).epsilon(1e-12));
+  CHECK(linear.rate({.epoch = 9}) > 0.052);  // in the tenth epoch: the end is behind it
   CHECK(linear.rate({.epoch = 10}) == 0.052);
   CHECK(linear.rate({.epoch = 99}) == 0.052);
 }

@@ -25,6 +25,7 @@ inline std::vector<Partitioner> dealers() {
     if (is_told(name)) continue;
     Partitioner& dealer = all.emplace_back();
     dealer.choose(name);
+    if (const SettingInfo* least = dealer.part().find("least-rows")) dealer.part().set(*least, std::int64_t{0});
     if (const SettingInfo* shards = dealer.part().find("shards-per-client")) dealer.part().set(*shards, std::int64_t{1});
   }
   return all;

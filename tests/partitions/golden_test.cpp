@@ -19,6 +19,7 @@ TEST_CASE("1,000 rows of ten classes over five clients at seed 42 lie where they
       {"interpolated", "c285d77ce441e39d06213fc8973e46760d6f0684dc71cc3760140559a88d0025"},
       {"shards", "9b8bb4fbe2489ac0d1e0b565e345f08a54ac8224990a7f314337e89504eabd70"},
       {"dirichlet", "945abdb5735ddb235f4a18345751e95bbde001ccc6f9627e610722902ed309f6"},
+      {"dirichlet-capped", "c51708a316ac3aaf7bb22f0aa51e58ea5b84fbf6f4f4d30a886a1d45af3bd57d"},
       {"dirichlet-balanced", "95bab655b3d7b22e5663c589742286b67ec8e064d812bbfb67f67f8ff69878cb"},
       {"dirichlet-sizes", "9f53de21270a1bf8a419c90db94f4e18af46bf2fc5d9f25c3cc1c601f0f9b8e0"},
       {"dirichlet-both", "53abbf5e6a88a977d79c927c3d7670add62ad9be9a7a57d5fbafc25109a9399e"},

@@ -62,6 +62,14 @@ TEST_CASE("what does not come out even is off by less than a row a class") {
     for (std::size_t label = 0; label < 3; ++label)
       CHECK(std::abs(static_cast<double>(counts[client][label]) - size * shares[client][label]) < 1);
   CHECK(counts[0][2] + counts[1][2] + counts[2][2] == 40);
+  // s is 40 / 1.1: the first k clients together have the whole rows of s times their shares, so the sizes are not all 36.
+  CHECK(counts == std::vector<Counts>{{25, 7, 3}, {4, 7, 26}, {11, 15, 11}});
+}
+
+TEST_CASE("sizes are equal but for the rounding of each class") {
+  const TemporaryFolder folder;
+  const auto counts = dealt(folder, "1,1,1\n1,1,1\n1,1,1\n", 3);  // s is 40: 13 1/3 of each class
+  CHECK(counts == std::vector<Counts>{{13, 13, 13}, {13, 13, 13}, {14, 14, 14}});
 }
 
 TEST_CASE("files that are no distributions are refused with the reason") {

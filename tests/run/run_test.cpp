@@ -343,6 +343,26 @@ TEST_CASE("a client that diverges is named and counted, and the run goes on") {
   CHECK(rounds[0]["model_hash"] == rounds[5]["model_hash"]);
 }
 
+TEST_CASE("SCAFFOLD under an aggregation that compares updates says what becomes of its control variates") {
+  const test::TemporaryFolder folder;
+  write_data(folder);
+  const auto notes = [&](const std::string& more) {
+    return prepare(resolve(settings_for(folder, "a", "local-objective = 'scaffold'\noptimizer = 'sgd'\n" + more))).notes;
+  };
+  const std::string note =
+      "local-objective 'scaffold' sends control variates behind the change of the weights, and aggregation 'median' treats both "
+      "as one vector: the server's control variate is no longer the mean of the clients'";
+  CHECK(std::ranges::count(notes("aggregation = 'median'"), note) == 1);
+  CHECK(std::ranges::count(notes("aggregation = 'mean'"), note) == 0);
+  CHECK(std::ranges::count(notes("aggregation = 'median'\nweights = 'equal'\nscaffold-controls = 'equal'"), note) == 1);
+  CHECK(std::ranges::count(prepare(resolve(settings_for(folder, "a", "optimizer = 'sgd'\naggregation = 'median'"))).notes,
+                           note) == 0);
+  CHECK_THROWS_WITH(
+      notes("aggregation = 'median'\nscaffold-controls = 'equal'"),
+      "scaffold-controls is 'equal', with which clients divide their control variates by their weights; aggregation "
+      "'median' compares what they send: valid is scaffold-controls weighted, or weights equal");
+}
+
 TEST_CASE("init takes what fits from a file and says so, and freeze holds layers still") {
   const test::TemporaryFolder folder;
   write_data(folder);

@@ -163,6 +163,8 @@ TEST_CASE("a schedule is a factor on the server's step, and is told by the round
   CHECK(models({.course = ServerCourse::inverse, .decay = 1})[2] == doctest::Approx(1.75 + 1.75 / 3));
   const ServerSchedule linear{.course = ServerCourse::linear, .last = 0.2, .rounds = 5};
   CHECK(linear.factor(3) == doctest::Approx(0.6));
+  CHECK(linear.factor(4) == doctest::Approx(0.4));
+  CHECK(linear.factor(5) == doctest::Approx(0.2));  // in round R, not behind it
   CHECK(linear.factor(1000) == doctest::Approx(0.2));
   CHECK(ServerSchedule{.course = ServerCourse::linear, .last = 0.2, .rounds = 1}.factor(1) == doctest::Approx(0.2));
 }

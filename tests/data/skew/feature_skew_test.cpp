@@ -67,6 +67,22 @@ FeatureSkew noise(double level) {
   return skew;
 }
 
+FeatureSkew niid_bench(double level) {
+  NoiseSkew skew;
+  skew.noise_level = level;
+  skew.unit = NoiseUnit::deviation;
+  skew.scale = NoiseScale::from_zero;
+  skew.drawn = NoiseDrawn::anew;
+  skew.on_test = NoiseOnTest::clients;
+  return skew;
+}
+
+std::vector<float> test_batch(const Dataset& data, const std::vector<Row>& rows, const FeatureSkew& skew) {
+  std::vector<float> out(rows.size() * data.shape.size());
+  fill_batch(data, rows, Augmentation::none, {}, out, {&*skew, 3, 0, 4, true});
+  return out;
+}
+
 std::string refusal(const FeatureSkew& skew, const Dataset& data) {
   try {
     skew->check_data(data);
@@ -148,6 +164,65 @@ TEST_CASE("client k of K has noise of variance level (k + 1) / K: of pixels from
       CHECK(std::abs(mean) < 4 * std::sqrt(variance / count));
       CHECK(std::abs(square - variance) < 4 * variance * std::sqrt(2 / count));
     }
+}
+
+TEST_CASE("the noise level is a variance or a deviation, and the first client has a part of it or none") {
+  const auto noise_of = [](NoiseUnit unit, NoiseScale scale, std::uint32_t client, std::uint32_t clients) {
+    NoiseSkew skew;
+    skew.noise_level = 0.5;
+    skew.unit = unit;
+    skew.scale = scale;
+    return skew.noise(client, clients);
+  };
+  CHECK(noise_of(NoiseUnit::variance, NoiseScale::from_one, 0, 5) == doctest::Approx(0.1));
+  CHECK(noise_of(NoiseUnit::variance, NoiseScale::from_zero, 0, 5) == 0);
+  CHECK(noise_of(NoiseUnit::variance, NoiseScale::from_zero, 1, 5) == doctest::Approx(0.125));
+  CHECK(noise_of(NoiseUnit::deviation, NoiseScale::from_one, 1, 5) == doctest::Approx(0.04));
+  CHECK(noise_of(NoiseUnit::deviation, NoiseScale::from_zero, 2, 5) == doctest::Approx(0.0625));
+  for (const NoiseScale scale : {NoiseScale::from_one, NoiseScale::from_zero})
+    CHECK(noise_of(NoiseUnit::deviation, scale, 4, 5) == doctest::Approx(0.25));
+  CHECK(noise_of(NoiseUnit::variance, NoiseScale::from_zero, 0, 1) == 0);
+}
+
+TEST_CASE("noise that is drawn anew is another in each step and round, is on the padding too, and is the same when read again") {
+  for (const Dataset& data : {pictures(5, {4, 4, 1}), table()}) {
+    std::set<float> added;
+    const auto plain = batch(data, {3}, FeatureSkew{}, 2);
+    for (std::uint32_t step = 0; step < 3; ++step) {
+      const auto noisy = batch(data, {3}, niid_bench(1), 2, Augmentation::none, step);
+      CHECK(noisy == batch(data, {3}, niid_bench(1), 2, Augmentation::none, step));
+      added.insert(noisy[0] - plain[0]);
+    }
+    std::vector<float> next_round(data.shape.size());
+    const FeatureSkew skew = niid_bench(1);
+    fill_batch(data, std::vector<Row>{3}, Augmentation::none, {.seed = 8, .round = 2, .client = 2}, next_round,
+               {&*skew, 3, 2, 4});
+    added.insert(next_round[0] - plain[0]);
+    CHECK(added.size() == 4);
+    CHECK(batch(data, {3}, niid_bench(1), 0) == batch(data, {3}, FeatureSkew{}, 0));  // the first client has none
+  }
+  const Dataset data = pictures(1, {7, 7, 2});
+  const auto noisy = batch(data, {0}, niid_bench(1), 1, Augmentation::crop_flip);
+  const auto plain = batch(data, {0}, FeatureSkew{}, 1, Augmentation::crop_flip);
+  for (std::size_t i = 0; i < plain.size(); ++i) CHECK(noisy[i] != plain[i]);
+}
+
+TEST_CASE("test row r has the noise of client r mod K, the same whenever it is read, and no training row's") {
+  const Dataset data = pictures(9, {8, 8, 3});
+  const auto plain = batch(data, {0, 1, 2, 3, 7}, FeatureSkew{}, 0);
+  const auto noisy = test_batch(data, {0, 1, 2, 3, 7}, niid_bench(0.3));
+  const std::size_t size = data.shape.size();
+  const std::uint32_t clients[] = {0, 1, 2, 3, 3};
+  for (std::size_t i = 0; i < 5; ++i) {
+    double square = 0;
+    for (std::size_t at = i * size; at < (i + 1) * size; ++at) square += std::pow((noisy[at] - plain[at]) * 0.5, 2);
+    const double variance = std::pow(0.3 * clients[i] / 3, 2);
+    CHECK(std::abs(square / static_cast<double>(size) - variance) <= 5 * variance * std::sqrt(2 / static_cast<double>(size)));
+  }
+  const auto alone = test_batch(data, {7}, niid_bench(0.3));
+  CHECK(std::equal(alone.begin(), alone.end(), noisy.begin() + static_cast<std::ptrdiff_t>(4 * size)));
+  CHECK(test_batch(data, {7}, noise(0.3))[0] != batch(data, {7}, noise(0.3), 3)[0]);
+  CHECK_FALSE(noise(0.3)->is_on_test());
 }
 
 TEST_CASE("an example's noise is the same in every batch and step, and another's, another client's or seed's is another") {

@@ -65,6 +65,18 @@ TEST_CASE("seven points worked out by hand") {
   CHECK(aggregated(Bulyan{.byzantine = 1}, round) == vector_of({11}));
 }
 
+TEST_CASE("of an even number the median is the smaller of the two middle values, and of two equally near the smaller is kept") {
+  // f = 1, theta = 6: Krum never takes the outliers -50 and 1000. Among 0, 1, 2, 8, 9, 10 the four nearest to the median 2 are 2, 1, 0 and 8;
+  // with a median of 5 they would be 2, 8, 1 and 9, with one of 8 the others. Among 0, 1, 4, 7, 8, 9 it is 4: 4, 1 and 7, 0 before 8.
+  const auto result = [](std::initializer_list<float> values) {
+    TriedRound round;
+    for (const float value : values) round.changes.push_back(vector_of({value}));
+    return aggregated(Bulyan{.byzantine = 1}, round);
+  };
+  CHECK(result({0, 1, 2, 8, 9, 10, -50, 1000}) == vector_of({11.0F / 4}));
+  CHECK(result({0, 1, 4, 7, 8, 9, -50, 1000}) == vector_of({12.0F / 4}));
+}
+
 TEST_CASE("the same as the paper's steps carried out one by one") {
   for (const std::size_t attackers : {0, 1, 2, 3}) {
     for (const std::size_t more : {0, 1, 6}) {

@@ -376,9 +376,9 @@ TEST_CASE("a scale that is not used is checked all the same") {
 
 TEST_CASE("every experiment of the project is readable at both scales, and each of its cells resolves") {
   std::size_t files = 0;
-  for (const auto& entry : std::filesystem::directory_iterator(FEDSTRIDE_SOURCE_DIR "/experiments")) {
-    const std::filesystem::path file = entry.path() / "experiment.toml";
-    if (!std::filesystem::exists(file)) continue;
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(FEDSTRIDE_SOURCE_DIR "/experiments")) {
+    const std::filesystem::path& file = entry.path();
+    if (file.extension() != ".toml") continue;
     ++files;
     for (const std::string scale : {"quick", "full"}) {
       CAPTURE(file.string());
