@@ -7,6 +7,8 @@
 #include <cstring>
 
 #include "core/error.hpp"
+#include "core/files.hpp"
+#include "data/unpacking.hpp"
 
 namespace fedstride {
 namespace {
@@ -16,10 +18,7 @@ gzFile handle(void* file) { return static_cast<gzFile>(file); }
 }  // namespace
 
 InputFile::InputFile(const std::filesystem::path& path) : name_("'" + path.string() + "'") {
-  std::error_code error;
-  const bool is_file = std::filesystem::is_regular_file(path, error);
-  if (error) throw failure("cannot read " + name_ + ": " + error.message());
-  if (!is_file) throw failure("cannot read " + name_ + ": it is not a file");
+  size_ = size_of_file(path);
   errno = 0;
   file_ = gzopen(path.c_str(), "rb");
   if (file_ == nullptr) throw failure("cannot read " + name_ + ": " + std::strerror(errno == 0 ? ENOMEM : errno));
@@ -36,6 +35,13 @@ void InputFile::check() {
   throw failure("cannot read " + name_ + ": " + (code == Z_ERRNO ? std::strerror(errno) : text));
 }
 
+void InputFile::count(std::size_t bytes) {
+  unpacked_ += bytes;
+  if (unpacked_ > most_unpacked(size_))
+    throw failure(name_ + " unpacks to more than " + std::to_string(most_unpacked(size_)) + " bytes, the most that a file of " +
+                  std::to_string(size_) + " bytes may hold; unpack it yourself if it is right");
+}
+
 std::size_t InputFile::read(std::span<std::uint8_t> out) {
   std::size_t done = 0;
   while (done < out.size()) {
@@ -44,6 +50,7 @@ std::size_t InputFile::read(std::span<std::uint8_t> out) {
     if (count < 0 || static_cast<unsigned>(count) < wanted) check();
     if (count <= 0) break;
     done += static_cast<std::size_t>(count);
+    this->count(static_cast<std::size_t>(count));
   }
   return done;
 }
@@ -55,6 +62,7 @@ bool InputFile::read_line(std::string& line) {
     const std::size_t length = std::strlen(piece);
     if (length == 0 || (length + 1 < sizeof piece && piece[length - 1] != '\n' && gzeof(handle(file_)) == 0))
       throw failure(name_ + " has a byte 0 in a line: it is no text");
+    count(length);
     line.append(piece, length);
     if (line.back() == '\n') {
       line.pop_back();

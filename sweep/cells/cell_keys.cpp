@@ -3,11 +3,11 @@
 #include <algorithm>
 
 #include "core/build_info.hpp"
-#include "core/files.hpp"
 #include "core/hash.hpp"
 #include "core/key_file.hpp"
 #include "core/text.hpp"
 #include "data/datasets.hpp"
+#include "data/official.hpp"
 #include "run/document.hpp"
 
 namespace fedstride {
@@ -93,7 +93,7 @@ const std::string& CellKeys::file_hash(const std::string& path) {
   const std::string name = file_input(path);
   const auto known = inputs_.find(name);
   if (known != inputs_.end()) return known->second;
-  return inputs_[name] = Hash().text(read_file(path)).hex();
+  return inputs_[name] = file_sha256(path);
 }
 
 void CellKeys::fill_run(Cell& cell) {
