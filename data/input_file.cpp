@@ -18,7 +18,7 @@ gzFile handle(void* file) { return static_cast<gzFile>(file); }
 }  // namespace
 
 InputFile::InputFile(const std::filesystem::path& path) : name_("'" + path.string() + "'") {
-  size_ = size_of_file(path);
+  size_of_file(path);  // refuses what is no file
   errno = 0;
   file_ = gzopen(path.c_str(), "rb");
   if (file_ == nullptr) throw failure("cannot read " + name_ + ": " + std::strerror(errno == 0 ? ENOMEM : errno));
@@ -35,11 +35,17 @@ void InputFile::check() {
   throw failure("cannot read " + name_ + ": " + (code == Z_ERRNO ? std::strerror(errno) : text));
 }
 
+// What has come out is held against what it came from as it comes, so that a file that is packed too well is not read to its end.
 void InputFile::count(std::size_t bytes) {
+  constexpr std::uint64_t kBetweenLooks = std::uint64_t{1} << 20;
   unpacked_ += bytes;
-  if (unpacked_ > most_unpacked(size_))
-    throw failure(name_ + " unpacks to more than " + std::to_string(most_unpacked(size_)) + " bytes, the most that a file of " +
-                  std::to_string(size_) + " bytes may hold; unpack it yourself if it is right");
+  if (unpacked_ < look_at_) return;
+  look_at_ = unpacked_ + kBetweenLooks;
+  const auto from = static_cast<std::uint64_t>(std::max<z_off_t>(gzoffset(handle(file_)), 0));
+  if (unpacked_ > most_unpacked(from))
+    throw failure(name_ + " unpacks to " + std::to_string(unpacked_) + " bytes from its first " + std::to_string(from) +
+                  "; a packed file may be unpacked to " + std::to_string(kMaxUnpacking) + " times its size and " +
+                  std::to_string(kAlwaysUnpacked) + " bytes more; if it is right, unpack it yourself");
 }
 
 std::size_t InputFile::read(std::span<std::uint8_t> out) {

@@ -32,8 +32,8 @@ class InputFile {
   void count(std::size_t bytes);
 
   std::string name_;
-  std::uint64_t size_ = 0;
   std::uint64_t unpacked_ = 0;
+  std::uint64_t look_at_ = 0;
   void* file_ = nullptr;
 };
 

@@ -5,7 +5,6 @@
 #include "data/datasets.hpp"
 #include "data/idx.hpp"
 #include "data/table.hpp"
-#include "data/unpacking.hpp"
 #include "tests/data/files.hpp"
 
 namespace fedstride::test::input_file_test {
@@ -23,20 +22,19 @@ std::string packed(std::string_view beginning, char filling, int pieces) {
   return file;
 }
 
-bool is_bound(const std::string& message, std::uint64_t size) {
-  return contains(message, "' unpacks to more than " + std::to_string(most_unpacked(size)) + " bytes, the most that a file of " +
-                               std::to_string(size) + " bytes may hold");
+bool is_bound(const std::string& message) {
+  return contains(message, "' unpacks to ") &&
+         contains(message, "a packed file may be unpacked to 256 times its size and 67108864 bytes more");
 }
 
 }  // namespace
 
 TEST_CASE("a small gzipped file does not unpack to what fills the memory, whatever reads it") {
   const TemporaryFolder folder;
-  // 64 MiB and 256 times its size are some 90 MiB.
   const std::string table = packed("1,2,0\n3,4,1\n", ' ', 100);
   const auto csv = write(folder / "train.csv.gz", table);
-  CHECK(is_bound(error_of([&] { read_table(csv, {}); }), table.size()));
-  CHECK(is_bound(error_of([&] { load_dataset("file", own(csv)); }), table.size()));
+  CHECK(is_bound(error_of([&] { read_table(csv, {}); })));
+  CHECK(is_bound(error_of([&] { load_dataset("file", own(csv)); })));
 
   // An idx file that says what it holds: 25,600 pictures of 64 times 64.
   using namespace std::string_view_literals;
@@ -44,8 +42,8 @@ TEST_CASE("a small gzipped file does not unpack to what fills the memory, whatev
   const auto pictures = write(folder / "train-images-idx3-ubyte.gz", images);
   const auto labels = write(folder / "train-labels-idx1-ubyte", "\0\0\x08\x01\0\0\x64\0"sv);
   std::ofstream(labels, std::ios::app) << std::string(25600, '\1');
-  CHECK(is_bound(error_of([&] { read_idx(pictures, labels); }), images.size()));
-  CHECK(is_bound(error_of([&] { load_dataset("file", own(pictures)); }), images.size()));
+  CHECK(is_bound(error_of([&] { read_idx(pictures, labels); })));
+  CHECK(is_bound(error_of([&] { load_dataset("file", own(pictures)); })));
 }
 
 TEST_CASE("what unpacks to less is read, however well it is packed") {
