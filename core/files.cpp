@@ -36,6 +36,14 @@ class Descriptor {
   int fd_;
 };
 
+/// Throws unless it is a regular file.
+std::uint64_t size_of(const std::filesystem::path& path, const struct stat& status) {
+  if (S_ISREG(status.st_mode)) return static_cast<std::uint64_t>(status.st_size);
+  if (S_ISDIR(status.st_mode)) throw cannot("read", path, EISDIR);
+  const char* kind = S_ISFIFO(status.st_mode) ? "a pipe" : S_ISSOCK(status.st_mode) ? "a socket" : "a device";
+  throw failure("cannot read '" + path.string() + "': it is " + kind + "; valid is a regular file");
+}
+
 bool write_all(int fd, std::string_view bytes) {
   while (!bytes.empty()) {
     const ssize_t written = ::write(fd, bytes.data(), bytes.size());
@@ -137,14 +145,20 @@ void append_line(const std::filesystem::path& path, std::string_view line) {
   if (before == 0) sync_folder(path.parent_path());
 }
 
+std::uint64_t size_of_file(const std::filesystem::path& path) {
+  struct stat status {};
+  if (::stat(path.c_str(), &status) != 0) throw cannot("read", path, errno);
+  return size_of(path, status);
+}
+
 std::string read_file(const std::filesystem::path& path, std::uint64_t limit) {
-  const Descriptor file(path, O_RDONLY);
+  const Descriptor file(path, O_RDONLY | O_NONBLOCK);  // which does not wait for a pipe's other end
   struct stat status {};
   if (!file || ::fstat(file.get(), &status) != 0) throw cannot("read", path, errno);
-  if (S_ISDIR(status.st_mode)) throw cannot("read", path, EISDIR);
-  if (static_cast<std::uint64_t>(status.st_size) > limit) throw too_large(path, limit);
+  const std::uint64_t size = size_of(path, status);
+  if (size > limit) throw too_large(path, limit);
   std::string contents;
-  contents.reserve(static_cast<std::size_t>(status.st_size));
+  contents.reserve(size);
   char buffer[1 << 16];
   for (;;) {
     const ssize_t count = ::read(file.get(), buffer, sizeof buffer);

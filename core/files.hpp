@@ -30,7 +30,11 @@ void write_files(const std::filesystem::path& folder, std::span<const NewFile> f
 /// be restored.
 void append_line(const std::filesystem::path& path, std::string_view line);
 
-/// Reads the whole file. Throws Error (failure) if it cannot be read or is larger than `limit` bytes.
+/// The size of a regular file, or of the one that a link leads to. Throws Error (failure) that says what it is if it is anything else: a
+/// pipe would be waited for, a device may have no end.
+std::uint64_t size_of_file(const std::filesystem::path& path);
+
+/// Reads the whole of a regular file. Throws Error (failure) if it cannot be read, is no regular file or is larger than `limit` bytes.
 std::string read_file(const std::filesystem::path& path, std::uint64_t limit = std::uint64_t{1} << 32);
 
 /// True if the path exists; false for a dangling link, and if that cannot be determined.

@@ -11,7 +11,7 @@
 namespace fedstride {
 
 FolderLock::FolderLock(const std::filesystem::path& folder, Wait wait)
-    : descriptor_(::open(folder.c_str(), O_RDONLY | O_CLOEXEC)) {
+    : descriptor_(::open(folder.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC)) {
   error_ = descriptor_ < 0 ? errno : 0;
   held_ = descriptor_ >= 0 && ::flock(descriptor_, wait == Wait::yes ? LOCK_EX : LOCK_EX | LOCK_NB) == 0;
 }

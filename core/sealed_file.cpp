@@ -21,7 +21,7 @@ void write_sealed(const std::filesystem::path& path, std::string_view kind, std:
 }
 
 std::string read_sealed(const std::filesystem::path& path, std::string_view kind, std::string_view what) {
-  std::string file = read_file(path);
+  std::string file = read_file(path, size_of_file(path));
   const std::string_view text = file;
   const std::string name = std::string(what) + " '" + path.string() + "'";
   const auto damaged = [&] { return failure(name + " is damaged: its checksum does not match its contents"); };

@@ -5,6 +5,7 @@
 #include <fstream>
 
 #include "core/error.hpp"
+#include "core/files.hpp"
 #include "data/data_folder.hpp"
 
 namespace fedstride {
@@ -18,9 +19,7 @@ constexpr std::uint64_t kMaxCifarFileBytes = std::uint64_t{4} << 30;
 void append_file(const fs::path& path, const CifarFormat& format, Dataset& into) {
   const std::string name = "'" + path.string() + "'";
   const std::size_t record = static_cast<std::size_t>(format.label_bytes) + kPixels;
-  std::error_code error;
-  const std::uint64_t bytes = fs::file_size(path, error);
-  if (error) throw failure("cannot read " + name + ": " + error.message());
+  const std::uint64_t bytes = size_of_file(path);
   if (bytes > kMaxCifarFileBytes)
     throw failure(name + " has " + std::to_string(bytes) + " bytes; at most " + std::to_string(kMaxCifarFileBytes) + " are read");
   if (bytes % record != 0)

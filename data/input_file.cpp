@@ -7,6 +7,8 @@
 #include <cstring>
 
 #include "core/error.hpp"
+#include "core/files.hpp"
+#include "data/unpacking.hpp"
 
 namespace fedstride {
 namespace {
@@ -16,10 +18,7 @@ gzFile handle(void* file) { return static_cast<gzFile>(file); }
 }  // namespace
 
 InputFile::InputFile(const std::filesystem::path& path) : name_("'" + path.string() + "'") {
-  std::error_code error;
-  const bool is_file = std::filesystem::is_regular_file(path, error);
-  if (error) throw failure("cannot read " + name_ + ": " + error.message());
-  if (!is_file) throw failure("cannot read " + name_ + ": it is not a file");
+  size_of_file(path);  // refuses what is no file
   errno = 0;
   file_ = gzopen(path.c_str(), "rb");
   if (file_ == nullptr) throw failure("cannot read " + name_ + ": " + std::strerror(errno == 0 ? ENOMEM : errno));
@@ -36,6 +35,19 @@ void InputFile::check() {
   throw failure("cannot read " + name_ + ": " + (code == Z_ERRNO ? std::strerror(errno) : text));
 }
 
+// What has come out is held against what it came from as it comes, so that a file that is packed too well is not read to its end.
+void InputFile::count(std::size_t bytes) {
+  constexpr std::uint64_t kBetweenLooks = std::uint64_t{1} << 20;
+  unpacked_ += bytes;
+  if (unpacked_ < look_at_) return;
+  look_at_ = unpacked_ + kBetweenLooks;
+  const auto from = static_cast<std::uint64_t>(std::max<z_off_t>(gzoffset(handle(file_)), 0));
+  if (unpacked_ > most_unpacked(from))
+    throw failure(name_ + " unpacks to " + std::to_string(unpacked_) + " bytes from its first " + std::to_string(from) +
+                  "; a packed file may be unpacked to " + std::to_string(kMaxUnpacking) + " times its size and " +
+                  std::to_string(kAlwaysUnpacked) + " bytes more; if it is right, unpack it yourself");
+}
+
 std::size_t InputFile::read(std::span<std::uint8_t> out) {
   std::size_t done = 0;
   while (done < out.size()) {
@@ -44,6 +56,7 @@ std::size_t InputFile::read(std::span<std::uint8_t> out) {
     if (count < 0 || static_cast<unsigned>(count) < wanted) check();
     if (count <= 0) break;
     done += static_cast<std::size_t>(count);
+    this->count(static_cast<std::size_t>(count));
   }
   return done;
 }
@@ -55,6 +68,7 @@ bool InputFile::read_line(std::string& line) {
     const std::size_t length = std::strlen(piece);
     if (length == 0 || (length + 1 < sizeof piece && piece[length - 1] != '\n' && gzeof(handle(file_)) == 0))
       throw failure(name_ + " has a byte 0 in a line: it is no text");
+    count(length);
     line.append(piece, length);
     if (line.back() == '\n') {
       line.pop_back();

@@ -8,7 +8,8 @@
 namespace fedstride {
 
 /// A file read once from front to back, unpacked on the way if it is gzipped. Every error is an Error (failure) that
-/// names the file: missing, not a file, damaged, cut off in the middle of a gzip stream.
+/// names the file: missing, not a file, damaged, cut off in the middle of a gzip stream, unpacked to more than its size allows
+/// (data/unpacking.hpp).
 class InputFile {
  public:
   static constexpr std::size_t kMaxLineBytes = std::size_t{1} << 20;
@@ -28,8 +29,11 @@ class InputFile {
 
  private:
   void check();
+  void count(std::size_t bytes);
 
   std::string name_;
+  std::uint64_t unpacked_ = 0;
+  std::uint64_t look_at_ = 0;
   void* file_ = nullptr;
 };
 

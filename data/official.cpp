@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "core/error.hpp"
+#include "core/files.hpp"
 #include "core/hash.hpp"
 #include "core/text.hpp"
 #include "data/datasets.hpp"
@@ -121,6 +122,7 @@ std::string verify_dataset(std::string_view name, const DataOptions& options) {
 }
 
 std::string file_sha256(const std::filesystem::path& path) {
+  size_of_file(path);
   std::ifstream file(path, std::ios::binary);
   if (!file) throw failure("cannot read '" + path.string() + "'");
   Hash hash;

@@ -14,8 +14,6 @@
 #include <cstring>
 #include <future>
 #include <mutex>
-#include <semaphore>
-#include <set>
 #include <thread>
 
 #include "core/error.hpp"
@@ -23,14 +21,17 @@
 #include "core/hash.hpp"
 #include "core/secret_key.hpp"
 #include "core/text.hpp"
+#include "net/places.hpp"
 
 namespace fedstride {
 namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr std::size_t kThreads = 4;
-constexpr std::ptrdiff_t kMaxConnections = 32;  // answered or queued; more wait in the backlog of the socket
+constexpr std::size_t kMaxConnections = 32;              // a thread each; more wait in the backlog of the socket
+constexpr int kMaxCallers = 256;
+constexpr std::size_t kMaxAnswers = 4;                   // at once: each may be large
+constexpr auto kGrace = std::chrono::milliseconds(100);  // nobody gives up a place for another before
 constexpr std::size_t kMaxRequestBytes = 1 << 14;
 constexpr auto kMaxReceiveTime = std::chrono::seconds(5);  // of a whole request
 constexpr auto kMaxAnswerTime = std::chrono::seconds(10);  // of request and answer
@@ -88,17 +89,14 @@ class BoundedStream : public httplib::Stream {
 
 class BoundedQueue : public httplib::ThreadPool {
  public:
-  BoundedQueue() : ThreadPool(kThreads) {}
+  explicit BoundedQueue(Places& connections) : ThreadPool(kMaxConnections), connections_(connections) {}
   void enqueue(std::function<void()> task) override {
-    free_.acquire();
-    ThreadPool::enqueue([this, run = std::move(task)] {
-      run();
-      free_.release();
-    });
+    connections_.reserve();
+    ThreadPool::enqueue(std::move(task));
   }
 
  private:
-  std::counting_semaphore<kMaxConnections> free_{kMaxConnections};
+  Places& connections_;
 };
 
 }  // namespace
@@ -106,39 +104,38 @@ class BoundedQueue : public httplib::ThreadPool {
 /// One request to a connection, which lasts no longer than the server.
 class HttpServer : public httplib::Server {
  public:
+  HttpServer() {
+    new_task_queue = [this] { return new BoundedQueue(connections_); };
+  }
+  /// More callers than the library's five may wait to be accepted: one that finds no room calls again only after a second.
+  void have_room_for_callers() { ::listen(svr_sock_, kMaxCallers); }
   void end_connections() {
-    const std::scoped_lock lock(mutex_);
-    ended_ = true;
-    for (const socket_t socket : open_) ::shutdown(socket, SHUT_RDWR);
+    answers_.end();
+    connections_.end();
   }
 
  private:
   bool process_and_close_socket(socket_t socket) override {
     bool answered = false;
-    if (opened(socket)) {
+    if (connections_.take(socket)) {
       BoundedStream stream(socket);
       bool closed = false;
-      answered = process_request(stream, true, closed, [](httplib::Request& request) {
+      answered = process_request(stream, true, closed, [this, socket](httplib::Request& request) {
         // Neither parts of an answer (a range asked for a thousand times is a thousand answers) nor compression.
         request.ranges.clear();
         request.headers.erase("Accept-Encoding");
+        if (answers_.reserve()) answers_.take(socket);
       });
       ::shutdown(socket, SHUT_RDWR);
     }
-    const std::scoped_lock lock(mutex_);
-    open_.erase(socket);
+    answers_.leave(socket);
+    connections_.leave(socket);
     ::close(socket);
     return answered;
   }
 
-  bool opened(socket_t socket) {
-    const std::scoped_lock lock(mutex_);
-    return !ended_ && open_.insert(socket).second;
-  }
-
-  std::mutex mutex_;
-  std::set<socket_t> open_;
-  bool ended_ = false;
+  Places connections_{kMaxConnections, kGrace};
+  Places answers_{kMaxAnswers, kGrace};
 };
 
 namespace {
@@ -213,9 +210,9 @@ struct StatusServer::Server {
     http.set_exception_handler([](const httplib::Request&, httplib::Response& response, std::exception_ptr) {
       answer(response, 500, "the status cannot be told\n");
     });
-    http.new_task_queue = [this] {
+    http.new_task_queue = [this, make = http.new_task_queue] {
       listening.set_value();
-      return new BoundedQueue;
+      return make();
     };
     errno = 0;
     if (address.port == 0)
@@ -223,6 +220,7 @@ struct StatusServer::Server {
     else if (http.bind_to_port(address.host, address.port))
       port = address.port;
     if (port <= 0) throw cannot_listen(address, errno);
+    http.have_room_for_callers();
     thread = std::thread([this] { http.listen_after_bind(); });
     listening.get_future().wait();
   }

@@ -91,7 +91,7 @@ std::string new_status_token();
 /// 404, another method 405. On a loopback address, a Host header that names neither this address nor localhost is refused (a
 /// page elsewhere must not read it through a visitor's browser). With a token only who shows it is answered, others with 401:
 /// "Authorization: Bearer TOKEN", or Basic with it as the password, which browsers ask for. Requests are bounded in size, time
-/// and number.
+/// and number; where there are more, the address that holds most connections gives up its oldest (net/places.hpp).
 class StatusServer {
  public:
   /// Port 0: a free one. Throws Error (failure) if the port is in use ("status address '127.0.0.1:80' ...").

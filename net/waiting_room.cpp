@@ -31,12 +31,8 @@ constexpr char kClientHello = 1;
 }  // namespace
 
 Source source_of(const asio::ip::address& address) {
-  if (address.is_v4()) return address.to_v4().to_uint();
-  const auto v6 = address.to_v6();
-  if (v6.is_v4_mapped()) return asio::ip::make_address_v4(asio::ip::v4_mapped, v6).to_uint();
-  Source network = 0;
-  for (std::size_t i = 0; i < 8; ++i) network = network << 8 | v6.to_bytes()[i];
-  return network;
+  return source_of(
+      (address.is_v4() ? asio::ip::make_address_v6(asio::ip::v4_mapped, address.to_v4()) : address.to_v6()).to_bytes());
 }
 
 WaitingRoom::WaitingRoom(asio::io_context& io, const Limits& limits, Events events)

@@ -11,14 +11,12 @@
 #include <utility>
 
 #include "core/function_ref.hpp"
+#include "net/source.hpp"
 
 // Only listener.cpp includes it, since Asio is slow to compile.
 
 namespace fedstride {
 
-/// Where a connection comes from, as far as shares are concerned: an IPv4 address, or the 64 bits of an IPv6 network, of which
-/// a single machine has all addresses.
-using Source = std::uint64_t;
 Source source_of(const asio::ip::address& address);
 
 /// Connections that have not shown yet that they speak TLS. Each costs a socket and a few bytes; nothing is computed for it.

@@ -20,6 +20,7 @@ struct DirichletCapped {
   static constexpr std::string_view kName = "dirichlet-capped";
   static constexpr std::string_view kSummary =
       "each class by Dirichlet(alpha) over the clients that have less than an equal share of the rows";
+  static constexpr Dealing kDealing = Dealing::labels;
   static constexpr auto kFields = std::tuple{
       Field{"alpha", &DirichletCapped::alpha, "concentration; small: few clients hold a class, large: equal shares", kPositive},
       Field{"least-rows", &DirichletCapped::least_rows, "draw again until every client has this many rows; 0: never again",

@@ -107,7 +107,7 @@ void RunFolder::save(const Checkpoint& checkpoint) const { save_checkpoint(path_
 
 void RunFolder::cut_results(const Checkpoint& checkpoint) const {
   const fs::path path = path_ / "rounds.jsonl";
-  const std::string results = read_file(path);
+  const std::string results = read_file(path, size_of_file(path));
   std::string hash;
   std::uint64_t seen = 0;
   while (seen < checkpoint.results_bytes) {

@@ -23,7 +23,8 @@ using Trace = std::vector<Presence>;
 
 Trace read_trace(const std::string& path) {
   if (path.empty()) throw usage_error("cohort is 'trace', which needs a file: name one with --trace");
-  const std::string text = read_file(path);
+  constexpr std::uint64_t kMaxTraceBytes = std::uint64_t{1} << 30;
+  const std::string text = read_file(path, kMaxTraceBytes);
   Trace trace;
   std::size_t number = 0;
   for (std::string_view line : split(text, '\n')) {

@@ -19,18 +19,20 @@
 #include "core/error.hpp"
 #include "core/folder_lock.hpp"
 #include "core/hash.hpp"
+#include "sim/state_pages.hpp"
 
 namespace fedstride {
 namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::string_view kForm = "fedstride states 1";
+constexpr std::string_view kForm = "fedstride states 2";
 constexpr std::string_view kMarkKey = "mark";
 constexpr std::uint64_t kAddresses = std::uint64_t{1} << 40;  // of a mapping; costs nothing until it is used
 constexpr std::uint64_t kLeastAddresses = std::uint64_t{1} << 30;
 constexpr std::size_t kMostUnwritten = std::size_t{64} << 20;  // bytes of a transaction in memory
-constexpr std::size_t kCheckBytes = 8;
+constexpr std::array kTables{StateTable{"marks"}, StateTable{"states", sizeof(std::uint64_t)},
+                             StateTable{"slots", sizeof(ClientId)}, StateTable{"undo", sizeof(ClientId)}};
 
 MDB_val bytes_of(std::string_view text) { return {text.size(), const_cast<char*>(text.data())}; }
 std::string_view text_of(const MDB_val& value) { return {static_cast<const char*>(value.mv_data), value.mv_size}; }
@@ -41,12 +43,46 @@ ClientId client_of(const MDB_val& key) {
   return client;
 }
 
-std::array<char, kCheckBytes> check_of(ClientId client, std::string_view state) {
+/// Where a client's state is, and the beginning of its hash.
+struct Held {
+  static constexpr std::uint8_t kNoSlot = 2;
+  std::uint8_t slot = kNoSlot;
+  std::array<std::uint8_t, 8> check{};
+};
+static_assert(sizeof(Held) == 9);
+
+std::array<std::uint8_t, 8> check_of(ClientId client, std::string_view state) {
   const auto digest = Hash().value(client).text(state).digest();
-  std::array<char, kCheckBytes> check;
-  std::memcpy(check.data(), digest.data(), kCheckBytes);
+  std::array<std::uint8_t, 8> check{};
+  std::memcpy(check.data(), digest.data(), check.size());
   return check;
 }
+
+/// A sum over all clients of hashes of what they have: it tells whether a table is as it was written, and costs a change of one client two
+/// short hashes.
+class HeldSum {
+ public:
+  void add(ClientId client, const Held& held) { change(client, held, 1); }
+  void take_away(ClientId client, const Held& held) { change(client, held, ~std::uint64_t{0}); }
+  bool operator==(const HeldSum&) const = default;
+
+  friend std::ostream& operator<<(std::ostream& out, const HeldSum& sum) { return out << sum.parts_[0] << ' ' << sum.parts_[1]; }
+  friend std::istream& operator>>(std::istream& in, HeldSum& sum) { return in >> sum.parts_[0] >> sum.parts_[1]; }
+
+ private:
+  // No state is as good as no entry.
+  void change(ClientId client, const Held& held, std::uint64_t times) {
+    if (held.slot == Held::kNoSlot) return;
+    const auto digest = Hash().value(client).value(held.slot).bytes(held.check.data(), held.check.size()).digest();
+    for (std::size_t i = 0; i < parts_.size(); ++i) {
+      std::uint64_t part = 0;
+      std::memcpy(&part, digest.data() + i * sizeof part, sizeof part);
+      parts_[i] += times * part;
+    }
+  }
+
+  std::array<std::uint64_t, 2> parts_{};
+};
 
 }  // namespace
 
@@ -61,8 +97,8 @@ struct StateStore::Impl {
     if (round > 0 && !fs::exists(file, error))
       throw failure("the clients' states, '" + file.string() + "', are not there; the run, which is in round " +
                     std::to_string(round) + ", cannot go on without them");
-    open();
     try {
+      open();
       if (round == 0)
         begin_empty();
       else
@@ -93,6 +129,15 @@ struct StateStore::Impl {
   }
 
   void open() {
+    if (base > 0) {
+      take_lock();
+      check_state_pages(file, kTables);
+    }
+    map();
+    if (base == 0) take_lock();
+  }
+
+  void map() {
     for (mapped = kAddresses;; mapped /= 2) {
       require("open", ::mdb_env_create(&environment));
       ::mdb_env_set_maxdbs(environment, 4);
@@ -105,9 +150,12 @@ struct StateStore::Impl {
       });
       const int code = ::mdb_env_open(environment, file.c_str(), flags, 0644);
       if (code == MDB_SUCCESS) break;
-      close();
+      ::mdb_env_close(std::exchange(environment, nullptr));
       if (code != ENOMEM || mapped <= kLeastAddresses) fail("open", code);
     }
+  }
+
+  void take_lock() {
     // The process of a rank that was killed may be there for a moment still.
     constexpr int kLooks = 40;
     constexpr std::chrono::milliseconds kBetweenLooks{50};
@@ -116,20 +164,7 @@ struct StateStore::Impl {
       std::this_thread::sleep_for(kBetweenLooks);
       lock.emplace(file, FolderLock::Wait::no);
     }
-    try {
-      if (!lock->held()) throw failure("the clients' states, '" + file.string() + "', are in use by another process");
-      MDB_envinfo info;
-      MDB_stat stat;
-      require("open", ::mdb_env_info(environment, &info));
-      require("open", ::mdb_env_stat(environment, &stat));
-      const std::uintmax_t used = (info.me_last_pgno + 1) * stat.ms_psize;
-      if (const std::uintmax_t size = fs::file_size(file); size < used)
-        throw failure("the clients' states, '" + file.string() + "', were cut: the file has " + std::to_string(size) +
-                      " bytes of " + std::to_string(used));
-    } catch (...) {
-      close();
-      throw;
-    }
+    if (!lock->held()) throw failure("the clients' states, '" + file.string() + "', are in use by another process");
   }
 
   void close() {
@@ -143,6 +178,7 @@ struct StateStore::Impl {
     if (transaction != nullptr) ::mdb_txn_abort(transaction);
     transaction = nullptr;
     unwritten = 0;
+    sum = written_sum;
   }
 
   void start(const char* doing) {
@@ -163,14 +199,17 @@ struct StateStore::Impl {
   // `round` of the states; nothing in the middle of a round.
   void commit(std::optional<std::uint32_t> round) {
     std::ostringstream text;
-    text << kForm << '\n' << run << '\n' << base << ' ' << (round ? static_cast<std::int64_t>(*round) : -1);
-    const std::string mark = std::move(text).str();
+    text << kForm << '\n'
+         << run << '\n'
+         << base << ' ' << (round ? static_cast<std::int64_t>(*round) : -1) << ' ' << base_sum << ' ' << sum << '\n';
+    const std::string mark = text.str() + Hash().text(text.str()).hex();
     MDB_val key = bytes_of(kMarkKey);
     MDB_val value = bytes_of(mark);
     require("write", ::mdb_put(transaction, marks, &key, &value, 0));
     const int code = ::mdb_txn_commit(std::exchange(transaction, nullptr));
     unwritten = 0;
     require("write", code);
+    written_sum = sum;
   }
 
   void open_tables(unsigned flags) {
@@ -180,27 +219,34 @@ struct StateStore::Impl {
     require("read", ::mdb_dbi_open(transaction, "undo", flags | MDB_INTEGERKEY, &undo));
   }
 
-  // A client has two slots, and `slots` tells which of them holds its state. Its first change after a checkpoint goes to the other one,
+  // A client has two slots, and the table `slots` tells which of them holds its state. Its first change after a checkpoint goes to the other one,
   // and `undo` is told where the state of the checkpoint remains: nothing is copied.
-  static constexpr std::uint8_t kNoSlot = 2;
   // Nothing if the table has no entry of the client.
-  std::optional<std::uint8_t> slot_in(MDB_dbi table, ClientId client) const {
+  std::optional<Held> held_in(MDB_dbi table, ClientId client) const {
     MDB_val key{sizeof client, &client};
     MDB_val value;
     const int code = ::mdb_get(transaction, table, &key, &value);
     if (code == MDB_NOTFOUND) return std::nullopt;
     require("read", code);
-    return value.mv_size == 1 ? *static_cast<const std::uint8_t*>(value.mv_data) : kNoSlot;
+    return held_of(value);
   }
-  std::uint8_t slot_of(ClientId client) const {
+  Held held_of(const MDB_val& value) const {
+    Held held;
+    if (value.mv_size != sizeof held) fail("read", MDB_CORRUPTED);
+    std::memcpy(&held, value.mv_data, sizeof held);
+    return held;
+  }
+  Held held_by(ClientId client) const {
     if (reads_undo)
-      if (const auto before = slot_in(undo, client)) return *before;
-    return slot_in(slots, client).value_or(kNoSlot);
+      if (const auto before = held_in(undo, client)) return *before;
+    return held_in(slots, client).value_or(Held{});
   }
-  void set_slot(MDB_dbi table, ClientId client, std::uint8_t slot) const {
+  void set_held(ClientId client, const Held& before, Held after) {
     MDB_val key{sizeof client, &client};
-    MDB_val value{1, &slot};
-    require("write", ::mdb_put(transaction, table, &key, &value, 0));
+    MDB_val value{sizeof after, &after};
+    require("write", ::mdb_put(transaction, slots, &key, &value, 0));
+    sum.take_away(client, before);
+    sum.add(client, after);
   }
   static std::uint64_t place_of(ClientId client, std::uint8_t slot) { return 2 * std::uint64_t{client} + slot; }
 
@@ -216,25 +262,58 @@ struct StateStore::Impl {
     MDB_val value;
     int code = ::mdb_dbi_open(transaction, "marks", 0, &marks);
     if (code == MDB_SUCCESS) code = ::mdb_get(transaction, marks, &key, &value);
-    std::istringstream text(code == MDB_SUCCESS ? std::string(text_of(value)) : std::string());
+    const std::string mark(code == MDB_SUCCESS ? text_of(value) : std::string_view());
+    std::istringstream text(mark);
     std::string form;
     std::string its_run;
     std::uint32_t its_base = 0;
     std::int64_t its_round = 0;
-    if (!std::getline(text, form) || form != kForm || !std::getline(text, its_run) || !(text >> its_base >> its_round))
+    if (!std::getline(text, form) || form != kForm)
       throw failure("'" + file.string() + "' is not a file of clients' states of this version of fedstride");
+    const std::size_t told = mark.rfind('\n') + 1;
+    if (Hash().text(std::string_view(mark).substr(0, told)).hex() != std::string_view(mark).substr(told) ||
+        !std::getline(text, its_run) || !(text >> its_base >> its_round >> base_sum >> sum))
+      fail("read", MDB_CORRUPTED);
     if (its_run != run) throw failure("the clients' states, '" + file.string() + "', are of another run");
-    open_tables(0);
-    require("read", ::mdb_txn_commit(std::exchange(transaction, nullptr)));  // keeps the tables open
-    if (its_round == base) return;
-    if (its_base != base)
+    if (its_round != base && its_base != base)
       throw failure("the clients' states, '" + file.string() + "', are of round " +
                     (its_round >= 0 ? std::to_string(its_round) : "after " + std::to_string(its_base)) +
                     ", the checkpoint is of round " + std::to_string(base));
+    written_sum = sum;
+    if (its_round == base) base_sum = sum;
+    open_tables(0);
+    check_sums(its_round != base);
+    require("read", ::mdb_txn_commit(std::exchange(transaction, nullptr)));  // keeps the tables open
+    if (its_round == base) return;
     if (mode == Mode::read)
       reads_undo = true;
     else
       go_back();
+  }
+
+  // Each entry of a table of what clients hold.
+  void for_each_held(MDB_dbi table, function_ref<void(ClientId, const Held&)> use) const {
+    MDB_cursor* cursor = nullptr;
+    require("read", ::mdb_cursor_open(transaction, table, &cursor));
+    MDB_val key;
+    MDB_val value;
+    int code = MDB_SUCCESS;
+    while ((code = ::mdb_cursor_get(cursor, &key, &value, MDB_NEXT)) == MDB_SUCCESS) use(client_of(key), held_of(value));
+    ::mdb_cursor_close(cursor);
+    if (code != MDB_NOTFOUND) require("read", code);
+  }
+
+  // Refuses tables that do not say what was written, or that do not lead back to what clients held at the checkpoint.
+  void check_sums(bool with_undo) const {
+    HeldSum found;
+    for_each_held(slots, [&](ClientId client, const Held& held) { found.add(client, held); });
+    if (found != sum) fail("read", MDB_CORRUPTED);
+    if (!with_undo) return;
+    for_each_held(undo, [&](ClientId client, const Held& before) {
+      found.take_away(client, held_in(slots, client).value_or(Held{}));
+      found.add(client, before);
+    });
+    if (found != base_sum) fail("read", MDB_CORRUPTED);
   }
 
   // To the checkpoint. In parts: each client that is back has no entry any more.
@@ -249,13 +328,14 @@ struct StateStore::Impl {
       int code = ::mdb_cursor_get(cursor, &key, &value, MDB_FIRST);
       for (int done = 0; code == MDB_SUCCESS && done < kAtOnce; ++done) {
         const ClientId client = client_of(key);
-        set_slot(slots, client, *slot_in(undo, client));
+        set_held(client, held_in(slots, client).value_or(Held{}), held_of(value));
         require("change", ::mdb_cursor_del(cursor, 0));
         code = ::mdb_cursor_get(cursor, &key, &value, MDB_FIRST);
       }
       ::mdb_cursor_close(cursor);
       if (code != MDB_NOTFOUND) require("read", code);
       more = code == MDB_SUCCESS;
+      if (!more && sum != base_sum) fail("read", MDB_CORRUPTED);
       commit(more ? std::nullopt : std::optional(base));
     }
     now = base;
@@ -267,65 +347,53 @@ struct StateStore::Impl {
     {
       const std::scoped_lock held(mutex);
       begin();
-      MDB_cursor* cursor = nullptr;
-      require("read", ::mdb_cursor_open(transaction, slots, &cursor));
-      MDB_val key;
-      MDB_val value;
-      int code = MDB_SUCCESS;
-      while ((code = ::mdb_cursor_get(cursor, &key, &value, MDB_NEXT)) == MDB_SUCCESS) {
-        const ClientId client = client_of(key);
-        if (slot_of(client) != kNoSlot && wants(client)) clients.push_back(client);
-      }
-      ::mdb_cursor_close(cursor);
-      if (code != MDB_NOTFOUND) require("read", code);
+      for_each_held(slots, [&](ClientId client, const Held&) {
+        if (held_by(client).slot != Held::kNoSlot && wants(client)) clients.push_back(client);
+      });
     }
     for (const ClientId client : clients) use(client, read(client));
   }
 
   std::string read(ClientId client) {
-    std::array<char, kCheckBytes> check{};
+    Held held;
     std::string state;
     bool found = false;
     {
-      const std::scoped_lock held(mutex);
+      const std::scoped_lock alone(mutex);
       begin();
-      const std::uint8_t slot = slot_of(client);
-      if (slot == kNoSlot) return {};
-      std::uint64_t place = place_of(client, slot);
+      held = held_by(client);
+      if (held.slot == Held::kNoSlot) return {};
+      std::uint64_t place = place_of(client, held.slot);
       MDB_val key{sizeof place, &place};
       MDB_val value;
       const int code = ::mdb_get(transaction, states, &key, &value);
       if (code != MDB_NOTFOUND) require("read", code);
-      found = code == MDB_SUCCESS && value.mv_size >= kCheckBytes;
-      if (found) {
-        std::memcpy(check.data(), value.mv_data, kCheckBytes);
-        state = text_of(value).substr(kCheckBytes);
-      }
+      found = code == MDB_SUCCESS;
+      if (found) state = text_of(value);
     }
-    if (found && check_of(client, state) == check) return state;
+    if (found && check_of(client, state) == held.check) return state;
     throw failure("the state of client " + std::to_string(client) + " in '" + file.string() + "' is damaged");
   }
 
   void write(ClientId client, std::string_view state) {
-    const std::array<char, kCheckBytes> check = check_of(client, state);
-    const std::scoped_lock held(mutex);
+    const auto check = check_of(client, state);
+    const std::scoped_lock alone(mutex);
     begin();
-    std::uint8_t slot = slot_of(client);
+    Held before = held_by(client);
+    Held after{before.slot, check};
     MDB_val key{sizeof client, &client};
-    MDB_val before{1, &slot};
-    const int noted = ::mdb_put(transaction, undo, &key, &before, MDB_NOOVERWRITE);
+    MDB_val value{sizeof before, &before};
+    const int noted = ::mdb_put(transaction, undo, &key, &value, MDB_NOOVERWRITE);
     if (noted != MDB_KEYEXIST) {
       require("write", noted);
-      slot = slot == 0 ? 1 : 0;
-      set_slot(slots, client, slot);
+      after.slot = before.slot == 0 ? 1 : 0;
     }
-    std::uint64_t place = place_of(client, slot);
+    set_held(client, before, after);
+    std::uint64_t place = place_of(client, after.slot);
     key = {sizeof place, &place};
-    MDB_val room{kCheckBytes + state.size(), nullptr};
-    require("write", ::mdb_put(transaction, states, &key, &room, MDB_RESERVE));
-    std::memcpy(room.mv_data, check.data(), kCheckBytes);
-    if (!state.empty()) std::memcpy(static_cast<char*>(room.mv_data) + kCheckBytes, state.data(), state.size());
-    unwritten += kCheckBytes + state.size();
+    value = bytes_of(state);
+    require("write", ::mdb_put(transaction, states, &key, &value, 0));
+    unwritten += sizeof after + state.size();
     if (unwritten < kMostUnwritten) return;
     commit(std::nullopt);
     in_parts = true;
@@ -353,6 +421,7 @@ struct StateStore::Impl {
   void checkpointed(std::uint32_t round) {
     const std::scoped_lock held(mutex);
     base = round;
+    base_sum = written_sum;
     undo_is_of_base = false;
   }
 
@@ -360,6 +429,9 @@ struct StateStore::Impl {
   std::string run;
   std::uint32_t base;  ///< of the last checkpoint
   std::uint32_t now;   ///< of the last round that ended
+  HeldSum base_sum;
+  HeldSum sum;          ///< of what clients hold now
+  HeldSum written_sum;  ///< of what they hold on the disk
   Mode mode;
   mutable bool broken = false;
   bool reads_undo = false;       ///< the state of the checkpoint is where `undo` says, for clients that it has

@@ -17,8 +17,7 @@ namespace fedstride {
 ///
 /// A run goes on from its last checkpoint, which is written after the transaction. So the states that clients had at that checkpoint
 /// stay in the file until the next one is written, and a store that is ahead of its checkpoint goes back to it.
-/// States are checked when they are read (SHA-256); so is the length of the file when it is opened. Other damage to the file may end
-/// the process.
+/// States are checked when they are read (SHA-256). When the file is opened, its pages are (sim/state_pages.hpp), and who has which state.
 class StateStore {
  public:
   /// The store of the run with that identity, whose last checkpoint is of `round`: made anew for round 0, otherwise opened, and taken

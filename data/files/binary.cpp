@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "core/error.hpp"
+#include "core/files.hpp"
 #include "data/cifar.hpp"
 #include "data/input_file.hpp"
 
@@ -83,10 +84,7 @@ fs::path labels_beside(const fs::path& images) {
 }  // namespace
 
 void read_cifar_file(const fs::path& path, Assembly& into, bool as_test) {
-  const std::string name = "'" + path.string() + "'";
-  std::error_code error;
-  const std::uint64_t bytes = fs::file_size(path, error);
-  if (error) throw failure("cannot read " + name + ": " + error.message());
+  const std::uint64_t bytes = size_of_file(path);
   const bool is_fine = bytes % (1 + kPicture) != 0 && bytes % (2 + kPicture) == 0;
   const CifarFormat format{.label_bytes = is_fine ? 2 : 1, .label_at = is_fine ? 1 : 0};
   Dataset data = read_cifar(std::array{path}, format);

@@ -9,16 +9,15 @@
 #include <cstdlib>
 #include <exception>
 
+#include "core/files.hpp"
 #include "core/one_line.hpp"
 #include "core/text.hpp"
 #include "data/files/array.hpp"
+#include "data/unpacking.hpp"
 
 namespace fedstride {
 namespace {
 
-// All arrays together may be unpacked to so many times the file's size and so many bytes more.
-constexpr std::uint64_t kMaxUnpackingHdf5 = 256;
-constexpr std::uint64_t kAlwaysUnpackedHdf5 = std::uint64_t{64} << 20;
 constexpr int kMaxRank = 4;
 constexpr std::size_t kClientsATurn = 64;
 
@@ -378,12 +377,7 @@ class Hdf5Reader {
 
 }  // namespace
 
-std::uint64_t most_bytes_of_hdf5(const std::filesystem::path& path) {
-  std::error_code error;
-  const std::uint64_t size = std::filesystem::file_size(path, error);
-  if (error) throw failure("cannot read '" + path.string() + "': " + error.message());
-  return kAlwaysUnpackedHdf5 + kMaxUnpackingHdf5 * size;
-}
+std::uint64_t most_bytes_of_hdf5(const std::filesystem::path& path) { return most_unpacked(size_of_file(path)); }
 
 void tell_hdf5(const std::filesystem::path& path, const ReadSettings& settings, bool as_test, RecordWriter& out) {
   Hdf5Reader(path, settings, as_test, out).read();

@@ -8,8 +8,10 @@
 #include <memory>
 #include <optional>
 
+#include "core/files.hpp"
 #include "core/one_line.hpp"
 #include "core/text.hpp"
+#include "data/unpacking.hpp"
 
 namespace fedstride {
 namespace {
@@ -18,9 +20,6 @@ namespace fs = std::filesystem;
 
 using ArchiveReader = std::unique_ptr<struct archive, decltype(&archive_read_free)>;
 
-// An array may be unpacked to so many times the file's size and so many bytes more: a small file does not fill the memory.
-constexpr std::uint64_t kMaxUnpacking = 256;
-constexpr std::uint64_t kAlwaysUnpacked = std::uint64_t{64} << 20;
 constexpr std::size_t kUnpackedAtOnce = std::size_t{1} << 20;
 
 class NpzReader {
@@ -79,7 +78,7 @@ class NpzReader {
     }
     Array result = std::move(header.array);
     result.key = key;
-    const std::uint64_t most = kAlwaysUnpacked + kMaxUnpacking * size_;
+    const std::uint64_t most = most_unpacked(size_);
     std::uint64_t total = result.item;
     for (const std::size_t size : result.shape)
       if (__builtin_mul_overflow(total, size, &total) || total > most)
@@ -223,9 +222,7 @@ void take_arrays(std::map<std::string, Array> arrays, const std::string& name, c
 
 void read_npz(const fs::path& path, const ReadSettings& settings, Assembly& into, bool as_test) {
   const std::string name = "'" + path.string() + "'";
-  std::error_code error;
-  const std::uint64_t size = fs::file_size(path, error);
-  if (error) throw failure("cannot read " + name + ": " + error.message());
+  const std::uint64_t size = size_of_file(path);
   const ArchiveReader reader = zip_reader();
   if (archive_read_open_filename(reader.get(), path.c_str(), std::size_t{1} << 18) != ARCHIVE_OK)
     throw failure(name + " is not a whole NumPy archive (.npz): " + archive_error_string(reader.get()));

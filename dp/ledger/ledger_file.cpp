@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "core/error.hpp"
+#include "core/files.hpp"
 #include "core/hash.hpp"
 
 namespace fedstride {
@@ -23,6 +24,11 @@ constexpr std::size_t kDigits = 64;
 
 Error cannot(const char* verb, const std::filesystem::path& path, int error) {
   return failure(std::string("cannot ") + verb + " the ledger '" + path.string() + "': " + std::strerror(error));
+}
+
+int opened_to_read(const std::filesystem::path& path) {
+  if (is_there(path)) size_of_file(path);
+  return ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
 }
 
 std::string hexadecimal(std::span<const unsigned char> bytes) {
@@ -54,10 +60,10 @@ std::string chained(std::string_view text, std::string_view value) {
 }
 
 LedgerReader::LedgerReader(const std::filesystem::path& path, std::string_view key)
-    : path_(path), key_(key), fd_(::open(path.c_str(), O_RDONLY | O_CLOEXEC)) {
+    : path_(path), key_(key), fd_(opened_to_read(path)) {
   struct stat status {};
   if (fd_ < 0) throw cannot("read", path, errno);
-  int error = ::fstat(fd_, &status) != 0 ? errno : S_ISDIR(status.st_mode) ? EISDIR : 0;
+  int error = ::fstat(fd_, &status) != 0 ? errno : 0;
   if (error == 0 && static_cast<std::uint64_t>(status.st_size) > kMaxLedgerBytes) error = EFBIG;
   if (error == 0) return;
   ::close(fd_);

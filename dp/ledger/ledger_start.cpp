@@ -6,12 +6,14 @@
 #include <system_error>
 
 #include "core/error.hpp"
+#include "core/files.hpp"
 
 namespace fedstride {
 
 bool holds_reservation(const std::filesystem::path& ledger) {
   std::error_code error;
   if (!std::filesystem::exists(ledger, error) && !error) return false;
+  size_of_file(ledger);
   std::ifstream file(ledger, std::ios::binary);
   std::array<char, 4096> some{};
   for (std::ptrdiff_t ended = 0; file;) {

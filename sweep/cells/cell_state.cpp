@@ -26,7 +26,7 @@ bool holds_results(const fs::path& folder) {
 CellState damaged(const std::string& why) { return {CellState::Kind::damaged, why}; }
 
 std::size_t line_count(const fs::path& path) {
-  const std::string text = read_file(path);
+  const std::string text = read_file(path, size_of_file(path));
   return static_cast<std::size_t>(std::ranges::count(text, '\n'));
 }
 

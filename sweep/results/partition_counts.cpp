@@ -3,6 +3,7 @@
 #include <fstream>
 
 #include "core/error.hpp"
+#include "core/files.hpp"
 #include "core/json.hpp"
 
 namespace fedstride {
@@ -63,6 +64,7 @@ struct Counts final : JsonEvents {
 }  // namespace
 
 std::vector<std::vector<std::uint64_t>> read_partition_counts(const std::filesystem::path& path) {
+  size_of_file(path);
   std::ifstream file(path, std::ios::binary);
   if (!file) throw failure("cannot read '" + path.string() + "'");
   Counts counts;

@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "core/error.hpp"
+#include "core/files.hpp"
 #include "core/json.hpp"
 
 namespace fedstride {
@@ -32,6 +33,7 @@ struct Mean {
 /// Calls visit(line) for every complete line. Memory for one.
 template <class Visitor>
 void for_each_line(const std::filesystem::path& path, Visitor&& visit) {
+  size_of_file(path);
   std::ifstream file(path, std::ios::binary);
   if (!file) throw failure("cannot read '" + path.string() + "'");
   std::string buffer;

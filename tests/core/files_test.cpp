@@ -179,8 +179,8 @@ TEST_CASE("reading stops at the limit, also where a size is not known beforehand
   CHECK(failure_of([&] {
           read_file(folder / "file", 999);
         }).ends_with("/file' is larger than the 999 bytes that are read at most"));
-  CHECK(failure_of([] { read_file("/dev/zero", 100000); }) ==
-        "'/dev/zero' is larger than the 100000 bytes that are read at most");
+  CHECK(failure_of([] { read_file("/proc/cpuinfo", 10); }) ==
+        "'/proc/cpuinfo' is larger than the 10 bytes that are read at most");
 }
 
 TEST_CASE("what cannot be read is named with the reason") {
@@ -188,6 +188,20 @@ TEST_CASE("what cannot be read is named with the reason") {
   CHECK(failure_of([&] { read_file(folder / "absent"); }) ==
         "cannot read '" + (folder / "absent").string() + "': No such file or directory");
   CHECK(failure_of([&] { read_file(folder.path()); }).ends_with(": Is a directory"));
+}
+
+TEST_CASE("only a regular file is read: a device without end, a pipe and a socket are refused at once") {
+  const Folder folder;
+  REQUIRE(::mkfifo((folder / "pipe").c_str(), 0600) == 0);
+  fs::create_symlink("pipe", folder / "link");
+  write_file(folder / "file", "four");
+  for (const auto& [path, what] :
+       {std::pair<fs::path, std::string>{"/dev/zero", "a device"}, {folder / "pipe", "a pipe"}, {folder / "link", "a pipe"}}) {
+    const std::string expected = "cannot read '" + path.string() + "': it is " + what + "; valid is a regular file";
+    CHECK(failure_of([&, at = path] { read_file(at); }) == expected);
+    CHECK(failure_of([&, at = path] { size_of_file(at); }) == expected);
+  }
+  CHECK(size_of_file(folder / "file") == 4);
 }
 
 TEST_CASE("a file beside which a stale temporary file lies is written all the same") {

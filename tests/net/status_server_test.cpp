@@ -6,6 +6,7 @@
 #include <atomic>
 #include <chrono>
 #include <csignal>
+#include <functional>
 #include <list>
 #include <memory>
 #include <stdexcept>
@@ -31,9 +32,11 @@ FederationStatus small_status() {
 
 class Socket {
  public:
-  explicit Socket(std::uint16_t port) : fd_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
+  /// `takes`: bytes that wait at most to be read, if not the kernel's own number.
+  explicit Socket(std::uint16_t port, int takes = 0) : fd_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
     const timeval patience{60, 0};
     ::setsockopt(fd_, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
+    if (takes > 0) ::setsockopt(fd_, SOL_SOCKET, SO_RCVBUF, &takes, sizeof takes);
     sockaddr_in address{};
     address.sin_family = AF_INET;
     address.sin_port = htons(port);
@@ -203,6 +206,30 @@ TEST_CASE("clients that send half a request hold up neither another nor the end"
   server.reset();
   CHECK(std::chrono::steady_clock::now() - start < std::chrono::seconds(4));
   CHECK(half.until_the_end().empty());
+}
+
+double seconds_for(const std::function<void()>& what) {
+  const auto start = std::chrono::steady_clock::now();
+  what();
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
+TEST_CASE("metrics are answered within two seconds however many requests are half sent, and the end comes at once") {
+  auto server = std::make_unique<StatusServer>(Endpoint{kLoopback, 0}, small_status);
+  std::list<Socket> crowd;
+  for (int i = 0; i < 100; ++i) crowd.emplace_back(server->port()).send(i % 2 == 0 ? "GET / HT" : "");
+  for (int i = 0; i < 3; ++i)
+    CHECK(seconds_for([&] { CHECK(body(get(*server, "/metrics")) == status_metrics(small_status())); }) < 2);
+  CHECK(seconds_for([&] { server.reset(); }) < 2);
+}
+
+TEST_CASE("metrics are answered soon although others take no byte of their answers") {
+  FederationStatus large = small_status();
+  large.clients.resize(8000);  // two megabytes are more than sockets take that nobody reads
+  const StatusServer server({kLoopback, 0}, [&] { return large; });
+  std::list<Socket> crowd;
+  for (int i = 0; i < 6; ++i) crowd.emplace_back(server.port(), 4096).send(request("GET", "/status"));
+  CHECK(seconds_for([&] { CHECK(get(server, "/metrics").starts_with("HTTP/1.1 200 ")); }) < 4);
 }
 
 TEST_CASE("a request without end is ended, and a crowd that has gone leaves the server as it was") {

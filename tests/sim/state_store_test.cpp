@@ -9,6 +9,7 @@
 #include <cstdlib>
 #include <fstream>
 #include <map>
+#include <random>
 #include <thread>
 #include <vector>
 
@@ -197,6 +198,104 @@ TEST_CASE("a file that is not this run's is refused in a line") {
   StateStore store(folder / "changed", "run", 1);
   CHECK(store.read(6) == state(6, 1));
   CHECK(message_of([&] { store.read(7); }).find("the state of client 7 in") == 0);
+}
+
+namespace {
+
+constexpr int kClients = 36;
+std::string mixed_state(int client, int round) { return state(client, round, client % 12 == 0 ? 9000 : 150); }
+
+/// A store of round 3, whose checkpoint is of round 2, with pages of every kind: branches, large values, free ones.
+std::string store_ahead_of_its_checkpoint(const fs::path& file) {
+  {
+    StateStore store(file, "run", 0);
+    for (std::uint32_t round = 1; round <= 3; ++round) {
+      for (int client = 0; client < kClients; ++client)
+        if (round < 3 || client % 2 == 0)
+          store.write(static_cast<ClientId>(client), mixed_state(client, static_cast<int>(round)));
+      store.end_round(round);
+      if (round < 3) store.checkpointed(round);
+    }
+  }
+  return read_file(file);
+}
+
+enum Outcome : int { right, refused, wrong };
+
+/// A run that goes on: from the checkpoint's states, by a round, and another after it is opened again.
+Outcome outcome_of_going_on(const fs::path& file) {
+  try {
+    for (std::uint32_t round = 2; round <= 3; ++round) {
+      StateStore store(file, "run", round);
+      for (int client = 0; client < kClients; ++client)
+        if (store.read(static_cast<ClientId>(client)) != mixed_state(client, static_cast<int>(round))) return wrong;
+      for (int client = 0; client < kClients; ++client)
+        store.write(static_cast<ClientId>(client), mixed_state(client, static_cast<int>(round) + 1));
+      store.end_round(round + 1);
+      for (int client = 0; client < kClients; ++client)
+        if (store.read(static_cast<ClientId>(client)) != mixed_state(client, static_cast<int>(round) + 1)) return wrong;
+    }
+  } catch (const Error& error) {
+    return std::string(error.what()).find('\n') == std::string::npos ? refused : wrong;
+  }
+  return right;
+}
+
+/// The outcome in a process of its own that goes on with these bytes. After a signal it is -1.
+int outcome_with(const fs::path& file, const std::string& bytes) {
+  std::ofstream(file, std::ios::binary | std::ios::trunc) << bytes;
+  const pid_t child = ::fork();
+  if (child == 0) {
+    for (const int fault : {SIGSEGV, SIGBUS, SIGABRT}) std::signal(fault, SIG_DFL);
+    ::_exit(outcome_of_going_on(file));
+  }
+  int status = 0;
+  ::waitpid(child, &status, 0);
+  return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+}  // namespace
+
+TEST_CASE("a store that is damaged anywhere goes on with the right states or is refused in a line") {
+  const TemporaryFolder folder;
+  const std::string whole = store_ahead_of_its_checkpoint(folder / "s");
+  const fs::path file = folder / "damaged";
+  REQUIRE(outcome_with(file, whole) == right);
+
+  constexpr std::size_t kPage = 4096;
+  constexpr std::size_t kHead = 16;
+  // FEDSTRIDE_TEST_DAMAGES=N: N times as many.
+  const char* const asked = std::getenv("FEDSTRIDE_TEST_DAMAGES");
+  const int times = asked == nullptr ? 1 : std::atoi(asked);
+  std::mt19937 random(1);
+  std::vector<std::pair<std::size_t, char>> damages;
+  const auto damage = [&](std::size_t at) { damages.emplace_back(at, static_cast<char>(1 << random() % 8)); };
+  for (int i = 0; i < 20 * times; ++i) damage(random() % whole.size());
+  for (std::size_t page = 0; page < whole.size(); page += kPage)
+    for (int i = 0; i < times; ++i) {
+      damage(page + random() % kHead);
+      // In a page of a tree these are a pointer and, at its end, an entry.
+      damage(page + kHead + random() % 120);
+      damage(page + kPage - 1 - random() % 200);
+    }
+
+  // The last client's entry, nine bytes with a key of four, becomes that of a client nobody knows.
+  const std::string last{9, 0, 0, 0, 0, 0, 4, 0, static_cast<char>(kClients - 1), 0, 0, 0};
+  for (std::size_t at = whole.find(last); at != whole.npos; at = whole.find(last, at + 1)) damages.emplace_back(at + 8, '\x40');
+
+  std::map<int, int> counts;
+  for (const auto& [at, change] : damages) {
+    std::string bytes = whole;
+    bytes[at] = static_cast<char>(bytes[at] ^ change);
+    const int outcome = outcome_with(file, bytes);
+    ++counts[outcome];
+    CAPTURE(at);
+    CAPTURE(static_cast<int>(change));
+    CHECK((outcome == right || outcome == refused));
+  }
+  CHECK(counts[refused] > 20);
+  CHECK(counts[right] > 20);
+  if (asked != nullptr) MESSAGE(damages.size() << " damages: " << counts[right] << " right, " << counts[refused] << " refused");
 }
 
 TEST_CASE("where the disk is full a round fails in a line, and the one before remains") {
