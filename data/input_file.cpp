@@ -35,7 +35,7 @@ void InputFile::check() {
   throw failure("cannot read " + name_ + ": " + (code == Z_ERRNO ? std::strerror(errno) : text));
 }
 
-// What has come out is held against what it came from as it comes, so that a file that is packed too well is not read to its end.
+// Looks while the file is read, so that one that is packed too well is not unpacked to its end.
 void InputFile::count(std::size_t bytes) {
   constexpr std::uint64_t kBetweenLooks = std::uint64_t{1} << 20;
   unpacked_ += bytes;

@@ -28,7 +28,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr std::size_t kMaxConnections = 32;              // a thread each; more wait in the backlog of the socket
+constexpr std::size_t kMaxConnections = 32;  // a thread each; more wait in the backlog of the socket
 constexpr int kMaxCallers = 256;
 constexpr std::size_t kMaxAnswers = 4;                   // at once: each may be large
 constexpr auto kGrace = std::chrono::milliseconds(100);  // nobody gives up a place for another before
