@@ -1,4 +1,5 @@
 #include "run/networked/serve.hpp"
+#include "partitions/own_rows.hpp"
 
 #include <sys/resource.h>
 
@@ -269,6 +270,12 @@ void require_networked(const Configuration& configuration) {
     throw usage_error(
         "normalise is 'private'; over a network valid are given, range, public and none: its release would be made of all "
         "clients' rows together");
+  for (const auto& [key, path] : {std::pair("public-data", &configuration.public_data), {"words", &configuration.words}})
+    if (!path->empty() && !(path == &configuration.public_data && configuration.partition.as<OwnRows>() != nullptr))
+      throw usage_error(
+          std::string(key) + " is '" + *path +
+          "', a file that the clients do not have; over a network name what it tells (--classes, --mean, --deviation, "
+          "--vocabulary), or put it into the data's own file");
   if (configuration.evaluate == EvaluateRule::privately)
     throw usage_error(
         "evaluate is 'private'; over a network only plain is valid: the clients' own ledgers would not have its releases");

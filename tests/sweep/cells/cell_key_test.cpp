@@ -130,6 +130,26 @@ TEST_CASE("a configuration that does not resolve is refused with the cell's poin
   CHECK_THROWS_WITH(cells_of("[sweep]\nbatch = [10, -1]"), doctest::Contains("cell (batch -1): batch is -1; it must be"));
 }
 
+TEST_CASE("rows that dp protects choose nothing: a tuned grid needs a public test part, or accuracy that is released") {
+  const InputHashes inputs{{"private data set synthetic", "d1"}, {"private data set covertype", "d2"}};
+  const auto refusal = [&](const std::string& more, const std::string& on) -> std::string {
+    const std::string text = "dp = 'example'\nnoise-multiplier = 1.0\n" + more +
+                             "[sweep]\nlearning-rate = [0.1, 0.2]\n[tune]\nkeys = ['learning-rate']\non = '" + on +
+                             "'\nwhy = 'a test'\n";
+    try {
+      cells_of(text, inputs);
+    } catch (const Error& error) {
+      return error.what();
+    }
+    return "";
+  };
+  CHECK(refusal("optimizer = 'sgd'\nvalidation-fraction = 0.1\n", "validation")
+            .find("[tune] chooses learning-rate on validation rows") != std::string::npos);
+  CHECK(refusal("optimizer = 'sgd'\n", "test").empty());
+  CHECK(refusal("optimizer = 'sgd'\ndataset = 'covertype'\n", "test").find("protects as the training rows") != std::string::npos);
+  CHECK(refusal("optimizer = 'sgd'\ndataset = 'covertype'\nevaluate = 'private'\nevaluate-noise = 5.0\n", "test").empty());
+}
+
 TEST_CASE("hashes that were found out are remembered") {
   InputHashes inputs;
   expand(parse_experiment("", "keys.toml", "full"), inputs);
