@@ -116,14 +116,14 @@ BOTH = {**EXAMPLE, "dp": "both", "client-clip": 0.1, "client-noise-multiplier": 
 
 
 class Run:
-    """One run of the program, by its published weights."""
+    """One run of the program, by what it publishes."""
 
-    def __init__(self, folder, rows, way="run", **settings):
+    def __init__(self, folder, rows, way="run", test=ordinary()[::20], **settings):
         self.folder = folder / "run"
         data = folder / "data"
         data.mkdir(parents=True)
         head = ",".join(["who", *(f"x{i}" for i in range(FEATURES)), "label"])
-        for name, part in (("train", rows), ("test", ordinary()[::20])):
+        for name, part in (("train", rows), ("test", test)):
             lines = [",".join([f"c{client}", *map(repr, map(float, x)), str(label)]) for client, x, label in part]
             (data / f"{name}.csv").write_text("\n".join([head, *lines]) + "\n")
         self.first = first_weights()
@@ -157,7 +157,7 @@ class Run:
 @pytest.fixture
 def run(tmp_path):
     count = iter(range(100))
-    return lambda rows, way="run", **settings: Run(tmp_path / str(next(count)), rows, way, **settings)
+    return lambda rows, *way, **settings: Run(tmp_path / str(next(count)), rows, *way, **settings)
 
 
 def distance(one, other):
@@ -274,3 +274,60 @@ def test_adadp_pays_for_its_two_gradients(run):
     question = {"sampling": "full", "noise-multiplier": 2, "steps": 2, "delta": 1e-5}
     asked = subprocess.run([PROGRAM, "privacy", "epsilon", *flags(question), "--json"], check=True, capture_output=True, text=True)
     assert statement["epsilon"] == pytest.approx(json.loads(asked.stdout)["epsilon"])
+
+
+def test_who_attacks_is_no_neighbour_s_business(run):
+    """With a client more another is drawn to attack: the sum moves by more than a clip, and add-remove is not promised."""
+    rows = ordinary()
+    settings = {**CLIENT, "attack": "sign-flip", "attackers": 1}
+    three, two = run(rows, **settings), run([row for row in rows if row[0] < 2], **settings)
+    assert distance(three.sum(3), two.sum(2)) > 0.15
+    (statement,) = three.statements()
+    assert "(zero-out neighbours)" in statement["assumptions"][0]
+    with pytest.raises(AssertionError, match="neighbours is 'add-remove'; who carries out attack 'sign-flip' is drawn"):
+        run(rows, **settings, neighbours="add-remove")
+
+
+# Accuracy on protected rows.
+
+EVALUATE = {"public-test": "false", "evaluate": "private", "evaluate-noise": 1e-9, "learning-rate": 1e-6}
+
+
+def released(run, test, records, **settings):
+    """The released sum of vectors of norm 1, of models that have next to no loss on label 0 and a very large one on others."""
+    one = run(ordinary(), test=test, **EVALUATE, **settings)
+    summary = json.loads((one.folder / "summary.json").read_text())
+    return records * numpy.array([2 * summary["test_accuracy"] - 1, 2 * summary["test_loss"] / 5 - 1]) / math.sqrt(2)
+
+
+@pytest.mark.parametrize("level", [EXAMPLE, BOTH, CLIENT], ids=lambda one: one["dp"])
+def test_private_evaluation(run, level, monkeypatch):
+    """One test row moves it by one record at example level, also where a client is a record; a client's rows at client level."""
+    certain = first_weights()
+    certain["fc2.bias"][:] = [100, 0, 0, 0]
+    monkeypatch.setitem(globals(), "first_weights", lambda: certain)
+    right, wrong = [(client, numpy.full(FEATURES, 127.5), label) for client, label in ((0, 0), (0, 1))]
+    others = [(1, right[1], 0), (2, right[1], 0)]
+    by_client = level is not EXAMPLE
+    base = released(run, [right, *others], 3, **level)
+    more = released(run, [right, wrong, *others], 3 if by_client else 4, **level)
+    other = released(run, [wrong, *others], 3, **level)
+    assert distance(base, more) <= 1 + SLACK
+    assert distance(base, more) > 0.9
+    check_moves(distance(base, other), 2)
+
+
+def test_protected_rows_of_a_publishable_run_are_not_evaluated(run):
+    """A client's own test rows are rows that it would train on, whatever test part is public."""
+    settings = {**CLIENT, "publishable": "true", "randomness": "secret", "noise-multiplier": 2}
+    held_out, public = run(ordinary(), **settings, **{"client-test": 0.2}), run(ordinary(), **settings)
+
+    def evaluate(one, *more):
+        return subprocess.run([PROGRAM, "evaluate", str(one.folder), "--per-client", *more], capture_output=True, text=True)
+
+    for done in (evaluate(held_out), evaluate(public, "--fine-tune", "1")):
+        assert done.returncode == 2 and "is publishable, and these rows are protected by it" in done.stderr
+    assert evaluate(public).returncode == 0
+    told = run(ordinary(), **CLIENT, **{"client-test": 0.2})
+    assert "note: the run protects these rows" in evaluate(told).stdout
+    assert json.loads(evaluate(told, "--json").stdout)["not_covered"] is True
