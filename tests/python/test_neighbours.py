@@ -145,6 +145,11 @@ class Run:
         """The released sum, of gradients or (the other way round) of updates."""
         return divisor * numpy.concatenate([self.moved(name) for name in sorted(SHAPES)])
 
+    def trained(self):
+        """The rows that clients hold."""
+        last = (self.folder / "rounds.jsonl").read_text().splitlines()[-1]
+        return sum(client["rows"] for client in json.loads(last)["clients"])
+
     def statements(self):
         audit = subprocess.run([PROGRAM, "privacy", "audit", str(self.folder), "--json"], check=True, capture_output=True, text=True)
         return json.loads(audit.stdout)["statements"]
@@ -196,6 +201,14 @@ def test_one_client_more(run):
     three, two = run(rows, **CLIENT), run([row for row in rows if row[0] < 2], **CLIENT)
     assert (three.divisor(), two.divisor()) == (3, 2)
     check_moves(distance(three.sum(3), two.sum(2)), 0.1, 0.1)
+
+
+def test_rows_are_split_at_their_numbers(run):
+    """A record more moves no other to another part; one less in the middle numbers the others anew, which the statement excludes."""
+    rows = ordinary()
+    base, more = run(rows, **EXAMPLE, **{"validation-fraction": 0.3}), run(appended(rows), **EXAMPLE, **{"validation-fraction": 0.3})
+    check_moves(distance(base.sum(base.trained()), more.sum(more.trained())), 1)
+    assert "there or not, all others keeping their numbers (add-remove neighbours)" in base.statements()[0]["assumptions"][0]
 
 
 # Everything that travels beside the gradients.
