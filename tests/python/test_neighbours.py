@@ -131,9 +131,9 @@ class Run:
         words = [PROGRAM, "run", "--fleet=mpi"] if way == "mpi" else [PROGRAM, way]
         if way == "mpi":
             words = [MPIRUN, "--oversubscribe", "--bind-to", "none", "-n", "2", *words]
-        all_settings = {**COMMON, "clients": len({row[0] for row in rows}), "data": data, "init": folder / "first.safetensors", "out": self.folder, **settings}
+        own = {"clients": len({row[0] for row in rows}), "data": data, "init": folder / "first.safetensors", "out": self.folder}
         root = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
-        done = subprocess.run([*words, *flags(all_settings), "--quiet"], capture_output=True, text=True, env={**os.environ, **root})
+        done = subprocess.run([*words, *flags({**COMMON, **own, **settings}), "--quiet"], capture_output=True, text=True, env={**os.environ, **root})
         assert done.returncode == 0, done.stderr
         self.last = read_tensors(self.folder / "model.safetensors")
         assert {name: len(values) for name, values in self.last.items()} == {name: math.prod(SHAPES[name]) for name in SHAPES}
