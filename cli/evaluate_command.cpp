@@ -46,6 +46,10 @@ void print_confusion(const ClientsEvaluation& result) {
   }
 }
 
+void print_not_covered() {
+  std::printf("note: the run protects these rows; no release covers what is measured on them, and nothing may be chosen by it\n");
+}
+
 void evaluate_per_client(const EvaluateFlags& arguments) {
   if (!arguments.dataset.empty())
     throw usage_error("dataset is '" + arguments.dataset + "'; with --per-client it is the run's own");
@@ -76,6 +80,7 @@ void evaluate_per_client(const EvaluateFlags& arguments) {
       std::printf("; its personal model %.4f, loss %.4f", result.personal[client].accuracy, result.personal[client].loss);
     std::printf("\n");
   }
+  if (!result.is_covered) print_not_covered();
   print_confusion(result);
 }
 
@@ -94,9 +99,7 @@ void evaluate(const EvaluateFlags& arguments) {
   std::printf("%s, %s part, %s: %s %.4f, loss %.4f\n", result.dataset.c_str(), arguments.part.c_str(),
               counted(evaluation.examples, "example").c_str(), std::string(evaluation.metric).c_str(), evaluation.accuracy,
               evaluation.loss);
-  if (!result.is_covered)
-    std::printf(
-        "note: the run protects these rows; no release covers what is measured on them, and nothing may be chosen by it\n");
+  if (!result.is_covered) print_not_covered();
   std::size_t width = 0;
   for (const auto& name : result.class_names) width = std::max(width, name.size() + 1);
   for (std::size_t c = 0; c < evaluation.class_examples.size(); ++c) {

@@ -146,7 +146,8 @@ ClientsEvaluation evaluate_clients(const std::string& folder, const std::string&
     throw usage_error("per-client is given; the run in '" + folder + "' has private components, which are not kept");
   const SafeTensors saved = read_safetensors(std::filesystem::path(folder) / "model.safetensors");
   take_moments(saved.metadata, configuration);
-  require_covered(configuration, folder, false);
+  const bool reads_training_rows = configuration.client_test > 0 || epochs > 0 || configuration.personal->makes();
+  require_covered(configuration, folder, reads_training_rows);
   const Setup setup = prepare(configuration, FirstWeights::elsewhere);
   if (setup.client_test.empty())
     throw usage_error("per-client is given; the clients of the run in '" + folder +
@@ -154,7 +155,9 @@ ClientsEvaluation evaluate_clients(const std::string& folder, const std::string&
                       "clients of data that have test rows of theirs");
   const Vector weights = exact(setup.model, saved);
   Threads pool(threads);
-  ClientsEvaluation result{.dataset = configuration.dataset, .class_names = setup.data.test.class_names};
+  ClientsEvaluation result{.dataset = configuration.dataset,
+                           .class_names = setup.data.test.class_names,
+                           .is_covered = !tests_protected_rows(configuration, reads_training_rows)};
   if (setup.data.test.targets == Targets::values) result.metric = "R2";
   const auto help = [&](int count, function_ref<void(int)> piece) { pool.for_each_piece(count, piece); };
   pool.for_each_task(1, [&](std::size_t) {
@@ -185,6 +188,7 @@ std::string clients_json(const ClientsEvaluation& result) {
   if (!result.fine_tuned.empty()) json["fine_tuned"] = clients_part(result.fine_tuned);
   if (!result.personal.empty()) json["personal"] = clients_part(result.personal);
   json["confusion"] = result.confusion;
+  if (!result.is_covered) json["not_covered"] = true;
   return dump_json(json, 2);
 }
 

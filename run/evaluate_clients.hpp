@@ -33,6 +33,7 @@ struct ClientsEvaluation {
   std::vector<GroupEvaluation> personal = {};  ///< the clients' personal models; empty if they have none, or keep them elsewhere
   std::vector<std::vector<std::uint64_t>> confusion =
       {};  ///< of the run's model on the whole test part, [actual][predicted]; empty where the answers are no classes
+  bool is_covered = true;  ///< false: of rows that the run's guarantee protects
 };
 
 /// Evaluates the model in a run's folder on every client's own test rows, and, if `epochs` is above 0, the model that each client

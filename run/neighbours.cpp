@@ -24,6 +24,16 @@ std::string moves_others(const Configuration& configuration) {
   return {};
 }
 
+/// The reason for which a client that is there moves others; empty if none does.
+std::string moves_other_clients(const Configuration& configuration) {
+  if (!configuration.cohort->is_independent())
+    return "in cohort '" + std::string(configuration.cohort.name()) + "' a client that is there displaces another";
+  if (configuration.attack->attackers() > 0)
+    return "who carries out attack '" + std::string(configuration.attack.name()) +
+           "' is drawn from how many clients there are, so that one more makes an attacker of another";
+  return {};
+}
+
 void refuse_replaced(const Configuration& configuration, const std::string& setting) {
   const Dealing dealing = configuration.partition->dealing();
   if (dealing != Dealing::labels && dealing != Dealing::features) return;
@@ -62,12 +72,12 @@ Neighbours client_neighbours(const Configuration& configuration) {
   if (settings.client_noise == ClientNoiseBy::local) return Neighbours::replace_one;
   const std::string setting = example_level(configuration.privacy) != nullptr ? "client-neighbours" : "neighbours";
   const auto choice = named(settings.client_neighbours);
-  const bool independent = configuration.cohort->is_independent();
-  if (!choice) return independent ? Neighbours::add_remove : Neighbours::zero_out;
+  const std::string moves = moves_other_clients(configuration);
+  if (!choice) return moves.empty() ? Neighbours::add_remove : Neighbours::zero_out;
   if (*choice == Neighbours::replace_one) refuse_replaced(configuration, setting);
-  if (*choice == Neighbours::add_remove && !independent)
-    throw usage_error(setting + " is 'add-remove'; in cohort '" + std::string(configuration.cohort.name()) +
-                      "' a client that is there displaces another: valid are zero-out and replace-one, or cohort all or poisson");
+  if (*choice == Neighbours::add_remove && !moves.empty())
+    throw usage_error(setting + " is 'add-remove'; " + moves +
+                      ": valid are zero-out and replace-one, or cohort all or poisson and no attack");
   return *choice;
 }
 

@@ -13,8 +13,9 @@ namespace fedstride {
 /// accountant. Throws Error (usage) for neighbours that the partition, the splits or the lots do not allow. Requires example level.
 Neighbours example_neighbours(const Configuration& configuration);
 
-/// Those of client level: for `auto` add-remove where each client takes part whoever else does, else zero-out; where each client adds the
-/// noise itself replace-one, since an observer can compare its message with any other. Throws Error (usage). Requires client level.
+/// Those of client level: for `auto` add-remove where each client takes part whoever else does and nobody is drawn to attack, else
+/// zero-out; where each client adds the noise itself replace-one, since an observer can compare its message with any other. Throws
+/// Error (usage). Requires client level.
 Neighbours client_neighbours(const Configuration& configuration);
 
 }  // namespace fedstride

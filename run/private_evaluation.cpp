@@ -33,34 +33,48 @@ void check_private_evaluation(const Setup& setup) {
 }
 
 PrivateEvaluation::PrivateEvaluation(const Setup& setup) : setup_(setup) {
+  std::vector<std::span<const Row>> rows;
+  std::vector<ClientSkew> skews;
+  const auto add = [&](const Row& row, const ClientSkew& skew) {
+    rows.emplace_back(&row, 1);
+    skews.push_back(skew);
+  };
   if (setup.privacy.client) {
-    groups_ =
-        std::make_unique<GroupEvaluator>(setup.model, client_test_data(setup), client_test_groups(setup), client_skews(setup));
+    const std::vector<std::span<const Row>> clients = client_test_groups(setup);
+    const std::vector<ClientSkew> of_clients = client_skews(setup);
+    for (std::size_t client = 0; client < clients.size(); ++client) {
+      for (const Row& row : clients[client]) add(row, of_clients[client]);
+      sizes_.push_back(clients[client].size());
+    }
+    rows_ = std::make_unique<GroupEvaluator>(setup.model, client_test_data(setup), rows, skews);
     return;
   }
-  rows_.resize(setup.data.test.size());
-  std::iota(rows_.begin(), rows_.end(), Row{0});
-  std::vector<std::span<const Row>> groups;
-  for (const Row& row : rows_) groups.emplace_back(&row, 1);
-  groups_ = std::make_unique<GroupEvaluator>(setup.model, setup.data.test, groups);
+  all_.resize(setup.data.test.size());
+  std::iota(all_.begin(), all_.end(), Row{0});
+  for (const Row& row : all_) add(row, setup.training.skew_of_test());
+  sizes_.assign(all_.size(), 1);
+  rows_ = std::make_unique<GroupEvaluator>(setup.model, setup.data.test, rows, skews);
 }
 
 Evaluation PrivateEvaluation::evaluate(const Vector& model, std::uint32_t round, const RandomSource& source,
                                        ForEachPiece for_each_piece) {
   const double bound = setup_.configuration.evaluate_loss_bound;
   NoisyMean mean(2);
-  std::uint64_t examples = 0;
-  const std::vector<GroupEvaluation> records = groups_->evaluate(model, for_each_piece);
-  for (const GroupEvaluation& record : records) {
-    examples += record.examples;
-    if (record.examples == 0) continue;  // such a client contributes 0, as an absent one would
-    const double loss = std::isfinite(record.loss) ? std::clamp(record.loss, 0.0, bound) : bound;
-    mean.add(std::array{2 * record.accuracy - 1, 2 * loss / bound - 1});
+  const std::vector<GroupEvaluation> rows = rows_->evaluate(model, for_each_piece);
+  auto row = rows.begin();
+  for (const std::size_t size : sizes_) {
+    std::array<double, 2> record{};  // a client without rows contributes 0, as an absent one would
+    for (std::size_t i = 0; i < size; ++i, ++row) {
+      const double loss = std::isfinite(row->loss) ? std::clamp(row->loss, 0.0, bound) : bound;
+      record[0] += (2 * row->accuracy - 1) / static_cast<double>(size);
+      record[1] += (2 * loss / bound - 1) / static_cast<double>(size);
+    }
+    mean.add(record);
   }
-  const std::vector<double> released = mean.release(setup_.configuration.evaluate_noise, records.size(), source,
+  const std::vector<double> released = mean.release(setup_.configuration.evaluate_noise, sizes_.size(), source,
                                                     {.purpose = Purpose::evaluation_noise, .round = round});
   Evaluation evaluation;
-  evaluation.examples = examples;
+  evaluation.examples = rows.size();
   evaluation.accuracy = (released[0] + 1) / 2;
   evaluation.loss = bound * (released[1] + 1) / 2;
   return evaluation;

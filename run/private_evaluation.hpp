@@ -15,7 +15,7 @@ void check_private_evaluation(const Setup& setup);
 
 /// Accuracy and loss on test rows that are protected, each a mean released with noise (evaluate private). Where examples are protected a
 /// record is a row of the test part: right or wrong, and its loss clipped to the bound. Where clients are (with both, too) it is a
-/// client with its own test rows: its share of right answers and its mean loss, clipped likewise. The ledger has each release before
+/// client: the mean of that over its own test rows, which one row more or less moves by no more than a record. The ledger has each release before
 /// it is made (RunPrivacy::reserve), and one a round: asking again gives the same numbers.
 class PrivateEvaluation {
  public:
@@ -25,8 +25,9 @@ class PrivateEvaluation {
 
  private:
   const Setup& setup_;
-  std::vector<Row> rows_;  ///< of the test part, each a group of its own; empty where clients are the records
-  std::unique_ptr<GroupEvaluator> groups_;
+  std::vector<Row> all_;                  ///< of the test part; empty where clients are the records
+  std::vector<std::size_t> sizes_;        ///< the rows of each record
+  std::unique_ptr<GroupEvaluator> rows_;  ///< record after record, each row a group
 };
 
 }  // namespace fedstride

@@ -18,7 +18,7 @@ bool any(const Spending& spending, Sampling sampling) {
 std::string neighbours_text(Neighbours neighbours) {
   switch (neighbours) {
     case Neighbours::add_remove:
-      return "there or not (add-remove neighbours)";
+      return "there or not, all others keeping their numbers (add-remove neighbours)";
     case Neighbours::replace_one:
       return "replaced by any other (replace-one neighbours)";
     case Neighbours::zero_out:
