@@ -438,6 +438,14 @@ TEST_CASE(
           released(settings_of({kPrivate, table_settings(second), dealt_again, "neighbours = 'replace-one'\n"}));
       CHECK(distance(all, moved) <= 2 + kSlack);
     }
+    // Client level: a client that contributes nothing, all others holding what they hold.
+    Settings by_client = with("dp = 'client'\nclip = 0.01\nnoise-multiplier = 1e-9\nweights = 'equal'\n");
+    by_client.erase("sampling-rate");
+    const Released everybody = released(by_client);
+    const Released others =
+        released(by_client, without([](const Setup& one) { return std::vector<Row>(one.rows[0].begin(), one.rows[0].end()); }));
+    CHECK(distance(everybody, others) <= 0.01 * (1 + kSlack));
+    CHECK(distance(everybody, others) > 0.001);
     // Add-remove: one row more.
     if (given) {
       const TemporaryFolder second;
