@@ -29,7 +29,9 @@ void check_private_evaluation(const Setup& setup) {
     refuse(
         "clients are protected and have no test rows of their own: name --client-test, or data with natural clients and a test "
         "part");
-  if (!setup.privacy.client && setup.data.test.size() == 0) refuse("there is no test row");
+  // A single one may be held out for want of any other, and then one row more takes its place (data/split.hpp).
+  if (!setup.privacy.client && setup.data.test.size() < 2)
+    refuse("the data have " + counted(setup.data.test.size(), "test row") + "; two at least are needed");
 }
 
 PrivateEvaluation::PrivateEvaluation(const Setup& setup) : setup_(setup) {

@@ -133,8 +133,7 @@ TEST_CASE("a budget covers evaluations: calibrated noise is larger with them, an
   CHECK(summary.privacy.at(0).epsilon <= 3);
   CHECK(summary.privacy.at(0).epsilon > 2.9);
   // Where the noise is given, evaluations leave room for fewer rounds.
-  const std::string given =
-      "dp = 'client'\nnoise-multiplier = 3\nepsilon = 2\nclip = 1\nclient-test = 0.2\npartition = 'iid'\n";
+  const std::string given = "dp = 'client'\nnoise-multiplier = 3\nepsilon = 2\nclip = 1\nclient-test = 0.2\npartition = 'iid'\n";
   const auto sixty = [&](const std::string& out, const std::string& more) {
     Settings settings = held_out(folder, out, given + more);
     settings["rounds"] = {std::int64_t{60}};
@@ -164,6 +163,10 @@ TEST_CASE("what private evaluation cannot speak of is refused") {
   CHECK(contains(refusal(held_out(folder, "x", kEvaluate)), "evaluate is 'private'; without dp"));
   CHECK(contains(refusal(held_out(folder, "x", kExample + "evaluate = 'private'\n")), "evaluate-noise"));
   CHECK(contains(refusal(held_out(folder, "x", kExample + kEvaluate + "evaluate-rows = 3\n")), "only evaluate-rows 0"));
+  const TemporaryFolder small;
+  write_file(small / "train.csv", "1,1,1,0\n2,2,2,1\n3,3,3,2\n");
+  CHECK(contains(refusal(held_out(small, "x", kExample + kEvaluate + "partition = 'iid'\nclients = 1\n")),
+                 "two at least are needed"));
   CHECK(contains(refusal(held_out(folder, "x", "dp = 'client'\nnoise-multiplier = 1\n" + kEvaluate)), "name --client-test"));
   CHECK(
       contains(refusal(held_out(folder, "x",
