@@ -176,11 +176,12 @@ TEST_CASE("a file's own keys are public, are said to be, and yield to what is na
   const TemporaryFolder folder;
   const std::vector<std::int64_t> y{0, 1, 0, 1};
   const auto file = [&](const std::vector<float>& mean) {
-    return write(folder / "a.npz", npz_bytes({{"x", npy_bytes("<f4", "(4, 1)", bytes_of(std::vector<float>{1, 2, 3, 4}))},
-                                              {"y", npy_bytes("<i8", "(4,)", bytes_of(y))},
-                                              {"classes", npy_bytes("<i8", "()", bytes_of(std::vector<std::int64_t>{5}))},
-                                              {"mean", npy_bytes("<f4", "(" + std::to_string(mean.size()) + ",)", bytes_of(mean))},
-                                              {"deviation", npy_bytes("<f4", "(1,)", bytes_of(std::vector<float>{2}))}}));
+    return write(folder / "a.npz",
+                 npz_bytes({{"x", npy_bytes("<f4", "(4, 1)", bytes_of(std::vector<float>{1, 2, 3, 4}))},
+                            {"y", npy_bytes("<i8", "(4,)", bytes_of(y))},
+                            {"classes", npy_bytes("<i8", "()", bytes_of(std::vector<std::int64_t>{5}))},
+                            {"mean", npy_bytes("<f4", "(" + std::to_string(mean.size()) + ",)", bytes_of(mean))},
+                            {"deviation", npy_bytes("<f4", "(1,)", bytes_of(std::vector<float>{2}))}}));
   };
   const DataPair pair = load_dataset("file", own(file({3}), protect()));
   CHECK(pair.train.classes == 5);
