@@ -43,6 +43,18 @@ ClientId client_of(const MDB_val& key) {
   return client;
 }
 
+std::array<std::uint8_t, 8> check_of(ClientId client, std::string_view state) {
+  const auto digest = Hash().value(client).text(state).digest();
+  std::array<std::uint8_t, 8> check{};
+  std::memcpy(check.data(), digest.data(), check.size());
+  return check;
+}
+
+}  // namespace
+
+// Not of the anonymous namespace, since StateStore::Impl has members of these types.
+namespace held_states {
+
 /// Where a client's state is, and the beginning of its hash.
 struct Held {
   static constexpr std::uint8_t kNoSlot = 2;
@@ -50,13 +62,6 @@ struct Held {
   std::array<std::uint8_t, 8> check{};
 };
 static_assert(sizeof(Held) == 9);
-
-std::array<std::uint8_t, 8> check_of(ClientId client, std::string_view state) {
-  const auto digest = Hash().value(client).text(state).digest();
-  std::array<std::uint8_t, 8> check{};
-  std::memcpy(check.data(), digest.data(), check.size());
-  return check;
-}
 
 /// A sum over all clients of hashes of what they have: it tells whether a table is as it was written, and costs a change of one client two
 /// short hashes.
@@ -84,7 +89,9 @@ class HeldSum {
   std::array<std::uint64_t, 2> parts_{};
 };
 
-}  // namespace
+}  // namespace held_states
+using held_states::Held;
+using held_states::HeldSum;
 
 // LMDB is used without its own locks: the file is ours alone, and everything happens under one mutex, in one write transaction at a time.
 struct StateStore::Impl {
