@@ -140,13 +140,21 @@ def model_hash(tensors):
     return hashlib.sha256(b"".join(data + bytes(-len(data) % 64) for data in padded)).hexdigest()
 
 
-def losses_of(tensors, x, y):
-    """Which rows are classified rightly, and their losses, by a model of dense layers with ReLU between them."""
+def outputs_of(tensors, x):
+    """Of a model of dense layers with ReLU between them."""
     layers = [tensor.astype(float) for tensor in tensors.values()]
     for number, (weight, bias) in enumerate(zip(layers[::2], layers[1::2])):
         x = (np.maximum(x, 0) if number else x) @ weight.T + bias
-    top = x.max(1)
-    return x.argmax(1) == y, np.log(np.exp(x - top[:, None]).sum(1)) + top - x[np.arange(len(y)), y]
+    return x
+
+
+def tested(outputs, y, of_numbers):
+    """What each row adds to accuracy, and its loss: cross-entropy; of numbers the squared error, and R2 (docs/results.md)."""
+    if of_numbers:
+        losses = (outputs[:, 0] - y) ** 2
+        return 1 - losses / ((y - y.mean()) ** 2).mean(), losses
+    top = outputs.max(1)
+    return outputs.argmax(1) == y, np.log(np.exp(outputs - top[:, None]).sum(1)) + top - outputs[np.arange(len(y)), y]
 
 
 # What is reserved.
@@ -254,14 +262,13 @@ class Ledger:
     config: dict
     clients: int
 
-    def spent(self, level, round, more=0, papers=False):
-        """The spending of every client (or of the level's one record) up to the round, `more` releases of each sum beyond it."""
+    def spent(self, level, round, papers=False):
+        """The spending of every client (or of the level's one record) up to the round."""
         spendings = []
         for client in range(self.clients) if level == "example" else [None]:
             total = {}
-            last = None
             for _, releases in sorted((r, releases) for r, releases in self.rounds.items() if r <= round):
-                for (of, whose, quantity, sampling, rate, neighbours, noise, _), count in releases.items():
+                for (of, whose, _, sampling, rate, neighbours, noise, _), count in releases.items():
                     if of != level or whose not in (None, client):
                         continue
                     if sampling == "shuffle":
@@ -269,16 +276,23 @@ class Ledger:
                         sampling = "poisson" if papers else sampling
                     key = (sampling, neighbours, rate, noise)
                     total[key] = total.get(key, 0) + count
-                    last = key if quantity == "sums" else last
-            if last is not None:
-                total[last] += more
             spendings.append(tuple(sorted((*key, count) for key, count in total.items())))
         return spendings
 
-    def bounds(self, level, round, more=0, papers=False):
+    def is_at_budget(self, level, round, client=0, quantities=("sums", "evaluation")):
+        """True if one more step after the round, and an evaluation if it is due, would pass the budget."""
+        own = lambda key: key[0] == level and key[1] in (None, client)
+        keys = {key for releases in self.rounds.values() for key in releases if own(key) and key[2] in quantities}
+        lots = 2 if level == "example" and self.config["optimizer"] == "adadp" else 1
+        next_round = {key: lots if key[2] == "sums" else 1 for key in keys if key[2] == "sums" or (round + 1) % self.config["evaluate-every"] == 0}
+        ahead = Ledger({**{r: some for r, some in self.rounds.items() if r <= round}, round + 1: next_round}, self.passes, self.config, self.clients)
+        spending = ahead.spent(level, round + 1)[client]
+        return own_accountant.interval(spending, level_setting(self.config, level, "delta"))[1] >= level_setting(self.config, level, "epsilon")
+
+    def bounds(self, level, round, papers=False):
         """In which the largest of the clients' epsilons is."""
         low = high = 0.0
-        for spending in set(self.spent(level, round, more, papers)):
+        for spending in set(self.spent(level, round, papers)):
             fixed_lots = any(release[0] == "without-replacement" for release in spending)
             delta = level_setting(self.config, level, "delta")
             # A lot of a fixed size whose other records are 0 is the Poisson pair of replaced records, from which the bound is not below.
@@ -305,15 +319,18 @@ def check_ledger(folder, config, facts):
         if multipliers[level] == 0:  # fitted to a budget
             (multipliers[level],) = {run[0] for groups in reserved.values() for group in groups for run in group["runs"]
                                      if group["level"] == level and "quantity" not in group}
-    limited = any(level_setting(config, level, "epsilon") > 0 for level in levels_of(config))
     for round, groups in reserved.items():
         done = executed[round]
         rounds[round] = releases_of(groups if done == "all" else done, clients)
         expected = expected_releases(config, facts, round, multipliers)
-        if limited and round == max(reserved):  # the last one may be cut short
-            assert rounds[round].keys() <= expected.keys() and all(count <= expected[key] for key, count in rounds[round].items())
-        else:
-            assert rounds[round] == expected, f"round {round} of the ledger has {rounds[round]}; sizes and settings make {expected}"
+        ledger = Ledger(rounds, config["local-epochs"], config, clients)
+        for key, count in expected.items():
+            made = rounds[round].get(key, 0)
+            if made < count and config["epsilon"] > 0 and key[:1] + key[2:3] == ("example", "sums"):
+                assert made % Plan.of(config, facts.sizes()[key[1]]).lots == 0 and ledger.is_at_budget("example", round, key[1])
+                expected[key] = made
+        assert rounds[round] == {key: count for key, count in expected.items() if count > 0}, (
+            f"round {round} of the ledger has {rounds[round]}; sizes and settings make {expected}")
     assert [statement["level"] for statement in header["statements"]] == levels_of(config)
     assert header["clients"] == clients and header["source"] == "secret"
     return Ledger(rounds, config["local-epochs"], config, clients), header, head, len(lines)
@@ -341,12 +358,13 @@ def expected_test(config, facts, about, tensors, of_a_round):
         mean, deviation = (np.array(about["fedstride." + name].split(","), np.float32) for name in ("mean", "deviation"))
     elif config["mean"]:
         mean, deviation = float(config["mean"]), float(config["deviation"])
-    right, losses = losses_of(tensors, (x - mean) / deviation, y)
+    if of_a_round and config["evaluate-rows"]:
+        chosen = sorted(range(len(y)), key=lambda row: uniform(config["seed"], 14, (row, 0, 0)))[: config["evaluate-rows"]]
+        x, y = x[chosen], y[chosen]
+    of_numbers = config["targets"] == "values"
+    right, losses = tested(outputs_of(tensors, (x - mean) / deviation), y, of_numbers)
     if config["evaluate"] == "plain":
-        if of_a_round and config["evaluate-rows"]:
-            chosen = sorted(range(len(y)), key=lambda row: uniform(config["seed"], 14, (row, 0, 0)))[: config["evaluate-rows"]]
-            right, losses = right[chosen], losses[chosen]
-        return right.mean(), losses.mean(), 0, 1e-5 * losses.mean()
+        return right.mean(), losses.mean(), 1e-5 if of_numbers else 0, 1e-5 * losses.mean()
     bound, noise = config["evaluate-loss-bound"], config["evaluate-noise"]
     count = len(right)
     if "client" in levels_of(config):  # a record is a client
@@ -450,7 +468,8 @@ def check_round(line, config, facts, ledger, stage, round, public):
         spent.epsilon("epsilon", ledger.bounds(level, round))
         spent.public("delta", level_setting(config, level, "delta"))
         spent.done()
-    charged = cohort(config, facts, round)
+    made = {key[1] for key in ledger.rounds[round] if key[0] == "example" and key[2] == "sums"}  # the others have no budget left
+    charged = [client for client in cohort(config, facts, round) or [] if client in made]
     if charged:
         clients = fields.take("clients")
         assert len(clients) == len(charged)
@@ -478,10 +497,17 @@ def check_halt(text, config, ledger, rounds):
     """The budget of a level lets no further step be made, and was not passed."""
     for level in levels_of(config):
         budget = level_setting(config, level, "epsilon")
+        evaluates = config["evaluate"] == "private" and (rounds + 1) % config["evaluate-every"] == 0
+        clients = range(ledger.clients if level == "example" else 1)
+        told = f"budget of epsilon {number_text(budget)} at delta {level_setting(config, level, 'delta')}"
         whose = "another round would pass the clients'" if level == "client" else "another step would pass every client's"
-        if budget and text == f"{whose} budget of epsilon {number_text(budget)} at delta {level_setting(config, level, 'delta')}":
-            step = 2 if level == "example" and config["optimizer"] == "adadp" else 1
-            assert ledger.bounds(level, rounds)[0] <= budget <= ledger.bounds(level, rounds, more=step)[1]
+        if not budget:
+            continue
+        assert ledger.bounds(level, rounds)[0] <= budget, f"the budget {budget} was passed: {ledger.bounds(level, rounds)}"
+        if text == f"{whose} {told}" and all(ledger.is_at_budget(level, rounds, client) for client in clients):
+            return
+        if level == "example" and evaluates and text == f"another evaluation would pass a client's {told}" and any(
+            ledger.is_at_budget(level, rounds, client, ["evaluation"]) for client in clients):
             return
     raise AssertionError(f"'{text}' is published as the reason for the end of the run")
 
@@ -518,6 +544,8 @@ def check_run(folder, given, facts, stages, published=None):
     fields.public("finished", True)
     assert fields.take("model_hash") == model_hash(tensors)
     check_test(fields, config, facts, about, tensors, rounds)
+    if config["targets"] == "values":
+        fields.public("metric", "R2")
     fields.public("model", config["model"])
     fields.public("parameters", sum(tensor.size for tensor in tensors.values()))
     fields.public("training_rows", len(facts.train.y))
@@ -542,7 +570,9 @@ def check_run(folder, given, facts, stages, published=None):
     metadata = Fields("model.safetensors", about, public)
     assert metadata.take("model_hash") == model_hash(tensors)
     inputs, classes = tensors["fc1.weight"].shape[1], tensors["fc2.weight"].shape[0]
-    assert (inputs, classes) == (facts.test.x.shape[1], config["classes"])
+    assert (inputs, classes) == (facts.test.x.shape[1], config["classes"] or 1)
+    if config["targets"] == "values":
+        metadata.public("fedstride.targets", "values")
     for name, value in {"dataset": "file", "rounds": str(rounds), "format": "pt", "fedstride.format": "1", "fedstride.model": config["model"],
                         "fedstride.input": f"1x1x{inputs}", "fedstride.classes": str(classes)}.items():
         metadata.public(name, value)

@@ -31,6 +31,9 @@ RUNS = {
     "fitted": ("table", {**TABLE, **SGD, **EXAMPLE, "noise-multiplier": 0.0, "epsilon": 3.0}, {"example": "zero-out"}, 1),
     "cohort": ("held-out", {**NATURAL, **EXAMPLE, "optimizer": "adadp", "cohort": "poisson", "cohort-rate": 0.6}, {"example": "add-remove"}, 3),
     "private": ("held-out", {**NATURAL, **SGD, **EXAMPLE, **PRIVATE, "evaluate-every": 2}, {"example": "add-remove"}, 3),
+    "private-budget": ("held-out", {**NATURAL, **SGD, **EXAMPLE, **PRIVATE, "evaluate-noise": 2.0, "normalise-noise": 3.0, "evaluate-every": 2,
+                                    "epsilon": 5.0}, {"example": "add-remove"}, 9),
+    "numbers": ("numbers", {**TABLE, **SGD, **EXAMPLE, "targets": "values", "classes": 0}, {"example": "zero-out"}, 2),
     "client": ("tested", {**NATURAL, **SGD, **CLIENT, "public-test": True, "weights": "examples", "client-noise": "discrete"}, {"client": "add-remove"}, 3),
     "hidden": ("table", {**TABLE, **SGD, **CLIENT, "cohort": "poisson", "cohort-rate": 0.5, "epsilon": 4.0}, {"client": "add-remove"}, 9),
     "local": ("table", {**TABLE, **SGD, **CLIENT, "client-noise": "local"}, {"client": "replace-one"}, 2),
@@ -50,7 +53,7 @@ def extreme(x, y, which):
     """The rows' places taken by others as unlike them as can be."""
     x, y = x.copy(), y.copy()
     x[which] = np.array([np.nan, 1e30, -1e30], np.float32)
-    y[which] = 7
+    y[which] = 7 if y.dtype.kind == "i" else 1e30
     return x, y
 
 
@@ -62,9 +65,10 @@ def write_data(kind, folder, neighbour):
     """The file that is named, and its training and test rows; of a neighbour: an "example", a "client" or a row of the "test" part is
     another."""
     folder.mkdir()
-    if kind == "table":
-        x, y = rows(180, 1)
-        tests = rows(60, 2)
+    if kind in ("table", "numbers"):
+        (x, y), tests = rows(180, 1), rows(60, 2)
+        if kind == "numbers":
+            y, tests = x.sum(1) / 2, (tests[0], tests[0].sum(1) / 2)
         # Who holds which rows of these is dealt by their number, so that the client to be replaced cannot be named here: example 3 is.
         changed = extreme(x, y, [3]) if neighbour else (x, y)
         write_table(folder / "train.csv", *changed)
@@ -88,7 +92,7 @@ def write_data(kind, folder, neighbour):
 
 
 def facts_of(data, settings, neighbours):
-    constants = ["classes 3 (named)"]
+    constants = ["classes 3 (named)"] if settings["classes"] else []
     if "range" in settings:
         low, high = map(float, settings["range"].split(","))
         middle, half = (published.number_text(number) for number in ((low + high) / 2, (high - low) / 2))
@@ -132,7 +136,7 @@ def altered(tree, path, value):
     inner = tree
     for key in path[:-1]:
         inner = inner[key]
-    inner[path[-1]] = not value if isinstance(value, bool) else 1 if value is None else value + "7" if isinstance(value, str) else 1.5 * value + 1
+    inner[path[-1]] = not value if isinstance(value, bool) else 1 if value is None else value + "7" if isinstance(value, str) else 1.5 * value + 10
     return tree
 
 
