@@ -13,7 +13,7 @@ namespace fedstride {
 namespace {
 
 std::string shown_numbers(std::span<const float> numbers) {
-  constexpr std::size_t kMost = 4;
+  constexpr std::size_t kMost = 64;
   std::string text;
   for (std::size_t i = 0; i < std::min(numbers.size(), kMost); ++i) text += (i == 0 ? "" : ",") + number_text(numbers[i]);
   return text + (numbers.size() > kMost ? ",... (" + std::to_string(numbers.size()) + " numbers)" : "");

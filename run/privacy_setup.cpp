@@ -249,8 +249,13 @@ double rounds_within_budget(const Setup& setup) {
     };
     const auto all = static_cast<std::uint64_t>(setup.configuration.rounds);
     std::uint64_t most = 0;
-    for (const auto& size : privacy.plans)
-      most = std::max(most, largest_count(all, 1, [&](std::uint64_t round) { return begins(*size.second, round); }));
+    std::uint64_t evaluated = all;  // a client without a step left has no evaluation left either, which ends the run
+    for (const auto& size : privacy.plans) {
+      const std::uint64_t last = largest_count(all, 1, [&](std::uint64_t round) { return begins(*size.second, round); });
+      most = std::max(most, last);
+      if (level.evaluation) evaluated = std::min(evaluated, (last / level.evaluate_every + 1) * level.evaluate_every - 1);
+    }
+    most = std::min(most, evaluated);
     // Where clients are protected too, every one pays for every round (RunPrivacy::reserve).
     const double rate = privacy.client ? 1 : setup.rules.cohort->rate(setup.row_counts.size());
     rounds = std::min(rounds, std::ceil(static_cast<double>(most) / rate));

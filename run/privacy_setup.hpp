@@ -70,7 +70,8 @@ void refuse_mixing_layers(const Layers& layers, std::string_view model) {
 bool rounds_decide_noise(const Setup& setup);
 
 /// The number of the run's rounds that its budgets allow to begin; all of them without a budget. An estimate if cohorts are
-/// drawn (a run continues until its luckiest client has no step left) or if later steps cost less than earlier ones.
+/// drawn (a run continues until its luckiest client has no step left), if later steps cost less than earlier ones, or if a private
+/// evaluation costs less than a step.
 double rounds_within_budget(const Setup& setup);
 
 /// Digest of everything that the releases of a run follow from but its rounds' models: the lasting settings, data, partition,

@@ -64,7 +64,7 @@ void add_spent(Json& json, const char* level, const std::optional<SpentSoFar>& s
 constexpr std::string_view kOfSummary[] = {"rounds",     "finished", "halted",           "test_accuracy", "test_loss",
                                            "model_hash", "model",    "parameters",       "training_rows", "test_rows",
                                            "version",    "commit",   "numerics_version", "compiler",      "instruction_set",
-                                           "randomness", "privacy",  "ledger_head",      "ledger_lines"};
+                                           "randomness", "privacy",  "ledger_head",      "ledger_lines",  "metric"};
 constexpr std::string_view kOfRound[] = {"round",      "test_accuracy",   "test_loss",
                                          "model_hash", "example_privacy", "client_privacy"};
 // Rates and undone steps follow from noisy gradients, which covers them if examples are protected, but they are one client's

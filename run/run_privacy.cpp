@@ -164,6 +164,19 @@ std::uint64_t RunPrivacy::within_budget(const Class& alike, std::uint64_t first,
   return largest_count(planned, planned, fits);
 }
 
+bool RunPrivacy::evaluates(std::uint32_t round) const {
+  return setup_.configuration.evaluate == EvaluateRule::privately && setup_.rules.evaluated.has(round);
+}
+
+// Everyone pays for an evaluation, whoever has a step left.
+bool RunPrivacy::covers_evaluation(const Class& alike) const {
+  const LevelSetup& level = *setup_.privacy.example;
+  if (level.epsilon == 0) return true;
+  Spending spending = *alike.spent;
+  merge(spending, *level.evaluation);
+  return delta_by(level.accountant, spending, level.epsilon).value <= level.delta;
+}
+
 // Where clients are protected, who is in a cohort must not show in anything that is published: then every client is charged as
 // if it took part in every round, and no budget, epsilon or end of the run depends on the draw.
 std::vector<ClientId> RunPrivacy::charged_clients(std::uint32_t round) const {
@@ -178,7 +191,7 @@ RunPrivacy::Permission RunPrivacy::reserve(std::uint32_t round, const std::strin
   reserved_.clear();
   const SpendingTotals before = ledger_->book().before(round);
   const auto client_count = setup_.rows.size();
-  const bool evaluates = setup_.configuration.evaluate == EvaluateRule::privately && setup_.rules.evaluated.has(round);
+  const bool evaluates = this->evaluates(round);
   if (setup_.privacy.client) {
     const LevelSetup& level = *setup_.privacy.client;
     const Releases& next = setup_.privacy.client_release;
@@ -212,6 +225,10 @@ RunPrivacy::Permission RunPrivacy::reserve(std::uint32_t round, const std::strin
     }
     if (std::ranges::all_of(allowed, [](std::uint64_t count) { return count == 0; })) {
       permission.refusal = "another step would pass every client's budget of " + budget_text(*setup_.privacy.example);
+      return permission;
+    }
+    if (evaluates && !std::ranges::all_of(classes.all, [&](const Class& alike) { return covers_evaluation(alike); })) {
+      permission.refusal = "another evaluation would pass a client's budget of " + budget_text(*setup_.privacy.example);
       return permission;
     }
     for (std::size_t client = 0; client < client_count; ++client)
@@ -249,9 +266,13 @@ std::string RunPrivacy::beyond(const PrivacyLimit& limit, std::uint32_t round, s
            number_text(epsilon_by(level.accountant, spending, limit.delta).value) + " at " + name + " level, delta " +
            number_text(limit.delta) + "; its max-epsilon is " + number_text(limit.epsilon);
   };
+  const auto add_evaluation = [&](const LevelSetup& level, Spending& spending) {
+    if (evaluates(round)) merge(spending, *level.evaluation);
+  };
   if (setup_.privacy.client) {
     Spending spending = before.updates();
     merge(spending, setup_.privacy.client_release);
+    add_evaluation(*setup_.privacy.client, spending);
     if (std::string why = complaint(*setup_.privacy.client, "client", spending); !why.empty()) return why;
   }
   const PrivatePlan* plan = setup_.privacy.example ? setup_.training.privacy->plans[*own_].get() : nullptr;
@@ -261,6 +282,7 @@ std::string RunPrivacy::beyond(const PrivacyLimit& limit, std::uint32_t round, s
   const std::uint64_t planned = plan->releases_before(first_epoch + setup_.training.epochs) - first;
   Spending spending = before.examples(*own_);
   merge(spending, plan->spending(first, std::min(releases, planned), setup_.training.epochs));
+  add_evaluation(*setup_.privacy.example, spending);
   return complaint(*setup_.privacy.example, "example", spending);
 }
 

@@ -78,6 +78,8 @@ class RunPrivacy {
   static constexpr std::size_t kNoClass = SIZE_MAX;
   std::vector<ClientId> charged_clients(std::uint32_t round) const;
   Classes classes(const SpendingTotals& before) const;
+  bool evaluates(std::uint32_t round) const;
+  bool covers_evaluation(const Class& alike) const;
   std::uint64_t within_budget(const Class& alike, std::uint64_t first, std::uint64_t planned, bool evaluates) const;
   void add_noisy(LedgerGroups& groups, Quantity quantity, double noise_multiplier, std::uint64_t first) const;
 

@@ -122,6 +122,23 @@ TEST_CASE(
   }
 }
 
+TEST_CASE("an evaluation that a client's budget does not cover ends the run, though others have steps left") {
+  const TemporaryFolder folder;
+  const auto settings_of = [&](const std::string& out, const std::string& more) {
+    Settings settings =
+        held_out(folder, out, "dp = 'example'\nnoise-multiplier = 1.2\nbatch = 6\npartition = 'linear'\nepsilon = 6\n" + more);
+    settings["rounds"] = {std::int64_t{50}};
+    return settings;
+  };
+  const Settings settings = settings_of("a", kEvaluate + "evaluate-every = 2\n");
+  const RunSummary summary = start(settings);
+  CHECK(summary.halted == "another evaluation would pass a client's budget of epsilon 6 at delta 1e-05");
+  CHECK(summary.privacy.at(0).epsilon <= 6);
+  CHECK(summary.rounds % 2 == 1);
+  CHECK(rounds_within_budget(prepare(resolve(settings))) == summary.rounds);
+  CHECK(start(settings_of("b", "")).rounds > summary.rounds);
+}
+
 TEST_CASE("a budget covers evaluations: calibrated noise is larger with them, and a run ends before they pass it") {
   const TemporaryFolder folder;
   const std::string level = "dp = 'example'\nepsilon = 3\nclip = 1\nbatch = 12\n";

@@ -11,6 +11,7 @@
 #include "core/text.hpp"
 #include "nn/safetensors.hpp"
 #include "run/privacy_setup.hpp"
+#include "tests/data/npz_files.hpp"
 #include "tests/run/csv_runs.hpp"
 #include "tests/support/json.hpp"
 
@@ -28,6 +29,14 @@ const std::map<std::string, std::string> kLevels{
     {"both",
      "dp = 'both'\nnoise-multiplier = 2\nclient-noise-multiplier = 3\nclient-clip = 0.3\ncohort = 'poisson'\ncohort-rate = "
      "0.5\n"},
+    {"moments",
+     "dp = 'example'\nnoise-multiplier = 1.2\nclip = 0.5\nnormalise = 'private'\nnormalise-noise = 3\nrange = '-3,5'\nmean = ''\n"
+     "deviation = ''\npublic-test = false\nevaluate = 'private'\nevaluate-noise = 2\n"},
+    {"numbers", "dp = 'example'\nnoise-multiplier = 1.2\nclip = 0.5\ntargets = 'values'\nclasses = 0\n"},
+    {"tokens",
+     "dp = 'example'\nnoise-multiplier = 1.2\nclip = 0.5\ndataset = 'file'\ndata-dir = ''\nvocabulary = 9\nclasses = 9\nmean = "
+     "''\n"
+     "deviation = ''\ntargets = 'positions'\nmodel = 'embedding 4 | lstm 4 | dense classes'\n"},
     {"halts", "dp = 'example'\nnoise-multiplier = 1.2\nclip = 0.5\nepsilon = 2\nrounds = 50\n"}};
 
 using Fields = std::map<std::string, std::string>;  // "rounds.jsonl clients.rows" -> its values, or why it may be published
@@ -102,8 +111,24 @@ Settings settings_of(const test::TemporaryFolder& folder, const std::string& out
   return settings;
 }
 
+// 60 lines of four tokens, each followed by the next number, and a public test part of 15; of them the first has `token` in its place.
+void write_tokens(const test::TemporaryFolder& folder, std::int64_t token) {
+  const auto lines_of = [](std::int64_t count, std::int64_t shift) {
+    std::vector<std::int64_t> tokens;
+    for (std::int64_t i = 0; i < 4 * count; ++i) tokens.push_back((i / 4 + i + shift) % 9);
+    return tokens;
+  };
+  std::vector<std::int64_t> x = lines_of(60, 0);
+  x.front() = token;
+  write_file(folder / "tokens.npz", npz_bytes({{"x", npy_bytes("<i8", "(60, 4)", bytes_of(x))},
+                                               {"y", npy_bytes("<i8", "(60, 4)", bytes_of(lines_of(60, 1)))},
+                                               {"x_test", npy_bytes("<i8", "(15, 4)", bytes_of(lines_of(15, 0)))},
+                                               {"y_test", npy_bytes("<i8", "(15, 4)", bytes_of(lines_of(15, 1)))}}));
+}
+
 // Another record in the place of the first.
 void change_one_record(const test::TemporaryFolder& folder) {
+  write_tokens(folder, 77);
   std::string table = read_file(folder / "train.csv");
   table.replace(0, table.find('\n'), "9,-9,9,2");
   write_file(folder / "train.csv", table);
@@ -137,7 +162,9 @@ TEST_CASE(
   for (const auto& [name, level] : kLevels) {
     CAPTURE(name);
     write_data(folder);
+    write_tokens(folder, 0);
     Settings settings = settings_of(folder, name, {kSecret, level});
+    if (name == "tokens") settings["data"] = {folder / "tokens.npz", true};
     start(settings);
     change_one_record(folder);
     settings["out"] = {folder / (name + "-other"), true};
