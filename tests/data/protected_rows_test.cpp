@@ -225,7 +225,7 @@ TEST_CASE("the data sets that are known say what they publish, and one of a prog
     CAPTURE(std::string(source.name));
     CHECK(source.is_published != static_cast<bool>(source.read));
   }
-  add_dataset({.name = "mine-protected", .summary = "", .files = "", .load = [](const std::filesystem::path&) {
+  add_dataset({.name = "mine-protected", .summary = "", .files = "", .place = {}, .load = [](const std::filesystem::path&) {
                  DataPair mine;
                  for (Dataset* part : {&mine.train, &mine.test}) {
                    part->shape = {1, 1, 1};
