@@ -127,10 +127,18 @@ TEST_CASE("inside: conformance" * doctest::skip()) {
   std::string go;
   if (all->rank() == 0) {
     write_table(folder / "data");
-    const Settings base{
-        {"dataset", text("csv")}, {"data-dir", text(folder / "data")},  {"model", text("dense 3 | relu | dense classes")},
-        {"clients", text("12")},  {"client-test", text("0.2")},         {"rounds", text("3")},
-        {"threads", text("1")},   {"validation-fraction", text("0.1")}, {"batch", text("5")}};
+    const Settings base{{"dataset", text("csv")},
+                        {"data-dir", text(folder / "data")},
+                        {"model", text("dense 3 | relu | dense classes")},
+                        {"clients", text("12")},
+                        {"client-test", text("0.2")},
+                        {"rounds", text("3")},
+                        {"threads", text("1")},
+                        {"validation-fraction", text("0.1")},
+                        {"batch", text("5")},
+                        {"classes", text("3")},
+                        {"mean", text("0.67")},
+                        {"deviation", text("1.2")}};
     Settings first = base;
     first["client-test"] = text("0");  // its manifest has all rows
     first["out"] = text(folder / "first");
@@ -203,6 +211,9 @@ TEST_CASE("inside: going on" * doctest::skip()) {
     more["kept"] = {{"optimizer", text("adam")}, {"client-state", text("keep")}};
     for (const char* level : {"client", "example"})
       more[level] = {{"dp", text(level)},
+                     {"classes", text("3")},
+                     {"mean", text("0.67")},
+                     {"deviation", text("1.2")},
                      {"noise-multiplier", text("0.5")},
                      {"randomness", text("secret")},
                      {"optimizer", text("adam")},
