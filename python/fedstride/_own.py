@@ -66,6 +66,8 @@ class OwnCode:
         from . import _parts
 
         self.settings = dict(settings)
+        if isinstance(evaluate, str):  # the setting of that name: "plain" or "private"
+            self.settings["evaluate"], evaluate = evaluate, None
         functions = {key: self.settings[key] for key in PARTS if callable(self.settings.get(key))}
         self.named = {**functions, "train": train}
         self.functions = {key: _parts.WRAPPERS[key](function) for key, function in functions.items()}

@@ -23,7 +23,7 @@ def run(
     data: Data | None = None,
     model: str | Tensors | Any | None = None,
     train: Train | None = None,
-    evaluate: Evaluate | None = None,
+    evaluate: Evaluate | str | None = None,
     examples: int | Sequence[int] | None = None,
     workers: int = 1,
     on_round: Callable[[dict[str, Any]], object] | None = None,
@@ -47,7 +47,7 @@ def run(
         read-only; PyTorch's of its own, if the model was PyTorch's) and a fedstride.Task, and gives trained weights back, or
         fedstride.Trained. What it raises, or an answer that cannot be used, costs the client its part in the round.
     evaluate: evaluate(weights) gives an accuracy, or a dict with any of accuracy, loss and examples; without it models of layers
-        are evaluated here, others not at all.
+        are evaluated here, others not at all. A text is the setting of that name: "private" (docs/privacy.md).
     examples: the number of each client's examples, where only `train` knows them (a list, or one number for all).
     workers: processes that call `train`, each for one client at a time; no result depends on it.
     partition, cohort, aggregation, server_optimizer: a name, or a function (docs/python.md).
@@ -87,7 +87,7 @@ def resume(
     data: Data | None = None,
     model: Tensors | Any | None = None,
     train: Train | None = None,
-    evaluate: Evaluate | None = None,
+    evaluate: Evaluate | str | None = None,
     workers: int = 1,
     on_round: Callable[[dict[str, Any]], object] | None = None,
     verbose: bool = False,

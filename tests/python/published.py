@@ -366,13 +366,14 @@ def expected_test(config, facts, about, tensors, of_a_round):
     if config["evaluate"] == "plain":
         return right.mean(), losses.mean(), 1e-5 if of_numbers else 0, 1e-5 * losses.mean()
     bound, noise = config["evaluate-loss-bound"], config["evaluate-noise"]
+    losses = np.clip(losses, 0, bound)  # of each row
     count = len(right)
     if "client" in levels_of(config):  # a record is a client
         count = len(facts.sizes())
         means = lambda values: np.array([values[facts.test.client == client].mean() for client in range(count)])
         right, losses = means(right), means(losses)
     deviation = noise / (math.sqrt(2) * count)
-    return right.mean(), np.clip(losses, 0, bound).mean(), DEVIATIONS * deviation, DEVIATIONS * bound * deviation
+    return right.mean(), losses.mean(), DEVIATIONS * deviation, DEVIATIONS * bound * deviation
 
 
 def check_test(fields, config, facts, about, tensors, round):

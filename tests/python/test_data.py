@@ -175,7 +175,7 @@ def test_load_dataset():
     assert set(natural["client"]) == set(range(5)) and len(natural["client_names"]) == 5
     held = fedstride.load_dataset(data=(TABLE["x"], TABLE["y"]))
     assert (held["x"] == TABLE["x"][held["rows"]]).all() and (held["x_test"] == TABLE["x"][held["rows_test"]]).all()
-    assert len(held["rows"]) == 100 and len(held["rows_test"]) == 20
+    assert len(held["rows"]) + len(held["rows_test"]) == 120 and 8 <= len(held["rows_test"]) <= 32  # about a sixth
     with pytest.raises(fedstride.UsageError, match="^dataset 'cifra10' is unknown"):
         fedstride.load_dataset("cifra10")
 
@@ -207,4 +207,4 @@ def test_partition_of_arrays_has_their_row_numbers():
     clients = fedstride.partition(data=(x, y, numpy.arange(120) % 4), partition="natural")
     assert len(clients) == 4
     for client, rows in enumerate(clients):
-        assert len(rows) == 25 and set(rows % 4) == {client}
+        assert 15 <= len(rows) <= 29 and set(rows % 4) == {client}  # about five sixths of 30
