@@ -11,43 +11,56 @@
 #include <string>
 
 #include "cli/commands.hpp"
-#include "cli/settings_flags.hpp"
+#include "cli/flags.hpp"
+#include "cli/manual/help_page.hpp"
+#include "cli/manual/manual.hpp"
 #include "core/build_info.hpp"
 #include "core/error.hpp"
 #include "core/floating_point.hpp"
-#include "core/one_line.hpp"
 #include "core/stop.hpp"
 #include "core/text.hpp"
 
+namespace fedstride {
 namespace {
+
+constexpr const char* kDescription = "Federated learning with adaptive steps: exact, reproducible, fast on a CPU.";
 
 int complain(const std::string& message, int code) {
   std::fflush(stdout);
-  std::fprintf(stderr, "fedstride: %s\n", fedstride::one_line(message).c_str());
+  std::fprintf(stderr, "fedstride: %s\n", one_line(message).c_str());
   return code;
 }
 
-// Follows the words of the command line down to the command they name. Throws Error if they name none.
+// Prints where to start, for 'fedstride' without a command; returns the exit code.
+int orientation() {
+  std::fputs(
+      "fedstride simulates federated learning. Useful commands:\n"
+      "  fedstride run                 train on the built-in data; the results go to a new folder under runs/\n"
+      "  fedstride run --help          the most common settings\n"
+      "  fedstride data list           all data sets, and which are on this machine\n"
+      "  fedstride help                all commands; 'fedstride help privacy' and others explain a subject\n",
+      stderr);
+  return 2;
+}
+
+// Follows the words of the command line to the command they name. Throws Error if there is none.
 void check_command(const CLI::App& app, int argc, char** argv) {
   const CLI::App* command = &app;
   for (int i = 1; !command->get_subcommands({}).empty(); ++i) {
-    const std::string full = fedstride::full_name(*command);
-    std::vector<std::string> names;
-    for (const CLI::App* subcommand : command->get_subcommands({})) names.push_back(subcommand->get_name());
-    if (i >= argc)
-      throw fedstride::usage_error("'" + full + "' needs a command: " + fedstride::joined(names) + "; see '" + full + " --help'");
+    const std::string full = full_name(*command);
+    const std::vector<std::string> names = command_names(*command);
+    if (i >= argc && command == &app) throw CLI::RuntimeError(orientation());
+    if (i >= argc) throw usage_error("'" + full + "' needs a command: " + joined(names) + "; see '" + full + " --help'");
     const std::string word = argv[i];
-    if (word == "-h" || word == "--help" || word == "--version") return;
+    if (word == "-h" || word == "--help" || word == "--help-all" || word == "--version") return;
     if (word.starts_with("-"))
-      throw fedstride::usage_error("flag '" + word + "' is unknown; '" + full +
-                                   "' needs a command first: " + fedstride::joined(names));
-    if (std::ranges::find(names, word) == names.end())
-      throw fedstride::usage_error(fedstride::unknown_name("command", word, names));
+      throw usage_error("flag '" + word + "' is unknown; '" + full + "' needs a command first: " + joined(names));
+    if (std::ranges::find(names, word) == names.end()) throw usage_error(unknown_name("command", word, names));
     command = command->get_subcommand(word);
   }
 }
 
-// CLI11's message, or this program's own if CLI11's leaves out the words typed.
+// CLI11's message, or our own if CLI11's leaves out what was typed.
 std::string explained(const CLI::ParseError& error, const CLI::App& app) {
   const CLI::App* command = &app;
   while (!command->get_subcommands().empty()) command = command->get_subcommands().front();
@@ -56,78 +69,87 @@ std::string explained(const CLI::ParseError& error, const CLI::App& app) {
   const CLI::Option* option = command->get_option_no_throw(name);
   if (error.get_exit_code() == static_cast<int>(CLI::ExitCodes::ArgumentMismatch) && option != nullptr)
     text = "flag '" + name + "' needs a value";
-  return text + "; see '" + fedstride::full_name(*command) + " --help'";
+  return text + "; see '" + full_name(*command) + " --help'";
 }
 
-// Output that did not get to where it was sent, to a full disk for instance, must not pass for success.
+// Output that was lost, for example on a full disk, must not count as success.
 int written() {
   std::cout.flush();
   if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0 && std::cout.good()) return 0;
   return complain(std::string("cannot write to standard output: ") + std::strerror(errno), 1);
 }
 
-// All commands, made anew for each command line: what they were told lies in them.
+// --help, --help-all or --version of the command named on the command line.
+void print_help(const CLI::ParseError& error, CLI::App& app) {
+  if (dynamic_cast<const CLI::CallForVersion*>(&error) != nullptr) {
+    app.exit(error);
+    return;
+  }
+  CLI::App* command = &app;
+  while (!command->get_subcommands().empty()) command = command->get_subcommands().front();
+  const bool all = dynamic_cast<const CLI::CallForAllHelp*>(&error) != nullptr;
+  std::cout << help_page(describe(*command), all ? Extent::all : Extent::usual, help_columns());
+}
+
+// All commands; made anew for each command line, because they hold the values of their flags.
 void add_commands(CLI::App& app) {
-  const fedstride::BuildInfo build = fedstride::build_info();
+  const BuildInfo build = build_info();
   app.set_version_flag("--version",
                        build.version + " (" + build.compiler + ", " + build.instruction_set + ", commit " + build.commit + ")");
+  app.set_help_flag("-h,--help", "show this help");
+  app.set_help_all_flag("--help-all", "show every flag");
   app.require_subcommand(1);
-  // A flag given twice: the last wins. Commands take this over, a list of values is not affected.
+  // If a flag is given twice, the last one wins. Subcommands inherit this; lists of values are not affected.
   app.option_defaults()->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
-  fedstride::add_run_command(app);
-  fedstride::add_sweep_command(app);
-  fedstride::add_report_command(app);
-  fedstride::add_export_command(app);
-  fedstride::add_evaluate_command(app);
-  fedstride::add_partition_command(app);
-  fedstride::add_data_command(app);
-  fedstride::add_bench_command(app);
-  fedstride::add_privacy_command(app);
-  fedstride::add_launch_command(app);
-  fedstride::add_serve_command(app);
-  fedstride::add_join_command(app);
-  fedstride::add_certificates_command(app);
-  fedstride::add_help_command(app);
-  fedstride::add_completion_command(app);
-  fedstride::add_manual_command(app);
-  // After the commands, which would begin with this footer as theirs.
+  for (const auto add :
+       {add_run_command, add_sweep_command, add_report_command, add_explain_command, add_export_command, add_evaluate_command,
+        add_partition_command, add_data_command, add_bench_command, add_privacy_command, add_launch_command, add_serve_command,
+        add_join_command, add_certificates_command, add_help_command, add_completion_command, add_manual_command})
+    add(app);
+  // Set after the commands, which would inherit it.
   app.footer(
-      "'fedstride help COMMAND' says what a command does and all its flags.\n"
-      "Environment: FEDSTRIDE_DATA is the folder of the data sets. FEDSTRIDE_INSTRUCTIONS chooses among the builds of the\n"
-      "Debian package: x86-64-v2, x86-64-v3 (AVX2) or x86-64-v4 (AVX-512); if it is not set, the best that the processor\n"
-      "can carry out.\n"
-      "Exit code: 0 if all went well, 1 if something failed, 2 if the command line, a configuration or a file of settings\n"
-      "is not valid, 130 if it was stopped and can go on.\n"
+      "'fedstride help COMMAND' shows what a command does and its flags.\n"
+      "Environment: FEDSTRIDE_DATA is the folder of the data sets. FEDSTRIDE_INSTRUCTIONS selects one of the builds in the\n"
+      "Debian package: x86-64-v2, x86-64-v3 (AVX2) or x86-64-v4 (AVX-512); by default the best that the processor supports.\n"
+      "Exit code: 0 on success, 1 on failure, 2 if the command line or a configuration is invalid, 130 if it was stopped and "
+      "can\n"
+      "be resumed.\n"
       "Example: fedstride run --dataset synthetic --clients 5 --rounds 10 --out runs/first");
 }
 
 }  // namespace
 
-int fedstride::carry_out_command_line(int argc, char** argv) {
-  const fedstride::FloatingPointMode mode;
-  CLI::App app("Federated learning with adaptive steps: exact, reproducible, fast on a CPU.", "fedstride");
+int carry_out_command_line(int argc, char** argv) {
+  const FloatingPointMode mode;
+  CLI::App app(kDescription, "fedstride");
   add_commands(app);
   try {
     check_command(app, argc, argv);
     app.parse(argc, argv);
-  } catch (const CLI::RuntimeError& error) {  // what there is to say has been said
+  } catch (const CLI::RuntimeError& error) {  // the message has been printed
     return error.get_exit_code();
   } catch (const CLI::ParseError& error) {
-    if (error.get_exit_code() != 0) throw fedstride::usage_error(explained(error, app));
-    app.exit(error);  // --help, --version
+    if (error.get_exit_code() != 0) throw usage_error(explained(error, app));
+    print_help(error, app);
   }
   return 0;
 }
 
-int fedstride::command_line(int argc, char** argv) {
-  if (const std::string missing = fedstride::missing_instructions(); !missing.empty())
+CommandInfo describe_program() {
+  CLI::App app(kDescription, "fedstride");
+  add_commands(app);
+  return describe(app);
+}
+
+int command_line(int argc, char** argv) {
+  if (const std::string missing = missing_instructions(); !missing.empty())
     return complain("this build needs " + missing + ", which this processor lacks; build the preset 'portable'", 1);
   try {
     const int code = carry_out_command_line(argc, argv);
     return code != 0 ? code : written();
-  } catch (const fedstride::Stopped& stopped) {
+  } catch (const Stopped& stopped) {
     return complain(stopped.what(), 130);
-  } catch (const fedstride::Error& error) {
+  } catch (const Error& error) {
     return complain(error.what(), error.exit_code());
   } catch (const std::bad_alloc&) {
     return complain("out of memory", 1);
@@ -135,3 +157,5 @@ int fedstride::command_line(int argc, char** argv) {
     return complain(error.what(), 1);
   }
 }
+
+}  // namespace fedstride

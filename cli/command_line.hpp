@@ -2,13 +2,18 @@
 
 namespace fedstride {
 
-/// The program: does what the command line says and returns its exit status (0; 1: it could not be done; 2: it makes no
-/// sense). Errors are one line on standard error. A program of one's own that has added parts calls it from main.
+struct CommandInfo;
+
+/// The program: carries out the command line and returns the exit status (0: success; 1: failure; 2: invalid command line or
+/// configuration; 130: stopped). Errors are one line on standard error. A program that adds its own parts calls it from main.
 int command_line(int argc, char** argv);
 
-/// The same for a program that has its own ways with errors, as often and on as many threads as it likes: throws Error, for a
-/// command line that makes no sense too, and Stopped. Returns 0, or the exit status of a command that has said itself, on
-/// std::cerr, why it did not succeed.
+/// The same for programs that handle errors themselves: throws Error, also for an invalid command line, and Stopped. May be called
+/// any number of times, from any threads. Returns 0, or the exit status of a command that has already printed its error to
+/// std::cerr.
 int carry_out_command_line(int argc, char** argv);
+
+/// All commands and their flags (cli/manual/manual.hpp).
+CommandInfo describe_program();
 
 }  // namespace fedstride

@@ -6,12 +6,13 @@ class App;
 
 namespace fedstride {
 
-// One function a subcommand, each in its own file: adds the subcommand to the program. A subcommand refuses its
-// input by throwing Error, which main turns into one line and an exit code.
+// Each function adds a subcommand to the program; each has its own file. A subcommand rejects its input by throwing Error, which
+// main turns into one line and an exit code.
 
 void add_run_command(CLI::App& app);
 void add_sweep_command(CLI::App& app);
 void add_report_command(CLI::App& app);
+void add_explain_command(CLI::App& app);
 void add_export_command(CLI::App& app);
 void add_evaluate_command(CLI::App& app);
 void add_partition_command(CLI::App& app);

@@ -1,23 +1,23 @@
-#include "cli/data_command.hpp"
-
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <iostream>
-#include <memory>
 #include <string>
+#include <vector>
 
-#include "cli/data_show.hpp"
-#include "cli/flag_values.hpp"
-#include "cli/settings_flags.hpp"
+#include "cli/commands.hpp"
+#include "cli/flags.hpp"
 #include "core/error.hpp"
+#include "core/files.hpp"
 #include "core/json.hpp"
 #include "core/text.hpp"
 #include "data/datasets.hpp"
 #include "data/download.hpp"
 #include "data/official.hpp"
+#include "data/png.hpp"
 #include "partitions/own_rows.hpp"
 
 namespace fedstride {
@@ -28,13 +28,12 @@ struct DataFlags {
   std::string path;
   std::string sheet;
   std::string url;
-  Settings settings;  ///< of how files of the user's own are read
-  int client = 0;
+  Settings settings;  ///< how the user's own files are read
+  ClientId client = 0;
   bool json = false;
+  bool replace = false;
   DataOptions options;
 };
-
-void print_json(const Json& json) { std::cout << dump_json(json, 2) << "\n"; }
 
 void list(const DataFlags& flags) {
   Json json = Json::array();
@@ -47,7 +46,7 @@ void list(const DataFlags& flags) {
       if (!folder.empty()) where = "in " + folder;
     } catch (const Error&) {
       is_here = false;
-      where = official_set(source.name) != nullptr ? "not here; fedstride data get " + std::string(source.name)
+      where = official_set(source.name) != nullptr ? "not on this machine; fedstride data get " + std::string(source.name)
               : source.name == kOwnFile            ? "name it with --data"
                                                    : "name its folder with --data-dir";
     }
@@ -60,14 +59,136 @@ void list(const DataFlags& flags) {
   if (flags.json) print_json(json);
 }
 
-/// The options with those of how files are read.
+/// The options, with those that say how files are read.
 DataOptions options_of(const DataFlags& flags) {
   DataOptions options = flags.options;
   options.read = reading_settings(flags.settings);
   return options;
 }
 
-void show(const DataFlags& flags) { show_data(flags.path, flags.name, options_of(flags), flags.sheet, flags.json); }
+constexpr std::size_t kMaxShownClasses = 100;
+constexpr std::size_t kMaxShownClients = 10;
+
+std::string type_of(const Dataset& data) {
+  if (data.vocabulary > 0) return "tokens";
+  return data.is_pictures() ? "8-bit images" : "numbers";
+}
+
+std::vector<std::uint64_t> class_counts(const Dataset& data) {
+  std::vector<std::uint64_t> counts(static_cast<std::size_t>(std::max(data.classes, 0)), 0);
+  if (data.targets == Targets::classes)
+    for (const Label label : data.labels) ++counts[label];
+  if (data.targets == Targets::positions)
+    for (const Label label : data.position_labels)
+      if (label != kNoLabel) ++counts[label];
+  if (data.targets == Targets::flags)
+    for (std::size_t i = 0; i < data.values.size(); ++i) counts[i % counts.size()] += data.values[i] == 1 ? 1 : 0;
+  return counts;
+}
+
+std::vector<std::uint64_t> client_sizes(const Dataset& data) {
+  std::vector<std::uint64_t> sizes(data.client_names.size(), 0);
+  for (const std::uint32_t client : data.clients) ++sizes[client];
+  return sizes;
+}
+
+std::string class_name(const Dataset& data, std::size_t label) {
+  return label < data.class_names.size() ? one_line(data.class_names[label]) : "";
+}
+
+struct Clients {
+  std::vector<std::uint64_t> train;
+  std::vector<std::uint64_t> test;
+  std::vector<std::uint64_t> sorted;  ///< sizes of the clients that have training rows
+  std::size_t tested = 0;
+};
+
+Clients clients_of(const DataPair& pair) {
+  Clients clients{client_sizes(pair.train), client_sizes(pair.test), {}, 0};
+  for (std::size_t i = 0; i < clients.train.size(); ++i) {
+    if (clients.train[i] == 0) continue;
+    clients.sorted.push_back(clients.train[i]);
+    if (clients.test[i] > 0) ++clients.tested;
+  }
+  std::ranges::sort(clients.sorted);
+  return clients;
+}
+
+Json as_json(const DataPair& pair) {
+  const Dataset& train = pair.train;
+  Json json{{"form", train.form().text()},
+            {"type", type_of(train)},
+            {"shape", {train.shape.height, train.shape.width, train.shape.channels}},
+            {"targets", choice_name(train.targets)},
+            {"outputs", train.classes},
+            {"vocabulary", train.vocabulary},
+            {"training_rows", train.size()},
+            {"test_rows", pair.test.size()},
+            {"hash", pair.hash},
+            {"class_names", train.class_names},
+            {"class_rows", class_counts(train)},
+            {"class_test_rows", class_counts(pair.test)},
+            {"notes", pair.notes}};
+  Json& clients = json["clients"] = Json::array();
+  const Clients sizes = clients_of(pair);
+  for (std::size_t i = 0; i < sizes.train.size(); ++i)
+    clients.push_back({{"name", train.client_names[i]}, {"rows", sizes.train[i]}, {"test_rows", sizes.test[i]}});
+  return json;
+}
+
+void print_classes(const DataPair& pair) {
+  if (pair.train.targets == Targets::values) return;
+  const std::vector<std::uint64_t> train = class_counts(pair.train);
+  const std::vector<std::uint64_t> test = class_counts(pair.test);
+  const std::size_t shown = std::min(train.size(), kMaxShownClasses);
+  const char* what = pair.train.targets == Targets::flags ? "  flag " : "  class ";
+  for (std::size_t label = 0; label < shown; ++label) {
+    const std::string name = class_name(pair.train, label);
+    std::cout << what << label << (name.empty() ? "" : " '" + name + "'") << ": " << train[label] << " training, " << test[label]
+              << " test\n";
+  }
+  if (shown < train.size()) std::cout << "  and " << train.size() - shown << " more\n";
+}
+
+void print_clients(const DataPair& pair) {
+  const Clients clients = clients_of(pair);
+  if (clients.sorted.empty()) {
+    std::cout << "clients: none named in the data\n";
+    return;
+  }
+  const auto at = [&](std::size_t quarter) { return clients.sorted[(clients.sorted.size() - 1) * quarter / 4]; };
+  std::cout << "clients: " << clients.sorted.size() << ", with " << at(0) << " to " << at(4) << " training rows (quartiles "
+            << at(1) << ", " << at(2) << ", " << at(3) << "); " << clients.tested << " also have test rows\n";
+  std::size_t shown = 0;
+  for (std::size_t i = 0; i < clients.train.size() && shown < kMaxShownClients; ++i) {
+    if (clients.train[i] == 0) continue;
+    ++shown;
+    std::cout << "  '" << one_line(pair.train.client_names[i]) << "': " << clients.train[i] << " training, " << clients.test[i]
+              << " test\n";
+  }
+  if (shown < clients.sorted.size()) std::cout << "  and " << clients.sorted.size() - shown << " more\n";
+}
+
+void show(const DataFlags& flags) {
+  const std::string& path = flags.path;
+  const std::string& name = flags.name;
+  const std::string& sheet = flags.sheet;
+  DataOptions options = options_of(flags);
+  if (!path.empty() && !name.empty())
+    throw usage_error("dataset is '" + name + "' and data is '" + path + "'; give only one of them");
+  if (path.empty() && name.empty()) throw usage_error("'fedstride data show' needs a file or a folder, or --dataset NAME");
+  if (!path.empty()) options.data = path;
+  const DataPair pair = load_dataset(path.empty() ? std::string_view(name) : kOwnFile, options);
+  if (!sheet.empty()) write_file(sheet, contact_sheet(pair.train));
+  if (flags.json) return print_json(as_json(pair));
+  std::cout << one_line(path.empty() ? name : path) << ": " << counted(pair.train.size(), "training row") << ", "
+            << counted(pair.test.size(), "test row") << "\n"
+            << "form: " << pair.train.form().text() << " (" << type_of(pair.train) << ")\n";
+  print_classes(pair);
+  print_clients(pair);
+  for (const std::string& note : pair.notes) std::cout << "note: " << one_line(note) << "\n";
+  if (!sheet.empty()) std::cout << "pictures: " << one_line(sheet) << "\n";
+}
 
 void verify(const DataFlags& flags) {
   const std::string found = verify_dataset(flags.name, options_of(flags));
@@ -77,12 +198,10 @@ void verify(const DataFlags& flags) {
 
 void roster(const DataFlags& flags) {
   const DataPair own = load_own_rows(flags.name, options_of(flags));
-  std::cout << roster_line(static_cast<std::uint32_t>(flags.client),
-                           {own.train.size(), told_hash(flags.name, options_of(flags), own.hash)})
-            << "\n";
+  std::cout << roster_line(flags.client, {own.train.size(), told_hash(flags.name, options_of(flags), own.hash)}) << "\n";
 }
 
-/// "cifar-10-binary.tar.gz  [=====>    ]  52 %  88.4 of 170.1 MB", drawn over itself.
+/// "cifar-10-binary.tar.gz  [=====>    ]  52 %  88.4 of 170.1 MB", redrawn in place.
 class Bar {
  public:
   ~Bar() {
@@ -123,7 +242,7 @@ void get(const DataFlags& flags) {
   if (set == nullptr) {
     std::vector<std::string> names;
     for (const auto& candidate : downloadable_datasets()) names.push_back(candidate.name);
-    throw usage_error("data set '" + flags.name + "' is not to be downloaded (" + std::string(source.summary) +
+    throw usage_error("data set '" + flags.name + "' cannot be downloaded (" + std::string(source.summary) +
                       "); valid: " + joined(names));
   }
   const auto folder = data_folder(flags.options);
@@ -133,6 +252,11 @@ void get(const DataFlags& flags) {
     std::cout << flags.name << ": already in " << place << ", official\n";
     return;
   }
+  if (const auto others = unofficial_files(*set, place); !others.empty() && !flags.replace)
+    throw failure("'" + others.front().string() + "'" + (others.size() > 1 ? " and " + counted(others.size() - 1, "other") : "") +
+                  (others.size() > 1 ? " are" : " is") + " not as published; to download the published files in " +
+                  (others.size() > 1 ? "their" : "its") + " place: fedstride data get " + flags.name +
+                  " --replace; to keep what is there, choose another folder with --data-dir");
   {
     Bar bar;
     get_dataset(*set, folder, flags.url, bar);
@@ -145,46 +269,42 @@ void get(const DataFlags& flags) {
 }  // namespace
 
 void add_data_command(CLI::App& app) {
-  auto flags = std::make_shared<DataFlags>();
-  CLI::App& data = *app.add_subcommand("data", "Data sets: list them, verify or download one.");
+  const auto flags = std::make_shared<DataFlags>();
+  CLI::App& data =
+      add_command(app, "data", "List data sets; show, verify or download one.", "Example: fedstride data get cifar10", {});
   data.require_subcommand(1);
-  data.footer("Example: fedstride data get cifar10");
   const auto add = [&data, flags](const std::string& name, const std::string& what, const std::string& example,
-                                  const std::vector<KnownName>& known, void (*carry_out)(const DataFlags&)) {
-    CLI::App* command = data.add_subcommand(name, what);
-    command->footer("Example: fedstride data " + example);
-    command->allow_extras();
+                                  const std::vector<KnownName>& known, void (*carry_out)(const DataFlags&)) -> CLI::App& {
+    CLI::App& command =
+        add_command(data, name, what, "Example: fedstride data " + example, [flags, carry_out](CLI::App&) { carry_out(*flags); });
+    const FlagValue set{.word = "NAME", .known = known};
     if (name == "show") {
-      takes(*command->add_option("PATH", flags->path, "a file, or a folder with train and test files"), Place::file);
-      takes(*command->add_option("--dataset", flags->name, "a data set of 'fedstride data list' instead"),
-            {.word = "NAME", .known = known});
+      add_flag(command, "PATH", flags->path, Place::file, "a file, or a folder with train and test files");
+      add_flag(command, "--dataset", flags->name, set, "a data set of 'fedstride data list' instead");
     } else if (!known.empty())
-      takes(*command->add_option("NAME", flags->name, "data set, as 'fedstride data list' names it")->required(),
-            {.word = "NAME", .known = known});
-    if (name == "verify" || name == "roster") add_data_flag(*command, flags->options.data);
-    if (name != "get" && name != "list") add_reading_flags(*command, flags->settings);
-    add_data_folder_flag(*command, flags->options.data_dir);
-    add_json_switch(*command, flags->json);
-    when_called(*command, [flags, carry_out] { carry_out(*flags); });
+      add_flag(command, "NAME", flags->name, set, "a data set of 'fedstride data list'", Needed::yes);
+    if (name == "verify" || name == "roster") add_data_flag(command, flags->options.data);
+    if (name != "get" && name != "list") add_reading_flags(command, flags->settings);
+    add_data_folder_flag(command, flags->options.data_dir);
+    add_json_switch(command, flags->json);
     return command;
   };
-  CLI::App* show_command =
-      add("show", "What a file of your own, or a data set, holds: shape, answers, clients, notes; its pictures on a sheet.",
-          "show pictures.npz --png sheet.png", known_datasets(), show);
-  takes(*show_command->add_option("--png", flags->sheet, "also write a sheet of pictures, a dozen a class, to this PNG file"),
-        Place::file);
-  add("list", "What data sets there are, what lies where.", "list", {}, list);
-  add("verify", "Read a data set and say whether it is the official one.", "verify cifar10 --data-dir ~/data", known_datasets(),
+  add_flag(add("show", "Show what a data set or your own file holds: shape, labels, clients, notes, and a sheet of its images.",
+               "show pictures.npz --png sheet.png", known_datasets(), show),
+           "--png", flags->sheet, Place::file, "also write a sheet of images, a dozen of each class, to this PNG file");
+  add("list", "List all data sets and where they are.", "list", {}, list);
+  add("verify", "Read a data set and check whether it is the official one.", "verify cifar10 --data-dir ~/data", known_datasets(),
       verify);
-  CLI::App* line =
+  add_number_flag(
       add("roster",
-          "One client's line of the roster of a federation whose clients bring their own rows: how many, and their keyed hash.",
-          "roster csv --client 2 --data-dir ~/mine >> roster.jsonl", known_datasets(), roster);
-  add_number_flag(*line, "--client", flags->client, Valid{.low = 0, .high = 1e6}, "which client this is, from 0");
-  line->get_option("--client")->required();
-  add("get", "Download a data set, check its SHA-256, put it in place; goes on where it was broken off.", "get cifar10",
-      downloadable_datasets(), get)
-      ->add_option("--url", flags->url, "mirror: address of the archive, or of the folder that holds the files");
+          "Print one client's line of the roster for a federation whose clients bring their own rows: row count and keyed hash.",
+          "roster csv --client 2 --data-dir ~/mine >> roster.jsonl", known_datasets(), roster),
+      "--client", flags->client, Valid{.low = 0, .high = 1e6}, "number of this client, counted from 0")
+      .required();
+  CLI::App& getting = add("get", "Download a data set and check its SHA-256; an interrupted download resumes.", "get cifar10",
+                          downloadable_datasets(), get);
+  getting.add_option("--url", flags->url, "mirror: URL of the archive, or of the folder that holds the files");
+  add_switch(getting, "--replace", flags->replace, "replace files that are there and are not as published");
 }
 
 }  // namespace fedstride

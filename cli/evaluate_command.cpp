@@ -1,16 +1,13 @@
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdio>
 #include <iostream>
-#include <memory>
 
 #include "cli/commands.hpp"
-#include "cli/flag_values.hpp"
-#include "cli/settings_flags.hpp"
+#include "cli/flags.hpp"
 #include "core/error.hpp"
 #include "core/text.hpp"
-#include "run/evaluate.hpp"
-#include "run/evaluate_clients.hpp"
+#include "sim/run/evaluate.hpp"
+#include "sim/run/results.hpp"
 
 namespace fedstride {
 namespace {
@@ -34,27 +31,31 @@ void print_spread(const std::string& what, const Spread& spread) {
 
 void print_confusion(const ClientsEvaluation& result) {
   if (result.confusion.empty()) return;
-  std::printf("confusion on the test part, a line for each class, a column for each predicted one:\n");
+  std::printf("confusion matrix on the test part (rows: classes, columns: predictions):\n");
   std::size_t digits = 5;
   for (const auto& line : result.confusion)
     for (const std::uint64_t count : line) digits = std::max(digits, std::to_string(count).size() + 1);
+  std::printf("  %-9s", "");
+  for (std::size_t c = 0; c < result.confusion.size(); ++c) std::printf("%*zu", static_cast<int>(digits), c);
+  std::printf("\n");
   for (std::size_t c = 0; c < result.confusion.size(); ++c) {
     std::printf("  class %-3zu", c);
     for (const std::uint64_t count : result.confusion[c])
       std::printf("%*llu", static_cast<int>(digits), static_cast<unsigned long long>(count));
-    std::printf("  %s\n", c < result.class_names.size() ? result.class_names[c].c_str() : "");
+    std::printf("  %s\n", c < result.class_names.size() ? one_line(result.class_names[c]).c_str() : "");
   }
 }
 
 void print_not_covered() {
-  std::printf("note: the run protects these rows; no release covers what is measured on them, and nothing may be chosen by it\n");
+  std::printf(
+      "note: these rows are protected by the run; no privacy guarantee covers this result, so do not publish or select by it\n");
 }
 
 void evaluate_per_client(const EvaluateFlags& arguments) {
   if (!arguments.dataset.empty())
-    throw usage_error("dataset is '" + arguments.dataset + "'; with --per-client it is the run's own");
+    throw usage_error("dataset is '" + arguments.dataset + "'; --per-client always uses the run's own");
   if (!arguments.reading.empty())
-    throw usage_error(arguments.reading.begin()->first + " is given; with --per-client data are read as the run read them");
+    throw usage_error(arguments.reading.begin()->first + " does not go with --per-client, which reads the data as the run did");
   const ClientsEvaluation result = evaluate_clients(arguments.model, arguments.options.data_dir, arguments.fine_tune,
                                                     arguments.threads, arguments.options.data);
   if (arguments.json) {
@@ -62,7 +63,7 @@ void evaluate_per_client(const EvaluateFlags& arguments) {
     return;
   }
   const std::string metric(result.metric);
-  print_spread(metric + " of the run's model on clients' own test rows",
+  print_spread(metric + " of the run's model on the clients' own test rows",
                spread_of_clients(result.global, &GroupEvaluation::accuracy));
   if (!result.fine_tuned.empty())
     print_spread(
@@ -75,7 +76,7 @@ void evaluate_per_client(const EvaluateFlags& arguments) {
     std::printf("  client %-5zu %6llu rows, %s %.4f, loss %.4f", client, static_cast<unsigned long long>(global.examples),
                 metric.c_str(), global.accuracy, global.loss);
     if (!result.fine_tuned.empty())
-      std::printf("; its own model %.4f, loss %.4f", result.fine_tuned[client].accuracy, result.fine_tuned[client].loss);
+      std::printf("; fine-tuned %.4f, loss %.4f", result.fine_tuned[client].accuracy, result.fine_tuned[client].loss);
     if (!result.personal.empty())
       std::printf("; its personal model %.4f, loss %.4f", result.personal[client].accuracy, result.personal[client].loss);
     std::printf("\n");
@@ -87,7 +88,7 @@ void evaluate_per_client(const EvaluateFlags& arguments) {
 void evaluate(const EvaluateFlags& arguments) {
   if (arguments.per_client) return evaluate_per_client(arguments);
   if (arguments.fine_tune != 0)
-    throw usage_error("fine-tune is " + std::to_string(arguments.fine_tune) + "; it goes with --per-client alone");
+    throw usage_error("fine-tune is " + std::to_string(arguments.fine_tune) + "; it needs --per-client");
   DataOptions options = arguments.options;
   options.read = reading_settings(arguments.reading);
   const auto result = evaluate_file(arguments.model, arguments.dataset, options, arguments.part == "train", arguments.threads);
@@ -114,30 +115,27 @@ void evaluate(const EvaluateFlags& arguments) {
 }  // namespace
 
 void add_evaluate_command(CLI::App& app) {
-  CLI::App& command = *app.add_subcommand("evaluate", "Accuracy and loss of a model on a data set.");
-  command.footer(
-      "Accuracy is a share of the examples, loss the mean softmax cross-entropy in nats; data whose answers are numbers\n"
-      "have R2 and the mean squared error instead.\n"
-      "Example: fedstride evaluate runs/quickstart/model.safetensors");
-  auto arguments = std::make_shared<EvaluateFlags>();
-  command.allow_extras();
-  takes(*command.add_option("MODEL", arguments->model, "a .safetensors file that fedstride wrote, or the folder of a run")
-             ->required(),
-        Place::file);
-  takes(*command.add_option("--dataset", arguments->dataset, "data set [the one it was trained on]"),
-        {.word = "NAME", .known = known_datasets()});
-  add_data_flag(command, arguments->options.data);
-  add_reading_flags(command, arguments->reading);
-  add_data_folder_flag(command, arguments->options.data_dir);
-  add_choice_flag(command, "--part", arguments->part, {"test", "train"}, "which examples of it");
-  add_number_flag(command, "--threads", arguments->threads, {.low = 0, .high = 1024}, "threads; 0: one for each processor");
-  add_switch(command, "--per-client", arguments->per_client,
-             "each client of the run on test rows of its own (--client-test), its personal model if it has one, and the model's "
-             "confusion matrix");
-  add_number_flag(command, "--fine-tune", arguments->fine_tune, {.low = 0, .high = 1000000},
-                  "with --per-client: also the model that each client makes of it in so many local epochs");
-  add_json_switch(command, arguments->json);
-  when_called(command, [arguments] { evaluate(*arguments); });
+  const auto [command, flags] = add_command<EvaluateFlags>(
+      app, "evaluate", "Report a model's accuracy and loss on a data set.",
+      "Accuracy is a share of the examples; loss is the mean softmax cross-entropy in nats. For regression they are R2 and\n"
+      "the mean squared error.\n"
+      "Example: fedstride evaluate runs/quickstart/model.safetensors",
+      evaluate);
+  add_flag(command, "MODEL", flags.model, Place::file, "a .safetensors file written by fedstride, or the folder of a run",
+           Needed::yes);
+  add_flag(command, "--dataset", flags.dataset, {.word = "NAME", .known = known_datasets()},
+           "data set (default: the one it was trained on)");
+  add_data_flag(command, flags.options.data);
+  add_reading_flags(command, flags.reading);
+  add_data_folder_flag(command, flags.options.data_dir);
+  add_choice_flag(command, "--part", flags.part, {"test", "train"}, "part of the data set");
+  add_number_flag(command, "--threads", flags.threads, {.low = 0, .high = 1024}, "threads; 0: one for each processor");
+  add_switch(command, "--per-client", flags.per_client,
+             "evaluate each client of the run on its own test rows (--client-test), with its personal model if it has one; print "
+             "a confusion matrix");
+  add_number_flag(command, "--fine-tune", flags.fine_tune, {.low = 0, .high = 1000000},
+                  "with --per-client: local epochs of fine-tuning by each client; 0: none");
+  add_json_switch(command, flags.json);
 }
 
 }  // namespace fedstride

@@ -2,18 +2,20 @@
 
 #include <CLI/CLI.hpp>
 
-#include "cli/flag_values.hpp"
-#include "cli/settings_flags.hpp"
+#include "cli/flags.hpp"
 
 namespace fedstride {
 
 void add_fleet_flags(CLI::App& command, FleetFlags& flags) {
-  add_choice_flag(command, "--fleet", flags.fleet, {"in-process", "mpi"},
-                  "the processes that take part: this one, or all that mpirun or srun has started; no result depends on it")
-      .group("Run");
-  add_number_flag(command, "--rank-patience", flags.patience, {.low = 0.1, .high = 1e6},
-                  "seconds after which --fleet mpi says which ranks it waits for");
-  command.get_option("--rank-patience")->group("Run");
+  CLI::Option& fleet =
+      add_choice_flag(command, "--fleet", flags.fleet, {"in-process", "mpi"},
+                      "where to train: in this process, or on all MPI ranks (mpirun, srun); results do not depend on it");
+  CLI::Option& patience = add_number_flag(command, "--rank-patience", flags.patience, {.low = 0.1, .high = 1e6},
+                                          "seconds after which --fleet mpi reports the ranks it is waiting for");
+  for (CLI::Option* option : {&fleet, &patience}) {
+    option->group(title_of(Question::output));
+    show_seldom(*option);
+  }
 }
 
 std::unique_ptr<Ranks> join_ranks(const FleetFlags& flags, const std::atomic<bool>* stop) {
@@ -27,7 +29,7 @@ std::string shared_command_line(const Settings& settings, const std::vector<std:
   for (const auto& [name, word] : words)
     if (!word.empty()) text += name + " = " + word + "\n";
   for (const auto& [key, setting] : settings)
-    if (!is_free_on_resume(key) && !is_about_output(key)) text += key + " = " + value_text(setting.value) + "\n";
+    if (shapes_rounds(shapes_of(key))) text += key + " = " + value_text(setting.value) + "\n";
   return text;
 }
 

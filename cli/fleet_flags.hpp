@@ -3,8 +3,8 @@
 #include <memory>
 #include <string>
 
-#include "mpi/mpi_fleet.hpp"
-#include "run/configuration.hpp"
+#include "sim/mpi/mpi_fleet.hpp"
+#include "sim/run/configuration.hpp"
 
 namespace CLI {
 class App;
@@ -12,7 +12,7 @@ class App;
 
 namespace fedstride {
 
-/// The flags of commands that run in this process or on the ranks of a job.
+/// The flags of commands that run in this process or on the ranks of an MPI job.
 struct FleetFlags {
   std::string fleet = "in-process";
   double patience = 30;
@@ -20,10 +20,10 @@ struct FleetFlags {
 };
 void add_fleet_flags(CLI::App& command, FleetFlags& flags);
 
-/// Joins the job. Signals stop it from now on. Throws Error (usage).
+/// Joins the job, which signals stop from now on. Throws Error (usage).
 std::unique_ptr<Ranks> join_ranks(const FleetFlags& flags, const std::atomic<bool>* stop);
 
-/// MpiJob::command_line: the settings that ranks must share, and other words of the command ("config", "a.toml").
+/// MpiJob::command_line: the settings that all ranks must share, and other words of the command ({"config", "a.toml"}).
 std::string shared_command_line(const Settings& settings, const std::vector<std::pair<std::string, std::string>>& words);
 
 }  // namespace fedstride

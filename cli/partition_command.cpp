@@ -1,13 +1,11 @@
 #include <CLI/CLI.hpp>
 #include <cstdio>
-#include <memory>
 
 #include "cli/commands.hpp"
-#include "cli/flag_values.hpp"
-#include "cli/settings_flags.hpp"
+#include "cli/flags.hpp"
 #include "core/files.hpp"
 #include "partitions/statistics.hpp"
-#include "run/setup.hpp"
+#include "sim/run/data_setup.hpp"
 
 namespace fedstride {
 namespace {
@@ -27,8 +25,7 @@ bool wanted(const KeyInfo& key) {
 }
 
 void show(const PartitionFlags& arguments) {
-  Setup setup{.configuration = resolve(merged(arguments.config, arguments.settings))};
-  prepare_partition(setup);
+  const DataSetup setup = prepare_partition(resolve(merged(arguments.config, arguments.settings)));
   if (!arguments.manifest.empty()) write_partition(setup, arguments.manifest);
   if (arguments.json) {
     std::fputs(partition_json(setup).c_str(), stdout);
@@ -36,28 +33,24 @@ void show(const PartitionFlags& arguments) {
   }
   std::printf("%s", partition_text(setup).c_str());
   const Dataset& train = setup.data.train;
-  std::printf("%s", statistics_text(partition_statistics(setup.rows, train.labels, train.classes)).c_str());
+  std::printf("%s", statistics_text(partition_statistics(setup.clients.rows, train.labels, train.classes)).c_str());
   for (const auto& note : setup.notes) std::printf("note: %s\n", note.c_str());
-  std::printf("partition hash: %s\n", setup.partition_hash.c_str());
+  std::printf("partition hash: %s\n", setup.clients.partition_hash.c_str());
 }
 
 }  // namespace
 
 void add_partition_command(CLI::App& app) {
-  CLI::App& command = *app.add_subcommand("partition", "Show who would hold which rows, without training.");
-  command.footer(
-      "Rows are counted in examples.\nExample: fedstride partition --partition dirichlet --alpha 0.3 --clients 20 "
-      "--manifest rows.json");
-  auto arguments = std::make_shared<PartitionFlags>();
-  add_config_flag(command, arguments->config);
-  CLI::Option& manifest = *command.add_option("--manifest", arguments->manifest,
-                                              "write who holds which rows to this file, which --partition file reads");
-  takes(manifest, Place::file);
-  manifest.group("Run");
-  add_json_switch(command, arguments->json);
-  command.get_option("--json")->group("Run");
-  add_settings_flags(command, arguments->settings, wanted);
-  when_called(command, [arguments] { show(*arguments); });
+  const auto [command, flags] =
+      add_command<PartitionFlags>(app, "partition", "Show which client would hold which rows, without training.",
+                                  "Example: fedstride partition --partition dirichlet --alpha 0.3 --clients 20 "
+                                  "--manifest rows.json",
+                                  show);
+  add_config_flag(command, flags.config);
+  add_flag(command, "--manifest", flags.manifest, Place::file, "write the assignment to this file, which --partition file reads")
+      .group(title_of(Question::output));
+  add_json_switch(command, flags.json).group(title_of(Question::output));
+  add_settings_flags(command, flags.settings, wanted);
 }
 
 }  // namespace fedstride

@@ -2,13 +2,11 @@
 #include <memory>
 
 #include "cli/commands.hpp"
-#include "cli/flag_values.hpp"
+#include "cli/flags.hpp"
 #include "cli/fleet_flags.hpp"
-#include "cli/settings_flags.hpp"
+#include "cli/terminal/host.hpp"
 #include "cli/terminal/progress_bar.hpp"
-#include "cli/terminal/run_summary.hpp"
-#include "cli/terminal/stop_signal.hpp"
-#include "run/run.hpp"
+#include "sim/run/run.hpp"
 
 namespace fedstride {
 namespace {
@@ -22,19 +20,19 @@ struct RunCommandFlags {
 void carry_out(const RunCommandFlags& arguments, const CLI::App& command, const FleetMaker& fleet) {
   check_flags(command);
   if (!arguments.resume.empty() && !arguments.run.config.empty())
-    throw usage_error("--resume and --config exclude each other: a run goes on with its own configuration");
+    throw usage_error("--resume and --config exclude each other: a run resumes with its own configuration");
   if (!arguments.resume.empty() && arguments.run.settings.contains("out"))
-    throw usage_error("--resume and --out exclude each other: a run goes on in its own folder");
+    throw usage_error("--resume and --out exclude each other: a run resumes in its own folder");
   const Settings settings = merged(arguments.run.config, arguments.run.settings);
   ProgressBar progress(arguments.run.json);
   const RunObserver observer = progress.observer(stop_on_signals());
   const RunSummary summary = arguments.resume.empty() ? run(resolve(settings), settings, observer, fleet)
                                                       : resume(arguments.resume, settings, observer, fleet);
   const std::string on_ranks = arguments.fleet.on_ranks() ? "--fleet mpi " : "";
-  end_run(summary, progress, arguments.run.json, "fedstride run " + on_ranks + "--resume " + summary.folder);
+  progress.end(summary, arguments.run.json, "fedstride run " + on_ranks + "--resume " + summary.folder);
 }
 
-// Rank 0 is the run; the others work for it, and say nothing of a command line that is rank 0's too.
+// Rank 0 carries out the run and reports errors in the command line, which is the same on all ranks; the others work for it.
 void carry_out_on_ranks(const RunCommandFlags& arguments, const CLI::App& command) {
   const std::atomic<bool>* stop = stop_on_signals();
   const auto ranks = join_ranks(arguments.fleet, stop);
@@ -45,7 +43,7 @@ void carry_out_on_ranks(const RunCommandFlags& arguments, const CLI::App& comman
       .data_dir = data_dir == settings.end() ? "" : value_text(data_dir->second.value),
       .stop = stop};
   if (ranks->rank() > 0) return work_for_rank_0(*ranks, job);
-  const Dismissal end(*ranks);
+  const DismissOnExit end(*ranks);
   carry_out(arguments, command, mpi_fleet(*ranks, job));
 }
 
@@ -54,15 +52,13 @@ void carry_out_on_ranks(const RunCommandFlags& arguments, const CLI::App& comman
 void add_run_command(CLI::App& app) {
   CLI::App& command = *app.add_subcommand("run", "Train a federation in this process, or on the ranks of an MPI job.");
   command.footer(
-      "Rates are in the mean-gradient unit. A new run needs a new or empty --out folder; it leaves config.toml,\n"
-      "partition.json, rounds.jsonl, checkpoint, model.safetensors and summary.json there.\n"
+      "Learning rates are in the mean-gradient unit. A new run needs a new or empty --out folder, and writes config.toml,\n"
+      "partition.json, rounds.jsonl, checkpoint, model.safetensors and summary.json to it.\n"
       "Example: fedstride run --dataset cifar10 --partition interpolated --random-fraction 0.33 --optimizer adadp \\\n"
       "           --rounds 30 --out runs/cifar");
   auto arguments = std::make_shared<RunCommandFlags>();
-  CLI::Option& resumed =
-      *command.add_option("--resume", arguments->resume, "go on with the run in this folder, also to a larger --rounds");
-  takes(resumed, Place::folder);
-  resumed.group("Run");
+  add_flag(command, "--resume", arguments->resume, Place::folder, "resume the run in this folder, to a larger --rounds if given")
+      .group(title_of(Question::output));
   add_run_flags(command, arguments->run);
   add_fleet_flags(command, arguments->fleet);
   command.callback([arguments, &command] {

@@ -7,11 +7,11 @@
 namespace fedstride {
 namespace {
 
-constexpr std::size_t kPiece = 2048;  // floats: fits in the first cache with everything it is made of
+constexpr std::size_t kPiece = 2048;  // floats; with all its inputs, fits in the L1 cache
 
-constexpr std::size_t kAhead = 512;  // floats from those at work to those wanted next; more falls out of the first cache again
+constexpr std::size_t kAhead = 512;  // prefetch distance in floats; with a longer one, data leave the L1 cache before use
 
-// The vectors that are only read here are wanted once a gradient: they come past the caches.
+// `anchor` and `fixed` are read once per gradient, so they are prefetched without being kept in the caches.
 template <bool kPull, bool kFixed>
 void correct(float* __restrict out, const float* __restrict gradient, const float* __restrict at, const float* __restrict anchor,
              const float* __restrict fixed, std::size_t size, float pull) {
@@ -40,7 +40,7 @@ void correct(float* __restrict out, const float* __restrict gradient, const floa
 using Correct = void (*)(float*, const float*, const float*, const float*, const float*, std::size_t, float);
 constexpr Correct kCorrect[2][2] = {{correct<false, false>, correct<false, true>}, {correct<true, false>, correct<true, true>}};
 
-// Calls act(from, to) for each part of [first, end) that is in one of the ranges, which are in order.
+// Calls act(from, to) for each part of [first, end) that is in one of the ranges, which are sorted.
 template <class Act>
 void for_each_overlap(std::span<const ParameterRange> ranges, std::size_t first, std::size_t end, Act act) {
   auto range = std::ranges::upper_bound(ranges, first, {}, [](const ParameterRange& one) { return one.offset + one.size; });
@@ -54,7 +54,7 @@ void add_decay(float* __restrict out, const float* __restrict at, std::size_t si
 
 }  // namespace
 
-double CorrectedGradient::hand_on(const float* at, std::size_t offset, std::span<const float> gradient, GradientSink sink) const {
+double CorrectedGradient::emit(const float* at, std::size_t offset, std::span<const float> gradient, GradientSink sink) const {
   alignas(64) float piece[kPiece];
   const Correct correct_piece = kCorrect[pull != 0][fixed != nullptr];
   double sum = 0;

@@ -8,22 +8,22 @@
 
 namespace fedstride {
 
-/// The gradient of a client's local objective, out of that of its loss:
+/// Turns the gradient of a client's loss into that of its local objective:
 ///   gradient + pull (weights - anchor) + fixed + decay x weights, and 0 where the weights are held
-/// Each stretch is corrected while it is in the cache, on its way to the optimiser's sink.
+/// Each stretch is corrected while it is in cache, on its way to the optimizer's sink.
 struct CorrectedGradient {
   const float* anchor = nullptr;  ///< the model received
   const float* fixed = nullptr;   ///< null: none
   float pull = 0;
   float decay = 0;
-  std::span<const ParameterRange> decayed = {};  ///< parameters that decay, in order: those that are trained
+  std::span<const ParameterRange> decayed = {};  ///< parameters that decay (the trained ones), in order
 
-  std::span<const ParameterRange> held = {};  ///< parameters that do not train at present, in order
+  std::span<const ParameterRange> held = {};  ///< parameters that are not training at present, in order
 
   bool is_plain() const { return fixed == nullptr && pull == 0 && decay == 0 && held.empty(); }
 
-  /// Hands a stretch of the gradient at the weights `at` on, corrected; returns what the sink returns.
-  double hand_on(const float* at, std::size_t offset, std::span<const float> gradient, GradientSink sink) const;
+  /// Passes a stretch of the gradient at the weights `at` to the sink, corrected; returns what the sink returns.
+  double emit(const float* at, std::size_t offset, std::span<const float> gradient, GradientSink sink) const;
 };
 
 }  // namespace fedstride

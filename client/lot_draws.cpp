@@ -41,7 +41,7 @@ void LotDraws::draw(std::vector<Row>& drawn) {
 void add_to_report(const LotReport& lots, std::uint64_t empty, ClientReport& report) {
   report.empty_lots = empty;
   report.nonfinite = lots.nonfinite;
-  const auto counted = static_cast<double>(lots.examples - lots.nonfinite);  // none: 0 / 0 is NaN, as it should be
+  const auto counted = static_cast<double>(lots.examples - lots.nonfinite);  // if 0, the results are NaN as intended
   report.gradient_norm = lots.norms / counted;
   report.clipped_share = static_cast<double>(lots.clipped) / counted;
 }

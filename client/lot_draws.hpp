@@ -12,10 +12,10 @@
 
 namespace fedstride {
 
-/// Writes the counts of a round's lots, of which `empty` had no example, into a report.
+/// Writes the counts of a round's lots, `empty` of which had no examples, to a report.
 void add_to_report(const LotReport& lots, std::uint64_t empty, ClientReport& report);
 
-/// One client's lots in one round: which rows are in them, with which noise each is released, and how many the ledger has reserved.
+/// One client's lots in one round: their rows, the noise of their releases, and how many releases the ledger has reserved.
 class LotDraws {
  public:
   struct Place {
@@ -25,7 +25,7 @@ class LotDraws {
     std::uint64_t reserved = 0;       ///< releases reserved in the ledger for this round
   };
 
-  /// Plan, source and rows must outlive it.
+  /// Plan, source and rows must outlive this object.
   LotDraws(const PrivatePlan& plan, const RandomSource& source, std::span<const Row> rows, const Place& place);
 
   void begin_epoch(int epoch);
@@ -34,9 +34,9 @@ class LotDraws {
 
   /// Draws the next lot.
   void draw(std::vector<Row>& drawn);
-  /// The number of the lot drawn last in this round.
+  /// The number of the last lot drawn in this round, from 0.
   std::uint32_t step() const { return drawn_lots_ - 1; }
-  /// Releases that lot: clips, sums, charges and adds noise (ClippedSum::release). Throws Error (failure) if it was released before.
+  /// Releases that lot: clips, sums, charges and adds noise (ClippedSum::release). Throws Error (failure) if already released.
   template <LotOfExamples Lot>
   double release(Lot& lot, ClippedSum& sum, GradientSink sink, ForEachPiece for_each_piece) {
     const NoiseStep noise = plan_.noise().at(place_.first_release + step());
@@ -66,8 +66,8 @@ class LotDraws {
   LotReport lots_;
   std::uint64_t empty_ = 0;
   std::uint32_t drawn_lots_ = 0;
-  std::vector<Row> order_;  ///< shuffled lots: the epoch's order
-  std::size_t ahead_ = 0;   ///< rows of it already used
+  std::vector<Row> order_;  ///< for shuffled lots: the epoch's order
+  std::size_t ahead_ = 0;   ///< rows of order_ already used
 };
 
 }  // namespace fedstride

@@ -10,8 +10,9 @@ namespace fedstride {
 void ObjectiveAtClient::begin(const Task& task, Vector& kept) {
   const std::size_t size = task.model.size();
   if (objective_.hears() && task.beside.size() != size)
-    throw failure("round " + std::to_string(task.round) + ": the server sent no vector for local-objective '" +
-                  std::string(objective_.name()) + "'");
+    throw failure("round " + std::to_string(task.round) +
+                  ": the server sent no vector of the model's size, which local-objective '" + std::string(objective_.name()) +
+                  "' needs");
   if (objective_.keeps() && kept.size() != size) kept.assign(size, 0);
   if (objective_.has_fixed()) {
     fixed_.resize(size);
@@ -21,7 +22,7 @@ void ObjectiveAtClient::begin(const Task& task, Vector& kept) {
   corrected_ = {.anchor = task.model.data(),
                 .fixed = objective_.has_fixed() ? fixed_.data() : nullptr,
                 .pull = static_cast<float>(objective_.pull()),
-                .decay = static_cast<float>(optimizer_.weight_decay()),
+                .decay = static_cast<float>(optimizer_.weight_decay_factor()),
                 .decayed = decayed_};
   unit_ = {.pull = objective_.pull()};
   start_loss_ = rate_ = 0;

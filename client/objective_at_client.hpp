@@ -3,43 +3,43 @@
 #include <vector>
 
 #include "client/corrected_gradient.hpp"
+#include "client/objectives/local_objective.hpp"
+#include "client/optim/optimizer.hpp"
 #include "core/task.hpp"
-#include "objectives/local_objective.hpp"
-#include "optim/optimizers.hpp"
 
 namespace fedstride {
 
-/// A client's side of its local objective and of weight decay, for one round after the other of any client: makes the gradient
-/// of its loss into that of the objective, follows its steps, and makes an update out of the weights it ends with.
+/// The client's side of the local objective and of weight decay, for successive rounds of any clients: corrects the gradient of
+/// the loss, follows the steps, and makes an update from the final weights.
 class ObjectiveAtClient {
  public:
-  /// Both must outlive it. `decayed` are the parameters that weight decay shrinks, in order.
+  /// Objective and optimizer must outlive this object. `decayed` are the parameters under weight decay, in order.
   ObjectiveAtClient(const LocalObjectivePart& objective, const OptimizerPart& optimizer, std::vector<ParameterRange> decayed)
       : objective_(objective), optimizer_(optimizer), decayed_(std::move(decayed)) {}
 
-  /// Begins a round of the client with that kept vector, which begins as zeros if it is of another size. Throws Error (failure)
-  /// if the task lacks the vector that the server should send beside the model.
+  /// Starts a round of the client that keeps the vector `kept`, which is reset to zeros if it has the wrong size. Throws Error
+  /// (failure) if the task lacks the vector that the server must send with the model.
   void begin(const Task& task, Vector& kept);
-  /// If needs_start(): the mean gradient of the client's rows at the model received belongs here, zeros until it is filled.
+  /// If needs_start(): to be filled with the mean gradient over the client's rows at the model received; initially zeros.
   bool needs_start() const { return objective_.needs_start(); }
   Vector& start() { return start_; }
   void set_start_loss(double mean_loss) { start_loss_ = mean_loss; }
 
-  /// From now on these parameters do not train; until the next round begins.
+  /// Excludes these parameters from training until the next call or the next round.
   void hold(std::span<const ParameterRange> ranges) { corrected_.held = ranges; }
   const CorrectedGradient& corrected() const { return corrected_; }
-  /// Hands a stretch of the gradient of the loss at `at` on, corrected (CorrectedGradient).
-  double hand_on(const float* at, std::size_t offset, std::span<const float> gradient, GradientSink sink) const {
-    return corrected_.hand_on(at, offset, gradient, sink);
+  /// CorrectedGradient::emit.
+  double emit(const float* at, std::size_t offset, std::span<const float> gradient, GradientSink sink) const {
+    return corrected_.emit(at, offset, gradient, sink);
   }
-  void took(const StepReport& step) {
+  void record(const StepReport& step) {
     if (rate_ == 0) rate_ = step.learning_rate;
     if (objective_.needs_reach()) optimizer_.follow(unit_, step);
   }
 
-  /// Ends the round: `update` is the change of the weights, and behind it what is sent beside it. A change that is no use to anybody
-  /// (ExactSum::admits) leaves what the client keeps as it was. `weight` is the client's in the mean. Returns the number that is sent
-  /// too, where the objective scales; otherwise 0.
+  /// Ends the round: fills `update` with the change of the weights, followed by what is sent with it. If the change is not usable
+  /// (ExactSum::admits), `kept` is left unchanged. `weight` is the client's in the mean. Returns ObjectiveScale::measure if the
+  /// objective scales; otherwise 0.
   double end(const Task& task, const Vector& weights, Vector& kept, Vector& update, double weight = 1) const;
 
  private:

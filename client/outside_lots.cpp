@@ -15,7 +15,7 @@
 namespace fedstride {
 namespace {
 
-// A sum of 2^29 squares in double is off by less, so that no norm is below the true one.
+// Above the relative error of a sum of 2^29 squares in double, so that no computed norm is below the true one.
 constexpr double kMargin = 1e-7;
 
 }  // namespace
@@ -47,7 +47,7 @@ OutsideLotsTerms OutsideLotsTerms::load(std::string_view bytes) {
   }
 }
 
-/// The parts of a lot as they come, one in memory at a time.
+/// The parts of a lot, one in memory at a time.
 class OutsideLots::Lot {
  public:
   Lot(OutsideLots& lots, const std::function<std::optional<ExampleGradients>()>& part) : lots_(lots), part_(part) {}
@@ -57,8 +57,8 @@ class OutsideLots::Lot {
     auto given = part_();
     if (given) given_ += given->examples;
     if (given_ > drawn || (!given && given_ < drawn))
-      throw usage_error("the lot has " + counted(drawn, "example") + "; gradients of " + std::to_string(given_) + " are given" +
-                        (given ? " so far" : ""));
+      throw usage_error("the lot has " + counted(drawn, "example") + ", but gradients of " + std::to_string(given_) +
+                        " were given; give one for each example");
     if (!given) return false;
     at_ = std::move(*given);
     auto& norms = lots_.norms_;
@@ -76,7 +76,7 @@ class OutsideLots::Lot {
       for (const ExampleGradients::Tensor& tensor : at_.tensors) {
         if (stretch.offset < tensor.offset || stretch.offset >= tensor.offset + tensor.size) continue;
         for (std::size_t i = 0; i < factors.size(); ++i)
-          if (factors[i] > 0)  // else perhaps not finite
+          if (factors[i] > 0)  // otherwise possibly not finite
             add_scaled(sum.data(), tensor.values + i * tensor.size + (stretch.offset - tensor.offset), factors[i], stretch.size);
       }
       sink(stretch.offset, sum);
@@ -118,7 +118,7 @@ OutsideLots::OutsideLots(const OutsideLotsTerms& terms, std::span<const Paramete
 }
 
 bool OutsideLots::next() {
-  if (is_open_) throw usage_error("the lot drawn before was not released; every lot drawn must be, whatever is in it");
+  if (is_open_) throw usage_error("the previous lot was not released; release every lot drawn, whatever is in it");
   while (left_in_epoch_ == 0) {
     if (next_epoch_ == terms_.first_epoch + terms_.epochs) return false;
     draws_.begin_epoch(next_epoch_);
@@ -134,7 +134,7 @@ bool OutsideLots::next() {
 }
 
 Vector OutsideLots::release(const std::function<std::optional<ExampleGradients>()>& part) {
-  if (!is_open_) throw failure("no lot is drawn that was not released");
+  if (!is_open_) throw failure("there is no lot to release; draw the next one first");
   is_open_ = false;
   const FloatingPointMode mode;
   Vector gradient(size_);

@@ -15,11 +15,11 @@
 
 namespace fedstride {
 
-// Example-level privacy for training by code of the user's own (client/outside_training.hpp). The code computes the gradient of each
-// example of a lot; drawing, clipping, noise and charging are those of every private run. Nothing here can see what else it does
-// with the examples.
+// Example-level privacy for training by user code (client/outside_training.hpp). The code computes the gradient of each example
+// of a lot; drawing, clipping, noise and charging are the same as in every private run. Nothing here can see what else the code
+// does with the examples.
 
-/// All that a process needs to make one client's noisy gradients in one round.
+/// Everything a process needs to compute one client's noisy gradients in one round.
 struct OutsideLotsTerms {
   PrivatePlan plan;
   RandomSource source{std::uint64_t{0}};
@@ -30,17 +30,17 @@ struct OutsideLotsTerms {
   int epochs = 1;
   std::uint64_t reserved = 0;  ///< releases reserved in the ledger
 
-  /// The terms as bytes, and back, for a process that trains for this one: whoever has them can repeat every draw. load throws Error
-  /// (failure) if the bytes are not such terms.
+  /// The terms as bytes, and back, for a process that trains on behalf of this one. They are secret: whoever has them can repeat
+  /// every draw. load throws Error (failure) if the bytes are not valid terms.
   std::string save() const;
   static OutsideLotsTerms load(std::string_view bytes);
 };
 
-/// Gradients of some examples of a lot. A tensor that is missing has none.
+/// Gradients of some examples of a lot. A missing tensor has gradient 0.
 struct ExampleGradients {
   struct Tensor {
     std::size_t offset = 0;         ///< in the model's flat vector
-    std::size_t size = 0;           ///< values an example
+    std::size_t size = 0;           ///< values per example
     const float* values = nullptr;  ///< examples x size
   };
   std::size_t examples = 0;
@@ -50,19 +50,19 @@ struct ExampleGradients {
 /// One client's noisy gradients in one round.
 class OutsideLots {
  public:
-  /// `tensors` are where the model's lie in its flat vector.
+  /// `tensors` are the ranges of the model's tensors in its flat vector.
   OutsideLots(const OutsideLotsTerms& terms, std::span<const ParameterRange> tensors);
-  OutsideLots(const OutsideLots&) = delete;  // its draws point into it
+  OutsideLots(const OutsideLots&) = delete;  // draws_ refers to members
   OutsideLots& operator=(const OutsideLots&) = delete;
 
-  /// Draws the next lot; false if the round has no more. Throws Error (usage) if the lot before was not released: a lot left out
-  /// because of what is in it would tell of it.
+  /// Draws the next lot; false if the round has no more. Throws Error (usage) if the previous lot was not released: skipping a
+  /// lot because of its contents would reveal something about them.
   bool next();
-  /// Its examples, numbered from 0 within the client's own.
+  /// The lot's examples, numbered from 0 among the client's.
   std::span<const Row> drawn() const { return drawn_; }
-  /// The lot's noisy gradient, with zeros between tensors: clipped and summed over all that `part` gives until it gives none, with
-  /// noise, divided by the expected number of examples. Throws Error: usage if these are not as many as were drawn, failure if the lot was
-  /// released before or none was drawn.
+  /// The lot's noisy gradient, with zeros between tensors: the examples from `part`, called until it returns nothing, are clipped
+  /// and summed, and the sum with noise is divided by the expected number of examples. Throws Error: usage if there are not as
+  /// many examples as were drawn, failure if no lot is drawn or it was already released.
   Vector release(const std::function<std::optional<ExampleGradients>()>& part);
 
   /// Counts over all lots so far, for the client's report.
@@ -84,7 +84,7 @@ class OutsideLots {
   std::uint64_t examples_ = 0;
   int next_epoch_ = 0;
   std::uint64_t left_in_epoch_ = 0;  ///< lots
-  bool is_open_ = false;             ///< a lot is drawn and not released
+  bool is_open_ = false;             ///< a lot is drawn and not yet released
 };
 
 }  // namespace fedstride

@@ -24,7 +24,7 @@ OutsideTask outside_task(const LocalTraining& training, const Task& task, Client
   RandomStream random(training.seed, {.purpose = Purpose::outside_training, .round = task.round, .client = client});
   OutsideTask one{
       .round = task.round, .client = client, .rows = rows, .seed = random.bits64() >> 1, .lots = {}, .state = std::move(state)};
-  if (training.privacy)  // a client without examples has no plan, and no lots
+  if (training.privacy)  // a client without examples has no plan and no lots
     one.lots = OutsideLotsTerms{.plan = rows > 0 ? *training.privacy->plans[client] : PrivatePlan(),
                                 .source = training.privacy->source,
                                 .round = task.round,

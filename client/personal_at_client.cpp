@@ -16,13 +16,13 @@ std::size_t numbers_in(std::span<const ParameterRange> ranges) {
 
 }  // namespace
 
-void take_out(std::span<const ParameterRange> ranges, const Vector& from, Vector& numbers) {
+void gather(std::span<const ParameterRange> ranges, const Vector& from, Vector& numbers) {
   numbers.resize(numbers_in(ranges));
   float* at = numbers.data();
   for (const ParameterRange& range : ranges) at = std::copy_n(from.data() + range.offset, range.size, at);
 }
 
-void put_back(std::span<const ParameterRange> ranges, const Vector& numbers, Vector& into) {
+void scatter(std::span<const ParameterRange> ranges, const Vector& numbers, Vector& into) {
   const float* at = numbers.data();
   for (const ParameterRange& range : ranges) {
     std::copy_n(at, range.size, into.data() + range.offset);
@@ -43,17 +43,17 @@ PersonalRanges personal_ranges(const Model& model, const std::vector<bool>& loca
   return ranges;
 }
 
-void PersonalAtClient::enter(const Vector& kept, Vector& weights) const {
-  if (!kept.empty() && kept.size() == numbers_in(ranges_.own)) put_back(ranges_.own, kept, weights);
+void PersonalAtClient::restore_own(const Vector& kept, Vector& weights) const {
+  if (!kept.empty() && kept.size() == numbers_in(ranges_.own)) scatter(ranges_.own, kept, weights);
 }
 
-void PersonalAtClient::keep(const Vector& weights, Vector& kept) const {
+void PersonalAtClient::keep_own(const Vector& weights, Vector& kept) const {
   if (!part_.keeps()) return;
-  take_out(ranges_.own, weights, kept);
+  gather(ranges_.own, weights, kept);
   if (!ExactSum::admits(view(std::as_const(kept)))) kept = Vector();
 }
 
-void PersonalAtClient::leave(const Vector& received, Vector& weights) const {
+void PersonalAtClient::reset_own(const Vector& received, Vector& weights) const {
   for (const ParameterRange& range : ranges_.own)
     std::copy_n(received.data() + range.offset, range.size, weights.data() + range.offset);
 }
@@ -66,7 +66,7 @@ std::span<const ParameterRange> PersonalAtClient::held(int epoch) const {
 CorrectedGradient PersonalAtClient::second_pass(const Vector& received) const {
   return {.anchor = received.data(),
           .pull = static_cast<float>(part_.pull()),
-          .decay = static_cast<float>(optimizer_.weight_decay()),
+          .decay = static_cast<float>(optimizer_.weight_decay_factor()),
           .decayed = ranges_.trained};
 }
 

@@ -4,32 +4,32 @@
 #include <vector>
 
 #include "client/corrected_gradient.hpp"
+#include "client/optim/optimizer.hpp"
+#include "client/personal/personal.hpp"
 #include "core/vector.hpp"
 #include "dp/noise/client_release.hpp"
 #include "nn/model.hpp"
-#include "optim/optimizers.hpp"
-#include "personal/personal.hpp"
 
 namespace fedstride {
 
-/// The numbers in these ranges of a vector, one range behind the other; and back to their places.
-void take_out(std::span<const ParameterRange> ranges, const Vector& from, Vector& numbers);
-void put_back(std::span<const ParameterRange> ranges, const Vector& numbers, Vector& into);
+/// Copies the numbers in these ranges of a vector to a contiguous one, and back.
+void gather(std::span<const ParameterRange> ranges, const Vector& from, Vector& numbers);
+void scatter(std::span<const ParameterRange> ranges, const Vector& numbers, Vector& into);
 
-/// The parameters of a model as personal models divide them, in order.
+/// How personal models divide a model's parameters; ranges are in order.
 struct PersonalRanges {
-  std::vector<ParameterRange> own = {};      ///< the client's: its own layers, or everything
-  std::vector<ParameterRange> shared = {};   ///< trained ones of the other layers
-  std::vector<ParameterRange> trained = {};  ///< of all layers
+  std::vector<ParameterRange> own = {};      ///< the client's own layers, or the whole model
+  std::vector<ParameterRange> shared = {};   ///< trained parameters of the other layers
+  std::vector<ParameterRange> trained = {};  ///< trained parameters of all layers
 };
-/// `local` and `frozen` have a flag a layer, or are empty.
+/// `local` and `frozen` have one flag per layer, or are empty.
 PersonalRanges personal_ranges(const Model& model, const std::vector<bool>& local, const std::vector<bool>& frozen);
 
-/// A client's side of its personal model, for one round after the other of any client. The vector that a client keeps is that of its
-/// own parameters, one range behind the other; empty before its first round.
+/// The client's side of personal models, for successive rounds of any clients. The vector a client keeps holds its own
+/// parameters, gathered; it is empty before the client's first round.
 class PersonalAtClient {
  public:
-  /// Both parts must outlive it.
+  /// Both parts must outlive this object.
   PersonalAtClient(const PersonalPart& part, const OptimizerPart& optimizer, PersonalRanges ranges)
       : part_(part), optimizer_(optimizer), ranges_(std::move(ranges)) {}
 
@@ -37,16 +37,16 @@ class PersonalAtClient {
   bool has_layers() const { return !part_.layers().empty(); }
   int epochs() const { return part_.epochs(); }
 
-  /// Puts what the client keeps into a model received; nothing before its first round.
-  void enter(const Vector& kept, Vector& weights) const;
-  /// Keeps what is the client's own of trained weights. Numbers that are not finite are not kept: the client then begins anew.
-  void keep(const Vector& weights, Vector& kept) const;
-  /// Puts the model received where the weights are the client's own, so that they have not changed.
-  void leave(const Vector& received, Vector& weights) const;
+  /// Copies the client's own parameters into a model received; does nothing before the client's first round.
+  void restore_own(const Vector& kept, Vector& weights) const;
+  /// Keeps the client's own parameters of trained weights. If they are not finite, keeps nothing: the client then starts afresh.
+  void keep_own(const Vector& weights, Vector& kept) const;
+  /// Resets the client's own parameters to those received, so that their change is 0.
+  void reset_own(const Vector& received, Vector& weights) const;
 
-  /// The parameters that do not train in this epoch (0, 1, ...) of a round's ordinary training.
+  /// The parameters that are not trained in this epoch (0, 1, ...) of a round's ordinary training.
   std::span<const ParameterRange> held(int epoch) const;
-  /// The gradient of a second pass beside this model received, which must outlive it.
+  /// The gradient of a second pass for this model received, which must outlive the result.
   CorrectedGradient second_pass(const Vector& received) const;
 
  private:

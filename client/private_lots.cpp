@@ -10,37 +10,37 @@ std::vector<GradientStretch> gradient_stretches(const Model& model, const std::v
   return stretches;
 }
 
-PrivateWorkshop::PrivateWorkshop(const Model& model, const std::vector<bool>& frozen) : sum_(gradient_stretches(model, frozen)) {}
+PrivateBuffers::PrivateBuffers(const Model& model, const std::vector<bool>& frozen) : sum_(gradient_stretches(model, frozen)) {}
 
-/// The rows drawn, in parts of about equal size that the network has room for.
+/// The rows drawn, in parts of about equal size that fit in the network's buffers.
 class PrivateLots::Lot {
  public:
   Lot(PrivateLots& lots, const float* weights) : lots_(lots), weights_(weights) {
-    const std::size_t drawn = lots.places_.workshop.drawn_.size();
+    const std::size_t drawn = lots.places_.buffers.drawn_.size();
     const auto most = static_cast<std::size_t>(lots.places_.network.max_rows());
     parts_ = (drawn + most - 1) / most;
   }
 
   bool next() {
     if (part_ == parts_) return false;
-    PrivateWorkshop& workshop = lots_.places_.workshop;
-    const std::size_t drawn = workshop.drawn_.size();
+    PrivateBuffers& buffers = lots_.places_.buffers;
+    const std::size_t drawn = buffers.drawn_.size();
     const std::size_t first = drawn * part_ / parts_;
     const std::size_t last = drawn * (part_ + 1) / parts_;
     ++part_;
-    const auto rows = std::span<const Row>(workshop.drawn_).subspan(first, last - first);
-    workshop.norms_.resize(rows.size());
+    const auto rows = std::span<const Row>(buffers.drawn_).subspan(first, last - first);
+    buffers.norms_.resize(rows.size());
     Network& network = lots_.places_.network;
     fill_batch(lots_.places_.data, rows, lots_.places_.augmentation, lots_.address_,
                network.inputs(static_cast<int>(rows.size())), lots_.places_.skew);
-    const Answers answers = workshop.answers_.read(lots_.places_.data, rows);
+    const Answers answers = buffers.answers_.read(lots_.places_.data, rows);
     loss_sum_ += network
-                     .per_example(weights_, {answers.labels, rows, lots_.address_, answers.values}, workshop.norms_,
+                     .per_example(weights_, {answers.labels, rows, lots_.address_, answers.values}, buffers.norms_,
                                   lots_.places_.for_each_piece)
                      .loss_sum;
     return true;
   }
-  std::span<const double> norms() const { return lots_.places_.workshop.norms_; }
+  std::span<const double> norms() const { return lots_.places_.buffers.norms_; }
   void weighted_sum(std::span<const float> factors, GradientSink sink) {
     lots_.places_.network.weighted_sum(factors, sink, lots_.places_.for_each_piece);
   }
@@ -55,11 +55,11 @@ class PrivateLots::Lot {
 };
 
 PrivateLots::Result PrivateLots::gradient(const float* weights, GradientSink sink) {
-  draws_.draw(places_.workshop.drawn_);
+  draws_.draw(places_.buffers.drawn_);
   address_.step = draws_.step();
   Lot lot(*this, weights);
-  Result result{.examples = places_.workshop.drawn_.size()};
-  result.sink_sum = draws_.release(lot, places_.workshop.sum_, sink, places_.for_each_piece);
+  Result result{.examples = places_.buffers.drawn_.size()};
+  result.sink_sum = draws_.release(lot, places_.buffers.sum_, sink, places_.for_each_piece);
   result.loss_sum = lot.loss_sum();
   return result;
 }

@@ -12,19 +12,19 @@
 
 namespace fedstride {
 
-/// A trainer's input for example-level private training, besides rows.
+/// A trainer's input for example-level private training, in addition to rows.
 struct PrivateTraining {
-  std::vector<std::shared_ptr<const PrivatePlan>> plans;  ///< one a client; clients of the same size share one
-  RandomSource source{std::uint64_t{0}};                  ///< of lots and noise
+  std::vector<std::shared_ptr<const PrivatePlan>> plans;  ///< one per client; clients of the same size share one
+  RandomSource source{std::uint64_t{0}};                  ///< for lots and noise
 };
 
 /// The stretches in which a network's noisy gradient is reported.
 std::vector<GradientStretch> gradient_stretches(const Model& model, const std::vector<bool>& frozen);
 
-/// The buffers of one thread for a network's noisy gradients.
-class PrivateWorkshop {
+/// One thread's buffers for a network's noisy gradients.
+class PrivateBuffers {
  public:
-  PrivateWorkshop(const Model& model, const std::vector<bool>& frozen);
+  PrivateBuffers(const Model& model, const std::vector<bool>& frozen);
 
  private:
   friend class PrivateLots;
@@ -34,26 +34,26 @@ class PrivateWorkshop {
   std::vector<double> norms_;
 };
 
-/// One client's noisy gradients in one round: draws a lot, lets the network compute it part by part, releases the clipped
-/// and noised sum. The training loop uses it as it uses the batches of a client without privacy.
+/// One client's noisy gradients in one round: draws a lot, has the network compute it part by part, releases the clipped and
+/// noised sum. The training loop uses it like the batches of a client without privacy.
 class PrivateLots {
  public:
-  struct Places {  ///< the objects it works on; all must outlive it
+  struct Places {  ///< the objects it uses; all must outlive it
     const Dataset& data;
     Augmentation augmentation;
     Network& network;
-    PrivateWorkshop& workshop;
+    PrivateBuffers& buffers;
     ForEachPiece for_each_piece;
-    ClientSkew skew = {};  ///< of the client's inputs
+    ClientSkew skew = {};  ///< the client's feature skew
   };
 
-  /// `address` is that of the round's first batch; `draws` says which rows are in a lot and how it is released.
+  /// `address` is that of the round's first batch; `draws` selects each lot's rows and releases it.
   PrivateLots(const Places& places, LotDraws draws, const BatchAddress& address)
       : places_(places), draws_(std::move(draws)), address_(address) {}
 
   void begin_epoch(int epoch) { draws_.begin_epoch(epoch); }
-  std::size_t steps(int epoch, int /*batches*/) const { return draws_.steps(epoch); }
-  bool has(int batches) const { return draws_.has(batches); }
+  std::size_t steps(int epoch, int /*gradients*/) const { return draws_.steps(epoch); }
+  bool has(int gradients) const { return draws_.has(gradients); }
 
   struct Result {
     double loss_sum = 0;

@@ -6,7 +6,7 @@
 namespace fedstride {
 namespace {
 
-// 1 / rate is a whole number more often than its double is.
+// Tolerance for rounding errors where 1 / rate is meant to be a whole number.
 constexpr double kSlack = 1e-9;
 
 std::uint64_t whole_below(double value) { return static_cast<std::uint64_t>(std::floor(value * (1 + kSlack))); }
@@ -23,7 +23,7 @@ PrivatePlan::PrivatePlan(const PrivateRules& rules, const Optimizer& optimizer, 
   const auto size = static_cast<double>(rows);
   rate_ = std::min(1.0, rules.sampling_rate > 0 ? rules.sampling_rate : rules.batch / size);
   lot_ = std::clamp<std::size_t>(static_cast<std::size_t>(std::llround(rate_ * size)), 1, rows);
-  // The lots of a step are distinct parts of one order.
+  // All lots of a step are disjoint parts of the same order.
   if (sampling_ == Sampling::shuffle)
     lot_ = std::clamp<std::size_t>(rows / static_cast<std::size_t>(first_lots_per_step_), 1, lot_);
   if (sampling_ != Sampling::poisson) rate_ = static_cast<double>(lot_) / size;
@@ -34,7 +34,7 @@ PrivatePlan::PrivatePlan(const PrivateRules& rules, const Optimizer& optimizer, 
   noise_ = NoisePlan(noise);
 }
 
-// Steps of the first `epoch` epochs, had all of them so many lots a step.
+// The number of steps in the first `epoch` epochs if every step read `lots_per_step` lots.
 std::uint64_t PrivatePlan::steps_before(int epoch, int lots_per_step) const {
   const auto epochs = static_cast<std::uint64_t>(epoch);
   const double lots = 1 / rate_;

@@ -2,9 +2,9 @@
 
 #include <cstdint>
 
+#include "client/optim/optimizer.hpp"
 #include "dp/accountants/mechanism.hpp"
 #include "dp/noise/noise_plan.hpp"
-#include "optim/optimizers.hpp"
 
 namespace fedstride {
 
@@ -12,35 +12,35 @@ namespace fedstride {
 struct PrivateRules {
   Sampling sampling = Sampling::poisson;
   Neighbours neighbours = Neighbours::add_remove;
-  int batch = 10;             ///< examples a lot, on average under Poisson sampling
+  int batch = 10;             ///< examples per lot; under Poisson sampling, on average
   double sampling_rate = 0;   ///< share of a client's rows in a lot; 0: batch / rows
   NoisePlanRules noise = {};  ///< its target is set to each client's releases in target_epochs
-  int target_epochs = 1;      ///< number of local epochs over which the schedules of clip and noise run
+  int target_epochs = 1;      ///< local epochs over which the schedules of clip and noise run
 };
 
 /// One client's lots and the noise of its releases, fixed before training: a function of the rules and of the client's
 /// number of rows, which is public. The sampler and the accountants both read it.
-/// An epoch has 1 / rate lots (rounded so that E epochs have ceil(E / rate)) where a step reads one lot, and
-/// floor(1 / (2 rate)) steps, at least one, where it reads two (ADADP). Shuffled lots are floor(rows / batch) an epoch.
+/// If a step reads one lot, an epoch has 1 / rate lots (rounded so that E epochs have ceil(E / rate)); if it reads two (ADADP, Delta-SGD),
+/// an epoch has floor(1 / (2 rate)) steps, at least one. With shuffling, an epoch has floor(rows / batch) lots.
 class PrivatePlan {
  public:
   PrivatePlan(const PrivateRules& rules, const Optimizer& optimizer, std::size_t rows);
-  /// One lot of one example; for load().
+  /// A plan of one lot with one example, to load into.
   PrivatePlan() = default;
 
-  Sampling sampling() const { return sampling_; }  ///< full if the rate is 1
+  Sampling sampling() const { return sampling_; }  ///< `full` if the rate is 1
   double rate() const { return rate_; }
-  std::size_t lot() const { return lot_; }             ///< examples of a lot of fixed size
+  std::size_t lot() const { return lot_; }             ///< examples per lot, if its size is fixed
   double denominator() const { return denominator_; }  ///< expected number of examples in a lot, a public constant
   const NoisePlan& noise() const { return noise_; }
 
-  /// The number of lots that a step of that epoch reads.
+  /// The number of lots read by a step of that epoch.
   int lots_per_step(int epoch) const { return epoch < epoch_of_change_ ? first_lots_per_step_ : later_lots_per_step_; }
-  /// The steps in one epoch (0, 1, ...), and the noisy releases in all epochs before it.
+  /// The number of steps in an epoch (0, 1, ...), and of noisy releases in all epochs before it.
   std::uint64_t steps(int epoch) const;
   std::uint64_t releases_before(int epoch) const;
 
-  /// All of it, with an archive of cereal's; load throws if what it reads is no plan.
+  /// The whole plan in a cereal archive; load throws if it does not read a plan.
   template <class Archive>
   void save(Archive& archive) const {
     exchange(archive, *this, noise_.rules());
@@ -52,7 +52,7 @@ class PrivatePlan {
     noise_ = NoisePlan(noise);
   }
 
-  /// `count` releases from number `first` on, the rounds' epochs being [first_epoch, last_epoch), as the accountants see them.
+  /// `count` releases from number `first` on, made within `epochs` epochs, as the accountants see them.
   Spending spending(std::uint64_t first, std::uint64_t count, int epochs) const;
 
  private:

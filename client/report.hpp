@@ -7,18 +7,17 @@
 
 namespace fedstride {
 
-/// A mean training loss above this is that of training that has diverged, and is not told: one client's could hide all others'
-/// in the mean. (A model that knows nothing has a loss of ln(classes).)
+/// A mean training loss above this means that training diverged, and is not reported: one client's could hide all others' in the
+/// mean. (An untrained model has a loss of about ln(classes).)
 inline constexpr double kMaxLoss = 1e6;
-/// Rates and norms of gradients: weights are floats, which larger ones would leave.
+/// The largest learning rate and gradient norm: weights are floats and would overflow with larger ones.
 inline constexpr double kMaxRate = std::numeric_limits<float>::max();
 
-/// A report in the form that may be sent: numbers that no update can be used with, infinite ones for instance, become NaN. The
-/// results say null for that.
+/// A report in the form that may be sent: numbers outside the possible range, such as infinity, become NaN (null in the results).
 ClientReport sendable(ClientReport report);
 
-/// The reason why no training can have given a report, whatever the experiment; empty if there is none. NaN stands for no
-/// number. A report that sendable() has given is always possible.
+/// Why no training can have produced this report in any experiment, in one line; empty if it is possible. NaN means no number. A
+/// report returned by sendable() is always possible.
 std::string impossible(const ClientReport& report);
 
 }  // namespace fedstride

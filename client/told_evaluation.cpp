@@ -10,13 +10,13 @@ namespace {
 
 constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
 
-/// The least accuracy: R^2 has no bound, but that of a model that has diverged is not reported.
+/// The lowest accuracy: R^2 has no lower bound, but that of a diverged model is not reported.
 double least(const Evaluation& told) { return told.metric == metric_of(Targets::values) ? -kMaxRate : 0; }
 
 std::string outside(std::string_view name, double number, double least, double most) {
   if (std::isnan(number) || (number >= least && number <= most)) return {};
-  return "says that the " + std::string(name) + " is " + number_text(number) + "; possible is " + number_text(least) + " to " +
-         number_text(most);
+  return "says that the " + std::string(name) + " is " + number_text(number) + "; it must be from " + number_text(least) +
+         " to " + number_text(most);
 }
 
 }  // namespace
@@ -33,7 +33,7 @@ std::string impossible(const Evaluation& told) {
   if (std::string why = outside(told.metric, told.accuracy, least(told), 1); !why.empty()) return why;
   if (std::string why = outside("loss", told.loss, 0, kMaxLoss); !why.empty()) return why;
   if (told.examples > kMaxTestedExamples)
-    return "says that the number of examples is " + std::to_string(told.examples) + "; possible is 0 to " +
+    return "says that the number of examples is " + std::to_string(told.examples) + "; it must be from 0 to " +
            std::to_string(kMaxTestedExamples);
   return {};
 }

@@ -9,20 +9,22 @@
 
 namespace fedstride {
 
-// Evaluations by code or clients outside, whose examples nobody here knows. NaN stands for a number that is not reported, 0 for a
-// number of examples that is not.
+// Evaluations reported by user code or by clients, on examples that are unknown here. NaN means a number that is not reported, 0
+// a number of examples that is not.
 
-/// The most examples that a model can have been tested on: rows are numbered by 32 bits.
+/// The most examples a model can have been tested on: row numbers have 32 bits.
 inline constexpr std::uint64_t kMaxTestedExamples = std::numeric_limits<Row>::max();
 
-/// The name of `accuracy` where the answers are these.
+/// The metric that `accuracy` stands for with these targets.
 std::string_view metric_of(Targets targets);
+/// Its name in keys of files: "accuracy", "r2" (test_r2).
+constexpr std::string_view metric_key(std::string_view metric) { return metric == "R2" ? "r2" : metric; }
 
-/// An evaluation in the form that may be sent: the numbers of a model that has diverged, an infinite loss for instance, become NaN.
+/// An evaluation in the form that may be sent: numbers of a diverged model, such as an infinite loss, become NaN.
 Evaluation sendable(Evaluation told);
 
-/// The reason why no test can have given an evaluation with that metric, as the end of a sentence ("says that the accuracy is 2;
-/// possible is 0 to 1"); empty if there is none. One that sendable() has given may still be impossible: an accuracy of 2, a negative loss.
+/// Why no test can have produced this evaluation, as the end of a sentence ("says that the accuracy is 2; it must be from 0 to
+/// 1"); empty if it is possible. An evaluation returned by sendable() may be impossible: an accuracy of 2, a negative loss.
 std::string impossible(const Evaluation& told);
 
 }  // namespace fedstride

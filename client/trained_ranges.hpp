@@ -7,11 +7,11 @@
 
 namespace fedstride {
 
-/// The layers that have either flag; a list of flags, one a layer, may be empty.
+/// The layers that have either flag. Lists have one flag per layer, or are empty.
 std::vector<bool> either(const std::vector<bool>& one, const std::vector<bool>& other);
 
-/// The trained tensors of a model, in order; of `copies` models that lie one behind the other, as in an update with what the local
-/// objective sends beside the change. `frozen` has a flag a layer, or is empty.
+/// The trained tensors of a model, in order, or of `copies` consecutive models, as in an update followed by what the local
+/// objective sends with it. `frozen` has one flag per layer, or is empty.
 std::vector<ParameterRange> trained_ranges(const Model& model, const std::vector<bool>& frozen, std::size_t copies = 1);
 
 }  // namespace fedstride

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cereal/archives/portable_binary.hpp>
 #include <cmath>
+#include <limits>
 #include <sstream>
 
 #include "client/outside_training.hpp"
@@ -16,10 +17,11 @@
 
 namespace fedstride {
 
-// One byte that says whether a state follows, then the state; then the vectors that objective and personal model keep, where they do.
+// One byte that says whether an optimizer state follows, then the state; then the vectors kept by objective and personal model,
+// if any.
 std::string ClientState::save(const LocalTraining& training) const {
   const bool present = training.keep_state && state_ != nullptr;
-  std::string room;  // a stream that grows copies what it has
+  std::string room;  // a growing stream would copy its contents
   room.reserve((kept_.size() + personal_.size()) * sizeof(float) + 64);
   std::ostringstream bytes(std::move(room));
   bytes.put(present ? 1 : 0);
@@ -44,7 +46,7 @@ void ClientState::load(const LocalTraining& training, std::string bytes) {
     cereal::PortableBinaryInputArchive archive(stream);
     const bool both = training.objective->keeps() && training.personal->keeps();
     const auto read = [&](Vector& vector) {
-      vector.resize(both ? floats / 2 : floats);  // it would grow piece by piece
+      vector.resize(both ? floats / 2 : floats);  // otherwise it would grow piece by piece
       archive(vector);
     };
     if (training.objective->keeps()) read(kept_);
@@ -65,12 +67,12 @@ ClientSkew LocalTraining::skew_of_test() const {
 Vector personal_weights(const LocalTraining& training, const Model& model, const Vector& weights, const ClientState& state) {
   Vector own = weights;
   const PersonalAtClient at(*training.personal, *training.optimizer, personal_ranges(model, training.local, training.frozen));
-  if (training.personal->keeps()) at.enter(state.personal_, own);
+  if (training.personal->keeps()) at.restore_own(state.personal_, own);
   return own;
 }
 
 int rows_at_once(const LocalTraining& training, std::size_t max_rows) {
-  // Lots of random size are cut where they are larger than this; plain batches never are.
+  // Larger lots, whose size is random, are processed in parts; plain batches never are.
   constexpr std::size_t kMaxLotPart = 256;
   std::size_t most = static_cast<std::size_t>(training.batch);
   if (training.privacy) most = kMaxLotPart;
@@ -79,9 +81,9 @@ int rows_at_once(const LocalTraining& training, std::size_t max_rows) {
 
 namespace {
 
-// The batch of a client with so many rows: no more than fill one step.
+// The batch size of a client with `rows` rows: small enough for one step.
 std::size_t batch_of(const LocalTraining& training, std::size_t rows) {
-  const auto read = static_cast<std::size_t>(training.optimizer->gradients_per_step());
+  const auto read = static_cast<std::size_t>(training.optimizer->batches_per_step());
   return std::clamp<std::size_t>(rows / read, 1, static_cast<std::size_t>(training.batch));
 }
 
@@ -105,7 +107,7 @@ double steps_of(const LocalTraining& training, ClientId client, std::size_t rows
     const int epochs = from == 0 ? std::min(end, change) : std::max(0, end - change);
     if (epochs == 0) continue;
     steps += static_cast<double>(epochs) *
-             static_cast<double>(steps_of_epoch(rows, batch, training.optimizer->gradients_per_step({.epoch = from})));
+             static_cast<double>(steps_of_epoch(rows, batch, training.optimizer->batches_per_step({.epoch = from})));
   }
   return steps;
 }
@@ -117,18 +119,17 @@ Trainer::Trainer(const Model& model, const Dataset& data, const LocalTraining& t
       weights_(Vector(model.size())),
       objective_(*training.objective, *training.optimizer, trained_ranges(model, training.frozen)),
       personal_(*training.personal, *training.optimizer, personal_ranges(model, training.local, training.frozen)),
-      tester_(model, training.test_examples ? *training.test_examples : data, {}),
-      scratch_(training.optimizer->make_scratch()) {
+      tester_(model, training.test_examples ? *training.test_examples : data, {}) {
   order_.reserve(max_rows);
-  if (training.privacy) workshop_.emplace(model, training.frozen);
+  if (training.privacy) private_buffers_.emplace(model, training.frozen);
   if (training.attack.attack->falsifies()) sent_ = trained_ranges(model, training.unsent(), training.objective->sends() ? 2 : 1);
 }
 
 void Trainer::train(const Task& task, ClientId client, std::span<const Row> rows, ClientState& state, ForEachPiece for_each_piece,
                     const Signals& signals, UpdateSink sink) {
   weights_ = task.model;
-  if (personal_.has_layers()) personal_.enter(state.personal_, weights_);
-  // A state that is not kept still has a place, in this thread's own spare one, so that its memory is reused.
+  if (personal_.has_layers()) personal_.restore_own(state.personal_, weights_);
+  // A state that is not kept uses this thread's spare one, so that its memory is reused.
   auto& kept = training_.keep_state ? state.state_ : spare_state_.state_;
   const bool fresh = kept == nullptr;
   if (fresh) kept = training_.optimizer->make_state();
@@ -137,12 +138,12 @@ void Trainer::train(const Task& task, ClientId client, std::span<const Row> rows
   objective_.begin(task, state.kept_);
   ClientReport report = train_with(*kept, task, client, rows, for_each_piece, signals);
   if (personal_.has_layers()) {
-    personal_.keep(weights_, state.personal_);
-    personal_.leave(task.model, weights_);
+    personal_.keep_own(weights_, state.personal_);
+    personal_.reset_own(task.model, weights_);
   }
   const double weight = training_.weighs_examples ? static_cast<double>(rows.size()) : 1;
   report.measure = objective_.end(task, weights_, state.kept_, update_, weight);
-  // A diverged client's state would make it diverge again in every round: the next round starts from a fresh state.
+  // With a diverged state the client would diverge in every later round, so its next round starts with a fresh state.
   if (training_.attack.has(client)) falsify(task.round, client);
   if (!ExactSum::admits(view(std::as_const(update_))))
     kept = nullptr;
@@ -152,7 +153,7 @@ void Trainer::train(const Task& task, ClientId client, std::span<const Row> rows
   sink({report, view(std::as_const(update_))});
 }
 
-// Batches of a client without privacy: every row once an epoch, in an order drawn for it.
+// Batches of a client without privacy: every row once per epoch, in an order drawn for that epoch.
 class Trainer::PlainBatches {
  public:
   PlainBatches(Trainer& trainer, std::span<const Row> rows, std::size_t batch, const BatchAddress& address,
@@ -172,11 +173,14 @@ class Trainer::PlainBatches {
                         {order_, address_.round, address_.client, static_cast<std::uint32_t>(epoch - first_epoch_)});
     shuffle(std::span(trainer_.order_), random);
     ahead_ = trainer_.order_;
+    reads_of_batch_ = trainer_.training_.optimizer->gradients_per_batch();
   }
-  std::size_t steps(int /*epoch*/, int batches) const { return steps_of_epoch(rows_.size(), batch_, batches); }
+  std::size_t steps(int /*epoch*/, int gradients) const {
+    return steps_of_epoch(rows_.size(), batch_, gradients / reads_of_batch_);
+  }
   static bool has(int) { return true; }
 
-  // All rows in their order, before the first epoch; dropout and augmentation are drawn at steps that no training reaches.
+  // All rows in order, before the first epoch; dropout and augmentation are drawn at steps that training never reaches.
   void begin_at_start() {
     ahead_ = rows_;
     address_.step = kStepsAtStart;
@@ -186,14 +190,18 @@ class Trainer::PlainBatches {
   void end_at_start() { address_.step = 0; }
 
   PrivateLots::Result gradient(const float* weights, GradientSink sink) {
-    const auto drawn = ahead_.first(std::min(batch_, ahead_.size()));
-    ahead_ = ahead_.subspan(drawn.size());
+    if (reads_left_ == 0) {
+      batch_rows_ = ahead_.first(std::min(batch_, ahead_.size()));
+      ahead_ = ahead_.subspan(batch_rows_.size());
+      reads_left_ = reads_of_batch_;
+    }
+    const auto drawn = batch_rows_;
     Network& network = trainer_.network_;
     fill_batch(trainer_.data_, drawn, trainer_.training_.augmentation, address_, network.inputs(static_cast<int>(drawn.size())),
                skew_);
     const Answers answers = trainer_.answers_.read(trainer_.data_, drawn);
     const BatchLoss result = network.gradient(weights, {answers.labels, drawn, address_, answers.values}, sink, for_each_piece_);
-    ++address_.step;
+    if (--reads_left_ == 0) ++address_.step;  // the same masks and augmentation for the same batch
     return {result.loss_sum, drawn.size(), result.sink_sum};
   }
 
@@ -203,7 +211,10 @@ class Trainer::PlainBatches {
   Trainer& trainer_;
   std::span<const Row> rows_;
   std::span<const Row> ahead_;
+  std::span<const Row> batch_rows_ = {};
   std::size_t batch_;
+  int reads_of_batch_ = 1;  ///< gradients of a batch; all rows before the first epoch are read once
+  int reads_left_ = 0;
   BatchAddress address_;
   ForEachPiece for_each_piece_;
   int first_epoch_;
@@ -237,18 +248,19 @@ void Trainer::gradient_at_start(PlainBatches& batches, std::size_t rows, const S
 }
 
 template <class Source>
-void Trainer::train_epochs(const Pass& pass, OptimizerState& state, Source& source, const Signals& signals,
-                           ClientReport& report) {
+void Trainer::train_epochs(const Pass& pass, PartState& state, Source& source, const Signals& signals, ClientReport& report) {
   const OptimizerPart& optimizer = *training_.optimizer;
   double loss = 0;
   std::uint64_t loss_examples = 0;
+  double batch_loss = std::numeric_limits<double>::quiet_NaN();  // of the last batch; that of a lot is not passed on
   const auto gradient = [&](const float* at, GradientSink sink) {
     if (signals.stop != nullptr && signals.stop->load(std::memory_order_relaxed)) throw Interrupted{};
     const bool held = at == weights_.data();  // not a half step, which may be undone
     const auto through = [&](std::size_t offset, std::span<const float> stretch) {
-      return pass.corrected.hand_on(at, offset, stretch, sink);
+      return pass.corrected.emit(at, offset, stretch, sink);
     };
     const auto result = source.gradient(at, pass.corrected.is_plain() ? sink : GradientSink(through));
+    if (!training_.privacy) batch_loss = result.loss_sum / static_cast<double>(result.examples);
     if (held) {
       loss += result.loss_sum;
       loss_examples += result.examples;
@@ -263,22 +275,21 @@ void Trainer::train_epochs(const Pass& pass, OptimizerState& state, Source& sour
     if (pass.is_ordinary) {
       held = personal_.held(progress.epoch - pass.first_epoch);
       objective_.hold(held);
-      take_out(held, weights_, held_);
+      gather(held, weights_, held_);
     }
-    const int batches = optimizer.gradients_per_step(progress);
+    const int gradients = optimizer.gradients_per_step(progress);
     source.begin_epoch(progress.epoch);
-    const std::size_t steps = source.steps(progress.epoch, batches);
-    for (std::size_t step = 0; step < steps && source.has(batches); ++step) {
+    const std::size_t steps = source.steps(progress.epoch, gradients);
+    for (std::size_t step = 0; step < steps && source.has(gradients); ++step) {
       progress.of_round =
           (progress.epoch - pass.first_epoch + static_cast<double>(step) / static_cast<double>(steps)) / pass.epochs;
-      const StepReport outcome = optimizer.step(state, *scratch_, weights_, Gradient(gradient), progress);
-      put_back(held, held_, weights_);  // momentum would move them
+      const StepReport outcome = optimizer.step(state, scratch_, weights_, Gradient(gradient, batch_loss), progress);
+      scatter(held, held_, weights_);  // momentum may have moved them
       ++report.steps;
       report.rejected += outcome.accepted ? 0 : 1;
-      if (pass.is_ordinary) objective_.took(outcome);
-      if (std::isnan(outcome.statistic)) continue;
-      report.statistic += outcome.statistic;
-      ++report.statistics;
+      if (pass.is_ordinary) objective_.record(outcome);
+      if (!std::isnan(outcome.statistic)) report.statistic += outcome.statistic, ++report.statistics;
+      if (!std::isnan(outcome.alignment)) report.alignment += outcome.alignment, ++report.pairs;
     }
   }
   report.loss = loss_examples > 0 ? loss / static_cast<double>(loss_examples) : 0;
@@ -286,7 +297,7 @@ void Trainer::train_epochs(const Pass& pass, OptimizerState& state, Source& sour
   report.learning_rate = optimizer.learning_rate(state, progress);
 }
 
-ClientReport Trainer::train_with(OptimizerState& state, const Task& task, ClientId client, std::span<const Row> rows,
+ClientReport Trainer::train_with(PartState& state, const Task& task, ClientId client, std::span<const Row> rows,
                                  ForEachPiece for_each_piece, const Signals& signals) {
   ClientReport report{.client = client, .rows = rows.size()};
   const BatchAddress address{training_.seed, task.round, client, 0};
@@ -295,7 +306,7 @@ ClientReport Trainer::train_with(OptimizerState& state, const Task& task, Client
   if (training_.privacy) {
     const PrivatePlan& plan = *training_.privacy->plans[client];
     PrivateLots source(
-        {data_, training_.augmentation, network_, *workshop_, for_each_piece, training_.skew_of(client)},
+        {data_, training_.augmentation, network_, *private_buffers_, for_each_piece, training_.skew_of(client)},
         {plan, training_.privacy->source, rows, {task.round, client, plan.releases_before(first_epoch), task.releases[client]}},
         address);
     train_epochs(pass, state, source, signals, report);
@@ -310,26 +321,27 @@ ClientReport Trainer::train_with(OptimizerState& state, const Task& task, Client
 
 void Trainer::train_personal(const Task& task, ClientId client, std::span<const Row> rows, Vector& kept,
                              ForEachPiece for_each_piece, const Signals& signals, ClientReport& report) {
-  constexpr std::uint32_t kStepsOfPersonal = std::uint32_t{3} << 30;  // which no other step reaches
+  constexpr std::uint32_t kStepsOfPersonal = std::uint32_t{3} << 30;  // beyond all other steps
   weights_ = task.model;
-  personal_.enter(kept, weights_);
+  personal_.restore_own(kept, weights_);
   if (personal_.epochs() > 0) {
     auto& state = spare_state_.state_;
     if (state == nullptr) state = training_.optimizer->make_state();
     training_.optimizer->start(*state, weights_.size());
     training_.optimizer->hear(*state, task.told);
     const CorrectedGradient corrected = personal_.second_pass(task.model);
-    const int first_epoch = training_.first_epoch(task.round);  // schedules stand where the round's do
+    const int first_epoch = training_.first_epoch(task.round);  // schedules are at the round's epoch
     const std::size_t batch = std::min(batch_of(training_, rows.size()), static_cast<std::size_t>(network_.max_rows()));
     PlainBatches source(*this, rows, batch, {training_.seed, task.round, client, kStepsOfPersonal}, for_each_piece, first_epoch,
                         Purpose::personal_order);
     ClientReport aside;
     train_epochs({first_epoch, personal_.epochs(), corrected, false}, *state, source, {nullptr, signals.stop}, aside);
-    personal_.keep(weights_, kept);
+    personal_.keep_own(weights_, kept);
   }
   const std::span<const Row> tested = task.tests && training_.test_rows ? training_.test_rows(client) : std::span<const Row>();
   if (tested.empty()) return;
-  if (!ExactSum::admits(view(std::as_const(weights_)))) weights_ = task.model;  // the client begins anew from what it receives
+  if (!ExactSum::admits(view(std::as_const(weights_))))
+    weights_ = task.model;  // the client starts afresh from the model received
   tester_.regroup({tested}, {training_.skew_of(client)});
   const GroupEvaluation result = tester_.evaluate(weights_, for_each_piece).front();
   report.personal_examples = result.answers;

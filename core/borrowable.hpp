@@ -11,9 +11,8 @@
 
 namespace fedstride {
 
-/// A list of numbers: its own, as a vector has them, or somebody else's memory, which is read where it lies and never written
-/// to. Whatever changes a lent list copies it first, as reading through a list that is not const does. Copies of a lent list
-/// share its memory.
+/// A list of numbers that either owns its memory or reads memory lent by someone else, which it never writes to. Anything that
+/// modifies a lent list, including non-const access, copies it first. Copies of a lent list share its memory.
 template <class Value>
 class Borrowable {
  public:
@@ -22,7 +21,7 @@ class Borrowable {
   Borrowable() = default;
   Borrowable(std::vector<Value> own) : own_(std::move(own)) {}       // NOLINT: implicit on purpose
   Borrowable(std::initializer_list<Value> values) : own_(values) {}  // NOLINT: likewise
-  /// `owner`, which must not be empty, is kept for as long as the memory is read.
+  /// `owner` must not be null; it is kept alive as long as the memory is read.
   Borrowable(std::span<const Value> lent, std::shared_ptr<const void> owner) : lent_(lent), owner_(std::move(owner)) {}
 
   bool is_lent() const { return owner_ != nullptr; }
@@ -34,7 +33,7 @@ class Borrowable {
   const Value* end() const { return data() + size(); }
   const Value& operator[](std::size_t i) const { return data()[i]; }
 
-  /// The list as a vector of its own, copied if it was lent.
+  /// Returns an owned vector, copied if the list was lent.
   std::vector<Value>& edit() {
     if (owner_) {
       own_.assign(lent_.begin(), lent_.end());

@@ -18,23 +18,23 @@ struct BuildInfo {
 };
 BuildInfo build_info();
 
-/// One macro that a compiler defines where it may use an extension of the instruction set, or tunes for a processor.
+/// A macro that a compiler defines if it may use an instruction set extension or tunes for a processor.
 struct InstructionMacro {
   std::string_view name;  ///< "__AVX2__"
   bool is_set = false;    ///< in this build
 };
-/// Those on which the bits of floating-point arithmetic can depend. Tuning is among them: GCC fuses fewer products into
-/// sums for some processors than for others, with the same instructions.
+/// The macros that can affect the bits of floating-point results. Tuning is included: for some processors GCC fuses fewer
+/// products into sums, with the same instructions.
 std::span<const InstructionMacro> instruction_macros();
 
-/// The flags without those that choose instructions alone (-march, -mtune, -mavx2, ...): `instructions` says what they chose.
+/// The flags without those that only select instructions (-march, -mtune, -mavx2, ...); `instructions` says what they selected.
 std::string flags_but_instructions(std::string_view flags);
 
-/// Raised by one whenever some configuration gives different results; a result is recomputed only if this number, its
+/// Incremented whenever some configuration gives different results; a result is recomputed only if this number, its
 /// configuration or its data changed.
-inline constexpr int kNumericsVersion = 4;
+inline constexpr int kNumericsVersion = 5;
 
-/// Names the build's instruction set if this processor lacks it; else empty.
+/// Returns the build's instruction set if this processor lacks it, else an empty string.
 std::string missing_instructions();
 
 /// Peak resident memory of this process, in bytes.

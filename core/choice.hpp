@@ -19,8 +19,8 @@ constexpr std::array<std::string_view, sizeof...(Text)> names(const Text&... tex
 }
 
 /// An enumeration that names its own values, which count from 0:
-///   enum class Course { falling, constant };
-///   constexpr auto choice_names(Course) { return names("falling", "constant"); }
+///   enum class ToleranceSchedule { linear, constant };
+///   constexpr auto choice_names(ToleranceSchedule) { return names("linear", "constant"); }
 template <class E>
 concept Choice = std::is_enum_v<E> && requires(E value) {
   choice_names(value);
@@ -42,7 +42,7 @@ constexpr std::optional<E> find_choice(std::string_view name) {
   return std::nullopt;
 }
 
-/// The value of that name. Throws Error (usage): "course 'up' is unknown; valid: falling, constant".
+/// The value of that name. Throws Error (usage): "schedule 'up' is unknown; valid: linear, constant".
 template <Choice E>
 E make_choice(std::string_view what, std::string_view name) {
   if (const auto value = find_choice<E>(name)) return *value;

@@ -1,7 +1,10 @@
 #include "core/exact_sum.hpp"
 
+#include <bit>
 #include <cassert>
 #include <cmath>
+#include <cstddef>
+#include <limits>
 
 namespace fedstride {
 
@@ -16,8 +19,8 @@ void ExactSum::add(std::span<const float> values, std::uint64_t weight) {
   const auto factor = static_cast<__int128>(weight);
   for (std::size_t i = 0; i < values.size(); ++i) {
     // Exact product (a power of two), one rounding to the nearest integer, |integer| < 2^62.
-    const auto quantised = static_cast<std::int64_t>(std::nearbyint(static_cast<double>(values[i]) * kScale));
-    sums_[i] += factor * quantised;
+    const auto quantized = static_cast<std::int64_t>(std::nearbyint(static_cast<double>(values[i]) * kScale));
+    sums_[i] += factor * quantized;
   }
   weight_ += weight;
 }
@@ -39,6 +42,38 @@ void ExactSum::divided_by(double denominator, Vector& out) const {
   for (std::size_t i = 0; i < sums_.size(); ++i) {
     out[i] = static_cast<float>(static_cast<double>(sums_[i]) / kScale / denominator);
   }
+}
+
+void ExactTotal::add(double value) {
+  constexpr int kDigits = std::numeric_limits<double>::digits;
+  int exponent = 0;
+  const auto digits = static_cast<std::uint64_t>(std::ldexp(std::frexp(value, &exponent), kDigits));
+  if (digits == 0) return;
+  const auto position = static_cast<unsigned>(exponent - kDigits + kLowest);
+  unsigned __int128 carried = static_cast<unsigned __int128>(digits) << position % kLimbBits;
+  for (std::size_t limb = position / kLimbBits; carried != 0; ++limb) {
+    const unsigned __int128 sum = carried + limbs_[limb];  // below 2^118
+    limbs_[limb] = static_cast<std::uint64_t>(sum);
+    carried = sum >> kLimbBits;
+  }
+}
+
+double ExactTotal::value() const {
+  std::size_t top = limbs_.size() - 1;
+  while (top > 0 && limbs_[top] == 0) --top;
+  if (limbs_[top] == 0) return 0;
+  // The first 64 bits, the last of which is also set if any bit after them is: that decides whether a tie is one.
+  const int unused = std::countl_zero(limbs_[top]);
+  const auto limb = [&](std::size_t i) { return top >= i ? limbs_[top - i] : 0; };
+  std::uint64_t first = limb(0) << unused;
+  std::uint64_t after = limb(1);
+  if (unused > 0) {
+    first |= limb(1) >> (kLimbBits - unused);
+    after = limb(1) << unused;
+  }
+  for (std::size_t i = 2; i <= top; ++i) after |= limb(i);
+  if (after != 0) first |= 1;
+  return std::ldexp(static_cast<double>(first), static_cast<int>(top) * kLimbBits - unused - kLowest);
 }
 
 }  // namespace fedstride

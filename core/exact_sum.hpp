@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -8,7 +9,7 @@
 
 namespace fedstride {
 
-/// A weighted sum of vectors that is exact once each component has been quantised: the order of the additions, the
+/// A weighted sum of vectors that is exact once each component has been quantized: the order of the additions, the
 /// number of threads and the number of processes cannot change a single bit. Components are rounded to multiples of
 /// 2^-40 (so each contribution is off by at most 2^-41 a component) and kept as 128-bit integers.
 /// Not thread-safe (but see add_integers): threads that share one must lock.
@@ -47,6 +48,22 @@ class ExactSum {
  private:
   std::vector<__int128> sums_;
   std::uint64_t weight_ = 0;
+};
+
+/// The sum of numbers that are not negative, kept whole as one long integer and rounded once, in value(): the order in which they
+/// are added changes no bit. For a number of each client; whole vectors are ExactSum's.
+class ExactTotal {
+ public:
+  /// Requires 0 <= value < infinity, and fewer than 2^64 calls.
+  void add(double value);
+
+  /// The double nearest to the sum, ties to even; infinite beyond the largest one. (A sum of subnormal numbers alone may be rounded twice.)
+  double value() const;
+
+ private:
+  static constexpr int kLimbBits = 64;
+  static constexpr int kLowest = 1127;  ///< the last bit stands for 2^-kLowest: below the last bit of any double's 53
+  std::array<std::uint64_t, 36> limbs_{};
 };
 
 }  // namespace fedstride

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <iosfwd>
 #include <span>
 #include <string>
 #include <string_view>
@@ -30,6 +31,15 @@ void write_files(const std::filesystem::path& folder, std::span<const NewFile> f
 /// be restored.
 void append_line(const std::filesystem::path& path, std::string_view line);
 
+/// Brings the list of the files beside `path` to the disk, where that can be done.
+void sync_folder_of(const std::filesystem::path& path);
+
+/// Makes a folder, and those around it, where they are not there. Throws Error (failure).
+void make_folder(const std::filesystem::path& folder);
+
+/// Opens a regular file to be read from its beginning as a stream. Throws Error (failure).
+std::ifstream opened_stream(const std::filesystem::path& path);
+
 /// The size of a regular file, or of the one that a link leads to. Throws Error (failure) that says what it is if it is anything else: a
 /// pipe would be waited for, a device may have no end.
 std::uint64_t size_of_file(const std::filesystem::path& path);
@@ -39,5 +49,15 @@ std::string read_file(const std::filesystem::path& path, std::uint64_t limit = s
 
 /// True if the path exists; false for a dangling link, and if that cannot be determined.
 bool is_there(const std::filesystem::path& path);
+
+/// A file that states its kind and can be checked for damage: "NAME VERSION\n", the SHA-256 of the body in hexadecimal,
+/// "\n", the body. `kind` is "NAME VERSION", such as "fedstride checkpoint 4".
+
+/// Replaces the file (write_file).
+void write_sealed(const std::filesystem::path& path, std::string_view kind, std::string_view body);
+
+/// Returns the body; lengths in it must be checked as those of any file. Throws Error (failure) if the file cannot be
+/// read, is damaged, or has another version; `what` names it in messages ("checkpoint").
+std::string read_sealed(const std::filesystem::path& path, std::string_view kind, std::string_view what);
 
 }  // namespace fedstride

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <limits>
 #include <span>
 
 #include "core/function_ref.hpp"
@@ -10,15 +11,27 @@ namespace fedstride {
 /// Receives a stretch of the gradient as soon as it is computed; `offset` is where the stretch begins in the flat parameter
 /// vector. Every parameter is reported exactly once a gradient (frozen ones as zeros), in stretches whose bounds depend
 /// on the model alone, possibly from several threads at once. The values it returns are added up in a fixed order whatever
-/// the order of the threads, so an optimiser that needs a norm of its step always gets the same bits.
+/// the order of the threads, so an optimizer that needs a norm of its step always gets the same bits.
 ///
 /// A stretch is reported only when nothing will read those weights again in this gradient, so a sink may overwrite the
 /// weights at which the gradient is taken.
 using GradientSink = function_ref<double(std::size_t offset, std::span<const float> gradient)>;
 
-/// Computes the mean gradient over a fresh batch at `weights` (the flat vector); returns the sum of the sink's values.
-/// One call is one batch, and under differential privacy one noisy release.
-using Gradient = function_ref<double(const float* weights, GradientSink sink)>;
+/// Computes the mean gradient over a batch at `weights` (the flat vector); returns the sum of the sink's values. One call is one
+/// batch, and under differential privacy one noisy release.
+class Gradient : public function_ref<double(const float* weights, GradientSink sink)> {
+ public:
+  using function_ref::function_ref;
+  /// Each call of `compute` sets `loss`.
+  Gradient(function_ref compute, const double& loss) : function_ref(compute), loss_(&loss) {}
+
+  /// The mean loss of the last batch at the weights where its gradient was computed, from the same forward pass; NaN if nobody
+  /// knows it. Under differential privacy no release covers it.
+  double loss() const { return loss_ != nullptr ? *loss_ : std::numeric_limits<double>::quiet_NaN(); }
+
+ private:
+  const double* loss_ = nullptr;
+};
 
 /// Runs piece(0) ... piece(count - 1), in any order, on any threads, and returns when all are done.
 /// The way work is cut into pieces must not depend on the number of threads.

@@ -1,44 +1,50 @@
 #include "core/hash.hpp"
 
 #include <openssl/evp.h>
+#include <openssl/hmac.h>
 
 #include "core/error.hpp"
 
 namespace fedstride {
 
-struct Hash::State {
-  EVP_MD_CTX* context = EVP_MD_CTX_new();
-  State() {
-    if (context == nullptr || EVP_DigestInit_ex(context, EVP_sha256(), nullptr) != 1)
-      throw failure("SHA-256 is not available in this OpenSSL");
-  }
-  ~State() { EVP_MD_CTX_free(context); }
-};
+void Hash::Free::operator()(evp_md_ctx_st* context) const { EVP_MD_CTX_free(context); }
 
-Hash::Hash() : state_(std::make_unique<State>()) {}
-Hash::~Hash() = default;
-Hash::Hash(Hash&&) noexcept = default;
-Hash& Hash::operator=(Hash&&) noexcept = default;
+Hash::Hash() : context_(EVP_MD_CTX_new()) {
+  if (!context_ || EVP_DigestInit_ex(context_.get(), EVP_sha256(), nullptr) != 1)
+    throw failure("SHA-256 is not available in this OpenSSL");
+}
 
 Hash& Hash::bytes(const void* data, std::size_t size) {
-  EVP_DigestUpdate(state_->context, data, size);
+  EVP_DigestUpdate(context_.get(), data, size);
   return *this;
 }
 
 std::array<std::uint8_t, 32> Hash::digest() {
   std::array<std::uint8_t, 32> digest{};
-  EVP_DigestFinal_ex(state_->context, digest.data(), nullptr);
+  EVP_DigestFinal_ex(context_.get(), digest.data(), nullptr);
   return digest;
 }
 
-std::string Hash::hex() {
+std::string Hash::hex() { return hex_of(digest()); }
+
+std::string hex_of(std::span<const std::uint8_t> bytes) {
   std::string text;
-  for (const unsigned char byte : digest()) {
+  for (const std::uint8_t byte : bytes) {
     constexpr std::string_view digits = "0123456789abcdef";
     text += digits[byte >> 4];
     text += digits[byte & 15];
   }
   return text;
+}
+
+std::array<std::uint8_t, 32> hmac_sha256(std::string_view key, std::string_view message) {
+  std::array<std::uint8_t, 32> code{};
+  unsigned size = 0;
+  if (HMAC(EVP_sha256(), key.data(), static_cast<int>(key.size()), reinterpret_cast<const unsigned char*>(message.data()),
+           message.size(), code.data(), &size) == nullptr ||
+      size != code.size())
+    throw failure("HMAC with SHA-256 is not available in this OpenSSL");
+  return code;
 }
 
 std::string model_hash(const Vector& parameters) { return Hash().values(view(parameters)).hex(); }

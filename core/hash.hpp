@@ -10,15 +10,14 @@
 
 #include "core/vector.hpp"
 
+struct evp_md_ctx_st;  // OpenSSL's EVP_MD_CTX
+
 namespace fedstride {
 
 /// SHA-256 of everything fed to it.
 class Hash {
  public:
   Hash();
-  ~Hash();
-  Hash(Hash&&) noexcept;
-  Hash& operator=(Hash&&) noexcept;
 
   Hash& bytes(const void* data, std::size_t size);
   Hash& text(std::string_view text) { return bytes(text.data(), text.size()); }
@@ -34,9 +33,17 @@ class Hash {
   std::string hex();
 
  private:
-  struct State;
-  std::unique_ptr<State> state_;
+  struct Free {
+    void operator()(evp_md_ctx_st* context) const;
+  };
+  std::unique_ptr<evp_md_ctx_st, Free> context_;
 };
+
+/// Two hexadecimal digits a byte.
+std::string hex_of(std::span<const std::uint8_t> bytes);
+
+/// The code of a message under a key (RFC 2104).
+std::array<std::uint8_t, 32> hmac_sha256(std::string_view key, std::string_view message);
 
 /// Identity of a model: SHA-256 of its parameters' bits.
 std::string model_hash(const Vector& parameters);

@@ -10,13 +10,13 @@ namespace fedstride {
 
 /// The values of an array or an object; those of an object have keys, in the same order.
 struct Json::Elements {
-  static constexpr std::size_t kLinear = 16;  ///< keys that are looked through one by one
+  static constexpr std::size_t kLinear = 16;  ///< number of keys searched linearly
 
   using Places = std::map<std::string, std::size_t, std::less<>>;
 
   std::vector<Json> values = {};
   std::vector<std::string> keys = {};
-  std::unique_ptr<Places> places = {};  ///< of the keys where there are more
+  std::unique_ptr<Places> places = {};  ///< index of the keys if there are more
 
   Elements() = default;
   Elements(const Elements& other)
@@ -84,7 +84,7 @@ Json::Elements& Json::make(Kind kind) {
   return *held_.elements;
 }
 
-// Values inside are taken out one after the other: a text may nest them deeper than calls can.
+// Nested values are moved out one by one: a text may nest them deeper than the call stack allows.
 void Json::release() noexcept {
   if (kind_ == Kind::text) {
     delete held_.text;
@@ -105,23 +105,23 @@ void Json::release() noexcept {
 }
 
 const std::string& Json::text() const {
-  if (kind_ != Kind::text) throw JsonError("a text was expected");
+  if (kind_ != Kind::text) throw JsonError("expected a string");
   return *held_.text;
 }
 
 bool Json::flag() const {
-  if (kind_ != Kind::boolean) throw JsonError("true or false was expected");
+  if (kind_ != Kind::boolean) throw JsonError("expected true or false");
   return held_.boolean;
 }
 
 double Json::number() const {
-  if (kind_ != Kind::real) throw JsonError("a number was expected");
+  if (kind_ != Kind::real) throw JsonError("expected a number");
   return held_.real;
 }
 
-Json::Range Json::elements() const {
-  if (kind_ != Kind::array) throw JsonError("a list was expected");
-  return {begin(), end()};
+const Json& Json::list_itself() const {
+  if (kind_ != Kind::array) throw JsonError("expected an array");
+  return *this;
 }
 
 std::size_t Json::size() const { return is_structured() ? held_.elements->values.size() : 0; }
@@ -142,7 +142,7 @@ const Json& Json::at(std::string_view key) const {
 }
 
 Json Json::value(std::string_view key, Json otherwise) const {
-  if (!is_object()) throw JsonError("an object was expected");
+  if (!is_object()) throw JsonError("expected an object");
   const Json* found = find(key);
   if (found != end()) return *found;
   return otherwise;
@@ -150,14 +150,14 @@ Json Json::value(std::string_view key, Json otherwise) const {
 
 Json& Json::member(std::string_view key) {
   if (is_null()) make(Kind::object);
-  if (!is_object()) throw JsonError("an object was expected");
+  if (!is_object()) throw JsonError("expected an object");
   const std::size_t place = held_.elements->find(key);
   return place < size() ? begin()[place] : held_.elements->add(key);
 }
 
 void Json::push_back(Json value) {
   if (is_null()) make(Kind::array);
-  if (!is_array()) throw JsonError("a list was expected");
+  if (!is_array()) throw JsonError("expected an array");
   held_.elements->values.push_back(std::move(value));
 }
 
@@ -169,9 +169,10 @@ void Json::update(const Json& other) {
   for (const auto& [key, value] : other.items()) member(key) = value;
 }
 
-Json::Members Json::items() const {
-  if (!is_object()) return {nullptr, nullptr, 0};
-  return {held_.elements->keys.data(), begin(), size()};
+std::vector<Json::Member> Json::items() const {
+  std::vector<Member> members;
+  for (std::size_t i = 0; is_object() && i < size(); ++i) members.push_back({held_.elements->keys[i], begin()[i]});
+  return members;
 }
 
 bool operator==(const Json& a, const Json& b) {
@@ -205,18 +206,8 @@ Json& JsonTree::place(Json value) {
   return open_.back()->back();
 }
 
-bool JsonTree::take(Json value) {
-  place(std::move(value));
-  return true;
-}
-
 bool JsonTree::open(Json value) {
   open_.push_back(&place(std::move(value)));
-  return true;
-}
-
-bool JsonTree::close() {
-  open_.pop_back();
   return true;
 }
 
@@ -228,12 +219,12 @@ using Library = nlohmann::json;
 class Events final : public nlohmann::json_sax<Library> {
  public:
   explicit Events(JsonEvents& to) : to_(to) {}
-  bool null() override { return to_.null(); }
-  bool boolean(bool value) override { return to_.boolean(value); }
-  bool number_integer(number_integer_t value) override { return to_.number_integer(value); }
-  bool number_unsigned(number_unsigned_t value) override { return to_.number_unsigned(value); }
-  bool number_float(number_float_t value, const std::string&) override { return to_.number_float(value); }
-  bool string(std::string& value) override { return to_.string(value); }
+  bool null() override { return to_.scalar(nullptr); }
+  bool boolean(bool value) override { return to_.scalar(value); }
+  bool number_integer(number_integer_t value) override { return to_.scalar(value); }
+  bool number_unsigned(number_unsigned_t value) override { return to_.scalar(value); }
+  bool number_float(number_float_t value, const std::string&) override { return to_.scalar(value); }
+  bool string(std::string& value) override { return to_.scalar(std::move(value)); }
   bool binary(Library::binary_t&) override { return false; }
   bool start_object(std::size_t) override { return to_.start_object(); }
   bool key(std::string& name) override { return to_.key(name); }

@@ -14,7 +14,7 @@
 
 namespace fedstride {
 
-/// A text that is no JSON, or a value that is not what it was asked for as.
+/// Thrown for text that is not JSON, and for a value of the wrong kind.
 struct JsonError : std::runtime_error {
   explicit JsonError(const std::string& what, std::size_t at = 0, bool range = false)
       : std::runtime_error(what), byte(at), out_of_range(range) {}
@@ -107,7 +107,7 @@ class Json {
       return text();
     } else {
       T list;
-      for (const Json& one : elements()) list.push_back(one.get<typename T::value_type>());
+      for (const Json& one : list_itself()) list.push_back(one.get<typename T::value_type>());
       return list;
     }
   }
@@ -163,28 +163,7 @@ class Json {
     const std::string& key;
     const Json& value;
   };
-  class Members {
-   public:
-    struct Iterator {
-      const std::string* key;
-      const Json* value;
-      Member operator*() const { return {*key, *value}; }
-      Iterator& operator++() {
-        ++key, ++value;
-        return *this;
-      }
-      bool operator==(const Iterator& other) const { return value == other.value; }
-    };
-    Members(const std::string* keys, const Json* values, std::size_t size) : keys_(keys), values_(values), size_(size) {}
-    Iterator begin() const { return {keys_, values_}; }
-    Iterator end() const { return {keys_ + size_, values_ + size_}; }
-
-   private:
-    const std::string* keys_;
-    const Json* values_;
-    std::size_t size_;
-  };
-  Members items() const;
+  std::vector<Member> items() const;
 
   /// Numbers are equal if their values are; of objects the order does not count.
   friend bool operator==(const Json& a, const Json& b);
@@ -193,16 +172,10 @@ class Json {
   friend Json parse_json(std::string_view text);
   enum class Kind : unsigned char { null, discarded, boolean, whole, natural, real, text, array, object };
   struct Elements;
-  struct Range {
-    const Json* first;
-    const Json* last;
-    const Json* begin() const { return first; }
-    const Json* end() const { return last; }
-  };
 
   bool flag() const;
   double number() const;
-  Range elements() const;
+  const Json& list_itself() const;
   Json& member(std::string_view key);
   Elements& make(Kind kind);
   void release() noexcept;
@@ -221,21 +194,17 @@ class Json {
 /// Everything a parser meets, in its order; an event that answers false ends the parsing.
 struct JsonEvents {
   virtual ~JsonEvents() = default;
-  virtual bool null() = 0;
-  virtual bool boolean(bool value) = 0;
-  virtual bool number_integer(std::int64_t value) = 0;
-  virtual bool number_unsigned(std::uint64_t value) = 0;
-  virtual bool number_float(double value) = 0;
-  virtual bool string(std::string& value) = 0;
+  /// null, a flag, a number or a text.
+  virtual bool scalar(Json value) = 0;
   virtual bool key(std::string& name) = 0;
   virtual bool start_object() = 0;
   virtual bool end_object() = 0;
   virtual bool start_array() = 0;
   virtual bool end_array() = 0;
-  virtual bool parse_error(const JsonError& error) = 0;
+  virtual bool parse_error(const JsonError&) { return false; }
 };
 
-/// Makes a value of the events; a text that is no JSON is a JsonError. To be derived from by who wants to see the events, too.
+/// Builds a value from the events; text that is not JSON throws JsonError. Derive from it to see the events as well.
 class JsonTree : public JsonEvents {
  public:
   /// The value that has been read.
@@ -243,17 +212,18 @@ class JsonTree : public JsonEvents {
   /// Objects and arrays that are open.
   std::size_t depth() const { return open_.size(); }
 
-  bool null() override { return take(nullptr); }
-  bool boolean(bool value) override { return take(value); }
-  bool number_integer(std::int64_t value) override { return take(value); }
-  bool number_unsigned(std::uint64_t value) override { return take(value); }
-  bool number_float(double value) override { return take(value); }
-  bool string(std::string& value) override { return take(std::move(value)); }
+  bool scalar(Json value) override {
+    place(std::move(value));
+    return true;
+  }
   bool key(std::string& name) override;
   bool start_object() override { return open(Json::object()); }
-  bool end_object() override { return close(); }
+  bool end_object() override {
+    open_.pop_back();
+    return true;
+  }
   bool start_array() override { return open(Json::array()); }
-  bool end_array() override { return close(); }
+  bool end_array() override { return JsonTree::end_object(); }
   bool parse_error(const JsonError& error) override { throw error; }
 
  protected:
@@ -263,9 +233,7 @@ class JsonTree : public JsonEvents {
   bool stands_already(std::string_view key) const { return open_.back()->contains(key); }
 
  private:
-  bool take(Json value);
   bool open(Json value);
-  bool close();
   Json& place(Json value);
 
   Json root_;
@@ -273,17 +241,17 @@ class JsonTree : public JsonEvents {
   Json* next_ = nullptr;  ///< the value of the last key
 };
 
-/// Tells of every value of a text, keeping none of them. False if it is no JSON or an event ended it.
+/// Reports every value of a text without keeping any. Returns false if it is not JSON or an event stopped it.
 bool sax_parse_json(std::string_view text, JsonEvents& events);
 bool sax_parse_json(std::istream& bytes, JsonEvents& events);
 
-/// Parses a text; the result is_discarded() if it is no JSON. Where a key stands twice its last value counts.
+/// Parses a text; the result is_discarded() if it is not JSON. If a key occurs twice, the last value wins.
 Json parse_json(std::string_view text);
 /// The same, but throws JsonError (the message of nlohmann, with the byte).
 Json parse_json_or_throw(std::string_view text);
 
-/// The text of a value: indented by so many columns, or on one line (-1). Bytes that are no UTF-8 become U+FFFD, numbers that
-/// are not finite null.
+/// Serializes a value, indented by this many columns or on one line (-1). Invalid UTF-8 becomes U+FFFD, numbers that are not
+/// finite become null.
 std::string dump_json(const Json& json, int indent = -1);
 
 /// The number, or null for NaN and infinities, which JSON lacks.

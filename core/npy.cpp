@@ -20,7 +20,7 @@ constexpr std::size_t kMaxHeader = 1024;  // NumPy's for one dimension has 118 b
 static_assert(std::endian::native == std::endian::little, "the numbers are written as they lie in memory");
 
 Error unreadable(const std::filesystem::path& path, const std::string& why) {
-  return failure("'" + path.string() + "' is not an array that can be read here: " + why +
+  return failure("'" + path.string() + "' cannot be read as an array: " + why +
                  "; it must be a .npy file of format 1.0 with one dimension of type '<u4'");
 }
 
@@ -46,21 +46,21 @@ void write_npy(const std::filesystem::path& path, std::span<const std::uint32_t>
 std::vector<std::uint32_t> read_npy(const std::filesystem::path& path, std::uint64_t most) {
   const std::string text = read_file(path, kMaxHeader + most * sizeof(std::uint32_t));
   const std::string_view view = text;
-  if (!view.starts_with(kMagic) || view.size() < kMagic.size() + 2) throw unreadable(path, "it does not begin as one");
+  if (!view.starts_with(kMagic) || view.size() < kMagic.size() + 2) throw unreadable(path, "it does not start like a .npy file");
   const auto byte = [&](std::size_t at) { return static_cast<std::size_t>(static_cast<unsigned char>(view[at])); };
   const std::size_t begin = kMagic.size() + 2 + byte(kMagic.size()) + 256 * byte(kMagic.size() + 1);
-  if (view.size() < begin) throw unreadable(path, "it ends in its header");
+  if (view.size() < begin) throw unreadable(path, "it ends inside its header");
   std::string_view header = view.substr(kMagic.size() + 2, begin - kMagic.size() - 2);
-  if (!header.starts_with(kBefore)) throw unreadable(path, "its header says another type or shape");
+  if (!header.starts_with(kBefore)) throw unreadable(path, "its header has another type or shape");
   header.remove_prefix(kBefore.size());
   std::uint64_t count = 0;
   const auto [end, error] = std::from_chars(header.data(), header.data() + header.size(), count);
   header.remove_prefix(static_cast<std::size_t>(end - header.data()));
-  if (error != std::errc{} || !header.starts_with(kAfter)) throw unreadable(path, "its header says another type or shape");
+  if (error != std::errc{} || !header.starts_with(kAfter)) throw unreadable(path, "its header has another type or shape");
   const std::uint64_t bytes = view.size() - begin;
   if (count > most || bytes != count * sizeof(std::uint32_t))
     throw unreadable(path,
-                     "its header says " + std::to_string(count) + " numbers, and " + std::to_string(bytes) + " bytes follow");
+                     "its header claims " + std::to_string(count) + " numbers, but " + std::to_string(bytes) + " bytes follow");
   std::vector<std::uint32_t> numbers(count);
   if (count > 0) std::memcpy(numbers.data(), view.data() + begin, bytes);
   return numbers;

@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <set>
 
-#include "core/promises.hpp"
-
 namespace fedstride {
 
 const SettingInfo* Part::find(std::string_view setting) const {
@@ -32,21 +30,16 @@ void check_settings_of(const Part& part, const std::string& what) {
   std::set<std::string_view> settings;
   for (const SettingInfo& setting : part.settings())
     if (!settings.insert(setting.name).second)
-      throw usage_error(what + " has two settings with the name '" + std::string(setting.name) + "'");
+      throw usage_error(what + " has two settings named '" + std::string(setting.name) + "'");
   part.check();
 }
 
 }  // namespace
 
-bool has_valid_settings(const Part& part) {
-  check_settings_of(part, "'" + std::string(part.name()) + "'");
-  return true;
-}
-
 void PartFamily::add(std::unique_ptr<Part> part) {
   const std::string what = std::string(key_) + " '" + std::string(part->name()) + "'";
   if (std::ranges::any_of(parts_, [&](const auto& other) { return other->name() == part->name(); }))
-    throw usage_error(what + " is there already; each part of a family needs a name of its own");
+    throw usage_error(what + " already exists; each part of a family needs a unique name");
   check_settings_of(*part, what);
   parts_.push_back(std::move(part));
 }

@@ -1,10 +1,11 @@
 #pragma once
 
+#include <concepts>
 #include <memory>
 #include <span>
 #include <string>
 #include <string_view>
-#include <typeinfo>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -12,20 +13,21 @@
 
 namespace fedstride {
 
-/// The abstract interface of a part of a family (an optimiser, a partition, ...): code that holds one does not know which.
-/// A part itself is a plain struct with
-///   static constexpr std::string_view kName, kSummary;
-///   static constexpr auto kFields = std::tuple{Field{...}, ...};
-/// and the functions its family requires. Flags, keys, help, error texts, the resolved file and the conformance tests come
-/// from these.
+/// A part of a family (an optimizer, a partition, ...); code that holds one does not know which. A family is an abstract class
+/// derived from Part; its optional functions have defaults. A part of it is
+///   struct MySettings { double alpha = 1; static constexpr auto kFields = std::tuple{Field{"my-alpha", &MySettings::alpha, ...}}; };
+///   struct MyPart final : PartBase<FamilyPart, MyPart, MySettings> {
+///     static constexpr std::string_view kName = "my-part", kSummary = "...";
+///     ... override ...
+///   };
+/// Flags, keys, help, error texts, the resolved file and the conformance tests come from these.
 class Part {
  public:
   virtual ~Part() = default;
   virtual std::string_view name() const = 0;
   virtual std::string_view summary() const = 0;
   virtual std::span<const SettingInfo> settings() const = 0;
-  virtual const std::type_info& type() const = 0;
-  virtual const void* object() const = 0;  ///< the struct, which is of type()
+  virtual const void* object() const = 0;  ///< its settings
   virtual void* object() = 0;
   virtual std::unique_ptr<Part> clone() const = 0;
 
@@ -43,31 +45,37 @@ class Part {
   Part& operator=(const Part&) = default;
 };
 
-/// Implements the functions of Part for the struct P. Interface: the family's, derived from Part; Self: the class that
-/// completes it for P.
-template <class Interface, class Self, class P>
-class PartOf : public Interface {
- public:
-  explicit PartOf(P part) : part_(std::move(part)) {}
-  std::string_view name() const final { return P::kName; }
-  std::string_view summary() const final { return P::kSummary; }
-  std::span<const SettingInfo> settings() const final { return settings_of<P>(); }
-  const std::type_info& type() const final { return typeid(P); }
-  const void* object() const final { return &part_; }
-  void* object() final { return &part_; }
-  std::unique_ptr<Part> clone() const final { return std::make_unique<Self>(static_cast<const Self&>(*this)); }
+/// The settings of a part without settings.
+struct NoSettings {
+  static constexpr auto kFields = std::tuple{};
+};
 
- protected:
-  P part_;
+/// The base of the part Self of the family Interface: its settings are members of it, and Self({.alpha = 2}) sets them.
+template <class Interface, class Self, class Settings = NoSettings>
+class PartBase : public Interface, public Settings {
+ public:
+  PartBase(Settings settings = {}) : Settings(std::move(settings)) {}  // NOLINT: implicit on purpose
+  std::string_view name() const final { return Self::kName; }
+  std::string_view summary() const final { return Self::kSummary; }
+  std::span<const SettingInfo> settings() const final { return settings_of<Settings>(); }
+  const void* object() const final { return static_cast<const Settings*>(this); }
+  void* object() final { return static_cast<Settings*>(this); }
+  std::unique_ptr<Part> clone() const final {
+    static_assert(std::is_final_v<Self>, "a part is final: what is derived from it would be cut to it where it is copied");
+    return std::make_unique<Self>(static_cast<const Self&>(*this));
+  }
 };
 
 /// The registry of a family: its parts with their defaults, the first of which is the family's default.
 class PartFamily {
  public:
-  PartFamily(std::string_view key, std::string_view purpose) : key_(key), purpose_(purpose) {}
+  PartFamily(std::string_view key, std::string_view purpose, Question question, Shown shown = Shown::seldom)
+      : key_(key), purpose_(purpose), question_(question), shown_(shown) {}
 
   std::string_view key() const { return key_; }          ///< "optimizer": flag and key that choose
   std::string_view purpose() const { return purpose_; }  ///< "how clients train"
+  Question question() const { return question_; }        ///< that its flag and its parts' settings answer
+  Shown shown() const { return shown_; }                 ///< how often another part than the default is chosen
   std::span<const std::unique_ptr<Part>> parts() const { return parts_; }
   std::vector<std::string> names() const;
 
@@ -80,6 +88,8 @@ class PartFamily {
  private:
   std::string_view key_;
   std::string_view purpose_;
+  Question question_;
+  Shown shown_;
   std::vector<std::unique_ptr<Part>> parts_;
 };
 
@@ -99,17 +109,17 @@ class ChosenPart {
   const Part& part() const { return *part_; }
   Part& part() { return *part_; }
   std::string_view name() const { return part_->name(); }
-  /// The family's part of that name, with its defaults. Throws Error (usage) if there is none.
+  /// Chooses the family's part of this name, with its defaults. Throws Error (usage) if there is none.
   void choose(std::string_view name) { part_ = family_->make(name); }
 
-  /// The struct, if it is a P.
+  /// The part if it is a P, else nullptr.
   template <class P>
   const P* as() const {
-    return part_->type() == typeid(P) ? static_cast<const P*>(std::as_const(*part_).object()) : nullptr;
+    return dynamic_cast<const P*>(part_.get());
   }
   template <class P>
   P* as() {
-    return part_->type() == typeid(P) ? static_cast<P*>(part_->object()) : nullptr;
+    return dynamic_cast<P*>(part_.get());
   }
 
  protected:
@@ -117,19 +127,15 @@ class ChosenPart {
   std::unique_ptr<Part> part_;
 };
 
-/// A part of the family with this Interface, which has
-///   static PartFamily& family();        the registry
-///   template <class P> using Of = ...;  the class that makes a part out of a struct P
+/// A part of the family with this Interface, whose registry is Interface::family().
 template <class Interface>
 class Chosen : public ChosenPart {
  public:
   /// The family's default.
   Chosen() : ChosenPart(Interface::family(), Interface::family().parts().front()->clone()) {}
   /// This part.
-  template <class P>
-    requires requires { P::kFields; }
-  Chosen(P part)  // NOLINT: implicit on purpose
-      : ChosenPart(Interface::family(), std::make_unique<typename Interface::template Of<P>>(std::move(part))) {}
+  template <std::derived_from<Interface> P>
+  Chosen(P part) : ChosenPart(Interface::family(), std::make_unique<P>(std::move(part))) {}  // NOLINT: implicit on purpose
 
   static PartFamily& registry() { return Interface::family(); }
 
@@ -138,10 +144,10 @@ class Chosen : public ChosenPart {
   const Interface& operator*() const { return *operator->(); }
 };
 
-/// Adds parts to the family of this Interface, in order.
-template <class Interface, class... P>
+/// Adds parts to a family, in order.
+template <class Interface, std::derived_from<Interface>... P>
 void add_parts(PartFamily& family) {
-  (family.add(std::make_unique<typename Interface::template Of<P>>(P{})), ...);
+  (family.add(std::make_unique<P>()), ...);
 }
 
 /// Adds a part to its family under its kName: add_part<Optimizer>(MyOptimizer{}). Its values are the defaults.

@@ -11,7 +11,7 @@ namespace fedstride {
 template <class T>
 class Pool {
  public:
-  /// Returns an idle object, or a new one from std::unique_ptr<T> make(). Its user gives it back; one that is lost (an
+  /// Returns an idle object, or a new one from std::unique_ptr<T> make(). The user gives it back; an object that is lost (to an
   /// exception) is replaced by a new one.
   template <class Make>
   std::unique_ptr<T> borrow(Make&& make) {

@@ -3,26 +3,45 @@
 #include <cstddef>
 #include <cstdint>
 #include <iosfwd>
+#include <span>
 #include <vector>
+
+#include "core/named_number.hpp"
 
 namespace fedstride {
 
 /// The most numbers that a server tells its clients besides the model.
 inline constexpr std::size_t kMaxTold = 8;
 
-/// The server's side of a local optimiser that adapts with the whole federation: it takes a statistic of all clients' steps, and
+/// The statistics of a round's steps, added up over all its clients.
+struct PooledSums {
+  double statistic = 0;
+  std::uint64_t count = 0;  ///< steps in that sum
+  double alignment = 0;     ///< of pairs of consecutive steps: squared cosines, from 0 to 1
+  std::uint64_t pairs = 0;
+};
+
+/// The server's side of a local optimizer that adapts with the whole federation: it takes a statistic of all clients' steps, and
 /// tells them what it makes of it.
 class PooledStatistic {
  public:
   virtual ~PooledStatistic() = default;
-  /// At most kMaxTold numbers for every client of that round.
+  /// At most kMaxTold numbers for every client of that round; the last is pooled_reference.
   virtual std::vector<double> tell(std::uint32_t round) const = 0;
-  /// Takes the sum of a round's statistics, of `count` steps of all clients.
-  virtual void take(double sum, std::uint64_t count) = 0;
+  /// Called once a round.
+  virtual void take(std::uint32_t round, const PooledSums& sums) = 0;
+  /// Called when a run continues that is to have so many rounds.
+  virtual void prolong(std::uint32_t /*rounds*/) {}
+  /// The numbers behind the last round that was taken in this session.
+  virtual std::vector<NamedNumber> numbers() const { return {}; }
   /// Cereal's portable binary form. load throws if the bytes are not in this form.
   virtual void save(std::ostream& bytes) const = 0;
   virtual void load(std::istream& bytes) = 0;
 };
+
+/// The statistic that the server expects of a step, from what it told; 0: none. Under client-level privacy, a client's mean is
+/// released as a share of twice this number.
+inline double pooled_reference(std::span<const double> told) { return told.empty() ? 0 : told.back(); }
 
 /// The course of a run, as known at its beginning.
 struct PoolPlan {

@@ -1,10 +1,8 @@
 #include "core/random.hpp"
 
-#include <openssl/evp.h>
-#include <openssl/hmac.h>
-
 #include <bit>
 #include <cmath>
+#include <cstring>
 #include <numbers>
 #include <string_view>
 
@@ -77,48 +75,25 @@ void RandomStream::refill() {
 }
 
 RandomSource::RandomSource(const SecretKey& key) : secret_(true) {
-  constexpr std::string_view kUse = "fedstride: draws";
-  std::array<unsigned char, 32> digest{};
-  unsigned size = 0;
-  if (HMAC(EVP_sha256(), key.data(), static_cast<int>(key.size()), reinterpret_cast<const unsigned char*>(kUse.data()),
-           kUse.size(), digest.data(), &size) == nullptr ||
-      size != digest.size())
-    throw failure("HMAC with SHA-256 is not available in this OpenSSL");
+  const SecretKey digest = derived_key(key, "fedstride: draws");
   for (std::size_t i = 0; i < digest.size(); ++i) root_[i / 4] |= std::uint32_t{digest[i]} << (8 * (i % 4));
 }
 
-namespace {
-
-template <class Number>
-void put_number(std::string& bytes, Number number) {
-  for (std::size_t i = 0; i < sizeof number; ++i) bytes.push_back(static_cast<char>(number >> (8 * i)));
-}
-
-template <class Number>
-Number taken_number(std::string_view& bytes) {
-  Number number = 0;
-  for (std::size_t i = 0; i < sizeof number; ++i) number |= Number{static_cast<unsigned char>(bytes[i])} << (8 * i);
-  bytes.remove_prefix(sizeof number);
-  return number;
-}
-
-}  // namespace
+static_assert(std::endian::native == std::endian::little, "the numbers are kept as they lie in memory");
 
 std::string RandomSource::save() const {
   std::string bytes(1, secret_ ? 1 : 0);
-  put_number(bytes, seed_);
-  for (const std::uint32_t word : root_) put_number(bytes, word);
-  return bytes;
+  bytes.append(reinterpret_cast<const char*>(&seed_), sizeof seed_);
+  return bytes.append(reinterpret_cast<const char*>(root_.data()), sizeof root_);
 }
 
 RandomSource RandomSource::load(std::string_view bytes) {
   RandomSource source(std::uint64_t{0});
   if (bytes.size() != 1 + sizeof source.seed_ + sizeof source.root_ || (bytes[0] != 0 && bytes[0] != 1))
-    throw failure("a source of draws is damaged");
+    throw failure("the state of a random source is damaged");
   source.secret_ = bytes[0] == 1;
-  bytes.remove_prefix(1);
-  source.seed_ = taken_number<std::uint64_t>(bytes);
-  for (std::uint32_t& word : source.root_) word = taken_number<std::uint32_t>(bytes);
+  std::memcpy(&source.seed_, bytes.data() + 1, sizeof source.seed_);
+  std::memcpy(source.root_.data(), bytes.data() + 1 + sizeof source.seed_, sizeof source.root_);
   return source;
 }
 

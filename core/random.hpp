@@ -35,7 +35,7 @@ enum class Purpose : std::uint32_t {
   client_test = 19,       ///< which of a client's rows it is tested on
   personal_order = 20,    ///< of a client's rows, in the epochs of its personal model
   outside_training = 21,  ///< by code of the user's own, which gets its seed here
-  moment_noise = 22,      ///< on the moments of the inputs (normalise private)
+  moment_noise = 22,      ///< on the moments of the inputs (normalize private)
   evaluation_noise = 23,  ///< on accuracy and loss of a round (evaluate private)
   feature_noise = 30,     ///< on the inputs of a client's examples (row), the same in every round
   test = 1000,
@@ -93,7 +93,7 @@ class RandomStream {
   /// Gamma distributed with the given shape > 0 and scale 1 (Marsaglia & Tsang 2000). Never 0.
   double gamma(double shape);
   /// The logarithm of such a draw, which a tiny shape does not take out of range: for a Dirichlet draw subtract the
-  /// largest of its logarithms, then exp() and normalise.
+  /// largest of its logarithms, then exp() and normalize.
   double log_of_gamma(double shape);
 
   /// Access for kernels that make many blocks at once. Block b of a fresh stream is philox4x32({b, counter[1..3]}, key) of a

@@ -55,7 +55,11 @@ void SettingInfo::check(const SettingValue& value) const {
     const bool is_auto = may_be_auto && *text == "auto";
     right_kind = kind == SettingKind::text || kind == SettingKind::choice || is_auto;
     good = kind == SettingKind::text || std::ranges::find(choices, *text) != choices.end() || is_auto;
-    if (right_kind && !good) throw usage_error(std::string(name) + " '" + *text + "' is unknown; " + valid_text());
+    if (right_kind && !good) {
+      std::vector<std::string> names(choices.begin(), choices.end());
+      if (may_be_auto) names.emplace_back("auto");
+      throw usage_error(unknown_name(name, *text, names));
+    }
   } else if (std::holds_alternative<bool>(value)) {
     right_kind = good = kind == SettingKind::flag;
   } else if (const auto* whole = std::get_if<std::int64_t>(&value)) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <concepts>
 #include <cstdint>
 #include <limits>
 #include <span>
@@ -58,20 +59,74 @@ inline constexpr Valid kNonNegative{.low = 0};
 inline constexpr Valid kFraction{.low = 0, .high = 1};
 inline constexpr Valid kAtLeastOne{.low = 1};
 
+/// The part of a run that a setting shapes. From it follow whether it may change when a run goes on, and whether it is in the identity
+/// of the run and in the key of a sweep's cell.
+enum class Shapes {
+  model,    ///< the model: it never changes, and is in both
+  length,   ///< the number of rounds: a run may go on to a larger one
+  reports,  ///< the numbers that are reported of the model: may change, and is in the cell's key alone
+  work,     ///< how and where the work is done, or where the data lie: may change, and is in neither
+  screen,   ///< what is printed: likewise, and a run's folder does not keep it
+  folder,   ///< where the results are: in neither, kept by no folder, and a run goes on in its own
+};
+constexpr bool may_change(Shapes shapes) { return shapes != Shapes::model && shapes != Shapes::folder; }
+constexpr bool shapes_output(Shapes shapes) { return shapes == Shapes::screen || shapes == Shapes::folder; }
+constexpr bool shapes_rounds(Shapes shapes) { return shapes == Shapes::model || shapes == Shapes::length; }
+
+/// The question that a setting answers: a heading of the help and of docs/settings.md.
+enum class Question { data, clients, model, training, federation, privacy, output };
+inline constexpr std::string_view kQuestionTitles[] = {"Data",       "Clients", "Model",         "Training",
+                                                       "Federation", "Privacy", "Run and output"};
+
+/// How often people change a setting: --help shows the first two, those that are first at its top; --help-all shows all.
+enum class Shown { first, often, seldom };
+
+/// A value that is written as a text; text() and read() are inverse.
+template <class Value>
+concept TextValue = requires(const Value value) {
+  { value.text() } -> std::same_as<std::string>;
+  { Value::read(std::string_view()) } -> std::same_as<Value>;
+};
+
 /// One setting of a part: its name as a flag and as a key, its member, its meaning (with unit), its valid values. Value is
-/// double, AutoNumber, int, std::int64_t, std::uint64_t, bool, std::string or a Choice. The default is the member's initial value.
+/// double, AutoNumber, int, std::int64_t, std::uint64_t, bool, std::string, a TextValue or a Choice. The default is the member's initial
+/// value.
 template <class Owner, class Value>
 struct Field {
   std::string_view name;
   Value Owner::*member;
   std::string_view help;
   Valid valid = {};
+  Shapes shapes = Shapes::model;
+  /// True if the owner's other settings let this one count at all; null: always.
+  bool (Owner::*is_read)() const = nullptr;
+  Question question = {};  ///< of a part's setting it is that of its family
+  Shown shown = Shown::seldom;
+
+  constexpr Field often() const { return with(question, Shown::often); }
+  constexpr Field first() const { return with(question, Shown::first); }
+  constexpr Field with(Question asked, Shown how_often) const {
+    Field field = *this;
+    field.question = asked;
+    field.shown = how_often;
+    return field;
+  }
 };
 
 template <class Owner, class Value>
 Field(std::string_view, Value Owner::*, std::string_view) -> Field<Owner, Value>;
 template <class Owner, class Value>
 Field(std::string_view, Value Owner::*, std::string_view, Valid) -> Field<Owner, Value>;
+template <class Owner, class Value>
+Field(std::string_view, Value Owner::*, std::string_view, Valid, Shapes) -> Field<Owner, Value>;
+template <class Owner, class Value>
+Field(std::string_view, Value Owner::*, std::string_view, Valid, Shapes, bool (Owner::*)() const) -> Field<Owner, Value>;
+
+/// The fields that answer one question.
+template <class... Fields>
+constexpr std::tuple<Fields...> about(Question question, const Fields&... fields) {
+  return {fields.with(question, fields.shown)...};
+}
 
 /// A value as written in a file; a choice is its name.
 using SettingValue = std::variant<bool, std::int64_t, double, std::string>;
@@ -87,12 +142,17 @@ struct SettingInfo {
   SettingKind kind = SettingKind::text;
   bool may_be_auto = false;  ///< a number, or the text "auto"
   Valid valid = {};
+  Shapes shapes = Shapes::model;
+  Question question = {};
+  Shown shown = Shown::seldom;
   std::span<const std::string_view> choices = {};  ///< the valid names, if it is a choice
   std::int64_t lowest = 0;                         ///< that the member can hold, if it is a whole number
   std::int64_t highest = 0;
   SettingValue (*get)(const void* owner) = nullptr;
   /// Requires a value of this setting's kind that check() admits.
   void (*set)(void* owner, const SettingValue& value) = nullptr;
+  /// False if the owner's other settings leave this one without effect.
+  bool (*is_read)(const void* owner) = nullptr;
 
   /// "a number above 0", "valid: keep, reset", "true or false", "a text".
   std::string valid_text() const;
@@ -131,8 +191,16 @@ SettingValue get_setting(const void* owner) {
     return value.is_auto ? SettingValue(std::string("auto")) : SettingValue(value.value);
   else if constexpr (std::is_integral_v<Value> && !std::is_same_v<Value, bool>)
     return static_cast<std::int64_t>(value);
+  else if constexpr (TextValue<Value>)
+    return value.text();
   else
     return value;
+}
+
+template <class Owner, class Fields, std::size_t kIndex>
+bool is_setting_read(const void* owner) {
+  const auto is_read = std::get<kIndex>(Fields::kFields).is_read;
+  return is_read == nullptr || (static_cast<const Owner*>(owner)->*is_read)();
 }
 
 template <class Owner, class Fields, std::size_t kIndex>
@@ -150,6 +218,8 @@ void set_setting(void* owner, const SettingValue& value) {
       member = {.value = number_of(value)};
   } else if constexpr (std::is_integral_v<Value> && !std::is_same_v<Value, bool>) {
     member = static_cast<Value>(std::get<std::int64_t>(value));
+  } else if constexpr (TextValue<Value>) {
+    member = Value::read(std::get<std::string>(value));
   } else {
     member = std::get<Value>(value);
   }
@@ -162,14 +232,18 @@ SettingInfo setting_info() {
   SettingInfo info{.name = field.name,
                    .help = field.help,
                    .valid = field.valid,
+                   .shapes = field.shapes,
+                   .question = field.question,
+                   .shown = field.shown,
                    .get = get_setting<Owner, Fields, kIndex>,
-                   .set = set_setting<Owner, Fields, kIndex>};
+                   .set = set_setting<Owner, Fields, kIndex>,
+                   .is_read = is_setting_read<Owner, Fields, kIndex>};
   if constexpr (Choice<Value>) {
     info.kind = SettingKind::choice;
     info.choices = kChoiceNames<Value>;
   } else if constexpr (std::is_same_v<Value, bool>) {
     info.kind = SettingKind::flag;
-  } else if constexpr (std::is_same_v<Value, std::string>) {
+  } else if constexpr (std::is_same_v<Value, std::string> || TextValue<Value>) {
     info.kind = SettingKind::text;
   } else if constexpr (std::is_same_v<Value, double> || std::is_same_v<Value, AutoNumber>) {
     info.kind = SettingKind::number;

@@ -5,16 +5,17 @@
 
 namespace fedstride {
 
-/// True once the program was asked to end, by a signal (cli/terminal/stop_signal.hpp) or by whoever uses the library.
+/// True once the program has been asked to stop, by a signal (cli/terminal/host.hpp) or by the host of the library.
 inline std::atomic<bool> stop_requested{false};
 
-/// Thrown by a long computation that was asked to end. It is no Error: what catches those and goes on must not catch this.
+/// Thrown by a long computation that was asked to stop. It is not an Error: code that catches Errors and continues must not
+/// catch it.
 class Stopped : public std::exception {
  public:
   const char* what() const noexcept override { return "stopped"; }
 };
 
-/// While one lives, check_stop() throws nothing: its owner looks at the flag itself and has something to finish first.
+/// While one exists, check_stop() throws nothing: its owner checks the flag itself and has something to finish first.
 class StopLater {
  public:
   StopLater() { ++count_; }

@@ -1,22 +1,17 @@
 #include "core/text.hpp"
 
 #include <algorithm>
+#include <boost/locale/utf.hpp>
+#include <cctype>
 #include <cmath>
+#include <cstdint>
 #include <cstdio>
 #include <numeric>
 
+#include "core/field_words.hpp"
+
 namespace fedstride {
 namespace {
-
-template <class Text>
-std::string joined_texts(std::span<const Text> parts, std::string_view separator) {
-  std::string text;
-  for (std::size_t i = 0; i < parts.size(); ++i) {
-    if (i > 0) text += separator;
-    text += parts[i];
-  }
-  return text;
-}
 
 std::string with_four_digits(double number, int direction) {
   if (!std::isfinite(number)) return "infinite";
@@ -54,8 +49,11 @@ std::string_view trimmed(std::string_view text) {
   return text.substr(begin, text.find_last_not_of(space) - begin + 1);
 }
 
-std::string joined(std::span<const std::string> parts, std::string_view separator) { return joined_texts(parts, separator); }
-std::string joined(std::span<const std::string_view> parts, std::string_view separator) { return joined_texts(parts, separator); }
+std::string one_line(std::string text) {
+  std::ranges::replace_if(
+      text, [](unsigned char c) { return c < ' ' || c == 0x7f; }, ' ');
+  return text;
+}
 
 std::string counted(std::uint64_t number, std::string_view noun, std::string_view plural) {
   std::string text = std::to_string(number) + " ";
@@ -66,33 +64,95 @@ std::string counted(std::uint64_t number, std::string_view noun, std::string_vie
 std::string rounded_up(double number) { return with_four_digits(number, 1); }
 std::string rounded_down(double number) { return with_four_digits(number, -1); }
 
+namespace {
+
+// Edits that make one text of the other (inserted, left out, replaced, and swapped neighboring letters), without case, with _ for -.
+std::size_t edits(std::string_view one, std::string_view other) {
+  const auto same = [](char a, char b) {
+    const auto folded = [](char c) { return c == '_' ? '-' : static_cast<char>(std::tolower(static_cast<unsigned char>(c))); };
+    return folded(a) == folded(b);
+  };
+  std::vector<std::vector<std::size_t>> rows(one.size() + 1, std::vector<std::size_t>(other.size() + 1));
+  std::iota(rows[0].begin(), rows[0].end(), 0);
+  for (std::size_t i = 1; i <= one.size(); ++i) {
+    rows[i][0] = i;
+    for (std::size_t j = 1; j <= other.size(); ++j) {
+      const std::size_t replaced = rows[i - 1][j - 1] + (same(one[i - 1], other[j - 1]) ? 0 : 1);
+      rows[i][j] = std::min({replaced, rows[i][j - 1] + 1, rows[i - 1][j] + 1});
+      if (i > 1 && j > 1 && same(one[i - 1], other[j - 2]) && same(one[i - 2], other[j - 1]))
+        rows[i][j] = std::min(rows[i][j], rows[i - 2][j - 2] + 1);
+    }
+  }
+  return rows.back().back();
+}
+
+}  // namespace
+
 std::string_view nearest(std::string_view name, std::span<const std::string> names) {
+  // With more edits a short name could become any other.
+  const std::size_t most = name.size() < 4 ? 1 : std::max<std::size_t>(2, name.size() / 3);
   std::string_view best;
-  std::size_t best_distance = std::max<std::size_t>(2, name.size() / 3) + 1;
+  std::size_t best_distance = most + 1;
   for (const auto& candidate : names) {
-    std::vector<std::size_t> row(candidate.size() + 1);
-    std::iota(row.begin(), row.end(), 0);
-    for (std::size_t i = 0; i < name.size(); ++i) {
-      std::size_t diagonal = row[0];
-      row[0] = i + 1;
-      for (std::size_t j = 0; j < candidate.size(); ++j) {
-        const std::size_t substituted = diagonal + (name[i] == candidate[j] ? 0 : 1);
-        diagonal = row[j + 1];
-        row[j + 1] = std::min({substituted, row[j] + 1, row[j + 1] + 1});
-      }
-    }
-    if (row.back() < best_distance) {
-      best_distance = row.back();
-      best = candidate;
-    }
+    const std::size_t distance = edits(name, candidate);
+    if (distance >= best_distance) continue;
+    best_distance = distance;
+    best = candidate;
   }
   return best;
 }
 
 std::string unknown_name(std::string_view what, std::string_view name, std::span<const std::string> names) {
-  std::string text = std::string(what) + " '" + std::string(name) + "' is unknown; ";
-  if (const auto near = nearest(name, names); !near.empty()) text += "did you mean '" + std::string(near) + "'? ";
-  return text + "valid: " + joined(names);
+  return std::string(what) + " '" + std::string(name) + "' is unknown; " + advice(what, name, names) + "valid: " + joined(names);
+}
+
+std::size_t character_bytes(std::string_view text) {
+  const char* next = text.data();
+  const std::uint32_t code = boost::locale::utf::utf_traits<char>::decode(next, text.data() + text.size());
+  const bool is_control = (code < 0x20 && code != '\n' && code != '\t') || (code >= 0x7f && code < 0xa0);
+  const bool is_none =
+      code == boost::locale::utf::illegal || code == boost::locale::utf::incomplete || code == 0xfffe || code == 0xffff;
+  return is_control || is_none ? 0 : static_cast<std::size_t>(next - text.data());
+}
+
+std::string clean_text(std::string_view text) {
+  std::string clean;
+  while (!text.empty()) {
+    const std::size_t length = character_bytes(text);
+    if (length == 0)
+      clean += "\xef\xbf\xbd";
+    else
+      clean += text.substr(0, length);
+    text.remove_prefix(length == 0 ? 1 : length);
+  }
+  return clean;
+}
+
+std::string shortened(const std::string& text, std::size_t most) {
+  std::string result;
+  std::string_view left = text;
+  std::size_t last = 0;
+  for (std::size_t count = 0; !left.empty(); ++count) {
+    if (count == most) return result.substr(0, last) + "…";
+    last = result.size();
+    const std::size_t length = std::max<std::size_t>(1, character_bytes(left));
+    result += left.substr(0, length);
+    left.remove_prefix(length);
+  }
+  return result;
+}
+
+std::string escaped(std::string_view text) {
+  std::string html;
+  for (const char c : clean_text(text)) {
+    constexpr std::string_view kMarks = "&<>\"'";
+    constexpr std::string_view kNames[] = {"&amp;", "&lt;", "&gt;", "&quot;", "&#39;"};
+    if (const auto mark = kMarks.find(c); mark != kMarks.npos)
+      html += kNames[mark];
+    else
+      html += c;
+  }
+  return html;
 }
 
 }  // namespace fedstride

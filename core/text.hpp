@@ -1,10 +1,12 @@
 #pragma once
 
 #include <charconv>
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <vector>
 
 namespace fedstride {
@@ -12,18 +14,26 @@ namespace fedstride {
 /// The pieces between separators, empty ones included.
 std::vector<std::string_view> split(std::string_view text, char separator);
 
-/// The text without white space at both ends.
+/// The text without leading and trailing white space.
 std::string_view trimmed(std::string_view text);
 
 /// The parts in one text: "a, b, c".
-std::string joined(std::span<const std::string> parts, std::string_view separator = ", ");
-std::string joined(std::span<const std::string_view> parts, std::string_view separator = ", ");
+template <class Texts>
+std::string joined(const Texts& parts, std::string_view separator = ", ") {
+  std::string text;
+  for (std::size_t i = 0; i < parts.size(); ++i) (i == 0 ? text : text += separator) += parts[i];
+  return text;
+}
+
+/// The text with control characters replaced by blanks: one line, without terminal escape codes. For showing text that comes
+/// from files and flags.
+std::string one_line(std::string text);
 
 /// "1 client", "5 clients"; `plural` for nouns that take more than an s: counted(2, "class", "classes").
 std::string counted(std::uint64_t number, std::string_view noun, std::string_view plural = {});
 
-/// A number for people in four significant digits, rounded away so that a bound that is printed is still one:
-/// rounded_up(0.00012345) is "0.0001235". "infinite" for infinity. number >= 0.
+/// A number in four significant digits, rounded so that a printed bound is still a bound: rounded_up(0.00012345) is
+/// "0.0001235". "infinite" for infinity. number >= 0.
 std::string rounded_up(double number);
 std::string rounded_down(double number);
 
@@ -33,6 +43,14 @@ std::string_view nearest(std::string_view name, std::span<const std::string> nam
 /// "model 'adadp-cn' is unknown; did you mean 'adadp-cnn'? valid: ..."
 std::string unknown_name(std::string_view what, std::string_view name, std::span<const std::string> names);
 
+/// Parses all of `text` as a number, independent of the locale. Returns false, leaving `number` unspecified, if it is not a
+/// number or out of range.
+template <class Number>
+bool parse_number(std::string_view text, Number& number) {
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  return error == std::errc{} && end == text.data() + text.size();
+}
+
 /// The shortest text that reads back as the same number ("0.1", "1e-05", "10").
 template <class Number>
 std::string number_text(Number number) {
@@ -40,5 +58,18 @@ std::string number_text(Number number) {
   const auto end = std::to_chars(buffer, buffer + sizeof buffer, number).ptr;
   return {buffer, end};
 }
+
+/// The number of bytes of the text's first UTF-8 character; 0 if there is none (RFC 3629: no overlong forms, no surrogates)
+/// or it is a control character other than a newline and a tab.
+std::size_t character_bytes(std::string_view text);
+
+/// The text with invalid UTF-8, and each control character other than a newline and a tab, replaced by U+FFFD.
+std::string clean_text(std::string_view text);
+
+/// The text cut to at most `most` characters, with an ellipsis at the end if something was cut off.
+std::string shortened(const std::string& text, std::size_t most);
+
+/// The text escaped for HTML and XML, between tags and in quoted attributes.
+std::string escaped(std::string_view text);
 
 }  // namespace fedstride

@@ -17,14 +17,14 @@ constexpr int kPadding = 4;
 
 /// Planes of bytes -> channels innermost, value x scale + shift per channel.
 template <int Channels>
-void normalise(const std::uint8_t* planes, int count, const float* scale, const float* shift, float* out) {
+void normalize(const std::uint8_t* planes, int count, const float* scale, const float* shift, float* out) {
   for (int i = 0; i < count; ++i)
     for (int c = 0; c < Channels; ++c) out[i * Channels + c] = static_cast<float>(planes[c * count + i]) * scale[c] + shift[c];
 }
 
-void normalise_any(const std::uint8_t* planes, int count, int channels, const float* scale, const float* shift, float* out) {
-  if (channels == 3) return normalise<3>(planes, count, scale, shift, out);
-  if (channels == 1) return normalise<1>(planes, count, scale, shift, out);
+void normalize_any(const std::uint8_t* planes, int count, int channels, const float* scale, const float* shift, float* out) {
+  if (channels == 3) return normalize<3>(planes, count, scale, shift, out);
+  if (channels == 1) return normalize<1>(planes, count, scale, shift, out);
   for (int i = 0; i < count; ++i)
     for (int c = 0; c < channels; ++c) out[i * channels + c] = static_cast<float>(planes[c * count + i]) * scale[c] + shift[c];
 }
@@ -93,7 +93,7 @@ void fill_pictures(const Dataset& data, std::span<const Row> rows, Augmentation 
   std::array<float, 8> scales{};
   std::array<float, 8> shifts{};
   if (channels > scales.size())
-    throw usage_error("pictures have " + std::to_string(channels) + " channels; at most 8 are supported");
+    throw usage_error("images have " + std::to_string(channels) + " channels; at most 8 are supported");
   for (std::size_t c = 0; c < channels; ++c) {
     scales[c] = 1 / (255 * data.deviation[c]);
     shifts[c] = -data.mean[c] / data.deviation[c];
@@ -117,7 +117,7 @@ void fill_pictures(const Dataset& data, std::span<const Row> rows, Augmentation 
       crop_and_flip(picture, data.shape, move.dx, move.dy, move.flip, moved.data());
       picture = moved.data();
     }
-    normalise_any(picture, data.shape.height * data.shape.width, data.shape.channels, scales.data(), shifts.data(),
+    normalize_any(picture, data.shape.height * data.shape.width, data.shape.channels, scales.data(), shifts.data(),
                   out.data() + i * size);
     if (const auto noise = noise_on(skew, rows[i], address, size); !noise.empty())
       add_moved(noise, data.shape, skew.part->draws_anew() ? Move{} : move, data.deviation, out.data() + i * size);
@@ -130,7 +130,7 @@ void fill_batch(const Dataset& data, std::span<const Row> rows, Augmentation aug
                 std::span<float> out, const ClientSkew& skew) {
   if (data.is_pictures()) return fill_pictures(data, rows, augmentation, address, out, skew);
   if (augmentation != Augmentation::none)
-    throw usage_error("augment crop-flip needs pictures; data set '" + data.name + "' has plain features (use --augment none)");
+    throw usage_error("augment is 'crop-flip', which needs images; data set '" + data.name + "' has plain features, so use none");
   const std::size_t columns = data.shape.size();
   if (data.vocabulary > 0) {
     for (std::size_t i = 0; i < rows.size(); ++i)

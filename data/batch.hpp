@@ -39,7 +39,7 @@ struct ClientSkew {
   std::uint32_t client_of(Row row) const { return is_of_test ? row % clients : client; }
 };
 
-/// Writes the rows, normalised, as floats with channels innermost: out has rows.size() x shape.size() elements. They are examples
+/// Writes the rows, normalized, as floats with channels innermost: out has rows.size() x shape.size() elements. They are examples
 /// of the skew's client: what is augmented is the example as this client has it. Noise that is drawn anew belongs to what is
 /// read and comes after augmentation.
 void fill_batch(const Dataset& data, std::span<const Row> rows, Augmentation augmentation, const BatchAddress& address,

@@ -27,7 +27,7 @@ fs::path data_folder(const DataOptions& options) {
   if (const auto folder = environment("FEDSTRIDE_DATA"); !folder.empty()) return folder;
   if (const auto cache = environment("XDG_CACHE_HOME"); !cache.empty()) return fs::path(cache) / "fedstride";
   if (const auto home = environment("HOME"); !home.empty()) return fs::path(home) / ".cache" / "fedstride";
-  throw failure("no folder for data: none of --data-dir, FEDSTRIDE_DATA, XDG_CACHE_HOME and HOME is set");
+  throw failure("no data folder: none of --data-dir, FEDSTRIDE_DATA, XDG_CACHE_HOME and HOME is set");
 }
 
 fs::path find_dataset(const DataOptions& options, const DataPlace& place) {
@@ -45,15 +45,15 @@ fs::path find_dataset(const DataOptions& options, const DataPlace& place) {
   for (const auto& candidate : candidates)
     if (has_file(candidate, place.file)) return candidate;
 
-  std::string text = "data set '" + std::string(place.name) + "' is not here: ";
+  std::string text = "data set '" + std::string(place.name) + "' was not found: ";
   if (std::error_code ignored; told && !fs::exists(folder, ignored)) {
     text += "'" + folder.string() + "' does not exist";
   } else {
     text += "no " + std::string(place.file) + " in '" + candidates.front().string() + "'";
     if (candidates.size() > 1) text += " or '" + candidates.back().string() + "'";
   }
-  text += !place.is_own ? "; get it with 'fedstride data get " + std::string(place.name) + "' or name" : "; name";
-  throw failure(text + " the folder that holds it with --data-dir");
+  text += !place.is_own ? "; download it with 'fedstride data get " + std::string(place.name) + "' or give" : "; give";
+  throw failure(text + " the folder that contains it with --data-dir");
 }
 
 bool has_file(const fs::path& folder, std::string_view file) {

@@ -17,7 +17,7 @@ struct DataOptions {
   std::string data_dir = {};  ///< --data-dir; empty: $FEDSTRIDE_DATA, else $XDG_CACHE_HOME/fedstride, else ~/.cache/fedstride
   std::string data = {};      ///< --data: the file or the folder of the data set 'file'
   ReadSettings read = {};     ///< how a file of the user's own is to be read
-  /// Instead of `data`: the data set 'file' as a program has it in memory, without normalisation and hash (load_own_files).
+  /// Instead of `data`: the data set 'file' as a program has it in memory, without normalization and hash (load_own_files).
   std::function<DataPair(const ReadSettings&)> brought = {};
 };
 

@@ -50,6 +50,8 @@ struct Dataset {
   /// for features, which of a table is a column; tokens have none.
   std::vector<float> mean;
   std::vector<float> deviation;
+  /// The last columns of a table, as many as these, are 0 or 1 by construction (words, missing values): mean 0, deviation 1.
+  int binary_columns = 0;
 
   std::size_t size() const { return labels.size(); }
   std::size_t place(Row row) const { return places.empty() ? row : places[row]; }
@@ -68,8 +70,9 @@ struct DataPair {
   /// Every constant that the model's form and its inputs depend on, with its source: "classes 10 (named)". Where rows are
   /// protected, none of them follows from the rows, and every privacy statement lists them.
   std::vector<std::string> facts = {};
+  std::string categories = {};        ///< of a table's columns of words, as ReadSettings has them; empty: none
   bool has_public_test = false;       ///< the test part is not of the rows that may be protected: published, or named public
-  bool normalises_privately = false;  ///< mean and deviation are placeholders, until an accounted release gives them
+  bool normalizes_privately = false;  ///< mean and deviation are placeholders, until an accounted release gives them
 };
 
 }  // namespace fedstride

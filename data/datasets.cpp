@@ -1,7 +1,6 @@
 #include "data/datasets.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <limits>
 #include <numeric>
 #include <optional>
@@ -12,113 +11,29 @@
 
 #include "core/error.hpp"
 #include "core/hash.hpp"
-#include "core/key_file.hpp"
+#include "core/secret_key.hpp"
 #include "core/text.hpp"
-#include "data/cifar.hpp"
-#include "data/covertype.hpp"
-#include "data/fcube.hpp"
-#include "data/files/own_file.hpp"
-#include "data/idx.hpp"
+#include "data/files/readers.hpp"
+#include "data/missing.hpp"
 #include "data/named_facts.hpp"
-#include "data/normalisation.hpp"
+#include "data/normalization.hpp"
 #include "data/split.hpp"
-#include "data/synthetic.hpp"
-#include "data/synthetic_li.hpp"
 
 namespace fedstride {
 namespace {
 
-template <FileForm kForm>
-DataPair load_form(const std::filesystem::path& folder, ReadSettings settings, bool own_rows) {
-  settings.format = kForm;
-  return load_own_files(folder, settings, own_rows);
-}
-
 std::vector<DatasetSource>& registry() {
-  static std::vector<DatasetSource> sources{
-      DatasetSource{.name = "synthetic",
-                    .summary = "built in: ten figures in five look-alike pairs, 32x32 RGB, 10000 + 2000 pictures",
-                    .files = "none",
-                    .place = {},
-                    .is_published = true,
-                    .has_public_test = true,
-                    .load = load_synthetic},
-      DatasetSource{.name = "synthetic-li",
-                    .summary = "built in: synthetic(alpha, beta) of Li et al., 60 numbers, ten classes, natural clients; "
-                               "synthetic-li:ALPHA,BETA,CLIENTS,SEED",
-                    .files = "none",
-                    .place = {},
-                    .is_published = true,
-                    .has_public_test = true,
-                    .load = {},
-                    .make = [](std::string_view parameters) { return make_synthetic_li(parameters); }},
-      DatasetSource{.name = "fcube",
-                    .summary = "built in: FCUBE of NIID-Bench, points of a cube in two classes, four natural clients",
-                    .files = "none",
-                    .place = {},
-                    .is_published = true,
-                    .has_public_test = true,
-                    .load = load_fcube},
-      DatasetSource{.name = "cifar10",
-                    .summary = "CIFAR-10, binary version: 32x32 RGB photographs in ten classes",
-                    .files = "data_batch_1.bin to data_batch_5.bin, test_batch.bin",
-                    .place = {"cifar10", "data_batch_1.bin", {"cifar-10-batches-bin", "cifar-10"}},
-                    .is_published = true,
-                    .has_public_test = true,
-                    .load = load_cifar10},
-      DatasetSource{.name = "cifar100",
-                    .summary = "CIFAR-100, binary version: 32x32 RGB photographs, the 100 fine labels",
-                    .files = "train.bin, test.bin",
-                    .place = {"cifar100", "train.bin", {"cifar-100-binary", "cifar-100"}},
-                    .is_published = true,
-                    .has_public_test = true,
-                    .load = load_cifar100},
-      DatasetSource{.name = "mnist",
-                    .summary = "MNIST: 28x28 grey handwritten digits",
-                    .files = "{train,t10k}-images-idx3-ubyte, {train,t10k}-labels-idx1-ubyte; each gzipped or not",
-                    .place = {"mnist", "train-images-idx3-ubyte", {"MNIST/raw"}},
-                    .is_published = true,
-                    .has_public_test = true,
-                    .load = load_mnist},
-      DatasetSource{
-          .name = "fashion-mnist",
-          .summary = "Fashion-MNIST: 28x28 grey pictures of clothes in ten classes",
-          .files = "as mnist; found without a flag where Debian's dataset-fashion-mnist puts them",
-          .place = {"fashion-mnist", "train-images-idx3-ubyte", {"FashionMNIST/raw"}, "/usr/share/datasets/fashion-mnist"},
-          .is_published = true,
-          .has_public_test = true,
-          .load = load_fashion_mnist},
-      DatasetSource{.name = "covertype",
-                    .summary = "UCI covertype: 54 columns, seven kinds of forest; a sixth of the rows is the test part",
-                    .files = "covtype.data, gzipped or not",
-                    .place = {"covertype", "covtype.data"},
-                    .is_published = true,
-
-                    .load = load_covertype},
-      DatasetSource{.name = kOwnFile,
-                    .summary = "your own data: --data FILE or FOLDER, in any of the forms of docs/data.md",
-                    .files = "NumPy .npz, HDF5 as TensorFlow Federated has it, LEAF's JSON, CSV, idx, CIFAR's binary form",
-                    .place = {.name = kOwnFile, .file = "", .is_own = true},
-                    .read = load_own_files},
-      DatasetSource{.name = "csv",
-                    .summary = "your own table: numbers, the label last or named by --label; see docs/data.md",
-                    .files = "train.csv and perhaps test.csv, gzipped or not; or --data-dir names one file",
-                    .place = {.name = "csv", .file = "train.csv", .is_own = true},
-                    .read = load_form<FileForm::csv>},
-      DatasetSource{.name = "cifar-binary",
-                    .summary = "your own 32x32 RGB pictures: a label byte and 3072 pixels (R, G, B planes) a record",
-                    .files = "train.bin and perhaps test.bin",
-                    .place = {.name = "cifar-binary", .file = "train.bin", .is_own = true},
-                    .read = load_form<FileForm::cifar>},
-  };
+  static std::vector<DatasetSource> sources = shipped_datasets();
   return sources;
 }
 
 DataPair read_source(const DatasetSource& source, const DataOptions& options, bool own_rows) {
-  if (source.name == kOwnFile && options.brought) return options.brought(options.read);
-  const std::filesystem::path folder = dataset_folder(source, options);
-  if (source.read) return source.read(folder, options.read, own_rows);
-  return source.load(folder);
+  const bool is_brought = source.name == kOwnFile && options.brought;
+  const std::filesystem::path folder = is_brought ? std::filesystem::path() : dataset_folder(source, options);
+  if (!is_brought && !source.read) return source.load(folder);
+  DataPair pair = is_brought ? options.brought(options.read) : source.read(folder, options.read, own_rows);
+  settle_missing(pair, options.read);
+  return pair;
 }
 
 void hold_out_test_part(DataPair& pair) {
@@ -127,9 +42,9 @@ void hold_out_test_part(DataPair& pair) {
   for (const std::uint32_t client : pair.train.clients) ++rows[client];
   const bool by_client = std::ranges::any_of(rows, [](std::size_t count) { return count >= 6; });
   std::tie(pair.train, pair.test) = split_test_part(std::move(pair.train));
-  pair.notes.push_back("no test part in the file: " + std::to_string(pair.test.size()) + " of its " + counted(all, "row") +
+  pair.notes.push_back("the file has no test set: " + std::to_string(pair.test.size()) + " of its " + counted(all, "row") +
                        (by_client ? ", about a sixth of each client's," : ", about a sixth,") +
-                       " are held out as test rows, the same in every run");
+                       " are held out for testing, the same in every run");
 }
 
 /// The rows of public_data, which nobody protects, as the training part of a data set; nothing if none are named.
@@ -138,10 +53,17 @@ std::optional<DataPair> public_rows_of(const ReadSettings& settings) {
   ReadSettings reading;
   reading.label = settings.label;
   reading.client_column = settings.client_column;
+  reading.inputs = settings.inputs;
+  reading.drop_columns = settings.drop_columns;
+  reading.categories = settings.categories;
+  reading.missing = settings.missing == Missing::automatic ? Missing::mean : settings.missing;
   reading.targets = settings.targets;
   reading.class_names = settings.class_names;
   reading.shape = settings.shape;
+  reading.kept_by_types = settings.rows_are_protected;  // so that they are like these
   DataPair pair = load_own_files(settings.public_data, reading, false);
+  settle_missing(pair, reading);
+  fill_in_means(pair, reading);
   pair.train.name = "public-data";
   return pair;
 }
@@ -150,6 +72,7 @@ std::optional<DataPair> public_rows_of(const ReadSettings& settings) {
 ReadSettings with_public_facts(ReadSettings settings, const std::optional<DataPair>& from) {
   if (!from) return settings;
   const Dataset& rows = from->train;
+  if (settings.categories.empty()) settings.categories = from->categories;
   if (settings.classes == 0 && settings.class_names.empty() &&
       (rows.targets == Targets::classes || rows.targets == Targets::positions)) {
     if (rows.class_names.empty())
@@ -162,7 +85,14 @@ ReadSettings with_public_facts(ReadSettings settings, const std::optional<DataPa
   return settings;
 }
 
-/// Refuses a loader whose classes or normalisation may follow from rows that are protected.
+/// A note on the source of mean and deviation, which ends the fact on them, unless it was named.
+void note_normalization(DataPair& pair) {
+  const std::string& fact = pair.facts.back();
+  const std::string source = fact.substr(fact.rfind('(') + 1, fact.size() - fact.rfind('(') - 2);
+  if (!source.ends_with("named")) pair.notes.push_back(auto_note("normalize", "by mean and deviation " + source, "--normalize"));
+}
+
+/// Refuses a loader whose classes or normalization may follow from rows that are protected.
 void check_loader(DataPair& pair, const DatasetSource& source, const ReadSettings& settings) {
   if (!settings.rows_are_protected || source.is_published || source.read) return;
   pair.train.mean.clear();
@@ -170,7 +100,7 @@ void check_loader(DataPair& pair, const DatasetSource& source, const ReadSetting
   if (pair.train.targets == Targets::classes && settings.classes != pair.train.classes)
     throw usage_error("classes is " + std::to_string(settings.classes) + "; data set '" + std::string(source.name) + "' has " +
                       std::to_string(pair.train.classes) +
-                      ", which may follow from its rows: under dp name that number, or say DatasetSource::is_published");
+                      ", which may depend on its rows: under dp set classes to that number, or set DatasetSource::is_published");
 }
 
 /// Copies the properties that both parts share from the training part to the test part.
@@ -182,7 +112,7 @@ void finish(DataPair& pair, std::string_view name) {
                   test.shape.text());
   train.name = test.name = name;
   if (train.targets == Targets::classes && train.classes < 2 && test.classes < 2)
-    throw failure("data set '" + std::string(name) + "': every label is 0; there must be at least two classes");
+    throw failure("data set '" + std::string(name) + "': every label is 0; at least two classes are needed");
   train.classes = test.classes = std::max(train.classes, test.classes);
   if (train.class_order.empty()) {
     train.class_order.resize(static_cast<std::size_t>(train.label_classes()));
@@ -201,9 +131,9 @@ std::span<const DatasetSource> dataset_sources() { return registry(); }
 void add_dataset(DatasetSource source) {
   const std::string what = "dataset '" + std::string(source.name) + "'";
   if (source.name.empty() || (!source.load && !source.make && !source.read))
-    throw usage_error(what + " cannot be added; it needs a name and a function that loads it");
+    throw usage_error(what + " cannot be added; it needs a name and a load function");
   for (const DatasetSource& other : registry())
-    if (other.name == source.name) throw usage_error(what + " is there already; each data set needs a name of its own");
+    if (other.name == source.name) throw usage_error(what + " already exists; each data set needs a unique name");
   registry().push_back(std::move(source));
 }
 
@@ -214,7 +144,7 @@ const DatasetSource& dataset_source(std::string_view name) {
     if (source.name == name || (source.name == base && source.make)) return source;
     if (source.name == base)
       throw usage_error("dataset is '" + std::string(name) + "'; '" + std::string(base) +
-                        "' has no parameters, only its name is valid");
+                        "' takes no parameters; use the plain name");
     names.emplace_back(source.name);
   }
   throw usage_error(unknown_name("dataset", name, names));
@@ -222,8 +152,7 @@ const DatasetSource& dataset_source(std::string_view name) {
 
 std::filesystem::path dataset_folder(const DatasetSource& source, const DataOptions& options) {
   if (source.name == kOwnFile) {
-    if (options.data.empty())
-      throw usage_error("data set 'file' needs --data FILE, or a folder; docs/data.md has the forms of files");
+    if (options.data.empty()) throw usage_error("data set 'file' needs --data FILE or FOLDER; see docs/data.md for file formats");
     return options.data;
   }
   return source.place.file.empty() ? std::filesystem::path() : find_dataset(options, source.place);
@@ -244,15 +173,17 @@ DataPair load_dataset(std::string_view name, const DataOptions& options) {
   if (pair.test.size() == 0) {
     if (options.read.public_test)
       throw usage_error("public-test is true; data set '" + std::string(name) +
-                        "' has no test part, and rows held out of the others are not public");
+                        "' has no test set, and rows held out from protected rows are not public");
     hold_out_test_part(pair);
   } else {
     pair.has_public_test = names_public_test(name, options.read);
   }
-  const bool says_normalisation = source.read && !pair.train.mean.empty();
-  normalise(pair, known.read,
+  fill_in_means(pair, known.read);
+  const bool says_normalization = source.read && !pair.train.mean.empty();
+  normalize(pair, known.read,
             source.is_published ? "published with data set '" + std::string(name) + "'" : "the file's keys, taken as public",
             from ? &from->train : nullptr);
+  if (source.read && known.read.normalize == Normalize::automatic && !pair.train.mean.empty()) note_normalization(pair);
   finish(pair, name);
   const std::uint64_t replaced = make_valid(pair.train, known.read) + make_valid(pair.test, known.read);
   if (replaced > 0)
@@ -261,7 +192,7 @@ DataPair load_dataset(std::string_view name, const DataOptions& options) {
                          (replaced == 1 ? "was" : "were") + " replaced");
   pair.hash = content_hash(pair.train, pair.test);
   // Constants from another file, or from keys of the data's, follow neither from rows nor from settings.
-  if (from || says_normalisation)
+  if (from || says_normalization)
     pair.hash = Hash()
                     .text(pair.hash)
                     .values(std::span<const float>(pair.train.mean))
@@ -279,8 +210,8 @@ DataPair load_own_rows(std::string_view name, const DataOptions& options) {
   const DatasetSource& source = dataset_source(name);
   if (source.place.file.empty() && !source.read)
     throw usage_error("dataset is '" + std::string(name) +
-                      "', which is built in and the same for every client; rows of one's own "
-                      "are in files, as of csv, cifar-binary or --data");
+                      "', which is built in and the same for every client; a client's own rows come from files, such as "
+                      "csv, cifar-binary or --data");
   DataPair pair = read_source(source, options, true);
   pair.train.name = name;
   pair.test = {};
@@ -317,17 +248,13 @@ void check_answers(const Dataset& rows, const ExampleForm& form, const std::stri
   if (form.vocabulary > 0) check_below(rows.tokens, form.vocabulary, "token");
 }
 
-}  // namespace
-
-namespace {
-
 /// Refuses a number of classes that no labels can have.
 void check_outputs(const Dataset& rows, const ExampleForm& form, const std::string& set) {
   constexpr int kMaxClasses = 1 + std::numeric_limits<Label>::max();
   const bool labelled = form.targets == Targets::classes || form.targets == Targets::positions;
   if (labelled && (form.outputs < 2 || form.outputs > kMaxClasses))
-    throw failure(set + "the experiment has " + std::to_string(form.outputs) + " classes; 2 to " + std::to_string(kMaxClasses) +
-                  " are possible");
+    throw failure(set + "the experiment has " + std::to_string(form.outputs) + " classes; it must have 2 to " +
+                  std::to_string(kMaxClasses));
   if (!labelled && form.outputs != rows.classes)
     throw failure(set + "its examples have " + std::to_string(rows.classes) + " " + std::string(choice_name(form.targets)) +
                   ", the experiment's " + std::to_string(form.outputs));
@@ -347,17 +274,7 @@ void fit(Dataset& rows, const DataForm& form, const ReadSettings& settings) {
     throw failure(set + "it has " + rows.form().text() + "; the experiment has " + wanted.text());
   check_outputs(rows, wanted, set);
   if (!settings.rows_are_protected) check_answers(rows, wanted, set);
-  // Examples are normalised by channel, which of a table is a column; tokens are not.
-  const auto places = static_cast<std::size_t>(wanted.vocabulary > 0 ? 0 : rows.shape.channels);
-  bool good = form.mean.size() == places && form.deviation.size() == places;
-  for (std::size_t i = 0; good && i < places; ++i) {
-    const float scale = 1 / form.deviation[i];
-    good =
-        form.deviation[i] > 0 && std::isnormal(form.deviation[i]) && std::isnormal(scale) && std::isfinite(form.mean[i] * scale);
-  }
-  if (!good)
-    throw failure(set + "the experiment's mean and deviation are not " + std::to_string(places) +
-                  " finite numbers each, deviations above 0, mean / deviation finite");
+  check_normalization(wanted, form.mean, form.deviation, set, "the experiment's");
   rows.classes = wanted.outputs;
   rows.vocabulary = wanted.vocabulary;
   rows.mean = form.mean;

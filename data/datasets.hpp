@@ -5,6 +5,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "data/data_folder.hpp"
 #include "data/dataset.hpp"
@@ -29,10 +30,14 @@ struct DatasetSource {
   std::function<DataPair(const std::filesystem::path& folder, const ReadSettings& settings, bool own_rows)> read = {};
 };
 
+/// The data sets that this program comes with, in the order of the help text: the built-in and the published ones, and the forms of a
+/// user's own.
+std::vector<DatasetSource> shipped_datasets();
+
 /// The data set that --data names.
 inline constexpr std::string_view kOwnFile = "file";
 
-/// All data sets, in the order of the help text.
+/// These, and those that were added.
 std::span<const DatasetSource> dataset_sources();
 
 /// Makes a data set of one's own known under its name. To be called before any of the other functions here. Throws Error
@@ -45,29 +50,29 @@ const DatasetSource& dataset_source(std::string_view name);
 /// The folder of the data set, or its file if it is the user's own; empty if it is built in. Throws Error (failure) if it is not found.
 std::filesystem::path dataset_folder(const DatasetSource& source, const DataOptions& options);
 
-/// Reads (or makes) a data set: both parts named, normalised (normalisation.hpp), checked to fit each other, hashed.
+/// Reads (or makes) a data set: both parts named, normalized (normalization.hpp), checked to fit each other, hashed.
 /// If there is no test part, a sixth of the rows becomes the test part (split.hpp), and the notes say so. Where rows are protected
 /// (ReadSettings) nothing but what is named, published or a matter of types is known of their contents (docs/privacy.md).
 /// Throws Error: usage for an unknown name, failure for anything that is missing or wrong in its files.
 DataPair load_dataset(std::string_view name, const DataOptions& options);
 
 /// The rows that a client brings itself: the training part, or every row of a set without a test part. The test part is
-/// empty, the hash is that of the rows. fit() sets the normalisation and the number of classes.
+/// empty, the hash is that of the rows. fit() sets the normalization and the number of classes.
 DataPair load_own_rows(std::string_view name, const DataOptions& options);
 
 /// The hash of a client's own rows (load_own_rows) as others may see it: an HMAC under a key that lies beside the rows
 /// (`roster.key` in their folder, mode 0600, made when it is needed), so that no guess of the rows can be tested. Throws Error (failure).
 std::string told_hash(std::string_view name, const DataOptions& options, const std::string& hash);
 
-/// The form of a data set without its examples, and its normalisation.
+/// The form of a data set without its examples, and its normalization.
 struct DataForm {
   ExampleForm examples;
   std::vector<float> mean;
   std::vector<float> deviation;
 };
 DataForm form_of(const Dataset& data);
-/// Gives rows the classes and the normalisation of `form`. Throws Error (failure) if their shape differs, a label has no
-/// class, or the normalisation is invalid (numbers that are not finite, a deviation that is not above 0, too few or many). Rows that are
+/// Gives rows the classes and the normalization of `form`. Throws Error (failure) if their shape differs, a label has no
+/// class, or the normalization is invalid (numbers that are not finite, a deviation that is not above 0, too few or many). Rows that are
 /// protected are not refused for a label or a token: what has no class is class 0 (make_valid).
 void fit(Dataset& rows, const DataForm& form, const ReadSettings& settings = {});
 

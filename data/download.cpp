@@ -1,15 +1,20 @@
 #include "data/download.hpp"
 
+#include <archive.h>
+#include <archive_entry.h>
 #include <curl/curl.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <fstream>
 #include <memory>
+#include <span>
 #include <vector>
 
 #include "core/error.hpp"
-#include "data/archive.hpp"
+#include "core/files.hpp"
 
 namespace fedstride {
 namespace {
@@ -53,9 +58,9 @@ enum class Outcome { complete, cannot_resume };
 
 /// Fetches the url from byte `offset` on and appends it to the file.
 Outcome fetch(const std::string& url, const fs::path& path, std::uint64_t offset, DownloadProgress progress) {
-  static const CURLcode initialised = curl_global_init(CURL_GLOBAL_DEFAULT);
+  static const CURLcode initialized = curl_global_init(CURL_GLOBAL_DEFAULT);
   const std::unique_ptr<CURL, decltype(&curl_easy_cleanup)> handle(curl_easy_init(), curl_easy_cleanup);
-  if (initialised != CURLE_OK || !handle) throw failure("libcurl cannot be initialised");
+  if (initialized != CURLE_OK || !handle) throw failure("libcurl cannot be initialized");
   const std::unique_ptr<std::FILE, decltype(&std::fclose)> file(std::fopen(path.c_str(), offset > 0 ? "ab" : "wb"), std::fclose);
   if (!file) throw failure("cannot write '" + path.string() + "': " + std::strerror(errno));
 
@@ -91,14 +96,14 @@ Outcome fetch(const std::string& url, const fs::path& path, std::uint64_t offset
     throw failure("cannot write '" + path.string() +
                   "': " + std::strerror(transfer.write_error != 0 ? transfer.write_error : errno));
   if (transfer.too_large || code == CURLE_FILESIZE_EXCEEDED)
-    throw failure(asked + "it is larger than the " + std::to_string(kMaxDownloadBytes) + " bytes that are accepted");
+    throw failure(asked + "it is larger than " + std::to_string(kMaxDownloadBytes) + " bytes, the limit");
   if (offset > 0 &&
       (code == CURLE_RANGE_ERROR || code == CURLE_BAD_DOWNLOAD_RESUME || (code == CURLE_HTTP_RETURNED_ERROR && answer == 416)))
     return Outcome::cannot_resume;
   if (code == CURLE_HTTP_RETURNED_ERROR) throw failure(asked + "the server answered " + std::to_string(answer));
   if (code == CURLE_PARTIAL_FILE)
     throw failure(asked + "the connection ended after " + std::to_string(offset + transfer.received) +
-                  " bytes; the same command goes on from there");
+                  " bytes; run the same command again to continue");
   if (code != CURLE_OK) throw failure(asked + (reason[0] != '\0' ? reason : curl_easy_strerror(code)));
   return Outcome::complete;
 }
@@ -107,6 +112,51 @@ std::string address_of(const OfficialDownload& item, const std::string& mirror, 
   if (mirror.empty()) return std::string(item.url);
   if (alone && mirror.back() != '/') return mirror;
   return mirror + (mirror.back() == '/' ? "" : "/") + std::string(item.file);
+}
+
+constexpr std::uint64_t kMaxArchivedFileBytes = std::uint64_t{1} << 30;
+
+void copy_entry(struct archive* reader, const std::string& archive_name, const fs::path& to) {
+  std::ofstream file(to, std::ios::binary | std::ios::trunc);
+  std::vector<char> buffer(std::size_t{1} << 18);
+  std::uint64_t total = 0;
+  for (;;) {
+    const la_ssize_t count = archive_read_data(reader, buffer.data(), buffer.size());
+    if (count < 0) throw failure("cannot unpack " + archive_name + ": " + archive_error_string(reader));
+    if (count == 0) break;
+    total += static_cast<std::uint64_t>(count);
+    if (total > kMaxArchivedFileBytes)
+      throw failure(archive_name + " contains a file of more than " + std::to_string(kMaxArchivedFileBytes) + " bytes");
+    file.write(buffer.data(), count);
+  }
+  file.close();
+  if (!file) throw failure("cannot write '" + to.string() + "': is the disk full?");
+}
+
+/// Extracts the named files of a tar archive (gzipped or not), from any folder in it, into `folder`; nothing else is extracted.
+void unpack_files(const fs::path& path, std::span<const std::string> names, const fs::path& folder) {
+  const std::string archive_name = "'" + path.string() + "'";
+  const std::unique_ptr<struct archive, decltype(&archive_read_free)> reader(archive_read_new(), archive_read_free);
+  if (!reader) throw failure("libarchive cannot be initialized");
+  archive_read_support_filter_gzip(reader.get());
+  archive_read_support_format_tar(reader.get());
+  if (archive_read_open_filename(reader.get(), path.c_str(), std::size_t{1} << 18) != ARCHIVE_OK)
+    throw failure("cannot unpack " + archive_name + ": " + archive_error_string(reader.get()));
+
+  std::vector<std::string> missing(names.begin(), names.end());
+  archive_entry* entry = nullptr;
+  int code = ARCHIVE_OK;
+  while ((code = archive_read_next_header(reader.get(), &entry)) == ARCHIVE_OK || code == ARCHIVE_WARN) {
+    const char* entry_path = archive_entry_pathname(entry);
+    if (entry_path == nullptr || archive_entry_filetype(entry) != AE_IFREG) continue;
+    const std::string name = fs::path(entry_path).filename().string();
+    const auto found = std::find(missing.begin(), missing.end(), name);
+    if (found == missing.end()) continue;
+    copy_entry(reader.get(), archive_name, folder / name);
+    missing.erase(found);
+  }
+  if (code != ARCHIVE_EOF) throw failure("cannot unpack " + archive_name + ": " + archive_error_string(reader.get()));
+  if (!missing.empty()) throw failure(archive_name + " has no '" + missing.front() + "'");
 }
 
 }  // namespace
@@ -125,7 +175,8 @@ void download_file(const std::string& url, const fs::path& path, std::string_vie
     const std::string found = file_sha256(path);
     fs::remove(path, ignored);
     if (offset == 0)
-      throw failure("what " + url + " sends has SHA-256 " + found + "; it must be " + std::string(sha256) + ": nothing was kept");
+      throw failure("the download from " + url + " has SHA-256 " + found + "; it must be " + std::string(sha256) +
+                    "; nothing was kept");
     // The partial file may have been wrong: download again from the beginning.
   }
 }
@@ -134,8 +185,7 @@ void get_dataset(const OfficialSet& set, const fs::path& folder, const std::stri
   const fs::path target = folder / set.name;
   const fs::path work = folder / ("." + std::string(set.name) + ".download");
   std::error_code error;
-  fs::create_directories(work, error);
-  if (error) throw failure("cannot make the folder '" + work.string() + "': " + error.message());
+  make_folder(work);
   try {
     for (const auto& item : set.downloads)
       download_file(address_of(item, mirror, set.downloads.size() == 1), work / item.file, item.sha256, progress);
@@ -151,11 +201,15 @@ void get_dataset(const OfficialSet& set, const fs::path& folder, const std::stri
   } else {
     for (const auto& item : set.downloads) names.emplace_back(item.file);
   }
-  fs::create_directories(target, error);
+  make_folder(target);
   for (const auto& name : names) {
-    if (!error) fs::rename(work / name, target / name, error);
+    fs::rename(work / name, target / name, error);
     if (error) throw failure("cannot move '" + name + "' to '" + target.string() + "': " + error.message());
   }
+  // A plain file is read rather than a gzipped one: none of the other form may be left from before.
+  for (const auto& file : set.files)
+    for (const std::string& other : {std::string(file.name), std::string(file.name) + ".gz"})
+      if (std::ranges::find(names, other) == names.end()) fs::remove(target / other, error);
   fs::remove_all(work, error);
 }
 

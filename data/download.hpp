@@ -20,7 +20,7 @@ void download_file(const std::string& url, const std::filesystem::path& path, st
 
 /// Downloads a data set to FOLDER/NAME. `mirror`, unless empty, replaces the official address: the file itself where
 /// one is downloaded, or the folder that holds the files. Until all checksums are right everything stays in
-/// FOLDER/.NAME.download, which the next attempt continues; then the files are moved into place.
+/// FOLDER/.NAME.download, which the next attempt continues; then the files take the place of those that are there.
 void get_dataset(const OfficialSet& set, const std::filesystem::path& folder, const std::string& mirror,
                  DownloadProgress progress);
 

@@ -26,7 +26,12 @@ struct ExampleForm {
   bool operator==(const ExampleForm&) const = default;
 
   /// "32x32x3, 10 classes"; "80 tokens of 90, 90 classes a position"; "1x1x4, 2 values".
-  std::string text() const;
+  std::string text() const {
+    const std::string examples =
+        vocabulary > 0 ? std::to_string(shape.height) + " tokens of " + std::to_string(vocabulary) : shape.text();
+    const std::string answers = targets == Targets::positions ? "classes a position" : std::string(choice_name(targets));
+    return examples + ", " + std::to_string(outputs) + ' ' + answers;
+  }
 
   /// The answers of one example: positions, numbers or labels; 1 class.
   std::size_t answers() const {

@@ -8,7 +8,6 @@
 
 #include "core/error.hpp"
 #include "core/files.hpp"
-#include "data/unpacking.hpp"
 
 namespace fedstride {
 namespace {
@@ -31,7 +30,7 @@ void InputFile::check() {
   int code = Z_OK;
   const char* text = gzerror(handle(file_), &code);
   if (code == Z_OK || code == Z_STREAM_END) return;
-  if (code == Z_BUF_ERROR) throw failure(name_ + " is cut off: it ends in the middle of its gzip stream");
+  if (code == Z_BUF_ERROR) throw failure(name_ + " is truncated: it ends in the middle of its gzip stream");
   throw failure("cannot read " + name_ + ": " + (code == Z_ERRNO ? std::strerror(errno) : text));
 }
 
@@ -44,8 +43,8 @@ void InputFile::count(std::size_t bytes) {
   const auto from = static_cast<std::uint64_t>(std::max<z_off_t>(gzoffset(handle(file_)), 0));
   if (unpacked_ > most_unpacked(from))
     throw failure(name_ + " unpacks to " + std::to_string(unpacked_) + " bytes from its first " + std::to_string(from) +
-                  "; a packed file may be unpacked to " + std::to_string(kMaxUnpacking) + " times its size and " +
-                  std::to_string(kAlwaysUnpacked) + " bytes more; if it is right, unpack it yourself");
+                  "; a compressed file may unpack to at most " + std::to_string(kMaxUnpacking) + " times its size plus " +
+                  std::to_string(kAlwaysUnpacked) + " bytes; if the file is right, unpack it yourself");
 }
 
 std::size_t InputFile::read(std::span<std::uint8_t> out) {
@@ -67,7 +66,7 @@ bool InputFile::read_line(std::string& line) {
   while (gzgets(handle(file_), piece, sizeof piece) != nullptr) {
     const std::size_t length = std::strlen(piece);
     if (length == 0 || (length + 1 < sizeof piece && piece[length - 1] != '\n' && gzeof(handle(file_)) == 0))
-      throw failure(name_ + " has a byte 0 in a line: it is no text");
+      throw failure(name_ + " has a NUL byte in a line, so it is not text");
     count(length);
     line.append(piece, length);
     if (line.back() == '\n') {
@@ -75,7 +74,8 @@ bool InputFile::read_line(std::string& line) {
       return true;
     }
     if (line.size() > kMaxLineBytes)
-      throw failure(name_ + " has a line of more than " + std::to_string(kMaxLineBytes) + " bytes: it is no table of numbers");
+      throw failure(name_ + " has a line of more than " + std::to_string(kMaxLineBytes) +
+                    " bytes, so it is not a table of numbers");
   }
   check();
   return !line.empty();

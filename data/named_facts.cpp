@@ -1,11 +1,11 @@
 #include "data/named_facts.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <set>
 
 #include "core/error.hpp"
 #include "core/files.hpp"
-#include "core/parse_number.hpp"
 #include "core/text.hpp"
 
 namespace fedstride {
@@ -16,7 +16,7 @@ std::vector<float> named_numbers(std::string_view setting, const std::string& te
     double number = 0;
     if (!parse_number(trimmed(piece), number) || !std::isfinite(static_cast<float>(number)))
       throw usage_error(std::string(setting) + " has '" + std::string(trimmed(piece)) +
-                        "'; valid: finite numbers with commas between");
+                        "'; valid: finite numbers, separated by commas");
     numbers.push_back(static_cast<float>(number));
   }
   return numbers;
@@ -29,11 +29,48 @@ std::vector<std::string> named_classes(const std::string& text) {
     const std::string_view name = trimmed(piece);
     if (name.empty() || !seen.insert(name).second)
       throw usage_error("class-names has '" + std::string(name) + "'" + (name.empty() ? "" : " twice") +
-                        "; valid: a name for each class, in order, with commas between");
+                        "; valid: one name per class, in order, separated by commas");
     classes.emplace_back(name);
   }
-  if (classes.size() < 2) throw usage_error("class-names is '" + text + "'; there must be at least two classes");
+  if (classes.size() < 2) throw usage_error("class-names is '" + text + "'; at least two classes are needed");
   return classes;
+}
+
+std::vector<NamedCategories> named_categories(const std::string& text) {
+  const auto wrong = [](std::string_view what) {
+    return usage_error(
+        "categories has '" + std::string(what) +
+        "'; valid: a column's name or number and its words, such as city=Rome,Oslo;color=red,green, none of them twice");
+  };
+  std::vector<NamedCategories> all;
+  if (text.empty()) return all;
+  for (const std::string_view piece : split(text, ';')) {
+    const std::size_t equals = piece.find('=');
+    if (equals == piece.npos) throw wrong(trimmed(piece));
+    NamedCategories one{.column = std::string(trimmed(piece.substr(0, equals))), .words = {}};
+    for (const std::string_view word : split(piece.substr(equals + 1), ',')) {
+      if (trimmed(word).empty() || std::ranges::find(one.words, trimmed(word)) != one.words.end()) throw wrong(trimmed(piece));
+      one.words.emplace_back(trimmed(word));
+    }
+    if (one.column.empty() || std::ranges::find(all, one.column, &NamedCategories::column) != all.end())
+      throw wrong(trimmed(piece));
+    all.push_back(std::move(one));
+  }
+  return all;
+}
+
+std::string categories_text(const std::vector<NamedCategories>& categories) {
+  const auto separates = [](const std::string& name) { return name.find_first_of(",;=") != name.npos || trimmed(name) != name; };
+  std::string text;
+  for (const NamedCategories& one : categories) {
+    if (separates(one.column) || std::ranges::any_of(one.words, separates)) return "";
+    text += (text.empty() ? "" : ";") + one.column + "=" + joined(one.words, ",");
+  }
+  return text;
+}
+
+std::string auto_note(std::string_view setting, const std::string& what, std::string_view change) {
+  return std::string(setting) + " auto: " + what + "; to change it: " + std::string(change);
 }
 
 Shape named_shape(const std::string& text) {
@@ -42,7 +79,8 @@ Shape named_shape(const std::string& text) {
   for (const std::string_view piece : split(text, 'x')) {
     std::int64_t size = 0;
     if (!parse_number(piece, size) || size < 1 || size > kMaxSide || sizes.size() == 3)
-      throw usage_error("shape is '" + text + "'; valid: height x width x channels as in 28x28x1, 28x28, or 784 for columns");
+      throw usage_error("shape is '" + text +
+                        "'; valid: height x width x channels (28x28x1), height x width (28x28) or a number of columns (784)");
     sizes.push_back(static_cast<int>(size));
   }
   if (sizes.size() == 1) return {1, 1, sizes[0]};
@@ -53,7 +91,7 @@ std::optional<ValueRange> named_range(const ReadSettings& settings) {
   if (settings.range.empty()) return std::nullopt;
   const std::vector<float> bounds = named_numbers("range", settings.range);
   if (bounds.size() != 2 || !(bounds[0] < bounds[1]) || !std::isnormal((bounds[1] - bounds[0]) / 2))
-    throw usage_error("range is '" + settings.range + "'; valid: two numbers, the lower one first, as in 0,1");
+    throw usage_error("range is '" + settings.range + "'; valid: two numbers, the lower first, such as 0,1");
   return ValueRange{bounds[0], bounds[1]};
 }
 
@@ -69,7 +107,7 @@ std::vector<std::string> named_words(const std::string& path) {
     words.emplace_back(word);
     if (words.size() > kMaxWords) throw usage_error("words '" + path + "' has more than " + std::to_string(kMaxWords) + " words");
   }
-  if (words.empty()) throw usage_error("words '" + path + "' has no word; valid: one a line");
+  if (words.empty()) throw usage_error("words '" + path + "' has no words; valid: one word per line");
   return words;
 }
 

@@ -16,6 +16,19 @@ std::vector<float> named_numbers(std::string_view setting, const std::string& te
 /// The names of class_names, in their order. Throws Error (usage) for an empty or repeated name.
 std::vector<std::string> named_classes(const std::string& text);
 
+/// The columns and words of the categories setting. Throws Error (usage) unless it is "COLUMN=WORD,WORD;COLUMN=WORD,WORD" without
+/// empty or repeated names.
+struct NamedCategories {
+  std::string column = {};
+  std::vector<std::string> words = {};
+};
+std::vector<NamedCategories> named_categories(const std::string& text);
+/// The same as a text; empty if a word has a character that separates words.
+std::string categories_text(const std::vector<NamedCategories>& categories);
+
+/// A note on a decision that a setting left open: "targets auto: WHAT; to change it: --targets values".
+std::string auto_note(std::string_view setting, const std::string& what, std::string_view change);
+
 /// A shape as a setting has it: "28x28x1", "28x28" or "784". Throws Error (usage).
 Shape named_shape(const std::string& text);
 

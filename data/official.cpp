@@ -1,5 +1,6 @@
 #include "data/official.hpp"
 
+#include <algorithm>
 #include <array>
 #include <fstream>
 #include <vector>
@@ -91,6 +92,11 @@ std::string contents_sha256(const std::filesystem::path& path) {
   return hash.hex();
 }
 
+/// SHA-256 of a file of the set, as the set has it: of what is in it, or of the file itself.
+std::string sha256_of(const OfficialFile& file, const std::filesystem::path& folder) {
+  return file.of_contents ? contents_sha256(plain_or_gzipped(folder, file.name)) : file_sha256(folder / file.name);
+}
+
 }  // namespace
 
 const OfficialSet* official_set(std::string_view name) {
@@ -100,31 +106,39 @@ const OfficialSet* official_set(std::string_view name) {
 }
 
 bool is_official(const OfficialSet& set, const std::filesystem::path& folder) {
-  for (const auto& file : set.files) {
-    if (!has_file(folder, file.name)) return false;
-    if ((file.of_contents ? contents_sha256(plain_or_gzipped(folder, file.name)) : file_sha256(folder / file.name)) !=
-        file.sha256)
-      return false;
-  }
-  return true;
+  return std::ranges::all_of(
+      set.files, [&](const OfficialFile& file) { return has_file(folder, file.name) && sha256_of(file, folder) == file.sha256; });
+}
+
+std::vector<std::filesystem::path> unofficial_files(const OfficialSet& set, const std::filesystem::path& folder) {
+  std::vector<std::filesystem::path> found;
+  for (const auto& file : set.files)
+    if (has_file(folder, file.name) && sha256_of(file, folder) != file.sha256)
+      found.push_back(plain_or_gzipped(folder, file.name));
+  return found;
 }
 
 std::string verify_dataset(std::string_view name, const DataOptions& options) {
   const DataPair pair = load_dataset(name, options);
   const OfficialSet* set = official_set(name);
-  const bool official = set != nullptr && is_official(*set, dataset_folder(dataset_source(name), options));
+  const std::filesystem::path folder = dataset_folder(dataset_source(name), options);
+  const bool official = set != nullptr && is_official(*set, folder);
+  std::string others;
+  if (set != nullptr && !official)
+    for (const auto& file : unofficial_files(*set, folder)) others += (others.empty() ? "" : ", ") + file.filename().string();
   const std::size_t records = pair.train.size() + pair.test.size();
   return std::string(name == "synthetic" ? "built in"
                      : official          ? "official"
                                          : "readable, not official") +
          ", " + counted(records, "record") + " (" + std::to_string(pair.train.size()) + " training, " +
-         std::to_string(pair.test.size()) + " test)";
+         std::to_string(pair.test.size()) + " test)" +
+         (others.empty()
+              ? ""
+              : "; not as published: " + others + "; to replace: fedstride data get " + std::string(name) + " --replace");
 }
 
 std::string file_sha256(const std::filesystem::path& path) {
-  size_of_file(path);
-  std::ifstream file(path, std::ios::binary);
-  if (!file) throw failure("cannot read '" + path.string() + "'");
+  std::ifstream file = opened_stream(path);
   Hash hash;
   std::vector<char> buffer(std::size_t{1} << 18);
   while (file.read(buffer.data(), static_cast<std::streamsize>(buffer.size())), file.gcount() > 0)

@@ -4,6 +4,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "data/data_folder.hpp"
 
@@ -38,8 +39,11 @@ const OfficialSet* official_set(std::string_view name);
 /// True if the folder has every file of the set as its authors publish it.
 bool is_official(const OfficialSet& set, const std::filesystem::path& folder);
 
-/// Reads the data set and describes it: "official, N records (...)" or "readable, not official, N records (...)";
-/// "built in, ..." for the synthetic one. Throws Error as load_dataset does.
+/// The files that are there under names of the set's, plain or gzipped, and are not as its authors publish them.
+std::vector<std::filesystem::path> unofficial_files(const OfficialSet& set, const std::filesystem::path& folder);
+
+/// Reads the data set and describes it: "official, N records (...)" or "readable, not official, N records (...)", with the files that
+/// differ and the command that replaces them; "built in, ..." for the synthetic one. Throws Error as load_dataset does.
 std::string verify_dataset(std::string_view name, const DataOptions& options);
 
 /// SHA-256 of a file, not unpacked. Throws Error (failure) if it cannot be read.

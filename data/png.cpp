@@ -94,7 +94,7 @@ std::string png(std::span<const std::uint8_t> pixels, int width, int height, int
 std::string contact_sheet(const Dataset& data, int across) {
   const Shape& shape = data.shape;
   if (data.vocabulary > 0 || shape.height * shape.width < 2)
-    throw usage_error("png is given; the examples are " + data.form().text() + ", and only pictures can be shown");
+    throw usage_error("png is given; the examples are " + data.form().text() + ", and only images can be shown");
   const int lines = std::min(kMaxSheetClasses, std::max(1, data.label_classes()));
   Sheet sheet{.width = across * (shape.width + kSheetGap) + kSheetGap,
               .height = lines * (shape.height + kSheetGap) + kSheetGap,
@@ -103,7 +103,7 @@ std::string contact_sheet(const Dataset& data, int across) {
   constexpr std::size_t kMaxSheetBytes = std::size_t{1} << 28;
   const std::size_t bytes = static_cast<std::size_t>(sheet.width) * sheet.height * sheet.channels;
   if (bytes > kMaxSheetBytes)
-    throw usage_error("png is given; pictures of " + shape.text() + " in " + std::to_string(lines) +
+    throw usage_error("png is given; images of " + shape.text() + " in " + std::to_string(lines) +
                       " lines are too large for a sheet");
   sheet.pixels.assign(bytes, 96);
   std::vector<int> shown(static_cast<std::size_t>(lines), 0);

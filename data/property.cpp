@@ -4,7 +4,7 @@
 #include <string>
 
 #include "core/error.hpp"
-#include "core/parse_number.hpp"
+#include "core/text.hpp"
 
 namespace fedstride {
 namespace {
@@ -21,12 +21,11 @@ std::vector<float> property_of_rows(const Dataset& data, std::string_view proper
   std::size_t column = 0;
   const bool is_mean = property == "mean";
   if (!data.is_pictures() && data.features.empty())
-    throw usage_error("property is '" + std::string(property) + "'; data set '" + data.name +
-                      "' has neither pictures nor numbers");
+    throw usage_error("property is '" + std::string(property) + "'; data set '" + data.name + "' has neither images nor numbers");
   if (!is_mean && (data.is_pictures() || !parse_number(property, column) || column >= values))
-    throw usage_error("property is '" + std::string(property) + "'; for data set '" + data.name + "' valid is mean" +
-                      (data.is_pictures() ? ", a picture's brightness"
-                                          : ", or the number of a column from 0 to " + std::to_string(values - 1)));
+    throw usage_error(
+        "property is '" + std::string(property) + "'; for data set '" + data.name + "' use mean" +
+        (data.is_pictures() ? ", the image brightness" : ", or a column number from 0 to " + std::to_string(values - 1)));
   std::vector<float> found(data.size());
   for (Row row = 0; row < found.size(); ++row) {
     const std::size_t at = data.place(row) * values;

@@ -9,10 +9,34 @@
 #include "core/hash.hpp"
 #include "core/random.hpp"
 #include "core/text.hpp"
-#include "data/row_lists.hpp"
 
 namespace fedstride {
 namespace {
+
+/// Calls use(list, values a row, the list's member) for every list of examples and answers of a data set, but not for `clients`,
+/// which a set that keeps some examples alone still has of every row (keep_rows).
+template <class Some, class Use>
+void for_each_list(Some& data, Use use) {
+  const std::size_t size = data.shape.size(), answers = data.form().answers();
+  use(data.labels, 1, &Dataset::labels);
+  use(data.pixels, size, &Dataset::pixels);
+  use(data.features, size, &Dataset::features);
+  use(data.tokens, size, &Dataset::tokens);
+  use(data.position_labels, answers, &Dataset::position_labels);
+  use(data.values, answers, &Dataset::values);
+}
+
+/// The values of these rows, `width` a row; none if there are none of any row.
+template <class List>
+auto taken(const List& all, std::size_t width, std::span<const Row> rows) {
+  std::vector<typename List::value_type> some;
+  if (all.empty()) return some;
+  some.reserve(rows.size() * width);
+  for (const Row row : rows)
+    some.insert(some.end(), all.begin() + static_cast<std::ptrdiff_t>(row * width),
+                all.begin() + static_cast<std::ptrdiff_t>((row + 1) * width));
+  return some;
+}
 
 /// The draw of a row: uniform in [0, 1), at an address of its own, so that no other row has a say in where it goes.
 double draw_of(std::uint64_t seed, Address address, std::size_t row) {
@@ -51,6 +75,7 @@ Dataset with_rows(const Dataset& data, std::span<const Row> rows) {
   some.client_names = data.client_names;
   some.mean = data.mean;
   some.deviation = data.deviation;
+  some.binary_columns = data.binary_columns;
   for_each_list(data, [&](const auto& values, std::size_t width, auto member) { some.*member = taken(values, width, rows); });
   some.clients = taken(data.clients, 1, rows);
   some.file_rows.assign(rows.begin(), rows.end());
@@ -92,21 +117,21 @@ std::vector<double> draws_of_rows(const Dataset& data) {
 
 std::pair<std::vector<Row>, std::vector<Row>> split_validation(std::size_t size, double fraction, std::uint64_t seed) {
   if (!(fraction >= 0 && fraction < 1))
-    throw usage_error("validation-fraction is " + number_text(fraction) + "; it must be a number from 0 and below 1");
+    throw usage_error("validation-fraction is " + number_text(fraction) + "; it must be a number from 0 to below 1");
   std::pair<std::vector<Row>, std::vector<Row>> split;
   const Address address{.purpose = Purpose::validation_split};
   for (std::size_t row = 0; row < size; ++row)
     (fraction > 0 && draw_of(seed, address, row) < fraction ? split.second : split.first).push_back(static_cast<Row>(row));
   if (split.first.empty())
-    throw usage_error("validation-fraction " + number_text(fraction) + " leaves none of " + counted(size, "row") +
+    throw usage_error("validation-fraction is " + number_text(fraction) + ", which leaves none of " + counted(size, "row") +
                       " for training; choose a smaller one");
   return split;
 }
 
 std::vector<Row> draw_evaluation_rows(std::size_t size, std::size_t count, std::uint64_t seed) {
   if (count > size)
-    throw usage_error("evaluate-rows is " + std::to_string(count) + "; the test part has " + counted(size, "row") +
-                      ", at most that many are valid, or 0 for all");
+    throw usage_error("evaluate-rows is " + std::to_string(count) + "; the test set has " + counted(size, "row") +
+                      "; use at most that many, or 0 for all");
   std::vector<std::pair<double, Row>> draws;
   draws.reserve(size);
   for (std::size_t row = 0; row < size; ++row)
@@ -120,7 +145,7 @@ std::vector<Row> draw_evaluation_rows(std::size_t size, std::size_t count, std::
 }
 
 std::pair<Dataset, Dataset> split_test_part(Dataset data) {
-  if (data.size() < 2) throw failure("a data set in one file needs at least two rows: one to train on, one to test on");
+  if (data.size() < 2) throw failure("a data set in one file needs at least two rows: one for training and one for testing");
   constexpr double kShare = 1.0 / 6;
   const std::vector<double> draws = draws_of_rows(data);
   std::vector<Row> train_rows;
@@ -137,6 +162,19 @@ std::pair<Dataset, Dataset> split_test_part(Dataset data) {
   Dataset test = with_rows(data, test_rows);
   keep_only(data, train_rows);
   return {std::move(data), std::move(test)};
+}
+
+void drop_all_but(Dataset& data, std::span<const Row> rows) {
+  keep_only(data, rows);
+  data.file_rows.clear();
+}
+
+void keep_rows(Dataset& data, std::span<const Row> rows) {
+  std::vector<Row> sorted(rows.begin(), rows.end());
+  std::ranges::sort(sorted);
+  data.places.assign(data.size(), Row{0});
+  for (std::size_t i = 0; i < sorted.size(); ++i) data.places[sorted[i]] = static_cast<Row>(i);
+  for_each_list(data, [&](auto& values, std::size_t width, auto) { values = taken(values, width, sorted); });
 }
 
 }  // namespace fedstride

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -24,5 +25,12 @@ std::vector<Row> draw_evaluation_rows(std::size_t size, std::size_t count, std::
 /// (Dataset::file_rows). A row is drawn by its number in the file, or by its client's name and its number there, under a fixed
 /// seed, so the test part is the same everywhere. At least two rows.
 std::pair<Dataset, Dataset> split_test_part(Dataset data);
+
+/// Drops every example but `rows`, which ascend, as if the file had no others: they are numbered from 0.
+void drop_all_but(Dataset& data, std::span<const Row> rows);
+
+/// Drops every example but `rows`. Rows keep their numbers, and so their draws; the other rows must not be used any more,
+/// and size() counts those that remain.
+void keep_rows(Dataset& data, std::span<const Row> rows);
 
 }  // namespace fedstride

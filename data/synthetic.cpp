@@ -1,4 +1,4 @@
-#include "data/synthetic.hpp"
+#include "data/built_in.hpp"
 
 #include <algorithm>
 #include <array>
@@ -16,10 +16,10 @@ constexpr int kClutter = 2;
 constexpr int kFaintOneIn = 16;  // one in so many figures hardly shows: no model gets all of them right
 constexpr int kNoise = 24;       // uniform in +-24 of 255, independent for each pixel and channel
 
-using Colour = std::array<int, 3>;
+using Color = std::array<int, 3>;
 
 /// The mean ground of a pair: the part of the class that a linear model can see.
-constexpr std::array<Colour, kSyntheticClasses / 2> kTint{
+constexpr std::array<Color, kSyntheticClasses / 2> kTint{
     {{36, -12, -24}, {-24, 36, -12}, {-12, -24, 36}, {28, 20, -36}, {-28, 16, 20}}};
 
 int between(RandomStream& random, int low, int high) {
@@ -53,11 +53,11 @@ bool covers(int label, int x, int y, int radius, int phase) {
 
 /// One picture, as planes, into 3072 bytes.
 void paint(int label, RandomStream random, std::uint8_t* out) {
-  const Colour& tint = kTint[static_cast<std::size_t>(label / 2)];
-  Colour ground{};
-  Colour slope_x{};
-  Colour slope_y{};
-  Colour ink{};
+  const Color& tint = kTint[static_cast<std::size_t>(label / 2)];
+  Color ground{};
+  Color slope_x{};
+  Color slope_y{};
+  Color ink{};
   const bool faint = random.below(kFaintOneIn) == 0;
   const int contrast = (random() % 2 == 0 ? 1 : -1) * (faint ? between(random, 6, 16) : between(random, 60, 100));
   for (std::size_t c = 0; c < 3; ++c) {
@@ -73,7 +73,7 @@ void paint(int label, RandomStream random, std::uint8_t* out) {
 
   struct Patch {
     int x, y, width, height;
-    Colour ink;
+    Color ink;
   };
   std::array<Patch, kClutter> clutter{};
   for (auto& patch : clutter) {
@@ -84,7 +84,7 @@ void paint(int label, RandomStream random, std::uint8_t* out) {
   for (int y = 0; y < kSide; ++y)
     for (int x = 0; x < kSide; ++x) {
       const bool inside = covers(label, 4 * x + 2 - centre_x, 4 * y + 2 - centre_y, radius, phase);
-      Colour value{};
+      Color value{};
       for (std::size_t c = 0; c < 3; ++c)
         value[c] = ground[c] + (slope_x[c] * (x - 16) + slope_y[c] * (y - 16)) / 16 + (inside ? ink[c] : 0);
       for (const auto& patch : clutter)

@@ -1,4 +1,4 @@
-#include "data/synthetic_li.hpp"
+#include "data/built_in.hpp"
 
 #include <algorithm>
 #include <array>
@@ -6,7 +6,6 @@
 #include <string>
 
 #include "core/error.hpp"
-#include "core/parse_number.hpp"
 #include "core/random.hpp"
 #include "core/text.hpp"
 
@@ -88,8 +87,8 @@ DataPair make_synthetic_li(std::string_view arguments) {
   SyntheticLi parameters;
   const auto wrong = [&] {
     return usage_error("dataset is 'synthetic-li:" + std::string(arguments.substr(0, 60)) +
-                       "'; valid is synthetic-li:ALPHA,BETA,CLIENTS,SEED, alpha and beta numbers from 0 to 1e6, clients a whole "
-                       "number from 1 to 10000, the seed a whole number from 0; what is missing at the end is 1,1,30,0");
+                       "'; valid: synthetic-li:ALPHA,BETA,CLIENTS,SEED with alpha and beta from 0 to 1e6, clients a whole number "
+                       "from 1 to 10000 and seed a whole number from 0; trailing values default to 1,1,30,0");
   };
   if (arguments.empty()) return make_synthetic_li(parameters);
   const auto pieces = split(arguments, ',');

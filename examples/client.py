@@ -23,7 +23,7 @@ import tomllib
 
 import numpy as np
 
-VERSION = 8
+VERSION = 9
 HELLO, WELCOME, READY, MODEL, TRAIN, UPDATE, RECEIVED, HEARTBEAT, REFUSED, FINISHED = range(1, 11)
 MAX_BODY = 1 << 28  # more than any message of a model of this kind has
 
@@ -64,7 +64,7 @@ class Fields:
         return np.frombuffer(self.bytes(size * np.dtype(kind).itemsize), kind)
 
 
-# --- the connection: docs/WIRE.md, "Header" and "TLS and identity" ---
+# --- the connection: docs/WIRE.md, "Header" ---
 
 class Connection:
     def __init__(self, address, bundle, client):
@@ -216,7 +216,7 @@ class Client:
         nan = float('nan')
         update = (struct.pack('<I', asked[0]) + text(asked[1]) + struct.pack('<IQQ', self.number, rows, examples) +
                   struct.pack('<ddQQ', loss / steps if np.isfinite(loss) else nan, rate, steps, 0) + struct.pack('<I', 0) +
-                  struct.pack('<QQdddQdQQdB', 0, 0, nan, nan, 0.0, 0, 0.0, 0, 0, 0.0, diverged) + struct.pack('<Q', len(floats) // 4) + floats)
+                  struct.pack('<QQdddQdQdQQdB', 0, 0, nan, nan, 0.0, 0, 0.0, 0, 0.0, 0, 0, 0.0, diverged) + struct.pack('<Q', len(floats) // 4) + floats)
         accuracy = (probabilities(self.model[1], self.model[2], self.inputs).argmax(axis=1) == self.labels).mean()
         print(f'round {asked[0]}: loss {loss / steps:.4f}, accuracy of the model on these rows {accuracy:.3f}', flush=True)
         self.answer, self.last_round = (asked, update), asked[0]

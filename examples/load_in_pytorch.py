@@ -202,6 +202,8 @@ class Builder:
         else:
             plain = {"relu": nn.ReLU, "gelu": nn.GELU, "tanh": nn.Tanh, "sigmoid": nn.Sigmoid, "flatten": nn.Flatten,
                      "globalavgpool": lambda: nn.AdaptiveAvgPool2d(1), "last": Last, "sequence": Sequence}
+            if kind not in plain:
+                raise ValueError(f"layer '{kind}' is unknown here; say in Builder.layer which module it is")
             module = plain[kind]()
         self.add(layers, module)
 

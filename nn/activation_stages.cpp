@@ -1,11 +1,10 @@
-#include "nn/activation_stages.hpp"
-
 #include "core/simd.hpp"
+#include "nn/stage_plan.hpp"
 
 namespace fedstride {
 namespace {
 
-// A kind is its value y at x, and the gradient by x from x, y and the gradient dy by y.
+// Each kind gives its value y at x, and the gradient with respect to x from x, y and the gradient dy with respect to y.
 
 FEDSTRIDE_INLINE Lanes activation(const Relu&, Lanes x) { return positive(x); }
 FEDSTRIDE_INLINE Lanes activation_gradient(const Relu&, Lanes, Lanes y, Lanes dy) { return y > Lanes{} ? dy : Lanes{}; }
@@ -27,26 +26,43 @@ FEDSTRIDE_INLINE Lanes activation_gradient(const Tanh&, Lanes, Lanes y, Lanes dy
 FEDSTRIDE_INLINE Lanes activation(const Sigmoid&, Lanes x) { return sigmoid(x); }
 FEDSTRIDE_INLINE Lanes activation_gradient(const Sigmoid&, Lanes, Lanes y, Lanes dy) { return dy * (y * (1.0F - y)); }
 
+/// An element-wise function, unless another stage includes it (as convolutions and dense layers do with their ReLU).
+template <class Kind>
+class ActivationStage final : public RowStage {
+ public:
+  explicit ActivationStage(LayerCursor& layers) : size_(layers.span()), kind_(layers.take<Kind>()) {}
+
+  void forward(const Signal& in, const Signal& out, RowRange range, const Batch*) override {
+    for (int row = range.first; row < range.last; ++row)
+      for (std::size_t i = 0; i < size_; i += kLanes) store(out.value[row] + i, activation(kind_, load(in.value[row] + i)));
+  }
+  void backward(const Signal& in, const Signal& out, RowRange range) override {
+    for (int row = range.first; row < range.last; ++row)
+      for (std::size_t i = 0; i < size_; i += kLanes)
+        store(in.gradient[row] + i,
+              activation_gradient(kind_, load(in.value[row] + i), load(out.value[row] + i), load(out.gradient[row] + i)));
+  }
+
+ private:
+  std::size_t size_;
+  Kind kind_;
+};
+
 }  // namespace
 
-template <class Kind>
-void ActivationStage<Kind>::forward(const Signal& in, const Signal& out, RowRange range, const Batch*) const {
-  for (int row = range.first; row < range.last; ++row)
-    for (std::size_t i = 0; i < size_; i += kLanes) store(out.value[row] + i, activation(kind_, load(in.value[row] + i)));
+RowStagePointer make_activation(LayerCursor& layers) {
+  return std::visit(
+      [&]<class Kind>(const Kind& kind) -> RowStagePointer {
+        if constexpr (Kind::kTraits.is_activation) {
+          static_assert(
+              requires(Lanes x) { activation(kind, x), activation_gradient(kind, x, x, x); },
+              "an activation needs activation and activation_gradient in nn/activation_stages.cpp");
+          return std::make_unique<ActivationStage<Kind>>(layers);
+        } else {
+          return nullptr;  // plan_stages asks for activations alone
+        }
+      },
+      layers.layer());
 }
-
-template <class Kind>
-void ActivationStage<Kind>::backward(const Signal& in, const Signal& out, RowRange range) const {
-  for (int row = range.first; row < range.last; ++row)
-    for (std::size_t i = 0; i < size_; i += kLanes)
-      store(in.gradient[row] + i,
-            activation_gradient(kind_, load(in.value[row] + i), load(out.value[row] + i), load(out.gradient[row] + i)));
-}
-
-template class ActivationStage<Relu>;
-template class ActivationStage<LeakyRelu>;
-template class ActivationStage<Gelu>;
-template class ActivationStage<Tanh>;
-template class ActivationStage<Sigmoid>;
 
 }  // namespace fedstride

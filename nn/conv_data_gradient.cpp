@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "core/simd.hpp"
+#include "nn/kernels/buffer.hpp"
 #include "nn/kernels/pool.hpp"
-#include "nn/kernels/scratch.hpp"
 
 namespace fedstride {
 

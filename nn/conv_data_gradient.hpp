@@ -8,16 +8,16 @@
 
 namespace fedstride {
 
-/// The gradient by the inputs of a convolution of stride 1 whose outputs' gradients are hardly ever zero: a convolution of
-/// them with the filters turned by half a turn, inputs and outputs exchanged.
+/// The gradient with respect to the inputs of a convolution of stride 1 whose output gradients are hardly ever zero: a
+/// convolution of those gradients with the filters rotated by half a turn, inputs and outputs exchanged.
 class ConvDataGradient {
  public:
-  /// `forward` has its borders of `padding` included.
+  /// `forward` includes its borders of `padding`.
   ConvDataGradient(const ConvShape& forward, int padding);
 
   /// weights: [output][row][column][input].
   void begin(const float* weights);
-  /// dx of the examples from first to last, each without gaps.
+  /// dx of the examples [first, last), each without gaps.
   void run(const Rows& dy, const Rows& dx, int first, int last) const;
 
  private:
@@ -26,7 +26,7 @@ class ConvDataGradient {
   ConvShape shape_;
   int border_;
   std::size_t padded_;        ///< channels of dx in whole vectors
-  std::size_t scratch_size_;  ///< floats beside the bordered gradients of a group
+  std::size_t scratch_size_;  ///< floats in addition to the bordered gradients of a group
   Buffer<float> packed_;
   Buffer<float> bias_;  ///< zeros
   std::optional<Winograd> winograd_;

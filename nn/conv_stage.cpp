@@ -3,13 +3,14 @@
 #include <algorithm>
 
 #include "core/simd.hpp"
-#include "nn/kernels/scratch.hpp"
+#include "nn/kernels/buffer.hpp"
+#include "nn/stage_plan.hpp"
 
 namespace fedstride {
 namespace {
 
-// Blocks of channels whose gradients are summed and reported together: the more of them, the fewer times the inputs are
-// read, but some are needed for threads to share.
+// Blocks of channels whose gradients are summed and reported together: larger blocks read the inputs fewer times, but threads
+// need several blocks to share.
 constexpr std::size_t kFilterStretch = 9216;  // floats
 constexpr std::size_t kMinBlocks = 4;
 
@@ -59,7 +60,7 @@ ConvStage::ConvStage(LayerCursor& layers)
     winograd_.emplace(shape_);
     filters_ = Buffer<float>(winograd_->filters_size());
   }
-  if (conv.padding > 0 && !borders_in_passing()) bordered_ = Buffer<float>(max_rows_ * shape_.input.size());
+  if (conv.padding > 0 && !adds_borders_on_read()) bordered_ = Buffer<float>(max_rows_ * shape_.input.size());
 }
 
 void ConvStage::begin(const float* weights) {
@@ -101,7 +102,7 @@ void ConvStage::emit(int row, const Signal& out, bool training, RowOf&& row_of) 
 void ConvStage::forward(const Signal& in, const Signal& out, RowRange range, const Batch* batch) {
   if (bordered_.size() > 0)
     for (int row = range.first; row < range.last; ++row) add_border(in.value[row], bordered_.data() + row * shape_.input.size());
-  const bool training = batch != nullptr && goes_back();
+  const bool training = batch != nullptr && needs_backward();
   if (winograd_)
     forward_winograd(in, out, range, training);
   else
@@ -114,7 +115,7 @@ void ConvStage::forward_direct(const Signal& in, const Signal& out, RowRange ran
   float* ring = thread_scratch<Scratch::call>(kept * row_size);
   for (int row = range.first; row < range.last; ++row) {
     const float* input = input_of(in, row);
-    int ready = 0;  // output rows computed so far, the last few of them still there
+    int ready = 0;  // output rows computed so far; only the last few are kept
     emit(row, out, training, [&](int y) {
       float* to = ring + y % kept * row_size;
       if (y >= ready) {
@@ -128,7 +129,7 @@ void ConvStage::forward_direct(const Signal& in, const Signal& out, RowRange ran
 
 void ConvStage::forward_winograd(const Signal& in, const Signal& out, RowRange range, bool training) {
   const std::size_t size = winograd_->output_size();
-  const std::size_t bordered_size = borders_in_passing() ? row_stride(shape_.input.size()) : 0;
+  const std::size_t bordered_size = adds_borders_on_read() ? row_stride(shape_.input.size()) : 0;
   const auto group = static_cast<std::size_t>(winograd_->group());
   float* scratch = thread_scratch<Scratch::call>(winograd_->scratch_size() + group * (size + bordered_size));
   float* bordered = scratch + winograd_->scratch_size() + group * size;
@@ -149,5 +150,7 @@ void ConvStage::forward_winograd(const Signal& in, const Signal& out, RowRange r
       emit(first + i, out, training, [&](int y) { return outputs[i] + y * winograd_->output_pitch(); });
   }
 }
+
+ParameterStagePointer make_stage(const Conv&, LayerCursor& layers) { return std::make_unique<ConvStage>(layers); }
 
 }  // namespace fedstride

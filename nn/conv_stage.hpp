@@ -15,30 +15,28 @@
 
 namespace fedstride {
 
-/// A convolution with the ReLU and the max-pool next to it, if any. Only pooled values go to memory; backwards, only the
-/// spots that a gradient reaches are visited, where a ReLU or a pool makes them few.
-class ConvStage {
+/// A convolution with the ReLU and the max-pool after it, if any. Only pooled values are written to memory; backward, only the
+/// spots that a gradient reaches are visited, if a ReLU or a pool makes them few.
+class ConvStage final : public RowStageWithParameters {
  public:
-  using Layer = Conv;
-
   /// Takes the convolution, and the ReLU and the max-pool after it, in either order.
   explicit ConvStage(LayerCursor& layers);
 
-  void prepare_training();
-  void prepare_gradient();
-  void prepare_per_example();
-  void begin(const float* weights);
-  void forward(const Signal& in, const Signal& out, RowRange range, const Batch* batch);
-  void backward(const Signal& in, const Signal& out, RowRange range);
-  void backward_norms(const Signal& in, const Signal& out, RowRange range, double* squared_norms);
+  void prepare_training() override;
+  void prepare_gradient() override;
+  void prepare_per_example() override;
+  void begin(const float* weights) override;
+  void forward(const Signal& in, const Signal& out, RowRange range, const Batch* batch) override;
+  void backward(const Signal& in, const Signal& out, RowRange range) override;
+  void backward_norms(const Signal& in, const Signal& out, RowRange range, double* squared_norms) override;
 
-  bool trains() const { return !options_.tensors.frozen; }
-  int stretches() const { return channel_blocks_ + (options_.tensors.bias.size > 0 ? channel_blocks_ : 0); }
-  int gradient_pieces() const { return channel_blocks_; }
-  bool keeps_gradients() const { return dense() && trains() && !(sums_by_rows_ && keeps_examples_); }
+  bool trains() const override { return !options_.tensors.frozen; }
+  int stretches() const override { return channel_blocks_ + (options_.tensors.bias.size > 0 ? channel_blocks_ : 0); }
+  int gradient_pieces() const override { return channel_blocks_; }
+  bool keeps_gradients() const override { return dense() && trains() && !(sums_by_rows_ && keeps_examples_); }
   // A piece is one block of channels.
-  void gradient_piece(int piece, const Signal& in, int rows, int row_pieces, const GradientTarget& target);
-  void weighted_piece(int piece, const Signal& in, std::span<const float> factors, const GradientTarget& target);
+  void gradient_piece(int piece, const Signal& in, int rows, int row_pieces, const GradientTarget& target) override;
+  void weighted_piece(int piece, const Signal& in, std::span<const float> factors, const GradientTarget& target) override;
 
  private:
   struct Options {
@@ -60,15 +58,15 @@ class ConvStage {
   template <class RowOf>
   void emit(int row, const Signal& out, bool training, RowOf&& row_of);
   /// True if something before it, or the layer itself, needs gradients.
-  bool goes_back() const { return options_.data_gradient || !options_.tensors.frozen; }
+  bool needs_backward() const { return options_.data_gradient || !options_.tensors.frozen; }
   /// True if hardly any gradient of the outputs is zero.
   bool dense() const { return !options_.relu && !options_.pooled; }
   bool by_winograd() const { return dense() && winograd_ && winograd_->gradient_pays(); }
-  /// True if each example's inputs are read once a pass, so that their border is put on then and not kept.
-  bool borders_in_passing() const { return options_.conv.padding > 0 && by_winograd() && keeps_examples(); }
-  /// True if per_example keeps each example's weight gradient, and not its spots: if that takes no more memory.
+  /// True if each example's inputs are read once per pass, so that their border is added then and not stored.
+  bool adds_borders_on_read() const { return options_.conv.padding > 0 && by_winograd() && keeps_examples(); }
+  /// True if per_example keeps each example's weight gradient instead of its spots, which it does if that takes no more memory.
   bool keeps_examples() const { return static_cast<std::size_t>(shape_.filter_size()) + 1 <= 2 * spot_capacity(places_); }
-  /// Filter gradients summed over the range's examples, their bias's behind them.
+  /// Filter gradients summed over the range's examples, followed by those of the bias.
   void dense_examples(RowRange range, const Signal& in, const Signal& out, float* gradient);
   void winograd_examples(RowRange range, const Signal& in, const Signal& out, float* gradient);
   void backward_dense(const Signal& in, const Signal& out, RowRange range);
@@ -77,18 +75,18 @@ class ConvStage {
   void sum_dense(int piece, int first, int last, const Signal& in, int rows, std::span<const float> factors, float* gradient,
                  float* bias_gradient);
   void prepare_spots(bool by_piece);
-  /// Number of the first channel's list of spots of an example, or of a piece.
+  /// Number of the first channel's list of spots for an example or a piece.
   std::size_t spot_list(int owner) const { return static_cast<std::size_t>(owner) * options_.conv.channels; }
   SpotList spots(std::size_t list) const;
   void find_spots(std::size_t first_list, int row, const Signal& out);
-  /// Spots and data gradient of one example; returns the first of its lists.
+  /// Spots and data gradient of one example; returns the number of its first list.
   std::size_t backward_row(int row, int piece, bool by_piece, const Signal& in, const Signal& out);
   /// Reports what sum(first channel, last channel, gradient, bias gradient) adds to zeros.
   template <class Sum>
   void report_piece(int piece, const GradientTarget& target, Sum&& sum);
-  /// Pictures summed at a time.
+  /// Pictures summed at once.
   int group() const;
-  // Sums over examples or pieces, times factors unless there are none; terms with factor 0 are left out.
+  // Sums over examples or pieces, times factors if there are any; terms with factor 0 are left out.
   void sum_spots(int piece, int first, int last, const Signal& in, int rows, std::span<const float> factors, float* gradient,
                  float* bias_gradient);
   void sum_vectors(int first, int last, const float* vectors, std::size_t distance, int count, std::span<const float> factors,
@@ -100,21 +98,21 @@ class ConvStage {
   int channel_blocks_ = 1;
   int channels_per_block_ = 1;
   std::size_t padded_channels_;
-  std::size_t places_;  ///< of pooled outputs, a channel
+  std::size_t places_;  ///< pooled outputs per channel
   std::size_t max_rows_;
   std::size_t max_pieces_;
   const float* weights_ = nullptr;
   Buffer<float> packed_;
   Buffer<float> bias_;
-  Buffer<float> bordered_;  ///< inputs with their zero border, a row each; empty if borders are put on in passing
+  Buffer<float> bordered_;  ///< inputs with their zero border, one row each; empty if borders are added while reading
   std::optional<Winograd> winograd_;
   Buffer<float> filters_;  ///< transformed
-  // training only
-  bool sums_by_rows_ = false;  ///< each piece by rows adds up its own weight gradient: for small filters
+  // only for training
+  bool sums_by_rows_ = false;  ///< each piece of rows sums its own weight gradient: for small filters
   std::size_t partial_size_ = 0;
   Buffer<float> partial_;
   Buffer<std::uint8_t> winners_;
-  std::size_t capacity_ = 0;  ///< of a filter's list of spots in one picture
+  std::size_t capacity_ = 0;  ///< spots per filter and picture
   Buffer<std::uint32_t> bases_;
   Buffer<std::uint32_t> shifts_;
   Buffer<std::uint32_t> spot_sources_;
@@ -124,16 +122,15 @@ class ConvStage {
   Buffer<SpotList> lists_;
   Buffer<const float*> inputs_;
   Buffer<float> filter_gradient_;
-  // training of dense gradients only
+  // only for training with dense gradients
   std::optional<ConvDataGradient> data_;
-  Rows dense_gradients_;           ///< the outputs', of the last backward pass
+  Rows dense_gradients_;           ///< of the outputs, from the last backward pass
   Buffer<float> block_gradients_;  ///< of an example and a block of channels, times its factor
-  // per_example and weighted_sum only
+  // only for per_example and weighted_sum
   bool keeps_examples_ = false;  ///< each example's weight gradient is kept; otherwise its spots are
   std::size_t example_size_ = 0;
-  Buffer<float> examples_;  ///< an example's weight gradient each, or a piece's last filter
+  Buffer<float> examples_;  ///< one weight gradient per example, or a piece's last filter
   Buffer<float> scaled_spots_;
 };
-static_assert(RowStageWithParameters<ConvStage>);
 
 }  // namespace fedstride

@@ -7,7 +7,7 @@
 namespace fedstride {
 namespace {
 
-constexpr std::size_t kSmallFilters = 8192;     // floats of all a layer's filters: half of a first-level cache
+constexpr std::size_t kSmallFilters = 8192;     // floats of all of a layer's filters: half a first-level cache
 constexpr std::size_t kCachedInputs = 131'072;  // floats: half a second-level cache
 
 template <class T>
@@ -20,7 +20,7 @@ void make_room(Buffer<T>& buffer, std::size_t size) {
 void ConvStage::prepare_training() {
   const auto filter = static_cast<std::size_t>(shape_.filter_size());
   filter_gradient_ = Buffer<float>(channel_blocks_ * channels_per_block_ * (filter + 1));
-  if (!goes_back()) return;
+  if (!needs_backward()) return;
   if (options_.pooled) winners_ = Buffer<std::uint8_t>(max_rows_ * places_ * padded_channels_);
   const Window window = options_.pooled ? options_.window : Window{};
   bases_ = Buffer<std::uint32_t>(places_);
@@ -52,7 +52,7 @@ void ConvStage::prepare_spots(bool by_piece) {
 }
 
 void ConvStage::prepare_gradient() {
-  if (!goes_back()) return;
+  if (!needs_backward()) return;
   prepare_spots(sums_by_rows_ || dense());
   if (!sums_by_rows_ || partial_.size() > 0) return;
   partial_size_ = row_stride(static_cast<std::size_t>(options_.conv.channels) * (shape_.filter_size() + 1));
@@ -60,7 +60,7 @@ void ConvStage::prepare_gradient() {
 }
 
 void ConvStage::prepare_per_example() {
-  if (!goes_back()) return;
+  if (!needs_backward()) return;
   prepare_spots(keeps_examples_ || dense());
   const auto filter = static_cast<std::size_t>(shape_.filter_size());
   example_size_ = row_stride(options_.conv.channels * (filter + 1));
@@ -204,7 +204,7 @@ void ConvStage::sum_spots(int piece, int first, int last, const Signal& in, int 
                           float* gradient, float* bias_gradient) {
   SpotList* lists = lists_.data() + piece * max_rows_;
   const float** inputs = inputs_.data() + piece * max_rows_;
-  // As many pictures at a time as stay in the second-level cache while channel after channel reads them.
+  // As many pictures at once as stay in the second-level cache while channel after channel reads them.
   for (int row = 0; row < rows; row += group()) {
     const int end = std::min(row + group(), rows);
     for (int c = first; c < last; ++c) {

@@ -1,12 +1,12 @@
 #include <algorithm>
 
 #include "nn/conv_stage.hpp"
-#include "nn/kernels/scratch.hpp"
+#include "nn/kernels/buffer.hpp"
 #include "nn/kernels/squares.hpp"
 
 namespace fedstride {
 
-// Backwards where hardly any gradient of the outputs is zero: no list of spots, but the kernels of the way forwards.
+// The backward pass if hardly any gradient of the outputs is zero: instead of lists of spots, the kernels of the forward pass.
 
 void ConvStage::dense_data_gradient(RowRange range, const Signal& in, const Signal& out) {
   if (!options_.data_gradient) return;
@@ -26,18 +26,18 @@ void ConvStage::dense_examples(RowRange range, const Signal& in, const Signal& o
 
 void ConvStage::winograd_examples(RowRange range, const Signal& in, const Signal& out, float* gradient) {
   const std::size_t size = row_stride(winograd_->gradient_size()), scratch_size = winograd_->gradient_scratch_size();
-  float* const sums = thread_scratch<Scratch::call>(size + scratch_size + (borders_in_passing() ? shape_.input.size() : 0));
+  float* const sums = thread_scratch<Scratch::call>(size + scratch_size + (adds_borders_on_read() ? shape_.input.size() : 0));
   float* const bordered = sums + size + scratch_size;
   std::fill_n(sums, size, 0.0F);
   for (int row = range.first; row < range.last; ++row) {
-    if (borders_in_passing()) add_border(in.value[row], bordered);
-    winograd_->add_gradient(borders_in_passing() ? bordered : input_of(in, row), out.gradient[row], sums + size, sums);
+    if (adds_borders_on_read()) add_border(in.value[row], bordered);
+    winograd_->add_gradient(adds_borders_on_read() ? bordered : input_of(in, row), out.gradient[row], sums + size, sums);
   }
   winograd_->finish_gradient(sums, gradient);
 }
 
 void ConvStage::backward_dense(const Signal& in, const Signal& out, RowRange range) {
-  if (range.first == 0) dense_gradients_ = out.gradient;  // one piece notes it for all
+  if (range.first == 0) dense_gradients_ = out.gradient;  // one piece sets it for all
   dense_data_gradient(range, in, out);
   if (!sums_by_rows_ || options_.tensors.frozen) return;
   dense_examples(range, in, out, partial_.data() + range.piece * partial_size_);

@@ -8,7 +8,7 @@
 namespace fedstride {
 namespace {
 
-constexpr std::size_t kWorkPerPiece = 1'000'000;  // multiply-adds: some ten microseconds
+constexpr std::size_t kWorkPerPiece = 1'000'000;  // multiply-adds: about ten microseconds
 constexpr int kMaxPieces = 16;
 constexpr int kOutputsPerBlock = 2 * kLanes;
 
@@ -47,8 +47,8 @@ DenseStage::Options DenseStage::options_of(LayerCursor& layers) {
 DenseStage::DenseStage(LayerCursor& layers) : DenseStage(options_of(layers), layers.max_rows()) {}
 
 DenseStage::DenseStage(const Options& options, int max_rows) : options_(options), max_rows_(max_rows) {
-  // Whole groups of the inputs a weight tile takes: for more than 512 outputs one, in the second-level cache if need be. (Single
-  // inputs read the output gradients four times as often: an LSTM of 256 units took 1.4 times as long.)
+  // Whole groups of the inputs that a weight tile takes: for more than 512 outputs one group, in the second-level cache if
+  // necessary. (Single inputs would read the output gradients four times as often: an LSTM of 256 units took 1.4 times as long.)
   constexpr int kInputsOfTile = 4;
   const int fit = static_cast<int>(kStretch) / options_.outputs;
   inputs_per_stretch_ = std::min(std::max(fit / kInputsOfTile, 1) * kInputsOfTile, options_.inputs);
@@ -127,7 +127,7 @@ void DenseStage::begin_norms(const Signal& in, const Signal& out, int rows, doub
       squared_norms[r] += (squared_norm(in.value[r], inputs) + (has_bias ? 1 : 0)) * squared_norm(out.gradient[r], outputs);
     return;
   }
-  // The products of a sequence's positions add up before they are squared: a stretch of the example's gradient at a time.
+  // The products of a sequence's positions add up before they are squared: one stretch of the example's gradient at a time.
   for (int r = 0; r < rows; ++r) {
     const Rows x{in.value[r], positions_of(in.value).stride};
     const OutputGradients gradients{{out.gradient[r], positions_of(out.gradient).stride}, options_.positions};

@@ -11,15 +11,13 @@
 
 namespace fedstride {
 
-/// A dense layer and the ReLU after it, if any; of a sequence, the same product at every position. It reports its weight gradient in stretches of a few inputs as soon as it
-/// is computed. Backwards, for few rows both gradients are computed at once, so that each weight is read once; for many
-/// rows the data gradient of a piece's inputs is computed first, then their weight gradient.
+/// A dense layer and the ReLU after it, if any; for a sequence, the same product at every position. It reads its weights once
+/// for the whole batch and is cut into pieces, forward by outputs and backward by inputs. It reports its weight gradient in
+/// stretches of a few inputs as soon as they are computed. Backward, for few rows both gradients are computed at once, so that
+/// each weight is read once; for many rows the data gradient of a piece's inputs is computed first, then their weight gradient.
 class DenseStage {
  public:
-  using Layer = Dense;
-
-  /// A product y = x W + b. An example that is a sequence is `positions` rows of x and y, row_stride(inputs) and
-  /// row_stride(outputs) floats apart.
+  /// A product y = x W + b. A sequence is `positions` rows of x and y, row_stride(inputs) and row_stride(outputs) floats apart.
   struct Options {
     int inputs = 1;
     int outputs = 1;
@@ -38,12 +36,10 @@ class DenseStage {
   explicit DenseStage(LayerCursor& layers);
   DenseStage(const Options& options, int max_rows);
 
-  // Pieces: forwards by outputs, backwards by inputs.
   int forward_pieces(int rows) const;
   int backward_pieces(int rows) const;
 
   void prepare_training();
-  void prepare_gradient() {}
   void prepare_per_example();
   void begin(const float* weights) { weights_ = weights; }
   void forward_piece(int piece, int pieces, const Signal& in, const Signal& out, int rows);
@@ -51,12 +47,17 @@ class DenseStage {
   int stretches() const { return weight_stretches_ + (options_.bias.size > 0 ? 1 : 0); }
   bool trains() const { return !options_.frozen; }
 
+  /// A backward pass is begin_backward, then every backward_piece.
   void begin_backward(const Signal& out, int rows, const GradientTarget& target);
   void backward_piece(int piece, int pieces, const Signal& in, const Signal& out, int rows, const GradientTarget& target);
 
+  /// Norms are begin_norms, which adds to squared_norms if the stage trains, then every data_piece if something before it
+  /// trains.
   void begin_norms(const Signal& in, const Signal& out, int rows, double* squared_norms);
   void data_piece(int piece, int pieces, const Signal& in, const Signal& out, int rows) const;
 
+  /// Weighted sums are begin_weighted, with scratch_size() floats that it may use until the last weighted_piece, then every
+  /// weighted_piece.
   std::size_t scratch_size() const;
   void begin_weighted(const Signal& out, std::span<const float> factors, float* scratch, const GradientTarget& target);
   void weighted_piece(int piece, int pieces, const Signal& in, const GradientTarget& target) {
@@ -65,10 +66,10 @@ class DenseStage {
 
  private:
   static Options options_of(LayerCursor& layers);
-  /// The positions of all examples, one behind the other.
+  /// The positions of all examples, one after the other.
   Rows positions_of(Rows rows) const { return {rows.data, rows.stride / static_cast<std::size_t>(options_.positions)}; }
   int count_of(int rows) const { return rows * options_.positions; }
-  /// Applies the ReLU to out.gradient: once, before anything else backwards.
+  /// Applies the ReLU to out.gradient: once, before any other backward step.
   void mask(const Signal& out, int rows) const;
   void report_bias(const OutputGradients& gradients, const GradientTarget& target);
   void weight_piece(int piece, int pieces, const Signal& in, const OutputGradients& gradients, const GradientTarget& target);
@@ -88,11 +89,10 @@ class DenseStage {
   const float* weights_ = nullptr;
   Buffer<float> bias_gradient_;
   Buffer<float> weight_gradient_;
-  // weighted_sum only
+  // only for weighted_sum
   OutputGradients scaled_;  ///< output gradients times the factors
   std::vector<int> scaled_examples_;
-  std::vector<float> position_factors_;  ///< of sequences
+  std::vector<float> position_factors_;  ///< for sequences
 };
-static_assert(BatchStage<DenseStage>);
 
 }  // namespace fedstride

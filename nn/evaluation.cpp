@@ -1,14 +1,57 @@
 #include "nn/evaluation.hpp"
 
 #include <algorithm>
+#include <array>
 #include <limits>
+#include <memory>
 #include <numeric>
-
-#include "nn/evaluate_block.hpp"
 
 namespace fedstride {
 
-static_assert(Evaluator::kBlock == kMaxEvaluated);
+namespace {
+
+struct BlockOutcome {
+  BatchLoss loss;
+  std::array<Label, kMaxEvaluated> predicted;  ///< only for Targets::classes
+};
+
+std::vector<BlockOutcome> outcomes_of(std::span<const EvaluatedRows> blocks, Pool<Network>& networks, const Model& model,
+                                      const Dataset& data, const Vector& weights, ForEachPiece for_each_piece) {
+  std::vector<BlockOutcome> outcomes(blocks.size());
+  for_each_piece(static_cast<int>(blocks.size()), [&](int index) {
+    const auto& [rows, skew, group] = blocks[static_cast<std::size_t>(index)];
+    BlockOutcome& outcome = outcomes[static_cast<std::size_t>(index)];
+    AnswerRoom answers;
+    auto network = networks.borrow([&] { return std::make_unique<Network>(model, static_cast<int>(kMaxEvaluated)); });
+    fill_batch(data, rows, Augmentation::none, {}, network->inputs(static_cast<int>(rows.size())), skew);
+    const auto classes = std::span(outcome.predicted).first(data.targets == Targets::classes ? rows.size() : 0);
+    outcome.loss = network->evaluate(weights.data(), answers.read(data, rows), classes);
+    networks.give_back(std::move(network));
+  });
+  return outcomes;
+}
+
+}  // namespace
+
+Variation::Variation(const Dataset& data, std::span<const Row> rows) : data_(&data) {
+  if (data.targets != Targets::values || rows.empty()) return;
+  const std::size_t count = data.form().answers();
+  means_.resize(count);
+  for (const Row row : rows)
+    for (std::size_t k = 0; k < count; ++k) means_[k] += static_cast<double>(data.values[data.place(row) * count + k]);
+  for (double& mean : means_) mean /= static_cast<double>(rows.size());
+}
+
+double Variation::of(std::span<const Row> rows) const {
+  const std::size_t count = means_.size();
+  double sum = 0;
+  for (const Row row : rows)
+    for (std::size_t k = 0; k < count; ++k) {
+      const double difference = static_cast<double>(data_->values[data_->place(row) * count + k]) - means_[k];
+      sum += difference * difference;
+    }
+  return sum / static_cast<double>(count);
+}
 
 Evaluation Evaluation::unknown() {
   Evaluation unknown;
@@ -39,36 +82,28 @@ Evaluator::Evaluator(const Model& model, const Dataset& data, std::vector<Row> r
 
 EvaluatedBlocks Evaluator::evaluate_blocks(const Vector& weights, std::size_t first, std::size_t last,
                                            ForEachPiece for_each_piece) {
-  const std::size_t first_row = first * kBlock;
-  const auto all = std::span(rows_).subspan(std::min(first_row, rows_.size()));
-  const auto rows_of = [&](std::size_t block) {
-    const std::size_t begin = block * kBlock;
-    return all.subspan(begin, std::min<std::size_t>(kBlock, all.size() - begin));
-  };
-  EvaluatedBlocks result;
-  result.examples = std::min((last - first) * kBlock, all.size());
-  std::vector<BatchLoss> losses(last - first);
-  const bool by_class = data_.targets == Targets::classes;
-  std::vector<Label> predicted(by_class ? result.examples : 0);
-  for_each_piece(static_cast<int>(last - first), [&](int index) {
-    const auto block = static_cast<std::size_t>(index);
-    const auto rows = rows_of(block);
-    const auto classes = by_class ? std::span(predicted).subspan(block * kBlock, rows.size()) : std::span<Label>();
-    losses[block] = evaluate_block(networks_, model_, data_, weights, rows, classes, skew_);
-  });
-  for (std::size_t block = 0; block < losses.size(); ++block) {
-    result.losses.push_back(losses[block].loss_sum);
-    result.answers += losses[block].counted;
-    result.correct += losses[block].correct;
-    if (variation_.exists()) result.variations.push_back(variation_.of(rows_of(block)));
+  std::vector<EvaluatedRows> blocks;
+  for (std::size_t block = first; block < last; ++block) {
+    const auto left = std::span(std::as_const(rows_)).subspan(block * kMaxEvaluated);
+    blocks.push_back({left.first(std::min(kMaxEvaluated, left.size())), skew_});
   }
-  if (!by_class) return result;
-  result.class_examples.resize(static_cast<std::size_t>(data_.classes));
-  result.class_correct.resize(static_cast<std::size_t>(data_.classes));
-  for (std::size_t i = 0; i < predicted.size(); ++i) {
-    const Label label = data_.labels[data_.place(all[i])];
-    ++result.class_examples[label];
-    result.class_correct[label] += predicted[i] == label;
+  const auto outcomes = outcomes_of(blocks, networks_, model_, data_, weights, for_each_piece);
+  EvaluatedBlocks result;
+  const bool by_class = data_.targets == Targets::classes;
+  result.class_examples.resize(static_cast<std::size_t>(by_class ? data_.classes : 0));
+  result.class_correct.resize(result.class_examples.size());
+  for (std::size_t block = 0; block < blocks.size(); ++block) {
+    const auto& rows = blocks[block].rows;
+    result.examples += rows.size();
+    result.losses.push_back(outcomes[block].loss.loss_sum);
+    result.answers += outcomes[block].loss.counted;
+    result.correct += outcomes[block].loss.correct;
+    if (variation_.exists()) result.variations.push_back(variation_.of(rows));
+    for (std::size_t k = 0; by_class && k < rows.size(); ++k) {
+      const Label label = data_.labels[data_.place(rows[k])];
+      ++result.class_examples[label];
+      result.class_correct[label] += outcomes[block].predicted[k] == label;
+    }
   }
   return result;
 }
@@ -105,6 +140,56 @@ Evaluation joined_blocks(std::span<const EvaluatedBlocks> parts) {
 Evaluation Evaluator::evaluate(const Vector& weights, ForEachPiece for_each_piece) {
   const EvaluatedBlocks all = evaluate_blocks(weights, 0, blocks(), for_each_piece);
   return joined_blocks({&all, 1});
+}
+
+GroupEvaluator::GroupEvaluator(const Model& model, const Dataset& data, const std::vector<std::span<const Row>>& groups,
+                               const std::vector<ClientSkew>& skews)
+    : model_(model), data_(data) {
+  regroup(groups, skews);
+}
+
+void GroupEvaluator::regroup(const std::vector<std::span<const Row>>& groups, const std::vector<ClientSkew>& skews) {
+  groups_ = groups.size();
+  blocks_.clear();
+  std::vector<Row> all;
+  if (data_.targets == Targets::values)
+    for (const auto& group : groups) all.insert(all.end(), group.begin(), group.end());
+  variation_ = Variation(data_, all);
+  for (std::size_t group = 0; group < groups.size(); ++group)
+    for (std::size_t begin = 0; begin < groups[group].size(); begin += kMaxEvaluated)
+      blocks_.push_back({groups[group].subspan(begin, std::min(kMaxEvaluated, groups[group].size() - begin)),
+                         skews.empty() ? ClientSkew{} : skews[group], group});
+}
+
+std::vector<GroupEvaluation> GroupEvaluator::evaluate(const Vector& weights, ForEachPiece for_each_piece) {
+  const auto outcomes = outcomes_of(blocks_, networks_, model_, data_, weights, for_each_piece);
+  const bool by_class = data_.targets == Targets::classes;
+  std::vector<GroupEvaluation> results(groups_);
+  std::vector<double> variations(groups_);
+  const auto classes = static_cast<std::size_t>(by_class ? data_.classes : 0);
+  confusion_.assign(classes, std::vector<std::uint64_t>(classes));
+  for (std::size_t i = 0; i < blocks_.size(); ++i) {
+    const EvaluatedRows& block = blocks_[i];
+    GroupEvaluation& result = results[block.group];
+    result.loss += outcomes[i].loss.loss_sum;
+    result.examples += block.rows.size();
+    result.answers += outcomes[i].loss.counted;
+    result.correct += outcomes[i].loss.correct;
+    if (variation_.exists()) variations[block.group] += variation_.of(block.rows);
+    for (std::size_t k = 0; by_class && k < block.rows.size(); ++k)
+      ++confusion_[data_.labels[data_.place(block.rows[k])]][outcomes[i].predicted[k]];
+  }
+  for (std::size_t group = 0; group < groups_; ++group) {
+    GroupEvaluation& result = results[group];
+    if (result.examples == 0) continue;
+    if (variation_.exists()) {
+      result.accuracy = r_squared(result.loss, variations[group]);
+      result.variation = variations[group] / static_cast<double>(result.examples);
+    } else if (result.answers > 0)
+      result.accuracy = static_cast<double>(result.correct) / static_cast<double>(result.answers);
+    result.loss /= static_cast<double>(result.examples);
+  }
+  return results;
 }
 
 }  // namespace fedstride

@@ -23,7 +23,7 @@ constexpr std::size_t kMaxLineLength = 20'000;
 
 std::size_t aligned(std::size_t offset) { return (offset + kAlignment - 1) / kAlignment * kAlignment; }
 
-/// The line a name stands for, or the text itself if it is a line of layers.
+/// The line of a named model, or the text itself if it is a line of layers.
 std::string_view resolve_name(std::string_view text) {
   if (const auto* named = find_named_model(text)) return named->line;
   const auto layers = part_names<WrittenLayer>();
@@ -48,7 +48,7 @@ void Model::add(Parameter parameter, const std::string& where) {
   for (const auto extent : parameter.shape)
     if ((size *= static_cast<std::size_t>(extent)) > kMaxParameters) break;
   if (size > kMaxParameters || size_ + size > kMaxParameters)
-    throw usage_error(where + " brings the model to more than 2^31 parameters, the most that is supported");
+    throw usage_error(where + " takes the model beyond 2^31 parameters, the most that is supported");
   parameter.offset = size_;
   parameter.size = size;
   size_ = aligned(size_ + size);
@@ -75,8 +75,8 @@ Model Model::parse(std::string_view name_or_layers, const ExampleForm& examples)
                       std::to_string(kMaxLineLength) + " are supported");
   const std::size_t places = static_cast<std::size_t>(input.height) * static_cast<std::size_t>(input.width);
   if (places > kMaxValues || places * static_cast<std::size_t>(input.channels) > kMaxValues)
-    throw usage_error("an example of " + input.text() + " is larger than the " + std::to_string(kMaxValues) +
-                      " values that are supported");
+    throw usage_error("an example of " + input.text() + " has too many values; at most " + std::to_string(kMaxValues) +
+                      " are supported");
   Model model;
   model.form_ = examples;
   model.shapes_.push_back(input);
@@ -106,16 +106,16 @@ Model Model::parse(std::string_view name_or_layers, const ExampleForm& examples)
   }
   const auto* last = std::get_if<Dense>(&model.layers_.back());
   if (last == nullptr || last->units != classes)
-    throw usage_error(laid.layers.back().place.name() + " cannot be the last: a model ends in 'dense classes', here 'dense " +
-                      std::to_string(classes) + "'");
+    throw usage_error(laid.layers.back().place.name() +
+                      " cannot be the last layer: a model ends in 'dense classes', here 'dense " + std::to_string(classes) + "'");
   const bool by_position = examples.targets == Targets::positions;
   if (by_position != model.sequences_.back())
-    throw usage_error(laid.layers.back().place.name() +
-                      (by_position
-                           ? " makes one row of scores; the examples have a label at every position, so the model must end in a "
-                             "sequence of them, without 'last'"
-                           : " makes scores at every position; the examples have one answer each, so 'last' or another layer "
-                             "that leaves one row must stand before it"));
+    throw usage_error(
+        laid.layers.back().place.name() +
+        (by_position ? " outputs one row of scores, but the examples have a label at every position: the model must end in a "
+                       "sequence, without 'last'"
+                     : " outputs scores at every position, but each example has one answer: put 'last', or another layer "
+                       "that leaves one row, before it"));
   const std::string last_text = "dense " + std::to_string(classes);
   model.line_ = std::move(laid.text);
   model.line_.replace(model.line_.rfind(last_text), last_text.size(), "dense classes");
@@ -134,15 +134,15 @@ std::size_t Model::parameter_count() const {
   return count;
 }
 
-Vector Model::initial(Initialisation initialisation, std::uint64_t seed) const {
+Vector Model::initial(Initialization initialization, std::uint64_t seed) const {
   Vector weights(size_);
   double layer_bound = 1;
   for (std::size_t index = 0; index < parameters_.size(); ++index) {
     const Parameter& parameter = parameters_[index];
-    const bool glorot = initialisation == Initialisation::glorot;
+    const bool glorot = initialization == Initialization::glorot;
     double bound = 0;
     switch (parameter.role) {
-      case ParameterRole::table: {  // PyTorch's start of an embedding
+      case ParameterRole::table: {  // as PyTorch initializes an embedding
         RandomStream random(seed, {.purpose = Purpose::initial_weights, .client = static_cast<std::uint32_t>(index)});
         for (float& value : view(weights).subspan(parameter.offset, parameter.size)) value = static_cast<float>(random.normal());
         continue;
@@ -153,11 +153,11 @@ Vector Model::initial(Initialisation initialisation, std::uint64_t seed) const {
         const double own = static_cast<double>(parameter.size) / outputs;
         const double fan_in = parameter.fan_in > 0 && !glorot ? static_cast<double>(parameter.fan_in) : own;
         const double fan_out = outputs * own / static_cast<double>(parameter.shape[1]);
-        layer_bound = 1 / std::sqrt(initialisation == Initialisation::fan_out ? fan_out : fan_in);
+        layer_bound = 1 / std::sqrt(initialization == Initialization::fan_out ? fan_out : fan_in);
         bound = glorot ? std::sqrt(6 / (fan_in + fan_out)) : layer_bound;
         break;
       }
-      case ParameterRole::bias:  // shares the bound of its weight, which stands before it
+      case ParameterRole::bias:  // shares the bound of its weight, which comes before it
       case ParameterRole::second_bias:
         bound = glorot ? 0 : layer_bound;
         break;
@@ -167,7 +167,7 @@ Vector Model::initial(Initialisation initialisation, std::uint64_t seed) const {
       case ParameterRole::shift:
         continue;
     }
-    // In PyTorch's order: the layout inside is no part of the result.
+    // In PyTorch's order, so that the result does not depend on the internal layout.
     RandomStream random(seed, {.purpose = Purpose::initial_weights, .client = static_cast<std::uint32_t>(index)});
     for_each_in_pytorch_order(*this, parameter, [&](std::size_t inside) {
       weights[parameter.offset + inside] = static_cast<float>(bound * (2 * static_cast<double>(random.uniform_float()) - 1));
@@ -180,7 +180,8 @@ std::vector<bool> Model::layers_named(std::string_view names, std::string_view p
   std::vector<bool> flags(layers_.size(), false);
   if (trimmed(names).empty()) return flags;
   if (!has_layers())
-    throw usage_error(std::string(purpose) + " '" + std::string(names) + "': the model is tensors alone, and has no layers");
+    throw usage_error(std::string(purpose) + " '" + std::string(names) +
+                      "': the model consists of tensors only and has no layers");
   std::vector<std::string> valid;
   for (const auto& parameter : parameters_)
     if (valid.empty() || valid.back() != layer_name(parameter)) valid.emplace_back(layer_name(parameter));

@@ -14,8 +14,8 @@
 
 namespace fedstride {
 
-enum class Initialisation {
-  fan_in,   ///< uniform in +-1/sqrt(fan-in), weights and biases (PyTorch's default bounds, the authors' start)
+enum class Initialization {
+  fan_in,   ///< uniform in +-1/sqrt(fan-in), weights and biases (PyTorch's default bounds, the authors' initialization)
   fan_out,  ///< weights and biases uniform in +-1/sqrt(fan-out) (Koskela & Honkela's private code)
   glorot,   ///< weights uniform in +-sqrt(6/(fan-in + fan-out)), biases 0
 };
@@ -26,8 +26,8 @@ struct Reads {
   int added = -1;  ///< a second slot, added to the first; -1 for none
 };
 
-/// A model: a line of layers ending in scores, which a loss compares with the answers to an example; or tensors alone, whose layers
-/// only code of the user's own knows (nn/tensor_line.hpp). A value, immutable; holds no weights.
+/// A model: a line of layers ending in scores, which a loss compares with the answers to an example; or tensors without layers,
+/// which only the user's own code can compute with (nn/tensor_line.hpp). An immutable value; holds no weights.
 class Model {
  public:
   /// A named model (nn/models.hpp) or a line of layers: "conv 64 3 | relu | maxpool 3 2 | dense classes", with blocks
@@ -39,36 +39,36 @@ class Model {
     return parse(name_or_layers, {input, classes});
   }
 
-  const std::string& line() const { return line_; }  ///< the layers, normalised; parse(line()) gives the same model
+  const std::string& line() const { return line_; }  ///< the layers, normalized; parse(line()) gives the same model
   const ExampleForm& form() const { return form_; }
   Shape input() const { return form_.shape; }
-  int classes() const { return form_.outputs; }  ///< scores: of an example, or of each position
+  int classes() const { return form_.outputs; }  ///< scores of an example, or of each position
   std::span<const Layer> layers() const { return layers_; }
-  /// False for a model of tensors alone: nothing here can compute its scores.
+  /// False for a model of tensors only: nothing here can compute its scores.
   bool has_layers() const { return !layers_.empty(); }
   /// shapes()[i] is that of slot i: the input, then every layer's output.
   std::span<const Shape> shapes() const { return shapes_; }
   /// True if slot i holds a sequence of values (Flow::Form::sequence).
   bool is_sequence(std::size_t i) const { return sequences_[i]; }
-  /// The slots each layer reads; a layer without a shortcut before it reads the one before it. A slot is read once, but a Fork's
-  /// output by the block's body and then by its shortcut.
+  /// The slots each layer reads: by default the slot of the layer before it. Each slot is read once, except a Fork's output,
+  /// which is read by the block's body and then by its shortcut.
   std::span<const Reads> reads() const { return reads_; }
   std::span<const Parameter> parameters() const { return parameters_; }
   /// The parameter of that name ("conv1.weight") or nullptr.
   const Parameter* find(std::string_view name) const;
 
-  /// Length of the flat vector: the parameters and the few zeros that align them.
+  /// Length of the flat vector: the parameters and the zeros that align them.
   std::size_t size() const { return size_; }
-  /// Number of parameters, alignment not counted.
+  /// Number of parameters, without alignment.
   std::size_t parameter_count() const;
 
-  /// Starting weights, drawn at (initial_weights, client = parameter index) from the seed alone; scales are 1, shifts and
-  /// gaps 0, and so is every value of a model of tensors alone.
-  Vector initial(Initialisation initialisation, std::uint64_t seed) const;
+  /// Initial weights, drawn at (initial_weights, client = parameter index) from the seed only; scales are 1, shifts and gaps 0,
+  /// and so is every value of a model of tensors only.
+  Vector initial(Initialization initialization, std::uint64_t seed) const;
 
-  /// The frozen layers, a flag a layer, from their names "conv1,conv2". Throws Error (usage) for a name that no layer has.
+  /// The frozen layers, one flag per layer, from their names "conv1,conv2". Throws Error (usage) for a name that no layer has.
   std::vector<bool> frozen(std::string_view names) const { return layers_named(names, "layer to freeze"); }
-  /// Any layers likewise; `purpose` names them in an error: "layer to freeze".
+  /// The same for layers named for another `purpose`, which errors mention: "layer to freeze".
   std::vector<bool> layers_named(std::string_view names, std::string_view purpose) const;
 
  private:

@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "core/error.hpp"
-#include "core/parse_number.hpp"
 #include "core/text.hpp"
 
 namespace fedstride {
@@ -13,7 +12,7 @@ namespace {
 
 constexpr std::string_view kBlockForms = "residual { LAYERS }, residual pad { LAYERS }, repeat N { LAYERS }";
 
-/// One space between words, none around them.
+/// Words separated by single spaces, without spaces around them.
 std::string one_space(std::string_view text) {
   std::string result;
   for (const char character : text) {
@@ -28,10 +27,10 @@ std::string one_space(std::string_view text) {
 }
 
 Error too_many_layers() {
-  return usage_error("the model has more than the " + std::to_string(kMaxLayers) + " layers that are supported");
+  return usage_error("the model has more than " + std::to_string(kMaxLayers) + " layers, the most that is supported");
 }
 
-/// Takes a line apart, one piece after the other: a piece ends at '|', '{', '}' or the end of the line.
+/// Splits a line into pieces: a piece ends at '|', '{', '}' or the end of the line.
 class LineReader {
  public:
   std::vector<WrittenItem> read(std::string_view line) {
@@ -59,7 +58,7 @@ class LineReader {
  private:
   struct Open {
     std::size_t item;
-    std::size_t layers = 0;  ///< of its body, blocks in it expanded
+    std::size_t layers = 0;  ///< in its body, with blocks in it expanded
   };
 
   std::string next_layer() const { return "layer " + std::to_string(number_); }
@@ -71,17 +70,18 @@ class LineReader {
 
   void take(const std::string& text, char mark) {
     if (after_block_) {  // the piece between a '}' and the next mark
-      if (!text.empty()) throw usage_error("after a '}' comes '|', another '}' or the end of the line, not '" + text + "'");
+      if (!text.empty())
+        throw usage_error("a '}' must be followed by '|', another '}' or the end of the line, not '" + text + "'");
       after_block_ = false;
       return;
     }
     if (text.empty()) {
       if (mark == '}' && !open_.empty() && open_.back().item + 1 == items_.size())
         throw usage_error("the block '" + items_.back().place.text + " { }' before " + next_layer() +
-                          " is empty; it must hold a layer at least");
+                          " is empty; it must hold at least one layer");
       if (mark == '}' && open_.empty()) throw closes_nothing();
       throw usage_error(next_layer() +
-                        " of the model is empty; layers stand between '|', as in 'dense 100 | relu | dense classes'");
+                        " of the model is empty; layers are separated by '|', as in 'dense 100 | relu | dense classes'");
     }
     if (text == "residual" || text.starts_with("residual ") || text == "repeat" || text.starts_with("repeat "))
       throw usage_error(next_layer() + " '" + text + "' begins a block, but no '{' follows; blocks are " +
@@ -92,7 +92,8 @@ class LineReader {
 
   void open(const std::string& text) {
     if (after_block_)
-      throw usage_error("after a '}' comes '|', another '}' or the end of the line, not '" + one_space(text + " {") + "'");
+      throw usage_error("a '}' must be followed by '|', another '}' or the end of the line, not '" + one_space(text + " {") +
+                        "'");
     const auto words = split(text, ' ');
     WrittenItem item{.kind = WrittenItem::Kind::residual, .place = {number_, text}};
     if (words.front() == "repeat" && words.size() == 2) {
@@ -104,12 +105,12 @@ class LineReader {
     } else if (text == "residual pad") {
       item.pads = true;
     } else if (text != "residual") {
-      throw usage_error("'" + one_space(text + " {") + "' before " + next_layer() + " begins no block; blocks are " +
+      throw usage_error("'" + one_space(text + " {") + "' before " + next_layer() + " is not a block; blocks are " +
                         std::string(kBlockForms));
     }
     if (open_.size() == kMaxDepth)
-      throw usage_error("the block '" + text + " {' before " + next_layer() + " is in more than the " +
-                        std::to_string(kMaxDepth) + " blocks that are supported");
+      throw usage_error("the block '" + text + " {' before " + next_layer() + " is nested in more than " +
+                        std::to_string(kMaxDepth) + " blocks, the most that is supported");
     open_.push_back({items_.size()});
     items_.push_back(std::move(item));
   }
@@ -124,20 +125,20 @@ class LineReader {
     open_.pop_back();
     WrittenItem& block = items_[done.item];
     block.end = items_.size();
-    constexpr std::size_t kOfResidual = 4;  // fork, projection, its norm, add
+    constexpr std::size_t kResidualLayers = 4;  // fork, projection, its norm, add
     count(block.kind == WrittenItem::Kind::repeat ? done.layers * static_cast<std::size_t>(block.times)
-                                                  : done.layers + kOfResidual);
+                                                  : done.layers + kResidualLayers);
     after_block_ = true;
   }
 
   std::vector<WrittenItem> items_;
   std::vector<Open> open_;
   std::size_t layers_ = 0;
-  int number_ = 1;  ///< of the next layer
+  int number_ = 1;  ///< number of the next layer
   bool after_block_ = false;
 };
 
-/// The smallest stride at which windows of one place lead from one picture to the other.
+/// The smallest stride at which 1x1 windows lead from one picture size to the other.
 std::optional<int> stride_between(Shape from, Shape to) {
   constexpr int kMaxStride = 1024;
   const auto leads = [](int before, int after, int stride) { return (before - 1) / stride + 1 == after; };
@@ -199,8 +200,8 @@ class Layout {
                             : std::nullopt;
     if (!stride || (items_[i].pads && after.shape.channels < before.shape.channels))
       throw usage_error("the residual block from " + first_of(saved).name() + ", which reads " + before.shape.text() + ", to " +
-                        last.place.name() + ", which makes " + after.shape.text() +
-                        ", cannot add the two: " + hint(items_[i].pads, before));
+                        last.place.name() + ", which outputs " + after.shape.text() +
+                        ", cannot add its input to its output: " + hint(items_[i].pads, before));
     const Conv projection{.channels = after.shape.channels, .kernel = 1, .stride = *stride, .padding = 0, .bias = false};
     const Layer shortcut =
         items_[i].pads ? Layer(Subsample{.stride = *stride, .channels = after.shape.channels}) : Layer(projection);
@@ -210,17 +211,18 @@ class Layout {
     if (norm != nullptr && !items_[i].pads) place(*norm, {last.place.number, "shortcut " + layer_text(*norm)}, slot());
     place(Add{}, last.place, slot(), body);
   }
-  /// The place of the first written layer from that one on.
+  /// The place of the first written layer from this one on.
   const LayerPlace& first_of(int layer) const {
     while (std::holds_alternative<Fork>(laid_[static_cast<std::size_t>(layer)].layer)) ++layer;
     return laid_[static_cast<std::size_t>(layer)].place;
   }
   static std::string hint(bool pads, const Flow& before) {
     if (before.form != Flow::Form::picture)
-      return before.form == Flow::Form::sequence ? "a sequence must keep its positions and their values"
+      return before.form == Flow::Form::sequence ? "a sequence must keep its numbers of positions and of values"
                                                  : "a row must keep its number of values";
-    return std::string("height and width must stay or be divided, rounded up, by one stride, and a picture must stay a picture") +
-           (pads ? "; with 'pad' channels may not become fewer" : "");
+    return std::string(
+               "height and width must stay the same or be divided by one stride, rounded up, and a picture must stay a picture") +
+           (pads ? "; with 'pad' the number of channels must not decrease" : "");
   }
 
   std::string text(std::size_t first, std::size_t last) const {
@@ -234,7 +236,7 @@ class Layout {
   }
 
   std::vector<WrittenItem> items_;
-  std::vector<Layer> read_;  ///< of the items that are layers
+  std::vector<Layer> read_;  ///< the layers among the items; others are unused
   Flow flow_;
   std::vector<LaidLayer> laid_;
 };

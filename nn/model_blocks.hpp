@@ -10,14 +10,14 @@
 
 namespace fedstride {
 
-// A model line is layers and blocks with '|' between them. Blocks nest:
+// A model line is layers and blocks separated by '|'. Blocks nest:
 //   repeat N { LAYERS }       the layers N times
-//   residual { LAYERS }       the layers' output plus the block's input. Where the shapes differ, the input goes through a
-//                             1x1 convolution without bias, of the stride that follows from the shapes, and through a group
+//   residual { LAYERS }       the layers' output plus the block's input. If the shapes differ, the input goes through a
+//                             1x1 convolution without bias, with the stride that follows from the shapes, and through a group
 //                             norm like the one that ends the block, if one does (He et al., CVPR 2016, option B)
 //   residual pad { LAYERS }   the same without parameters: rows and columns left out, channels of zeros added (option A)
-// Layers are numbered in reading order, those of a repeated block once. In the model, a residual block is a Fork, its body,
-// its shortcut's layers and an Add, in this order; so are its parameters.
+// Layers are numbered in reading order, those of a repeated block once. In the model, a residual block is a Fork, its body, its
+// shortcut's layers and an Add, in this order; so are its parameters.
 
 /// The most layers of a model, blocks expanded; a residual block counts as four more than its body.
 inline constexpr std::size_t kMaxLayers = 1000;
@@ -31,13 +31,13 @@ struct WrittenItem {
   LayerPlace place;     ///< of a block: the number of its first layer, and the words before '{'
   int times = 1;        ///< repeat
   bool pads = false;    ///< residual: option A
-  std::size_t end = 0;  ///< the item after this one and everything in it
+  std::size_t end = 0;  ///< the index after this item and everything in it
 };
 
 /// Layers in the order of the model, blocks expanded. Slot 0 holds the model's input, slot i + 1 the output of layer i.
 struct LaidLayer {
   Layer layer;
-  LayerPlace place;  ///< of a shortcut's layers: that of the block's last
+  LayerPlace place;  ///< for a shortcut's layers, that of the block's last layer
   Flow input;
   Flow output;
   int from = 0;    ///< the slot it reads
@@ -45,15 +45,15 @@ struct LaidLayer {
 };
 struct LaidLine {
   std::vector<LaidLayer> layers;
-  std::string text;  ///< normalised: laid out again it is the same
+  std::string text;  ///< normalized: laying it out again gives the same
 };
 
 /// The items of a line. Time and memory are linear in its length. Throws Error (usage) for empty layers and blocks, blocks that
-/// are not closed, not opened, too deep or unknown, and more than kMaxLayers layers.
+/// are not closed, not opened, nested too deeply or unknown, and more than kMaxLayers layers.
 std::vector<WrittenItem> split_line(std::string_view line);
 
-/// Reads the layers and puts them in order. Throws Error (usage) for a layer that is not understood or does not fit, and for
-/// a residual block whose input cannot be added to its output.
+/// Reads the layers and puts them in order. Throws Error (usage) for a layer that is invalid or does not fit, and for a residual
+/// block whose input cannot be added to its output.
 LaidLine lay_out(std::string_view line, const Flow& input, const ExampleForm& examples);
 
 }  // namespace fedstride

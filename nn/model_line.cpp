@@ -7,30 +7,112 @@
 #include "core/error.hpp"
 #include "core/family.hpp"
 #include "core/text.hpp"
-#include "nn/layer_words.hpp"
 
 namespace fedstride {
 namespace {
 
+constexpr int kMaxKernel = 1024;
+
+/// The words of one layer after its name, taken one by one.
+class Words {
+ public:
+  Words(const LayerPlace& place, std::string_view syntax) : place_(place), syntax_(syntax) {
+    for (const auto word : split(place.text, ' ')) words_.push_back(word);
+  }
+
+  bool done() const { return next_ == words_.size(); }
+  bool takes(std::string_view word) {
+    if (done() || words_[next_] != word) return false;
+    ++next_;
+    return true;
+  }
+
+  int whole(std::string_view what, int low, int high) {
+    int value = 0;
+    const auto word = take(what);
+    if (!parse_number(word, value) || value < low || value > high)
+      fail(std::string(what) + " must be a whole number from " + std::to_string(low) + " to " + std::to_string(high) + ", not '" +
+           std::string(word) + "'");
+    return value;
+  }
+
+  double fraction_below_one(std::string_view what) {
+    double value = 0;
+    const auto word = take(what);
+    if (!parse_number(word, value) || !(value >= 0 && value < 1))
+      fail(std::string(what) + " must be a number from 0 to below 1, not '" + std::string(word) + "'");
+    return value;
+  }
+
+  struct Option {
+    std::string_view word;
+    int* value;  ///< the number after the word
+    int low;
+  };
+  /// The rest: numbers for the first options, in order, if the words begin with them; then options in any order, each at most
+  /// once, and the word "nobias" if `bias` is not null.
+  void options(std::initializer_list<Option> options, bool* bias = nullptr, int positional = 0) {
+    std::vector<std::string_view> seen;
+    for (const Option* option = options.begin(); positional-- > 0 && next_is_number(); ++option) {
+      *option->value = whole(option->word, option->low, kMaxKernel);
+      seen.push_back(option->word);
+    }
+    while (!done()) {
+      const auto word = take("an option");
+      if (std::find(seen.begin(), seen.end(), word) != seen.end()) fail("'" + std::string(word) + "' is given twice");
+      seen.push_back(word);
+      if (bias != nullptr && word == "nobias") {
+        *bias = false;
+        continue;
+      }
+      const auto option =
+          std::find_if(options.begin(), options.end(), [&](const Option& candidate) { return candidate.word == word; });
+      if (option == options.end()) fail("'" + std::string(word) + "' is not understood");
+      *option->value = whole(option->word, option->low, kMaxKernel);
+    }
+  }
+
+  bool next_is_number() const { return !done() && words_[next_].front() >= '0' && words_[next_].front() <= '9'; }
+
+  void end() const {
+    if (!done()) fail("'" + std::string(words_[next_]) + "' is not understood");
+  }
+
+  [[noreturn]] void fail(const std::string& what) const {
+    throw usage_error(place_.name() + ": " + what + "; syntax: " + std::string(syntax_));
+  }
+
+ private:
+  std::string_view take(std::string_view what) {
+    if (done()) fail(std::string(what) + " is missing");
+    return words_[next_++];
+  }
+
+  const LayerPlace& place_;
+  std::string_view syntax_;
+  std::vector<std::string_view> words_;
+  std::size_t next_ = 1;
+};
+
 constexpr int kMaxUnits = 1 << 20;
 constexpr int kMaxChannels = 1 << 16;
 
-/// Refuses a sequence where a layer needs a picture or a row.
+/// Refuses a sequence if a layer needs a picture or a row.
 void no_sequence(const Flow& input, const LayerPlace& place, std::string_view instead) {
   if (input.form == Flow::Form::sequence)
     throw usage_error(place.name() + " cannot read a sequence of " + std::to_string(input.shape.height) + " positions; " +
                       std::string(instead));
 }
 
-/// Height and width after square windows of that kernel and stride; throws if there is no picture or no room.
+/// The output of square windows of this kernel and stride; throws if there is no picture or no room.
 Flow windows(const Flow& input, int channels, int kernel, int stride, int padding, const LayerPlace& place) {
   no_sequence(input, place, "it needs a picture");
   if (input.form != Flow::Form::picture)
-    throw usage_error(place.name() + " needs a picture, but reads a row of " + std::to_string(input.shape.size()) +
-                      " values; it must stand before flatten and dense, and data that are features have no picture");
+    throw usage_error(place.name() + " needs a picture, but its input is a row of " + std::to_string(input.shape.size()) +
+                      " values; put it before flatten and dense (feature data have no pictures)");
   const int room = std::min(input.shape.height, input.shape.width) + 2 * padding;
   if (kernel > room)
-    throw usage_error(place.name() + " does not fit a " + input.shape.text() + " picture: its kernel may be 1 to " +
+    throw usage_error(place.name() + " does not fit a " + input.shape.text() + " picture: its kernel must be from 1 to " +
                       std::to_string(room));
   const auto positions = [&](int side) { return (side + 2 * padding - kernel) / stride + 1; };
   return {Shape{positions(input.shape.height), positions(input.shape.width), channels}, Flow::Form::picture};
@@ -40,7 +122,7 @@ TensorForm weight_form(ParameterLayout layout, std::vector<std::int64_t> shape) 
   return {ParameterRole::weight, layout, std::move(shape)};
 }
 
-/// A number an output or a channel.
+/// One number per output or channel.
 TensorForm vector_form(ParameterRole role, int size) { return {role, ParameterLayout::same, {size}}; }
 
 // conv
@@ -51,7 +133,7 @@ void read(Conv& conv, Words& words, const ExampleForm&) {
   conv.channels = words.whole("the number of channels", 1, kMaxChannels);
   conv.kernel = words.whole("the kernel", 1, kMaxKernel);
   words.options({{"stride", &conv.stride, 1}, {"pad", &conv.padding, 0}}, &conv.bias, 2);
-  if (conv.padding >= conv.kernel) words.complain("pad must be smaller than the kernel, not " + std::to_string(conv.padding));
+  if (conv.padding >= conv.kernel) words.fail("pad must be smaller than the kernel, not " + std::to_string(conv.padding));
 }
 
 std::string text(const Conv& conv) {
@@ -86,8 +168,7 @@ void read(P& pool, Words& words, const ExampleForm&) {
   pool.kernel = words.whole("the kernel", 1, kMaxKernel);
   pool.stride = words.next_is_number() ? words.whole("the stride", 1, kMaxKernel) : pool.kernel;
   words.options({{"pad", &pool.padding, 0}});
-  if (2 * pool.padding > pool.kernel)
-    words.complain("pad must be at most half of the kernel, not " + std::to_string(pool.padding));
+  if (2 * pool.padding > pool.kernel) words.fail("pad must be at most half of the kernel, not " + std::to_string(pool.padding));
 }
 
 template <Pool P>
@@ -167,7 +248,7 @@ Flow output(const GroupNorm& norm, const Flow& input, const LayerPlace& place) {
   const int channels = input.shape.channels;
   no_sequence(input, place, "a sequence has layernorm");
   if (input.form == Flow::Form::flattened_picture)
-    throw usage_error(place.name() + " reads a flattened picture, which has no channels; it must stand before flatten");
+    throw usage_error(place.name() + " reads a flattened picture, which has no channels; put it before flatten");
   if (channels % norm.groups != 0) {
     int below = std::min(norm.groups, channels), above = norm.groups;
     while (channels % below != 0) --below;
@@ -177,8 +258,8 @@ Flow output(const GroupNorm& norm, const Flow& input, const LayerPlace& place) {
                       (channels % above == 0 ? " or " + std::to_string(above) : ""));
   }
   if (input.shape.size() == static_cast<std::size_t>(norm.groups))
-    throw usage_error(place.name() + " has groups of one value, which have no variance; there are " +
-                      std::to_string(input.shape.size()) + " values for its groups to share");
+    throw usage_error(place.name() + " has groups of one value, which have no variance; its input has only " +
+                      std::to_string(input.shape.size()) + " values");
   return input;
 }
 
@@ -198,7 +279,8 @@ std::string text(const Embedding& embedding) { return std::to_string(embedding.s
 
 Flow output(const Embedding& embedding, const Flow& input, const LayerPlace& place) {
   if (input.form != Flow::Form::tokens)
-    throw usage_error(place.name() + " needs tokens; it must be the first layer, and these data are numbers or pictures");
+    throw usage_error(place.name() +
+                      " needs tokens: it must be the first layer, and the data must be tokens, not numbers or pictures");
   return {Shape{input.shape.height, 1, embedding.size}, Flow::Form::sequence};
 }
 
@@ -206,11 +288,11 @@ LayerTensorForms tensors(const Embedding& embedding, const Flow&) {
   return {"embedding", {{ParameterRole::table, ParameterLayout::same, {embedding.vocabulary, embedding.size}}}};
 }
 
-/// Refuses everything but a sequence.
+/// Refuses anything but a sequence.
 void need_sequence(const Flow& input, const LayerPlace& place) {
   if (input.form == Flow::Form::sequence) return;
-  throw usage_error(place.name() + " needs a sequence, but reads " + input.shape.text() +
-                    "; 'sequence' makes one of a picture's lines");
+  throw usage_error(place.name() + " needs a sequence, but its input is " + input.shape.text() +
+                    "; 'sequence' turns the rows of a picture into one");
 }
 
 Flow output(const Positions&, const Flow& input, const LayerPlace& place) {
@@ -267,7 +349,7 @@ Flow output(const Attention& attention, const Flow& input, const LayerPlace& pla
   need_sequence(input, place);
   if (input.shape.channels % attention.heads != 0)
     throw usage_error(place.name() + " cannot split " + std::to_string(input.shape.channels) +
-                      " values into heads of equal size; the number of heads must divide them");
+                      " values evenly among its heads; the number of heads must divide them");
   return input;
 }
 
@@ -289,7 +371,7 @@ Flow output(const Last&, const Flow& input, const LayerPlace& place) {
 
 Flow output(const Sequence&, const Flow& input, const LayerPlace& place) {
   if (input.form != Flow::Form::picture)
-    throw usage_error(place.name() + " needs a picture, whose lines become positions; it reads " + input.shape.text());
+    throw usage_error(place.name() + " needs a picture, whose rows become positions, but its input is " + input.shape.text());
   return {Shape{input.shape.height, 1, input.shape.width * input.shape.channels}, Flow::Form::sequence};
 }
 
@@ -297,10 +379,10 @@ Flow output(const Sequence&, const Flow& input, const LayerPlace& place) {
 
 Flow output(const LayerNorm&, const Flow& input, const LayerPlace& place) {
   if (input.form == Flow::Form::flattened_picture)
-    throw usage_error(place.name() + " reads a flattened picture, which has no channels; it must stand before flatten");
+    throw usage_error(place.name() + " reads a flattened picture, which has no channels; put it before flatten");
   if (input.shape.channels == 1)
     throw usage_error(place.name() + " reads " + input.shape.text() +
-                      ": one channel has no variance; two channels at least are needed");
+                      ": one channel has no variance; at least two channels are needed");
   return input;
 }
 
@@ -317,8 +399,7 @@ Flow output(const Subsample& shortcut, const Flow& input, const LayerPlace& plac
   return windows(input, shortcut.channels, 1, shortcut.stride, 0, place);
 }
 
-// Defaults: a layer without settings has no further words, one that leaves every value in its place does not change the
-// shape.
+// Defaults: a layer without settings has no further words; one that keeps every value in its place does not change the shape.
 
 template <class Layer>
   requires std::is_empty_v<Layer>
@@ -329,18 +410,23 @@ void read(Layer&, Words&, const ExampleForm&) {}
 template <class Layer>
   requires std::is_empty_v<Layer> std::string text(const Layer&) { return {}; }
 template <class Layer>
-  requires Layer::kKeepsPlaces Flow output(const Layer&, const Flow& input, const LayerPlace&) { return input; }
+  requires(Layer::kTraits.keeps_places)
+Flow output(const Layer&, const Flow& input, const LayerPlace&) { return input; }
 
 }  // namespace
 
 Layer read_layer(const LayerPlace& place, const ExampleForm& examples) {
   const std::string_view name = split(place.text, ' ').front();
   if (name.starts_with("batchnorm"))
-    throw usage_error(place.name() +
-                      " is refused: batch norm mixes the examples of a batch, so none has a gradient of its own, and its running "
-                      "statistics are no part of the average of models; use groupnorm GROUPS");
+    throw usage_error(
+        place.name() +
+        " is not supported: batch norm mixes the examples of a batch, so no example has its own gradient, and its running "
+        "statistics are not part of the averaged model; use groupnorm GROUPS");
   return std::visit(
       [&](auto part) -> Layer {
+        static_assert(
+            requires(Words rest) { syntax(part), read(part, rest, examples), text(part); },
+            "a layer with settings needs syntax, read and text in nn/model_line.cpp");
         Words words(place, syntax(part));
         read(part, words, examples);
         words.end();
@@ -360,10 +446,16 @@ std::string layer_text(const Layer& layer) {
 
 Flow layer_output(const Layer& layer, const Flow& input, const LayerPlace& place) {
   if (input.form == Flow::Form::tokens && !std::holds_alternative<Embedding>(layer))
-    throw usage_error(place.name() + " cannot read tokens; 'embedding SIZE' must stand before it");
-  const Flow flow = std::visit([&](const auto& part) { return output(part, input, place); }, layer);
+    throw usage_error(place.name() + " cannot read tokens; 'embedding SIZE' must come before it");
+  const Flow flow = std::visit(
+      [&](const auto& part) {
+        static_assert(
+            requires { output(part, input, place); }, "a layer that does not keep places needs output in nn/model_line.cpp");
+        return output(part, input, place);
+      },
+      layer);
   if (flow.shape.size() > kMaxValues)
-    throw usage_error(place.name() + " makes " + std::to_string(flow.shape.size()) + " values of one example; at most " +
+    throw usage_error(place.name() + " outputs " + std::to_string(flow.shape.size()) + " values per example; at most " +
                       std::to_string(kMaxValues) + " are supported");
   return flow;
 }
@@ -371,10 +463,13 @@ Flow layer_output(const Layer& layer, const Flow& input, const LayerPlace& place
 LayerTensorForms layer_tensors(const Layer& layer, const Flow& input) {
   return std::visit(
       [&]<class Part>(const Part& part) {
-        if constexpr (Part::kHasParameters)
+        if constexpr (Part::kTraits.has_parameters) {
+          static_assert(
+              requires { tensors(part, input); }, "a layer with parameters needs tensors in nn/model_line.cpp");
           return tensors(part, input);
-        else
+        } else {
           return LayerTensorForms{};
+        }
       },
       layer);
 }

@@ -14,23 +14,23 @@ namespace fedstride {
 
 /// The text of a layer, its output shape and its tensors; model_line.cpp has one section with all of this for each layer.
 
-/// The most values of one example at any point of the line: before, between and after the layers.
+/// The most values of one example anywhere in the line: before, between and after the layers.
 inline constexpr std::size_t kMaxValues = std::size_t{1} << 28;
 
-/// A layer's place in a model line; its errors begin with it.
+/// A layer's place in a model line, with which its errors begin.
 struct LayerPlace {
   int number = 1;    ///< counted from 1
-  std::string text;  ///< its words, one space between them
+  std::string text;  ///< its words, separated by single spaces
   std::string name() const { return "layer " + std::to_string(number) + " '" + text + "'"; }
 };
 
 /// The values between two layers: their shape and their meaning.
 struct Flow {
   enum class Form {
-    picture,            ///< conv and pools read nothing else
+    picture,            ///< the only input of conv and pools
     row,                ///< features, or the units of a dense layer
-    flattened_picture,  ///< a row whose values PyTorch has in another order, channels first
-    tokens,             ///< height tokens; embedding reads nothing else
+    flattened_picture,  ///< a row whose values PyTorch orders differently, channels first
+    tokens,             ///< height tokens; the only input of embedding
     sequence,           ///< height positions of channels values each
   };
   Shape shape;
@@ -42,7 +42,7 @@ struct TensorForm {
   ParameterRole role;
   ParameterLayout layout;
   std::vector<std::int64_t> shape;
-  std::string_view name = {};  ///< PyTorch's, if the role does not say it: "weight_hh_l0"
+  std::string_view name = {};  ///< PyTorch's, if it does not follow from the role: "weight_hh_l0"
   std::int64_t fan_in = 0;     ///< Parameter::fan_in
 };
 
@@ -52,10 +52,10 @@ struct LayerTensorForms {
   std::vector<TensorForm> forms;
 };
 
-/// Reads the layer at that place, a WrittenLayer; "dense classes" has as many units as the examples have outputs, "embedding 8" a row for each
-/// token of their vocabulary. Throws Error (usage).
+/// Reads the layer at that place, a WrittenLayer; "dense classes" has as many units as the examples have outputs, "embedding 8"
+/// one row for each token of their vocabulary. Throws Error (usage).
 Layer read_layer(const LayerPlace& place, const ExampleForm& examples);
-/// The normalised text: read_layer of it is the same layer.
+/// The normalized text: read_layer gives the same layer for it.
 std::string layer_text(const Layer& layer);
 /// The output of the layer. Throws Error (usage) if the layer does not fit its input.
 Flow layer_output(const Layer& layer, const Flow& input, const LayerPlace& place);

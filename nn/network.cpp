@@ -12,8 +12,7 @@ namespace {
 const Model& with_layers(const Model& model) {
   if (!model.has_layers())
     throw usage_error(
-        "the model is tensors alone, which no layers connect; training and evaluation are up to code of your own "
-        "(docs/python.md)");
+        "the model consists of tensors only and has no layers; training and evaluation need your own code (docs/python.md)");
   return model;
 }
 

@@ -8,18 +8,18 @@
 
 namespace fedstride {
 
-/// A tensor's part in its layer. Its starting values follow from it, and its PyTorch name where the layer gives none.
+/// A tensor's role in its layer. It determines the tensor's initial values, and its PyTorch name unless the layer gives one.
 enum class ParameterRole {
-  weight,         ///< multiplied by inputs and summed over them; the output's index first in PyTorch's shape
+  weight,         ///< multiplied by inputs and summed over them; the output index comes first in PyTorch's shape
   bias,           ///< added to those sums; follows its weight
-  scale,          ///< of normalised values, a factor a channel
-  shift,          ///< added to the scaled values, one a channel
-  second_weight,  ///< of a second product: a recurrent layer's with its own last output, an attention's with what it attended to
+  scale,          ///< multiplies normalized values, one per channel
+  shift,          ///< added to the scaled values, one per channel
+  second_weight,  ///< of a second product: in a recurrent layer with its last output, in attention with the attended values
   second_bias,    ///< follows its second weight
   table,          ///< a row of values for each token or position
 };
 
-/// The last part of a tensor's name: PyTorch calls a normalisation's scale and shift weight and bias too.
+/// The last part of a tensor's name; PyTorch also calls the scale and shift of a normalization weight and bias.
 constexpr std::string_view pytorch_name(ParameterRole role) {
   switch (role) {
     case ParameterRole::weight:
@@ -74,7 +74,7 @@ struct ByRole {
   }
 };
 
-/// One tensor inside the flat parameter vector.
+/// One tensor in the flat parameter vector.
 struct Parameter {
   std::string name;  ///< "conv1.weight", "fc1.bias", "gn1.weight": PyTorch's, counted per kind from 1
   ParameterRole role = ParameterRole::weight;
@@ -83,7 +83,7 @@ struct Parameter {
   std::size_t offset = 0;           ///< into the flat vector, a multiple of 16 floats
   std::size_t size = 0;
   int layer = 0;            ///< index into Model::layers()
-  std::int64_t fan_in = 0;  ///< the inputs by which its starting values are scaled, if these are not its own
+  std::int64_t fan_in = 0;  ///< the number of inputs that scales its initial values, if not its own
 };
 
 }  // namespace fedstride

@@ -7,60 +7,50 @@
 namespace fedstride {
 namespace {
 
-// Norms are computed in double of the example's own gradient in single precision. Scaling an output's gradient and
-// multiplying it by an input rounds relatively by 2^-24 each, far below this; a different order of a float sum rounds by
-// about as much times the sum's condition.
+// Norms are computed in double from the example's own gradient in single precision. Scaling an output's gradient and multiplying
+// it by an input rounds relatively by 2^-24 each, far below kNormMargin; a different order of a float sum rounds by about as
+// much times the sum's condition number.
 constexpr double kRoundingMargin = 2e-5;
 static_assert(kRoundingMargin < Network::kNormMargin);
 
 }  // namespace
 
-void Network::Workspace::backward_norms_rows(std::size_t s, RowRange range, const Signal& in, const Signal& out,
-                                             double* squared_norms) {
-  with_stage(s, [&]<RowStage Kind>(Kind& stage) {
-    if constexpr (RowStageWithParameters<Kind>)
-      stage.backward_norms(in, out, range, squared_norms);
-    else
-      stage.backward(in, out, range);
-  });
-}
-
 void Network::Workspace::backward_norms(int rows, double* squared_norms, ForEachPiece for_each_piece) {
+  const auto norms_of_rows = [&](std::size_t s, RowRange range, const Signal& in, const Signal& out) {
+    if (stages[s].weights != nullptr)
+      stages[s].weights->backward_norms(in, out, range, squared_norms);
+    else
+      stages[s].rows->backward(in, out, range);
+  };
   for (std::size_t s = stages.size(); s-- > row_stages;) {
-    if (!goes_back(s)) continue;
-    with_stage(s, [&]<class Kind>(Kind& stage) {
-      if constexpr (BatchStage<Kind>) {
-        const Signal &in = input(s), &out = signals[s + 1];
-        stage.begin_norms(in, out, rows, squared_norms);
-        if (!stages[s].data_gradient) return;
-        const int pieces = stage.backward_pieces(rows);
-        run(pieces, for_each_piece, [&](int piece) { stage.data_piece(piece, pieces, in, out, rows); });
-      } else {
-        backward_norms_rows(s, {0, rows, 0}, input(s), signals[s + 1], squared_norms);
-      }
-    });
+    if (!needs_backward(s)) continue;
+    const Signal &in = input(s), &out = signals[s + 1];
+    if (auto& dense = stages[s].dense) {
+      dense->begin_norms(in, out, rows, squared_norms);
+      if (!stages[s].data_gradient) continue;
+      const int pieces = dense->backward_pieces(rows);
+      run(pieces, for_each_piece, [&](int piece) { dense->data_piece(piece, pieces, in, out, rows); });
+    } else {
+      norms_of_rows(s, {0, rows, 0}, in, out);
+    }
   }
   if (row_stages == 0) return;
   run_rows(rows, for_each_piece, [&](RowRange range) {
-    row_stages_back(range, [&](std::size_t s, const Signal& in, const Signal& out) {
-      backward_norms_rows(s, range, in, out, squared_norms);
-    });
+    for_each_stage_backward(range, [&](std::size_t s, const Signal& in, const Signal& out) { norms_of_rows(s, range, in, out); });
   });
 }
 
 double Network::Workspace::weighted_sum(std::span<const float> factors, GradientSink sink, ForEachPiece for_each_piece) {
   const int rows = static_cast<int>(factors.size());
   for (std::size_t s = stages.size(); s-- > row_stages;) {
-    with_stage(s, [&]<class Kind>(Kind& stage) {
-      if constexpr (BatchStage<Kind>) {
-        const GradientTarget to = target(s, sink);
-        stage.begin_weighted(signals[s + 1], factors, scratch.data(), to);
-        const int pieces = stage.backward_pieces(rows);
-        run(pieces, for_each_piece, [&](int piece) { stage.weighted_piece(piece, pieces, input(s), to); });
-      }
-    });
+    auto& dense = stages[s].dense;
+    if (!dense) continue;
+    const GradientTarget to = target(s, sink);
+    dense->begin_weighted(signals[s + 1], factors, scratch.data(), to);
+    const int pieces = dense->backward_pieces(rows);
+    run(pieces, for_each_piece, [&](int piece) { dense->weighted_piece(piece, pieces, input(s), to); });
   }
-  run_gradient_pieces(rows, for_each_piece, [&](auto& stage, std::size_t s, int piece) {
+  run_gradient_pieces(rows, for_each_piece, [&](RowStageWithParameters& stage, std::size_t s, int piece) {
     stage.weighted_piece(piece, input(s), factors, target(s, sink));
   });
   return slot_sum();

@@ -15,13 +15,13 @@ inline Shape flattened_picture(const Model& model, int dense_layer) {
     return shapes[static_cast<std::size_t>(slot)].size() ==
            static_cast<std::size_t>(shapes[static_cast<std::size_t>(slot)].channels);
   };
-  // Goes back over the layers that keep every value's place, to the point where the row was still a picture.
-  while (slot > 0 && is_row() && std::visit([]<class Kind>(const Kind&) { return Kind::kKeepsPlaces; }, made_by(slot)))
+  // Goes back over the layers that keep every value's place, to where the row was still a picture.
+  while (slot > 0 && is_row() && std::visit([]<class Kind>(const Kind&) { return Kind::kTraits.keeps_places; }, made_by(slot)))
     slot = model.reads()[static_cast<std::size_t>(slot - 1)].from;
   return shapes[static_cast<std::size_t>(slot)];
 }
 
-/// Calls visit(index inside the parameter, as this program lays it out) for every value in PyTorch's order.
+/// Calls visit(index in the parameter, in this program's layout) for every value in PyTorch's order.
 template <class Visit>
 void for_each_in_pytorch_order(const Model& model, const Parameter& parameter, Visit&& visit) {
   if (parameter.layout == ParameterLayout::convolution) {

@@ -8,7 +8,6 @@
 #include "core/error.hpp"
 #include "core/files.hpp"
 #include "core/json.hpp"
-#include "core/parse_number.hpp"
 #include "core/text.hpp"
 #include "nn/pytorch_layout.hpp"
 #include "nn/tensor_line.hpp"
@@ -24,13 +23,14 @@ constexpr int kMaxDepth = 3;  // header, tensor, list of numbers
 constexpr std::size_t kMaxDimensions = 16;
 constexpr int kFormat = 1;
 
-std::string shape_text(const std::vector<std::int64_t>& shape) {
+template <class Number>
+std::string list_text(const std::vector<Number>& numbers) {
   std::string text = "[";
-  for (const auto extent : shape) text += (text.size() > 1 ? "," : "") + std::to_string(extent);
+  for (const Number number : numbers) text += (text.size() > 1 ? "," : "") + std::to_string(number);
   return text + "]";
 }
 
-/// Text of a file as an error shows it: one line, not too long.
+/// Text from a file as shown in errors: one line, cut if long.
 std::string shown(std::string text) {
   if (text.size() > 100) text = text.substr(0, 100) + "...";
   for (char& character : text)
@@ -39,15 +39,15 @@ std::string shown(std::string text) {
 }
 
 Error broken(const std::string& origin, const std::string& what) {
-  return failure("'" + origin + "' is not a safetensors file that can be read: " + what);
+  return failure("'" + origin + "' is not a readable safetensors file: " + what);
 }
 
-/// The header as JSON, no name twice in an object, no deeper than the format.
+/// The header as JSON, without duplicate names in an object, no deeper than the format allows.
 Json parse_header(std::string_view text, const std::string& origin) {
   struct Header final : JsonTree {
     explicit Header(const std::string& of) : origin(of) {}
     void look_at_depth() const {
-      if (depth() >= kMaxDepth) throw broken(origin, "its header is nested too deeply");
+      if (depth() >= kMaxDepth) throw broken(origin, "its header is nested more than " + std::to_string(kMaxDepth) + " deep");
     }
     bool start_object() override {
       look_at_depth();
@@ -58,7 +58,7 @@ Json parse_header(std::string_view text, const std::string& origin) {
       return JsonTree::start_array();
     }
     bool key(std::string& name) override {
-      if (stands_already(name)) throw broken(origin, "the name " + shown(name) + " stands twice in its header");
+      if (stands_already(name)) throw broken(origin, "its header has the name " + shown(name) + " twice");
       return JsonTree::key(name);
     }
     const std::string& origin;
@@ -74,13 +74,15 @@ Json parse_header(std::string_view text, const std::string& origin) {
 std::vector<std::uint64_t> whole_numbers(const Json& entry, const char* key, const std::string& where,
                                          const std::string& origin) {
   const auto found = entry.find(key);
-  if (found == entry.end() || !found->is_array() || found->size() > kMaxDimensions)
-    throw broken(origin, where + " has no " + key);
+  if (found == entry.end()) throw broken(origin, where + " has no " + key);
   std::vector<std::uint64_t> numbers;
-  for (const Json& number : *found) {
-    if (!number.is_number_unsigned()) throw broken(origin, where + " has " + key + " that are not whole numbers");
-    numbers.push_back(number.get<std::uint64_t>());
-  }
+  const bool is_list = found->is_array() && found->size() <= kMaxDimensions;
+  if (is_list)
+    for (const Json& number : *found)
+      if (number.is_number_unsigned()) numbers.push_back(number.get<std::uint64_t>());
+  if (!is_list || numbers.size() < found->size())
+    throw broken(origin, where + " has " + key + " " + shown(dump_json(*found)) + "; it must be a list of at most " +
+                             std::to_string(kMaxDimensions) + " whole numbers");
   return numbers;
 }
 
@@ -100,26 +102,29 @@ Entry read_entry(const std::string& name, const Json& json, std::uint64_t data_s
   if (*dtype != "F32") throw broken(origin, where + " has dtype " + shown(dtype->get<std::string>()) + "; only F32 is read");
   const auto offsets = whole_numbers(json, "data_offsets", where, origin);
   if (offsets.size() != 2 || offsets[0] > offsets[1] || offsets[1] > data_size)
-    throw broken(origin, where + " lies outside the file");
+    throw broken(origin, where + " has data_offsets " + list_text(offsets) + "; they must be two, in order, up to " +
+                             std::to_string(data_size));
   Entry entry{offsets[0], offsets[1], name, {}};
   std::uint64_t bytes = sizeof(float);
-  for (const auto extent : whole_numbers(json, "shape", where, origin)) {
-    if (extent > kMaxFileBytes) throw broken(origin, where + " has a shape that is too large");
+  const auto extents = whole_numbers(json, "shape", where, origin);
+  const auto too_large = [&] { return broken(origin, where + " has shape " + list_text(extents) + ", which is too large"); };
+  for (const auto extent : extents) {
+    if (extent > kMaxFileBytes) throw too_large();
     const auto product = static_cast<unsigned __int128>(bytes) * extent;
-    if (product > kMaxFileBytes) throw broken(origin, where + " has a shape that is too large");
+    if (product > kMaxFileBytes) throw too_large();
     bytes = static_cast<std::uint64_t>(product);
     entry.shape.push_back(static_cast<std::int64_t>(extent));
   }
   if (bytes != entry.end - entry.begin)
     throw broken(origin,
-                 where + " has shape " + shape_text(entry.shape) + " but " + std::to_string(entry.end - entry.begin) + " bytes");
+                 where + " has shape " + list_text(entry.shape) + " but " + std::to_string(entry.end - entry.begin) + " bytes");
   return entry;
 }
 
 const std::string& metadata_string(const SafeTensors& file, const std::string& key) {
   const auto found = file.metadata.find(key);
   if (found == file.metadata.end())
-    throw failure("'" + file.origin + "' does not say which model it holds: its metadata lack " + key);
+    throw failure("'" + file.origin + "' does not say which model it holds: its metadata have no " + key);
   return found->second;
 }
 
@@ -139,7 +144,7 @@ void take(const Model& model, const Parameter& parameter, const SafeTensors& fil
   for_each_in_pytorch_order(model, parameter, [&](std::size_t inside) {
     const float value = values[next++];
     if (!std::isfinite(value))
-      throw failure("tensor '" + parameter.name + "' of '" + file.origin + "' holds a value that is not finite");
+      throw failure("tensor '" + parameter.name + "' of '" + file.origin + "' has a value that is not finite");
     place[inside] = value;
   });
 }
@@ -147,8 +152,8 @@ void take(const Model& model, const Parameter& parameter, const SafeTensors& fil
 }  // namespace
 
 std::string write_safetensors(const Model& model, const Vector& weights, const std::map<std::string, std::string>& metadata) {
-  std::map<std::string, std::string> strings = metadata;  // names in the order of the alphabet, here and below
-  strings["format"] = "pt";                               // the tensors' layout, for tools that ask
+  std::map<std::string, std::string> strings = metadata;  // names in alphabetical order, here and below
+  strings["format"] = "pt";                               // the tensors' layout, for tools that check
   strings["fedstride.format"] = std::to_string(kFormat);
   strings["fedstride.model"] = model.line();
   if (model.has_layers()) strings["fedstride.input"] = model.input().text();
@@ -184,7 +189,7 @@ SafeTensors parse_safetensors(std::string_view bytes, const std::string& origin)
   if (bytes.size() < 8) throw broken(origin, "it has fewer than 8 bytes");
   std::memcpy(&length, bytes.data(), 8);
   if (length > kMaxHeaderBytes || length > bytes.size() - 8)
-    throw broken(origin, "its header would have " + std::to_string(length) + " bytes");
+    throw broken(origin, "its header claims to have " + std::to_string(length) + " bytes");
   const std::string_view data = bytes.substr(8 + length);
   const Json header = parse_header(bytes.substr(8, length), origin);
   SafeTensors file{origin, {}, {}};
@@ -194,17 +199,19 @@ SafeTensors parse_safetensors(std::string_view bytes, const std::string& origin)
       entries.push_back(read_entry(name, json, data.size(), origin));
       continue;
     }
-    if (!json.is_object()) throw broken(origin, "its metadata are not an object");
+    if (!json.is_object()) throw broken(origin, "its __metadata__ is not an object");
     for (const auto& [key, value] : json.items()) {
-      if (!value.is_string()) throw broken(origin, "its metadata " + shown(key) + " are not a string");
+      if (!value.is_string()) throw broken(origin, "its metadata entry " + shown(key) + " is not a string");
       file.metadata[key] = value.get<std::string>();
     }
   }
-  // Without gaps and overlaps, as the format demands.
+  // Without gaps or overlaps, as the format requires.
   std::sort(entries.begin(), entries.end());
   std::uint64_t end = 0;
   for (const Entry& entry : entries) {
-    if (entry.begin != end) throw broken(origin, "tensor " + shown(entry.name) + " does not follow the one before it");
+    if (entry.begin != end)
+      throw broken(origin, "tensor " + shown(entry.name) + " begins at byte " + std::to_string(entry.begin) + ", not at " +
+                               std::to_string(end) + ", where the one before it ends");
     end = entry.end;
   }
   if (end != data.size())
@@ -247,7 +254,7 @@ Model model_of(const SafeTensors& file) {
   try {
     return Model::parse(line, form);
   } catch (const Error& error) {
-    throw failure("'" + file.origin + "' holds a model that does not fit: " + error.what());
+    throw failure("'" + file.origin + "' holds an invalid model: " + error.what());
   }
 }
 
@@ -256,7 +263,7 @@ Vector exact(const Model& model, const SafeTensors& file) {
   const InitReport report = take_matching(model, file, weights);
   if (!report.missing.empty())
     throw failure("'" + file.origin + "' has no tensor '" + report.missing.front() + "' " +
-                  shape_text(model.find(report.missing.front())->shape) + ", which the model needs");
+                  list_text(model.find(report.missing.front())->shape) + ", which the model needs");
   if (!report.ignored.empty())
     throw failure("'" + file.origin + "' has a tensor " + shown(report.ignored.front()) + ", which the model lacks");
   return weights;
@@ -274,8 +281,8 @@ InitReport take_matching(const Model& model, const SafeTensors& file, Vector& we
     const Parameter* parameter = model.find(name);
     if (parameter != nullptr && parameter->shape == tensor.shape) continue;
     report.ignored.push_back(parameter == nullptr ? name
-                                                  : name + " " + shape_text(tensor.shape) + " (the model's is " +
-                                                        shape_text(parameter->shape) + ")");
+                                                  : name + " " + list_text(tensor.shape) + " (the model's is " +
+                                                        list_text(parameter->shape) + ")");
   }
   for (const Parameter& parameter : model.parameters()) {
     const auto found = file.tensors.find(parameter.name);

@@ -11,9 +11,9 @@
 
 namespace fedstride {
 
-/// A safetensors file: eight bytes with the length of a JSON header, the header (name -> dtype, shape, offsets; strings
-/// under __metadata__), the tensors' bytes. Models are saved with PyTorch's names, shapes and layouts as 32-bit floats,
-/// so that torch loads them; four metadata strings let model_of rebuild the model:
+/// A safetensors file: eight bytes with the length of a JSON header, the header (name -> dtype, shape, offsets; strings under
+/// __metadata__), the tensors' bytes. Models are saved with PyTorch's names, shapes and layouts as 32-bit floats, so that torch
+/// loads them; four metadata strings let model_of rebuild the model:
 ///   fedstride.format "1" (a reader refuses a larger one), fedstride.model (the line of layers), fedstride.input
 ///   "32x32x3" (height, width, channels), fedstride.classes "10".
 struct SafeTensors {
@@ -26,26 +26,26 @@ struct SafeTensors {
   std::map<std::string, Tensor> tensors;
 };
 
-/// The bytes of a file that holds the model; `metadata` is added to the model's own.
+/// The bytes of a file with the model; `metadata` is added to the model's own.
 std::string write_safetensors(const Model& model, const Vector& weights, const std::map<std::string, std::string>& metadata = {});
 
 /// Throws Error (failure) unless the bytes are a complete, well-formed file of F32 tensors.
 SafeTensors parse_safetensors(std::string_view bytes, const std::string& origin);
 SafeTensors read_safetensors(const std::filesystem::path& path);
 
-/// The model the file's metadata describe. Throws Error (failure) if they do not.
+/// The model that the file's metadata describe. Throws Error (failure) if they describe none.
 Model model_of(const SafeTensors& file);
 
-/// The file's weights, if it has exactly the model's tensors; throws Error (failure) naming the first that differs.
+/// The file's weights, if it has exactly the model's tensors; otherwise throws Error (failure) naming the first that differs.
 Vector exact(const Model& model, const SafeTensors& file);
 
-/// The line of a model of exactly these tensors (nn/tensor_line.hpp). Throws Error (usage) for names that no line can hold.
+/// The line of a model of exactly these tensors (nn/tensor_line.hpp). Throws Error (usage) for names that a line cannot hold.
 std::string tensor_line_of(const SafeTensors& file);
 
 struct InitReport {
-  std::vector<std::string> taken;    ///< tensors whose name and shape are the model's
-  std::vector<std::string> ignored;  ///< the file's others; with both shapes where the name is the model's
-  std::vector<std::string> missing;  ///< the model's others, which keep their weights
+  std::vector<std::string> taken;    ///< tensors whose name and shape match the model's
+  std::vector<std::string> ignored;  ///< the file's other tensors; with both shapes if only the name matches
+  std::vector<std::string> missing;  ///< the model's other tensors, which keep their weights
 };
 
 /// Copies the matching tensors into `weights`. Throws Error (failure) for a value that is not finite.

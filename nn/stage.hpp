@@ -1,6 +1,5 @@
 #pragma once
 
-#include <concepts>
 #include <cstddef>
 #include <span>
 #include <variant>
@@ -12,9 +11,9 @@
 
 namespace fedstride {
 
-// A network is a line of stages: one or a few layers that are computed together. Between two stages there is a row of
-// values for each example, and in training the gradient of the loss by each value. A residual block is a piece of the line
-// too: a stage that forks, the body, the shortcut, which reads what the fork made, and a stage that adds.
+// A network is a line of stages: one or a few layers that are computed together. Between two stages there is one row of values
+// per example and, in training, the gradient of the loss with respect to each value. A residual block is a part of the line too:
+// a stage that forks, the body, the shortcut, which reads the fork's output, and a stage that adds.
 
 /// The examples of one piece of work, and the number of the piece (each piece has its own scratch memory).
 struct RowRange {
@@ -27,8 +26,8 @@ struct RowRange {
 struct Signal {
   Rows value;
   Rows gradient;
-  /// A stage that adds finds here what it adds to the values. A stage that makes values which are read twice finds here the same
-  /// values with the second reader's gradient.
+  /// For a stage that adds: the values it adds. For a stage whose output is read twice: the same values, with the second
+  /// reader's gradient.
   const Signal* beside = nullptr;
 };
 
@@ -43,23 +42,23 @@ struct LayerTensors : ByRole<Tensor> {
   bool frozen = false;
 };
 
-/// Passes a stage's gradient to the sink, a stretch a slot; the slots are added up in order at the end of the step.
+/// Passes a stage's gradient to the sink, one stretch per slot; the slots are added up in order at the end of the step.
 struct GradientTarget {
   GradientSink sink;
-  double* slots;  ///< the stage's own, stretches() of them
+  double* slots;  ///< the stage's own slots, stretches() of them
 
   void report(int slot, std::size_t offset, const float* gradient, std::size_t size) const {
     slots[slot] = sink(offset, {gradient, size});
   }
 };
 
-/// About the number of floats a sink gets at once: they stay in the first-level cache.
+/// The approximate number of floats passed to a sink at once, which stay in the first-level cache.
 inline constexpr std::size_t kStretch = 2048;
 
-/// The layers that are in no stage yet. A stage's constructor takes the layers it computes off the line.
+/// The layers that are in no stage yet. A stage's constructor takes the layers it computes.
 class LayerCursor {
  public:
-  /// `frozen` has a flag a layer or is empty. All of them outlive the cursor.
+  /// `frozen` has one flag per layer or is empty. All arguments must outlive the cursor.
   LayerCursor(const Model& model, const std::vector<bool>& frozen, int max_rows, int max_pieces)
       : model_(model),
         frozen_(frozen),
@@ -73,13 +72,13 @@ class LayerCursor {
   Reads reads() const { return model_.reads()[next_]; }
   /// The shape that the next layer reads.
   Shape input() const { return model_.shapes()[static_cast<std::size_t>(reads().from)]; }
-  /// The positions of the sequence that it reads; 1 if that is none.
+  /// The number of positions of the sequence that the next layer reads; 1 if it reads none.
   int positions() const { return model_.is_sequence(static_cast<std::size_t>(reads().from)) ? input().height : 1; }
-  /// The floats of an example there, from the first value to the last.
+  /// The number of floats of an example there, from the first value to the last.
   std::size_t span() const;
-  /// The shape that the last layer taken makes.
+  /// The output shape of the last layer taken.
   Shape output() const { return model_.shapes()[next_]; }
-  /// The floats from one example to the next in the signal that it makes.
+  /// The number of floats from one example to the next in that layer's output.
   std::size_t output_stride() const;
   /// The tensors of the next layer.
   LayerTensors tensors() const;
@@ -88,7 +87,7 @@ class LayerCursor {
   const Kind* peek() const {
     return done() ? nullptr : std::get_if<Kind>(&layer());
   }
-  /// Takes the next layer, which must be of that kind.
+  /// Takes the next layer, which must be of this kind.
   template <class Kind>
   const Kind& take() {
     return std::get<Kind>(model_.layers()[next_++]);
@@ -102,13 +101,13 @@ class LayerCursor {
 
   const Model& model() const { return model_; }
   int max_rows() const { return max_rows_; }
-  int max_pieces() const { return max_pieces_; }  ///< the most pieces that the rows are cut into
-  /// True if something that the next layer's values come from trains, which then needs the gradient of the layer's inputs.
+  int max_pieces() const { return max_pieces_; }  ///< the most pieces into which the rows are cut
+  /// True if something that the next layer's values come from trains, and so needs the gradient of the layer's inputs.
   bool data_gradient() const {
     const auto [from, added] = reads();
     return needs_gradient_[static_cast<std::size_t>(from)] || (added >= 0 && needs_gradient_[static_cast<std::size_t>(added)]);
   }
-  /// Notes that for the output of the last layer taken.
+  /// Sets that for the output of the last layer taken.
   void output_needs_gradient(bool needs) { needs_gradient_[next_] = needs; }
 
  private:
@@ -117,86 +116,45 @@ class LayerCursor {
   int max_rows_;
   int max_pieces_;
   std::size_t next_ = 0;
-  std::vector<bool> needs_gradient_;  ///< a flag a slot
+  std::vector<bool> needs_gradient_;  ///< one flag per slot
 };
 
-// The concepts list the functions of a stage; nn/stage_plan.hpp asserts them, so a missing one does not compile. `Layer` is
-// the kind of layer a stage begins with; if that has parameters, the stage must give their gradients, each example's norm
-// and weighted sums. prepare_training allocates, once, the memory of every backward pass.
-
-template <class S>
-concept AnyStage = std::move_constructible<S> && std::constructible_from<S, LayerCursor&> && requires(S stage) {
-  typename S::Layer;
-  stage.prepare_training();
+/// One or a few layers that are computed together, for each example separately; a batch is cut by rows.
+class RowStage {
+ public:
+  virtual ~RowStage() = default;
+  /// Allocates, once, the memory that every backward pass needs.
+  virtual void prepare_training() {}
+  /// `batch` is null in evaluation.
+  virtual void forward(const Signal& in, const Signal& out, RowRange range, const Batch* batch) = 0;
+  /// Called if this stage or one before it trains.
+  virtual void backward(const Signal& in, const Signal& out, RowRange range) = 0;
 };
 
-/// A stage that computes each example separately; a batch is cut by rows. Batch is null in evaluation, and backward is
-/// called if this stage or one before it trains.
-template <class S>
-concept RowStage = AnyStage<S> && requires(S stage, const Signal& in, const Signal& out, RowRange range, const Batch* batch) {
-  stage.forward(in, out, range, batch);
-  stage.backward(in, out, range);
-};
+/// A stage whose layer has parameters.
+class RowStageWithParameters : public RowStage {
+ public:
+  virtual bool trains() const = 0;
+  /// The number of stretches of its gradient.
+  virtual int stretches() const = 0;
+  /// Called before each step.
+  virtual void begin(const float* weights) = 0;
+  /// Allocates memory for one of the two kinds of backward pass.
+  virtual void prepare_gradient() {}
+  virtual void prepare_per_example() {}
 
-/// The parameters of any stage: begin(weights) before each step, whether they train, the number of stretches of their
-/// gradient, and memory for the two backward passes.
-template <class S>
-concept StageWithParameters = AnyStage<S> && requires(S stage, const float* weights) {
-  stage.begin(weights);
-  { stage.trains() } -> std::same_as<bool>;
-  { stage.stretches() } -> std::same_as<int>;
-  stage.prepare_gradient();
-  stage.prepare_per_example();
-};
+  /// True if gradient pieces read out.gradient again after backward; asked once everything is prepared.
+  virtual bool keeps_gradients() const = 0;
+  /// After backward for every row, gradient_piece reports the gradient of pieces 0 ... gradient_pieces() - 1; row_pieces is the
+  /// number of ranges that backward was called for.
+  virtual int gradient_pieces() const { return 1; }
+  virtual void gradient_piece(int piece, const Signal& in, int rows, int row_pieces, const GradientTarget& target) = 0;
 
-/// After backward for every row, gradient_piece reports the gradient of 0 ... gradient_pieces() - 1; row_pieces is the number
-/// of ranges that backward was called for. backward_norms is backward, and adds to squared_norms[row] the squared norm of each
-/// example's own gradient, if the stage trains; weighted_piece then reports the sum of those gradients times factors.
-/// keeps_gradients says whether pieces read out.gradient again, after backward; it is asked once all is prepared.
-template <class S>
-concept RowStageWithParameters = RowStage<S> && StageWithParameters<S> &&
-    requires(S stage, const Signal& in, const Signal& out, RowRange range, int piece, int rows, int row_pieces,
-             double* squared_norms, std::span<const float> factors, const GradientTarget& target) {
-  { stage.gradient_pieces() } -> std::same_as<int>;
-  { stage.keeps_gradients() } -> std::same_as<bool>;
-  stage.gradient_piece(piece, in, rows, row_pieces, target);
-  stage.backward_norms(in, out, range, squared_norms);
-  stage.weighted_piece(piece, in, factors, target);
+  /// Does what backward does, and adds to squared_norms[row] the squared norm of each example's own gradient, if the stage
+  /// trains.
+  virtual void backward_norms(const Signal& in, const Signal& out, RowRange range, double* squared_norms) = 0;
+  /// Called afterwards: reports the sum of those gradients times factors.
+  virtual void weighted_piece(int piece, const Signal& in, std::span<const float> factors, const GradientTarget& target) = 0;
 };
-
-/// A stage that reads its weights once for the whole batch and cuts itself into pieces, forwards and backwards. backward
-/// is begin_backward, then every backward_piece. Norms are begin_norms, which adds to squared_norms where the stage trains,
-/// then every data_piece where something before it trains. Weighted sums are begin_weighted, with `scratch_size()` floats
-/// that it may use until the last weighted_piece, then every weighted_piece.
-template <class S>
-concept BatchStage = StageWithParameters<S> &&
-    requires(S stage, const Signal& in, const Signal& out, int piece, int pieces, int rows, double* squared_norms,
-             std::span<const float> factors, float* scratch, const GradientTarget& target) {
-  { stage.forward_pieces(rows) } -> std::same_as<int>;
-  stage.forward_piece(piece, pieces, in, out, rows);
-  { stage.backward_pieces(rows) } -> std::same_as<int>;
-  stage.begin_backward(out, rows, target);
-  stage.backward_piece(piece, pieces, in, out, rows, target);
-  stage.begin_norms(in, out, rows, squared_norms);
-  stage.data_piece(piece, pieces, in, out, rows);
-  { stage.scratch_size() } -> std::same_as<std::size_t>;
-  stage.begin_weighted(out, factors, scratch, target);
-  stage.weighted_piece(piece, pieces, in, target);
-};
-
-/// A stage may have a dense product before or behind it, as a stage of its own with tensors of the same layer: these functions
-/// give its options (DenseStage::Options).
-template <class S>
-concept HasProductBefore = requires(const LayerCursor& layers) {
-  S::product_before(layers);
-};
-template <class S>
-concept HasProductAfter = requires(const LayerCursor& layers) {
-  S::product_after(layers);
-};
-
-template <class S>
-concept Stage = BatchStage<S> || RowStageWithParameters<S> ||
-    (RowStage<S> && (!S::Layer::kHasParameters || (HasProductBefore<S> && HasProductAfter<S>)));
 
 }  // namespace fedstride

@@ -1,6 +1,7 @@
 #include "nn/stage_plan.hpp"
 
 #include <optional>
+#include <type_traits>
 #include <utility>
 
 namespace fedstride {
@@ -15,7 +16,7 @@ LayerTensors LayerCursor::tensors() const {
 
 namespace {
 
-/// The floats from one example to the next where they have so many positions.
+/// The number of floats from one example to the next for this number of positions.
 std::size_t stride_of(Shape shape, bool is_sequence) {
   const auto positions = static_cast<std::size_t>(is_sequence ? shape.height : 1);
   return positions * row_stride(shape.size() / positions);
@@ -30,7 +31,7 @@ std::size_t LayerCursor::output_stride() const { return stride_of(output(), mode
 std::vector<PlacedStage> plan_stages(const Model& model, const std::vector<bool>& frozen, int max_rows, int max_pieces) {
   std::vector<PlacedStage> stages;
   LayerCursor layers(model, frozen, max_rows, max_pieces);
-  // The signal that holds each slot, and whether a stage reads it already.
+  // The signal that holds each slot, and whether a stage already reads it.
   std::vector<SignalPlace> signals(model.shapes().size());
   signals[0].number = 0;
   const auto read = [&](int slot) {
@@ -40,33 +41,48 @@ std::vector<PlacedStage> plan_stages(const Model& model, const std::vector<bool>
   // The signal that the next stage reads, and whether something that its values come from trains.
   SignalPlace input, added;
   bool data_gradient = false;
-  const auto push = [&]<class S>(S stage, std::size_t stride) {
-    bool trains = false;
-    if constexpr (StageWithParameters<S>) trains = stage.trains();
-    stages.push_back({std::move(stage), stride, trains, data_gradient, input, added});
+  const auto push = [&](PlacedStage stage, std::size_t stride) {
+    if (stage.weights != nullptr) stage.trains = stage.weights->trains();
+    if (stage.dense) stage.trains = stage.dense->trains();
+    stage.output_stride = stride;
+    stage.data_gradient = data_gradient;
+    stage.input = input;
+    stage.added = added;
+    data_gradient = data_gradient || stage.trains;
+    stages.push_back(std::move(stage));
     input = {static_cast<int>(stages.size()), false};
     added = {};
-    data_gradient = data_gradient || trains;
   };
-  const auto push_product = [&](DenseStage::Options options) {
-    options.data_gradient = data_gradient;
-    push(DenseStage(options, max_rows),
-         static_cast<std::size_t>(options.positions) * row_stride(static_cast<std::size_t>(options.outputs)));
+  const auto push_product = [&](std::optional<DenseStage::Options> options) {
+    if (!options) return;
+    options->data_gradient = data_gradient;
+    push({.dense = DenseStage(*options, max_rows)},
+         static_cast<std::size_t>(options->positions) * row_stride(static_cast<std::size_t>(options->outputs)));
   };
-  const auto place = [&]<class Kind>(const Kind&) {
+  const auto place = [&]<class Kind>(const Kind& layer) {
     input = read(layers.reads().from);
     added = read(layers.reads().added);
     data_gradient = layers.data_gradient();
-    if constexpr (!kNeedsStage<Kind>) {
-      layers.take<Kind>();
+    if constexpr (std::is_same_v<Kind, Flatten>) {
+      layers.take<Flatten>();
+    } else if constexpr (std::is_same_v<Kind, Dense>) {
+      DenseStage dense(layers);
+      push({.dense = std::move(dense)}, layers.output_stride());
     } else {
-      using S = StageOf<Kind>;
-      if constexpr (HasProductBefore<S>) push_product(S::product_before(layers));
-      std::optional<DenseStage::Options> after;
-      if constexpr (HasProductAfter<S>) after = S::product_after(layers);
-      S stage(layers);
-      push(std::move(stage), layers.output_stride());
-      if (after) push_product(*after);
+      static_assert(
+          requires { make_stage(layer, layers); }, "the layer needs a line of make_stage in nn/stage_plan.hpp");
+      Products products;
+      if constexpr (requires { products_of(layer, layers); }) products = products_of(layer, layers);
+      push_product(products.before);
+      auto stage = make_stage(layer, layers);
+      RowStageWithParameters* weights = nullptr;
+      if constexpr (std::is_same_v<decltype(stage), ParameterStagePointer>) weights = stage.get();
+      static_assert(
+          !Kind::kTraits.has_parameters || std::is_same_v<decltype(stage), ParameterStagePointer> ||
+              requires { products_of(layer, layers); },
+          "make_stage of a layer with parameters makes a ParameterStagePointer (nn/stage_plan.hpp)");
+      push({.rows = std::move(stage), .weights = weights}, layers.output_stride());
+      push_product(products.after);
     }
     signals[static_cast<std::size_t>(layers.number())] = input;
     layers.output_needs_gradient(data_gradient);
@@ -80,13 +96,7 @@ std::size_t row_work(const Model& model) {
   for (const Parameter& parameter : model.parameters()) {
     const auto layer = static_cast<std::size_t>(parameter.layer);
     const Shape output = model.shapes()[layer + 1];
-    const bool by_rows = std::visit(
-        []<class Kind>(const Kind&) {
-          if constexpr (kNeedsStage<Kind>) return RowStage<StageOf<Kind>> && !HasProductBefore<StageOf<Kind>>;
-          return false;
-        },
-        model.layers()[layer]);
-    if (by_rows && parameter.role == ParameterRole::weight)
+    if (std::holds_alternative<Conv>(model.layers()[layer]) && parameter.role == ParameterRole::weight)
       work += parameter.size * static_cast<std::size_t>(output.height) * output.width;
   }
   return work;

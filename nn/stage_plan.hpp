@@ -1,71 +1,77 @@
 #pragma once
 
-#include <type_traits>
-#include <variant>
+#include <memory>
+#include <optional>
 #include <vector>
 
-#include "nn/activation_stages.hpp"
-#include "nn/conv_stage.hpp"
 #include "nn/dense_stage.hpp"
-#include "nn/group_norm_stage.hpp"
-#include "nn/layer_norm_stage.hpp"
 #include "nn/model.hpp"
-#include "nn/recurrent_stage.hpp"
-#include "nn/residual_stages.hpp"
-#include "nn/row_stages.hpp"
-#include "nn/sequence_stages.hpp"
 #include "nn/stage.hpp"
 
 namespace fedstride {
 
-/// The registry: a new stage is a word here.
-using StageVariant =
-    std::variant<ConvStage, PoolStage<MaxPool>, PoolStage<AvgPool>, GlobalAvgPoolStage, ActivationStage<Relu>,
-                 ActivationStage<LeakyRelu>, ActivationStage<Gelu>, ActivationStage<Tanh>, ActivationStage<Sigmoid>, DropoutStage,
-                 DenseStage, GroupNormStage, LayerNormStage, ForkStage, AddStage, SubsampleStage, TableStage<Embedding>,
-                 TableStage<Positions>, RecurrentStage<Lstm>, RecurrentStage<Gru>, AttentionStage, LastStage, SequenceStage>;
+// The registry: a new stage is a line here, unless it is an activation's. It begins with a layer of that kind and takes the layers
+// it computes from the cursor. Dense is a DenseStage; Flatten needs no stage, since the output of every stage is already flat.
 
-template <class Variant>
-inline constexpr bool kAreStages = false;
-template <class... Kinds>
-inline constexpr bool kAreStages<std::variant<Kinds...>> = (Stage<Kinds> && ...);
-static_assert(kAreStages<StageVariant>);
+using RowStagePointer = std::unique_ptr<RowStage>;
+using ParameterStagePointer = std::unique_ptr<RowStageWithParameters>;
 
-/// Flatten needs no stage: the output of every stage is flat already.
-template <class LayerKind>
-inline constexpr bool kNeedsStage = !std::is_same_v<LayerKind, Flatten>;
+ParameterStagePointer make_stage(const Conv&, LayerCursor& layers);
+ParameterStagePointer make_stage(const GroupNorm&, LayerCursor& layers);
+ParameterStagePointer make_stage(const LayerNorm&, LayerCursor& layers);
+ParameterStagePointer make_stage(const Embedding&, LayerCursor& layers);
+ParameterStagePointer make_stage(const Positions&, LayerCursor& layers);
+ParameterStagePointer make_stage(const Lstm&, LayerCursor& layers);
+ParameterStagePointer make_stage(const Gru&, LayerCursor& layers);
+RowStagePointer make_stage(const MaxPool&, LayerCursor& layers);
+RowStagePointer make_stage(const AvgPool&, LayerCursor& layers);
+RowStagePointer make_stage(const GlobalAvgPool&, LayerCursor& layers);
+RowStagePointer make_stage(const Dropout&, LayerCursor& layers);
+RowStagePointer make_stage(const Attention&, LayerCursor& layers);
+RowStagePointer make_stage(const Last&, LayerCursor& layers);
+RowStagePointer make_stage(const Sequence&, LayerCursor& layers);
+RowStagePointer make_stage(const Fork&, LayerCursor& layers);
+RowStagePointer make_stage(const Add&, LayerCursor& layers);
+RowStagePointer make_stage(const Subsample&, LayerCursor& layers);
 
-template <class LayerKind, class Variant>
-struct StageFor;  // left undefined: StageVariant has no stage for that layer
-template <class LayerKind, class First, class... Rest>
-struct StageFor<LayerKind, std::variant<First, Rest...>>
-    : std::conditional_t<std::is_same_v<typename First::Layer, LayerKind>, std::type_identity<First>,
-                         StageFor<LayerKind, std::variant<Rest...>>> {};
-/// The stage that begins with a layer.
-template <class LayerKind>
-using StageOf = typename StageFor<LayerKind, StageVariant>::type;
+/// The stage of the activation that comes next, whichever it is.
+RowStagePointer make_activation(LayerCursor& layers);
+template <class Kind>
+  requires(Kind::kTraits.is_activation)
+RowStagePointer make_stage(const Kind&, LayerCursor& layers) { return make_activation(layers); }
 
-/// A signal of a network: stage s makes number s + 1, number 0 is the input.
+/// The dense products before and after a stage, which are stages of their own with tensors of the same layer.
+struct Products {
+  std::optional<DenseStage::Options> before;
+  std::optional<DenseStage::Options> after;
+};
+Products products_of(const Lstm& layer, const LayerCursor& layers);
+Products products_of(const Gru& layer, const LayerCursor& layers);
+Products products_of(const Attention& layer, const LayerCursor& layers);
+
+/// A signal of a network: stage s outputs number s + 1; number 0 is the input.
 struct SignalPlace {
   int number = -1;     ///< -1 for none
-  bool again = false;  ///< read the second time, after another stage
+  bool again = false;  ///< its second reading, after another stage's
 };
 
-/// A stage in its place.
+/// A stage with its place in the network.
 struct PlacedStage {
-  StageVariant stage;
+  RowStagePointer rows = {};                  ///< null if it is dense
+  RowStageWithParameters* weights = nullptr;  ///< the same stage, if it has parameters
+  std::optional<DenseStage> dense = {};
   std::size_t output_stride = 0;  ///< floats from one example's output to the next
-  bool trains = false;            ///< has weights that move
+  bool trains = false;            ///< it has trainable weights
   bool data_gradient = false;     ///< something that its values come from trains
-  SignalPlace input;
-  SignalPlace added;  ///< if there is one
+  SignalPlace input = {};
+  SignalPlace added = {};  ///< if there is one
 };
 
-/// Groups the layers into stages, in order; each stage takes the layers it computes off the line. `frozen` has a flag a
-/// layer or is empty.
+/// Groups the layers into stages, in order; each stage takes the layers it computes. `frozen` has one flag per layer or is
+/// empty.
 std::vector<PlacedStage> plan_stages(const Model& model, const std::vector<bool>& frozen, int max_rows, int max_pieces);
 
-/// The multiply-adds of an example, forwards, in the weights of the stages that are cut by rows.
+/// The number of multiply-adds per example of the forward pass, in the weights of stages that are cut by rows: convolutions.
 std::size_t row_work(const Model& model);
 
 }  // namespace fedstride

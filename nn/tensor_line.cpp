@@ -4,7 +4,6 @@
 #include <set>
 
 #include "core/error.hpp"
-#include "core/parse_number.hpp"
 #include "core/text.hpp"
 
 namespace fedstride {
@@ -22,19 +21,18 @@ void check_names(std::span<const NamedTensor> tensors) {
   std::set<std::string_view> names;
   for (const NamedTensor& tensor : tensors) {
     if (tensor.name.size() > kMaxTensorName)
-      throw usage_error("a tensor's name begins with '" + tensor.name.substr(0, 60) + "' and has " +
+      throw usage_error("the tensor name that begins with '" + tensor.name.substr(0, 60) + "' has " +
                         std::to_string(tensor.name.size()) + " characters; at most " + std::to_string(kMaxTensorName) +
                         " are supported");
     const bool good = !tensor.name.empty() && std::ranges::all_of(tensor.name, [](char letter) {
       return letter > ' ' && letter <= '~' && letter != '|';
     });
     if (!good)
-      throw usage_error("a tensor is called '" + tensor.name +
-                        "'; a name is made of letters, digits and signs of ASCII without spaces and '|'");
-    if (!names.insert(tensor.name).second) throw usage_error("tensor '" + tensor.name + "' is there twice");
+      throw usage_error("tensor name '" + tensor.name + "' is invalid; a name is printable ASCII without spaces and '|'");
+    if (!names.insert(tensor.name).second) throw usage_error("tensor '" + tensor.name + "' is given twice");
     for (const std::int64_t extent : tensor.shape)
       if (extent < 1 || extent > kMaxExtent)
-        throw usage_error("tensor '" + tensor.name + "' has an extent of " + std::to_string(extent) +
+        throw usage_error("tensor '" + tensor.name + "' has extent " + std::to_string(extent) +
                           "; it must be a whole number from 1 to 2^31");
     if (tensor.shape.size() > kMaxExtents)
       throw usage_error("tensor '" + tensor.name + "' has " + std::to_string(tensor.shape.size()) + " extents; at most " +
@@ -59,14 +57,14 @@ std::vector<NamedTensor> parse_tensor_line(std::string_view line) {
     for (const std::string_view word : split(piece, ' '))
       if (!trimmed(word).empty()) words.push_back(trimmed(word));
     if (words.size() < 2 || words.front() != kWord)
-      throw usage_error("'" + std::string(trimmed(piece)) +
-                        "' stands in a model of tensors; there, valid is 'tensor NAME' with its extents: "
-                        "'tensor fc.weight 10 784'");
+      throw usage_error(
+          "'" + std::string(trimmed(piece)) +
+          "' is not valid in a model of tensors; each part must be 'tensor NAME [EXTENTS]', such as 'tensor fc.weight 10 784'");
     NamedTensor tensor{std::string(words[1]), {}};
     for (std::size_t i = 2; i < words.size(); ++i) {
       std::int64_t extent = 0;
       if (!parse_number(words[i], extent))
-        throw usage_error("tensor '" + tensor.name + "' has an extent '" + std::string(words[i]) +
+        throw usage_error("tensor '" + tensor.name + "' has extent '" + std::string(words[i]) +
                           "'; it must be a whole number from 1 to 2^31");
       tensor.shape.push_back(extent);
     }
@@ -77,7 +75,7 @@ std::vector<NamedTensor> parse_tensor_line(std::string_view line) {
 }
 
 std::string tensor_line(std::span<const NamedTensor> tensors) {
-  if (tensors.empty()) throw usage_error("a model has no tensors; it needs one at least");
+  if (tensors.empty()) throw usage_error("a model has 0 tensors; it must have at least 1");
   check_names(tensors);
   std::string line;
   for (const NamedTensor& tensor : tensors) {
@@ -85,7 +83,7 @@ std::string tensor_line(std::span<const NamedTensor> tensors) {
     for (const std::int64_t extent : tensor.shape) line += " " + std::to_string(extent);
   }
   if (line.size() > kMaxTensorLine)
-    throw usage_error("a model's tensors have a line of " + std::to_string(line.size()) + " characters; at most " +
+    throw usage_error("the model's line has " + std::to_string(line.size()) + " characters; at most " +
                       std::to_string(kMaxTensorLine) + " are supported");
   return line;
 }

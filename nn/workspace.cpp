@@ -4,17 +4,14 @@
 #include <functional>
 #include <tuple>
 
-#include "nn/kernels/scratch.hpp"
+#include "nn/kernels/buffer.hpp"
 #include "nn/losses.hpp"
 
 namespace fedstride {
 Network::Workspace::Workspace(const Model& model_, int max_rows_, const std::vector<bool>& frozen)
     : model(model_), max_rows(max_rows_), work(row_work(model)), stages(plan_stages(model, frozen, max_rows, most_row_pieces())) {
   assert(max_rows >= 1 && (frozen.empty() || frozen.size() == model.layers().size()));
-  const auto by_rows = [](const PlacedStage& placed) {
-    return std::visit([]<class Kind>(const Kind&) { return RowStage<Kind>; }, placed.stage);
-  };
-  while (row_stages < stages.size() && by_rows(stages[row_stages])) ++row_stages;
+  while (row_stages < stages.size() && !stages[row_stages].dense) ++row_stages;
   signals.resize(stages.size() + 1);
   add_value(0, model.input().size());
   for (std::size_t s = 0; s < stages.size(); ++s) add_value(s + 1, stages[s].output_stride);
@@ -33,62 +30,60 @@ void Network::Workspace::prepare_training() {
   if (!slots.empty()) return;
   for (std::size_t s = 0; s < stages.size(); ++s) {
     first_slot.push_back(slots.size());
-    std::visit(
-        [&]<class Kind>(Kind& stage) {
-          stage.prepare_training();
-          if constexpr (StageWithParameters<Kind>) slots.resize(slots.size() + static_cast<std::size_t>(stage.stretches()));
-          if constexpr (RowStageWithParameters<Kind>)
-            for (int piece = 0; piece < stage.gradient_pieces(); ++piece) gradient_pieces.emplace_back(s, piece);
-        },
-        stages[s].stage);
+    if (stages[s].rows) stages[s].rows->prepare_training();
+    if (stages[s].dense) {
+      stages[s].dense->prepare_training();
+      slots.resize(slots.size() + static_cast<std::size_t>(stages[s].dense->stretches()));
+    }
+    if (const auto* weights = stages[s].weights) {
+      slots.resize(slots.size() + static_cast<std::size_t>(weights->stretches()));
+      for (int piece = 0; piece < weights->gradient_pieces(); ++piece) gradient_pieces.emplace_back(s, piece);
+    }
   }
 }
 
-// Passing gradients get the lowest place that is free from the stage that writes them to the one that reads them.
+// Transient gradients get the lowest place that is free from the stage that writes them to the one that reads them.
 void Network::Workspace::plan_gradients() {
-  if (has_planned_passing) return;
-  has_planned_passing = true;
+  if (has_planned_transient) return;
+  has_planned_transient = true;
   for (std::size_t s = 0; s < stages.size(); ++s)
     for (const bool again : {false, true}) {
       const SignalPlace place{static_cast<int>(s + 1), again};
       Signal& made = signal(place);
-      if ((!goes_back(s) && s + 1 != stages.size()) || made.value.data == nullptr) continue;
+      if ((!needs_backward(s) && s + 1 != stages.size()) || made.value.data == nullptr) continue;
       std::size_t written = s;  // the last stage that reads the values writes their gradient
       for (std::size_t reader = s + 1; reader < stages.size(); ++reader)
         for (const SignalPlace read : {stages[reader].input, stages[reader].added})
           if (read.number == place.number && read.again == again) written = reader;
-      bool keeps = s + 1 == stages.size() || written >= row_stages;
-      std::visit(
-          [&]<class Kind>(const Kind& stage) {
-            if constexpr (RowStageWithParameters<Kind>) keeps = keeps || stage.keeps_gradients();
-          },
-          stages[s].stage);
+      const bool keeps = s + 1 == stages.size() || written >= row_stages ||
+                         (stages[s].weights != nullptr && stages[s].weights->keeps_gradients());
       if (keeps) {
         memory.emplace_back(made.value.stride * max_rows);
         made.gradient = {memory.back().data(), made.value.stride};
         continue;
       }
-      passing.push_back({.place = place, .stride = made.value.stride, .offset = 0, .written = written, .read = s});
+      transient.push_back({.place = place, .stride = made.value.stride, .offset = 0, .written = written, .read = s});
     }
-  std::ranges::sort(passing, std::greater{}, [](const PassingGradient& gradient) {
+  std::ranges::sort(transient, std::greater{}, [](const TransientGradient& gradient) {
     return std::tuple(gradient.written, gradient.place.number, gradient.place.again);
   });
-  for (PassingGradient* gradient = passing.data(); gradient != passing.data() + passing.size(); ++gradient) {
-    const auto collides = [&](const PassingGradient& other) {
+  for (TransientGradient* gradient = transient.data(); gradient != transient.data() + transient.size(); ++gradient) {
+    const auto collides = [&](const TransientGradient& other) {
       return other.written >= gradient->read && gradient->written >= other.read &&
              other.offset < gradient->offset + gradient->stride && gradient->offset < other.offset + other.stride;
     };
-    const std::span<const PassingGradient> before(passing.data(), gradient);
+    const std::span<const TransientGradient> before(transient.data(), gradient);
     for (auto other = std::ranges::find_if(before, collides); other != before.end();
          other = std::ranges::find_if(before, collides))
       gradient->offset = other->offset + other->stride;
-    passing_size = std::max(passing_size, gradient->offset + gradient->stride);
+    transient_size = std::max(transient_size, gradient->offset + gradient->stride);
   }
 }
 
-void Network::Workspace::row_stages_back(RowRange range, function_ref<void(std::size_t, const Signal&, const Signal&)> body) {
-  constexpr std::size_t kSpare = 32;  // a row ends with less than two cache lines that nobody writes, and some read as zeros
-  thread_local std::vector<Signal> first, second;  // kept, so that a pass asks for no memory
+void Network::Workspace::for_each_stage_backward(RowRange range,
+                                                 function_ref<void(std::size_t, const Signal&, const Signal&)> body) {
+  constexpr std::size_t kSpare = 32;  // a row ends with less than two unwritten cache lines, some of which are read as zeros
+  thread_local std::vector<Signal> first, second;  // kept, so that a pass allocates nothing
   first = signals;
   second = second_signals;
   const auto here = [&](SignalPlace place) -> Signal& {
@@ -104,11 +99,11 @@ void Network::Workspace::row_stages_back(RowRange range, function_ref<void(std::
                             : &second[static_cast<std::size_t>(one.beside - second_signals.data())];
     }
   const auto rows = static_cast<std::size_t>(range.last - range.first);
-  float* const memory_here = thread_scratch<Scratch::gradients>(passing_size * rows);
-  auto next = passing.begin();
+  float* const memory_here = thread_scratch<Scratch::gradients>(transient_size * rows);
+  auto next = transient.begin();
   for (std::size_t s = row_stages; s-- > 0;) {
-    if (!goes_back(s)) continue;
-    for (; next != passing.end() && next->written >= s; ++next) {
+    if (!needs_backward(s)) continue;
+    for (; next != transient.end() && next->written >= s; ++next) {
       float* const begin = memory_here + next->offset * rows;
       const std::size_t spare = std::min(kSpare, next->stride);
       for (std::size_t row = 1; row <= rows; ++row) std::fill_n(begin + row * next->stride - spare, spare, 0.0F);
@@ -120,17 +115,17 @@ void Network::Workspace::row_stages_back(RowRange range, function_ref<void(std::
 
 void Network::Workspace::prepare_gradient() {
   prepare_training();
-  for_each_with_parameters([](auto& stage) { stage.prepare_gradient(); });
+  for (const PlacedStage& placed : stages)
+    if (placed.weights != nullptr) placed.weights->prepare_gradient();
   plan_gradients();
 }
 
 void Network::Workspace::prepare_per_example() {
   prepare_training();
   std::size_t most = 0;
-  for_each_with_parameters([&]<class Kind>(Kind& stage) {
-    stage.prepare_per_example();
-    if constexpr (BatchStage<Kind>) most = std::max(most, stage.scratch_size());
-  });
+  for_each_with_parameters([](auto& stage) { stage.prepare_per_example(); });
+  for (const PlacedStage& placed : stages)
+    if (placed.dense) most = std::max(most, placed.dense->scratch_size());
   if (scratch.size() < most) scratch = Buffer<float>(most);
   plan_gradients();
 }
@@ -152,52 +147,47 @@ void Network::Workspace::begin(const float* weights) {
   for_each_with_parameters([&](auto& stage) { stage.begin(weights); });
 }
 
-void Network::Workspace::forward_rows(std::size_t s, RowRange range, const Batch* batch) {
-  with_stage(s, [&](RowStage auto& stage) { stage.forward(input(s), signals[s + 1], range, batch); });
-}
-
 void Network::Workspace::forward(int rows, const Batch* batch, ForEachPiece for_each_piece) {
+  const auto forward_rows = [&](std::size_t s, RowRange range) {
+    stages[s].rows->forward(input(s), signals[s + 1], range, batch);
+  };
   if (row_stages > 0) {
     run_rows(rows, for_each_piece, [&](RowRange range) {
-      for (std::size_t s = 0; s < row_stages; ++s) forward_rows(s, range, batch);
+      for (std::size_t s = 0; s < row_stages; ++s) forward_rows(s, range);
     });
   }
   for (std::size_t s = row_stages; s < stages.size(); ++s) {
-    with_stage(s, [&]<class Kind>(Kind& stage) {
-      if constexpr (BatchStage<Kind>) {
-        const int pieces = stage.forward_pieces(rows);
-        run(pieces, for_each_piece, [&](int piece) { stage.forward_piece(piece, pieces, input(s), signals[s + 1], rows); });
-      } else {
-        stage.forward(input(s), signals[s + 1], {0, rows, 0}, batch);
-      }
-    });
+    if (auto& dense = stages[s].dense) {
+      const int pieces = dense->forward_pieces(rows);
+      run(pieces, for_each_piece, [&](int piece) { dense->forward_piece(piece, pieces, input(s), signals[s + 1], rows); });
+    } else {
+      forward_rows(s, {0, rows, 0});
+    }
   }
-}
-
-void Network::Workspace::backward_rows(std::size_t s, RowRange range, const Signal& in, const Signal& out) {
-  with_stage(s, [&](RowStage auto& stage) { stage.backward(in, out, range); });
 }
 
 void Network::Workspace::backward(int rows, GradientSink sink, ForEachPiece for_each_piece) {
+  const auto backward_rows = [&](std::size_t s, RowRange range, const Signal& in, const Signal& out) {
+    stages[s].rows->backward(in, out, range);
+  };
   for (std::size_t s = stages.size(); s-- > row_stages;) {
-    with_stage(s, [&]<class Kind>(Kind& stage) {
-      if constexpr (BatchStage<Kind>) {
-        const Signal &in = input(s), &out = signals[s + 1];
-        const GradientTarget to = target(s, sink);
-        stage.begin_backward(out, rows, to);
-        const int pieces = stage.backward_pieces(rows);
-        run(pieces, for_each_piece, [&](int piece) { stage.backward_piece(piece, pieces, in, out, rows, to); });
-      } else {
-        if (goes_back(s)) backward_rows(s, {0, rows, 0}, input(s), signals[s + 1]);
-      }
-    });
+    const Signal &in = input(s), &out = signals[s + 1];
+    if (auto& dense = stages[s].dense) {
+      const GradientTarget to = target(s, sink);
+      dense->begin_backward(out, rows, to);
+      const int pieces = dense->backward_pieces(rows);
+      run(pieces, for_each_piece, [&](int piece) { dense->backward_piece(piece, pieces, in, out, rows, to); });
+    } else if (needs_backward(s)) {
+      backward_rows(s, {0, rows, 0}, in, out);
+    }
   }
   if (row_stages > 0) {
     run_rows(rows, for_each_piece, [&](RowRange range) {
-      row_stages_back(range, [&](std::size_t s, const Signal& in, const Signal& out) { backward_rows(s, range, in, out); });
+      for_each_stage_backward(range,
+                              [&](std::size_t s, const Signal& in, const Signal& out) { backward_rows(s, range, in, out); });
     });
   }
-  run_gradient_pieces(rows, for_each_piece, [&](auto& stage, std::size_t s, int piece) {
+  run_gradient_pieces(rows, for_each_piece, [&](RowStageWithParameters& stage, std::size_t s, int piece) {
     stage.gradient_piece(piece, input(s), rows, s < row_stages ? row_pieces(rows) : 1, target(s, sink));
   });
 }

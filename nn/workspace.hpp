@@ -2,9 +2,7 @@
 
 #include <algorithm>
 #include <cassert>
-#include <concepts>
 #include <utility>
-#include <variant>
 #include <vector>
 
 #include "nn/kernels/buffer.hpp"
@@ -13,20 +11,20 @@
 
 namespace fedstride {
 
-/// The gradient of a signal between row stages, which nobody reads again once they have gone back over an example: its memory is the
-/// thread's, so that it stays in the cache.
-struct PassingGradient {
+/// The gradient of a signal between row stages, which is not read again once they have gone back over an example: its memory
+/// belongs to the thread, so that it stays in the cache.
+struct TransientGradient {
   SignalPlace place;
   std::size_t stride = 0;
-  std::size_t offset = 0;   ///< floats an example before it
-  std::size_t written = 0;  ///< by this stage
-  std::size_t read = 0;     ///< by this one, at or before it in the line
+  std::size_t offset = 0;   ///< floats per example before it
+  std::size_t written = 0;  ///< number of the stage that writes it
+  std::size_t read = 0;     ///< number of the stage that reads it, not after the writer in the line
 };
 
 /// The data shared by the passes of a network: the stages, the signals between them, the cut of a batch into pieces.
 struct Network::Workspace {
   // Limits on the cut of a batch by rows: enough work in a piece to be worth a thread's time, and few enough pieces.
-  static constexpr std::size_t kWorkPerPiece = 12'000'000;  // multiply-adds, forwards
+  static constexpr std::size_t kWorkPerPiece = 12'000'000;  // multiply-adds of the forward pass
   static constexpr int kMaxPieces = 16;
 
   Workspace(const Model& model_, int max_rows_, const std::vector<bool>& frozen);
@@ -40,7 +38,7 @@ struct Network::Workspace {
   void prepare_gradient();
   void prepare_per_example();
   void prepare_training();  ///< memory for both
-  void plan_gradients();    ///< memory of the signals' gradients
+  void plan_gradients();    ///< assigns memory to the signals' gradients
 
   int row_pieces(int rows) const;
   int most_row_pieces() const;
@@ -60,57 +58,37 @@ struct Network::Workspace {
     run(pieces, for_each_piece, [&](int piece) { body(RowRange{rows * piece / pieces, rows * (piece + 1) / pieces, piece}); });
   }
 
-  /// Calls body with stage s, which is of a kind that body takes.
-  template <class Body>
-  void with_stage(std::size_t s, Body&& body) {
-    std::visit(
-        [&](auto& stage) {
-          if constexpr (std::invocable<Body&, decltype(stage)>)
-            body(stage);
-          else
-            assert(!"the stage is of another kind");
-        },
-        stages[s].stage);
-  }
-
   /// Calls body with every stage that has parameters, in order.
   template <class Body>
   void for_each_with_parameters(Body&& body) {
-    for (PlacedStage& placed : stages)
-      std::visit(
-          [&]<class Kind>(Kind& stage) {
-            if constexpr (StageWithParameters<Kind>) body(stage);
-          },
-          placed.stage);
+    for (PlacedStage& placed : stages) {
+      if (placed.weights != nullptr) body(*placed.weights);
+      if (placed.dense) body(*placed.dense);
+    }
   }
 
-  /// Calls body(stage, its number, piece) for every piece of the gradients of row stages.
+  /// Calls body(stage, its number, piece) for every gradient piece of the row stages.
   template <class Body>
   void run_gradient_pieces(int rows, ForEachPiece for_each_piece, Body&& body) {
     if (gradient_pieces.empty()) return;
     const bool worth_help = work * static_cast<std::size_t>(rows) > kWorkPerPiece;
     run(static_cast<int>(gradient_pieces.size()), worth_help ? for_each_piece : ForEachPiece(serially), [&](int index) {
       const auto& place = gradient_pieces[static_cast<std::size_t>(index)];
-      const std::size_t s = place.first;  // Clang 14 captures no structured binding
-      const int piece = place.second;
-      with_stage(s, [&](RowStageWithParameters auto& stage) { body(stage, s, piece); });
+      body(*stages[place.first].weights, place.first, place.second);
     });
   }
 
   void begin(const float* weights);
-  void forward_rows(std::size_t s, RowRange range, const Batch* batch);
   void forward(int rows, const Batch* batch, ForEachPiece for_each_piece);
-  void backward_rows(std::size_t s, RowRange range, const Signal& in, const Signal& out);
-  /// Calls body(stage, its input, its output) for the row stages that go back, from the last to the first.
-  void row_stages_back(RowRange range, function_ref<void(std::size_t, const Signal&, const Signal&)> body);
+  /// Calls body(stage, its input, its output) for the row stages that go back, from last to first.
+  void for_each_stage_backward(RowRange range, function_ref<void(std::size_t, const Signal&, const Signal&)> body);
   void backward(int rows, GradientSink sink, ForEachPiece for_each_piece);
-  void backward_norms_rows(std::size_t s, RowRange range, const Signal& in, const Signal& out, double* squared_norms);
   void backward_norms(int rows, double* squared_norms, ForEachPiece for_each_piece);
   double weighted_sum(std::span<const float> factors, GradientSink sink, ForEachPiece for_each_piece);
   /// True if stage s or one before it trains.
-  bool goes_back(std::size_t s) const { return stages[s].trains || stages[s].data_gradient; }
+  bool needs_backward(std::size_t s) const { return stages[s].trains || stages[s].data_gradient; }
 
-  /// Losses of the batch, added up in row order; with `scale`, the scores' gradients too.
+  /// Losses of the batch, added up in row order; with `scale`, also the gradients of the scores.
   BatchLoss losses(int rows, const Answers& answers, const float* scale, std::span<Label> predicted);
 
   GradientTarget target(std::size_t s, GradientSink sink) { return {sink, slots.data() + first_slot[s]}; }
@@ -126,19 +104,19 @@ struct Network::Workspace {
   int max_rows;
   std::size_t work = 0;  ///< row_work of the model
   std::vector<PlacedStage> stages;
-  std::size_t row_stages = 0;          ///< those before the first BatchStage: whole examples, one piece from bottom to top
-  std::vector<Signal> signals;         ///< the input, then what each stage makes
-  std::vector<Signal> second_signals;  ///< those of them that are read twice, for the second reader
+  std::size_t row_stages = 0;          ///< stages before the first dense one: whole examples, one piece through all of them
+  std::vector<Signal> signals;         ///< the input, then each stage's output
+  std::vector<Signal> second_signals;  ///< for signals read twice, the second reader's
   std::vector<Buffer<float>> memory;
-  std::vector<PassingGradient> passing;  ///< in the order in which they are written
-  std::size_t passing_size = 0;          ///< floats an example of all of them, which share memory where they can
+  std::vector<TransientGradient> transient;  ///< in the order in which they are written
+  std::size_t transient_size = 0;            ///< floats per example of all of them, which share memory if possible
   std::vector<std::pair<std::size_t, int>> gradient_pieces;  ///< stage, piece
   std::vector<std::size_t> first_slot;                       ///< of each stage, in slots
   std::vector<double> slots;
-  bool has_planned_passing = false;
-  // per_example and weighted_sum only
-  Buffer<float> scratch;     ///< as large as the neediest batch stage requires
-  int per_example_rows = 0;  ///< of the last per_example batch
+  bool has_planned_transient = false;
+  // only for per_example and weighted_sum
+  Buffer<float> scratch;     ///< as large as any dense stage requires
+  int per_example_rows = 0;  ///< rows of the last per_example batch
 };
 
 }  // namespace fedstride

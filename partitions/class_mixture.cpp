@@ -20,7 +20,7 @@ void ClassMixture::leave_out(std::size_t label) {
 
 void ClassMixture::prepare() {
   likeliest_ = static_cast<std::size_t>(std::max_element(logs_.begin(), logs_.end()) - logs_.begin());
-  cumulative_ = normalised(logs_);
+  cumulative_ = normalized(logs_);
   std::partial_sum(cumulative_.begin(), cumulative_.end(), cumulative_.begin());
 }
 

@@ -8,10 +8,10 @@
 
 namespace fedstride {
 
-/// A client's proportions over the classes that still have rows, ready to draw from.
+/// A client's class proportions, restricted to the classes that still have rows, ready to draw from.
 class ClassMixture {
  public:
-  /// The logarithms of the proportions, up to a common summand; -infinity for a class without rows, one at least is finite.
+  /// The log proportions, up to an additive constant: -infinity for a class without rows; at least one must be finite.
   explicit ClassMixture(std::vector<double> logs) : logs_(std::move(logs)) { prepare(); }
 
   std::size_t draw(RandomStream& random) const;
@@ -25,9 +25,9 @@ class ClassMixture {
   std::size_t likeliest_ = 0;
 };
 
-/// Deals lists of these sizes, which add up to the rows. One client after another draws its class proportions from
-/// Dirichlet(alpha p), p the classes' shares of all rows, then each row's class from these (Hsu, Qi & Brown 2019). A class that
-/// has run out is left out and the other proportions are normalised again.
+/// Deals lists of the given sizes, which must sum to the number of rows. Client by client, class proportions are drawn from
+/// Dirichlet(alpha p), where p is the overall class distribution, and then each row's class from those proportions (Hsu, Qi &
+/// Brown 2019). Exhausted classes are dropped and the remaining proportions renormalized.
 Assignment dealt_by_mixture(const PartitionInput& input, double alpha, std::span<const std::size_t> sizes);
 
 }  // namespace fedstride

@@ -9,7 +9,7 @@ namespace fedstride {
 namespace {
 
 std::uint32_t as_end(std::size_t rows) {
-  if (rows > std::numeric_limits<std::uint32_t>::max()) throw std::invalid_argument("clients hold 2^32 rows or more");
+  if (rows > std::numeric_limits<std::uint32_t>::max()) throw std::invalid_argument("clients hold 2^32 or more rows");
   return static_cast<std::uint32_t>(rows);
 }
 
@@ -31,7 +31,7 @@ ClientRows::ClientRows(std::vector<std::uint32_t> rows, std::span<const std::siz
   ends_.reserve(sizes.size());
   std::size_t end = 0;
   for (const std::size_t size : sizes) ends_.push_back(as_end(end += size));
-  if (end != rows_.size()) throw std::invalid_argument("the sizes of the clients' lists do not add up to the rows");
+  if (end != rows_.size()) throw std::invalid_argument("the list sizes do not sum to the number of rows");
   sort_lists();
 }
 

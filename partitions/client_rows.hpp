@@ -8,42 +8,42 @@
 
 namespace fedstride {
 
-/// The rows of each client, one ascending list a client, as a partition writes them down.
+/// The rows of each client: one ascending list per client, in the form partitions are written out by hand.
 using Assignment = std::vector<std::vector<std::uint32_t>>;
 
-/// Where piece `index` of `count` consecutive pieces of `size` things ends; the sizes of the pieces differ by one at most,
-/// the larger ones first.
+/// The end of piece `index` when `size` items are cut into `count` consecutive pieces whose sizes differ by at most one, larger
+/// pieces first.
 constexpr std::size_t end_of_even_piece(std::size_t size, std::size_t index, std::size_t count) {
   return (index + 1) * (size / count) + std::min(index + 1, size % count);
 }
 
-/// The rows of every client, one ascending list a client, in one array: 4 bytes a row and 4 a client, for any number of
-/// clients. Lists are read, not changed.
+/// The rows of every client: one ascending, read-only list per client, in a single array that takes 4 bytes per row and 4 per
+/// client.
 class ClientRows {
  public:
-  /// No client.
+  /// No clients.
   ClientRows() = default;
-  ClientRows(const Assignment& assignment);  // NOLINT: implicit on purpose, an assignment is the same lists
-  /// The rows cut into consecutive lists of these sizes, each of which is sorted here. Throws std::invalid_argument unless the
-  /// sizes add up to the number of rows.
+  ClientRows(const Assignment& assignment);  // NOLINT: implicit on purpose: the same lists in another form
+  /// Cuts the rows into consecutive lists of these sizes and sorts each list. Throws std::invalid_argument unless the sizes sum
+  /// to the number of rows.
   ClientRows(std::vector<std::uint32_t> rows, std::span<const std::size_t> sizes);
-  /// The rows cut into `clients` consecutive lists whose sizes differ by one at most, the larger ones first, each sorted here.
+  /// Cuts the rows into `clients` consecutive lists whose sizes differ by at most one, larger lists first, and sorts each list.
   static ClientRows even(std::vector<std::uint32_t> rows, std::size_t clients);
-  /// The rows of a single client of `clients`, in this order; the others hold none.
+  /// Gives all rows to one of `clients` clients, in this order; the others hold none.
   static ClientRows only(std::size_t client, std::size_t clients, std::vector<std::uint32_t> rows);
 
-  std::size_t size() const { return ends_.size(); }  ///< clients
+  std::size_t size() const { return ends_.size(); }  ///< number of clients
   bool empty() const { return ends_.empty(); }
   std::span<const std::uint32_t> operator[](std::size_t client) const {
     const std::size_t begin = client == 0 ? 0 : ends_[client - 1];
     return std::span(rows_).subspan(begin, ends_[client] - begin);
   }
-  std::size_t row_count() const { return rows_.size(); }             ///< of all clients
-  std::span<const std::uint32_t> all_rows() const { return rows_; }  ///< the lists, one after another
+  std::size_t row_count() const { return rows_.size(); }             ///< over all clients
+  std::span<const std::uint32_t> all_rows() const { return rows_; }  ///< the lists, concatenated
 
   bool operator==(const ClientRows&) const = default;
 
-  /// Visits the lists in order of clients.
+  /// Visits the lists in client order.
   class Iterator {
    public:
     using value_type = std::span<const std::uint32_t>;
@@ -73,7 +73,7 @@ class ClientRows {
   void sort_lists();
 
   std::vector<std::uint32_t> rows_;
-  std::vector<std::uint32_t> ends_;  ///< of each client's list in rows_; a data set has fewer than 2^32 rows
+  std::vector<std::uint32_t> ends_;  ///< end of each client's list in rows_; a data set has fewer than 2^32 rows
 };
 
 }  // namespace fedstride

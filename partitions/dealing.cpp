@@ -13,10 +13,10 @@
 namespace fedstride {
 namespace {
 
-/// Clients by size and minus their number: the largest first, and of equals the lowest number.
+/// Clients keyed by (size, -number): the largest first, ties broken by the lowest number.
 using Donors = std::priority_queue<std::pair<std::size_t, std::ptrdiff_t>>;
 
-/// The largest client, whose size goes down by one.
+/// Returns the largest client and decrements its size.
 std::size_t take_from_largest(Donors& donors) {
   const auto [size, minus_index] = donors.top();
   donors.pop();
@@ -67,9 +67,9 @@ std::size_t classes_per_client_of(int asked, std::size_t clients, std::size_t cl
   const std::size_t least = (classes + clients - 1) / clients;
   if (asked == 0) return least;
   if (asked < 0 || static_cast<std::size_t>(asked) < least || static_cast<std::size_t>(asked) > classes)
-    throw usage_error("classes-per-client is " + std::to_string(asked) + "; with " + counted(clients, "client") +
-                      " and rows of " + counted(classes, "class", "classes") + " it must be a whole number from " +
-                      std::to_string(least) + " to " + std::to_string(classes) + ", or 0 for the least");
+    throw usage_error("classes-per-client is " + std::to_string(asked) + "; with " + counted(clients, "client") + " and " +
+                      counted(classes, "class", "classes") + " it must be a whole number from " + std::to_string(least) + " to " +
+                      std::to_string(classes) + ", or 0 for the minimum");
   return static_cast<std::size_t>(asked);
 }
 
@@ -79,7 +79,7 @@ std::span<const std::uint32_t> even_piece(std::span<const std::uint32_t> rows, s
 }
 
 std::vector<std::size_t> sizes_in_proportion(std::span<const double> weights, std::size_t rows) {
-  // Scaled first: weights may be as large as numbers go.
+  // Scale first: weights may be as large as the largest double.
   const double largest = *std::max_element(weights.begin(), weights.end());
   double sum = 0;
   for (const double weight : weights) sum += weight / largest;

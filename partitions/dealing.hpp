@@ -10,51 +10,51 @@
 
 namespace fedstride {
 
-/// The purpose of a partition's draw: the step of its address. The numbers affect every result.
+/// The purpose of a partition's draw: the `step` of its address. The numbers affect every result.
 enum class PartitionDraw : std::uint32_t {
   row_order = 1,       ///< all rows
   class_rows = 2,      ///< the rows of one class (row = class)
   shard_order = 3,     ///< which client gets which shard
-  client_shares = 4,   ///< a class's shares over the clients (row = class)
-  class_shares = 5,    ///< a client's shares over the classes (client)
+  client_shares = 4,   ///< a class's shares across clients (row = class)
+  class_shares = 5,    ///< a client's shares across classes (client)
   class_picks = 6,     ///< which class each row of a client comes from (client)
-  client_sizes = 7,    ///< the clients' sizes, one draw after another
-  turns = 8,           ///< which client takes the next row, and of which class
-  property = 9,        ///< the noise on the rows' property, one draw after another
-  natural_order = 10,  ///< natural clients
-  held_classes = 11,   ///< the classes that a client holds (client)
-  capped_shares = 12,  ///< a class's shares over the clients with room (client = draw, row = class)
+  client_sizes = 7,    ///< client sizes, one draw after another
+  turns = 8,           ///< which client takes the next row, and from which class
+  property = 9,        ///< noise on the rows' property, one draw after another
+  natural_order = 10,  ///< order of the natural clients
+  held_classes = 11,   ///< the classes a client holds (client)
+  capped_shares = 12,  ///< a class's shares across clients below the cap (client = draw, row = class)
 };
 
 /// The stream at (purpose partition, client, step = draw, row).
 RandomStream partition_stream(std::uint64_t seed, PartitionDraw draw, std::size_t client = 0, std::size_t row = 0);
 
-/// All rows of the input in random order.
+/// All rows of the input, in random order.
 std::vector<std::uint32_t> shuffled_rows(const PartitionInput& input);
 
-/// The rows of each class in random order.
+/// The rows of each class, in random order.
 std::vector<std::vector<std::uint32_t>> shuffled_rows_by_class(const PartitionInput& input);
 
-/// The classes that have rows, in the data set's class order. `by_class` has the rows of each.
+/// The classes that have rows, in the data set's class order. `by_class` holds the rows of each class.
 std::vector<std::size_t> classes_with_rows(const PartitionInput& input, std::span<const std::vector<std::uint32_t>> by_class);
 
-/// The classes that each client holds: `asked` of them, or the fewest that let the clients cover all if that is 0.
-/// Errors: usage if they cannot cover all, or there are not so many.
+/// The classes each client holds: `asked` of them, or, if that is 0, the fewest that cover every class. Throws Error (usage) if
+/// the clients cannot cover every class or there are fewer classes than asked for.
 std::size_t classes_per_client_of(int asked, std::size_t clients, std::size_t classes);
 
-/// Piece `index` of `count` consecutive pieces of the rows, whose sizes differ by one at most, the larger ones first.
+/// Piece `index` of the rows cut into `count` consecutive pieces whose sizes differ by at most one, larger pieces first.
 std::span<const std::uint32_t> even_piece(std::span<const std::uint32_t> rows, std::size_t index, std::size_t count);
 
-/// Sizes in proportion to the weights (at least 0, finite, not all 0), adding up to `rows`, by the method of the largest
-/// remainder: each quota is rounded down, and the rows left go to the largest remainders, of equals to the first. Then each
-/// client without a row gets one of the client that has the most (the first such). Requires at least as many rows as weights.
+/// Sizes in proportion to the weights (finite, nonnegative, not all 0) that sum to `rows`, by the largest remainder method:
+/// quotas are rounded down, and leftover rows go to the largest remainders, ties to the first. Each client left without a row
+/// then takes one from the largest client (the first, if tied). Requires at least as many rows as weights.
 std::vector<std::size_t> sizes_in_proportion(std::span<const double> weights, std::size_t rows);
 
-/// The shuffled rows, cut into lists of these sizes; those beyond them are left out.
+/// The shuffled rows cut into lists of these sizes; rows beyond their sum are left out.
 ClientRows dealt_by_size(const PartitionInput& input, std::span<const std::size_t> sizes);
 
-/// Gives every client without a row one of the client that has the most (the first such client), then sorts each list.
-/// Requires at least as many rows as clients; no client that had a row loses its last one.
+/// Gives every client without a row one from the largest client (the first, if tied), then sorts each list. Requires at least
+/// as many rows as clients; no client loses its last row.
 void finish(Assignment& assignment);
 
 }  // namespace fedstride

@@ -1,29 +1,35 @@
 #pragma once
 
-#include <string_view>
-#include <tuple>
-
-#include "core/setting.hpp"
-#include "partitions/partition.hpp"
+#include "partitions/class_mixture.hpp"
+#include "partitions/partitions.hpp"
+#include "partitions/simplex.hpp"
 
 namespace fedstride {
 
-/// Client sizes are equal up to one. Each client draws its class proportions from Dirichlet(alpha p), p the classes'
-/// shares of all rows, then its rows, each of a class drawn from those proportions (Hsu, Qi & Brown 2019). A class that
-/// has run out is left out and the other proportions are normalised again, so the first clients follow the law exactly
-/// and the last take the remaining rows.
-struct DirichletBalanced {
+struct DirichletBalancedSettings {
   double alpha = 0.5;
 
-  static constexpr std::string_view kName = "dirichlet-balanced";
-  static constexpr std::string_view kSummary = "each client over the classes by Dirichlet(alpha p), client sizes equal";
-  static constexpr Dealing kDealing = Dealing::labels;
-  static constexpr auto kFields = std::tuple{
-      Field{"alpha", &DirichletBalanced::alpha, "concentration; small: a client holds few classes, large: the overall mix",
-            kPositive},
-  };
+  static constexpr auto kFields = std::tuple{Field{"alpha", &DirichletBalancedSettings::alpha, kAlphaHelp, kPositive}};
+};
 
-  Assignment assign(const PartitionInput& input) const;
+/// Client sizes are equal up to one. Each client draws its class proportions from Dirichlet(alpha p), where p is the overall
+/// class distribution, and then the class of each of its rows from those proportions (Hsu, Qi & Brown 2019). Exhausted classes
+/// are dropped and the remaining proportions renormalized, so the first clients follow the law exactly and the last ones take
+/// what remains.
+struct DirichletBalanced final : PartBase<PartitionPart, DirichletBalanced, DirichletBalancedSettings> {
+  using PartBase::PartBase;
+  static constexpr std::string_view kName = "dirichlet-balanced";
+  static constexpr std::string_view kSummary = "each client's classes drawn from Dirichlet(alpha p), client sizes equal";
+
+  Dealing dealing() const override { return Dealing::labels; }
+  ClientRows assign(const PartitionInput& input) const override {
+    check_input(input);
+    check();
+    std::vector<std::size_t> sizes(static_cast<std::size_t>(input.clients));
+    for (std::size_t client = 0; client < sizes.size(); ++client)
+      sizes[client] = even_piece(input.rows, client, sizes.size()).size();
+    return dealt_by_mixture(input, alpha, sizes);
+  }
 };
 
 }  // namespace fedstride

@@ -14,10 +14,10 @@
 namespace fedstride {
 namespace {
 
-/// The ends of the clients' pieces of each class; none for a class without rows.
+/// The ends of the clients' pieces of each class; empty for a class without rows.
 using Ends = std::vector<std::vector<std::size_t>>;
 
-/// The ends of the pieces in which a class of so many rows goes to the clients that have less than `cap`.
+/// The ends of the pieces in which a class is split across the clients that hold fewer than `cap` rows.
 std::vector<std::size_t> ends_of_class(std::size_t rows, std::vector<double> logs, std::span<const std::size_t> sizes,
                                        double cap) {
   std::size_t last = 0;
@@ -27,7 +27,7 @@ std::vector<std::size_t> ends_of_class(std::size_t rows, std::vector<double> log
     else
       logs[client] = -std::numeric_limits<double>::infinity();
   }
-  const auto shares = normalised(logs);
+  const auto shares = normalized(logs);
   std::vector<std::size_t> ends;
   double cumulative = 0;
   for (std::size_t client = 0; client < sizes.size(); ++client) {
@@ -38,7 +38,7 @@ std::vector<std::size_t> ends_of_class(std::size_t rows, std::vector<double> log
   return ends;
 }
 
-/// One draw; nothing if a client has fewer than `least` rows.
+/// One draw; nothing if some client has fewer than `least` rows.
 std::optional<Ends> drawn(const PartitionInput& input, double alpha, std::size_t least, std::size_t draw,
                           std::span<const std::vector<std::uint32_t>> by_class) {
   const auto clients = static_cast<std::size_t>(input.clients);
@@ -56,7 +56,7 @@ std::optional<Ends> drawn(const PartitionInput& input, double alpha, std::size_t
   return *std::ranges::min_element(sizes) < least ? std::nullopt : std::optional(std::move(ends));
 }
 
-/// The draws that are tried: fewer where one takes long.
+/// The number of draws to try: fewer if one takes long.
 std::size_t most_draws(const PartitionInput& input) {
   constexpr double kShares = 1e8;
   return static_cast<std::size_t>(std::clamp(kShares / (static_cast<double>(input.clients) * input.classes), 1.0, 1e4));
@@ -64,15 +64,15 @@ std::size_t most_draws(const PartitionInput& input) {
 
 }  // namespace
 
-Assignment DirichletCapped::assign(const PartitionInput& input) const {
+ClientRows DirichletCapped::assign(const PartitionInput& input) const {
   check_input(input);
-  check_settings(*this);
+  check();
   const auto clients = static_cast<std::size_t>(input.clients);
   const auto least = static_cast<std::size_t>(least_rows);
   const std::string refused = "least-rows is " + std::to_string(least) + "; ";
   if (least > input.rows.size() / clients)
-    throw usage_error(refused + counted(clients, "client") + " and " + counted(input.rows.size(), "row") +
-                      " allow it to be at most " + std::to_string(input.rows.size() / clients));
+    throw usage_error(refused + counted(clients, "client") + " and " + counted(input.rows.size(), "row") + " it can be at most " +
+                      std::to_string(input.rows.size() / clients));
 
   const auto by_class = shuffled_rows_by_class(input);
   const std::size_t draws = most_draws(input);
@@ -80,7 +80,7 @@ Assignment DirichletCapped::assign(const PartitionInput& input) const {
   for (std::size_t draw = 0; !ends; ++draw) {
     if (draw == draws)
       throw usage_error(refused + "none of " + counted(draws, "draw") + " over " + counted(clients, "client") +
-                        " gave every one that many: valid are fewer, a larger alpha or fewer clients");
+                        " gave every client that many rows; use a smaller number, a larger alpha or fewer clients");
     ends = drawn(input, alpha, least, draw, by_class);
   }
 

@@ -1,49 +1,45 @@
 #pragma once
 
-#include <string_view>
-#include <tuple>
-
-#include "core/setting.hpp"
-#include "partitions/partition.hpp"
+#include "partitions/partitions.hpp"
+#include "partitions/simplex.hpp"
 
 namespace fedstride {
 
-/// Quantity skew (Li, Diao, Chen & He 2022, NIID-Bench): the clients' shares of the rows are drawn from the symmetric
-/// Dirichlet(beta, ..., beta), and who gets which rows is random. Sizes are rounded by the largest remainder; no draw is
-/// repeated: a client without a row gets one of the largest client's.
-struct DirichletSizes {
+struct DirichletSizesSettings {
   double size_alpha = 0.5;  ///< the paper's beta
 
-  static constexpr std::string_view kName = "dirichlet-sizes";
-  static constexpr std::string_view kSummary = "rows at random, client sizes by Dirichlet(size-alpha)";
-  static constexpr Dealing kDealing = Dealing::counts;
-  static constexpr auto kFields = std::tuple{
-      Field{"size-alpha", &DirichletSizes::size_alpha,
-            "concentration of the clients' sizes (NIID-Bench's beta); small: few clients hold most rows, large: equal sizes",
-            kPositive},
-  };
-
-  ClientRows assign(const PartitionInput& input) const;
+  static constexpr auto kFields = std::tuple{Field{"size-alpha", &DirichletSizesSettings::size_alpha, kSizeAlphaHelp, kPositive}};
 };
 
-/// Both skews at once: sizes as DirichletSizes draws them, and each client's mix of classes as DirichletBalanced does: client
-/// proportions from Dirichlet(alpha p), a class that has run out left out.
-struct DirichletBoth {
+/// Quantity skew (Li, Diao, Chen & He 2022, NIID-Bench): client shares are drawn from the symmetric Dirichlet(beta, ..., beta),
+/// and rows are assigned at random. Sizes are rounded by the largest remainder method. No draw is repeated: a client without a
+/// row takes one from the largest client.
+struct DirichletSizes final : PartBase<PartitionPart, DirichletSizes, DirichletSizesSettings> {
+  using PartBase::PartBase;
+  static constexpr std::string_view kName = "dirichlet-sizes";
+  static constexpr std::string_view kSummary = "random rows, client sizes by Dirichlet(size-alpha)";
+
+  Dealing dealing() const override { return Dealing::counts; }
+  ClientRows assign(const PartitionInput& input) const override;
+};
+
+struct DirichletBothSettings {
   double alpha = 0.5;
   double size_alpha = 0.5;
 
-  static constexpr std::string_view kName = "dirichlet-both";
-  static constexpr std::string_view kSummary =
-      "client sizes by Dirichlet(size-alpha), each over the classes by Dirichlet(alpha p)";
-  static constexpr Dealing kDealing = Dealing::labels;
-  static constexpr auto kFields = std::tuple{
-      Field{"alpha", &DirichletBoth::alpha, "concentration; small: a client holds few classes, large: the overall mix",
-            kPositive},
-      Field{"size-alpha", &DirichletBoth::size_alpha,
-            "concentration of the clients' sizes; small: few clients hold most rows, large: equal sizes", kPositive},
-  };
+  static constexpr auto kFields = std::tuple{Field{"alpha", &DirichletBothSettings::alpha, kAlphaHelp, kPositive},
+                                             Field{"size-alpha", &DirichletBothSettings::size_alpha, kSizeAlphaHelp, kPositive}};
+};
 
-  Assignment assign(const PartitionInput& input) const;
+/// Both skews at once: sizes as in DirichletSizes, and class mixes as in DirichletBalanced, with proportions from
+/// Dirichlet(alpha p) and exhausted classes dropped.
+struct DirichletBoth final : PartBase<PartitionPart, DirichletBoth, DirichletBothSettings> {
+  using PartBase::PartBase;
+  static constexpr std::string_view kName = "dirichlet-both";
+  static constexpr std::string_view kSummary = "client sizes by Dirichlet(size-alpha), classes of each by Dirichlet(alpha p)";
+
+  Dealing dealing() const override { return Dealing::labels; }
+  ClientRows assign(const PartitionInput& input) const override;
 };
 
 }  // namespace fedstride

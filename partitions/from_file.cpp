@@ -12,33 +12,34 @@
 namespace fedstride {
 namespace {
 
-constexpr const char* kFileForm = "it must be {\"clients\": [[row, ...], ...]}";
+constexpr const char* kFileForm = "valid: {\"clients\": [[row, ...], ...]}";
 
-/// The lists of a file, one after another, and their sizes.
+/// The lists of a file, concatenated, and their sizes.
 struct Lists {
   std::vector<std::uint32_t> rows;
   std::vector<std::size_t> sizes;
-  std::uint64_t unused = 0;  ///< training rows that no client holds, by the file's own word
+  std::uint64_t unused = 0;  ///< training rows that no client holds, according to the file
+  bool any_unused = false;   ///< the file says "any"
 };
 
 Json parsed(const std::string& path, std::uint64_t limit) {
   try {
     return parse_json_or_throw(read_file(path, limit));
   } catch (const JsonError& error) {
-    throw failure("'" + path + "' is not JSON (from byte " + std::to_string(error.byte) + "); " + kFileForm);
+    throw failure("'" + path + "' is not JSON (at byte " + std::to_string(error.byte) + "); " + kFileForm);
   }
 }
 
 /// Throws Error (usage) unless the file has as many clients as the configuration.
 void require_clients(std::size_t found, const PartitionInput& input, const std::string& path) {
   if (found != static_cast<std::size_t>(input.clients))
-    throw usage_error("clients is " + std::to_string(input.clients) + "; '" + path + "' needs it to be " + std::to_string(found));
+    throw usage_error("clients is " + std::to_string(input.clients) + "; '" + path + "' has " + std::to_string(found));
 }
 
 // Clients count from 0, as in the results.
 std::string client_of(const std::string& path, std::size_t client) { return "'" + path + "': client " + std::to_string(client); }
 
-/// The rows of the data set behind the numbers of a file's rows; kHeldOut: a test row.
+/// Maps row numbers of a file to rows of the data set; kHeldOut marks a test row.
 class FileRows {
  public:
   static constexpr std::uint32_t kHeldOut = std::numeric_limits<std::uint32_t>::max();
@@ -65,10 +66,10 @@ Lists lists_in(const Json& clients, const PartitionInput& input, const FileRows&
   for (std::size_t client = 0; client < clients.size(); ++client) {
     const Json& list = clients[client];
     if (!list.is_array() || list.empty())
-      throw failure(client_of(path, client) + " has no rows; it must be a list of at least one");
+      throw failure(client_of(path, client) + " has no rows; it must be a list of at least one row");
     for (const Json& entry : list) {
       if (!entry.is_number_unsigned() || entry.get<std::uint64_t>() >= known.end())
-        throw failure(client_of(path, client) + " has the row " + dump_json(entry).substr(0, 40) + valid_rows(known));
+        throw failure(client_of(path, client) + " has row " + dump_json(entry).substr(0, 40) + valid_rows(known));
       lists.rows.push_back(entry.get<std::uint32_t>());
     }
     lists.sizes.push_back(list.size());
@@ -76,13 +77,13 @@ Lists lists_in(const Json& clients, const PartitionInput& input, const FileRows&
   return lists;
 }
 
-/// The arrays that a manifest of format 2 names, which lie beside it.
+/// The arrays named by a manifest of format 2, in files beside it.
 Lists lists_beside(const Json& document, const PartitionInput& input, const FileRows& known, const std::string& path) {
   const auto array = [&](const char* key, std::size_t most) {
     const auto found = document.find(key);
     const std::string name = found != document.end() && found->is_string() ? found->get<std::string>() : "";
     if (name.empty() || std::filesystem::path(name).filename() != name)
-      throw failure("'" + path + "' names no file \"" + key + "\" beside it; " + kFileForm);
+      throw failure("'" + path + "' has no key \"" + key + "\" with a file name beside it; " + kFileForm);
     return read_npy(std::filesystem::path(path).parent_path() / name, most);
   };
   Lists lists{.rows = array("rows", known.end()), .sizes = {}, .unused = 0};
@@ -91,20 +92,20 @@ Lists lists_beside(const Json& document, const PartitionInput& input, const File
   lists.sizes.assign(sizes.begin(), sizes.end());
   std::uint64_t sum = 0;
   for (std::size_t client = 0; client < sizes.size(); ++client) {
-    if (sizes[client] == 0) throw failure(client_of(path, client) + " has no rows; it must be a list of at least one");
+    if (sizes[client] == 0) throw failure(client_of(path, client) + " has no rows; it must be a list of at least one row");
     sum += sizes[client];
     if (sum > lists.rows.size()) break;
     for (const std::uint32_t row : std::span(lists.rows).subspan(sum - sizes[client], sizes[client]))
-      if (row >= known.end()) throw failure(client_of(path, client) + " has the row " + std::to_string(row) + valid_rows(known));
+      if (row >= known.end()) throw failure(client_of(path, client) + " has row " + std::to_string(row) + valid_rows(known));
   }
   if (sum != lists.rows.size())
-    throw failure("'" + path + "': its clients' sizes do not add up to the " + std::to_string(lists.rows.size()) +
-                  " rows beside it; the three files must be of one partition");
+    throw failure("'" + path + "': its client sizes do not sum to the " + std::to_string(lists.rows.size()) +
+                  " rows in the file beside it; all three files must belong to one partition");
   return lists;
 }
 
 Lists lists_of(const std::string& path, const PartitionInput& input, const FileRows& known) {
-  // Room for indented row lists and for the tables of a manifest with as many clients and classes.
+  // Allows for indented row lists and for the tables of a manifest with this many clients and classes.
   const std::uint64_t limit = (std::uint64_t{1} << 20) + 32 * std::uint64_t{known.end()} +
                               16 * static_cast<std::uint64_t>(input.clients) * (input.classes + std::uint64_t{4});
   const Json document = parsed(path, limit);
@@ -116,13 +117,15 @@ Lists lists_of(const std::string& path, const PartitionInput& input, const FileR
     if (clients == document.end() || !clients->is_array()) throw failure("'" + path + "' has no list \"clients\"; " + kFileForm);
     lists = lists_in(*clients, input, known, path);
   }
-  if (const auto unused = document.find("unused"); unused != document.end() && unused->is_number_unsigned())
-    lists.unused = unused->get<std::uint64_t>();
+  if (const auto unused = document.find("unused"); unused != document.end()) {
+    lists.any_unused = unused->is_string() && unused->get<std::string>() == "any";
+    if (unused->is_number_unsigned()) lists.unused = unused->get<std::uint64_t>();
+  }
   return lists;
 }
 
-/// Turns the file's row numbers into those of the data set. Rows that were held out as the test part may be in the lists, since
-/// whoever wrote them need not know which these are; nobody trains on them.
+/// Translates the file's row numbers into those of the data set. Lists may contain rows held out for testing, since their
+/// author need not know which those are; nobody trains on them.
 void leave_out_test_rows(Lists& lists, const FileRows& known, const std::string& path) {
   std::size_t to = 0;
   std::size_t from = 0;
@@ -130,7 +133,7 @@ void leave_out_test_rows(Lists& lists, const FileRows& known, const std::string&
     const std::size_t begin = to;
     for (const std::size_t end = from + lists.sizes[client]; from < end; ++from)
       if (const std::uint32_t row = known.row(lists.rows[from]); row != FileRows::kHeldOut) lists.rows[to++] = row;
-    if (to == begin) throw failure(client_of(path, client) + " has test rows alone; it needs one at least to train on");
+    if (to == begin) throw failure(client_of(path, client) + " has only test rows; it needs at least one training row");
     lists.sizes[client] = to - begin;
   }
   lists.rows.resize(to);
@@ -141,7 +144,7 @@ void leave_out_test_rows(Lists& lists, const FileRows& known, const std::string&
 ClientRows FromFile::assign(const PartitionInput& input) const {
   check_input(input);
   if (partition_file.empty())
-    throw usage_error("partition-file is empty; it must name a JSON file {\"clients\": [[row, ...], ...]}");
+    throw usage_error("partition-file is empty; it must name a JSON file of the form {\"clients\": [[row, ...], ...]}");
   const FileRows known(input);
   Lists lists = lists_of(partition_file, input, known);
   leave_out_test_rows(lists, known, partition_file);
@@ -156,17 +159,17 @@ ClientRows FromFile::assign(const PartitionInput& input) const {
       const std::uint32_t row = lists.rows[at];
       if (state[row] == State::held_out)
         throw failure(client_of(partition_file, client) + " has row " + in_file(row) +
-                      ", which is not a training row (held out for validation?)");
+                      ", which is not a training row (is it held out for validation?)");
       if (state[row] == State::taken)
         throw failure(client_of(partition_file, client) + " has row " + in_file(row) +
-                      " a second time; each row belongs to one client, once");
+                      " twice; each row must be in exactly one list");
       state[row] = State::taken;
     }
-  if (lists.rows.size() + lists.unused != input.rows.size())
+  if (!lists.any_unused && lists.rows.size() + lists.unused != input.rows.size())
     for (const std::uint32_t row : input.rows)
       if (state[row] == State::free)
         throw failure("'" + partition_file + "': " + std::to_string(input.rows.size() - lists.rows.size()) +
-                      " training rows are missing, row " + in_file(row) + " first; each row belongs to one client");
+                      " training rows are missing, the first is row " + in_file(row) + "; each row must be in exactly one list");
   return {std::move(lists.rows), lists.sizes};
 }
 

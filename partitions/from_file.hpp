@@ -1,30 +1,30 @@
 #pragma once
 
 #include <string>
-#include <string_view>
-#include <tuple>
 
-#include "core/setting.hpp"
-#include "partitions/partition.hpp"
+#include "partitions/partitions.hpp"
 
 namespace fedstride {
 
-/// Reads the assignment from a JSON file {"clients": [[row, ...], ...]}: one list of rows a client, each training row in
-/// exactly one, but for as many as the key "unused" says. Rows have their numbers in the data's file; those held out as the test part
-/// may be there, too, and are left out. Other keys are ignored, so a run's partition.json (manifest.hpp) reads back as the same assignment.
-/// Errors: usage if no file is named or it has another number of clients, failure if the file is not of this form.
-struct FromFile {
+struct FromFileSettings {
   std::string partition_file;
 
-  static constexpr std::string_view kName = "file";
-  static constexpr std::string_view kSummary = "a manifest of your own, JSON {\"clients\": [[row, ...], ...]}";
-  static constexpr Dealing kDealing = Dealing::given;
-  static constexpr auto kFields = std::tuple{
-      Field{"partition-file", &FromFile::partition_file, "the manifest to read (JSON)", kFile},
-  };
+  static constexpr auto kFields =
+      std::tuple{Field{"partition-file", &FromFileSettings::partition_file, "partition manifest to read (JSON)", kFile}};
+};
 
-  std::string& reads() { return partition_file; }
-  ClientRows assign(const PartitionInput& input) const;
+/// Reads the assignment from a JSON file {"clients": [[row, ...], ...]}: one list of rows per client. Each training row must be
+/// in exactly one list, except for as many as the key "unused" says, a number or "any". Rows are numbered as in the data file; rows held out for
+/// testing may appear and are skipped. Other keys are ignored, so a run's partition.json (manifest.hpp) reads back as the same
+/// assignment. Throws Error: usage if no file is named or the number of clients differs, failure if the file is malformed.
+struct FromFile final : PartBase<PartitionPart, FromFile, FromFileSettings> {
+  using PartBase::PartBase;
+  static constexpr std::string_view kName = "file";
+  static constexpr std::string_view kSummary = "read from your own manifest, JSON {\"clients\": [[row, ...], ...]}";
+
+  Dealing dealing() const override { return Dealing::given; }
+  const std::string* reads() const override { return &partition_file; }
+  ClientRows assign(const PartitionInput& input) const override;
 };
 
 }  // namespace fedstride

@@ -3,23 +3,21 @@
 #include <cmath>
 #include <numeric>
 
-#include "core/parse_number.hpp"
 #include "core/text.hpp"
 #include "partitions/dealing.hpp"
 
 namespace fedstride {
 namespace {
 
-constexpr double kMaxRoundingError = 1e-9;  // of shares that are meant to add up to 1
+constexpr double kMaxRoundingError = 1e-9;  // for shares that should sum to 1
 
 std::string shown(std::string_view list) { return std::string(list.substr(0, 40)) + (list.size() > 40 ? "..." : ""); }
 
-/// The numbers of a list, all above 0, and all whole or all below 1.
+/// The numbers in a list: all above 0, and either all whole or all below 1.
 std::vector<double> numbers_of(const std::string& list) {
   const auto wrong = [&](std::string_view piece) {
-    return usage_error("sizes is '" + shown(list) + "', with an entry '" + shown(piece) +
-                       "'; valid are whole numbers of rows (\"100,200,50\") or shares below 1 (\"0.5,0.25,0.25\"), a number for "
-                       "each client");
+    return usage_error("sizes is '" + shown(list) + "' with the entry '" + shown(piece) +
+                       "'; valid: one whole number of rows (\"100,200,50\") or one share below 1 (\"0.5,0.25,0.25\") per client");
   };
   std::vector<double> numbers;
   for (const std::string_view piece : split(list, ',')) {
@@ -39,22 +37,22 @@ ClientRows GivenSizes::assign(const PartitionInput& input) const {
   const std::vector<double> numbers = numbers_of(sizes);
   if (numbers.size() != static_cast<std::size_t>(input.clients))
     throw usage_error("sizes is '" + shown(sizes) + "', which has " + counted(numbers.size(), "entry", "entries") +
-                      "; it must have " + std::to_string(input.clients) + ", one for each client");
+                      "; it must have " + std::to_string(input.clients) + ", one per client");
   const auto rows = static_cast<double>(input.rows.size());
   const double sum = std::accumulate(numbers.begin(), numbers.end(), 0.0);
   if (numbers.front() >= 1) {
     if (sum > rows)
-      throw usage_error("sizes is '" + shown(sizes) + "', which is " + number_text(sum) + " rows; there are " +
-                        counted(input.rows.size(), "training row") + " to deal out");
+      throw usage_error("sizes is '" + shown(sizes) + "', a total of " + number_text(sum) + " rows; there are " +
+                        counted(input.rows.size(), "training row") + " to assign");
     return dealt_by_size(input, std::vector<std::size_t>(numbers.begin(), numbers.end()));
   }
   if (sum > 1 + kMaxRoundingError)
-    throw usage_error("sizes is '" + shown(sizes) + "', whose shares add up to " + number_text(sum) + "; they may be 1 at most");
+    throw usage_error("sizes is '" + shown(sizes) + "', whose shares sum to " + number_text(sum) + "; the sum must be at most 1");
   const bool all = sum > 1 - kMaxRoundingError;
   const auto dealt = all ? input.rows.size() : static_cast<std::size_t>(std::llround(sum * rows));
   if (dealt < numbers.size())
-    throw usage_error("sizes is '" + shown(sizes) + "', which is " + counted(dealt, "row") + " for " +
-                      counted(numbers.size(), "client") + "; each needs one at least");
+    throw usage_error("sizes is '" + shown(sizes) + "', which gives " + counted(dealt, "row") + " for " +
+                      counted(numbers.size(), "client") + "; each needs at least one");
   return dealt_by_size(input, sizes_in_proportion(numbers, dealt));
 }
 

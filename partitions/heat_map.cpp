@@ -18,16 +18,23 @@ std::string padded(const std::string& text, std::size_t width) {
   return std::string(width > text.size() ? width - text.size() : 0, ' ') + text;
 }
 
-// The first `width` characters, right-aligned: UTF-8, never cut inside one.
-std::string shortened(const std::string& text, std::size_t width) {
-  std::size_t end = 0;
-  std::size_t characters = 0;
-  for (; end < text.size(); ++end) {
-    const bool begins = (static_cast<unsigned char>(text[end]) & 0xC0U) != 0x80U;
-    if (begins && characters == width) break;
-    characters += begins ? 1 : 0;
+std::size_t characters(const std::string& text) {
+  return static_cast<std::size_t>(
+      std::count_if(text.begin(), text.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xC0U) != 0x80U; }));
+}
+
+// "classes: 0 airplane, 1 automobile, ...", in lines of at most kColumns unless a name is longer.
+std::string numbered(std::span<const std::string> names) {
+  std::string text, line = "classes:";
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    const std::string entry = " " + std::to_string(i) + " " + names[i] + (i + 1 < names.size() ? "," : "");
+    if (characters(line) + characters(entry) > kColumns) {
+      text += line + '\n';
+      line = std::string(8, ' ');
+    }
+    line += entry;
   }
-  return std::string(width - characters, ' ') + text.substr(0, end);
+  return text + line + '\n';
 }
 
 const char* shade(std::size_t count, std::size_t largest) {
@@ -36,7 +43,7 @@ const char* shade(std::size_t count, std::size_t largest) {
   return kShades[std::min<std::size_t>(3, (4 * count - 1) / largest)];
 }
 
-// Sums of `group` neighbouring classes.
+// Sums over groups of `group` neighboring classes.
 Counts grouped(const Counts& counts, std::size_t group) {
   Counts cells((counts.size() + group - 1) / group, 0);
   for (std::size_t label = 0; label < counts.size(); ++label) cells[label / group] += counts[label];
@@ -76,13 +83,20 @@ std::string heat_map(const std::vector<Counts>& rows_per_class, std::span<const 
     held.push_back(counts.size() - static_cast<std::size_t>(std::count(counts.begin(), counts.end(), std::size_t{0})));
   }
 
-  std::string text = padded("client", 6) + padded("rows", kMargin - 8) + "  ";
-  if (width >= 4) {
-    for (std::size_t i = 0; i < cells; ++i)
-      text += shortened(i < class_names.size() ? class_names[i] : std::to_string(i), width - 1) + " ";
+  // Names head the columns if all fit; else numbers do, and a list above says whose they are.
+  const bool has_columns = width >= 4;
+  const bool fits =
+      class_names.size() >= cells && std::ranges::all_of(class_names, [&](const auto& name) { return characters(name) < width; });
+  std::string text = has_columns && !fits && !class_names.empty() ? numbered(class_names) : "";
+  text += padded("client", 6) + padded("rows", kMargin - 8) + "  ";
+  if (has_columns) {
+    for (std::size_t i = 0; i < cells; ++i) {
+      const std::string head = fits ? class_names[i] : std::to_string(i);
+      text += std::string(width - 1 - characters(head), ' ') + head + " ";
+    }
   } else {
     text += "classes 0 to " + std::to_string(classes - 1);
-    if (group > 1) text += ", " + std::to_string(group) + " a cell";
+    if (group > 1) text += ", " + std::to_string(group) + " per cell";
   }
   text += '\n';
   const std::size_t shown = clients > kMaxShownClients ? kShownOfMany : clients;
@@ -93,8 +107,8 @@ std::string heat_map(const std::vector<Counts>& rows_per_class, std::span<const 
   }
   if (shown == clients) return text;
   text += "  ... and " + std::to_string(clients - shown) + " more clients\n";
-  text += quantiles("rows a client", std::move(sizes));
-  return text + quantiles("classes a client", std::move(held));
+  text += quantiles("rows per client", std::move(sizes));
+  return text + quantiles("classes per client", std::move(held));
 }
 
 }  // namespace fedstride

@@ -15,10 +15,10 @@ std::vector<std::size_t> lognormal_sizes(const PartitionInput& input, double sig
   std::vector<double> logs(static_cast<std::size_t>(input.clients));
   if (sigma > 0)
     for (double& value : logs) value = sigma * random.normal();
-  return sizes_in_proportion(normalised(logs), input.rows.size());
+  return sizes_in_proportion(normalized(logs), input.rows.size());
 }
 
-/// The logarithms of all clients' priors over the classes that have rows.
+/// All clients' log priors over the classes that have rows.
 class Priors {
  public:
   Priors(const PartitionInput& input, double alpha, std::size_t classes) : classes_(classes) {
@@ -32,7 +32,7 @@ class Priors {
     cumulative_.resize(classes);
   }
 
-  /// A class with rows, by the client's priors over those.
+  /// A class that still has rows, drawn by the client's priors over those.
   std::size_t draw(std::size_t client, const std::vector<std::vector<std::uint32_t>>& by_class, RandomStream& random) {
     const double* logs = logs_.data() + client * classes_;
     std::size_t likeliest = classes_;
@@ -53,9 +53,9 @@ class Priors {
 
 }  // namespace
 
-Assignment InnerDirichlet::assign(const PartitionInput& input) const {
+ClientRows InnerDirichlet::assign(const PartitionInput& input) const {
   check_input(input);
-  check_settings(*this);
+  check();
   auto by_class = shuffled_rows_by_class(input);
   std::erase_if(by_class, [](const auto& rows) { return rows.empty(); });
   const std::vector<std::size_t> sizes = lognormal_sizes(input, size_sigma);

@@ -9,13 +9,13 @@
 namespace fedstride {
 namespace {
 
-// The sizes after `extra` more have been shared out, as level as can be: only the smallest grow.
+// The sizes after `extra` more rows have been added as evenly as possible: only the smallest grow.
 std::vector<std::size_t> levelled(const std::vector<std::size_t>& sizes, std::size_t extra) {
   std::vector<std::size_t> sorted = sizes;
   std::sort(sorted.begin(), sorted.end());
   std::size_t total = extra;
   for (const std::size_t size : sorted) total += size;
-  std::size_t count = sorted.size();  // how many of the smallest grow: the most whose largest is not above the level
+  std::size_t count = sorted.size();  // how many of the smallest grow: as many as lie at or below the level
   while (sorted[count - 1] * count > total) total -= sorted[--count];
 
   const std::size_t level = total / count;
@@ -31,9 +31,9 @@ std::vector<std::size_t> levelled(const std::vector<std::size_t>& sizes, std::si
 
 }  // namespace
 
-Assignment Interpolated::assign(const PartitionInput& input) const {
-  check_settings(*this);
-  Assignment assignment = Pathological{.classes_per_client = classes_per_client}.assign(input);
+ClientRows Interpolated::assign(const PartitionInput& input) const {
+  check();
+  Assignment assignment = Pathological::dealt(input, classes_per_client);
 
   auto pool = shuffled_rows(input);
   pool.resize(static_cast<std::size_t>(std::llround(random_fraction * static_cast<double>(pool.size()))));

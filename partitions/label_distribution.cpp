@@ -7,7 +7,6 @@
 
 #include "core/files.hpp"
 #include "core/json.hpp"
-#include "core/parse_number.hpp"
 #include "core/text.hpp"
 #include "partitions/dealing.hpp"
 
@@ -15,7 +14,7 @@ namespace fedstride {
 namespace {
 
 constexpr const char* kDistributionForm =
-    "it must have a line a client with a number a class, as CSV, or as JSON [[0.5, 0.5], ...]";
+    "valid: one row per client and one number per class, as CSV or as JSON [[0.5, 0.5], ...]";
 
 using Mixes = std::vector<std::vector<double>>;
 
@@ -48,16 +47,15 @@ std::optional<Mixes> mixes_in_csv(const std::string& text) {
   return mixes;
 }
 
-/// The clients' shares of the classes, each client's adding up to 1.
+/// The clients' class shares; each client's sum to 1.
 Mixes mixes_of(const std::string& path, const PartitionInput& input) {
   constexpr std::uint64_t kMaxEntryBytes = 32;
   const std::string text = read_file(path, (std::uint64_t{1} << 20) + kMaxEntryBytes * static_cast<std::uint64_t>(input.clients) *
                                                                           static_cast<std::uint64_t>(input.classes));
   auto found = trimmed(text).starts_with('[') ? mixes_in_json(text) : mixes_in_csv(text);
-  if (!found) throw failure("'" + path + "' is no table of numbers; " + kDistributionForm);
+  if (!found) throw failure("'" + path + "' is not a table of numbers; " + kDistributionForm);
   if (found->size() != static_cast<std::size_t>(input.clients))
-    throw usage_error("clients is " + std::to_string(input.clients) + "; '" + path + "' needs it to be " +
-                      std::to_string(found->size()));
+    throw usage_error("clients is " + std::to_string(input.clients) + "; '" + path + "' has " + std::to_string(found->size()));
   for (std::size_t client = 0; client < found->size(); ++client) {
     auto& mix = (*found)[client];
     const std::string who = "'" + path + "': client " + std::to_string(client);
@@ -67,10 +65,10 @@ Mixes mixes_of(const std::string& path, const PartitionInput& input) {
     double sum = 0;
     for (const double share : mix) {
       if (!(share >= 0) || share > 1e15)
-        throw failure(who + " has the number " + number_text(share) + "; a share is a number from 0 to 1e15");
+        throw failure(who + " has the number " + number_text(share) + "; it must be a number from 0 to 1e15");
       sum += share;
     }
-    if (!(sum > 0)) throw failure(who + " has only zeros; one class at least must have a share");
+    if (!(sum > 0)) throw failure(who + " has only zeros; at least one class needs a share");
     for (double& share : mix) share /= sum;
   }
   return std::move(*found);
@@ -78,7 +76,7 @@ Mixes mixes_of(const std::string& path, const PartitionInput& input) {
 
 }  // namespace
 
-Assignment LabelDistribution::assign(const PartitionInput& input) const {
+ClientRows LabelDistribution::assign(const PartitionInput& input) const {
   check_input(input);
   if (distribution_file.empty()) throw usage_error(std::string("distribution-file is empty; ") + kDistributionForm);
   const Mixes mixes = mixes_of(distribution_file, input);
@@ -101,7 +99,8 @@ Assignment LabelDistribution::assign(const PartitionInput& input) const {
     std::size_t begin = 0;
     for (std::size_t client = 0; client < mixes.size(); ++client) {
       cumulative += mixes[client][label];
-      // A row more than the sum of rounded shares says is still that row: 3 x 0.1 is 0.30000000000000004, 0.7 + 0.1 less than 0.8.
+      // Cumulative shares may round up or down by an ulp: 3 x 0.1 is 0.30000000000000004, 0.7 + 0.1 is less than 0.8. Such sums
+      // still count as reaching the row.
       const double cut = std::floor(cumulative * size + 1e-6);
       const std::size_t end = std::clamp(static_cast<std::size_t>(cut), begin, rows.size());
       assignment[client].insert(assignment[client].end(), rows.begin() + static_cast<std::ptrdiff_t>(begin),
@@ -111,9 +110,9 @@ Assignment LabelDistribution::assign(const PartitionInput& input) const {
   }
   for (std::size_t client = 0; client < assignment.size(); ++client) {
     if (assignment[client].empty())
-      throw failure("'" + distribution_file + "': client " + std::to_string(client) + " would have no row, since class " +
+      throw failure("'" + distribution_file + "': client " + std::to_string(client) + " would have no rows, because class " +
                     std::to_string(scarcest) + " has " + counted(by_class[scarcest].size(), "row") +
-                    " for all; each needs one at least");
+                    " in all; each client needs at least one row");
     std::sort(assignment[client].begin(), assignment[client].end());
   }
   return assignment;

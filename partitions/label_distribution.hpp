@@ -1,35 +1,33 @@
 #pragma once
 
 #include <string>
-#include <string_view>
-#include <tuple>
 
-#include "core/setting.hpp"
-#include "partitions/partition.hpp"
+#include "partitions/partitions.hpp"
 
 namespace fedstride {
 
-/// Each client's mix of classes is read from a file: a line a client and a number a class, in proportion to which the client
-/// holds rows of the classes; as CSV (no header) or as JSON, [[0.5, 0.5], [1, 0]]. All clients have as many rows as the scarcest
-/// class allows: with p_kc client k's share of class c and n_c the rows of c, s = min over c of n_c / sum_k p_kc. The first k clients
-/// together hold s (p_0c + ... + p_(k-1)c) rows of class c, rounded down, so each holds s p_kc but for less than one row, and
-/// its size is s but for less than one row a class. Rows beyond them are held by nobody.
-/// Errors: usage if no file is named or it has another number of clients or classes; failure if it is not of this form, or asks
-/// for a class without rows.
-struct LabelDistribution {
+struct LabelDistributionSettings {
   std::string distribution_file;
 
-  static constexpr std::string_view kName = "label-distribution";
-  static constexpr std::string_view kSummary = "each client's mix of classes from a file, client sizes equal";
-  static constexpr Dealing kDealing = Dealing::labels;
-  static constexpr auto kFields = std::tuple{
-      Field{"distribution-file", &LabelDistribution::distribution_file,
-            "the clients' mixes of classes, CSV or JSON: a line a client, a number a class; rows beyond them are not used",
-            kFile},
-  };
+  static constexpr auto kFields =
+      std::tuple{Field{"distribution-file", &LabelDistributionSettings::distribution_file,
+                       "class mix of each client, CSV or JSON: one row per client, one number per class", kFile}};
+};
 
-  std::string& reads() { return distribution_file; }
-  Assignment assign(const PartitionInput& input) const;
+/// Reads each client's class mix from a file: one row per client and one number per class, as CSV (no header) or as JSON [[0.5,
+/// 0.5], [1, 0]]. All clients get the same number of rows, as many as the scarcest class allows: with p_kc client k's share of
+/// class c and n_c the rows of class c, s = min over c of n_c / sum_k p_kc. The first k clients together hold s (p_0c + ... +
+/// p_(k-1)c) rows of class c, rounded down, so each holds s p_kc to within one row, and its size is s to within one row per
+/// class. The remaining rows are unused. Throws Error: usage if no file is named or the number of clients or classes differs;
+/// failure if the file is malformed or asks for a class without rows.
+struct LabelDistribution final : PartBase<PartitionPart, LabelDistribution, LabelDistributionSettings> {
+  using PartBase::PartBase;
+  static constexpr std::string_view kName = "label-distribution";
+  static constexpr std::string_view kSummary = "class mix of each client from a file, client sizes equal";
+
+  Dealing dealing() const override { return Dealing::labels; }
+  const std::string* reads() const override { return &distribution_file; }
+  ClientRows assign(const PartitionInput& input) const override;
 };
 
 }  // namespace fedstride

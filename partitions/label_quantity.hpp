@@ -1,33 +1,60 @@
 #pragma once
 
-#include <string_view>
-#include <tuple>
+#include <utility>
 
-#include "core/setting.hpp"
-#include "partitions/partition.hpp"
+#include "partitions/dealing.hpp"
+#include "partitions/partitions.hpp"
 
 namespace fedstride {
 
-/// Each client holds K classes, most of them drawn, so that classes have more or fewer holders and sizes differ (the quantity-based
-/// label imbalance #C = K of NIID-Bench: Li et al. 2022, section IV-A).
-///
-/// The classes that have rows are numbered in the data set's class order. Client c holds number c modulo their count; where there are
-/// fewer clients than classes also c + clients, c + 2 clients, ..., so that each class has a holder. Its other classes are drawn
-/// without repeats. A class's rows, shuffled, are split among its holders, equally up to one. (A client left without a row gets one of
-/// the largest client's.)
-struct LabelQuantity {
+struct LabelQuantitySettings {
   int classes_per_client = 0;  ///< K; 0: the fewest that cover every class, ceil(classes / clients)
 
-  static constexpr std::string_view kName = "label-quantity";
-  static constexpr std::string_view kSummary =
-      "each client holds a few classes drawn at random, client sizes unequal (NIID-Bench's #C = K)";
-  static constexpr Dealing kDealing = Dealing::labels;
-  static constexpr auto kFields = std::tuple{
-      Field{"classes-per-client", &LabelQuantity::classes_per_client, "classes each client holds; 0: as few as cover every class",
-            kNonNegative},
-  };
+  static constexpr auto kFields = std::tuple{Field{"classes-per-client", &LabelQuantitySettings::classes_per_client,
+                                                   "classes per client; 0: the fewest that cover every class", kNonNegative}};
+};
 
-  Assignment assign(const PartitionInput& input) const;
+/// Each client holds K classes, most of them drawn, so classes differ in their number of holders and clients in size (the
+/// quantity-based label imbalance "C = K" of NIID-Bench: Li et al. 2022, section IV-A).
+///
+/// The classes that have rows are numbered in the data set's class order. Client c holds class c modulo their count and, if
+/// there are fewer clients than classes, also c + clients, c + 2 clients, ..., so that each class has a holder. Its other
+/// classes are drawn without replacement. The shuffled rows of a class are split among its holders, equally up to one. (A
+/// client left without a row takes one from the largest client.)
+struct LabelQuantity final : PartBase<PartitionPart, LabelQuantity, LabelQuantitySettings> {
+  using PartBase::PartBase;
+  static constexpr std::string_view kName = "label-quantity";
+  static constexpr std::string_view kSummary = "a few random classes per client, client sizes unequal (NIID-Bench's #C = K)";
+
+  Dealing dealing() const override { return Dealing::labels; }
+  ClientRows assign(const PartitionInput& input) const override {
+    check_input(input);
+    const auto clients = static_cast<std::size_t>(input.clients);
+    const auto by_class = shuffled_rows_by_class(input);
+    const auto present = classes_with_rows(input, by_class);
+    const std::size_t held = classes_per_client_of(classes_per_client, clients, present.size());
+
+    std::vector<std::vector<std::size_t>> holders(present.size());
+    std::vector<std::size_t> order(present.size());
+    for (std::size_t client = 0; client < clients; ++client) {
+      for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
+      std::size_t taken = 0;
+      for (std::size_t own = client % order.size(); own < order.size(); own += clients) std::swap(order[taken++], order[own]);
+      RandomStream random = partition_stream(input.seed, PartitionDraw::held_classes, client);
+      for (; taken < held; ++taken) std::swap(order[taken], order[taken + random.below(order.size() - taken)]);
+      for (std::size_t i = 0; i < held; ++i) holders[order[i]].push_back(client);
+    }
+
+    Assignment assignment(clients);
+    for (std::size_t i = 0; i < present.size(); ++i)
+      for (std::size_t holder = 0; holder < holders[i].size(); ++holder) {
+        auto& list = assignment[holders[i][holder]];
+        const auto piece = even_piece(by_class[present[i]], holder, holders[i].size());
+        list.insert(list.end(), piece.begin(), piece.end());
+      }
+    finish(assignment);
+    return assignment;
+  }
 };
 
 }  // namespace fedstride

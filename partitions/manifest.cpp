@@ -12,20 +12,20 @@
 namespace fedstride {
 namespace {
 
-// "[\n  [1, 2],\n  [3]\n ]": one line an inner list.
+// "[\n  [1, 2],\n  [3]\n ]": one line per inner list.
 template <class Lists>
 void append_lists(std::string& text, const Lists& lists) {
   text += '[';
-  const char* before = "\n  [";
+  const char* before = "\n    [";
   for (const auto& list : lists) {
-    text += std::exchange(before, ",\n  [");
+    text += std::exchange(before, ",\n    [");
     for (std::size_t j = 0; j < list.size(); ++j) {
       if (j > 0) text += ", ";
       text += number_text(list[j]);
     }
     text += ']';
   }
-  text += "\n ]";
+  text += "\n  ]";
 }
 
 }  // namespace
@@ -49,7 +49,7 @@ std::string partition_hash(const ClientRows& assignment) {
 
 namespace {
 
-// The lists with the rows' numbers in their file.
+// The lists, with rows numbered as in the data file.
 ClientRows in_file(const ClientRows& assignment, std::span<const std::uint32_t> file_rows) {
   if (file_rows.empty()) return assignment;
   std::vector<std::uint32_t> rows;
@@ -62,20 +62,20 @@ ClientRows in_file(const ClientRows& assignment, std::span<const std::uint32_t> 
   return {std::move(rows), sizes};
 }
 
-// The entries that every manifest begins with.
+// The entries at the start of every manifest.
 std::string beginning(const Partitioner& partitioner, std::uint64_t seed, const ClientRows& assignment,
                       std::span<const std::uint16_t> labels, int classes, std::size_t unused, const char* format) {
   Json settings = Json::object();
   for (const SettingInfo& setting : partitioner.part().settings())
     std::visit([&](const auto& value) { settings[std::string(setting.name)] = value; }, partitioner.part().get(setting));
-  std::string text = "{\n \"format\": \"" + std::string(format) + "\",\n \"partition\": \"";
+  std::string text = "{\n  \"format\": \"" + std::string(format) + "\",\n  \"partition\": \"";
   text += partitioner.name();
-  // A file's name need not be UTF-8; JSON must be.
-  text += "\",\n \"settings\": " + dump_json(settings);
-  text += ",\n \"seed\": " + number_text(seed);
-  text += ",\n \"hash\": \"" + partition_hash(assignment) + "\"";
-  if (unused > 0) text += ",\n \"unused\": " + number_text(unused);
-  return text + ",\n \"statistics\": " + statistics_json(partition_statistics(assignment, labels, classes));
+  // File names need not be UTF-8, but JSON must be.
+  text += "\",\n  \"settings\": " + dump_json(settings);
+  text += ",\n  \"seed\": " + number_text(seed);
+  text += ",\n  \"hash\": \"" + partition_hash(assignment) + "\"";
+  if (unused > 0) text += ",\n  \"unused\": " + number_text(unused);
+  return text + ",\n  \"statistics\": " + statistics_json(partition_statistics(assignment, labels, classes));
 }
 
 // "{\"least\": 1, \"quartiles\": [1, 2, 2], \"most\": 3}".
@@ -106,9 +106,9 @@ std::string manifest_json(const Partitioner& partitioner, std::uint64_t seed, co
                           std::span<const std::uint16_t> labels, int classes, std::size_t unused,
                           std::span<const std::uint32_t> file_rows) {
   std::string text = beginning(partitioner, seed, assignment, labels, classes, unused, "fedstride partition 1");
-  text += ",\n \"rows_per_class\": ";
+  text += ",\n  \"rows_per_class\": ";
   append_lists(text, rows_per_class(assignment, labels, classes));
-  text += ",\n \"clients\": ";
+  text += ",\n  \"clients\": ";
   append_lists(text, in_file(assignment, file_rows));
   return text + "\n}\n";
 }
@@ -125,12 +125,12 @@ void write_manifest(const std::filesystem::path& path, const Partitioner& partit
   write_npy(path.parent_path() / (stem + ".rows.npy"), in_file(assignment, file_rows).all_rows());
   write_npy(path.parent_path() / (stem + ".sizes.npy"), sizes);
   std::string text = beginning(partitioner, seed, assignment, labels, classes, unused, "fedstride partition 2");
-  text += ",\n \"clients\": " + number_text(std::uint64_t{assignment.size()});
-  text += ",\n \"rows_per_client\": " + quantiles_json(sizes);
-  text += ",\n \"classes_per_client\": " + quantiles_json(classes_per_client(assignment, labels, classes));
-  text += ",\n \"rows\": " + dump_json(Json(stem + ".rows.npy"));
-  text += ",\n \"sizes\": " + dump_json(Json(stem + ".sizes.npy"));
-  write_file(path, text + "\n}\n");  // last: a manifest is there when its lists are
+  text += ",\n  \"clients\": " + number_text(std::uint64_t{assignment.size()});
+  text += ",\n  \"rows_per_client\": " + quantiles_json(sizes);
+  text += ",\n  \"classes_per_client\": " + quantiles_json(classes_per_client(assignment, labels, classes));
+  text += ",\n  \"rows\": " + dump_json(Json(stem + ".rows.npy"));
+  text += ",\n  \"sizes\": " + dump_json(Json(stem + ".sizes.npy"));
+  write_file(path, text + "\n}\n");  // written last: if a manifest exists, so do its lists
 }
 
 }  // namespace fedstride

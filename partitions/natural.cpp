@@ -10,7 +10,7 @@ namespace fedstride {
 std::vector<std::uint32_t> natural_clients(const PartitionInput& input) {
   if (input.client_of_row.size() != input.labels.size() || input.client_of_row.empty())
     throw usage_error(
-        "the data name no clients; a partition by natural clients needs data that do (docs/data.md), others deal any rows out");
+        "the data name no clients, which this partition needs; use data that do (docs/data.md) or another partition");
   std::vector<bool> seen(input.natural_clients, false);
   for (const std::uint32_t row : input.rows) seen[input.client_of_row[row]] = true;
   std::vector<std::uint32_t> clients;
@@ -23,8 +23,8 @@ ClientRows Natural::assign(const PartitionInput& input) const {
   check_input(input);
   const std::vector<std::uint32_t> present = natural_clients(input);
   if (present.size() != static_cast<std::size_t>(input.clients))
-    throw usage_error("clients is " + std::to_string(input.clients) + "; the data name " + counted(present.size(), "client") +
-                      " with rows to train on, at most that many are valid, or 0 for all");
+    throw usage_error("clients is " + std::to_string(input.clients) + "; the data have " +
+                      counted(present.size(), "natural client") + " with training rows; use at most that many, or 0 for all");
   std::vector<std::uint32_t> places(input.natural_clients);
   for (std::size_t i = 0; i < present.size(); ++i) places[present[i]] = static_cast<std::uint32_t>(i);
   return rows_by_group(input, places, present.size());

@@ -1,27 +1,23 @@
 #pragma once
 
 #include <cstdint>
-#include <string_view>
-#include <tuple>
 #include <vector>
 
-#include "partitions/partition.hpp"
+#include "partitions/partitions.hpp"
 
 namespace fedstride {
 
-/// The clients that the data themselves name (writers, speakers, users): each client holds the rows of its name, in the order of the
-/// names in the data. Those without a row among the input's are no clients. Throws Error (usage) unless `clients` is their number.
-struct Natural {
+/// The clients named in the data (writers, speakers, users): each client holds the rows with its name, in the order of the
+/// names in the data. Names without a row in the input are skipped. Throws Error (usage) unless `clients` is their number.
+struct Natural final : PartBase<PartitionPart, Natural> {
   static constexpr std::string_view kName = "natural";
-  static constexpr std::string_view kSummary =
-      "the clients that the data name; without --clients all of them, with it the first so many";
-  static constexpr Dealing kDealing = Dealing::given;
-  static constexpr std::tuple<> kFields{};
+  static constexpr std::string_view kSummary = "the natural clients named in the data; --clients N takes the first N";
 
-  ClientRows assign(const PartitionInput& input) const;
+  Dealing dealing() const override { return Dealing::given; }
+  ClientRows assign(const PartitionInput& input) const override;
 };
 
-/// The natural clients that have a row among the input's, ascending. Throws Error (usage) if the data name none.
+/// The natural clients that have a row in the input, ascending. Throws Error (usage) if the data name none.
 std::vector<std::uint32_t> natural_clients(const PartitionInput& input);
 
 }  // namespace fedstride

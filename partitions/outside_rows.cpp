@@ -1,7 +1,6 @@
 #include "partitions/outside_rows.hpp"
 
 #include "core/error.hpp"
-#include "core/parse_number.hpp"
 #include "core/text.hpp"
 
 namespace fedstride {
@@ -11,10 +10,10 @@ constexpr std::uint64_t kMaxExamples = 1'000'000'000;
 
 }  // namespace
 
-Assignment OutsideRows::assign(const PartitionInput& /*input*/) const {
+ClientRows OutsideRows::assign(const PartitionInput& /*input*/) const {
   throw usage_error(
-      "partition is 'outside': only the clients' own code knows their examples, and nothing is dealt out; every other "
-      "partition is valid here");
+      "partition is 'outside': only the clients' code knows their examples, so no rows are assigned; use any other "
+      "partition here");
 }
 
 std::vector<std::uint64_t> OutsideRows::counts(std::size_t clients) const {
@@ -23,13 +22,13 @@ std::vector<std::uint64_t> OutsideRows::counts(std::size_t clients) const {
     std::uint64_t number = 0;
     if (!parse_number(trimmed(word), number) || number < 1 || number > kMaxExamples)
       throw usage_error("client-examples has '" + std::string(trimmed(word)) + "'; it must be whole numbers from 1 to " +
-                        std::to_string(kMaxExamples) + " with commas between");
+                        std::to_string(kMaxExamples) + ", separated by commas");
     numbers.push_back(number);
   }
   if (numbers.size() == 1) numbers.resize(clients, numbers.front());
   if (numbers.size() != clients)
     throw usage_error("client-examples has " + std::to_string(numbers.size()) + " numbers; with clients " +
-                      std::to_string(clients) + " valid is one for each, or one for all");
+                      std::to_string(clients) + " it must have one for each, or one for all");
   return numbers;
 }
 

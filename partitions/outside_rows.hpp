@@ -2,32 +2,33 @@
 
 #include <cstdint>
 #include <string>
-#include <string_view>
-#include <tuple>
 #include <vector>
 
-#include "core/setting.hpp"
-#include "partitions/partition.hpp"
+#include "partitions/partitions.hpp"
 
 namespace fedstride {
 
-/// Examples that only code of the clients' own knows, of a model that is tensors alone. Their numbers, by which updates are weighed
-/// and cohorts drawn, are all that is known here.
-struct OutsideRows {
+struct OutsideRowsSettings {
   std::string client_examples = "1";
 
+  static constexpr auto kFields =
+      std::tuple{Field{"client-examples", &OutsideRowsSettings::client_examples,
+                       "examples per client (\"100,200,50\", or one number for all), which weight the updates"}};
+};
+
+/// Examples known only to the clients' own code, for a model that is just tensors. Only their numbers are known here; they
+/// weight the updates and the drawing of cohorts.
+struct OutsideRows final : PartBase<PartitionPart, OutsideRows, OutsideRowsSettings> {
+  using PartBase::PartBase;
   static constexpr std::string_view kName = "outside";
-  static constexpr std::string_view kSummary = "examples that only the clients' own code knows, for a model of tensors";
-  static constexpr Dealing kDealing = Dealing::given;
-  static constexpr auto kFields = std::tuple{
-      Field{"client-examples", &OutsideRows::client_examples,
-            "number of examples of each client, \"100,200,50\", or one for all of them: their updates' weights"},
-  };
+  static constexpr std::string_view kSummary = "examples known only to the clients' code, for a model of tensors";
 
-  /// Throws Error (usage), since there are no rows to assign.
-  Assignment assign(const PartitionInput& input) const;
+  Dealing dealing() const override { return Dealing::given; }
+  /// Throws Error (usage): there are no rows to assign.
+  ClientRows assign(const PartitionInput& input) const override;
 
-  /// The number of each of so many clients. Throws Error (usage) for a list of another length or numbers that are not from 1 to 10^9.
+  /// The number of examples of each client. Throws Error (usage) if the list has another length or a number is not from 1 to
+  /// 10^9.
   std::vector<std::uint64_t> counts(std::size_t clients) const;
 };
 

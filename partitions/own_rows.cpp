@@ -20,10 +20,10 @@ bool is_hash(const Json& value) {
 
 }  // namespace
 
-Assignment OwnRows::assign(const PartitionInput& /*input*/) const {
+ClientRows OwnRows::assign(const PartitionInput& /*input*/) const {
   throw usage_error(
-      "partition is 'own': the clients bring their rows, and only 'fedstride serve' can coordinate them; here "
-      "every other partition is valid");
+      "partition is 'own': clients bring their own rows, which only 'fedstride serve' supports; use any other "
+      "partition here");
 }
 
 std::string roster_line(std::uint32_t client, const RosterLine& line) {
@@ -32,7 +32,7 @@ std::string roster_line(std::uint32_t client, const RosterLine& line) {
 }
 
 std::vector<RosterLine> read_roster(const std::string& path, int clients) {
-  if (path.empty()) throw usage_error("roster is ''; with partition 'own' it must name a file of lines " + std::string(kForm));
+  if (path.empty()) throw usage_error("roster is ''; partition 'own' needs a file with lines of the form " + std::string(kForm));
   const std::string text =
       read_file(path, (std::uint64_t{1} << 20) + kMaxLineBytes * static_cast<std::uint64_t>(std::max(clients, 0)));
   std::vector<RosterLine> roster(static_cast<std::size_t>(clients));
@@ -47,7 +47,7 @@ std::vector<RosterLine> read_roster(const std::string& path, int clients) {
     const Json entry = parse_json(line);
     if (!entry.is_object() || !entry.contains("client") || !entry.contains("rows") || !entry.contains("data") ||
         !entry["client"].is_number_unsigned() || !entry["rows"].is_number_unsigned() || !is_hash(entry["data"]))
-      throw wrong("it must be as 'fedstride data roster' writes it, " + std::string(kForm));
+      throw wrong("it must have the form that 'fedstride data roster' writes: " + std::string(kForm));
     const auto client = entry["client"].get<std::uint64_t>();
     const auto rows = entry["rows"].get<std::uint64_t>();
     if (client >= roster.size())
@@ -55,13 +55,13 @@ std::vector<RosterLine> read_roster(const std::string& path, int clients) {
                   " it must be a whole number from 0 to " + std::to_string(clients - 1));
     if (rows == 0 || rows > kMaxOwnRows)
       throw wrong("rows is " + std::to_string(rows) + "; it must be a whole number from 1 to " + std::to_string(kMaxOwnRows));
-    if (roster[client].rows != 0) throw wrong("client " + std::to_string(client) + " is there a second time");
+    if (roster[client].rows != 0) throw wrong("client " + std::to_string(client) + " is listed twice");
     roster[client] = {rows, entry["data"].get<std::string>()};
     ++found;
   }
   if (found != roster.size())
     throw usage_error("clients is " + std::to_string(clients) + "; '" + path + "' has " + std::to_string(found) +
-                      " of them, and each needs its line");
+                      ", and each needs a line");
   return roster;
 }
 

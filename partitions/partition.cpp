@@ -19,8 +19,7 @@ void check_class_order(const PartitionInput& input) {
     if (valid) seen[static_cast<std::size_t>(label)] = true;
   }
   if (!valid)
-    throw usage_error("the class order is not valid; it must name each of the " + std::to_string(input.classes) +
-                      " classes once");
+    throw usage_error("the class order is invalid; it must name each of the " + std::to_string(input.classes) + " classes once");
 }
 
 }  // namespace
@@ -46,7 +45,7 @@ void check_input(const PartitionInput& input) {
     if (row >= input.labels.size())
       throw usage_error("row " + std::to_string(row) + " does not exist; the data set has " +
                         counted(input.labels.size(), "row"));
-    if (seen[row]) throw usage_error("row " + std::to_string(row) + " is there twice; each row can be dealt out once");
+    if (seen[row]) throw usage_error("row " + std::to_string(row) + " is listed twice; each row can be assigned only once");
     seen[row] = true;
     if (static_cast<int>(input.labels[row]) >= input.classes)
       throw usage_error("row " + std::to_string(row) + " has label " + std::to_string(input.labels[row]) + "; it must be below " +

@@ -24,7 +24,7 @@ namespace fedstride {
 
 PartFamily& PartitionPart::family() {
   static PartFamily family = [] {
-    PartFamily all("partition", "assignment of rows to clients");
+    PartFamily all("partition", "assignment of rows to clients", Question::clients, Shown::first);
     add_parts<PartitionPart, Pathological, LabelQuantity, Iid, Interpolated, Shards, Dirichlet, DirichletCapped,
               DirichletBalanced, DirichletSizes, DirichletBoth, InnerDirichlet, Linear, Square, Exponential, GivenSizes,
               LabelDistribution, Continuous, Natural, NaturalGrouped, FromFile, OwnRows, OutsideRows>(all);

@@ -8,48 +8,26 @@
 
 namespace fedstride {
 
-template <Partition P>
-class PartitionOf;
-
-/// The abstract interface of a partition.
+/// A partition. The same input gives the same lists.
 class PartitionPart : public Part {
  public:
   static PartFamily& family();  ///< partitions/partitions.cpp has the list
-  template <Partition P>
-  using Of = PartitionOf<P>;
 
+  /// Returns every row of the input in exactly one list, no list empty, in time bounded by the sizes; a part whose settings or
+  /// file limit the number of rows may leave some out. Throws Error (usage) with the reason.
   virtual ClientRows assign(const PartitionInput& input) const = 0;
   virtual Dealing dealing() const = 0;
-  /// The property of examples that it needs in the input, or "".
-  virtual std::string_view needs_property() const = 0;
-  /// The path of the file that its lists follow from, or nullptr if it reads none.
-  virtual std::string* reads() = 0;
-  virtual bool reads_file() const = 0;
+  /// The property of examples that it needs in the input ("mean", "7"); empty: none.
+  virtual std::string_view needs_property() const { return {}; }
+  /// The setting with the path of the file that determines the lists; nullptr if it reads none.
+  virtual const std::string* reads() const { return nullptr; }
+  std::string* reads() { return const_cast<std::string*>(std::as_const(*this).reads()); }
 };
 
-template <Partition P>
-class PartitionOf final : public PartOf<PartitionPart, PartitionOf<P>, P> {
- public:
-  using PartOf<PartitionPart, PartitionOf<P>, P>::PartOf;
-  ClientRows assign(const PartitionInput& input) const final { return this->part_.assign(input); }
-  Dealing dealing() const final { return P::kDealing; }
-  std::string_view needs_property() const final {
-    if constexpr (requires(const P& part) { part.needs_property(); }) return this->part_.needs_property();
-    return {};
-  }
-  bool reads_file() const final {
-    return requires(P & part) { part.reads(); };
-  }
-  std::string* reads() final {
-    if constexpr (requires(P & part) { part.reads(); }) return &this->part_.reads();
-    return nullptr;
-  }
-};
-
-/// A partition that has been chosen; the default is the pathological one.
+/// A chosen partition; the default is pathological.
 using Partitioner = Chosen<PartitionPart>;
 
-/// Deals the rows out. Throws Error (usage) if the settings or the input are not valid (partition.hpp).
+/// Assigns the rows. Throws Error (usage) if the settings or the input are invalid (partition.hpp).
 ClientRows assign(const Partitioner& partitioner, const PartitionInput& input);
 
 }  // namespace fedstride

@@ -1,33 +1,55 @@
 #pragma once
 
-#include <string_view>
-#include <tuple>
-
-#include "core/setting.hpp"
-#include "partitions/partition.hpp"
+#include "partitions/dealing.hpp"
+#include "partitions/partitions.hpp"
 
 namespace fedstride {
 
-/// Each client holds a few classes only (Koskela & Honkela, section "Federated learning experiments": client 1 has cars
-/// and trucks, client 2 planes and ships, ...).
-///
-/// The classes that have rows, in the data set's class order, fill the clients x K places cyclically: client c gets those
-/// numbered c K ... c K + K - 1, modulo their count. So consecutive classes of the order share a
-/// client, a client's classes differ, and the holders of two classes differ by one at most. A class's rows, shuffled,
-/// are split among its holders, equally up to one. (A client left without a row, which can only happen if a class has
-/// fewer rows than holders, gets one of the largest client's.)
-struct Pathological {
+struct PathologicalSettings {
   int classes_per_client = 0;  ///< K; 0: the fewest that cover every class, ceil(classes / clients)
 
-  static constexpr std::string_view kName = "pathological";
-  static constexpr std::string_view kSummary = "each client holds a few classes; for CIFAR-10 and five clients the paper's pairs";
-  static constexpr Dealing kDealing = Dealing::labels;
-  static constexpr auto kFields = std::tuple{
-      Field{"classes-per-client", &Pathological::classes_per_client, "classes each client holds; 0: as few as cover every class",
-            kNonNegative},
-  };
+  static constexpr auto kFields = std::tuple{Field{"classes-per-client", &PathologicalSettings::classes_per_client,
+                                                   "classes per client; 0: the fewest that cover every class", kNonNegative}
+                                                 .often()};
+};
 
-  Assignment assign(const PartitionInput& input) const;
+/// Each client holds only a few classes (Koskela & Honkela, section "Federated learning experiments": client 1 has cars and
+/// trucks, client 2 planes and ships, ...).
+///
+/// The classes that have rows, in the data set's class order, fill the clients x K places cyclically: client c gets places c K
+/// ... c K + K - 1, modulo the number of classes. So consecutive classes share a client, a client's classes differ, and the
+/// numbers of holders of any two classes differ by at most one. The shuffled rows of a class are split among its holders,
+/// equally up to one. (A client left without a row, which happens only if a class has fewer rows than holders, takes one from
+/// the largest client.)
+struct Pathological final : PartBase<PartitionPart, Pathological, PathologicalSettings> {
+  using PartBase::PartBase;
+  static constexpr std::string_view kName = "pathological";
+  static constexpr std::string_view kSummary = "a few classes per client; with CIFAR-10 and five clients, the paper's pairs";
+
+  Dealing dealing() const override { return Dealing::labels; }
+  ClientRows assign(const PartitionInput& input) const override { return dealt(input, classes_per_client); }
+
+  /// The same as lists, the starting point of `interpolated`.
+  static Assignment dealt(const PartitionInput& input, int classes_per_client) {
+    check_input(input);
+    const auto clients = static_cast<std::size_t>(input.clients);
+    const auto by_class = shuffled_rows_by_class(input);
+    const auto present = classes_with_rows(input, by_class);
+    const std::size_t places = clients * classes_per_client_of(classes_per_client, clients, present.size());
+
+    Assignment assignment(clients);
+    for (std::size_t i = 0; i < present.size(); ++i) {
+      const auto& rows = by_class[present[i]];
+      const std::size_t holders = (places - i + present.size() - 1) / present.size();  // places i, i + classes, ...
+      for (std::size_t holder = 0; holder < holders; ++holder) {
+        auto& list = assignment[(i + holder * present.size()) / (places / clients)];
+        const auto piece = even_piece(rows, holder, holders);
+        list.insert(list.end(), piece.begin(), piece.end());
+      }
+    }
+    finish(assignment);
+    return assignment;
+  }
 };
 
 }  // namespace fedstride

@@ -12,7 +12,7 @@ std::vector<double> log_gammas(std::span<const double> concentrations, RandomStr
   return logs;
 }
 
-std::vector<double> normalised(std::span<const double> logs) {
+std::vector<double> normalized(std::span<const double> logs) {
   const double largest = *std::max_element(logs.begin(), logs.end());
   std::vector<double> shares;
   shares.reserve(logs.size());

@@ -1,19 +1,26 @@
 #pragma once
 
 #include <span>
+#include <string_view>
 #include <vector>
 
 #include "core/random.hpp"
 
 namespace fedstride {
 
-/// The logarithms of independent Gamma(concentration) draws: once normalised, a draw from the Dirichlet distribution.
-/// They are logarithms because for small concentrations all but the largest draw underflow: as the concentration goes to 0 the
-/// normalised draw goes to a corner, never to 0/0. Concentrations are used within [1e-300, 1e15]: beyond them the law
+/// Texts of settings that several partitions have: the help shows a setting once.
+inline constexpr std::string_view kAlphaHelp =
+    "concentration; small: each client holds few classes, large: clients' classes are alike";
+inline constexpr std::string_view kSizeAlphaHelp =
+    "concentration of client sizes (NIID-Bench's beta); small: few clients hold most rows, large: equal";
+
+/// The logarithms of independent Gamma(concentration) draws; normalized, they are a draw from the Dirichlet distribution.
+/// Logarithms are used because for small concentrations all but the largest draw underflow: as the concentration goes to 0, the
+/// normalized draw tends to a corner, never to 0/0. Concentrations are clamped to [1e-300, 1e15]: beyond that, the distribution
 /// is a corner, or its mean, to more digits than there are rows.
 std::vector<double> log_gammas(std::span<const double> concentrations, RandomStream& random);
 
 /// exp(logs) scaled to sum 1; entries of -infinity stay 0. At least one must be finite.
-std::vector<double> normalised(std::span<const double> logs);
+std::vector<double> normalized(std::span<const double> logs);
 
 }  // namespace fedstride

@@ -50,9 +50,9 @@ PartitionStatistics partition_statistics(const ClientRows& assignment, std::span
     ++holders;
     for (const std::uint32_t row : rows)
       if (counts[labels[row]]++ == 0) held.push_back(labels[row]);
-    std::sort(held.begin(), held.end());  // so that the sums do not depend on the order of rows
+    std::sort(held.begin(), held.end());  // so that sums do not depend on the order of rows
     double distance = 0;
-    double elsewhere = 1;  // share of the whole in classes that the client does not hold
+    double elsewhere = 1;  // overall share of the classes the client does not hold
     for (const std::uint16_t label : held) {
       const double share = static_cast<double>(counts[label]) / static_cast<double>(rows.size());
       result.mean_entropy += entropy_term(share);
@@ -77,10 +77,10 @@ PartitionStatistics partition_statistics(const ClientRows& assignment, std::span
 }
 
 std::string statistics_text(const PartitionStatistics& statistics) {
-  return "rows a client: least " + std::to_string(statistics.least) + ", median " + number_text(statistics.median) + ", most " +
+  return "rows per client: min " + std::to_string(statistics.least) + ", median " + number_text(statistics.median) + ", max " +
          std::to_string(statistics.most) + "; Gini coefficient " + to_places(statistics.gini, 3) +
-         "\nlabel entropy: " + to_places(statistics.mean_entropy, 3) + " bits, mean over clients; of all rows " +
-         to_places(statistics.entropy, 3) + "\nearth mover's distance of a client's labels to all: mean " +
+         "\nlabel entropy: " + to_places(statistics.mean_entropy, 3) + " bits (mean over clients); all rows " +
+         to_places(statistics.entropy, 3) + "\nearth mover's distance of client labels to all labels: mean " +
          to_places(statistics.mean_distance, 3) + ", largest " + to_places(statistics.largest_distance, 3) + "\n";
 }
 

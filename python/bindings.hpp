@@ -2,6 +2,8 @@
 
 #include <pybind11/pybind11.h>
 
+#include "sim/run/configuration.hpp"
+
 namespace fedstride::python {
 
 namespace py = pybind11;
@@ -11,9 +13,15 @@ namespace py = pybind11;
 void register_lots(py::module_& module);
 void register_joining(py::module_& module);
 void register_errors(py::module_& module);
+void register_schema(py::module_& module);
 void register_running(py::module_& module);
 void register_data(py::module_& module);
 void register_commands(py::module_& module);
 void register_tensors(py::module_& module);
+
+/// Keywords as settings of the command line: names have dashes for underscores; values are bool, int, float, str, a path, a
+/// NumPy scalar, or a list of these, which is joined with commas; None is left out. Throws Error (usage) for other types.
+/// Names and ranges are judged later, by resolve(). Needs the GIL.
+Settings settings_of(const py::dict& keywords);
 
 }  // namespace fedstride::python

@@ -1,7 +1,7 @@
-"""`pip install .` from the source tree (PEP 517): CMake builds, zipfile packs. Nothing but the standard library is used, so pip
-needs no network; build dependencies are Debian's (scripts/packages).
+"""`pip install .` from the source tree (PEP 517): CMake builds, zipfile packs. Uses only the standard library, so pip needs no
+network; build dependencies are Debian packages (tools/packages).
 
-pip install . --config-settings=build-folder=DIR   another folder than build/release, with whatever CMake's cache there says
+pip install . --config-settings=build-folder=DIR   builds in DIR instead of build/release, with the settings in its CMake cache
 """
 
 import base64
@@ -16,7 +16,7 @@ import sysconfig
 import zipfile
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-# Outside any virtual environment: one that is gone must not stand in CMake's cache.
+# The Python outside any virtual environment, because CMake's cache may outlive the environment.
 PYTHON = getattr(sys, "_base_executable", None) or sys.executable
 DATE = (1980, 1, 1, 0, 0, 0)  # the earliest a zip can hold: the same tree makes the same wheel
 
@@ -24,14 +24,6 @@ DATE = (1980, 1, 1, 0, 0, 0)  # the earliest a zip can hold: the same tree makes
 def version():
     found = re.search(r"project\(fedstride VERSION ([0-9.]+)", (ROOT / "CMakeLists.txt").read_text())
     return found.group(1)
-
-
-def get_requires_for_build_wheel(config_settings=None):
-    return []
-
-
-def get_requires_for_build_editable(config_settings=None):
-    return []
 
 
 def build_wheel(wheel_directory, config_settings=None, metadata_directory=None):
@@ -49,7 +41,7 @@ def build_editable(wheel_directory, config_settings=None, metadata_directory=Non
 
 
 def build_sdist(sdist_directory, config_settings=None):
-    raise SystemExit("fedstride makes no source distribution: install from the source tree, pip install .")
+    raise SystemExit("fedstride has no source distribution; install from the source tree: pip install .")
 
 
 def prepare_metadata_for_build_wheel(metadata_directory, config_settings=None):
@@ -70,8 +62,9 @@ def _metadata_in(directory):
 
 def _metadata():
     about = ["Metadata-Version: 2.1", "Name: fedstride", f"Version: {version()}",
-             "Summary: A federated-learning simulator: exact, adaptive, fast on a CPU", "Requires-Python: >=3.11",
-             "Requires-Dist: numpy", "Provides-Extra: frames", "Requires-Dist: pandas; extra == 'frames'"]
+             "Summary: A federated-learning simulator with reproducible results", "Requires-Python: >=3.11",
+             "Requires-Dist: numpy", "Provides-Extra: frames", "Requires-Dist: pandas; extra == 'frames'",
+             "Provides-Extra: plots", "Requires-Dist: matplotlib; extra == 'plots'"]
     wheel = ["Wheel-Version: 1.0", "Generator: fedstride", "Root-Is-Purelib: false", f"Tag: {_tag()}"]
     return {"METADATA": "\n".join(about) + "\n", "WHEEL": "\n".join(wheel) + "\n",
             "entry_points.txt": "[console_scripts]\nfedstride = fedstride.__main__:main\n"}
@@ -83,12 +76,12 @@ def _tag():
 
 
 def _built(config_settings):
-    """Builds the module, and returns the package's folder."""
+    """Builds the module and returns the package's folder."""
     asked = (config_settings or {}).get("build-folder")
     folder = pathlib.Path(asked).resolve() if asked else ROOT / "build" / "release"
     for program in ("cmake", "ninja", "c++"):
         if shutil.which(program) is None:
-            raise SystemExit(f"fedstride is built with {program}, which is not installed; scripts/packages lists what it needs")
+            raise SystemExit(f"fedstride is built with {program}, which is not installed; tools/packages lists the requirements")
     # The module is built for the Python that installs it.
     configure = ["cmake", "-S", str(ROOT), "-B", str(folder), f"-DPython_EXECUTABLE={PYTHON}"]
     if not asked:
@@ -96,8 +89,8 @@ def _built(config_settings):
     _run(configure)
     if not (folder / "python" / "fedstride" / "_version.py").is_file():
         raise SystemExit("fedstride's Python module needs python3-dev and pybind11-dev (Debian), which were not found for "
-                         f"{PYTHON}; 'cmake --preset release' says what it misses")
-    _run(["cmake", "--build", str(folder), "--target", "fedstride_python", "--parallel", str(os.cpu_count() or 1)])
+                         f"{PYTHON}; 'cmake --preset release' reports what is missing")
+    _run(["cmake", "--build", str(folder), "--target", "fedstride_stubs", "--parallel", str(os.cpu_count() or 1)])
     return folder / "python" / "fedstride"
 
 

@@ -10,22 +10,21 @@
 
 #include "cli/command_line.hpp"
 #include "cli/terminal/host.hpp"
-#include "core/argument_pointers.hpp"
 #include "core/error.hpp"
+#include "core/process.hpp"
 #include "python/bindings.hpp"
 #include "python/data.hpp"
 #include "python/guard.hpp"
-#include "run/evaluate.hpp"
+#include "sim/run/evaluate.hpp"
 
 namespace fedstride::python {
 namespace {
 
-// The texts that this thread's command writes, while there is one.
+// The output of this thread's command, while one runs.
 thread_local std::string* written_out = nullptr;
 thread_local std::string* written_remarks = nullptr;
 
-// Stands before a stream's own buffer: a thread that carries out a command writes to a text of its own, all others to where the
-// stream goes.
+// Wraps a stream's buffer: threads that run a command write to their own texts, all others to the stream.
 class PerThread : public std::streambuf {
  public:
   PerThread(std::ostream& stream, std::string* (*text)()) : before_(stream.rdbuf()), text_(text) { stream.rdbuf(this); }
@@ -49,7 +48,7 @@ class PerThread : public std::streambuf {
   std::string* (*text_)();
 };
 
-// Once, and for as long as the process lives: other threads may be writing.
+// Installed once for the life of the process, because other threads may be writing.
 void divide_streams() {
   static std::once_flag once;
   std::call_once(once, [] {
@@ -58,8 +57,13 @@ void divide_streams() {
   });
 }
 
-// The exit status of a command, what it wrote, and what it remarked on standard error.
-std::tuple<int, std::string, std::string> command(const std::vector<std::string>& words) {
+// A command's exit status, its output, and its notes on standard error.
+std::tuple<int, std::string, std::string> command(std::vector<std::string> words, const py::dict& flags) {
+  words.insert(words.begin(), "fedstride");
+  for (const auto& [name, setting] : settings_of(flags)) {
+    const bool* on = std::get_if<bool>(&setting.value);
+    if (on == nullptr || *on) words.push_back("--" + name + (on == nullptr ? "=" + value_text(setting.value) : ""));
+  }
   divide_streams();
   std::string out, remarks;
   const int code = computed([&] {
@@ -70,10 +74,8 @@ std::tuple<int, std::string, std::string> command(const std::vector<std::string>
       }
       ~Writing() { written_out = written_remarks = nullptr; }
     } const writing(out, remarks);
-    std::vector<std::string> all{"fedstride"};
-    all.insert(all.end(), words.begin(), words.end());
-    std::vector<char*> pointers = argument_pointers(all);
-    return carry_out_command_line(static_cast<int>(all.size()), pointers.data());
+    std::vector<char*> pointers = argument_pointers(words);
+    return carry_out_command_line(static_cast<int>(words.size()), pointers.data());
   });
   return {code, out, remarks};
 }
@@ -86,9 +88,9 @@ std::string evaluate_on(const std::string& model, const py::object& arrays, bool
 }  // namespace
 
 void register_commands(py::module_& module) {
-  module.def("command", command, py::arg("words"));
+  module.def("command", command, py::arg("words"), py::arg("flags"));
   module.def("evaluate_on", evaluate_on, py::arg("model"), py::arg("arrays"), py::arg("training_part"), py::arg("threads"));
-  // Where Python finds the program; called in a sweep whose cells need it.
+  // Python's path of the program, for sweeps whose cells need it.
   module.def("set_program", [](const std::string& path) {
     set_host(
         {.has_signals = true, .program = [path] {

@@ -1,26 +1,24 @@
 #include "python/data.hpp"
 
-#include <pybind11/numpy.h>
-
 #include <algorithm>
 #include <map>
 #include <memory>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
-#include "cli/settings_flags.hpp"
+#include "cli/flags.hpp"
 #include "core/error.hpp"
 #include "core/text.hpp"
 #include "data/datasets.hpp"
-#include "data/files/npz.hpp"
+#include "data/files/readers.hpp"
 #include "python/guard.hpp"
-#include "python/settings.hpp"
-#include "run/setup.hpp"
+#include "sim/run/data_setup.hpp"
 
 namespace fedstride::python {
 namespace {
 
-// Keeps a Python object alive for C++, which may let go of it on any thread.
+// Keeps a Python object alive for C++, which may release it on any thread.
 std::shared_ptr<const void> kept(const py::object& object) {
   object.inc_ref();
   return {object.ptr(), [](const void* held) {
@@ -36,7 +34,7 @@ Array lent_array(const std::string& key, const py::array& from) {
     return usage_error("data, key '" + key + "': an array of dtype " + name + "; " + valid);
   };
   if (std::string_view("biufUS").find(type.kind()) == std::string_view::npos || (type.kind() == 'f' && type.itemsize() > 8))
-    throw refused("valid are truth values, whole numbers, floating point numbers up to 64 bits, and texts");
+    throw refused("valid: booleans, integers, floating-point numbers of up to 64 bits, and strings");
   if (!(from.flags() & py::array::c_style) || !type.attr("isnative").cast<bool>())
     throw refused("it must be contiguous and in this machine's byte order");
   Array array{.key = key, .kind = type.kind(), .item = static_cast<std::size_t>(type.itemsize()), .shape = {}, .bytes = {}};
@@ -45,11 +43,11 @@ Array lent_array(const std::string& key, const py::array& from) {
   return array;
 }
 
-// An array for Python that reads memory of a data set, which it keeps.
-template <class Value, class List>
-py::array shared(const std::shared_ptr<const DataPair>& pair, const List& list, std::vector<py::ssize_t> shape) {
+// A NumPy array that views a data set's memory and keeps it alive.
+py::array shared(const std::shared_ptr<const DataPair>& pair, const auto& list, std::vector<py::ssize_t> shape) {
   const py::capsule keeps(new std::shared_ptr<const DataPair>(pair),
                           [](void* held) { delete static_cast<std::shared_ptr<const DataPair>*>(held); });
+  using Value = std::remove_cvref_t<decltype(*std::as_const(list).data())>;
   py::array_t<Value> array(std::move(shape), std::as_const(list).data(), keeps);
   array.attr("setflags")(py::arg("write") = false);
   return array;
@@ -57,24 +55,14 @@ py::array shared(const std::shared_ptr<const DataPair>& pair, const List& list, 
 
 void add_part(const std::shared_ptr<const DataPair>& pair, const Dataset& part, const std::string& end, py::dict& into) {
   const auto rows = static_cast<py::ssize_t>(part.size());
-  const py::ssize_t height = part.shape.height, width = part.shape.width, channels = part.shape.channels;
-  const auto answers = static_cast<py::ssize_t>(part.form().answers());
-  if (part.is_pictures())
-    into[py::str("x" + end)] = shared<std::uint8_t>(pair, part.pixels, {rows, channels, height, width});
-  else if (part.vocabulary > 0)
-    into[py::str("x" + end)] = shared<std::uint16_t>(pair, part.tokens, {rows, height});
-  else if (height * width == 1)
-    into[py::str("x" + end)] = shared<float>(pair, part.features, {rows, channels});
-  else
-    into[py::str("x" + end)] = shared<float>(pair, part.features, {rows, height, width, channels});
-  if (part.targets == Targets::classes)
-    into[py::str("y" + end)] = shared<Label>(pair, part.labels, {rows});
-  else if (part.targets == Targets::positions)
-    into[py::str("y" + end)] = shared<Label>(pair, part.position_labels, {rows, answers});
-  else
-    into[py::str("y" + end)] = shared<float>(pair, part.values, {rows, answers});
-  if (!part.clients.empty()) into[py::str("client" + end)] = shared<std::uint32_t>(pair, part.clients, {rows});
-  if (!part.file_rows.empty()) into[py::str("rows" + end)] = shared<Row>(pair, part.file_rows, {rows});
+  const auto all_rows = [&](const auto& list, std::vector<py::ssize_t> shape) {
+    shape.insert(shape.begin(), rows);
+    return shared(pair, list, std::move(shape));
+  };
+  into[py::str("x" + end)] = visit_inputs(part, all_rows);
+  into[py::str("y" + end)] = visit_answers(part, all_rows);
+  if (!part.clients.empty()) into[py::str("client" + end)] = shared(pair, part.clients, {rows});
+  if (!part.file_rows.empty()) into[py::str("rows" + end)] = shared(pair, part.file_rows, {rows});
 }
 
 Configuration configured(const py::dict& keywords, const std::string& config, const py::object& arrays) {
@@ -90,26 +78,28 @@ py::dict load_known(const py::dict& keywords, const py::object& arrays) {
   py::dict all;
   add_part(pair, pair->train, "", all);
   add_part(pair, pair->test, "_test", all);
-  all["mean"] = shared<float>(pair, pair->train.mean, {static_cast<py::ssize_t>(pair->train.mean.size())});
-  all["deviation"] = shared<float>(pair, pair->train.deviation, {static_cast<py::ssize_t>(pair->train.deviation.size())});
+  all["mean"] = shared(pair, pair->train.mean, {static_cast<py::ssize_t>(pair->train.mean.size())});
+  all["deviation"] = shared(pair, pair->train.deviation, {static_cast<py::ssize_t>(pair->train.deviation.size())});
   all["classes"] = pair->train.classes;
   if (pair->train.vocabulary > 0) all["vocabulary"] = pair->train.vocabulary;
   all["targets"] = std::string(choice_name(pair->train.targets));
-  py::list names, clients;
+  py::list names, clients, notes;
+  for (const std::string& note : pair->notes) notes.append(note);
   for (const std::string& name : pair->train.class_names) names.append(name);
   for (const std::string& name : pair->train.client_names) clients.append(name);
   all["class_names"] = names;
   all["client_names"] = clients;
   all["hash"] = pair->hash;
+  all["notes"] = notes;
   return all;
 }
 
 py::list partition(const py::dict& keywords, const std::string& config, const py::object& arrays) {
-  Setup setup{.configuration = configured(keywords, config, arrays)};
-  computed([&] { prepare_partition(setup); });
+  const Configuration configuration = configured(keywords, config, arrays);
+  const DataSetup setup = computed([&] { return prepare_partition(configuration); });
   const std::vector<Row>& file_rows = setup.data.train.file_rows;
   py::list lists;
-  for (const std::span<const Row> rows : setup.rows) {
+  for (const std::span<const Row> rows : setup.clients.rows) {
     py::array_t<Row> list(static_cast<py::ssize_t>(rows.size()));
     std::ranges::transform(rows, list.mutable_data(), [&](Row row) { return file_rows.empty() ? row : file_rows[row]; });
     lists.append(list);
@@ -129,7 +119,7 @@ Bringer bringer_of(const py::object& arrays) {
   return [held](const ReadSettings& settings) {
     if (settings.format != FileForm::automatic)
       throw usage_error("format is '" + std::string(choice_name(settings.format)) +
-                        "'; it says how a file is read, and data are arrays");
+                        "'; it does not go with data that are arrays");
     const std::vector<std::string> keys = npz_keys(settings);
     for (const auto& [key, array] : held)
       if (std::ranges::find(keys, key) == keys.end()) throw usage_error("data: " + unknown_name("key", key, keys));

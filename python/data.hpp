@@ -1,12 +1,31 @@
 #pragma once
 
+#include <pybind11/numpy.h>
+
 #include <functional>
+#include <vector>
 
 #include "data/data_folder.hpp"
 #include "data/dataset.hpp"
 #include "python/bindings.hpp"
 
 namespace fedstride::python {
+
+/// visit(values, shape of a row) of the inputs of a part, and of its answers.
+py::array visit_inputs(const Dataset& part, const auto& visit) {
+  using Sides = std::vector<py::ssize_t>;
+  const py::ssize_t height = part.shape.height, width = part.shape.width, channels = part.shape.channels;
+  if (part.is_pictures()) return visit(part.pixels, Sides{channels, height, width});
+  if (part.vocabulary > 0) return visit(part.tokens, Sides{height});
+  return visit(part.features, height * width == 1 ? Sides{channels} : Sides{height, width, channels});
+}
+py::array visit_answers(const Dataset& part, const auto& visit) {
+  using Sides = std::vector<py::ssize_t>;
+  const auto answers = static_cast<py::ssize_t>(part.form().answers());
+  if (part.targets == Targets::classes) return visit(part.labels, Sides{});
+  if (part.targets == Targets::positions) return visit(part.position_labels, Sides{answers});
+  return visit(part.values, Sides{answers});
+}
 
 using Bringer = std::function<DataPair(const ReadSettings&)>;
 

@@ -17,20 +17,20 @@ constexpr int kSignals[] = {SIGINT, SIGTERM};
 std::atomic<bool> threads_started{false};
 std::atomic<bool> forked_without_threads{false};
 
-// The handlers that were there before, while ours are: only Python's main thread sets and reads them, but for the handler.
+// The previous handlers, while ours are installed. Besides the handler, only Python's main thread uses them.
 struct sigaction before[std::size(kSignals)];
 volatile std::sig_atomic_t came[std::size(kSignals)];
 bool replaced[std::size(kSignals)];
 std::atomic<Computing*> innermost{nullptr};
 std::atomic<int> in_python{0};
-std::atomic<int> handling{0};  // handlers at work, on whatever thread: what they look at must be there until they are done
+std::atomic<int> handling{0};  // handlers running, on any thread: what they read must exist until they return
 
 std::size_t place_of(int signal) { return signal == kSignals[0] ? 0 : 1; }
 
 bool is_default(const struct sigaction& action) { return (action.sa_flags & SA_SIGINFO) == 0 && action.sa_handler == SIG_DFL; }
 bool is_ignored(const struct sigaction& action) { return (action.sa_flags & SA_SIGINFO) == 0 && action.sa_handler == SIG_IGN; }
 
-// Nothing here but stores and the handler before. Python's only notes that the signal came.
+// Only stores, and calls the previous handler; Python's only records the signal.
 void on_signal(int signal, siginfo_t* info, void* context) {
   handling.fetch_add(1);
   stop_requested.store(true);
@@ -39,7 +39,7 @@ void on_signal(int signal, siginfo_t* info, void* context) {
   const std::size_t place = place_of(signal);
   came[place] = 1;
   const struct sigaction& earlier = before[place];
-  // Python code of the user's own, in whose middle the run is, looks at no flag: the signal means what it meant before, now.
+  // The user's Python code is running and checks no flag, so the signal takes its previous effect at once.
   if (is_default(earlier) && in_python.load() > 0) {
     ::signal(signal, SIG_DFL);
     ::raise(signal);
@@ -51,7 +51,7 @@ void on_signal(int signal, siginfo_t* info, void* context) {
   handling.fetch_sub(1);
 }
 
-// Python's signals arrive on the main thread of its main interpreter; no other may ask for them.
+// Python handles signals on the main thread of its main interpreter, and only that thread may set handlers.
 bool is_main_thread() {
   const py::module_ threading = py::module_::import("threading");
   return threading.attr("current_thread")().is(threading.attr("main_thread")());
@@ -105,7 +105,7 @@ Computing::Computing(std::atomic<bool>* asked) : stop(asked) {
 
 Computing::~Computing() { restore(); }
 
-// True where it is the first call, on the main thread.
+// True for the first call, on the main thread.
 bool Computing::restore() {
   if (ended_) return false;
   ended_ = true;
@@ -124,7 +124,7 @@ void Computing::finish() {
   for (std::size_t i = 0; outer == nullptr && i < std::size(kSignals); ++i) {
     if (came[i] == 0) continue;
     stop_requested.store(false);
-    // As the CLI does: finished rounds are on the disk, and the process ends as the signal means it to.
+    // As the command line does: finished rounds are on disk, and the process ends by the signal.
     if (is_default(before[i])) ::raise(kSignals[i]);
   }
   if (PyErr_CheckSignals() != 0) throw py::error_already_set();

@@ -10,26 +10,26 @@
 
 namespace fedstride::python {
 
-/// From the first Computing on, a process that is forked off has none of the threads it would wait for.
+/// Registers a fork handler: after the first Computing, a forked process lacks the threads it would wait for.
 void watch_forks();
 
-/// While C++ computes: the GIL is released and the arithmetic's mode set. On Python's main thread a first Ctrl-C or SIGTERM
-/// sets stop_requested (core/stop.hpp) and is passed on to whoever had the signal before. Begins and ends with the GIL held.
+/// Active while C++ computes: releases the GIL and sets the floating-point mode. On Python's main thread the first Ctrl-C or SIGTERM
+/// sets stop_requested (core/stop.hpp) and is passed on to the previous handler. The GIL must be held at construction and is held
+/// again at the end.
 /// Throws Error (failure) in a process forked off after threads were started.
 class Computing {
  public:
-  /// A signal sets *asked too, if it is given.
+  /// A signal also sets *asked, if given.
   explicit Computing(std::atomic<bool>* asked = nullptr);
   ~Computing();
   Computing(const Computing&) = delete;
   Computing& operator=(const Computing&) = delete;
 
-  /// Ends it: takes the GIL and restores the handlers. If a signal came, throws what Python's handler raises for it
-  /// (KeyboardInterrupt), or ends the process where that was the signal's meaning before; returns if a handler of Python's
-  /// own raised nothing.
+  /// Takes the GIL and restores the handlers. If a signal came, throws what Python's handler raises (KeyboardInterrupt), or ends the
+  /// process if that was the signal's previous effect; returns if Python's handler raises nothing.
   void finish();
 
-  // For the handler, which asks all of the main thread's to stop: this one and those in whose callbacks it runs.
+  // For the handler, which stops all Computings of the main thread: this one and those in whose callbacks it runs.
   std::atomic<bool>* const stop;
   Computing* outer = nullptr;
 
@@ -42,10 +42,10 @@ class Computing {
   std::optional<FloatingPointMode> mode_;
 };
 
-/// In a function that C++ calls while it computes: has the GIL, and Python's mode of floating point, whatever the thread.
+/// For functions that C++ calls while it computes: holds the GIL and sets Python's floating-point mode, on any thread.
 class InPython {
  public:
-  /// `may_take_long`: the user's function computes, so that a signal which means to end the process does so in its middle.
+  /// `may_take_long`: the user's function may compute for long, so a signal that ends the process does so at once.
   explicit InPython(bool may_take_long = false);
   ~InPython();
   InPython(const InPython&) = delete;
@@ -57,10 +57,9 @@ class InPython {
   py::gil_scoped_acquire held_;
 };
 
-/// Calls a function without the GIL, as Computing has it, and returns its result. If a signal came, throws what Python's
-/// handler raises for it, whatever the function threw.
-template <class Function>
-auto computed(const Function& function, std::atomic<bool>* stop = nullptr) {
+/// Calls a function under Computing and returns its result. If a signal came, throws what Python's handler raises, whatever the
+/// function threw.
+auto computed(const auto& function, std::atomic<bool>* stop = nullptr) {
   Computing computing(stop);
   try {
     if constexpr (std::is_void_v<decltype(function())>) {

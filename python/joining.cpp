@@ -1,38 +1,34 @@
 #include <atomic>
 #include <string>
 
-#include "cli/network/network_log.hpp"
-#include "cli/network/serve_flags.hpp"
+#include "cli/network/network_flags.hpp"
 #include "core/error.hpp"
 #include "core/floating_point.hpp"
 #include "python/bindings.hpp"
 #include "python/guard.hpp"
 #include "python/own_code.hpp"
-#include "run/networked/join.hpp"
+#include "sim/run/networked/join.hpp"
 
 namespace fedstride::python {
 namespace {
 
-struct Places {
-  std::string connect, certificates, folder, data, data_dir;
-};
-
-py::dict join(ClientId client, const Places& places, bool insecure_loopback, int threads, double patience,
-              const std::string& require_dp, double max_epsilon, double delta, bool accept_other_builds, bool quiet,
-              const py::dict& functions) {
+// The options are those that Client of python/fedstride/client.py has checked.
+py::dict join(const py::dict& given, const py::dict& functions) {
+  const auto text = [&](const char* key) { return given[key].cast<std::string>(); };
   OwnCode code(functions);
-  JoinOptions options{.client = client,
-                      .connect = parse_endpoint("connect", places.connect, false),
-                      .certificates = certificates_or_loopback(places.certificates, insecure_loopback),
-                      .folder = places.folder,
-                      .data = places.data,
-                      .data_dir = places.data_dir,
-                      .threads = threads,
-                      .accept_other_builds = accept_other_builds,
-                      .patience = patience,
-                      .log = network_log(quiet)};
-  if (!require_dp.empty()) options.require_dp = make_choice<RequiredPrivacy>("require_dp", require_dp);
-  if (max_epsilon > 0) options.limit = {max_epsilon, delta};
+  JoinOptions options{.client = given["client"].cast<ClientId>(),
+                      .connect = parse_endpoint("connect", text("connect"), false),
+                      .certificates = certificates_or_loopback(text("certificates"), given["insecure_loopback"].cast<bool>()),
+                      .folder = text("folder"),
+                      .data = text("data"),
+                      .data_dir = text("data_dir"),
+                      .threads = given["threads"].cast<int>(),
+                      .accept_other_builds = given["accept_other_builds"].cast<bool>(),
+                      .patience = given["patience"].cast<double>(),
+                      .log = network_log(given["quiet"].cast<bool>())};
+  if (!text("require_dp").empty()) options.require_dp = make_choice<RequiredPrivacy>("require_dp", text("require_dp"));
+  const auto max_epsilon = given["max_epsilon"].cast<double>();
+  if (max_epsilon > 0) options.limit = {max_epsilon, given["delta"].cast<double>()};
   if (functions.contains("training")) {
     options.train = code.training();
     if (const auto evaluate = code.evaluation())
@@ -52,14 +48,6 @@ py::dict join(ClientId client, const Places& places, bool insecure_loopback, int
 
 }  // namespace
 
-void register_joining(py::module_& module) {
-  module.def("join", [](ClientId client, std::string connect, std::string certificates, bool insecure_loopback,
-                        std::string folder, std::string data, std::string data_dir, int threads, double patience,
-                        const std::string& require_dp, double max_epsilon, double delta, bool accept_other_builds, bool quiet,
-                        const py::dict& functions) {
-    return join(client, {std::move(connect), std::move(certificates), std::move(folder), std::move(data), std::move(data_dir)},
-                insecure_loopback, threads, patience, require_dp, max_epsilon, delta, accept_other_builds, quiet, functions);
-  });
-}
+void register_joining(py::module_& module) { module.def("join", join, py::arg("options"), py::arg("functions")); }
 
 }  // namespace fedstride::python

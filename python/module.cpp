@@ -2,7 +2,6 @@
 
 #include "core/build_info.hpp"
 #include "python/bindings.hpp"
-#include "python/errors.hpp"
 #include "python/guard.hpp"
 #include "python/own_code.hpp"
 
@@ -11,14 +10,15 @@ PYBIND11_MODULE(_core, module) {
   using namespace fedstride;
   if (const std::string missing = missing_instructions(); !missing.empty())
     throw py::import_error("fedstride: this build needs " + missing +
-                           ", which this processor lacks; build it for an older one, as -DFEDSTRIDE_MARCH=x86-64-v2 does");
-  module.doc() = "fedstride in C++; the package around it is what people use.";
+                           ", which this processor lacks; build it with -DFEDSTRIDE_MARCH=x86-64-v2");
+  module.doc() = "The C++ part of fedstride; use the package around it.";
   const BuildInfo build = build_info();
   module.attr("version") = build.version;
   module.attr("build") = build.compiler + ", " + build.instruction_set + ", commit " + build.commit;
   python::watch_forks();
   python::add_callable_parts();
   python::register_errors(module);
+  python::register_schema(module);
   python::register_running(module);
   python::register_lots(module);
   python::register_joining(module);

@@ -9,24 +9,25 @@
 #include <memory>
 #include <optional>
 #include <tuple>
+#include <type_traits>
 #include <utility>
 
 #include "core/error.hpp"
 #include "data/batch.hpp"
 #include "nn/pytorch_layout.hpp"
+#include "python/data.hpp"
 #include "python/guard.hpp"
 #include "python/parts.hpp"
-#include "run/outside.hpp"
 
 namespace fedstride::python {
 
-/// The run's setup, as long as it is there.
+/// The run's setup, while it exists.
 struct OwnCode::Known {
   const Setup* setup = nullptr;
-  bool in_place = true;  ///< the model's tensors lie in memory as PyTorch has them
+  bool in_place = true;  ///< the model's tensors have PyTorch's memory layout
 
   const Setup& get() const {
-    if (setup == nullptr) throw failure("the run is over; its clients' examples can be asked for while it goes on");
+    if (setup == nullptr) throw failure("the run is over; its clients' examples are available only while it runs");
     return *setup;
   }
 };
@@ -50,31 +51,22 @@ void from_pytorch(const Model& model, const float* from, Vector& to) {
 // Counts over all of a client's lots: empty ones; examples, those clipped, those not finite; the sum of their norms.
 using LotsTold = std::tuple<std::uint64_t, std::uint64_t, std::uint64_t, std::uint64_t, double>;
 
-template <class To, class List>
-py::array gathered(const Dataset& data, const List& list, std::span<const Row> rows, std::vector<py::ssize_t> shape) {
-  shape.insert(shape.begin(), static_cast<py::ssize_t>(rows.size()));
-  py::array_t<To> array(shape);
-  const std::size_t width = rows.empty() ? 0 : static_cast<std::size_t>(array.size()) / rows.size();
-  To* to = array.mutable_data();
-  for (const Row row : rows) {
-    const auto* from = std::as_const(list).data() + data.place(row) * width;
-    to = std::copy(from, from + width, to);
-  }
-  return array;
-}
-
-// The examples of these rows, copied: (x, y).
+// The examples of these rows, copied: (x, y). Tokens and classes become 64 bits wide, as PyTorch wants them.
 py::tuple examples_of(const Dataset& data, std::span<const Row> rows) {
-  const py::ssize_t height = data.shape.height, width = data.shape.width, channels = data.shape.channels;
-  const auto answers = static_cast<py::ssize_t>(data.form().answers());
-  const py::array x = data.is_pictures()    ? gathered<std::uint8_t>(data, data.pixels, rows, {channels, height, width})
-                      : data.vocabulary > 0 ? gathered<std::int64_t>(data, data.tokens, rows, {height})
-                      : height * width == 1 ? gathered<float>(data, data.features, rows, {channels})
-                                            : gathered<float>(data, data.features, rows, {height, width, channels});
-  const py::array y = data.targets == Targets::classes     ? gathered<std::int64_t>(data, data.labels, rows, {})
-                      : data.targets == Targets::positions ? gathered<std::int64_t>(data, data.position_labels, rows, {answers})
-                                                           : gathered<float>(data, data.values, rows, {answers});
-  return py::make_tuple(x, y);
+  const auto gathered = [&](const auto& list, std::vector<py::ssize_t> shape) -> py::array {
+    using From = std::remove_cvref_t<decltype(*std::as_const(list).data())>;
+    using To = std::conditional_t<std::is_same_v<From, std::uint16_t>, std::int64_t, From>;
+    shape.insert(shape.begin(), static_cast<py::ssize_t>(rows.size()));
+    py::array_t<To> array(shape);
+    const std::size_t width = rows.empty() ? 0 : static_cast<std::size_t>(array.size()) / rows.size();
+    To* to = array.mutable_data();
+    for (const Row row : rows) {
+      const auto* from = std::as_const(list).data() + data.place(row) * width;
+      to = std::copy(from, from + width, to);
+    }
+    return array;
+  };
+  return py::make_tuple(visit_inputs(data, gathered), visit_answers(data, gathered));
 }
 
 py::object function_of(const py::dict& functions, const char* key) {
@@ -97,21 +89,21 @@ OwnCode::OwnCode(const py::dict& functions)
       training_(function_of(functions, "training")),
       known_(std::make_shared<Known>()) {}
 
-void OwnCode::join(RunRequest& request) {
-  const auto before = request.configure;
-  request.configure = [this, before](Configuration& configuration) {
-    if (before) before(configuration);
-    hand_over<CallablePartition>(configuration.partition, partition_);
-    hand_over<CallableCohort>(configuration.cohort, cohort_);
-    hand_over<CallableAggregation>(configuration.aggregation, aggregation_);
-    hand_over<CallableServerOptimizer>(configuration.server, server_optimizer_);
-  };
-  if (training_.is_none()) return;
-  request.fleet = outside_fleet(training(), evaluation());
-  request.fleet.make = [this, make = request.fleet.make](const FleetTask& task) {
+void OwnCode::configure(Configuration& configuration) const {
+  hand_over<CallablePartition>(configuration.partition, partition_);
+  hand_over<CallableCohort>(configuration.cohort, cohort_);
+  hand_over<CallableAggregation>(configuration.aggregation, aggregation_);
+  hand_over<CallableServerOptimizer>(configuration.server, server_optimizer_);
+}
+
+FleetMaker OwnCode::fleet() {
+  if (training_.is_none()) return {in_process_fleet};
+  FleetMaker fleet = outside_fleet(training(), evaluation());
+  fleet.make = [this, make = fleet.make](const FleetTask& task) {
     begin(task.setup);
     return make(task);
   };
+  return fleet;
 }
 
 OutsideTraining OwnCode::training() {
@@ -119,7 +111,7 @@ OutsideTraining OwnCode::training() {
                 const std::function<void(OutsideAnswer)>& answer) { train(task, clients, task_of, answer); };
 }
 
-std::function<Evaluation(const Vector&, EvaluatedOn)> OwnCode::evaluation() {
+OutsideEvaluation OwnCode::evaluation() {
   if (!training_.attr("evaluates").cast<bool>()) return {};
   return [this](const Vector& model, EvaluatedOn examples) { return evaluate(model, examples); };
 }
@@ -136,14 +128,14 @@ void OwnCode::begin(const Setup& setup) {
     tensors.append(py::make_tuple(parameter.name, shape, parameter.offset, parameter.size));
   }
   const auto rows_of = [known = known_](ClientId client) {
-    const std::span<const Row> rows = known->get().rows[client];
+    const std::span<const Row> rows = known->get().clients.rows[client];
     return py::array_t<Row>(static_cast<py::ssize_t>(rows.size()), rows.data());
   };
   const auto examples = [known = known_](ClientId client) {
-    return examples_of(known->get().data.train, known->get().rows[client]);
+    return examples_of(known->get().data.train, known->get().clients.rows[client]);
   };
   training_.attr("begin")(tensors, setup.model.size(), setup.configuration.client_state == ClientStateRule::keep,
-                          py::cpp_function(rows_of), py::cpp_function(examples));
+                          py::cpp_function(rows_of), py::cpp_function(examples), is_private(setup.configuration));
 }
 
 void OwnCode::end() noexcept {
@@ -163,7 +155,7 @@ void OwnCode::train(const Task& task, std::span<const ClientId> clients, const s
                     const std::function<void(OutsideAnswer)>& answer) {
   const Model& model = known_->get().model;
   const InPython in_python(true);
-  // Python's own copy, once a round: whoever keeps an array of it has memory of his own.
+  // A copy for Python, once in each round: arrays that the user keeps stay valid.
   py::array_t<float> weights(static_cast<py::ssize_t>(model.size()));
   if (known_->in_place)
     std::copy_n(task.model.data(), model.size(), weights.mutable_data());

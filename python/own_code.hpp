@@ -4,7 +4,7 @@
 
 #include "client/outside_training.hpp"
 #include "python/bindings.hpp"
-#include "python/running.hpp"
+#include "sim/run/run.hpp"
 
 namespace fedstride::python {
 
@@ -16,21 +16,22 @@ class OwnCode {
   /// (python/fedstride/_parts.py) around the user's, and `training`, an object of python/fedstride/_training.py.
   explicit OwnCode(const py::dict& functions);
 
-  /// Lets the request's run call them.
-  void join(RunRequest& request);
+  /// Gives the configuration's `callable` parts their functions.
+  void configure(Configuration& configuration) const;
+  /// The fleet of a run: that of the user's training if given, otherwise this process.
+  FleetMaker fleet();
   /// Calls a function that carries the run out, and returns its result; raises what stopped it, if it was this code.
-  template <class Function>
-  auto while_it_works(const Function& function) {
+  auto while_it_works(const auto& function) {
     const Ending ending{*this};
     auto result = function();
     raise_again();
     return result;
   }
 
-  /// The training alone, for a client of a federation; begin() must have been called.
+  /// The training of a federation's client; begin() must have been called.
   OutsideTraining training();
   /// Its evaluation; empty if it has none.
-  std::function<Evaluation(const Vector& model, EvaluatedOn examples)> evaluation();
+  OutsideEvaluation evaluation();
   void begin(const Setup& setup);
 
  private:
@@ -39,7 +40,7 @@ class OwnCode {
     OwnCode& code;
     ~Ending() { code.end(); }
   };
-  /// From now on nothing of the setup is there any more.
+  /// Call when the setup is about to be destroyed.
   void end() noexcept;
   void raise_again() const;
   void train(const Task& task, std::span<const ClientId> clients, const std::function<OutsideTask(ClientId)>& task_of,

@@ -11,15 +11,13 @@
 #include "partitions/partitions.hpp"
 #include "python/guard.hpp"
 #include "python/own_code.hpp"
-#include "server/server_optimizer_of.hpp"
+#include "server/server_optimizer.hpp"
 
 namespace fedstride::python {
 namespace {
 
 void require_function(py::handle function, const char* family) {
-  if (!function)
-    throw usage_error(std::string(family) +
-                      " is 'callable', which means a Python function that is handed over with the run, and none is");
+  if (!function) throw usage_error(std::string(family) + " is 'callable', which needs a Python function passed with the run");
 }
 
 template <class Value>
@@ -27,7 +25,7 @@ py::array_t<Value> copied(std::span<const Value> values) {
   return py::array_t<Value>(static_cast<py::ssize_t>(values.size()), values.data());
 }
 
-// A read-only array of memory that `keeps` keeps.
+// A read-only array of memory that `keeps` keeps alive.
 py::array_t<float> lent(std::span<const float> values, const py::object& keeps) {
   py::array_t<float> array({static_cast<py::ssize_t>(values.size())}, values.data(), keeps);
   array.attr("setflags")(py::arg("write") = false);
@@ -47,7 +45,7 @@ Vector vector_of(const py::object& given, std::size_t size, const char* what) {
 
 }  // namespace
 
-Assignment CallablePartition::assign(const PartitionInput& input) const {
+ClientRows CallablePartition::assign(const PartitionInput& input) const {
   check_input(input);
   require_function(function, "partition");
   const InPython in_python;
@@ -63,12 +61,12 @@ Assignment CallablePartition::assign(const PartitionInput& input) const {
       if (row >= free.size() || !free[row])
         throw usage_error("partition: the function gave client " + std::to_string(assignment.size() - 1) + " row " +
                           std::to_string(row) + ", which " +
-                          (row >= free.size() ? "the data set does not have" : "is somebody's already or not to be dealt out"));
+                          (row >= free.size() ? "the data set does not have" : "is assigned already or not available"));
       free[row] = false;
     }
     if (own.empty())
       throw usage_error("partition: the function gave client " + std::to_string(assignment.size() - 1) +
-                        " no row; each needs one at least");
+                        " no row; each client needs at least one");
     std::ranges::sort(own);
   }
   if (assignment.size() != static_cast<std::size_t>(input.clients))
@@ -96,7 +94,7 @@ std::vector<ClientId> CallableCohort::sample(const CohortQuestion& question) con
 std::optional<Vector> CallableAggregation::mean_change(const OpenUpdates& updates, ForEachPiece /*for_each_piece*/) const {
   require_function(function, "aggregation");
   const InPython in_python;
-  // The arrays read the updates where they lie, and keep them as long as anybody has one.
+  // The arrays view the updates in place and keep them alive.
   const py::capsule keeps(new std::shared_ptr<const void>(updates.memory()),
                           [](void* held) { delete static_cast<std::shared_ptr<const void>*>(held); });
   py::list changes;
@@ -113,15 +111,13 @@ std::optional<Vector> CallableAggregation::mean_change(const OpenUpdates& update
   return vector_of(mean, updates.all().front().change.size(), "aggregation: the function");
 }
 
-void CallableServerOptimizer::start(State& state, std::size_t /*size*/) const { state.bytes.clear(); }
-
-void CallableServerOptimizer::apply(State& state, Vector& model, const Vector& mean_change) const {
+void CallableServerOptimizer::apply(std::string& packed, Vector& model, const Vector& mean_change) const {
   require_function(function, "server-optimizer");
   const InPython in_python;
   const auto own = [](const Vector& values) { return copied(view(values)); };
-  const py::tuple answer = function(own(model), own(mean_change), py::bytes(state.bytes));
+  const py::tuple answer = function(own(model), own(mean_change), py::bytes(packed));
   Vector next = vector_of(answer[0], model.size(), "server-optimizer: the function");
-  state.bytes = answer[1].cast<std::string>();
+  packed = answer[1].cast<std::string>();
   model = std::move(next);
 }
 

@@ -5,7 +5,7 @@
 #include <tuple>
 
 #include "core/task.hpp"
-#include "partitions/partition.hpp"
+#include "partitions/partitions.hpp"
 #include "python/bindings.hpp"
 #include "server/aggregation.hpp"
 #include "server/cohort.hpp"
@@ -15,61 +15,45 @@ namespace fedstride::python {
 
 // Parts whose work is a Python function. The functions belong to the run's OwnCode; one that is named in settings alone has none.
 
-struct CallablePartition {
+struct CallablePartition final : PartBase<PartitionPart, CallablePartition> {
   py::handle function = {};
 
   static constexpr std::string_view kName = "callable";
   static constexpr std::string_view kSummary = "a Python function: fedstride.run(partition=function)";
-  static constexpr Dealing kDealing = Dealing::labels;  // which it may read
-  static constexpr auto kFields = std::tuple{};
-
-  Assignment assign(const PartitionInput& input) const;
+  Dealing dealing() const override { return Dealing::labels; }  // which it may read
+  ClientRows assign(const PartitionInput& input) const override;
 };
 
-struct CallableCohort {
+/// The function of a part; no setting says it.
+struct OwnFunction {
   py::handle function = {};
+  static constexpr auto kFields = std::tuple{};
+};
 
+struct CallableCohort final : PartBase<CohortPart, CallableCohort, OwnFunction> {
   static constexpr std::string_view kName = "callable";
   static constexpr std::string_view kSummary = "a Python function: fedstride.run(cohort=function)";
-  static constexpr bool kIndependent = false;  // as far as anyone can tell
-  static constexpr auto kFields = std::tuple{};
 
-  std::vector<ClientId> sample(const CohortQuestion& question) const;
+  std::vector<ClientId> sample(const CohortQuestion& question) const override;
   /// Nothing is known of it: everybody may be drawn.
-  double rate(std::size_t /*clients*/) const { return 1; }
+  double rate(std::size_t /*clients*/) const override { return 1; }
+  bool is_independent() const override { return false; }  // as far as anyone can tell
 };
 
-struct CallableAggregation {
-  py::handle function = {};
-
+struct CallableAggregation final : PartBase<ComparingAggregation, CallableAggregation, OwnFunction> {
   static constexpr std::string_view kName = "callable";
   static constexpr std::string_view kSummary = "a Python function: fedstride.run(aggregation=function)";
-  static constexpr auto kFields = std::tuple{};
 
-  std::size_t least_updates() const { return 1; }
-  std::optional<Vector> mean_change(const OpenUpdates& updates, ForEachPiece for_each_piece) const;
+  std::optional<Vector> mean_change(const OpenUpdates& updates, ForEachPiece for_each_piece) const override;
 };
 
-struct CallableServerOptimizer {
-  py::handle function = {};
-
-  /// Arrays and JSON as the package's own code packs them; empty before the first round.
-  struct State {
-    std::string bytes;
-    template <class Archive>
-    void serialize(Archive& archive) {
-      archive(bytes);
-    }
-  };
-
+/// Its state: arrays and JSON as the package's own code packs them; empty before the first round.
+struct CallableServerOptimizer final : ServerOptimizerBase<CallableServerOptimizer, OwnFunction, std::string> {
   static constexpr std::string_view kName = "callable";
   static constexpr std::string_view kSummary = "a Python function: fedstride.run(server_optimizer=function)";
-  static constexpr auto kFields = std::tuple{};
 
-  static constexpr bool kStateLengthChanges = true;
-
-  void start(State& state, std::size_t size) const;
-  void apply(State& state, Vector& model, const Vector& mean_change) const;
+  bool state_length_changes() const override { return true; }
+  void apply(std::string& packed, Vector& model, const Vector& mean_change) const override;
 };
 
 }  // namespace fedstride::python

@@ -1,45 +1,50 @@
-#include "python/running.hpp"
+#include <pybind11/stl.h>
 
 #include <atomic>
 #include <exception>
 #include <optional>
 
-#include "cli/settings_flags.hpp"
+#include "cli/flags.hpp"
 #include "cli/terminal/progress_bar.hpp"
 #include "core/error.hpp"
 #include "data/datasets.hpp"
+#include "python/bindings.hpp"
 #include "python/data.hpp"
 #include "python/guard.hpp"
 #include "python/own_code.hpp"
-#include "python/settings.hpp"
-#include "run/results.hpp"
+#include "python/words.hpp"
+#include "sim/run/results.hpp"
+#include "sim/run/run.hpp"
 
 namespace fedstride::python {
 namespace {
 
-// Calls Python after each round with the line of rounds.jsonl as a dict, and keeps what it raised.
-class RoundCallback {
+// The package's object that watches a run (python/fedstride/_watching.py): tells it the beginning and each round, stops the run if it
+// answers False, and keeps what it raised.
+class Watcher {
  public:
-  RoundCallback(const py::object& function, std::atomic<bool>& stop) : function_(function), stop_(stop) {
-    if (!function_.is_none()) loads_ = py::module_::import("json").attr("loads");
+  Watcher(const py::object& object, std::atomic<bool>& stop) : object_(object), stop_(stop) {
+    wants_rounds_ = object_.attr("wants_rounds").cast<bool>();
+    loads_ = py::module_::import("json").attr("loads");
   }
 
-  void begin(const Setup& setup) {
+  void begin(const Setup& setup, const std::string& folder, std::uint32_t rounds_done) {
     const Configuration& configuration = setup.configuration;
     publishable_ = configuration.publishable;
     reports_ = ClientReports::of(configuration.client_reports, configuration.seed);
+    call([&] {
+      std::vector<std::string> notes;
+      for (const std::string& note : setup.notes) notes.push_back(in_python_words(note));
+      object_.attr("begin")(folder, rounds_done, configuration.rounds, configuration.quiet, notes);
+    });
   }
 
   void round(const RoundRecord& record) {
-    if (function_.is_none() || raised_) return;
+    if (!wants_rounds_ || raised_) return;
     const std::string line = round_json(record, publishable_, reports_);
-    const InPython while_called;
-    try {
-      function_(loads_(line));
-    } catch (py::error_already_set&) {
-      raised_ = std::current_exception();
-      stop_.store(true);
-    }
+    call([&] {
+      if (object_.attr("round")(loads_(line)).is(py::handle(Py_False))) stop_.store(true);
+    });
   }
 
   void raise_again() const {
@@ -47,84 +52,92 @@ class RoundCallback {
   }
 
  private:
-  const py::object& function_;
+  void call(const auto& function) {
+    const InPython while_called;
+    try {
+      function();
+    } catch (py::error_already_set&) {
+      raised_ = std::current_exception();
+      stop_.store(true);
+    }
+  }
+
+  const py::object& object_;
   std::atomic<bool>& stop_;
   py::object loads_;
+  bool wants_rounds_ = false;
   bool publishable_ = false;
   ClientReports reports_;
   std::exception_ptr raised_;
 };
 
-RunSummary go(const RunRequest& request, const Bringer& brought, const RunObserver& observer) {
+py::dict run_from_python(const py::dict& keywords, const std::string& config, const std::string& folder,
+                         const py::object& watching, bool verbose, const py::object& data, const py::dict& functions) {
+  OwnCode code(functions);
+  const Settings given = settings_of(keywords);
+  const Bringer brought = bringer_of(data);
   const auto configure = [&](Configuration& configuration) {
     configuration.brought = brought;
     if (configuration.dataset == kOwnFile && configuration.data.empty() && !brought)
-      throw usage_error(request.resume.empty() ? "data set 'file' needs data=, a file or arrays"
-                                               : "the run in '" + request.resume +
-                                                     "' was begun with arrays, which it does not keep; give them again as data=");
+      throw usage_error(folder.empty() ? "data set 'file' needs data=, a file or arrays"
+                                       : "the run in '" + folder +
+                                             "' was started with arrays, which it does not store; pass them again as data=");
     if (brought && configuration.dataset != kOwnFile)
-      throw usage_error("dataset is '" + configuration.dataset + "' and data are arrays; valid is one of them");
-    if (request.configure) request.configure(configuration);
+      throw usage_error("dataset is '" + configuration.dataset + "' and data are arrays; give only one of them");
+    code.configure(configuration);
   };
-  if (!request.resume.empty()) return resume(request.resume, request.settings, observer, request.fleet, configure);
-  const Settings settings = merged(request.config, request.settings);
-  Configuration configuration = resolve(settings);
-  configure(configuration);
-  return run(configuration, settings, observer, request.fleet);
-}
-
-py::dict run_from_python(const py::dict& keywords, const std::string& config, const std::string& resume, py::object on_round,
-                         bool verbose, py::object data, const py::dict& functions) {
-  OwnCode code(functions);
-  RunRequest request{.settings = settings_of(keywords),
-                     .config = config,
-                     .data = std::move(data),
-                     .resume = resume,
-                     .on_round = std::move(on_round),
-                     .verbose = verbose};
-  code.join(request);
-  const RunSummary summary = code.while_it_works([&] { return carry_out(request); });
+  const FleetMaker fleet = code.fleet();
+  std::atomic<bool> stop{false};
+  Watcher watcher(watching, stop);
+  std::string failed;
+  const auto go = [&]() -> RunSummary {
+    std::optional<ProgressBar> progress;
+    RunObserver shown;
+    if (verbose) shown = progress.emplace(false).observer(&stop);
+    RunObserver observer;
+    observer.stop = &stop;
+    observer.started = [&](const Setup& setup, const std::string& place, std::uint32_t done,
+                           const std::atomic<std::uint64_t>& examples) {
+      if (shown.started) shown.started(setup, place, done, examples);
+      watcher.begin(setup, place, done);
+    };
+    observer.round = [&](const RoundRecord& record) {
+      if (shown.round) shown.round(record);
+      watcher.round(record);
+    };
+    try {
+      if (!folder.empty()) return resume(folder, given, observer, fleet, configure);
+      const Settings settings = merged(config, given);
+      Configuration configuration = resolve(settings);
+      configure(configuration);
+      return run(configuration, settings, observer, fleet);
+    } catch (const FailedRound& error) {
+      failed = error.what();
+      return {};
+    }
+  };
+  const RunSummary summary = code.while_it_works([&] {
+    RunSummary done = computed(go, &stop);
+    watcher.raise_again();
+    return done;
+  });
   py::dict outcome;
   outcome["folder"] = summary.folder;
   outcome["interrupted"] = summary.interrupted;
+  outcome["failed"] = failed;  // raised in Python, which knows the cause
   return outcome;
 }
 
 }  // namespace
 
-RunSummary carry_out(const RunRequest& request) {
-  if (!request.on_round.is_none() && !PyCallable_Check(request.on_round.ptr()))
-    throw usage_error(std::string("on_round is of type ") + Py_TYPE(request.on_round.ptr())->tp_name +
-                      "; it must be a function that takes a round's dict");
-  std::atomic<bool> stop{false};
-  const Bringer brought = bringer_of(request.data);
-  RoundCallback callback(request.on_round, stop);
-  RunSummary summary = computed(
-      [&] {
-        std::optional<ProgressBar> progress;
-        RunObserver shown;
-        if (request.verbose) shown = progress.emplace(false).observer(&stop);
-        RunObserver observer;
-        observer.stop = &stop;
-        observer.started = [&](const Setup& setup, const std::string& folder, std::uint32_t done,
-                               const std::atomic<std::uint64_t>& examples) {
-          callback.begin(setup);
-          if (shown.started) shown.started(setup, folder, done, examples);
-        };
-        observer.round = [&](const RoundRecord& record) {
-          if (shown.round) shown.round(record);
-          callback.round(record);
-        };
-        return go(request, brought, observer);
-      },
-      &stop);
-  callback.raise_again();
-  return summary;
-}
-
 void register_running(py::module_& module) {
-  module.def("run", run_from_python, py::arg("settings"), py::arg("config"), py::arg("resume"), py::arg("on_round"),
+  module.def("run", run_from_python, py::arg("settings"), py::arg("config"), py::arg("resume"), py::arg("watching"),
              py::arg("verbose"), py::arg("data"), py::arg("functions"));
+  module.def("code_text", [](const std::vector<std::tuple<std::string, std::string, bool>>& pieces) {
+    CodeNames code;
+    for (const auto& [part, name, clips] : pieces) code.pieces.push_back({part, name, clips});
+    return code.text();
+  });
 }
 
 }  // namespace fedstride::python

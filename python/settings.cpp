@@ -1,19 +1,20 @@
-#include "python/settings.hpp"
-
-#include <algorithm>
+#include <set>
+#include <string>
+#include <variant>
 
 #include "core/error.hpp"
+#include "python/bindings.hpp"
+#include "python/words.hpp"
 
 namespace fedstride::python {
 namespace {
 
 std::string type_of(py::handle value) { return Py_TYPE(value.ptr())->tp_name; }
 
-// The plain value of a NumPy scalar; any other object itself.
+// The plain value of a NumPy scalar or a one-element tensor; any other object itself.
 py::object plain(py::handle value) {
-  const bool is_scalar = py::hasattr(value, "dtype") && py::hasattr(value, "item") && py::hasattr(value, "ndim") &&
-                         py::cast<int>(value.attr("ndim")) == 0 && type_of(value).starts_with("numpy.") &&
-                         type_of(value) != "numpy.ndarray";
+  const bool is_scalar =
+      py::hasattr(value, "item") && py::hasattr(value, "shape") && py::object(value.attr("shape")).equal(py::tuple());
   return is_scalar ? value.attr("item")() : py::reinterpret_borrow<py::object>(value);
 }
 
@@ -40,7 +41,18 @@ SettingValue value_of(const std::string& key, py::handle given) {
     }
     return joined;
   }
-  throw usage_error(key + " is of type " + type_of(value) + "; valid are bool, int, float, str, a path, and a list of these");
+  throw usage_error(key + " is of type " + type_of(value) + "; valid: bool, int, float, str, a path, or a list of these");
+}
+
+// A key whose values are texts: a number given for it is written as one.
+bool is_text(const std::string& key) {
+  static const std::set<std::string> texts = [] {
+    std::set<std::string> names;
+    for (const KeyInfo& one : all_keys())
+      if (one.valid_text.empty() && !one.is_flag) names.insert(one.name);
+    return names;
+  }();
+  return texts.contains(key);
 }
 
 }  // namespace
@@ -49,12 +61,12 @@ Settings settings_of(const py::dict& keywords) {
   Settings settings;
   for (const auto& [name, value] : keywords) {
     if (value.is_none()) continue;
-    std::string key = name.cast<std::string>();
-    std::ranges::replace(key, '_', '-');
+    const std::string key = key_of(name.cast<std::string>());
     SettingValue meant = value_of(key, value);
-    // As check_flags has it of a flag.
+    if (is_text(key) && !std::holds_alternative<bool>(meant)) meant = value_text(meant);
+    // As check_flags does for flags.
     if ((key == "out" || key == "data") && meant == SettingValue(std::string()))
-      throw usage_error(key + " is ''; it must name a place, or be left out");
+      throw usage_error(key + " is ''; it must name a file or folder (or be left out)");
     settings[key] = {std::move(meant), true};
   }
   return settings;

@@ -20,23 +20,24 @@ std::optional<Vector> ReleasedSum::mean() const {
 void require_open_updates(std::string_view who, const SumRules& rules) {
   if (rules.release)
     throw usage_error(std::string(who) +
-                      " reads every client's own update, which dp 'client' and 'both' let nobody see: valid with them is "
-                      "client-noise 'local', or aggregation 'mean' and an attack that sees no others");
+                      " reads single clients' updates, which dp 'client' and 'both' hide; use client-noise 'local', or "
+                      "aggregation 'mean' and an attack that does not read other clients' updates");
 }
 
 Accumulator::Accumulator(const SumRules& rules, std::uint32_t round, std::span<const ClientId> cohort, std::size_t size,
-                         Keeps keeps)
+                         Keeps keeps, double expected)
     : rules_(rules),
       round_(round),
       size_(size),
       keeps_(keeps),
+      expected_(expected),
       cohort_(rules.weights.size()),
       added_(rules.weights.size()),
-      sum_(keeps == Keeps::sum ? size : 0),
+      sum_(keeps == Keeps::sum ? size + (rules.release ? rules.release->beside.count() : 0) : 0),
       store_(std::make_shared<UpdateStore>(rules.memory)) {
-  require(keeps == Keeps::sum || !rules.release, "updates must be kept that client-level privacy forbids to read");
+  require(keeps == Keeps::sum || !rules.release, "client-level privacy forbids keeping single updates");
   for (const ClientId client : cohort) {
-    require(client < cohort_.size(), "a client was drawn that is not in the roster");
+    require(client < cohort_.size(), client, "is in the cohort but not in the roster");
     cohort_[client] = true;
   }
 }
@@ -46,6 +47,7 @@ Accumulator::Accumulator(const Accumulator& whole, Stage stage)
       round_(whole.round_),
       size_(whole.size_),
       keeps_(whole.keeps_),
+      expected_(whole.expected_),
       cohort_(whole.cohort_),
       stage_(stage),
       added_(whole.added_.size()),
@@ -57,7 +59,9 @@ double mean_square_norm(const SumRules& rules, std::span<const ClientReport> rep
   double weights = 0;
   for (const ClientReport& report : reports) {
     if (!report.failure.empty()) continue;
-    const double norm = rules.bound ? std::min(report.update_norm, rules.bound->clip.bound()) : report.update_norm;
+    double norm = rules.measured > 0 ? report.change_norm : report.update_norm;
+    if (rules.bound && report.update_norm > rules.bound->clip.bound())
+      norm = rules.measured > 0 ? norm * (rules.bound->clip.bound() / report.update_norm) : rules.bound->clip.bound();
     const auto weight = static_cast<double>(rules.weights[report.client]);
     sum += weight * norm * norm;
     weights += weight;
@@ -69,26 +73,33 @@ void Accumulator::require(bool good, const char* what) const {
   if (!good) throw failure("round " + std::to_string(round_) + ": " + what);
 }
 
+void Accumulator::require(bool good, ClientId client, const char* what) const {
+  if (!good) throw failure("round " + std::to_string(round_) + ": client " + std::to_string(client) + " " + what);
+}
+
 std::string Accumulator::add(const ClientUpdate& update) {
   const ClientId client = update.report.client;
-  require(client < cohort_.size() && cohort_[client], "an update came of a client that was not asked");
+  require(client < cohort_.size() && cohort_[client], client, "sent an update but is not in the cohort");
   ClientReport report = update.report;
   const bool has_failed = !report.failure.empty();
-  require(has_failed || update.change.size() == size_, "an update came that is not of the model's size");
+  if (!has_failed && update.change.size() != size_)
+    throw failure("round " + std::to_string(round_) + ": client " + std::to_string(client) + " sent an update of " +
+                  counted(update.change.size(), "number") + "; it must have " + std::to_string(size_));
   report.update_norm = has_failed ? std::numeric_limits<double>::quiet_NaN() : l2_norm(update.change);
   if (std::isinf(report.update_norm)) report.update_norm = std::numeric_limits<double>::quiet_NaN();
+  if (rules_.measured > 0 && !has_failed) report.change_norm = l2_norm(update.change.first(rules_.measured));
   const UpdateClip* clip = rules_.release ? &rules_.release->clip : nullptr;
   std::string remark = report.failure;
   if (has_failed) {
   } else if (!ExactSum::admits(update.change)) {
-    remark = report.failure = "its training diverged: the update is not finite or 2^22 and larger";
+    remark = report.failure = "its training diverged: the update has a number that is not finite or at least 2^22";
   } else if (rules_.bound && report.update_norm > rules_.bound->clip.bound()) {
-    remark = "its update has norm " + number_text(report.update_norm) + ", max-update-norm is " +
+    remark = "its update has norm " + number_text(report.update_norm) + "; max-update-norm is " +
              number_text(rules_.bound->clip.bound());
     if (rules_.bound->leaves_out) {
-      report.failure = remark;
+      report.failure = "its update has a norm above max-update-norm " + number_text(rules_.bound->clip.bound());
     } else {
-      remark += "; it is scaled down to that";
+      remark += ", and it is scaled down to that";
       clip = &rules_.bound->clip;
     }
   }
@@ -96,12 +107,15 @@ std::string Accumulator::add(const ClientUpdate& update) {
   Vector clipped;
   if (clip != nullptr && report.failure.empty()) {
     clip->clip(update.change, clipped);
+    if (rules_.release)
+      rules_.release->beside.append(clipped, clip->bound(),
+                                    report.statistic / static_cast<double>(report.statistics) / expected_);
     change = view(std::as_const(clipped));
   }
 
   const std::lock_guard lock(mutex_);
-  require(stage_ != Stage::ended, "an update came after the sum was released");
-  require(!added_[client], "a second update came of one client");
+  require(stage_ != Stage::ended, client, "sent an update after the sum was released");
+  require(!added_[client], client, "sent a second update");
   added_[client] = true;
   reports_.push_back(std::move(report));
   if (!reports_.back().failure.empty()) return remark;
@@ -117,12 +131,12 @@ std::unique_ptr<Accumulator> Accumulator::fresh_part() const {
 }
 
 void Accumulator::merge(const Accumulator& part) {
-  require(&part != this, "a sum was merged into itself");
+  require(&part != this, "a sum cannot be merged into itself");
   const std::scoped_lock lock(mutex_, part.mutex_);
   require(stage_ != Stage::ended && part.stage_ == Stage::part, "only parts can be merged, and only before the release");
   require(
       &part.rules_ == &rules_ && part.round_ == round_ && part.size_ == size_ && part.keeps_ == keeps_ && part.cohort_ == cohort_,
-      "a part of another round's sum was merged");
+      "the merged part belongs to another round or other rules");
   take_over(part.sum_, part.reports_);
   updates_.insert(updates_.end(), part.updates_.begin(), part.updates_.end());
 }
@@ -130,24 +144,24 @@ void Accumulator::merge(const Accumulator& part) {
 void Accumulator::merge(const PartOfSum& part) {
   const std::lock_guard lock(mutex_);
   require(stage_ != Stage::ended, "only parts can be merged, and only before the release");
-  require(part.sum.size() == sum_.size(), "a part of another model's sum was merged");
+  require(part.sum.size() == sum_.size(), "the merged part belongs to another model");
   std::vector<bool> reported(added_.size());
   for (const ClientReport& report : part.reports) {
-    require(report.client < cohort_.size() && cohort_[report.client], "an update came of a client that was not asked");
-    require(!reported[report.client], "a second update came of one client");
+    require(report.client < cohort_.size() && cohort_[report.client], report.client, "sent an update but is not in the cohort");
+    require(!reported[report.client], report.client, "sent a second update");
     reported[report.client] = true;
   }
   for (const PartOfSum::Update& update : part.updates)
     require(
         keeps_ == Keeps::updates && update.client < reported.size() && reported[update.client] && update.change.size() == size_,
-        "an update came that is not of this round");
+        update.client, "has an update that does not belong to this round");
   take_over(part.sum, part.reports);
   for (const PartOfSum::Update& update : part.updates)
     updates_.push_back({update.client, update.weight, store_->keep(view(update.change))});
 }
 
 void Accumulator::take_over(const ExactSum& sum, std::span<const ClientReport> reports) {
-  for (const ClientReport& report : reports) require(!added_[report.client], "a second update came of one client");
+  for (const ClientReport& report : reports) require(!added_[report.client], report.client, "sent a second update");
   for (const ClientReport& report : reports) added_[report.client] = true;
   sum_.merge(sum);
   reports_.insert(reports_.end(), reports.begin(), reports.end());
@@ -155,7 +169,7 @@ void Accumulator::take_over(const ExactSum& sum, std::span<const ClientReport> r
 
 PartOfSum Accumulator::hand_over() && {
   const std::lock_guard lock(mutex_);
-  require(stage_ == Stage::part, "only a part of a sum is handed over; the whole is released");
+  require(stage_ == Stage::part, "only a part of a sum can be handed over; the whole is released");
   stage_ = Stage::ended;
   PartOfSum part{.sum = std::move(sum_), .updates = {}, .reports = std::move(reports_)};
   for (const OpenUpdates::Update& update : updates_)
@@ -172,14 +186,14 @@ std::vector<ClientReport> Accumulator::reports() const {
 
 void Accumulator::end(Keeps as) {
   require(stage_ != Stage::part, "a part of a sum cannot be released, only merged");
-  require(stage_ != Stage::ended, "a sum is released once");
-  require(keeps_ == as, "a sum was asked for its updates, or kept updates for their sum");
+  require(stage_ != Stage::ended, "a sum can be released only once");
+  require(keeps_ == as, "a sum has no single updates to open, and kept updates have no sum to release");
   stage_ = Stage::ended;
 }
 
 void Accumulator::conspire(const AttackPlan& plan) {
   const std::lock_guard lock(mutex_);
-  require(stage_ == Stage::whole && keeps_ == Keeps::updates, "attackers see the updates of a whole round that keeps them");
+  require(stage_ == Stage::whole && keeps_ == Keeps::updates, "attackers can see updates only in a whole round that keeps them");
   conspired_ = true;
   std::ranges::sort(updates_, {}, &OpenUpdates::Update::client);
   std::vector<std::span<const float>> honest;
@@ -189,7 +203,8 @@ void Accumulator::conspire(const AttackPlan& plan) {
   if (attackers == 0 || honest.empty()) return;
   Vector forged(size_);
   plan.attack->conspire(plan.at(round_), honest, attackers, view(forged));
-  require(ExactSum::admits(view(std::as_const(forged))), "attackers made an update that is not finite or 2^22 and larger");
+  require(ExactSum::admits(view(std::as_const(forged))),
+          "the attackers' update has a number that is not finite or at least 2^22");
   const double norm = l2_norm(view(std::as_const(forged)));
   const bool is_long = rules_.bound && norm > rules_.bound->clip.bound();
   Vector clipped;
@@ -198,7 +213,7 @@ void Accumulator::conspire(const AttackPlan& plan) {
   for (ClientReport& report : reports_) {
     if (!plan.has(report.client) || !report.failure.empty()) continue;
     report.update_norm = norm;
-    if (is_long && rules_.bound->leaves_out) report.failure = "its update is longer than max-update-norm";
+    if (is_long && rules_.bound->leaves_out) report.failure = "its update has a norm above max-update-norm";
   }
   for (OpenUpdates::Update& update : updates_)
     if (plan.has(update.client)) update.change = kept;
@@ -209,7 +224,7 @@ void Accumulator::conspire(const AttackPlan& plan) {
 ReleasedSum Accumulator::release() && {
   const std::lock_guard lock(mutex_);
   if (conspired_ && stage_ == Stage::whole) {
-    // Only attackers see them one by one; what is read is their sum.
+    // Only the attackers saw single updates; the caller reads their sum.
     sum_ = ExactSum(size_);
     for (const OpenUpdates::Update& update : updates_) sum_.add(update.change, update.weight);
     keeps_ = Keeps::sum;

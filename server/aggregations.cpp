@@ -3,16 +3,15 @@
 #include "server/aggregation/geometric_median.hpp"
 #include "server/aggregation/krum.hpp"
 #include "server/aggregation/median.hpp"
-#include "server/aggregation/multi_krum.hpp"
 #include "server/aggregation/norm_bounded.hpp"
 #include "server/aggregation/trimmed_mean.hpp"
-#include "server/weighted_mean.hpp"
+#include "server/aggregation/weighted_mean.hpp"
 
 namespace fedstride {
 
 PartFamily& AggregationPart::family() {
   static PartFamily family = [] {
-    PartFamily all("aggregation", "what one change is made of the clients' changes");
+    PartFamily all("aggregation", "how the clients' changes become one", Question::federation, Shown::often);
     add_parts<AggregationPart, WeightedMean, Median, TrimmedMean, Krum, MultiKrum, Bulyan, GeometricMedian, NormBounded>(all);
     return all;
   }();

@@ -5,7 +5,7 @@
 #include <sstream>
 
 #include "core/error.hpp"
-#include "core/sealed_file.hpp"
+#include "core/files.hpp"
 #include "core/serialize.hpp"
 
 namespace fedstride {
@@ -26,7 +26,7 @@ void save_checkpoint(const std::filesystem::path& path, const Checkpoint& checkp
   std::ostringstream stream;
   {
     cereal::PortableBinaryOutputArchive archive(stream);
-    fields(archive, const_cast<Checkpoint&>(checkpoint));  // cereal names one function for both directions
+    fields(archive, const_cast<Checkpoint&>(checkpoint));  // cereal uses one function for both directions
   }
   write_sealed(path, kKind, stream.view());
 }
@@ -38,7 +38,7 @@ Checkpoint load_checkpoint(const std::filesystem::path& path) {
     cereal::PortableBinaryInputArchive archive(stream);
     fields(archive, checkpoint);
   } catch (const std::exception&) {
-    throw failure("checkpoint '" + path.string() + "' is damaged: it ends early");
+    throw failure("checkpoint '" + path.string() + "' is damaged: it is truncated");
   }
   return checkpoint;
 }

@@ -1,41 +1,38 @@
 #pragma once
 
-#include <string_view>
-#include <tuple>
-
-#include "core/serialize.hpp"
-#include "core/setting.hpp"
-#include "core/vector.hpp"
+#include "core/eigen.hpp"
+#include "server/server_optimizer.hpp"
 
 namespace fedstride {
 
-/// FedAvgM (Hsu, Qi & Brown 2019): v <- beta v + mean change, model += rate v, v = 0 at the start. A constant change moves
-/// the model 1 / (1 - beta) times as far as FedAvg at the same rate does. With beta 0 it is FedAvg. Nesterov's form looks a step
-/// ahead: model += rate (mean change + beta v).
-struct FederatedMomentum {
-  static constexpr std::string_view kName = "momentum";
-  static constexpr std::string_view kSummary = "FedAvg with momentum at the server (FedAvgM; Hsu et al. 2019)";
+struct FederatedMomentumSettings {
   double server_learning_rate = 1;
   double server_momentum = 0.9;
   bool nesterov = false;
   static constexpr auto kFields =
-      std::tuple{Field{"server-learning-rate", &FederatedMomentum::server_learning_rate,
-                       "factor on the mean change of a round; 1 is federated averaging", kPositive},
-                 Field{"server-momentum", &FederatedMomentum::server_momentum,
-                       "share beta of the rounds before that stays, v = beta v + mean change",
+      std::tuple{Field{"server-learning-rate", &FederatedMomentumSettings::server_learning_rate, kServerRateHelp, kPositive},
+                 Field{"server-momentum", &FederatedMomentumSettings::server_momentum, "momentum beta, v = beta v + mean change",
                        Valid{.low = 0, .high = 1, .high_included = false}},
-                 Field{"server-nesterov", &FederatedMomentum::nesterov, "the step is mean change + beta v instead of v"}};
+                 Field{"server-nesterov", &FederatedMomentumSettings::nesterov,
+                       "Nesterov's form: step by mean change + beta v instead of v"}};
+};
 
-  struct State {
-    Vector velocity;
-    template <class Archive>
-    void serialize(Archive& archive) {
-      archive(velocity);
-    }
-  };
+/// FedAvgM (Hsu, Qi & Brown 2019): v <- beta v + mean change, model += rate v, with v = 0 at the start. A constant change moves
+/// the model 1 / (1 - beta) times as far as FedAvg at the same rate. At beta 0 it is FedAvg. Nesterov's form looks one step
+/// ahead: model += rate (mean change + beta v).
+struct FederatedMomentum final : ServerOptimizerBase<FederatedMomentum, FederatedMomentumSettings, Vector> {
+  using ServerOptimizerBase::ServerOptimizerBase;
+  static constexpr std::string_view kName = "momentum";
+  static constexpr std::string_view kSummary = "FedAvg with momentum at the server (FedAvgM; Hsu et al. 2019)";
 
-  void start(State& state, std::size_t size) const { state.velocity.assign(size, 0); }
-  void apply(State& state, Vector& model, const Vector& mean_change) const;
+  void apply(Vector& velocity, Vector& model, const Vector& mean_change) const override {
+    eigen(velocity) = static_cast<float>(server_momentum) * eigen(velocity) + eigen(mean_change);
+    const auto rate = static_cast<float>(server_learning_rate);
+    if (nesterov)
+      eigen(model) += rate * (eigen(mean_change) + static_cast<float>(server_momentum) * eigen(velocity));
+    else
+      eigen(model) += rate * eigen(velocity);
+  }
 };
 
 }  // namespace fedstride

@@ -3,23 +3,15 @@
 #include <span>
 #include <vector>
 
-#include "core/task.hpp"
-#include "server/accumulator.hpp"
 #include "server/aggregation.hpp"
 #include "server/cohort.hpp"
+#include "server/failures.hpp"
+#include "server/fleet.hpp"
 #include "server/server_optimizer.hpp"
 
 namespace fedstride {
 
-/// A fleet gives a task to the clients of a cohort and adds their updates to an accumulator, each once, in any order, from
-/// any thread, or fills parts of it and merges them. Clients that fail are absent. A fleet may be in one process, on a
-/// network or on a cluster; the round does not depend on it.
-template <class T>
-concept Fleet = requires(T fleet, const Task& task, const std::vector<ClientId>& cohort, Accumulator& updates) {
-  fleet.collect(task, cohort, updates);
-};
-
-/// The rounds after which models are evaluated: every so many, and the last; 0: none.
+/// The rounds after which models are evaluated: every `every`-th and the last; none if `every` is 0.
 struct EvaluatedRounds {
   std::uint32_t every = 0;
   std::uint32_t last = 0;
@@ -30,11 +22,12 @@ struct EvaluatedRounds {
 struct RoundRules {
   Cohort cohort;
   RandomSource cohort_source{std::uint64_t{0}};
-  std::vector<std::uint64_t> rows = {};  ///< of each client, by which a cohort may be drawn; empty: SumRules::weights
-  SumRules sum = {};                     ///< how updates are clipped, weighed, summed and noised
+  std::vector<std::uint64_t> rows = {};  ///< of each client, for cohorts drawn by size; empty: SumRules::weights
+  SumRules sum = {};                     ///< how updates are clipped, weighted, summed and noised
   Aggregation aggregation = {};
-  AttackPlan attack = {};  ///< of attackers that see what the others send
+  AttackPlan attack = {};  ///< for attackers that see other clients' updates
   EvaluatedRounds evaluated = {};
+  AcceptFailures accepted = AcceptFailures::all;
 
   CohortQuestion question(std::uint32_t round, std::span<const double> losses) const {
     return {round, rows.empty() ? sum.weights : rows, cohort_source, losses};
@@ -43,27 +36,29 @@ struct RoundRules {
 };
 
 /// Federated averaging, one round:
-///   cohort -> every client trains the model under its local objective -> accumulator (each update clipped, weighed, added
-///   exactly) -> aggregation (noise, mean update) -> the objective's server, server optimiser -> the next model.
-/// `releases` is what each client may spend of its example-level privacy (Task); a client with nothing left stays out.
-/// A round that has no mean update, because no client finished it and there is no client-level privacy, changes nothing.
-/// Returns the reports in order of clients.
-template <Fleet F>
-std::vector<ClientReport> run_round(std::uint32_t round, const RoundRules& rules, F& fleet, Server& server, Vector& model,
-                                    std::span<const std::uint64_t> releases = {}, ForEachPiece for_each_piece = serially) {
+///   cohort -> every client trains the model under its local objective -> accumulator (each update clipped, weighted, added
+///   exactly) -> aggregation (noise, mean update) -> the objective's server, server optimizer -> the next model.
+/// `releases` is how many releases of example-level privacy each client may spend (Task); clients with none left stay out.
+/// A round without a mean update, because no client finished it and there is no client-level privacy, changes nothing.
+/// Returns the reports in order of clients. Throws FailedRound, with nothing changed, if more clients failed than RoundRules::accepted.
+inline std::vector<ClientReport> run_round(std::uint32_t round, const RoundRules& rules, Fleet& fleet, Server& server,
+                                           Vector& model, std::span<const std::uint64_t> releases = {},
+                                           ForEachPiece for_each_piece = serially) {
   check_aggregation(rules.aggregation, rules.attack.attack, rules.sum);
   std::vector<ClientId> cohort = rules.cohort->sample(rules.question(round, server.losses()));
   std::erase_if(cohort, [&](ClientId client) { return !releases.empty() && releases[client] == 0; });
 
-  Accumulator updates(rules.sum, round, cohort, server.update_size(), rules.keeps());
-  fleet.collect(Task{round, model, releases, server.tell(round), server.beside(), rules.evaluated.has(round)}, cohort, updates);
+  const std::vector<double> told = server.tell(round);
+  Accumulator updates(rules.sum, round, cohort, server.update_size(), rules.keeps(), pooled_reference(told));
+  fleet.collect(Task{round, model, releases, told, server.beside(), rules.evaluated.has(round)}, cohort, updates);
+  if (const std::string why = failure_text(rules.accepted, round, updates.reports()); !why.empty()) throw FailedRound(why);
   if (rules.attack.attack->conspires()) updates.conspire(rules.attack);
   std::vector<ClientReport> reports = updates.reports();
-  server.take(reports, rules.sum);
+  server.take(round, reports, rules.sum);
 
-  // From here on only this mean remains of the updates; under client-level privacy it always contains the noise.
+  // From here on, only this mean remains of the updates; under client-level privacy it always contains the noise.
   if (auto mean = rules.aggregation->mean_change(std::move(updates), for_each_piece))
-    server.apply(model, *std::move(mean), round);
+    server.apply(model, *std::move(mean), round, rules.sum);
   return reports;
 }
 

@@ -1,33 +1,32 @@
 #include "server/server_optimizer.hpp"
 
+#include <algorithm>
 #include <cereal/types/string.hpp>
 #include <cereal/types/vector.hpp>
+#include <iterator>
 #include <limits>
 #include <numeric>
-#include <sstream>
 
 #include "core/error.hpp"
-#include "core/exact_total.hpp"
-#include "core/state_bytes.hpp"
+#include "core/exact_sum.hpp"
 
 namespace fedstride {
 namespace {
 
-std::string saved(const PooledStatistic& pool) {
-  std::ostringstream bytes;
-  pool.save(bytes);
-  return std::move(bytes).str();
+std::string archived(const auto& value) {
+  return state_bytes([&](std::ostream& stream) { write_archive(stream, value); });
 }
 
 }  // namespace
 
-void Server::take(std::span<const ClientReport> reports, const SumRules& rules) {
-  at_work_->measure(mean_square_norm(rules, reports));
+void Server::take(std::uint32_t round, std::span<const ClientReport> reports, const SumRules& rules) {
+  if (!rules.release) mean_square_ = mean_square_norm(rules, reports);
   const double all = static_cast<double>(std::accumulate(rules.weights.begin(), rules.weights.end(), std::uint64_t{0}));
   double weight = 0;
   double measure = 0;
   ExactTotal statistic;
-  std::uint64_t statistics = 0;
+  ExactTotal alignment;
+  PooledSums sums;
   for (const ClientReport& report : reports) {
     if (!report.failure.empty()) continue;
     const auto own = static_cast<double>(rules.weights[report.client]);
@@ -35,48 +34,68 @@ void Server::take(std::span<const ClientReport> reports, const SumRules& rules) 
     measure += own * report.measure;
     if (report.statistic <= kMaxStatistic) {
       statistic.add(report.statistic);
-      statistics += report.statistics;
+      sums.count += report.statistics;
     }
+    alignment.add(report.alignment);
+    sums.pairs += report.pairs;
     if (!losses_.empty()) losses_[report.client] = report.loss;
   }
   const double divisor = rules.denominator > 0 ? rules.denominator : weight;
   round_ = {.share = divisor / all,
             .weight = divisor / static_cast<double>(rules.weights.size()),
             .measure = weight > 0 ? measure / weight : 0};
-  if (pool_) pool_->take(statistic.value(), statistics);
+  sums.statistic = statistic.value();
+  sums.alignment = alignment.value();
+  if (pool_ && !rules.release) pool_->take(round, sums);
 }
 
-void Server::apply(Vector& model, Vector mean_update, std::uint32_t round) {
-  objective_->next(round_, mean_update);
+void Server::apply(Vector& model, Vector mean_update, std::uint32_t round, const SumRules& rules) {
+  if (rules.release) {
+    const double bound = rules.release->clip.bound();
+    const auto released = rules.release->beside.take_off(mean_update, bound);
+    mean_square_ = bound * bound * released.square;
+    if (pool_ && rules.release->beside.statistic)
+      pool_->take(round, {.statistic = 2 * released.statistic * pooled_reference(pool_->tell(round)), .count = 1});
+  }
+  if (optimizer_->measures()) {
+    const double norm = l2_norm(view(std::as_const(mean_update)).first(model.size()));
+    optimizer_->measure(*state_, {mean_square_, norm * norm});
+  }
+  objective_->next(*objective_state_, round_, mean_update);
   const auto factor = static_cast<float>(schedule_.factor(round));
-  if (factor == 1) return at_work_->apply(model, mean_update);
+  if (factor == 1) return optimizer_->apply(*state_, model, mean_update);
   const Vector before = model;
-  at_work_->apply(model, mean_update);
+  optimizer_->apply(*state_, model, mean_update);
   for (std::size_t i = 0; i < model.size(); ++i) model[i] = before[i] + factor * (model[i] - before[i]);
+}
+
+std::vector<NamedNumber> Server::numbers() const {
+  std::vector<NamedNumber> numbers = optimizer_->numbers(*state_);
+  if (pool_) std::ranges::copy(pool_->numbers(), std::back_inserter(numbers));
+  return numbers;
 }
 
 void Server::remember_losses(std::size_t clients) { losses_.assign(clients, std::numeric_limits<double>::quiet_NaN()); }
 
 std::vector<std::string> Server::states() const {
-  return {at_work_->save(), objective_->save(), pool_ ? saved(*pool_) : std::string(), state_bytes(losses_)};
+  return {state_bytes(*optimizer_, *state_), state_bytes(*objective_, *objective_state_),
+          pool_ ? state_bytes([&](std::ostream& stream) { pool_->save(stream); }) : std::string(), archived(losses_)};
 }
 
-std::string Server::save() const { return state_bytes(states()); }
+std::string Server::save() const { return archived(states()); }
 
 void Server::load(const std::string& bytes) {
+  const auto label = [](const ChosenPart& part) {
+    return std::string(part.family().key()) + " '" + std::string(part.name()) + "'";
+  };
   std::vector<std::string> states = this->states();
-  load_state(states, bytes, "server-optimizer '" + name_ + "'", true);
-  if (states.size() != 4) throw failure("the checkpoint's state of the server is damaged");
-  at_work_->load(states[0]);
-  objective_->load(states[1]);
-  load_state(losses_, states[3], "the clients' losses");
-  if (!pool_) return;
-  try {
-    std::istringstream stream(states[2]);
-    pool_->load(stream);
-  } catch (const std::exception&) {
-    throw failure("the checkpoint's state of the pooled statistic is damaged");
-  }
+  load_state(bytes, label(optimizer_), {}, [&](std::istream& stream) { read_archive(stream, states); });
+  if (states.size() != 4) throw failure("the server's state in the checkpoint is damaged");
+  load_state(*optimizer_, *state_, states[0], label(optimizer_));
+  load_state(*objective_, *objective_state_, states[1], label(objective_));
+  load_state(states[3], "the clients' losses", archived(losses_).size(),
+             [&](std::istream& stream) { read_archive(stream, losses_); });
+  if (pool_) load_state(states[2], "the pooled statistic", {}, [&](std::istream& stream) { pool_->load(stream); });
 }
 
 }  // namespace fedstride

@@ -1,137 +1,132 @@
 #pragma once
 
-#include <concepts>
 #include <memory>
-#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
-#include "core/part.hpp"
+#include "client/objectives/local_objective.hpp"
+#include "core/part_state.hpp"
 #include "core/pooled_statistic.hpp"
 #include "core/task.hpp"
 #include "core/vector.hpp"
-#include "objectives/local_objective.hpp"
 #include "server/accumulator.hpp"
 #include "server/server_schedule.hpp"
 
 namespace fedstride {
 
-/// Makes the next model out of the mean change of a round (Reddi et al. 2021's ServerOpt).
-///   kName, kSummary, kFields           core/part.hpp
-///   State                              its state from round to round. Cereal's serialize() is complete: save, load,
-///                                      apply equals apply. Its length depends on the number of parameters alone.
-///   start(state, size)                 fresh state for `size` parameters
-///   apply(state, model, mean_change)   one step in place. A round that has no mean change makes none.
-/// and, if its step depends on how far single clients went,
-///   measure(state, mean_square)        called before apply with sum_k p_k |change_k|^2; refused where clients are protected
-/// or if its state's length changes from round to round
-///   kStateLengthChanges
-/// or if what it gives away is not the model that the next round begins from,
-///   answer(state, model)               the model that is evaluated and saved
-template <class T>
-concept ServerOpt = requires(const T optimizer, typename T::State state, Vector model, const Vector mean_change) {
-  { T::kName } -> std::convertible_to<std::string_view>;
-  { T::kSummary } -> std::convertible_to<std::string_view>;
-  T::kFields;
-  optimizer.start(state, std::size_t{});
-  optimizer.apply(state, model, mean_change);
+/// How far a round's changes D_k lie apart, with weights p_k that add up to 1, as they are aggregated.
+struct ChangeSpread {
+  double mean_square = 0;     ///< sum_k p_k |D_k|^2
+  double square_of_mean = 0;  ///< |sum_k p_k D_k|^2
 };
 
-/// One that measures the changes of single clients.
-template <class T>
-concept MeasuringServerOpt = ServerOpt<T> && requires(const T optimizer, typename T::State state) {
-  optimizer.measure(state, double{});
-};
-
-/// One that gives another model away than it goes on from.
-template <class T>
-concept AnsweringServerOpt = ServerOpt<T> && requires(const T optimizer, const typename T::State state, const Vector model) {
-  { optimizer.answer(state, model) } -> std::same_as<Vector>;
-};
-
-template <ServerOpt T>
-class ServerOptimizerOf;  // server/server_optimizer_of.hpp
-
-/// The abstract interface of a server optimiser with its state.
-class ServerAtWork {
- public:
-  virtual ~ServerAtWork() = default;
-  virtual void measure(double mean_square) = 0;
-  virtual void apply(Vector& model, const Vector& mean_change) = 0;
-  virtual std::optional<Vector> answer(const Vector& model) const = 0;  ///< nothing: the model itself
-  virtual std::string save() const = 0;
-  virtual void load(const std::string& bytes) = 0;
-};
-
-/// The abstract interface of a server optimiser.
-class ServerOptimizerPart : public Part {
+/// Computes the next model from the mean change of a round (ServerOpt in Reddi et al. 2021). A round without a mean change takes
+/// no step.
+class ServerOptimizerPart : public StatefulPart {
  public:
   static PartFamily& family();  ///< server/server_optimizers.cpp has the list
-  template <ServerOpt T>
-  using Of = ServerOptimizerOf<T>;
 
-  /// A fresh state, for the first round of a model of `size` parameters.
-  virtual std::unique_ptr<ServerAtWork> start(std::size_t size) const = 0;
-  /// True if it measures the changes of single clients.
-  virtual bool measures() const = 0;
-  /// True if it gives another model away than it goes on from.
-  virtual bool answers() const = 0;
+  /// One step, in place.
+  virtual void apply(PartState& state, Vector& model, const Vector& mean_change) const = 0;
+
+  /// True if its step depends on the norms of single clients' changes.
+  virtual bool measures() const { return false; }
+  /// If measures(): called before apply.
+  virtual void measure(PartState& state, const ChangeSpread& spread) const = 0;
+
+  /// The numbers behind its last step in this session.
+  virtual std::vector<NamedNumber> numbers(const PartState& state) const = 0;
+
+  /// True if the model to evaluate and save differs from the one the next round starts from.
+  virtual bool answers() const { return false; }
+  /// If answers(): the model to evaluate and save.
+  virtual Vector answer(const PartState& state, const Vector& model) const = 0;
 };
 
-/// A server optimiser that has been chosen; the default is federated averaging.
+/// The base of the server optimizer Self.
+template <class Self, class Settings = NoSettings, class State = NoState>
+class ServerOptimizerBase : public StatefulBase<ServerOptimizerPart, Self, Settings, State> {
+ public:
+  using StatefulBase<ServerOptimizerPart, Self, Settings, State>::StatefulBase;
+
+  virtual void apply(State& state, Vector& model, const Vector& mean_change) const = 0;
+  virtual void measure(State& /*state*/, const ChangeSpread& /*spread*/) const {}
+  virtual std::vector<NamedNumber> numbers(const State& /*state*/) const { return {}; }
+  virtual Vector answer(const State& /*state*/, const Vector& model) const { return model; }
+
+  void apply(PartState& state, Vector& model, const Vector& mean_change) const final {
+    apply(this->own(state), model, mean_change);
+  }
+  void measure(PartState& state, const ChangeSpread& spread) const final { measure(this->own(state), spread); }
+  std::vector<NamedNumber> numbers(const PartState& state) const final { return numbers(this->own(state)); }
+  Vector answer(const PartState& state, const Vector& model) const final { return answer(this->own(state), model); }
+};
+
+/// Help for server-learning-rate, shared by the server optimizers that have it.
+inline constexpr std::string_view kServerRateHelp = "factor on the mean change of a round; 1 is federated averaging";
+
+/// A server optimizer that has been chosen; the default is federated averaging.
 using ServerOptimizer = Chosen<ServerOptimizerPart>;
 
-/// A server optimiser with its state, and the server's sides of the local objective and of the local optimiser, as far as these
-/// have one. A checkpoint holds all of them.
+/// A server optimizer with its state, and the server's sides of the local objective and the local optimizer, if any. A checkpoint
+/// holds all of them.
 class Server {
  public:
   /// A fresh state, for the first round of a model of `size` parameters.
   Server(const ServerOptimizer& kind, std::size_t size, const LocalObjective& objective = {},
          std::unique_ptr<PooledStatistic> pool = nullptr)
-      : name_(kind.name()),
-        at_work_(kind->start(size)),
+      : optimizer_(kind),
+        state_(started_state(*kind, size)),
+        objective_(objective),
+        objective_state_(started_state(*objective, size)),
         update_size_(objective->update_size(size)),
-        objective_(objective->begin(size)),
         pool_(std::move(pool)) {}
 
-  /// Numbers of an update: the change of the model, and behind it what the local objective sends beside it.
+  /// The length of an update: the change of the model followed by what the local objective sends with it.
   std::size_t update_size() const { return update_size_; }
-  /// The numbers that every client of that round is told besides the model, and the vector that it is sent beside it.
+  /// The numbers (tell) and the vector (beside) sent with the model to every client of that round.
   std::vector<double> tell(std::uint32_t round) const { return pool_ ? pool_->tell(round) : std::vector<double>{}; }
-  std::span<const float> beside() const { return objective_->heard(); }
+  std::span<const float> beside() const { return objective_->heard(*objective_state_); }
 
-  /// From now on it knows the last loss that each of so many clients has told.
+  /// From now on, keeps the last reported loss of each of `clients` clients.
   void remember_losses(std::size_t clients);
   std::span<const double> losses() const { return losses_; }
 
-  /// Takes what the reports say of a round's clients that are in the mean update, in order of clients, so that the bits of their
-  /// sums do not depend on who answered first.
-  void take(std::span<const ClientReport> reports, const SumRules& rules);
+  /// Processes the reports of the clients that are in the mean update, in order of clients, so that the bits of the sums do not
+  /// depend on who answered first.
+  void take(std::uint32_t round, std::span<const ClientReport> reports, const SumRules& rules);
+  void prolong(std::uint32_t rounds) {
+    if (pool_) pool_->prolong(rounds);
+  }
   void set_schedule(const ServerSchedule& schedule) { schedule_ = schedule; }
-  /// Makes the next model out of the mean update of that round.
-  void apply(Vector& model, Vector mean_update, std::uint32_t round = 1);
+  /// Computes the next model from the mean update of that round, and what CentralRelease::beside releases with it.
+  void apply(Vector& model, Vector mean_update, std::uint32_t round = 1, const SumRules& rules = {});
 
+  /// The numbers behind the last round's step: of the server optimizer and of the local optimizer's server side.
+  std::vector<NamedNumber> numbers() const;
   /// The model to evaluate and to save, after a round that ended in `model`.
-  Vector answer(const Vector& model) const { return at_work_->answer(model).value_or(model); }
+  Vector answer(const Vector& model) const { return optimizer_->answer(*state_, model); }
 
-  /// The state as bytes, and back. load throws Error (failure) if the bytes are not of this optimiser and model.
+  /// The state as bytes, and back. load throws Error (failure) if the bytes belong to another optimizer or model.
   std::string save() const;
   void load(const std::string& bytes);
 
  private:
   std::vector<std::string> states() const;
 
-  std::string name_;
-  std::unique_ptr<ServerAtWork> at_work_;
+  ServerOptimizer optimizer_;
+  std::unique_ptr<PartState> state_;
+  LocalObjective objective_;
+  std::unique_ptr<PartState> objective_state_;
   std::size_t update_size_;
-  std::unique_ptr<ObjectiveAtServer> objective_;
   std::unique_ptr<PooledStatistic> pool_;
   ServerSchedule schedule_ = {};
   ObjectiveRound round_ = {};
-  std::vector<double> losses_ = {};  ///< by client, NaN if none is known; empty unless they are remembered
+  double mean_square_ = 0;           ///< of the round (ChangeSpread)
+  std::vector<double> losses_ = {};  ///< by client, NaN if unknown; empty unless remember_losses was called
 };
 
 }  // namespace fedstride

@@ -2,15 +2,15 @@
 #include "server/federated_averaging.hpp"
 #include "server/federated_extrapolation.hpp"
 #include "server/federated_momentum.hpp"
-#include "server/server_optimizer_of.hpp"
+#include "server/length_restoring.hpp"
 
 namespace fedstride {
 
 PartFamily& ServerOptimizerPart::family() {
   static PartFamily family = [] {
-    PartFamily all("server-optimizer", "the step that applies the mean change");
+    PartFamily all("server-optimizer", "how the server applies the mean change", Question::federation, Shown::often);
     add_parts<ServerOptimizerPart, FederatedAveraging, FederatedMomentum, FederatedAdagrad, FederatedAdam, FederatedYogi,
-              FederatedExtrapolation>(all);
+              FederatedExtrapolation, LengthRestoring>(all);
     return all;
   }();
   return family;

@@ -1,8 +1,6 @@
 #include "server/update_store.hpp"
 
-#include <fcntl.h>
 #include <sys/mman.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cstring>
@@ -14,7 +12,6 @@ namespace fedstride {
 
 UpdateStore::~UpdateStore() {
   for (const std::span<float> mapped : mapped_) ::munmap(mapped.data(), mapped.size_bytes());
-  if (file_ >= 0) ::close(file_);
 }
 
 std::span<const float> UpdateStore::keep(std::span<const float> values) {
@@ -36,18 +33,18 @@ std::span<float> UpdateStore::place_in_file(std::size_t size) {
   std::error_code error;
   const std::filesystem::path folder = std::filesystem::temp_directory_path(error);
   const auto refused = [&](int why) {
-    return failure("cannot keep an update of a round in folder '" + folder.string() + "': " + std::strerror(why) +
-                   "; name another with TMPDIR, or give more memory with --update-memory");
+    return failure("cannot store an update in folder '" + folder.string() + "': " + std::strerror(why) +
+                   "; set TMPDIR to another folder, or allow more memory with --update-memory");
   };
-  if (file_ < 0) file_ = ::open(folder.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
-  if (file_ < 0) throw refused(errno);
+  if (!file_) file_ = opened(folder, O_TMPFILE | O_RDWR, 0600);
+  if (!file_) throw refused(errno);
   const auto page = static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
   const std::uint64_t bytes = std::uint64_t{size} * sizeof(float);
   const std::uint64_t whole_pages = (bytes + page - 1) / page * page;
-  // Room is taken before it is mapped: a full disk is an error here, not a signal when the page is written.
-  if (const int why = ::posix_fallocate(file_, static_cast<off_t>(file_bytes_), static_cast<off_t>(whole_pages)); why != 0)
+  // Allocated before it is mapped, so that a full disk is an error here and not a signal when a page is written.
+  if (const int why = ::posix_fallocate(file_.get(), static_cast<off_t>(file_bytes_), static_cast<off_t>(whole_pages)); why != 0)
     throw refused(why);
-  void* mapped = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file_, static_cast<off_t>(file_bytes_));
+  void* mapped = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file_.get(), static_cast<off_t>(file_bytes_));
   if (mapped == MAP_FAILED) throw refused(errno);
   file_bytes_ += whole_pages;
   return mapped_.emplace_back(static_cast<float*>(mapped), size);

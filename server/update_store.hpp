@@ -7,21 +7,22 @@
 #include <span>
 #include <vector>
 
+#include "core/descriptor.hpp"
 #include "core/vector.hpp"
 
 namespace fedstride {
 
-/// Keeps vectors until it goes: the first ones in memory, those beyond a limit in an unnamed file that is mapped. Thread-safe.
+/// Keeps vectors for its lifetime: up to a limit in memory, the rest in an unnamed memory-mapped file. Thread-safe.
 class UpdateStore {
  public:
-  /// At most so many bytes in memory.
+  /// `memory` is the limit in bytes.
   explicit UpdateStore(std::uint64_t memory) : memory_(memory) {}
   ~UpdateStore();
   UpdateStore(const UpdateStore&) = delete;
   UpdateStore& operator=(const UpdateStore&) = delete;
 
-  /// Copies the values; the copy stays where it is. Throws Error (failure) if the folder for temporary files ($TMPDIR, else
-  /// /tmp) has no room.
+  /// Copies the values; the copy never moves. Throws Error (failure) if the folder for temporary files ($TMPDIR, else /tmp) has
+  /// no space left.
   std::span<const float> keep(std::span<const float> values);
 
   /// Bytes in the file so far.
@@ -37,7 +38,7 @@ class UpdateStore {
   std::deque<Vector> vectors_;
   std::vector<std::span<float>> mapped_;
   std::uint64_t file_bytes_ = 0;
-  int file_ = -1;
+  Descriptor file_;
 };
 
 }  // namespace fedstride

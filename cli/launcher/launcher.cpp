@@ -1,6 +1,6 @@
-// The program that the Debian package installs as `fedstride`: it becomes the best of the builds beside it that this processor can
-// carry out, LIBRARY/fedstride/LEVEL/fedstride. It is compiled for any processor, uses nothing of the project, and stays
-// out of what the build says of itself (fedstride --version).
+// The program that the Debian package installs as `fedstride`. It executes the best of the installed builds that this processor
+// supports, LIBRARY/fedstride/LEVEL/fedstride. It is compiled for every x86-64 processor, uses no other code of the project, and
+// does not affect fedstride --version.
 #include <unistd.h>
 
 #include <cerrno>
@@ -56,7 +56,7 @@ int main(int, char** argv) {
     char program[4200];
     std::snprintf(program, sizeof program, "%s/%s/fedstride", folder, level.name);
     execv(program, argv);
-    // A build that was left out of the package: the next.
+    // This build is not in the package: try the next.
     if (errno == ENOENT && wanted == nullptr) continue;
     return complain("cannot start", program, (errno == ENOENT ? ", which is not installed" : ""));
   }
@@ -64,7 +64,7 @@ int main(int, char** argv) {
     complain("FEDSTRIDE_INSTRUCTIONS is", wanted, "; valid: x86-64-v2, x86-64-v3, x86-64-v4");
     return 2;
   }
-  if (wanted != nullptr) return complain("FEDSTRIDE_INSTRUCTIONS is", wanted, ", which this processor cannot carry out");
+  if (wanted != nullptr) return complain("FEDSTRIDE_INSTRUCTIONS is", wanted, ", which this processor does not support");
   if (possible) return complain("no build for this processor is in", folder, "");
-  return complain("this processor cannot carry out", "x86-64-v2", ", the least that is installed");
+  return complain("this processor does not support", "x86-64-v2", ", the lowest level installed");
 }

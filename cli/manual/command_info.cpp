@@ -1,8 +1,6 @@
-#include "cli/manual/command_info.hpp"
+#include "cli/manual/manual.hpp"
 
 #include <CLI/CLI.hpp>
-
-#include "cli/settings_flags.hpp"
 
 namespace fedstride {
 namespace {

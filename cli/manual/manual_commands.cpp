@@ -3,17 +3,16 @@
 #include <ctime>
 #include <filesystem>
 #include <iostream>
-#include <memory>
+#include <map>
 
 #include "cli/commands.hpp"
-#include "cli/flag_values.hpp"
-#include "cli/manual/completion.hpp"
-#include "cli/manual/manual_page.hpp"
-#include "cli/settings_flags.hpp"
+#include "cli/flags.hpp"
+#include "cli/manual/help_page.hpp"
+#include "cli/manual/manual.hpp"
+#include "cli/manual/subjects.hpp"
 #include "core/build_info.hpp"
 #include "core/error.hpp"
 #include "core/files.hpp"
-#include "core/parse_number.hpp"
 #include "core/text.hpp"
 
 namespace fedstride {
@@ -23,25 +22,28 @@ CLI::App& whole_program(CLI::App& command) {
   return command.get_parent() == nullptr ? command : whole_program(*command.get_parent());
 }
 
-std::vector<std::string> command_names(const CLI::App& command) {
-  std::vector<std::string> names;
-  for (const CLI::App* subcommand : command.get_subcommands({})) names.push_back(subcommand->get_name());
-  return names;
-}
-
 void show_help(CLI::App& program, const std::vector<std::string>& words) {
+  if (words.size() == 1) {
+    const std::string page = subject_page(words.front(), describe(program), help_columns());
+    if (!page.empty()) return void(std::cout << page);
+  }
   CLI::App* command = &program;
   for (const std::string& word : words) {
-    const std::vector<std::string> names = command_names(*command);
+    std::vector<std::string> names = command_names(*command);
     if (names.empty()) throw usage_error("'" + full_name(*command) + "' has no commands; 'fedstride help' lists all");
-    if (std::ranges::find(names, word) == names.end()) throw usage_error(unknown_name("command", word, names));
+    if (std::ranges::find(names, word) == names.end()) {
+      if (command == &program)
+        for (const std::string& subject : subject_names())
+          if (std::ranges::find(names, subject) == names.end()) names.push_back(subject);
+      throw usage_error(unknown_name("command", word, names));
+    }
     command = command->get_subcommand(word);
   }
-  std::cout << command->get_formatter()->make_help(command, full_name(*command), CLI::AppFormatMode::Normal);
+  std::cout << help_page(describe(*command), Extent::usual, help_columns());
 }
 
-// As 'fedstride help' takes them: every command's name, and nothing else of it.
-CommandInfo names_alone(const CommandInfo& command, const std::string& before) {
+// The command's name and those of its subcommands, without flags: what can follow 'fedstride help'.
+CommandInfo names_only(const CommandInfo& command, const std::string& before) {
   CommandInfo names{.name = command.name,
                     .full_name = before + " " + command.name,
                     .description = command.description,
@@ -49,7 +51,7 @@ CommandInfo names_alone(const CommandInfo& command, const std::string& before) {
                     .flags = {},
                     .arguments = {},
                     .commands = {}};
-  for (const CommandInfo& subcommand : command.commands) names.commands.push_back(names_alone(subcommand, names.full_name));
+  for (const CommandInfo& subcommand : command.commands) names.commands.push_back(names_only(subcommand, names.full_name));
   return names;
 }
 
@@ -59,12 +61,17 @@ CommandInfo to_complete(CLI::App& program) {
     if (command.name != "help") continue;
     command.arguments.clear();
     for (const CommandInfo& other : whole.commands)
-      if (other.name != "help") command.commands.push_back(names_alone(other, command.full_name));
+      if (other.name != "help") command.commands.push_back(names_only(other, command.full_name));
+    for (const std::string& subject : subject_names())
+      if (std::ranges::find(command.commands, subject, &CommandInfo::name) == command.commands.end())
+        command.commands.push_back(names_only(
+            {.name = subject, .full_name = {}, .description = {}, .footer = {}, .flags = {}, .arguments = {}, .commands = {}},
+            command.full_name));
   }
   return whole;
 }
 
-// Today is no part of what is made: the same program writes the same pages. A builder of packages names the date.
+// Not today's date: the same program must write the same pages. Package builders set SOURCE_DATE_EPOCH.
 std::string page_date() {
   const char* epoch = std::getenv("SOURCE_DATE_EPOCH");
   if (epoch == nullptr || *epoch == '\0') return {};
@@ -86,66 +93,61 @@ void write_pages(const CommandInfo& command, const std::filesystem::path& folder
 }
 
 void write_manual(CLI::App& program, const std::filesystem::path& folder) {
-  std::error_code error;
-  std::filesystem::create_directories(folder, error);
-  if (error) throw failure("cannot make folder '" + folder.string() + "': " + error.message());
+  make_folder(folder);
   write_pages(describe(program), folder, page_date());
 }
 
 }  // namespace
 
 void add_help_command(CLI::App& app) {
-  CLI::App& command = *app.add_subcommand("help", "The help of a command, as its --help prints it.");
-  command.footer("Example: fedstride help privacy epsilon");
-  command.allow_extras();
-  auto words = std::make_shared<std::vector<std::string>>();
-  command.add_option("COMMAND", *words, "the words of the command; none: of the whole program")->type_name("");
-  command.callback([words, &command] {
-    check_flags(command);
-    show_help(whole_program(command), *words);
-  });
+  const auto words = std::make_shared<std::vector<std::string>>();
+  CLI::App& command = add_command(app, "help", "Explain a subject, or show a command's help.",
+                                  "Subjects: " + joined(subject_names()) + ". Example: fedstride help privacy",
+                                  [words](CLI::App& called) { show_help(whole_program(called), *words); });
+  command.add_option("COMMAND", *words, "a subject, or the words of a command (default: the whole program)")->type_name("");
 }
 
 void add_completion_command(CLI::App& app) {
-  CLI::App& command = *app.add_subcommand("completion", "Print a script that completes the command line in a shell.");
-  command.footer(
-      "The Debian package has the scripts in place. Elsewhere a shell reads one when it starts: bash and zsh by\n"
-      "  source <(fedstride completion bash)\n"
-      "and fish by\n"
-      "  fedstride completion fish | source\n"
-      "Example: fedstride completion bash > ~/.local/share/bash-completion/completions/fedstride");
-  command.allow_extras();
   using Script = std::string (*)(const CommandInfo&);
-  static constexpr std::pair<const char*, Script> kShells[] = {
+  static const std::map<std::string, Script> kShells{
       {"bash", bash_completion}, {"zsh", zsh_completion}, {"fish", fish_completion}};
-  auto shell = std::make_shared<std::string>();
-  std::vector<std::string> names;
-  for (const auto& [name, script] : kShells) names.emplace_back(name);
-  takes(*command.add_option("SHELL", *shell, "valid: " + joined(names))->required(), {.word = "SHELL", .known = as_known(names)});
-  command.callback([shell, names, &command] {
-    check_flags(command);
-    for (const auto& [name, script] : kShells)
-      if (*shell == name) {
-        std::cout << script(to_complete(whole_program(command)));
-        return;
-      }
-    throw usage_error(unknown_name("shell", *shell, names));
-  });
+  static const std::vector<std::string> kNames{"bash", "zsh", "fish"};
+  const auto shell = std::make_shared<std::string>();
+  CLI::App& command =
+      add_command(app, "completion", "Print a shell's completion script.",
+                  "The Debian package installs the scripts. Otherwise load one when the shell starts: in bash and zsh by\n"
+                  "  source <(fedstride completion bash)\n"
+                  "and in fish by\n"
+                  "  fedstride completion fish | source\n"
+                  "Example: fedstride completion bash > ~/.local/share/bash-completion/completions/fedstride",
+                  [shell](CLI::App& called) {
+                    const auto script = kShells.find(*shell);
+                    if (script == kShells.end()) throw usage_error(unknown_name("shell", *shell, kNames));
+                    std::cout << script->second(to_complete(whole_program(called)));
+                  });
+  add_flag(command, "SHELL", *shell, {.word = "SHELL", .known = as_known(kNames)}, "valid: " + joined(kNames), Needed::yes);
 }
 
 void add_manual_command(CLI::App& app) {
-  CLI::App& command = *app.add_subcommand("manual", "Write the manual pages: one for each command, for man.");
-  command.footer(
-      "The date on the pages is that of $SOURCE_DATE_EPOCH, or there is none.\n"
-      "Example: fedstride manual --out ~/.local/share/man/man1");
-  command.allow_extras();
-  auto folder = std::make_shared<std::string>();
-  takes(*command.add_option("--out", *folder, "folder to write them to; it is made if it is not there")->required(),
-        Place::folder);
-  command.callback([folder, &command] {
-    check_flags(command);
-    write_manual(whole_program(command), *folder);
-  });
+  const auto folder = std::make_shared<std::string>();
+  const auto settings = std::make_shared<std::string>();
+  CLI::App& command = add_command(app, "manual", "Write the manual pages, one for each command, or the list of all settings.",
+                                  "The pages have the date of $SOURCE_DATE_EPOCH, or none.\n"
+                                  "Example: fedstride manual --out ~/.local/share/man/man1",
+                                  [folder, settings](CLI::App& called) {
+                                    if (folder->empty() && settings->empty())
+                                      throw usage_error("'fedstride manual' needs --out FOLDER or --settings FILE");
+                                    if (!folder->empty()) write_manual(whole_program(called), *folder);
+                                    if (!settings->empty()) write_file(*settings, settings_page());
+                                  });
+  add_flag(command, "--out", *folder, Place::folder, "folder for the manual pages, created if missing");
+  add_flag(command, "--settings", *settings, Place::file, "Markdown file for the list of all settings");
+}
+
+std::string single_quoted(std::string_view text) {
+  std::string quoted = "'";
+  for (const char letter : text) quoted += letter == '\'' ? std::string("'\\''") : std::string(1, letter);
+  return quoted + "'";
 }
 
 std::string escaped(std::string_view text, std::string_view letters, std::string_view escape) {

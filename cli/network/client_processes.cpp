@@ -1,16 +1,9 @@
 #include "cli/network/client_processes.hpp"
 
-#include <fcntl.h>
-#include <sys/prctl.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
 #include <algorithm>
-#include <cerrno>
 #include <csignal>
 #include <cstring>
 
-#include "core/argument_pointers.hpp"
 #include "core/error.hpp"
 #include "core/files.hpp"
 #include "core/text.hpp"
@@ -21,8 +14,8 @@ namespace {
 using namespace std::chrono_literals;
 using Clock = std::chrono::steady_clock;
 
-constexpr auto kGrace = 5s;      // for clients to end by themselves, then again after SIGTERM
-constexpr auto kShortLife = 1s;  // a client that is killed sooner is started again only after so long
+constexpr auto kGrace = 5s;      // for clients to exit by themselves, and again after SIGTERM
+constexpr auto kShortLife = 1s;  // a client killed sooner is restarted only after this time
 
 std::string last_line(const std::filesystem::path& log) {
   try {
@@ -39,13 +32,8 @@ ClientProcesses::ClientProcesses(Rules rules)
     : rules_(std::move(rules)),
       children_(static_cast<std::size_t>(rules_.clients)),
       started_(static_cast<std::size_t>(rules_.clients)) {
-  for (int client = 0; client < rules_.clients; ++client) {
-    const auto folder = rules_.folder / std::to_string(client);
-    std::error_code error;
-    std::filesystem::create_directories(folder, error);
-    if (error) throw failure("cannot make folder '" + folder.string() + "': " + error.message());
-  }
-  // The processes are children of this thread: they end with it (PR_SET_PDEATHSIG), should this program be killed.
+  for (int client = 0; client < rules_.clients; ++client) make_folder(rules_.folder / std::to_string(client));
+  // The processes are children of this thread and end with it (PR_SET_PDEATHSIG), even if this program is killed.
   watcher_ = std::jthread([this](const std::stop_token& stop) { watch(stop); });
 }
 
@@ -62,39 +50,28 @@ void ClientProcesses::start(int client) {
   std::vector<std::string> words = rules_.arguments(client, folder);
   words.insert(words.begin(), "fedstride");
   const std::vector<char*> pointers = argument_pointers(words);
-  const pid_t parent = getpid();
   started_[place] = Clock::now();
-  const pid_t child = fork();
-  if (child == 0) {
-    // Between fork and exec only what is safe there. A group of its own: Ctrl-C is this program's to pass on.
-    setpgid(0, 0);
-    prctl(PR_SET_PDEATHSIG, SIGTERM);
-    if (getppid() != parent) _exit(1);
-    const int output = open(log.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
-    const int input = open("/dev/null", O_RDONLY | O_CLOEXEC);
-    dup2(input, 0);
-    dup2(output, 1);
-    dup2(output, 2);
-    execv("/proc/self/exe", pointers.data());
-    _exit(127);
-  }
-  if (child < 0) {
-    rules_.failed("cannot start client " + std::to_string(client) + ": " + std::strerror(errno));
-    return;
-  }
-  children_[place] = child;
+  children_[place] = forked(
+      [&] {
+        // Only async-signal-safe calls between fork and exec. A process group of its own, because this program passes Ctrl-C on.
+        setpgid(0, 0);
+        const int output = open(log.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
+        const int input = open("/dev/null", O_RDONLY | O_CLOEXEC);
+        return become("/proc/self/exe", pointers, {input, output, output});
+      },
+      SIGTERM);
+  if (!children_[place]) rules_.failed("cannot start client " + std::to_string(client) + ": " + std::strerror(errno));
 }
 
-void ClientProcesses::ended(int client, int status) {
-  children_[static_cast<std::size_t>(client)] = 0;
+void ClientProcesses::ended(int client, int code) {
   if (ending_) return;
   const std::string who = "client " + std::to_string(client);
-  if (WIFSIGNALED(status)) {
-    rules_.log(who + " was killed by signal " + std::to_string(WTERMSIG(status)) + "; it is started again");
+  if (code < 0) {
+    rules_.log(who + " was killed by signal " + std::to_string(-code) + "; restarting it");
     return start(client);
   }
-  if (WEXITSTATUS(status) == 0) return;  // it has been told that all is done before we were
-  rules_.failed(who + " ended with code " + std::to_string(WEXITSTATUS(status)) + ": " +
+  if (code == 0) return;  // it learned that all is done before we did
+  rules_.failed(who + " exited with code " + std::to_string(code) + ": " +
                 last_line(rules_.folder / std::to_string(client) / "log.txt"));
 }
 
@@ -103,13 +80,12 @@ void ClientProcesses::watch(const std::stop_token& stop) {
   const auto reap = [&] {
     for (int client = 0; client < rules_.clients; ++client) {
       const auto place = static_cast<std::size_t>(client);
-      int status = 0;
-      // One that is killed again and again is not started faster than this.
+      // Limits the restarts of a client that is killed again and again.
       const bool young = Clock::now() - started_[place] < kShortLife && !ending_;
-      if (children_[place] > 0 && !young && waitpid(children_[place], &status, WNOHANG) == children_[place])
-        ended(client, status);
+      if (young) continue;
+      if (const auto code = children_[place].ended()) ended(client, *code);
     }
-    return std::ranges::none_of(children_, [](pid_t child) { return child > 0; });
+    return std::ranges::none_of(children_, [](const ChildProcess& child) { return static_cast<bool>(child); });
   };
   while (!stop.stop_requested()) {
     reap();
@@ -117,8 +93,8 @@ void ClientProcesses::watch(const std::stop_token& stop) {
   }
   for (const int signal : {0, SIGTERM, SIGKILL}) {
     if (signal == 0 && !told_) continue;
-    for (const pid_t child : children_)
-      if (signal != 0 && child > 0) kill(child, signal);
+    for (const ChildProcess& child : children_)
+      if (signal != 0) child.signal(signal);
     const auto until = Clock::now() + kGrace;
     while (Clock::now() < until) {
       if (reap()) return;

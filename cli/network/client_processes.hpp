@@ -1,7 +1,5 @@
 #pragma once
 
-#include <sys/types.h>
-
 #include <atomic>
 #include <chrono>
 #include <filesystem>
@@ -10,37 +8,38 @@
 #include <thread>
 #include <vector>
 
-#include "net/log.hpp"
+#include "core/process.hpp"
+#include "sim/net/log.hpp"
 
 namespace fedstride {
 
-/// Client processes on this machine, for `launch`: starts them, starts one again that was killed, stops them together.
+/// The client processes of `launch` on this machine: starts them, restarts one that was killed, stops them together.
 class ClientProcesses {
  public:
   struct Rules {
     int clients = 1;
-    std::filesystem::path folder;  ///< each client's own is FOLDER/K; what it prints goes to log.txt in it
+    std::filesystem::path folder;  ///< client K uses FOLDER/K and prints to log.txt in it
     /// The arguments after the program's name for client K.
     std::function<std::vector<std::string>(int client, const std::string& folder)> arguments;
     NetworkLog log;
-    /// A client ended by itself, and not because all was done: why ("client 3 ended with code 1: ...").
+    /// Called if a client exits before all is done, with the reason ("client 3 exited with code 1: ...").
     std::function<void(const std::string& reason)> failed;
   };
   /// Throws Error (failure) if a folder cannot be made.
   explicit ClientProcesses(Rules rules);
-  /// Stops them: at once, or after expect_end() once they have had a few seconds to end by themselves.
+  /// Stops them: at once, or, after expect_end(), after a few seconds in which they can exit by themselves.
   ~ClientProcesses();
 
-  /// All is done, and the clients have been told so.
+  /// Call when all is done and the clients know it.
   void expect_end() { ending_ = told_ = true; }
 
  private:
   void watch(const std::stop_token& stop);
   void start(int client);
-  void ended(int client, int status);
+  void ended(int client, int code);
 
   Rules rules_;
-  std::vector<pid_t> children_;  ///< by client; 0: not running
+  std::vector<ChildProcess> children_;  ///< by client
   std::vector<std::chrono::steady_clock::time_point> started_;
   std::atomic<bool> ending_{false};
   std::atomic<bool> told_{false};

@@ -1,24 +1,20 @@
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <atomic>
 #include <filesystem>
-#include <memory>
 #include <mutex>
 #include <optional>
 #include <thread>
 
 #include "cli/commands.hpp"
+#include "cli/flags.hpp"
 #include "cli/network/client_processes.hpp"
-#include "cli/network/network_log.hpp"
-#include "cli/network/serve_flags.hpp"
-#include "cli/settings_flags.hpp"
+#include "cli/network/network_flags.hpp"
+#include "cli/terminal/host.hpp"
 #include "cli/terminal/progress_bar.hpp"
-#include "cli/terminal/run_summary.hpp"
-#include "cli/terminal/stop_signal.hpp"
 #include "core/error.hpp"
 #include "data/datasets.hpp"
 #include "partitions/own_rows.hpp"
-#include "run/networked/turns.hpp"
+#include "sim/run/networked/turns.hpp"
 
 namespace fedstride {
 namespace {
@@ -32,7 +28,7 @@ struct LaunchFlags {
   ServeFlags flags;
 };
 
-/// runs/launch-1, or the next that is free.
+/// runs/launch-1, or the next free number.
 std::string free_folder() {
   for (int number = 1;; ++number) {
     const fs::path path = fs::path("runs") / ("launch-" + std::to_string(number));
@@ -47,9 +43,9 @@ void carry_out(const LaunchFlags& arguments) {
   const Configuration configuration = resolve(settings);
   if (configuration.partition.as<OwnRows>() != nullptr)
     throw usage_error(
-        "partition is 'own'; launch's clients all read the data set of this machine: use 'fedstride serve', and "
+        "partition is 'own', but the clients of launch all read this machine's data set; use 'fedstride serve', and "
         "'fedstride join' where each client's rows are");
-  dataset_folder(dataset_source(configuration.dataset), data_options(configuration));  // refused before anything is made
+  dataset_folder(dataset_source(configuration.dataset), data_options(configuration));  // fails before anything is created
   require_client_count(configuration);
   const NetworkLog log = network_log(configuration.quiet);
   const fs::path network = configuration.out + ".network";
@@ -63,10 +59,12 @@ void carry_out(const LaunchFlags& arguments) {
   const bool take_turns = at_once < configuration.clients;
   if (take_turns) Turns::make(turns, at_once);
 
-  ServeOptions options{.listen = {"127.0.0.1", 0}, .certificates = certificates, .round = {}, .log = log};
-  take_serve_flags(arguments.flags, configuration.clients, options);
+  ServeOptions options = serve_options(arguments.flags, configuration.clients);
+  options.listen = {"127.0.0.1", 0};
+  options.certificates = certificates;
+  options.log = log;
 
-  // One flag for a signal to this program and for a client that could not go on.
+  // Set by a signal to this program, or by a client that failed.
   const std::atomic<bool>* signalled = stop_on_signals();
   std::atomic<bool> stop{false};
   std::mutex mutex;
@@ -81,35 +79,29 @@ void carry_out(const LaunchFlags& arguments) {
   std::optional<ClientProcesses> clients;
   options.listening = [&](std::uint16_t port, std::optional<std::uint16_t> status_port) {
     log_status_page(options, status_port);
-    clients.emplace(ClientProcesses::Rules{.clients = configuration.clients,
-                                           .folder = network / "clients",
-                                           .arguments =
-                                               [&, port](int client, const std::string& folder) {
-                                                 std::vector<std::string> words{"join",
-                                                                                "--connect",
-                                                                                "127.0.0.1:" + std::to_string(port),
-                                                                                "--client",
-                                                                                std::to_string(client),
-                                                                                "--certificates",
-                                                                                certificates.string(),
-                                                                                "--out",
-                                                                                folder,
-                                                                                "--threads",
-                                                                                std::to_string(arguments.client_threads)};
-                                                 if (take_turns) words.insert(words.end(), {"--turns", turns.string()});
-                                                 if (!configuration.data.empty())
-                                                   words.insert(words.end(), {"--data", configuration.data});
-                                                 if (!configuration.data_dir.empty())
-                                                   words.insert(words.end(), {"--data-dir", configuration.data_dir});
-                                                 return words;
-                                               },
-                                           .log = log,
-                                           .failed =
-                                               [&](const std::string& reason) {
-                                                 const std::lock_guard lock(mutex);
-                                                 if (client_failure.empty()) client_failure = reason;
-                                                 stop = true;
-                                               }});
+    ClientProcesses::Rules rules{
+        .clients = configuration.clients, .folder = network / "clients", .arguments = {}, .log = log, .failed = {}};
+    rules.arguments = [&, port](int client, const std::string& folder) {
+      std::vector<std::string> words{"join"};
+      const auto add = [&](const char* flag, const std::string& value) {
+        if (!value.empty()) words.insert(words.end(), {flag, value});
+      };
+      add("--connect", "127.0.0.1:" + std::to_string(port));
+      add("--client", std::to_string(client));
+      add("--certificates", certificates.string());
+      add("--out", folder);
+      add("--threads", std::to_string(arguments.client_threads));
+      add("--turns", take_turns ? turns.string() : "");
+      add("--data", configuration.data);
+      add("--data-dir", configuration.data_dir);
+      return words;
+    };
+    rules.failed = [&](const std::string& reason) {
+      const std::lock_guard lock(mutex);
+      if (client_failure.empty()) client_failure = reason;
+      stop = true;
+    };
+    clients.emplace(std::move(rules));
   };
   ProgressBar progress(arguments.run.json);
   RunSummary summary = serve(configuration, settings, options, progress.observer(&stop));
@@ -117,26 +109,25 @@ void carry_out(const LaunchFlags& arguments) {
   clients.reset();
   const std::lock_guard lock(mutex);
   if (!client_failure.empty() && summary.interrupted) throw failure(client_failure);
-  end_run(summary, progress, arguments.run.json, "fedstride launch with the same settings and --out " + configuration.out);
+  progress.end(summary, arguments.run.json, "fedstride launch with the same settings and --out " + configuration.out);
 }
 
 }  // namespace
 
 void add_launch_command(CLI::App& app) {
-  CLI::App& command = *app.add_subcommand("launch", "Run a federation as a coordinator and client processes on this machine.");
-  command.footer(
-      "The same bits as 'fedstride run' with the same settings. Certificates, and a folder for each client, are kept in\n"
-      "OUT.network; a client that is killed is started again; all stop together.\n"
-      "Example: fedstride launch --dataset synthetic --clients 5 --rounds 10 --out runs/launched");
-  auto arguments = std::make_shared<LaunchFlags>();
-  add_number_flag(command, "--client-threads", arguments->client_threads, Valid{.low = 0, .high = 1024},
+  const auto [command, flags] = add_command<LaunchFlags>(
+      app, "launch", "Run a federation as a coordinator and client processes on this machine.",
+      "The model has the same bits as that of 'fedstride run' with the same settings. OUT.network holds the certificates and a\n"
+      "folder for each client. A client that is killed is restarted; all stop together.\n"
+      "Example: fedstride launch --dataset synthetic --clients 5 --rounds 10 --out runs/launched",
+      carry_out);
+  add_number_flag(command, "--client-threads", flags.client_threads, Valid{.low = 0, .high = 1024},
                   "threads of each client; 0: one for each processor");
-  add_number_flag(command, "--at-once", arguments->at_once, Valid{.low = 0, .high = 1e6},
-                  "clients that compute at the same time, in turns of a tenth of a second; 0: as many as there are processors "
-                  "for their threads");
-  add_serve_flags(command, arguments->flags);
-  add_run_flags(command, arguments->run);
-  when_called(command, [arguments] { carry_out(*arguments); });
+  add_number_flag(command, "--at-once", flags.at_once, Valid{.low = 0, .high = 1e6},
+                  "clients that compute at the same time, in turns of a tenth of a second; 0: as many as the processors can "
+                  "serve");
+  add_serve_flags(command, flags.flags);
+  add_run_flags(command, flags.run);
 }
 
 }  // namespace fedstride

@@ -1,17 +1,14 @@
-#include <CLI/CLI.hpp>
 #include <filesystem>
 #include <iostream>
-#include <memory>
 #include <optional>
 
-#include "cli/flag_values.hpp"
-#include "cli/privacy/privacy_parts.hpp"
-#include "cli/settings_flags.hpp"
+#include "cli/flags.hpp"
+#include "cli/privacy/privacy.hpp"
 #include "core/error.hpp"
 #include "core/files.hpp"
 #include "dp/ledger/audit.hpp"
-#include "run/ledger_terms.hpp"
-#include "run/run_records.hpp"
+#include "sim/run/ledger_terms.hpp"
+#include "sim/run/run_records.hpp"
 
 namespace fedstride {
 namespace {
@@ -30,7 +27,7 @@ bool present(const fs::path& path) {
   return fs::exists(path, error);
 }
 
-/// The key of a secret source, kept beside the ledger unless it is named.
+/// The key of a secret source: --key, or the one beside the ledger. Empty if there is none.
 std::string key_of(const PrivacyAuditFlags& arguments) {
   constexpr std::uint64_t kSize = 32;
   const fs::path path = arguments.key.empty() ? fs::path(arguments.run) / "secret.key" : fs::path(arguments.key);
@@ -41,16 +38,16 @@ std::string key_of(const PrivacyAuditFlags& arguments) {
   return key;
 }
 
-/// The run's settings, which somebody may have edited since; nothing if they are missing.
+/// The run's settings, which may have been edited since; nothing if they are missing.
 std::optional<Configuration> settings_of(const fs::path& run) {
   if (!present(run / "config.toml")) return std::nullopt;
-  return resolve(read_settings((run / "config.toml").string()));
+  return resolve_unchecked(read_settings((run / "config.toml").string()));
 }
 
 void hold_against_settings(const fs::path& run, const std::string& key, const std::optional<Configuration>& settings,
                            Audit& audit) {
   if (!settings) {
-    audit.notes.emplace_back("no config.toml lies beside the ledger: it was compared with no settings");
+    audit.notes.emplace_back("there is no config.toml beside the ledger, so it was not compared with settings");
     return;
   }
   const LedgerComparison found = compare_with_settings(run / "ledger.jsonl", key, *settings);
@@ -63,7 +60,8 @@ void audit(const PrivacyAuditFlags& arguments) {
   if (!fs::is_directory(run)) throw usage_error("'" + arguments.run + "' is not the folder of a run");
   const fs::path path = run / "ledger.jsonl";
   if (!present(path))
-    throw failure("'" + path.string() + "' is missing: a run without privacy has no ledger, one with privacy must");
+    throw failure("'" + path.string() +
+                  "' is missing; every run with privacy has a ledger, and a run without privacy cannot be audited");
   const std::string key = key_of(arguments);
   const RunRecords records(run);
   Audit result = audit_ledger(path, records.marks(), key, arguments.clients);
@@ -81,21 +79,18 @@ void audit(const PrivacyAuditFlags& arguments) {
 }  // namespace
 
 void add_privacy_audit(CLI::App& privacy) {
-  CLI::App& command =
-      *privacy.add_subcommand("audit", "Recompute what a run has spent from its ledger, and hold it against its settings.");
-  command.footer(
-      "Every statement by two accountants. Fails on a broken or cut ledger, an address used for two inputs, more\n"
-      "releases than reserved, weights that break the sensitivity, an accountant that does not fit the sampling, a\n"
-      "passed budget, a ledger that is not of the settings in config.toml, or not of the rounds, model, summary and\n"
-      "checkpoint beside it. Says which secrets the chain and the noise depend on.\n"
-      "Example: fedstride privacy audit runs/quickstart");
-  auto arguments = std::make_shared<PrivacyAuditFlags>();
-  command.allow_extras();
-  takes(*command.add_option("RUN", arguments->run, "the folder of a run")->required(), Place::folder);
-  takes(*command.add_option("--key", arguments->key, "file with the key of a secret source [RUN/secret.key]"), Place::file);
-  add_switch(command, "--clients", arguments->clients, "a line for each client");
-  add_json_switch(command, arguments->json);
-  when_called(command, [arguments] { audit(*arguments); });
+  const auto [command, flags] = add_command<PrivacyAuditFlags>(
+      privacy, "audit", "Recompute a run's privacy spending from its ledger and check it against the results.",
+      "Each statement is recomputed by two accountants. The audit fails on a broken or truncated ledger, a noise address used\n"
+      "for two inputs, more releases than were reserved, weights that exceed the sensitivity, an accountant that is not valid\n"
+      "for the sampling, an exceeded budget, or a ledger that does not match config.toml or the rounds, model, summary and\n"
+      "checkpoint beside it. It prints which secrets the ledger's chain and the noise depend on.\n"
+      "Example: fedstride privacy audit runs/quickstart",
+      audit);
+  add_flag(command, "RUN", flags.run, Place::folder, "the folder of a run", Needed::yes);
+  add_flag(command, "--key", flags.key, Place::file, "file with the key of secret randomness (default: RUN/secret.key)");
+  add_switch(command, "--clients", flags.clients, "print a line for each client");
+  add_json_switch(command, flags.json);
 }
 
 }  // namespace fedstride

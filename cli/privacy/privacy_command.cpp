@@ -5,15 +5,12 @@
 #include <memory>
 
 #include "cli/commands.hpp"
-#include "cli/flag_values.hpp"
-#include "cli/privacy/privacy_compositions.hpp"
-#include "cli/privacy/privacy_parts.hpp"
-#include "cli/privacy/privacy_question.hpp"
-#include "cli/settings_flags.hpp"
+#include "cli/flags.hpp"
+#include "cli/privacy/privacy.hpp"
 #include "core/json.hpp"
 #include "core/text.hpp"
 #include "dp/accountants/calibrate.hpp"
-#include "dp/accountants/lower_bound.hpp"
+#include "dp/accountants/gaussian_curve.hpp"
 
 namespace fedstride {
 namespace {
@@ -32,15 +29,14 @@ void warn(const std::string& warning) {
   if (!warning.empty()) std::cerr << "fedstride: note: " << warning << "\n";
 }
 
-/// Shuffled lots as the papers account for them. No bound.
+/// Shuffled lots as the papers account for them; not a valid bound.
 Spending as_poisson(Releases releases) {
   releases.sampling = Sampling::poisson;
   releases.passes = 0;
   return {releases};
 }
 
-/// Remarks on shuffled lots besides the proven epsilon: the papers' number, labelled as such, and a lower bound on any epsilon
-/// that can be proven.
+/// Adds to an answer on shuffled lots the papers' number, labeled as such, and a lower bound on any epsilon that can be proven.
 void add_shuffle_facts(const PrivacyQuestion& question, const Accountant& accountant, const Releases& releases, Json& json,
                        std::string& text) {
   if (releases.sampling != Sampling::shuffle) return;
@@ -56,12 +52,24 @@ void add_shuffle_facts(const PrivacyQuestion& question, const Accountant& accoun
   }
   if (!question.delta) return;
   const double lower = shuffle_epsilon_lower_bound(releases.noise_multiplier, lots_of(question), *question.delta);
-  text += "\nlower bound, of the first epoch alone: epsilon " + rounded_down(lower) + "; nothing below it can be proven";
+  text += "\nlower bound, of the first epoch alone: epsilon " + rounded_down(lower) + "; no smaller epsilon can be proven";
   json["lower_bound"] = lower;
 }
 
 void print(const PrivacyQuestion& question, const Json& json, const std::string& text) {
-  std::cout << (question.json ? dump_json(json, 1) : text) << "\n";
+  std::cout << (question.json ? dump_json(json, 2) : text) << "\n";
+}
+
+/// Prints an answer with its bound and the question.
+void say(const PrivacyQuestion& question, const Accountant& accountant, const Releases& releases, const PrivacyBound& bound,
+         const std::string& key, std::string text) {
+  Json json = described(question, accountant, releases);
+  json[key] = finite_json(bound.value);
+  if (!bound.warning.empty()) json["warning"] = bound.warning;
+  text += " (" + setting_text(part_name(accountant), releases) + ")";
+  if (key != "reached_epsilon") add_shuffle_facts(question, accountant, releases, json, text);
+  print(question, json, text);
+  warn(bound.warning);
 }
 
 void say_epsilon(const PrivacyQuestion& question) {
@@ -69,14 +77,8 @@ void say_epsilon(const PrivacyQuestion& question) {
   const Accountant accountant = make_accountant(question.accountant);
   const Releases releases = releases_of(question, *question.noise_multiplier);
   const auto bound = epsilon_by(accountant, std::span(&releases, 1), *question.delta);
-  Json json = described(question, accountant, releases);
-  json["epsilon"] = finite_json(bound.value);
-  if (!bound.warning.empty()) json["warning"] = bound.warning;
-  std::string text = "epsilon " + rounded_up(bound.value) + " at delta " + number_text(*question.delta) + " (" +
-                     setting_text(part_name(accountant), releases) + ")";
-  add_shuffle_facts(question, accountant, releases, json, text);
-  print(question, json, text);
-  warn(bound.warning);
+  say(question, accountant, releases, bound, "epsilon",
+      "epsilon " + rounded_up(bound.value) + " at delta " + number_text(*question.delta));
 }
 
 void say_delta(const PrivacyQuestion& question) {
@@ -84,14 +86,13 @@ void say_delta(const PrivacyQuestion& question) {
   const Accountant accountant = make_accountant(question.accountant);
   const Releases releases = releases_of(question, *question.noise_multiplier);
   const auto bound = delta_by(accountant, std::span(&releases, 1), *question.epsilon);
-  Json json = described(question, accountant, releases);
-  json["delta"] = bound.value;
-  if (!bound.warning.empty()) json["warning"] = bound.warning;
-  std::string text = "delta " + rounded_up(bound.value) + " at epsilon " + number_text(*question.epsilon) + " (" +
-                     setting_text(part_name(accountant), releases) + ")";
-  add_shuffle_facts(question, accountant, releases, json, text);
-  print(question, json, text);
-  warn(bound.warning);
+  say(question, accountant, releases, bound, "delta",
+      "delta " + rounded_up(bound.value) + " at epsilon " + number_text(*question.epsilon));
+}
+
+/// " epsilon 3 at delta 1e-05"
+std::string budget_text(const PrivacyQuestion& question) {
+  return " epsilon " + number_text(*question.epsilon) + " at delta " + number_text(*question.delta);
 }
 
 void say_noise(const PrivacyQuestion& question) {
@@ -101,42 +102,29 @@ void say_noise(const PrivacyQuestion& question) {
       *question.delta);
   const Releases releases = releases_of(question, multiplier);
   const auto bound = epsilon_by(accountant, std::span(&releases, 1), *question.delta);
-  Json json = described(question, accountant, releases);
-  json["reached_epsilon"] = finite_json(bound.value);
-  if (!bound.warning.empty()) json["warning"] = bound.warning;
-  std::string text = "noise multiplier " + number_text(multiplier) + " for epsilon " + number_text(*question.epsilon) +
-                     " at delta " + number_text(*question.delta) + "; it reaches " + rounded_up(bound.value) + " (" +
-                     setting_text(part_name(accountant), releases) + ")";
-  print(question, json, text);
-  warn(bound.warning);
+  say(question, accountant, releases, bound, "reached_epsilon",
+      "noise multiplier " + number_text(multiplier) + " for" + budget_text(question) + "; it reaches " + rounded_up(bound.value));
 }
 
 void say_steps(PrivacyQuestion question) {
   question.steps = 1;
   const Accountant accountant = make_accountant(question.accountant);
-  Releases next = releases_of(question, *question.noise_multiplier);
-  const bool shuffled = next.sampling == Sampling::shuffle;
-  if (shuffled) next.sampling = Sampling::full;  // a record is in one lot an epoch
-  std::uint64_t steps = most_steps(accountant, {}, next, *question.epsilon, *question.delta);
   Releases releases = releases_of(question, *question.noise_multiplier);
+  const bool shuffled = releases.sampling == Sampling::shuffle;
+  Releases next = releases;
+  if (shuffled) next.sampling = Sampling::full;  // a record is in one lot an epoch
+  const std::uint64_t steps = most_steps(accountant, {}, next, *question.epsilon, *question.delta);
   releases.passes = shuffled ? steps : 0;
-  if (shuffled) steps *= lots_of(question);
-  releases.count = steps;
+  releases.count = shuffled ? steps * lots_of(question) : steps;
   const auto bound = epsilon_by(accountant, std::span(&releases, 1), *question.delta);
-  Json json = described(question, accountant, releases);
-  json["reached_epsilon"] = finite_json(bound.value);
-  if (!bound.warning.empty()) json["warning"] = bound.warning;
-  print(question, json,
-        counted(steps, "step") + " within epsilon " + number_text(*question.epsilon) + " at delta " +
-            number_text(*question.delta) + "; they reach " + rounded_up(bound.value) + " (" +
-            setting_text(part_name(accountant), releases) + ")");
-  warn(bound.warning);
+  say(question, accountant, releases, bound, "reached_epsilon",
+      counted(releases.count, "step") + " within" + budget_text(question) + "; they reach " + rounded_up(bound.value));
 }
 
 void compare(const PrivacyQuestion& question) {
   if (!question.composition.empty()) return compare_on_compositions(question);
   if (question.epsilon.has_value() == question.delta.has_value())
-    throw usage_error("compare needs one of --delta (it then shows epsilon) and --epsilon (it then shows delta)");
+    throw usage_error("compare needs exactly one of --delta (to show epsilon) and --epsilon (to show delta)");
   const Releases releases = releases_of(question, *question.noise_multiplier);
   const Spending spending{releases};
   std::string text = setting_text(
@@ -149,51 +137,49 @@ void compare(const PrivacyQuestion& question) {
   print(question, json, text);
 }
 
+struct PrivacyEvaluateFlags {
+  std::string path;
+  bool json = false;
+};
+
 }  // namespace
 
 void add_privacy_command(CLI::App& app) {
-  CLI::App& privacy = *app.add_subcommand("privacy", "What releases with noise cost: epsilon, delta, noise, steps.");
+  CLI::App& privacy =
+      add_command(app, "privacy", "Compute epsilon, delta, noise or steps of noisy releases; audit a run.",
+                  "Example: fedstride privacy epsilon --sampling-rate 0.01 --noise-multiplier 4 --steps 10000 --delta 1e-5", {});
   privacy.require_subcommand(1);
-  privacy.footer("Example: fedstride privacy epsilon --sampling-rate 0.01 --noise-multiplier 4 --steps 10000 --delta 1e-5");
-  auto question = std::make_shared<PrivacyQuestion>();
+  const auto question = std::make_shared<PrivacyQuestion>();
   const auto add = [&](const std::string& name, const std::string& what, const QuestionFlags& flags, const std::string& example,
                        const auto& carry_out) {
-    CLI::App* command = privacy.add_subcommand(name, what);
-    command->footer("Example: fedstride privacy " + name + " " + example);
-    add_question_flags(*command, *question, flags);
-    command->callback([question, command, flags, carry_out] {
-      check_question_flags(*command, *question, flags);
-      carry_out(*question);
-    });
+    CLI::App& command = add_command(privacy, name, what, "Example: fedstride privacy " + name + " " + example,
+                                    [question, flags, carry_out](CLI::App& called) {
+                                      check_question_flags(called, *question, flags);
+                                      carry_out(*question);
+                                    });
+    add_question_flags(command, *question, flags);
   };
-  add("epsilon", "The epsilon that an accountant proves.",
-      {"accountant sampling-rate steps epochs", "noise-multiplier delta", true},
+  add("epsilon", "Compute epsilon at a given delta.", {"accountant sampling-rate steps epochs", "noise-multiplier delta", true},
       "--sampling-rate 0.01 --noise-multiplier 4 --steps 10000 --delta 1e-5", say_epsilon);
-  add("delta", "The delta that an accountant proves.",
-      {"accountant sampling-rate steps epochs", "noise-multiplier epsilon", true},
+  add("delta", "Compute delta at a given epsilon.", {"accountant sampling-rate steps epochs", "noise-multiplier epsilon", true},
       "--sampling-rate 0.01 --noise-multiplier 4 --steps 10000 --epsilon 1", say_delta);
-  add("calibrate", "The smallest noise multiplier, to 0.001 and rounded up, that meets epsilon and delta.",
+  add("calibrate", "Find the smallest noise multiplier for epsilon and delta, rounded up to 0.001.",
       {"accountant sampling-rate steps epochs", "epsilon delta"}, "--epsilon 3 --delta 1e-5 --sampling-rate 0.01 --steps 10000",
       say_noise);
-  add("steps", "The largest number of steps within epsilon and delta.",
+  add("steps", "Find the largest number of steps within epsilon and delta.",
       {"accountant sampling-rate", "noise-multiplier epsilon delta"},
       "--epsilon 1 --delta 1e-5 --sampling-rate 0.01 --noise-multiplier 4", say_steps);
-  add("compare", "What all accountants say, side by side.",
-      {"sampling-rate steps epochs delta epsilon", "noise-multiplier", true},
+  add("compare", "Compare all accountants.", {"sampling-rate steps epochs delta epsilon", "noise-multiplier", true},
       "--sampling-rate 0.01 --noise-multiplier 4 --steps 10000 --delta 1e-5", compare);
 
-  auto path = std::make_shared<std::string>();
-  auto as_json = std::make_shared<bool>(false);
-  CLI::App* evaluate = privacy.add_subcommand("evaluate", "Answer every case of a composition file, a line of JSON each.");
-  evaluate->footer(
-      "Fails if a case cannot be answered or its answer is out of the case's bounds; docs/compositions.md has the form.\n"
-      "Example: fedstride privacy evaluate tests/golden/compositions.json");
-  evaluate->allow_extras();
-  takes(*evaluate->add_option("FILE", *path, "JSON: {\"version\": 1, \"cases\": [{\"id\", \"ask\", \"events\", ...}, ...]}")
-             ->required(),
-        Place::file);
-  add_switch(*evaluate, "--json", *as_json, "print JSON, as it does without this flag too");
-  when_called(*evaluate, [path, as_json] { evaluate_compositions(*path); });
+  const auto [evaluate, asked] = add_command<PrivacyEvaluateFlags>(
+      privacy, "evaluate", "Answer every case of a composition file, one line of JSON each.",
+      "Fails if a case has no answer, or one outside its bounds. docs/compositions.md describes the format.\n"
+      "Example: fedstride privacy evaluate tests/golden/compositions.json",
+      [](const PrivacyEvaluateFlags& given) { evaluate_compositions(given.path); });
+  add_flag(evaluate, "FILE", asked.path, Place::file,
+           "JSON: {\"version\": 1, \"cases\": [{\"id\", \"ask\", \"events\", ...}, ...]}", Needed::yes);
+  add_switch(evaluate, "--json", asked.json, "print JSON, which is the default here");
 
   add_privacy_schedule(privacy);
   add_privacy_audit(privacy);

@@ -1,4 +1,4 @@
-#include "cli/privacy/privacy_compositions.hpp"
+#include "cli/privacy/privacy.hpp"
 
 #include <cmath>
 #include <cstdio>
@@ -9,14 +9,13 @@
 #include "core/error.hpp"
 #include "core/family.hpp"
 #include "core/json.hpp"
-#include "core/one_line.hpp"
 #include "core/text.hpp"
-#include "run/compositions/composition_file.hpp"
+#include "sim/run/compositions/composition_file.hpp"
 
 namespace fedstride {
 namespace {
 
-/// Counts the cases that went wrong and keeps what is wrong with the first.
+/// Counts the failed cases and keeps the first error.
 class Complaints {
  public:
   void add(const std::string& complaint) {
@@ -36,7 +35,7 @@ class Complaints {
 
 Json begun(const CompositionCase& one) { return one.id.empty() ? Json{{"case", one.number}} : Json{{"id", one.id}}; }
 
-/// A line of its own, there before the next case is begun.
+/// Prints a line and flushes it before the next case.
 void print_line(const Json& json) { std::cout << dump_json(json) << std::endl; }
 void print_line(const std::string& text) { std::cout << one_line(text) << std::endl; }
 
@@ -61,10 +60,10 @@ std::string answer_text(const CompositionCase& one, const PrivacyBound& bound) {
   const bool asks_epsilon = *one.ask == CompositionAsk::epsilon;
   return name_of(one) + ": " + (asks_epsilon ? "epsilon " : "delta ") + rounded_up(bound.value) + " at " +
          (asks_epsilon ? "delta " + number_text(*one.delta) : "epsilon " + number_text(*one.epsilon)) + " (" +
-         one.accountant.name + "; " + std::string(name_of(one.neighbours)) + " neighbours, " + size_text(one) + ")";
+         one.accountant.name + "; " + std::string(name_of(one.neighbours)) + " neighbors, " + size_text(one) + ")";
 }
 
-/// The case with what the flags say. Another accountant does not take over the settings of the case's.
+/// The case, overridden by flags. Another accountant does not inherit the settings of the case's.
 CompositionCase with_flags(CompositionCase one, const PrivacyQuestion& question) {
   const AccountantWords& flags = question.accountant;
   if (!flags.name.empty()) one.accountant = {.name = flags.name};
@@ -76,9 +75,8 @@ CompositionCase with_flags(CompositionCase one, const PrivacyQuestion& question)
   return one;
 }
 
-/// Calls answer(case) for each; it prints what it finds. An error here is that case's alone.
-template <class Answer>
-void for_each_case(const std::string& path, bool json, Complaints& complaints, const Answer& answer) {
+/// Calls answer(case), which prints the answer, for each case. An error affects only its case.
+void for_each_case(const std::string& path, bool json, Complaints& complaints, const auto& answer) {
   const auto cases = read_compositions(path);
   for (const CompositionCase& one : cases) {
     std::string error;
@@ -89,7 +87,7 @@ void for_each_case(const std::string& path, bool json, Complaints& complaints, c
     } catch (const Error& refused) {
       error = refused.what();
     } catch (const std::bad_alloc&) {
-      error = "it takes more memory than there is; valid: more noise, smaller orders";
+      error = "out of memory; use more noise or smaller orders";
     }
     complaints.add(name_of(one) + ": " + error);
     if (json) {
@@ -134,20 +132,20 @@ void answer_compositions(const PrivacyQuestion& question, CompositionAsk ask) {
 
 void compare_on_compositions(const PrivacyQuestion& question) {
   if (question.epsilon && question.delta)
-    throw usage_error("compare takes one of --delta (it then shows epsilon) and --epsilon (it then shows delta)");
+    throw usage_error("compare takes only one of --delta (to show epsilon) and --epsilon (to show delta)");
   Complaints complaints;
   for_each_case(question.composition, question.json, complaints, [&](const CompositionCase& one) {
     const bool by_flags = question.epsilon || question.delta;
     const std::optional<double> epsilon = by_flags ? question.epsilon : one.epsilon;
     const std::optional<double> delta = by_flags ? question.delta : one.delta;
     if (epsilon.has_value() == delta.has_value())
-      throw usage_error("compare needs one of epsilon and delta, of the case or as a flag");
+      throw usage_error("compare needs exactly one of epsilon and delta, as a flag or in the case");
     AccountantWords settings = question.accountant;
     if (settings.conversion.empty()) settings.conversion = one.accountant.conversion;
     if (settings.orders.empty()) settings.orders = one.accountant.orders;
     std::string text = one_line(name_of(one)) + ": " +
                        (delta ? "delta " + number_text(*delta) : "epsilon " + number_text(*epsilon)) + "; " +
-                       std::string(name_of(one.neighbours)) + " neighbours, " + size_text(one);
+                       std::string(name_of(one.neighbours)) + " neighbors, " + size_text(one);
     Json json = begun(one);
     json[delta ? "delta" : "epsilon"] = delta ? *delta : *epsilon;
     json["accountants"] = compare_accountants(spending_of(one), settings, epsilon, delta, text);

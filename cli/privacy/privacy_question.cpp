@@ -1,28 +1,13 @@
-#include "cli/privacy/privacy_question.hpp"
+#include "cli/privacy/privacy.hpp"
 
 #include <CLI/CLI.hpp>
 
-#include "cli/flag_values.hpp"
-#include "cli/settings_flags.hpp"
-#include "core/parse_number.hpp"
+#include "cli/flags.hpp"
 #include "core/text.hpp"
 #include "dp/accountants/rdp_orders.hpp"
 
 namespace fedstride {
 namespace {
-
-template <class Number>
-void add_number(CLI::App& command, const std::string& name, std::optional<Number>& number, const Valid& valid,
-                const std::string& help, bool required) {
-  const auto read = [&number, valid, name](const std::string& text) {
-    Number value{};
-    if (!parse_number(text, value) || !valid.admits(static_cast<double>(value)))
-      throw usage_error(name + " is '" + text + "'; it must be " + valid.text(std::is_integral_v<Number>));
-    number = value;
-  };
-  takes(*command.add_option_function<std::string>("--" + name, read, help + "; " + valid.text(std::is_integral_v<Number>)),
-        {.word = required ? "NUMBER (needed)" : "NUMBER"});
-}
 
 bool is_word_of(const std::string& list, std::string_view word) {
   for (const auto one : split(list, ' '))
@@ -38,50 +23,40 @@ std::string accountants_with(std::string_view setting) {
   return joined(names);
 }
 
-template <Choice E>
-std::vector<std::string> choices_of() {
-  return {kChoiceNames<E>.begin(), kChoiceNames<E>.end()};
-}
-
 }  // namespace
 
 void add_question_flags(CLI::App& command, PrivacyQuestion& question, const QuestionFlags& flags) {
   const auto number = [&](const std::string& name, auto& target, const Valid& valid, const std::string& help) {
     const bool required = is_word_of(flags.required, name);
-    if (required || is_word_of(flags.optional, name)) add_number(command, name, target, valid, help, required);
+    if (required || is_word_of(flags.optional, name))
+      add_number_flag(command, "--" + name, target, valid, help, required ? "NUMBER (required)" : "NUMBER");
   };
-  command.allow_extras();
   if (flags.by_file)
-    takes(*command.add_option("--composition", question.composition,
-                              "releases of several kinds and phases, from a file (docs/compositions.md), case by case"),
-          Place::file);
+    add_flag(command, "--composition", question.composition, Place::file,
+             "file that describes the releases, with several kinds or phases (docs/compositions.md)");
   if (is_word_of(flags.optional, "accountant")) {
     std::vector<KnownName> known;
     for_each_part<Accountant>([&]<class Part>(const Part&) {
       known.push_back({std::string(Part::kName), std::string(Part::kSummary)});
     });
     const auto names = part_names<Accountant>();
-    takes(*command.add_option("--accountant", question.accountant.name,
-                              "how losses are added up; valid: " + joined(names) + " [" + names.front() + "]"),
-          {.word = "NAME", .known = known});
+    add_flag(command, "--accountant", question.accountant.name, {.word = "NAME", .known = known},
+             "method that composes the privacy losses; valid: " + joined(names) + " [" + names.front() + "]");
   }
-  takes(*command.add_option(
-            "--orders", question.accountant.orders,
-            accountants_with("orders") + ": grid of orders; valid: " + joined(kChoiceNames<OrderGrid>) + " [default]"),
-        {.word = "NAME", .known = as_known(choices_of<OrderGrid>())});
-  takes(*command.add_option("--conversion", question.accountant.conversion,
-                            accountants_with("conversion") +
-                                ": from divergence to epsilon; valid: " + joined(kChoiceNames<Conversion>) + " [improved]"),
-        {.word = "NAME", .known = as_known(choices_of<Conversion>())});
-  add_choice_flag(command, "--sampling", question.sampling, choices_of<Sampling>(), "how lots are drawn");
+  add_flag(command, "--orders", question.accountant.orders, {.word = "NAME", .known = as_known(choices_of<OrderGrid>())},
+           accountants_with("orders") + ": grid of Renyi orders; valid: " + joined(kChoiceNames<OrderGrid>) + " [default]");
+  add_flag(command, "--conversion", question.accountant.conversion, {.word = "NAME", .known = as_known(choices_of<Conversion>())},
+           accountants_with("conversion") +
+               ": conversion from divergence to epsilon; valid: " + joined(kChoiceNames<Conversion>) + " [improved]");
+  add_choice_flag(command, "--sampling", question.sampling, choices_of<Sampling>(), "how lots are sampled");
   add_choice_flag(command, "--neighbours", question.neighbours, choices_of<Neighbours>(),
-                  "data sets that must look alike: one record more or less, or one other record");
+                  "neighboring data sets: one record added or removed, or one replaced");
   number("sampling-rate", question.rate, {.low = 0, .high = 1, .low_included = false},
          "share of the records in a lot; not with --sampling full");
   number("noise-multiplier", question.noise_multiplier, kPositive,
-         "standard deviation of the noise on the sum / clip bound of one record");
-  number("steps", question.steps, {.low = 1, .high = 1e15}, "releases (ADADP makes two a step)");
-  number("epochs", question.epochs, {.low = 1, .high = 1e15}, "passes over the data; with --sampling shuffle alone");
+         "standard deviation of the noise on the sum, divided by the clip bound");
+  number("steps", question.steps, {.low = 1, .high = 1e15}, "number of releases (ADADP makes two in each step)");
+  number("epochs", question.epochs, {.low = 1, .high = 1e15}, "passes over the data; only with --sampling shuffle");
   number("epsilon", question.epsilon, kNonNegative, "privacy loss");
   number("delta", question.delta, {.low = 0, .high = 1, .low_included = false, .high_included = false},
          "probability of a larger loss");
@@ -89,14 +64,13 @@ void add_question_flags(CLI::App& command, PrivacyQuestion& question, const Ques
 }
 
 void check_question_flags(const CLI::App& command, const PrivacyQuestion& question, const QuestionFlags& flags) {
-  check_flags(command);
   const auto given = [&](std::string_view name) {
     const CLI::Option* option = command.get_option_no_throw("--" + std::string(name));
     return option != nullptr && option->count() > 0;
   };
   if (!question.composition.empty()) {
     for (const auto* name : {"sampling", "neighbours", "sampling-rate", "noise-multiplier", "steps", "epochs"})
-      if (given(name)) throw usage_error(std::string(name) + " does not go with --composition, whose file says it");
+      if (given(name)) throw usage_error(std::string(name) + " does not go with --composition, whose file sets it");
     return;
   }
   for (const auto name : split(flags.required, ' '))
@@ -104,7 +78,7 @@ void check_question_flags(const CLI::App& command, const PrivacyQuestion& questi
 }
 
 std::uint64_t lots_of(const PrivacyQuestion& question) {
-  if (!question.rate) throw usage_error("sampling-rate is missing; with sampling shuffle it says how many lots there are");
+  if (!question.rate) throw usage_error("sampling-rate is missing; sampling 'shuffle' needs it for the number of lots");
   return lots_an_epoch(*question.rate);
 }
 
@@ -115,11 +89,11 @@ Releases releases_of(const PrivacyQuestion& question, double noise_multiplier) {
                     .count = question.steps.value_or(1)};
   const bool shuffled = releases.sampling == Sampling::shuffle;
   if (!question.steps && !question.epochs)
-    throw usage_error(shuffled ? "steps and epochs are both missing; sampling shuffle needs one" : "steps is missing");
-  if (question.epochs && !shuffled) throw usage_error("epochs is for sampling shuffle; valid: steps");
+    throw usage_error(shuffled ? "steps and epochs are missing; sampling 'shuffle' needs one of them" : "steps is missing");
+  if (question.epochs && !shuffled)
+    throw usage_error("epochs does not go with sampling '" + question.sampling + "', only with 'shuffle'; use steps");
   if (releases.sampling == Sampling::full && question.rate.value_or(1) != 1)
-    throw usage_error("sampling-rate is " + number_text(*question.rate) +
-                      "; with sampling full it is 1, or left out. Valid: poisson, without-replacement");
+    throw usage_error("sampling-rate is " + number_text(*question.rate) + "; with sampling 'full' it must be 1 or left out");
   if (releases.sampling == Sampling::full) return releases;
   if (!question.rate) throw usage_error("sampling-rate is missing; sampling '" + question.sampling + "' needs it");
   releases.rate = *question.rate;
@@ -137,7 +111,7 @@ std::string setting_text(std::string_view accountant, const Releases& releases) 
                             : releases.sampling == Sampling::without_replacement ? "sampling without replacement at rate " + rate
                             : releases.sampling == Sampling::shuffle             ? "shuffled lots, no amplification claimed"
                                                                                  : "everyone in every release";
-  std::string text = std::string(accountant) + "; " + std::string(name_of(releases.neighbours)) + " neighbours, " + drawn +
+  std::string text = std::string(accountant) + "; " + std::string(name_of(releases.neighbours)) + " neighbors, " + drawn +
                      ", noise multiplier " + number_text(releases.noise_multiplier) + ", " + counted(releases.count, "step");
   if (releases.sampling == Sampling::shuffle) text += " in " + counted(releases.passes, "epoch");
   return text;

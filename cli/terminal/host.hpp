@@ -1,21 +1,30 @@
 #pragma once
 
+#include <atomic>
 #include <functional>
 #include <string>
 
 namespace fedstride {
 
-/// A program that carries out commands in its own process, with ways of its own: Python, with this library as a module.
+/// A program that runs commands in its own process, such as Python with this library as a module.
 struct Host {
-  /// Signals are the host's, who sets stop_requested (core/stop.hpp): no command installs a handler.
+  /// The host handles signals and sets stop_requested (core/stop.hpp); commands install no handlers.
   bool has_signals = false;
-  /// The path of the program `fedstride`, which sweeps start for cells of other commands than run. May throw Error.
+  /// The path of the program `fedstride`, which sweeps start for cells of commands other than run. May throw Error.
   std::function<std::string()> program = {};
 };
 
-/// Says so, once, before the first command.
+/// Sets the host; call it once, before the first command.
 void set_host(Host host);
-/// That of this process; by default the program is the process's own.
+/// The host of this process. By default its program is this process's executable.
 const Host& host();
+
+/// From now on the first Ctrl-C or SIGTERM sets stop_requested (core/stop.hpp), whose address is returned. If the program has not
+/// ended after 1.8 seconds, it exits with code 130 as if killed; finished rounds are on disk. A second signal ends the process at
+/// once. Installs nothing if the host handles signals.
+const std::atomic<bool>* stop_on_signals();
+
+/// From now on SIGHUP only increments the returned counter.
+const std::atomic<unsigned>* hangups();
 
 }  // namespace fedstride

@@ -1,15 +1,19 @@
 #include "cli/terminal/progress_bar.hpp"
 
-#include <unistd.h>
-
+#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cmath>
+#include <cstdarg>
 #include <cstdio>
+#include <filesystem>
 
-#include "cli/terminal/clock_text.hpp"
+#include "cli/flags.hpp"
+#include "cli/terminal/bar.hpp"
+#include "core/files.hpp"
+#include "core/json.hpp"
 #include "core/seconds_since.hpp"
 #include "core/text.hpp"
-#include "run/results.hpp"
+#include "sim/run/results.hpp"
 
 namespace fedstride {
 namespace {
@@ -20,24 +24,53 @@ std::string rate_text(const Optimizer& optimizer) {
   return rate == nullptr ? "" : ", learning rate " + value_text(optimizer.part().get(*rate));
 }
 
-// "0.1234", or "-" where there is no such number.
+[[gnu::format(printf, 1, 2)]] std::string formatted(const char* format, ...) {
+  char text[512];
+  std::va_list arguments;
+  va_start(arguments, format);
+  std::vsnprintf(text, sizeof text, format, arguments);
+  va_end(arguments);
+  return text;
+}
+
+// "0.1234", or "-" if the value is missing.
 std::string figure(double value) {
-  if (!std::isfinite(value) || value < 0) return "-";
+  if (!std::isfinite(value)) return "-";
   char text[32];
   std::snprintf(text, sizeof text, "%.4f", value);
   return text;
 }
 
-}  // namespace
-
-ProgressBar::ProgressBar(bool silent) : silent_(silent), terminal_(isatty(STDOUT_FILENO) != 0) {}
-
-ProgressBar::~ProgressBar() {
-  if (!drawer_.joinable()) return;
-  drawer_.request_stop();
-  drawer_.join();
-  clear();
+// Prints the last lines of a run.
+void print_text(const RunSummary& summary, const Configuration& configuration) {
+  std::printf("%s after round %u",
+              summary.interrupted      ? "stopped"
+              : summary.halted.empty() ? "finished"
+                                       : "halted",
+              summary.rounds);
+  if (std::isnan(summary.test.accuracy) && summary.test.examples == 0)
+    std::printf(", not evaluated");
+  else
+    std::printf(": test %s %.4f, loss %.4f", std::string(summary.test.metric).c_str(), summary.test.accuracy, summary.test.loss);
+  std::printf("; training %s, evaluation %s; results in %s\n", clock_text(summary.seconds).c_str(),
+              clock_text(summary.evaluation_seconds).c_str(), summary.folder.c_str());
+  if (!summary.halted.empty()) std::printf("halted: %s\n", summary.halted.c_str());
+  if (summary.failures > 0) std::printf("note: %s\n", failures_text(summary).c_str());
+  if (summary.idle_rounds > 0)
+    std::printf("note: %s\n", idle_rounds_text(configuration, summary.idle_rounds, summary.rounds).c_str());
+  for (const PrivacyStatement& statement : summary.privacy) std::printf("%s\n", statement_text(statement).c_str());
 }
+
+// A command that is often useful after a run.
+std::string next_command(const RunSummary& summary, const std::string& resume_command) {
+  if (!summary.privacy.empty()) return "fedstride privacy audit " + summary.folder;
+  if (summary.idle_rounds == summary.rounds) return "fedstride help optimizers";
+  if (resume_command.starts_with("fedstride run ") && summary.halted.empty())
+    return resume_command + " --rounds " + std::to_string(2 * summary.rounds);
+  return "fedstride evaluate " + summary.folder + "/model.safetensors";
+}
+
+}  // namespace
 
 RunObserver ProgressBar::observer(const std::atomic<bool>* stop) {
   RunObserver observer;
@@ -58,14 +91,15 @@ void ProgressBar::started(const Setup& setup, const std::string& folder, std::ui
   examples_ = &examples;
   start_ = std::chrono::steady_clock::now();
   std::uint64_t held = 0;
-  for (const std::uint64_t rows : setup.row_counts) held += rows;
+  for (const std::uint64_t rows : setup.clients.row_counts) held += rows;
   examples_a_round_ = held * static_cast<std::uint64_t>(setup.configuration.local_epochs);
-  std::printf(
-      "%s: %s on %s, %s%s; partition %s\n%s", setup.data.train.name.c_str(), counted(held, "training row").c_str(),
-      counted(setup.rows.size(), "client").c_str(), counted(setup.data.test.size(), "test row").c_str(),
-      setup.evaluation_rows.empty() ? "" : (", rounds on " + std::to_string(setup.evaluation_rows.size()) + " of them").c_str(),
-      std::string(setup.configuration.partition.name()).c_str(),
-      setup.data.train.size() > 0 ? partition_text(setup).c_str() : "");
+  std::printf("%s: %s on %s, %s%s; partition %s\n%s", setup.data.train.name.c_str(), counted(held, "training row").c_str(),
+              counted(setup.clients.rows.size(), "client").c_str(), counted(setup.data.test.size(), "test row").c_str(),
+              setup.data.evaluation_rows.empty()
+                  ? ""
+                  : (", rounds on " + std::to_string(setup.data.evaluation_rows.size()) + " of them").c_str(),
+              std::string(setup.configuration.partition.name()).c_str(),
+              setup.data.train.size() > 0 ? partition_text(setup).c_str() : "");
   std::printf("model: %s (%s)\n", setup.model.line().c_str(), counted(setup.model.parameter_count(), "parameter").c_str());
   const Configuration& configuration = setup.configuration;
   std::printf("optimizer: %s%s; batch %d, local epochs %d, seed %s\n", std::string(configuration.optimizer.name()).c_str(),
@@ -81,15 +115,9 @@ void ProgressBar::started(const Setup& setup, const std::string& folder, std::ui
   if (setup.privacy.client) privacy("clients", *setup.privacy.client);
   for (const auto& note : setup.notes) std::printf("note: %s\n", note.c_str());
   std::printf("results: %s\n", folder.c_str());
-  if (rounds_done > 0) std::printf("going on after round %u\n", rounds_done);
+  if (rounds_done > 0) std::printf("resuming after round %u\n", rounds_done);
   std::fflush(stdout);
-  if (terminal_)
-    drawer_ = std::jthread([this](const std::stop_token& stop) {
-      while (!stop.stop_requested()) {
-        draw();
-        std::this_thread::sleep_for(std::chrono::milliseconds(200));
-      }
-    });
+  live_.begin([this](std::size_t columns) { return lines(columns); });
 }
 
 std::string ProgressBar::time_left() const {
@@ -104,52 +132,62 @@ void ProgressBar::round(const RoundRecord& record) {
   done_ = record.round;
   examples_before_ += record.examples;
   examples_a_round_ = examples_before_ / (done_ - first_);
-  clear();
-  std::printf("round %u/%u", record.round, rounds_);
+  std::string text = formatted("round %u/%u", record.round, rounds_);
   if (record.test) {
     accuracy_ = record.test->accuracy;
     metric_ = record.test->metric;
-    std::printf("  test %s %.4f  loss %.4f", metric_.c_str(), record.test->accuracy, record.test->loss);
-    if (!record.client_accuracy.empty()) std::printf("  worst client %.4f", *std::ranges::min_element(record.client_accuracy));
+    text += formatted("  test %s %.4f  loss %.4f", metric_.c_str(), record.test->accuracy, record.test->loss);
+    if (!record.client_accuracy.empty())
+      text += formatted("  worst client %.4f", *std::ranges::min_element(record.client_accuracy));
   }
-  if (record.validation) std::printf("  validation %.4f", record.validation->accuracy);
-  if (record.example_spent) std::printf("  epsilon %s", epsilon_text(record.example_spent->epsilon).c_str());
-  if (record.client_spent) std::printf("  client epsilon %s", epsilon_text(record.client_spent->epsilon).c_str());
-  if (record.is_idle()) std::printf("  no step kept");
-  std::printf("  train loss %s  %.0f examples/s  %s left\n", figure(record.train_loss).c_str(),
-              record.seconds > 0 ? static_cast<double>(record.examples) / record.seconds : 0.0, time_left().c_str());
+  if (record.validation) text += formatted("  validation %.4f", record.validation->accuracy);
+  if (record.example_spent) text += "  epsilon " + epsilon_text(record.example_spent->epsilon);
+  if (record.client_spent) text += "  client epsilon " + epsilon_text(record.client_spent->epsilon);
+  if (record.is_idle()) text += "  no step kept";
+  if (const std::uint64_t failures = record.failures(); failures > 0) text += "  " + counted(failures, "client") + " left out";
+  text += "  train loss " + figure(record.train_loss);
+  text += formatted("  %.0f examples/s  %s left\n",
+                    record.seconds > 0 ? static_cast<double>(record.examples) / record.seconds : 0.0, time_left().c_str());
   if (record.is_idle() && !idle_advice_.empty()) {
-    std::printf("round %u: no step of anybody was kept; %s\n", record.round, idle_advice_.c_str());
+    text += formatted("round %u: no client kept a step; %s\n", record.round, idle_advice_.c_str());
     idle_advice_.clear();
   }
-  for (const ClientReport& client : record.clients)
-    if (!client.failure.empty())
-      std::printf("round %u: client %u left out: %s\n", record.round, client.client, client.failure.c_str());
-  std::fflush(stdout);
+  for (const ClientReport& client : record.clients)  // a reason is given where it first occurs
+    if (!client.failure.empty() && reasons_.insert(client.failure).second)
+      text += formatted("round %u: client %u left out: ", record.round, client.client) + client.failure + "\n";
+  live_.print(text);
 }
 
-void ProgressBar::draw() {
+std::vector<std::string> ProgressBar::lines(std::size_t columns) {
   const std::lock_guard lock(mutex_);
   const std::uint64_t computed = examples_->load(std::memory_order_relaxed);
   const double within = examples_a_round_ > 0
                             ? std::min(1.0, static_cast<double>(computed - std::min(computed, examples_before_)) /
                                                 static_cast<double>(examples_a_round_))
                             : 0.0;
-  const double share = rounds_ > 0 ? std::min(1.0, (done_ + within) / rounds_) : 1.0;
-  constexpr int width = 30;
-  const int filled = static_cast<int>(share * width);
   const double seconds = seconds_since(start_);
-  std::printf(
-      "\r\033[K[%s%s] round %u/%u  %s %s  %.0f examples/s  %s left", std::string(static_cast<std::size_t>(filled), '#').c_str(),
-      std::string(static_cast<std::size_t>(width - filled), '.').c_str(), std::min(done_ + 1, rounds_), rounds_, metric_.c_str(),
-      figure(accuracy_).c_str(), seconds > 0 ? static_cast<double>(computed) / seconds : 0.0, time_left().c_str());
-  std::fflush(stdout);
+  const Piece pieces[] = {
+      {formatted("round %u/%u", std::min(done_ + 1, rounds_), rounds_)},
+      {metric_ + " " + figure(accuracy_), 2},
+      {formatted("%.0f examples/s", seconds > 0 ? static_cast<double>(computed) / seconds : 0.0), 3},
+      {time_left() + " left", 1},
+  };
+  return {bar_line(rounds_ > 0 ? (done_ + within) / rounds_ : 1.0, pieces, columns)};
 }
 
-void ProgressBar::clear() {
-  if (!terminal_) return;
-  std::printf("\r\033[K");
-  std::fflush(stdout);
+void ProgressBar::end(const RunSummary& summary, bool json, const std::string& resume_command) {
+  live_.end();
+  if (json) {
+    Json all{{"folder", summary.folder}};
+    all.update(parse_json(read_file(std::filesystem::path(summary.folder) / "summary.json")));
+    print_json(all);
+  } else if (!quiet_) {
+    print_text(summary, configuration_);
+    if (!summary.interrupted) std::printf("next: %s\n", next_command(summary, resume_command).c_str());
+  }
+  if (!summary.interrupted) return;
+  std::fprintf(stderr, "fedstride: stopped; resume with: %s\n", resume_command.c_str());
+  throw CLI::RuntimeError(130);
 }
 
 }  // namespace fedstride

@@ -3,51 +3,52 @@
 #include <atomic>
 #include <chrono>
 #include <cstdint>
+#include <limits>
 #include <mutex>
+#include <set>
 #include <string>
-#include <thread>
+#include <vector>
 
-#include "run/run.hpp"
+#include "cli/terminal/live_lines.hpp"
+#include "sim/run/run.hpp"
 
 namespace fedstride {
 
-/// Tells a person how a run is going: a line a round on standard output, and on a terminal a bar below it that moves
-/// within the round.
+/// Shows the progress of a run: one line for each round on standard output and, on a terminal, a bar below that moves within the
+/// round.
 class ProgressBar {
  public:
-  /// `silent`: nothing is printed, whatever the run's settings say.
-  explicit ProgressBar(bool silent = false);
-  ~ProgressBar();
-
+  /// `silent`: prints nothing, whatever the run's settings are.
+  explicit ProgressBar(bool silent = false) : silent_(silent) {}
   RunObserver observer(const std::atomic<bool>* stop);
-  /// The run's own setting, once it has started.
-  bool quiet() const { return quiet_; }
-  const Configuration& configuration() const { return configuration_; }
+  /// The end of `run`, `serve` and `launch`. Prints rounds, accuracy, updates left out, the folder of the results and privacy, unless
+  /// the run is quiet; with `json`, prints summary.json with the folder's name. If the run was interrupted, prints
+  /// `resume_command` and throws the exit code.
+  void end(const RunSummary& summary, bool json, const std::string& resume_command);
 
  private:
   void started(const Setup& setup, const std::string& folder, std::uint32_t rounds_done,
                const std::atomic<std::uint64_t>& examples);
   void round(const RoundRecord& record);
-  void draw();
-  void clear();
+  std::vector<std::string> lines(std::size_t columns);
   std::string time_left() const;
 
   bool silent_;
   bool quiet_ = true;
-  bool terminal_;
   Configuration configuration_ = {};
-  std::string idle_advice_ = {};  ///< on the first round that trains nothing
+  std::string idle_advice_ = {};        ///< printed at the first round that trains nothing
+  std::set<std::string> reasons_ = {};  ///< why clients were left out, as far as printed
   std::uint32_t rounds_ = 0;
   std::uint32_t done_ = 0;
   std::uint32_t first_ = 0;
-  double accuracy_ = -1;                ///< below 0: not known yet
-  std::string metric_ = "accuracy";     ///< its name
-  std::uint64_t examples_a_round_ = 0;  ///< of the rounds so far; an estimate at first
-  std::uint64_t examples_before_ = 0;   ///< of this session's finished rounds
+  double accuracy_ = std::numeric_limits<double>::quiet_NaN();  ///< NaN: unknown
+  std::string metric_ = "accuracy";                             ///< its name
+  std::uint64_t examples_a_round_ = 0;                          ///< mean of the rounds so far; an estimate at first
+  std::uint64_t examples_before_ = 0;                           ///< in this session's finished rounds
   const std::atomic<std::uint64_t>* examples_ = nullptr;
   std::chrono::steady_clock::time_point start_;
   std::mutex mutex_;
-  std::jthread drawer_;
+  LiveLines live_;
 };
 
 }  // namespace fedstride

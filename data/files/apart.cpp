@@ -1,19 +1,16 @@
 #include "data/files/apart.hpp"
 
-#include <fcntl.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <csignal>
 #include <cstring>
 #include <new>
 #include <utility>
 
 #include "core/error.hpp"
+#include "core/process.hpp"
 
 #if defined(__SANITIZE_ADDRESS__)
 #define FEDSTRIDE_SANITIZED
@@ -31,53 +28,8 @@ constexpr std::uint8_t kEndOfRecords = 255;
 constexpr std::uint8_t kErrorRecord = 254;
 constexpr std::uint8_t kPassedOn = 253;
 
-/// One end of a pipe; it is closed in the end.
-class OpenEnd {
- public:
-  explicit OpenEnd(int file) : file_(file) {}
-  OpenEnd(OpenEnd&& other) noexcept : file_(std::exchange(other.file_, -1)) {}
-  ~OpenEnd() {
-    if (file_ >= 0) close(file_);
-  }
-  OpenEnd(const OpenEnd&) = delete;
-  OpenEnd& operator=(const OpenEnd&) = delete;
-  int get() const { return file_; }
-
- private:
-  int file_;
-};
-
-/// A reading process; it does not outlive this.
-class ReadingProcess {
- public:
-  ReadingProcess(pid_t id, OpenEnd from) : id_(id), from_(std::move(from)) {}
-  ReadingProcess(ReadingProcess&& other) noexcept : id_(std::exchange(other.id_, -1)), from_(std::move(other.from_)) {}
-  ~ReadingProcess() {
-    if (id_ <= 0) return;
-    kill(id_, SIGKILL);
-    wait();
-  }
-  ReadingProcess(const ReadingProcess&) = delete;
-  ReadingProcess& operator=(const ReadingProcess&) = delete;
-
-  int from() const { return from_.get(); }
-  /// Waits for its end.
-  int wait() {
-    int status = 0;
-    while (waitpid(id_, &status, 0) < 0 && errno == EINTR) continue;
-    id_ = -1;
-    return status;
-  }
-
- private:
-  pid_t id_;
-  OpenEnd from_;
-};
-
-/// A reading process ends with its parent; a fault ends it and says nothing. A terminal's Ctrl-C is its parent's affair.
-void settle_apart(pid_t parent, std::uint64_t seconds) {
-  prctl(PR_SET_PDEATHSIG, SIGKILL);
-  if (getppid() != parent) _exit(1);
+/// A fault ends a reading process and says nothing. A terminal's Ctrl-C is its parent's affair.
+void settle_apart(std::uint64_t seconds) {
   rlimit time{};
   if (getrlimit(RLIMIT_CPU, &time) == 0) {
     time.rlim_cur = std::min<rlim_t>(time.rlim_cur, seconds);
@@ -99,46 +51,27 @@ void send_error(RecordWriter& writer, const std::string& text, Error::Kind kind 
   writer.text(text);
 }
 
-[[noreturn]] void tell_and_end(RecordWriter& writer, const std::string& name, function_ref<void(RecordWriter&)> tell) {
+void tell_all(RecordWriter& writer, const std::string& name, function_ref<void(RecordWriter&)> tell) {
   try {
     tell(writer);
     writer.begin(kEndOfRecords);
   } catch (const Error& error) {
     send_error(writer, error.what(), error.kind());
   } catch (const std::bad_alloc&) {
-    send_error(writer, name + " needs more memory than there is");
+    send_error(writer, name + " needs more memory than is available");
   } catch (const std::exception& other) {
     send_error(writer, name + ": " + other.what());
   }
   writer.flush();
-  _exit(0);
 }
 
-ReadingProcess start_apart(const std::string& name, const ApartLimits& limits, int process,
-                           function_ref<void(RecordWriter&)> tell) {
-  int ends[2];
-  if (pipe2(ends, O_CLOEXEC) != 0) throw failure("cannot read " + name + ": no pipe: " + std::strerror(errno));
-  OpenEnd from(ends[0]);
-  const OpenEnd to(ends[1]);
-  fcntl(to.get(), F_SETPIPE_SZ, static_cast<int>(kRecordBuffer));
-  const pid_t parent = getpid();
-  const pid_t child = fork();
-  if (child < 0) throw failure("cannot read " + name + ": no process for it: " + std::strerror(errno));
-  if (child == 0) {
-    settle_apart(parent, limits.seconds);
-    RecordWriter writer(to.get(), process, limits.processes);
-    tell_and_end(writer, name, tell);
-  }
-  return {child, std::move(from)};
-}
-
-/// Why a process' records have stopped.
-Error broken(const std::string& name, const ApartLimits& limits, int status) {
-  if (WIFSIGNALED(status) && WTERMSIG(status) == SIGXCPU)
-    return failure(name + " is damaged: the library that reads it comes to no end (after " + std::to_string(limits.seconds) +
-                   " s of a processor)");
-  return failure(name + " is damaged: the library that reads it broke down over it" +
-                 (WIFSIGNALED(status) ? " (signal " + std::to_string(WTERMSIG(status)) + ")" : std::string()));
+/// Why a process' records have stopped, which has ended with this code.
+Error broken(const std::string& name, const ApartLimits& limits, int code) {
+  if (code == -SIGXCPU)
+    return failure(name + " is damaged: the library that reads it does not finish (after " + std::to_string(limits.seconds) +
+                   " s of CPU time)");
+  return failure(name + " is damaged: the library that reads it crashed" +
+                 (code < 0 ? " (signal " + std::to_string(-code) + ")" : std::string()));
 }
 
 }  // namespace
@@ -171,16 +104,12 @@ void RecordWriter::append(const void* from, std::size_t size) {
 }
 
 void RecordWriter::flush() {
-  for (std::size_t done = 0; done < buffer_.size();) {
-    const ssize_t some = write(to_, buffer_.data() + done, buffer_.size() - done);
-    if (some < 0 && errno != EINTR) _exit(1);  // nobody reads any more
-    done += static_cast<std::size_t>(std::max<ssize_t>(some, 0));
-  }
+  if (!write_all(to_, {buffer_.data(), buffer_.size()})) _exit(1);  // nobody reads any more
   buffer_.clear();
 }
 
-RecordReader::RecordReader(const std::vector<int>& from, std::uint64_t most) : most_(most) {
-  for (const int end : from) sources_.push_back({end});
+RecordReader::RecordReader(std::span<const Descriptor> from, std::uint64_t most) : most_(most) {
+  for (const Descriptor& end : from) sources_.push_back({end.get()});
 }
 
 /// To the next process that has not ended; false if all have.
@@ -233,8 +162,7 @@ void RecordReader::take(void* to, std::size_t size) {
   while (size > 0) {
     if (source.begin == source.end) {
       source.buffer.resize(kRecordBuffer);
-      ssize_t some = 0;
-      while ((some = read(source.from, source.buffer.data(), source.buffer.size())) < 0 && errno == EINTR) continue;
+      const ssize_t some = uninterrupted([&] { return read(source.from, source.buffer.data(), source.buffer.size()); });
       if (some <= 0) throw Broken{};
       source.begin = 0;
       source.end = static_cast<std::size_t>(some);
@@ -249,11 +177,20 @@ void RecordReader::take(void* to, std::size_t size) {
 
 void read_apart(const std::string& name, const ApartLimits& limits, function_ref<void(RecordWriter&)> tell,
                 function_ref<void(RecordReader&)> take) {
-  std::vector<ReadingProcess> processes;
-  std::vector<int> ends;
+  std::vector<Descriptor> ends;
+  std::vector<ChildProcess> processes;
   for (int process = 0; process < limits.processes; ++process) {
-    processes.push_back(start_apart(name, limits, process, tell));
-    ends.push_back(processes.back().from());
+    Pipe pipe;
+    fcntl(pipe.in.get(), F_SETPIPE_SZ, static_cast<int>(kRecordBuffer));
+    const auto act = [&] {
+      settle_apart(limits.seconds);
+      RecordWriter writer(pipe.in.get(), process, limits.processes);
+      tell_all(writer, name, tell);
+      return 0;
+    };
+    processes.push_back(forked(act, SIGKILL));
+    if (!processes.back()) throw failure("cannot read " + name + ": cannot start a process: " + std::strerror(errno));
+    ends.push_back(std::move(pipe.out));
   }
   RecordReader reader(ends, limits.most);
   try {
@@ -261,7 +198,7 @@ void read_apart(const std::string& name, const ApartLimits& limits, function_ref
   } catch (const RecordReader::Broken&) {
     throw broken(name, limits, processes[reader.process()].wait());
   }
-  for (ReadingProcess& process : processes) process.wait();
+  for (ChildProcess& process : processes) process.wait();
 }
 
 }  // namespace fedstride

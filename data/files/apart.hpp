@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "core/descriptor.hpp"
 #include "core/function_ref.hpp"
 
 namespace fedstride {
@@ -47,7 +48,7 @@ class RecordReader {
   struct Broken {};
 
   /// `from`: the processes' ends, in turn. `most`: no text and no bytes are longer.
-  RecordReader(const std::vector<int>& from, std::uint64_t most);
+  RecordReader(std::span<const Descriptor> from, std::uint64_t most);
   RecordReader(const RecordReader&) = delete;
   RecordReader& operator=(const RecordReader&) = delete;
 

@@ -2,13 +2,13 @@
 
 #include <algorithm>
 #include <bit>
+#include <boost/locale/utf.hpp>
 #include <cmath>
+#include <iterator>
 #include <limits>
 #include <optional>
 
 #include "core/error.hpp"
-#include "core/one_line.hpp"
-#include "core/parse_number.hpp"
 #include "core/text.hpp"
 
 namespace fedstride {
@@ -19,25 +19,6 @@ static_assert(std::endian::native == std::endian::little, "numbers are read as t
 constexpr std::size_t kMaxDimensions = 8;
 constexpr std::size_t kMaxHeaderBytes = 1 << 16;
 constexpr std::size_t kMaxTextBytes = 4096;  // of one text in an array of texts
-
-void append_utf8(std::string& text, std::uint32_t code) {
-  if (code > 0x10ffff) code = 0xfffd;
-  if (code < 0x80) {
-    text += static_cast<char>(code);
-  } else if (code < 0x800) {
-    text += static_cast<char>(0xc0 | code >> 6);
-    text += static_cast<char>(0x80 | (code & 0x3f));
-  } else if (code < 0x10000) {
-    text += static_cast<char>(0xe0 | code >> 12);
-    text += static_cast<char>(0x80 | (code >> 6 & 0x3f));
-    text += static_cast<char>(0x80 | (code & 0x3f));
-  } else {
-    text += static_cast<char>(0xf0 | code >> 18);
-    text += static_cast<char>(0x80 | (code >> 12 & 0x3f));
-    text += static_cast<char>(0x80 | (code >> 6 & 0x3f));
-    text += static_cast<char>(0x80 | (code & 0x3f));
-  }
-}
 
 /// The value of a key in the header's dictionary: up to the comma or brace that ends it.
 std::optional<std::string_view> header_value(std::string_view header, std::string_view key) {
@@ -63,7 +44,7 @@ class HeaderParser {
     NpyHeader result;
     type(result);
     const auto order = header_value(header_, "fortran_order");
-    if (order != "True" && order != "False") throw wrong("its header does not say fortran_order");
+    if (order != "True" && order != "False") throw wrong("its header lacks fortran_order");
     result.fortran = order == "True";
     const auto shape = header_value(header_, "shape");
     if (!shape) throw wrong("its header has no shape");
@@ -82,17 +63,17 @@ class HeaderParser {
 
  private:
   Error wrong(const std::string& what) const {
-    return failure(where_ + ": " + what + "; valid: an array of numbers or texts as numpy.savez writes it");
+    return failure(where_ + ": " + what + "; valid: an array of numbers or strings as numpy.savez writes it");
   }
 
   void type(NpyHeader& result) const {
     const auto descr = header_value(header_, "descr");
     if (!descr || descr->size() < 4 || descr->front() != '\'' || descr->back() != '\'')
-      throw wrong("its header says no simple type (an array of records?)");
+      throw wrong("its header has no simple type (is it an array of records?)");
     const std::string_view text = descr->substr(1, descr->size() - 2);
     const char kind = text[1];
     if (kind == 'O' || text.front() == 'O')
-      throw wrong("its elements are Python objects, whose pickles are programs and not read");
+      throw wrong("its elements are Python objects, whose pickles can run code and are not read");
     std::uint64_t item = 0;
     const bool known = parse_number(text.substr(2), item) && std::string_view("<>|=").find(text.front()) != text.npos;
     const auto is_one_of = [&](std::initializer_list<std::uint64_t> sizes) {
@@ -103,7 +84,7 @@ class HeaderParser {
                                 ((kind == 'U' || kind == 'S') && item <= kMaxTextBytes / (kind == 'U' ? 4 : 1)));
     if (!good)
       throw wrong("its type is '" + one_line(std::string(text.substr(0, 40))) +
-                  "', and read are truth values, whole numbers, float16 to float64 and short texts");
+                  "'; supported: booleans, integers, float16 to float64 and short strings");
     result.array.kind = kind;
     result.array.item = kind == 'U' ? 4 * item : item;
     result.big_endian = text.front() == '>';
@@ -190,7 +171,8 @@ std::string Array::text(std::size_t index) const {
     for (std::size_t at = 0; at + 4 <= item; at += 4) {
       const auto code = detail::loaded<std::uint32_t>(from + at);
       if (code == 0) break;
-      append_utf8(result, code);
+      using Utf8 = boost::locale::utf::utf_traits<char>;
+      Utf8::encode(code > 0x10ffff ? 0xfffd : code, std::back_inserter(result));
     }
   }
   return result.substr(0, result.find('\0'));

@@ -7,6 +7,8 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "core/borrowable.hpp"
@@ -16,8 +18,8 @@ namespace fedstride {
 /// An array as NumPy and HDF5 know them, in memory: numbers in this machine's byte order, the last index the fastest.
 struct Array {
   std::string key;  ///< its name in the file, for messages
-  char kind =
-      'f';  ///< NumPy's: b truth values, i and u whole numbers, f floating point, U texts of 4-byte characters, S of bytes
+  /// NumPy's: b truth values, i and u whole numbers, f floating point, U texts of 4-byte characters, S of bytes.
+  char kind = 'f';
   std::size_t item = 4;            ///< bytes an element
   std::vector<std::size_t> shape;  ///< none: one element
   Borrowable<std::uint8_t> bytes;
@@ -33,6 +35,18 @@ struct Array {
   /// "float32 of shape (60000, 28, 28)".
   std::string type_text() const;
 };
+
+/// Numbers of a program's own as an array of that shape.
+template <class Number>
+Array array_of(std::string key, std::span<const Number> numbers, std::vector<std::size_t> shape) {
+  constexpr char kKind = std::is_floating_point_v<Number> ? 'f' : std::is_signed_v<Number> ? 'i' : 'u';
+  const auto* bytes = reinterpret_cast<const std::uint8_t*>(numbers.data());
+  return {.key = std::move(key),
+          .kind = kKind,
+          .item = sizeof(Number),
+          .shape = std::move(shape),
+          .bytes = std::vector<std::uint8_t>(bytes, bytes + numbers.size_bytes())};
+}
 
 /// Calls `use` with each element of a range of an array of numbers, in its own type (half precision as float).
 template <class Use>

@@ -2,9 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
 
 #include "core/text.hpp"
-#include "data/files/layout.hpp"
 #include "data/named_facts.hpp"
 
 namespace fedstride {
@@ -12,13 +12,64 @@ namespace {
 
 constexpr std::int64_t kMaxFileLabel = kNoLabel - 1;
 
-std::vector<Label> as_labels(Blocks<std::int64_t>& numbers) {
-  std::vector<Label> labels;
+constexpr int kMaxPictureChannels = 8;  // data/batch.cpp
+
+/// The shape that the dimensions of an example in a file mean.
+struct Layout {
+  Shape shape;
+  bool channels_first = false;  ///< in the file
+  bool is_picture() const { return shape.height * shape.width > 1; }
+};
+
+bool is_channel_count(std::size_t size) { return size == 1 || size == 3 || size == 4; }
+
+/// Writes matrices of rows x columns, one after another, as columns x rows.
+template <class Value>
+void transpose_each(std::vector<Value>& values, std::size_t rows, std::size_t columns) {
+  if (rows == 1 || columns == 1) return;
+  std::vector<Value> one(rows * columns);
+  for (std::size_t begin = 0; begin < values.size(); begin += one.size()) {
+    std::copy_n(values.begin() + static_cast<std::ptrdiff_t>(begin), one.size(), one.begin());
+    for (std::size_t row = 0; row < rows; ++row)
+      for (std::size_t column = 0; column < columns; ++column) values[begin + column * rows + row] = one[row * columns + column];
+  }
+}
+
+/// No dimension: one number. One: so many columns. Two: height x width. Three: height x width x channels, as Keras has them, or, if
+/// the first is 1, 3 or 4 and the last is not, channels x height x width, as PyTorch has them.
+Layout layout_of(const std::vector<std::size_t>& dimensions) {
+  const auto at = [&](std::size_t i) { return static_cast<int>(dimensions[i]); };
+  if (dimensions.size() < 2) return {.shape = {1, 1, dimensions.empty() ? 1 : at(0)}};
+  if (dimensions.size() == 2) return {.shape = {at(0), at(1), 1}};
+  if (is_channel_count(dimensions[0]) && !is_channel_count(dimensions[2]))
+    return {.shape = {at(1), at(2), at(0)}, .channels_first = true};
+  return {.shape = {at(0), at(1), at(2)}};
+}
+
+/// The side of the square of so many pixels; 0 if they are fewer than 8x8 or no square.
+int side_of_square(std::size_t pixels) {
+  constexpr int kLeastSide = 8;
+  const auto side = static_cast<int>(std::lround(std::sqrt(static_cast<double>(pixels))));
+  return side >= kLeastSide && static_cast<std::size_t>(side) * static_cast<std::size_t>(side) == pixels ? side : 0;
+}
+
+/// Turns pictures, channels innermost, into planes, in place.
+void to_planes(std::vector<std::uint8_t>& pixels, const Shape& shape) {
+  transpose_each(pixels, static_cast<std::size_t>(shape.height) * shape.width, static_cast<std::size_t>(shape.channels));
+}
+
+/// Turns examples that are planes into ones whose channels are innermost, in place.
+void channels_innermost(std::vector<float>& numbers, const Shape& shape) {
+  transpose_each(numbers, static_cast<std::size_t>(shape.channels), static_cast<std::size_t>(shape.height) * shape.width);
+}
+
+/// Adds what `label` makes of each number.
+template <class ToLabel>
+void append_labels(std::vector<Label>& labels, Blocks<std::int64_t>& numbers, ToLabel label) {
   labels.reserve(numbers.size());
   numbers.drain([&](std::span<const std::int64_t> some) {
-    for (const std::int64_t number : some) labels.push_back(number < 0 ? kNoLabel : static_cast<Label>(number));
+    for (const std::int64_t number : some) labels.push_back(label(number));
   });
-  return labels;
 }
 
 }  // namespace
@@ -26,6 +77,8 @@ std::vector<Label> as_labels(Blocks<std::int64_t>& numbers) {
 Assembly::Assembly(std::string train_file, std::string test_file, const ReadSettings& settings)
     : train(std::move(train_file), shared), test(std::move(test_file), shared), settings_(settings) {
   shared.rows_are_protected = settings.rows_are_protected;
+  shared.missing = settings.missing_rule();
+  shared.kept_by_types = settings.rows_are_protected || settings.kept_by_types;
   if (settings.classes > 0) shared.classes = settings.classes;
   if (settings.vocabulary > 0) shared.vocabulary = settings.vocabulary;
   if (!settings.shape.empty()) shared.shape = named_shape(settings.shape);
@@ -36,21 +89,18 @@ Assembly::Assembly(std::string train_file, std::string test_file, const ReadSett
   const auto count = static_cast<int>(shared.class_names.size());
   if (settings.classes > 0 && settings.classes != count)
     throw usage_error("classes is " + std::to_string(settings.classes) + " and class-names has " + std::to_string(count) +
-                      " names; they must agree, or name one of them");
+                      " names; they must agree, or set only one of them");
   shared.classes = count;
-}
-
-void Assembly::file_says(const char* fact, std::optional<int> number, std::optional<int> SharedNames::*member) {
-  if (!number || shared.*member) return;
-  shared.*member = number;
-  said_.push_back(std::string(fact) + " " + std::to_string(*number) + " (the file's key, taken as public)");
 }
 
 DataPair Assembly::finish(bool own_rows) {
   check_counts();
+  if (own_rows && shared.category_names.size() > shared.named_categories)
+    throw failure(train.file_ + " has words in column '" + shared.category_names[shared.named_categories].column +
+                  "'; rows that clients bring must have the experiment's categories: name them with --categories");
   DataPair pair;
   finish_examples(pair);
-  finish_answers(pair, settings_.targets, own_rows);
+  finish_answers(pair, own_rows);
   finish_clients(pair);
   finish_facts(pair);
   pair.notes = std::move(notes);
@@ -58,7 +108,7 @@ DataPair Assembly::finish(bool own_rows) {
 }
 
 void Assembly::check_counts() const {
-  if (train.rows_ == 0) throw failure(train.file_ + " holds no training example");
+  if (train.rows_ == 0) throw failure(train.file_ + " has no training examples");
   for (const PartBuilder* part : {&train, &test}) {
     if (part->answered_ != part->rows_)
       throw failure(part->file_ + ": " + counted(part->rows_, "example") + " and " + counted(part->answered_, "answer") +
@@ -69,14 +119,14 @@ void Assembly::check_counts() const {
   }
   if (test.rows_ == 0) return;
   if (train.clients_.empty() && !test.clients_.empty())
-    throw failure(test.file_ + " names clients, and " + train.file_ + " none; the training part must name them too");
+    throw failure(test.file_ + " names clients, but " + train.file_ + " does not; the training set must name them too");
   if (train.each_ != test.each_ || train.answers_each_ != test.answers_each_)
-    throw failure(test.file_ + ": its examples and answers are of another shape than those of " + train.file_);
+    throw failure(test.file_ + ": its examples and answers differ in shape from those of " + train.file_);
   const bool tokens = train.kind_ == PartBuilder::Examples::tokens;
   if (tokens != (test.kind_ == PartBuilder::Examples::tokens) || (!tokens && train.unit_ != test.unit_))
-    throw failure(test.file_ + ": its examples are of another type than those of " + train.file_);
+    throw failure(test.file_ + ": its examples differ in type from those of " + train.file_);
   if (train.answering_ != test.answering_)
-    throw failure(test.file_ + ": its answers are of another type than those of " + train.file_);
+    throw failure(test.file_ + ": its answers differ in type from those of " + train.file_);
 }
 
 void Assembly::finish_examples(DataPair& pair) {
@@ -86,19 +136,20 @@ void Assembly::finish_examples(DataPair& pair) {
   if (bytes && train.each_.size() == 1 && train.between_)
     if (const int side = side_of_square(train.each_.front()); side > 0) {
       layout = {.shape = {side, side, 1}};
-      notes.push_back("rows of " + std::to_string(train.each_.front()) + " numbers of 8 bits are read as pictures of " +
-                      layout.shape.text());
+      notes.push_back("rows of " + std::to_string(train.each_.front()) + " 8-bit numbers are read as images of " +
+                      layout.shape.text() + "; to change it: --shape " + std::to_string(train.each_.front()));
     }
   if (shared.shape && *shared.shape != layout.shape) {
     if (shared.shape->size() != layout.shape.size())
-      throw failure(train.file_ + ": its examples are " + layout.shape.text() + ", which cannot have the shape " +
+      throw failure(train.file_ + ": its examples are " + layout.shape.text() + ", which do not fit the shape " +
                     shared.shape->text());
     layout = {.shape = *shared.shape};
   }
   const bool pictures = bytes && layout.is_picture() && layout.shape.channels <= kMaxPictureChannels;
   if (layout.channels_first && !shared.planes_are_known)
-    notes.push_back("examples are read as " + layout.shape.text() + ", channels first in the file");
-  if (pictures && train.unit_ != 1) notes.emplace_back("all numbers of the pictures are whole 255ths: they are kept in 8 bits");
+    notes.push_back("examples are read as " + layout.shape.text() +
+                    ", channels first in the file; to change it: --shape HEIGHTxWIDTHxCHANNELS");
+  if (pictures && train.unit_ != 1) notes.emplace_back("all pixel values are whole 255ths, so they are stored in 8 bits");
   for (auto [part, data] : {std::pair(&train, &pair.train), std::pair(&test, &pair.test)}) {
     data->shape = layout.shape;
     if (part->rows_ == 0) continue;
@@ -115,11 +166,70 @@ void Assembly::finish_examples(DataPair& pair) {
   const int largest = 1 + std::max(train.largest_token_, test.largest_token_);
   pair.train.shape = pair.test.shape = {static_cast<int>(train.each_.front()), 1, 1};
   if (shared.rows_are_protected && !shared.vocabulary)
-    throw failure(train.file_ + ": the size of the vocabulary must not be read off the rows under dp; name it: --vocabulary N");
+    throw failure(train.file_ + ": under dp the vocabulary size must not be inferred from the rows; give --vocabulary N");
   pair.train.vocabulary = pair.test.vocabulary = shared.vocabulary.value_or(largest);
+  if (!shared.vocabulary)
+    notes.push_back(auto_note("vocabulary", "inputs are tokens, " + std::to_string(largest) + " of them by the largest",
+                              "--vocabulary N, or floating-point inputs for plain numbers"));
   if (largest > pair.train.vocabulary)
     throw failure(train.file_ + " has the token " + std::to_string(largest - 1) + "; its vocabulary has " +
                   std::to_string(pair.train.vocabulary));
+}
+
+/// Which answers become classes, and why, in words for a note; empty: they keep their form.
+std::string Assembly::classes_of_other_forms(TargetsAre asked) const {
+  using Answering = PartBuilder::Answering;
+  if (train.answering_ == Answering::words || (asked != TargetsAre::classes && asked != TargetsAre::automatic)) return "";
+  const bool is_named = asked == TargetsAre::classes || (shared.rows_are_protected && shared.classes);
+  if (train.answers_each_.empty()) {
+    if (train.answering_ != Answering::numbers) return "";
+    if (is_named) return "floating-point numbers";
+    if (shared.rows_are_protected || !train.are_classes_ || !test.are_classes_) return "";
+    std::set<float> all = train.distinct_;
+    all.insert(test.distinct_.begin(), test.distinct_.end());
+    const bool signs = all.contains(-1);
+    const bool few = all.size() <= kMaxFloatClasses && 2 * all.size() <= train.rows_ + test.rows_;
+    return few && (!signs || all == std::set<float>{-1, 1}) ? "floating-point whole numbers" : "";
+  }
+  if (train.answers_each_.front() < 2 || is_by_position()) return "";
+  const bool one_hot = train.one_hot_ && test.one_hot_;
+  if (shared.rows_are_protected ? !is_named : !one_hot) return "";
+  return "one-hot lists of " + std::to_string(train.answers_each_.front());
+}
+
+bool Assembly::is_by_position() const {
+  return train.answering_ == PartBuilder::Answering::whole && train.kind_ == PartBuilder::Examples::tokens &&
+         train.answers_each_.size() == 1 && train.answers_each_ == train.each_;
+}
+
+void Assembly::make_classes() {
+  const bool lists = !train.answers_each_.empty();
+  if (lists) {
+    const auto width = static_cast<int>(train.answers_each_.front());
+    if (shared.classes && *shared.classes != width)
+      throw failure(train.file_ + ", key '" + train.answers_key_ + "': lists of " + std::to_string(width) +
+                    " numbers, one a class, but classes is " + std::to_string(*shared.classes) + "; they must agree");
+    if (!shared.classes) said_.push_back("classes " + std::to_string(width) + " (the length of a list of targets)");
+    shared.classes = width;
+  }
+  for (PartBuilder* part : {&train, &test}) lists ? part->make_classes_of_lists() : part->make_classes_of_numbers();
+}
+
+void Assembly::note_targets(Targets targets, const DataPair& pair, std::string from) {
+  const int outputs = pair.train.classes;
+  const bool words = train.answering_ == PartBuilder::Answering::words;
+  if (from.empty()) from = words ? "strings" : targets == Targets::values ? "floating-point numbers" : "whole numbers";
+  const std::string many = targets == Targets::values || targets == Targets::flags
+                               ? std::string(choice_name(targets))
+                               : counted(static_cast<std::uint64_t>(outputs), "class", "classes");
+  const std::string_view other = targets == Targets::values    ? "classes"
+                                 : from.starts_with("one-hot") ? "flags"
+                                 : words                       ? ""
+                                                               : "values";
+  notes.push_back(auto_note("targets",
+                            from + " are " + many + (targets == Targets::positions ? " a position" : "") +
+                                (shared.rows_are_protected ? ", as they are named" : ""),
+                            other.empty() ? "--class-names A,B,... for another order" : "--targets " + std::string(other)));
 }
 
 Targets Assembly::targets_of(TargetsAre asked) const {
@@ -127,18 +237,18 @@ Targets Assembly::targets_of(TargetsAre asked) const {
   const Answering kind = train.answering_;
   const std::vector<std::size_t>& each = train.answers_each_;
   const bool zero_or_one = train.zero_or_one_ && test.zero_or_one_;
-  const bool by_position =
-      kind == Answering::whole && train.kind_ == PartBuilder::Examples::tokens && each.size() == 1 && each == train.each_;
+  const bool by_position = is_by_position();
   const auto refused = [&](std::string_view valid) {
     return failure(train.file_ + ", key '" + train.answers_key_ + "': targets is '" + std::string(choice_name(asked)) +
-                   "', which these answers cannot be; valid: " + std::string(valid));
+                   "', which does not fit these answers; they must be " + std::string(valid));
   };
   switch (asked) {
     case TargetsAre::classes:
-      if (!each.empty() || kind == Answering::numbers) throw refused("a whole number or a text an example");
+      if (!each.empty() || kind == Answering::numbers)
+        throw refused("one whole number or string per example, or lists of zeros and a single one");
       return Targets::classes;
     case TargetsAre::positions:
-      if (!by_position) throw refused("as many whole numbers an example as it has tokens");
+      if (!by_position) throw refused("one whole number per token");
       return Targets::positions;
     case TargetsAre::values:
       if (kind == Answering::words) throw refused("numbers");
@@ -153,37 +263,29 @@ Targets Assembly::targets_of(TargetsAre asked) const {
     if (by_position && shared.classes) return Targets::positions;
     if (each.empty() && shared.classes) return Targets::classes;
     throw failure(train.file_ + ", key '" + train.answers_key_ +
-                  "': the kind of answers must not be read off the rows under dp; name it: --classes N (or --class-names), or "
+                  "': under dp the kind of answers must not be inferred from the rows; give --classes N (or --class-names), or "
                   "--targets values or flags");
   }
-  if (kind == Answering::numbers) return Targets::values;
+  if (kind == Answering::numbers) return zero_or_one && !each.empty() ? Targets::flags : Targets::values;
   if (each.empty()) return Targets::classes;
   if (by_position) return Targets::positions;
   if (zero_or_one) return Targets::flags;
   throw failure(
       train.file_ + ", key '" + train.answers_key_ + "': " + std::to_string(each.front()) +
-      " whole numbers an example; valid: one class, as many as an example has tokens, or all 0 or 1 (flags). Numbers to "
-      "predict have a floating type, or --targets values");
+      " whole numbers per example; valid: one class, one per token, or all 0 or 1 (flags); for numbers to predict use a "
+      "floating-point type or --targets values");
 }
 
-void Assembly::finish_answers(DataPair& pair, TargetsAre asked, bool own_rows) {
-  const bool as_classes =
-      asked == TargetsAre::classes || (asked == TargetsAre::automatic && shared.rows_are_protected && shared.classes);
-  if (as_classes && train.answering_ == PartBuilder::Answering::numbers) {
-    for (PartBuilder* part : {&train, &test}) {
-      part->values_.drain([&](std::span<const float> some) {
-        for (float value : some) {
-          if (shared.rows_are_protected && !(value == std::floor(value) && std::abs(value) <= 1e9F)) value = -1;
-          if (value != std::floor(value) || std::abs(value) > 1e9F)
-            throw failure(part->file_ + ", key '" + part->answers_key_ + "': " + number_text(value) +
-                          " is no class; valid are whole numbers");
-          part->whole_.push(static_cast<std::int64_t>(value));
-        }
-      });
-      if (part->rows_ > 0) part->answering_ = PartBuilder::Answering::whole;
-    }
-  }
+void Assembly::finish_answers(DataPair& pair, bool own_rows) {
+  const TargetsAre asked = settings_.targets;
+  const std::string from = classes_of_other_forms(asked);
+  if (!from.empty()) make_classes();
   const Targets targets = targets_of(asked);
+  finish_targets(pair, targets, own_rows);
+  if (asked == TargetsAre::automatic) note_targets(targets, pair, from);
+}
+
+void Assembly::finish_targets(DataPair& pair, Targets targets, bool own_rows) {
   pair.train.targets = pair.test.targets = targets;
   if (targets == Targets::classes)
     return shared.rows_are_protected ? finish_protected_classes(pair, own_rows) : finish_classes(pair, own_rows);
@@ -207,18 +309,15 @@ void Assembly::finish_answers(DataPair& pair, TargetsAre asked, bool own_rows) {
 void Assembly::finish_protected_classes(DataPair& pair, bool own_rows) {
   if (!shared.classes && !own_rows)
     throw failure(train.file_ + ", key '" + train.answers_key_ +
-                  "': the number of classes must not be read off the rows under dp; name it: --classes N (or --class-names)");
+                  "': under dp the number of classes must not be inferred from the rows; give --classes N (or --class-names)");
   const std::int64_t classes = shared.classes.value_or(static_cast<int>(kMaxFileLabel) + 1);
-  for (auto [part, labels] : {std::pair(&train, &pair.train.labels), std::pair(&test, &pair.test.labels)}) {
-    labels->reserve(part->whole_.size());
-    part->whole_.drain([&, labels = labels](std::span<const std::int64_t> some) {
-      for (const std::int64_t number : some) {
-        const bool valid = number >= 0 && number < classes;
-        shared.replaced += valid ? 0 : 1;
-        labels->push_back(valid ? static_cast<Label>(number) : Label{0});
-      }
-    });
-  }
+  const auto label = [&](std::int64_t number) {
+    const bool valid = number >= 0 && number < classes;
+    shared.replaced += valid ? 0 : 1;
+    return valid ? static_cast<Label>(number) : Label{0};
+  };
+  append_labels(pair.train.labels, train.whole_, label);
+  append_labels(pair.test.labels, test.whole_, label);
   pair.train.classes = pair.test.classes = static_cast<int>(classes);
   pair.train.class_names = shared.class_names;
 }
@@ -229,32 +328,22 @@ void Assembly::finish_classes(DataPair& pair, bool own_rows) {
   if (train.answering_ == PartBuilder::Answering::words && !shared.named_classes.empty()) {
     pair.train.class_names = shared.class_names;
   } else if (train.answering_ == PartBuilder::Answering::words) {
-    if (own_rows) throw failure(where + "labels that are texts; rows that clients bring have the experiment's numbers, from 0");
+    if (own_rows)
+      throw failure(where + "labels are strings; rows that clients bring must use the experiment's class numbers, from 0");
     const auto places = shared.labels.sort();
     for (auto& some : numbers)
       for (std::int64_t& number : some) number = places[static_cast<std::size_t>(number)];
     pair.train.class_names = shared.labels.all();
   } else {
-    std::vector<std::int64_t> all;  // ascending, each once
-    for (const auto& some : numbers) {
-      std::int64_t last = -1;
+    std::set<std::int64_t> distinct;
+    for (const auto& some : numbers)
       for (const std::int64_t number : some)
-        if (number != last || all.empty()) {
-          last = number;
-          all.push_back(number);
-          if (all.size() > (std::size_t{1} << 20)) {
-            std::ranges::sort(all);
-            all.erase(std::unique(all.begin(), all.end()), all.end());
-            if (all.size() > kMaxFileLabel + 1) break;
-          }
-        }
-    }
-    std::ranges::sort(all);
-    all.erase(std::unique(all.begin(), all.end()), all.end());
+        if (distinct.size() <= kMaxFileLabel + 1) distinct.insert(number);
+    const std::vector<std::int64_t> all(distinct.begin(), distinct.end());
     const bool signs = all == std::vector<std::int64_t>{-1, 1};
     if (all.front() < 0 && (!signs || own_rows))
       throw failure(where + "label " + std::to_string(all.front()) +
-                    " is negative; valid: whole numbers from 0, or -1 and 1 alone");
+                    " is negative; valid: whole numbers from 0, or only -1 and 1");
     if (shared.classes && all.back() >= *shared.classes)
       throw failure(where + "label " + std::to_string(all.back()) + " is out of range; valid: 0 to " +
                     std::to_string(*shared.classes - 1));
@@ -271,7 +360,7 @@ void Assembly::finish_classes(DataPair& pair, bool own_rows) {
         for (std::int64_t& number : some) number = std::ranges::lower_bound(all, number) - all.begin();
       for (const std::int64_t number : all) pair.train.class_names.push_back(std::to_string(number));
       notes.push_back("labels are " + std::to_string(all.front()) + " to " + std::to_string(all.back()) +
-                      " in the file; they are the classes 0 to " + std::to_string(all.size() - 1) + ", in this order");
+                      " in the file and become classes 0 to " + std::to_string(all.size() - 1) + ", in this order");
     }
   }
   std::int64_t largest = 0;
@@ -286,19 +375,19 @@ void Assembly::finish_classes(DataPair& pair, bool own_rows) {
 }
 
 void Assembly::finish_positions(DataPair& pair) {
-  pair.train.position_labels = as_labels(train.whole_);
-  pair.test.position_labels = as_labels(test.whole_);
-  if (shared.rows_are_protected && shared.classes)
-    for (Dataset* data : {&pair.train, &pair.test})
-      for (Label& label : data->position_labels)
-        if (label >= *shared.classes) label = kNoLabel;
   int classes = 0;
-  for (const Dataset* data : {&pair.train, &pair.test})
-    for (const Label label : data->position_labels)
-      if (label != kNoLabel) classes = std::max(classes, label + 1);
+  const auto label = [&](std::int64_t number) {
+    if (number < 0) return kNoLabel;
+    const auto known = static_cast<Label>(number);
+    if (known == kNoLabel || (shared.rows_are_protected && shared.classes && known >= *shared.classes)) return kNoLabel;
+    classes = std::max(classes, known + 1);
+    return known;
+  };
+  append_labels(pair.train.position_labels, train.whole_, label);
+  append_labels(pair.test.position_labels, test.whole_, label);
   if (shared.classes && classes > *shared.classes)
     throw failure(train.file_ + ", key '" + train.answers_key_ + "': label " + std::to_string(classes - 1) +
-                  " is out of range; valid: 0 to " + std::to_string(*shared.classes - 1) + ", or negative where none counts");
+                  " is out of range; valid: 0 to " + std::to_string(*shared.classes - 1) + ", or negative to ignore a position");
   pair.train.classes = pair.test.classes = shared.classes.value_or(classes);
   pair.train.class_names = shared.class_names;
 }
@@ -316,16 +405,22 @@ void Assembly::finish_clients(DataPair& pair) {
 }
 
 void Assembly::finish_facts(DataPair& pair) {
+  pair.train.binary_columns = pair.test.binary_columns = static_cast<int>(shared.binary_columns);
+  pair.categories = categories_text(shared.category_names);
+  for (std::size_t i = 0; i < shared.category_names.size(); ++i)
+    pair.facts.push_back("categories of '" + shared.category_names[i].column + "': " + joined(shared.category_names[i].words) +
+                         (i < shared.named_categories ? " (named)" : " (of the rows)"));
   pair.train.mean = shared.mean;
   pair.train.deviation = shared.deviation;
   if (settings_.classes > 0 || !settings_.class_names.empty())
     pair.facts.push_back("classes " + std::to_string(*shared.classes) + " (named)");
+  if (!settings_.shape.empty()) pair.facts.push_back("shape " + shared.shape->text() + " (named)");
   if (settings_.vocabulary > 0) pair.facts.push_back("vocabulary " + std::to_string(settings_.vocabulary) + " (named)");
   if (!settings_.words.empty()) pair.facts.push_back("words: " + std::to_string(shared.words.size()) + " (named)");
   pair.facts.insert(pair.facts.end(), said_.begin(), said_.end());
   if (shared.replaced > 0)
     notes.push_back(counted(shared.replaced, "answer") + " or token" + (shared.replaced == 1 ? "" : "s") +
-                    " outside the named classes or vocabulary, or not finite, stand as 0");
+                    " outside the named classes or vocabulary, or not finite, replaced by 0");
 }
 
 }  // namespace fedstride

@@ -22,10 +22,21 @@ class Assembly {
   PartBuilder test;
   std::vector<std::string> notes;
 
-  /// Takes up facts that the file says, unless the settings name them.
-  void file_says(const char* fact, std::optional<int> number, std::optional<int> SharedNames::*member);
+  /// Takes up a fact that the file says, unless the settings name it.
+  template <class Value>
+  void file_says(const char* fact, std::optional<Value> value, std::optional<Value> SharedNames::*member) {
+    if (!value || shared.*member) return;
+    shared.*member = value;
+    const auto text = [](const auto& said) {
+      if constexpr (std::is_same_v<Value, Shape>)
+        return said.text();
+      else
+        return std::to_string(said);
+    };
+    said_.push_back(std::string(fact) + " " + text(*value) + " (the file's key, taken as public)");
+  }
 
-  /// The data set, without hash, and without normalisation unless the file says it. Labels that do not begin at 0 are numbered in
+  /// The data set, without hash, and without normalization unless the file says it. Labels that do not begin at 0 are numbered in
   /// ascending order, words in that of texts; `own_rows`: labels keep their numbers, since others have their meaning. Where rows are
   /// protected, facts that only they tell must be named. Throws Error (failure).
   DataPair finish(bool own_rows);
@@ -33,8 +44,13 @@ class Assembly {
  private:
   void check_counts() const;
   void finish_examples(DataPair& pair);
+  bool is_by_position() const;
+  std::string classes_of_other_forms(TargetsAre asked) const;
+  void make_classes();
   Targets targets_of(TargetsAre asked) const;
-  void finish_answers(DataPair& pair, TargetsAre asked, bool own_rows);
+  void note_targets(Targets targets, const DataPair& pair, std::string from);
+  void finish_answers(DataPair& pair, bool own_rows);
+  void finish_targets(DataPair& pair, Targets targets, bool own_rows);
   void finish_classes(DataPair& pair, bool own_rows);
   void finish_protected_classes(DataPair& pair, bool own_rows);
   void finish_positions(DataPair& pair);

@@ -1,14 +1,11 @@
-#include "data/files/binary.hpp"
-
 #include <algorithm>
 #include <array>
-#include <cstring>
+#include <fstream>
 #include <string>
-#include <utility>
 
 #include "core/error.hpp"
 #include "core/files.hpp"
-#include "data/cifar.hpp"
+#include "data/files/readers.hpp"
 #include "data/input_file.hpp"
 
 namespace fedstride {
@@ -21,6 +18,18 @@ constexpr std::size_t kPicture = 3 * kSidePixels * kSidePixels;
 constexpr std::size_t kBytesAtOnce = std::size_t{1} << 20;
 constexpr std::size_t kMaxRecordBytes = std::size_t{1} << 24;
 constexpr std::uint64_t kMaxNamed = std::uint64_t{1} << 40;
+constexpr std::uint64_t kMaxCifarFileBytes = std::uint64_t{4} << 30;
+
+/// Adds labels of a byte each, `done` of whose file came before. Where the number of classes is known, none is above it.
+void add_labels(PartBuilder& part, const std::string& file, std::size_t done, std::span<const std::uint8_t> labels) {
+  const int classes = part.shared().rows_are_protected ? 256 : part.shared().classes.value_or(256);
+  const auto wrong = std::ranges::find_if(labels, [&](std::uint8_t label) { return label >= classes; });
+  if (wrong != labels.end())
+    throw failure(file + ", record " + std::to_string(done + static_cast<std::size_t>(wrong - labels.begin())) +
+                  " (counted from 0): label " + std::to_string(*wrong) + " is out of range; valid: 0 to " +
+                  std::to_string(classes - 1));
+  part.add_answers(array_of("labels", labels, {labels.size()}));
+}
 
 /// The sizes in the header of an idx file of bytes.
 std::vector<std::size_t> read_idx_header(InputFile& file, std::size_t least, std::size_t most) {
@@ -30,21 +39,24 @@ std::vector<std::size_t> read_idx_header(InputFile& file, std::size_t least, std
   if (magic[0] != 0 || magic[1] != 0 || magic[2] != 8 || dimensions < least || dimensions > most)
     throw failure(file.name() + " is not an idx file of bytes in " + std::to_string(least) +
                   (least == most ? "" : " to " + std::to_string(most)) +
-                  " dimensions: it must begin with the bytes 0 0 8 and their number");
+                  " dimensions; it must begin with the bytes 0 0 8 and the number of dimensions");
   std::vector<std::size_t> sizes;
   std::uint64_t total = 1;
+  std::string pixels;
   for (std::size_t i = 0; i < dimensions; ++i) {
     std::array<std::uint8_t, 4> bytes{};
-    if (file.read(bytes) != bytes.size()) throw failure(file.name() + " ends in its header");
+    if (file.read(bytes) != bytes.size()) throw failure(file.name() + " ends inside its header");
     sizes.push_back(std::size_t{bytes[0]} << 24 | std::size_t{bytes[1]} << 16 | std::size_t{bytes[2]} << 8 | bytes[3]);
-    if (sizes.back() == 0) throw failure(file.name() + " holds no record");
+    if (sizes.front() == 0) throw failure(file.name() + " has no records");
     if (__builtin_mul_overflow(total, sizes.back(), &total) || total > kMaxNamed)
-      throw failure(file.name() + " names more than " + std::to_string(kMaxNamed) + " bytes of contents");
+      throw failure(file.name() + ": its header claims more than " + std::to_string(kMaxNamed) + " bytes of contents");
+    if (i > 0) pixels += (i == 1 ? "" : "x") + std::to_string(sizes[i]);
   }
+  if (total == 0) throw failure(file.name() + " has images of " + pixels + " pixels; each must have at least one");
   return sizes;
 }
 
-/// Reads so many records of so many bytes, some at a time.
+/// Reads so many records of so many bytes, some at a time: use(how many came before, how many, bytes).
 template <class Use>
 void read_records(InputFile& file, std::size_t records, std::size_t size, Use use) {
   if (size > kMaxRecordBytes)
@@ -54,74 +66,83 @@ void read_records(InputFile& file, std::size_t records, std::size_t size, Use us
   for (std::size_t done = 0; done < records;) {
     const std::size_t count = std::min(std::max<std::size_t>(1, kBytesAtOnce / size), records - done);
     bytes.resize(count * size);
-    const std::size_t read = file.read(bytes);
-    if (read < bytes.size())
-      throw failure(file.name() + " is cut off: its header names " + std::to_string(records) + " records, it holds " +
-                    std::to_string(done + read / size));
-    use(bytes, count);
+    if (const std::size_t read = file.read(bytes); read < bytes.size())
+      throw failure(file.name() + " is truncated: its header claims " + std::to_string(records) + " records, but it has " +
+                    std::to_string(done + read / size) + (read % size == 0 ? "" : " and part of another"));
+    use(done, count, std::span<const std::uint8_t>(bytes));
     done += count;
   }
   if (std::array<std::uint8_t, 1> more{}; file.read(more) != 0)
-    throw failure(file.name() + " holds more than the " + std::to_string(records) + " records that its header names");
+    throw failure(file.name() + " has more than the " + std::to_string(records) + " records its header claims");
 }
+
+}  // namespace
 
 fs::path labels_beside(const fs::path& images) {
   std::string name = images.filename().string();
   const std::size_t at = name.rfind("images");
   if (at == name.npos)
-    throw failure("'" + images.string() + "' has no \"images\" in its name, by which the file of the labels is found");
+    throw failure("'" + images.string() + "' has no \"images\" in its name, which is needed to find the label file");
   name.replace(at, 6, "labels");
   for (const char* number : {"idx3", "idx4", "idx2"})
     if (const std::size_t place = name.rfind(number); place != name.npos) name.replace(place, 4, "idx1");
-  std::error_code error;
-  fs::path beside = images.parent_path() / name;
-  if (fs::exists(beside, error)) return beside;
+  const fs::path beside = images.parent_path() / name;
+  if (is_there(beside)) return beside;
   fs::path other = beside.extension() == ".gz" ? fs::path(beside).replace_extension() : fs::path(beside.string() + ".gz");
-  if (fs::exists(other, error)) return other;
-  throw failure("'" + beside.string() + "' is missing: the labels of '" + images.string() + "'");
+  if (is_there(other)) return other;
+  throw failure("'" + beside.string() + "' is missing; it should have the labels of '" + images.string() + "'");
 }
 
-}  // namespace
-
-void read_cifar_file(const fs::path& path, Assembly& into, bool as_test) {
+void read_cifar_file(const fs::path& path, Assembly& into, bool as_test, std::size_t label_bytes) {
+  const std::string name = "'" + path.string() + "'";
+  if (!is_there(path)) throw failure(name + " is missing");
   const std::uint64_t bytes = size_of_file(path);
-  const bool is_fine = bytes % (1 + kPicture) != 0 && bytes % (2 + kPicture) == 0;
-  const CifarFormat format{.label_bytes = is_fine ? 2 : 1, .label_at = is_fine ? 1 : 0};
-  Dataset data = read_cifar(std::array{path}, format);
+  if (label_bytes == 0) label_bytes = bytes % (1 + kPicture) != 0 && bytes % (2 + kPicture) == 0 ? 2 : 1;
+  const std::size_t record = label_bytes + kPicture;
+  if (bytes == 0) throw failure(name + " has no records");
+  if (bytes > kMaxCifarFileBytes)
+    throw failure(name + " has " + std::to_string(bytes) + " bytes; at most " + std::to_string(kMaxCifarFileBytes) + " are read");
+  if (bytes % record != 0)
+    throw failure(name + " has " + std::to_string(bytes) + " bytes, which is not a whole number of records of " +
+                  std::to_string(record) + " bytes");
   into.shared.planes_are_known = true;
   PartBuilder& part = as_test ? into.test : into.train;
-  part.add_examples({.key = "pixels",
-                     .kind = 'u',
-                     .item = 1,
-                     .shape = {data.size(), 3, kSidePixels, kSidePixels},
-                     .bytes = std::move(data.pixels)});
-  Array labels{.key = "label", .kind = 'u', .item = sizeof(Label), .shape = {data.size()}, .bytes = {}};
-  labels.bytes.resize(data.size() * sizeof(Label));
-  std::memcpy(labels.bytes.data(), data.labels.data(), labels.bytes.size());
-  part.add_answers(labels);
+  std::ifstream file(path, std::ios::binary);
+  std::vector<std::uint8_t> some, pixels, labels;
+  for (std::size_t done = 0; done < bytes / record; done += labels.size()) {
+    some.resize(record * std::min<std::size_t>(kBytesAtOnce / record, bytes / record - done));
+    if (!file.read(reinterpret_cast<char*>(some.data()), static_cast<std::streamsize>(some.size())))
+      throw failure(name + " cannot be read past record " + std::to_string(done) + " on");
+    pixels.clear();
+    labels.clear();
+    for (auto from = some.begin(); from != some.end(); from += static_cast<std::ptrdiff_t>(record)) {
+      const auto picture = from + static_cast<std::ptrdiff_t>(label_bytes);
+      labels.push_back(picture[-1]);
+      pixels.insert(pixels.end(), picture, picture + kPicture);
+    }
+    part.add_examples(array_of<std::uint8_t>("pixels", pixels, {labels.size(), 3, kSidePixels, kSidePixels}));
+    add_labels(part, name, done, labels);
+  }
 }
 
-void read_idx_files(const fs::path& images, Assembly& into, bool as_test) {
+void read_idx_files(const fs::path& images, const fs::path& labels, Assembly& into, bool as_test) {
   InputFile image_file(images);
-  InputFile label_file(labels_beside(images));
-  const std::vector<std::size_t> sizes = read_idx_header(image_file, 2, 4);
-  const std::vector<std::size_t> label_sizes = read_idx_header(label_file, 1, 1);
-  if (sizes.front() != label_sizes.front())
-    throw failure(image_file.name() + " has " + std::to_string(sizes.front()) + " records, " + label_file.name() + " has " +
-                  std::to_string(label_sizes.front()));
+  InputFile label_file(labels);
+  std::vector<std::size_t> sizes = read_idx_header(image_file, 2, 4);
+  const std::size_t records = sizes.front();
+  if (const std::size_t count = read_idx_header(label_file, 1, 1).front(); count != records)
+    throw failure(image_file.name() + " has " + std::to_string(records) + " records, " + label_file.name() + " has " +
+                  std::to_string(count));
   PartBuilder& part = as_test ? into.test : into.train;
-  Array x{.key = "images", .kind = 'u', .item = 1, .shape = sizes, .bytes = {}};
-  Array y{.key = "labels", .kind = 'u', .item = 1, .shape = {}, .bytes = {}};
-  const auto give = [&part](Array& array, bool answers) {
-    return [&part, &array, answers](const std::vector<std::uint8_t>& some, std::size_t count) {
-      array.bytes = some;
-      if (array.shape.empty()) array.shape = {count};
-      array.shape.front() = count;
-      answers ? part.add_answers(array) : part.add_examples(array);
-    };
-  };
-  read_records(image_file, sizes.front(), x.row_size(), give(x, false));
-  read_records(label_file, sizes.front(), 1, give(y, true));
+  read_records(label_file, records, 1, [&](std::size_t done, std::size_t, std::span<const std::uint8_t> some) {
+    add_labels(part, label_file.name(), done, some);
+  });
+  std::size_t size = 1;
+  for (std::size_t i = 1; i < sizes.size(); ++i) size *= sizes[i];
+  read_records(image_file, records, size, [&](std::size_t, std::size_t count, std::span<const std::uint8_t> some) {
+    sizes.front() = count;
+    part.add_examples(array_of("images", some, sizes));
+  });
 }
 
 }  // namespace fedstride

@@ -10,10 +10,10 @@
 #include <exception>
 
 #include "core/files.hpp"
-#include "core/one_line.hpp"
 #include "core/text.hpp"
 #include "data/files/array.hpp"
-#include "data/unpacking.hpp"
+#include "data/files/readers.hpp"
+#include "data/input_file.hpp"
 
 namespace fedstride {
 namespace {
@@ -90,17 +90,18 @@ class Hdf5Array {
     if (!budget.offsets_tell || H5Dget_offset(data_) == HADDR_UNDEF) must_be_here();
     std::array<hsize_t, kMaxRank> sizes{};
     const int rank = H5Sget_simple_extent_ndims(space);
-    if (rank < 1 || rank > kMaxRank)
-      throw wrong("it has " + std::to_string(rank) + " dimensions; valid: 1 to " + std::to_string(kMaxRank) +
+    if (rank < 0 || rank > kMaxRank)
+      throw wrong("it has " + std::to_string(rank) + " dimensions; valid: up to " + std::to_string(kMaxRank) +
                   ", the first of which counts the examples");
     H5Sget_simple_extent_dims(space, sizes.data(), nullptr);
-    shape_.assign(sizes.begin(), sizes.begin() + rank);
+    if (rank == 0) sizes[0] = 1;  // a single number is a list of one
+    shape_.assign(sizes.begin(), sizes.begin() + std::max(rank, 1));
     std::uint64_t bytes = std::max<std::size_t>(1, H5Tget_size(type_));
     for (const std::size_t size : shape_)
       if (__builtin_mul_overflow(bytes, size, &bytes)) bytes = budget_.left + 1;
     if (bytes > budget_.left)
-      throw wrong("it claims more than the " + std::to_string(budget_.left) + " bytes that a file of this size may hold");
-    if (bytes > 0 && H5Dget_storage_size(data_) == 0) throw wrong("it claims " + std::to_string(bytes) + " bytes and has none");
+      throw wrong("it claims more than the " + std::to_string(budget_.left) + " bytes a file of this size may hold");
+    if (bytes > 0 && H5Dget_storage_size(data_) == 0) throw wrong("it claims " + std::to_string(bytes) + " bytes but has none");
     budget_.left -= bytes;
   }
 
@@ -134,16 +135,16 @@ class Hdf5Array {
         break;
     }
     if (memory < 0)
-      throw wrong(is_text() ? "its elements are texts; valid: whole numbers, floating numbers and truth values"
-                            : "its elements are neither numbers nor texts; valid: whole numbers, floating numbers, "
-                              "truth values, and texts for answers");
+      throw wrong(is_text() ? "its elements are strings; valid: integers, floating-point numbers and booleans"
+                            : "its elements are neither numbers nor strings; valid: integers, floating-point numbers, "
+                              "booleans, and strings for answers");
     array.bytes.resize(array.rows() * array.row_size() * array.item);
     if (!array.bytes.empty() && H5Dread(data_, memory, H5S_ALL, H5S_ALL, H5P_DEFAULT, array.bytes.data()) < 0)
-      throw wrong("its numbers cannot be read: the file is damaged, or packed in a way that is not known here");
+      throw wrong("its numbers cannot be read: the file is damaged or uses an unsupported compression");
   }
 
   std::vector<std::string> texts() const {
-    if (!is_text() || shape_.size() != 1) throw wrong("it must be a list of texts");
+    if (!is_text() || shape_.size() != 1) throw wrong("it must be a list of strings");
     std::vector<std::string> texts(rows());
     if (texts.empty()) return texts;
     if (H5Tis_variable_str(type_) > 0) {
@@ -156,13 +157,13 @@ class Hdf5Array {
         std::free(pointers[i]);
       }
       if (!good)
-        throw wrong("its texts cannot be read: the file is damaged, or they are longer than a file of this size may hold");
+        throw wrong("its strings cannot be read: the file is damaged, or they are longer than a file of this size may hold");
       return texts;
     }
     const std::size_t size = H5Tget_size(type_);
     std::vector<char> bytes(size * texts.size());
     if (H5Dread(data_, type_, H5S_ALL, H5S_ALL, H5P_DEFAULT, bytes.data()) < 0)
-      throw wrong("its texts cannot be read: the file is damaged");
+      throw wrong("its strings cannot be read: the file is damaged");
     for (std::size_t i = 0; i < texts.size(); ++i) {
       texts[i].assign(bytes.data() + i * size, size);
       texts[i] = texts[i].substr(0, texts[i].find('\0'));
@@ -226,7 +227,7 @@ class Hdf5Reader {
         out_(out),
         file_(open_file(path), H5Fclose),
         most_(most_bytes_of_hdf5(path)) {
-    if (!file_.good()) throw failure(name_ + " cannot be read as an HDF5 file: it is damaged, or cut off");
+    if (!file_.good()) throw failure(name_ + " cannot be read as an HDF5 file: it is damaged or truncated");
     const Handle made(H5Fget_create_plist(file_), H5Pclose);
     hsize_t before_the_file = 0;
     budget_.offsets_tell = made.good() && H5Pget_userblock(made, &before_the_file) >= 0 && before_the_file == 0;
@@ -234,13 +235,12 @@ class Hdf5Reader {
   }
 
   void read() {
-    if (H5Lexists(file_, "examples", H5P_DEFAULT) <= 0)
-      throw failure(name_ + " has no group 'examples'; valid is the layout of TensorFlow Federated: examples/CLIENT/KEY");
+    if (H5Lexists(file_, "examples", H5P_DEFAULT) <= 0) return read_plain();
     const Handle examples(H5Gopen(file_, "examples", H5P_DEFAULT), H5Gclose);
     if (!examples.good())
-      throw failure(name_ + ": 'examples' is not a group; valid is the layout of TensorFlow Federated: examples/CLIENT/KEY");
+      throw failure(name_ + ": 'examples' is not a group; valid: the TensorFlow Federated layout examples/CLIENT/KEY");
     for_each_client(examples, &Hdf5Reader::count_or_add);
-    if (keys_.examples.empty()) throw failure(name_ + ": 'examples' has no client");
+    if (keys_.examples.empty()) throw failure(name_ + ": 'examples' has no clients");
     if (!counts_words()) return;
     if (out_.process() == 0) out_.begin(kHdf5AllCounted);
     budget_.left = most_;
@@ -248,6 +248,48 @@ class Hdf5Reader {
   }
 
  private:
+  /// Arrays of no client, by the names that they would have in a NumPy archive. One process tells them all.
+  void read_plain() {
+    if (mine() != 0) return;
+    const std::vector<std::string> wanted = npz_keys(settings_);
+    bool any = false;
+    std::string names;
+    for (const std::string& key : names_of_arrays()) {
+      names += (names.empty() ? "" : ", ") + one_line(key);
+      if (std::ranges::find(wanted, key) == wanted.end()) {
+        out_.begin(kHdf5Other);
+        out_.text(key);
+        continue;
+      }
+      any = true;
+      const Hdf5Array array(file_, key, name_, budget_);
+      if (array.is_text()) {
+        send(kHdf5PlainTexts, key, array.texts());
+        continue;
+      }
+      array.read_numbers(numbers_);
+      send(kHdf5Plain, numbers_);
+    }
+    if (!any)
+      throw failure(name_ + " has no group 'examples' and no array 'x'" + (names.empty() ? "" : ", but " + names) +
+                    "; valid: arrays as in a NumPy archive, such as x and y, which --inputs and --label give other names; or the "
+                    "TensorFlow Federated layout examples/CLIENT/KEY");
+  }
+
+  std::vector<std::string> names_of_arrays() {
+    constexpr std::size_t kMaxArrays = 1000;
+    std::vector<std::string> names;
+    H5Literate(
+        file_, H5_INDEX_NAME, H5_ITER_INC, nullptr,
+        [](hid_t, const char* name, const H5L_info_t*, void* data) -> herr_t {
+          auto& all = *static_cast<std::vector<std::string>*>(data);
+          all.emplace_back(name);
+          return all.size() < kMaxArrays ? 0 : 1;
+        },
+        &names);
+    return names;
+  }
+
   using Use = void (Hdf5Reader::*)(hid_t group, const std::string& client);
 
   // An exception must not pass through the library: it waits in `failed` meanwhile.
@@ -275,7 +317,7 @@ class Hdf5Reader {
         },
         &visit);
     if (visit.failed) std::rethrow_exception(visit.failed);
-    if (result < 0) throw failure(name_ + ": its list of clients cannot be read: it is damaged, or cut off");
+    if (result < 0) throw failure(name_ + ": its list of clients cannot be read: it is damaged or truncated");
     const std::size_t last_round = visit.seen % (kClientsATurn * static_cast<std::size_t>(out_.processes()));
     if (last_round != 0 && last_round < kClientsATurn * (mine() + 1)) out_.pass_on();
   }
@@ -289,7 +331,7 @@ class Hdf5Reader {
     client_name_ = name;
     if (info.type != H5L_TYPE_HARD) throw failure(client_ + " is a link; clients must be groups in the file itself");
     const Handle group(open_link(examples, info, H5I_GROUP), H5Oclose);
-    if (!group.good()) throw failure(client_ + " is not a group that can be read; valid is examples/CLIENT/KEY");
+    if (!group.good()) throw failure(client_ + " is not a readable group; valid: examples/CLIENT/KEY");
     if (keys_.examples.empty()) keys_ = keys_of(group, client_);
     if (is_mine) (this->*use)(group, client_);
     if (is_mine && index % kClientsATurn == kClientsATurn - 1) out_.pass_on();
@@ -301,20 +343,20 @@ class Hdf5Reader {
     const auto has = [&](const char* key) { return H5Lexists(group, key, H5P_DEFAULT) > 0; };
     for (const char* own : {"snippets", "tokens"})
       if (has(own) && settings_.label.empty()) return {own, ""};
-    for (const char* key : {"x", "pixels", "image"}) {
-      if (!has(key)) continue;
+    for (const char* key : {settings_.inputs.c_str(), "x", "pixels", "image"}) {
+      if (*key == '\0' || !has(key) || (!settings_.inputs.empty() && key != settings_.inputs)) continue;
       if (!settings_.label.empty()) return {key, settings_.label};
       for (const char* answer : {"y", "label"})
         if (has(answer)) return {key, answer};
-      throw failure(client + " has '" + key + "' and no answers; valid: y or label, or the name of --label");
+      throw failure(client + " has '" + key + "' but no answers; valid: y, label or the key named by --label");
     }
-    throw failure(client +
-                  " has none of the keys that are known; valid: x or pixels or image with y or label, snippets, or tokens");
+    throw failure(client + " has no " + (settings_.inputs.empty() ? "known key" : "key '" + settings_.inputs + "'") +
+                  "; valid: x, pixels or image with y or label, or those named by --inputs and --label; snippets; or tokens");
   }
 
   void count_or_add(hid_t group, const std::string& client) {
     if (counts_words())
-      send(kHdf5Counted, Hdf5Array(group, keys_.examples, client, budget_).texts());
+      send(kHdf5Counted, keys_.answers, Hdf5Array(group, keys_.examples, client, budget_).texts());
     else
       add_client(group, client);
   }
@@ -322,11 +364,11 @@ class Hdf5Reader {
   void add_client(hid_t group, const std::string& client) {
     const Hdf5Array x(group, keys_.examples, client, budget_);
     if (x.rows() == 0) {
-      if (!as_test_) throw failure(client + ", key '" + keys_.examples + "': no row; each client needs one at least");
+      if (!as_test_) throw failure(client + ", key '" + keys_.examples + "': no rows; each client needs at least one");
       return;
     }
     if (keys_.answers.empty()) {
-      send(keys_.examples == "tokens" ? kHdf5Sentences : kHdf5Snippets, x.texts());
+      send(keys_.examples == "tokens" ? kHdf5Sentences : kHdf5Snippets, keys_.answers, x.texts());
     } else {
       const Hdf5Array y(group, keys_.answers, client, budget_);
       if (y.rows() != x.rows())
@@ -335,7 +377,7 @@ class Hdf5Reader {
       x.read_numbers(numbers_);
       send(kHdf5Examples, numbers_);
       if (y.is_text()) {
-        send(kHdf5Words, y.texts());
+        send(kHdf5Words, keys_.answers, y.texts());
       } else {
         y.read_numbers(numbers_);
         send(kHdf5Answers, numbers_);
@@ -345,9 +387,9 @@ class Hdf5Reader {
     out_.text(client_name_);
   }
 
-  void send(std::uint8_t kind, const std::vector<std::string>& texts) {
+  void send(std::uint8_t kind, const std::string& key, const std::vector<std::string>& texts) {
     out_.begin(kind);
-    out_.text(keys_.answers);
+    out_.text(key);
     out_.number(texts.size());
     for (const std::string& text : texts) out_.text(text);
   }

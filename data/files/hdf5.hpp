@@ -8,9 +8,10 @@
 
 namespace fedstride {
 
-/// Reads an HDF5 file in the layout in which TensorFlow Federated ships its data sets: examples/CLIENT/KEY, a group a client, an array a key,
-/// whose first dimension counts the client's examples. Which keys there are says what they are:
-///   x and y, or pixels and label, or image and label    numbers or pictures (EMNIST, CIFAR-100); --label names another answer
+/// Reads an HDF5 file of plain arrays, x, y and others as in a NumPy archive (readers.hpp), or in the layout in which TensorFlow Federated
+/// ships its data sets: examples/CLIENT/KEY, a group a client, an array a key, whose first dimension counts the client's examples. Which
+/// keys there are says what they are:
+///   x and y, or pixels and label, or image and label    numbers or pictures (EMNIST, CIFAR-100); --inputs and --label name others
 ///   snippets                        texts (Shakespeare): sequences of 80 characters, each position's label the next one
 ///   tokens                          sentences (StackOverflow): 20 words of the 10,000 most frequent ones of the training part, next word
 /// Throws Error (failure) naming client and key. Links to other files, references and arrays without bytes are refused; filters are the library's own.
@@ -28,6 +29,9 @@ inline constexpr std::uint8_t kHdf5Sentences = 4;   ///< likewise
 inline constexpr std::uint8_t kHdf5Client = 5;      ///< its name, a text: it has what came before
 inline constexpr std::uint8_t kHdf5Counted = 6;     ///< sentences, before all others, whose words are to be counted
 inline constexpr std::uint8_t kHdf5AllCounted = 7;  ///< these were all
+inline constexpr std::uint8_t kHdf5Plain = 8;       ///< an array that belongs to no client
+inline constexpr std::uint8_t kHdf5PlainTexts = 9;  ///< likewise, of texts
+inline constexpr std::uint8_t kHdf5Other = 10;      ///< the name of an array that is not read, a text
 
 /// The half of read_hdf5 that works apart: of `out.processes()` each tells its share of the clients.
 void tell_hdf5(const std::filesystem::path& path, const ReadSettings& settings, bool as_test, RecordWriter& out);

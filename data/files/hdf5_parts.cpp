@@ -1,10 +1,14 @@
 #include <algorithm>
 #include <bit>
+#include <map>
 #include <optional>
 #include <thread>
+#include <utility>
 
+#include "core/text.hpp"
 #include "data/files/hdf5.hpp"
-#include "data/files/sentences.hpp"
+#include "data/files/readers.hpp"
+#include "data/files/texts.hpp"
 
 namespace fedstride {
 namespace {
@@ -13,8 +17,15 @@ namespace {
 /// held against each other.
 class Hdf5Records {
  public:
-  Hdf5Records(const std::filesystem::path& path, std::uint64_t most, Assembly& into, bool as_test)
-      : path_(path), most_(most), left_(most), part_(as_test ? into.test : into.train), shared_(into.shared) {}
+  Hdf5Records(const std::filesystem::path& path, std::uint64_t most, const ReadSettings& settings, Assembly& into, bool as_test)
+      : path_(path),
+        most_(most),
+        left_(most),
+        settings_(settings),
+        into_(into),
+        as_test_(as_test),
+        part_(as_test ? into.test : into.train),
+        shared_(into.shared) {}
 
   void take(RecordReader& from) {
     std::size_t before = part_.examples();
@@ -30,7 +41,7 @@ class Hdf5Records {
           break;
         case kHdf5Words:
           read_texts(from);
-          add_words();
+          part_.add_words(texts_key_, texts_);
           break;
         case kHdf5Snippets:
           read_texts(from);
@@ -53,10 +64,25 @@ class Hdf5Records {
           if (shared_.words.empty()) shared_.words = chosen_words();
           left_ = most_;
           break;
+        case kHdf5Plain: {
+          read_array(from);
+          Array& plain = plain_[array_.key];
+          plain = std::exchange(array_, {});
+          break;
+        }
+        case kHdf5PlainTexts:
+          read_texts(from);
+          plain_.insert_or_assign(texts_key_, array_of_texts());
+          break;
+        case kHdf5Other:
+          others_.push_back(one_line(from.text()));
+          break;
         default:
           throw RecordReader::Broken{};
       }
     }
+    if (!plain_.empty())
+      take_arrays(std::move(plain_), "'" + path_.string() + "'", settings_, into_, as_test_, std::move(others_));
   }
 
  private:
@@ -90,28 +116,30 @@ class Hdf5Records {
     }
   }
 
+  Array array_of_texts() const {
+    std::size_t longest = 1;
+    for (const std::string& text : texts_) longest = std::max(longest, text.size());
+    Array array{.key = texts_key_, .kind = 'S', .item = longest, .shape = {texts_.size()}, .bytes = {}};
+    std::vector<std::uint8_t>& bytes = array.bytes.edit();
+    bytes.resize(longest * texts_.size());
+    for (std::size_t i = 0; i < texts_.size(); ++i)
+      std::ranges::copy(texts_[i], bytes.begin() + static_cast<std::ptrdiff_t>(i * longest));
+    return array;
+  }
+
   /// Each process has kept its share within the bound; this keeps them all.
   void spend(std::uint64_t bytes) {
     if (bytes > left_)
       throw failure("'" + path_.string() + "': all arrays together have more than the " + std::to_string(most_) +
-                    " bytes that a file of this size may hold");
+                    " bytes a file of this size may hold");
     left_ -= bytes;
   }
 
   std::vector<std::string> chosen_words() const {
     if (shared_.rows_are_protected)
       throw failure("'" + path_.string() +
-                    "': the vocabulary of sentences must not be chosen by the rows under dp; name its words: --words FILE");
+                    "': under dp the vocabulary must not be chosen from the rows; give its words with --words FILE");
     return counts_.most_frequent(kMaxFrequentWords);
-  }
-
-  void add_words() {
-    Array word{.key = texts_key_, .kind = 'S', .item = 0, .shape = {1}, .bytes = {}};
-    for (const std::string& text : texts_) {
-      word.bytes.assign(text.begin(), text.end());
-      word.item = text.size();
-      part_.add_answers(word);
-    }
   }
 
   static constexpr std::uint64_t kMaxDimensions = 4;
@@ -119,11 +147,16 @@ class Hdf5Records {
   const std::filesystem::path& path_;
   std::uint64_t most_;
   std::uint64_t left_;
+  const ReadSettings& settings_;
+  Assembly& into_;
+  bool as_test_;
   PartBuilder& part_;
   SharedNames& shared_;
   Array array_;
   std::string texts_key_;
   std::vector<std::string> texts_;
+  std::map<std::string, Array> plain_;
+  std::vector<std::string> others_;
   WordCounts counts_;
   std::optional<Sentences> sentences_;
 };
@@ -143,7 +176,7 @@ void read_hdf5(const std::filesystem::path& path, const ReadSettings& settings, 
   const ApartLimits limits{.most = most, .seconds = kLeastSeconds + kSecondsAMegabyte * (size >> 20), .processes = processes};
   read_apart(
       "'" + path.string() + "'", limits, [&](RecordWriter& out) { tell_hdf5(path, settings, as_test, out); },
-      [&](RecordReader& from) { Hdf5Records(path, most, into, as_test).take(from); });
+      [&](RecordReader& from) { Hdf5Records(path, most, settings, into, as_test).take(from); });
 }
 
 }  // namespace fedstride

@@ -1,17 +1,16 @@
-#include "data/files/npz.hpp"
-
 #include <archive.h>
 #include <archive_entry.h>
 
 #include <algorithm>
-#include <map>
+#include <cmath>
 #include <memory>
 #include <optional>
 
 #include "core/files.hpp"
-#include "core/one_line.hpp"
 #include "core/text.hpp"
-#include "data/unpacking.hpp"
+#include "data/files/readers.hpp"
+#include "data/input_file.hpp"
+#include "data/named_facts.hpp"
 
 namespace fedstride {
 namespace {
@@ -20,6 +19,7 @@ namespace fs = std::filesystem;
 
 using ArchiveReader = std::unique_ptr<struct archive, decltype(&archive_read_free)>;
 
+constexpr std::size_t kMaxNames = 12;  // in a message
 constexpr std::size_t kUnpackedAtOnce = std::size_t{1} << 20;
 
 class NpzReader {
@@ -27,7 +27,8 @@ class NpzReader {
   NpzReader(struct archive* reader, std::string file, std::uint64_t size)
       : reader_(reader), file_(std::move(file)), size_(size) {}
 
-  std::map<std::string, Array> read(const std::vector<std::string>& wanted) {
+  /// The arrays of these names; `others` are the names that are there besides.
+  std::map<std::string, Array> read(const std::vector<std::string>& wanted, std::vector<std::string>& others) {
     std::map<std::string, Array> arrays;
     archive_entry* entry = nullptr;
     int code = ARCHIVE_OK;
@@ -36,7 +37,10 @@ class NpzReader {
       std::string key = path == nullptr ? "" : path;
       if (!key.ends_with(".npy")) continue;
       key.resize(key.size() - 4);
-      if (std::ranges::find(wanted, key) == wanted.end()) continue;
+      if (std::ranges::find(wanted, key) == wanted.end()) {
+        if (others.size() < kMaxNames) others.push_back(one_line(key));
+        continue;
+      }
       if (arrays.contains(key)) throw failure(file_ + " has the array '" + key + "' twice");
       arrays.emplace(key, array(key));
     }
@@ -47,7 +51,7 @@ class NpzReader {
  private:
   Error broken() const {
     const char* why = archive_error_string(reader_);
-    return failure(file_ + " is not a whole NumPy archive (.npz): " +
+    return failure(file_ + " is not a complete NumPy archive (.npz): " +
                    (why == nullptr ? "it cannot be read" : one_line(std::string(trimmed(why)))));
   }
 
@@ -74,7 +78,7 @@ class NpzReader {
     for (;;) {
       header = read_npy_header({reinterpret_cast<const char*>(beginning.data()), beginning.size()}, where, needed);
       if (beginning.size() >= needed) break;
-      if (append(beginning, needed - beginning.size()) == 0) throw failure(where + " ends in its header");
+      if (append(beginning, needed - beginning.size()) == 0) throw failure(where + " ends inside its header");
     }
     Array result = std::move(header.array);
     result.key = key;
@@ -90,7 +94,7 @@ class NpzReader {
     while (result.bytes.size() < total) {
       const std::size_t count = std::min<std::uint64_t>(total - result.bytes.size(), kUnpackedAtOnce);
       if (append(result.bytes.edit(), count) < count)
-        throw failure(where + " is cut off: " + result.type_text() + " needs " + std::to_string(total) + " bytes, it has " +
+        throw failure(where + " is truncated: " + result.type_text() + " needs " + std::to_string(total) + " bytes but has " +
                       std::to_string(result.bytes.size()));
     }
     std::vector<std::uint8_t> more;
@@ -104,6 +108,7 @@ class NpzReader {
   std::uint64_t size_;
 };
 
+std::string inputs_key(const ReadSettings& settings) { return settings.inputs.empty() ? "x" : settings.inputs; }
 std::string label_key(const ReadSettings& settings) { return settings.label.empty() ? "y" : settings.label; }
 std::string client_key(const ReadSettings& settings) {
   return settings.client_column.empty() ? "client" : settings.client_column;
@@ -111,8 +116,13 @@ std::string client_key(const ReadSettings& settings) {
 
 class NpzParts {
  public:
-  NpzParts(std::map<std::string, Array> arrays, std::string file, const ReadSettings& settings)
-      : file_(std::move(file)), label_(label_key(settings)), client_(client_key(settings)), arrays_(std::move(arrays)) {}
+  NpzParts(std::map<std::string, Array> arrays, std::string file, const ReadSettings& settings, std::vector<std::string> others)
+      : file_(std::move(file)),
+        inputs_(inputs_key(settings)),
+        label_(label_key(settings)),
+        client_(client_key(settings)),
+        others_(std::move(others)),
+        arrays_(std::move(arrays)) {}
 
   void give(Assembly& into, bool as_test) {
     into.file_says("vocabulary", said("vocabulary"), &SharedNames::vocabulary);
@@ -122,21 +132,22 @@ class NpzParts {
       into.shared.deviation = std::move(deviation);
     if (into.shared.mean.size() != into.shared.deviation.size())
       throw failure(file_ + ": 'mean' has " + counted(into.shared.mean.size(), "number") + ", 'deviation' " +
-                    std::to_string(into.shared.deviation.size()) + "; both are needed, one a channel or column");
-    said_shape(into.shared);
-    const std::optional<Array> x = training("x");
-    if (!x) throw missing("x");
+                    std::to_string(into.shared.deviation.size()) + "; both are needed, one per channel or column");
+    into.file_says("shape", said_shape(), &SharedNames::shape);
+    const std::optional<Array> x = training(inputs_);
+    if (!x) throw missing(inputs_);
     add(as_test ? into.test : into.train, *x, training(label_), label_, training(client_));
-    if (const std::optional<Array> tested = array_of("x_test"); tested) {
-      if (as_test) throw failure(file_ + " has a test part of its own ('x_test'), and it is the file of the test part");
-      add(into.test, *tested, array_of(label_ + "_test"), label_ + "_test", array_of(client_ + "_test"));
+    if (const std::optional<Array> tested = testing(inputs_); tested) {
+      if (as_test) throw failure(file_ + " has its own test set ('" + tested->key + "') but is itself the test file");
+      add(into.test, *tested, testing(label_), label_ + "_test", testing(client_));
     }
   }
 
  private:
   Error missing(const std::string& key) const {
-    return failure(file_ + " has no array '" + key +
-                   "'; valid: x and y (or x_train and y_train), perhaps client, x_test, y_test and client_test");
+    return failure(file_ + " has no array '" + key + "'" + (others_.empty() ? "" : ", but " + joined(others_)) +
+                   "; valid: x and y (or x_train and y_train), optionally client, x_test, y_test and client_test; --inputs and "
+                   "--label give x and y other names");
   }
 
   std::optional<Array> array_of(const std::string& key) {
@@ -147,9 +158,17 @@ class NpzParts {
   // The training array of that name.
   std::optional<Array> training(const std::string& key) {
     std::optional<Array> plain = array_of(key);
-    std::optional<Array> train = array_of(key + "_train");
-    if (plain && train) throw failure(file_ + " has '" + key + "' and '" + key + "_train'; valid is one of them");
+    std::optional<Array> train = either(key + "_train", "train_" + key);
+    if (plain && train) throw failure(file_ + " has '" + key + "' and '" + train->key + "'; use only one of them");
     return plain ? std::move(plain) : std::move(train);
+  }
+  std::optional<Array> testing(const std::string& key) { return either(key + "_test", "test_" + key); }
+
+  std::optional<Array> either(const std::string& one, const std::string& other) {
+    std::optional<Array> first = array_of(one);
+    std::optional<Array> second = array_of(other);
+    if (first && second) throw failure(file_ + " has '" + one + "' and '" + other + "'; use only one of them");
+    return first ? std::move(first) : std::move(second);
   }
 
   void add(PartBuilder& part, const Array& x, const std::optional<Array>& y, const std::string& key,
@@ -171,17 +190,17 @@ class NpzParts {
     const std::size_t count = array->is_text() ? 0 : array->rows() * array->row_size();
     for (std::size_t i = 0; i < count; ++i) numbers.push_back(static_cast<float>(array->number(i)));
     if (count == 0 || !std::ranges::all_of(numbers, [](float number) { return std::isfinite(number); }))
-      throw failure(file_ + ", key '" + key + "': it must be finite numbers, one a channel or column");
+      throw failure(file_ + ", key '" + key + "': it must have finite numbers, one per channel or column");
     return numbers;
   }
 
-  void said_shape(SharedNames& shared) {
+  std::optional<Shape> said_shape() {
     const std::optional<Array> array = array_of("shape");
-    if (!array || shared.shape) return;
+    if (!array) return std::nullopt;
     std::string text;
     const std::size_t count = array->is_whole() ? array->rows() * array->row_size() : 0;
     for (std::size_t i = 0; i < count && i < 4; ++i) text += (i == 0 ? "" : "x") + std::to_string(array->whole(i));
-    shared.shape = named_shape(text);
+    return named_shape(text);
   }
 
   std::optional<int> said(const std::string& key) {
@@ -195,14 +214,16 @@ class NpzParts {
   }
 
   std::string file_;
+  std::string inputs_;
   std::string label_;
   std::string client_;
+  std::vector<std::string> others_;
   std::map<std::string, Array> arrays_;
 };
 
 ArchiveReader zip_reader() {
   ArchiveReader reader(archive_read_new(), archive_read_free);
-  if (!reader) throw failure("libarchive cannot be initialised");
+  if (!reader) throw failure("libarchive cannot be initialized");
   archive_read_support_format_zip_seekable(reader.get());  // by its directory, at the end: a file that is cut has none
   return reader;
 }
@@ -211,13 +232,16 @@ ArchiveReader zip_reader() {
 
 std::vector<std::string> npz_keys(const ReadSettings& settings) {
   std::vector<std::string> keys{"classes", "vocabulary", "mean", "deviation", "shape"};
-  for (const std::string& name : {std::string("x"), label_key(settings), client_key(settings)})
+  for (const std::string& name : {inputs_key(settings), label_key(settings), client_key(settings)}) {
     for (const char* end : {"", "_train", "_test"}) keys.push_back(name + end);
+    for (const char* begin : {"train_", "test_"}) keys.push_back(begin + name);
+  }
   return keys;
 }
 
-void take_arrays(std::map<std::string, Array> arrays, const std::string& name, const ReadSettings& settings, Assembly& into) {
-  NpzParts(std::move(arrays), name, settings).give(into, false);
+void take_arrays(std::map<std::string, Array> arrays, const std::string& name, const ReadSettings& settings, Assembly& into,
+                 bool as_test, std::vector<std::string> others) {
+  NpzParts(std::move(arrays), name, settings, std::move(others)).give(into, as_test);
 }
 
 void read_npz(const fs::path& path, const ReadSettings& settings, Assembly& into, bool as_test) {
@@ -225,16 +249,19 @@ void read_npz(const fs::path& path, const ReadSettings& settings, Assembly& into
   const std::uint64_t size = size_of_file(path);
   const ArchiveReader reader = zip_reader();
   if (archive_read_open_filename(reader.get(), path.c_str(), std::size_t{1} << 18) != ARCHIVE_OK)
-    throw failure(name + " is not a whole NumPy archive (.npz): " + archive_error_string(reader.get()));
-  NpzParts(NpzReader(reader.get(), name, size).read(npz_keys(settings)), name, settings).give(into, as_test);
+    throw failure(name + " is not a complete NumPy archive (.npz): " + archive_error_string(reader.get()));
+  std::vector<std::string> others;
+  auto arrays = NpzReader(reader.get(), name, size).read(npz_keys(settings), others);
+  take_arrays(std::move(arrays), name, settings, into, as_test, std::move(others));
 }
 
 void read_npz(std::span<const std::uint8_t> bytes, const ReadSettings& settings, Assembly& into) {
   const ArchiveReader reader = zip_reader();
   if (archive_read_open_memory(reader.get(), bytes.data(), bytes.size()) != ARCHIVE_OK)
-    throw failure("the bytes are no whole NumPy archive");
+    throw failure("the bytes are not a complete NumPy archive");
   const std::string name = "the file";
-  NpzParts(NpzReader(reader.get(), name, bytes.size()).read(npz_keys(settings)), name, settings).give(into, false);
+  std::vector<std::string> others;
+  take_arrays(NpzReader(reader.get(), name, bytes.size()).read(npz_keys(settings), others), name, settings, into);
 }
 
 }  // namespace fedstride

@@ -1,5 +1,3 @@
-#include "data/files/own_file.hpp"
-
 #include <algorithm>
 #include <array>
 #include <optional>
@@ -7,18 +5,22 @@
 
 #include "core/error.hpp"
 #include "core/text.hpp"
-#include "data/files/assembly.hpp"
-#include "data/files/binary.hpp"
-#include "data/files/csv.hpp"
 #include "data/files/hdf5.hpp"
-#include "data/files/leaf_json.hpp"
-#include "data/files/npz.hpp"
+#include "data/files/readers.hpp"
 #include "data/input_file.hpp"
+#include "data/named_facts.hpp"
 
 namespace fedstride {
 namespace {
 
 namespace fs = std::filesystem;
+
+/// The files of a data set of one's own.
+struct OwnFiles {
+  FileForm form = FileForm::automatic;
+  std::vector<std::filesystem::path> train;
+  std::vector<std::filesystem::path> test;  ///< empty: none, or within the others
+};
 
 struct Ending {
   std::string_view text;
@@ -39,8 +41,8 @@ constexpr std::array kEndings{Ending{".npz", FileForm::npz},
                               Ending{"-images-idx4-ubyte.gz", FileForm::idx}};
 
 constexpr std::string_view kNamesOfFolders =
-    "a folder has train.npz, train.h5, train.csv, train.bin, train.json or train-images-idx3-ubyte and perhaps test.* beside it, "
-    "NAME_train.h5 and NAME_test.h5, or train/*.json and test/*.json";
+    "valid: train.npz, train.h5, train.csv, train.bin, train.json or train-images-idx3-ubyte, optionally with test.* beside it; "
+    "NAME_train.h5 and NAME_test.h5; or train/*.json and test/*.json";
 
 std::vector<fs::path> sorted_files(const fs::path& folder) {
   std::vector<fs::path> files;
@@ -74,13 +76,13 @@ OwnFiles found_by_name(const fs::path& folder, FileForm asked) {
     const bool is_train = is_part(*stem, "train");
     if (!is_train && !is_part(*stem, "test") && !(form == FileForm::idx && *stem == "t10k")) continue;
     if (found.form != FileForm::automatic && found.form != form)
-      throw failure("'" + folder.string() + "' has files of several forms, such as " + file.filename().string() +
-                    "; say which with --format, or name the file");
+      throw failure("'" + folder.string() + "' has files in several formats, such as " + file.filename().string() +
+                    "; choose one with --format, or give the file");
     found.form = form;
     std::vector<fs::path>& part = is_train ? found.train : found.test;
     if (!part.empty())
       throw failure("'" + folder.string() + "' has " + part.front().filename().string() + " and " + file.filename().string() +
-                    "; there must be one for each part, or name the file");
+                    "; there must be one for training and one for testing, or give the file");
     part.push_back(file);
   }
   return found;
@@ -97,13 +99,12 @@ OwnFiles found_in_folder(const fs::path& folder, FileForm asked) {
     }
   if (found.train.empty())
     throw failure("'" + folder.string() + "' has no training file" +
-                  (asked == FileForm::automatic ? "" : " of the form " + std::string(choice_name(asked))) + "; " +
+                  (asked == FileForm::automatic ? "" : " in the format " + std::string(choice_name(asked))) + "; " +
                   std::string(kNamesOfFolders));
   return found;
 }
 
-}  // namespace
-
+/// The form that a file's first bytes say.
 FileForm form_of_bytes(const fs::path& file) {
   if (file.extension() == ".bin") return FileForm::cifar;  // before anything takes its first label for that of a packed file
   InputFile input(file);
@@ -117,16 +118,20 @@ FileForm form_of_bytes(const fs::path& file) {
   if (trimmed(text).starts_with('{')) return FileForm::leaf;
   if (std::ranges::find(text, '\0') == text.end()) return FileForm::csv;
   throw failure(input.name() +
-                " is of no form that is known; valid: a NumPy archive (.npz), HDF5, LEAF's JSON, a table of text (CSV), "
-                "idx, or CIFAR's binary form (.bin)");
+                " has an unknown format; valid: NumPy archive (.npz), HDF5, LEAF JSON, text table (CSV), "
+                "idx, or CIFAR binary (.bin)");
 }
 
+/// Finds them: `path` is a file, whose form its first bytes say, or a folder, whose files their names do (docs/data.md). Throws Error (failure)
+/// with the names that would be found.
 OwnFiles find_own_files(const fs::path& path, FileForm asked) {
   std::error_code error;
   if (fs::is_directory(path, error)) return found_in_folder(path, asked);
-  if (!fs::exists(path, error)) throw failure("data '" + path.string() + "' is not there; name a file or a folder");
+  if (!fs::exists(path, error)) throw failure("data '" + path.string() + "' does not exist; give a file or a folder");
   return {.form = asked == FileForm::automatic ? form_of_bytes(path) : asked, .train = {path}, .test = {}};
 }
+
+}  // namespace
 
 DataPair load_own_files(const fs::path& path, const ReadSettings& settings, bool own_rows) {
   const OwnFiles files = find_own_files(path, settings.format);
@@ -141,7 +146,7 @@ DataPair load_own_files(const fs::path& path, const ReadSettings& settings, bool
       case FileForm::cifar:
         return read_cifar_file(file, both, as_test);
       case FileForm::idx:
-        return read_idx_files(file, both, as_test);
+        return read_idx_files(file, labels_beside(file), both, as_test);
       case FileForm::leaf:
         return read_leaf_json(file, both, as_test);
       case FileForm::hdf5:
@@ -150,6 +155,8 @@ DataPair load_own_files(const fs::path& path, const ReadSettings& settings, bool
         break;
     }
   };
+  if (settings.format == FileForm::automatic)
+    both.notes.push_back(auto_note("format", "read as " + std::string(choice_name(files.form)), "--format"));
   for (const fs::path& file : files.train) read(file, false);
   for (const fs::path& file : files.test) read(file, true);
   return both.finish(own_rows);

@@ -2,9 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
+#include <optional>
 #include <utility>
 
-#include "core/one_line.hpp"
 #include "core/text.hpp"
 
 namespace fedstride {
@@ -14,7 +15,8 @@ constexpr std::size_t kMaxRows = 4'000'000'000;
 constexpr std::size_t kMaxExampleSize = std::size_t{1} << 24;
 constexpr std::size_t kMaxAnswers = std::size_t{1} << 16;
 constexpr std::size_t kMaxTokens = 65535;  // 16 bits each, and one value less for positions that do not count
-constexpr float kExactly = 1e-4F;          // of 1/255: how far from a whole number of them a number that is one may lie
+constexpr float kLargestClass = 1e9F;
+constexpr float kExactly = 1e-4F;  // of 1/255: how far from a whole number of them a number that is one may lie
 
 std::vector<std::size_t> without_first(const std::vector<std::size_t>& shape) {
   return shape.empty() ? shape : std::vector<std::size_t>(shape.begin() + 1, shape.end());
@@ -33,15 +35,48 @@ int in_255ths(float number) {
   return whole >= 0 && whole <= 255 && std::abs(many - whole) <= kExactly ? static_cast<int>(whole) : -1;
 }
 
+/// The whole number, of 18 digits at most, that a text is.
+std::optional<std::int64_t> whole_number(const std::string& text) {
+  std::int64_t number = 0;
+  return text.size() <= 18 && parse_number(text, number) ? std::optional(number) : std::nullopt;
+}
+
 }  // namespace
+
+bool Names::are_whole() const {
+  return !names_.empty() && std::ranges::all_of(names_, [](const std::string& name) { return whole_number(name).has_value(); });
+}
+
+std::vector<std::uint32_t> Names::sort() {
+  std::vector<std::uint32_t> order(names_.size());
+  std::iota(order.begin(), order.end(), 0U);
+  if (are_whole()) {
+    std::vector<std::int64_t> keys;
+    keys.reserve(names_.size());
+    for (const std::string& name : names_) keys.push_back(*whole_number(name));
+    std::ranges::stable_sort(order, {}, [&keys](std::uint32_t i) { return keys[i]; });
+  } else {
+    std::ranges::stable_sort(order, {}, [this](std::uint32_t i) -> const std::string& { return names_[i]; });
+  }
+  std::vector<std::uint32_t> places(order.size());
+  std::vector<std::string> sorted;
+  sorted.reserve(order.size());
+  for (std::uint32_t place = 0; place < order.size(); ++place) {
+    places[order[place]] = place;
+    sorted.push_back(std::move(names_[order[place]]));
+  }
+  names_ = std::move(sorted);
+  for (std::uint32_t place = 0; place < names_.size(); ++place) numbers_[names_[place]] = place;
+  return places;
+}
 
 void PartBuilder::begin_examples(const Array& x, const std::vector<std::size_t>& each) {
   each_ = each;
   examples_key_ = x.key;
-  if (x.is_text()) throw wrong(x.key, "texts, " + x.type_text() + "; examples must be numbers");
+  if (x.is_text()) throw wrong(x.key, "strings, " + x.type_text() + "; examples must be numbers");
   if (each.size() > 3)
     throw wrong(x.key, "examples of " + std::to_string(each.size()) +
-                           " dimensions; valid: numbers, rows, pictures with or without channels");
+                           " dimensions; valid: numbers, rows, or images with or without channels");
   std::size_t size = 1;
   for (const std::size_t dimension : each) {
     if (dimension == 0) throw wrong(x.key, x.type_text() + " has no numbers");
@@ -51,7 +86,7 @@ void PartBuilder::begin_examples(const Array& x, const std::vector<std::size_t>&
                   "examples of " + dimensions_text(each) + " numbers; at most " + std::to_string(kMaxExampleSize) + " are read");
   }
   const bool is_byte = x.item == 1 && x.kind != 'i';  // a signed one is a number
-  const bool may_be_bytes = !columns_ && (!shared_.rows_are_protected || (x.kind == 'u' && is_byte));
+  const bool may_be_bytes = !columns_ && (!shared_.kept_by_types || (x.kind == 'u' && is_byte));
   if (x.is_whole() && x.kind != 'b' && !is_byte && each.size() == 1)
     kind_ = Examples::tokens;
   else
@@ -65,14 +100,14 @@ void PartBuilder::add_examples(const Array& x) {
   if (kind_ == Examples::none) begin_examples(x, each);
   if (each != each_)
     throw wrong(x.key, "examples of " + dimensions_text(each) + " after examples of " + dimensions_text(each_) +
-                           "; all must have one shape");
-  if (x.is_text()) throw wrong(x.key, "texts, " + x.type_text() + "; examples must be numbers");
+                           "; all must have the same shape");
+  if (x.is_text()) throw wrong(x.key, "strings, " + x.type_text() + "; examples must be numbers");
   keep_lent();
   if (rows_ + x.rows() > kMaxRows) throw wrong(x.key, "more than " + std::to_string(kMaxRows) + " examples");
   const std::size_t count = x.rows() * x.row_size();
   const float unit = x.kind == 'f' || x.kind == 'b' ? 1.0F / 255 : 1;
   if (count > 0 && kind_ != Examples::tokens && unit != unit_)
-    throw wrong(x.key, x.type_text() + " after examples of another type; all must have one");
+    throw wrong(x.key, x.type_text() + " after examples of another type; all must have the same");
   if (kind_ == Examples::tokens) {
     add_tokens(x);
   } else {
@@ -82,8 +117,15 @@ void PartBuilder::add_examples(const Array& x) {
   rows_ += x.rows();
 }
 
-Error PartBuilder::not_finite(const std::string& key, std::size_t example) const {
-  return wrong(key, "example " + std::to_string(example) + " (counted from 0) has a number that is not finite; all must be");
+Error PartBuilder::not_finite(const std::string& key, std::size_t example, std::size_t at, float number) const {
+  const std::string which = "example " + std::to_string(example) + ", number " + std::to_string(at) + " (counted from 0), is ";
+  if (!std::isnan(number)) return wrong(key, which + "infinite; all must be finite");
+  return wrong(key, which + "missing (NaN); " + std::string(kMissingChoice));
+}
+
+bool PartBuilder::is_refused(float number) const {
+  if (std::isfinite(number) || shared_.rows_are_protected) return false;
+  return !std::isnan(number) || shared_.missing == Missing::error;
 }
 
 // Adds them if all fit; else everything so far becomes numbers, and the caller adds these as such.
@@ -100,21 +142,15 @@ void PartBuilder::add_bytes(const Array& x) {
   }
   std::vector<std::uint8_t> bytes;
   bytes.reserve(count);
-  if (unit_ == 1) {
-    for_each_number(x, 0, count, [&](auto value) {
-      fit = fit && value >= 0 && value <= 255;
-      bytes.push_back(fit ? static_cast<std::uint8_t>(value) : 0);
-    });
-    between_ = true;
-  } else {
-    for_each_number(x, 0, count, [&](auto value) {
-      if (!fit) return;
-      const int whole = in_255ths(static_cast<float>(value));
-      fit = whole >= 0;
-      between_ = between_ || (whole > 0 && whole < 255);
-      bytes.push_back(static_cast<std::uint8_t>(whole));
-    });
-  }
+  for_each_number(x, 0, count, [&](auto value) {
+    if (!fit) return;
+    const int byte = unit_ != 1                   ? in_255ths(static_cast<float>(value))
+                     : value >= 0 && value <= 255 ? static_cast<int>(value)
+                                                  : -1;
+    fit = byte >= 0;
+    between_ = between_ || unit_ == 1 || (byte > 0 && byte < 255);
+    bytes.push_back(static_cast<std::uint8_t>(byte));
+  });
   if (fit) return bytes_.append(bytes);
   bytes_to_numbers();
 }
@@ -144,27 +180,25 @@ void PartBuilder::add_numbers(const Array& x) {
   const std::size_t size = x.row_size();
   if (x.bytes.is_lent() && x.kind == 'f' && x.item == sizeof(float) && rows_ == 0) {
     const std::span numbers(reinterpret_cast<const float*>(std::as_const(x.bytes).data()), x.rows() * size);
-    for (std::size_t i = 0; i < numbers.size() && !shared_.rows_are_protected; ++i)
-      if (!std::isfinite(numbers[i])) throw not_finite(x.key, i / size);
+    for (std::size_t i = 0; i < numbers.size(); ++i)
+      if (is_refused(numbers[i])) throw not_finite(x.key, i / size, i % size, numbers[i]);
     lent_numbers_ = Borrowable<float>(numbers, x.bytes.owner());
     return;
   }
   std::vector<float> row(size);
   for (std::size_t i = 0; i < x.rows(); ++i) {
     std::size_t at = 0;
-    bool finite = true;
     for_each_number(x, i * size, (i + 1) * size, [&](auto value) {
       const auto number = static_cast<float>(value);
-      finite = finite && std::isfinite(number);
+      if (is_refused(number)) throw not_finite(x.key, rows_ + i, at, number);
       row[at++] = number;
     });
-    if (!finite && !shared_.rows_are_protected) throw not_finite(x.key, rows_ + i);
     numbers_.append(row);
   }
 }
 
 void PartBuilder::add_tokens(const Array& x) {
-  if (!x.is_whole()) throw wrong(x.key, x.type_text() + " after whole numbers; all must have one type");
+  if (!x.is_whole()) throw wrong(x.key, x.type_text() + " after whole numbers; all must have the same type");
   std::vector<std::uint16_t> tokens;
   const std::size_t count = x.rows() * x.row_size();
   tokens.reserve(count);
@@ -178,7 +212,7 @@ void PartBuilder::add_tokens(const Array& x) {
     if (token < 0 || token >= end)
       throw wrong(x.key, "example " + std::to_string(rows_ + i / x.row_size()) + " (counted from 0) has the token " +
                              std::to_string(token) + "; valid: 0 to " + std::to_string(end - 1) +
-                             ". Rows of whole numbers are tokens; as plain numbers write them with a floating type");
+                             "; rows of whole numbers are tokens, so use a floating-point type for plain numbers");
     tokens.push_back(static_cast<std::uint16_t>(token));
     largest_token_ = std::max(largest_token_, tokens.back());
   }
@@ -189,20 +223,29 @@ void PartBuilder::add_answers(const Array& y) {
   if (y.shape.empty()) throw wrong(y.key, "a single number; its first dimension must count the examples");
   std::vector<std::size_t> each = without_first(y.shape);
   if (each.size() == 1 && each.front() == 1) each.clear();
-  if (each.size() > 1) throw wrong(y.key, y.type_text() + "; valid: one answer an example, or one list of answers");
+  if (each.size() > 1) throw wrong(y.key, y.type_text() + "; valid: one answer per example, or one list of answers");
   const Answering kind = y.is_text() ? Answering::words : y.is_whole() ? Answering::whole : Answering::numbers;
   if (answering_ == Answering::none) {
     answering_ = kind;
     answers_each_ = each;
     answers_key_ = y.key;
     if (!each.empty() && (each.front() == 0 || each.front() > kMaxAnswers))
-      throw wrong(y.key, std::to_string(each.front()) + " answers an example; valid: 1 to " + std::to_string(kMaxAnswers));
+      throw wrong(y.key, std::to_string(each.front()) + " answers per example; valid: 1 to " + std::to_string(kMaxAnswers));
   }
   if (kind != answering_ || each != answers_each_)
-    throw wrong(y.key, y.type_text() + " after answers of another type or number; all must be alike");
-  if (kind == Answering::words && !each.empty()) throw wrong(y.key, "lists of texts; a label that is a text stands alone");
+    throw wrong(y.key, y.type_text() + " after answers of another type or number; all must match");
+  if (kind == Answering::words && !each.empty()) throw wrong(y.key, "lists of strings; a string label must be single");
   kind == Answering::numbers ? add_number_answers(y) : add_whole_answers(y, kind);
   answered_ += y.rows();
+}
+
+void PartBuilder::add_words(const std::string& key, std::span<const std::string> words) {
+  Array word{.key = key, .kind = 'S', .item = 0, .shape = {1}, .bytes = {}};
+  for (const std::string& text : words) {
+    word.bytes.assign(text.begin(), text.end());
+    word.item = text.size();
+    add_answers(word);
+  }
 }
 
 void PartBuilder::add_number_answers(const Array& y) {
@@ -215,8 +258,68 @@ void PartBuilder::add_number_answers(const Array& y) {
       ++shared_.replaced;
     }
     zero_or_one_ = zero_or_one_ && (value == 0 || value == 1);
+    are_classes_ = are_classes_ && value == std::floor(value) && value >= -1 && value <= kLargestClass;
+    if (are_classes_ && distinct_.size() <= kMaxFloatClasses) distinct_.insert(value);
     values_.push(value);
   }
+  note_lists(y);
+}
+
+// A list is one-hot if it holds zeros and a single one.
+void PartBuilder::note_lists(const Array& y) {
+  const std::size_t size = y.row_size();
+  for (std::size_t i = 0; one_hot_ && size > 1 && i < y.rows(); ++i) {
+    std::size_t ones = 0;
+    for (std::size_t k = 0; k < size; ++k) {
+      const double value = y.number(i * size + k);
+      ones += value == 1 ? 1 : 0;
+      one_hot_ = one_hot_ && (value == 0 || value == 1);
+    }
+    one_hot_ = one_hot_ && ones == 1;
+  }
+}
+
+// Where rows are protected a number that is none of a class is -1, which has none.
+void PartBuilder::make_classes_of_numbers() {
+  values_.drain([&](std::span<const float> some) {
+    for (float value : some) {
+      const bool is_whole = value == std::floor(value) && std::abs(value) <= kLargestClass;
+      if (!is_whole && shared_.rows_are_protected) value = -1;
+      if (!is_whole && !shared_.rows_are_protected)
+        throw wrong(answers_key_, number_text(value) + " is not a class; it must be a whole number");
+      whole_.push(static_cast<std::int64_t>(value));
+    }
+  });
+  if (rows_ > 0) answering_ = Answering::whole;
+}
+
+// The class is the place of the largest number, the first of equals: a function of that list alone.
+void PartBuilder::make_classes_of_lists() {
+  if (answers_each_.empty()) return;
+  const std::size_t size = answers_each_.front();
+  Blocks<std::int64_t> classes;
+  std::size_t at = 0;
+  std::int64_t best = 0;
+  double largest = 0;
+  const auto take = [&](auto some) {
+    for (const auto value : some) {
+      const auto number = static_cast<double>(value);
+      if (at == 0 || number > largest) {
+        best = static_cast<std::int64_t>(at);
+        largest = number;
+      }
+      if (++at < size) continue;
+      classes.push(best);
+      at = 0;
+    }
+  };
+  if (answering_ == Answering::numbers)
+    values_.drain(take);
+  else
+    whole_.drain(take);
+  whole_ = std::move(classes);
+  answers_each_.clear();
+  answering_ = Answering::whole;
 }
 
 // The class that class-names gives to a label.
@@ -233,8 +336,7 @@ std::int64_t PartBuilder::class_named(const Array& y, std::size_t index) {
 void PartBuilder::add_whole_answers(const Array& y, Answering kind) {
   const bool named = !shared_.named_classes.empty() && answers_each_.empty();
   if (shared_.rows_are_protected && kind == Answering::words && !named)
-    throw wrong(y.key,
-                "labels are texts, whose order the rows must not decide under dp; name them in order: --class-names A,B,...");
+    throw wrong(y.key, "labels are strings, whose order must not depend on the rows under dp; give --class-names A,B,...");
   for (std::size_t i = 0; i < y.rows() * y.row_size(); ++i) {
     const std::int64_t value = named                      ? class_named(y, i)
                                : kind == Answering::words ? shared_.labels.number(one_line(y.text(i)))
@@ -242,6 +344,7 @@ void PartBuilder::add_whole_answers(const Array& y, Answering kind) {
     zero_or_one_ = zero_or_one_ && (value == 0 || value == 1);
     whole_.push(value);
   }
+  if (kind == Answering::whole) note_lists(y);
 }
 
 void PartBuilder::add_client(std::string_view name, std::size_t rows) {
@@ -251,7 +354,7 @@ void PartBuilder::add_client(std::string_view name, std::size_t rows) {
 
 void PartBuilder::add_clients(const Array& names) {
   if (names.shape.size() != 1 || names.kind == 'f')
-    throw wrong(names.key, names.type_text() + "; valid: one whole number or text an example");
+    throw wrong(names.key, names.type_text() + "; valid: one whole number or string per example");
   for (std::size_t i = 0; i < names.rows(); ++i) {
     char digits[24];
     if (names.is_text())

@@ -1,20 +1,58 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <map>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include "core/error.hpp"
 #include "data/dataset.hpp"
 #include "data/files/array.hpp"
 #include "data/files/blocks.hpp"
-#include "data/files/names.hpp"
 #include "data/files/read_settings.hpp"
+#include "data/named_facts.hpp"
 
 namespace fedstride {
+
+/// Texts by number, in the order in which they first came.
+class Names {
+ public:
+  /// The number of a text, a new one if it is new.
+  std::uint32_t number(std::string_view name) {
+    if (const auto known = numbers_.find(name); known != numbers_.end()) return known->second;
+    const auto fresh = static_cast<std::uint32_t>(names_.size());
+    names_.emplace_back(name);
+    numbers_.emplace(names_.back(), fresh);
+    return fresh;
+  }
+  /// The number of a text that is there already; size() if it is not.
+  std::uint32_t find(std::string_view name) const {
+    const auto known = numbers_.find(name);
+    return known == numbers_.end() ? static_cast<std::uint32_t>(names_.size()) : known->second;
+  }
+  std::size_t size() const { return names_.size(); }
+  bool empty() const { return names_.empty(); }
+  const std::vector<std::string>& all() const { return names_; }
+
+  /// Orders the texts: whole numbers by size, others as texts. Returns each text's place by its number before.
+  std::vector<std::uint32_t> sort();
+  /// True if every text is a whole number (of 18 digits at most).
+  bool are_whole() const;
+
+ private:
+  struct TextHash {
+    using is_transparent = void;
+    std::size_t operator()(std::string_view text) const { return std::hash<std::string_view>()(text); }
+  };
+  std::vector<std::string> names_;
+  std::unordered_map<std::string, std::uint32_t, TextHash, std::equal_to<>> numbers_;
+};
 
 /// Everything that both parts of a data set have in common while they are read.
 struct SharedNames {
@@ -27,13 +65,26 @@ struct SharedNames {
   std::vector<float> mean;               ///< said by the file
   std::vector<float> deviation;          ///< likewise
   Names named_classes;                   ///< the labels in the order of their classes, where they are named
-  bool rows_are_protected = false;       ///< no fact is read off a row, and no row is refused for what it contains
-  std::uint64_t replaced = 0;            ///< values that are not valid and stand as others, where rows are protected
-  bool planes_are_known = false;         ///< the file's form says that channels are first
-  std::size_t columns = 0;               ///< of a table
-  std::vector<std::string> header;       ///< of a table's training part
-  std::vector<std::string> words;        ///< of StackOverflow's sentences: named, or the most frequent ones of the training part
+  Missing missing = Missing::error;      ///< what becomes of a missing input, which is a NaN until then (data/missing.hpp)
+  /// The words of a table's columns of words, by the column's number, and how many columns of 0 and 1 they make.
+  std::map<std::size_t, Names> categories;
+  std::size_t binary_columns = 0;
+  std::vector<NamedCategories> category_names;  ///< the same by the columns' names, in order: those that settings name first
+  std::size_t named_categories = 0;             ///< as many of these are named
+  bool rows_are_protected = false;              ///< no fact is read off a row, and no row is refused for what it contains
+  bool kept_by_types = false;                   ///< numbers that could be 8-bit stay numbers if their type is another
+  std::uint64_t replaced = 0;                   ///< values that are not valid and stand as others, where rows are protected
+  bool planes_are_known = false;                ///< the file's form says that channels are first
+  std::size_t columns = 0;                      ///< of a table
+  std::vector<std::string> header;              ///< of a table's training part
+  std::vector<std::string> words;  ///< of StackOverflow's sentences: named, or the most frequent ones of the training part
 };
+
+/// Continues an error about a missing input.
+inline constexpr std::string_view kMissingChoice = "--missing drop, mean, zero or indicator says what becomes of it";
+
+/// Floating-point answers that are whole numbers become classes, unless settings say otherwise, if there are no more of them than this.
+inline constexpr std::size_t kMaxFloatClasses = 100;
 
 /// Takes one part of a data set as a file has it, some rows at a time, and keeps it as small as it can be: numbers of 8 bits stay 8-bit.
 /// docs/data.md has the rules by which types and shapes become pictures, numbers or tokens, and answers one of Targets.
@@ -49,6 +100,8 @@ class PartBuilder {
   /// Adds rows: the first dimension of the array counts them.
   void add_examples(const Array& x);
   void add_answers(const Array& y);
+  /// Adds answers that are texts.
+  void add_words(const std::string& key, std::span<const std::string> words);
   /// Says whose the next `rows` rows are.
   void add_client(std::string_view name, std::size_t rows);
   void add_clients(const Array& names);
@@ -69,11 +122,15 @@ class PartBuilder {
   Error wrong(const std::string& key, const std::string& what) const { return failure(file_ + ", key '" + key + "': " + what); }
   void begin_examples(const Array& x, const std::vector<std::size_t>& each);
   void add_bytes(const Array& x);
-  Error not_finite(const std::string& key, std::size_t example) const;
+  Error not_finite(const std::string& key, std::size_t example, std::size_t at, float number) const;
+  bool is_refused(float number) const;
   void keep_lent();
   void add_numbers(const Array& x);
   void add_tokens(const Array& x);
   void add_number_answers(const Array& y);
+  void note_lists(const Array& y);
+  void make_classes_of_numbers();
+  void make_classes_of_lists();
   void add_whole_answers(const Array& y, Answering kind);
   std::int64_t class_named(const Array& y, std::size_t index);
   void bytes_to_numbers();
@@ -102,6 +159,9 @@ class PartBuilder {
   std::vector<std::size_t> answers_each_;  ///< dimensions of the answer to one example
   std::size_t answered_ = 0;
   bool zero_or_one_ = true;
+  bool one_hot_ = true;            ///< each answer is a list of zeros and a single one
+  bool are_classes_ = true;        ///< numbers: all whole, none below 0 but -1
+  std::set<float> distinct_ = {};  ///< of numbers, kMaxFloatClasses + 1 at most
   Blocks<std::int64_t> whole_;
   Blocks<float> values_;
 

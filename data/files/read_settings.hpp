@@ -14,9 +14,14 @@ constexpr auto choice_names(FileForm) { return names("auto", "npz", "hdf5", "lea
 enum class TargetsAre { automatic, classes, positions, values, flags };
 constexpr auto choice_names(TargetsAre) { return names("auto", "classes", "positions", "values", "flags"); }
 
-/// The source of the mean and the deviation by which inputs are normalised (data/normalisation.hpp).
-enum class Normalise { automatic, rows, given, range, from_public, privately, none };
-constexpr auto choice_names(Normalise) { return names("auto", "rows", "given", "range", "public", "private", "none"); }
+/// What becomes of a missing input: an empty field or "NA" in a table, a NaN elsewhere. auto: an error, and under dp the mean
+/// (data/missing.hpp).
+enum class Missing { automatic, error, drop, mean, zero, indicator };
+constexpr auto choice_names(Missing) { return names("auto", "error", "drop", "mean", "zero", "indicator"); }
+
+/// The source of the mean and the deviation by which inputs are normalized (data/normalization.hpp).
+enum class Normalize { automatic, rows, given, range, from_public, privately, none };
+constexpr auto choice_names(Normalize) { return names("auto", "rows", "given", "range", "public", "private", "none"); }
 
 /// The user's options on how a data set is to be read (docs/data.md).
 struct ReadSettings {
@@ -31,14 +36,26 @@ struct ReadSettings {
   int vocabulary = 0;            ///< 0: not named
   std::string words = {};        ///< a file of words, one a line, the most frequent first
   std::string shape = {};        ///< of an example: "28x28x1"
-  Normalise normalise = Normalise::automatic;
-  std::string mean = {};         ///< one number, or one a channel (of a table: a column), with commas between
-  std::string deviation = {};    ///< likewise
-  std::string range = {};        ///< "LOW,HIGH": inputs are clipped to it
-  std::string public_data = {};  ///< a file of rows that nobody protects, in any of the forms
-  bool public_test = false;      ///< the test part is public
+  Normalize normalize = Normalize::automatic;
+  std::string mean = {};          ///< one number, or one a channel (of a table: a column), with commas between
+  std::string deviation = {};     ///< likewise
+  std::string range = {};         ///< "LOW,HIGH": inputs are clipped to it
+  std::string public_data = {};   ///< a file of rows that nobody protects, in any of the forms
+  bool public_test = false;       ///< the test part is public
+  std::string inputs = {};        ///< key of the inputs; of a table the columns, with commas between
+  std::string drop_columns = {};  ///< columns of a table that are not read, with commas between
+  std::string categories = {};    ///< "city=Rome,Oslo;color=red,green": the words of a table's columns, in order
+  Missing missing = Missing::automatic;
   /// Rows are protected (dp): no fact is read off them, and none of them is refused for its contents. No setting of its own.
   bool rows_are_protected = false;
+  /// Types and dimensions decide how values are kept, as they do for protected rows: numbers that are 255ths stay numbers. Likewise.
+  bool kept_by_types = false;
+
+  /// The rule that `missing` stands for: never `automatic`.
+  Missing missing_rule() const {
+    if (missing != Missing::automatic) return missing;
+    return rows_are_protected ? Missing::mean : Missing::error;
+  }
 
   bool operator==(const ReadSettings&) const = default;
 };

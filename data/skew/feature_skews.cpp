@@ -1,8 +1,6 @@
-#include <string>
-
 #include "core/error.hpp"
-#include "data/skew/colour.hpp"
-#include "data/skew/feature_skew.hpp"
+#include "core/text.hpp"
+#include "data/skew/color.hpp"
 #include "data/skew/no_skew.hpp"
 #include "data/skew/noise.hpp"
 #include "data/skew/rotation.hpp"
@@ -11,17 +9,20 @@ namespace fedstride {
 
 PartFamily& FeatureSkewPart::family() {
   static PartFamily family = [] {
-    PartFamily all("feature-skew", "how the inputs of clients differ");
-    add_parts<FeatureSkewPart, NoSkew, NoiseSkew, RotationSkew, ColourSkew>(all);
+    PartFamily all("feature-skew", "how inputs differ between clients", Question::clients);
+    add_parts<FeatureSkewPart, NoSkew, NoiseSkew, RotationSkew, ColorSkew>(all);
     return all;
   }();
   return family;
 }
 
-void require_pictures(std::string_view skew, const Dataset& data) {
-  if (!data.is_pictures())
-    throw usage_error("feature-skew is '" + std::string(skew) + "', which changes pictures; data set '" + data.name +
-                      "' has none: valid are none and noise");
+void FeatureSkewPart::check_data(const Dataset& data) const {
+  const std::string reason = objection(data);
+  if (reason.empty()) return;
+  std::vector<std::string> valid;
+  for (const auto& part : family().parts())
+    if (static_cast<const FeatureSkewPart&>(*part).objection(data).empty()) valid.emplace_back(part->name());
+  throw usage_error("feature-skew is '" + std::string(name()) + "', " + reason + "; valid: " + joined(valid));
 }
 
 }  // namespace fedstride

@@ -1,17 +1,13 @@
 #pragma once
 
-#include <string_view>
-#include <tuple>
-
 #include "data/skew/feature_skew.hpp"
 
 namespace fedstride {
 
 /// Inputs as the data set has them.
-struct NoSkew : FeatureSkewDefaults {
+struct NoSkew final : PartBase<FeatureSkewPart, NoSkew> {
   static constexpr std::string_view kName = "none";
   static constexpr std::string_view kSummary = "inputs as the data set has them";
-  static constexpr std::tuple<> kFields{};
 };
 
 }  // namespace fedstride

@@ -1,8 +1,5 @@
 #pragma once
 
-#include <string_view>
-#include <tuple>
-
 #include "core/choice.hpp"
 #include "data/skew/feature_skew.hpp"
 
@@ -24,34 +21,47 @@ constexpr auto choice_names(NoiseDrawn) { return names("once", "anew"); }
 enum class NoiseOnTest { none, clients };
 constexpr auto choice_names(NoiseOnTest) { return names("none", "clients"); }
 
-/// Noise-based feature imbalance (Li, Diao, Chen & He 2022, NIID-Bench): client k of K, counted from 0, has normal noise on every
-/// value, of variance sigma (k + 1) / K, as the paper writes Gau(sigma i / N) for party i of N. The authors' code has sigma k / (K - 1)
-/// as a standard deviation, draws it whenever an example is read, and tests on rows with every party's noise: deviation, from-zero,
-/// anew, clients. An example's noise is drawn at (feature_noise, client, row) of the seed, so it is the same in every epoch; `anew`
-/// adds round and step to the address. Test row r has the noise of client r mod K.
-struct NoiseSkew : FeatureSkewDefaults {
+struct NoiseSettings {
   double noise_level = 0.1;  ///< sigma: the last client's variance or deviation
   NoiseUnit unit = NoiseUnit::variance;
   NoiseScale scale = NoiseScale::from_one;
   NoiseDrawn drawn = NoiseDrawn::once;
   NoiseOnTest on_test = NoiseOnTest::none;
 
-  static constexpr std::string_view kName = "noise";
-  static constexpr std::string_view kSummary = "normal noise that grows with the client's number";
   static constexpr auto kFields = std::tuple{
-      Field{"noise-level", &NoiseSkew::noise_level,
-            "the last client's noise: pictures count from 0 to 1, columns in standard deviations", Valid{.low = 0, .high = 1e6}},
-      Field{"noise-unit", &NoiseSkew::unit, "the noise level is a variance, or a standard deviation"},
-      Field{"noise-scale", &NoiseSkew::scale,
-            "client k of K, from 0, has (k + 1) / K of the noise level (from-one), or k / (K - 1) (from-zero)"},
-      Field{"noise-drawn", &NoiseSkew::drawn, "a training example's noise is drawn once, or anew whenever it is read"},
-      Field{"noise-on-test", &NoiseSkew::on_test, "noise on the test part: none, or on row r that of client r mod K"},
-  };
+      Field{"noise-level", &NoiseSettings::noise_level,
+            "noise of the last client; pixels range from 0 to 1, columns are in standard deviations",
+            Valid{.low = 0, .high = 1e6}},
+      Field{"noise-unit", &NoiseSettings::unit, "whether the noise level is a variance or a standard deviation"},
+      Field{"noise-scale", &NoiseSettings::scale,
+            "noise of client k = 0, 1, ... of K: (k + 1) / K of the level (from-one) or k / (K - 1) (from-zero)"},
+      Field{"noise-drawn", &NoiseSettings::drawn, "draw a training example's noise once, or anew at every read"},
+      Field{"noise-on-test", &NoiseSettings::on_test, "noise on the test set: none, or on row r that of client r mod K"}};
+};
 
-  static void check_data(const Dataset& data);
-  double noise(std::uint32_t client, std::uint32_t clients) const;
-  bool draws_anew() const { return drawn == NoiseDrawn::anew; }
-  bool is_on_test() const { return on_test == NoiseOnTest::clients; }
+/// Noise-based feature imbalance (Li, Diao, Chen & He 2022, NIID-Bench): client k of K, counted from 0, has normal noise on every
+/// value, of variance sigma (k + 1) / K, as the paper writes Gau(sigma i / N) for party i of N. The authors' code has sigma k / (K - 1)
+/// as a standard deviation, draws it whenever an example is read, and tests on rows with every party's noise: deviation, from-zero,
+/// anew, clients. An example's noise is drawn at (feature_noise, client, row) of the seed, so it is the same in every epoch; `anew`
+/// adds round and step to the address. Test row r has the noise of client r mod K.
+struct NoiseSkew final : PartBase<FeatureSkewPart, NoiseSkew, NoiseSettings> {
+  using PartBase::PartBase;
+  static constexpr std::string_view kName = "noise";
+  static constexpr std::string_view kSummary = "normal noise that grows with the client number";
+
+  std::string objection(const Dataset& data) const override {
+    const bool has_numbers = !data.pixels.empty() || !data.features.empty();
+    return has_numbers ? "" : "which adds noise to numbers; data set '" + data.name + "' has none";
+  }
+  double noise(std::uint32_t client, std::uint32_t clients) const override {
+    const double number = client;
+    const double count = clients;
+    double amount = noise_level * (number + 1) / count;
+    if (scale == NoiseScale::from_zero) amount = clients > 1 ? noise_level * number / (count - 1) : 0;
+    return unit == NoiseUnit::deviation ? amount * amount : amount;
+  }
+  bool draws_anew() const override { return drawn == NoiseDrawn::anew; }
+  bool is_on_test() const override { return on_test == NoiseOnTest::clients; }
 };
 
 }  // namespace fedstride

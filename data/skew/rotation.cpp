@@ -1,14 +1,11 @@
 #include "data/skew/rotation.hpp"
 
-#include "core/error.hpp"
-
 namespace fedstride {
 
-void RotationSkew::check_data(const Dataset& data) const {
-  require_pictures(kName, data);
-  if (rotations > 1 && data.shape.height != data.shape.width)
-    throw usage_error("feature-skew is 'rotation', which turns square pictures; those of data set '" + data.name + "' are " +
-                      data.shape.text() + ": valid are the other skews");
+std::string RotationSkew::objection(const Dataset& data) const {
+  if (!data.is_pictures()) return "which changes images; data set '" + data.name + "' has none";
+  if (rotations == 1 || data.shape.height == data.shape.width) return {};
+  return "which needs square images; those of data set '" + data.name + "' are " + data.shape.text();
 }
 
 void RotationSkew::redraw(std::uint32_t client, const std::uint8_t* from, const Shape& shape, std::uint8_t* to) const {

@@ -1,8 +1,13 @@
 #include "dp/accountants/accountants.hpp"
 
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numbers>
+#include <utility>
 #include <vector>
 
-#include "core/family.hpp"
+#include "dp/accountants/spending.hpp"
 
 namespace fedstride {
 namespace {
@@ -22,7 +27,75 @@ void set_word(Kind& accountant, std::string_view name, const std::string& value)
                     (settings.empty() ? "it has no settings" : "its settings: " + joined(settings)));
 }
 
+std::string uncovered(std::span<const Releases> spending, const Covers& covers) {
+  for (const Releases& releases : spending) {
+    if (releases.neighbours != spending.front().neighbours)
+      return "neighbours are " + std::string(name_of(spending.front().neighbours)) + " in some releases and " +
+             std::string(name_of(releases.neighbours)) + " in others; valid: the same in all";
+    if (releases.adaptive && !covers.adaptive)
+      return "noise or rate was chosen after looking at earlier outputs; valid: a filter whose budget was fixed beforehand "
+             "('filter' in a composition file, with rdp or zcdp)";
+    const bool sampled = releases.rate < 1;
+    const bool replaced = releases.neighbours == Neighbours::replace_one;
+    if (sampled && releases.sampling == Sampling::without_replacement && !replaced)
+      return "sampling without replacement has no bound under " + std::string(name_of(releases.neighbours)) +
+             " neighbours; valid: neighbours replace-one";
+    if (sampled && releases.sampling == Sampling::without_replacement && !covers.without_replacement)
+      return "it has no bound for sampling without replacement; valid: rdp, strong, basic";
+    if (sampled && releases.sampling == Sampling::poisson && replaced && !covers.poisson_replace_one)
+      return "it has no bound for Poisson sampling under replace-one neighbours; valid: tight, rdp, strong, basic";
+  }
+  return {};
+}
+
+template <class Part>
+concept ComposesSteps = requires {
+  Part::kMaxKinds;
+};
+
 }  // namespace
+
+template <class Part>
+std::string AccountantPart<Part>::unsound(std::span<const Releases> spending) const {
+  return uncovered(spending, Part::kCovers);
+}
+
+template <class Part>
+PrivacyBound AccountantPart<Part>::epsilon(std::span<const Releases> spending, double delta) const {
+  const Part& part = static_cast<const Part&>(*this);
+  check_sound(Part::kName, spending, part.unsound(spending));
+  check_delta(delta);
+  if constexpr (ComposesSteps<Part>) {
+    const Spending all = merged(spending);
+    return {Part::composed(coarser(all, Part::kMaxKinds), delta), coarse_warning(all.size(), Part::kMaxKinds)};
+  } else {
+    return part.least_epsilon(spending, delta);
+  }
+}
+
+template <class Part>
+PrivacyBound AccountantPart<Part>::delta(std::span<const Releases> spending, double epsilon) const {
+  const Part& part = static_cast<const Part&>(*this);
+  check_sound(Part::kName, spending, part.unsound(spending));
+  check_epsilon(epsilon);
+  if constexpr (ComposesSteps<Part>) {
+    const Spending all = merged(spending);
+    if (all.empty()) return {};
+    const Spending kinds = coarser(all, Part::kMaxKinds);
+    return {smallest_delta([&](double delta) { return Part::composed(kinds, delta); }, epsilon),
+            coarse_warning(all.size(), Part::kMaxKinds)};
+  } else {
+    return part.least_delta(spending, epsilon);
+  }
+}
+
+template struct AccountantPart<Tight>;
+template struct AccountantPart<Rdp>;
+template struct AccountantPart<Moments>;
+template struct AccountantPart<Zcdp>;
+template struct AccountantPart<Strong>;
+template struct AccountantPart<Basic>;
+template struct AccountantPart<AsInPaper>;
 
 Accountant make_accountant(const AccountantWords& words) {
   Accountant accountant;
@@ -42,6 +115,71 @@ bool has_setting(std::string_view accountant, std::string_view setting) {
     for_each_field<Part>([&](const auto& field) { found = found || (Part::kName == accountant && field.name == setting); });
   });
   return found;
+}
+
+void check_spending(std::span<const Releases> spending) {
+  // Squares of these, times any count, are doubles.
+  constexpr double kMinNoise = 1e-100;
+  constexpr double kMaxNoise = 1e100;
+  constexpr double kMinRate = 1e-100;
+  constexpr double kMaxCount = 9.2e18;  // counts are added in 64 bits
+  double count = 0;
+  for (const Releases& releases : spending) {
+    const double noise = releases.noise_multiplier;
+    if (!std::isfinite(noise) || noise <= 0)
+      throw usage_error("noise multiplier is " + number_text(noise) + "; it must be a number above 0");
+    if (noise < kMinNoise || noise > kMaxNoise)
+      throw usage_error("noise multiplier is " + number_text(noise) + "; it must be a number from 1e-100 to 1e100");
+    if (!(releases.rate > 0 && releases.rate <= 1))
+      throw usage_error("sampling rate is " + number_text(releases.rate) + "; it must be a number above 0 and up to 1");
+    if (releases.rate < kMinRate)
+      throw usage_error("sampling rate is " + number_text(releases.rate) + "; it must be a number from 1e-100 to 1");
+    count += static_cast<double>(releases.count);
+  }
+  if (count > kMaxCount) throw usage_error("there are " + number_text(count) + " releases; at most 9.2e18 are supported");
+}
+
+void check_delta(double delta) {
+  if (!(delta > 0 && delta < 1))
+    throw usage_error("delta is " + number_text(delta) + "; it must be a number above 0 and below 1");
+}
+
+void check_epsilon(double epsilon) {
+  if (!std::isfinite(epsilon) || epsilon < 0)
+    throw usage_error("epsilon is " + number_text(epsilon) + "; it must be a finite number, at least 0");
+}
+
+void check_sound(std::string_view accountant, std::span<const Releases> spending, const std::string& reason) {
+  check_spending(spending);
+  if (!reason.empty()) throw usage_error(std::string(accountant) + ": " + reason);
+}
+
+std::string coarse_warning(std::size_t kinds, std::size_t most) {
+  if (kinds <= most) return {};
+  return "an upper bound: the " + std::to_string(kinds) + " kinds of releases were counted as at most " + std::to_string(most) +
+         ", with a little less noise and higher rates";
+}
+
+PrivacyBound bound_of(double log_delta, std::string remark) {
+  constexpr double kLeast = std::numeric_limits<double>::min();
+  if (log_delta < std::log(kLeast)) {
+    if (!remark.empty()) remark += "; ";
+    remark += "delta is below the smallest number that a double can hold";
+    if (std::isfinite(log_delta)) remark += ": at most 10^" + number_text(std::ceil(log_delta / std::numbers::ln10));
+  }
+  return {std::clamp(std::exp(log_delta), kLeast, 1.0), std::move(remark)};
+}
+
+double smallest_delta(function_ref<double(double delta)> epsilon_of, double epsilon) {
+  double low = std::log(1e-300);
+  double high = std::log1p(-1e-12);
+  if (epsilon_of(std::exp(low)) <= epsilon) return std::exp(low);
+  if (!(epsilon_of(std::exp(high)) <= epsilon)) return 1;
+  while (high - low > 1e-9) {
+    const double middle = (low + high) / 2;
+    (epsilon_of(std::exp(middle)) <= epsilon ? high : low) = middle;
+  }
+  return std::exp(high);
 }
 
 }  // namespace fedstride

@@ -1,37 +1,162 @@
 #pragma once
 
+#include <cstddef>
+#include <span>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <variant>
 
-#include "dp/accountants/as_in_paper.hpp"
-#include "dp/accountants/basic.hpp"
-#include "dp/accountants/moments.hpp"
-#include "dp/accountants/rdp.hpp"
-#include "dp/accountants/strong.hpp"
-#include "dp/accountants/tight.hpp"
-#include "dp/accountants/zcdp.hpp"
+#include "core/family.hpp"
+#include "core/function_ref.hpp"
+#include "dp/accountants/mechanism.hpp"
+#include "dp/accountants/rdp_orders.hpp"
 
 namespace fedstride {
+
+/// An accountant's answer. `value` is an upper bound, infinite if there is none; never negative, never NaN.
+struct PrivacyBound {
+  double value = 0;
+  std::string warning = {};  ///< a note for the reader: "the best order, 33, is the last of the grid"
+};
+
+/// The sampling schemes that an accountant covers. Every accountant refuses all others, and mixed kinds of neighbors in one
+/// spending.
+struct Covers {
+  bool poisson_replace_one = false;
+  bool without_replacement = false;  ///< replace-one; no accountant covers it under add-remove
+  bool adaptive = false;
+};
+
+/// Turns a spending into (epsilon, delta). Both functions compose sequences of different releases fixed beforehand; an empty
+/// spending gives epsilon 0, delta 0. Both throw Error (usage) if unsound() is not empty, or for numbers out of range: noise
+/// multiplier outside [1e-100, 1e100], rate outside [1e-100, 1], 2^63 releases or more, delta outside (0, 1), epsilon < 0. Time
+/// and memory are bounded for all others: if an exact answer would take more, the result is an upper bound, and the warning says
+/// so. Long computations throw Stopped (core/stop.hpp).
+///
+/// A Part has kName, kSummary, kFields (core/family.hpp), kCovers, and least_epsilon and least_delta, its answers to a spending
+/// that passed these checks. A Part that composes (epsilon, delta) steps has instead composed(kinds, delta), the epsilon of at
+/// most kMaxKinds different steps; delta is then found by a search.
+template <class Part>
+struct AccountantPart {
+  /// The reason why this accountant has no bound for the spending, one line without the accountant's name; empty if it has one.
+  std::string unsound(std::span<const Releases> spending) const;
+  /// The smallest epsilon that it can prove; 0 < delta < 1.
+  PrivacyBound epsilon(std::span<const Releases> spending, double delta) const;
+  /// The smallest delta that it can prove; epsilon >= 0.
+  PrivacyBound delta(std::span<const Releases> spending, double epsilon) const;
+};
+
+/// The exact privacy loss distribution of Gaussian releases, Poisson-sampled or of every record, by a contour integral of its
+/// moment generating function. Its values are upper bounds; docs/privacy-tight.md has the proof.
+struct Tight : AccountantPart<Tight> {
+  static constexpr std::string_view kName = "tight";
+  static constexpr std::string_view kSummary = "exact privacy loss distribution, rounded up slightly";
+  static constexpr auto kFields = std::tuple{};
+  static constexpr Covers kCovers{.poisson_replace_one = true};
+  PrivacyBound least_epsilon(std::span<const Releases> spending, double delta) const;
+  PrivacyBound least_delta(std::span<const Releases> spending, double epsilon) const;
+};
+
+/// Rényi differential privacy (Mironov 2017): divergences add up at each order, and the best order is converted.
+struct Rdp : AccountantPart<Rdp> {
+  OrderGrid orders = OrderGrid::standard;
+  Conversion conversion = Conversion::improved;
+
+  static constexpr std::string_view kName = "rdp";
+  static constexpr std::string_view kSummary = "Renyi divergences at orders 1.1 to 1024, including fractional ones";
+  static constexpr auto kFields = std::tuple{Field{"orders", &Rdp::orders, "orders of the divergence to try"},
+                                             Field{"conversion", &Rdp::conversion, "conversion from divergence to epsilon"}};
+  static constexpr Covers kCovers{.poisson_replace_one = true, .without_replacement = true};
+  PrivacyBound least_epsilon(std::span<const Releases> spending, double delta) const;
+  PrivacyBound least_delta(std::span<const Releases> spending, double epsilon) const;
+};
+
+/// The moments accountant of Abadi et al. 2016: lambda 1 to 32, that is orders 2 to 33, with their tail bound.
+struct Moments : AccountantPart<Moments> {
+  static constexpr std::string_view kName = "moments";
+  static constexpr std::string_view kSummary = "moments accountant of Abadi et al. (2016): orders 2 to 33, classical";
+  static constexpr auto kFields = std::tuple{};
+  static constexpr Covers kCovers{};
+  PrivacyBound least_epsilon(std::span<const Releases> spending, double delta) const;
+  PrivacyBound least_delta(std::span<const Releases> spending, double epsilon) const;
+};
+
+/// Concentrated differential privacy (Bun, Steinke 2016): a full Gaussian release, continuous or discrete (Canonne,
+/// Kamath, Steinke 2020), is rho-zCDP with rho = (distance / standard deviation)^2 / 2; rho adds up.
+struct Zcdp : AccountantPart<Zcdp> {
+  Conversion conversion = Conversion::improved;
+
+  static constexpr std::string_view kName = "zcdp";
+  static constexpr std::string_view kSummary = "concentrated privacy, for unsampled releases; covers discrete noise";
+  static constexpr auto kFields = std::tuple{Field{"conversion", &Zcdp::conversion, "conversion from rho to epsilon"}};
+  static constexpr Covers kCovers{.adaptive = true};
+  std::string unsound(std::span<const Releases> spending) const;
+  PrivacyBound least_epsilon(std::span<const Releases> spending, double delta) const;
+  PrivacyBound least_delta(std::span<const Releases> spending, double epsilon) const;
+};
+
+double zcdp_rho(std::span<const Releases> spending);
+/// rho + 2 sqrt(rho ln(1/delta)) (Bun, Steinke 2016, Proposition 1.3).
+double zcdp_epsilon_classical(double rho, double delta);
+/// The least over all real orders of the improved conversion (Canonne, Kamath, Steinke 2020, Proposition 12).
+double zcdp_epsilon(double rho, double delta);
+double zcdp_log_delta(double rho, double epsilon);  ///< rho > 0
+
+/// Composition of steps that are each (epsilon0, delta0)-private: Dwork, Rothblum, Vadhan 2010, or Kairouz, Oh, Viswanath 2015
+/// if that is better; delta is split between the steps and the composition in the best way.
+struct Strong : AccountantPart<Strong> {
+  static constexpr std::string_view kName = "strong";
+  static constexpr std::string_view kSummary = "strong composition of (epsilon, delta) steps (DRV 2010, KOV 2015)";
+  static constexpr auto kFields = std::tuple{};
+  static constexpr Covers kCovers = Rdp::kCovers;
+  static constexpr std::size_t kMaxKinds = 1000;
+  static double composed(const Spending& kinds, double delta);
+};
+
+/// Sum of epsilon0 and delta0 over the steps, with delta divided equally among them.
+struct Basic : AccountantPart<Basic> {
+  static constexpr std::string_view kName = "basic";
+  static constexpr std::string_view kSummary = "sum of the epsilons and deltas of the steps";
+  static constexpr auto kFields = std::tuple{};
+  static constexpr Covers kCovers = Rdp::kCovers;
+  static constexpr std::size_t kMaxKinds = 20'000;
+  static double composed(const Spending& kinds, double delta);
+};
+
+/// The strong composition that Abadi et al. 2016 compare with (9.34 for q 0.01, sigma 4, 10,000 steps, delta 1e-5): eps1 sqrt(2
+/// T ln(2/delta)) + T eps1^2, eps1 = q eps0, T q delta0 = delta/2. NOT a bound: it uses eps0 = sqrt(2 ln(1.25/delta0)) / sigma
+/// beyond epsilon 1, and q eps0 for amplification. Every value comes with a warning that gives a valid one. For Poisson sampling
+/// (or everyone) under add-remove neighbors.
+struct AsInPaper : AccountantPart<AsInPaper> {
+  static constexpr std::string_view kName = "as-in-paper";
+  static constexpr std::string_view kSummary = "heuristic strong composition of Abadi et al. (2016); not a bound";
+  static constexpr auto kFields = std::tuple{};
+  static constexpr Covers kCovers{};
+  std::string unsound(std::span<const Releases> spending) const;
+  PrivacyBound least_epsilon(std::span<const Releases> spending, double delta) const;
+  PrivacyBound least_delta(std::span<const Releases> spending, double epsilon) const;
+};
+
+/// The same division of delta and eps0 (or the exact curve's, if larger) with what is proven: eps1 = ln(1 + q (exp(eps0) - 1)),
+/// T eps1 (exp(eps1) - 1) in place of T eps1^2. 26.78 in the paper's case.
+double abadi_valid(std::span<const Releases> spending, double delta);
 
 /// The registry of privacy accountants; the first is the default.
 using Accountant = std::variant<Tight, Rdp, Moments, Zcdp, Strong, Basic, AsInPaper>;
 
-static_assert(PrivacyAccountant<Tight> && PrivacyAccountant<Rdp> && PrivacyAccountant<Moments> && PrivacyAccountant<Zcdp> &&
-              PrivacyAccountant<Strong> && PrivacyAccountant<Basic> && PrivacyAccountant<AsInPaper>);
-
-/// An accountant in words, as flags and files have it. Empty words: the registry's first, the part's own defaults.
+/// An accountant as named in flags and files. An empty word means the default: the registry's first accountant, its default
+/// settings.
 struct AccountantWords {
   std::string name = {};
   std::string conversion = {};  ///< the name of a Conversion
   std::string orders = {};      ///< the name of an OrderGrid
 };
-/// Throws Error (usage) for a word that is unknown, and for a setting that the accountant has not.
+/// Throws Error (usage) for an unknown word, and for a setting that the accountant does not have.
 Accountant make_accountant(const AccountantWords& words);
 /// True if the accountant has a setting of that name.
 bool has_setting(std::string_view accountant, std::string_view setting);
 
-/// The accountant's unsound(spending).
 inline std::string unsound_by(const Accountant& accountant, std::span<const Releases> spending) {
   return std::visit([&](const auto& part) { return part.unsound(spending); }, accountant);
 }
@@ -41,5 +166,23 @@ inline PrivacyBound epsilon_by(const Accountant& accountant, std::span<const Rel
 inline PrivacyBound delta_by(const Accountant& accountant, std::span<const Releases> spending, double epsilon) {
   return std::visit([&](const auto& part) { return part.delta(spending, epsilon); }, accountant);
 }
+
+/// Throw Error (usage) for numbers out of range (see above), naming the value and what is valid.
+void check_spending(std::span<const Releases> spending);
+void check_delta(double delta);
+void check_epsilon(double epsilon);
+/// Throws Error (usage), "<accountant>: <reason>", unless the reason is empty, and Error (usage) for numbers out of range.
+void check_sound(std::string_view accountant, std::span<const Releases> spending, const std::string& reason);
+
+/// The warning on an answer whose releases, of more kinds than `most`, were merged by coarser(); empty if there were no more.
+std::string coarse_warning(std::size_t kinds, std::size_t most);
+
+/// The bound e^log_delta, at most 1. If no normal double can hold it, the smallest normal double, never 0, and the warning gives
+/// its power of 10.
+PrivacyBound bound_of(double log_delta, std::string remark = {});
+
+/// The smallest delta in (0, 1) with epsilon_of(delta) <= epsilon, to a relative 1e-9 from above, at least 1e-300; 1 if there is
+/// none.
+double smallest_delta(function_ref<double(double delta)> epsilon_of, double epsilon);
 
 }  // namespace fedstride

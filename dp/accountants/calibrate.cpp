@@ -92,23 +92,4 @@ std::uint64_t most_steps(const Accountant& accountant, std::span<const Releases>
   return found(accountant, helps ? found(Rdp{}, 1) : 1);
 }
 
-std::uint64_t longest_prefix(const Accountant& accountant, std::span<const Releases> spent, std::span<const Releases> sequence,
-                             double epsilon, double delta) {
-  check_epsilon(epsilon);
-  check_delta(delta);
-  std::uint64_t total = 0;
-  for (const Releases& releases : sequence) total += releases.count;
-  Spending spending;
-  return largest_count(total, 1, [&](std::uint64_t length) {
-    spending.assign(spent.begin(), spent.end());
-    for (const Releases& releases : sequence) {
-      if (length == 0) break;
-      spending.push_back(releases);
-      spending.back().count = std::min(length, releases.count);
-      length -= spending.back().count;
-    }
-    return meets(accountant, spending, epsilon, delta);
-  });
-}
-
 }  // namespace fedstride

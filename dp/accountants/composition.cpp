@@ -4,7 +4,7 @@
 #include <cmath>
 #include <limits>
 
-#include "core/incomplete_beta.hpp"
+#include "core/probability.hpp"
 #include "core/stop.hpp"
 #include "dp/accountants/gaussian_curve.hpp"
 
@@ -34,7 +34,7 @@ Sums sums(std::span<const ApproximateSteps> steps) {
 double binomial_below(double count, double p, double bound) {
   if (bound <= 0) return 0;
   if (bound > count) return 1;
-  // kRounding below has room for what long double would add.
+  // kRounding below covers what long double would add.
   return incomplete_beta_complement(bound, count - bound + 1, p);
 }
 
@@ -70,7 +70,7 @@ double heterogeneous_composition(std::span<const ApproximateSteps> steps, double
 }
 
 double optimal_composition_delta(double epsilon, std::uint64_t count, double total) {
-  // The sum over l < i of C(k, l) (exp((k-l) e) - exp(total + l e)) / (1 + exp(e))^k, its terms those above zero.
+  // The sum over l < i of C(k, l) (exp((k-l) e) - exp(total + l e)) / (1 + exp(e))^k, restricted to terms above zero.
   const auto k = static_cast<double>(count);
   if (epsilon == 0 || total >= k * epsilon) return 0;
   const double bound = std::ceil((k - total / epsilon) / 2);
@@ -79,7 +79,7 @@ double optimal_composition_delta(double epsilon, std::uint64_t count, double tot
   const double second = binomial_below(k, 1 / (1 + std::exp(-epsilon)), bound);
   const double subtracted = second > 0 ? std::exp(total + std::log(second)) : 0;
   constexpr double kRounding = 1e-10;
-  // Binomials that underflow are probabilities all the same.
+  // Binomials that underflow are still positive probabilities.
   return std::clamp(first - subtracted + kRounding * first, std::numeric_limits<double>::min(), 1.0);
 }
 
@@ -92,17 +92,6 @@ double optimal_composition(double epsilon, std::uint64_t count, double slack) {
     (optimal_composition_delta(epsilon, count, middle) <= slack ? high : low) = middle;
   }
   return high;
-}
-
-double optimal_composition_on_grid(double epsilon, std::uint64_t count, double slack) {
-  std::uint64_t low = 0;  // i = low holds: k epsilon costs nothing
-  std::uint64_t beyond = count / 2 + 1;
-  const auto total = [&](std::uint64_t i) { return static_cast<double>(count - 2 * i) * epsilon; };
-  while (beyond - low > 1) {
-    const std::uint64_t middle = (low + beyond) / 2;
-    (optimal_composition_delta(epsilon, count, total(middle)) <= slack ? low : beyond) = middle;
-  }
-  return total(low);
 }
 
 }  // namespace fedstride

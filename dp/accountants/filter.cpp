@@ -4,18 +4,16 @@
 
 #include "core/error.hpp"
 #include "core/text.hpp"
+#include "dp/accountants/accountants.hpp"
 #include "dp/accountants/calibrate.hpp"
-#include "dp/accountants/rdp.hpp"
-#include "dp/accountants/refusals.hpp"
-#include "dp/accountants/zcdp.hpp"
 
 namespace fedstride {
 namespace {
 
-/// Room for the rounding of a sum of many costs, taken from the budget.
+/// Relative part of the budget held back for rounding in the sum of many costs.
 constexpr double kBudgetMargin = 1e-9;
 
-/// As if fixed beforehand: adaptive choices are what a filter covers.
+/// Treated as fixed beforehand, since a filter covers adaptive choices.
 Releases as_fixed(Releases releases) {
   releases.adaptive = false;
   return releases;
@@ -48,7 +46,7 @@ PrivacyFilter PrivacyFilter::by_rdp(double epsilon, double delta, const Releases
   }
   if (!filter.order_)
     throw usage_error("epsilon is " + number_text(epsilon) + "; at delta " + number_text(delta) + " no order up to " +
-                      number_text(orders.back()) + " leaves room for a release; valid: more of either");
+                      number_text(orders.back()) + " leaves room for a release; valid: a larger epsilon or delta");
   return filter;
 }
 
@@ -78,7 +76,7 @@ bool PrivacyFilter::admits(const Releases& releases) const { return spent_ + cos
 
 void PrivacyFilter::charge(const Releases& releases) {
   if (!admits(releases))
-    throw failure(std::string(name()) + ": a release of " + number_text(cost(releases)) + " does not fit; " +
+    throw failure(std::string(name()) + ": a release that costs " + number_text(cost(releases)) + " does not fit; " +
                   number_text(spent_) + " of " + number_text(budget_) + " is spent");
   spent_ += cost(releases);
 }

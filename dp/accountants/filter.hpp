@@ -8,25 +8,25 @@
 
 namespace fedstride {
 
-/// Stops releases whose noise or rate is chosen after looking at earlier outputs before they pass a budget that was fixed
-/// beforehand; the guarantee is then the budget, (epsilon, delta), however much of it was used (Rogers, Roth, Ullman, Vadhan
-/// 2016). Divergences of one order add up as if nothing had been chosen (Feldman, Zrnic 2021, Theorem 4.3), so that a filter
-/// costs nothing against releases fixed beforehand, except that its order is fixed as well: sums at the best order in hindsight
-/// are not covered.
+/// Stops releases whose noise or rate is chosen after looking at earlier outputs before they exceed a budget fixed beforehand;
+/// the guarantee is then the budget, (epsilon, delta), however much of it was used (Rogers, Roth, Ullman, Vadhan 2016).
+/// Divergences of one order add up as if nothing had been chosen (Feldman, Zrnic 2021, Theorem 4.3), so a filter costs nothing
+/// compared with releases fixed beforehand, except that its order is fixed as well: sums at the best order in hindsight are not
+/// covered.
 class PrivacyFilter {
  public:
   /// Rényi divergences at the order of the grid that is best for the budget if all releases are like `planned`. Throws Error
   /// (usage) if no order can prove (epsilon, delta).
   static PrivacyFilter by_rdp(double epsilon, double delta, const Releases& planned, OrderGrid grid = OrderGrid::standard,
                               Conversion conversion = Conversion::improved);
-  /// rho, of full releases alone, continuous or discrete Gaussian: it needs no choice of an order (Whitehouse, Ramdas,
-  /// Rogers, Wu 2023). The budget is the largest rho that the conversion turns into (epsilon, delta).
+  /// rho, for full releases only, continuous or discrete Gaussian: no order has to be chosen (Whitehouse, Ramdas, Rogers, Wu
+  /// 2023). The budget is the largest rho that the conversion turns into (epsilon, delta).
   static PrivacyFilter by_zcdp(double epsilon, double delta, Neighbours neighbours, Conversion conversion = Conversion::improved);
 
-  /// True if these releases still fit. Throws Error (usage) for releases without a sound bound, and for neighbours other than
-  /// those it was made for.
+  /// True if these releases still fit. Throws Error (usage) for releases without a sound bound, and for neighbors other than the
+  /// filter's.
   bool admits(const Releases& releases) const;
-  /// Throws Error as admits() does; failure if they do not fit, and then nothing is charged.
+  /// Throws Error as admits() does; throws Error (failure), charging nothing, if they do not fit.
   void charge(const Releases& releases);
   /// The largest number, up to `limit`, of releases like these (their count is ignored) that still fit.
   std::uint64_t admitted(Releases releases, std::uint64_t limit) const;

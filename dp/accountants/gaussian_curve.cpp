@@ -5,14 +5,16 @@
 #include <limits>
 #include <numbers>
 
+#include "dp/accountants/accountants.hpp"
+
 namespace fedstride {
 namespace {
 
-constexpr double kFar = -37;  // in standard deviations; further out probabilities come near the smallest doubles
+constexpr double kFar = -37;  // in standard deviations; further out probabilities approach the smallest doubles
 
 double normal_below(double x) { return std::erfc(-x / std::numbers::sqrt2) / 2; }
 
-/// Phi(-x) / density(x), Mills' ratio, from below (Birnbaum 1942) and from above (Sampford 1953); for x from -kFar on both are within
+/// Phi(-x) / density(x), Mills' ratio, from below (Birnbaum 1942) and from above (Sampford 1953); for x >= -kFar both are within
 /// 1e-6 of it.
 double mills_below(double x) { return 2 / (std::sqrt(x * x + 4) + x); }
 double mills_above(double x) { return 4 / (std::sqrt(x * x + 8) + 3 * x); }
@@ -22,14 +24,14 @@ double upper_end(double mu, double epsilon) { return mu / 2 - epsilon / mu; }
 double lower_end(double mu, double epsilon) { return -mu / 2 - epsilon / mu; }
 bool is_far(double mu, double epsilon) { return upper_end(mu, epsilon) <= kFar; }
 
-/// `end` with what the difference that it is has lost.
+/// `end`, corrected for what its subtraction has lost.
 double rounded_end(double end, double mu) { return end + 1e-15 * mu; }
 
-/// Where is_far().
+/// If is_far().
 double far_log_delta(double mu, double epsilon) {
   const double a = rounded_end(upper_end(mu, epsilon), mu);
   const double b = lower_end(mu, epsilon);
-  // Mills' ratio is convex with slope x ratio(x) - 1, so that it falls by no more than this from -a to -b.
+  // Mills' ratio is convex with slope x ratio(x) - 1, so it falls by no more than this from -a to -b.
   const double root = std::sqrt(a * a + 4) - a;
   constexpr double kRounding = 2e-15;
   const double above = mills_above(-a);
@@ -83,6 +85,41 @@ double gaussian_epsilon(double mu, double delta) {
     (holds(mu, middle, delta) ? high : low) = middle;
   }
   return high;
+}
+
+double shuffle_epsilon_lower_bound(double noise_multiplier, std::uint64_t lots, double delta) {
+  const Releases release{.noise_multiplier = noise_multiplier};
+  check_spending({&release, 1});
+  check_delta(delta);
+  if (lots == 0) return 0;
+  constexpr double kRounding = 1e-13;
+  const double sigma = noise_multiplier;
+  const auto log_below = [&](double x) {  // ln Phi(x / sigma)
+    return std::log1p(-std::erfc(x / sigma / std::numbers::sqrt2) / 2);
+  };
+  const auto shown = [&](double threshold) {
+    const double others = static_cast<double>(lots - 1) * log_below(threshold);
+    const double p = -std::expm1(others + log_below(threshold - 2));
+    const double q = -std::expm1(others + log_below(threshold - 1));
+    const double beyond = p * (1 - kRounding) - delta;
+    return beyond > 0 && q > std::numeric_limits<double>::min() ? std::log(beyond / (q * (1 + kRounding))) : 0.0;
+  };
+  // Every threshold gives a valid bound; beyond 12 sigma above 2, p is below every delta of interest.
+  double best = 0;
+  double centre = 0;
+  double width = 2 + 12 * sigma;
+  for (int zoom = 0; zoom < 6; ++zoom) {
+    const double from = centre - width;
+    for (int i = 0; i <= 400; ++i) {
+      const double threshold = from + 2 * width * i / 400;
+      if (const double epsilon = shown(threshold); epsilon > best) {
+        best = epsilon;
+        centre = threshold;
+      }
+    }
+    width /= 20;
+  }
+  return best;
 }
 
 }  // namespace fedstride

@@ -9,7 +9,7 @@
 namespace fedstride::hong {
 namespace {
 
-constexpr std::uint64_t kMaxListedSteps = 10'000'000;  // steps of a list
+constexpr std::uint64_t kMaxListedSteps = 10'000'000;  // in a list of sigmas
 
 void check_alpha_kappa(double alpha, double kappa) {
   check_value("alpha", kPositive, alpha);
@@ -23,10 +23,10 @@ void check_influence(double gamma, double momentum) {
 
 void check_steps(std::uint64_t steps) { check_value("steps", {.low = 1, .high = static_cast<double>(kMaxListedSteps)}, steps); }
 
-// The better of the whole numbers beside the real minimiser of a function that falls, then rises.
+// The better of the two whole numbers next to the real minimizer of a function that falls, then rises.
 template <class Function>
-std::uint64_t whole_minimiser(double real, const Function& value) {
-  if (!(real < 9e15)) throw usage_error("the best number of steps, " + number_text(real) + ", is beyond 9e15");
+std::uint64_t whole_minimizer(double real, const Function& value) {
+  if (!(real < 9e15)) throw usage_error("the best number of steps is " + number_text(real) + "; at most 9e15 is supported");
   const double below = std::floor(std::fmax(real, 0));
   return static_cast<std::uint64_t>(value(below + 1) < value(below) ? below + 1 : below);
 }
@@ -56,25 +56,14 @@ double log_influence(std::uint64_t n, double gamma, double momentum) {
   check_influence(gamma, momentum);
   const double power = static_cast<double>(n - 1) * std::log(gamma);
   if (momentum == 0) return power;
-  // gamma^{n-1} times the geometric sum of x = beta^2 / gamma, finite at x = 1; if x^n may overflow, beta^2 leads.
+  // gamma^{n-1} times the geometric sum of x = beta^2 / gamma, finite at x = 1; if x^n may overflow, beta^2 is factored out
+  // instead.
   const double log_ratio = 2 * std::log(momentum) - std::log(gamma);
   const auto terms = static_cast<double>(n);
   if (log_ratio == 0) return power + std::log(terms);
   const double sign = log_ratio < 0 ? -1 : 1;
   const double lead = log_ratio < 0 ? power : static_cast<double>(n - 1) * 2 * std::log(momentum);
   return lead + std::log(std::expm1(-sign * terms * log_ratio) / std::expm1(-sign * log_ratio));
-}
-
-std::vector<double> influences(std::uint64_t steps, double gamma, double momentum) {
-  check_steps(steps);
-  check_influence(gamma, momentum);
-  std::vector<double> q(steps, 1.0);
-  double power = 1;
-  for (std::size_t t = q.size() - 1; t-- > 0;) {
-    power *= momentum * momentum;
-    q[t] = gamma * q[t + 1] + power;
-  }
-  return q;
 }
 
 double log_root_sum(std::uint64_t steps, double gamma, double momentum) {
@@ -132,11 +121,11 @@ StaticSteps best_static_steps(double alpha, double kappa) {
   if (kappa * alpha < slope) {
     const double real = std::log(slope / (kappa * alpha)) / slope;
     const auto relaxed = [&](double steps) { return std::exp(-slope * steps) + kappa * alpha * steps; };
-    best.relaxed = whole_minimiser(real, relaxed);
+    best.relaxed = whole_minimizer(real, relaxed);
     best.printed = static_cast<std::uint64_t>(std::ceil(real));
   }
-  // The derivative of the bound vanishes where kappa alpha = gamma^T (slope + kappa alpha - kappa alpha slope T), whose
-  // right side falls from above the left one to below it: once.
+  // The derivative of the bound vanishes if kappa alpha = gamma^T (slope + kappa alpha - kappa alpha slope T), whose right side
+  // falls from above the left side to below it: once.
   const auto falls = [&](double steps) {
     return std::exp(-slope * steps) * (slope + kappa * alpha - kappa * alpha * slope * steps) > kappa * alpha;
   };
@@ -147,7 +136,7 @@ StaticSteps best_static_steps(double alpha, double kappa) {
     const double middle = (low + high) / 2;
     (falls(middle) ? low : high) = middle;
   }
-  best.bound = whole_minimiser(low, [&](double steps) { return static_bound(steps, alpha, kappa); });
+  best.bound = whole_minimizer(low, [&](double steps) { return static_bound(steps, alpha, kappa); });
   return best;
 }
 
@@ -156,7 +145,7 @@ std::uint64_t best_dynamic_steps(double alpha, double kappa) {
   const double rest = -std::expm1(log_gamma(kappa) / 2);  // 1 - sqrt(gamma)
   // In terms of x = sqrt(gamma)^T the bound is x^2 + alpha (1 - x)^2 / rest^2.
   const double real = -2 * std::log1p(rest * rest / alpha) / log_gamma(kappa);
-  return whole_minimiser(kappa == 1 ? 0 : real, [&](double steps) { return dynamic_bound(steps, alpha, kappa); });
+  return whole_minimizer(kappa == 1 ? 0 : real, [&](double steps) { return dynamic_bound(steps, alpha, kappa); });
 }
 
 double zeta(double smoothness, double momentum, double gamma, double learning_rate) {

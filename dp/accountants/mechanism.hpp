@@ -10,33 +10,33 @@ namespace fedstride {
 
 /// The sampling scheme that draws the records of one release.
 enum class Sampling {
-  poisson,              ///< each record on its own with probability `rate`
+  poisson,              ///< each record independently with probability `rate`
   full,                 ///< every record (or every client)
-  without_replacement,  ///< a fixed number of records, `rate` of all, uniformly
-  shuffle,              ///< the lots of a shuffled order; every record is in exactly one lot of an epoch
+  without_replacement,  ///< a fixed number of records, a share `rate` of all, uniformly
+  shuffle,              ///< lots cut from a shuffled order; every record is in exactly one lot of an epoch
 };
 constexpr auto choice_names(Sampling) { return names("poisson", "full", "without-replacement", "shuffle"); }
 
-/// The relation of neighbouring data sets.
+/// The relation between neighboring data sets.
 enum class Neighbours {
-  add_remove,   ///< one record more or less: the sum moves by at most the clip bound
+  add_remove,   ///< one record added or removed: the sum moves by at most the clip bound
   replace_one,  ///< one record replaced by any other: the sum moves by at most twice the clip bound
-  zero_out,     ///< one record contributes zero, all sizes being public: the sum moves by at most the clip bound
+  zero_out,     ///< one record contributes zero, with all sizes public: the sum moves by at most the clip bound
 };
 constexpr auto choice_names(Neighbours) { return names("add-remove", "replace-one", "zero-out"); }
 
-/// The most that the sum of one release moves between neighbours, in clip bounds.
+/// The most that the sum of one release moves between neighbors, in clip bounds.
 constexpr double distance_between(Neighbours neighbours) { return neighbours == Neighbours::replace_one ? 2 : 1; }
 
 /// `count` releases of a clipped sum with Gaussian noise that are equal in everything an accountant depends on.
 struct Releases {
   Sampling sampling = Sampling::poisson;
   Neighbours neighbours = Neighbours::add_remove;
-  double rate = 1;              ///< in (0, 1]; 1 where sampling is full
-  double noise_multiplier = 1;  ///< noise standard deviation / clip bound of one record, whatever the neighbours are
+  double rate = 1;              ///< in (0, 1]; 1 if sampling is full
+  double noise_multiplier = 1;  ///< noise standard deviation / clip bound of one record, for every kind of neighbors
   std::uint64_t count = 1;
-  std::uint64_t passes = 0;  ///< shuffle: the most releases that one record can be in (epochs they touch)
-  bool adaptive = false;     ///< noise or rate were chosen after looking at earlier outputs
+  std::uint64_t passes = 0;  ///< shuffle: the most releases that one record can be in (epochs they span)
+  bool adaptive = false;     ///< noise or rate was chosen after looking at earlier outputs
 };
 
 /// The releases that one record (or client) was exposed to, in order.

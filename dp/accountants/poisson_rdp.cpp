@@ -1,4 +1,4 @@
-#include "dp/accountants/poisson_rdp.hpp"
+#include "dp/accountants/sampled_rdp.hpp"
 
 #include <Eigen/Core>
 #include <algorithm>
@@ -42,8 +42,8 @@ int terms_needed(int order, double rate, double sigma) {
   return std::min(k + 2, order);
 }
 
-/// E_Q[(P/Q)^a] - 1 = sum over k from 2 of C(a, k) q^k (1-q)^(a-k) (exp(k(k-1) / 2 sigma^2) - 1): nothing cancels, and in
-/// logarithms nothing overflows. Element k - 2 of the tables belongs to k.
+/// E_Q[(P/Q)^a] - 1 = sum over k from 2 of C(a, k) q^k (1-q)^(a-k) (exp(k(k-1) / 2 sigma^2) - 1): no terms cancel, and
+/// logarithms cannot overflow. Element k - 2 of the tables belongs to k.
 class BinomialSums {
  public:
   BinomialSums(double rate, double sigma, int terms) : rate_(rate), sigma_(sigma), log_rest_(std::log1p(-rate)) {
@@ -69,7 +69,7 @@ class BinomialSums {
   Array terms_;
 };
 
-// exp and log of arrays run on vectors, expm1 and log1p of double do not: these are as accurate, at the cost of a log.
+// exp and log of arrays are vectorized, expm1 and log1p of double are not: these are as accurate, at the cost of a log.
 Array log1p_of(const Array& x) {  // Higham, Accuracy and Stability of Numerical Algorithms, problem 1.5
   const Array whole = (1 + x).max(1e-300);
   return (whole == 1).select(x, whole.log() * x / (whole - 1));
@@ -79,12 +79,12 @@ Array expm1_of(const Array& x) {  // ibid., section 1.14.1
   return (x.abs() > 0.5).select(power - 1, (power == 1).select(x, (power - 1) * x / power.log()));
 }
 
-/// r = P/Q on nodes of the trapezoid rule, spectrally accurate here: the integrand is analytic in a strip about the
-/// real line, up to the zeros of P and Q at a height of pi sigma^2, and falls off as a Gaussian.
-/// E_Q[r^a] - 1 = E_Q[r^a - 1 - a (r - 1)], whose integrand is nowhere negative: no sum cancels.
+/// r = P/Q on nodes of the trapezoid rule, spectrally accurate here: the integrand is analytic in a strip around the real line,
+/// up to the zeros of P and Q at a height of pi sigma^2, and falls off as a Gaussian. E_Q[r^a] - 1 = E_Q[r^a - 1 - a (r - 1)],
+/// whose integrand is nowhere negative, so no sum cancels.
 class Quadrature {
  public:
-  /// Points at this order.
+  /// Number of points at this order.
   static double points(double sigma, bool two_sided, double order) {
     return (place_of_mass(two_sided, order) + (two_sided ? 1 : 0) + 2 * kReach * sigma) / step(sigma, two_sided);
   }
@@ -121,7 +121,7 @@ class Quadrature {
     Array series = Array::Constant(end, binomial[7]);
     for (int k = 6; k >= 0; --k) series = series * excess + binomial[k];
     const Array weight = weight_.head(end) * std::exp(-scale);
-    const Array near = weight * excess.square() * series;  // of r about 1: binomial series
+    const Array near = weight * excess.square() * series;  // for r near 1: binomial series
     const Array far = (power - scale).exp() - weight * (1 + order * excess);
     const double sum = (excess.abs() * order < 0.02).select(near, far).sum();
     return (scale > 0 ? log1p_exp(scale + std::log(sum)) : std::log1p(sum)) / (order - 1);
@@ -129,10 +129,10 @@ class Quadrature {
 
  private:
   static constexpr double kReach = 8.5;  // standard deviations: exp(-8.5^2 / 2) is 2e-16
-  /// exp(300) replaces larger values of r - 1; there r^a is so much larger that r itself has no effect.
+  /// exp(300) replaces larger values of r - 1; there r^a is so much larger that r itself does not matter.
   static constexpr double kHeld = 300;
 
-  /// The place of the mass of r^a Q: about a for a lone N(0) below, up to 2a - 1 if N(-1) is there instead.
+  /// Where the mass of r^a Q lies: about a for a lone N(0) below, up to 2a - 1 if N(-1) is there instead.
   static double place_of_mass(bool two_sided, double order) { return two_sided ? 2 * order - 1 : order; }
   double high(double order) const { return place_of_mass(two_sided_, order) + kReach * sigma_; }
   static double step(double sigma, bool two_sided) {
@@ -158,7 +158,6 @@ double log_add(double a, double b) {
 }
 
 double log_factorial(int n) { return log_factorials()[n]; }
-double log_choose(int n, int k) { return log_factorial(n) - log_factorial(k) - log_factorial(n - k); }
 
 bool is_poisson_rdp_exact(double sigma, Neighbours neighbours, double order) {
   constexpr double kMaxPoints = 16384;

@@ -6,12 +6,10 @@
 #include <tuple>
 #include <utility>
 
-#include "core/family.hpp"
 #include "core/stop.hpp"
-#include "dp/accountants/poisson_rdp.hpp"
-#include "dp/accountants/refusals.hpp"
+#include "dp/accountants/accountants.hpp"
+#include "dp/accountants/sampled_rdp.hpp"
 #include "dp/accountants/spending.hpp"
-#include "dp/accountants/without_replacement_rdp.hpp"
 
 namespace fedstride {
 namespace {
@@ -41,11 +39,7 @@ std::vector<double> wide_orders() {
   return orders;
 }
 
-auto kind(const Releases& releases) {
-  return std::tuple{releases.sampling, releases.neighbours, releases.rate, releases.noise_multiplier, releases.adaptive};
-}
-
-/// Fewer kinds, of about the same divergence: sigma and rate are put into cells of a common relative width.
+/// Fewer kinds of about the same divergence: sigma and rate are grouped into cells of a common relative width.
 Spending lumped(const Spending& spending, std::size_t most) {
   for (double width = 0.02;; width *= 2) {
     using Cell = std::tuple<Sampling, Neighbours, long, long>;
@@ -96,30 +90,6 @@ std::span<const double> order_grid(OrderGrid grid) {
       return kWide;
   }
   return kDefault;
-}
-
-Spending merged(std::span<const Releases> spending) {
-  Spending sorted;
-  for (Releases releases : spending) {
-    if (releases.sampling == Sampling::shuffle) {
-      releases.sampling = Sampling::full;
-      if (releases.passes > 0) releases.count = std::min(releases.count, releases.passes);
-    }
-    if (releases.sampling == Sampling::full) releases.rate = 1;
-    if (releases.rate == 1) releases.sampling = Sampling::full;
-    releases.passes = 0;
-    if (releases.count > 0) sorted.push_back(releases);
-  }
-  std::ranges::sort(sorted, {}, kind);
-  Spending result;
-  for (const Releases& releases : sorted) {
-    if (!result.empty() && kind(result.back()) == kind(releases)) {
-      result.back().count += releases.count;
-    } else {
-      result.push_back(releases);
-    }
-  }
-  return result;
 }
 
 std::vector<double> release_rdp(const Releases& release, std::span<const double> orders) {
@@ -179,7 +149,8 @@ BestOrder best_order(std::span<const Releases> spending, std::span<const double>
            !is_poisson_rdp_exact(releases.noise_multiplier, releases.neighbours, result.order);
   };
   if (std::ranges::any_of(kinds, is_bound))
-    result.warning = "an upper bound: with so little noise, releases are counted as if it were known which of them drew a record";
+    result.warning =
+        "an upper bound: the noise is so low that releases are counted as if it were known which of them drew a record";
   return result;
 }
 

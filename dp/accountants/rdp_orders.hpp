@@ -11,45 +11,41 @@
 
 namespace fedstride {
 
-/// Grids of orders, rising.
+/// Grids of orders, in increasing order.
 ///   default   1.1, 1.2, ..., 10.9, 11, ..., 63, 128, 256, 512, 1024
 ///   ma32      2, ..., 33 (lambda 1 to 32 of the moments accountant)
 ///   int256    2, ..., 256
-///   wide      default, with 72, 80, ..., 1016 between and 2048, 4096, 8192, 16384 beyond
+///   wide      default, with 72, 80, ..., 1016 in between and 2048, 4096, 8192, 16384 beyond
 enum class OrderGrid { standard, ma32, int256, wide };
 constexpr auto choice_names(OrderGrid) { return names("default", "ma32", "int256", "wide"); }
 std::span<const double> order_grid(OrderGrid grid);
 
-/// Merges releases that differ in count alone; a shuffled one becomes the full releases that bound it, one a pass
-/// (`count` of them if passes are not given). Sorted.
-Spending merged(std::span<const Releases> spending);
-
-/// Rényi divergence of one release (`count` is ignored) at each order above 1. Exact for Gaussian sums under full
-/// and Poisson sampling (dp/accountants/poisson_rdp.hpp), an upper bound without replacement (replace-one only) and for
-/// shuffled lots (no amplification).
+/// Rényi divergence of one release (`count` is ignored) at each order above 1. Exact for Gaussian sums under full and Poisson
+/// sampling (dp/accountants/sampled_rdp.hpp), an upper bound without replacement (replace-one only) and for shuffled lots (no
+/// amplification).
 std::vector<double> release_rdp(const Releases& release, std::span<const double> orders);
 double release_rdp(const Releases& release, double order);
 
 /// The sum over everything spent.
 std::vector<double> spending_rdp(std::span<const Releases> spending, std::span<const double> orders);
 
-/// The order of the grid at which `cost(order, divergence)` is smallest, and that cost. If the releases are of more than a
-/// few dozen kinds, the search lumps similar kinds together; the final comparison, with the neighbouring orders, uses the
-/// divergence of every single release (of more than 20,000 kinds: coarser(), dp/accountants/spending.hpp).
+/// The order of the grid at which `cost(order, divergence)` is smallest, and that cost. If there are more than a few dozen kinds
+/// of releases, the search merges similar kinds; the final comparison, with the adjacent orders, uses the divergence of every
+/// single release (with more than 20,000 kinds: of coarser(), dp/accountants/spending.hpp).
 struct BestOrder {
   double order = 0;
   double cost = 0;
   bool is_first = false;
   bool is_last = false;
-  std::string warning = {};  ///< if the divergences are upper bounds where they usually are exact
+  std::string warning = {};  ///< if the divergences are upper bounds where they are usually exact
 };
 BestOrder best_order(std::span<const Releases> spending, std::span<const double> orders,
                      function_ref<double(double order, double divergence)> cost);
 
-/// The conversion from Rényi to approximate privacy: one vocabulary for all accountants, flags and files.
+/// The conversion from Rényi to approximate differential privacy, named alike by all accountants, flags and files.
 ///   classical   epsilon = rdp + ln(1/delta) / (a-1)                              (Mironov 2017, Abadi et al. 2016)
 ///   improved    epsilon = rdp + ln(1 - 1/a) - ln(delta a) / (a-1)                (Canonne, Kamath, Steinke 2020)
-/// Under zCDP, rdp = a rho, the least over all orders a: classical is then rho + 2 sqrt(rho ln(1/delta)).
+/// Under zCDP, rdp = a rho, minimized over all orders a: classical is then rho + 2 sqrt(rho ln(1/delta)).
 enum class Conversion { improved, classical };
 constexpr auto choice_names(Conversion) { return names("improved", "classical"); }
 /// The converted epsilon, or the logarithm of the converted delta; the first may be negative, the second positive.

@@ -16,8 +16,13 @@ auto identity(const Releases& releases) {
 
 }  // namespace
 
-// A vector in the order of first appearance while it is short; schedules that never repeat a multiplier make it long,
-// and there looking for an equal one is limited to the last entries: merging is for size, not for correctness.
+std::uint64_t lots_an_epoch(double rate) {
+  constexpr double kMaxLots = 1e15;
+  return static_cast<std::uint64_t>(std::clamp(std::round(1 / rate), 1.0, kMaxLots));
+}
+
+// Kept in the order of first appearance. Schedules that never repeat a multiplier make the vector long, so the search for an
+// equal entry is limited to the last ones: merging saves space and is not needed for correctness.
 void merge(Spending& spending, const Releases& more) {
   if (more.count == 0) return;
   Releases added = more;
@@ -38,6 +43,30 @@ void merge(Spending& spending, const Releases& more) {
 
 void merge(Spending& spending, const Spending& more) {
   for (const Releases& releases : more) merge(spending, releases);
+}
+
+Spending merged(std::span<const Releases> spending) {
+  Spending sorted;
+  for (Releases releases : spending) {
+    if (releases.sampling == Sampling::shuffle) {
+      releases.sampling = Sampling::full;
+      if (releases.passes > 0) releases.count = std::min(releases.count, releases.passes);
+    }
+    if (releases.sampling == Sampling::full) releases.rate = 1;
+    if (releases.rate == 1) releases.sampling = Sampling::full;
+    releases.passes = 0;
+    if (releases.count > 0) sorted.push_back(releases);
+  }
+  std::ranges::sort(sorted, {}, identity);
+  Spending result;
+  for (const Releases& releases : sorted) {
+    if (!result.empty() && identity(result.back()) == identity(releases)) {
+      result.back().count += releases.count;
+    } else {
+      result.push_back(releases);
+    }
+  }
+  return result;
 }
 
 Spending exposure(std::span<const ReleaseRun> runs, const Releases& like) {
@@ -66,7 +95,7 @@ Spending exposure(std::span<const ReleaseRun> runs, const Releases& like) {
 
 Spending coarser(const Spending& spending, std::size_t most) {
   if (spending.size() <= most) return spending;
-  for (double width = 1e-3;; width *= 2) {  // of a cell, in logarithms
+  for (double width = 1e-3;; width *= 2) {  // width of a cell in logarithms
     using Cell = std::tuple<Sampling, Neighbours, bool, double, double>;
     std::map<Cell, Releases> cells;
     for (Releases releases : spending) {

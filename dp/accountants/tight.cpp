@@ -1,15 +1,11 @@
-#include "dp/accountants/tight.hpp"
-
 #include <algorithm>
 #include <cmath>
 #include <limits>
 #include <utility>
 
+#include "dp/accountants/accountants.hpp"
 #include "dp/accountants/gaussian_curve.hpp"
-#include "dp/accountants/rdp.hpp"
-#include "dp/accountants/refusals.hpp"
-#include "dp/accountants/tight_contour.hpp"
-#include "dp/accountants/tight_schedule.hpp"
+#include "dp/accountants/tight.hpp"
 
 namespace fedstride {
 namespace {
@@ -19,10 +15,10 @@ using tight::Contour;
 using tight::Pair;
 using tight::Schedule;
 
-// The most that the extra Gaussian release may add, see docs/privacy-tight.md.
+// The most that the extra Gaussian release may add; see docs/privacy-tight.md.
 constexpr double kEpsilonExcess = 4e-5;
-constexpr double kEpsilonEnough = 8e-5;  // accepted if less would cost much
-constexpr double kEpsilonShare = 1e-2;   // of epsilon, if that is less and can be reached
+constexpr double kEpsilonEnough = 8e-5;  // accepted if a smaller one would cost much
+constexpr double kEpsilonShare = 1e-2;   // relative to epsilon, if that is smaller and reachable
 constexpr double kMinEpsilon = 1e-10;
 constexpr double kLogDeltaExcess = 7e-4;
 constexpr double kNoLimit = std::numeric_limits<double>::infinity();
@@ -30,21 +26,21 @@ constexpr double kNoLimit = std::numeric_limits<double>::infinity();
 // Below this the exact value does not matter: Chernoff's bound replaces the integral.
 constexpr double kLogNoMatter = -150;
 
-// Limits on values times (parts + 1) of a contour: before outcomes are given away, after, and if that does not help.
+// Limits on values times (parts + 1) of a contour: before outcomes leak, after, and if that does not help.
 constexpr double kFirstWork = 3e4;
 constexpr double kLeakWork = 1e4;
 constexpr double kMaxWork = 4e5;
 constexpr double kMaxWorkDelta = 3.2e5;
 
-// The most that outcomes given away may add to epsilon, in the same sense as kEpsilonExcess, and to log delta.
+// The most that leaked outcomes may add to epsilon, in the same sense as kEpsilonExcess, and to log delta.
 constexpr double kLeakEpsilon = 2e-5;
 constexpr double kLeakLogDelta = 0.1;
 constexpr double kLeakDelta = 2e-4;  // if delta itself is requested
 
-constexpr std::size_t kMaxLeakingParts = 32;  // each keeps its nodes
-constexpr double kMinLeakingNoise = 0.15;     // below, nodes are thousands
+constexpr std::size_t kMaxLeakingParts = 32;  // each stores its nodes
+constexpr double kMinLeakingNoise = 0.15;     // below this there are thousands of nodes
 
-/// False if delta is very small, or noise so little that work is long and epsilon large.
+/// False if delta is very small, or noise so low that the work is long and epsilon large.
 bool matters(const Composition& composition, double log_delta) {
   return log_delta > kLogNoMatter &&
          std::ranges::none_of(composition.parts, [](const auto& part) { return part.loss.sigma() < kMinLeakingNoise; });
@@ -55,9 +51,9 @@ bool may_leak(const Composition& composition, double log_delta) {
          composition.parts.size() <= kMaxLeakingParts && matters(composition, log_delta);
 }
 
-/// Lowers log_delta as far as the contour gets; true if that is as far as it should be.
+/// Lowers log_delta as far as the contour can; true if that is as far as required.
 bool lower_log_delta(const Composition& composition, double epsilon, double& log_delta, double most_work) {
-  // Less work first: its result says how exact the next must be.
+  // Less work first: its result shows how exact the next must be.
   for (int attempt = 0; attempt < 6; ++attempt) {
     const auto at = tight::crossing(composition, epsilon, log_delta);
     Contour contour(composition, at);
@@ -66,14 +62,14 @@ bool lower_log_delta(const Composition& composition, double epsilon, double& log
     const bool done = contour.extend(epsilon, kLogDeltaExcess, kEpsilonExcess, work);
     log_delta = std::min(log_delta, contour.at(epsilon).log_delta);
     if (!done && attempt > 0) return false;
-    if (done && log_delta > at.log_delta - 1) break;  // else its aliases may not be small against it
+    if (done && log_delta > at.log_delta - 1) break;  // otherwise its aliases may not be small against it
   }
   return true;
 }
 
 double log_delta_of(const Composition& composition, double epsilon) {
   double log_delta = 0;
-  // If epsilon is a thousand deviations below the mean loss, delta is 1 but for a millionth (Cantelli).
+  // If epsilon is a thousand standard deviations below the mean loss, delta is within a millionth of 1 (Cantelli).
   const auto plain = composition.moments(0);
   if (plain.mean > epsilon && (plain.mean - epsilon) * (plain.mean - epsilon) > 1e6 * plain.variance) return log_delta;
   const double chernoff = tight::log_chernoff(composition, tight::crossing(composition, epsilon, 0).c, epsilon);
@@ -83,7 +79,7 @@ double log_delta_of(const Composition& composition, double epsilon) {
     return std::min(log_delta, std::log(std::exp(log_delta_of(composition.closed(), epsilon)) + composition.drawn()));
   const bool may = may_leak(composition, log_delta);
   if (lower_log_delta(composition, epsilon, log_delta, kMaxWorkDelta) || !may) return log_delta;
-  // The less delta is, the less may be given away. Chernoff's bound tells most of the way down.
+  // The smaller delta, the less may leak. Chernoff's bound gives most of the way down.
   for (int attempt = 0; attempt < 12; ++attempt) {
     const double before = log_delta;
     const auto left = composition.leaking(log_delta + std::log(kLeakDelta));
@@ -98,14 +94,14 @@ double log_delta_of(const Composition& composition, double epsilon) {
 
 /// Smallest epsilon >= 0 whose bound on log delta is at most log_delta, from above, near `start`.
 double solve(const Contour& contour, double log_delta, double start) {
-  double low = -1;  // nothing is known of 0
+  double low = -1;  // the bound at 0 is unknown
   double high = kNoLimit;
   double at = start;
   const double close = 1e-9 * std::max(1.0, start);
   for (int i = 0; i < 100 && high - std::max(low, 0.0) > close; ++i) {
     const auto value = contour.at(at);
     (value.log_delta <= log_delta ? high : low) = at;
-    // Newton's step, and a little beyond the root, so that the last point is on its safe side.
+    // Newton's step, slightly beyond the root, so that the last point is on its safe side.
     double next = at - (value.log_delta - log_delta) / value.slope + 0.4 * close;
     if (std::isfinite(high) && i % 3 == 2) next = (std::max(low, 0.0) + high) / 2;
     if (low < 0 && !(next > 0)) next = 0;
@@ -117,7 +113,7 @@ double solve(const Contour& contour, double log_delta, double start) {
 
 double excess_at(double epsilon) { return std::min(kEpsilonExcess, kEpsilonShare * std::max(epsilon, kMinEpsilon)); }
 
-/// Lowers epsilon, which is an upper bound already, as far as contours get, to kEpsilonExcess or, if `fine`, to
+/// Lowers epsilon, which is already an upper bound, as far as contours can, to kEpsilonExcess or, if `fine`, to
 /// excess_at(epsilon); true if the result is within kEpsilonEnough.
 bool lower_epsilon(const Composition& composition, double target, double& epsilon, double most_work, bool fine) {
   const auto wanted = [&](double at) { return fine ? excess_at(at) : kEpsilonExcess; };
@@ -144,7 +140,7 @@ double epsilon_of(const Composition& composition, double delta) {
   const double target = std::log(delta);
   auto [epsilon, c] = tight::chernoff_epsilon(composition, delta);
   if (!composition.open.empty()) {
-    // Without them delta falls by the probability of a draw at most.
+    // Without them delta falls by at most the probability of a draw.
     const double drawn = composition.drawn();
     return drawn < delta / 2 ? std::min(epsilon, epsilon_of(composition.closed(), delta - drawn)) : epsilon;
   }
@@ -153,8 +149,8 @@ double epsilon_of(const Composition& composition, double delta) {
     return epsilon;
   }
   if (lower_epsilon(composition, target, epsilon, kFirstWork, true)) return epsilon;
-  // The steeper delta falls, the more may be given away; and the more is given away, the further to the right, where
-  // delta falls as steeply as this, the contour can cross.
+  // The steeper delta falls, the more may leak; and the more leaks, the further to the right, where delta falls this steeply,
+  // the contour can cross.
   for (int attempt = 0; attempt < 12; ++attempt) {
     const double share = std::min(kLeakLogDelta, kLeakEpsilon * c);
     const auto left = composition.leaking(target + std::log(share));
@@ -171,14 +167,14 @@ double epsilon_of(const Composition& composition, double delta) {
 }
 
 constexpr const char* kOpenRemark =
-    "an upper bound, not the exact value: with so little noise, releases are counted as if it were known which of them drew a "
-    "record";
+    "an upper bound, not the exact value: the noise is so low that releases are counted as if it were known which of them drew "
+    "a record";
 
 constexpr const char* kCoarseRemark =
-    "an upper bound, not the exact value: there are too many kinds of releases, of rates and noise too far apart, to be counted "
+    "an upper bound, not the exact value: there are too many kinds of releases, with rates and noise too far apart, to count "
     "one by one";
 
-/// The remark on an answer from this composition; empty if it is as exact as can be.
+/// The remark on an answer from this composition; empty if the answer is exact up to rounding.
 std::string remark(const Composition& composition) {
   if (!composition.open.empty()) return kOpenRemark;
   if (composition.coarse) return kCoarseRemark;
@@ -191,15 +187,22 @@ bool below(const Composition& composition, double epsilon, double log_delta) {
   return tight::log_chernoff(composition, tight::crossing(composition, epsilon, log_delta).c, epsilon) <= log_delta;
 }
 
-}  // namespace
-
-std::string Tight::unsound(std::span<const Releases> spending) const {
-  return uncovered(spending, {.poisson_replace_one = true});
+/// The value of the worst direction between the schedule's neighbors, and the remark on it.
+template <class ValueOf, class IsBelow>
+std::pair<double, std::string> worst_direction(const Schedule& schedule, ValueOf value_of, IsBelow is_below) {
+  const bool replacing = schedule.neighbours == Neighbours::replace_one;
+  const auto first = schedule.composition(replacing ? Pair::replace : Pair::remove);
+  double value = value_of(first);
+  if (!replacing) {
+    const auto adding = schedule.composition(Pair::add);
+    if (!is_below(adding, value)) value = std::max(value, value_of(adding));
+  }
+  return {value, remark(first)};
 }
 
-PrivacyBound Tight::epsilon(std::span<const Releases> spending, double delta) const {
-  check_sound(kName, spending, unsound(spending));
-  check_delta(delta);
+}  // namespace
+
+PrivacyBound Tight::least_epsilon(std::span<const Releases> spending, double delta) const {
   const Schedule schedule(spending);
   if (schedule.empty() || schedule.total_variation() <= delta) return {};
   if (schedule.steps.empty()) return {gaussian_epsilon(std::sqrt(schedule.gaussian), delta)};
@@ -210,20 +213,13 @@ PrivacyBound Tight::epsilon(std::span<const Releases> spending, double delta) co
     }
     return open < epsilon ? PrivacyBound{open, kOpenRemark} : PrivacyBound{epsilon, std::move(remark)};
   };
-  if (schedule.neighbours == Neighbours::replace_one) {
-    const auto replacing = schedule.composition(Pair::replace);
-    return better(epsilon_of(replacing, delta), remark(replacing));
-  }
-  const auto removing = schedule.composition(Pair::remove);
-  const double removed = epsilon_of(removing, delta);
-  const auto adding = schedule.composition(Pair::add);
-  if (below(adding, removed, std::log(delta))) return better(removed, remark(removing));
-  return better(std::max(removed, epsilon_of(adding, delta)), remark(removing));
+  const auto [epsilon, remark] = worst_direction(
+      schedule, [&](const Composition& composition) { return epsilon_of(composition, delta); },
+      [&](const Composition& other, double found) { return below(other, found, std::log(delta)); });
+  return better(epsilon, remark);
 }
 
-PrivacyBound Tight::delta(std::span<const Releases> spending, double epsilon) const {
-  check_sound(kName, spending, unsound(spending));
-  check_epsilon(epsilon);
+PrivacyBound Tight::least_delta(std::span<const Releases> spending, double epsilon) const {
   const Schedule schedule(spending);
   if (schedule.empty()) return {};
   const auto answer = [&](double log_delta, std::string remark) {
@@ -237,15 +233,10 @@ PrivacyBound Tight::delta(std::span<const Releases> spending, double epsilon) co
                           double log_delta, std::string remark) {
     return open < log_delta ? answer(open, kOpenRemark) : answer(log_delta, std::move(remark));
   };
-  if (schedule.neighbours == Neighbours::replace_one) {
-    const auto replacing = schedule.composition(Pair::replace);
-    return better(log_delta_of(replacing, epsilon), remark(replacing));
-  }
-  const auto removing = schedule.composition(Pair::remove);
-  const double log_delta = log_delta_of(removing, epsilon);
-  const auto adding = schedule.composition(Pair::add);
-  if (below(adding, epsilon, log_delta)) return better(log_delta, remark(removing));
-  return better(std::max(log_delta, log_delta_of(adding, epsilon)), remark(removing));
+  const auto [log_delta, remark] = worst_direction(
+      schedule, [&](const Composition& composition) { return log_delta_of(composition, epsilon); },
+      [&](const Composition& other, double found) { return below(other, epsilon, found); });
+  return better(log_delta, remark);
 }
 
 }  // namespace fedstride

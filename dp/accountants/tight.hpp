@@ -1,24 +1,263 @@
 #pragma once
 
+#include <cmath>
+#include <complex>
+#include <cstddef>
+#include <memory>
 #include <span>
-#include <string>
-#include <string_view>
-#include <tuple>
+#include <utility>
+#include <vector>
 
-#include "dp/accountants/accountant.hpp"
+#include "dp/accountants/mechanism.hpp"
 
-namespace fedstride {
+/// The parts of the accountant Tight: losses of single releases, their composition, the contour integral over it, and the
+/// schedule that composes a spending.
+namespace fedstride::tight {
 
-/// The true privacy loss distribution of Gaussian releases, Poisson-sampled or of every record, by a contour integral
-/// of its moment generating function. Its values are upper bounds; docs/privacy.md has the argument.
-struct Tight {
-  static constexpr std::string_view kName = "tight";
-  static constexpr std::string_view kSummary = "exact privacy loss distribution, rounded upwards by a hair";
-  static constexpr auto kFields = std::tuple{};
-
-  std::string unsound(std::span<const Releases> spending) const;
-  PrivacyBound epsilon(std::span<const Releases> spending, double delta) const;
-  PrivacyBound delta(std::span<const Releases> spending, double epsilon) const;
+/// The pair (P, Q) of output distributions of one Poisson-sampled Gaussian release; its privacy loss is L = log dP/dQ.
+/// N(m) has mean m in units of the clip bound and standard deviation sigma.
+enum class Pair {
+  remove,   ///< P = (1-q) N(0) + q N(1),  Q = N(0)
+  add,      ///< P = N(0),                 Q = (1-q) N(0) + q N(1)
+  replace,  ///< P = (1-q) N(0) + q N(1),  Q = (1-q) N(0) + q N(-1)
 };
 
-}  // namespace fedstride
+struct Moments {
+  double log_moment = 0;  ///< log M(c), M(s) = E_P[e^{sL}]
+  double mean = 0;        ///< first derivative of log M at c: the mean of L, tilted by e^{cL}
+  double variance = 0;    ///< second derivative
+  bool exact = true;      ///< false: those of an upper bound, Drawn's
+};
+
+/// A release that also says which records it drew: M(c) = 1 - q + q e^{mu^2 c (c+1) / 2}, mu = distance / sigma. Dropping that
+/// information, which is post-processing, gives Loss's release: never above this one, and close to it if noise is small.
+struct Drawn {
+  double rate;
+  double square;  ///< mu^2
+
+  Moments moments(double c) const;
+};
+
+/// The loss of one release. With A(x) = 1 - q + q e^{(2x-1)/(2 sigma^2)}, and u = 1 if P is the mixture, v = 1 if Q is (mirrored
+/// for `replace` and `add`: its shift is to -1),
+///   L(x) = u log A(x) - v log A(-x),   M(s) = int N(x; 0, sigma) A(x)^{u (1+s)} A(-x)^{-v s} dx.
+class Loss {
+ public:
+  Loss(Pair pair, double rate, double sigma);
+
+  /// The same release, except that x leaks with probability 1 - g(x), g(x) = exp(-e^{k (x - b)}): the remaining outcomes have
+  /// hardly any loss beyond L(b). b and k are such that under P this happens with probability at most e^log_leak. M(s) is then
+  /// that of the remaining outcomes, its mass M(0) slightly below 1. Proof: docs/privacy-tight.md.
+  Loss leaking(double log_leak) const;
+
+  /// By quadrature over x; those of Drawn if that needs more than kMaxNodes nodes.
+  Moments moments(double c) const;
+  double sigma() const { return sigma_; }
+  /// Log of an upper bound on |M(c + it)| / M(c) that holds for every t from `t` on; never above 0.
+  double log_bound(double c, double t) const;
+  /// The largest value that L can take; infinite if there is none.
+  double largest() const;
+
+ private:
+  friend class LossLine;
+  struct Node {
+    double x;
+    double log_weight;  ///< log of the integrand of M(c) at x
+    double loss;
+  };
+  using Complex = std::complex<double>;
+
+  double log_ratio(double x) const;    ///< log A(x)
+  Complex log_ratio(Complex x) const;  ///< its continuation to |Im x| < pi sigma^2
+  double log_integrand(double x, double c) const;
+  double uphill(double x, double c) const;  ///< where the derivative of log_integrand would vanish with P and Q held at x
+  static constexpr std::size_t kMaxNodes = 4096;
+  /// Nodes of the trapezoid rule of step step_ over all of the integrand of M(c) that matters; none if there are too many.
+  std::vector<Node> nodes(double c) const;
+  std::vector<Node> leaking_nodes(double c) const;
+  Node node(double number, double c) const;  ///< at x = number step_
+  struct Shifted {
+    Complex log_weight;
+    Complex loss;
+  };
+  Shifted shifted(double x, double y, double c) const;
+
+  double up_;    // u
+  double down_;  // v
+  double rate_;
+  double log_rate_;
+  double sigma_;
+  double variance_;
+  double height_;  // Im x of the contour
+  double step_;
+  double steepness_ = 0;                           // k of g; 0: nothing leaks
+  double edge_ = 0;                                // b
+  std::shared_ptr<const std::vector<Node>> kept_;  // nodes at c = 0 where g is above e^{-e^9}
+};
+
+/// M(c + ikh), k = 0, 1, 2, ..., divided by M(c) e^{ikh mean}, with the `mean` of Moments, or not divided (`plain`); minus one,
+/// so that values near one keep their digits.
+class LossLine {
+ public:
+  LossLine(const Loss& loss, double c, double h, bool plain);
+
+  std::size_t nodes() const { return nodes_.size(); }
+  /// The next values.
+  void next(std::span<std::complex<double>> values);
+  /// Bound on the absolute error of the last value.
+  double error() const { return error_; }
+
+ private:
+  struct Node {
+    std::complex<double> log_weight, weight;
+    std::complex<double> start, rate;  // the term at t is weight e^{start + t rate}, less weight
+  };
+  void renew();
+
+  double h_;
+  double relative_error_ = 0;
+  double error_ = 0;
+  std::size_t at_ = 0;
+  std::vector<Node> nodes_;
+  std::complex<double> gone_;  // sum over nodes whose terms have vanished: - weight
+  // Terms at at_, weights, and e^{h rate} - 1; real and imaginary parts separately.
+  std::vector<double> real_, imaginary_, real_weight_, imaginary_weight_, real_turn_, imaginary_turn_;
+};
+
+/// log (1 + w) and e^w - 1 without cancellation.
+std::complex<double> log1p(std::complex<double> w);
+std::complex<double> expm1(std::complex<double> w);
+
+/// Independent releases: the product of M(s)^count over the parts, times the Gaussian one e^{mu^2 s (s+1) / 2}.
+struct Composition {
+  struct Part {
+    Loss loss;
+    double count;  ///< need not be whole, and may be negative, if parts represent an interpolation
+  };
+  std::vector<Part> parts;
+  double gaussian = 0;  ///< mu^2 of all Gaussian releases of every record together
+
+  struct Open {
+    Drawn drawn;
+    double count;
+  };
+  std::vector<Open> open;  ///< releases with too little noise for parts, see Schedule
+  bool coarse = false;     ///< merged from too many kinds of releases: costs slightly more
+
+  /// If parts represent an interpolation: some of the interpolated steps, and the weights of the parts in each.
+  struct Check {
+    Loss loss;
+    std::vector<std::pair<std::size_t, double>> weights;
+  };
+  std::vector<Check> checks;
+  double interpolated = 0;               ///< number of such steps
+  Loss slowest{Pair::remove, 1.0, 1.0};  ///< the one whose M(c + it) / M(c) falls most slowly: lowest rate, most noise
+
+  double leak = 0;  ///< probability that any of them leaked its outcome; must be added to delta
+
+  /// The same with parts that leak outcomes (Loss::leaking), with probability at most e^log_leak in all.
+  Composition leaking(double log_leak) const;
+
+  /// Exact if those of all parts are exact and nothing is open; otherwise an upper bound, infinite if parts represent an
+  /// interpolation.
+  Moments moments(double c) const;
+  /// Error of log M(c + it) by interpolation, t up to a few times 1 / spread: twice the largest error of the
+  /// checks, for every step. 0 if nothing is interpolated.
+  double log_error(double c, double spread) const;
+  /// Bound on the probability that an open release draws the record, and the composition without open releases.
+  double drawn() const;
+  Composition closed() const;
+  double largest() const;  ///< of the loss
+  /// Bound on the rounding error of log M(c).
+  double rounding() const;
+};
+
+/// delta(epsilon) <= M(c) e^{-c epsilon} c^c / (1+c)^{1+c}, for any c > 0; this is its logarithm. The leak is not
+/// included, here and below up to the contour's values.
+double log_chernoff(const Composition& composition, double c, double epsilon);
+/// The smallest epsilon >= 0 that this bound gives, and the c that gives it.
+struct ChernoffEpsilon {
+  double epsilon;
+  double c;
+};
+ChernoffEpsilon chernoff_epsilon(const Composition& composition, double delta);
+
+/// Where to cross the real axis: near the minimum over c > 0 of log M(c) - c epsilon - log c - log (c+1).
+struct Crossing {
+  double c;
+  double epsilon;
+  double log_delta;  ///< rough estimate of the result
+  double period;     ///< of the trapezoid rule's aliases in epsilon
+};
+/// `most`: log delta is known not to be far above it.
+Crossing crossing(const Composition& composition, double epsilon, double most);
+
+/// delta(epsilon) = (1 / 2 pi i) int M(s) e^{-s epsilon} / (s (s+1)) ds along Re s = c, by the trapezoid rule, as an
+/// upper bound. docs/privacy-tight.md has the proof.
+class Contour {
+ public:
+  /// Valid for epsilons in a neighborhood of the crossing's.
+  Contour(const Composition& composition, const Crossing& at);
+  /// False if there is no integral to compute because the moments there are not exact. No other function may then be called.
+  bool usable() const { return moments_.exact && std::isfinite(h_); }
+
+  struct Value {
+    double log_delta = 0;  ///< of the bound
+    double slope = 0;      ///< d log delta / d epsilon, negative
+    double excess = 0;     ///< estimate of what the extra Gaussian release adds to log delta
+  };
+  Value at(double epsilon) const;
+  /// Continues along the line until the rest of the integral is negligible at `epsilon`, or until an extra Gaussian release that
+  /// makes it negligible adds no more than these excesses to log delta or to epsilon (true); or until the number of values times
+  /// (parts + 1) reaches `most_work` (false); a part with more than 3000 nodes counts more than once. Throws Stopped.
+  bool extend(double epsilon, double log_delta_excess, double epsilon_excess, double most_work);
+  /// True if `epsilon` is in that neighborhood.
+  bool covers(double epsilon) const;
+
+ private:
+  void append(std::size_t count);
+  double log_rest(double t) const;  ///< log of a bound on |M(c + iu) / M(c)|, u >= t
+
+  const Composition& composition_;
+  double c_;
+  double epsilon_;
+  Moments moments_;
+  double h_;
+  double spread_;  // the integrand's bulk is 1 / spread_ wide in t
+  bool plain_;     // values_ are M(c + ikh) - 1 instead: few draws, so 1 is most of M
+  double mean_;
+  double log_scale_;     // of values_, and of delta e^{c epsilon}
+  double floor_;         // log delta is about this far below log_scale_ - c epsilon
+  double log_error_;     // of log M by interpolation
+  double error_ = 0;     // of the integral up to here
+  double extra_ = 0;     // w^2 of the extra Gaussian release
+  double parts_ = 1;     // number of parts, weighted by work, plus one
+  double log_tail_ = 0;  // log of the bound on the part beyond the last value, relative to M(c) e^{-c epsilon}
+  std::vector<LossLine> lines_;
+  std::vector<std::complex<double>> values_;  // M(c + ikh) / M(c) e^{-ikh mean} or, if plain_, M(c + ikh) - 1
+};
+
+/// The exposure of one record: equal releases merged, all Gaussian releases of every record as one.
+struct Schedule {
+  struct Step {
+    double rate;
+    double noise_multiplier;
+    double count;
+  };
+  std::vector<Step> steps;  ///< Poisson-sampled, rate below 1; sorted, no two equal
+  double gaussian = 0;      ///< mu^2
+  Neighbours neighbours = Neighbours::add_remove;
+
+  explicit Schedule(std::span<const Releases> spending);
+  bool empty() const { return steps.empty() && gaussian == 0; }
+  /// An upper bound on the total variation distance between the outputs of neighbors, and so on delta at any epsilon.
+  double total_variation() const;
+  /// Replaces many different steps by a few dozen whose logarithmic moments interpolate theirs. Steps with a noise multiplier
+  /// below 0.1, whose quadrature would take thousands of nodes, are open instead; if there are too many kinds of steps for
+  /// either, they are merged by coarser() (dp/accountants/spending.hpp).
+  Composition composition(Pair pair) const;
+  /// All of them open: never tighter, but computable for any numbers.
+  Composition opened() const;
+};
+
+}  // namespace fedstride::tight

@@ -1,4 +1,4 @@
-#include "dp/accountants/tight_contour.hpp"
+#include "dp/accountants/tight.hpp"
 
 #include <algorithm>
 #include <array>
@@ -13,16 +13,16 @@ namespace fedstride::tight {
 namespace {
 
 constexpr double kRootTwoPi = 2.5066282746310002;
-constexpr double kAliasing = 16;  // in the exponent: the aliases that the period lets through, relative to delta
-constexpr double kTail = 14;      // likewise the part beyond the end
-constexpr double kDetour = 5;     // in the exponent: how far from the lowest crossing
+constexpr double kAliasing = 16;  // in the exponent: the aliases that the period admits, relative to delta
+constexpr double kTail = 14;      // the same for the part beyond the end
+constexpr double kDetour = 5;     // in the exponent: distance from the lowest crossing
 // Crossings to try, relative to the lowest.
 constexpr double kPlaces[] = {0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 1, 1.03, 1.07, 1.15, 1.3, 1.6, 2.2, 3.5, 6, 12};
-constexpr double kRounding = 1e-11;  // relative, of sums and exponentials
+constexpr double kRounding = 1e-11;  // relative error of sums and exponentials
 constexpr std::size_t kBlock = 128;
 constexpr double kMaxLogCrossing = 500;
 
-/// c where an increasing function is zero, from below, to a per cent: Newton's method in log c, with bisection.
+/// The c at which an increasing function is zero, from below, to one percent: Newton's method in log c, with bisection.
 /// `function(c)` gives value and slope in log c.
 template <class Function>
 double root_from_below(Function&& function) {
@@ -69,7 +69,7 @@ Moments Composition::moments(double c) const {
     total.variance += part.count * one.variance;
     total.exact = total.exact && one.exact;
   }
-  // In an interpolation parts may count negatively, so that a bound of one bounds nothing.
+  // In an interpolation parts may count negatively, so a bound on one of them bounds nothing.
   if (!total.exact && interpolated > 0) total.log_moment = std::numeric_limits<double>::infinity();
   for (const auto& [drawn, count] : open) {
     const auto one = drawn.moments(c);
@@ -149,9 +149,9 @@ Crossing crossing(const Composition& composition, double epsilon, double most) {
   const double saddle =
       lowest.log_moment - c * epsilon - std::log(c) - std::log1p(c) - std::log(kRootTwoPi * std::sqrt(curvature(lowest, c)));
   const double log_delta = std::min(saddle, most);
-  // With a period p the trapezoid rule adds delta(epsilon + k p) e^{k c p}, k = ..., -1, 1, ... By Chernoff's bound at
-  // other crossings these are small against delta(epsilon) if p is at least `level` over the distance to one on either
-  // side. Rare large losses can make the best period long; it is shorter further to the left.
+  // With a period p the trapezoid rule adds delta(epsilon + k p) e^{k c p}, k = ..., -1, 1, ... By Chernoff's bound at other
+  // crossings these are small against delta(epsilon) if p is at least `level` over the distance to one on either side. Rare
+  // large losses can make the best period long; it is shorter further to the left.
   struct Place {
     double c, level, height;
   };
@@ -246,7 +246,7 @@ double Contour::log_rest(double t) const {
 }
 
 Contour::Value Contour::at(double epsilon) const {
-  // Sums over k of Re (term), term / s, ... : values e^{it (mean - epsilon)} times the extra release, its M(c) apart.
+  // Sums over k of Re (term), term / s, ... : values e^{it (mean - epsilon)} times the extra release, without its M(c).
   const double angle = h_ * (mean_ - epsilon + extra_ * (c_ + 0.5));
   const std::complex<double> turn = std::polar(1.0, angle);
   double cosine = 1;
@@ -279,7 +279,7 @@ Contour::Value Contour::at(double epsilon) const {
   slope = -slope * factor - c_ * errors;
   density *= factor;
   if (plain_ && extra_ > 0) {
-    // The one that was taken off is the extra release alone.
+    // The subtracted 1 contributes the extra release alone.
     const double w = std::sqrt(extra_);
     const double rise = std::exp(c_ * epsilon);
     const double alone = gaussian_delta(w, epsilon);
@@ -287,7 +287,7 @@ Contour::Value Contour::at(double epsilon) const {
     slope -= std::erfc((epsilon / w + w / 2) / std::numbers::sqrt2) / 2 * std::exp(epsilon) * rise;
     density += std::exp(-0.5 * (epsilon / w - w / 2) * (epsilon / w - w / 2)) / (w * kRootTwoPi) * rise;
   }
-  // Without its leak, a composition with one may lack that much against the one that was taken off, in its aliases too.
+  // Without its leak, a composition that leaks may lack that much relative to the subtracted 1, in its aliases too.
   const double scaled_leak = composition_.leak * (1 + 1e-6) * std::exp(c_ * epsilon - log_scale_);
   bound += scaled_leak;
   Value value;

@@ -1,4 +1,4 @@
-#include "dp/accountants/tight_loss.hpp"
+#include "dp/accountants/tight.hpp"
 
 #include <algorithm>
 #include <array>
@@ -12,13 +12,19 @@
 namespace fedstride::tight {
 namespace {
 
-constexpr double kNegligible = 54;     // in the exponent, against the largest
+constexpr double kNegligible = 54;     // in the exponent, relative to the largest
 constexpr double kLeft = 11;           // standard deviations: e^{-11^2 / 2} is below e^-54
-constexpr double kBeyond = 3.5;        // e-folds of 1 - g beyond b, until g ends e^{cL}: to choose k by
-constexpr double kQuadrature = 42;     // the trapezoid rule in x leaves out e^-42, see docs/privacy.md
-constexpr std::size_t kRenewal = 256;  // steps after which terms are computed afresh
-constexpr std::size_t kLanes = 32;     // nodes that are turned together
-constexpr double kTermError = 4e-14;   // relative, of a term: its start and kRenewal complex products and sums
+constexpr double kBeyond = 3.5;        // e-folds of 1 - g beyond b, until g ends e^{cL}: determines k
+constexpr double kQuadrature = 42;     // the trapezoid rule in x omits e^-42, see docs/privacy-tight.md
+constexpr std::size_t kRenewal = 256;  // steps after which terms are recomputed
+constexpr std::size_t kLanes = 32;     // nodes that are rotated together
+constexpr double kTermError = 4e-14;   // relative error of a term: its start and kRenewal complex products and sums
+
+double top_of(const auto& nodes) {
+  double top = -std::numeric_limits<double>::infinity();
+  for (const auto& node : nodes) top = std::max(top, node.log_weight);
+  return top;
+}
 
 }  // namespace
 
@@ -43,7 +49,7 @@ Moments Drawn::moments(double c) const {
   Moments result;
   result.exact = false;
   result.log_moment = amplified_epsilon(exponent, rate);
-  const double share = std::exp(std::log(rate) + exponent - result.log_moment);  // that was drawn, tilted
+  const double share = std::exp(std::log(rate) + exponent - result.log_moment);  // tilted probability of a draw
   result.mean = share * slope;
   result.variance = share * square + share * (1 - std::min(share, 1.0)) * slope * slope;
   return result;
@@ -93,7 +99,7 @@ Loss Loss::leaking(double log_leak) const {
   result.height_ = std::min(height_, 0.5 / k);  // Re e^{k (x + iy)} > 0 up to twice the height
   result.step_ = 2 * std::numbers::pi * result.height_ / kQuadrature;
   auto kept = std::make_shared<std::vector<Node>>();
-  const double end = result.edge_ + 9 / k;  // beyond, nodes are made as they are needed
+  const double end = result.edge_ + 9 / k;  // beyond it, nodes are made as needed
   for (double number = std::floor(-kLeft * sigma_ / result.step_); number * result.step_ < end; ++number)
     kept->push_back(result.node(number, 0));
   result.kept_ = std::move(kept);
@@ -110,14 +116,11 @@ Loss::Node Loss::node(double number, double c) const {
 }
 
 std::vector<Loss::Node> Loss::leaking_nodes(double c) const {
-  // Left of 0 the loss is at most L(0), so that the Gaussian alone ends it. To the right g does, at the latest where its
-  // slope is beyond that of e^{cL}.
-  double top = -std::numeric_limits<double>::infinity();
+  // Left of 0 the loss is at most L(0), so the Gaussian alone ends it. To the right g does, at the latest where its slope
+  // exceeds that of e^{cL}.
   std::vector<Node> nodes = *kept_;
-  for (auto& node : nodes) {
-    node.log_weight += c * node.loss;
-    top = std::max(top, node.log_weight);
-  }
+  for (auto& node : nodes) node.log_weight += c * node.loss;
+  double top = top_of(nodes);
   const std::size_t most = nodes.size() + kMaxNodes;
   const double steepest = (1 + 2 * c) / variance_;
   while (nodes.back().log_weight > top - kNegligible || steepness_ * std::exp(steepness_ * (nodes.back().x - edge_)) < steepest) {
@@ -193,8 +196,7 @@ std::vector<Loss::Node> Loss::nodes(double c) const {
 Moments Loss::moments(double c) const {
   const auto all = nodes(c);
   if (all.empty()) return Drawn{rate_, (up_ + down_) * (up_ + down_) / variance_}.moments(c);
-  double top = -std::numeric_limits<double>::infinity();
-  for (const auto& node : all) top = std::max(top, node.log_weight);
+  const double top = top_of(all);
   double sum = 0;
   double first = 0;
   std::vector<double> weights;
@@ -226,11 +228,10 @@ Loss::Shifted Loss::shifted(double x, double y, double c) const {
 }
 
 double Loss::log_bound(double c, double t) const {
-  // |M(c + it)| <= M(c), and <= int |integrand| over the line Im x = y, which falls in t since Im L >= 0 there; any y will do.
+  // |M(c + it)| <= M(c), and <= int |integrand| over the line Im x = y, which falls in t since Im L >= 0 there; any y is valid.
   const auto all = nodes(c);
   if (all.empty()) return 0;
-  double top = -std::numeric_limits<double>::infinity();
-  for (const auto& node : all) top = std::max(top, node.log_weight);
+  const double top = top_of(all);
   double moment = 0;
   for (const auto& node : all) moment += std::exp(node.log_weight - top);
   double best = moment;
@@ -274,7 +275,7 @@ void LossLine::renew() {
   double sizes = std::abs(gone_);
   for (const auto& node : nodes_) {
     const auto exponent = node.start + t * node.rate;
-    if (exponent.real() + node.log_weight.real() < -kNegligible) {  // and so it stays: the real part falls in t
+    if (exponent.real() + node.log_weight.real() < -kNegligible) {  // and it stays there: the real part falls in t
       gone_ -= node.weight;
       sizes += std::abs(node.weight);
       continue;
@@ -314,7 +315,7 @@ void LossLine::next(std::span<std::complex<double>> values) {
     const std::size_t many = std::min(values.size(), kRenewal - at_ % kRenewal);
     std::fill_n(reals.begin(), many, Vector{});
     std::fill_n(imaginaries.begin(), many, Vector{});
-    // Some nodes at a time go through all the steps, so that they stay in registers.
+    // A few nodes at a time go through all the steps, so that they stay in registers.
     for (std::size_t first = 0; first < real_.size(); first += kLanes) {
       std::array<Vector, kVectors> a, b, c, d, u, v;
       for (std::size_t i = 0; i < kVectors; ++i) {

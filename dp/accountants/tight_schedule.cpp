@@ -1,4 +1,4 @@
-#include "dp/accountants/tight_schedule.hpp"
+#include "dp/accountants/tight.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -23,7 +23,7 @@ Schedule::Schedule(std::span<const Releases> spending) {
       merged[{releases.rate, releases.noise_multiplier}] += count;
       continue;
     }
-    // Every record is in one lot of a shuffled epoch: nothing sharper is claimed than one release a pass.
+    // Every record is in one lot of a shuffled epoch: nothing sharper is claimed than one release per pass.
     if (releases.sampling == Sampling::shuffle && releases.passes > 0)
       count = std::min(count, static_cast<double>(releases.passes));
     const double mu = sensitivity / releases.noise_multiplier;
@@ -42,7 +42,7 @@ double Schedule::total_variation() const {
 
 namespace {
 
-constexpr std::size_t kDirect = 32;  // this many different steps are not interpolated
+constexpr std::size_t kDirect = 32;  // up to this many different steps are not interpolated
 constexpr std::size_t kMaxParts = 1200;
 constexpr std::size_t kMaxOpen = 400;
 constexpr double kMinPartNoise = 0.1;
@@ -71,7 +71,7 @@ std::vector<Composition::Open> opened_steps(const std::vector<Schedule::Step>& s
   return open;
 }
 
-/// Chebyshev points on equal panels of [low, high], which are at most `widest` long; one point if low == high.
+/// Chebyshev points on equal panels of [low, high], each at most `widest` long; one point if low == high.
 struct Points {
   double low, high;
   std::size_t panels = 1;

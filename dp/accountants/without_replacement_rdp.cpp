@@ -1,4 +1,4 @@
-#include "dp/accountants/without_replacement_rdp.hpp"
+#include "dp/accountants/sampled_rdp.hpp"
 
 #include <Eigen/Core>
 #include <algorithm>
@@ -6,8 +6,6 @@
 #include <limits>
 #include <numbers>
 #include <optional>
-
-#include "dp/accountants/poisson_rdp.hpp"
 
 namespace fedstride {
 namespace {
@@ -42,7 +40,7 @@ class CentralMoments {
   std::vector<double> logs_;
 };
 
-/// False if r - 1 is r but for a few per cent: then moments cannot be the smaller term of the theorem and are not computed.
+/// False if r - 1 equals r to within a few percent: then moments cannot be the smaller term of the theorem and are not computed.
 bool moments_matter(double v, int j) { return j < CentralMoments::kMaxOrder && j * std::exp(-(j - 1) * v) >= 0.05; }
 
 }  // namespace
@@ -51,7 +49,7 @@ std::vector<double> without_replacement_rdp(double rate, double sigma, std::span
   const double v = 1 / (2 * sigma * sigma);
   const double log_rate = std::log(rate);
   const auto largest = static_cast<int>(std::ceil(std::min<double>(kMaxClosedOrder, *std::ranges::max_element(orders))));
-  int last = 2;  // j for which moments matter come first
+  int last = 2;  // largest j for which moments matter; smaller ones matter too
   while (last < largest && moments_matter(v, last + 1)) ++last;
   std::optional<CentralMoments> moments;
   if (last > 2) moments.emplace(sigma, last + 1);

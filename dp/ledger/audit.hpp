@@ -11,7 +11,7 @@ namespace fedstride {
 
 /// One statement of a run, recomputed by two accountants.
 struct AuditedStatement {
-  PrivacyStatement statement;  ///< by the run's accountant; epsilon is infinite if that has no bound
+  PrivacyStatement statement;  ///< by the run's accountant; epsilon is infinite if it has no bound
   std::string second = {};     ///< another accountant that has a bound; empty if none has
   double second_epsilon = 0;
 };
@@ -19,7 +19,7 @@ struct AuditedStatement {
 /// The result of auditing a ledger.
 struct Audit {
   std::vector<AuditedStatement> statements;  ///< each level, then each client if requested
-  std::vector<std::string> failures;         ///< one line each; empty: the ledger is in order
+  std::vector<std::string> failures;         ///< one line each; empty: the ledger is valid
   std::vector<std::string> notes;
   std::vector<std::string> depends_on;  ///< the secrets that chain and noise depend on, one line each
   std::uint32_t clients = 0;
@@ -27,12 +27,12 @@ struct Audit {
   std::uint64_t lines = 0;
 };
 
-/// Computes every statement from the ledger's contents and lists all faults: addresses used for two inputs, more executed
-/// than reserved, weights that break the sensitivity, an accountant that is unknown or cannot account for the sampling,
+/// Computes every statement from the ledger's contents and lists all faults: addresses used for two inputs, more releases
+/// executed than reserved, weights that break the sensitivity, an accountant that is unknown or cannot account for the sampling,
 /// an exceeded budget, two accountants that cannot both be right.
 Audit audit_book(const LedgerBook& book, bool each_client);
 
-/// The same for a file. Throws Error (failure) if nothing can be computed: a broken or cut chain.
+/// The same for a file. Throws Error (failure) if nothing can be computed: a broken or truncated chain.
 Audit audit_ledger(const std::filesystem::path& path, const std::vector<LedgerMark>& marks, std::string_view key,
                    bool each_client);
 

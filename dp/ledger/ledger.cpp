@@ -26,18 +26,18 @@ Ledger Ledger::open(const std::filesystem::path& path, const LedgerMark& mark, s
   LedgerWriter writer = LedgerWriter::open(path);
   LedgerReading reading = read_ledger(path, mark, key);
   if (!reading.book.problems().empty())
-    throw failure("the ledger '" + path.string() + "' contradicts itself, " + reading.book.problems().front());
+    throw failure("the ledger '" + path.string() + "' contradicts itself: " + reading.book.problems().front());
   writer.cut(reading.size);
   Ledger ledger(std::move(writer), std::move(reading.book), std::move(reading.mark), key);
-  ledger.sync();  // the lines read may have been in the system's memory alone
+  ledger.sync();  // the lines read may not have been on disk yet
   return ledger;
 }
 
 void Ledger::append(std::string_view text) {
   if (text.size() > kMaxLedgerLineBytes - 100)
-    throw failure("a line of the privacy ledger has " + std::to_string(text.size()) + " bytes; " +
+    throw failure("a line of the privacy ledger would have " + std::to_string(text.size()) + " bytes; at most " +
                   std::to_string(kMaxLedgerLineBytes - 100) +
-                  " is the longest: fewer clients of different sizes, or a schedule with fewer steps");
+                  " are supported: use fewer clients of different sizes, or a schedule with fewer steps");
   const std::string value = chain_value(written_.head, text, key_);
   writer_.append(chained(text, value));
   written_ = {.head = value, .lines = written_.lines + 1};
@@ -57,7 +57,7 @@ void Ledger::reserve(std::uint32_t round, const std::string& digest, LedgerGroup
   if (entry.groups.empty()) return;
   checked(round, entry.groups);
   bool replay = false;
-  if (const std::string why = book_.refuses(entry, replay); !why.empty()) throw of_round(round, why);
+  if (const std::string why = book_.refusal_reason(entry, replay); !why.empty()) throw of_round(round, why);
   if (!replay) {
     append(entry_text(entry));
     book_.add(entry);
@@ -68,7 +68,7 @@ void Ledger::reserve(std::uint32_t round, const std::string& digest, LedgerGroup
 void Ledger::close(std::uint32_t round, LedgerGroups executed) {
   LedgerEntry entry{.closes = true, .round = round, .groups = canonical(std::move(executed), header().clients)};
   const auto reserved = book_.open().find(round);
-  if (reserved == book_.open().end() && (entry.groups.empty() || book_.closed_alike(entry))) return;
+  if (reserved == book_.open().end() && (entry.groups.empty() || book_.was_closed_with(entry))) return;
   checked(round, entry.groups);
   if (reserved != book_.open().end() && reserved->second == entry.groups) {
     entry.as_reserved = true;

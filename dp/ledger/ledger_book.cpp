@@ -1,10 +1,10 @@
 #include "dp/ledger/ledger_book.hpp"
 
 #include <algorithm>
+#include <unordered_map>
 
 #include "core/error.hpp"
 #include "core/hash.hpp"
-#include "dp/ledger/ledger_check.hpp"
 
 namespace fedstride {
 namespace {
@@ -19,6 +19,41 @@ bool holds(const LedgerGroup& group, ClientId client) {
 
 }  // namespace
 
+SpendingTotals::SpendingTotals(std::uint32_t clients) : histories_(1), history_of_(clients, 0) {
+  histories_[0].clients = clients;
+}
+
+void SpendingTotals::add(const LedgerGroup& group) {
+  const Spending spent = exposure(group.runs, group.like());
+  const Spending papers = as_in_papers(group.runs, group.like());
+  const auto charge = [&](History& history) {
+    merge(history.spent, spent);
+    merge(history.papers, papers);
+  };
+  if (group.level == Level::client) return charge(updates_);
+  if (group.clients.empty()) {
+    for (History& history : histories_) charge(history);
+    return;
+  }
+  std::unordered_map<std::uint32_t, std::uint32_t> touched;  // history -> clients of the group
+  for (const ClientId client : group.clients) ++touched[history_of_[client]];
+  std::unordered_map<std::uint32_t, std::uint32_t> moved;  // history -> the new one that some of its clients move to
+  for (const auto& [history, clients] : touched) {
+    std::uint32_t charged = history;
+    if (clients < histories_[history].clients) {
+      charged = static_cast<std::uint32_t>(histories_.size());
+      histories_.push_back(histories_[history]);
+      histories_[charged].clients = clients;
+      histories_[history].clients -= clients;
+      moved.emplace(history, charged);
+    }
+    charge(histories_[charged]);
+  }
+  if (moved.empty()) return;
+  for (const ClientId client : group.clients)
+    if (const auto found = moved.find(history_of_[client]); found != moved.end()) history_of_[client] = found->second;
+}
+
 LedgerBook::LedgerBook(LedgerHeader header) : header_(std::move(header)), closed_(header_.clients) {}
 
 void LedgerBook::problem(std::uint32_t round, const std::string& what) {
@@ -26,23 +61,23 @@ void LedgerBook::problem(std::uint32_t round, const std::string& what) {
   if (problems_.size() < kMaxProblems) problems_.push_back("round " + std::to_string(round) + ": " + what);
 }
 
-std::string LedgerBook::refuses(const LedgerEntry& reservation, bool& replay) const {
+std::string LedgerBook::refusal_reason(const LedgerEntry& reservation, bool& replay) const {
   const auto earlier = rounds_.find(reservation.round);
   replay = earlier != rounds_.end();
   if (replay) {
     if (earlier->second.digest != reservation.digest)
-      return "its addresses were used before for another input (digest " + earlier->second.digest + ", now " +
-             reservation.digest + "): the same noise under another sum would give both away";
+      return "its addresses were already used for another input (digest " + earlier->second.digest + ", now " +
+             reservation.digest + "): the same noise on two sums would reveal their difference";
     if (earlier->second.reserved != hash_of(reservation.groups))
-      return "it was reserved before, with the same digest, for other releases";
+      return "it was already reserved, with the same digest " + reservation.digest + ", for other releases";
     return {};
   }
   if (const std::string twice = repeated_address(reservation.groups); !twice.empty())
-    return "the address " + twice + " stands there for two inputs";
+    return "the address " + twice + " is used for two inputs";
   return breaks_sensitivity(reservation.groups, header_);
 }
 
-bool LedgerBook::closed_alike(const LedgerEntry& closing) const {
+bool LedgerBook::was_closed_with(const LedgerEntry& closing) const {
   const auto round = rounds_.find(closing.round);
   return round != rounds_.end() && !round->second.executed.empty() && round->second.executed == hash_of(closing.groups);
 }
@@ -51,7 +86,7 @@ void LedgerBook::add(const LedgerEntry& entry) { entry.closes ? add_closing(entr
 
 void LedgerBook::add_reservation(const LedgerEntry& entry) {
   bool replay = false;
-  const std::string why = refuses(entry, replay);
+  const std::string why = refusal_reason(entry, replay);
   if (!why.empty()) problem(entry.round, why);
   if (replay && why.empty()) return;
   if (replay) {  // the contradicting releases are spent as well
@@ -66,7 +101,7 @@ void LedgerBook::add_closing(const LedgerEntry& entry) {
   const auto reserved = open_.find(entry.round);
   const LedgerGroups& executed = entry.as_reserved && reserved != open_.end() ? reserved->second : entry.groups;
   if (reserved == open_.end())
-    problem(entry.round, rounds_.contains(entry.round) ? "it was closed twice" : "it was closed, but never reserved");
+    problem(entry.round, rounds_.contains(entry.round) ? "it was closed twice" : "it was closed but never reserved");
   else if (const std::string more = excess(executed, reserved->second); !more.empty())
     problem(entry.round, more);
   if (const std::string weight = breaks_sensitivity(executed, header_); !weight.empty()) problem(entry.round, weight);
@@ -126,13 +161,13 @@ LedgerReading read_ledger(const std::filesystem::path& path, const LedgerMark& m
       throw failure("line " + std::to_string(reader.mark().lines) + " of " + name + ": " + error.what());
     }
     if (reader.mark().lines == mark.lines && reader.mark().head != mark.head)
-      throw failure(name + " is another one than the run remembers: its line " + std::to_string(mark.lines) +
-                    " has the chain value " + reader.mark().head + ", not " + mark.head);
+      throw failure(name + " is not the one the run recorded: its line " + std::to_string(mark.lines) + " has the chain value " +
+                    reader.mark().head + ", not " + mark.head);
   }
   if (reader.mark().lines < mark.lines)
-    throw failure(name + " was cut: it has " + std::to_string(reader.mark().lines) + " lines, the run remembers " +
+    throw failure(name + " was truncated: it has " + std::to_string(reader.mark().lines) + " lines, but the run recorded " +
                   std::to_string(mark.lines));
-  if (!book) throw failure(name + " has no line");
+  if (!book) throw failure(name + " has no lines");
   return {.book = std::move(*book), .mark = reader.mark(), .size = reader.end(), .torn = reader.torn()};
 }
 

@@ -8,58 +8,89 @@
 #include <vector>
 
 #include "core/function_ref.hpp"
+#include "dp/accountants/spending.hpp"
 #include "dp/ledger/ledger_entry.hpp"
 #include "dp/ledger/ledger_file.hpp"
-#include "dp/ledger/ledger_totals.hpp"
 
 namespace fedstride {
 
-/// The contents of a ledger, added line by line: closed rounds count as executed, reservations that were never closed in
-/// full, a reservation that is repeated with the same digest once. Lines that contradict others are counted as well as
-/// possible and listed in problems().
+/// The spending of each client. Clients with the same history share it, so a thousand equal clients cost as much as one; adding
+/// a group takes time proportional to its number of clients.
+class SpendingTotals {
+ public:
+  explicit SpendingTotals(std::uint32_t clients);
+
+  /// Adds a group: at example level to its clients, at client level to all clients.
+  void add(const LedgerGroup& group);
+
+  const Spending& examples(ClientId client) const { return histories_[history_of_[client]].spent; }
+  /// The same with shuffled lots counted as Poisson-sampled ones.
+  const Spending& examples_as_in_papers(ClientId client) const { return histories_[history_of_[client]].papers; }
+  const Spending& updates() const { return updates_.spent; }
+
+  /// Clients with the same history have the same number here, below histories().
+  std::uint32_t history_of(ClientId client) const { return history_of_[client]; }
+  std::uint32_t histories() const { return static_cast<std::uint32_t>(histories_.size()); }
+  std::uint32_t clients() const { return static_cast<std::uint32_t>(history_of_.size()); }
+
+ private:
+  struct History {
+    Spending spent;
+    Spending papers;
+    std::uint32_t clients = 0;
+  };
+
+  std::vector<History> histories_;
+  std::vector<std::uint32_t> history_of_;
+  History updates_;
+};
+
+/// The contents of a ledger, added line by line: closed rounds count as executed, reservations that were never closed count in
+/// full, a reservation repeated with the same digest counts once. Lines that contradict others are counted as well as possible
+/// and listed in problems().
 class LedgerBook {
  public:
   explicit LedgerBook(LedgerHeader header);
 
   const LedgerHeader& header() const { return header_; }
-  /// The reason why this reservation must not be made; empty if it may. `replay`: it is there already and counts once.
-  std::string refuses(const LedgerEntry& reservation, bool& replay) const;
-  /// True if the round was closed before, with exactly these groups.
-  bool closed_alike(const LedgerEntry& closing) const;
-  /// Groups in canonical form, as lines are written; numbers checked (malformed), clients in order.
+  /// The reason why this reservation must be refused; empty if it is allowed. `replay`: it exists already and counts once.
+  std::string refusal_reason(const LedgerEntry& reservation, bool& replay) const;
+  /// True if the round was already closed with exactly these groups.
+  bool was_closed_with(const LedgerEntry& closing) const;
+  /// Requires groups in canonical form, as lines are written, with checked numbers (malformed) and clients in order.
   void add(const LedgerEntry& entry);
 
-  /// Lines that break what a ledger promises: "round 3: client 2 executed 21 releases ...".
+  /// Lines that contradict the ledger's promises: "round 3: client 2 executed 21 releases ...".
   const std::vector<std::string>& problems() const { return problems_; }
 
   Spending spent(ClientId client) const;
   Spending spent_by_update() const;
-  /// The totals of everything, open reservations in full.
+  /// The totals of all rounds, open reservations in full.
   SpendingTotals totals() const { return before(kAllRounds); }
-  /// The totals of the rounds before this one, which count when it is repeated. No later round may have been closed.
+  /// The totals of the rounds before this one, which apply when it is repeated. No later round may have been closed.
   SpendingTotals before(std::uint64_t round) const;
 
   std::uint32_t rounds() const { return static_cast<std::uint32_t>(rounds_.size()); }
-  /// Reserved and not closed, by round.
+  /// Reserved but not closed, by round.
   const std::map<std::uint32_t, LedgerGroups>& open() const { return open_; }
 
  private:
   struct Round {
     std::string digest;
     std::string reserved;  // SHA-256 of the groups
-    std::string executed;  // likewise; empty while open
+    std::string executed;  // the same; empty while open
   };
   void add_reservation(const LedgerEntry& entry);
   void add_closing(const LedgerEntry& entry);
   void problem(std::uint32_t round, const std::string& what);
-  /// Visits the groups of rounds before that one that are not in closed_ yet.
+  /// Visits the groups of rounds before `before` that are not in closed_ yet.
   void for_each_recent(std::uint64_t before, function_ref<void(const LedgerGroup&)> visit) const;
   static constexpr std::uint64_t kAllRounds = std::uint64_t{1} << 33;
 
   LedgerHeader header_;
   std::map<std::uint32_t, Round> rounds_;
   std::map<std::uint32_t, LedgerGroups> open_;
-  SpendingTotals closed_;  // closed rounds but for the latest
+  SpendingTotals closed_;  // closed rounds except the latest
   LedgerGroups latest_;    // executed in the round closed last
   std::uint32_t latest_round_ = 0;
   std::vector<std::string> problems_;
@@ -70,11 +101,11 @@ struct LedgerReading {
   LedgerBook book;
   LedgerMark mark;         ///< of the last line
   std::uint64_t size = 0;  ///< bytes up to the end of that line
-  std::uint64_t torn = 0;  ///< bytes after it: a line that was being written when the machine stopped
+  std::uint64_t torn = 0;  ///< bytes after it: a line left incomplete when the machine stopped
 };
 
 /// Reads the ledger and checks the whole chain, and the mark if there is one. Throws Error (failure), one line, if the file
-/// cannot be read, a line does not continue the chain or is impossible, or the mark is missing, since lines were cut off.
+/// cannot be read, a line does not continue the chain or is invalid, or the mark is missing because lines were cut off.
 LedgerReading read_ledger(const std::filesystem::path& path, const LedgerMark& mark = {}, std::string_view key = {});
 
 }  // namespace fedstride

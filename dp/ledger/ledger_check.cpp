@@ -1,18 +1,17 @@
-#include "dp/ledger/ledger_check.hpp"
-
 #include <algorithm>
 #include <map>
 #include <tuple>
 #include <unordered_map>
 
 #include "core/text.hpp"
+#include "dp/ledger/ledger_entry.hpp"
 
 namespace fedstride {
 namespace {
 
 constexpr std::int64_t kAll = -1;
 
-// The releases that share numbers: those of one level, quantity and client (kAll: of every client).
+// Releases are numbered separately for each level, quantity and client (kAll: every client).
 using Owner = std::tuple<Level, Quantity, std::int64_t>;
 
 template <class Visitor>
@@ -29,27 +28,28 @@ std::string named(const Owner& owner) {
 // Empty if every executed release, number by number, is among the reserved ones with at least their noise.
 std::string beyond(const LedgerGroup& executed, const LedgerGroup& reserved) {
   if (executed.sampling != reserved.sampling || executed.rate != reserved.rate)
-    return "sampled " + std::string(name_of(executed.sampling)) + " at rate " + number_text(executed.rate) + ", reserved was " +
-           std::string(name_of(reserved.sampling)) + " at " + number_text(reserved.rate);
-  if (executed.neighbours != reserved.neighbours) return "counted for other neighbours than reserved";
-  if (executed.adaptive && !reserved.adaptive) return "adaptive, which was not reserved";
+    return "executed releases with sampling " + std::string(name_of(executed.sampling)) + " at rate " +
+           number_text(executed.rate) + "; reserved were " + std::string(name_of(reserved.sampling)) + " at rate " +
+           number_text(reserved.rate);
+  if (executed.neighbours != reserved.neighbours) return "executed releases for other neighbours than reserved";
+  if (executed.adaptive && !reserved.adaptive) return "executed adaptive releases, which were not reserved";
   const std::uint64_t count = executed.count();
   const std::uint64_t left = executed.first < reserved.first || executed.first - reserved.first > reserved.count()
                                  ? 0
                                  : reserved.count() - (executed.first - reserved.first);
   if (count > left)
-    return "executed " + std::to_string(count) + " releases from number " + std::to_string(executed.first) + ", " +
+    return "executed " + std::to_string(count) + " releases from number " + std::to_string(executed.first) + "; " +
            std::to_string(left) + " were reserved";
   if (executed.passes > reserved.passes)
-    return "executed " + std::to_string(executed.passes) + " passes, " + std::to_string(reserved.passes) + " were reserved";
+    return "executed " + std::to_string(executed.passes) + " passes; " + std::to_string(reserved.passes) + " were reserved";
   auto run = reserved.runs.begin();
   std::uint64_t skip = executed.first - reserved.first;  // into *run
   for (const ReleaseRun& done : executed.runs)
     for (std::uint64_t at = 0; at < done.count;) {
       while (skip >= run->count) skip -= run++->count;
       if (done.noise_multiplier < run->noise_multiplier)
-        return "executed a release with noise multiplier " + number_text(done.noise_multiplier) + ", reserved was " +
-               number_text(run->noise_multiplier);
+        return "executed a release with noise multiplier " + number_text(done.noise_multiplier) + "; " +
+               number_text(run->noise_multiplier) + " was reserved";
       const std::uint64_t step = std::min(done.count - at, run->count - skip);
       at += step;
       skip += step;
@@ -76,7 +76,7 @@ std::string repeated_address(const LedgerGroups& groups) {
   for (std::size_t i = 1; i < stretches.size(); ++i)
     if (stretches[i].owner == stretches[i - 1].owner && stretches[i].first < stretches[i - 1].end)
       return address(stretches[i], stretches[i].first);
-  // Those of every client against those of single ones.
+  // Stretches of all clients against those of single clients.
   for (const Stretch& all : stretches) {
     if (std::get<2>(all.owner) != kAll) continue;
     for (const Stretch& one : stretches)
@@ -104,7 +104,7 @@ std::string excess(const LedgerGroups& executed, const LedgerGroups& reserved) {
     std::string why;
     for_each_owner(executed[i], [&](const Owner& owner) {
       if (!why.empty()) return;
-      std::string nearest = "executed releases, none were reserved";
+      std::string nearest = "executed releases, but none were reserved";
       const auto covered = [&](const Owner& holder) {
         const auto found = reserved_for.find(holder);
         if (found == reserved_for.end()) return false;
@@ -129,8 +129,8 @@ std::string breaks_sensitivity(const LedgerGroups& groups, const LedgerHeader& h
     if (group.level != Level::client) continue;
     const double counted = header.at(Level::client)->largest_weight;
     if (group.largest_weight > counted)
-      return "an update has weight " + number_text(group.largest_weight) + "; the sensitivity counts " + number_text(counted) +
-             " at most";
+      return "an update has weight " + number_text(group.largest_weight) + "; the sensitivity allows at most " +
+             number_text(counted);
   }
   return {};
 }

@@ -8,12 +8,6 @@
 
 namespace fedstride {
 
-std::string_view name_of(Level level) { return level == Level::example ? "example" : "client"; }
-std::string_view name_of(Quantity quantity) {
-  constexpr std::string_view kNames[] = {"sums", "components", "moments", "evaluation"};
-  return kNames[static_cast<std::size_t>(quantity)];
-}
-
 const LedgerStatement* LedgerHeader::at(Level level) const {
   const auto found = std::ranges::find(statements, level, &LedgerStatement::level);
   return found == statements.end() ? nullptr : &*found;
@@ -48,7 +42,7 @@ LedgerGroups canonical(LedgerGroups groups, std::uint32_t clients) {
     if (group.runs.empty()) continue;
     std::vector<ClientId> listed = std::move(group.clients);
     group.clients.clear();
-    // Groups for all clients and for listed ones stay apart.
+    // Groups for all clients are not merged with groups for listed ones.
     const std::string text = (listed.empty() ? "all" : "") + groups_text({group});
     auto& merged = by_text.try_emplace(text, group).first->second;
     merged.clients.insert(merged.clients.end(), listed.begin(), listed.end());
@@ -78,23 +72,25 @@ std::string malformed(const LedgerGroups& groups, const LedgerHeader& header) {
       return "releases for " + std::string(name_of(group.neighbours)) + " neighbours; the statement is for " +
              std::string(name_of(statement->neighbours));
     if (group.level == Level::client && !group.clients.empty())
-      return "releases at client level of single clients; every client pays for them";
+      return "releases at client level are for client " + std::to_string(group.clients.front()) +
+             "; every client must be charged";
     if (std::ranges::adjacent_find(group.clients) != group.clients.end())
-      return "client " + std::to_string(*std::ranges::adjacent_find(group.clients)) + " twice for the same releases";
+      return "client " + std::to_string(*std::ranges::adjacent_find(group.clients)) + " is listed twice for the same releases";
     if (!group.clients.empty() && std::ranges::max(group.clients) >= header.clients)
-      return "client " + std::to_string(std::ranges::max(group.clients)) + "; the last is " + std::to_string(header.clients - 1);
+      return "client " + std::to_string(std::ranges::max(group.clients)) + " is not in the ledger; the last is " +
+             std::to_string(header.clients - 1);
     if (!in(group.rate, 0, 1)) return "sampling rate " + number_text(group.rate) + "; it must be in (0, 1]";
     if (group.sampling == Sampling::full && group.rate != 1)
       return "sampling rate " + number_text(group.rate) + " with sampling full; it must be 1";
     if (!in(group.largest_weight, 0, kMaxWeight)) return "weight " + number_text(group.largest_weight) + "; it must be above 0";
-    if (group.first > kMaxReleases) return "release number " + std::to_string(group.first) + "; 2^40 is the last";
+    if (group.first > kMaxReleases) return "release number " + std::to_string(group.first) + "; at most 2^40 is supported";
     std::uint64_t count = 0;
     for (const ReleaseRun& run : group.runs) {
       if (!in(run.noise_multiplier, 0, kMaxWeight))
         return "noise multiplier " + number_text(run.noise_multiplier) + "; it must be above 0";
       if (!in(run.clip, 0, kMaxWeight)) return "clip " + number_text(run.clip) + "; it must be above 0";
       if (run.count > kMaxReleases || (count += run.count) > kMaxReleases)
-        return std::to_string(std::max(run.count, count)) + " releases in a round; 2^40 is the most";
+        return std::to_string(std::max(run.count, count)) + " releases in a round; at most 2^40 are supported";
     }
   }
   return {};

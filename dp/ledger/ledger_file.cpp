@@ -1,16 +1,13 @@
 #include "dp/ledger/ledger_file.hpp"
 
-#include <fcntl.h>
-#include <openssl/evp.h>
-#include <openssl/hmac.h>
 #include <sys/file.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
+#include <algorithm>
 #include <array>
-#include <cerrno>
 #include <cstring>
-#include <utility>
+#include <fstream>
+#include <system_error>
 
 #include "core/error.hpp"
 #include "core/files.hpp"
@@ -26,33 +23,16 @@ Error cannot(const char* verb, const std::filesystem::path& path, int error) {
   return failure(std::string("cannot ") + verb + " the ledger '" + path.string() + "': " + std::strerror(error));
 }
 
-int opened_to_read(const std::filesystem::path& path) {
+Descriptor opened_to_read(const std::filesystem::path& path) {
   if (is_there(path)) size_of_file(path);
-  return ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
-}
-
-std::string hexadecimal(std::span<const unsigned char> bytes) {
-  constexpr std::string_view digits = "0123456789abcdef";
-  std::string text;
-  for (const unsigned char byte : bytes) {
-    text += digits[byte >> 4];
-    text += digits[byte & 15];
-  }
-  return text;
+  return opened(path, O_RDONLY);
 }
 
 }  // namespace
 
 std::string chain_value(std::string_view before, std::string_view text, std::string_view key) {
   if (key.empty()) return Hash().text(before).text("\n").text(text).hex();
-  const std::string message = std::string(before) + "\n" + std::string(text);
-  std::array<unsigned char, 32> code{};
-  unsigned size = 0;
-  if (HMAC(EVP_sha256(), key.data(), static_cast<int>(key.size()), reinterpret_cast<const unsigned char*>(message.data()),
-           message.size(), code.data(), &size) == nullptr ||
-      size != code.size())
-    throw failure("HMAC-SHA256 is not available in this OpenSSL");
-  return hexadecimal(code);
+  return hex_of(hmac_sha256(key, std::string(before) + "\n" + std::string(text)));
 }
 
 std::string chained(std::string_view text, std::string_view value) {
@@ -60,28 +40,19 @@ std::string chained(std::string_view text, std::string_view value) {
 }
 
 LedgerReader::LedgerReader(const std::filesystem::path& path, std::string_view key)
-    : path_(path), key_(key), fd_(opened_to_read(path)) {
+    : path_(path), key_(key), file_(opened_to_read(path)) {
   struct stat status {};
-  if (fd_ < 0) throw cannot("read", path, errno);
-  int error = ::fstat(fd_, &status) != 0 ? errno : 0;
-  if (error == 0 && static_cast<std::uint64_t>(status.st_size) > kMaxLedgerBytes) error = EFBIG;
-  if (error == 0) return;
-  ::close(fd_);
-  throw cannot("read", path, error);
+  if (!file_ || ::fstat(file_.get(), &status) != 0) throw cannot("read", path, errno);
+  if (static_cast<std::uint64_t>(status.st_size) > kMaxLedgerBytes) throw cannot("read", path, EFBIG);
 }
 
-LedgerReader::~LedgerReader() { ::close(fd_); }
-
-// More bytes behind the buffer; false at the end of the file.
+// Appends bytes of the file to the buffer; false at its end.
 bool LedgerReader::fill() {
   buffer_.erase(0, begin_);
   begin_ = 0;
   const std::size_t had = buffer_.size();
   buffer_.resize(had + (std::size_t{1} << 18));
-  ssize_t count = 0;
-  do {
-    count = ::read(fd_, buffer_.data() + had, buffer_.size() - had);
-  } while (count < 0 && errno == EINTR);
+  const ssize_t count = uninterrupted([&] { return ::read(file_.get(), buffer_.data() + had, buffer_.size() - had); });
   const int error = errno;
   buffer_.resize(had + static_cast<std::size_t>(std::max<ssize_t>(count, 0)));
   if (count < 0) throw cannot("read", path_, error);
@@ -106,9 +77,9 @@ std::string_view LedgerReader::next() {
   text_.assign(line.substr(0, line.size() - kTail));
   text_ += '}';
   if (chain_value(mark_.head, text_, key_) != value)
-    throw failure(where + "breaks the chain: it, or a line before it, was changed, added or taken out" +
-                  (!key_.empty()      ? ", or the key is another"
-                   : mark_.lines == 0 ? "; that of a secret source needs its key"
+    throw failure(where + "breaks the chain: it, or a line before it, was changed, added or removed" +
+                  (!key_.empty()      ? ", or the key is wrong"
+                   : mark_.lines == 0 ? "; a ledger with a secret source needs its key"
                                       : ""));
   mark_.head = value;
   ++mark_.lines;
@@ -118,33 +89,22 @@ std::string_view LedgerReader::next() {
 }
 
 // One writer at a time: the lock goes with the descriptor.
-LedgerWriter::LedgerWriter(std::filesystem::path path, int fd) : path_(std::move(path)), fd_(fd) {
-  if (fd_ < 0) throw cannot("write", path_, errno);
-  if (::flock(fd_, LOCK_EX | LOCK_NB) == 0) return;
-  ::close(fd_);
-  throw failure("another process writes to the ledger '" + path_.string() + "'");
-}
-
-LedgerWriter::LedgerWriter(LedgerWriter&& other) noexcept
-    : path_(std::move(other.path_)), fd_(std::exchange(other.fd_, -1)), size_(other.size_) {}
-
-LedgerWriter::~LedgerWriter() {
-  if (fd_ >= 0) ::close(fd_);
+LedgerWriter::LedgerWriter(const std::filesystem::path& path, int flags)
+    : path_(path), file_(opened(path, O_WRONLY | O_APPEND | flags, 0644)) {
+  if (!file_) throw cannot("write", path_, errno);
+  if (::flock(file_.get(), LOCK_EX | LOCK_NB) != 0)
+    throw failure("another process is writing to the ledger '" + path_.string() + "'");
 }
 
 LedgerWriter LedgerWriter::create(const std::filesystem::path& path) {
-  LedgerWriter writer(path, ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC, 0644));
-  const std::filesystem::path folder = path.has_parent_path() ? path.parent_path() : ".";
-  if (const int descriptor = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC); descriptor >= 0) {
-    ::fsync(descriptor);
-    ::close(descriptor);
-  }
+  LedgerWriter writer(path, O_CREAT | O_EXCL);
+  sync_folder_of(path);
   return writer;
 }
 
 LedgerWriter LedgerWriter::open(const std::filesystem::path& path) {
-  LedgerWriter writer(path, ::open(path.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC));
-  const off_t size = ::lseek(writer.fd_, 0, SEEK_END);
+  LedgerWriter writer(path, 0);
+  const off_t size = ::lseek(writer.file_.get(), 0, SEEK_END);
   if (size < 0) throw cannot("write", path, errno);
   writer.size_ = static_cast<std::uint64_t>(size);
   return writer;
@@ -152,29 +112,50 @@ LedgerWriter LedgerWriter::open(const std::filesystem::path& path) {
 
 void LedgerWriter::cut(std::uint64_t size) {
   if (size == size_) return;
-  if (::ftruncate(fd_, static_cast<off_t>(size)) != 0) throw cannot("write", path_, errno);
+  if (::ftruncate(file_.get(), static_cast<off_t>(size)) != 0) throw cannot("write", path_, errno);
   size_ = size;
 }
 
 void LedgerWriter::append(std::string_view line) {
   std::string bytes(line);
   bytes += '\n';
-  std::string_view left = bytes;
-  while (!left.empty()) {
-    const ssize_t written = ::write(fd_, left.data(), left.size());
-    if (written < 0 && errno == EINTR) continue;
-    if (written < 0) {
-      const int error = errno;
-      [[maybe_unused]] const int restored = ::ftruncate(fd_, static_cast<off_t>(size_));
-      throw cannot("write", path_, error);
-    }
-    left.remove_prefix(static_cast<std::size_t>(written));
+  if (!write_all(file_.get(), bytes)) {
+    const int error = errno;
+    [[maybe_unused]] const int restored = ::ftruncate(file_.get(), static_cast<off_t>(size_));
+    throw cannot("write", path_, error);
   }
   size_ += bytes.size();
 }
 
 void LedgerWriter::sync() {
-  if (::fsync(fd_) != 0) throw cannot("write", path_, errno);
+  if (::fsync(file_.get()) != 0) throw cannot("write", path_, errno);
+}
+
+bool holds_reservation(const std::filesystem::path& ledger) {
+  std::error_code error;
+  if (!std::filesystem::exists(ledger, error) && !error) return false;
+  size_of_file(ledger);
+  std::ifstream file(ledger, std::ios::binary);
+  std::array<char, 4096> some{};
+  for (std::ptrdiff_t ended = 0; file;) {
+    file.read(some.data(), some.size());
+    // A line without an end was never synced, so what it would have reserved never began.
+    ended += std::count(some.begin(), some.begin() + file.gcount(), '\n');
+    if (ended > 1) return true;
+  }
+  if (!file.eof()) throw failure("cannot read the ledger '" + ledger.string() + "'");
+  return false;
+}
+
+void remove_unused_ledger(const std::filesystem::path& ledger) {
+  if (holds_reservation(ledger))
+    throw failure(
+        "the ledger '" + ledger.string() +
+        "' holds releases, but the state to resume from is missing; starting over here would reuse their noise: restore "
+        "the checkpoint (for a client, its memory) or use another folder");
+  std::error_code error;
+  std::filesystem::remove(ledger, error);
+  if (error) throw failure("cannot remove '" + ledger.string() + "': " + error.message());
 }
 
 }  // namespace fedstride

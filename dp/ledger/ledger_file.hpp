@@ -6,6 +6,8 @@
 #include <string_view>
 #include <vector>
 
+#include "core/descriptor.hpp"
+
 namespace fedstride {
 
 /// A position in a ledger's chain.
@@ -19,25 +21,22 @@ struct LedgerMark {
 inline constexpr std::size_t kMaxLedgerLineBytes = std::size_t{32} << 20;
 inline constexpr std::uint64_t kMaxLedgerBytes = std::uint64_t{1} << 36;
 
-/// The chain value of a line: a hash of the JSON object `text` without it and of the line before's value ("" for the
-/// first). SHA-256, or HMAC-SHA256 under a key that is not empty: without the key nobody can write a line that passes.
+/// The chain value of a line: a hash of the JSON object `text` without it and of the previous line's value ("" for the first).
+/// SHA-256, or HMAC-SHA256 if the key is not empty: without the key nobody can write a line that passes.
 std::string chain_value(std::string_view before, std::string_view text, std::string_view key);
 
-/// `text` with its chain value as last member.
+/// `text` with its chain value as its last member.
 std::string chained(std::string_view text, std::string_view value);
 
-/// Reads the lines of a ledger from the first on and checks the chain. Holds one line in memory.
+/// Reads the lines of a ledger in order and checks the chain. Holds one line in memory.
 class LedgerReader {
  public:
   /// Throws Error (failure) if the file cannot be read or is too large.
   LedgerReader(const std::filesystem::path& path, std::string_view key);
-  ~LedgerReader();
-  LedgerReader(const LedgerReader&) = delete;
-  LedgerReader& operator=(const LedgerReader&) = delete;
 
-  /// The next line's JSON object without its chain value, valid until the next call; empty at the end. Bytes after the
-  /// last line end do not count: they are a line that was being written when the machine stopped. Throws Error (failure)
-  /// naming the line if it is too long or does not continue the chain.
+  /// The next line's JSON object without its chain value, valid until the next call; empty at the end. Bytes after the last line
+  /// end do not count: they are a line left incomplete when the machine stopped. Throws Error (failure) naming the line if it is
+  /// too long or does not continue the chain.
   std::string_view next();
 
   const LedgerMark& mark() const { return mark_; }                ///< of the last line that next() returned
@@ -49,7 +48,7 @@ class LedgerReader {
 
   std::filesystem::path path_;
   std::string key_;
-  int fd_;
+  Descriptor file_;
   std::string buffer_;
   std::size_t begin_ = 0;
   std::uint64_t end_ = 0;
@@ -60,27 +59,32 @@ class LedgerReader {
 /// Appends lines to a ledger. One process at a time.
 class LedgerWriter {
  public:
-  /// Creates a file, which must not exist, or opens an existing one, unchanged. Both throw Error (failure), also if another
+  /// Creates a file, which must not exist, or opens an existing one unchanged. Both throw Error (failure), also if another
   /// process has it open for writing.
   static LedgerWriter create(const std::filesystem::path& path);
   static LedgerWriter open(const std::filesystem::path& path);
-  ~LedgerWriter();
-  LedgerWriter(LedgerWriter&& other) noexcept;
-  LedgerWriter& operator=(LedgerWriter&&) = delete;
 
   /// Keeps the first `size` bytes and removes the rest. Throws Error (failure).
   void cut(std::uint64_t size);
-  /// Appends a line. Throws Error (failure); then the file is as before if that can be restored.
+  /// Appends a line. Throws Error (failure), after restoring the file if possible.
   void append(std::string_view line);
-  /// Brings everything appended to the disk. Throws Error (failure).
+  /// Syncs everything appended to the disk. Throws Error (failure).
   void sync();
 
  private:
-  LedgerWriter(std::filesystem::path path, int fd);
+  LedgerWriter(const std::filesystem::path& path, int flags);
 
   std::filesystem::path path_;
-  int fd_;
+  Descriptor file_;
   std::uint64_t size_ = 0;
 };
+
+/// True if the file holds a line after its first: a reservation, whose addresses may have been used. Needs no key. False if
+/// there is no file. Throws Error (failure) if it cannot be read.
+bool holds_reservation(const std::filesystem::path& ledger);
+
+/// Removes a ledger in which nothing was reserved, left by a run that was killed before its first checkpoint. The only function
+/// that removes a ledger. Throws Error (failure) if the file holds a reservation.
+void remove_unused_ledger(const std::filesystem::path& ledger);
 
 }  // namespace fedstride

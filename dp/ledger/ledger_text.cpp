@@ -18,7 +18,7 @@ std::string finite(double value) {
   return number_text(value);
 }
 
-// "0-4,7": runs of neighbours.
+// "0-4,7": runs of consecutive clients.
 std::string ranges_text(const std::vector<ClientId>& clients) {
   std::string text;
   for (std::size_t i = 0; i < clients.size();) {
@@ -32,10 +32,12 @@ std::string ranges_text(const std::vector<ClientId>& clients) {
   return text;
 }
 
-// Reads at most `limit` clients, whatever the text says.
+// Never returns more than `limit` clients.
 std::vector<ClientId> read_ranges(const std::string& text, std::uint32_t limit) {
   std::vector<ClientId> clients;
-  const auto bad = [&] { return failure("clients '" + text.substr(0, 60) + "'; they must be as in '0-4,7'"); };
+  const auto bad = [&] {
+    return failure("clients '" + text.substr(0, 60) + "' are invalid; valid: ascending ranges such as '0-4,7'");
+  };
   std::uint64_t next = 0;
   for (const auto piece : split(text, ',')) {
     const char* const end = piece.data() + piece.size();
@@ -49,21 +51,22 @@ std::vector<ClientId> read_ranges(const std::string& text, std::uint32_t limit) 
       if (second.ec != std::errc{} || second.ptr != end) throw bad();
     }
     if (low < next || high < low) throw bad();
-    if (high >= limit) throw failure("client " + std::to_string(high) + "; the last is " + std::to_string(limit - 1));
+    if (high >= limit)
+      throw failure("client " + std::to_string(high) + " is not in the ledger; the last is " + std::to_string(limit - 1));
     for (std::uint64_t client = low; client <= high; ++client) clients.push_back(static_cast<ClientId>(client));
     next = std::uint64_t{high} + 1;
   }
   return clients;
 }
 
-// nlohmann's parser asks for memory as it reads; brackets inside brackets cost it most.
+// nlohmann's parser allocates as it reads; nested brackets cost it most.
 Json parsed(std::string_view text) {
   constexpr int kMaxDepth = 8;
   int depth = 0;
   for (const char c : text) {
     if (c == '[' || c == '{') ++depth;
     if (c == ']' || c == '}') --depth;
-    if (depth > kMaxDepth) throw failure("more than " + std::to_string(kMaxDepth) + " brackets inside each other");
+    if (depth > kMaxDepth) throw failure("brackets are nested more than " + std::to_string(kMaxDepth) + " deep");
   }
   Json json = parse_json(text);
   if (json.is_discarded() || !json.is_object()) throw failure("not a JSON object");
@@ -92,20 +95,8 @@ constexpr std::uint64_t kMaxLedgerCount = std::uint64_t{1} << 40;
 
 std::string text_at(const Json& json, const char* name) {
   const Json& value = member(json, name);
-  if (!value.is_string()) throw failure(std::string("'") + name + "' is not a text");
+  if (!value.is_string()) throw failure(std::string("'") + name + "' is not a string");
   return value.get<std::string>();
-}
-
-Level level_named(const std::string& name) {
-  for (const Level level : {Level::example, Level::client})
-    if (name_of(level) == name) return level;
-  throw failure("level '" + name + "' is unknown; valid: example, client");
-}
-
-Quantity quantity_named(const std::string& name) {
-  for (const Quantity quantity : {Quantity::components, Quantity::moments, Quantity::evaluation})
-    if (name_of(quantity) == name) return quantity;
-  throw failure("quantity '" + name + "' is unknown; valid: components, moments, evaluation");
 }
 
 std::vector<std::string> read_constants(const Json& json) {
@@ -114,9 +105,9 @@ std::vector<std::string> read_constants(const Json& json) {
   if (!json.contains("constants")) return constants;
   const Json& list = json["constants"];
   if (!list.is_array() || list.size() > kMaxConstants)
-    throw failure("'constants' is not a list of " + std::to_string(kMaxConstants) + " texts at most");
+    throw failure("'constants' is not a list of " + std::to_string(kMaxConstants) + " strings at most");
   for (const Json& constant : list) {
-    if (!constant.is_string()) throw failure("a constant is not a text");
+    if (!constant.is_string()) throw failure("a constant is not a string");
     constants.push_back(constant.get<std::string>());
   }
   return constants;
@@ -125,7 +116,7 @@ std::vector<std::string> read_constants(const Json& json) {
 LedgerGroup read_group(const Json& json, std::uint32_t clients) {
   if (!json.is_object()) throw failure("a group is not a JSON object");
   LedgerGroup group;
-  group.level = level_named(text_at(json, "level"));
+  group.level = make_choice<Level>("level", text_at(json, "level"));
   if (json.contains("clients")) group.clients = read_ranges(text_at(json, "clients"), clients);
   group.sampling = sampling_named(text_at(json, "sampling"));
   group.neighbours = neighbours_named(text_at(json, "neighbours"));
@@ -133,9 +124,7 @@ LedgerGroup read_group(const Json& json, std::uint32_t clients) {
   if (json.contains("passes")) group.passes = whole(json["passes"], "passes", kMaxLedgerCount);
   group.first = whole(member(json, "first"), "first", kMaxLedgerCount);
   group.largest_weight = number_or(json, "largest_weight", 1);
-  if (json.contains("quantity")) {
-    group.quantity = quantity_named(text_at(json, "quantity"));
-  }
+  if (json.contains("quantity")) group.quantity = make_choice<Quantity>("quantity", text_at(json, "quantity"));
   if (json.contains("adaptive")) group.adaptive = json["adaptive"] == true;
   const Json& runs = member(json, "runs");
   if (!runs.is_array()) throw failure("'runs' is not a list");
@@ -156,7 +145,7 @@ std::string groups_text(const LedgerGroups& groups) {
     if (text.size() > 1) text += ',';
     text += "{\"level\":" + json_text(name_of(group.level));
     if (!group.clients.empty()) text += ",\"clients\":\"" + ranges_text(group.clients) + '"';
-    if (group.quantity != Quantity::sums) text += ",\"quantity\":" + json_text(name_of(group.quantity));
+    if (group.quantity != Quantity::sums) text += ",\"quantity\":" + json_text(choice_name(group.quantity));
     text += ",\"sampling\":" + json_text(name_of(group.sampling)) + ",\"rate\":" + finite(group.rate) +
             ",\"neighbours\":" + json_text(name_of(group.neighbours));
     if (group.passes != 0) text += ",\"passes\":" + std::to_string(group.passes);
@@ -210,28 +199,29 @@ LedgerHeader read_header(std::string_view text) {
   const Json json = parsed(text);
   if (text_at(json, "kind") != "ledger") throw failure("not the first line of a ledger");
   if (member(json, "version") != kVersion)
-    throw failure("ledger version " + dump_json(json["version"]) + "; this program reads " + std::to_string(kVersion));
+    throw failure("the ledger has version " + dump_json(json["version"]) + "; this program reads version " +
+                  std::to_string(kVersion));
   LedgerHeader header;
   header.source = text_at(json, "source");
   if (header.source != "seeded" && header.source != "secret")
     throw failure("source '" + header.source + "' is unknown; valid: seeded, secret");
   constexpr std::uint64_t kMaxClients = std::uint64_t{1} << 24;
   header.clients = static_cast<std::uint32_t>(whole(member(json, "clients"), "clients", kMaxClients));
-  if (header.clients == 0) throw failure("'clients' is 0; there must be one at least");
+  if (header.clients == 0) throw failure("'clients' is 0; it must be at least 1");
   const Json& statements = member(json, "statements");
   if (!statements.is_array()) throw failure("'statements' is not a list");
   for (const Json& json_statement : statements) {
     if (!json_statement.is_object()) throw failure("a statement is not a JSON object");
     LedgerStatement statement;
-    statement.level = level_named(text_at(json_statement, "level"));
+    statement.level = make_choice<Level>("level", text_at(json_statement, "level"));
     if (header.at(statement.level) != nullptr)
       throw failure("two statements at " + std::string(name_of(statement.level)) + " level");
     statement.accountant = text_at(json_statement, "accountant");
     statement.delta = number_at(json_statement, "delta");
     if (!member(json_statement, "epsilon").is_null()) statement.epsilon = number_at(json_statement, "epsilon");
     if (!(statement.delta > 0 && statement.delta < 1) || !(statement.epsilon >= 0))
-      throw failure("delta " + number_text(statement.delta) + ", epsilon " + number_text(statement.epsilon) +
-                    "; they must be in (0, 1) and from 0");
+      throw failure("delta is " + number_text(statement.delta) + ", epsilon is " + number_text(statement.epsilon) +
+                    "; delta must be in (0, 1), epsilon at least 0");
     statement.neighbours = neighbours_named(text_at(json_statement, "neighbours"));
     statement.largest_weight = number_or(json_statement, "largest_weight", 1);
     statement.bound = number_or(json_statement, "bound", 0);
@@ -255,10 +245,11 @@ LedgerEntry read_entry(std::string_view text, const LedgerHeader& header) {
   entry.closes = kind == "close";
   entry.round = static_cast<std::uint32_t>(whole(member(json, "round"), "round", std::numeric_limits<std::uint32_t>::max()));
   if (!entry.closes) entry.digest = text_at(json, "digest");
-  const Json& groups = member(json, entry.closes ? "executed" : "groups");
+  const char* const list = entry.closes ? "executed" : "groups";
+  const Json& groups = member(json, list);
   entry.as_reserved = entry.closes && groups == "all";
   if (entry.as_reserved) return entry;
-  if (!groups.is_array()) throw failure("the releases are not a list");
+  if (!groups.is_array()) throw failure(std::string("'") + list + "' is not a list");
   // A few characters can name every client, so the clients named in one line are bounded.
   constexpr std::uint64_t kGroupsPerClient = 4;
   std::uint64_t listed = 0;
@@ -266,7 +257,7 @@ LedgerEntry read_entry(std::string_view text, const LedgerHeader& header) {
     entry.groups.push_back(read_group(group, header.clients));
     listed += entry.groups.back().clients.size();
     if (listed > kGroupsPerClient * header.clients)
-      throw failure("more than " + std::to_string(kGroupsPerClient) + " groups a client");
+      throw failure("more than " + std::to_string(kGroupsPerClient) + " groups per client");
   }
   if (const std::string wrong = malformed(entry.groups, header); !wrong.empty()) throw failure(wrong);
   return entry;

@@ -18,50 +18,51 @@ bool any(const Spending& spending, Sampling sampling) {
 std::string neighbours_text(Neighbours neighbours) {
   switch (neighbours) {
     case Neighbours::add_remove:
-      return "there or not, all others keeping their numbers (add-remove neighbours)";
+      return "there or not, with all others keeping their numbers (add-remove neighbours)";
     case Neighbours::replace_one:
       return "replaced by any other (replace-one neighbours)";
     case Neighbours::zero_out:
       break;
   }
-  return "contributing or not, its place being public (zero-out neighbours)";
+  return "contributing or not, with its place public (zero-out neighbours)";
 }
 
 void add_example_assumptions(std::vector<std::string>& list, const Spending& spending, const LedgerStatement& promised,
                              bool clients_too) {
-  list.push_back("protected is one example of one client, " + neighbours_text(promised.neighbours));
-  list.emplace_back("how many examples each client has, and who holds which, are public and fixed beforehand");
+  list.push_back("what is protected is one example of one client, " + neighbours_text(promised.neighbours));
+  list.emplace_back("the number of examples of each client, and who holds which, are public and fixed beforehand");
   if (promised.own_code)
     list.emplace_back(
-        "code of the user's own computed the gradients, and says that nothing else of a client's examples went into its "
-        "weights; nobody has checked that");
-  if (clients_too) list.emplace_back("every client is charged as if it took part in every round, whoever was drawn");
+        "the user's own code computed the gradients, and declares that nothing else of a client's examples affects its "
+        "weights; this has not been checked");
+  if (clients_too) list.emplace_back("every client is charged as if it took part in every round, drawn or not");
   if (any(spending, Sampling::poisson))
     list.emplace_back(
-        "each example was in a lot with the same probability, on its own, and nobody saw which (Poisson "
+        "each example was in a lot independently, with the same probability, and nobody saw which (Poisson "
         "sampling)");
   if (any(spending, Sampling::without_replacement))
     list.emplace_back("lots of a fixed size were drawn uniformly, and nobody saw which examples they hold");
   if (any(spending, Sampling::shuffle))
     list.emplace_back(
-        "lots were shuffled: no amplification by sampling is claimed, a record counts in full in one lot "
+        "lots were shuffled: no amplification by sampling is claimed, and a record counts in full in one lot "
         "of each pass");
 }
 
 void add_client_assumptions(std::vector<std::string>& list, const Spending& spending, const LedgerStatement& statement) {
-  list.push_back("protected is one client with all its data, " + neighbours_text(statement.neighbours));
+  list.push_back("what is protected is one client with all its data, " + neighbours_text(statement.neighbours));
   list.emplace_back("an update counts with norm " + number_text(statement.bound) + " and weight " +
                     number_text(statement.largest_weight) + " at most");
   if (any(spending, Sampling::poisson))
-    list.emplace_back("amplification by Poisson cohorts holds only if nobody sees who is in one");
+    list.emplace_back("amplification by Poisson cohorts holds only if nobody sees who is in a cohort");
   else
-    list.emplace_back("no amplification by the sampling of clients is claimed");
-  list.emplace_back("clients that were not drawn have paid as well");
+    list.emplace_back("no amplification by client sampling is claimed");
+  list.emplace_back("clients that were not drawn are charged as well");
   list.emplace_back(statement.noise_at == "local"
                         ? "each client adds all of the noise itself"
                         : "the coordinator adds the noise; it sees the updates and is trusted with them");
   if (statement.noise_at == "discrete")
-    list.emplace_back("noise is a discrete Gaussian on the integers of the exact sum: no floating-point hole there");
+    list.emplace_back(
+        "the noise is a discrete Gaussian on the integers of the exact sum, so floating-point attacks do not apply to it");
 }
 
 // True if the spending `more` costs at least as much as `less`.
@@ -94,14 +95,14 @@ PrivacyStatement make_statement(const LedgerHeader& header, Level level, const s
     add_client_assumptions(list, spending, promised);
   for (const std::string& constant : header.constants) list.push_back("taken as public: " + constant);
   const bool adaptive = std::ranges::any_of(spending, [](const Releases& some) { return some.adaptive; });
-  if (!adaptive) list.emplace_back("noise, rates and the plan of the steps were fixed before training");
+  if (!adaptive) list.emplace_back("noise, rates and the schedule of steps were fixed before training");
   if (header.source == "seeded")
-    list.emplace_back("of the mechanism, if the seed were secret: who has the seed can redo the noise");
+    list.emplace_back("holds for the mechanism, if the seed were secret: anyone with the seed can reproduce the noise");
   else if (promised.noise_at != "discrete")
     list.emplace_back("attacks on floating-point noise and on timing are not covered");
-  list.emplace_back("what was chosen by looking at private data, by a sweep for instance, is not charged");
+  list.emplace_back("choices made by looking at private data, for example by a sweep, are not charged");
   list.emplace_back("losses, counts and label histograms of single clients are not covered");
-  if (header.statements.size() > 1) list.emplace_back("stands beside the other level's statement; the two are not added");
+  if (header.statements.size() > 1) list.emplace_back("the other level has its own statement; the two are not added");
   return statement;
 }
 
@@ -146,8 +147,7 @@ std::vector<PrivacyStatement> model_statements(const LedgerBook& book, function_
     statements.push_back(make_statement(header, Level::example, "every example in the released model", totals.examples(client),
                                         totals.examples_as_in_papers(client), accountant));
     auto& list = statements.back().assumptions;
-    list.insert(list.begin() + 1,
-                "the largest of the clients' epsilons, not their sum: an example is in one client's data alone");
+    list.insert(list.begin() + 1, "the largest of the clients' epsilons, not their sum: an example belongs to only one client");
   }
   return statements;
 }

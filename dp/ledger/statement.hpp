@@ -10,7 +10,7 @@
 
 namespace fedstride {
 
-/// An epsilon with the people and the conditions it applies to; never printed without them.
+/// An epsilon with whom it protects and under what conditions; never printed without them.
 struct PrivacyStatement {
   Level level = Level::example;
   std::string who = {};
@@ -20,28 +20,28 @@ struct PrivacyStatement {
   std::string accountant = {};
   std::string warning = {};  ///< of the accountant
   std::vector<std::string> assumptions = {};
-  std::optional<double> as_in_papers = {};  ///< shuffled lots: the epsilon for Poisson sampling, which does not hold for them
+  std::optional<double> as_in_papers = {};  ///< shuffled lots: the epsilon for Poisson sampling, not valid for them
 };
 
-/// The statement on a spending; `papers` is the spending with shuffled lots counted as Poisson-sampled ones
-/// (SpendingTotals). Throws Error (usage) if the accountant has no bound for it.
+/// The statement on a spending; `papers` is the spending with shuffled lots counted as Poisson-sampled ones (SpendingTotals).
+/// Throws Error (usage) if the accountant has no bound for it.
 PrivacyStatement make_statement(const LedgerHeader& header, Level level, const std::string& who, const Spending& spending,
                                 const Spending& papers, const Accountant& accountant);
 
-/// The statements on the released model, one for each level of the ledger. The one at example level is that of the client
-/// that has spent most, since an example is in one client's data alone; levels are never added. `accountant_of` returns
-/// the accountant of a level.
+/// The statements on the released model, one for each level of the ledger. At example level it is that of the client that has
+/// spent most, since an example belongs to only one client; levels are never added. `accountant_of` returns the accountant of a
+/// level.
 std::vector<PrivacyStatement> model_statements(const LedgerBook& book, function_ref<Accountant(Level)> accountant_of);
 
-/// One epsilon for each history of totals (SpendingTotals::history_of). If only the largest is requested, histories that
-/// cost no more than another one (the same noise or more, no larger rates, counts and passes) get 0 instead.
+/// One epsilon for each history of totals (SpendingTotals::history_of). If only the largest is requested, histories that cost no
+/// more than another one (at least as much noise, no larger rates, counts and passes) get 0 instead.
 std::vector<double> history_epsilons(const SpendingTotals& totals, const Accountant& accountant, double delta, bool only_largest);
 
 /// The statement as lines for people, and as a JSON object.
 std::string statement_text(const PrivacyStatement& statement);
 std::string statement_json(const PrivacyStatement& statement);
 
-/// "0.9469", "0.000123": four significant digits, rounded upwards.
+/// "0.9469", "0.000123": four significant digits, rounded up.
 std::string epsilon_text(double epsilon);
 
 }  // namespace fedstride

@@ -35,8 +35,8 @@ double sum_of_squares(std::span<const float> values) {
   return sum;
 }
 
-/// Copies `from`, scaled so that its norm is at most `bound` after every component was rounded to a multiple of 2^-40;
-/// returns the sum of squares before.
+/// Copies `from`, scaled so that its norm is at most `bound` after every component is rounded to a multiple of 2^-40; returns
+/// the sum of squares before.
 double clip_range(std::span<const float> from, double bound, std::span<float> to) {
   const auto size = static_cast<double>(from.size());
   const double squares = sum_of_squares(from);
@@ -65,7 +65,7 @@ UpdateClip::UpdateClip(double bound, std::vector<ParameterRange> layers) : bound
   std::ranges::sort(layers_, {}, &ParameterRange::offset);
   for (std::size_t i = 1; i < layers_.size(); ++i)
     if (layers_[i].offset - layers_[i - 1].offset < layers_[i - 1].size)
-      throw failure("two layers to be clipped overlap at parameter " + std::to_string(layers_[i].offset));
+      throw failure("two layers to clip overlap at parameter " + std::to_string(layers_[i].offset));
 }
 
 double UpdateClip::clip(std::span<const float> change, Vector& out) const {
@@ -119,6 +119,32 @@ void add_noise(ExactSum& sum, const ClientNoise& noise, const RandomSource& sour
       sum.add_integers(first, part);
     }
   });
+}
+
+double ReleasedBeside::growth() const {
+  return std::sqrt(1 + static_cast<double>(count()) * kShare * kShare / 4) * (1 + 0x1p-20);
+}
+
+void ReleasedBeside::append(Vector& clipped, double bound, double ratio) const {
+  const std::size_t size = clipped.size();
+  const double norm = l2_norm(view(std::as_const(clipped)));
+  clipped.resize(size + count());
+  std::size_t next = size;
+  const auto put = [&](double share) {
+    clipped[next++] = static_cast<float>(kShare * bound * (std::clamp(share, 0.0, 1.0) - 0.5));
+  };
+  if (square) put(norm / bound * (norm / bound));
+  if (statistic) put(std::isnan(ratio) ? 0.5 : ratio / 2);
+}
+
+ReleasedBeside::Means ReleasedBeside::take_off(Vector& mean, double bound) const {
+  Means means;
+  std::size_t next = mean.size() - count();
+  const auto get = [&] { return std::max(0.0, static_cast<double>(mean[next++]) / (kShare * bound) + 0.5); };
+  if (square) means.square = std::min(get(), 1.0);
+  if (statistic) means.statistic = get();
+  mean.resize(mean.size() - count());
+  return means;
 }
 
 }  // namespace fedstride

@@ -12,7 +12,7 @@
 
 namespace fedstride {
 
-/// A stretch of the flat parameter vector that is clipped separately.
+/// A range of the flat parameter vector that is clipped separately.
 struct ParameterRange {
   std::size_t offset = 0;
   std::size_t size = 0;
@@ -21,15 +21,16 @@ struct ParameterRange {
 /// The L2 norm of a vector, in double; the same bits everywhere.
 double l2_norm(std::span<const float> values);
 
-/// Clips a client's update to the L2 norm S, so that its rounding in an ExactSum, to multiples of 2^-40, has a norm of at
-/// most S too, all rounding errors included.
+/// Clips a client's update to the L2 norm S, so that after rounding to multiples of 2^-40 in an ExactSum its norm is still at
+/// most S, all rounding errors included.
 class UpdateClip {
  public:
-  /// Flat without layers; otherwise each of the L layers is clipped to S / sqrt(L), and parameters in none of them are set
-  /// to zero. Throws Error (usage) unless S is positive and finite; layers that overlap are a failure.
+  /// Without layers the whole vector is clipped at once; otherwise each of the L layers is clipped to S / sqrt(L), and
+  /// parameters in none of them are set to zero. Throws Error (usage) unless S is positive and finite, Error (failure) if layers
+  /// overlap.
   explicit UpdateClip(double bound, std::vector<ParameterRange> layers = {});
 
-  /// out = change, scaled down if it is too long; returns the norm before. Requires ExactSum::admits(change).
+  /// out = change, scaled down if its norm is too large; returns the norm before. Requires ExactSum::admits(change).
   double clip(std::span<const float> change, Vector& out) const;
 
   double bound() const { return bound_; }
@@ -39,28 +40,52 @@ class UpdateClip {
   std::vector<ParameterRange> layers_;
 };
 
-/// Sets to zero all values outside the ranges, which are in order: frozen parameters and the gaps between tensors.
+/// Sets to zero all values outside the ranges, which must be in order: frozen parameters and the gaps between tensors.
 void keep_only(std::span<const ParameterRange> ranges, Vector& vector);
 
 /// Noise on a sum of client updates.
 struct ClientNoise {
   double standard_deviation = 0;  ///< absolute, on the sum: noise multiplier x S
-  bool discrete = false;          ///< exact discrete Gaussian on multiples of 2^-40; otherwise rounded to them
+  bool discrete = false;          ///< exact discrete Gaussian on multiples of 2^-40; otherwise a Gaussian rounded to them
 };
 
-/// Adds an independent draw to each component of the sum, a function of source, address and component alone. Each 1,024
-/// components have a row of the address (rows 0, 1, ...). Discrete: the deviation is rounded up to a multiple of 2^-40.
+/// Adds an independent draw to each component of the sum, a function of source, address and component only. Each 1,024
+/// components have their own row of the address (rows 0, 1, ...). Discrete: the deviation is rounded up to a multiple of 2^-40.
 /// Throws Error (usage) unless the deviation is above 0 and at most 2^22.
 void add_noise(ExactSum& sum, const ClientNoise& noise, const RandomSource& source, const Address& address,
                ForEachPiece for_each_piece = serially);
 
-/// Client-level privacy with noise from the coordinator: every update is clipped before it is summed, the sum is noised
-/// before anything reads it.
+/// Up to two numbers of each client that are released together with its clipped update D, of norm at most S: the update becomes
+/// (D, a S (x - 1/2), a S (w - 1/2)) with a = kShare, x = |D|^2 / S^2 and w = min(u / (2 V), 1) for the client's pooled statistic u
+/// and what the server expects of it, V (core/pooled_statistic.hpp). As x and w are from 0 to 1, its norm is at most S growth(),
+/// which takes the place of S in the noise; a client that is left out contributes 0, the middle of their range.
+struct ReleasedBeside {
+  static constexpr double kShare = 0.2;
+  bool square = false;     ///< x
+  bool statistic = false;  ///< w
+
+  std::size_t count() const { return static_cast<std::size_t>(square) + static_cast<std::size_t>(statistic); }
+  /// sqrt(1 + count() a^2 / 4), rounded up by more than all rounding errors in computing the numbers.
+  double growth() const;
+  /// Appends the numbers of a client to its clipped update; `ratio` is u / V, NaN if it has none.
+  void append(Vector& clipped, double bound, double ratio) const;
+  /// The mean of x and w over the clients, from the last count() numbers of the mean update, which are removed: x is limited to
+  /// [0, 1], w is at least 0; 0 for those that are not released.
+  struct Means {
+    double square = 0;
+    double statistic = 0;
+  };
+  Means take_off(Vector& mean, double bound) const;
+};
+
+/// Client-level privacy with noise from the coordinator: every update is clipped before it is summed, and noise is added to the
+/// sum before anything reads it.
 struct CentralRelease {
   UpdateClip clip;
   ClientNoise noise;
   std::vector<ParameterRange> trained;  ///< trainable parameters, in order; noise on frozen parameters is dropped
   RandomSource source;
+  ReleasedBeside beside = {};
 };
 
 }  // namespace fedstride

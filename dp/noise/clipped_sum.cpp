@@ -9,7 +9,7 @@
 namespace fedstride {
 namespace {
 
-// Stretches a piece of work takes: some tens of microseconds with the noise.
+// Stretches per piece of work: some tens of microseconds with the noise.
 constexpr std::size_t kStretchesPerPiece = 16;
 
 }  // namespace
@@ -56,7 +56,7 @@ double ClippedSum::add(std::size_t offset, std::span<const float> part) {
   return 0;
 }
 
-double ClippedSum::hand_on(const ReleaseRules& rules, GradientSink sink, ForEachPiece for_each_piece) {
+double ClippedSum::add_noise_and_report(const ReleaseRules& rules, GradientSink sink, ForEachPiece for_each_piece) {
   const auto factor = static_cast<float>(1 / rules.denominator);
   const auto deviation = static_cast<float>(rules.noise_multiplier * rules.clip / rules.denominator);
   const std::size_t pieces = (stretches_.size() + kStretchesPerPiece - 1) / kStretchesPerPiece;

@@ -6,18 +6,19 @@
 #include <span>
 #include <vector>
 
+#include "core/error.hpp"
 #include "core/gradient.hpp"
 #include "core/random.hpp"
+#include "core/task.hpp"
 #include "core/vector.hpp"
-#include "dp/noise/meter.hpp"
 
 namespace fedstride {
 
-/// The examples of one lot, computed part by part, so that a lot may be larger than a batch of the network. An empty lot
-/// has no part.
-///   next()                      computes the next part; false: there is none
+/// The examples of one lot, computed part by part, so that a lot may be larger than a batch of the network. An empty lot has no
+/// parts.
+///   next()                      computes the next part; false if there is none
 ///   norms()                     L2 norm of each example's gradient in that part, never below the true one
-///   weighted_sum(factors, sink) hands sum_i factors[i] x gradient i to the sink
+///   weighted_sum(factors, sink) passes sum_i factors[i] x gradient i to the sink
 template <class T>
 concept LotOfExamples = requires(T lot, std::span<const float> factors, GradientSink sink) {
   { lot.next() } -> std::same_as<bool>;
@@ -25,20 +26,20 @@ concept LotOfExamples = requires(T lot, std::span<const float> factors, Gradient
   {lot.weighted_sum(factors, sink)};
 };
 
-/// The rules of one release.
+/// The parameters of one release.
 struct ReleaseRules {
-  double clip = 1;              ///< largest L2 norm that an example contributes
+  double clip = 1;              ///< largest L2 norm of an example's contribution
   double noise_multiplier = 1;  ///< noise standard deviation on the sum / clip
   double denominator = 1;       ///< public constant that divides the noisy sum, never the number of examples drawn
   RandomSource source;          ///< of the noise
-  Address address;              ///< purpose noise; round, client and step: never used for two releases
+  Address address;              ///< purpose noise; round, client and step must never be used for two releases
 };
 
-/// Counts of the examples of a lot; no guarantee covers them.
+/// Counts of a lot's examples; no privacy guarantee covers them.
 struct LotReport {
   std::uint64_t examples = 0;
-  std::uint64_t clipped = 0;    ///< of these, those whose gradient was scaled down
-  std::uint64_t nonfinite = 0;  ///< of these, those that contribute nothing because their gradient is not finite
+  std::uint64_t clipped = 0;    ///< examples whose gradient was scaled down
+  std::uint64_t nonfinite = 0;  ///< examples that contribute nothing because their gradient is not finite
   double norms = 0;             ///< sum of the finite gradients' norms before clipping
 };
 
@@ -49,17 +50,47 @@ struct GradientStretch {
   bool frozen = false;
 };
 
+/// Counts the releases of one client in one round. Every release is charged here before its noise is drawn; none may exceed the
+/// client's reservation.
+class Meter {
+ public:
+  explicit Meter(std::uint64_t reserved) : left_(reserved) {}
+
+  /// Throws Error (failure) if nothing is left, or if a release at this step of the round was already charged: the same noise on
+  /// two sums would reveal their difference.
+  void charge(std::uint32_t step, double noise_multiplier, double clip) {
+    if (left_ == 0)
+      throw failure("step " + std::to_string(step) + " of the round was refused: every release that the ledger reserved is used");
+    if (step < next_step_)
+      throw failure("step " + std::to_string(step) + " of the round was already released; its noise must not be used twice");
+    next_step_ = step + 1;
+    --left_;
+    if (runs_.empty() || runs_.back().noise_multiplier != noise_multiplier || runs_.back().clip != clip)
+      runs_.push_back({noise_multiplier, clip, 0});
+    ++runs_.back().count;
+  }
+
+  std::uint64_t left() const { return left_; }
+  /// The charged releases, in order.
+  const std::vector<ReleaseRun>& runs() const { return runs_; }
+
+ private:
+  std::uint64_t left_;
+  std::uint32_t next_step_ = 0;
+  std::vector<ReleaseRun> runs_;
+};
+
 /// The only place where example gradients turn into a value that leaves a client: clip, sum, noise, charge.
 ///   g = ( sum_i min(1, C / |g_i|) g_i + N(0, (C z)^2 I) ) / denominator          (Abadi et al. 2016, Algorithm 1)
-/// with z the noise multiplier and a constant denominator. Used by one thread at a time; keeps one vector of memory.
+/// with noise multiplier z and a constant denominator. Used by one thread at a time; holds one vector in memory.
 class ClippedSum {
  public:
-  /// The stretches in which the gradient is reported, each at most kMaxStretch floats long; they depend on the model alone.
+  /// The stretches in which the gradient is reported, each at most kMaxStretch floats long; they depend only on the model.
   explicit ClippedSum(std::vector<GradientStretch> stretches);
   static constexpr std::size_t kMaxStretch = 2048;
 
-  /// Makes one release: charges it to the meter first, then computes it and passes it to the sink; returns the sum of the
-  /// sink's values, in the order of the stretches.
+  /// Makes one release: charges it to the meter first, then computes it and passes it to the sink; returns the sum of the sink's
+  /// values, in the order of the stretches.
   template <LotOfExamples Lot>
   double release(Lot& lot, const ReleaseRules& rules, Meter& meter, GradientSink sink, ForEachPiece for_each_piece,
                  LotReport& report) {
@@ -74,7 +105,7 @@ class ClippedSum {
       empty = false;
     }
     if (empty) sum_.fill(0);
-    return hand_on(rules, sink, for_each_piece);
+    return add_noise_and_report(rules, sink, for_each_piece);
   }
 
  private:
@@ -82,7 +113,7 @@ class ClippedSum {
   void set_factors(std::span<const double> norms, double clip, LotReport& report);
   double copy(std::size_t offset, std::span<const float> part);
   double add(std::size_t offset, std::span<const float> part);
-  double hand_on(const ReleaseRules& rules, GradientSink sink, ForEachPiece for_each_piece);
+  double add_noise_and_report(const ReleaseRules& rules, GradientSink sink, ForEachPiece for_each_piece);
 
   std::vector<GradientStretch> stretches_;
   std::vector<float> factors_;

@@ -12,8 +12,8 @@ bool bernoulli(std::uint64_t numerator, std::uint64_t denominator, RandomStream&
   return random.below(denominator) < numerator;
 }
 
-/// Bernoulli(exp(-g)) where attempt() is Bernoulli(g), g in [0, 1] (Algorithm 1): the first k with no success of
-/// Bernoulli(g / k) is odd with probability exp(-g). g / k is g and, independently, 1 / k.
+/// Bernoulli(exp(-g)) where attempt() is Bernoulli(g), g in [0, 1] (Algorithm 1): the first k without a success of Bernoulli(g /
+/// k) is odd with probability exp(-g). g / k is g and, independently, 1 / k.
 template <class Attempt>
 bool bernoulli_exp(RandomStream& random, Attempt attempt) {
   std::uint64_t k = 1;
@@ -42,9 +42,9 @@ DiscreteGaussian::DiscreteGaussian(std::uint64_t sigma) : sigma_(sigma) {
 }
 
 __int128 DiscreteGaussian::operator()(RandomStream& random) const {
-  // Algorithm 3 with the discrete Laplace of scale t = sigma (any t is right; the paper takes floor(sigma) + 1):
-  // |Y| = U + sigma V is kept with probability exp(-(|Y| - sigma)^2 / (2 sigma^2)) = exp(-(a + V - 1)^2 / 2) with
-  // a = U / sigma. An exponential of a sum is a conjunction of independent draws, so that no number has more than 64 bits.
+  // Algorithm 3 with the discrete Laplace of scale t = sigma (any t is valid; the paper takes floor(sigma) + 1): |Y| = U + sigma
+  // V is kept with probability exp(-(|Y| - sigma)^2 / (2 sigma^2)) = exp(-(a + V - 1)^2 / 2) with a = U / sigma. An exponential
+  // of a sum is a conjunction of independent draws, so no number needs more than 64 bits.
   for (;;) {
     // Algorithm 2: P(U) proportional to exp(-U / sigma) on 0 ... sigma - 1.
     const std::uint64_t u = random.below(sigma_);

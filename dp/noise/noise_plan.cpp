@@ -12,7 +12,7 @@ namespace {
 
 struct ClipRule {
   double (*factor)(double t, double target);  // C_t / C, t = 1, 2, ...
-  std::uint64_t last;                         // t from which it is constant; 0: target
+  std::uint64_t last;                         // t from which it is constant; 0: from target on
 };
 
 constexpr double kHalf = 0.5;
@@ -45,8 +45,8 @@ NoisePlan::NoisePlan(const NoisePlanRules& rules) : rules_(rules) {
   const double largest = std::max(multiplier(0), multiplier(rules.target - 1));
   if (!(largest <= kMaxMultiplier))
     throw usage_error("gamma " + number_text(rules.gamma) + " over " + std::to_string(rules.target) +
-                      " releases asks for a noise multiplier of " + number_text(largest) +
-                      "; 1e6 is the largest: take a gamma nearer to 1 or fewer releases");
+                      " releases needs a noise multiplier of " + number_text(largest) +
+                      "; at most 1e6 is supported: use a gamma closer to 1 or fewer releases");
 }
 
 double NoisePlan::multiplier(std::uint64_t t) const {

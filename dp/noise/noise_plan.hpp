@@ -16,15 +16,15 @@ constexpr auto choice_names(ClipSchedule) { return names("constant", "hyperbolic
 enum class NoiseSchedule { constant, dynamic, dynamic_momentum };
 constexpr auto choice_names(NoiseSchedule) { return names("constant", "dynamic", "dynamic-momentum"); }
 
-/// Clip bound and noise of the releases of one client. T = `target` counts releases, t = 1, 2, ... numbers them.
-/// Clip schedules (Yu et al., amended DP-SGD) leave the noise unchanged, sd clip x noise_multiplier on the sum, so that
-/// the multiplier that is charged grows by C / C_t:
+/// Clip bound and noise of the releases of one client. T = `target` is the number of releases, t = 1, 2, ... their index. Clip
+/// schedules (Yu et al., amended DP-SGD) leave the noise unchanged, with standard deviation clip x noise_multiplier on the sum,
+/// so the multiplier that is charged grows by C / C_t:
 ///   constant      C
 ///   hyperbolic    C / min(2, 1 + t/T), Equation 6
 ///   linear        C to C/2 in T releases
-///   linear-1000   falling by C/1000 a release, to C/2
-///   factor-1000   times 0.999 a release, to C/2
-/// Noise schedules (Hong et al.), of the same zCDP budget R = T / noise_multiplier^2 over T releases:
+///   linear-1000   falling by C/1000 per release, to C/2
+///   factor-1000   times 0.999 per release, to C/2
+/// Noise schedules (Hong et al.), all with the same zCDP budget R = T / noise_multiplier^2 over T releases:
 ///   constant, dynamic (Lemma 3.1, q_t = gamma^{T-t}), dynamic-momentum (q_t of Theorem 3.4)
 /// After T releases the last values apply.
 struct NoisePlanRules {
@@ -38,7 +38,7 @@ struct NoisePlanRules {
   bool operator==(const NoisePlanRules&) const = default;
 };
 
-/// One release: noise of standard deviation clip x noise_multiplier on the sum of contributions of norm `clip` at most.
+/// One release: noise of standard deviation clip x noise_multiplier on the sum of contributions of norm at most `clip`.
 struct NoiseStep {
   double clip = 1;
   double noise_multiplier = 1;
@@ -48,15 +48,15 @@ struct NoiseStep {
 class NoisePlan {
  public:
   NoisePlan() : NoisePlan(NoisePlanRules{}) {}
-  /// Throws Error (usage) for rules out of range, and for a dynamic schedule whose largest multiplier passes 1e6.
+  /// Throws Error (usage) for rules out of range, and for a dynamic schedule whose largest multiplier exceeds 1e6.
   explicit NoisePlan(const NoisePlanRules& rules);
 
   /// t = 0, 1, ... counts the client's releases over all rounds.
   NoiseStep at(std::uint64_t t) const;
-  /// Releases first, ..., first + count - 1; equal ones in a row are one run.
+  /// Releases first, ..., first + count - 1; consecutive equal ones form one run.
   std::vector<ReleaseRun> runs(std::uint64_t first, std::uint64_t count) const;
-  /// The exposure of one record to them (dp/accountants/spending.hpp): `like` says how lots are drawn; under shuffle its
-  /// `passes` is the number of epochs they touch.
+  /// The exposure of one record to these releases (dp/accountants/spending.hpp): `like` says how lots are drawn; under shuffle
+  /// its `passes` is the number of epochs they span.
   Spending spending(std::uint64_t first, std::uint64_t count, const Releases& like) const;
 
   const NoisePlanRules& rules() const { return rules_; }

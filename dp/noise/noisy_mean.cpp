@@ -9,14 +9,14 @@ namespace fedstride {
 
 void NoisyMean::add(std::span<const double> values) {
   if (values.size() != sum_.size())
-    throw failure("a vector of " + std::to_string(values.size()) + " numbers among vectors of " + std::to_string(sum_.size()));
+    throw failure("a vector has " + std::to_string(values.size()) + " numbers; it must have " + std::to_string(sum_.size()));
   for (std::size_t i = 0; i < values.size(); ++i) sum_[i] += std::isnan(values[i]) ? 0 : std::clamp(values[i], -1.0, 1.0);
 }
 
 std::vector<double> NoisyMean::release(double noise_multiplier, std::uint64_t records, const RandomSource& source,
                                        const Address& address) const {
   check_value("noise multiplier of a mean", kPositive, noise_multiplier);
-  if (records == 0) throw usage_error("a mean of no record cannot be released");
+  if (records == 0) throw usage_error("a mean of 0 records cannot be released; at least 1 is needed");
   const double scale = std::sqrt(static_cast<double>(sum_.size()));
   RandomStream random = source.at(address);
   std::vector<double> mean;

@@ -9,7 +9,7 @@
 namespace fedstride {
 
 Eigen::MatrixXd sum_of_outer_products(RowVisitor rows, int d, std::uint64_t& nonfinite) {
-  // Rounded towards shorter by more than the errors of norm and division, about d 2^-53.
+  // Rounded down by more than the errors of norm and division, about d 2^-53.
   constexpr double kMargin = 1e-10;
   constexpr Eigen::Index kBlock = 256;  // rows multiplied at once; fixed, so that the sum is the same everywhere
   Eigen::MatrixXd sum = Eigen::MatrixXd::Zero(d, d);
@@ -22,7 +22,7 @@ Eigen::MatrixXd sum_of_outer_products(RowVisitor rows, int d, std::uint64_t& non
   };
   rows([&](std::span<const float> row) {
     if (row.size() != static_cast<std::size_t>(d))
-      throw failure("a row of " + std::to_string(row.size()) + " numbers among rows of " + std::to_string(d));
+      throw failure("a row has " + std::to_string(row.size()) + " numbers; it must have " + std::to_string(d));
     double square = 0;
     for (const float value : row) square += static_cast<double>(value) * static_cast<double>(value);
     if (!std::isfinite(square)) {
@@ -58,7 +58,7 @@ Components private_components(RowVisitor rows, int d, int k, double sigma, const
   add_symmetric_noise(sum, sigma, source, address);
   const Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> solver(sum);
   if (solver.info() != Eigen::Success) throw failure("the eigenvectors of private PCA did not converge");
-  // Ascending; a direction and its opposite are the same: the largest number in it is made positive.
+  // In ascending order; a direction and its opposite are equivalent, so the largest number in it is made positive.
   components.directions = solver.eigenvectors().rightCols(k).rowwise().reverse().cast<float>();
   for (auto direction : components.directions.colwise()) {
     Eigen::Index at = 0;

@@ -10,32 +10,32 @@
 
 namespace fedstride {
 
-/// A visitor passes every row, one after the other, to the sink.
+/// A visitor passes every row in turn to the sink.
 using RowSink = function_ref<void(std::span<const float>)>;
 using RowVisitor = function_ref<void(RowSink)>;
 
-/// The directions that rows are projected on.
+/// The directions onto which rows are projected.
 struct Components {
   Eigen::MatrixXf directions;   ///< d x k, orthonormal columns, most important first
-  std::uint64_t nonfinite = 0;  ///< rows left out because a number in them is not finite; no guarantee covers this count
+  std::uint64_t nonfinite = 0;  ///< rows omitted because they have a non-finite value; no guarantee covers this count
 };
 
-/// Sum of x x^T, not centred, over rows of length d scaled to unit norm; rows of zeros add nothing, rows that are not
-/// finite are counted and add nothing. Rounding keeps each contribution's norm at 1 or below. Throws Error (failure) for
-/// a row of another length.
+/// Sum of x x^T, not centered, over rows of length d scaled to unit norm; rows of zeros add nothing, non-finite rows are counted
+/// and add nothing. Rounding keeps the norm of each contribution at 1 or below. Throws Error (failure) for a row of another
+/// length.
 Eigen::MatrixXd sum_of_outer_products(RowVisitor rows, int d, std::uint64_t& nonfinite);
 
-/// Adds normals of standard deviation sigma to the diagonal and the upper triangle, mirrored below: row i of the matrix
+/// Adds normal draws of standard deviation sigma to the diagonal and the upper triangle, mirrored below: row i of the matrix
 /// draws from row i of the address.
 void add_symmetric_noise(Eigen::MatrixXd& matrix, double sigma, const RandomSource& source, Address address);
 
-/// Principal components by private PCA (Abadi et al. 2016, 4; after Dwork et al. 2014): the eigenvectors of the largest k
-/// eigenvalues of the noisy sum. sigma is the noise multiplier for sensitivity 1, the change by one row more or
-/// less; 0 < k <= d. No division by the number of rows, which is private.
+/// Principal components by private PCA (Abadi et al. 2016, 4; after Dwork et al. 2014): the eigenvectors of the k largest
+/// eigenvalues of the noisy sum. sigma is the noise multiplier for sensitivity 1, the change by adding or removing one row; 0 <
+/// k <= d. There is no division by the number of rows, which is private.
 Components private_components(RowVisitor rows, int d, int k, double sigma, const RandomSource& source, Address address);
 
-/// Their cost: one release of every row. One row replaced by another moves the sum by sqrt(2), not by the 2 that
-/// replace-one counts for a clipped sum, so under replace-one the multiplier is entered as sqrt(2) sigma.
+/// Their privacy cost: one release of every row. Replacing one row moves the sum by sqrt(2), not by the 2 that replace-one
+/// assumes for a clipped sum, so under replace-one the multiplier is entered as sqrt(2) sigma.
 Releases components_release(double sigma, Neighbours neighbours);
 
 }  // namespace fedstride

@@ -19,10 +19,10 @@ void for_each_draw(const RandomSource& source, const Address& address, std::span
   const auto short_key = stream.key();
   const BlockKey from{stream.is_secret() ? stream.secret_key().data() : short_key.data(), counter.data() + 1};
   const auto words_of = stream.is_secret() ? chacha_words : philox_words;
-  const int shift = stream.is_secret() ? 3 : 1;  // two words an id: 8 ids a block or 2
+  const int shift = stream.is_secret() ? 3 : 1;  // two words per id: 8 ids per block or 2
   const std::uint32_t mask = (1U << shift) - 1;
 
-  // As many words at once whichever kind of blocks they come from.
+  // The same number of words at once for both kinds of blocks.
   constexpr std::uint32_t kRow = kBlocksAtOnce;
   constexpr std::size_t kWords = 16 * kRow;
   const std::size_t words_per_block = stream.words_per_block();
@@ -30,7 +30,7 @@ void for_each_draw(const RandomSource& source, const Address& address, std::span
 
   alignas(64) std::array<std::uint32_t, kWords> words;
   alignas(64) std::array<std::uint32_t, kWords / 4> blocks{};
-  std::array<std::uint32_t, kWords / 2> places;  // of the lower word
+  std::array<std::uint32_t, kWords / 2> places;  // of the lower words
   std::array<std::uint64_t, kWords / 2> draws;
   for (std::size_t first = 0; first < ids.size();) {
     std::size_t used = 0;
@@ -40,7 +40,7 @@ void for_each_draw(const RandomSource& source, const Address& address, std::span
     for (; count < places.size() && first + count < ids.size(); ++count) {
       const std::uint32_t id = ids[first + count];
       const std::uint32_t block = id >> shift;
-      if (used == 0 || block != last_block) {  // ids that share a block mostly stand together
+      if (used == 0 || block != last_block) {  // ids that share a block are mostly adjacent
         if (used == most_blocks) break;
         place_of_block = static_cast<std::uint32_t>(used / kRow * kRow * words_per_block + used % kRow);
         last_block = block;

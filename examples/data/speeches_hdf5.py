@@ -8,7 +8,10 @@ fedstride data show FOLDER/sentences
 import pathlib
 import sys
 
-import h5py
+try:
+    import h5py
+except ModuleNotFoundError as error:
+    sys.exit(f"speeches_hdf5.py: {error.name} is not installed; it is in Debian's python3-{error.name}, or 'pip install {error.name}'")
 
 if len(sys.argv) < 2 or sys.argv[1] in ("-h", "--help"):
     sys.exit(__doc__)

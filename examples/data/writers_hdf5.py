@@ -7,8 +7,11 @@ fedstride run --data FOLDER --partition natural --cohort fixed --cohort-size 5 -
 import pathlib
 import sys
 
-import h5py
-import numpy as np
+try:
+    import h5py
+    import numpy as np
+except ModuleNotFoundError as error:
+    sys.exit(f"writers_hdf5.py: {error.name} is not installed; it is in Debian's python3-{error.name}, or 'pip install {error.name}'")
 
 if len(sys.argv) < 2 or sys.argv[1] in ("-h", "--help"):
     sys.exit(__doc__)

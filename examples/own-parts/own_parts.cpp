@@ -1,4 +1,4 @@
-// fedstride with an optimiser, a partition and a data set of one's own. docs/library.md has the whole story.
+// fedstride with an optimizer, a partition and a data set of one's own. docs/library.md has the whole story.
 //   own-parts run --dataset spirals --optimizer sign --partition staircase --clients 4 --model "dense 16 | tanh | dense classes"
 #include <cmath>
 #include <fedstride/command_line.hpp>
@@ -9,36 +9,29 @@
 
 using namespace fedstride;
 
-/// signSGD with momentum (Bernstein et al. 2018, "Signum"): m <- beta m + (1 - beta) g, weights -= rate sign(m).
-struct Sign {
+struct SignSettings {
   double rate = 0.001;
   double beta = 0.9;
+  static constexpr auto kFields =
+      std::tuple{Field{"learning-rate", &SignSettings::rate, "how far each weight moves in a step", kPositive},
+                 Field{"sign-beta", &SignSettings::beta, "share of the average that stays",
+                       Valid{.low = 0, .high = 1, .high_included = false}}};
+};
 
+/// signSGD with momentum (Bernstein et al. 2018, "Signum"): m <- beta m + (1 - beta) g, weights -= rate sign(m).
+struct Sign final : OptimizerBase<Sign, SignSettings, Vector> {  // its state is m
   static constexpr std::string_view kName = "sign";
   static constexpr std::string_view kSummary = "steps of one size along the sign of the averaged gradient (Signum)";
-  static constexpr auto kFields = std::tuple{
-      Field{"learning-rate", &Sign::rate, "how far each weight moves in a step", kPositive},
-      Field{"sign-beta", &Sign::beta, "share of the average that stays", Valid{.low = 0, .high = 1, .high_included = false}}};
-  static constexpr int kGradientsPerStep = 1;
-  static constexpr bool kKeepsState = true;  // from round to round, in checkpoints too
 
-  struct State {
-    Vector average;
-    template <class Archive>
-    void serialize(Archive& archive) {
-      archive(average);
-    }
-  };
-  struct Scratch {};
-
-  void start(State& state, std::size_t size) const { state.average.assign(size, 0); }
-  double learning_rate(const State&, Progress) const { return rate; }
-  StepReport step(State& state, Scratch&, Vector& weights, Gradient gradient, Progress) const {
-    check_state_size(kName, state.average, weights);
+  int gradients_per_step(Progress) const override { return 1; }
+  bool keeps_state() const override { return true; }  // from round to round, in checkpoints too
+  double learning_rate(const Vector&, Progress) const override { return rate; }
+  StepReport step(Vector& average, Vector& /*scratch*/, Vector& weights, Gradient gradient, Progress) const override {
+    check_state_size(kName, average, weights);
     const auto stays = static_cast<float>(beta), eta = static_cast<float>(rate);
     gradient(weights.data(), [&](std::size_t offset, std::span<const float> stretch) {
       for (std::size_t i = 0; i < stretch.size(); ++i) {
-        float& m = state.average[offset + i];
+        float& m = average[offset + i];
         m = stays * m + (1 - stays) * stretch[i];
         weights[offset + i] -= eta * static_cast<float>((m > 0) - (m < 0));
       }
@@ -49,13 +42,12 @@ struct Sign {
 };
 
 /// Client c gets a share of the rows that grows with c: c + 1 parts of 1 + 2 + ... + clients.
-struct Staircase {
+struct Staircase final : PartBase<PartitionPart, Staircase> {
   static constexpr std::string_view kName = "staircase";
   static constexpr std::string_view kSummary = "client sizes grow evenly from the first client to the last";
-  static constexpr auto kDealing = fedstride::Dealing::counts;  // of all that an assignment may follow from
-  static constexpr auto kFields = std::tuple{};
 
-  Assignment assign(const PartitionInput& input) const {
+  Dealing dealing() const override { return Dealing::counts; }  // of all that an assignment may follow from
+  ClientRows assign(const PartitionInput& input) const override {
     check_input(input);
     const auto clients = static_cast<std::size_t>(input.clients), rows = input.rows.size();
     std::vector<std::uint32_t> order(input.rows.begin(), input.rows.end());

@@ -1,3 +1,4 @@
+#!/usr/bin/env python3
 """CIFAR-10 between pathological clients (two classes each): ADADP, which chooses its rate, against SGD with two rates.
 
     python3 adadp_against_sgd.py [ROUNDS]      two minutes a run and round on one core; the figure is adadp-against-sgd.svg

@@ -1,3 +1,4 @@
+#!/usr/bin/env python3
 """A federation over TLS of Python clients with data of their own, under client-level privacy, and its audit.
 
     python3 examples/python/federation.py [FOLDER]
@@ -54,7 +55,7 @@ def main(folder):
     serve.stderr.read()
     if serve.wait() != 0 or any(member.exitcode for member in members):
         sys.exit("the federation failed")
-    run = fedstride.open(folder / "run")
+    run = fedstride.open_run(folder / "run")
     print("w =", np.round(run.model()["w"], 2), "after", len(run.rounds), "rounds")
     print(subprocess.run([program, "privacy", "audit", folder / "run"], check=True, capture_output=True, text=True).stdout.strip())
 

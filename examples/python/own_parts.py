@@ -1,3 +1,4 @@
+#!/usr/bin/env python3
 """An aggregation and a partition of one's own: a weighted median, and clients who hold one class each.
 
     python3 examples/python/own_parts.py [FOLDER]

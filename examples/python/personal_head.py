@@ -1,3 +1,4 @@
+#!/usr/bin/env python3
 """A head that stays with its client: PyTorch trains a shared body and each client's own last layer, which fedstride keeps.
 
     python3 examples/python/personal_head.py [FOLDER [ROUNDS]]      (Debian: python3-torch)

@@ -1,3 +1,4 @@
+#!/usr/bin/env python3
 """Example-level privacy for a PyTorch model: its gradients are clipped and noised by fedstride, which draws the lots and keeps the ledger.
 
     python3 examples/python/private_pytorch.py [FOLDER [ROUNDS]]      (Debian: python3-torch)

@@ -1,3 +1,4 @@
+#!/usr/bin/env python3
 """A PyTorch LSTM that learns to predict the next character, trained by a function of one's own, on texts that nobody else has.
 
     python3 examples/python/pytorch_lstm.py [FOLDER [ROUNDS]]      (Debian: python3-torch)

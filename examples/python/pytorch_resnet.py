@@ -1,3 +1,4 @@
+#!/usr/bin/env python3
 """A PyTorch ResNet-18 with group norm, trained by a function of one's own, on CIFAR-10's pathological clients.
 
     python3 examples/python/pytorch_resnet.py [FOLDER [ROUNDS [ROWS]]]      (Debian: python3-torch)

@@ -7,7 +7,7 @@
 
 namespace fedstride {
 
-/// A convolution in the form for the kernels: one picture, borders already added, channels innermost.
+/// A convolution as the kernels see it: one picture, borders already added, channels innermost.
 struct ConvShape {
   Shape input;   ///< borders included
   Shape output;  ///< before any pooling
@@ -26,7 +26,7 @@ struct ConvShape {
   }
 };
 
-/// to = the picture `from`, of `shape` without gaps, with `border` zeros on each side.
+/// to = the picture `from`, of shape `shape` without gaps, with `border` zeros on each side.
 void add_border(const float* from, Shape shape, int border, float* to);
 
 /// packed[k][o] = filters[o][k], o padded with zeros to whole vectors: `size` x whole_lanes(channels) floats.
@@ -35,8 +35,8 @@ void pack_filters(const float* filters, int channels, int size, float* packed);
 /// One row of outputs: to[x][o] = bias[o] + sum_k input[source + k] packed[k][o], o padded to whole vectors; bias too.
 void conv_row(const ConvShape& shape, const float* input, const float* packed, const float* bias, int y, float* to);
 
-/// The outputs of one filter in one picture that a gradient reaches: the index at which each one's field begins in the
-/// input, and the gradient. Neighbours with the same source may be merged.
+/// The outputs of one filter in one picture that a gradient reaches: the index at which each one's field begins in the input,
+/// and the gradient. Neighbors with the same source may be merged.
 struct SpotList {
   const std::uint32_t* sources = nullptr;
   const float* gradients = nullptr;
@@ -53,10 +53,10 @@ struct SpotStore {
 
 constexpr std::size_t spot_capacity(std::size_t places) { return (places + 15) / 16 * 16 + 16; }
 
-/// Lists the non-zero gradients of one picture, [place][channel] without gaps, `width` places a row. bases[place] is the
-/// source of the place's first output; winners[place][channel], channels padded to whole vectors, picks one of the
-/// window's shifts (room for 16 of them at least) to be added to it; null: nothing is added. With `values`, gradients
-/// whose value is not positive are left out (ReLU).
+/// Lists the non-zero gradients of one picture, [place][channel] without gaps, `width` places per row. bases[place] is the
+/// source of the place's first output; winners[place][channel], channels padded to whole vectors, picks one of the window's
+/// shifts (room for at least 16 of them) to be added to it; null: nothing is added. With `values`, gradients whose value is not
+/// positive are left out (ReLU).
 void list_spots(const float* gradients, const float* values, const std::uint32_t* bases, const std::uint8_t* winners,
                 const std::uint32_t* shifts, int window_places, std::size_t places, int width, int channels,
                 const SpotStore& store);
@@ -64,17 +64,17 @@ void list_spots(const float* gradients, const float* values, const std::uint32_t
 /// input_gradient[source + k] += gradient * filter[k] for every spot of one filter in one picture.
 void conv_data_gradient(const ConvShape& shape, const SpotList& spots, const float* filter, float* input_gradient);
 
-/// filter_gradient[k] += sum over pictures and spots of gradient * input[source + k]; returns the sum of the gradients,
-/// which is the bias's.
+/// filter_gradient[k] += sum over pictures and spots of gradient * input[source + k]; returns the sum of the gradients, which is
+/// the gradient of the bias.
 float conv_filter_gradient(const ConvShape& shape, const float* const* inputs, const SpotList* lists, int pictures,
                            float* filter_gradient);
 
 /// filter_gradient[f][k] += sum over outputs (y, x) of dy[y][x][f] * input[source + k], for `filters` filters: for gradients
-/// of which few are zero. dy has dy_channels >= filters channels.
+/// with few zeros. dy has dy_channels >= filters channels.
 void conv_dense_filter_gradient(const ConvShape& shape, const float* input, const float* dy, int dy_channels, int filters,
                                 float* filter_gradient);
 
-/// sums[f] += the sum of dy[place][f] over places: the bias's gradient.
+/// sums[f] += the sum of dy[place][f] over places: the gradient of the bias.
 void sum_places(const float* dy, std::size_t places, int dy_channels, int filters, float* sums);
 
 }  // namespace fedstride

@@ -4,30 +4,23 @@
 
 #include "core/simd.hpp"
 #include "nn/kernels/conv.hpp"
+#include "nn/kernels/tiles.hpp"
 
 namespace fedstride {
 namespace {
 
-constexpr int kMaxVectors = kRegisters == 32 ? 20 : 12;  // of a filter's gradient in registers
-constexpr int kMaxRows = 5;                              // of a small filter, all at once
-[[maybe_unused]] constexpr int kMaxPickedPlaces = 16;    // of a pool's window, whose shifts are picked from registers
+constexpr int kMaxVectors = kRegisters == 32 ? 20 : 12;  // vectors of a filter's gradient in registers
+constexpr int kMaxRows = 5;                              // rows of a small filter, all at once
+[[maybe_unused]] constexpr int kMaxPickedPlaces = 16;    // places of a pool's window whose shifts are picked from registers
 
-/// kRows rows of the filter, `tail` weights in the last of kVectors vectors of each. Two sets of sums, for even and odd
-/// spots, if one would wait for the processor's multiply-adds.
+/// kRows rows of the filter, `tail` weights in the last of kVectors vectors of each. Two sets of sums, for even and odd spots,
+/// if one would wait for the processor's multiply-adds.
 template <int kRows, int kVectors>
 void filter_rows(const float* const* inputs, const SpotList* lists, int pictures, std::size_t offset, std::size_t pitch,
                  float* to, std::size_t to_stride, int tail) {
   constexpr int kSets = kRows * kVectors <= 4 ? 2 : 1;
   Lanes sum[kSets][kRows][kVectors] = {};
-  unrolled<kRows>([&](auto r) FEDSTRIDE_INLINE_LAMBDA {
-    unrolled<kVectors>([&](auto v) FEDSTRIDE_INLINE_LAMBDA {
-      const float* here = to + r * to_stride + v * kLanes;
-      if constexpr (v + 1 < kVectors)
-        sum[0][r][v] = load(here);
-      else
-        sum[0][r][v] = load_first(here, tail);
-    });
-  });
+  load_tile(sum[0], to, to_stride, tail);
   for (int picture = 0; picture < pictures; ++picture) {
     const float* from = inputs[picture] + offset;
     const SpotList spots = lists[picture];
@@ -43,38 +36,22 @@ void filter_rows(const float* const* inputs, const SpotList* lists, int pictures
     for (; i + kSets <= spots.count; i += kSets) unrolled<kSets>([&](auto set) FEDSTRIDE_INLINE_LAMBDA { add(i + set, set); });
     if (i < spots.count) add(i, std::integral_constant<int, 0>{});
   }
-  unrolled<kRows>([&](auto r) FEDSTRIDE_INLINE_LAMBDA {
-    unrolled<kVectors>([&](auto v) FEDSTRIDE_INLINE_LAMBDA {
-      Lanes total = sum[0][r][v];
-      if constexpr (kSets == 2) total += sum[1][r][v];
-      float* here = to + r * to_stride + v * kLanes;
-      if constexpr (v + 1 < kVectors)
-        store(here, total);
-      else
-        store_first(here, total, tail);
+  if constexpr (kSets == 2)
+    unrolled<kRows>([&](auto r) FEDSTRIDE_INLINE_LAMBDA {
+      unrolled<kVectors>([&](auto v) FEDSTRIDE_INLINE_LAMBDA { sum[0][r][v] += sum[1][r][v]; });
     });
-  });
+  store_tile(sum[0], to, to_stride, tail);
 }
 
 using FilterRows = decltype(&filter_rows<1, 1>);
 
-/// The function for `rows` x `vectors`; null if the sums do not fit the registers.
-template <int kRows, int kVectors>
-constexpr FilterRows filter_rows_if_fits() {
+/// Null if the sums do not fit in the registers.
+constexpr auto kFilterRows = tile_table<kMaxRows, kMaxVectors>([]<int kRows, int kVectors>() -> FilterRows {
   if constexpr (kRows * kVectors <= kMaxVectors || kRows == 1)
     return &filter_rows<kRows, kVectors>;
   else
     return nullptr;
-}
-template <int kRows, int... kIndex>
-constexpr auto functions_for_rows(std::integer_sequence<int, kIndex...>) {
-  return std::array{filter_rows_if_fits<kRows, kIndex + 1>()...};
-}
-template <int... kIndex>
-constexpr auto all_filter_rows(std::integer_sequence<int, kIndex...>) {
-  return std::array{functions_for_rows<kIndex + 1>(std::make_integer_sequence<int, kMaxVectors>{})...};
-}
-constexpr auto kFilterRows = all_filter_rows(std::make_integer_sequence<int, kMaxRows>{});
+});
 
 float sum_of(const float* values, int count) {
   Lanes total{};
@@ -95,7 +72,7 @@ FEDSTRIDE_INLINE IntLanes picked(Shifts shifts, const std::uint8_t* winners) {
   return reinterpret_cast<IntLanes>(_mm512_maskz_permutexvar_epi32(0xFFFF, _mm512_maskz_cvtepu8_epi32(0xFFFF, winner), shifts));
 }
 
-/// The gradients, where the spot `distance` places later has the same source added to that one and zeroed here.
+/// The gradients; one whose source is also that of the spot `distance` places later is added to that one and zeroed here.
 FEDSTRIDE_INLINE __m512 merged(__m512 gradients, __m512i sources, int distance) {
   const __m512i earlier = _mm512_sub_epi32(reinterpret_cast<__m512i>(lane_numbers()), _mm512_set1_epi32(distance));
   const auto exists = static_cast<__mmask16>(0xFFFFU << distance);
@@ -106,7 +83,7 @@ FEDSTRIDE_INLINE __m512 merged(__m512 gradients, __m512i sources, int distance) 
   return _mm512_maskz_add_ps(static_cast<__mmask16>(~(same >> distance)), gradients, gradients_before);
 }
 
-/// Appends the non-zeros among the gradients of neighbouring places, `width` places a row, to a channel's list.
+/// Appends the non-zeros among the gradients of neighboring places, `width` places per row, to a channel's list.
 FEDSTRIDE_INLINE void append(Lanes gradients, IntLanes source, int width, std::uint32_t* sources_to, float* gradients_to,
                              int& count) {
   const auto sources = reinterpret_cast<__m512i>(source);
@@ -137,7 +114,7 @@ FEDSTRIDE_INLINE IntLanes picked(Shifts shifts, const std::uint8_t* winners) {
                                                        _mm256_permutevar8x32_epi32(shifts.high, winner), is_high));
 }
 
-/// For every set of lanes, a bit each, the numbers of its lanes in order, a byte each.
+/// For every set of lanes, one bit each, the numbers of its lanes in order, one byte each.
 constexpr auto kLanesOfSet = [] {
   std::array<std::uint64_t, 1 << kLanes> lanes{};
   for (unsigned set = 0; set < lanes.size(); ++set)
@@ -150,8 +127,8 @@ FEDSTRIDE_INLINE __m256i lanes_of(unsigned set) {
   return _mm256_cvtepu8_epi32(_mm_cvtsi64_si128(static_cast<long long>(kLanesOfSet[set])));
 }
 
-/// Appends the non-zeros among the gradients of neighbouring places to a channel's list; one with the source of the one before
-/// is added to it.
+/// Appends the non-zeros among the gradients of neighboring places to a channel's list; a gradient with the same source as the
+/// previous one is added to it.
 FEDSTRIDE_INLINE void append(Lanes gradients, IntLanes source, int /*width*/, std::uint32_t* sources_to, float* gradients_to,
                              int& count) {
   const auto here = reinterpret_cast<__m256>(gradients);
@@ -166,7 +143,7 @@ FEDSTRIDE_INLINE void append(Lanes gradients, IntLanes source, int /*width*/, st
       _mm256_blend_epi32(_mm256_permutevar8x32_epi32(sources, _mm256_setr_epi32(0, 0, 1, 2, 3, 4, 5, 6)), last, 1);
   const __m256i equal = _mm256_and_si256(_mm256_cmpeq_epi32(sources, before), detail::first_lanes(size));
   const auto joins = static_cast<unsigned>(_mm256_movemask_ps(_mm256_castsi256_ps(equal)));
-  if ((joins & (joins << 1 | 1U)) != 0) [[unlikely]] {  // three in a row, or one of the list already
+  if ((joins & (joins << 1 | 1U)) != 0) [[unlikely]] {  // three in a row, or one already in the list
     alignas(32) std::uint32_t each_source[kLanes];
     alignas(32) float each_value[kLanes];
     _mm256_store_si256(reinterpret_cast<__m256i*>(each_source), sources);
@@ -181,7 +158,7 @@ FEDSTRIDE_INLINE void append(Lanes gradients, IntLanes source, int /*width*/, st
     }
     return;
   }
-  const __m256i next = _mm256_setr_epi32(1, 2, 3, 4, 5, 6, 7, 0);  // the first joins nobody here
+  const __m256i next = _mm256_setr_epi32(1, 2, 3, 4, 5, 6, 7, 0);  // the first is not joined here
   const __m256 joining =
       _mm256_and_ps(_mm256_permutevar8x32_ps(values, next), _mm256_castsi256_ps(_mm256_permutevar8x32_epi32(equal, next)));
   const unsigned kept = ((1U << size) - 1) & ~joins;
@@ -196,7 +173,8 @@ FEDSTRIDE_INLINE void append(Lanes gradients, IntLanes source, int /*width*/, st
 #if defined(__AVX512F__) || defined(__AVX2__)
 #define FEDSTRIDE_LISTS_IN_BLOCKS
 
-/// The part of list_spots for kLanes places of kLanes channels: swaps places and channels, then appends to each channel's list.
+/// The part of list_spots for kLanes places of kLanes channels: transposes places and channels, then appends to each channel's
+/// list.
 void list_block(const float* gradients, const float* values, const std::uint32_t* bases, const std::uint8_t* winners,
                 Shifts shifts, std::size_t channels, std::size_t padded, int places, int width, int count,
                 std::uint32_t* sources_to, float* gradients_to, std::size_t capacity, int* counts) {

@@ -1,8 +1,8 @@
 #include <algorithm>
-#include <array>
 
 #include "core/simd.hpp"
 #include "nn/kernels/conv.hpp"
+#include "nn/kernels/tiles.hpp"
 
 namespace fedstride {
 namespace {
@@ -10,14 +10,14 @@ namespace {
 // A tile of a filter's gradient lives in registers: kMaxOutputs filters by kMaxVectors vectors of a kernel's row.
 constexpr int kMaxOutputs = kRegisters == 32 ? 6 : 4;
 constexpr int kMaxVectors = kRegisters == 32 ? 4 : 3;
-constexpr std::size_t kCachedFloats = 4096;  // of inputs: half a first-level cache
+constexpr std::size_t kCachedFloats = 4096;  // inputs: half a first-level cache
 
-/// The part of a picture that a tile is summed over.
+/// The part of a picture over which a tile is summed.
 struct Part {
-  const float* input;  ///< of the tile's first weight at the first output
+  const float* input;  ///< for the tile's first weight at the first output
   std::size_t input_pitch;
   std::size_t input_step;
-  const float* dy;  ///< of the tile's first filter at the first output
+  const float* dy;  ///< for the tile's first filter at the first output
   std::size_t dy_pitch;
   std::size_t dy_step;
   int rows;
@@ -27,15 +27,7 @@ struct Part {
 template <int kOutputs, int kVectors>
 void filter_tile(const Part& part, float* to, std::size_t to_stride, int tail) {
   Lanes sum[kOutputs][kVectors];
-  unrolled<kOutputs>([&](auto o) FEDSTRIDE_INLINE_LAMBDA {
-    unrolled<kVectors>([&](auto v) FEDSTRIDE_INLINE_LAMBDA {
-      const float* here = to + o * to_stride + v * kLanes;
-      if constexpr (v + 1 < kVectors)
-        sum[o][v] = load(here);
-      else
-        sum[o][v] = load_first(here, tail);
-    });
-  });
+  load_tile(sum, to, to_stride, tail);
   for (int y = 0; y < part.rows; ++y) {
     const float* input = part.input + y * part.input_pitch;
     const float* dy = part.dy + y * part.dy_pitch;
@@ -48,26 +40,11 @@ void filter_tile(const Part& part, float* to, std::size_t to_stride, int tail) {
       });
     }
   }
-  unrolled<kOutputs>([&](auto o) FEDSTRIDE_INLINE_LAMBDA {
-    unrolled<kVectors>([&](auto v) FEDSTRIDE_INLINE_LAMBDA {
-      float* here = to + o * to_stride + v * kLanes;
-      if constexpr (v + 1 < kVectors)
-        store(here, sum[o][v]);
-      else
-        store_first(here, sum[o][v], tail);
-    });
-  });
+  store_tile(sum, to, to_stride, tail);
 }
 
-template <int kVectors, int... kIndex>
-constexpr auto filter_tiles(std::integer_sequence<int, kIndex...>) {
-  return std::array{&filter_tile<kIndex + 1, kVectors>...};
-}
-template <int... kIndex>
-constexpr auto all_filter_tiles(std::integer_sequence<int, kIndex...>) {
-  return std::array{filter_tiles<kIndex + 1>(std::make_integer_sequence<int, kMaxOutputs>{})...};
-}
-constexpr auto kFilterTiles = all_filter_tiles(std::make_integer_sequence<int, kMaxVectors>{});
+constexpr auto kFilterTiles =
+    tile_table<kMaxVectors, kMaxOutputs>([]<int kVectors, int kOutputs>() { return &filter_tile<kOutputs, kVectors>; });
 
 }  // namespace
 
@@ -75,8 +52,6 @@ void conv_dense_filter_gradient(const ConvShape& shape, const float* input, cons
                                 float* filter_gradient) {
   const int stretch = shape.stretch();
   const int vectors = (stretch + kLanes - 1) / kLanes;
-  const int vector_blocks = (vectors + kMaxVectors - 1) / kMaxVectors;
-  const int filter_blocks = (filters + kMaxOutputs - 1) / kMaxOutputs;
   const auto filter_size = static_cast<std::size_t>(shape.filter_size());
   const int rows_at_once = static_cast<int>(std::max<std::size_t>(1, kCachedFloats / shape.pitch()));
   Part part{.input = nullptr,
@@ -90,17 +65,14 @@ void conv_dense_filter_gradient(const ConvShape& shape, const float* input, cons
   for (int y = 0; y < shape.output.height; y += rows_at_once) {
     part.rows = std::min(rows_at_once, shape.output.height - y);
     for (int ky = 0; ky < shape.kernel; ++ky) {
-      for (int block = 0; block < vector_blocks; ++block) {
-        const int v = vectors * block / vector_blocks, count = vectors * (block + 1) / vector_blocks - v;
+      for_blocks(vectors, kMaxVectors, [&](int v, int count) {
         const int k = v * kLanes, tail = std::min(stretch - k - (count - 1) * kLanes, kLanes);
         part.input = input + shape.source(y, 0) + ky * shape.pitch() + k;
-        for (int filter_block = 0; filter_block < filter_blocks; ++filter_block) {
-          const int first = filters * filter_block / filter_blocks;
-          const int outputs = filters * (filter_block + 1) / filter_blocks - first;
+        for_blocks(filters, kMaxOutputs, [&](int first, int outputs) {
           part.dy = dy + y * part.dy_pitch + first;
           kFilterTiles[count - 1][outputs - 1](part, filter_gradient + first * filter_size + ky * stretch + k, filter_size, tail);
-        }
-      }
+        });
+      });
     }
   }
 }

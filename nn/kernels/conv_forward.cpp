@@ -1,13 +1,13 @@
 #include <algorithm>
-#include <array>
 
 #include "core/simd.hpp"
 #include "nn/kernels/conv.hpp"
+#include "nn/kernels/tiles.hpp"
 
 namespace fedstride {
 namespace {
 
-// A tile of results lives in registers: kMaxPositions neighbouring outputs by kMaxVectors vectors of channels.
+// A tile of results stays in registers: kMaxPositions neighboring outputs by kMaxVectors vectors of channels.
 constexpr int kMaxPositions = 6;
 constexpr int kMaxVectors = kRegisters == 32 ? 4 : 2;
 
@@ -33,20 +33,11 @@ void conv_tile(const ConvShape& shape, const float* input, const float* packed, 
       packed += to_stride;
     }
   }
-  unrolled<kPositions>([&](auto p) FEDSTRIDE_INLINE_LAMBDA {
-    unrolled<kVectors>([&](auto v) FEDSTRIDE_INLINE_LAMBDA { store(to + p * to_stride + v * kLanes, sum[p][v]); });
-  });
+  store_tile(sum, to, to_stride);
 }
 
-template <int kVectors, int... kIndex>
-constexpr auto conv_tiles(std::integer_sequence<int, kIndex...>) {
-  return std::array{&conv_tile<kIndex + 1, kVectors>...};
-}
-template <int... kIndex>
-constexpr auto all_conv_tiles(std::integer_sequence<int, kIndex...>) {
-  return std::array{conv_tiles<kIndex + 1>(std::make_integer_sequence<int, kMaxPositions>{})...};
-}
-constexpr auto kConvTiles = all_conv_tiles(std::make_integer_sequence<int, kMaxVectors>{});
+constexpr auto kConvTiles =
+    tile_table<kMaxVectors, kMaxPositions>([]<int kVectors, int kPositions>() { return &conv_tile<kPositions, kVectors>; });
 
 }  // namespace
 
@@ -82,16 +73,12 @@ void add_border(const float* from, Shape shape, int border, float* to) {
 void conv_row(const ConvShape& shape, const float* input, const float* packed, const float* bias, int y, float* to) {
   const std::size_t padded = whole_lanes(shape.output.channels);
   const int vectors = static_cast<int>(padded) / kLanes;
-  const int width = shape.output.width;
-  const int blocks = (width + kMaxPositions - 1) / kMaxPositions;
   for (int v = 0; v < vectors; v += kMaxVectors) {
     const auto& tiles = kConvTiles[std::min(kMaxVectors, vectors - v) - 1];
-    for (int block = 0; block < blocks; ++block) {
-      const int x = width * block / blocks;
-      const int count = width * (block + 1) / blocks - x;
+    for_blocks(shape.output.width, kMaxPositions, [&](int x, int count) {
       tiles[count - 1](shape, input + shape.source(y, x), packed + v * kLanes, bias + v * kLanes, to + x * padded + v * kLanes,
                        padded);
-    }
+    });
   }
 }
 

@@ -1,30 +1,27 @@
 #include "nn/kernels/dense.hpp"
 
 #include <algorithm>
-#include <array>
 
-#include "core/simd.hpp"
+#include "nn/kernels/tiles.hpp"
 
 namespace fedstride {
 namespace {
 
-// A tile of results lives in registers: kMaxRows rows by two vectors.
+// A tile of results stays in registers: kMaxRows rows by two vectors.
 constexpr int kMaxRows = kTileRows;
-constexpr int kInputChunk = 64;  // inputs of a tile at once, so that their weights and activations stay in L1
-// From this number of rows on, weights that are not aligned are copied to aligned memory, a chunk of inputs at a time.
+constexpr int kInputChunk = 64;  // inputs of a tile processed at once, so that their weights and activations stay in L1
+// From this number of rows on, unaligned weights are copied to aligned memory, one chunk of inputs at a time.
 constexpr int kMinRowsToCopy = 3 * kMaxRows;
 constexpr int kCopiedInputs = 128;
-constexpr int kPrefetchInputs = 4;  // inputs ahead, in the backward pass
+constexpr int kPrefetchInputs = 4;  // number of inputs ahead, in the backward pass
 
 template <int kRows, int kVectors, bool kTail>
 void forward_loop(const float* x, std::size_t x_stride, const float* w, std::size_t w_stride, int depth, float* y,
                   std::size_t y_stride, [[maybe_unused]] int tail) {
   Lanes sum[kRows][kVectors];
-  unrolled<kRows>([&](auto r) FEDSTRIDE_INLINE_LAMBDA {
-    unrolled<kVectors>([&](auto v) FEDSTRIDE_INLINE_LAMBDA { sum[r][v] = load(y + r * y_stride + v * kLanes); });
-  });
+  load_tile(sum, y, y_stride);
   for (int i = 0; i < depth; ++i) {
-    prefetch(w + kInputChunk * w_stride);  // the same outputs' weights of the next inputs
+    prefetch(w + kInputChunk * w_stride);  // the next inputs' weights for the same outputs
     prefetch(w + kInputChunk * w_stride + kLanes);
     Lanes weight[kVectors];
     unrolled<kVectors>([&](auto v) FEDSTRIDE_INLINE_LAMBDA {
@@ -40,9 +37,7 @@ void forward_loop(const float* x, std::size_t x_stride, const float* w, std::siz
     w += w_stride;
     ++x;
   }
-  unrolled<kRows>([&](auto r) FEDSTRIDE_INLINE_LAMBDA {
-    unrolled<kVectors>([&](auto v) FEDSTRIDE_INLINE_LAMBDA { store(y + r * y_stride + v * kLanes, sum[r][v]); });
-  });
+  store_tile(sum, y, y_stride);
 }
 
 /// y[r][o] += sum_i x[r][i] w[i][o] for `depth` inputs; `tail` outputs in the last vector.
@@ -60,26 +55,22 @@ template <int kRows, int kInputs>
 void data_tile(const float* dy, std::size_t dy_stride, const float* w, int outputs, float* to) {
   constexpr int kSums = kInputs * kRows;
   Lanes sum[kSums] = {};
-  const auto add = [&](int o, auto&& load_weight) FEDSTRIDE_INLINE_LAMBDA {
+  for_vectors(outputs, [&](int o, auto get, auto) FEDSTRIDE_INLINE_LAMBDA {
     unrolled<kInputs>([&](auto i) FEDSTRIDE_INLINE_LAMBDA { prefetch(w + (kPrefetchInputs + i) * outputs + o); });
     Lanes weight[kInputs];
-    unrolled<kInputs>([&](auto i) FEDSTRIDE_INLINE_LAMBDA { weight[i] = load_weight(w + i * outputs + o); });
+    unrolled<kInputs>([&](auto i) FEDSTRIDE_INLINE_LAMBDA { weight[i] = get(w + i * outputs + o); });
     unrolled<kRows>([&](auto r) FEDSTRIDE_INLINE_LAMBDA {
       const Lanes value = in_register(load(dy + r * dy_stride + o));
       unrolled<kInputs>([&](auto i) FEDSTRIDE_INLINE_LAMBDA { sum[i * kRows + r] += value * weight[i]; });
     });
-  };
-  int o = 0;
-  for (; o + kLanes <= outputs; o += kLanes) add(o, [](const float* from) FEDSTRIDE_INLINE_LAMBDA { return load(from); });
-  const int tail = outputs - o;
-  if (tail > 0) add(o, [&](const float* from) FEDSTRIDE_INLINE_LAMBDA { return load_first(from, tail); });
+  });
   constexpr int kPacked = (kSums + kLanes - 1) / kLanes;
   Lanes packed[kPacked];
   packed_sums<kSums>(sum, packed);
   unrolled<kPacked>([&](auto i) FEDSTRIDE_INLINE_LAMBDA { store(to + i * kLanes, packed[i]); });
 }
 
-/// dw[i][o] = sum_r x[r][i] dy[r][o], where kChosen x[examples[r]][i]; `tail` outputs in the last vector.
+/// dw[i][o] = sum_r x[r][i] dy[r][o], or with kChosen x[examples[r]][i]; `tail` outputs in the last vector.
 template <int kInputs, int kVectors, bool kChosen>
 void weight_tile(const float* x, std::size_t x_stride, [[maybe_unused]] const int* examples, const float* dy,
                  std::size_t dy_stride, int rows, float* dw, std::size_t dw_stride, int tail) {
@@ -108,17 +99,17 @@ void weight_tile(const float* x, std::size_t x_stride, [[maybe_unused]] const in
   });
 }
 
-/// Both gradients of two inputs: the gradients of the outputs are loaded once for the two.
-/// sums as data_tile leaves them; dw[i][o] = sum_r factors[r][i] dy[r][o].
+/// Both gradients of two inputs: the output gradients are loaded once for the two. sums as data_tile leaves them; dw[i][o] =
+/// sum_r factors[r][i] dy[r][o].
 template <int kRows>
 void both_tile(const float* factors, const float* dy, std::size_t dy_stride, const float* w, int outputs, float* sums,
                float* dw) {
   constexpr int kInputs = 2;
   Lanes sum[kInputs * kRows] = {};
-  const auto add = [&](int o, auto&& load_some, auto&& store_some) FEDSTRIDE_INLINE_LAMBDA {
+  for_vectors(outputs, [&](int o, auto get, auto put) FEDSTRIDE_INLINE_LAMBDA {
     unrolled<kInputs>([&](auto i) FEDSTRIDE_INLINE_LAMBDA { prefetch(w + (kPrefetchInputs + i) * outputs + o); });
     Lanes weight[kInputs], gradient[kInputs] = {};
-    unrolled<kInputs>([&](auto i) FEDSTRIDE_INLINE_LAMBDA { weight[i] = load_some(w + i * outputs + o); });
+    unrolled<kInputs>([&](auto i) FEDSTRIDE_INLINE_LAMBDA { weight[i] = get(w + i * outputs + o); });
     unrolled<kRows>([&](auto r) FEDSTRIDE_INLINE_LAMBDA {
       const Lanes value = in_register(load(dy + r * dy_stride + o));
       unrolled<kInputs>([&](auto i) FEDSTRIDE_INLINE_LAMBDA {
@@ -126,64 +117,25 @@ void both_tile(const float* factors, const float* dy, std::size_t dy_stride, con
         gradient[i] += value * factors[r * kInputs + i];
       });
     });
-    unrolled<kInputs>([&](auto i) FEDSTRIDE_INLINE_LAMBDA { store_some(dw + i * outputs + o, gradient[i]); });
-  };
-  int o = 0;
-  for (; o + kLanes <= outputs; o += kLanes)
-    add(
-        o, [](const float* from) FEDSTRIDE_INLINE_LAMBDA { return load(from); },
-        [](float* to, Lanes value) FEDSTRIDE_INLINE_LAMBDA { store(to, value); });
-  const int tail = outputs - o;
-  if (tail > 0)
-    add(
-        o, [&](const float* from) FEDSTRIDE_INLINE_LAMBDA { return load_first(from, tail); },
-        [&](float* to, Lanes value) FEDSTRIDE_INLINE_LAMBDA { store_first(to, value, tail); });
+    unrolled<kInputs>([&](auto i) FEDSTRIDE_INLINE_LAMBDA { put(dw + i * outputs + o, gradient[i]); });
+  });
   constexpr int kPacked = (kInputs * kRows + kLanes - 1) / kLanes;
   Lanes packed[kPacked];
   packed_sums<kInputs * kRows>(sum, packed);
   unrolled<kPacked>([&](auto i) FEDSTRIDE_INLINE_LAMBDA { store(sums + i * kLanes, packed[i]); });
 }
 
-// One tile function for each number of rows (or inputs), chosen once a block.
-template <int kVectors, int... kIndex>
-constexpr auto forward_tiles(std::integer_sequence<int, kIndex...>) {
-  return std::array{&forward_tile<kIndex + 1, kVectors>...};
-}
-template <int kInputs, int... kIndex>
-constexpr auto data_tiles(std::integer_sequence<int, kIndex...>) {
-  return std::array{&data_tile<kIndex + 1, kInputs>...};
-}
-template <int... kIndex>
-constexpr auto both_tiles(std::integer_sequence<int, kIndex...>) {
-  return std::array{&both_tile<kIndex + 1>...};
-}
 constexpr int kWeightInputs = 4;
 constexpr int kWeightVectors = kRegisters == 32 ? 4 : 2;
-template <int kInputs, bool kChosen, int... kIndex>
-constexpr auto weight_tiles(std::integer_sequence<int, kIndex...>) {
-  return std::array{&weight_tile<kInputs, kIndex + 1, kChosen>...};
+template <int kInputs>
+constexpr auto weight_tiles() {  // [1]: for chosen examples
+  return tile_table<2, kWeightVectors>([]<int kChosen, int kVectors>() { return &weight_tile<kInputs, kVectors, kChosen == 2>; });
 }
-using RowCounts = std::make_integer_sequence<int, kMaxRows>;
-using VectorCounts = std::make_integer_sequence<int, kWeightVectors>;
-
-constexpr auto kForwardTiles1 = forward_tiles<1>(RowCounts{});
-constexpr auto kForwardTiles2 = forward_tiles<2>(RowCounts{});
-constexpr auto kDataTiles1 = data_tiles<1>(RowCounts{});
-constexpr auto kDataTiles2 = data_tiles<2>(RowCounts{});
-constexpr auto kBothTiles = both_tiles(RowCounts{});
-constexpr std::array kWeightTiles1{weight_tiles<1, false>(VectorCounts{}), weight_tiles<1, true>(VectorCounts{})};
-constexpr std::array kWeightTiles4{weight_tiles<kWeightInputs, false>(VectorCounts{}),
-                                   weight_tiles<kWeightInputs, true>(VectorCounts{})};
-
-/// Cuts `rows` into the fewest blocks of at most kMaxRows, as equal as possible; calls body(first, count).
-template <class Body>
-void for_row_blocks(int rows, Body&& body) {
-  const int blocks = (rows + kMaxRows - 1) / kMaxRows;
-  for (int block = 0; block < blocks; ++block) {
-    const int first = rows * block / blocks;
-    body(first, rows * (block + 1) / blocks - first);
-  }
-}
+constexpr auto kForwardTiles = tile_table<2, kMaxRows>([]<int kVectors, int kRows>() { return &forward_tile<kRows, kVectors>; });
+constexpr auto kDataTiles = tile_table<2, kMaxRows>([]<int kInputs, int kRows>() { return &data_tile<kRows, kInputs>; });
+constexpr auto kBothTiles = tile_table<1, kMaxRows>([]<int, int kRows>() { return &both_tile<kRows>; })[0];
+constexpr auto kWeightTiles1 = weight_tiles<1>();
+constexpr auto kWeightTiles4 = weight_tiles<kWeightInputs>();
 
 /// `width` columns (at most two vectors) of `depth` rows, without gaps between whole vectors.
 void copy_columns(const float* from, int stride, int depth, int width, float* to) {
@@ -206,7 +158,7 @@ void dense_forward(Rows x, int rows, int inputs, const float* w, int outputs, co
     const int depth = std::min(chunk, inputs - i);
     const auto add = [&](int row, int count, int o, const float* from, int stride) {
       const int width = std::min(2 * kLanes, last - o);
-      const auto& tiles = width > kLanes ? kForwardTiles2 : kForwardTiles1;
+      const auto& tiles = kForwardTiles[width > kLanes ? 1 : 0];
       const int tail = width > kLanes ? width - kLanes : width;
       tiles[count - 1](x[row] + i, x.stride, from, stride, depth, y[row] + o, y.stride, tail);
     };
@@ -215,10 +167,10 @@ void dense_forward(Rows x, int rows, int inputs, const float* w, int outputs, co
       alignas(64) float copy[kCopiedInputs * 2 * kLanes];
       for (int o = first; o < last; o += 2 * kLanes) {
         copy_columns(weights + o, outputs, depth, std::min(2 * kLanes, last - o), copy);
-        for_row_blocks(rows, [&](int row, int count) { add(row, count, o, copy, 2 * kLanes); });
+        for_blocks(rows, kMaxRows, [&](int row, int count) { add(row, count, o, copy, 2 * kLanes); });
       }
     } else {
-      for_row_blocks(rows, [&](int row, int count) {
+      for_blocks(rows, kMaxRows, [&](int row, int count) {
         for (int o = first; o < last; o += 2 * kLanes) add(row, count, o, weights + o, outputs);
       });
     }
@@ -230,10 +182,10 @@ void dense_forward(Rows x, int rows, int inputs, const float* w, int outputs, co
 
 void dense_data_gradient(Rows dy, int rows, const float* w, int outputs, Rows dx, int first, int last) {
   alignas(64) float sums[whole_lanes(2 * kMaxRows)];
-  for_row_blocks(rows, [&](int row, int count) {
+  for_blocks(rows, kMaxRows, [&](int row, int count) {
     for (int i = first; i < last; i += 2) {
       const int inputs = std::min(2, last - i);
-      const auto& tiles = inputs == 2 ? kDataTiles2 : kDataTiles1;
+      const auto& tiles = kDataTiles[inputs - 1];
       tiles[count - 1](dy[row], dy.stride, w + static_cast<std::size_t>(i) * outputs, outputs, sums);
       for (int r = 0; r < count; ++r) dx[row + r][i] = sums[r];
       if (inputs == 2)
@@ -278,6 +230,30 @@ void dense_weight_gradient(Rows x, const OutputGradients& dy, int outputs, int f
              dw + static_cast<std::size_t>(i + j - first) * outputs + o, outputs, tail);
     }
   }
+}
+
+OutputGradients scaled_gradients(Rows dy, int rows, int outputs, const float* factors, Rows to, int* examples) {
+  int count = 0;
+  for (int r = 0; r < rows; ++r) {
+    if (factors[r] == 0) continue;
+    for (int o = 0; o < outputs; o += kLanes) store(to[count] + o, load(dy[r] + o) * factors[r]);
+    examples[count++] = r;
+  }
+  return {to, count, count == rows ? nullptr : examples};
+}
+
+void column_sums(const OutputGradients& dy, int outputs, float* sums) {
+  for (int o = 0; o < outputs; o += kLanes) {
+    Lanes total{};
+    for (int r = 0; r < dy.count; ++r) total += load(dy.values[r] + o);
+    store(sums + o, total);
+  }
+}
+
+void relu_mask(Rows value, Rows gradient, int rows, std::size_t size) {
+  for (int r = 0; r < rows; ++r)
+    for (std::size_t i = 0; i < size; i += kLanes)
+      store(gradient[r] + i, load(value[r] + i) > Lanes{} ? load(gradient[r] + i) : Lanes{});
 }
 
 }  // namespace fedstride

@@ -7,10 +7,10 @@
 
 namespace fedstride {
 
-// Products of a dense layer, weights w[input][output] without gaps. Rows of activations have `stride` >= the number of
-// outputs rounded up to whole vectors; values after the outputs are zero and stay zero.
+// Products of a dense layer, weights w[input][output] without gaps. Rows of activations have `stride` >= the number of outputs
+// rounded up to whole vectors; values after the outputs are zero and stay zero.
 
-/// Rows of a tile of results.
+/// Number of rows in a tile of results.
 inline constexpr int kTileRows = kRegisters == 32 ? 12 : 6;
 inline constexpr int kFusedRows = kTileRows;
 
@@ -22,27 +22,27 @@ void dense_forward(Rows x, int rows, int inputs, const float* w, int outputs, co
 /// dx[r][i] = sum_o dy[r][o] w[i][o] for inputs [first, last).
 void dense_data_gradient(Rows dy, int rows, const float* w, int outputs, Rows dx, int first, int last);
 
-/// Gradients of a layer's outputs, for all examples in order or for some.
+/// Gradients of a layer's outputs, for all examples in order or for some of them.
 struct OutputGradients {
   Rows values;
   int count = 0;
   const int* examples = nullptr;  ///< row k belongs to example examples[k]; null: to example k
 };
 
-/// Row k of `to` = factor times the gradient of the k-th example whose factor is not 0; `examples` (room for `rows`)
-/// receives their numbers.
+/// Row k of `to` = factor times the gradient of the k-th example whose factor is not 0; `examples` (room for `rows`) receives
+/// the examples' numbers.
 OutputGradients scaled_gradients(Rows dy, int rows, int outputs, const float* factors, Rows to, int* examples);
 
 /// dw[i - first][o] = sum_k x[example of k][i] dy[k][o] for inputs [first, last), without gaps.
 void dense_weight_gradient(Rows x, const OutputGradients& dy, int outputs, int first, int last, float* dw);
 
-/// Data and weight gradient in one, which pays for at most kFusedRows rows.
+/// Data and weight gradient at once, which pays for at most kFusedRows rows.
 void dense_both_gradients(Rows x, Rows dy, int rows, const float* w, int outputs, Rows dx, int first, int last, float* dw);
 
 /// sum_k dy[k][o], for the whole vectors of outputs.
 void column_sums(const OutputGradients& dy, int outputs, float* sums);
 
-/// gradient[r][i] = 0 where value[r][i] is not positive, for the first `size` of each row.
+/// gradient[r][i] = 0 if value[r][i] is not positive, for the first `size` of each row.
 void relu_mask(Rows value, Rows gradient, int rows, std::size_t size);
 
 }  // namespace fedstride

@@ -9,8 +9,8 @@
 namespace fedstride {
 namespace {
 
-/// ln x for normal x > 0, to about 1e-15 (infinity and NaN as they are): 2 artanh((m - 1)/(m + 1)) + exponent ln 2 with
-/// m in [0.70, 1.41]. libm's own may change bits with the processor.
+/// ln x for normal x > 0, to about 1e-15 (infinity and NaN unchanged): 2 artanh((m - 1)/(m + 1)) + exponent ln 2 with m in
+/// [0.70, 1.41]. libm's result may differ in bits between processors.
 double natural_log(double x) {
   if (!(x <= std::numeric_limits<double>::max())) return x;
   auto bits = std::bit_cast<std::uint64_t>(x);

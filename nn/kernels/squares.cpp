@@ -1,6 +1,6 @@
 #include "nn/kernels/squares.hpp"
 
-#include "nn/kernels/double_lanes.hpp"
+#include "nn/kernels/tiles.hpp"
 
 namespace fedstride {
 double squared_norm(const float* values, std::size_t size) {
@@ -24,17 +24,12 @@ double squared_norm(const float* values, std::size_t size) {
 }
 
 void add_scaled(float* to, const float* from, float factor, std::size_t size) {
-  std::size_t i = 0;
-  for (; i + kLanes <= size; i += kLanes) store(to + i, load(to + i) + load(from + i) * factor);
-  const int tail = static_cast<int>(size - i);
-  if (tail > 0) store_first(to + i, load_first(to + i, tail) + load_first(from + i, tail) * factor, tail);
+  for_vectors(size, [&](std::size_t i, auto get, auto put)
+                        FEDSTRIDE_INLINE_LAMBDA { put(to + i, get(to + i) + get(from + i) * factor); });
 }
 
 void scale(float* to, const float* from, float factor, std::size_t size) {
-  std::size_t i = 0;
-  for (; i + kLanes <= size; i += kLanes) store(to + i, load(from + i) * factor);
-  const int tail = static_cast<int>(size - i);
-  if (tail > 0) store_first(to + i, load_first(from + i, tail) * factor, tail);
+  for_vectors(size, [&](std::size_t i, auto get, auto put) FEDSTRIDE_INLINE_LAMBDA { put(to + i, get(from + i) * factor); });
 }
 
 }  // namespace fedstride

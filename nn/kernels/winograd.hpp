@@ -6,11 +6,11 @@
 
 namespace fedstride {
 
-// 3x3 convolutions of stride 1 by Winograd's minimal filtering F(4x4, 3x3) (Lavin & Gray, CVPR 2016): outputs in tiles of
-// 4x4, each from 6x6 inputs, 36 products a channel pair instead of 144. Relative rounding error at 64 channels: 1.1e-6,
-// where the direct sum has 4.5e-7.
+// 3x3 convolutions of stride 1 by Winograd's minimal filtering F(4x4, 3x3) (Lavin & Gray, CVPR 2016): outputs in tiles of 4x4,
+// each from 6x6 inputs, 36 products per channel pair instead of 144. Relative rounding error at 64 channels: 1.1e-6; the direct
+// sum has 4.5e-7.
 
-/// True if it applies and pays: enough channels that the transforms cost little beside the products.
+/// True if it applies and pays: enough channels that the transforms are cheap compared with the products.
 bool winograd_fits(const ConvShape& shape);
 
 class Winograd {
@@ -19,7 +19,7 @@ class Winograd {
 
   explicit Winograd(const ConvShape& shape);
 
-  /// Pictures whose tiles are best transformed and multiplied together.
+  /// Number of pictures whose tiles are best transformed and multiplied together.
   int group() const { return group_; }
   std::size_t filters_size() const;  ///< floats of the transformed filters
   std::size_t scratch_size() const;  ///< floats forward() needs
@@ -37,10 +37,10 @@ class Winograd {
   void forward(const float* const* inputs, int pictures, const float* filters, const float* bias, float* scratch,
                float* const* to) const;
 
-  // The gradient by the filters is the way forwards transposed: sums of products of transformed inputs and transformed
-  // gradients of outputs, turned into filters once (nn/kernels/winograd_gradient.cpp).
+  // The gradient with respect to the filters is the forward pass transposed: sums of products of transformed inputs and
+  // transformed output gradients, turned into filters once.
 
-  /// True if a picture has enough tiles, and the matrices are small enough, for it to pay.
+  /// True if this pays: a picture has enough tiles, and the matrices are small enough.
   bool gradient_pays() const;
   std::size_t gradient_size() const;          ///< floats of the sums, which begin as zeros
   std::size_t gradient_scratch_size() const;  ///< floats add_gradient() needs
@@ -51,7 +51,7 @@ class Winograd {
 
  private:
   ConvShape shape_;
-  int rows_ = 0;  ///< of tiles
+  int rows_ = 0;  ///< rows of tiles
   int columns_ = 0;
   int group_ = 1;
   int chunk_ = 1;  ///< tiles multiplied at once

@@ -1,32 +1,51 @@
-"""fedstride: a federated-learning simulator, exact, adaptive, fast on a CPU.
+"""fedstride: a federated-learning simulator with reproducible results.
 
     import fedstride
     run = fedstride.run(dataset="synthetic", rounds=5, out="runs/first")
     print(run.summary["test_accuracy"])
 
-Everything computed is computed in C++, with the GIL released. Errors are exceptions with one line that names the value and
-what would be valid: `Error`, and `UsageError` (a `ValueError` too) for requests that make no sense.
+All computation is in C++, with the GIL released. Errors are exceptions whose one-line message names the value and what would be
+valid: `Error`, and its subclass `UsageError` (also a `ValueError`) for invalid requests.
 """
+
+from typing import TYPE_CHECKING as _TYPE_CHECKING
 
 from ._load import _core
 from ._version import __version__
 
 if _core.version != __version__:
     raise ImportError(
-        f"fedstride: the package's files are of version {__version__}, its module _core of {_core.version}; "
-        "install both of one build")
+        f"fedstride: the package's files have version {__version__}, its module _core has {_core.version}; "
+        "install both from one build")
 
-from . import privacy
+from . import parts, privacy
 from ._core import Error, UsageError
 from .client import Client
 from .code import Lot, Task, Trained, named, uses_clipped_sum
 from ._program import program
 from .data import load_dataset, partition
-from .folder import Run, open
+from .folder import Run, open_run
+from .parts import *
 from .running import report, resume, run, sweep
+from .sweeps import Sweep
 from .tensors import load_tensors, save_tensors
+
+if _TYPE_CHECKING:
+    from .folder import open_run as open  # its former name, which __getattr__ knows
 
 _core.set_program(program() or "")
 
-__all__ = ["Client", "Error", "Lot", "Run", "Task", "Trained", "UsageError", "__version__", "load_dataset", "load_tensors", "named", "open",
-           "partition", "privacy", "program", "report", "resume", "run", "save_tensors", "sweep", "uses_clipped_sum"]
+# Without the classes of parts, whose names are common words.
+__all__ = ["Client", "Error", "Lot", "Run", "Sweep", "Task", "Trained", "UsageError", "__version__", "load_dataset", "load_tensors",
+           "named", "open_run", "parts", "partition", "privacy", "program", "report", "resume", "run", "save_tensors", "sweep",
+           "uses_clipped_sum"]
+
+
+def __getattr__(name):
+    if name == "open":  # not a plain name of the module, whose own code would then see it for the builtin
+        return open_run
+    raise AttributeError(f"module 'fedstride' has no attribute '{name}'; dir(fedstride) lists what it has")
+
+
+def __dir__():
+    return sorted({*__all__, *parts.__all__})

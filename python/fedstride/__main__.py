@@ -1,4 +1,4 @@
-"""`python3 -m fedstride` is the program `fedstride`."""
+"""`python3 -m fedstride` runs the program `fedstride`."""
 
 import os
 import sys

@@ -1,4 +1,4 @@
-"""Commands of the program, carried out in this process: the same words, checks and numbers."""
+"""Commands of the program, carried out in this process, with the same checks and results."""
 
 import json
 import math
@@ -9,49 +9,25 @@ from . import _core
 from ._core import Error
 
 
-def words_of(flags):
-    """Keywords as words of a command line: `steps=10` is `--steps=10`; None is left out, True is the flag alone."""
-    words = []
-    for name, value in flags.items():
-        if value is None or value is False:
-            continue
-        flag = "--" + name.replace("_", "-")
-        words.append(flag if value is True else f"{flag}={text_of(name, value)}")
-    return words
-
-
-def text_of(name, value):
-    """A value as a word: numbers with all their digits, lists joined with commas."""
-    if isinstance(value, (list, tuple)):
-        return ",".join(text_of(name, one) for one in value)
-    if hasattr(value, "__fspath__"):
-        return os.fspath(value)
-    if hasattr(value, "item") and getattr(value, "shape", None) == ():
-        value = value.item()
-    if isinstance(value, (bool, int, float, str)):
-        return str(value)
-    raise _core.UsageError(
-        f"{name} is of type {type(value).__name__}; valid are bool, int, float, str, a path, and a list of these")
-
-
-def carry_out(*words):
-    """What the command prints. Its remarks become warnings. Raises what it refuses, and Error where it ends with a code."""
-    code, output, remarks = _core.command([os.fspath(word) for word in words])
-    lines = [line.removeprefix("fedstride: ") for line in remarks.splitlines()]
+def carry_out(*words, **flags):
+    """Returns what the command prints. The keyword `steps=10` becomes `--steps=10`; True becomes a bare flag; None and False are left
+    out. Notes become warnings. Raises the command's errors, and Error if it returns a nonzero exit code."""
+    code, output, remarks = _core.command([os.fspath(word) for word in words], flags)
+    lines = [_core.in_python_words(line.removeprefix("fedstride: ")) for line in remarks.splitlines()]
     if code:
-        raise Error("; ".join(lines) or f"'{' '.join(map(str, words))}' ended with code {code}")
+        raise Error("; ".join(lines) or f"'{' '.join(map(str, words))}' failed with exit code {code}")
     for line in lines:
         warnings.warn(line.removeprefix("note: "), stacklevel=3)
     return output
 
 
-def asked(*words):
-    """The JSON that a command prints."""
-    return numbers(json.loads(carry_out(*words, "--json")))
+def asked(*words, **flags):
+    """Returns the JSON that a command prints."""
+    return numbers(json.loads(carry_out(*words, **{**flags, "json": True})))
 
 
 def numbers(value):
-    """JSON has no infinity: the program says "infinite"."""
+    """Replaces "infinite" by math.inf: JSON has no infinity."""
     if isinstance(value, dict):
         return {key: numbers(one) for key, one in value.items()}
     if isinstance(value, list):

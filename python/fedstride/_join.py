@@ -1,4 +1,4 @@
-"""`fedstride join --train FILE.py`: a client whose training is the function `train` of a file. The program starts this."""
+"""`fedstride join --train FILE.py`: a client trained by the function `train` of a file. The program starts this module."""
 
 import json
 import runpy
@@ -16,7 +16,7 @@ def main():
         names = runpy.run_path(file)
     except Exception:
         traceback.print_exc()
-        return _complain(f"'{file}' cannot be run: it raised the above", 1)
+        return _complain(f"cannot run '{file}': it raised the exception above", 1)
     if not callable(names.get("train")):
         return _complain(f"'{file}' has no function train(weights, task)", 2)
     member = None
@@ -26,13 +26,13 @@ def main():
     except Error as error:
         return _complain(str(error), 2 if isinstance(error, ValueError) else 1)
     except KeyboardInterrupt:
-        return _complain("stopped; the same command goes on", 130)
+        return _complain("stopped; resume with the same command", 130)
     if not told["finished"]:
-        return _complain("stopped; the same command goes on", 130)
+        return _complain("stopped; resume with the same command", 130)
     if as_json:
         print(json.dumps(told, indent=2))
     elif not options["quiet"]:
-        print(f"the federation is finished after round {told['rounds']}, model {told['model_hash'][:16]}; updates sent: "
+        print(f"the federation finished after round {told['rounds']}, model {told['model_hash'][:16]}; updates sent: "
               f"{told['updates_sent']}")
     return 0
 

@@ -1,12 +1,12 @@
-"""Loads the module `_core`: the one beside this file, or, in the Debian package, that for the best instructions which this
-processor can carry out, as the program's launcher chooses among its builds."""
+"""Loads the module `_core`: the one beside this file or, in the Debian package, the one for the best instruction set that this
+processor supports, as the program's launcher does."""
 
 import importlib.util
 import os
 import pathlib
 import sys
 
-# In falling order; the flags of /proc/cpuinfo by which the kernel names what a level adds (psABI, x86-64 supplement).
+# From best to least, with the flags of /proc/cpuinfo that each level adds (psABI, x86-64 supplement).
 _LEVELS = {
     "x86-64-v4": {"avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl"},
     "x86-64-v3": {"avx", "avx2", "bmi1", "bmi2", "f16c", "fma", "abm", "movbe", "xsave"},
@@ -23,7 +23,7 @@ def _processor_flags():
 
 
 def _possible_levels():
-    """The levels that this processor can carry out, the best first. Each needs those below it."""
+    """The levels that this processor supports, best first. Each needs those below it."""
     flags = _processor_flags()
     possible = []
     for level in reversed(_LEVELS):
@@ -40,7 +40,7 @@ def _chosen_level(folder):
         if wanted not in _LEVELS:
             raise ImportError(f"fedstride: FEDSTRIDE_INSTRUCTIONS is '{wanted}'; valid: {', '.join(reversed(_LEVELS))}")
         if wanted not in possible:
-            raise ImportError(f"fedstride: FEDSTRIDE_INSTRUCTIONS is '{wanted}', which this processor cannot carry out")
+            raise ImportError(f"fedstride: FEDSTRIDE_INSTRUCTIONS is '{wanted}', which this processor does not support")
         return wanted
     for level in possible:
         if (folder / level).is_dir():

@@ -1,4 +1,4 @@
-"""A client's lots in one round, between C++ (python/lots.cpp) and the user's function (fedstride.Lot)."""
+"""A client's lots in one round: connects C++ (python/lots.cpp) and the user's function (fedstride.Lot)."""
 
 from collections.abc import Mapping
 
@@ -15,11 +15,11 @@ class Lots:
         self._lots = _core.Lots(terms, [(begin, end - begin) for _, begin, end in form.tensors.values()])
 
     def next(self):
-        """The numbers of the next lot's examples; None: the round has no more."""
+        """The indices of the next lot's examples, or None if the round has no more lots."""
         return self._lots.next()
 
     def release(self, drawn, gradients):
-        """The noisy gradient of the lot that was drawn last, from one dict of gradients or the dicts of its parts."""
+        """The noisy gradient of the last lot drawn, from one dict of gradients or one for each part of the lot."""
         parts = iter([gradients] if isinstance(gradients, Mapping) else gradients)
         if not drawn:
             self._given.update(self._form.tensors)
@@ -37,11 +37,11 @@ class Lots:
 
     def _flat(self, gradients):
         if not isinstance(gradients, Mapping):
-            raise UsageError(f"gradients are of type {type(gradients).__name__}; valid are a dict of arrays, and several such dicts")
+            raise UsageError(f"gradients are of type {type(gradients).__name__}; valid: a dict of arrays, or several such dicts")
         examples, arrays = None, []
         for name, given in gradients.items():
             if name not in self._form.tensors:
-                raise UsageError(f"gradients have a tensor '{name}', which the model does not have")
+                raise UsageError(f"gradients contain '{name}', which is not a tensor of the model")
             shape, begin, end = self._form.tensors[name]
             try:
                 array = numbers_of(name, given)
@@ -49,18 +49,18 @@ class Lots:
                 raise UsageError(f"gradients: {error}") from None
             if array.ndim == 0 or array.shape[1:] != tuple(shape) or examples not in (None, array.shape[0]):
                 count = "examples" if examples is None else examples
-                raise UsageError(f"the gradients of '{name}' have shape {list(array.shape)}; valid is [{', '.join(map(str, (count, *shape)))}]")
+                raise UsageError(f"the gradients of '{name}' have shape {list(array.shape)}; it must be [{', '.join(map(str, (count, *shape)))}]")
             examples = array.shape[0]
-            with numpy.errstate(over="ignore"):  # what is too large is not finite then, and left out
+            with numpy.errstate(over="ignore"):  # numbers that overflow become infinite, and their examples are left out
                 arrays.append((begin, end - begin, numpy.ascontiguousarray(array, numpy.float32)))
         if examples:
             self._given.update(gradients)
         return examples or 0, arrays
 
     def untouched(self):
-        """The tensors that no example had a gradient of, so that nothing may have changed them."""
+        """The tensors without a gradient from any example, which must not have changed."""
         return [name for name in self._form.tensors if name not in self._given]
 
     def told(self):
-        """Examples drawn; lots without any; examples with gradients, of these clipped and not finite; the sum of their norms."""
+        """Counts: examples drawn, empty lots, examples with gradients, clipped ones, ones not finite; and the sum of the norms."""
         return self._lots.told()

@@ -1,4 +1,4 @@
-"""What a run of one's own code is made of: settings, functions for C++, a file of the first weights."""
+"""Runs with the user's own code: settings, functions for C++, a file of initial weights."""
 
 import contextlib
 import hashlib
@@ -8,36 +8,36 @@ import tempfile
 
 from ._arrays import array_of
 from ._core import UsageError
+from ._settings import OWN_PARTS
 from .code import code_setting
 
-PARTS = ("partition", "cohort", "aggregation", "server_optimizer")
 
 
 def tensors_of(model):
-    """The tensors of a module, a state dict or a dict of arrays, as a dict of float32 arrays; and its form: their order, those that
-    are no floating point numbers (fixed: they are not averaged, and stay as they are), and whether they were PyTorch's."""
+    """The tensors of a module, a state dict or a dict of arrays, as a dict of float32 arrays, and their form: the order, the tensors
+    that are not floating point (fixed: not averaged, never changed), and whether they are PyTorch's."""
     import numpy
 
     if hasattr(model, "state_dict"):
         model = model.state_dict()
     if not isinstance(model, dict) or not model:
-        raise UsageError(f"model is of type {type(model).__name__}; valid are a name or line, a dict of tensors, and a PyTorch module")
+        raise UsageError(f"model is of type {type(model).__name__}; valid: a name or line of layers, a dict of tensors, or a PyTorch module")
     torch = all(hasattr(value, "detach") for value in model.values())
     arrays, fixed = {}, {}
     for name, given in model.items():
         if not isinstance(name, str) or not name.isascii() or not name.isprintable() or not name or set(name) & {" ", "|"}:
-            raise UsageError(f"model has a tensor called {name!r}; a name is made of letters, digits and signs of ASCII without spaces and '|'")
+            raise UsageError(f"model has a tensor called {name!r}; a name must be printable ASCII without spaces and '|'")
         array = array_of(given)
         if array.dtype.kind == "f":
             arrays[name] = array.astype(numpy.float32)
             if not numpy.isfinite(arrays[name]).all():
-                raise UsageError(f"model, '{name}': a number that is not finite in 32 bits")
+                raise UsageError(f"model, '{name}' has a number that is not finite in 32 bits")
         elif array.dtype.kind in "iub" and torch:
             fixed[name] = given.detach().cpu().clone()
         else:
-            raise UsageError(f"model, '{name}': dtype {array.dtype}; valid are floating point numbers")
+            raise UsageError(f"model, '{name}' has dtype {array.dtype}; it must be floating point")
     if not arrays:
-        raise UsageError("model has no tensor of floating point numbers")
+        raise UsageError("model has no floating-point tensor")
     return arrays, {"order": list(model), "fixed": fixed, "torch": torch}
 
 
@@ -47,7 +47,7 @@ def tensor_line(arrays):
 
 @contextlib.contextmanager
 def first_weights(arrays):
-    """A file of them for as long as the context lasts, whose name has their hash: it is part of what the run is."""
+    """A file of the weights that exists while the context lasts. Its name contains their hash, which is part of the run's identity."""
     from .tensors import save_tensors
 
     digest = hashlib.sha256()
@@ -60,7 +60,7 @@ def first_weights(arrays):
 
 
 class OwnCode:
-    """The functions among a run's keywords, and what of its settings follows from them."""
+    """The functions among a run's keywords, and the settings that follow from them."""
 
     def __init__(self, settings, train, evaluate, workers):
         from . import _parts
@@ -68,7 +68,7 @@ class OwnCode:
         self.settings = dict(settings)
         if isinstance(evaluate, str):  # the setting of that name: "plain" or "private"
             self.settings["evaluate"], evaluate = evaluate, None
-        functions = {key: self.settings[key] for key in PARTS if callable(self.settings.get(key))}
+        functions = {key: self.settings[key] for key in OWN_PARTS if callable(self.settings.get(key))}
         self.named = {**functions, "train": train}
         self.functions = {key: _parts.WRAPPERS[key](function) for key, function in functions.items()}
         for key in functions:
@@ -83,14 +83,14 @@ class OwnCode:
             if function is not None and not callable(function):
                 raise UsageError(f"{key} is of type {type(function).__name__}; it must be a function")
         if train is None and evaluate is not None:
-            raise UsageError("evaluate is given without train; models that are trained here are evaluated here")
+            raise UsageError("evaluate is given without train; it needs train (models that fedstride trains are evaluated by fedstride)")
         if isinstance(workers, bool) or not isinstance(workers, int) or not 1 <= workers <= 1024:
             raise UsageError(f"workers is {workers!r}; it must be a whole number from 1 to 1024")
         if train is None and workers != 1:
-            raise UsageError(f"workers is {workers}; it says how many processes call train, which is not given: valid is 1")
+            raise UsageError(f"workers is {workers}; without train it must be 1")
 
     def begin(self, **form):
-        """The functions as C++ takes them; form: order, torch and fixed of the model's tensors (Form)."""
+        """The functions as C++ takes them. form: order, torch and fixed of the model's tensors (Form)."""
         if self.train is None:
             return self.functions
         from ._training import Training

@@ -1,4 +1,4 @@
-"""Arrays and JSON values as bytes and back. What could run code when it is read (pickles, objects) is not among them."""
+"""Arrays and JSON values as bytes and back; never pickles or objects, which could run code when read."""
 
 import json
 import struct
@@ -12,19 +12,19 @@ _KINDS = "biufc"
 
 
 def pack(values, what):
-    """Bytes of a dict of arrays, tensors and JSON values; empty for None. Raises UsageError that names what is neither."""
+    """Bytes of a dict of arrays, tensors and JSON values; empty for None. Raises UsageError for any other value, naming its key."""
     if values is None:
         return b""
     if not isinstance(values, dict):
-        raise UsageError(f"{what} is a {type(values).__name__}; it must be a dict of arrays and JSON values")
+        raise UsageError(f"{what} is of type {type(values).__name__}; it must be a dict of arrays and JSON values")
     header, buffers = {}, []
     for key, value in values.items():
         if not isinstance(key, str):
-            raise UsageError(f"{what} has a key {key!r}; keys are texts")
+            raise UsageError(f"{what} has a key {key!r}; keys must be strings")
         if isinstance(value, (numpy.ndarray, numpy.generic)) or hasattr(value, "detach"):
             array = array_of(value)
             if array.dtype.kind not in _KINDS:
-                raise UsageError(f"{what}, '{key}': an array of dtype {array.dtype}; valid are numbers and truth values")
+                raise UsageError(f"{what}, '{key}' has dtype {array.dtype}; valid: numbers and booleans")
             little = numpy.ascontiguousarray(array, array.dtype.newbyteorder("<")).tobytes()
             header[key] = {"dtype": array.dtype.newbyteorder("<").str, "shape": array.shape, "bytes": len(little)}
             buffers.append(little)
@@ -32,14 +32,14 @@ def pack(values, what):
             try:
                 json.dumps(value, allow_nan=True)
             except (TypeError, ValueError) as error:
-                raise UsageError(f"{what}, '{key}': {error}; valid are arrays and what JSON can hold") from None
+                raise UsageError(f"{what}, '{key}': {error}; valid: arrays and JSON values") from None
             header[key] = {"json": value}
     text = json.dumps(header, sort_keys=False).encode()
     return struct.pack("<Q", len(text)) + text + b"".join(buffers)
 
 
 def unpack(data, what):
-    """The inverse: None for no bytes. Arrays are copies. Raises Error for bytes that `pack` did not make."""
+    """The inverse of `pack`; None for no bytes. Arrays are copies. Raises Error for bytes that `pack` did not make."""
     if not data:
         return None
     try:
@@ -52,12 +52,12 @@ def unpack(data, what):
                 continue
             dtype = numpy.dtype(entry["dtype"])
             if dtype.kind not in _KINDS or at + entry["bytes"] > len(data):
-                raise ValueError("an array that is none")
+                raise ValueError("an invalid array")
             array = numpy.frombuffer(data, dtype, entry["bytes"] // dtype.itemsize, at).reshape(entry["shape"])
             values[key] = array.astype(dtype.newbyteorder("="))
             at += entry["bytes"]
         if at != len(data):
-            raise ValueError("bytes behind the end")
+            raise ValueError("bytes after the end")
         return values
     except (struct.error, ValueError, KeyError, TypeError) as error:
         raise Error(f"{what} is damaged: {error}") from None

@@ -1,4 +1,4 @@
-"""The user's functions as parts of a run, between C++ and what their authors see."""
+"""Wraps the user's functions as parts of a run that C++ calls."""
 
 import numpy
 
@@ -14,9 +14,10 @@ def partition(function):
             array = numpy.asarray(one)
             if array.ndim != 1 or (array.dtype.kind not in "iu" and array.size):
                 raise UsageError(f"partition: the function gave client {number} an array of dtype {array.dtype} and shape "
-                                 f"{list(array.shape)}; it must give a list of row numbers")
+                                 f"{list(array.shape)}; it must be a list of row numbers")
             if array.size and not 0 <= array.min() <= array.max() < 2**32:
-                raise UsageError(f"partition: the function gave client {number} a row number that is none")
+                raise UsageError(f"partition: the function gave client {number} the row {array.min() if array.min() < 0 else array.max()}; "
+                                 "row numbers are from 0 to 4294967295")
             found.append(array.astype(numpy.uint32))
         return found
 
@@ -24,8 +25,8 @@ def partition(function):
 
 
 class Rows:
-    """What a partition function gets. labels: class of every row of the data set, uint16. rows: the rows to deal out, uint32.
-    clients: how many. seed: the run's. natural: the natural client of every row, or None."""
+    """The argument of a partition function. labels: class of every row of the data set, uint16. rows: the rows to assign, uint32.
+    clients: number of clients. seed: the run's seed. natural: the natural client of every row, or None."""
 
     def __init__(self, labels, rows, clients, seed, natural):
         self.labels, self.rows, self.clients, self.seed, self.natural = labels, rows, clients, seed, natural
@@ -35,7 +36,7 @@ def cohort(function):
     def call(round, rows, seed):
         drawn = numpy.asarray(list(function(round, rows, seed)))
         if drawn.ndim != 1 or (drawn.size and (drawn.dtype.kind not in "iu" or drawn.min() < 0 or drawn.max() >= 2**32)):
-            raise UsageError("cohort: the function gave something else than a list of clients' numbers")
+            raise UsageError("cohort: the function must return a list of client numbers")
         return drawn.astype(numpy.uint32)
 
     return call
@@ -54,7 +55,7 @@ def server_optimizer(function):
         if not isinstance(answer, tuple):
             answer = answer, None
         if len(answer) != 2:
-            raise UsageError(f"server_optimizer gave {len(answer)} things; it must give the next model, or (model, state)")
+            raise UsageError(f"server_optimizer returned {len(answer)} values; it must return the next model, or (model, state)")
         return _vector(answer[0], "server_optimizer"), pack(answer[1], "the server optimizer's state")
 
     return call
@@ -68,7 +69,7 @@ def _vector(given, who):
         return None
     array = numpy.asarray(given)
     if array.dtype.kind != "f":
-        raise UsageError(f"{who}: the function gave an array of dtype {array.dtype}; it must give floating point numbers")
+        raise UsageError(f"{who}: the function returned an array of dtype {array.dtype}; it must be floating point")
     if not numpy.isfinite(array).all():
-        raise UsageError(f"{who}: the function gave a number that is not finite")
+        raise UsageError(f"{who}: the function returned a number that is not finite")
     return numpy.ascontiguousarray(array, numpy.float32)

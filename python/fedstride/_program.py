@@ -1,4 +1,4 @@
-"""The program `fedstride`, which belongs to the module."""
+"""The program `fedstride` that belongs to the module."""
 
 import os
 import pathlib
@@ -6,7 +6,7 @@ import shutil
 
 
 def program():
-    """Its path: beside the module, else on PATH; None if it is in neither place."""
+    """The path of the program: beside the module, else on PATH; None if it is in neither."""
     beside = pathlib.Path(__file__).parent / "bin" / "fedstride"
     if os.access(beside, os.X_OK):
         return str(beside)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Union
 
 if TYPE_CHECKING:
     import numpy
-    from numpy.typing import ArrayLike
+    from numpy.typing import ArrayLike, NDArray
 
 Place = Union[str, "os.PathLike[str]"]
 # A file or a folder; (x, y) or (x, y, client); a dict of arrays.
@@ -20,3 +20,7 @@ Tensors = Mapping[str, Any]
 # train(weights, task) gives trained weights or a Trained; evaluate(weights) an accuracy or a dict.
 Train = Callable[[dict[str, Any], Any], Any]
 Evaluate = Callable[[dict[str, Any]], Union[float, "dict[str, float]"]]
+# A partition: a list of row numbers for each client.
+Rows = Union["Sequence[ArrayLike]", "NDArray[Any]"]
+# Called after each round; False stops the run.
+OnRound = Callable[[dict[str, Any]], object]

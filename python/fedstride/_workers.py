@@ -1,35 +1,37 @@
-"""Clients trained by processes of their own (`workers=N`). Which process trains a client has no effect on what comes out."""
+"""Trains clients in several processes (`workers=N`). Results do not depend on which process trains a client."""
 
 import logging
 import multiprocessing
 import pickle
 import signal
-from multiprocessing import connection, shared_memory
+import traceback
+from multiprocessing import connection, pool, shared_memory
 
 import numpy
 
 from ._core import Error, UsageError
+from ._training import Raised, answer_of, one_line, task_of
 
 log = logging.getLogger("fedstride")
 
 
 def check(train):
-    """Raises UsageError for a function that cannot be sent to another process."""
+    """Raises UsageError if the function cannot be sent to another process."""
     try:
         pickle.dumps(train)
     except Exception as error:
-        raise UsageError(f"train cannot be sent to other processes ({error}); with workers above 1 it must be a function of a module, "
-                         "not a lambda or one inside another") from None
+        raise UsageError(f"train cannot be sent to other processes ({error}); with workers above 1 it must be a module's function, "
+                         "not a lambda or a nested function") from None
 
 
 class Pool:
-    """Processes, started by spawn, each with one client at a time. Weights go to all of them by one shared memory, answers come
-    back by a place for each in another."""
+    """Spawned processes that train one client each at a time. One shared memory holds the round's weights, followed by a slot for
+    each process's answer."""
 
-    def __init__(self, workers, train, form, keeps_state, rows_of, examples_of):
+    def __init__(self, workers, train, form, keeps_state, rows_of, examples_of, failures):
         self._work = pickle.dumps((train, form, keeps_state))
         self._context = multiprocessing.get_context("spawn")
-        self._size, self._rows_of, self._examples_of = form.size, rows_of, examples_of
+        self._size, self._rows_of, self._examples_of, self._failures = form.size, rows_of, examples_of, failures
         self._memory = shared_memory.SharedMemory(create=True, size=max(1, (workers + 1) * form.size * 4))
         self._places = numpy.ndarray((workers + 1, form.size), numpy.float32, self._memory.buf)
         self._places[:] = 0
@@ -66,19 +68,21 @@ class Pool:
                         process = self._workers[place][0]
                         process.join()
                         self._workers[place] = None
-                        log.warning("client %d, round %d: its worker ended with exit code %s", client, round, process.exitcode)
-                        told = ("answer", 0, float("nan"), b"", f"its worker process ended with exit code {process.exitcode}",
-                                None)
+                        log.warning("client %d, round %d: its worker exited with code %s", client, round, process.exitcode)
+                        told = ("answer", 0, float("nan"), b"", f"its worker process exited with code {process.exitcode}",
+                                None, None, None)
                     if told[0] != "answer":
                         channel.send((self._rows_of if told[0] == "rows" else self._examples_of)(told[1]))
                         continue
-                    _, examples, loss, state, failure, lots = told
+                    _, examples, loss, state, failure, lots, raised, error = told
+                    if raised is not None:
+                        failure = one_line(self._failures.take(client, round, raised, _unpacked(*error)))
                     take(client, None if failure else self._places[place + 1], examples, loss, state, failure, lots)
                     del at_work[place]
                     if waiting:
                         self._ask(place, round, waiting.pop(), describe, at_work)
         except BaseException:
-            for place in at_work:  # they are in the middle of something: the next round begins with new ones
+            for place in at_work:  # these are still busy: the next round starts new ones
                 if self._workers[place] is not None:
                     self._workers[place][0].kill()
                     self._workers[place] = None
@@ -97,14 +101,30 @@ class Pool:
         try:
             self._workers[place][1].send((round, client, *describe(client)))
         except (BrokenPipeError, ConnectionError):
-            pass  # its end is noticed where its answer is waited for
+            pass  # noticed when waiting for its answer
+
+
+def _packed(error):
+    """An exception for the parent process, as bytes, and its traceback as a text. An exception that cannot be sent is None."""
+    text = "".join(traceback.format_exception(error))
+    try:
+        data = pickle.dumps(error)
+        pickle.loads(data)
+    except Exception:
+        data = None
+    return data, text
+
+
+def _unpacked(data, text):
+    error = RuntimeError(text.rstrip().splitlines()[-1]) if data is None else pickle.loads(data)
+    error.__cause__ = pool.RemoteTraceback(text)
+    return error
 
 
 def _work(channel, memory, places, size, place):
-    """A worker: trains the clients it is told until its channel closes."""
-    from ._training import answer_of, task_of
+    """A worker: trains the clients it receives until its channel closes."""
 
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the first process's affair
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent process handles Ctrl-C
     block = shared_memory.SharedMemory(memory)
     vectors = numpy.ndarray((places, size), numpy.float32, block.buf)
     given = vectors[0]
@@ -126,6 +146,13 @@ def _work(channel, memory, places, size, place):
             if not form.torch:
                 for array in weights.values():
                     array.flags.writeable = False
-            channel.send(("answer", *answer_of(train, form, given, weights, task, keeps_state, vectors[place])[1:]))
+            raised = error = None
+
+            def failed(exception):
+                nonlocal raised, error
+                raised, error = Raised.of(exception), _packed(exception)
+                return raised.line
+
+            channel.send(("answer", *answer_of(train, form, given, weights, task, keeps_state, failed, vectors[place])[1:], raised, error))
     except (EOFError, ConnectionError, Error):
         pass

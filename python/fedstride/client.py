@@ -1,4 +1,4 @@
-"""A client of a real federation, in Python: `fedstride.Client`."""
+"""A client of a networked federation: `fedstride.Client`."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from ._types import Evaluate, Place, Tensors, Train
 
 
 class Client:
-    """A client that takes part in a federation over the network (docs/network.md), beside clients of any language: the same TLS,
-    checks, folder and ledger as `fedstride join` has.
+    """A client that takes part in a federation over the network (docs/network.md), with the TLS, checks, folder and ledger of
+    `fedstride join`. The other clients may be written in any language.
 
-    connect: "HOST:PORT" of the coordinator (`fedstride serve`). client: which client this is, from 0.
-    certificates: a folder or bundle of `fedstride certificates`; insecure_loopback=True instead: plain TCP on this machine.
-    folder: its own, of what it keeps from round to round, its ledger and its key [client-N]; started again with it, it goes on.
-    data, data_dir: where the experiment's data set or the client's own rows are, as for `fedstride join`.
-    threads, patience (seconds without the coordinator; 0: for ever), require_dp ("example", "client", "both"), max_epsilon with delta,
-    accept_other_builds, quiet: as its flags.
+    connect: "HOST:PORT" of the coordinator (`fedstride serve`). client: the number of this client, counted from 0.
+    certificates: a folder or bundle made by `fedstride certificates`; or use insecure_loopback=True for plain TCP on this machine.
+    folder: holds the client's state, ledger and key (default: client-N); a client with the same folder resumes.
+    data, data_dir: where the experiment's data set or the client's own rows are.
+    threads, patience (seconds without the coordinator; 0: forever), require_dp ("example", "client", "both"), max_epsilon with delta,
+    accept_other_builds, quiet: as the flags of `fedstride join`.
     """
 
     def __init__(
@@ -50,17 +50,21 @@ class Client:
                 raise UsageError(f"{name} is {value!r}; it must be a number from 0")
         if not 0 < delta < 1:
             raise UsageError(f"delta is {delta!r}; it must be a number above 0 and below 1")
-        self._arguments = (client, connect, os.fspath(certificates), insecure_loopback,
-                           os.fspath(f"client-{client}" if folder is None else folder), os.fspath(data), os.fspath(data_dir),
-                           threads, float(patience), require_dp, float(max_epsilon), float(delta), accept_other_builds, quiet)
+        self._options = {
+            "client": client, "connect": connect, "certificates": os.fspath(certificates), "insecure_loopback": insecure_loopback,
+            "folder": os.fspath(f"client-{client}" if folder is None else folder), "data": os.fspath(data),
+            "data_dir": os.fspath(data_dir), "threads": threads, "patience": patience, "require_dp": require_dp,
+            "max_epsilon": max_epsilon, "delta": delta, "accept_other_builds": accept_other_builds, "quiet": quiet}
 
     def serve(self, train: Train | None = None, *, evaluate: Evaluate | None = None, model: Tensors | Any | None = None) -> dict[str, Any]:
-        """Takes part until the federation is finished: a dict with finished, rounds, model_hash and updates_sent.
+        """Takes part until the federation is finished. Returns a dict with finished, rounds, model_hash and updates_sent.
 
-        train: as for `run`: train(weights, task) gives trained weights; None: the client is trained by fedstride, as the experiment
-        says. evaluate: as for `run`: the client offers the coordinator to test its models by it. What `train` raises costs the client its part in the round, and is logged. model: PyTorch's tensors or a module, if `train`
-        is to get tensors of PyTorch's: names and types count, not values.
-        Raises Error if the coordinator refuses for good or is not reached; KeyboardInterrupt on Ctrl-C (the same call goes on).
+        train: as for `run`, train(weights, task) returns trained weights; with None, fedstride trains as the experiment says. If it
+            raises, the client is left out of the round and the exception is logged.
+        evaluate: as for `run`; the coordinator may ask this client to test its models.
+        model: a PyTorch module or its tensors, if `train` is to receive PyTorch tensors; names and types count, values do not.
+
+        Raises Error if the coordinator rejects the client or cannot be reached; KeyboardInterrupt on Ctrl-C (the same call resumes).
         """
         functions: dict[str, Any] = {}
         if train is not None:
@@ -69,5 +73,5 @@ class Client:
             from ._training import Training
 
             form = {} if model is None else tensors_of(model)[1]
-            functions["training"] = Training(train, evaluate, **form)
-        return _core.join(*self._arguments, functions)
+            functions["training"] = Training(train, evaluate, own=True, **form)
+        return _core.join(self._options, functions)

@@ -1,4 +1,4 @@
-"""Code of one's own in a run: its name and version, what a training function is given and gives back."""
+"""The user's code in a run: its name and version, and what a training function takes and returns."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from ._core import UsageError
+from ._core import UsageError, code_text
 
 if TYPE_CHECKING:
     import numpy
@@ -19,18 +19,18 @@ _NAME = re.compile(r"[A-Za-z0-9_.:-]{1,64}")
 
 
 def named(name: str, version: str | int) -> Callable[[Function], Function]:
-    """Gives a function a name and a version, by which a run knows it again: a decorator.
+    """Decorator that gives a function a name and a version, by which a resumed run recognizes it.
 
         @fedstride.named("weighted-median", "1")
         def aggregate(updates, weights, clients): ...
 
-    Both become part of the run's identity; without them a run cannot be resumed. Give another version when what the function
-    computes changes. Both are texts of up to 64 letters, digits, and signs out of _ . : -
+    Both become part of the run's identity; without them a run cannot be resumed. Change the version when the function computes
+    something else. Both have up to 64 letters, digits or characters from _ . : -
     """
     version = str(version)
     for what, text in (("name", name), ("version", version)):
         if not isinstance(text, str) or not _NAME.fullmatch(text):
-            raise UsageError(f"{what} is {text!r}; valid are up to 64 letters, digits and signs out of _ . : -")
+            raise UsageError(f"{what} is {text!r}; it must have 1 to 64 letters, digits or characters from _ . : -")
 
     def mark(function: Function) -> Function:
         try:
@@ -43,11 +43,10 @@ def named(name: str, version: str | int) -> Callable[[Function], Function]:
 
 
 def uses_clipped_sum(function: Function) -> Function:
-    """Says of a training function that every change of its weights comes from the noisy gradients of `task.lots()`, and nothing else of
-    its client's examples goes into them: a decorator, without which `dp="example"` is refused.
+    """Decorator that declares that a training function changes its weights only by the noisy gradients of `task.lots()`, and uses its
+    client's examples for nothing else. `dp="example"` requires it.
 
-    fedstride cannot check that, and the ledger's statements say whose word it is. It does check that tensors without a gradient
-    stay as they were.
+    fedstride cannot check this, and the ledger's statements say so. It does check that tensors without a gradient are unchanged.
     """
     try:
         function.__fedstride_clips__ = True  # type: ignore[attr-defined]
@@ -57,23 +56,20 @@ def uses_clipped_sum(function: Function) -> Function:
 
 
 def code_setting(functions: Mapping[str, Any]) -> str | None:
-    """The setting `code` of a run with these functions by their keys: "aggregation=median 1; train=?"; None without any."""
-    parts = []
-    for key in sorted(functions):
-        if functions[key] is not None:
-            clips = " (clipped sum)" if key == "train" and getattr(functions[key], "__fedstride_clips__", False) else ""
-            parts.append(f"{key.replace('_', '-')}={getattr(functions[key], '__fedstride_code__', '?')}{clips}")
-    return "; ".join(parts) or None
+    """The setting `code` of a run with these functions, given by key: "aggregation=median 1; train=?"; None without functions."""
+    return code_text([(key.replace("_", "-"), getattr(function, "__fedstride_code__", "?"),
+                       key == "train" and getattr(function, "__fedstride_clips__", False))
+                      for key, function in sorted(functions.items()) if function is not None]) or None
 
 
 @dataclass(frozen=True)
 class Trained:
-    """What a training function may give back instead of the weights alone.
+    """What a training function may return instead of only the weights.
 
-    weights: a dict of arrays or tensors under the names it was given, of the same shapes.
-    examples: gradient examples it computed, for the results; None: as many as the client has.
-    loss: its mean training loss, not below 0; None: not told.
-    state: what the client keeps until its next round: a dict of arrays and JSON values (client_state="keep"); None: as it was.
+    weights: a dict of arrays or tensors with the names and shapes it was given.
+    examples: number of examples whose gradient was computed, for the results; None: as many as the client has.
+    loss: mean training loss, at least 0; None: unknown.
+    state: a dict of arrays and JSON values, kept until the client's next round (needs client_state="keep"); None: unchanged.
     """
 
     weights: Mapping[str, Any]
@@ -83,9 +79,9 @@ class Trained:
 
 
 class Lot:
-    """Examples drawn under example-level privacy, whose noisy gradient is the one thing a training function may use of them.
+    """Examples drawn under example-level privacy. A training function may use nothing of them but their noisy gradient.
 
-    indices: their numbers within the client's examples, int64: task.x[lot.indices]. Under Poisson sampling there may be none.
+    indices: their indices in the client's examples, int64: task.x[lot.indices]. Under Poisson sampling there may be none.
     """
 
     indices: NDArray[numpy.int64]
@@ -97,26 +93,26 @@ class Lot:
         return len(self.indices)
 
     def gradient(self, gradients: Mapping[str, Any] | Iterable[Mapping[str, Any]]) -> dict[str, Any]:
-        """The lot's gradient: clipped to the clip bound example by example, summed, with noise, over the expected number of examples
-        (Abadi et al. 2016, Algorithm 1). Once a lot, empty or not.
+        """The lot's noisy gradient: clipped for each example, summed, with noise, divided by the expected number of examples (Abadi et
+        al. 2016, Algorithm 1). Call it exactly once for each lot, even an empty one.
 
-        gradients: a dict of arrays (examples, *shape of the tensor), a gradient for each example of the lot; or several such dicts,
-            from a generator for instance, which together have them all: one is in memory at a time. Tensors that are left out are
-            not trained. An example whose gradient is not finite is left out.
+        gradients: a dict of arrays (examples, *shape of the tensor) with a gradient for each example of the lot; or several such
+            dicts, for example from a generator, that together hold them all, so that only one is in memory at a time. Tensors that
+            are left out are not trained. Examples whose gradient is not finite are left out.
 
-        Raises UsageError for other shapes and numbers of examples; the lot is spent then.
+        Raises UsageError for other shapes or numbers of examples; the lot is then spent.
         """
         return self._lots.release(len(self.indices), gradients)
 
 
 class Task:
-    """One client's part of a round, as a training function gets it.
+    """One client's part of a round: the argument of a training function.
 
-    client: its number, from 0. round: from 1. examples: how many it has. seed: an int below 2^63, drawn at this round and client, the
-    same whatever order and process it is trained in. state: what it gave back last (Trained.state), None before.
-    rows: its row numbers in the data set, uint32. x, y: its examples, copied: pictures uint8 (n, channels, height, width), numbers
-    float32 (n, columns), tokens int64 (n, positions); classes int64 (n,) or (n, positions), values float32 (n, numbers). A
-    federation whose examples only its clients' code knows has none of these three.
+    client: the client's number, from 0. round: from 1. examples: the client's number of examples. seed: an int below 2^63 that depends
+    only on the run's seed, the round and the client. state: the client's last Trained.state; None before.
+    rows: the client's row numbers in the data set, uint32. x, y: copies of its examples: images uint8 (n, channels, height, width),
+    numbers float32 (n, columns), tokens int64 (n, positions); classes int64 (n,) or (n, positions), values float32 (n, numbers).
+    rows, x and y do not exist if only the clients' own code knows the examples.
     """
 
     client: int
@@ -147,10 +143,10 @@ class Task:
         return self._both()[1]
 
     def lots(self) -> Iterator[Lot]:
-        """The client's lots in this round under `dp="example"`, in order, as many as its ledger has reserved. All of them are charged,
-        taken or not. Raises UsageError without example-level privacy, and if a lot was left without asking for its gradient."""
+        """The client's lots in this round under `dp="example"`, as many as its ledger has reserved. All are charged, used or not.
+        Raises UsageError without example-level privacy, or if the gradient of the previous lot was not taken."""
         if self._lots is None:
-            raise UsageError("the run protects no examples, and has no lots; they belong to dp='example' and dp='both'")
+            raise UsageError("the run has no lots; they need dp='example' or dp='both'")
         while (indices := self._lots.next()) is not None:
             yield Lot(indices, self._lots)
 

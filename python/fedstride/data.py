@@ -1,4 +1,4 @@
-"""Data as NumPy arrays: those that a run brings, those of the known sets, and who holds which rows."""
+"""Data sets and partitions as NumPy arrays."""
 
 from __future__ import annotations
 
@@ -7,7 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 from . import _core
 from ._core import UsageError
-from ._types import Data, Place, Value
+from ._rows import partition_file
+from ._settings import of_reading, of_run, takes
+from ._types import Data, Place, Rows, Value
+from .parts import Part, spread
 
 if TYPE_CHECKING:
     import numpy
@@ -16,33 +19,37 @@ if TYPE_CHECKING:
 _NAMES = ("x", "y", "client")
 
 
+@takes(of_reading, describe=True)
 def load_dataset(dataset: str | None = None, *, data: Data | None = None, **settings: Value) -> dict[str, Any]:
-    """Reads a data set, downloaded or built in: a dict of read-only arrays that share its memory.
+    """Reads a data set into a dict of read-only arrays, which share its memory.
 
-    dataset: its name, as in `fedstride data list`; data: your own instead, a file or arrays, as for `run`.
-    settings: `data_dir`, and `label`, `client_column`, `targets`, `format` for a file.
+    dataset: a name of `fedstride data list`; or data: your own file or arrays, as for `run`.
+    settings: where the data sets lie, and how to read a file.
 
-    Keys: x, y, x_test, y_test; client and client_test (numbers into client_names) where the data name their clients; rows and
-    rows_test (numbers of the rows in the file) where some were held out as the test part; classes, class_names, client_names,
-    mean and deviation of each channel or column (a model's input is (x - mean) / deviation, of pictures (x / 255 - mean) /
-    deviation), targets ("classes", "positions", "values", "flags"), vocabulary of tokens, hash (SHA-256 of the contents).
-    x: pictures uint8 (rows, channels, height, width); numbers float32 (rows, columns) or (rows, height, width, channels); tokens
+    Keys: x, y, x_test, y_test; client and client_test (indices into client_names) if the data name their clients; rows and
+    rows_test (row numbers in the file) if some were held out as the test part; classes, class_names, client_names; mean and
+    deviation of each channel or column (a model's input is (x - mean) / deviation, for images (x / 255 - mean) / deviation);
+    targets ("classes", "positions", "values", "flags"); vocabulary, the number of tokens; hash (SHA-256 of the contents);
+    notes, the decisions that settings left open, with the flags that change them.
+    x: images uint8 (rows, channels, height, width); numbers float32 (rows, columns) or (rows, height, width, channels); tokens
     uint16 (rows, positions). y: classes uint16 (rows,) or (rows, positions); values and flags float32 (rows, numbers).
     """
     path, arrays = split_data(data)
     return _core.load_dataset({"dataset": _named(dataset, arrays), "data": path, **settings}, arrays)
 
 
-def partition(*, config: Place | None = None, data: Data | None = None, **settings: Value) -> list[NDArray[numpy.uint32]]:
-    """Who holds which rows: a list with an array of row numbers (uint32, ascending) for each client.
+@takes(of_run)
+def partition(*, config: Place | None = None, data: Data | None = None, **settings: Value | Part | Rows) -> list[NDArray[numpy.uint32]]:
+    """Assigns rows to clients: a list with an array of row numbers (uint32, ascending) for each client, which `run` takes as partition=.
 
-    Keywords are those of `run`; those that do not matter here are checked all the same. Rows are numbers in the training part;
-    where a sixth of a file's or the arrays' rows is held out as the test part, in the file or the arrays, as in partition.json.
+    Keywords are those of `run`; the irrelevant ones are still checked. Row numbers count the training part; if a sixth of a file's or
+    the arrays' rows is held out for testing, they count the rows of the file or the arrays, as in partition.json.
     """
     path, arrays = split_data(data)
-    settings = {"data": path, **settings}
-    settings["dataset"] = _named(settings.get("dataset"), arrays)
-    return _core.partition(settings, "" if config is None else os.fspath(config), arrays)
+    given: dict[str, Any] = {"data": path, **spread(settings)}
+    given["dataset"] = _named(given.get("dataset"), arrays)
+    with partition_file(given) as (chosen, _):
+        return _core.partition(chosen, "" if config is None else os.fspath(config), arrays)
 
 
 def _named(dataset, arrays):
@@ -57,31 +64,31 @@ def split_data(data):
         return data, None
     if isinstance(data, (tuple, list)):
         if not 2 <= len(data) <= 3:
-            raise UsageError(f"data has {len(data)} parts; valid are (x, y), (x, y, client) and a dict of arrays")
+            raise UsageError(f"data has {len(data)} parts; valid: (x, y), (x, y, client) or a dict of arrays")
         data = {name: array for name, array in zip(_NAMES, data) if array is not None}
     if not isinstance(data, dict):
-        raise UsageError(f"data is of type {type(data).__name__}; valid are a path, (x, y), (x, y, client) and a dict of arrays")
+        raise UsageError(f"data is of type {type(data).__name__}; valid: a path, (x, y), (x, y, client) or a dict of arrays")
     return None, {_key(key): _plain(key, array) for key, array in data.items() if array is not None}
 
 
 def _key(key):
     if not isinstance(key, str):
-        raise UsageError(f"data has a key of type {type(key).__name__}; valid are x, y, client, x_test, y_test, client_test")
+        raise UsageError(f"data has a key of type {type(key).__name__}; valid: x, y, client, x_test, y_test, client_test")
     return key
 
 
 def _plain(key, given):
-    """The array as C++ reads it: itself where it is contiguous and native, a copy otherwise."""
+    """The array as C++ reads it: itself if it is contiguous and in native byte order, otherwise a copy."""
     import numpy
 
     if isinstance(given, (list, tuple)) and not all(isinstance(one, (bool, int, float, str, numpy.generic)) for one in given):
-        raise UsageError(f"data, key '{key}': a list of other things than numbers or texts; make an array of it")
+        raise UsageError(f"data, key '{key}': a list of values that are neither numbers nor strings; convert it to an array")
     try:
         array = numpy.asarray(given)
     except Exception as error:
-        raise UsageError(f"data, key '{key}': a {type(given).__name__}, which is no array: {error}") from None
+        raise UsageError(f"data, key '{key}': a {type(given).__name__}, which is not an array: {error}") from None
     if array.dtype == object:
-        raise UsageError(f"data, key '{key}': an array of objects; valid are numbers and texts")
+        raise UsageError(f"data, key '{key}': an array of objects; valid: numbers and strings")
     if not array.dtype.isnative:
         array = array.astype(array.dtype.newbyteorder("="))
     return numpy.require(array, requirements=["C", "A"])

@@ -1,16 +1,20 @@
-"""The folder of a run, read: `open`."""
+"""The results of a run: `open_run`."""
 
 from __future__ import annotations
 
+import fcntl
+import html
 import json
+import math
 import os
 import pathlib
 import tomllib
 from typing import TYPE_CHECKING, Any
 
 from . import _core
-from ._commands import asked, words_of
+from ._commands import asked
 from ._core import Error, UsageError
+from ._settings import of_command, takes
 from .data import split_data
 from ._types import Data, Place, Value
 from .tensors import load_tensors
@@ -21,29 +25,38 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
-def open(folder: Place) -> Run:  # noqa: A001: fedstride.open
-    """Opens the folder of a run, finished or not. Raises Error if it holds none."""
+def open_run(folder: Place) -> Run:
+    """Opens the folder of a run, finished or not. Raises Error if it holds no run. (`fedstride.open` is its former name.)"""
     return Run(folder)
 
 
 class Run:
-    """A run's folder. Files are read when they are asked for, so a run that goes on may be looked at; what is damaged or not there
-    yet raises Error, in one line."""
+    """A run's folder. Files are read on access, so it can be used while the run goes on. A damaged or missing file raises Error."""
 
     def __init__(self, folder: Place) -> None:
         self.folder = pathlib.Path(os.fspath(folder))
         if not (self.folder / "config.toml").is_file():
             raise Error(f"'{self.folder}' holds no run; the folder of a run has a config.toml")
 
-    def __repr__(self):
-        return f"fedstride.open({str(self.folder)!r})"
+    def __repr__(self) -> str:
+        try:
+            return f"<fedstride.{type(self).__name__} '{self.folder}': {', '.join(text for _, text in self._standing())}>"
+        except Error as error:
+            return f"<fedstride.{type(self).__name__} '{self.folder}': {error}>"
 
-    def __fspath__(self):
+    def _repr_html_(self) -> str:
+        try:
+            rows = [*self._standing(), *self._choices(), ("folder", str(self.folder))]
+        except Error as error:
+            rows = [("folder", str(self.folder)), ("error", str(error))]
+        return html_table(rows)
+
+    def __fspath__(self) -> str:
         return str(self.folder)
 
     @property
     def settings(self) -> dict[str, Any]:
-        """All settings of the run (config.toml) as keywords of `run`: a dict. Texts that are empty, for nothing, are left out."""
+        """All settings of the run (config.toml) as a dict of keywords of `run`, without empty ones."""
         try:
             table = tomllib.loads(self._text("config.toml"))
         except tomllib.TOMLDecodeError as error:
@@ -52,7 +65,7 @@ class Run:
 
     @property
     def summary(self) -> dict[str, Any]:
-        """summary.json as a dict. Raises Error while the run has written none."""
+        """summary.json as a dict. Raises Error before the run has written it."""
         try:
             return json.loads(self._text("summary.json"))
         except json.JSONDecodeError as error:
@@ -60,50 +73,82 @@ class Run:
 
     @property
     def rounds(self) -> list[dict[str, Any]]:
-        """The finished rounds: a list of dicts, the lines of rounds.jsonl. A last line that is being written is left out."""
+        """The finished rounds: a list of dicts, the lines of rounds.jsonl, without a line that is still being written."""
         lines = self._text("rounds.jsonl").split("\n")
-        lines.pop()  # behind the last line break: nothing, or what is not whole yet
+        lines.pop()  # after the last line break: nothing, or an incomplete line
         rounds = []
         for number, line in enumerate(lines, 1):
             try:
                 rounds.append(json.loads(line))
             except json.JSONDecodeError:
-                raise Error(f"'{self.folder / 'rounds.jsonl'}', line {number} is no JSON: the file is damaged") from None
+                raise Error(f"'{self.folder / 'rounds.jsonl'}', line {number} is not JSON: the file is damaged") from None
         return rounds
 
     @property
     def clients(self) -> list[dict[str, Any]]:
-        """Each client's report in each round: a list of dicts with "round" and "client" among their keys."""
+        """Each client's report in each round: a list of dicts with "round" and "client" among the keys."""
         return [{"round": record["round"], **client} for record in self.rounds for client in record.get("clients", [])]
 
+    @property
+    def state(self) -> str:
+        """"running" (by any process), "finished", "halted" (by a privacy budget; `summary["halted"]` says why) or "stopped" (by a
+        signal, `on_round` or a crash: `resume` continues it)."""
+        return self._state(len(self.rounds) if (self.folder / "rounds.jsonl").is_file() else 0)
+
     def frame(self) -> pandas.DataFrame:
-        """The rounds as a pandas DataFrame, a row each, without their clients. Raises ImportError without pandas."""
-        return _pandas().DataFrame([{key: value for key, value in record.items() if key != "clients"} for record in self.rounds])
+        """The rounds as a pandas DataFrame, without their clients; NaN where nothing was measured. Privacy spent is in `epsilon_spent`,
+        `delta_spent`, `client_epsilon_spent` and `client_delta_spent`. Raises ImportError without pandas."""
+        return pandas_module().DataFrame([_flat(record) for record in self.rounds])
 
     def clients_frame(self) -> pandas.DataFrame:
-        """`clients` as a pandas DataFrame, a row for each client and round. Raises ImportError without pandas."""
-        return _pandas().DataFrame(self.clients)
+        """`clients` as a pandas DataFrame with a row for each client and round; NaN where nothing was measured. Raises ImportError
+        without pandas."""
+        return pandas_module().DataFrame([_flat(client) for client in self.clients])
+
+    def plot(self, *metrics: str, ax: Any = None, **style: Any) -> Any:
+        """Draws columns of `frame` over the rounds, by default the test accuracy or R2, into `ax` or a new figure, and returns the
+        matplotlib Axes. Rounds without the number are left out. style: keywords of Axes.plot. Raises ImportError without
+        matplotlib, UsageError for a column that no round has."""
+        rows = [_flat(record) for record in self.rounds]
+        known = {key for row in rows for key, value in row.items() if _is_number(value)} - {"round"}
+        wanted = metrics or (_measure(known),)
+        for metric in wanted:
+            if metric not in known:
+                raise UsageError(f"no round of '{self.folder}' has the number '{metric}'; valid: {', '.join(sorted(known)) or 'none'}")
+        if ax is None:
+            ax = _pyplot().subplots()[1]
+        for metric in wanted:
+            points = [(row["round"], row[metric]) for row in rows if _is_number(row.get(metric))]
+            name = metric.replace("_", " ")
+            ax.plot(*zip(*points), **{"label": name, "marker": "." if len(points) < 50 else "", **style})
+        ax.set_xlabel("round")
+        if len(wanted) == 1:
+            ax.set_ylabel(wanted[0].replace("_", " "))
+        else:
+            ax.legend()
+        return ax
 
     def model(self) -> dict[str, NDArray[numpy.float32]]:
-        """The model's parameters under PyTorch's names and in its layouts: a dict of float32 arrays (load_tensors)."""
+        """The model's parameters, with PyTorch's names and layouts: a dict of float32 arrays (load_tensors)."""
         return load_tensors(self.folder / "model.safetensors")
 
+    @takes(of_command("evaluate"))
     def evaluate(
         self, *, data: Data | None = None, part: str = "test", threads: int = 0, **flags: Value
     ) -> dict[str, Any]:
         """Accuracy and loss of the run's model: a dict. Keywords are the flags of `fedstride evaluate`: `part="train"`,
-        `per_client=True`, `fine_tune=1`, `threads=2`, `dataset`. data: a file or arrays, as for `run`; with arrays `part` and
-        `threads` alone."""
+        `per_client=True`, `fine_tune=1`, `threads=2`, `dataset`. data: a file or arrays, as for `run`; with arrays only `part` and
+        `threads` are valid."""
         path, arrays = split_data(data)
         if arrays is None:
-            return asked("evaluate", self.folder, *words_of({"data": path, "part": part, "threads": threads, **flags}))
+            return asked("evaluate", self.folder, data=path, part=part, threads=threads, **flags)
         if flags:
-            raise UsageError(f"{next(iter(flags))} does not go with data that are arrays; part and threads do")
+            raise UsageError(f"{next(iter(flags))} does not go with arrays; valid: part, threads")
         if part not in ("test", "train"):
             raise UsageError(f"part '{part}' is unknown; valid: test, train")
         return json.loads(_core.evaluate_on(os.fspath(self), arrays, part == "train", threads))
 
-    def _text(self, name):
+    def _text(self, name: str) -> str:
         path = self.folder / name
         try:
             return path.read_text(encoding="utf-8")
@@ -112,10 +157,106 @@ class Run:
         except (OSError, UnicodeDecodeError) as error:
             raise Error(f"cannot read '{path}': {error}") from None
 
+    def _state(self, rounds_done: int) -> str:
+        if _is_locked(self.folder):
+            return "running"
+        if not (self.folder / "summary.json").is_file():
+            return "stopped"
+        summary = self.summary
+        if not summary["finished"] or summary["rounds"] < rounds_done:
+            return "stopped"
+        if summary.get("halted"):
+            return "halted"
+        return "finished" if summary["rounds"] >= self.settings["rounds"] else "stopped"
 
-def _pandas():
+    def _standing(self) -> list[tuple[str, str]]:
+        """The state, rounds, results and privacy so far, as (heading, text)."""
+        records = self.rounds if (self.folder / "rounds.jsonl").is_file() else []
+        state = self._state(len(records))
+        has_summary = state != "running" and (self.folder / "summary.json").is_file() and self.summary["rounds"] == len(records)
+        summary = self.summary if has_summary else {}
+        rounds = [("state", state), ("rounds", f"{len(records)} of {self.settings['rounds']} rounds")]
+        if summary.get("halted"):
+            rounds.append(("halted", summary["halted"]))
+        measured = next((one for one in (summary, *reversed(records)) if _is_number(one.get(_measure(one)))), None)
+        result, name = "not evaluated", "accuracy"
+        if measured is not None:
+            measure = _measure(measured)
+            name = "R2" if measure == "test_r2" else "accuracy"
+            result = f"test {name} {measured[measure]:.4f}"
+        last = records[-1] if records else {}
+        spent = summary.get("privacy") or [{**last[key], "level": level} for key, level in (("example_privacy", "example"), ("client_privacy", "client"))
+                                           if last.get(key)]
+        return [*rounds, (name, result), *(("privacy", _statement(one)) for one in spent)]
+
+    def _choices(self) -> list[tuple[str, str]]:
+        settings = self.settings
+        return [(key.replace("_", " "), str(settings[key])) for key in ("dataset", "clients", "partition", "model", "optimizer", "local_objective",
+                                                                        "aggregation", "dp") if settings.get(key) not in (None, "", "none")]
+
+
+def html_table(rows: list[tuple[str, str]]) -> str:
+    """Headings and texts as an HTML table."""
+    lines = (f"<tr><th style='text-align:left'>{html.escape(heading)}</th><td style='text-align:left'>{html.escape(text)}</td></tr>"
+             for heading, text in rows)
+    return f"<table>{''.join(lines)}</table>"
+
+
+def _statement(spent: dict[str, Any]) -> str:
+    """"epsilon 1.63 at delta 1e-05 (example level)"; epsilon is rounded up, so that it is still a bound."""
+    epsilon = spent["epsilon"]
+    bound = f"epsilon {math.ceil(epsilon * 100) / 100:.2f}" if _is_number(epsilon) else "no finite epsilon"
+    return f"{bound} at delta {spent['delta']:g} ({spent['level']} level)"
+
+
+def _measure(names: Any) -> str:
+    """The key of the test result among these: that of targets that are numbers, or of classes."""
+    return "test_r2" if "test_r2" in names else "test_accuracy"
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
+
+
+_SPENT = (("example_privacy", ""), ("client_privacy", "client_"))
+
+
+def _flat(record: dict[str, Any]) -> dict[str, Any]:
+    """A row of a table: without lists, NaN for numbers that were not measured."""
+    row = {key: math.nan if value is None else value for key, value in record.items() if not isinstance(value, (dict, list))}
+    for key, before in _SPENT:
+        if key in record:
+            for name, value in record[key].items():
+                row[f"{before}{name}_spent"] = math.nan if value is None else value
+    return row
+
+
+def _is_locked(folder: pathlib.Path) -> bool:
+    """Whether a process works in the folder: it holds an exclusive lock (core/folder_lock.hpp), which excludes shared ones."""
+    try:
+        descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    except OSError:
+        return False
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except OSError:
+        return True
+    finally:
+        os.close(descriptor)
+    return False
+
+
+def pandas_module() -> Any:
     try:
         import pandas
     except ImportError:
-        raise ImportError("a DataFrame needs pandas (Debian's python3-pandas); without it rounds and clients are lists of dicts") from None
+        raise ImportError("a DataFrame needs pandas (Debian: python3-pandas); the properties rounds and clients work without it") from None
     return pandas
+
+
+def _pyplot() -> Any:
+    try:
+        from matplotlib import pyplot
+    except ImportError:
+        raise ImportError("plot() needs matplotlib (Debian: python3-matplotlib); frame() has the numbers") from None
+    return pyplot

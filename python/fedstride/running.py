@@ -6,17 +6,23 @@ import contextlib
 import os
 import pathlib
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, Literal, overload
 
 from . import _core
-from ._commands import asked, words_of
-from ._core import UsageError
+from ._commands import asked
+from ._core import Error, UsageError
 from ._own import OwnCode, first_weights, tensor_line, tensors_of
+from ._rows import partition_file
+from ._settings import of_command, of_resume, of_run, takes
+from ._types import Data, Evaluate, OnRound, Place, Rows, Tensors, Train, Value
+from ._watching import watching
 from .data import split_data
 from .folder import Run
-from ._types import Data, Evaluate, Place, Tensors, Train, Value
+from .parts import Part, spread
+from .sweeps import Sweep
 
 
+@takes(of_run, describe=True)
 def run(
     *,
     config: Place | None = None,
@@ -26,61 +32,76 @@ def run(
     evaluate: Evaluate | str | None = None,
     examples: int | Sequence[int] | None = None,
     workers: int = 1,
-    on_round: Callable[[dict[str, Any]], object] | None = None,
+    on_round: OnRound | None = None,
+    progress: bool | None = None,
     verbose: bool = False,
-    **settings: Value | Callable[..., Any],
+    **settings: Value | Part | Rows | Callable[..., Any],
 ) -> Run:
-    """Trains a federation on the calling thread and returns its folder, opened (`Run`).
+    """Trains a federation on the calling thread and returns its opened folder (`Run`).
 
-    settings: the flags of `fedstride run` with underscores for dashes: `dataset="cifar10"`, `local_epochs=2`. Values are
-        bool, int, float, str, paths, NumPy scalars and lists of these, joined with commas; None is as if it were not given.
-    config: a TOML file with the flags' names as keys; keywords win over it.
+    settings: listed below with their valid values and [defaults]: `dataset="cifar10"`, `local_epochs=2`. Values are bool, int,
+        float, str, paths, NumPy scalars and lists of these (joined with commas); None means not given. A part may be an object that
+        has its settings: `partition=fedstride.Dirichlet(alpha=0.3)`.
+    config: a TOML file with the settings' names as keys; keywords override it, defaults do not.
     data: your own data: a file or folder (docs/data.md), or arrays: (x, y), (x, y, client), or a dict with the keys x, y, client,
-        x_test, y_test, client_test, classes, vocabulary, read as those of an .npz file are: the same arrays give the same run.
-        Pictures uint8 (rows, channels, height, width), grey ones uint8 (rows, height, width), and float32 (rows, columns) whose
-        values are not all 255ths are read where they lie, and must not change during the run; everything else is converted.
-        Without x_test a sixth of the rows is held out and both parts are copied.
-    model: a name or a line of layers (docs/models.md); or the tensors of any other model, which are the first weights: a dict
-        of arrays, a PyTorch state dict or a module. Then `train` is needed. Tensors that are no floating point numbers stay as
-        they are; all others are averaged, batch norm's statistics too.
-    train: trains a client instead of fedstride: train(weights, task) gets a dict of tensors (NumPy's, which share memory and are
-        read-only; PyTorch's of its own, if the model was PyTorch's) and a fedstride.Task, and gives trained weights back, or
-        fedstride.Trained. What it raises, or an answer that cannot be used, costs the client its part in the round.
-    evaluate: evaluate(weights) gives an accuracy, or a dict with any of accuracy, loss and examples; without it models of layers
-        are evaluated here, others not at all. A text is the setting of that name: "private" (docs/privacy.md).
-    examples: the number of each client's examples, where only `train` knows them (a list, or one number for all).
-    workers: processes that call `train`, each for one client at a time; no result depends on it.
-    partition, cohort, aggregation, server_optimizer: a name, or a function (docs/python.md).
-    on_round: called after each round with the round's dict, a line of rounds.jsonl. What it raises stops the run, which
-        can go on with `resume`, and is raised again. Ctrl-C does the same, and raises KeyboardInterrupt.
-    verbose: prints what the command line prints.
+        x_test, y_test, client_test, classes, vocabulary (`inputs` and `label` name others). The same arrays in an .npz file give the same run. Images uint8 (rows,
+        channels, height, width), gray ones uint8 (rows, height, width), and float32 (rows, columns) whose values are not all 255ths
+        are used in place and must not change during the run; everything else is converted. Without x_test, a sixth of the rows is
+        held out for testing and both parts are copied.
+    model: a name or a line of layers (docs/models.md); or the initial weights of any other model, which needs `train`: a dict of
+        arrays, a PyTorch state dict or a module. Tensors that are not floating point never change; all others are averaged,
+        including the statistics of batch normalization.
+    train: a function that trains a client: train(weights, task) receives a dict of tensors (read-only NumPy views, or PyTorch copies
+        if the model is PyTorch's) and a fedstride.Task, and returns the trained weights or fedstride.Trained. If it raises, or its
+        answer cannot be used, the client is left out of the round; the run's notes count these. A round in which all clients fail
+        ends the run with Error, raised from the first exception (accept_failures="all": it goes on). Each distinct traceback is
+        logged once; under dp none is, because it may hold rows.
+    evaluate: evaluate(weights) returns an accuracy, or a dict with any of accuracy, loss and examples. Without it, fedstride evaluates
+        models of layers, and no others. A string is the setting of that name: "private" (docs/privacy.md).
+    examples: the number of examples of each client, if only `train` knows them: a list, or one number for all.
+    workers: processes that call `train`, each for one client at a time; results do not depend on it.
+    partition, cohort, aggregation, server_optimizer: a name, an object, or a function (docs/python.md).
+    partition: also a list of row numbers for each client, such as the result of `fedstride.partition`. Rows in no list are not used.
+    on_round: called after each round with the round's dict, a line of rounds.jsonl. If it returns False, the run stops and is returned;
+        an exception it raises stops the run and is raised again. Ctrl-C stops a run in the same way and raises KeyboardInterrupt, which
+        names the folder. `resume` continues a stopped run.
+    progress: show a progress bar: on standard error, or as HTML in a notebook. None: if standard error is a terminal or in a notebook.
+    verbose: print what the command line prints, instead.
 
-    The GIL is released while C++ computes; several threads may run at once. Ctrl-C stops runs of the main thread. Raises
-    UsageError for settings that are not valid, Error if something fails; finished rounds stay on the disk.
+    The GIL is released while C++ computes, and several threads may run at the same time. Ctrl-C stops runs on the main thread. Raises
+    UsageError for invalid settings, Error for failures; finished rounds stay on disk.
     """
     path, arrays = split_data(data)
-    settings["data"] = path
+    settings = {**spread(settings), "data": path}
     if arrays is not None and settings.get("dataset") is None:
         settings["dataset"] = "file"  # a file of settings may name another
     if examples is not None:
         settings = {"partition": "outside", **settings, "client_examples": examples if isinstance(examples, (list, tuple)) else [examples]}
-    code = OwnCode(settings, train, evaluate, workers)
     with contextlib.ExitStack() as until_done:
+        settings, keep_rows = until_done.enter_context(partition_file(settings))
+        code = OwnCode(settings, train, evaluate, workers)
         form: dict[str, Any] = {}
         if model is None or isinstance(model, str):
             code.settings["model"] = model
         else:
             if train is None:
-                raise UsageError("model is tensors alone, whose layers are not known here; it needs train, a function that trains it")
+                raise UsageError("model is a set of tensors without layers; it needs train, a function that trains it")
             tensors, form = tensors_of(model)
             code.settings["model"] = tensor_line(tensors)
             code.settings["init"] = until_done.enter_context(first_weights(tensors))
             if not any(code.settings.get(key) is not None for key in ("partition", "dataset", "data")) and config is None:
                 code.settings["partition"] = "outside"
-        outcome = _core.run({**code.settings, "code": code.code}, _place(config), "", on_round, verbose, arrays, code.begin(**form))
-    return Run(outcome["folder"])
+        has_data = config is not None or any(code.settings.get(key) is not None for key in ("dataset", "data"))
+        if train is not None and not has_data and code.settings.get("partition") not in ("outside", "own"):
+            raise UsageError("train is given without data; give data= (arrays, a file or a folder) or dataset= (\"synthetic\" is built in), "
+                             "or examples= if only train knows its examples")
+        watcher = until_done.enter_context(watching(on_round, progress, verbose, keep_rows))
+        functions = code.begin(**form)
+        outcome = _core.run({**code.settings, "code": code.code}, _place(config), "", watcher, verbose, arrays, functions)
+    return _finished(outcome, functions)
 
 
+@takes(of_resume)
 def resume(
     folder: Place,
     *,
@@ -89,44 +110,62 @@ def resume(
     train: Train | None = None,
     evaluate: Evaluate | str | None = None,
     workers: int = 1,
-    on_round: Callable[[dict[str, Any]], object] | None = None,
+    on_round: OnRound | None = None,
+    progress: bool | None = None,
     verbose: bool = False,
     **settings: Value | Callable[..., Any],
 ) -> Run:
-    """Goes on with the run in `folder` from its last checkpoint: the same bits as without the interruption.
+    """Resumes the run in `folder` from its last checkpoint, with the same bits as without the interruption.
 
-    settings: those that may change: `rounds` (not fewer than are done), `threads`, `evaluate_every` and the like.
-    data: of a run that was begun with arrays, the same arrays; refused if their contents differ.
-    model: of a run that began with PyTorch's tensors, these or a module: its names and types, not its values.
-    train, evaluate, workers, partition, cohort, aggregation, server_optimizer: as for `run`, the same functions by name and version.
-    on_round, verbose, errors: as for `run`.
+    settings: those that may change: `rounds` (not fewer than finished), `threads`, `evaluate_every` and others.
+    data: for a run on arrays, the same arrays; other contents raise Error.
+    model: for a run with PyTorch tensors, these or a module; names and types count, values do not.
+    train, evaluate, workers, partition, cohort, aggregation, server_optimizer: as for `run`; the functions must have the same names
+        and versions.
+    on_round, progress, verbose, errors: as for `run`.
     """
     path, arrays = split_data(data)
-    code = OwnCode({**settings, "data": path}, train, evaluate, workers)
-    has_run = (pathlib.Path(folder) / "config.toml").is_file()  # else C++ says what is wrong
+    code = OwnCode({**spread(settings), "data": path}, train, evaluate, workers)
+    has_run = (pathlib.Path(folder) / "config.toml").is_file()  # otherwise C++ reports the error
     begun = Run(folder).settings.get("code", "") if has_run else ""
     if has_run and "?" not in begun and (code.code or "") != begun:
-        raise UsageError(f"the run in '{os.fspath(folder)}' has the code '{begun}', and '{code.code or ''}' is given; valid is the same")
+        raise UsageError(f"the run in '{os.fspath(folder)}' was started with the code '{begun}', not '{code.code or ''}'; it must be the same")
     form = {} if model is None else tensors_of(model)[1]
     given = {key: value for key, value in code.settings.items() if key not in code.functions}
-    outcome = _core.run(given, "", _place(folder), on_round, verbose, arrays, code.begin(**form))
-    return Run(outcome["folder"])
+    functions = code.begin(**form)
+    with watching(on_round, progress, verbose) as watcher:
+        outcome = _core.run(given, "", _place(folder), watcher, verbose, arrays, functions)
+    return _finished(outcome, functions)
 
 
-def sweep(file: Place, **flags: Value) -> dict[str, Any]:
-    """Runs every cell of an experiment file that is not finished yet (docs/sweeps.md): a dict with its folder, the numbers of
-    cells and finished ones, failed cells and the claims' outcomes. `dry_run=True`: the cells, and how long they would take.
+@overload
+def sweep(file: Place, *, dry_run: Literal[True], **flags: Value | Part) -> dict[str, Any]: ...
+@overload
+def sweep(file: Place, *, dry_run: Literal[False] = False, **flags: Value | Part) -> Sweep: ...
+@takes(of_command("sweep"))
+def sweep(file: Place, *, dry_run: bool = False, **flags: Value | Part) -> Sweep | dict[str, Any]:
+    """Runs every unfinished cell of an experiment file (docs/sweeps.md) and returns the `Sweep`: its cells as runs, tables and claims.
+    With `dry_run=True`, a dict of the cells and their estimated time.
 
-    Keywords are the flags of `fedstride sweep`: `out`, `jobs`, `threads`, `shard`, `scale`, `report`; and those of `run`, which
-    fix a key. Raises Error if a cell failed; the others are finished. Ctrl-C stops it, and the same call goes on.
+    Keywords are `out`, `jobs`, `threads`, `shard`, `scale`, `report` and those of `run`, which fix a setting. Raises Error if a cell
+    failed, after finishing the others; `Sweep(folder)` opens what there is. Ctrl-C stops it, and the same call resumes.
     """
-    return asked("sweep", file, *words_of(flags))
+    told = asked("sweep", file, dry_run=dry_run, **spread(flags))
+    return told if dry_run else Sweep(told["folder"], told=told)
 
 
+@takes(of_command("report"), describe=True)
 def report(*folders: Place, **flags: Value) -> str:
-    """Writes the page of finished sweeps or runs and returns its path. `out`: the page [FOLDER/report.html], needed for more than
-    one folder; `latex=True`: also tables beside it."""
-    return asked("report", *folders, *words_of(flags))["page"]
+    """Writes a page on sweeps or runs and returns its path."""
+    return asked("report", *folders, **flags)["page"]
+
+
+def _finished(outcome, functions):
+    """The run's folder. Raises Error if its last round failed, from the first exception of that round."""
+    if outcome["failed"]:
+        training = functions.get("training")
+        raise Error(outcome["failed"]) from (training and training.cause)
+    return Run(outcome["folder"])
 
 
 def _place(path):

@@ -17,23 +17,23 @@ if TYPE_CHECKING:
 
 
 def load_tensors(path: Place) -> dict[str, NDArray[numpy.float32]]:
-    """The tensors of a .safetensors file of 32-bit floats: a dict of float32 arrays by their names, in PyTorch's layouts. Raises
-    Error, in one line, if it is no such file, whole."""
+    """Reads a .safetensors file of 32-bit floats: a dict of float32 arrays by name, in PyTorch's layouts. Raises Error for any other or
+    damaged file."""
     return _core.load_tensors(os.fspath(path))
 
 
 def save_tensors(path: Place, tensors: Mapping[str, ArrayLike]) -> None:
-    """Writes a dict of arrays, or of PyTorch's tensors, as 32-bit floats to a .safetensors file, which `init=` and PyTorch read.
-    Raises UsageError for names or arrays that are not valid, Error if the file cannot be written; the file appears whole."""
+    """Writes a dict of arrays or PyTorch tensors as 32-bit floats to a .safetensors file, for `init=` or PyTorch. Raises UsageError for
+    invalid names or arrays, Error if the file cannot be written. The file is replaced atomically."""
     import numpy
 
     arrays = {}
     for name, given in dict(tensors).items():
         if not isinstance(name, str) or not name or name == "__metadata__":
-            raise UsageError(f"tensor {name!r} has no name; valid are texts, but not '__metadata__'")
+            raise UsageError(f"tensor name {name!r} is not valid; it must be a nonempty string other than '__metadata__'")
         array = array_of(given)
         if array.dtype.kind not in "fiub":
-            raise UsageError(f"tensor '{name}' is of dtype {array.dtype}; valid are numbers")
-        # ascontiguousarray would make one dimension of none.
+            raise UsageError(f"tensor '{name}' has dtype {array.dtype}; valid: numbers and booleans")
+        # numpy.ascontiguousarray would turn 0 dimensions into 1.
         arrays[name] = numpy.require(array.astype(numpy.float32, copy=False), requirements=["C", "A"])
     _core.save_tensors(os.fspath(path), arrays, {"format": "pt"})

@@ -1,6 +1,6 @@
 #include "server/aggregation/distances.hpp"
 
-// GCC 12 finds variables without a value in its own AVX-512 headers, where Eigen's products use them.
+// GCC 12 reports uninitialized variables in its own AVX-512 headers, which Eigen's products use.
 #if defined(__GNUC__) && !defined(__clang__)
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
@@ -17,23 +17,23 @@
 namespace fedstride {
 namespace {
 
-/// Changes in a side of a tile, the part of the matrix that is one piece.
+/// Changes along one side of a tile; a tile of the matrix is one piece of work.
 constexpr std::size_t kTileSide = 64;
-/// Coordinates in a product in float; products are added up in double. So few that Eigen never divides a sum, which it would
-/// do by the size of the processor's caches.
+/// Coordinates in one product in float; products are added in double. Few enough that Eigen never splits a sum, which it would do
+/// by the size of the processor's caches.
 constexpr std::size_t kCoordinatesPerProduct = 128;
-/// Coordinates of a tile's changes that fit in a cache.
+/// Coordinates of a tile's changes that fit in cache.
 constexpr std::size_t kCoordinatesPerVisit = 1024;
-/// A distance below this share of |a|^2 + |b|^2 is measured by differences. The products' sums are off by at most 128 x 2^-24 of
-/// |a|^2 + |b|^2 + 2 |ab|, thus by 1e-3 of any distance above.
+/// A distance below this share of |a|^2 + |b|^2 is computed from differences. The products' sums are off by at most 128 x 2^-24
+/// of |a|^2 + |b|^2 + 2 |ab|, which is 1e-3 of any distance above.
 constexpr double kCancelled = 0x1p-6;
 
-/// Some changes relative to the centre, at up to kCoordinatesPerProduct coordinates: a column each.
-class CentredChanges {
+/// Some changes relative to the center, at up to kCoordinatesPerProduct coordinates; one column per change.
+class CenteredChanges {
  public:
-  CentredChanges(const Changes& changes, const Vector& centre, std::size_t first)
+  CenteredChanges(const Changes& changes, const Vector& center, std::size_t first)
       : changes_(std::span(changes).subspan(first, std::min(kTileSide, changes.size() - first))),
-        centre_(centre),
+        center_(center),
         values_(kCoordinatesPerProduct, changes_.size()),
         squares_(Eigen::VectorXd::Zero(static_cast<Eigen::Index>(changes_.size()))) {}
 
@@ -42,18 +42,18 @@ class CentredChanges {
   void load(std::size_t first, std::size_t count) {
     const auto rows = static_cast<Eigen::Index>(count);
     count_ = rows;
-    const Eigen::Map<const Eigen::VectorXf> centre(centre_.data() + first, rows);
+    const Eigen::Map<const Eigen::VectorXf> center(center_.data() + first, rows);
     for (std::size_t k = 0; k < changes_.size(); ++k)
       values_.col(static_cast<Eigen::Index>(k)).head(rows) =
-          Eigen::Map<const Eigen::VectorXf>(changes_[k].data() + first, rows) - centre;
+          Eigen::Map<const Eigen::VectorXf>(changes_[k].data() + first, rows) - center;
     squares_ += loaded().colwise().squaredNorm().transpose().cast<double>();
   }
-  const Eigen::VectorXd& squares() const { return squares_; }  ///< the changes' squared norms, so far
+  const Eigen::VectorXd& squares() const { return squares_; }  ///< the changes' squared norms so far
   std::size_t size() const { return changes_.size(); }
 
  private:
   std::span<const std::span<const float>> changes_;
-  const Vector& centre_;
+  const Vector& center_;
   Eigen::MatrixXf values_;
   Eigen::VectorXd squares_;
   Eigen::Index count_ = 0;
@@ -78,21 +78,21 @@ double squared_distance(std::span<const float> a, std::span<const float> b) {
 
 SquaredDistances::SquaredDistances(const Changes& changes, ForEachPiece for_each_piece)
     : size_(changes.size()), values_(size_ * size_) {
-  const Vector centre = coordinate_median(changes, for_each_piece);
+  const Vector center = coordinate_median(changes, for_each_piece);
   std::vector<std::pair<std::size_t, std::size_t>> tiles;
   for (std::size_t row = 0; row < size_; row += kTileSide)
     for (std::size_t column = row; column < size_; column += kTileSide) tiles.emplace_back(row, column);
   in_pieces(tiles.size(), for_each_piece,
-            [&](std::size_t piece) { measure(changes, centre, tiles[piece].first, tiles[piece].second); });
+            [&](std::size_t piece) { measure(changes, center, tiles[piece].first, tiles[piece].second); });
 }
 
-void SquaredDistances::measure(const Changes& changes, const Vector& centre, std::size_t first_row, std::size_t first_column) {
-  CentredChanges rows(changes, centre, first_row);
-  CentredChanges columns(changes, centre, first_column);
+void SquaredDistances::measure(const Changes& changes, const Vector& center, std::size_t first_row, std::size_t first_column) {
+  CenteredChanges rows(changes, center, first_row);
+  CenteredChanges columns(changes, center, first_column);
   Eigen::MatrixXf product(rows.size(), columns.size());
   Eigen::MatrixXd gram = Eigen::MatrixXd::Zero(product.rows(), product.cols());
-  for (std::size_t first = 0; first < centre.size(); first += kCoordinatesPerProduct) {
-    const std::size_t count = std::min(kCoordinatesPerProduct, centre.size() - first);
+  for (std::size_t first = 0; first < center.size(); first += kCoordinatesPerProduct) {
+    const std::size_t count = std::min(kCoordinatesPerProduct, center.size() - first);
     rows.load(first, count);
     columns.load(first, count);
     product.noalias() = rows.loaded().transpose() * columns.loaded();
@@ -105,7 +105,7 @@ void SquaredDistances::measure(const Changes& changes, const Vector& centre, std
     for (std::size_t c = 0; c < columns.size(); ++c) {
       const std::size_t i = first_row + r;
       const std::size_t j = first_column + c;
-      if (i >= j) continue;  // known, or the diagonal
+      if (i >= j) continue;  // already set, or the diagonal
       const auto at = [](std::size_t index) { return static_cast<Eigen::Index>(index); };
       const double squares = rows.squares()[at(r)] + columns.squares()[at(c)];
       const double distance = squares - 2 * gram(at(r), at(c));
@@ -114,8 +114,8 @@ void SquaredDistances::measure(const Changes& changes, const Vector& centre, std
       set(i, j, is_cancelled ? 0 : distance);
     }
   }
-  for (std::size_t first = 0; first < centre.size() && !cancelled.empty(); first += kCoordinatesPerVisit) {
-    const std::size_t count = std::min(kCoordinatesPerVisit, centre.size() - first);
+  for (std::size_t first = 0; first < center.size() && !cancelled.empty(); first += kCoordinatesPerVisit) {
+    const std::size_t count = std::min(kCoordinatesPerVisit, center.size() - first);
     for (const auto& [i, j] : cancelled)
       set(i, j, (*this)(i, j) + squared_distance(changes[i].subspan(first, count), changes[j].subspan(first, count)));
   }

@@ -19,7 +19,7 @@ KrumScores::KrumScores(const Changes& changes, std::size_t attackers, ForEachPie
   });
 }
 
-std::size_t KrumScores::neighbours() const {
+std::size_t KrumScores::neighbors() const {
   const std::size_t wanted = left_ > attackers_ + 2 ? left_ - attackers_ - 2 : 1;
   return std::min(wanted, left_ - 1);
 }
@@ -27,7 +27,7 @@ std::size_t KrumScores::neighbours() const {
 void KrumScores::add_up(std::size_t place) {
   Candidate& candidate = candidates_[place];
   candidate.score = candidate.error = 0;
-  std::size_t missing = neighbours();
+  std::size_t missing = neighbors();
   for (std::size_t i = 0; missing > 0; ++i) {
     const std::uint32_t other = candidate.others[i];
     if (!candidates_[other].is_left) continue;
@@ -42,7 +42,7 @@ void KrumScores::take_term_out(std::size_t place, std::size_t taken) {
   const std::size_t farthest = candidate.others[candidate.farthest];
   const auto rank = [&](std::size_t other) { return std::pair(distances_(place, other), other); };
   const bool is_inside = rank(taken) < rank(farthest);
-  // At least the rounding of the sums of all terms, before and after.
+  // Bounds the rounding error of the sums of all terms, before and after.
   candidate.error += (std::abs(candidate.score) + candidate.error) * static_cast<double>(candidates_.size()) * 2 *
                      std::numeric_limits<double>::epsilon();
   candidate.score -= distances_(place, is_inside ? taken : farthest);
@@ -70,10 +70,10 @@ std::size_t KrumScores::take_best() {
     if (best == candidates_.size() || candidate.score < candidates_[best].score) best = place;
   }
 
-  const std::size_t before = neighbours();
+  const std::size_t before = neighbors();
   candidates_[best].is_left = false;
   --left_;
-  const bool is_one_fewer = left_ > 0 && neighbours() + 1 == before && neighbours() > 0;
+  const bool is_one_fewer = left_ > 0 && neighbors() + 1 == before && neighbors() > 0;
   for (std::size_t place = 0; place < candidates_.size() && left_ > 0; ++place) {
     if (!candidates_[place].is_left) continue;
     if (is_one_fewer)

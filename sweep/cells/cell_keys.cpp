@@ -4,12 +4,14 @@
 
 #include "core/build_info.hpp"
 #include "core/hash.hpp"
-#include "core/key_file.hpp"
+#include "core/secret_key.hpp"
 #include "core/text.hpp"
 #include "data/datasets.hpp"
 #include "data/official.hpp"
 #include "partitions/own_rows.hpp"
-#include "run/document.hpp"
+#include "server/cohorts.hpp"
+#include "sim/run/document.hpp"
+#include "sim/run/former_names.hpp"
 
 namespace fedstride {
 namespace {
@@ -20,7 +22,7 @@ std::string key_of(std::initializer_list<std::string_view> parts) {
   return hash.hex().substr(0, 16);
 }
 
-// Different points of the same run are different configurations.
+// Different points that give the same run are different configurations.
 std::string seedless_point(const Cell& cell) {
   std::string text;
   for (const auto& [key, value] : cell.point)
@@ -28,13 +30,13 @@ std::string seedless_point(const Cell& cell) {
   return text;
 }
 
-// The paths of files that a configuration reads, taken out of it.
+// Removes and returns the paths of the files that a configuration reads.
 std::vector<std::string> take_files(Configuration& configuration) {
   std::vector<std::string> files{std::exchange(configuration.init, "")};
   if (std::string* path = configuration.partition->reads()) files.push_back(std::exchange(*path, ""));
   if (auto* cohort = configuration.cohort.as<TraceCohort>()) files.push_back(std::exchange(cohort->trace, ""));
   std::erase(files, "");
-  // Their contents are in the data set's hash.
+  // The data set's hash covers their contents.
   configuration.public_data.clear();
   configuration.words.clear();
   return files;
@@ -42,29 +44,36 @@ std::vector<std::string> take_files(Configuration& configuration) {
 
 }  // namespace
 
-std::string determining_text(const Configuration& configuration) {
-  Configuration lasting = determining(configuration);
-  lasting.evaluate_every = configuration.evaluate_every;  // these say what a cell's results are
-  lasting.evaluate_rows = configuration.evaluate_rows;
-  lasting.client_reports = configuration.client_reports;
-  take_files(lasting);
-  return write_settings(lasting, {});
+namespace {
+
+// The keys of cells are as they were before model auto where it cannot be another model than the default before it: on image sets.
+bool had_default_model(const Configuration& configuration) {
+  constexpr std::string_view kImages[] = {"synthetic", "cifar10", "cifar100", "mnist", "fashion-mnist"};
+  const ExampleSettings* example = example_level(configuration.privacy);
+  return std::ranges::find(kImages, configuration.dataset) != std::end(kImages) &&
+         (example == nullptr || example->components == 0);
 }
 
-bool is_private(const Configuration& configuration) {
-  return example_level(configuration.privacy) != nullptr || client_level(configuration.privacy) != nullptr;
+}  // namespace
+
+std::string determining_text(const Configuration& configuration) {
+  const auto counts = [](Shapes shapes) { return shapes_rounds(shapes) || shapes == Shapes::reports; };
+  Configuration lasting = determining(configuration, counts);
+  take_files(lasting);
+  if (lasting.model == kAutomaticModel && had_default_model(lasting)) lasting.model = "adadp-cnn";
+  return identity_settings(lasting);
 }
 
 namespace {
 
-// How a file of the user's own is read.
+// The settings for reading a user's file that are not defaults.
 std::string read_text(const Configuration& configuration) {
   std::string text;
   const Configuration defaults;
   for (const SettingInfo& info : settings_of<Configuration>()) {
     const SettingValue value = info.get(&configuration);
-    if ((is_about_reading(info.name) || is_about_normalising(info.name)) && value != info.get(&defaults))
-      text += ", " + std::string(info.name) + " " + value_text(value);
+    if ((is_about_reading(info.name) || is_about_normalizing(info.name)) && value != info.get(&defaults))
+      text += ", " + std::string(identity_name(info.name)) + " " + value_text(value);
   }
   return text;
 }
@@ -99,24 +108,22 @@ const std::string& CellKeys::file_hash(const std::string& path) {
   return inputs_[name] = file_sha256(path);
 }
 
-// Rows that are protected choose nothing: what they are tested by must be public, or released.
-void CellKeys::check_choice(const Configuration& configuration) const {
-  const Tuning& tuning = experiment_.tuning;
+void check_choice(const Experiment& experiment, const Configuration& configuration) {
+  const Tuning& tuning = experiment.tuning;
   if (tuning.keys.empty() || !is_private(configuration)) return;
   const bool is_released = configuration.evaluate == EvaluateRule::privately ||
                            names_public_test(configuration.dataset, configuration) ||
                            configuration.partition.as<OwnRows>() != nullptr;
   if (tuning.on == "test" && is_released) return;
-  throw usage_error(
-      "[tune] chooses " + joined(tuning.keys) + " on " + tuning.on + " rows, which dp '" +
-      std::string(configuration.privacy.name()) +
-      "' protects as the training rows; valid is on = \"test\" (and why) with a public test part (--public-test) or with "
-      "evaluate private");
+  throw usage_error("[tune] chooses " + joined(tuning.keys) + " on " + tuning.on + " rows, which dp '" +
+                    std::string(configuration.privacy.name()) +
+                    "' protects like training rows; set on = \"test\" and why, with a public test set (--public-test) or "
+                    "--evaluate private");
 }
 
 void CellKeys::fill_run(Cell& cell) {
-  Configuration configuration = resolve(cell.settings);
-  check_choice(configuration);
+  Configuration configuration = resolve_unchecked(cell.settings);
+  check_choice(experiment_, configuration);
   std::string inputs = data_hash(configuration);
   const std::string text = determining_text(configuration);
   const std::uint64_t seed = std::exchange(configuration.seed, Configuration{}.seed);

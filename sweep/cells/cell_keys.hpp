@@ -11,14 +11,18 @@
 
 namespace fedstride {
 
-/// The settings that determine the results of a run, as text: its resolved settings without those that do not affect
-/// results. Files it reads appear without their paths; their contents are hashed separately.
+/// The resolved settings that affect a run's results, as text. Without the paths of the files it reads, whose contents are
+/// hashed separately.
 std::string determining_text(const Configuration& configuration);
 
-/// Names a cell's folder: 16 hexadecimal digits of a hash over everything that determines its results. For a run that is
-/// determining_text, the contents of the data set and the files it reads, and kNumericsVersion; for another command its
-/// words and this program's version. Names are seen by others (tables, pages): under privacy the data's contents enter them as
-/// an HMAC under the key in `sweep_key`, or under a new one if there is no such file.
+/// Throws Error (usage) if the experiment tunes on rows that the configuration protects. Tuning needs a public test set, or
+/// accuracy released with privacy.
+void check_choice(const Experiment& experiment, const Configuration& configuration);
+
+/// Computes the name of a cell's folder: 16 hexadecimal digits of a hash over everything that determines its results. For a
+/// run these are determining_text, the contents of the data set and of the files it reads, and kNumericsVersion; for another
+/// command, its words and this program's version. Names are published (tables, pages), so private data enters them as an HMAC
+/// under the key in `sweep_key`, or under a new key if that file does not exist.
 class CellKeys {
  public:
   /// Both must outlive this.
@@ -30,7 +34,6 @@ class CellKeys {
 
  private:
   void fill_run(Cell& cell);
-  void check_choice(const Configuration& configuration) const;
   void fill_other(Cell& cell) const;
   const std::string& data_hash(const Configuration& configuration);
   const std::string& file_hash(const std::string& path);
@@ -39,11 +42,8 @@ class CellKeys {
   InputHashes& inputs_;
   std::filesystem::path sweep_key_;
   std::optional<SecretKey> key_;
-  InputHashes raw_;  ///< of data sets, by the names for cells without privacy
+  InputHashes raw_;  ///< unkeyed hashes of private data sets
 };
-
-/// True if the cell protects somebody.
-bool is_private(const Configuration& configuration);
 
 /// The names of data and files in InputHashes.
 std::string data_input(const Configuration& configuration);

@@ -15,7 +15,7 @@ namespace fs = std::filesystem;
 
 constexpr std::uint64_t kMaxStateBytes = std::uint64_t{64} << 20;
 
-// True if a run or a command left anything besides the error of a failure and temporary files.
+// True if a run or a command left anything other than error.txt and temporary files.
 bool holds_results(const fs::path& folder) {
   std::error_code error;
   for (fs::directory_iterator at(folder, error), end; !error && at != end; at.increment(error))
@@ -31,33 +31,34 @@ std::size_t line_count(const fs::path& path) {
 }
 
 CellState run_state(const fs::path& folder, const Cell& cell, const InputHashes& inputs) {
-  if (!fs::exists(folder / "config.toml")) return damaged("it holds no run: config.toml is missing");
+  if (!fs::exists(folder / "config.toml")) return damaged("it contains no run: config.toml is missing");
   const Configuration wanted = resolve(cell.settings);
   if (determining_text(resolve(read_settings((folder / "config.toml").string()))) != determining_text(wanted))
-    return damaged("its config.toml is that of another run");
+    return damaged("its config.toml belongs to another run");
   if (!fs::exists(folder / "summary.json")) return {CellState::Kind::unfinished};
   const Json summary = parse_json(read_file(folder / "summary.json", kMaxStateBytes));
-  if (!summary.is_object()) return damaged("its summary.json is no JSON");
+  if (!summary.is_object()) return damaged("its summary.json is not a JSON object");
   const Json finished = summary.value("finished", Json());
   const Json rounds = summary.value("rounds", Json());
   if (!finished.is_boolean() || !rounds.is_number_unsigned())
-    return damaged("its summary.json does not tell 'finished' and 'rounds'");
+    return damaged("its summary.json must have 'finished' and 'rounds'");
   const auto data = inputs.find(data_input(wanted));
   if (data != inputs.end() && !is_private(wanted) && summary.value("data_hash", Json()) != data->second)
-    return damaged("its run is on other data");
+    return damaged("its data_hash differs: the run used other data");
   if (summary.value("numerics_version", Json()) != kNumericsVersion)
-    return damaged("its run is of another numerics_version than " + std::to_string(kNumericsVersion));
+    return damaged("its numerics_version is not " + std::to_string(kNumericsVersion));
   const bool complete = rounds == static_cast<std::uint64_t>(wanted.rounds) || summary.contains("halted");
   if (finished != true || !complete) return {CellState::Kind::unfinished};
-  if (line_count(folder / "rounds.jsonl") != rounds) return damaged("its rounds.jsonl does not have the rounds of its summary");
+  if (line_count(folder / "rounds.jsonl") != rounds)
+    return damaged("its rounds.jsonl does not have as many rounds as its summary.json");
   if (!wanted.publishable && !fs::exists(folder / "partition.json")) return damaged("its partition.json is missing");
   return {CellState::Kind::finished};
 }
 
 CellState other_state(const fs::path& folder) {
-  if (!fs::exists(folder / "result.json")) return damaged("it holds no result.json");
+  if (!fs::exists(folder / "result.json")) return damaged("it contains no result.json");
   const Json result = parse_json(read_file(folder / "result.json", kMaxStateBytes));
-  return result.is_discarded() ? damaged("its result.json is no JSON") : CellState{CellState::Kind::finished};
+  return result.is_discarded() ? damaged("its result.json is not JSON") : CellState{CellState::Kind::finished};
 }
 
 }  // namespace

@@ -11,17 +11,17 @@ namespace fedstride {
 /// The state of a cell, from its folder.
 struct CellState {
   enum class Kind {
-    fresh,       ///< empty, or with nothing but the error of a failure
+    fresh,       ///< empty, or with only the error of a failed attempt
     unfinished,  ///< continues from its checkpoint
     finished,
-    damaged,  ///< holds something else or unreadable files
+    damaged,  ///< contains something else, or unreadable files
   };
   Kind kind = Kind::fresh;
   std::string why = {};  ///< reason for `damaged`
 };
 
-/// The state of the cell in SWEEP/cells/KEY. A run made elsewhere and copied there under this name counts, if it is the same run:
-/// by its configuration, its data and its numerics version.
+/// The state of the cell in SWEEP/cells/KEY. A run made elsewhere and copied there under this name counts if its configuration,
+/// data and numerics version are those of the cell.
 CellState cell_state(const std::filesystem::path& sweep, const Experiment& experiment, const Cell& cell,
                      const InputHashes& inputs);
 

@@ -12,8 +12,8 @@
 #include "core/error.hpp"
 #include "core/floating_point.hpp"
 #include "core/seconds_since.hpp"
-#include "run/run.hpp"
-#include "sim/threads.hpp"
+#include "sim/fleet/threads.hpp"
+#include "sim/run/run.hpp"
 #include "sweep/cells/cell_keys.hpp"
 #include "sweep/cells/cell_state.hpp"
 #include "sweep/cells/estimate.hpp"
@@ -27,18 +27,19 @@ namespace {
 namespace fs = std::filesystem;
 using Clock = std::chrono::steady_clock;
 
-constexpr double kMeasured = 0.7;  // seconds of training for each kind of cell, fewer if there are many kinds
+constexpr double kMeasured = 0.7;  // seconds of training per kind of cell; less if there are many kinds
 constexpr double kMeasuredInAll = 15;
 constexpr double kMinMeasuredSeconds = 0.1;
-constexpr double kMaxGradientSeconds = 30;  // seconds after which a first gradient is not waited for
-constexpr double kMaxCommandSeconds = 10;   // seconds after which another command is not waited for
+constexpr double kMaxGradientSeconds = 30;  // seconds to wait for a first gradient
+constexpr double kMaxCommandSeconds = 10;   // seconds to wait for another command
 
-// A folder for the measured runs, gone afterwards.
+// A folder for the measured runs, removed afterwards.
 class ScratchFolder {
  public:
   ScratchFolder() {
     std::string name = (fs::temp_directory_path() / "fedstride-estimate-XXXXXX").string();
-    if (::mkdtemp(name.data()) == nullptr) throw failure("cannot make a folder in '" + fs::temp_directory_path().string() + "'");
+    if (::mkdtemp(name.data()) == nullptr)
+      throw failure("cannot create a folder in '" + fs::temp_directory_path().string() + "'");
     path_ = name;
   }
   ~ScratchFolder() {
@@ -56,13 +57,13 @@ class ScratchFolder {
 // The costs of a kind of cell.
 struct Speed {
   double preparation = 0;  ///< seconds before the first round
-  double example = 0;      ///< seconds a gradient example
-  double evaluation = 0;   ///< seconds, of the test part
+  double example = 0;      ///< seconds per gradient example
+  double evaluation = 0;   ///< seconds to evaluate the test set
   double training_rows = 0;
   double test_rows = 0;
 };
 
-// The beginning of a run, stopped when its time is over, in the middle of a round if necessary.
+// The start of a run, stopped after its time, in the middle of a round if necessary.
 class Measurement {
  public:
   explicit Measurement(double seconds) : length_(seconds) {}
@@ -94,7 +95,7 @@ class Measurement {
   }
 
  private:
-  // `examples` lives until the run ends, which is not before its last round or the stop that this asks for.
+  // `examples` lives until the run ends, that is after its last round or after stop_ is set here.
   void watch(const std::atomic<std::uint64_t>& examples, Clock::time_point start) {
     std::unique_lock lock(mutex_);
     const auto ends_within = [&](double seconds) {
@@ -124,7 +125,7 @@ class Measurement {
   std::jthread watcher_;
 };
 
-// The configuration to measure for a cell: without anything that only scales the work, and without budgets.
+// The configuration to measure for a cell: without settings that only scale the work, and without budgets.
 Configuration measured(Configuration configuration) {
   const auto plain_noise = [](double& noise, double& epsilon) {
     if (noise <= 0) noise = 1;
@@ -138,7 +139,7 @@ Configuration measured(Configuration configuration) {
   return configuration;
 }
 
-// Cells of one kind cost the same for each example.
+// Cells of one kind cost the same per example.
 std::string kind_of(const Configuration& configuration) {
   std::string text = configuration.dataset + '\n' + configuration.data + '\n' + configuration.data_dir + '\n' +
                      configuration.model + '\n' + configuration.freeze + '\n' + std::string(choice_name(configuration.augment)) +
@@ -148,7 +149,7 @@ std::string kind_of(const Configuration& configuration) {
   return text + '\n' + std::to_string(std::min(configuration.clients, 64));
 }
 
-// Rounds that a cell gets to: its budgets may end it long before its last one.
+// The rounds that a cell completes: its budgets may end it long before the last one.
 double expected_rounds(const Configuration& configuration) {
   const ExampleSettings* example = example_level(configuration.privacy);
   const ClientSettings* client = client_level(configuration.privacy);
@@ -167,7 +168,7 @@ double seconds_of(const Configuration& configuration, const Speed& speed) {
     rows = configuration.clients == 0
                ? rows
                : std::min(rows, static_cast<double>(configuration.limit_per_client) * configuration.clients);
-  const auto clients = static_cast<std::size_t>(std::max(1, configuration.clients));  // 0: as many as the data name
+  const auto clients = static_cast<std::size_t>(std::max(1, configuration.clients));  // 0: as many as the data has
   const double cohort = configuration.cohort->rate(clients);
   const double evaluations = std::ceil(rounds / configuration.evaluate_every);
   const double test_rows = std::max(1.0, speed.test_rows);
@@ -183,7 +184,7 @@ class Estimator {
   Estimator(const Experiment& experiment, const SweepOptions& options)
       : experiment_(experiment), options_(options), threads_(std::max(1, Threads(options.threads).count() / options.jobs)) {}
 
-  // Many kinds are measured for a shorter time each.
+  // The more kinds there are, the shorter each measurement.
   void look_at(const std::vector<const Cell*>& cells) {
     if (experiment_.command != "run") return;
     std::set<std::string> kinds;
@@ -214,7 +215,7 @@ class Estimator {
     return seconds_of(configuration, speed->second);
   }
 
-  // All cells of another command are taken to cost what the first one does.
+  // Assumes that all cells of another command cost what the first one does.
   double command_seconds(const Cell& cell) {
     if (!command_seconds_) {
       std::vector<std::string> words = command_words(experiment_, cell);

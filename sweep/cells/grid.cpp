@@ -4,10 +4,9 @@
 #include <optional>
 #include <set>
 
-#include "core/one_line.hpp"
-#include "core/parse_number.hpp"
 #include "core/text.hpp"
-#include "run/document.hpp"
+#include "sim/run/document.hpp"
+#include "sim/run/rules.hpp"
 #include "sweep/cells/cell_keys.hpp"
 
 namespace fedstride {
@@ -30,7 +29,7 @@ class Walk {
     from(0, cell, {});
     for (std::size_t i = 0; i < excluded_.size(); ++i)
       if (excluded_[i] == 0)
-        throw usage_error("'" + experiment_.file + "': the exclusion of " + text(experiment_.exclude[i]) + " matches no cell");
+        throw usage_error("'" + experiment_.file + "': excluding " + text(experiment_.exclude[i]) + " matches no cell");
   }
 
  private:
@@ -51,8 +50,8 @@ class Walk {
       Keys set = varied;
       for (const auto& [key, setting] : value.settings) {
         if (!set.insert(key).second)
-          throw usage_error("'" + experiment_.file + "': cell (" + point_text(cell) + ") has its " + key +
-                            " set by two tables; one that applies to it is valid");
+          throw usage_error("'" + experiment_.file + "': in cell (" + point_text(cell) + ") two tables set " + key +
+                            "; only one may apply to a cell");
         next.settings[key] = setting;
       }
       for (std::size_t i = 0; i < axis.keys.size(); ++i) next.point.emplace_back(axis.keys[i], value.labels[i]);
@@ -60,7 +59,7 @@ class Walk {
     }
   }
 
-  // The cell's value of a key: as swept, as set, or by default.
+  // The cell's value of a key: swept, set or the default.
   std::string value_of(const Cell& cell, const std::string& key) const {
     if (std::string label = cell.value_of(key); !label.empty()) return label;
     if (const auto setting = cell.settings.find(key); setting != cell.settings.end()) return value_text(setting->second.value);
@@ -92,12 +91,10 @@ class Walk {
 
   const Experiment& experiment_;
   const std::function<void(const Cell&)>& visit_;
-  std::size_t reached_ = 0;            ///< excluded ones too
+  std::size_t reached_ = 0;            ///< including excluded ones
   std::vector<std::size_t> excluded_;  ///< cells that each exclusion has excluded
   std::map<std::string, std::string> defaults_;
 };
-
-Error in_cell(const Cell& cell, const Error& error) { return {error.kind(), "cell (" + point_text(cell) + "): " + error.what()}; }
 
 }  // namespace
 
@@ -139,8 +136,97 @@ void for_each_cell(const Experiment& experiment, const std::function<void(const 
 std::size_t cell_count(const Experiment& experiment) {
   std::size_t count = 0;
   for_each_cell(experiment, [&](const Cell&) { ++count; });
-  if (count == 0) throw usage_error("'" + experiment.file + "' has no cell left: everything is excluded");
+  if (count == 0) throw usage_error("'" + experiment.file + "' has no cells; exclude removes all of them");
   return count;
+}
+
+namespace {
+
+using SweptPoint = std::map<std::string, std::string>;
+
+// A reason with all cells that it refuses; for a rule, also the values of its subject.
+struct Reason {
+  std::string subject = {}, reason = {}, remedy = {};
+  std::vector<std::string> values = {};
+  std::set<SweptPoint> points = {};  ///< over the swept keys that a rule relates
+  std::vector<Cell> cells = {};
+
+  std::string text() const {
+    return values.empty() ? reason : subject + " is " + joined(values) + reason + (remedy.empty() ? "" : "; " + remedy);
+  }
+};
+
+// Throws for settings that an ordinary run, one without user code, refuses before it reads data.
+void check_cell(const Experiment& experiment, const Cell& cell) {
+  const Configuration configuration = resolve(cell.settings);
+  check_rules(configuration, RuleScope::rows_here);
+  check_rules(configuration, RuleScope::no_code);
+  check_choice(experiment, configuration);
+}
+
+void add_refusal(const Cell& cell, const Refusal& refusal, std::vector<Reason>& reasons) {
+  auto known = std::ranges::find_if(
+      reasons, [&](const Reason& one) { return one.subject == refusal.subject && one.reason == refusal.reason; });
+  if (known == reasons.end())
+    known = reasons.insert(known, {.subject = refusal.subject, .reason = refusal.reason, .remedy = refusal.remedy});
+  if (known->remedy != refusal.remedy) known->remedy.clear();
+  if (!refusal.value.empty() && std::ranges::find(known->values, refusal.value) == known->values.end())
+    known->values.push_back(refusal.value);
+  SweptPoint point;
+  for (const std::string& key : refusal.keys)
+    if (std::string label = cell.value_of(key); !label.empty()) point[key] = std::move(label);
+  known->points.insert(std::move(point));
+  known->cells.push_back(cell);
+}
+
+bool is_at(const Cell& cell, const SweptPoint& point) {
+  return std::ranges::all_of(point, [&](const auto& one) { return cell.value_of(one.first) == one.second; });
+}
+
+std::string exclusion(const SweptPoint& point) {
+  std::vector<std::string> parts;
+  for (const auto& [key, value] : point) parts.push_back(key + " = " + (as_number(value) ? value : toml_string(value)));
+  return "{" + joined(parts) + "}";
+}
+
+// Only those that exclude no valid cell.
+std::vector<std::string> exclusions(const Reason& reason, const std::vector<Cell>& valid) {
+  std::vector<std::string> good;
+  for (const SweptPoint& point : reason.points)
+    if (!point.empty() && std::ranges::none_of(valid, [&](const Cell& cell) { return is_at(cell, point); }))
+      good.push_back(exclusion(point));
+  return good;
+}
+
+}  // namespace
+
+void check_cells(const Experiment& experiment) {
+  if (experiment.command != "run") return;
+  std::vector<Reason> reasons;
+  std::string first;
+  std::size_t refused = 0;
+  std::vector<Cell> valid;
+  const auto note = [&](const Cell& cell, const Error& error, const Refusal& refusal) {
+    if (refused++ == 0) first = "cell (" + point_text(cell) + "): " + error.what();
+    add_refusal(cell, refusal, reasons);
+  };
+  for_each_cell(experiment, [&](const Cell& cell) {
+    try {
+      check_cell(experiment, cell);
+      valid.push_back(cell);
+    } catch (const RefusedByRule& error) {
+      note(cell, error, error.refusal);
+    } catch (const Error& error) {
+      note(cell, error, {.reason = error.what()});
+    }
+  });
+  if (refused == 0) return;
+  std::vector<RefusedGroup> groups;
+  for (Reason& reason : reasons) groups.push_back({reason.text(), exclusions(reason, valid), std::move(reason.cells)});
+  throw RefusedCells(refused == 1 ? first
+                                  : std::to_string(refused) + " of " + counted(refused + valid.size(), "cell") +
+                                        " are refused; the first is " + first,
+                     std::move(groups));
 }
 
 std::vector<Cell> expand(const Experiment& experiment, InputHashes& inputs, const std::filesystem::path& sweep_key) {
@@ -152,7 +238,7 @@ std::vector<Cell> expand(const Experiment& experiment, InputHashes& inputs, cons
     try {
       keys.fill(cell);
     } catch (const Error& error) {
-      throw in_cell(cell, error);
+      throw Error(error.kind(), "cell (" + point_text(cell) + "): " + error.what());
     }
     cells.push_back(std::move(cell));
   });
@@ -161,6 +247,7 @@ std::vector<Cell> expand(const Experiment& experiment, InputHashes& inputs, cons
 
 std::vector<Cell> expand(const Experiment& experiment) {
   InputHashes inputs;
+  check_cells(experiment);
   return expand(experiment, inputs);
 }
 

@@ -1,19 +1,152 @@
 #include "sweep/cells/sweep.hpp"
 
 #include <algorithm>
+#include <exception>
+#include <filesystem>
 #include <map>
 #include <mutex>
+#include <new>
 #include <set>
 #include <thread>
 
 #include "core/error.hpp"
-#include "sim/threads.hpp"
-#include "sweep/cells/run_cell.hpp"
+#include "core/files.hpp"
+#include "core/floating_point.hpp"
+#include "core/json.hpp"
+#include "core/text.hpp"
+#include "sim/fleet/threads.hpp"
+#include "sim/run/run_folder.hpp"
+#include "sweep/cells/cell_keys.hpp"
+#include "sweep/cells/cell_state.hpp"
+#include "sweep/cells/subcommand.hpp"
 #include "sweep/cells/sweep_folder.hpp"
 #include "sweep/results/tables.hpp"
 
 namespace fedstride {
 namespace {
+
+namespace fs = std::filesystem;
+
+// The outcome of an attempt at a cell.
+struct CellOutcome {
+  enum class Kind { finished, interrupted, held_elsewhere, failed };
+  Kind kind = Kind::finished;
+  std::string error = {};  ///< for failed, one line
+};
+
+// Shared by all cells of a sweep.
+struct CellWork {
+  const Experiment& experiment;
+  std::filesystem::path sweep;  ///< the sweep's folder
+  std::string program;          ///< for commands other than run
+  int threads = 1;              ///< per cell
+  const std::atomic<bool>* stop = nullptr;
+  FleetMaker fleet = {in_process_fleet};
+};
+
+Setting of_command_line(const std::string& text) { return {.value = text, .from_command_line = true}; }
+
+// The exception's message as one line.
+std::string message_of(const std::exception_ptr& exception) {
+  std::string line = "unknown error";
+  try {
+    std::rethrow_exception(exception);
+  } catch (const std::bad_alloc&) {
+    line = "out of memory";
+  } catch (const std::exception& error) {
+    line = error.what();
+  } catch (...) {
+  }
+  for (char& c : line)
+    if (static_cast<unsigned char>(c) < ' ' || c == 0x7f) c = ' ';
+  return line;
+}
+
+CellOutcome failed(const fs::path& folder, const std::string& error) {
+  try {
+    fs::create_directories(folder);
+    write_file(folder / "error.txt", error + "\n");
+  } catch (const std::exception&) {  // still reported on the terminal
+  }
+  return {CellOutcome::Kind::failed, error};
+}
+
+RunSummary run_or_resume(const Cell& cell, bool fresh, const fs::path& folder, const CellWork& work,
+                         const RunObserver& observer) {
+  if (!fresh) {
+    Settings settings{{"threads", of_command_line(std::to_string(work.threads))}};
+    for (const char* place : {"data", "data-dir"})
+      if (const auto data = cell.settings.find(place); data != cell.settings.end()) settings[place] = data->second;
+    return resume(folder.string(), settings, observer, work.fleet);
+  }
+  Settings settings = cell.settings;
+  settings["threads"] = of_command_line(std::to_string(work.threads));
+  settings["out"] = of_command_line(folder.string());
+  settings.erase("quiet");
+  settings.try_emplace("accept-failures", Setting{std::string("all")});  // a cell that diverges is a result
+  std::error_code ignored;
+  fs::remove(folder / "error.txt", ignored);
+  return run(resolve(settings), settings, observer, work.fleet);
+}
+
+CellOutcome carry_out_run(const Cell& cell, bool fresh, const fs::path& folder, const CellWork& work,
+                          const std::function<void(const RoundRecord&, std::uint32_t)>& round) {
+  std::uint32_t rounds = 0;
+  RunObserver observer;
+  observer.stop = work.stop;
+  observer.started = [&](const Setup& setup, const std::string&, std::uint32_t, const std::atomic<std::uint64_t>&) {
+    rounds = static_cast<std::uint32_t>(setup.configuration.rounds);
+  };
+  observer.round = [&](const RoundRecord& record) { round(record, rounds); };
+  const RunSummary summary = run_or_resume(cell, fresh, folder, work, observer);
+  return {summary.interrupted ? CellOutcome::Kind::interrupted : CellOutcome::Kind::finished};
+}
+
+CellOutcome carry_out_command(const Cell& cell, const fs::path& folder, const CellWork& work) {
+  fs::create_directories(folder);
+  const FolderLock lock(folder, FolderLock::Wait::no);
+  if (!lock.held()) return {CellOutcome::Kind::held_elsewhere};
+  std::vector<std::string> words = command_words(work.experiment, cell);
+  words.insert(words.begin(), work.program);
+  const ProgramOutput output = run_program(words, work.stop);
+  if (output.stopped) return {CellOutcome::Kind::interrupted};
+  if (output.code != 0) {
+    const std::string_view line = trimmed(std::string_view(output.err).substr(0, output.err.find('\n')));
+    constexpr std::string_view name = "fedstride: ";
+    throw failure(line.empty() ? "exit code " + std::to_string(output.code)
+                               : std::string(line.substr(line.starts_with(name) ? name.size() : 0)));
+  }
+  if (parse_json(output.out).is_discarded()) throw failure("'fedstride " + work.experiment.command + "' did not print JSON");
+  write_file(folder / "result.json", output.out);
+  return {CellOutcome::Kind::finished};
+}
+
+// Starts or continues a cell on this thread. Never throws. A failure is also written to the cell's error.txt, which is removed
+// when the cell finishes.
+CellOutcome carry_out(const Cell& cell, CellState::Kind state, const CellWork& work,
+                      const std::function<void(const RoundRecord&, std::uint32_t)>& round) {
+  const FloatingPointMode mode;
+  const fs::path folder = work.sweep / "cells" / cell.key;
+  const bool fresh = state == CellState::Kind::fresh;
+  CellOutcome outcome;
+  try {
+    outcome = work.experiment.command == "run" ? carry_out_run(cell, fresh, folder, work, round)
+                                               : carry_out_command(cell, folder, work);
+  } catch (const FolderInUse&) {
+    return {CellOutcome::Kind::held_elsewhere};
+  } catch (...) {
+    const std::string error = message_of(std::current_exception());
+    return failed(folder, fresh ? error : error + "; to start the cell again, remove the folder '" + folder.string() + "'");
+  }
+  std::error_code ignored;
+  if (outcome.kind == CellOutcome::Kind::finished) fs::remove(folder / "error.txt", ignored);
+  return outcome;
+}
+
+CellOutcome refuse_damaged(const Cell& cell, const CellState& state, const CellWork& work) {
+  const fs::path folder = work.sweep / "cells" / cell.key;
+  return failed(folder, "the folder '" + folder.string() + "' is damaged: " + state.why + "; remove it to run the cell again");
+}
 
 class Sweep {
  public:
@@ -44,7 +177,7 @@ class Sweep {
     }
     if (observer_.started) observer_.started(mine_.size(), finished_count_);
     work_on(left);
-    // Other processes may still hold these cells, or have left them unfinished.
+    // Retries cells that other processes held: they may have left them unfinished.
     work_on(std::exchange(held_, {}));
     std::ranges::sort(failed_, {}, [](const auto& failure) { return failure.first; });
     SweepSummary summary{.folder = work_.sweep, .cells = mine_.size(), .finished = finished_count_, .interrupted = stopped()};
@@ -73,7 +206,7 @@ class Sweep {
         attempt(*cells[index], job);
       }
     };
-    if (jobs_ == 1) return work(0);  // on this thread, as a fleet may need
+    if (jobs_ == 1) return work(0);  // a fleet may need this thread
     std::vector<std::jthread> threads;
     for (int job = 0; job < std::min<int>(jobs_, static_cast<int>(cells.size())); ++job)
       threads.emplace_back([&, job] { work(job); });
@@ -86,16 +219,16 @@ class Sweep {
       observer_.cell_started(cell, job);
     }
     const CellState state = state_of(cell);
-    if (state.kind == CellState::Kind::finished) return settle(cell, job, {}, true);  // by another process meanwhile
+    if (state.kind == CellState::Kind::finished) return settle(cell, job, {}, true);  // another process finished it
     const auto round = [&](const RoundRecord& record, std::uint32_t rounds) {
       if (!observer_.round) return;
       const std::lock_guard lock(mutex_);
-      observer_.round(cell, job, record.round, rounds, record.test ? record.test->accuracy : -1);
+      observer_.round(cell, job, record.round, rounds, record);
     };
     CellOutcome outcome =
         state.kind == CellState::Kind::damaged ? refuse_damaged(cell, state, work_) : carry_out(cell, state.kind, work_, round);
     if (outcome.kind == CellOutcome::Kind::failed && state_of(cell).kind == CellState::Kind::finished) {
-      std::error_code ignored;  // another process was quicker, which is no failure
+      std::error_code ignored;  // not a failure: another process finished it first
       std::filesystem::remove(work_.sweep / "cells" / cell.key / "error.txt", ignored);
       outcome = {};
     }
@@ -125,7 +258,7 @@ class Sweep {
   std::mutex mutex_;
 };
 
-// A finished cell whose results cannot be read, as the tables have found, has failed after all.
+// Counts finished cells whose results the tables could not read as failed.
 void take_unreadable(const SweepResults& results, SweepSummary& summary) {
   std::map<std::string_view, std::string_view> errors;
   for (const CellResult& result : results.cells)
@@ -160,11 +293,10 @@ SweepSummary sweep_cells(const Experiment& experiment, const std::vector<Cell>& 
 void write_sweep_tables(const std::vector<Cell>& cells, SweepSummary& summary) {
   summary.others = other_cells(summary.folder, cells);
   try {
-    const FolderLock lock(summary.folder, FolderLock::Wait::yes);  // tables are written by one process at a time
-    const SweepResults results = read_results(summary.folder);
-    take_unreadable(results, summary);
-    write_tables(results);
-    summary.expectations = results.expectations;
+    const FolderLock lock(summary.folder, FolderLock::Wait::yes);  // one process at a time writes the tables
+    summary.results = read_results(summary.folder);
+    take_unreadable(summary.results, summary);
+    write_tables(summary.results);
   } catch (const Error& error) {
     summary.tables_error = error.what();
   }

@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "run/run.hpp"
+#include "sim/run/run.hpp"
 #include "sweep/file/experiment.hpp"
 #include "sweep/results/results.hpp"
 
@@ -16,21 +16,21 @@ namespace fedstride {
 
 struct SweepOptions {
   std::string out = {};   ///< folder; empty: sweeps/NAME
-  int jobs = 1;           ///< cells at a time; each has threads / jobs of the processors
-  int threads = 0;        ///< of all jobs together; 0: one for each processor
-  std::size_t shard = 0;  ///< of `shards`, from 0: every shards-th cell, beginning with this one
+  int jobs = 1;           ///< cells at a time; each uses threads / jobs threads
+  int threads = 0;        ///< of all jobs together; 0: one per processor
+  std::size_t shard = 0;  ///< from 0, below `shards`: every shards-th cell, starting with this one
   std::size_t shards = 1;
-  std::string program = {};               ///< this program, for cells of other commands than run
-  InputHashes inputs = {};                ///< as expand left them
-  std::vector<std::size_t> order = {};    ///< the cells to work on, by number, in this order; empty: those of the shard
-  FleetMaker fleet = {in_process_fleet};  ///< of the cells that are runs; with another one than this, jobs must be 1
+  std::string program = {};               ///< this program, for cells of commands other than run
+  InputHashes inputs = {};                ///< as filled in by expand
+  std::vector<std::size_t> order = {};    ///< indices of the cells to work on, in this order; empty: those of the shard
+  FleetMaker fleet = {in_process_fleet};  ///< for cells that are runs; with any other fleet, jobs must be 1
 };
 
 /// Callbacks for an observer of a sweep; called from several threads, one call at a time. Any may be empty.
 struct SweepObserver {
   std::function<void(std::size_t cells, std::size_t done_before)> started;
   std::function<void(const Cell&, int job)> cell_started;
-  std::function<void(const Cell&, int job, std::uint32_t round, std::uint32_t rounds, double accuracy)> round;
+  std::function<void(const Cell&, int job, std::uint32_t round, std::uint32_t rounds, const RoundRecord& record)> round;
   std::function<void(const Cell&, int job, const std::string& error)> cell_ended;  ///< error "": finished
   const std::atomic<bool>* stop = nullptr;
 };
@@ -38,29 +38,29 @@ struct SweepObserver {
 struct SweepSummary {
   std::filesystem::path folder;
   std::size_t cells = 0;           ///< of this shard
-  std::size_t finished = 0;        ///< earlier ones included
+  std::size_t finished = 0;        ///< including earlier ones
   std::size_t held_elsewhere = 0;  ///< another process is still running them
-  std::size_t others = 0;          ///< folders of cells that are not of this grid; they are left alone
+  std::size_t others = 0;          ///< folders of cells outside this grid; left alone
   bool interrupted = false;
   std::vector<std::pair<Cell, std::string>> failed = {};  ///< with its error
   std::vector<Cell> finished_cells = {};
-  std::vector<ExpectationResult> expectations = {};
+  SweepResults results = {};      ///< as the tables have them
   std::string tables_error = {};  ///< why the tables could not be written; the cells are not affected
 };
 
-/// Carries out the unfinished cells of an experiment and writes the tables. The folder:
+/// Runs the unfinished cells of an experiment and writes the tables. The folder:
 ///
 ///   experiment.toml, sweep.json (see write_sweep_folder)                        cells/KEY/ (a run's folder, or result.json)
 ///   cells.csv rounds.csv clients.csv summary.csv expectations.csv               cells/KEY/error.txt if one failed
 ///
-/// A cell is finished if its summary says so and its key is that of the cell; an unfinished one continues from its
-/// checkpoint. Several processes may work on one folder at once (shards, or the same sweep twice): a cell is held by
-/// one of them, the tables are written by one at a time. Throws Error: usage if the folder belongs to another
-/// experiment or holds something else.
+/// A cell is finished if its files say so; an unfinished one continues from its checkpoint. Several processes may work on one
+/// folder at once (shards, or the same sweep twice): one process holds a cell, and one at a time writes the tables. Throws
+/// Error: usage if the folder belongs to another experiment or contains something else.
 SweepSummary sweep(const Experiment& experiment, const std::vector<Cell>& cells, const SweepOptions& options,
                    const SweepObserver& observer = {});
 
-/// The two halves of it: the cells, and the tables, which complete the summary. Between them other processes may be waited for.
+/// The two halves of sweep(): the cells, and the tables, which complete the summary. The caller may wait for other processes
+/// in between.
 SweepSummary sweep_cells(const Experiment& experiment, const std::vector<Cell>& cells, const SweepOptions& options,
                          const SweepObserver& observer = {});
 void write_sweep_tables(const std::vector<Cell>& cells, SweepSummary& summary);

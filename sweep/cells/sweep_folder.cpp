@@ -1,18 +1,51 @@
 #include "sweep/cells/sweep_folder.hpp"
 
-#include <algorithm>
+#include <sys/utsname.h>
+#include <unistd.h>
 
+#include <algorithm>
+#include <fstream>
+#include <thread>
+
+#include "core/build_info.hpp"
 #include "core/error.hpp"
 #include "core/files.hpp"
 #include "core/json.hpp"
 #include "core/secret_key.hpp"
+#include "core/text.hpp"
 #include "sweep/cells/cell_state.hpp"
-#include "sweep/cells/machine.hpp"
 
 namespace fedstride {
 namespace {
 
 namespace fs = std::filesystem;
+
+// The first "model name" in /proc/cpuinfo.
+std::string processor_name() {
+  std::ifstream file("/proc/cpuinfo");
+  for (std::string line; std::getline(file, line);)
+    if (line.starts_with("model name"))
+      if (const auto colon = line.find(':'); colon != line.npos) return std::string(trimmed(line.substr(colon + 1)));
+  return "unknown";
+}
+
+// The machine and build that compute results.
+std::map<std::string, std::string> machine_description() {
+  const BuildInfo build = build_info();
+  std::map<std::string, std::string> machine{{"processor", processor_name()},
+                                             {"processors", std::to_string(std::thread::hardware_concurrency())},
+                                             {"version", build.version},
+                                             {"commit", build.commit},
+                                             {"compiler", build.compiler},
+                                             {"instruction_set", build.instruction_set},
+                                             {"numerics_version", std::to_string(kNumericsVersion)}};
+  const long pages = ::sysconf(_SC_PHYS_PAGES);
+  const long page = ::sysconf(_SC_PAGE_SIZE);
+  if (pages > 0 && page > 0)
+    machine["memory_bytes"] = std::to_string(static_cast<std::uint64_t>(pages) * static_cast<std::uint64_t>(page));
+  if (utsname system{}; ::uname(&system) == 0) machine["system"] = std::string(system.sysname) + " " + system.release;
+  return machine;
+}
 
 }  // namespace
 
@@ -25,16 +58,16 @@ void check_sweep_folder(const fs::path& folder, const Experiment& experiment) {
   if (!fs::exists(folder, error)) return;
   if (!fs::is_directory(folder, error))
     throw usage_error("out '" + folder.string() +
-                      "' is not a folder; name a sweep's folder, or one that is empty or not there yet");
-  // Listed before sweep.json is looked for: another rank or shard may be beginning the same sweep at this moment.
+                      "' is not a folder; name a sweep's folder, or one that is empty or does not exist yet");
+  // Listed before looking for sweep.json: another rank or shard may be starting the same sweep.
   std::string strange;
   for (const auto& entry : fs::directory_iterator(folder))
     if (entry.path().filename() != "cells" && entry.path() != sweep_key(folder) && entry.path().extension() != ".tmp")
       strange = entry.path().filename().string();
   if (!fs::exists(folder / "sweep.json", error)) {
     if (strange.empty()) return;
-    throw usage_error("out '" + folder.string() + "' holds something else than a sweep ('" + strange +
-                      "'); name a sweep's folder, or one that is empty or not there yet");
+    throw usage_error("out '" + folder.string() + "' contains something other than a sweep ('" + strange +
+                      "'); name a sweep's folder, or one that is empty or does not exist yet");
   }
   const Json json = parse_json(read_file(folder / "sweep.json", std::uint64_t{1} << 24));
   const Json name = json.is_object() ? json.value("experiment", Json()) : Json();
@@ -53,16 +86,12 @@ void keep_sweep_key(const fs::path& folder, const Experiment& experiment) {
         return std::ranges::any_of(axis.values, [&](const Axis::Value& value) { return sets_privacy(value.settings); });
       });
   if (!may_be_private || experiment.command != "run") return;
-  std::error_code error;
-  fs::create_directories(folder, error);
-  if (error) throw failure("cannot make folder '" + folder.string() + "': " + error.message());
+  make_folder(folder);
   load_or_create_key(sweep_key(folder));
 }
 
 void write_sweep_folder(const fs::path& folder, const Experiment& experiment, const InputHashes& inputs) {
-  std::error_code error;
-  fs::create_directories(folder / "cells", error);
-  if (error) throw failure("cannot make folder '" + folder.string() + "': " + error.message());
+  make_folder(folder / "cells");
   const FolderLock lock(folder, FolderLock::Wait::yes);
   Json fixed = Json::object();
   for (const auto& [key, setting] : experiment.settings)

@@ -5,11 +5,49 @@
 
 #include "core/files.hpp"
 #include "core/text.hpp"
-#include "sweep/file/experiment_axes.hpp"
-#include "sweep/file/experiment_claims.hpp"
+#include "sim/run/former_names.hpp"
+#include "sweep/file/experiment_draft.hpp"
 
 namespace fedstride {
 namespace {
+
+// Names of keys in a list, or a list of lists.
+void use_present_keys(DocumentNode& node) {
+  if (auto* list = std::get_if<DocumentNode::List>(&node.value))
+    for (DocumentNode& one : *list) use_present_keys(one);
+  SettingValue nothing;
+  if (auto* text = std::get_if<std::string>(&node.value)) bring_up_to_date(*text, nothing);
+}
+
+// Keys and values of earlier versions, wherever they stand in the file.
+void use_present_names(DocumentNode& node) {
+  constexpr std::string_view kListsOfKeys[] = {"keys", "lines", "x", "for-each", "zip"};
+  if (auto* list = std::get_if<DocumentNode::List>(&node.value))
+    for (DocumentNode& one : *list) use_present_names(one);
+  auto* table = std::get_if<DocumentNode::Table>(&node.value);
+  if (table == nullptr) return;
+  for (auto& [key, entry] : *table) {
+    if (std::ranges::find(kListsOfKeys, key) != std::end(kListsOfKeys)) use_present_keys(entry);
+    use_present_names(entry);
+    const auto present = [&key = key](DocumentNode& value) {
+      std::string name = key;
+      SettingValue text = value.text() != nullptr ? *value.text() : std::string();
+      bring_up_to_date(name, text);
+      if (value.text() != nullptr) value.value = std::get<std::string>(text);
+      return name;
+    };
+    if (auto* values = std::get_if<DocumentNode::List>(&entry.value))
+      for (DocumentNode& value : *values) present(value);
+    if (auto* values = std::get_if<DocumentNode::Table>(&entry.value))  // [when.KEY.VALUE]
+      for (auto& [value, settings] : *values) {
+        std::string name = key;
+        SettingValue text = value;
+        bring_up_to_date(name, text);
+        value = std::get<std::string>(text);
+      }
+    key = present(entry);
+  }
+}
 
 std::string name_of(const std::string& path) {
   const std::filesystem::path file = std::filesystem::absolute(path).lexically_normal();
@@ -17,7 +55,7 @@ std::string name_of(const std::string& path) {
   return file.filename() == "experiment.toml" && !folder.empty() ? folder : file.stem().string();
 }
 
-// The texts of [experiment].
+// Reads the strings of [experiment].
 void read_texts(const Document& document, Experiment& experiment) {
   const DocumentNode* node = find_entry(*document.root.table(), "experiment");
   experiment.title = experiment.name;
@@ -28,11 +66,11 @@ void read_texts(const Document& document, Experiment& experiment) {
     const DocumentNode* entry = find_entry(*node->table(), key);
     if (entry == nullptr) return;
     if (entry->text() == nullptr || trimmed(*entry->text()).empty())
-      throw document.wrong(*entry, std::string(key) + " of [experiment] must be a text");
+      throw document.wrong(*entry, std::string(key) + " of [experiment] must be a string");
     text = *entry->text();
   };
   if (find_entry(*node->table(), "title") == nullptr)
-    throw document.wrong(*node, "[experiment] has no title; it must say title = \"...\"");
+    throw document.wrong(*node, "[experiment] has no title; add title = \"...\"");
   take("title", experiment.title);
   take("source", experiment.source);
   take("claim", experiment.claim);
@@ -43,11 +81,12 @@ void read_texts(const Document& document, Experiment& experiment) {
   constexpr std::string_view valid = "abcdefghijklmnopqrstuvwxyz0123456789- ";
   if (experiment.command.find_first_not_of(valid) != std::string::npos || experiment.command.starts_with("-") ||
       experiment.command.starts_with("sweep") || experiment.command.starts_with("report"))
-    throw document.wrong(*command, "command '" + experiment.command +
-                                       "' is not valid; it must be run, or a command that knows --json: \"privacy epsilon\"");
+    throw document.wrong(*command,
+                         "command '" + experiment.command +
+                             "' is not valid; it must be \"run\" or a command with --json, such as \"privacy epsilon\"");
 }
 
-// Those of a key with another value now, which no cell has, are left out.
+// Leaves out exclusions of values that the scale or the command line replaced.
 void read_exclusions(const Document& document, const ExperimentDraft& draft, Experiment& experiment) {
   if (draft.exclude == nullptr) return;
   if (draft.exclude->list() == nullptr)
@@ -65,20 +104,21 @@ void read_exclusions(const Document& document, const ExperimentDraft& draft, Exp
   };
   for (const DocumentNode& node : *draft.exclude->list()) {
     const auto where = read_where(document, node, "exclude");
-    if (where.empty()) throw document.wrong(node, "an exclusion without keys would exclude every cell");
+    if (where.empty()) throw document.wrong(node, "exclude lists {}, which would exclude every cell; name at least one key");
     bool possible = true;
     bool overridden = false;
     for (const auto& [key, value] : where) {
       overridden = overridden || draft.overridden.contains(key);
       possible = possible && has(key, value);
       if (axes.contains(key) || draft.overridden.contains(key)) continue;
-      throw document.wrong(node, "exclude names " + key + ", which is not swept; swept are: " +
+      throw document.wrong(node, "exclude names " + key + ", which is not swept; swept keys: " +
                                      joined(std::vector<std::string>(axes.begin(), axes.end())));
     }
     if (possible)
       experiment.exclude.push_back(where);
     else if (!overridden)
-      throw document.wrong(node, "an exclusion matches no cell; name values that the lists have");
+      throw document.wrong(node, "excluding " + point_text(Cell{.point = {where.begin(), where.end()}}) +
+                                     " matches no cell; name values from the lists");
   }
 }
 
@@ -99,10 +139,10 @@ void check_tuning(const Document& document, const Experiment& experiment) {
   if (!chosen || without)
     throw document.wrong(
         *find_entry(*document.root.table(), "tune"),
-        "[tune] chooses on the validation split, and validation-fraction is 0; set it, or say on = \"test\" and why");
+        "[tune] chooses on the validation split, but validation-fraction is 0; set it, or set on = \"test\" and why");
 }
 
-// Flags that have become texts on their way through a sweep's folder.
+// Turns flags that sweep.json stored as text back into booleans.
 Settings with_flags(Settings settings) {
   for (const KeyInfo& key : all_keys()) {
     const auto found = key.is_flag ? settings.find(key.name) : settings.end();
@@ -117,7 +157,8 @@ Settings with_flags(Settings settings) {
 Experiment parse_experiment(const std::string& text, const std::string& path, const std::string& scale, const Settings& fixed) {
   if (scale != "quick" && scale != "full")
     throw usage_error(unknown_name("scale", scale, std::vector<std::string>{"quick", "full"}));
-  const Document document = parse_document(text, path);
+  Document document = parse_document(text, path);
+  use_present_names(document.root);
   Experiment experiment;
   experiment.name = name_of(path);
   experiment.file = path;
@@ -131,6 +172,7 @@ Experiment parse_experiment(const std::string& text, const std::string& path, co
   experiment.axes = build_axes(document, draft);
   read_exclusions(document, draft, experiment);
   experiment.tuning = read_tuning(document, draft);
+  experiment.table = read_table(document, draft);
   experiment.expectations = read_expectations(document, draft);
   experiment.figures = read_figures(document, draft);
   check_tuning(document, experiment);

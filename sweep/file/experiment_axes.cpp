@@ -1,4 +1,4 @@
-#include "sweep/file/experiment_axes.hpp"
+#include "sweep/file/experiment_draft.hpp"
 
 #include <algorithm>
 #include <set>
@@ -10,8 +10,7 @@ namespace {
 
 using Section = ExperimentDraft::Section;
 
-// Adds values to an axis; one that is there already is refused, or left out where the command line took away what told
-// them apart.
+// Adds values to an axis. Refuses duplicates, or skips them if the command line fixed the key that distinguished them.
 class AxisValues {
  public:
   AxisValues(const Document& document, Axis& axis) : document_(document), axis_(axis) {}
@@ -21,7 +20,7 @@ class AxisValues {
     for (const std::string& label : value.labels) labels.push_back(canonical_value(label));
     const bool repeated = !seen_.insert(std::move(labels)).second;
     if (repeated && !may_repeat)
-      throw document_.wrong(at, joined(axis_.keys) + " has the value " + joined(value.labels) + " twice");
+      throw document_.wrong(at, joined(axis_.keys) + " lists the value " + joined(value.labels) + " twice");
     if (!repeated) axis_.values.push_back(std::move(value));
   }
 
@@ -58,7 +57,7 @@ std::vector<std::vector<std::string>> read_zips(const Document& document, const 
       if (find_entry(draft.swept, key) != nullptr)
         keys.push_back(key);
       else if (!draft.overridden.contains(key))
-        throw document.wrong(node, "zip names " + key + ", which has no list in [sweep]");
+        throw document.wrong(node, "zip names " + key + ", which is not a list in [sweep]");
     }
     zips.push_back(std::move(keys));
   }
@@ -73,7 +72,7 @@ Axis tied_axis(const Document& document, const ExperimentDraft& draft, const std
     if (list(key).size() != length)
       throw document.wrong(*find_entry(draft.swept, key), "zip ties " + keys.front() + " with " + std::to_string(length) +
                                                               " values to " + key + " with " + std::to_string(list(key).size()) +
-                                                              "; the lists must be of one length");
+                                                              "; the lists must have the same length");
   AxisValues values(document, axis);
   for (std::size_t i = 0; i < length; ++i) {
     Axis::Value value;
@@ -92,7 +91,7 @@ Axis tied_axis(const Document& document, const ExperimentDraft& draft, const std
 void add_swept(const Document& document, const ExperimentDraft& draft, std::vector<Axis>& axes) {
   const auto zips = read_zips(document, draft);
   for (const auto& [key, node] : draft.swept) {
-    // Named anew: Clang 14 captures no structured binding.
+    // Renamed: Clang 14 cannot capture a structured binding.
     const auto zip =
         std::ranges::find_if(zips, [&name = key](const auto& keys) { return std::ranges::find(keys, name) != keys.end(); });
     if (zip == zips.end())
@@ -120,7 +119,7 @@ bool sets(const Axis& axis, const std::string& key) {
          std::ranges::any_of(axis.values, [&](const Axis::Value& value) { return value.settings.contains(key); });
 }
 
-// Each axis after all that set a key of its conditions; otherwise the order stays.
+// Moves each axis after those that set a key of its conditions; otherwise keeps the order.
 std::vector<Axis> in_order(const Document& document, std::vector<Axis> axes) {
   std::vector<Axis> ordered;
   while (!axes.empty()) {
@@ -130,7 +129,7 @@ std::vector<Axis> in_order(const Document& document, std::vector<Axis> axes) {
       });
     });
     if (ready == axes.end())
-      throw usage_error("'" + document.name + "': [when] tables depend on each other in a circle, through " +
+      throw usage_error("'" + document.name + "': [when] tables depend on each other in a cycle, through " +
                         axes.front().when.begin()->first);
     const auto place = ready - axes.begin();
     ordered.push_back(std::move(*ready));

@@ -1,4 +1,4 @@
-#include "sweep/file/experiment_claims.hpp"
+#include "sweep/file/experiment_draft.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -10,9 +10,9 @@
 namespace fedstride {
 namespace {
 
-constexpr std::size_t kMaxExpectations = 10'000;  // of one for-each
+constexpr std::size_t kMaxExpectations = 10'000;  // from one for-each
 
-// Reads the entries of one table, each once by its kind.
+// Reads and checks the entries of one table.
 class TableReader {
  public:
   TableReader(const Document& document, const DocumentNode& node, std::string name, const std::vector<std::string>& keys)
@@ -26,27 +26,27 @@ class TableReader {
   std::string text(const std::string& key, const std::vector<std::string>& choices = {}) const {
     const DocumentNode* node = find(key);
     if (node == nullptr) return {};
-    if (node->text() == nullptr || node->text()->empty()) throw wrong(key, "a text");
+    if (node->text() == nullptr || node->text()->empty()) throw wrong(key, "a string");
     if (!choices.empty() && std::ranges::find(choices, *node->text()) == choices.end())
       throw document_.wrong(*node, unknown_name(key + " of " + name_, *node->text(), choices));
     return *node->text();
   }
   std::string required_text(const std::string& key, const std::vector<std::string>& choices = {}) const {
-    if (find(key) == nullptr) throw document_.wrong(node_, name_ + " has no " + key + "; it must say " + key + " = \"...\"");
+    if (find(key) == nullptr) throw document_.wrong(node_, name_ + " has no " + key + "; add " + key + " = \"...\"");
     return text(key, choices);
   }
   double non_negative(const std::string& key) const {
     const DocumentNode* node = find(key);
     if (node == nullptr) return 0;
     const auto value = number(*node);
-    if (!value || !(*value >= 0)) throw wrong(key, "a number from 0");
+    if (!value || !(*value >= 0)) throw wrong(key, "a number, 0 or more");
     return *value;
   }
   std::optional<std::int64_t> whole(const std::string& key) const {
     const DocumentNode* node = find(key);
     if (node == nullptr) return {};
     const auto* value = std::get_if<std::int64_t>(&node->value);
-    if (value == nullptr || *value < 1 || *value > 2'000'000'000) throw wrong(key, "a whole number from 1");
+    if (value == nullptr || *value < 1 || *value > 2'000'000'000) throw wrong(key, "a whole number, 1 or more");
     return *value;
   }
   std::optional<bool> flag(const std::string& key) const {
@@ -82,15 +82,15 @@ Error not_swept(const Document& document, const DocumentNode& at, const std::str
   const auto axes = draft.axis_keys();
   std::vector<std::string> names(axes.begin(), axes.end());
   std::erase(names, "seed");
-  if (key == "seed") return document.wrong(at, "seed cannot be chosen here: numbers are means over the seeds");
-  return document.wrong(at, key + " is not swept; swept are: " + (names.empty() ? "none" : joined(names)));
+  if (key == "seed") return document.wrong(at, "seed cannot be used here, because results are means over seeds");
+  return document.wrong(at, key + " is not swept; swept keys: " + (names.empty() ? "none" : joined(names)));
 }
 
-// Swept keys of a list; those that the scale or the command line fixed are left out.
+// The swept keys in a list, without those that the scale or the command line fixed.
 std::vector<std::string> swept_keys(const Document& document, const DocumentNode::List& list, const ExperimentDraft& draft) {
   std::vector<std::string> keys;
   for (const DocumentNode& node : list) {
-    if (node.text() == nullptr) throw document.wrong(node, "keys must be texts");
+    if (node.text() == nullptr) throw document.wrong(node, "keys must be strings");
     if (*node.text() != "seed" && draft.axis_keys().contains(*node.text()))
       keys.push_back(*node.text());
     else if (!draft.overridden.contains(*node.text()))
@@ -99,7 +99,7 @@ std::vector<std::string> swept_keys(const Document& document, const DocumentNode
   return keys;
 }
 
-// A condition on swept keys. One on a key that was fixed to that very value is met by every cell and left out.
+// A condition on swept keys. Drops keys that are fixed to the required value, since every cell meets them.
 std::map<std::string, std::string> swept_where(const Document& document, const DocumentNode* node, const std::string& name,
                                                const ExperimentDraft& draft) {
   if (node == nullptr) return {};
@@ -126,7 +126,7 @@ ResultQuantity read_quantity(const Document& document, const DocumentNode& node,
   quantity.pick = table.text("pick", {"best", "second", "worst", "mean", "lowest", "highest"});
   quantity.pick_where = swept_where(document, table.find("pick-where"), name, draft);
   if (!quantity.pick_where.empty() && quantity.pick.empty())
-    throw document.wrong(node, name + " has pick-where without a pick; it must say which of the configurations to pick");
+    throw document.wrong(node, name + " has pick-where but no pick; set pick to best, second, worst, mean, lowest or highest");
   if (const auto round = table.whole("round")) quantity.round = static_cast<std::uint32_t>(*round);
   if (const DocumentNode* minus = table.find("minus"))
     quantity.minus = {read_quantity(document, *minus, "minus of " + name, draft)};
@@ -139,13 +139,13 @@ Expectation read_expectation(const Document& document, const DocumentNode& node,
                           {"claim", "for-each", "value", "above", "below", "equals", "within", "margin", "scale", "reason"});
   Expectation result{.claim = table.required_text("claim"), .value = {}, .relation = {}};
   const DocumentNode* value = table.find("value");
-  if (value == nullptr) throw document.wrong(node, "[[expect]] has no value; it must say value = { metric = \"...\" }");
+  if (value == nullptr) throw document.wrong(node, "[[expect]] has no value; add value = { metric = \"...\" }");
   result.value = read_quantity(document, *value, "value", draft);
   for (const std::string relation : {"above", "below", "equals"}) {
     const DocumentNode* other = table.find(relation);
     if (other == nullptr) continue;
     if (!result.relation.empty())
-      throw document.wrong(*other, "[[expect]] says both " + result.relation + " and " + relation + "; one of them is valid");
+      throw document.wrong(*other, "[[expect]] has both " + result.relation + " and " + relation + "; keep one of them");
     result.relation = relation;
     result.number = TableReader::number(*other);
     if (other->table() != nullptr)
@@ -153,8 +153,7 @@ Expectation read_expectation(const Document& document, const DocumentNode& node,
     else if (!result.number)
       throw table.wrong(relation, "a number or { metric = \"...\" }");
   }
-  if (result.relation.empty())
-    throw document.wrong(node, "[[expect]] compares with nothing; it must say one of above, below, equals");
+  if (result.relation.empty()) throw document.wrong(node, "[[expect]] has no comparison; add one of above, below, equals");
   if (table.find("within") != nullptr && result.relation != "equals")
     throw document.wrong(*table.find("within"), "within goes with equals; margin goes with " + result.relation);
   if (table.find("margin") != nullptr && result.relation == "equals")
@@ -166,28 +165,28 @@ Expectation read_expectation(const Document& document, const DocumentNode& node,
   return result;
 }
 
-// A condition more for a quantity and those taken from it, where it does not say anything about that key itself.
+// Adds a condition to a quantity and its minus and over, unless they already set that key.
 void narrow(ResultQuantity& quantity, const std::string& key, const std::string& value) {
   quantity.where.try_emplace(key, value);
   for (ResultQuantity& minus : quantity.minus) narrow(minus, key, value);
   for (ResultQuantity& over : quantity.over) narrow(over, key, value);
 }
 
-// The texts of a key's values in [sweep], or the variants' names.
+// A key's values in [sweep] as text, or the variants' names.
 std::vector<std::string> swept_values(const Document& document, const DocumentNode& at, const std::string& key,
                                       const ExperimentDraft& draft) {
   if (key == "variant") return draft.variants();
   const DocumentNode* node = find_entry(draft.swept, key);
-  if (node == nullptr) throw document.wrong(at, key + " has no list in [sweep]; for-each takes keys that have one, and variant");
+  if (node == nullptr) throw document.wrong(at, key + " is not a list in [sweep]; for-each takes keys that are, and variant");
   std::vector<std::string> values;
   for (const DocumentNode& value : *node->list()) {
     std::string text = value_text(value.setting().value);
-    if (std::ranges::find(values, text) == values.end()) values.push_back(std::move(text));  // lists that are tied repeat them
+    if (std::ranges::find(values, text) == values.end()) values.push_back(std::move(text));  // zipped lists may repeat values
   }
   return values;
 }
 
-// The expectation of one table, or with for-each one for every combination of those keys' values.
+// The expectation of one table; with for-each, one for every combination of those keys' values.
 std::vector<Expectation> read_expectations_of(const Document& document, const DocumentNode& node, const ExperimentDraft& draft) {
   std::vector<Expectation> all{read_expectation(document, node, draft)};
   const DocumentNode* each = find_entry(*node.table(), "for-each");
@@ -242,7 +241,7 @@ auto each_table(const Document& document, const char* name, Read read) {
   std::vector<decltype(read(document.root))> results;
   const DocumentNode* node = find_entry(*document.root.table(), name);
   if (node == nullptr) return results;
-  if (node->list() == nullptr) throw document.wrong(*node, std::string(name) + " must be tables of their own: [[" + name + "]]");
+  if (node->list() == nullptr) throw document.wrong(*node, std::string(name) + " must be an array of tables: [[" + name + "]]");
   for (const DocumentNode& table : *node->list()) results.push_back(read(table));
   return results;
 }
@@ -253,7 +252,7 @@ std::map<std::string, std::string> read_where(const Document& document, const Do
   if (node.table() == nullptr) throw document.wrong(node, "where of " + name + " must be a table: { optimizer = \"sgd\" }");
   std::map<std::string, std::string> where;
   for (const auto& [key, value] : *node.table()) {
-    if (!value.is_scalar()) throw document.wrong(value, key + " must be one value here: a number, a text, true or false");
+    if (!value.is_scalar()) throw document.wrong(value, key + " must be a single value here: a number, a string, true or false");
     where[key] = value_text(value.setting().value);
   }
   return where;
@@ -263,14 +262,31 @@ Tuning read_tuning(const Document& document, const ExperimentDraft& draft) {
   const DocumentNode* node = find_entry(*document.root.table(), "tune");
   if (node == nullptr) return {};
   const TableReader table(document, *node, "[tune]", {"keys", "on", "metric", "why"});
-  if (table.list("keys").empty()) throw document.wrong(*node, "[tune] has no keys; it must say keys = [\"learning-rate\"]");
+  if (table.list("keys").empty()) throw document.wrong(*node, "[tune] has no keys; add keys = [\"learning-rate\"]");
   Tuning tuning{.keys = swept_keys(document, table.list("keys"), draft)};
   if (const auto on = table.text("on", {"validation", "test"}); !on.empty()) tuning.on = on;
-  if (const auto metric = table.text("metric", {"accuracy", "loss"}); !metric.empty()) tuning.metric = metric;
+  if (const auto metric = table.text("metric", {"accuracy", "r2", "loss"}); !metric.empty()) tuning.metric = metric;
   tuning.why = table.text("why");
   if (tuning.on == "test" && tuning.why.empty())
-    throw document.wrong(*node, "[tune] chooses on the test set and does not say why; say why = \"as in the paper\"");
+    throw document.wrong(*node, "[tune] chooses on the test set without a reason; add why = \"as in the paper\"");
   return tuning;
+}
+
+TableRequest read_table(const Document& document, const ExperimentDraft& draft) {
+  const DocumentNode* node = find_entry(*document.root.table(), "table");
+  if (node == nullptr) return {};
+  const TableReader reader(document, *node, "[table]", {"rows", "columns"});
+  TableRequest table;
+  const std::vector<std::string> tuned = read_tuning(document, draft).keys;
+  for (const auto& [name, keys] : {std::pair{"rows", &table.rows}, std::pair{"columns", &table.columns}})
+    for (const std::string& key : swept_keys(document, reader.list(name), draft)) {
+      if (std::ranges::find(tuned, key) != tuned.end())
+        throw document.wrong(*reader.find(name), key + " is in " + name + " of [table], but [tune] chooses its value");
+      if (std::ranges::find(table.rows, key) != table.rows.end() || std::ranges::find(*keys, key) != keys->end())
+        throw document.wrong(*reader.find(name), "[table] names " + key + " twice");
+      keys->push_back(key);
+    }
+  return table;
 }
 
 std::vector<Expectation> read_expectations(const Document& document, const ExperimentDraft& draft) {

@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "core/text.hpp"
-#include "sweep/file/experiment.hpp"
 
 namespace fedstride {
 namespace {
@@ -11,7 +10,8 @@ namespace {
 using Entries = ExperimentDraft::Entries;
 using Section = ExperimentDraft::Section;
 
-const std::vector<std::string> kTables{"experiment", "sweep", "when", "variant", "tune", "expect", "figure", "quick", "full"};
+const std::vector<std::string> kTables{"experiment", "sweep",  "when",   "variant", "tune",
+                                       "table",      "expect", "figure", "quick",   "full"};
 const std::vector<std::string> kOverridable{"sweep", "when", "variant"};
 
 class Drafter {
@@ -20,7 +20,7 @@ class Drafter {
     for (const KeyInfo& key : all_keys()) names_.push_back(key.name);
   }
 
-  // The keys of the whole file, or of [quick] or [full].
+  // Reads the keys of the whole file, or of [quick] or [full].
   ExperimentDraft read(const DocumentNode& root, const std::vector<std::string>& tables, const std::string& prefix) {
     ExperimentDraft draft;
     for (const auto& [key, node] : *root.table()) {
@@ -30,7 +30,7 @@ class Drafter {
       if (is_table) throw document_.wrong(node, unknown_name("table", prefix + key, tables));
       check_key(node, key);
       if (node.list() != nullptr)
-        throw document_.wrong(node, key + " has a list; put it into [" + prefix + "sweep], only one value is valid here");
+        throw document_.wrong(node, key + " is a list; lists go in [" + prefix + "sweep], only one value is valid here");
       check_scalar(node, key);
       draft.plain.emplace_back(key, node);
     }
@@ -56,8 +56,8 @@ class Drafter {
       }
       check_key(node, key);
       if (node.list() == nullptr)
-        throw document_.wrong(node,
-                              key + " in [" + prefix + "sweep] must be a list: " + key + " = [...]; one value stands at the top");
+        throw document_.wrong(
+            node, key + " in [" + prefix + "sweep] must be a list: " + key + " = [...]; a single value goes at the top level");
       check_list(node, key);
       draft.swept.emplace_back(key, node);
     }
@@ -81,8 +81,8 @@ class Drafter {
     Section result{.key = key, .value = value, .at = node};
     for (const auto& [entry, value_node] : table_of(node, name)) {
       if (value_node.table() != nullptr)
-        throw document_.wrong(value_node, "[" + name + "] holds a table '" + entry +
-                                              "'; only keys are valid there, and a value with a dot stands in quotes");
+        throw document_.wrong(value_node, "[" + name + "] contains a table '" + entry +
+                                              "'; only keys are valid there, and a value with a dot must be quoted");
       check_key(value_node, entry);
       if (entry == key) throw document_.wrong(value_node, "[" + name + "] sets " + entry + ", the key it depends on");
       value_node.list() != nullptr ? check_list(value_node, entry) : check_scalar(value_node, entry);
@@ -92,25 +92,25 @@ class Drafter {
   }
 
   void check_key(const DocumentNode& at, const std::string& key) {
-    if (key == "out") throw document_.wrong(at, "out is no key of an experiment; name the folder by --out");
+    if (key == "out") throw document_.wrong(at, "out is not valid in an experiment file; set the folder with --out");
     if (is_run_) {
       if (std::ranges::find(names_, key) == names_.end()) throw document_.wrong(at, unknown_key(key).what());
     } else if (key.empty() || key.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789-") != key.npos || key[0] == '-') {
-      throw document_.wrong(at, "key '" + key + "' is no flag's name; small letters, digits and '-' are valid");
+      throw document_.wrong(at, "key '" + key + "' is not a flag name; lowercase letters, digits and '-' are valid");
     }
   }
 
   void check_scalar(const DocumentNode& node, const std::string& key) {
-    if (!node.is_scalar()) throw document_.wrong(node, key + " must be a number, a text, true or false");
+    if (!node.is_scalar()) throw document_.wrong(node, key + " must be a number, a string, true or false");
   }
 
   void check_list(const DocumentNode& node, const std::string& key) {
     const auto& list = *node.list();
-    if (key == "threads" || key == "quiet") throw document_.wrong(node, key + " cannot be swept: no result depends on it");
-    if (list.empty()) throw document_.wrong(node, key + " has an empty list; name at least one value");
+    if (key == "threads" || key == "quiet")
+      throw document_.wrong(node, key + " cannot be swept, because results do not depend on it");
+    if (list.empty()) throw document_.wrong(node, key + " is []; list at least one value");
     for (const DocumentNode& value : list)
-      if (!value.is_scalar())
-        throw document_.wrong(value, "the list of " + key + " may hold numbers, texts, true and false, nothing else");
+      if (!value.is_scalar()) throw document_.wrong(value, "values of " + key + " must be numbers, strings, true or false");
   }
 
   const Document& document_;
@@ -129,7 +129,7 @@ void erase_everywhere(ExperimentDraft& draft, const std::string& key) {
   draft.overridden.insert(key);
 }
 
-// In the place of the entry of that name, or at the end.
+// Replaces the entry of that name, or appends one.
 void put(Entries& entries, const std::string& key, const DocumentNode& node) {
   const auto found = std::ranges::find(entries, key, &Entries::value_type::first);
   if (found == entries.end())
@@ -162,7 +162,7 @@ void override_by(ExperimentDraft& draft, const ExperimentDraft& more) {
   if (more.exclude != nullptr) draft.exclude = more.exclude;
 }
 
-// As `resolve` does with a file's keys: those of a part that the command line replaces go with it.
+// Like `resolve`: drops the keys of a part that the command line replaces.
 void drop_replaced_parts(ExperimentDraft& draft, const Settings& fixed) {
   for (const KeyInfo& key : all_keys()) {
     if (key.parts.empty() || fixed.contains(key.name)) continue;
@@ -176,15 +176,15 @@ void check_overlaps(const Document& document, const ExperimentDraft& draft) {
   for (const auto& [key, node] : draft.swept)
     if (const DocumentNode* plain = find_entry(draft.plain, key))
       throw document.wrong(
-          node, key + " has a list here and one value in line " + std::to_string(plain->line) + "; one of them is valid");
+          node, key + " is a list here and a single value in line " + std::to_string(plain->line) + "; keep one of them");
   for (const Section& section : draft.sections)
     for (const auto& [key, node] : section.entries)
       if (const DocumentNode* swept = find_entry(draft.swept, key))
         throw document.wrong(node, key + " is set in " + section_name(section) + " and swept for all cells in line " +
-                                       std::to_string(swept->line) + "; one of them is valid");
+                                       std::to_string(swept->line) + "; keep one of them");
 }
 
-// A condition that no cell can meet is a misspelt one, unless the scale or the command line made it so.
+// Refuses a condition that no cell can meet, unless an override causes that: it is a misspelling.
 void check_conditions(const Document& document, const ExperimentDraft& draft, bool is_run) {
   for (const Section& section : draft.sections) {
     if (section.key == "variant" || draft.overridden.contains(section.key)) continue;
@@ -197,7 +197,7 @@ void check_conditions(const Document& document, const ExperimentDraft& draft, bo
     };
     add(draft.plain);
     add(draft.swept);
-    if (values.empty()) {  // left at its default in some cells, which may differ by part
+    if (values.empty()) {  // some cells keep the default, which may depend on the part
       const auto keys = all_keys();
       const auto info = std::ranges::find(keys, section.key, &KeyInfo::name);
       if (!is_run || info == keys.end() || !info->parts.empty()) continue;
@@ -205,7 +205,7 @@ void check_conditions(const Document& document, const ExperimentDraft& draft, bo
     }
     for (const Section& other : draft.sections) add(other.entries);
     if (std::ranges::none_of(values, [&](const auto& value) { return same_value(value, section.value); }))
-      throw document.wrong(section.at, section_name(section) + " is for no cell; " + section.key + " is " + joined(values));
+      throw document.wrong(section.at, section_name(section) + " matches no cell; " + section.key + " takes " + joined(values));
   }
 }
 

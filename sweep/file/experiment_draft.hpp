@@ -5,11 +5,12 @@
 #include <utility>
 #include <vector>
 
-#include "run/document.hpp"
+#include "sim/run/document.hpp"
+#include "sweep/file/experiment.hpp"
 
 namespace fedstride {
 
-/// An experiment file in preparation: its keys by section, with the overrides of a scale and of the command line applied.
+/// A partly read experiment file: its keys by section, with the overrides of the scale and the command line applied.
 struct ExperimentDraft {
   using Entries = DocumentNode::Table;
   /// [when.KEY.VALUE], or [variant.NAME] with key "variant".
@@ -20,22 +21,22 @@ struct ExperimentDraft {
     Entries entries = {};
   };
 
-  Entries plain = {};                  ///< one value each
+  Entries plain = {};                  ///< single values
   Entries swept = {};                  ///< lists of scalars
   std::vector<Section> sections = {};  ///< in the file's order; entries are scalars or lists
   const DocumentNode* zip = nullptr;
   const DocumentNode* exclude = nullptr;
-  Settings fixed = {};  ///< by the command line
-  /// Keys that the scale or the command line gave other values: parts of the file about them may be unused.
+  Settings fixed = {};  ///< from the command line
+  /// Keys that the scale or the command line overrides: other parts of the file that name them may be unused.
   std::set<std::string, std::less<>> overridden = {};
 
   std::vector<std::string> variants() const;
-  /// Any key that is an axis somewhere: swept, with a list under a condition, or "variant".
+  /// All keys that are an axis for some cell: swept, a list under a condition, or "variant".
   std::set<std::string, std::less<>> axis_keys() const;
 };
 
-/// Reads the keys of `document`, its overrides of `scale`, and `fixed` of the command line; checks each by itself. The
-/// document must outlive the draft. `is_run`: keys are those of `fedstride run`.
+/// Reads the keys of `document`, the overrides for `scale`, and `fixed` from the command line. The document must outlive the
+/// draft. `is_run`: keys are those of `fedstride run`. Throws Error (usage) with the line.
 ExperimentDraft draft_experiment(const Document& document, const std::string& scale, const Settings& fixed, bool is_run);
 
 /// The entry of that name, or nullptr.
@@ -44,8 +45,22 @@ const DocumentNode* find_entry(const DocumentNode::Table& table, std::string_vie
 /// "[when.optimizer.sgd]"
 std::string section_name(const ExperimentDraft::Section& section);
 
-/// Throws Error (usage) with the line if the table has an entry that `names` does not have.
+/// Throws Error (usage) with the line if the table has an entry that is not in `names`.
 void require_known(const Document& document, const DocumentNode::Table& table, const std::string& where,
                    const std::vector<std::string>& names);
+
+/// The axes of a draft: "variant" first, "seed" last, the others in the file's order, but each after those that its conditions
+/// depend on. A single setting under a condition is an axis with one value and no keys. Throws Error (usage).
+std::vector<Axis> build_axes(const Document& document, const ExperimentDraft& draft);
+
+// Read the tables [tune], [table], [[expect]] and [[figure]]. Throw Error (usage) with the line.
+
+Tuning read_tuning(const Document& document, const ExperimentDraft& draft);
+TableRequest read_table(const Document& document, const ExperimentDraft& draft);
+std::vector<Expectation> read_expectations(const Document& document, const ExperimentDraft& draft);
+std::vector<FigureRequest> read_figures(const Document& document, const ExperimentDraft& draft);
+
+/// {key = value, ...} with its values as text. `name` is used in errors.
+std::map<std::string, std::string> read_where(const Document& document, const DocumentNode& node, const std::string& name);
 
 }  // namespace fedstride

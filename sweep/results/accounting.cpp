@@ -19,7 +19,7 @@ namespace {
 namespace fs = std::filesystem;
 using Accounts = std::map<std::uint32_t, Numbers>;
 
-constexpr int kFormat = 1;  // of accounting.json; goes up when an accountant's value changes
+constexpr int kFormat = 1;  // of accounting.json; increment when an accountant's value changes
 
 std::string metric(Level level, std::string_view accountant) {
   std::string name(level == Level::client ? "client_epsilon_by_" : "epsilon_by_");
@@ -39,8 +39,8 @@ void feed(Hash& hash, const Spending& spending) {
         .value(some.adaptive);
 }
 
-/// The values of all accountants at one level. Cells that differ in seed or rate often have equal spending: it is computed
-/// once in a process.
+/// The values of all accountants at one level. Cells that differ in seed or rate often have equal spending, so results are
+/// cached for the process.
 Numbers ask_all(Level level, double delta, const SpendingTotals& totals) {
   std::vector<const Spending*> histories;
   if (level == Level::client) {
@@ -91,7 +91,7 @@ Accounts compute(const fs::path& path, const LedgerMark& mark, std::string_view 
   LedgerReader reader(path, key);
   std::optional<LedgerBook> book;
   Accounts accounts;
-  std::uint32_t round = 0;  // the latest that was reserved
+  std::uint32_t round = 0;  // the latest with a reservation
   bool marked = mark.lines == 0;
   const auto look = [&] {
     if (std::ranges::binary_search(wanted, round)) accounts[round] = ask_all(*book);
@@ -110,7 +110,7 @@ Accounts compute(const fs::path& path, const LedgerMark& mark, std::string_view 
     marked = marked || reader.mark() == mark;
   }
   if (!book || !marked)
-    throw failure("the ledger '" + path.string() + "' is not the one that summary.json tells of: it was cut or replaced");
+    throw failure("the ledger '" + path.string() + "' does not match summary.json: it was truncated or replaced");
   look();
   return accounts;
 }
@@ -129,7 +129,7 @@ std::optional<Accounts> read_kept(const fs::path& path, const LedgerMark& mark, 
         accounts[static_cast<std::uint32_t>(std::stoul(round))][name] = value.get<double>();
     return accounts;
   } catch (const std::exception&) {
-    return std::nullopt;  // damaged: it is computed again
+    return std::nullopt;  // damaged: computed again
   }
 }
 
@@ -139,9 +139,9 @@ void keep(const fs::path& path, const LedgerMark& mark, std::uint32_t rounds, co
   for (const auto& [round, numbers] : accounts)
     for (const auto& [name, value] : numbers) all[std::to_string(round)][name] = value;
   try {
-    write_file(path, dump_json(json, 1) + "\n");
+    write_file(path, dump_json(json, 2) + "\n");
   } catch (const Error&) {
-    // A folder that cannot be written: computed again next time.
+    // Read-only folder: computed again next time.
   }
 }
 
@@ -162,7 +162,7 @@ std::map<std::uint32_t, Numbers> account(const fs::path& run, const LedgerMark& 
     constexpr std::uint64_t kSize = 32;
     if (!fs::exists(run / "secret.key", error)) return {};
     key = read_file(run / "secret.key", kSize);
-    if (key.size() != kSize) throw failure("the key '" + (run / "secret.key").string() + "' must have 32 bytes");
+    if (key.size() != kSize) throw failure("the key '" + (run / "secret.key").string() + "' must be 32 bytes");
   }
   Accounts accounts = compute(run / "ledger.jsonl", mark, key, rounds);
   keep(run / "accounting.json", mark, rounds, accounts);

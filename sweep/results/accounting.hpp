@@ -10,15 +10,14 @@
 
 namespace fedstride {
 
-/// The most rounds of a run that are accounted: evenly spaced, and the last.
+/// At most this many rounds of a run are accounted: evenly spaced, including the last.
 inline constexpr std::uint32_t kMaxAccountedRounds = 25;
 
-/// The values of each accountant of the registry after some rounds of a finished run, from its ledger alone:
-/// epsilon_by_tight, epsilon_by_rdp, ... of the client that has spent most, client_epsilon_by_tight, ... at client level;
-/// at the delta of the run's own statements. An accountant that is unsound for the spending gives none.
-/// Kept in accounting.json in the run's folder, if that can be written, so that it is computed once. With a secret source,
-/// the result is empty if the key of the ledger's chain does not exist any more. Throws Error (failure) for a ledger that is
-/// broken or does not hold the mark.
+/// Epsilon by each registered accountant after some rounds of a finished run, from its ledger alone: epsilon_by_tight,
+/// epsilon_by_rdp, ... of the client that has spent most; client_epsilon_by_tight, ... at client level; at the delta of the
+/// run's statements. Omits accountants that are unsound for the spending. Cached in accounting.json in the run's folder, if
+/// that is writable. With a secret source, empty if the key of the ledger's chain no longer exists. Throws Error (failure) for
+/// a ledger that is broken or does not contain the mark.
 std::map<std::uint32_t, Numbers> account(const std::filesystem::path& run, const LedgerMark& mark, std::uint32_t rounds,
                                          bool secret);
 

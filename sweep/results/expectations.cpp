@@ -6,7 +6,6 @@
 
 #include "core/text.hpp"
 #include "sweep/results/expectations.hpp"
-#include "sweep/results/places.hpp"
 #include "sweep/results/summary.hpp"
 
 namespace fedstride {
@@ -27,7 +26,7 @@ std::string short_number(double value) {
 
 struct Value {
   double number = 0;
-  std::string chosen = {};  ///< by a pick: what tells the configuration from the others
+  std::string chosen = {};  ///< with a pick: the values that identify the chosen configuration
 };
 
 class Checker {
@@ -42,7 +41,7 @@ class Checker {
     ExpectationResult result{.expectation = expectation, .status = {}, .value = kNoNumber, .other = kNoNumber, .text = {}};
     try {
       if (expectation.scale != "both" && expectation.scale != experiment_.scale)
-        throw NotRun{"checked at the scale '" + expectation.scale + "'; this is '" + experiment_.scale + "'"};
+        throw NotRun{"checked at scale '" + expectation.scale + "' only; this is '" + experiment_.scale + "'"};
       const Value value = evaluate(expectation.value);
       const Value other = expectation.other ? evaluate(*expectation.other) : Value{expectation.number.value_or(kNoNumber)};
       result.value = value.number;
@@ -73,14 +72,14 @@ class Checker {
     for (const ResultQuantity& minus : quantity.minus) value.number -= evaluate(minus).number;
     for (const ResultQuantity& over : quantity.over) {
       const double divisor = evaluate(over).number;
-      if (divisor == 0) throw NotRun{"it divides by 0"};
+      if (divisor == 0) throw NotRun{"cannot divide by " + over.metric + ", which is 0"};
       value.number /= divisor;
     }
     return value;
   }
 
-  // The cells that `where` leaves, by configuration. All must be finished: a best of those that happen to be there
-  // would be another claim.
+  // The cells that `where` selects, by configuration. All must be finished: the best of only those that are finished would be
+  // another claim.
   std::vector<Seeds> selected(const ResultQuantity& quantity) const {
     std::vector<Seeds> left;
     std::vector<const CellResult*> missing;
@@ -116,7 +115,7 @@ class Checker {
     if (found != rows_.end())
       if (const auto at = found->second.find(quantity.round); at != found->second.end()) return at->second;
     const std::string after = quantity.round ? " after round " + std::to_string(*quantity.round) : "";
-    throw NotRun{"no " + quantity.metric + after + " of " + point_text(seedless(seeds.front()->cell))};
+    throw NotRun{"no " + quantity.metric + after + " for " + point_text(seedless(seeds.front()->cell))};
   }
 
   static Cell seedless(const Cell& cell) {
@@ -143,7 +142,7 @@ class Checker {
     return value;
   }
 
-  // The configurations whose results decide the pick among `left`: these themselves, or their counterparts at other values.
+  // The configurations whose results decide the pick among `left`: `left` itself, or its counterparts at pick_where.
   std::vector<Seeds> judged(const ResultQuantity& quantity, const std::vector<Seeds>& left) const {
     if (quantity.pick_where.empty()) return left;
     ResultQuantity at = quantity;
@@ -160,7 +159,7 @@ class Checker {
           return a.first == b.first && same_value(a.second, b.second);
         });
       });
-      if (found == candidates.end()) throw NotRun{"no cell has " + point_text(wanted) + " to pick by"};
+      if (found == candidates.end()) throw NotRun{"cannot pick: no cell has " + point_text(wanted)};
       judges.push_back(*found);
     }
     return judges;
@@ -178,11 +177,11 @@ class Checker {
     }
     const auto order = ordered(experiment_.tuning, judges);
     if (order.size() < judges.size())
-      throw NotRun{"no " + experiment_.tuning.metric_name() + " to choose by, of " +
-                   std::to_string(judges.size() - order.size()) + " of " + std::to_string(judges.size()) + " configurations"};
+      throw NotRun{"cannot pick: " + std::to_string(judges.size() - order.size()) + " of " + std::to_string(judges.size()) +
+                   " configurations have no " + experiment_.tuning.metric_name()};
     if (quantity.pick == "worst") return order.back();
     if (quantity.pick == "best") return order.front();
-    if (order.size() < 2) throw NotRun{where_text(quantity) + " leaves one configuration: there is no second"};
+    if (order.size() < 2) throw NotRun{where_text(quantity) + " matches one configuration, so there is no second"};
     return order[1];
   }
 

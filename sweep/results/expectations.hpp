@@ -6,7 +6,7 @@
 
 namespace fedstride {
 
-/// Checks the experiment's claims. Missing results are known from `cells`.
+/// Checks the experiment's claims; one result each, in order. Never throws: a claim that cannot be checked is "not run".
 std::vector<ExpectationResult> check(const Experiment& experiment, const std::vector<CellResult>& cells,
                                      const std::vector<SummaryRow>& summary);
 

@@ -1,6 +1,7 @@
 #include "sweep/results/numbers.hpp"
 
 #include <algorithm>
+#include <limits>
 #include <stdexcept>
 
 namespace fedstride {
@@ -20,6 +21,11 @@ Numbers::Numbers(std::initializer_list<value_type> entries) {
 Numbers::const_iterator Numbers::find(std::string_view name) const {
   const auto found = lower_bound(entries_, name);
   return found != end() && found->first == name ? found : end();
+}
+
+double Numbers::of(std::string_view name) const {
+  const auto found = find(name);
+  return found == end() ? std::numeric_limits<double>::quiet_NaN() : found->second;
 }
 
 double Numbers::at(std::string_view name) const {

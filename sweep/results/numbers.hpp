@@ -9,8 +9,7 @@
 
 namespace fedstride {
 
-/// Metric to value, sorted by metric, one after the other in memory, since a sweep has millions of them. Boost's flat_map does the
-/// same and took 7 s of compiling.
+/// Metric to value: a sorted vector, because a sweep has millions of entries. (Boost's flat_map compiles slowly.)
 class Numbers {
  public:
   using value_type = std::pair<std::string, double>;
@@ -26,9 +25,10 @@ class Numbers {
   const_iterator find(std::string_view name) const;  ///< end() if it is missing
   bool contains(std::string_view name) const { return find(name) != end(); }
 
-  double at(std::string_view name) const;     ///< Throws std::out_of_range if it is missing.
+  double of(std::string_view name) const;     ///< NaN if it is missing
+  double at(std::string_view name) const;     ///< throws std::out_of_range if it is missing
   double& operator[](std::string_view name);  ///< 0 if it was missing
-  void add_missing(const Numbers& others);    ///< Those whose names it lacks.
+  void add_missing(const Numbers& others);    ///< only those whose names are missing
   void erase(std::string_view name);
   void erase(const_iterator at) { entries_.erase(at); }
   void clear() { entries_.clear(); }

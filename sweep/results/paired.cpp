@@ -6,18 +6,17 @@
 #include <map>
 #include <string>
 
-#include "sweep/results/student_t.hpp"
+#include "core/probability.hpp"
 
 namespace fedstride {
 namespace {
 
-/// Seed to number, of the finished cells.
+/// Seed to value, for the finished cells.
 std::map<std::string, double> numbers_by_seed(const Seeds& seeds, std::string_view metric) {
   std::map<std::string, double> numbers;
   for (const CellResult* cell : seeds) {
     if (cell->status != "finished") continue;
-    const auto found = std::ranges::find(cell->numbers, metric, &Numbers::value_type::first);
-    if (found != cell->numbers.end()) numbers[cell->cell.value_of("seed")] = found->second;
+    if (const double value = cell->numbers.of(metric); !std::isnan(value)) numbers[cell->cell.value_of("seed")] = value;
   }
   return numbers;
 }
@@ -47,19 +46,20 @@ std::vector<Compared> compared(const std::vector<Seeds>& configurations, std::st
     const double mean = all[i].statistics.mean;
     if (best == all.size() || (highest ? mean > all[best].statistics.mean : mean < all[best].statistics.mean)) best = i;
   }
-  if (best == all.size()) return all;
+  if (std::ranges::count_if(all, [](const Compared& one) { return one.statistics.n > 0; }) < 2) return all;
   std::vector<std::size_t> tested;
   for (std::size_t i = 0; i < all.size(); ++i) {
     all[i].is_best = all[i].statistics.n > 0 && all[i].statistics.mean == all[best].statistics.mean;
     if (i == best) continue;
     std::vector<double> differences;
     for (const auto& [seed, value] : numbers[i])
-      if (const auto other = numbers[best].find(seed); other != numbers[best].end()) differences.push_back(value - other->second);
-    all[i].pairs = static_cast<int>(differences.size());
-    all[i].p = paired_p(differences);
+      if (const auto other = numbers[best].find(seed); other != numbers[best].end()) differences.push_back(other->second - value);
+    if (differences.empty()) continue;
+    all[i].lead = statistics(differences);
+    if (all[i].lead.n >= kMinTestedPairs) all[i].p = paired_p(differences);
     if (!std::isnan(all[i].p)) tested.push_back(i);
   }
-  // Holm: the smallest p times the number of tests, the next times one less, never below the one before.
+  // Holm: the smallest p times the number of tests, the next times one less, and so on; never below the previous one.
   std::ranges::stable_sort(tested, {}, [&](std::size_t i) { return all[i].p; });
   double before = 0;
   for (std::size_t k = 0; k < tested.size(); ++k) {

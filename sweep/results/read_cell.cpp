@@ -7,12 +7,8 @@
 #include "core/error.hpp"
 #include "core/files.hpp"
 #include "core/json.hpp"
-#include "core/parse_number.hpp"
 #include "core/text.hpp"
 #include "sweep/results/accounting.hpp"
-#include "sweep/results/flat_json.hpp"
-#include "sweep/results/partition_counts.hpp"
-#include "sweep/results/round_lines.hpp"
 
 namespace fedstride {
 namespace {
@@ -43,7 +39,7 @@ void take_text(const Json& json, const char* key, CellResult& result) {
   if (found->is_number_integer()) result.texts[key] = dump_json(*found);
 }
 
-// One line a statement, for people: its values and their conditions.
+// Takes one line of text per privacy statement, and its epsilon and delta.
 void take_statements(const Json& summary, CellResult& result) {
   const auto statements = summary.find("privacy");
   if (statements == summary.end() || !statements->is_array()) return;
@@ -66,36 +62,133 @@ void take_statements(const Json& summary, CellResult& result) {
   }
 }
 
-// The results so far, from the rounds; the summary's values replace them.
+constexpr std::size_t kMaxListEntries = 100;
+constexpr std::size_t kMaxNumbers = 10'000;
+constexpr int kMaxDepth = 16;
+
+std::string under(const std::string& path, std::string name) {
+  std::ranges::replace(name, '-', '_');
+  return path.empty() ? name : path + '_' + name;
+}
+
+// The label of an entry of a list.
+std::string label_of(const Json& entry, std::size_t place) {
+  if (entry.is_object())
+    for (const char* key : {"name", "accountant", "level", "who"})
+      if (const auto found = entry.find(key); found != entry.end() && found->is_string()) return found->get<std::string>();
+  return std::to_string(place);
+}
+
+// Takes all numbers (true and false as 1 and 0) and strings of a JSON object, each named by its path joined by '_', with '-'
+// as '_': {"a": {"b-c": 1}} gives a_b_c. An entry of a list is named by its name, accountant, level or who, if it has one,
+// else by its index. Skips lists of more than 100 entries, and numbers after the first 10,000.
+void take_all(const Json& json, const std::string& path, int depth, Numbers& numbers, std::map<std::string, std::string>& texts) {
+  if (depth > kMaxDepth || numbers.size() >= kMaxNumbers) return;
+  if (json.is_object()) {
+    for (const auto& [name, value] : json.items()) take_all(value, under(path, name), depth + 1, numbers, texts);
+  } else if (json.is_array() && json.size() <= kMaxListEntries) {
+    for (std::size_t i = 0; i < json.size(); ++i) take_all(json[i], under(path, label_of(json[i], i)), depth + 1, numbers, texts);
+  } else if (json.is_boolean()) {
+    numbers[path] = json.get<bool>() ? 1 : 0;
+  } else if (json.is_number()) {
+    if (const double value = json.get<double>(); std::isfinite(value)) numbers[path] = value;
+  } else if (json.is_string() && texts.size() < kMaxNumbers) {
+    texts[path] = json.get<std::string>();
+  }
+}
+
+constexpr std::size_t kMaxCounts = std::size_t{1} << 24;
+
+/// Takes JSON events up to the end of rows_per_class, then stops the parser.
+struct Counts final : JsonEvents {
+  std::vector<std::vector<std::uint64_t>> rows = {};
+  std::size_t counts = 0;
+  bool complete = false;
+  bool summary = false;  // a large partition keeps its lists in another file
+  bool inside = false;   // in rows_per_class
+  int depth = 0;
+  std::string last_key = {};
+
+  bool scalar(Json value) override {
+    summary = summary || (depth == 1 && last_key == "format" && value == "fedstride partition 2");
+    if (!inside) return !summary;
+    if (!value.is_number_unsigned() || depth != 3 || ++counts > kMaxCounts) return false;
+    rows.back().push_back(value.get<std::uint64_t>());
+    return true;
+  }
+  bool key(std::string& name) override {
+    last_key = name;
+    return true;
+  }
+  bool start_object() override {
+    ++depth;
+    return !inside;
+  }
+  bool end_object() override {
+    --depth;
+    return true;
+  }
+  bool start_array() override {
+    ++depth;
+    if (depth == 2 && last_key == "rows_per_class") inside = true;
+    if (inside && depth == 3) rows.emplace_back();
+    return !inside || (depth <= 3 && ++counts <= kMaxCounts);
+  }
+  bool end_array() override {
+    --depth;
+    complete = inside && depth == 1;
+    return !complete;
+  }
+};
+
+// The rows per class of each client from a partition.json; empty if it is only a summary, as for large partitions.
+std::vector<std::vector<std::uint64_t>> read_partition_counts(const fs::path& path) {
+  std::ifstream file = opened_stream(path);
+  Counts counts;
+  sax_parse_json(file, counts);
+  if (counts.summary) return {};
+  if (!counts.complete)
+    throw failure("'" + path.string() + "' has no valid rows_per_class; remove the cell's folder to run it again");
+  return std::move(counts.rows);
+}
+
+// Takes the results so far from the rounds; values from summary.json replace them later.
 void take_rounds(CellResult& result) {
   if (result.rounds.empty()) return;
   result.numbers = result.rounds.back().numbers;
   for (const char* name : {"examples", "steps", "rejected_steps", "failed_updates", "seconds", "evaluation_seconds"}) {
-    double sum = 0;
-    bool everywhere = true;
-    for (const auto& round : result.rounds) {
-      const auto found = round.numbers.find(name);
-      everywhere = everywhere && found != round.numbers.end();
-      if (found != round.numbers.end()) sum += found->second;
-    }
+    double sum = 0;  // NaN if a round lacks it
+    for (const auto& round : result.rounds) sum += round.numbers.of(name);
     result.numbers.erase(name);
-    if (everywhere) result.numbers[name] = sum;
+    if (!std::isnan(sum)) result.numbers[name] = sum;
   }
   double idle = 0;
-  bool is_known = true;
   for (const auto& round : result.rounds) {
-    const auto share = round.numbers.find("rejected_share");
-    is_known = is_known && share != round.numbers.end();
-    if (share != round.numbers.end() && share->second == 1) ++idle;
+    const double share = round.numbers.of("rejected_share");
+    idle += share == 1 ? 1 : std::isnan(share) ? share : 0;
   }
-  if (is_known) result.numbers["idle_rounds"] = idle;
-  const auto of = [&](const char* name) {
-    const auto found = result.numbers.find(name);
-    return found == result.numbers.end() ? NAN : found->second;
-  };
+  if (!std::isnan(idle)) result.numbers["idle_rounds"] = idle;
+  const auto of = [&](const char* name) { return result.numbers.of(name); };
   for (const char* ratio : {"rejected_share", "examples_per_second"}) result.numbers.erase(ratio);
   if (of("rejected_steps") >= 0 && of("steps") > 0) result.numbers["rejected_share"] = of("rejected_steps") / of("steps");
   if (of("examples") >= 0 && of("seconds") > 0) result.numbers["examples_per_second"] = of("examples") / of("seconds");
+}
+
+// Versions before 0.4 wrote R2 under the names of accuracies.
+void call_r2_by_its_name(CellResult& result) {
+  constexpr std::string_view kFormer = "accuracy";
+  const auto rename = [&](Numbers& numbers) {
+    Numbers renamed;
+    for (const auto& [name, value] : numbers) {
+      std::string present = name;
+      if (const auto at = present.find(kFormer); at != present.npos) present.replace(at, kFormer.size(), "r2");
+      renamed[present] = value;
+    }
+    numbers = std::move(renamed);
+  };
+  rename(result.numbers);
+  for (auto& round : result.rounds) rename(round.numbers);
+  for (auto& client : result.clients) rename(client.numbers);
 }
 
 void take_accounts(const fs::path& folder, const Json& summary, CellResult& result) {
@@ -118,13 +211,13 @@ void read_run(const fs::path& folder, CellResult& result) {
   const bool finished = summary.is_object() && summary.value("finished", Json(false)) == Json(true);
   if (!finished && is_there(folder / "error.txt")) throw failure(first_line(read_file(folder / "error.txt", kMaxErrorBytes)));
   if (!is_there(folder / "config.toml")) {
-    if (finished) throw failure("'" + folder.string() + "' has a summary and no config.toml; remove it to run the cell again");
+    if (finished)
+      throw failure("'" + folder.string() + "' has a summary.json but no config.toml; remove it to run the cell again");
     return;
   }
   result.status = finished ? "finished" : "unfinished";
   const std::uint64_t bytes = round_bytes(folder);
-  if (bytes > kMaxBytesForClients)
-    result.texts["left_out"] = "its clients: rounds.jsonl has " + std::to_string(bytes >> 20) + " MiB";
+  if (bytes > kMaxBytesForClients) result.texts["left_out"] = "clients: rounds.jsonl has " + std::to_string(bytes >> 20) + " MiB";
   if (finished || bytes > 0) read_rounds(folder / "rounds.jsonl", bytes <= kMaxBytesForClients, result);
   take_rounds(result);
   result.numbers["rounds_done"] = static_cast<double>(result.rounds.size());
@@ -133,14 +226,18 @@ void read_run(const fs::path& folder, CellResult& result) {
   for (const char* key : {"model_hash", "data_hash", "partition_hash", "numerics_version", "version", "commit", "compiler",
                           "instruction_set", "randomness", "halted"})
     take_text(summary, key, result);
+  if (const auto names = summary.find("class_names"); names != summary.end() && names->is_array())
+    for (const Json& name : *names)
+      if (name.is_string()) result.class_names.push_back(name.get<std::string>());
   take_number(summary, "peak_memory_bytes", result.numbers, "peak_memory_bytes");
   if (!finished) return;
   if (summary.value("rounds", Json(0)) != Json(result.rounds.size()))
-    throw failure("'" + folder.string() + "' is damaged: summary.json tells of " + dump_json(summary.value("rounds", Json(0))) +
+    throw failure("'" + folder.string() + "' is damaged: summary.json has " + dump_json(summary.value("rounds", Json(0))) +
                   " rounds, rounds.jsonl has " + std::to_string(result.rounds.size()) + "; remove it to run the cell again");
-  for (const char* key :
-       {"test_accuracy", "test_loss", "examples", "evaluated_rows", "seconds", "evaluation_seconds", "examples_per_second"})
+  for (const char* key : {"test_accuracy", "test_r2", "test_loss", "examples", "evaluated_rows", "seconds", "evaluation_seconds",
+                          "examples_per_second"})
     take_number(summary, key, result.numbers, key);
+  if (summary.value("metric", Json("accuracy")) == Json("R2")) call_r2_by_its_name(result);
   take_statements(summary, result);
   take_accounts(folder, summary, result);
 }
@@ -152,9 +249,9 @@ void read_command(const fs::path& folder, CellResult& result) {
     return;
   }
   Numbers numbers;
-  take_all_numbers(read_object(path), numbers, result.texts);
+  take_all(read_object(path), "", 0, numbers, result.texts);
   result.status = "finished";
-  // Values of the point that the command only repeats are not results.
+  // Values of the point that the command only echoes are not results.
   for (const auto& [key, text] : result.cell.point) {
     std::string name = key;
     std::ranges::replace(name, '-', '_');

@@ -6,14 +6,22 @@
 
 namespace fedstride {
 
-/// The folder of a cell of the sweep (or the run) in `folder`.
+/// The folder of a cell, given that of its sweep or run.
 std::filesystem::path cell_folder(const std::filesystem::path& folder, const Cell& cell);
 
-/// Reads a cell's folder: a run's, or that of another command (result.json). A damaged file makes the cell failed, with one
-/// line on the damage. Never throws.
+/// Reads a cell's folder: that of a run, or the result.json of another command. With a damaged file the cell's status is
+/// "failed", with a one-line error. Never throws.
 CellResult read_cell(const Cell& cell, const std::filesystem::path& folder, bool is_run);
 
 /// Bytes of the folder's rounds.jsonl; 0 if there is none.
 std::uint64_t round_bytes(const std::filesystem::path& folder);
+
+/// Reads the rounds of a rounds.jsonl, in order from 1. Ignores an incomplete last line, whose round was being written. Throws
+/// Error (failure), naming the file and the line, for an invalid line.
+///
+/// A round's numbers are those of its line; from its clients, steps, rejected_steps, rejected_share and means such as
+/// learning_rate; failed_updates; epsilon_spent, delta_spent, client_epsilon_spent, client_delta_spent. A client's numbers are
+/// those of its entry, and rejected_share. Clients are sorted within a round, and read only if `clients`.
+void read_rounds(const std::filesystem::path& path, bool clients, CellResult& result);
 
 }  // namespace fedstride

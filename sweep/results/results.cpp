@@ -9,7 +9,6 @@
 #include "sweep/cells/cell_state.hpp"
 #include "sweep/results/ahead.hpp"
 #include "sweep/results/expectations.hpp"
-#include "sweep/results/places.hpp"
 #include "sweep/results/read_cell.hpp"
 #include "sweep/results/summary.hpp"
 
@@ -31,14 +30,14 @@ std::map<std::string, std::string> texts_at(const Json& json, const char* key) {
   return texts;
 }
 
-// Reads the files of sweep(): the experiment as it was carried out, and its machine.
+// Reads the files that sweep() wrote: the experiment as it was run, and the machine.
 std::vector<Cell> read_sweep(const fs::path& folder, SweepResults& results, InputHashes& inputs) {
   constexpr std::uint64_t kMaxSweepFileBytes = std::uint64_t{1} << 24;
   const fs::path path = folder / "sweep.json";
   const Json json = parse_json(read_file(path, kMaxSweepFileBytes));
   const std::string scale = json.is_object() ? text_at(json, "scale") : "";
   if (scale != "full" && scale != "quick")
-    throw failure("'" + path.string() + "' is damaged: it must tell a scale, \"full\" or \"quick\"");
+    throw failure("'" + path.string() + "' is damaged: its scale must be \"full\" or \"quick\"");
   Settings fixed;
   for (const auto& [key, value] : texts_at(json, "fixed")) fixed[key] = {value, true};
   results.experiment = read_experiment((folder / "experiment.toml").string(), scale, fixed);
@@ -66,7 +65,7 @@ std::vector<Cell> read_run(const fs::path& folder, SweepResults& results) {
            .command = "fedstride run --config " + file.string()}};
 }
 
-/// Rows of the summary as they come up, a kind given up as soon as there are more of it than are held.
+/// Collects rows of the summary, and drops a kind of row once there are more than `most` of it.
 class HeldSummary {
  public:
   HeldSummary(const Experiment& experiment, std::size_t most) : most_(most) {
@@ -84,20 +83,20 @@ class HeldSummary {
   void add(const std::vector<CellResult>& cells) {
     Seeds seeds;
     for (const CellResult& cell : cells) seeds.push_back(&cell);
-    summarise_configuration(seeds, kinds_, [&](const SummaryLine& line) {
+    summarize_configuration(seeds, kinds_, [&](const SummaryLine& line) {
       rows_.push_back(summary_row(seeds.front()->cell, 0, line));
       if (line.round && line.client) ++client_rounds_;
       if (line.round && !line.client) ++rounds_;
       if (!line.round && line.client) ++clients_;
     });
-    drop(kinds_.client_rounds, client_rounds_, "of clients by round",
-         [](const SummaryRow& row) { return row.round && row.client; });
-    drop(kinds_.clients, clients_, "of clients", [](const SummaryRow& row) { return !row.round && row.client; });
-    drop(kinds_.rounds, rounds_, "by round",
+    drop(kinds_.client_rounds, client_rounds_, "clients by round", [](const SummaryRow& row) { return row.round && row.client; });
+    drop(kinds_.clients, clients_, "clients after the last round",
+         [](const SummaryRow& row) { return !row.round && row.client; });
+    drop(kinds_.rounds, rounds_, "the federation by round",
          [&](const SummaryRow& row) { return row.round && !row.client && !kinds_.some_rounds.contains(*row.round); });
   }
 
-  /// Ranks are known when all cells are.
+  /// Call after the last add(): ranks need all cells.
   void finish(SweepResults& results) {
     const auto ranks = places(results.experiment, results.cells);
     if (!ranks.empty())
@@ -113,7 +112,8 @@ class HeldSummary {
     wanted = false;
     std::erase_if(rows_, is_of_kind);
     left_out_ +=
-        (left_out_.empty() ? "more than " + std::to_string(most_) + " rows each, in summary.csv alone: those " : "; those ") +
+        (left_out_.empty() ? "only in summary.csv, because there are more than " + std::to_string(most_) + " rows of each: "
+                           : "; ") +
         std::string(what);
   }
 
@@ -124,7 +124,16 @@ class HeldSummary {
   std::string left_out_;
 };
 
-// A folder may hold another run than the cell's, or less of it than the cell needs.
+// Models of numeric targets have no accuracy: R2 stands for it.
+void choose_measure(SweepResults& results) {
+  Tuning& tuning = results.experiment.tuning;
+  const auto any_has = [&](const std::string& name) {
+    return std::ranges::any_of(results.cells, [&](const CellResult& cell) { return cell.numbers.contains(name); });
+  };
+  if (tuning.metric == "accuracy" && !any_has(tuning.on + "_accuracy") && any_has(tuning.on + "_r2")) tuning.metric = "r2";
+}
+
+// A folder may contain a run other than the cell's, or only part of it.
 void check_state(CellResult& cell, const CellState& state, const fs::path& folder) {
   if (state.kind == CellState::Kind::unfinished) cell.status = "unfinished";
   if (state.kind != CellState::Kind::damaged) return;
@@ -135,14 +144,25 @@ void check_state(CellResult& cell, const CellState& state, const fs::path& folde
 
 }  // namespace
 
+std::vector<std::string> swept_keys(const SweepResults& results) {
+  std::vector<std::string> keys;
+  const auto add = [&](const std::string& key) {
+    if (std::ranges::find(keys, key) == keys.end()) keys.push_back(key);
+  };
+  for (const Axis& axis : results.experiment.axes) std::ranges::for_each(axis.keys, add);
+  for (const CellResult& cell : results.cells)
+    for (const auto& [key, value] : cell.cell.point) add(key);
+  return keys;
+}
+
 SweepResults read_results(const fs::path& folder, const ReadLimits& limits) {
   SweepResults results;
   results.folder = folder;
   const bool is_sweep = is_there(folder / "sweep.json");
   if (!is_sweep && !is_there(folder / "config.toml"))
-    throw usage_error("'" + folder.string() + "' holds no results; " +
-                      (is_there(folder / "experiment.toml") ? "'fedstride sweep' makes them from its experiment.toml"
-                                                            : "name a folder that 'fedstride sweep' or 'run' has written"));
+    throw usage_error("'" + folder.string() + "' contains no results; " +
+                      (is_there(folder / "experiment.toml") ? "run its experiment.toml with 'fedstride sweep'"
+                                                            : "name a folder written by 'fedstride sweep' or 'run'"));
   InputHashes inputs;
   std::uint64_t bytes = 0;
   for (Cell& cell : is_sweep ? read_sweep(folder, results, inputs) : read_run(folder, results)) {
@@ -174,6 +194,7 @@ SweepResults read_results(const fs::path& folder, const ReadLimits& limits) {
         cells[seed].rounds = {};
         cells[seed].clients = {};
         cells[seed].rows_per_class = {};
+        cells[seed].class_names = {};
       }
       const auto place = static_cast<std::size_t>(configurations[i][seed] - results.cells.data());
       results.cells[place] = std::move(cells[seed]);
@@ -181,6 +202,7 @@ SweepResults read_results(const fs::path& folder, const ReadLimits& limits) {
   });
   results.round_metrics.assign(round_names.begin(), round_names.end());
   results.client_metrics.assign(client_names.begin(), client_names.end());
+  choose_measure(results);
   summary.finish(results);
   results.expectations = check(results.experiment, results.cells, results.summary);
   return results;

@@ -29,7 +29,7 @@ void add_names(const Entries& entries, NameSet& names) {
 struct CellResult {
   struct Round {
     std::uint32_t round = 0;
-    Numbers numbers;  ///< those that are finite, here and below
+    Numbers numbers;  ///< finite ones only, here and below
     std::string model_hash;
   };
   struct Client {
@@ -40,11 +40,17 @@ struct CellResult {
   Cell cell;
   std::string status = "missing";  ///< "finished", "unfinished", "failed" or "missing"
   std::string error = {};
-  Numbers numbers = {};                           ///< after the last round; of another command than run: all its numbers
+  Numbers numbers = {};                           ///< after the last round; for commands other than run: all of its numbers
   std::map<std::string, std::string> texts = {};  ///< hashes, version, compiler, instruction set, notes of privacy
   std::vector<Round> rounds = {};
   std::vector<Client> clients = {};
-  std::vector<std::vector<std::uint64_t>> rows_per_class = {};  ///< one list a client; empty if not published
+  std::vector<std::vector<std::uint64_t>> rows_per_class = {};  ///< one list per client; empty if not published
+  std::vector<std::string> class_names = {};                    ///< empty if the data have none, or not published
+
+  std::string text(const std::string& name) const {
+    const auto found = texts.find(name);
+    return found == texts.end() ? "" : found->second;
+  }
 };
 
 /// Mean over seeds of one metric of one configuration.
@@ -53,13 +59,13 @@ struct SummaryRow {
   std::vector<std::pair<std::string, std::string>> point = {};  ///< without the seed
   std::string metric;
   std::optional<std::uint32_t> round = {};   ///< empty: after the last round
-  std::optional<std::uint32_t> client = {};  ///< empty: of the federation
+  std::optional<std::uint32_t> client = {};  ///< empty: the federation
   int n = 0;                                 ///< seeds
   double mean = 0;
   double deviation = 0;  ///< standard deviation with n - 1; NaN for n = 1
   double low = 0;        ///< 95 % interval by Student's t; NaN for n = 1
   double high = 0;
-  int rank = 0;  ///< place in the tuned grid, 1: best; 0: nothing is tuned here
+  int rank = 0;  ///< rank in the tuned grid, 1: best; 0: nothing is tuned
 };
 
 struct ExpectationResult {
@@ -67,10 +73,10 @@ struct ExpectationResult {
   std::string status;  ///< "holds", "fails", "not run"
   double value = 0;
   double other = 0;
-  std::string text;  ///< "0.442 against 0.431", or what is missing
+  std::string text;  ///< "0.442 against 0.431", or the reason for "not run"
 };
 
-/// The contents of a sweep's folder. If the sweep is too large to hold, cells have no rounds, clients and rows_per_class,
+/// The contents of a sweep's folder. If the sweep is too large for memory, cells have no rounds, clients and rows_per_class,
 /// and the summary lacks rows by round; write_tables reads them again, one configuration at a time.
 struct SweepResults {
   std::filesystem::path folder;
@@ -78,22 +84,24 @@ struct SweepResults {
   std::vector<CellResult> cells = {};  ///< in the grid's order
   std::vector<SummaryRow> summary = {};
   std::vector<ExpectationResult> expectations = {};
-  std::map<std::string, std::string> machine = {};  ///< processor, cores, memory, version, compiler, commit if known
+  std::map<std::string, std::string> machine = {};  ///< processor, cores, memory, version, compiler; commit if known
   bool rounds_left_out = false;                     ///< cells have no rounds, clients and rows_per_class
-  std::vector<std::string> round_metrics = {};      ///< names of numbers that some round, some client has; with rounds_left_out
-  std::vector<std::string> client_metrics = {};
-  std::string left_out = {};  ///< one line on rows of the summary that are in summary.csv alone; empty: none
+  std::vector<std::string> round_metrics = {};      ///< metrics of any round; used with rounds_left_out
+  std::vector<std::string> client_metrics = {};     ///< likewise, of any client
+  std::string left_out = {};                        ///< one line naming the rows that only summary.csv has; empty: none
 };
 
-/// Limits on the part of a sweep's rounds.jsonl files and on the rows of the summary that are held in memory; the rest is in
-/// the tables alone.
+/// Limits on what is held in memory: bytes of the rounds.jsonl files, and rows of the summary. The tables have the rest.
 struct ReadLimits {
   std::uint64_t held_bytes = std::uint64_t{64} << 20;
-  std::size_t rows = 500'000;  ///< of each kind: by round, by client, by round and client
+  std::size_t rows = 500'000;  ///< per kind: by round, by client, by round and client
 };
 
-/// Reads the folder of a sweep (or of one run: then a sweep of one cell). A damaged cell counts as failed, with its error.
-/// Throws Error (usage) if the folder holds neither.
+/// Reads the folder of a sweep, or of one run as a sweep of one cell. A damaged cell counts as failed, with its error. Throws
+/// Error (usage) if the folder contains neither.
 SweepResults read_results(const std::filesystem::path& folder, const ReadLimits& limits = {});
+
+/// Swept keys in the order of the axes, each once.
+std::vector<std::string> swept_keys(const SweepResults& results);
 
 }  // namespace fedstride

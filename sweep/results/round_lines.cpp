@@ -1,4 +1,4 @@
-#include "sweep/results/round_lines.hpp"
+#include "sweep/results/read_cell.hpp"
 
 #include <algorithm>
 #include <array>
@@ -16,10 +16,10 @@ namespace {
 constexpr std::size_t kMaxLineBytes = std::size_t{256} << 20;
 constexpr std::size_t kBlock = std::size_t{1} << 18;
 
-/// The numbers of clients whose mean over the clients is a number of the round.
+/// Client numbers whose mean over the clients becomes a number of the round.
 constexpr std::array<const char*, 3> kMeans{"learning_rate", "gradient_norm", "clipped_share"};
 
-/// Taken from the first, so that the mean of equal numbers is that number.
+/// Sums differences from the first value, so that the mean of equal numbers is exact.
 struct Mean {
   double first = 0;
   double over_first = 0;
@@ -30,12 +30,10 @@ struct Mean {
   }
 };
 
-/// Calls visit(line) for every complete line. Memory for one.
+/// Calls visit(line) for every complete line. Holds one line in memory.
 template <class Visitor>
 void for_each_line(const std::filesystem::path& path, Visitor&& visit) {
-  size_of_file(path);
-  std::ifstream file(path, std::ios::binary);
-  if (!file) throw failure("cannot read '" + path.string() + "'");
+  std::ifstream file = opened_stream(path);
   std::string buffer;
   for (std::size_t searched = 0; file;) {
     const std::size_t had = buffer.size();
@@ -55,24 +53,24 @@ void for_each_line(const std::filesystem::path& path, Visitor&& visit) {
   }
 }
 
-/// Takes the events of one line's JSON; deeper nesting than a run's is skipped.
+/// Reads one line's JSON events. Skips nesting that a run does not write.
 class RoundLine final : public JsonEvents {
  public:
   RoundLine(CellResult& result, bool keep_clients) : result_(result), keep_clients_(keep_clients) {}
 
-  /// Reads a line; false if it is not that of the round.
+  /// Reads a line; false if it is invalid or has another round number.
   bool take(std::string_view line, std::uint32_t round) {
     depth_ = 0;
     place_ = Place::elsewhere;
-    told_ = -1;
+    line_round_ = -1;
     steps_ = rejected_ = 0;
     with_steps_ = with_rejected_ = 0;
     means_.fill({});
     round_ = CellResult::Round{.round = round, .numbers = {}, .model_hash = {}};
     round_.numbers.reserve(round_size_);
     first_client_ = result_.clients.size();
-    if (!sax_parse_json(line, *this) || told_ != round) return false;
-    // A line that leaves clients out (--client-reports) has these numbers of all of them itself.
+    if (!sax_parse_json(line, *this) || line_round_ != round) return false;
+    // A line without individual clients (--client-reports) has these totals already.
     if (!round_.numbers.contains("participants")) take_totals();
     round_size_ = std::max(round_size_, round_.numbers.size());
     const auto begin = result_.clients.begin() + static_cast<std::ptrdiff_t>(first_client_);
@@ -82,13 +80,9 @@ class RoundLine final : public JsonEvents {
     return true;
   }
 
-  bool null() override { return true; }
-  bool boolean(bool) override { return true; }
-  bool number_integer(std::int64_t value) override { return number(static_cast<double>(value)); }
-  bool number_unsigned(std::uint64_t value) override { return number(static_cast<double>(value)); }
-  bool number_float(double value) override { return number(value); }
-  bool string(std::string& value) override {
-    if (depth_ == 1 && key_ == "model_hash") round_.model_hash = value;
+  bool scalar(Json value) override {
+    if (value.is_number()) return number(value.get<double>());
+    if (depth_ == 1 && key_ == "model_hash" && value.is_string()) round_.model_hash = value.text();
     return true;
   }
   bool key(std::string& name) override {
@@ -117,7 +111,6 @@ class RoundLine final : public JsonEvents {
     return depth_ > 1;
   }
   bool end_array() override { return leave(); }
-  bool parse_error(const JsonError&) override { return false; }
 
  private:
   void take_totals() {
@@ -142,7 +135,7 @@ class RoundLine final : public JsonEvents {
     if (!std::isfinite(value)) return true;
     if (depth_ == 1) {
       if (key_ == "round")
-        told_ = value;
+        line_round_ = value;
       else
         round_.numbers[key_ == "failed_clients" ? "failed_updates" : key_] = value;
     } else if (depth_ == 2 && place_ == Place::example_privacy) {
@@ -179,10 +172,8 @@ class RoundLine final : public JsonEvents {
     }
     client_.round = round_.round;
     client_.client = static_cast<std::uint32_t>(client_number_);
-    const auto steps = client_.numbers.find("steps");
-    const auto rejected = client_.numbers.find("rejected");
-    if (steps != client_.numbers.end() && rejected != client_.numbers.end() && steps->second > 0)
-      client_.numbers["rejected_share"] = rejected->second / steps->second;
+    if (const double share = client_.numbers.of("rejected") / client_.numbers.of("steps"); std::isfinite(share))
+      client_.numbers["rejected_share"] = share;
     client_size_ = std::max(client_size_, client_.numbers.size());
     result_.clients.push_back(std::move(client_));
     client_ = {};
@@ -195,8 +186,8 @@ class RoundLine final : public JsonEvents {
   Place place_ = Place::elsewhere;
   CellResult::Round round_;
   CellResult::Client client_;
-  std::size_t round_size_ = 0, client_size_ = 0;  // most numbers that one had
-  double told_ = -1;
+  std::size_t round_size_ = 0, client_size_ = 0;  // most numbers seen in one
+  double line_round_ = -1;
   double client_number_ = -1;
   std::size_t first_client_ = 0;
   double steps_ = 0, rejected_ = 0;
@@ -211,7 +202,7 @@ void read_rounds(const std::filesystem::path& path, bool clients, CellResult& re
   std::uint32_t round = 0;
   for_each_line(path, [&](std::string_view line) {
     if (!taker.take(line, ++round))
-      throw failure("line " + std::to_string(round) + " of '" + path.string() + "' is not that of round " +
+      throw failure("line " + std::to_string(round) + " of '" + path.string() + "' is not a valid line for round " +
                     std::to_string(round) + "; remove the cell's folder to run it again");
   });
 }

@@ -1,6 +1,7 @@
 #include "sweep/results/settings_of_cells.hpp"
 
 #include <algorithm>
+#include <optional>
 #include <set>
 
 #include "core/error.hpp"
@@ -9,11 +10,11 @@
 namespace fedstride {
 namespace {
 
-constexpr std::string_view kPlaces[] = {"out", "quiet", "threads", "data", "data-dir"};
+constexpr std::string_view kExecutionKeys[] = {"out", "quiet", "threads", "data", "data-dir"};
 
 using TextSettings = std::map<std::string, std::string>;
 
-// Axis by axis the values that occur, in order of appearance.
+// An axis of the values that occur, in order of appearance.
 Axis axis_of(const std::string& key, const std::vector<CellResult>& cells) {
   Axis axis{.keys = {key}};
   std::set<std::string> seen;
@@ -23,7 +24,7 @@ Axis axis_of(const std::string& key, const std::vector<CellResult>& cells) {
   return axis;
 }
 
-// Names of the folders; whole paths where two folders have one name.
+// Names of the folders; full paths where several folders share a name.
 std::vector<std::string> names_of(const std::vector<SweepResults>& runs) {
   std::map<std::string, int> counts;
   for (const auto& run : runs) ++counts[run.experiment.name];
@@ -32,25 +33,24 @@ std::vector<std::string> names_of(const std::vector<SweepResults>& runs) {
     const std::string& name = run.experiment.name;
     names.push_back(counts[name] == 1 ? name : run.folder.string());
   }
-  // One folder given twice.
+  // For a folder given more than once.
   std::map<std::string, int> used;
   for (auto& name : names)
     if (const int times = ++used[name]; times > 1) name += " (" + std::to_string(times) + ")";
   return names;
 }
 
-// True for a setting of a chosen part that has the part's own default.
-bool is_default_of_part(const TextSettings& settings, const std::string& key) {
+// The default of a setting of a chosen part.
+std::optional<std::string> default_of_part(const TextSettings& settings, const std::string& key) {
   const Configuration defaults;
   for (const ChosenPart* chosen : chosen_parts(defaults)) {
     const auto name = settings.find(std::string(chosen->family().key()));
     if (name == settings.end()) continue;
     ChosenPart part = *chosen;
     part.choose(name->second);
-    if (const SettingInfo* info = part.part().find(key); info != nullptr)
-      return value_text(part.part().get(*info)) == settings.at(key);
+    if (const SettingInfo* info = part.part().find(key); info != nullptr) return value_text(part.part().get(*info));
   }
-  return false;
+  return {};
 }
 
 }  // namespace
@@ -58,16 +58,16 @@ bool is_default_of_part(const TextSettings& settings, const std::string& key) {
 std::map<std::string, std::string> resolved_settings(const Cell& cell) {
   TextSettings texts;
   try {
-    for (const auto& [key, setting] : parse_settings(write_settings(resolve(cell.settings), {}), "settings"))
-      if (std::ranges::find(kPlaces, key) == std::end(kPlaces)) texts[key] = value_text(setting.value);
-  } catch (const Error&) {  // of another version
+    for (const auto& [key, setting] : parse_settings(write_settings(resolve_unchecked(cell.settings), {}), "settings"))
+      if (std::ranges::find(kExecutionKeys, key) == std::end(kExecutionKeys)) texts[key] = value_text(setting.value);
+  } catch (const Error&) {  // settings of another version
     texts.clear();
   }
   return texts;
 }
 
-std::vector<std::pair<std::string, std::string>> fixed_settings(const SweepResults& results) {
-  TextSettings shared;
+std::vector<FixedSetting> fixed_settings(const SweepResults& results) {
+  TextSettings shared, first;
   if (results.experiment.command != "run") {
     for (const auto& [key, setting] : results.experiment.settings) shared[key] = value_text(setting.value);
   } else {
@@ -75,20 +75,27 @@ std::vector<std::pair<std::string, std::string>> fixed_settings(const SweepResul
     for (const auto& cell : results.cells) {
       if (!seen.insert(cell.cell.configuration).second) continue;
       const TextSettings own = resolved_settings(cell.cell);
-      if (seen.size() == 1) shared = own;
+      if (seen.size() == 1) shared = first = own;
       std::erase_if(shared, [&](const auto& setting) {
         const auto found = own.find(setting.first);
         return found == own.end() || found->second != setting.second;
       });
       if (seen.size() == kMaxCellsResolved) break;
     }
-    // Seeds are of one configuration.
+    // The seed varies within a configuration.
     std::set<std::string> seeds;
     for (const auto& cell : results.cells) seeds.insert(cell.cell.value_of("seed"));
     if (seeds.size() > 1) shared.erase("seed");
   }
-  std::erase_if(shared, [](const auto& setting) { return setting.second.empty(); });
-  return {shared.begin(), shared.end()};
+  const TextSettings defaults = results.experiment.command == "run" ? resolved_settings({}) : TextSettings{};
+  std::vector<FixedSetting> fixed;
+  for (const auto& [key, value] : shared) {
+    if (value.empty()) continue;
+    auto standard = default_of_part(first, key);
+    if (const auto known = defaults.find(key); !standard && known != defaults.end()) standard = known->second;
+    fixed.push_back({key, value, standard == value});
+  }
+  return fixed;
 }
 
 bool is_one_run(const SweepResults& results) {
@@ -117,38 +124,38 @@ SweepResults joined_runs(const std::vector<SweepResults>& runs) {
   for (const auto& key : keys)
     for (std::size_t i = 1; i < runs.size(); ++i)
       if (value(i, key) != value(0, key)) differing.insert(key);
-  // Where the parts themselves differ, those of their settings that are their defaults add nothing.
+  // If the parts themselves differ, their default settings add no information.
   std::erase_if(differing, [&](const std::string& key) {
     for (std::size_t i = 0; i < runs.size(); ++i)
-      if (settings[i].contains(key) && !is_default_of_part(settings[i], key)) return false;
+      if (settings[i].contains(key) && default_of_part(settings[i], key) != value(i, key)) return false;
     return true;
   });
   const bool has_seeds = differing.erase("seed") > 0;
-  // The same settings twice are no two seeds.
+  // Runs with the same settings and seed cannot be averaged.
   std::set<std::vector<std::string>> points;
-  bool is_told = differing.size() <= kMaxKeysOfRuns;
+  bool by_settings = differing.size() <= kMaxKeysOfRuns;
   for (std::size_t i = 0; i < runs.size(); ++i) {
     std::vector<std::string> point{value(i, "seed")};
     for (const auto& key : differing) point.push_back(value(i, key));
-    is_told = points.insert(point).second && is_told;
+    by_settings = points.insert(point).second && by_settings;
   }
   const auto names = names_of(runs);
   std::vector<std::string> axes =
-      is_told ? std::vector<std::string>(differing.begin(), differing.end()) : std::vector<std::string>{"run"};
+      by_settings ? std::vector<std::string>(differing.begin(), differing.end()) : std::vector<std::string>{"run"};
   for (std::size_t i = 0; i < runs.size(); ++i) {
     Cell& cell = all.cells[i].cell;
     cell.configuration.clear();
     for (const auto& key : axes) {
-      const std::string text = is_told ? value(i, key) : names[i];
+      const std::string text = by_settings ? value(i, key) : names[i];
       if (text.empty()) continue;
       cell.point.emplace_back(key, text);
       cell.configuration += key + '\0' + text + '\0';
     }
-    if (has_seeds && is_told) cell.point.emplace_back("seed", value(i, "seed"));
+    if (has_seeds && by_settings) cell.point.emplace_back("seed", value(i, "seed"));
   }
-  if (has_seeds && is_told) axes.emplace_back("seed");
+  if (has_seeds && by_settings) axes.emplace_back("seed");
   for (const auto& key : axes) all.experiment.axes.push_back(axis_of(key, all.cells));
-  all.summary = summarise(all.experiment, all.cells);
+  all.summary = summarize(all.experiment, all.cells);
   return all;
 }
 

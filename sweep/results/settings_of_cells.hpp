@@ -9,21 +9,26 @@
 
 namespace fedstride {
 
-/// Every setting of a run's cell as text, defaults included; without those that say where things lie or how many threads
-/// work. Empty for cells of another command, and for settings that this version does not know.
+/// Every setting of a run's cell as text, including defaults, but not output, data folders and threads. Empty for cells of
+/// another command, and for settings that this version does not know.
 std::map<std::string, std::string> resolved_settings(const Cell& cell);
 
-/// The settings that all cells share, by name; those that are an empty text are left out. For a command other
-/// than `run` they are those of the experiment file. Looks at the first kMaxCellsResolved configurations.
-std::vector<std::pair<std::string, std::string>> fixed_settings(const SweepResults& results);
+struct FixedSetting {
+  std::string key;
+  std::string value;
+  bool is_default = false;  ///< of the program, or of the chosen part
+};
+/// The nonempty settings that all cells share, by name. For commands other than run, those of the experiment file. Looks at the
+/// first kMaxCellsResolved configurations.
+std::vector<FixedSetting> fixed_settings(const SweepResults& results);
 inline constexpr std::size_t kMaxCellsResolved = 200;
 
-/// True for the results of a folder of one run.
+/// True if the results come from the folder of a single run.
 bool is_one_run(const SweepResults& results);
 
-/// Several runs as the cells of one sweep, so that they stand on common axes. The settings in which they differ are the axes;
-/// runs that differ in the seed alone are averaged. More than kMaxKeysOfRuns differences, or two runs with the same settings,
-/// make the folder's name the axis "run" instead.
+/// Joins several runs as the cells of one sweep, so that figures compare them. The settings that differ are the axes; runs that
+/// differ only in the seed are averaged. If more than kMaxKeysOfRuns settings differ, or two runs have the same settings, the
+/// only axis is "run", with the folders' names.
 SweepResults joined_runs(const std::vector<SweepResults>& runs);
 inline constexpr std::size_t kMaxKeysOfRuns = 3;
 

@@ -1,11 +1,11 @@
 #include "sweep/results/summary.hpp"
-#include "sweep/results/places.hpp"
-#include "sweep/results/student_t.hpp"
 
 #include <algorithm>
 #include <cmath>
 #include <limits>
 #include <map>
+
+#include "core/probability.hpp"
 
 namespace fedstride {
 namespace {
@@ -23,7 +23,7 @@ double t_quantile(int n) {
   return n <= kMaxTabulatedSeeds ? known[static_cast<std::size_t>(n)] : student_t_quantile(0.05, n - 1);
 }
 
-/// Visits each name of several sorted lists of numbers with the values that are there.
+/// Visits each name in several sorted lists of numbers, with the values that exist.
 void merge_numbers(std::span<const Numbers* const> lists, function_ref<void(std::string_view, std::span<const double>)> visit) {
   std::vector<std::pair<Numbers::const_iterator, Numbers::const_iterator>> heads;
   for (const Numbers* list : lists) heads.emplace_back(list->begin(), list->end());
@@ -43,7 +43,7 @@ void merge_numbers(std::span<const Numbers* const> lists, function_ref<void(std:
 using Clients = std::span<const CellResult::Client>;
 
 Clients clients_of(const CellResult& cell, std::uint32_t round) {
-  // Not equal_range: what it returns Clang 14 cannot compile with this library.
+  // Not equal_range, whose result does not compile with Clang 14 and this standard library.
   return {std::ranges::lower_bound(cell.clients, round, {}, &CellResult::Client::round),
           std::ranges::upper_bound(cell.clients, round, {}, &CellResult::Client::round)};
 }
@@ -121,6 +121,33 @@ class SeedsSummary {
   std::vector<const Numbers*> lists_;
 };
 
+struct Standing {
+  int lacking = 0;  // finished seeds without the metric
+  double mean = 0;
+};
+
+std::optional<Standing> standing(const std::string& metric, const Seeds& seeds) {
+  std::vector<double> values;
+  int finished = 0;
+  for (const CellResult* cell : seeds) {
+    if (cell->status != "finished") continue;
+    ++finished;
+    if (const double value = cell->numbers.of(metric); !std::isnan(value)) values.push_back(value);
+  }
+  if (values.empty()) return std::nullopt;
+  return Standing{.lacking = finished - static_cast<int>(values.size()), .mean = statistics(values).mean};
+}
+
+bool is_tuned(const Tuning& tuning, const std::string& key) { return std::ranges::find(tuning.keys, key) != tuning.keys.end(); }
+
+// Configurations with the same text compete: the point without tuned keys and seed.
+std::string contest(const Tuning& tuning, const Cell& cell) {
+  std::string text;
+  for (const auto& [key, value] : cell.point)
+    if (key != "seed" && !is_tuned(tuning, key)) text += key + '\0' + value + '\0';
+  return text;
+}
+
 }  // namespace
 
 bool is_timing(std::string_view metric) { return std::ranges::find(kTimings, metric) != std::end(kTimings); }
@@ -128,7 +155,7 @@ bool is_timing(std::string_view metric) { return std::ranges::find(kTimings, met
 SeedStatistics statistics(std::span<const double> values) {
   SeedStatistics result{.n = static_cast<int>(values.size()), .deviation = kNoValue, .low = kNoValue, .high = kNoValue};
   const double n = result.n;
-  // From the first, so that equal values have no deviation.
+  // Sums differences from the first, so that equal values have deviation 0.
   for (const double value : values) result.mean += value - values.front();
   result.mean = values.front() + result.mean / n;
   if (result.n < 2) return result;
@@ -141,7 +168,7 @@ SeedStatistics statistics(std::span<const double> values) {
   return result;
 }
 
-void summarise_configuration(const Seeds& seeds, const SummaryKinds& kinds, function_ref<void(const SummaryLine&)> visit) {
+void summarize_configuration(const Seeds& seeds, const SummaryKinds& kinds, function_ref<void(const SummaryLine&)> visit) {
   SeedsSummary configuration(seeds, visit);
   configuration.last();
   if (kinds.clients) {
@@ -152,6 +179,48 @@ void summarise_configuration(const Seeds& seeds, const SummaryKinds& kinds, func
     if (kinds.rounds || kinds.some_rounds.contains(round)) configuration.round(round);
     if (kinds.client_rounds) configuration.clients(round);
   }
+}
+
+std::vector<Seeds> by_configuration(const std::vector<CellResult>& cells) {
+  std::vector<Seeds> groups;
+  std::unordered_map<std::string, std::size_t> known;
+  for (const CellResult& cell : cells) {
+    const auto [place, fresh] = known.try_emplace(cell.cell.configuration, groups.size());
+    if (fresh) groups.emplace_back();
+    groups[place->second].push_back(&cell);
+  }
+  return groups;
+}
+
+std::vector<std::size_t> ordered(const Tuning& tuning, const std::vector<Seeds>& configurations) {
+  std::vector<std::pair<Standing, std::size_t>> list;
+  for (std::size_t i = 0; i < configurations.size(); ++i)
+    if (const auto stands = standing(tuning.metric_name(), configurations[i])) list.emplace_back(*stands, i);
+  const bool highest = tuning.metric != "loss";
+  std::ranges::stable_sort(list, [&](const auto& a, const auto& b) {
+    if (a.first.lacking != b.first.lacking) return a.first.lacking < b.first.lacking;
+    return highest ? a.first.mean > b.first.mean : a.first.mean < b.first.mean;
+  });
+  std::vector<std::size_t> order;
+  order.reserve(list.size());
+  for (const auto& [stands, place] : list) order.push_back(place);
+  return order;
+}
+
+std::unordered_map<std::string, int> places(const Experiment& experiment, const std::vector<CellResult>& cells) {
+  std::unordered_map<std::string, int> ranks;
+  if (experiment.tuning.keys.empty()) return ranks;
+  std::map<std::string, std::vector<Seeds>> contests;
+  for (Seeds& seeds : by_configuration(cells)) {
+    const std::string text = contest(experiment.tuning, seeds.front()->cell);
+    contests[text].push_back(std::move(seeds));
+  }
+  for (const auto& [text, configurations] : contests) {
+    int rank = 0;
+    for (const std::size_t place : ordered(experiment.tuning, configurations))
+      ranks[configurations[place].front()->cell.configuration] = ++rank;
+  }
+  return ranks;
 }
 
 SummaryRow summary_row(const Cell& cell, int rank, const SummaryLine& line) {
@@ -170,14 +239,14 @@ SummaryRow summary_row(const Cell& cell, int rank, const SummaryLine& line) {
   return row;
 }
 
-std::vector<SummaryRow> summarise(const Experiment& experiment, const std::vector<CellResult>& cells) {
+std::vector<SummaryRow> summarize(const Experiment& experiment, const std::vector<CellResult>& cells) {
   const auto rank_of = places(experiment, cells);
   std::vector<SummaryRow> rows;
   for (const Seeds& seeds : by_configuration(cells)) {
     const Cell& cell = seeds.front()->cell;
     const auto found = rank_of.find(cell.configuration);
     const int rank = found == rank_of.end() ? 0 : found->second;
-    summarise_configuration(seeds, {}, [&](const SummaryLine& line) { rows.push_back(summary_row(cell, rank, line)); });
+    summarize_configuration(seeds, {}, [&](const SummaryLine& line) { rows.push_back(summary_row(cell, rank, line)); });
   }
   return rows;
 }

@@ -4,6 +4,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include "core/function_ref.hpp"
@@ -11,26 +12,34 @@
 
 namespace fedstride {
 
-/// The cells of one configuration in the grid's order, that is in the order of the seeds.
+/// The cells of one configuration, in the grid's order, which is that of the seeds.
 using Seeds = std::vector<const CellResult*>;
 
-/// Means, intervals and places, from the cells that are finished. Timings are no results and are left out.
-std::vector<SummaryRow> summarise(const Experiment& experiment, const std::vector<CellResult>& cells);
+/// Means, intervals and ranks over the finished cells. Timings are omitted.
+std::vector<SummaryRow> summarize(const Experiment& experiment, const std::vector<CellResult>& cells);
 
 /// Configurations in order of first appearance.
 std::vector<Seeds> by_configuration(const std::vector<CellResult>& cells);
 
+/// Indices of configurations from best to worst, by the mean over finished seeds of the tuning's metric after the last round.
+/// Those that lack the metric for some seed (the loss is not finite) come last; those without it are omitted. Ties keep the
+/// given order.
+std::vector<std::size_t> ordered(const Tuning& tuning, const std::vector<Seeds>& configurations);
+
+/// The rank of each configuration among those that differ from it only in tuned keys; 1: best.
+std::unordered_map<std::string, int> places(const Experiment& experiment, const std::vector<CellResult>& cells);
+
 struct SeedStatistics {
   int n = 0;
   double mean = 0;
-  double deviation = 0;  ///< NaN for n = 1, like low and high
+  double deviation = 0;  ///< NaN for n = 1, as are low and high
   double low = 0;
   double high = 0;
 };
-/// Adds up in the order of the values, so that the bits repeat.
+/// Sums in the order of the values, so that results are reproducible to the bit.
 SeedStatistics statistics(std::span<const double> values);
 
-/// A row of the summary without what all rows of its configuration share.
+/// A row of the summary, without the fields that all rows of its configuration share.
 struct SummaryLine {
   std::string_view metric;
   std::optional<std::uint32_t> round = {};
@@ -38,21 +47,21 @@ struct SummaryLine {
   SeedStatistics statistics = {};
 };
 
-/// The lines wanted of a configuration besides those of the federation after the last round.
+/// The lines to visit besides those of the federation after the last round.
 struct SummaryKinds {
   bool rounds = true;                        ///< of the federation by round
   bool clients = true;                       ///< of clients after the last round
   bool client_rounds = true;                 ///< of clients by round
-  std::set<std::uint32_t> some_rounds = {};  ///< of the federation, without `rounds`
+  std::set<std::uint32_t> some_rounds = {};  ///< of the federation at these rounds, even without `rounds`
 };
 
 /// The lines of one configuration's finished cells: after the last round (federation, clients), then by round.
-void summarise_configuration(const Seeds& seeds, const SummaryKinds& kinds, function_ref<void(const SummaryLine&)> visit);
+void summarize_configuration(const Seeds& seeds, const SummaryKinds& kinds, function_ref<void(const SummaryLine&)> visit);
 
 /// The summary row of one line.
 SummaryRow summary_row(const Cell& cell, int rank, const SummaryLine& line);
 
-/// Columns that a second run does not repeat.
+/// Columns that differ from run to run.
 inline constexpr std::string_view kTimings[] = {"seconds", "evaluation_seconds", "examples_per_second", "peak_memory_bytes"};
 
 bool is_timing(std::string_view metric);

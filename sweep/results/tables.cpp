@@ -3,9 +3,9 @@
 #include <set>
 
 #include "core/error.hpp"
+#include "core/text.hpp"
 #include "sweep/results/ahead.hpp"
 #include "sweep/results/csv.hpp"
-#include "sweep/results/places.hpp"
 #include "sweep/results/read_cell.hpp"
 #include "sweep/results/summary.hpp"
 #include "sweep/results/tables.hpp"
@@ -15,41 +15,27 @@ namespace {
 
 using Names = std::vector<std::string>;
 
-// The first columns of a table; the rest follows by name.
-constexpr std::string_view kFirst[] = {"rounds_done",
-                                       "test_accuracy",
-                                       "test_loss",
-                                       "validation_accuracy",
-                                       "validation_loss",
-                                       "train_loss",
-                                       "rows",
-                                       "loss",
-                                       "accuracy",
-                                       "examples",
-                                       "steps",
-                                       "rejected_steps",
-                                       "accepted",
-                                       "rejected",
-                                       "rejected_share",
-                                       "idle_rounds",
-                                       "learning_rate",
-                                       "worst_client_accuracy",
-                                       "best_client_accuracy",
-                                       "failed_updates",
-                                       "epsilon_spent",
-                                       "delta_spent",
-                                       "client_epsilon_spent",
-                                       "client_delta_spent"};
+// The first columns of a table, in this order; the others follow by name.
+constexpr std::string_view kFirst =
+    "rounds_done test_accuracy test_r2 test_loss validation_accuracy validation_r2 validation_loss train_loss rows loss accuracy "
+    "examples steps "
+    "rejected_steps accepted rejected rejected_share idle_rounds learning_rate worst_client_accuracy best_client_accuracy "
+    "failed_updates epsilon_spent delta_spent client_epsilon_spent client_delta_spent";
 
-constexpr std::string_view kTexts[] = {"model_hash", "data_hash", "partition_hash",  "numerics_version", "version",
-                                       "commit",     "compiler",  "instruction_set", "randomness",       "halted"};
+constexpr std::string_view kTexts =
+    "model_hash data_hash partition_hash numerics_version version commit compiler instruction_set randomness halted";
+
+Names words_of(std::string_view text) {
+  const auto parts = split(text, ' ');
+  return {parts.begin(), parts.end()};
+}
 
 std::string as_column(std::string name) {
   std::ranges::replace(name, '-', '_');
   return name;
 }
 
-/// The columns of a table, no two with one name: a number with the name of a key or a fixed column gets "_result" appended.
+/// The columns of a table, with unique names: a metric named like a key or a fixed column gets "_result" appended.
 class Columns {
  public:
   void add(std::string_view name) {
@@ -67,19 +53,6 @@ class Columns {
   Names names_;
 };
 
-// Swept keys in the order of the axes; a key that several conditions have is one column.
-Names swept_keys(const SweepResults& results) {
-  Names keys;
-  const auto add = [&](const std::string& key) {
-    if (std::ranges::find(keys, key) == keys.end()) keys.push_back(key);
-  };
-  for (const Axis& axis : results.experiment.axes)
-    for (const auto& key : axis.keys) add(key);
-  for (const CellResult& cell : results.cells)
-    for (const auto& [key, value] : cell.cell.point) add(key);
-  return keys;
-}
-
 Names as_columns(const Names& keys) {
   Names columns;
   for (const auto& key : keys) columns.push_back(as_column(key));
@@ -87,15 +60,15 @@ Names as_columns(const Names& keys) {
 }
 
 Names metrics_in_order(const NameSet& found) {
-  Names names;
-  for (const auto name : kFirst)
-    if (found.find(name) != found.end()) names.emplace_back(name);
+  Names names = words_of(kFirst);
+  std::erase_if(names, [&](const std::string& name) { return !found.contains(name); });
+  const NameSet first(names.begin(), names.end());
   for (const auto& name : found)
-    if (!is_timing(name) && std::ranges::find(kFirst, name) == std::end(kFirst)) names.push_back(name);
+    if (!is_timing(name) && !first.contains(name)) names.push_back(name);
   return names;
 }
 
-/// Some metrics in the order of their columns, ready for many rows.
+/// Writes the metrics of many rows in column order.
 class Metrics {
  public:
   explicit Metrics(Names names) : names_(std::move(names)), values_(names_.size()) {
@@ -139,7 +112,7 @@ class Tables {
     add_names(results_.cells, found);
     Metrics metrics(metrics_in_order(found));
     Names texts;
-    if (results_.experiment.command == "run") texts.assign(std::begin(kTexts), std::end(kTexts));
+    if (results_.experiment.command == "run") texts = words_of(kTexts);
     Metrics timings(Names(std::begin(kTimings), std::end(kTimings)));
     Columns columns;
     columns.add_all(Names{"cell", "configuration"});
@@ -155,17 +128,14 @@ class Tables {
       write_texts(file, values_of(cell.cell, keys_));
       file.text(cell.status);
       metrics.write(file, cell.numbers);
-      for (const auto& name : texts) {
-        const auto text = cell.texts.find(name);
-        file.text(text == cell.texts.end() ? "" : text->second);
-      }
+      for (const auto& name : texts) file.text(cell.text(name));
       timings.write(file, cell.numbers);
       file.text(cell.error).text(cell.cell.command);
     }
     file.finish();
   }
 
-  /// rounds.csv, clients.csv and summary.csv, which need what a cell's rounds say: one configuration in memory at a time.
+  /// rounds.csv, clients.csv and summary.csv, which need the rounds of the cells: one configuration in memory at a time.
   void rounds() const {
     NameSet round_names(results_.round_metrics.begin(), results_.round_metrics.end());
     NameSet client_names(results_.client_metrics.begin(), results_.client_metrics.end());
@@ -217,7 +187,7 @@ class Tables {
       const Cell& cell = seeds.front()->cell;
       const Names point = values_of(cell, seedless);
       const auto rank = ranks.find(cell.configuration);
-      summarise_configuration(seeds, {}, [&](const SummaryLine& line) {
+      summarize_configuration(seeds, {}, [&](const SummaryLine& line) {
         summary.text(cell.configuration);
         write_texts(summary, point);
         summary.text(line.metric);
@@ -256,7 +226,7 @@ class Tables {
       std::vector<CellResult> cells;
       for (const CellResult* known : configurations[i]) {
         cells.push_back(read_cell(known->cell, cell_folder(results_.folder, known->cell), true));
-        if (cells.back().status != known->status) cells.back() = *known;  // it changed, or is another run's
+        if (cells.back().status != known->status) cells.back() = *known;  // it changed, or belongs to another run
       }
       return cells;
     };

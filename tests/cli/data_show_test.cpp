@@ -6,6 +6,7 @@
 
 #include "tests/cli/program.hpp"
 #include "tests/support/json.hpp"
+#include "tests/support/refusal.hpp"
 #include "tests/support/skip.hpp"
 
 namespace fedstride::test::data_show_test {
@@ -46,10 +47,10 @@ TEST_CASE("data show says shape, classes, clients and what was guessed, and writ
   if (!make("pictures_npz.py", folder / "p.npz")) FEDSTRIDE_SKIP(kNoH5py);
   const Outcome shown = run_program({"data", "show", folder / "p.npz", "--png", folder / "sheet.png"});
   CHECK(shown.code == 0);
-  CHECK(has(shown.out, "600 training rows, 120 test rows"));
-  CHECK(has(shown.out, "form: 12x12x1, 4 classes (pictures of 8 bits)"));
-  CHECK(has(shown.out, "clients: 20, with "));
-  CHECK(has(shown.out, "have test rows of their own"));
+  CHECK(has(shown.out, "600 training rows"));
+  CHECK(has(shown.out, "120 test rows"));
+  CHECK(has(shown.out, "12x12x1, 4 classes"));
+  CHECK(has(shown.out, "clients: 20"));
   CHECK(read_file(folder / "sheet.png").starts_with("\x89PNG"));
   const Json json = Json::parse(run_program({"data", "show", folder / "p.npz", "--json"}).out);
   CHECK(json["training_rows"] == 600);
@@ -57,8 +58,8 @@ TEST_CASE("data show says shape, classes, clients and what was guessed, and writ
   CHECK(json["clients"][0]["name"] == "0");
   const Outcome none = run_program({"data", "show"});
   CHECK(none.code == 2);
-  CHECK(has(none.err, "needs a file or a folder, or --dataset NAME"));
-  CHECK(has(run_program({"data", "show", folder / "p.npz", "--label", "z"}).err, "has no array 'z'"));
+  CHECK(names(none.err, {"--dataset"}));
+  CHECK(names(run_program({"data", "show", folder / "p.npz", "--label", "z"}).err, {folder / "p.npz", "'z'"}));
 }
 
 TEST_CASE("writers from HDF5 and users from LEAF's JSON train with one command each") {
@@ -105,21 +106,21 @@ TEST_CASE("a model is evaluated on another file, read as is said") {
   const Outcome of_file = evaluated(folder / "run/model.safetensors", reading);
   CHECK(of_file.code == 0);
   CHECK(of_file.out == of_run.out);
-  CHECK(has(evaluated(folder / "run/model.safetensors", {}).err, "field 1 is 'a', which is no number"));
+  CHECK(has(evaluated(folder / "run/model.safetensors", {}).err, "dataset 'file'"));
   CHECK(has(evaluated(folder / "run", {"--label", "rent"}).err, "rent"));
-  CHECK(has(evaluated(folder / "run", {"--label", "price", "--per-client"}).err, "label is given; with --per-client"));
+  CHECK(has(evaluated(folder / "run", {"--label", "price", "--per-client"}).err, "--per-client"));
   const Outcome other = run_program({"evaluate", folder / "run", "--dataset", "synthetic", "--label", "price"});
   CHECK(other.code == 2);
-  CHECK(has(other.err, "not with data set 'synthetic'"));
+  CHECK(names(other.err, {"'synthetic'"}));
 }
 
 TEST_CASE("texts of LEAF and of TensorFlow Federated are read") {
   const TemporaryFolder folder;
   if (!make("speeches_leaf.py", folder / "s.json")) FEDSTRIDE_SKIP(kNoH5py);
-  CHECK(has(run_program({"data", "show", folder / "s.json"}).out, "form: 80 tokens of 81, 81 classes (tokens)"));
+  CHECK(has(run_program({"data", "show", folder / "s.json"}).out, "80 tokens of 81, 81 classes"));
   make("speeches_hdf5.py", folder / "lines");
-  CHECK(has(run_program({"data", "show", folder / "lines"}).out, "form: 80 tokens of 90, 90 classes a position (tokens)"));
-  CHECK(has(run_program({"data", "show", folder / "lines/sentences"}).out, "form: 20 tokens of "));
+  CHECK(has(run_program({"data", "show", folder / "lines"}).out, "80 tokens of 90, 90 classes"));
+  CHECK(has(run_program({"data", "show", folder / "lines/sentences"}).out, "20 tokens of "));
 }
 
 }  // namespace fedstride::test::data_show_test

@@ -4,6 +4,7 @@
 
 #include "tests/cli/program.hpp"
 #include "tests/support/json.hpp"
+#include "tests/support/refusal.hpp"
 
 namespace fedstride::test::defaults_test {
 namespace {
@@ -37,24 +38,27 @@ TEST_CASE("a round in which no step was kept says so in its line, with advice th
   write_table(folder / "data");
   const Outcome outcome = run_program(federation(folder, kIdle));
   CHECK(outcome.code == 0);
-  const std::string advice = "begin with a smaller --learning-rate than 1000, or take an optimizer that undoes no step";
   CHECK(times(outcome.out, "  no step kept  ") == 2);
-  CHECK(has(outcome.out, "\nround 1: no step of anybody was kept; " + advice));
-  CHECK(has(outcome.out, "\nnote: in 2 of 2 rounds no step of anybody was kept; " + advice));
-  CHECK(times(outcome.out, "smaller --learning-rate") == 2);
+  CHECK(times(outcome.out, "--learning-rate") == 2);
+  const auto first = outcome.out.find("\nround 1: "), last = outcome.out.rfind("\nnote: ");
+  REQUIRE((first != std::string::npos && last != std::string::npos));
+  const auto line = [&](std::size_t at) { return outcome.out.substr(at + 1, outcome.out.find('\n', at + 1) - at - 1); };
+  CHECK(names(line(first), {"step", "--learning-rate", "1000"}));
+  CHECK(names(line(last), {"2 of 2 rounds", "step", "--learning-rate", "1000"}));
   REQUIRE(run_program({"report", folder / "out"}).code == 0);
   const std::string page = read_file(folder / "out/report.html");
-  CHECK(has(page, "in 2 of 2 rounds no step of anybody was kept; begin with a smaller --learning-rate than 1000"));
-  CHECK(has(page, "Time: training and averaging took "));
-  CHECK(has(page, "evaluation beside it "));
+  const std::string note = "2 of 2 rounds";
+  CHECK(has(page, note));
+  CHECK(has(page.substr(page.find(note)), "--learning-rate"));
+  CHECK(has(page, "Training and averaging took "));
 
   const Outcome good = run_program(federation(folder, {"--out", folder / "good", "--optimizer", "sgd"}));
   CHECK(!has(good.out, "no step"));
   REQUIRE(run_program({"report", folder / "good"}).code == 0);
-  CHECK(!has(read_file(folder / "good/report.html"), "no step of anybody"));
+  CHECK(!has(read_file(folder / "good/report.html"), note));
 }
 
-TEST_CASE("of a repeated flag the last is taken") {
+TEST_CASE("if a flag is repeated, the last one wins") {
   const TemporaryFolder folder;
   write_table(folder / "data");
   CHECK(run_program(federation(folder, {"--seed", "x", "--seed", "1", "--seed", "7", "--quiet", "--quiet=false"})).out != "");
@@ -67,7 +71,7 @@ TEST_CASE("of a repeated flag the last is taken") {
   REQUIRE(run_program(federation(folder, {"--out", folder / "b", "--quiet"})).code == 0);
   const Outcome both =
       run_program({"report", folder / "out", folder / "b", "--out", folder / "x.html", "--out", folder / "y.html"});
-  CHECK(both.out == (folder / "y.html") + "\n");
+  CHECK(both.out.ends_with("\n" + (folder / "y.html") + "\n"));
   CHECK(has(read_file(folder / "y.html"), "<h1>2 runs</h1>"));
 }
 
@@ -132,11 +136,8 @@ TEST_CASE("one is one client, one row, one round, one cell") {
   add({"sweep", folder / "experiment.toml", "--out", folder / "sweep", "--data-dir", folder / "data"});
   add({"report", folder / "sweep"});
   all += read_file(folder / "sweep/report.html");
-  CHECK(has(all, "on 1 client, 1 test row;"));
-  CHECK(has(all, "csv, test part, 1 example: "));
-  CHECK(has(all, "1 of 1 cell finished"));
-  CHECK(has(all, "1 round reserved, 1 client\n"));
-  CHECK(has(all, "1 of 1 cell is finished"));
+  for (const char* one : {"1 client, ", "1 test row", "1 example", "1 round reserved", "1 of 1 cell finished", "1 of 1 cell is "})
+    CHECK_MESSAGE(has(all, one), one);
   std::smatch match;
   const bool wrong = std::regex_search(
       all, match,

@@ -4,7 +4,7 @@
 #include <cstdlib>
 
 #include "tests/cli/refusal.hpp"
-#include "tests/report/events.hpp"
+#include "tests/sweep/report/events.hpp"
 
 namespace fedstride::test::export_test {
 namespace {
@@ -55,7 +55,8 @@ TEST_CASE("a run and a sweep become folders with event files, and what rounds.js
   REQUIRE(run_program(federation(folder, {"--out", folder / "first"})).code == 0);
   const Outcome outcome = run_program({"export", folder / "first", "--tensorboard", folder / "board"});
   CHECK_MESSAGE(outcome.code == 0, outcome.err);
-  CHECK(outcome.out == "1 run in " + (folder / "board") + "\nto see them: tensorboard --logdir " + (folder / "board") + "\n");
+  CHECK(line_count(outcome.out) == 2);
+  CHECK(outcome.out.ends_with("tensorboard --logdir " + (folder / "board") + "\n"));
   const auto events = EventReader::read(read_file(folder.path() / "board/first" / kFile));
   REQUIRE(events.size() == 3);
   const std::string rounds = read_file(folder / "first/rounds.jsonl");
@@ -102,11 +103,11 @@ TEST_CASE("what cannot be exported is refused in one line") {
   write_table(folder.path() / "data");
   REQUIRE(run_program(federation(folder, {"--out", folder / "run"})).code == 0);
   const Refusal rows[] = {
-      {{"export"}, 2, "DIR is required"},
-      {{"export", "@/run"}, 2, "--tensorboard"},
-      {{"export", "@/run", "--tensorboard", ""}, 2, "tensorboard is ''; it must name a place"},
-      {{"export", "@/none", "--tensorboard", "@/board"}, 2, "@/none"},
-      {{"export", "@/run", "--tensorboard", "@/data/train.csv"}, 1, "@/data/train.csv"},
+      {{"export"}, 2, {"DIR"}},
+      {{"export", "@/run"}, 2, {"--tensorboard"}},
+      {{"export", "@/run", "--tensorboard", ""}, 2, {"tensorboard", "''"}},
+      {{"export", "@/none", "--tensorboard", "@/board"}, 2, {"@/none"}},
+      {{"export", "@/run", "--tensorboard", "@/data/train.csv"}, 1, {"@/data/train.csv"}},
   };
   for (const auto& row : rows) check_refused(row, folder);
 }

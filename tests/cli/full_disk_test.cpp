@@ -1,6 +1,7 @@
 #include <doctest/doctest.h>
 
 #include "tests/cli/program.hpp"
+#include "tests/support/refusal.hpp"
 #include "tests/support/skip.hpp"
 #include "tests/support/small_disk.hpp"
 
@@ -27,7 +28,7 @@ TEST_CASE("a run that cannot write its first checkpoint fails in one line and le
   const TemporaryFolder output;
   const Process process(wide(folder, {"--out", folder / "a/b/out"}), output, "", 20'000);
   CHECK(process.wait() == 1);
-  CHECK(process.err() == "fedstride: cannot write '" + (folder / "a/b/out/checkpoint") + "': File too large\n");
+  CHECK(names(process.err(), {"'" + (folder / "a/b/out/checkpoint") + "'", "File too large"}));
   CHECK(contents(folder.path()) == before);
 }
 
@@ -49,8 +50,7 @@ TEST_CASE("on a disk that fills up, a run fails in one line, keeps what it had, 
   const auto before = contents(out);
   const Outcome full = run_program({"run", "--resume", out, "--rounds", "4"});
   CHECK(full.code == 1);
-  CHECK(line_count(full.err) == 1);
-  CHECK(full.err.find("No space left on device") != std::string::npos);
+  CHECK(names(full.err, {"No space left on device"}));
   CHECK(contents(out) == before);
   CHECK(run_program({"evaluate", out}).code == 0);
   fs::remove(filler);

@@ -1,14 +1,17 @@
 // fedstride partition: the examples of docs/partitions.md, as they stand there, and what it says about who holds what.
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <set>
+#include <string_view>
 
 #include "core/files.hpp"
 #include "core/text.hpp"
 #include "partitions/partitions.hpp"
 #include "tests/cli/program.hpp"
 #include "tests/support/json.hpp"
+#include "tests/support/refusal.hpp"
 
 namespace fedstride::test::partition_test {
 namespace {
@@ -29,11 +32,19 @@ Words partition(const TemporaryFolder& folder, const Words& more) {
   return words;
 }
 
+/// The pieces of a text that stand between backquotes.
+Words code_in(std::string_view text) {
+  Words found;
+  const auto pieces = split(text, '`');
+  for (std::size_t i = 1; i < pieces.size(); i += 2) found.emplace_back(pieces[i]);
+  return found;
+}
+
 bool has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
 }  // namespace
 
-TEST_CASE("every partition but 'own' and 'outside' has an example in docs/partitions.md, and each of them runs") {
+TEST_CASE("every partition but 'own' and 'outside' has example flags in the table of docs/partitions.md, and each of them runs") {
   const TemporaryFolder folder;
   std::string mixes;
   for (int client = 0; client < 2; ++client) mixes += client == 0 ? "1,1,1,1,1,0,0,0,0,0\n" : "0,0,0,0,1,2,2,2,2,2\n";
@@ -41,34 +52,48 @@ TEST_CASE("every partition but 'own' and 'outside' has an example in docs/partit
   REQUIRE(run_program(partition(folder, {"--partition", "sizes", "--sizes", "100,300,50", "--clients", "3", "--manifest",
                                          folder / "rows.json"}))
               .code == 0);
+  const auto names = PartitionPart::family().names();
   std::set<std::string> shown;
   const std::string document = read_file(FEDSTRIDE_SOURCE_DIR "/docs/partitions.md");
   for (const auto line : split(document, '\n')) {
-    if (!line.starts_with("fedstride partition --partition ")) continue;
-    CAPTURE(line);
-    const auto pieces = split(line, ' ');
-    Words words;
-    for (std::size_t i = 2; i < pieces.size(); ++i) {
-      const std::string word(pieces[i]);
-      words.push_back(word.ends_with(".csv") || word.ends_with(".json") ? folder / word : word);
+    const auto cells = split(line, '|');  // nothing, names, who holds what, flags, source
+    if (!line.starts_with("| `") || cells.size() < 5) continue;
+    auto examples = code_in(cells[3]);
+    if (examples.empty()) examples.emplace_back();
+    for (const std::string& name : code_in(cells[1])) {
+      if (name == "own" || name == "outside" || std::ranges::find(names, name) == names.end()) continue;
+      for (const std::string& example : examples) {
+        CAPTURE(name);
+        CAPTURE(example);
+        Words words{"--partition", name};
+        for (const auto piece : split(example, ' ')) {
+          const std::string word(piece);
+          if (!word.empty()) words.push_back(word.ends_with(".csv") || word.ends_with(".json") ? folder / word : word);
+        }
+        const Outcome outcome = run_program(partition(folder, words));
+        CHECK_MESSAGE(outcome.code == 0, outcome.err);
+        CHECK(has(outcome.out, "Gini coefficient"));
+        CHECK(has(outcome.out, "\nearth mover's distance"));
+      }
+      shown.insert(name);
     }
-    shown.insert(words.at(1));
-    const Outcome outcome = run_program(partition(folder, words));
-    CHECK_MESSAGE(outcome.code == 0, outcome.err);
-    CHECK(has(outcome.out, "Gini coefficient"));
-    CHECK(has(outcome.out, "\nearth mover's distance of a client's labels to all: mean "));
   }
-  for (const auto& name : PartitionPart::family().names())
-    if (name != "own" && name != "outside") CHECK_MESSAGE(shown.contains(name), name);
+  for (const auto& name : names)
+    if (name != "own" && name != "outside")
+      CHECK_MESSAGE(shown.contains(name), "the table of docs/partitions.md has no row for `", name, "`");
 }
 
 TEST_CASE("numbers stand under the heat map and in the JSON, with a note on rows that nobody holds") {
   const TemporaryFolder folder;
   const Words words = partition(folder, {"--partition", "sizes", "--sizes", "100,300,50", "--clients", "3"});
   const Outcome text = run_program(words);
-  CHECK(has(text.out, "rows a client: least 50, median 100, most 300; Gini coefficient 0.370\n"));
-  CHECK(has(text.out, "bits, mean over clients; of all rows 3."));
-  CHECK(has(text.out, "note: partition sizes deals out 450 of 600 training rows; the others are not used\n"));
+  const auto line_with = [&](const std::string& word) {
+    const auto at = text.out.find(word), begin = text.out.rfind('\n', at) + 1;
+    return at == std::string::npos ? std::string() : text.out.substr(begin, text.out.find('\n', at) - begin);
+  };
+  CHECK(names(line_with("Gini coefficient"), {"50", "100", "300", "0.370"}));
+  CHECK(line_with(" bits").find(" 3.") != std::string::npos);
+  CHECK(names(line_with("note: partition"), {"sizes", "450", "600"}));
   Words as_json = words;
   as_json.push_back("--json");
   const Json json = parse_json(run_program(as_json).out);
@@ -89,7 +114,7 @@ TEST_CASE("the property of a continuous partition is a column, and one that is n
   CHECK(json.at("clients").at(0).back() == 299);
   const Outcome outcome = run_program(partition(folder, {"--partition", "continuous", "--property", "2"}));
   CHECK(outcome.code == 2);
-  CHECK(has(outcome.err, "property is '2'; for data set 'csv' valid is mean, or the number of a column from 0 to 1"));
+  CHECK(names(outcome.err, {"property", "'2'", "'csv'", "mean", "0", "1"}));
 }
 
 TEST_CASE("parameters of a data set are a part of its name") {
@@ -98,7 +123,7 @@ TEST_CASE("parameters of a data set are a part of its name") {
   CHECK(json.at("statistics").at("rows").get<int>() > 180);
   const Outcome outcome = run_program({"partition", "--dataset", "synthetic-li:0.5,x"});
   CHECK(outcome.code == 2);
-  CHECK(has(outcome.err, "valid is synthetic-li:ALPHA,BETA,CLIENTS,SEED"));
+  CHECK(names(outcome.err, {"synthetic-li:ALPHA,BETA,CLIENTS,SEED"}));
 }
 
 }  // namespace fedstride::test::partition_test

@@ -29,7 +29,7 @@ inline Outcome run_program(const Words& arguments) {
   return {code, process.out(), process.err()};
 }
 
-/// train.csv and test.csv: three classes of a user's own data, small enough for the sanitised program.
+/// train.csv and test.csv: three classes of a user's own data, small enough for the sanitized program.
 inline void write_table(const std::filesystem::path& folder, int train_rows = 180, int test_rows = 60) {
   std::filesystem::create_directories(folder);
   std::ofstream train(folder / "train.csv");

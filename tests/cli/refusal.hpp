@@ -3,15 +3,16 @@
 #include <doctest/doctest.h>
 
 #include "tests/cli/program.hpp"
+#include "tests/support/refusal.hpp"
 
 namespace fedstride::test {
 
-/// A command line that must be refused. '@' in a word stands for the test's folder. A row whose words begin with a flag
-/// is a `fedstride run` with that flag, otherwise in order (federation).
+/// A command line that must be refused. '@' in a word means the test's folder. A row that starts with a flag is a valid
+/// `fedstride run` (federation) with that flag added.
 struct Refusal {
   Words words;
   int code;
-  std::string says;  ///< part of the one line on standard error
+  Words names;  ///< keys, values and names in the one line on standard error (test::names)
 };
 
 inline std::string placed(std::string text, const TemporaryFolder& folder) {
@@ -20,7 +21,7 @@ inline std::string placed(std::string text, const TemporaryFolder& folder) {
   return text;
 }
 
-/// Exit code, one line that says it, and no file made, changed or removed.
+/// Checks the exit code, the one line on standard error, and that no file was made, changed or removed.
 inline void check_refused(const Refusal& row, const TemporaryFolder& folder) {
   Words words = row.words;
   std::string shown;
@@ -36,7 +37,9 @@ inline void check_refused(const Refusal& row, const TemporaryFolder& folder) {
   CHECK(line_count(outcome.err) == 1);
   CHECK(outcome.err.starts_with("fedstride: "));
   INFO("standard error: ", outcome.err);
-  CHECK(outcome.err.find(placed(row.says, folder)) != std::string::npos);
+  Words parts = row.names;
+  for (auto& part : parts) part = placed(part, folder);
+  CHECK(names(outcome.err, parts));
   CHECK(outcome.err.find("terminate called") == std::string::npos);
   CHECK(contents(folder.path()) == before);
 }

@@ -36,6 +36,13 @@ Outcome sweep(const TemporaryFolder& folder, Words more) {
 
 bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
+std::string first_line(const Outcome& outcome) { return outcome.out.substr(0, outcome.out.find('\n')); }
+
+std::string last_line(const Outcome& outcome) {
+  const auto end = outcome.out.find_last_not_of('\n') + 1;
+  return outcome.out.substr(0, end).substr(outcome.out.rfind('\n', end - 1) + 1);
+}
+
 std::size_t count(const std::string& text, const std::string& part) {
   std::size_t found = 0;
   for (auto at = text.find(part); at != text.npos; at = text.find(part, at + 1)) ++found;
@@ -50,18 +57,18 @@ TEST_CASE("fedstride sweep runs the cells, says which claims hold, and where the
   const Outcome outcome = sweep(folder, {"--jobs", "2", "--threads", "2"});
   CHECK(outcome.err == "");
   CHECK(outcome.code == 0);
-  CHECK(contains(outcome.out, "4 cells, 0 finished before\n"));
+  CHECK(names(first_line(outcome), {"4 cells", "0"}));
   for (const char* cell : {"optimizer adadp, seed 1, test accuracy 0.", "optimizer sgd, seed 2, test accuracy 0.", "[4/4] "})
     CHECK_MESSAGE(contains(outcome.out, cell), cell);
-  CHECK(contains(outcome.out, "holds: accuracy is a share (0."));
-  CHECK(contains(outcome.out, "fails: accuracy is large (0."));
-  CHECK(contains(outcome.out, "  reason: a share is 1 at most\n"));
-  CHECK(contains(outcome.out, "4 of 4 cells finished; tables in " + (folder / "out") + "\n"));
+  CHECK(contains(outcome.out, "holds: accuracy is a share"));
+  CHECK(contains(outcome.out, "fails: accuracy is large"));
+  CHECK(contains(outcome.out, "a share is 1 at most\n"));
+  CHECK(contains(outcome.out, "4 of 4 cells finished"));
   CHECK(contains(outcome.out, "fedstride report " + (folder / "out")));
   CHECK(!contains(outcome.out, "\x1b"));
   const Outcome again = sweep(folder, {});
   CHECK(again.code == 0);
-  CHECK(contains(again.out, "4 cells, 4 finished before\n"));
+  CHECK(names(first_line(again), {"4 cells", "4 finished"}));
   CHECK(sweep(folder, {"--quiet"}).out == "");
 }
 
@@ -84,7 +91,7 @@ TEST_CASE("flags of a run fix its keys, and --scale picks the overrides") {
   write_experiment(folder, kGrid);
   const Outcome quick = sweep(folder, {"--scale", "quick", "--optimizer=sgd", "--batch", "20"});
   CHECK(quick.code == 0);
-  CHECK(contains(quick.out, "1 cell, 0 finished before\n"));
+  CHECK(names(first_line(quick), {"1 cell", "0"}));
   const auto json = Json::parse(fedstride::read_file(folder / "out/sweep.json"));
   CHECK(json["scale"] == "quick");
   CHECK(json["fixed"] == Json{{"batch", "20"}, {"optimizer", "sgd"}});
@@ -100,8 +107,8 @@ TEST_CASE("--dry-run lists the cells, what is left of each and the time, and mak
   CHECK(contents(folder.path()) == before);
   CHECK(count(fresh.out, "  new ") == 4);
   CHECK(contains(fresh.out, "optimizer sgd, seed 2\n"));
-  CHECK(contains(fresh.out, "4 cells; about 0:"));
-  CHECK(contains(fresh.out, "with 2 at a time, measured here; results would go to " + (folder / "out")));
+  CHECK(names(last_line(fresh), {"4 cells", "2", folder / "out"}));
+  CHECK(contains(last_line(fresh), " 0:"));
   REQUIRE(sweep(folder, {"--shard", "1/2"}).code == 0);
   const Outcome half = sweep(folder, {"--dry-run"});
   CHECK(count(half.out, "  new ") == 2);
@@ -115,8 +122,30 @@ TEST_CASE("--dry-run says of which cells the time is not known, and why") {
   const Outcome outcome = sweep(folder, {"--dry-run"});
   CHECK(outcome.code == 0);
   CHECK(contains(outcome.out, "model conv 3 3: "));
-  CHECK(contains(outcome.out, "2 cells; about 0:"));
-  CHECK(contains(outcome.out, "measured here, 1 not known; results would go to"));
+  CHECK(names(last_line(outcome), {"2 cells", "1", folder / "out"}));
+  CHECK(contains(last_line(outcome), " 0:"));
+}
+
+TEST_CASE("a grid with cells that are not valid is refused by the sweep and its dry run alike, each reason once") {
+  const TemporaryFolder folder;
+  write(folder / "tiny.toml",
+        "optimizer = 'sgd'\ndp = 'client'\nnoise-multiplier = 1.0\nclients = 20\ndata = '/nowhere/data.csv'\n[sweep]\n"
+        "local-objective = ['plain', 'prox', 'scaffold', 'dyn', 'nova', 'fair']\n"
+        "server-optimizer = ['average', 'momentum', 'adagrad', 'adam', 'yogi', 'fedexp']\n"
+        "cohort = ['all', 'poisson', 'fixed', 'power-of-choice']\n");
+  const auto before = contents(folder.path());
+  for (const auto& flags : {std::vector<std::string>{"--dry-run"}, std::vector<std::string>{}}) {
+    const Outcome outcome = sweep(folder, flags);
+    CHECK(outcome.code == 2);
+    CHECK(names(outcome.err, {"87 of 144 cells", "local-objective plain"}));
+    CHECK(count(outcome.out, "refused: ") <= 8);
+    CHECK(contains(outcome.out, "exclude = [{cohort = 'power-of-choice'}"));
+  }
+  const auto json = Json::parse(sweep(folder, {"--dry-run", "--json"}).out);
+  std::size_t cells = 0;
+  for (const auto& group : json["refused"]) cells += group["cells"].size();
+  CHECK(cells == 87);
+  CHECK(contents(folder.path()) == before);
 }
 
 TEST_CASE("control characters of names do not reach the terminal") {
@@ -135,11 +164,8 @@ TEST_CASE("a failed cell is named with its error and its command; the others go 
   write_experiment(folder, "[sweep]\nmodel = ['conv 3 3', 'logistic']\n");
   const Outcome outcome = sweep(folder, {});
   CHECK(outcome.code == 1);
-  CHECK(contains(outcome.out, "1 of 2 cells finished, 1 failed; tables in"));
-  CHECK(line_count(outcome.err) == 1);
-  CHECK(outcome.err.starts_with("fedstride: cell (model conv 3 3) failed: "));
-  CHECK(contains(outcome.err, "; repeat it by: fedstride run --clients 3 --data-dir "));
-  CHECK(contains(outcome.err, "--model 'conv 3 3'"));
+  CHECK(contains(outcome.out, "1 of 2 cells finished, 1 failed"));
+  CHECK(names(outcome.err, {"model conv 3 3", "fedstride run --clients 3 --data-dir", "--model 'conv 3 3'"}));
 }
 
 TEST_CASE("Ctrl-C ends a sweep with exit code 130 and the command that goes on with it") {
@@ -158,9 +184,9 @@ TEST_CASE("Ctrl-C ends a sweep with exit code 130 and the command that goes on w
   for (int i = 0; i < 60'000 && rounds() < 2; ++i) std::this_thread::sleep_for(std::chrono::milliseconds(1));
   process.signal(SIGINT);
   CHECK(process.wait() == 130);
-  CHECK(process.err() == "fedstride: stopped; go on with: fedstride sweep " + (folder / "tiny.toml") + " --out " +
-                             (folder / "out") + " --jobs 2 --seed 4\n");
-  CHECK(contains(process.out(), "0 of 2 cells finished; tables in"));
+  CHECK(
+      names(process.err(), {"fedstride sweep " + (folder / "tiny.toml") + " --out " + (folder / "out") + " --jobs 2 --seed 4"}));
+  CHECK(contains(process.out(), "0 of 2 cells finished"));
   CHECK(count(sweep(folder, {"--dry-run", "--seed", "4"}).out, "  unfinished ") >= 1);
 }
 
@@ -172,13 +198,12 @@ TEST_CASE("another command than run is swept by its JSON output") {
   const Outcome outcome = sweep(folder, {"--jobs", "2"});
   CHECK(outcome.code == 1);
   CHECK(contains(outcome.out, "2 of 3 cells finished, 1 failed"));
-  CHECK(line_count(outcome.err) == 1);
-  CHECK(contains(outcome.err, "cell (noise-multiplier -1) failed: noise-multiplier is "));
+  CHECK(names(outcome.err, {"noise-multiplier -1", "noise-multiplier is"}));
   const std::string cells = fedstride::read_file(folder / "out/cells.csv");
   CHECK(contains(cells, "fedstride privacy epsilon --delta 1e-05 --noise-multiplier 2 --sampling-rate 0.01 --steps 100 --json"));
-  CHECK(contains(sweep(folder, {}).out, "3 cells, 2 finished before"));
+  CHECK(names(first_line(sweep(folder, {})), {"3 cells", "2 finished"}));
   CHECK(contains(sweep(folder, {"--dry-run"}).out, "finished"));
-  CHECK(contains(sweep(folder, {"--noise-multiplier", "3"}).out, "1 cell, 0 finished before"));
+  CHECK(contains(sweep(folder, {"--noise-multiplier", "3"}).out, "1 cell, 0 finished"));
 }
 
 TEST_CASE("many cells must be meant") {
@@ -186,10 +211,7 @@ TEST_CASE("many cells must be meant") {
   std::string list = "[1";
   for (int i = 2; i <= 101; ++i) list += ", " + std::to_string(i);
   write_experiment(folder, "model = 'logistic'\n[sweep]\nseed = " + list + "]\nbatch = " + list + "]\n");
-  check_refused({{"sweep", "@/tiny.toml", "--out", "@/out"},
-                 2,
-                 "'@/tiny.toml' has 10201 cells, more than 10000; say --yes if that is meant"},
-                folder);
+  check_refused({{"sweep", "@/tiny.toml", "--out", "@/out"}, 2, {"@/tiny.toml", "--yes", "10201", "10000"}}, folder);
 }
 
 TEST_CASE("what makes no sense for a sweep is refused, and nothing is made") {
@@ -203,40 +225,38 @@ TEST_CASE("what makes no sense for a sweep is refused, and nothing is made") {
   fs::create_directories(folder / "other/cells");
   write(folder / "other/sweep.json", "{\"experiment\": \"figure\", \"scale\": \"full\"}");
   const Refusal rows[] = {
-      {{"sweep"}, 2, "FILE is required; see 'fedstride sweep --help'"},
-      {{"sweep", "@/tiny.toml", "more"}, 2, "'more' was not expected after 'fedstride sweep'"},
-      {{"sweep", "@/none.toml"}, 1, "cannot read '@/none.toml'"},
-      {{"sweep", "@/data"}, 1, "cannot read '@/data'"},
-      {{"sweep", "@/bad.toml", "--out", "@/out"}, 2, "'@/bad.toml', line 3: key 'sead' is unknown; did you mean 'seed'?"},
-      {{"sweep", "@/fails.toml", "--out", "@/out"},
-       2,
-       "cell (optimizer sgd, tolerance 1): tolerance does not go with optimizer 'sgd'"},
-      {{"sweep", "@/absent.toml", "--out", "@/out"}, 1, "cell (the only cell): "},
-      {{"sweep", "@/tiny.toml", "--learnin-rate", "1"}, 2, "flag '--learnin-rate' is unknown; did you mean '--learning-rate'?"},
-      {{"sweep", "@/tiny.toml", "--job", "1"}, 2, "flag '--job' is unknown; did you mean '--jobs'?"},
-      {{"sweep", "@/tiny.toml", "--jobs", "0"}, 2, "jobs is '0'; it must be a whole number from 1 to 1024"},
-      {{"sweep", "@/tiny.toml", "--threads", "x"}, 2, "threads is 'x'; it must be a whole number from 0 to 1024"},
-      {{"sweep", "@/tiny.toml", "--scale", "ful"}, 2, "scale 'ful' is unknown; did you mean 'full'? valid: quick, full"},
-      {{"sweep", "@/tiny.toml", "--shard", "3"}, 2, "shard is '3'; it must be I/N with I from 1 to N"},
-      {{"sweep", "@/tiny.toml", "--shard", "0/2"}, 2, "shard is '0/2'; it must be I/N with I from 1 to N"},
-      {{"sweep", "@/tiny.toml", "--shard", "3/2"}, 2, "shard is '3/2'; it must be I/N with I from 1 to N"},
-      {{"sweep", "@/tiny.toml", "--shard", "1/-2"}, 2, "shard is '1/-2'"},
-      {{"sweep", "@/tiny.toml", "--shard", ""}, 2, "shard is ''"},
-      {{"sweep", "@/tiny.toml", "--out", ""}, 2, "out is ''; it must name a place"},
-      {{"sweep", "@/tiny.toml", "--out", "@/tiny.toml"}, 2, "out '@/tiny.toml' is not a folder"},
-      {{"sweep", "@/tiny.toml", "--out", "@/else"}, 2, "out '@/else' holds something else than a sweep ('letter.txt')"},
-      {{"sweep", "@/tiny.toml", "--out", "@/other"}, 2, "out '@/other' belongs to the experiment 'figure', not to 'tiny'"},
-      {{"sweep", "@/tiny.toml", "--out", "@/other", "--dry-run"}, 2, "out '@/other' belongs to the experiment 'figure'"},
-      {{"sweep", "@/tiny.toml", "--out", "@/out", "--batch", "-1"}, 2, "batch is -1; it must be"},
-      {{"sweep", "@/tiny.toml", "--out", "@/out", "--optimizer", "agd"}, 2, "optimizer 'agd' is unknown; did you mean 'sgd'?"},
-      {{"sweep", "@/tiny.toml", "--out", "/dev/null/x"}, 1, "cannot make folder '/dev/null/x'"},
+      {{"sweep"}, 2, {"FILE", "fedstride sweep --help"}},
+      {{"sweep", "@/tiny.toml", "more"}, 2, {"more", "fedstride sweep"}},
+      {{"sweep", "@/none.toml"}, 1, {"@/none.toml"}},
+      {{"sweep", "@/data"}, 1, {"@/data"}},
+      {{"sweep", "@/bad.toml", "--out", "@/out"}, 2, {"@/bad.toml", "sead", "seed", "3"}},
+      {{"sweep", "@/fails.toml", "--out", "@/out"}, 2, {"tolerance", "optimizer", "'sgd'"}},
+      {{"sweep", "@/absent.toml", "--out", "@/out"}, 1, {"csv"}},
+      {{"sweep", "@/tiny.toml", "--learnin-rate", "1"}, 2, {"flag", "--learnin-rate", "--learning-rate"}},
+      {{"sweep", "@/tiny.toml", "--job", "1"}, 2, {"flag", "--job", "--jobs"}},
+      {{"sweep", "@/tiny.toml", "--jobs", "0"}, 2, {"jobs", "0", "1", "1024"}},
+      {{"sweep", "@/tiny.toml", "--threads", "x"}, 2, {"threads", "x", "0", "1024"}},
+      {{"sweep", "@/tiny.toml", "--scale", "ful"}, 2, {"scale", "ful", "full", "quick"}},
+      {{"sweep", "@/tiny.toml", "--shard", "3"}, 2, {"shard", "3", "I/N"}},
+      {{"sweep", "@/tiny.toml", "--shard", "0/2"}, 2, {"shard", "0/2", "I/N"}},
+      {{"sweep", "@/tiny.toml", "--shard", "3/2"}, 2, {"shard", "3/2", "I/N"}},
+      {{"sweep", "@/tiny.toml", "--shard", "1/-2"}, 2, {"shard", "1/-2"}},
+      {{"sweep", "@/tiny.toml", "--shard", ""}, 2, {"shard", "''"}},
+      {{"sweep", "@/tiny.toml", "--out", ""}, 2, {"out", "''"}},
+      {{"sweep", "@/tiny.toml", "--out", "@/tiny.toml"}, 2, {"out", "@/tiny.toml"}},
+      {{"sweep", "@/tiny.toml", "--out", "@/else"}, 2, {"out", "@/else", "letter.txt"}},
+      {{"sweep", "@/tiny.toml", "--out", "@/other"}, 2, {"out", "@/other", "figure", "tiny"}},
+      {{"sweep", "@/tiny.toml", "--out", "@/other", "--dry-run"}, 2, {"out", "@/other", "figure"}},
+      {{"sweep", "@/tiny.toml", "--out", "@/out", "--batch", "-1"}, 2, {"batch", "-1"}},
+      {{"sweep", "@/tiny.toml", "--out", "@/out", "--optimizer", "agd"}, 2, {"optimizer", "agd", "sgd"}},
+      {{"sweep", "@/tiny.toml", "--out", "/dev/null/x"}, 1, {"/dev/null/x"}},
   };
   for (const Refusal& row : rows) check_refused(row, folder);
 }
 
 TEST_CASE("help names the sweep's own flags and points to those of a run") {
   const std::string help = run_program({"sweep", "--help"}).out;
-  for (const char* part : {"--jobs", "--shard", "--scale", "--dry-run", "--yes", "Any flag of"})
+  for (const char* part : {"--jobs", "--shard", "--scale", "--dry-run", "--yes", "'fedstride run'"})
     CHECK_MESSAGE(contains(help, part), part);
   CHECK(!contains(help, "--learning-rate"));
   CHECK(!contains(help, "--server-optimizer"));
@@ -248,18 +268,18 @@ TEST_CASE("on a terminal a sweep shows a bar with the time left and a line for e
     return;
   }
   const TemporaryFolder folder;
-  write_experiment(folder, "model = 'dense 64 | relu | dense classes'\n[sweep]\nseed = [1, 2, 3, 4]\n", "15");
+  write_experiment(folder, "model = 'dense 64 | relu | dense classes'\n[sweep]\nseed = [1, 2, 3, 4]\n", "300");
   const std::string shown = folder / "shown.txt";
   const std::string command =
       std::string(FEDSTRIDE_PROGRAM) + " sweep " + (folder / "tiny.toml") + " --jobs 2 --out " + (folder / "out");
   REQUIRE(std::system(("script -qec '" + command + "' /dev/null > " + shown + " < /dev/null").c_str()) == 0);
   const std::string text = fedstride::read_file(shown);
   CHECK(contains(text, "#"));
-  CHECK(contains(text, "/4 cells, "));
+  CHECK(contains(text, "/4 cells  "));
   CHECK(contains(text, " left\r\n"));
   CHECK(contains(text, "  round "));
-  CHECK(contains(text, "/15, test accuracy 0."));
-  CHECK(contains(text, "\x1b[A\r\x1b[K"));
+  CHECK(contains(text, "/300, test accuracy 0."));
+  CHECK(contains(text, "\x1b[2A\r\x1b[J"));
   CHECK(contains(text, "4 of 4 cells finished"));
 }
 

@@ -1,15 +1,15 @@
-// A client's feature skew in its training and in the test of its own model, every kind in the registry.
+// A client's feature skew in training and in the test of its personal model, for every registered kind.
 #include <doctest/doctest.h>
 
 #include <memory>
 
+#include "client/optim/optimizer.hpp"
+#include "client/optim/sgd.hpp"
+#include "client/personal/fine_tune.hpp"
 #include "client/trainer.hpp"
 #include "data/skew/no_skew.hpp"
 #include "data/skew/noise.hpp"
 #include "nn/evaluation.hpp"
-#include "optim/optimizer_of.hpp"
-#include "optim/sgd.hpp"
-#include "personal/fine_tune.hpp"
 #include "tests/client/blobs.hpp"
 #include "tests/support/vectors.hpp"
 
@@ -35,7 +35,7 @@ Dataset tiny_pictures() {
   return data;
 }
 
-/// The same examples as the client with this skew has them, as plain features in the order that the model sees.
+/// The same examples with the client's skew applied, as plain features in the order that the model sees.
 Dataset as_client_has(const Dataset& data, const FeatureSkew& skew, std::uint64_t seed) {
   Dataset features = data;
   features.pixels = {};
@@ -71,7 +71,7 @@ Trained train(const Dataset& data, const FeatureSkew& skew, bool is_private, Cli
   for (Row row = 30; row < 40; ++row) tests.push_back(row);
   const LocalTraining training = training_with(skew, tests, is_private);
   const Model model = Model::parse("flatten | dense 5 | tanh | dense classes", data.shape, data.classes);
-  const Vector start = model.initial(Initialisation::fan_in, 1);
+  const Vector start = model.initial(Initialization::fan_in, 1);
   const std::vector<std::uint64_t> releases(kClients, 1000);
   Trainer trainer(model, data, training, 30);
   ClientState state;
@@ -85,7 +85,7 @@ Trained train(const Dataset& data, const FeatureSkew& skew, bool is_private, Cli
 
 }  // namespace
 
-TEST_CASE("a client with a skew trains and tests as on a data set of its own, with and without privacy") {
+TEST_CASE("a client with a skew trains and tests as if its data set were skewed, with and without privacy") {
   const Dataset data = tiny_pictures();
   for (const auto& name : FeatureSkewPart::family().names()) {
     CAPTURE(name);
@@ -107,10 +107,10 @@ TEST_CASE("a client with a skew trains and tests as on a data set of its own, wi
   }
 }
 
-TEST_CASE("the test part is evaluated with the clients' noise if the skew says so, and as it is if not") {
+TEST_CASE("the test part is evaluated with the clients' noise if the skew says so, otherwise without") {
   const Dataset data = tiny_pictures();
   const Model model = Model::parse("flatten | dense classes", data.shape, data.classes);
-  const Vector weights = model.initial(Initialisation::fan_in, 2);
+  const Vector weights = model.initial(Initialization::fan_in, 2);
   const double plain = Evaluator(model, data).evaluate(weights).loss;
   NoiseSkew noise;
   noise.noise_level = 2;
@@ -131,7 +131,7 @@ TEST_CASE("groups of clients are evaluated each with its own skew") {
   noise.noise_level = 2;
   const FeatureSkew skew = noise;
   const Model model = Model::parse("flatten | dense classes", data.shape, data.classes);
-  const Vector weights = model.initial(Initialisation::fan_in, 2);
+  const Vector weights = model.initial(Initialization::fan_in, 2);
   const std::vector<Row> rows = first_rows(40);
   const std::vector<ClientSkew> skews{{&*skew, 9, 0, kClients}, {&*skew, 9, kClient, kClients}};
   GroupEvaluator together(model, data, {rows, rows}, skews);

@@ -10,17 +10,18 @@
 #include <utility>
 #include <vector>
 
+#include "client/optim/optimizer.hpp"
+#include "client/optim/sgd.hpp"
 #include "core/error.hpp"
 #include "core/normals.hpp"
 #include "dp/noise/sampling.hpp"
-#include "optim/optimizer_of.hpp"
-#include "optim/sgd.hpp"
+#include "tests/support/refusal.hpp"
 
 namespace fedstride::test::outside_lots_test {
 namespace {
 
 constexpr std::uint64_t kRows = 40;
-// Two tensors, with a gap between them.
+// Two tensors with a gap between them.
 const std::array<ParameterRange, 2> kTensors{ParameterRange{0, 3}, ParameterRange{16, 2}};
 
 OutsideLotsTerms terms(double rate, double noise_multiplier, std::uint64_t reserved = 1000,
@@ -97,7 +98,7 @@ TEST_CASE("a release is the clipped sum with noise at its address over the expec
 }
 
 TEST_CASE("no example counts with more than the clip bound") {
-  // Without noise to speak of, and everyone in the lot.
+  // Negligible noise, and all examples in the lot.
   OutsideLots lots(terms(1, 1e-6), kTensors);
   REQUIRE(lots.next());
   std::vector<float> huge(3 * kRows, 0), nothing(2 * kRows, 0);
@@ -155,8 +156,8 @@ TEST_CASE("terms as bytes make the same lots") {
     CHECK(count == 7);  // reserved; the plan has ten
   }
   const std::string bytes = terms(0.2, 1).save();
-  CHECK_THROWS_AS(OutsideLotsTerms::load(bytes.substr(0, bytes.size() - 3)), Error);
-  CHECK_THROWS_AS(OutsideLotsTerms::load(""), Error);
+  CHECK_FAILURE(OutsideLotsTerms::load(bytes.substr(0, bytes.size() - 3)), "lots");
+  CHECK_FAILURE(OutsideLotsTerms::load(""), "lots");
 }
 
 TEST_CASE("a client without examples has no lots") {
@@ -168,15 +169,14 @@ TEST_CASE("a client without examples has no lots") {
 TEST_CASE("a lot is released once, in full, and before the next") {
   OutsideLots lots(terms(1, 1), kTensors);
   const auto none = []() -> std::optional<ExampleGradients> { return std::nullopt; };
-  CHECK_THROWS_WITH_AS(lots.release(none), "no lot is drawn that was not released", Error);
+  CHECK_FAILURE(lots.release(none), "lot");
   REQUIRE(lots.next());
-  CHECK_THROWS_WITH_AS(lots.next(), "the lot drawn before was not released; every lot drawn must be, whatever is in it", Error);
-  CHECK_THROWS_WITH_AS(lots.release(none), "the lot has 40 examples; gradients of 0 are given", Error);
-  CHECK_THROWS_WITH_AS(lots.release(none), "no lot is drawn that was not released", Error);
+  CHECK_USAGE_ERROR(lots.next(), "lot", "released");
+  CHECK_USAGE_ERROR(lots.release(none), "lot", "40", "0");
+  CHECK_FAILURE(lots.release(none), "lot");
   REQUIRE(lots.next());
   const std::vector<Row> more(51);
-  CHECK_THROWS_WITH_AS(released(lots, Gradients(more), {0, 30, 30, 51}),
-                       "the lot has 40 examples; gradients of 51 are given so far", Error);
+  CHECK_USAGE_ERROR(released(lots, Gradients(more), {0, 30, 30, 51}), "lot", "40", "51");
 }
 
 }  // namespace fedstride::test::outside_lots_test

@@ -1,14 +1,14 @@
-// Personal models at a client, every kind in the registry without naming any where that can be.
+// Personal models at a client, for every registered kind.
 #include <doctest/doctest.h>
 
+#include "client/optim/heavy_ball.hpp"
+#include "client/optim/optimizer.hpp"
+#include "client/optim/sgd.hpp"
+#include "client/personal/ditto.hpp"
+#include "client/personal/fine_tune.hpp"
+#include "client/personal/local_layers.hpp"
 #include "client/trained_ranges.hpp"
 #include "client/trainer.hpp"
-#include "optim/heavy_ball.hpp"
-#include "optim/optimizer_of.hpp"
-#include "optim/sgd.hpp"
-#include "personal/ditto.hpp"
-#include "personal/fine_tune.hpp"
-#include "personal/local_layers.hpp"
 #include "tests/client/blobs.hpp"
 #include "tests/support/vectors.hpp"
 
@@ -25,7 +25,7 @@ const Model& tried_model() {
   static const Model model = Model::parse("dense 5 | tanh | dense classes", tried_data().shape, tried_data().classes);
   return model;
 }
-Vector weights_of(std::uint64_t seed) { return tried_model().initial(Initialisation::fan_in, seed); }
+Vector weights_of(std::uint64_t seed) { return tried_model().initial(Initialization::fan_in, seed); }
 const std::vector<Row>& test_rows() {
   static const std::vector<Row> rows = [] {
     std::vector<Row> all;
@@ -86,7 +86,7 @@ HeavyBall heavy_ball() {
 
 }  // namespace
 
-TEST_CASE("every kind: a saved, loaded client goes on with the same bits, and what it keeps matters") {
+TEST_CASE("every kind: a saved and loaded client continues with the same bits, and what it keeps matters") {
   for (const auto& name : PersonalPart::family().names()) {
     CAPTURE(name);
     Personal personal;
@@ -108,7 +108,7 @@ TEST_CASE("every kind: a saved, loaded client goes on with the same bits, and wh
   }
 }
 
-TEST_CASE("every kind: its model is beside the federation's training, or a part of it that nobody hears of") {
+TEST_CASE("every kind: the personal model does not affect the federation's training, or is a part that is never sent") {
   const LocalTraining plain = training_with(Personal());
   for (const auto& name : PersonalPart::family().names()) {
     CAPTURE(name);
@@ -137,7 +137,7 @@ TEST_CASE("every kind: its model is beside the federation's training, or a part 
   }
 }
 
-TEST_CASE("every kind that keeps: the model tested is that of the weights received and of what the client keeps") {
+TEST_CASE("every kind that keeps: the tested model combines the weights received with what the client keeps") {
   for (const auto& name : PersonalPart::family().names()) {
     Personal personal;
     personal.choose(name);
@@ -156,7 +156,7 @@ TEST_CASE("every kind that keeps: the model tested is that of the weights receiv
   }
 }
 
-TEST_CASE("a fine-tuned model is the one received after epochs in an order of their own") {
+TEST_CASE("a fine-tuned model is the one received, trained for epochs with their own order") {
   FineTune tuned;
   ClientState state;
   const LocalTraining training = training_with(tuned);
@@ -173,7 +173,7 @@ TEST_CASE("a fine-tuned model is the one received after epochs in an order of th
   CHECK(trained.report.personal_loss == doctest::Approx(evaluated(ordinary).loss).epsilon(0.2));
 }
 
-TEST_CASE("Ditto with lambda 0 trains alone, and with a large one is the model received") {
+TEST_CASE("Ditto with lambda 0 trains only on its own data; a large lambda keeps it near the model received") {
   const auto after_two_rounds = [](double lambda, const Vector& second) {
     const LocalTraining training = training_with(ditto(lambda));
     ClientState state;
@@ -191,7 +191,7 @@ TEST_CASE("Ditto with lambda 0 trains alone, and with a large one is the model r
   CHECK(distance(5) < 0.75 * distance(0));
 }
 
-TEST_CASE("the epochs of FedRep move one kind of layers alone, whatever momentum is left of others") {
+TEST_CASE("each epoch of FedRep moves only one kind of layers, whatever momentum the others have") {
   LocalTraining all = training_with(local_layers(0), heavy_ball());
   all.keep_state = true;
   ClientState state;
@@ -207,12 +207,12 @@ TEST_CASE("the epochs of FedRep move one kind of layers alone, whatever momentum
   // A second epoch, in which the shared layers train, leaves the client's own where they were.
   LocalTraining first_own = own_alone;
   first_own.epochs = 2;
-  // Rounds count epochs for schedules alone: heavy-ball's rate is constant here.
+  // Epochs count only for schedules, and heavy-ball's rate is constant here.
   CHECK_FALSE(is_zero(view(train(first_own, both, 2).change)));
   CHECK(personal_of(own_alone, both) == personal_of(own_alone, state));
 }
 
-TEST_CASE("a personal model that diverged is dropped, and the client begins anew") {
+TEST_CASE("a personal model that diverged is dropped, and the client starts afresh") {
   HeavyBall wild;
   wild.initial_rate = 1e6;
   wild.momentum = 0.99;

@@ -2,9 +2,9 @@
 
 #include <doctest/doctest.h>
 
-#include "optim/adadp.hpp"
-#include "optim/optimizer_of.hpp"
-#include "optim/sgd.hpp"
+#include "client/optim/adadp.hpp"
+#include "client/optim/optimizer.hpp"
+#include "client/optim/sgd.hpp"
 
 namespace fedstride::test::private_plan_test {
 namespace {
@@ -18,7 +18,7 @@ std::uint64_t total(const Spending& spending) {
 }  // namespace
 
 // 60,000 / 256 = 234.375 lots an epoch: the tutorial's 60 epochs are 14,063 steps, not 60 x 234 or 60 x 235.
-TEST_CASE("epochs of Poisson lots have ceil(E / rate) steps together") {
+TEST_CASE("E epochs of Poisson lots have ceil(E / rate) steps") {
   const PrivatePlan plan({.batch = 256}, Sgd{}, 60000);
   CHECK(plan.rate() == doctest::Approx(256.0 / 60000));
   CHECK(plan.denominator() == doctest::Approx(256));
@@ -48,7 +48,22 @@ TEST_CASE("after adapt-epochs a step pays for one release") {
   CHECK(plan.lots_per_step(50) == 1);
 }
 
-TEST_CASE("a rate of 1 is the full batch, one step an epoch, whatever the sampling is called") {
+// 60 rows in lots of 40: an epoch of two lots a step is one step, and the first e epochs of one lot a step are ceil(3 e / 2).
+TEST_CASE("releases of epochs on both sides of the change are each counted at their own lots a step") {
+  Adadp adadp;
+  adadp.adapt_epochs = 2;
+  const PrivatePlan plan({.batch = 40}, adadp, 60);
+  CHECK(plan.releases_before(0) == 0);
+  CHECK(plan.releases_before(1) == 2);
+  CHECK(plan.releases_before(2) == 4);
+  CHECK(plan.releases_before(3) == 4 + 5 - 3);
+  CHECK(plan.releases_before(4) == 4 + 6 - 3);
+  for (int epoch = 0; epoch < 9; ++epoch)
+    CHECK(plan.releases_before(epoch + 1) - plan.releases_before(epoch) ==
+          plan.steps(epoch) * static_cast<std::uint64_t>(plan.lots_per_step(epoch)));
+}
+
+TEST_CASE("a rate of 1 is the full batch, one step per epoch, for any sampling") {
   for (const auto sampling : {Sampling::poisson, Sampling::shuffle, Sampling::without_replacement}) {
     const PrivatePlan plan({.sampling = sampling, .batch = 100}, Sgd{}, 40);
     CHECK(plan.sampling() == Sampling::full);
@@ -57,14 +72,14 @@ TEST_CASE("a rate of 1 is the full batch, one step an epoch, whatever the sampli
   }
 }
 
-TEST_CASE("lots of fixed size have whole examples, and the accountant hears of the rate they make") {
+TEST_CASE("lots of fixed size have whole examples, and the accountant gets the resulting rate") {
   const PrivatePlan plan({.sampling = Sampling::without_replacement, .sampling_rate = 0.3}, Sgd{}, 5);
   CHECK(plan.lot() == 2);  // 1.5 rounded up
   CHECK(plan.rate() == doctest::Approx(0.4));
   CHECK(plan.denominator() == doctest::Approx(2));
 }
 
-TEST_CASE("an epoch of shuffled lots has floor(rows / batch), each record in one of them") {
+TEST_CASE("an epoch of shuffled lots has floor(rows / batch), each record in at most one of them") {
   const PrivatePlan plan({.sampling = Sampling::shuffle, .batch = 30, .noise = {.noise_multiplier = 2}}, Sgd{}, 100);
   CHECK(plan.steps(3) == 3);
   const Spending spending = plan.spending(0, plan.releases_before(4), 4);
@@ -73,7 +88,7 @@ TEST_CASE("an epoch of shuffled lots has floor(rows / batch), each record in one
   CHECK(spending[0].passes == 4);
 }
 
-TEST_CASE("the accountant is told of just the releases of the plan, at its rate and noise") {
+TEST_CASE("the accountant gets exactly the releases of the plan, at its rate and noise") {
   const PrivatePlan plan({.batch = 10, .noise = {.clip = 2, .noise_multiplier = 1.5}}, Sgd{}, 95);
   const Spending spending = plan.spending(3, 20, 2);
   REQUIRE(spending.size() == 1);

@@ -4,14 +4,14 @@
 #include <cmath>
 #include <memory>
 
+#include "client/optim/adadp.hpp"
+#include "client/optim/adam.hpp"
+#include "client/optim/ema.hpp"
+#include "client/optim/heavy_ball.hpp"
+#include "client/optim/optimizer.hpp"
+#include "client/optim/sgd.hpp"
 #include "client/trainer.hpp"
 #include "core/eigen.hpp"
-#include "optim/adadp.hpp"
-#include "optim/adam.hpp"
-#include "optim/ema.hpp"
-#include "optim/heavy_ball.hpp"
-#include "optim/optimizer_of.hpp"
-#include "optim/sgd.hpp"
 #include "tests/client/blobs.hpp"
 
 namespace fedstride::test::private_training_test {
@@ -43,7 +43,7 @@ struct Outcome {
 Outcome train(const LocalTraining& training, const std::vector<Row>& rows, std::uint64_t allowed = 1000,
               std::uint32_t round = 1) {
   Trainer trainer(model(), data(), training, rows.size());
-  const Vector start = model().initial(Initialisation::fan_in, 1);
+  const Vector start = model().initial(Initialization::fan_in, 1);
   ClientState state;
   Outcome outcome;
   const std::vector<std::uint64_t> releases{allowed};
@@ -64,7 +64,7 @@ constexpr double kTiny = 1e-12;
 
 }  // namespace
 
-TEST_CASE("what the report charges is what the accountant is told: every gradient of every optimiser, once") {
+TEST_CASE("the report charges what the plan reserves: every gradient of every optimizer, once") {
   for (const Optimizer& optimizer :
        {Optimizer(Sgd{}), Optimizer(Adadp{}), Optimizer(HeavyBall{}), Optimizer(Ema{}), Optimizer(Adam{})}) {
     CAPTURE(optimizer.name());
@@ -90,7 +90,7 @@ TEST_CASE("training ends before the step that would release more than is allowed
   CHECK(adadp.steps == 3);
 }
 
-TEST_CASE("Poisson lots vary in size around the expected one, some are empty and are released all the same") {
+TEST_CASE("Poisson lots vary in size around the expected one, and empty ones are still released") {
   const LocalTraining training = private_training(Sgd{}, {.batch = 1, .noise = {.noise_multiplier = 1}}, 60, 20);
   const auto report = train(training, first_rows(60), 100000).report;
   CHECK(report.steps == 1200);
@@ -119,7 +119,7 @@ TEST_CASE("a client with fewer rows than a step's shuffled lots reads gets small
 }
 
 // Without noise and clipping a full lot is the full batch.
-TEST_CASE("a lot of everything without noise to speak of moves the model as plain SGD does") {
+TEST_CASE("a lot of all rows with negligible noise moves the model as plain SGD does") {
   const auto exact =
       train(private_training(Sgd{}, {.batch = 60, .noise = {.clip = 1e6, .noise_multiplier = kTiny}}, 60), first_rows(60));
   LocalTraining plain{.optimizer = Sgd{}, .batch = 60, .seed = 1};
@@ -164,7 +164,7 @@ TEST_CASE("a row whose features are not finite changes nothing but its own count
   without.push_back(17);
   const auto run = [&](const Dataset& set, const std::vector<Row>& rows) {
     Trainer trainer(model(), set, training, rows.size());
-    const Vector start = model().initial(Initialisation::fan_in, 1);
+    const Vector start = model().initial(Initialization::fan_in, 1);
     ClientState state;
     Outcome outcome;
     const std::vector<std::uint64_t> releases{10};
@@ -180,7 +180,7 @@ TEST_CASE("a row whose features are not finite changes nothing but its own count
   CHECK(eigen(outcome.change).allFinite());
 }
 
-TEST_CASE("rounds, and the two gradients of a step, have noise of their own; the same round the same") {
+TEST_CASE("rounds have different noise; the same round has the same") {
   const LocalTraining training = private_training(Sgd{}, {.batch = 60, .noise = {.noise_multiplier = 5}}, 60);
   const auto first = train(training, first_rows(60), 10, 1).change;
   CHECK(train(training, first_rows(60), 10, 1).change == first);

@@ -122,7 +122,7 @@ TEST_CASE("opposite contributions cancel to nothing, however large they were") {
   CHECK(out[2] == 0);
 }
 
-TEST_CASE("quantising moves a component by at most 2^-41, to the nearest multiple of 2^-40") {
+TEST_CASE("quantizing moves a component by at most 2^-41, to the nearest multiple of 2^-40") {
   RandomStream random(3, {.purpose = Purpose::test});
   for (int i = 0; i < 1000; ++i) {
     const float value = std::ldexp(2 * random.uniform_float() - 1, -25 - i % 20);

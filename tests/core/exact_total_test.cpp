@@ -1,4 +1,4 @@
-#include "core/exact_total.hpp"
+#include "core/exact_sum.hpp"
 
 #include <doctest/doctest.h>
 

@@ -10,6 +10,8 @@
 #include <vector>
 
 #include "core/error.hpp"
+#include "core/hash.hpp"
+#include "tests/support/refusal.hpp"
 
 namespace fedstride::test::files_test {
 namespace {
@@ -76,16 +78,8 @@ class WithoutPrivileges {
   bool root_;
 };
 
-template <class Action>
-std::string failure_of(Action&& action) {
-  try {
-    action();
-  } catch (const Error& error) {
-    CHECK(error.kind() == Error::Kind::failure);
-    return error.what();
-  }
-  return "no error";
-}
+/// As errors have it: in quotes.
+std::string quoted(const fs::path& path) { return "'" + path.string() + "'"; }
 
 TEST_CASE("a file is written, replaced and read back whole, with nothing left beside it") {
   const Folder folder;
@@ -111,8 +105,7 @@ TEST_CASE("a disk that is full in the middle of a file leaves the earlier file a
   const Folder folder;
   write_file(folder / "file", "earlier");
   const FileSizeLimit limit(1000);
-  CHECK(failure_of([&] { write_file(folder / "file", std::string(5000, 'x')); }) ==
-        "cannot write '" + (folder / "file").string() + "': File too large");
+  CHECK_FAILURE(write_file(folder / "file", std::string(5000, 'x')), quoted(folder / "file"), "File too large");
   CHECK(read_file(folder / "file") == "earlier");
   CHECK(folder.entries() == 1);
 }
@@ -135,8 +128,7 @@ TEST_CASE("a disk that is full at one of several files leaves them all as they w
   write_file(folder / "one", "earlier");
   const FileSizeLimit limit(1000);
   const std::vector<NewFile> files{{"one", "later"}, {"two", std::string(5000, 'x')}, {"three", "x"}};
-  CHECK(failure_of([&] { write_files(folder.path(), files); }) ==
-        "cannot write '" + (folder / "two").string() + "': File too large");
+  CHECK_FAILURE(write_files(folder.path(), files), quoted(folder / "two"), "File too large");
   CHECK(read_file(folder / "one") == "earlier");
   CHECK(folder.entries() == 1);
 }
@@ -147,28 +139,27 @@ TEST_CASE("a disk that is full in the middle of a line leaves the lines before i
   append_line(folder / "lines", "");
   append_line(folder / "lines", "three");
   const FileSizeLimit limit(20);
-  CHECK(failure_of([&] { append_line(folder / "lines", std::string(50, 'x')); }).ends_with("File too large"));
+  CHECK_FAILURE(append_line(folder / "lines", std::string(50, 'x')), quoted(folder / "lines"), "File too large");
   CHECK(read_file(folder / "lines") == "one\n\nthree\n");
 }
 
 TEST_CASE("a full device is named with the reason") {
-  CHECK(failure_of([] { append_line("/dev/full", "line"); }) == "cannot write '/dev/full': No space left on device");
+  CHECK_FAILURE(append_line("/dev/full", "line"), "'/dev/full'", "No space left on device");
 }
 
 TEST_CASE("a folder that may not be written to is named with the reason") {
   const Folder folder;
   fs::permissions(folder.path(), fs::perms::owner_read | fs::perms::owner_exec | fs::perms::others_exec);
   const WithoutPrivileges unprivileged;
-  const std::string expected = "cannot write '" + (folder / "file").string() + "': Permission denied";
-  CHECK(failure_of([&] { write_file(folder / "file", "x"); }) == expected);
-  CHECK(failure_of([&] { append_line(folder / "file", "x"); }) == expected);
+  CHECK_FAILURE(write_file(folder / "file", "x"), quoted(folder / "file"), "Permission denied");
+  CHECK_FAILURE(append_line(folder / "file", "x"), quoted(folder / "file"), "Permission denied");
 }
 
 TEST_CASE("a place that cannot hold a file is named, and nothing is left behind") {
   const Folder folder;
   fs::create_directories(folder / "a folder" / "inside");
-  CHECK(failure_of([&] { write_file(folder / "a folder", "x"); }).ends_with("/a folder': Is a directory"));
-  CHECK(failure_of([&] { write_file(folder / "absent" / "file", "x"); }).ends_with(": No such file or directory"));
+  CHECK_FAILURE(write_file(folder / "a folder", "x"), quoted(folder / "a folder"), "Is a directory");
+  CHECK_FAILURE(write_file(folder / "absent" / "file", "x"), quoted(folder / "absent" / "file"), "No such file or directory");
   CHECK(folder.entries() == 1);
 }
 
@@ -176,18 +167,14 @@ TEST_CASE("reading stops at the limit, also where a size is not known beforehand
   const Folder folder;
   write_file(folder / "file", std::string(1000, 'x'));
   CHECK(read_file(folder / "file", 1000).size() == 1000);
-  CHECK(failure_of([&] {
-          read_file(folder / "file", 999);
-        }).ends_with("/file' is larger than the 999 bytes that are read at most"));
-  CHECK(failure_of([] { read_file("/proc/cpuinfo", 10); }) ==
-        "'/proc/cpuinfo' is larger than the 10 bytes that are read at most");
+  CHECK_FAILURE(read_file(folder / "file", 999), quoted(folder / "file"), "999");
+  CHECK_FAILURE(read_file("/proc/cpuinfo", 10), "'/proc/cpuinfo'", "10");
 }
 
 TEST_CASE("what cannot be read is named with the reason") {
   const Folder folder;
-  CHECK(failure_of([&] { read_file(folder / "absent"); }) ==
-        "cannot read '" + (folder / "absent").string() + "': No such file or directory");
-  CHECK(failure_of([&] { read_file(folder.path()); }).ends_with(": Is a directory"));
+  CHECK_FAILURE(read_file(folder / "absent"), quoted(folder / "absent"), "No such file or directory");
+  CHECK_FAILURE(read_file(folder.path()), quoted(folder.path()), "Is a directory");
 }
 
 TEST_CASE("only a regular file is read: a device without end, a pipe and a socket are refused at once") {
@@ -195,13 +182,41 @@ TEST_CASE("only a regular file is read: a device without end, a pipe and a socke
   REQUIRE(::mkfifo((folder / "pipe").c_str(), 0600) == 0);
   fs::create_symlink("pipe", folder / "link");
   write_file(folder / "file", "four");
-  for (const auto& [path, what] :
-       {std::pair<fs::path, std::string>{"/dev/zero", "a device"}, {folder / "pipe", "a pipe"}, {folder / "link", "a pipe"}}) {
-    const std::string expected = "cannot read '" + path.string() + "': it is " + what + "; valid is a regular file";
-    CHECK(failure_of([&, at = path] { read_file(at); }) == expected);
-    CHECK(failure_of([&, at = path] { size_of_file(at); }) == expected);
+  const std::pair<fs::path, std::string_view> irregular[] = {
+      {"/dev/zero", "device"}, {folder / "pipe", "pipe"}, {folder / "link", "pipe"}};
+  for (const auto& entry : irregular) {
+    const auto& path = entry.first;
+    const std::string_view kind = entry.second;
+    CHECK_FAILURE(read_file(path), quoted(path), kind);
+    CHECK_FAILURE(size_of_file(path), quoted(path), kind);
   }
   CHECK(size_of_file(folder / "file") == 4);
+}
+
+TEST_CASE("a sealed file reads back as it was written, and whatever is changed in it is told") {
+  const Folder folder;
+  const std::string body("first\n\0second", 13);
+  const std::string name = "sketch '" + (folder / "file").string() + "'";
+  const auto answer = [&](const std::string& file) {
+    write_file(folder / "file", file);
+    return error_of_kind(Error::Kind::failure, [&] { read_sealed(folder / "file", "fedstride sketch 3", "sketch"); });
+  };
+  write_sealed(folder / "file", "fedstride sketch 3", body);
+  CHECK(read_sealed(folder / "file", "fedstride sketch 3", "sketch") == body);
+  const std::string whole = read_file(folder / "file");
+  CHECK(whole == "fedstride sketch 3\n" + Hash().text(body).hex() + "\n" + body);
+  for (const std::size_t at : {std::size_t{0}, std::size_t{20}, whole.size() - 1}) {
+    std::string other = whole;
+    other[at] ^= 1;
+    CHECK(names(answer(other), {name, "damaged"}));
+  }
+  CHECK(names(answer(whole.substr(0, whole.size() - 1)), {name, "damaged"}));
+  CHECK(names(answer(whole.substr(0, 60)), {name, "damaged"}));
+  CHECK(names(answer(""), {name, "damaged"}));
+  CHECK(names(answer("fedstride sketch 2\n" + whole), {name, "format 3"}));
+
+  write_sealed(folder / "file", "fedstride sketch 3", "");
+  CHECK(read_sealed(folder / "file", "fedstride sketch 3", "sketch").empty());
 }
 
 TEST_CASE("a file beside which a stale temporary file lies is written all the same") {

@@ -133,7 +133,7 @@ TEST_CASE("below is uniform, by chi-square, also where the bound does not divide
   }
 }
 
-TEST_CASE("below rejects what would favour small numbers") {
+TEST_CASE("below rejects what would favor small numbers") {
   // With bound 3 x 2^62, a plain product of 64 bits and a shift would give each multiple of 3 twice its share.
   RandomStream random(12, {.purpose = Purpose::test});
   const std::uint64_t bound = std::uint64_t{3} << 62;

@@ -15,6 +15,7 @@
 #include "core/error.hpp"
 #include "core/random.hpp"
 #include "tests/support/folder.hpp"
+#include "tests/support/refusal.hpp"
 
 namespace fedstride::test::secret_source_test {
 namespace {
@@ -33,16 +34,6 @@ std::vector<std::uint32_t> words(RandomStream stream, std::size_t count) {
   std::vector<std::uint32_t> result(count);
   for (auto& word : result) word = stream();
   return result;
-}
-
-std::string message_of(const std::filesystem::path& path) {
-  try {
-    load_or_create_key(path);
-  } catch (const Error& error) {
-    CHECK(error.kind() == Error::Kind::failure);
-    return error.what();
-  }
-  return "no error";
 }
 
 void write(const std::string& path, std::string_view bytes, mode_t mode) {
@@ -180,20 +171,20 @@ TEST_CASE("a key that others may read or write, of another size, or that is no f
   for (const mode_t mode : {0640, 0604, 0620, 0660, 0777}) {
     const std::string path = folder / ("open-" + std::to_string(mode));
     write(path, key, mode);
-    CHECK(message_of(path).find("open to other users; only mode 0600") != std::string::npos);
+    CHECK_FAILURE(load_or_create_key(path), "'" + path + "'", "0600");
   }
   write(folder / "short", key.substr(1), 0600);
-  CHECK(message_of(folder / "short").find("has 31 bytes; a key has 32") != std::string::npos);
+  CHECK_FAILURE(load_or_create_key(folder / "short"), folder / "short", "31", "32");
   write(folder / "long", key + "\n", 0600);
-  CHECK(message_of(folder / "long").find("has 33 bytes") != std::string::npos);
+  CHECK_FAILURE(load_or_create_key(folder / "long"), folder / "long", "33");
   write(folder / "empty", "", 0600);
-  CHECK(message_of(folder / "empty").find("has 0 bytes") != std::string::npos);
-  CHECK(message_of(folder.path()).find("is not a file") != std::string::npos);
-  CHECK(message_of(folder / "absent/noise.key").find("cannot create the secret key") != std::string::npos);
+  CHECK_FAILURE(load_or_create_key(folder / "empty"), folder / "empty", "0");
+  CHECK_FAILURE(load_or_create_key(folder.path()), folder.path().string(), "file");
+  CHECK_FAILURE(load_or_create_key(folder / "absent/noise.key"), folder / "absent/noise.key", "No such file or directory");
   if (::geteuid() == 0) {
     write(folder / "foreign", key, 0600);
     REQUIRE(::chown((folder / "foreign").c_str(), 1, 1) == 0);
-    CHECK(message_of(folder / "foreign").find("belongs to another user") != std::string::npos);
+    CHECK_FAILURE(load_or_create_key(folder / "foreign"), folder / "foreign", "user");
   }
   write(folder / "good", key, 0400);
   CHECK(load_or_create_key(folder / "good")[31] == 'k');

@@ -18,7 +18,9 @@ TEST_CASE("the spread of five numbers by hand") {
 TEST_CASE("of one number, of none, and of more than ten") {
   CHECK(spread_of({7}).tenth == 7);
   CHECK(spread_of({7}).deviation == 0);
-  CHECK(spread_of({}).mean == 0);
+  const Spread none = spread_of({});
+  for (const double number : {none.mean, none.deviation, none.tenth, none.median, none.ninetieth, none.worst_tenth})
+    CHECK(number == 0);
   std::vector<double> numbers;
   for (int i = 0; i < 21; ++i) numbers.push_back(i);
   CHECK(spread_of(numbers).worst_tenth == doctest::Approx(1));  // 0, 1 and 2: a tenth rounded up

@@ -4,6 +4,8 @@
 
 #include <limits>
 
+#include "tests/support/refusal.hpp"
+
 namespace fedstride::test::text_test {
 namespace {
 
@@ -66,8 +68,30 @@ TEST_CASE("the nearest name is the one with the fewest edits, if that is few") {
 
 TEST_CASE("an unknown name is answered with the nearest one and the list") {
   const std::vector<std::string> names{"sgd", "adam"};
-  CHECK(unknown_name("optimizer", "agd", names) == "optimizer 'agd' is unknown; did you mean 'sgd'? valid: sgd, adam");
-  CHECK(unknown_name("optimizer", "newton", names) == "optimizer 'newton' is unknown; valid: sgd, adam");
+  CHECK(test::names(unknown_name("optimizer", "agd", names), {"optimizer", "'agd'", "'sgd'", "sgd, adam"}));
+  const std::string far = unknown_name("optimizer", "newton", names);
+  CHECK(test::names(far, {"optimizer", "'newton'", "sgd, adam"}));
+  CHECK_FALSE(test::names(far, {"'sgd'"}));
+}
+
+// The first and the last character of each length, and what lies beyond (RFC 3629).
+TEST_CASE("a character of UTF-8 has one to four bytes, and what is none has 0") {
+  for (const std::string_view one : {" ", "~", "\n", "\t"}) CHECK(character_bytes(one) == 1);
+  for (const std::string_view two : {"\xc2\xa0", "\xdf\xbf"}) CHECK(character_bytes(two) == 2);
+  for (const std::string_view three : {"\xe0\xa0\x80", "\xed\x9f\xbf", "\xee\x80\x80", "\xef\xbf\xbd"})
+    CHECK(character_bytes(three) == 3);
+  for (const std::string_view four : {"\xf0\x90\x80\x80", "\xf4\x8f\xbf\xbd"}) CHECK(character_bytes(four) == 4);
+  // Control characters, a byte that begins none, surrogates, overlong forms, beyond U+10FFFF, U+FFFE and U+FFFF, and cut ones.
+  for (const std::string_view none :
+       {"\x01", "\x1f", "\x7f", "\xc2\x80", "\xc2\x9f", "\x80", "\xff", "\xed\xa0\x80", "\xc1\xbf", "\xe0\x9f\xbf",
+        "\xf0\x8f\xbf\xbf", "\xf4\x90\x80\x80", "\xef\xbf\xbe", "\xef\xbf\xbf", "\xc3", "\xe2\x82", "\xf0\x9f\x98", "\xc3!"})
+    CHECK(character_bytes(none) == 0);
+  CHECK(clean_text("a\xf0\x9f\x98\x80\x01"
+                   "b") ==
+        "a\xf0\x9f\x98\x80\xef\xbf\xbd"
+        "b");
+  CHECK(shortened("\xf0\x9f\x98\x80\xc3\xb6xy", 4) == "\xf0\x9f\x98\x80\xc3\xb6xy");
+  CHECK(shortened("\xf0\x9f\x98\x80\xc3\xb6xy", 3) == "\xf0\x9f\x98\x80\xc3\xb6\xe2\x80\xa6");
 }
 
 TEST_CASE("numbers are written in the shortest way that reads back the same") {

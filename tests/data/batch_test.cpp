@@ -39,7 +39,7 @@ std::vector<float> part(const std::vector<float>& values, std::size_t index, std
   return {begin, begin + static_cast<std::ptrdiff_t>(size)};
 }
 
-/// Byte of a normalised value with mean 0.25 and deviation 0.5.
+/// Byte of a normalized value with mean 0.25 and deviation 0.5.
 int byte_of(float value) { return static_cast<int>(std::lround((value * 0.5 + 0.25) * 255)); }
 
 }  // namespace
@@ -59,7 +59,7 @@ TEST_CASE("pictures come out channels innermost, (value / 255 - mean) / deviatio
         }
 }
 
-TEST_CASE("grey pictures and pictures of two and four channels are normalised too") {
+TEST_CASE("grey pictures and pictures of two and four channels are normalized too") {
   for (const int channels : {1, 2, 4}) {
     const Dataset data = pictures(1, {2, 3, channels});
     const auto out = batch(data, {0}, Augmentation::none);
@@ -76,7 +76,7 @@ TEST_CASE("features are (value - mean) / deviation per column") {
   data.mean = {2, 20};
   data.deviation = {0.5F, 5};
   CHECK(batch(data, {1, 0}, Augmentation::none) == std::vector<float>{2, 2, -2, -2});
-  CHECK(contains(error_of([&] { batch(data, {0}, Augmentation::crop_flip); }), "crop-flip needs pictures"));
+  CHECK_USAGE_ERROR(batch(data, {0}, Augmentation::crop_flip), "augment", "crop-flip");
 }
 
 TEST_CASE("labels are those of the rows") {

@@ -10,7 +10,7 @@ namespace fedstride::test::fashion_data_test {
 
 TEST_CASE(
     "Fashion-MNIST is found without a flag, official, begins with an ankle boot, and has the mean and deviation it is "
-    "normalised by") {
+    "normalized by") {
   try {
     dataset_folder(dataset_source("fashion-mnist"), {});
   } catch (const Error&) {
@@ -21,7 +21,7 @@ TEST_CASE(
   CHECK(pair.train.shape == Shape{28, 28, 1});
   CHECK(pair.train.labels[0] == 9);
   CHECK(pair.test.labels[0] == 9);
-  test::check_normalisation(pair.train);
+  test::check_normalization(pair.train);
 }
 
 }  // namespace fedstride::test::fashion_data_test

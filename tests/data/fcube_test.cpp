@@ -1,4 +1,4 @@
-#include "data/fcube.hpp"
+#include "data/built_in.hpp"
 
 #include <doctest/doctest.h>
 

@@ -18,6 +18,7 @@
 #include "data/data_folder.hpp"
 #include "data/dataset.hpp"
 #include "tests/support/folder.hpp"
+#include "tests/support/refusal.hpp"
 
 namespace fedstride::test {
 
@@ -46,12 +47,13 @@ inline std::string gzipped(std::string_view bytes) {
   return out;
 }
 
-/// The message of the Error that the call throws; "" if it throws none.
+/// The one-line message of the Error that the call throws, of either kind; empty if it throws none.
 template <class Call>
 std::string error_of(Call&& call) {
   try {
     call();
   } catch (const Error& error) {
+    CHECK(std::string_view(error.what()).find('\n') == std::string_view::npos);
     return error.what();
   }
   return "";
@@ -69,8 +71,8 @@ inline DataOptions own(const std::filesystem::path& path, const ReadSettings& re
   return {.data_dir = "", .data = path.string(), .read = read};
 }
 
-/// Checks that grey pictures are normalised by their own mean and deviation, as printed to four digits.
-inline void check_normalisation(const Dataset& train) {
+/// Checks that grey pictures are normalized by their own mean and deviation, as printed to four digits.
+inline void check_normalization(const Dataset& train) {
   double sum = 0;
   double squares = 0;
   for (const auto pixel : train.pixels) {

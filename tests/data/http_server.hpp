@@ -1,16 +1,13 @@
 #pragma once
 
-#include <arpa/inet.h>
-#include <netinet/in.h>
-#include <sys/socket.h>
-#include <unistd.h>
-
 #include <cstdlib>
 #include <map>
 #include <mutex>
 #include <string>
 #include <thread>
 #include <vector>
+
+#include "tests/support/sockets.hpp"
 
 namespace fedstride::test {
 
@@ -25,28 +22,19 @@ struct Served {
 /// before it is asked for.
 class HttpServer {
  public:
-  HttpServer() : socket_(::socket(AF_INET, SOCK_STREAM, 0)) {
-    sockaddr_in address{};
-    address.sin_family = AF_INET;
-    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    socklen_t size = sizeof address;
-    ::bind(socket_, reinterpret_cast<sockaddr*>(&address), size);
-    ::listen(socket_, 8);
-    ::getsockname(socket_, reinterpret_cast<sockaddr*>(&address), &size);
-    port_ = ntohs(address.sin_port);
+  HttpServer() {
     thread_ = std::thread([this] {
-      for (int peer; (peer = ::accept(socket_, nullptr, nullptr)) >= 0; ::close(peer)) answer(peer);
+      while (const Socket peer{::accept(socket_.get(), nullptr, nullptr)}) answer(peer.get());
     });
   }
   ~HttpServer() {
-    ::shutdown(socket_, SHUT_RDWR);  // wakes accept
+    ::shutdown(socket_.get(), SHUT_RDWR);  // wakes accept
     thread_.join();
-    ::close(socket_);
   }
   HttpServer(const HttpServer&) = delete;
   HttpServer& operator=(const HttpServer&) = delete;
 
-  std::string url(const std::string& path) const { return "http://127.0.0.1:" + std::to_string(port_) + path; }
+  std::string url(const std::string& path) const { return "http://127.0.0.1:" + std::to_string(port_of(socket_.get())) + path; }
 
   void serve(const std::string& path, Served what) {
     const std::lock_guard lock(mutex_);
@@ -87,15 +75,10 @@ class HttpServer {
                    std::size_t cut_after) {
     const std::string bytes = "HTTP/1.1 " + status + "\r\nConnection: close\r\nContent-Length: " + std::to_string(body.size()) +
                               "\r\n" + header + "\r\n" + body.substr(0, cut_after);
-    for (std::size_t done = 0; done < bytes.size();) {
-      const ssize_t count = ::send(peer, bytes.data() + done, bytes.size() - done, MSG_NOSIGNAL);
-      if (count <= 0) return;
-      done += static_cast<std::size_t>(count);
-    }
+    send_all(peer, bytes);
   }
 
-  int socket_;
-  int port_ = 0;
+  Socket socket_ = listening(0);
   mutable std::mutex mutex_;
   std::map<std::string, Served> served_;
   std::vector<std::string> requests_;

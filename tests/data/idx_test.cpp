@@ -1,8 +1,7 @@
-#include "data/idx.hpp"
-
 #include <doctest/doctest.h>
 
 #include "data/datasets.hpp"
+#include "data/files/readers.hpp"
 #include "tests/data/files.hpp"
 
 namespace fedstride::test::idx_test {
@@ -31,10 +30,10 @@ std::string labels(std::initializer_list<int> values) {
 struct Files {
   TemporaryFolder folder;
   Dataset read(std::string_view image_bytes, std::string_view label_bytes) const {
-    return read_idx(write(folder / "images", image_bytes), write(folder / "labels", label_bytes));
-  }
-  std::string error(std::string_view image_bytes, std::string_view label_bytes) const {
-    return error_of([&] { read(image_bytes, label_bytes); });
+    const ReadSettings settings{.classes = 10};
+    Assembly both("the pictures", "none", settings);
+    read_idx_files(write(folder / "images", image_bytes), write(folder / "labels", label_bytes), both, false);
+    return both.finish(false).train;
   }
 };
 
@@ -53,7 +52,7 @@ TEST_CASE("idx files read the same gzipped or not") {
   }
 }
 
-TEST_CASE("MNIST is four files, each gzipped or not, with one normalisation for both parts") {
+TEST_CASE("MNIST is four files, each gzipped or not, with one normalization for both parts") {
   const TemporaryFolder folder;
   write(folder / "mnist/train-images-idx3-ubyte", images(2));
   write(folder / "mnist/train-labels-idx1-ubyte.gz", gzipped(labels({1, 2})));
@@ -65,55 +64,54 @@ TEST_CASE("MNIST is four files, each gzipped or not, with one normalisation for 
   CHECK(pair.test.mean == std::vector<float>{0.1307F});
   CHECK(pair.test.deviation == std::vector<float>{0.3081F});
   std::filesystem::remove(folder / "mnist/t10k-labels-idx1-ubyte");
-  CHECK(contains(error_of([&] { load_dataset("mnist", {folder.path().string()}); }), "t10k-labels-idx1-ubyte' is missing"));
+  CHECK_FAILURE(load_dataset("mnist", {folder.path().string()}), "t10k-labels-idx1-ubyte");
 }
 
 TEST_CASE("an idx file that is cut off, in a record or between two, is an error that says how much is there") {
   const Files files;
-  CHECK(contains(files.error(images(3).substr(0, 16 + 12), labels({1, 2, 3})), "its header names 3 records, it holds 2"));
-  CHECK(contains(files.error(images(3).substr(0, 16 + 13), labels({1, 2, 3})), "it holds 2 and a fraction of one"));
-  CHECK(contains(files.error(images(3), labels({1, 2, 3}).substr(0, 10)), "its header names 3 records, it holds 2"));
-  CHECK(contains(files.error("\0\0\x8", labels({1})), "too short"));
+  CHECK_FAILURE(files.read(images(3).substr(0, 16 + 12), labels({1, 2, 3})), "images", "3", "2");
+  CHECK_FAILURE(files.read(images(3).substr(0, 16 + 13), labels({1, 2, 3})), "2");
+  CHECK_FAILURE(files.read(images(3), labels({1, 2, 3}).substr(0, 10)), "labels", "3", "2");
+  CHECK_FAILURE(files.read("\0\0\x8", labels({1})), "images");
 }
 
 TEST_CASE("a gzip stream that is cut off or damaged is an error") {
   const Files files;
   const std::string packed = gzipped(images(40));
   const std::string many = header(8, {40}) + std::string(40, '\1');
-  CHECK(contains(files.error(packed.substr(0, packed.size() - 12), many), "cut off"));
+  CHECK_FAILURE(files.read(packed.substr(0, packed.size() - 12), many), "images");
   std::string damaged = packed;
   damaged[damaged.size() - 6] = static_cast<char>(damaged[damaged.size() - 6] ^ 1);  // its checksum
-  CHECK(contains(files.error(damaged, many), "'" + (files.folder / "images") + "'"));
+  CHECK_FAILURE(files.read(damaged, many), "'" + (files.folder / "images") + "'");
 }
 
 TEST_CASE("more bytes than an idx header names are an error") {
   const Files files;
-  CHECK(contains(files.error(images(2) + "x", labels({1, 2})), "more than the 2 records"));
+  CHECK_FAILURE(files.read(images(2) + "x", labels({1, 2})), "2");
 }
 
 TEST_CASE("another magic number is an error, as is a label file in place of an image file") {
   const Files files;
-  CHECK(contains(files.error(header(0x0d, {1, 2, 3}) + "abcdef", labels({1})), "is not an idx file"));
-  CHECK(contains(files.error(labels({1, 2, 3, 4, 5, 6, 7, 8, 9, 0}), labels({1})), "is not an idx file"));
+  CHECK_FAILURE(files.read(header(0x0d, {1, 2, 3}) + "abcdef", labels({1})), "images");
+  CHECK_FAILURE(files.read(labels({1, 2, 3, 4, 5, 6, 7, 8, 9, 0}), labels({1})), "images");
 }
 
 TEST_CASE("counts that differ, no record, and pictures without pixels are errors") {
   const Files files;
-  CHECK(contains(files.error(images(2), labels({1, 2, 3})), "has 2 records"));
-  CHECK(contains(files.error(images(0), labels({})), "holds no record"));
-  CHECK(contains(files.error(header(8, {1, 0, 3}), labels({1})), "pictures of 0x3 pixels"));
+  CHECK_FAILURE(files.read(images(2), labels({1, 2, 3})), "2");
+  CHECK_FAILURE(files.read(images(0), labels({})), "images");
+  CHECK_FAILURE(files.read(header(8, {1, 0, 3}), labels({1})), "images", "0x3");
 }
 
 TEST_CASE("an idx label out of range names file, record and label") {
   const Files files;
-  CHECK(contains(files.error(images(3), labels({1, 2, 10})),
-                 "labels', record 2 (counted from 0): label 10 is out of range; valid: 0 to 9"));
+  CHECK_FAILURE(files.read(images(3), labels({1, 2, 10})), "labels", "record 2", "10", "0 to 9");
 }
 
 TEST_CASE("a header that promises gigabytes asks for no memory") {
   const Files files;
-  CHECK(contains(files.error(header(8, {4'000'000, 32, 32}) + "x", header(8, {4'000'000}) + "\1"), "it holds 1"));
-  CHECK(contains(files.error(header(8, {0xffffffff, 1024, 1024}), header(8, {0xffffffff})), "header names"));
+  CHECK_FAILURE(files.read(header(8, {4'000'000, 32, 32}) + "x", header(8, {4'000'000}) + "\1"), "1");
+  CHECK_FAILURE(files.read(header(8, {0xffffffff, 1024, 1024}), header(8, {0xffffffff})), "images", "1099511627776");
 }
 
 }  // namespace fedstride::test::idx_test

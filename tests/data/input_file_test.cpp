@@ -3,8 +3,7 @@
 #include <sys/stat.h>
 
 #include "data/datasets.hpp"
-#include "data/idx.hpp"
-#include "data/table.hpp"
+#include "data/files/readers.hpp"
 #include "tests/data/files.hpp"
 
 namespace fedstride::test::input_file_test {
@@ -22,9 +21,10 @@ std::string packed(std::string_view beginning, char filling, int pieces) {
   return file;
 }
 
-bool is_bound(const std::string& message) {
-  return contains(message, "' unpacks to ") &&
-         contains(message, "a packed file may be unpacked to 256 times its size and 67108864 bytes more");
+/// Checks that the call fails for what a file unpacks to, which its error names with the bound: 256 times its size and 64 MiB.
+template <class Call>
+void check_bound(const std::filesystem::path& file, Call&& call) {
+  CHECK_FAILURE(call(), file.string(), "256", "67108864");
 }
 
 }  // namespace
@@ -33,8 +33,8 @@ TEST_CASE("a small gzipped file does not unpack to what fills the memory, whatev
   const TemporaryFolder folder;
   const std::string table = packed("1,2,0\n3,4,1\n", ' ', 100);
   const auto csv = write(folder / "train.csv.gz", table);
-  CHECK(is_bound(error_of([&] { read_table(csv, {}); })));
-  CHECK(is_bound(error_of([&] { load_dataset("file", own(csv)); })));
+  check_bound(csv, [&] { load_dataset("csv", {csv.string()}); });
+  check_bound(csv, [&] { load_dataset("file", own(csv)); });
 
   // An idx file that says what it holds: 25,600 pictures of 64 times 64.
   using namespace std::string_view_literals;
@@ -42,8 +42,10 @@ TEST_CASE("a small gzipped file does not unpack to what fills the memory, whatev
   const auto pictures = write(folder / "train-images-idx3-ubyte.gz", images);
   const auto labels = write(folder / "train-labels-idx1-ubyte", "\0\0\x08\x01\0\0\x64\0"sv);
   std::ofstream(labels, std::ios::app) << std::string(25600, '\1');
-  CHECK(is_bound(error_of([&] { read_idx(pictures, labels); })));
-  CHECK(is_bound(error_of([&] { load_dataset("file", own(pictures)); })));
+  const ReadSettings settings;
+  Assembly both("the pictures", "none", settings);
+  check_bound(pictures, [&] { read_idx_files(pictures, labels, both, false); });
+  check_bound(pictures, [&] { load_dataset("file", own(pictures)); });
 }
 
 TEST_CASE("what unpacks to less is read, however well it is packed") {
@@ -61,13 +63,10 @@ TEST_CASE("a pipe, a device and a folder are refused at once") {
   for (const FileForm form :
        {FileForm::automatic, FileForm::csv, FileForm::npz, FileForm::hdf5, FileForm::leaf, FileForm::cifar}) {
     CAPTURE(choice_name(form));
-    const auto reading_it = [&](const std::filesystem::path& path) {
-      return error_of([&] { load_dataset("file", own(path, as_form(form))); });
-    };
-    CHECK(contains(reading_it(folder / "pipe.csv"), "/pipe.csv': it is a pipe; valid is a regular file"));
-    CHECK(contains(reading_it("/dev/zero"), "cannot read '/dev/zero': it is a device; valid is a regular file"));
+    CHECK_FAILURE(load_dataset("file", own(folder / "pipe.csv", as_form(form))), folder / "pipe.csv", "pipe");
+    CHECK_FAILURE(load_dataset("file", own("/dev/zero", as_form(form))), "'/dev/zero'", "device");
   }
-  CHECK(contains(error_of([&] { InputFile input(folder.path()); }), "Is a directory"));
+  CHECK_FAILURE(InputFile(folder.path()), folder.path().string(), "Is a directory");
 }
 
 }  // namespace fedstride::test::input_file_test

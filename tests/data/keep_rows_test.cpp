@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "data/batch.hpp"
-#include "data/keep_rows.hpp"
-#include "data/synthetic.hpp"
+#include "data/built_in.hpp"
+#include "data/split.hpp"
 
 namespace fedstride::test::keep_rows_test {
 

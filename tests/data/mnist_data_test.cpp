@@ -8,7 +8,7 @@
 
 namespace fedstride::test::mnist_data_test {
 
-TEST_CASE("MNIST is official, begins with a five, and has the mean and deviation it is normalised by") {
+TEST_CASE("MNIST is official, begins with a five, and has the mean and deviation it is normalized by") {
   try {
     dataset_folder(dataset_source("mnist"), {});
   } catch (const Error&) {
@@ -19,7 +19,7 @@ TEST_CASE("MNIST is official, begins with a five, and has the mean and deviation
   CHECK(pair.train.shape == Shape{28, 28, 1});
   CHECK(pair.train.labels[0] == 5);
   CHECK(pair.test.labels[0] == 7);
-  test::check_normalisation(pair.train);
+  test::check_normalization(pair.train);
 }
 
 }  // namespace fedstride::test::mnist_data_test

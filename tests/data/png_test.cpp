@@ -39,12 +39,12 @@ std::string unpacked(const std::string& file, std::size_t size) {
 
 TEST_CASE("a PNG file has the picture's lines, its size and whole chunks") {
   const std::vector<std::uint8_t> pixels{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12};
-  const std::string colour = png(pixels, 2, 2, 3);
-  CHECK(number_at(colour, 16) == 2);
-  CHECK(number_at(colour, 20) == 2);
-  CHECK(colour[24] == 8);
-  CHECK(colour[25] == 2);
-  CHECK(unpacked(colour, 14) == std::string("\0\1\2\3\4\5\6\0\7\x8\x9\xa\xb\xc", 14));
+  const std::string color = png(pixels, 2, 2, 3);
+  CHECK(number_at(color, 16) == 2);
+  CHECK(number_at(color, 20) == 2);
+  CHECK(color[24] == 8);
+  CHECK(color[25] == 2);
+  CHECK(unpacked(color, 14) == std::string("\0\1\2\3\4\5\6\0\7\x8\x9\xa\xb\xc", 14));
   CHECK(png(pixels, 4, 3, 1)[25] == 0);
 }
 
@@ -67,7 +67,7 @@ TEST_CASE("a sheet has a line a class with its first pictures") {
   CHECK(pixel(2, 6) == 10);
   CHECK(pixel(7, 7) == 33);
   data.shape = {1, 1, 4};
-  CHECK(contains(error_of([&] { contact_sheet(data); }), "png is given; the examples are 1x1x4, 2 classes"));
+  CHECK_USAGE_ERROR(contact_sheet(data), "png", "1x1x4");
 }
 
 }  // namespace fedstride::test::png_test

@@ -45,16 +45,16 @@ TEST_CASE("evaluation rows are as many different ones as asked for, of the seed 
   CHECK(rows != draw_evaluation_rows(1000, 100, 2));
   CHECK(rows != split_validation(1000, 0.1, 1).second);
   CHECK(draw_evaluation_rows(5, 5, 1) == std::vector<Row>{0, 1, 2, 3, 4});
-  CHECK(contains(error_of([] { draw_evaluation_rows(1, 2, 1); }), "evaluate-rows is 2; the test part has 1 row, at most"));
+  CHECK_USAGE_ERROR(draw_evaluation_rows(1, 2, 1), "evaluate-rows", "2", "1");
 }
 
 TEST_CASE("a fraction of 0 takes nothing; 1, negative, NaN and one that leaves no training row are refused") {
   CHECK(split_validation(10, 0, 1).second.empty());
   CHECK(split_validation(10, 0, 1).first.size() == 10);
-  CHECK(contains(error_of([] { split_validation(10, 1, 1); }), "validation-fraction is 1"));
-  CHECK(contains(error_of([] { split_validation(10, -0.1, 1); }), "validation-fraction is -0.1"));
-  CHECK(contains(error_of([] { split_validation(10, std::numeric_limits<double>::quiet_NaN(), 1); }), "validation-fraction is"));
-  CHECK(contains(error_of([] { split_validation(10, 0.99, 1); }), "leaves none of 10 rows"));
+  CHECK_USAGE_ERROR(split_validation(10, 1, 1), "validation-fraction", "1");
+  CHECK_USAGE_ERROR(split_validation(10, -0.1, 1), "validation-fraction", "-0.1");
+  CHECK_USAGE_ERROR(split_validation(10, std::numeric_limits<double>::quiet_NaN(), 1), "validation-fraction", "nan");
+  CHECK_USAGE_ERROR(split_validation(10, 0.99, 1), "validation-fraction", "0.99", "10");
 }
 
 TEST_CASE("one row more moves no other row into a part or out of it") {

@@ -1,4 +1,4 @@
-#include "data/synthetic_li.hpp"
+#include "data/built_in.hpp"
 
 #include <doctest/doctest.h>
 
@@ -7,6 +7,7 @@
 
 #include "core/error.hpp"
 #include "data/datasets.hpp"
+#include "tests/support/refusal.hpp"
 
 namespace fedstride::test::synthetic_li_test {
 namespace {
@@ -35,16 +36,6 @@ double variance_of(const std::vector<double>& values) {
   double sum = 0;
   for (const double value : values) sum += (value - mean_of(values)) * (value - mean_of(values));
   return sum / static_cast<double>(values.size());
-}
-
-std::string refusal(const std::string& name) {
-  try {
-    load_dataset(name, {});
-  } catch (const Error& error) {
-    CHECK(error.kind() == Error::Kind::usage);
-    return error.what();
-  }
-  return "accepted";
 }
 
 }  // namespace
@@ -164,15 +155,13 @@ TEST_CASE("parameters follow the name; more clients leave the others as they wer
 }
 
 TEST_CASE("parameters that are none, and those of sets that have none, are refused in one line") {
-  const std::string valid =
-      "'; valid is synthetic-li:ALPHA,BETA,CLIENTS,SEED, alpha and beta numbers from 0 to 1e6, clients a whole number from 1 to "
-      "10000, the seed a whole number from 0; what is missing at the end is 1,1,30,0";
   for (const std::string wrong :
        {"x", "1,-1", "1,nan", "1,1,0", "1,1,10001", "1,1,2.5", "1,1,30,-1", "1,1,30,0,5", "1,,30", "1e7"})
-    CHECK(refusal("synthetic-li:" + wrong) == "dataset is 'synthetic-li:" + wrong + valid);
-  CHECK(refusal("fcube:3") == "dataset is 'fcube:3'; 'fcube' has no parameters, only its name is valid");
-  CHECK(refusal("synthetic:1") == "dataset is 'synthetic:1'; 'synthetic' has no parameters, only its name is valid");
-  CHECK(refusal("sinthetic:1").starts_with("dataset 'sinthetic:1' is unknown"));
+    CHECK_USAGE_ERROR(load_dataset("synthetic-li:" + wrong, {}), "dataset", "'synthetic-li:" + wrong + "'",
+                      "synthetic-li:ALPHA,BETA,CLIENTS,SEED", "1,1,30,0");
+  CHECK_USAGE_ERROR(load_dataset("fcube:3", {}), "dataset", "'fcube:3'", "fcube");
+  CHECK_USAGE_ERROR(load_dataset("synthetic:1", {}), "dataset", "'synthetic:1'", "synthetic");
+  CHECK_USAGE_ERROR(load_dataset("sinthetic:1", {}), "dataset", "'sinthetic:1'");
 }
 
 }  // namespace fedstride::test::synthetic_li_test

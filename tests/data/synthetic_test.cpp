@@ -1,4 +1,4 @@
-#include "data/synthetic.hpp"
+#include "data/built_in.hpp"
 
 #include <doctest/doctest.h>
 
@@ -31,7 +31,7 @@ TEST_CASE("the built-in set's ten classes are balanced") {
   CHECK(data.class_names.size() == 10);
 }
 
-TEST_CASE("both classes of a pair have the same mean picture; pairs differ in colour") {
+TEST_CASE("both classes of a pair have the same mean picture; pairs differ in color") {
   constexpr std::size_t kRows = 3000;
   const Dataset data = make_synthetic(SyntheticPart::train, kRows);
   double mean[10][3][16] = {};  // per class and channel, over blocks of 8x8 pixels

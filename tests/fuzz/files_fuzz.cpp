@@ -5,11 +5,7 @@
 #include <algorithm>
 #include <string>
 
-#include "data/files/assembly.hpp"
-#include "data/files/binary.hpp"
-#include "data/files/csv.hpp"
-#include "data/files/leaf_json.hpp"
-#include "data/files/npz.hpp"
+#include "data/files/readers.hpp"
 #include "tests/fuzz/checks.hpp"
 
 namespace fedstride {
@@ -28,8 +24,8 @@ void read_bytes(std::span<const std::uint8_t> bytes, bool is_protected) {
     read_leaf_json(bytes, both);
   } else if (text.starts_with(std::string("\0\0", 2))) {
     const std::size_t middle = text.size() - std::min<std::size_t>(10, text.size());  // two labels
-    fuzz::file_of(text.substr(middle), "labels");
-    read_idx_files(fuzz::file_of(text.substr(0, middle), "images"), both, false);
+    const auto labels = fuzz::file_of(text.substr(middle), "labels");
+    read_idx_files(fuzz::file_of(text.substr(0, middle), "images"), labels, both, false);
   } else {
     settings.label = text.starts_with("k") ? "kind" : "";
     settings.client_column = text.starts_with("k") ? "2" : "";

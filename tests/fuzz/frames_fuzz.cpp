@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "net/messages.hpp"
+#include "sim/net/messages.hpp"
 
 namespace fedstride {
 namespace {

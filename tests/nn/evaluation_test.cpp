@@ -2,18 +2,17 @@
 
 #include <doctest/doctest.h>
 
-#include "data/synthetic.hpp"
-#include "nn/group_evaluation.hpp"
+#include "data/built_in.hpp"
 #include "nn/model.hpp"
 
 namespace fedstride::test::evaluation_test {
 
-TEST_CASE("blocks evaluated apart, however they are cut, join to the bits of one evaluation") {
+TEST_CASE("blocks evaluated separately, however they are split, join to the bits of one evaluation") {
   Dataset data = make_synthetic(SyntheticPart::test, 1000);
   data.mean.assign(3, 0.5F);
   data.deviation.assign(3, 0.25F);
   const Model model = Model::parse("dense 5 | relu | dense classes", data.shape, data.classes);
-  const Vector weights = model.initial(Initialisation::fan_in, 3);
+  const Vector weights = model.initial(Initialization::fan_in, 3);
   std::vector<Row> rows;
   for (Row row = 0; row < 457; ++row) rows.push_back(row * 2);
   Evaluator evaluator(model, data, rows);
@@ -34,7 +33,7 @@ TEST_CASE("blocks evaluated apart, however they are cut, join to the bits of one
   }
 }
 
-TEST_CASE("a sequence none of whose positions counts is an example of loss 0, and no position of the accuracy") {
+TEST_CASE("a sequence without counted positions is an example of loss 0 and adds no position to the accuracy") {
   Dataset data;
   data.shape = {2, 1, 1};
   data.classes = 3;
@@ -44,7 +43,7 @@ TEST_CASE("a sequence none of whose positions counts is an example of loss 0, an
   data.position_labels = {kNoLabel, kNoLabel, 2, kNoLabel, 0, 1};
   data.labels.assign(3, 0);
   const Model model = Model::parse("embedding 5 | dense classes", data.form());
-  const Vector weights = model.initial(Initialisation::fan_in, 3);
+  const Vector weights = model.initial(Initialization::fan_in, 3);
   const auto of = [&](std::vector<Row> rows) { return Evaluator(model, data, std::move(rows)).evaluate(weights); };
   const Evaluation nothing = of({0}), counting = of({1, 2}), all = of({0, 1, 2});
   CHECK(nothing.examples == 1);
@@ -55,7 +54,7 @@ TEST_CASE("a sequence none of whose positions counts is an example of loss 0, an
   CHECK(counting.loss > 0.5);
 }
 
-TEST_CASE("the metric of values is R squared, of positions and flags the share that is right") {
+TEST_CASE("the metric is R squared for values, the share of correct answers for positions and flags") {
   Dataset data;
   data.shape = {1, 1, 1};
   data.classes = 1;

@@ -7,24 +7,14 @@
 #include <thread>
 #include <vector>
 
-#include "core/error.hpp"
 #include "nn/safetensors.hpp"
 #include "tests/nn/layer_checks.hpp"
+#include "tests/support/refusal.hpp"
 
 namespace fedstride::test::group_norm_test {
 namespace {
 
 constexpr Shape kNormed{9, 8, 3};
-
-std::string group_norm_refusal(std::string_view line, Shape input) {
-  try {
-    Model::parse(line, input, 5);
-  } catch (const Error& error) {
-    CHECK(error.kind() == Error::Kind::usage);
-    return error.what();
-  }
-  return "accepted";
-}
 
 }  // namespace
 
@@ -76,13 +66,13 @@ TEST_CASE("group norm of values far from zero keeps their differences") {
   }
 }
 
-TEST_CASE("norms and weighted sums with group norm are those of materialised gradients, frozen or not") {
+TEST_CASE("norms and weighted sums with group norm are those of materialized gradients, frozen or not") {
   const char* line = "conv 6 3 | groupnorm 2 | relu | maxpool 2 2 | conv 20 2 | groupnorm 5 | relu | dense classes";
   for (const char* names : {"", "gn1", "gn2", "conv1,gn1", "conv1,gn1,conv2", "conv1,conv2", "conv1,gn1,conv2,gn2"})
-    check_against_materialised(line, kNormed, 6, names);
+    check_against_materialized(line, kNormed, 6, names);
   const char* rows = "dense 33 | groupnorm 3 | tanh | dense 20 | groupnorm 1 | relu | dense classes";
-  for (const char* names : {"", "gn1", "fc1,gn1", "fc1,fc2"}) check_against_materialised(rows, {1, 1, 21}, 14, names);
-  check_against_materialised("groupnorm 1 | conv 4 3 | dropout 0.25 | groupnorm 4 | dense classes", kNormed, 7);
+  for (const char* names : {"", "gn1", "fc1,gn1", "fc1,fc2"}) check_against_materialized(rows, {1, 1, 21}, 14, names);
+  check_against_materialized("groupnorm 1 | conv 4 3 | dropout 0.25 | groupnorm 4 | dense classes", kNormed, 7);
 }
 
 TEST_CASE("scale and shift are reported once each, and as zeros where they are frozen") {
@@ -173,13 +163,13 @@ TEST_CASE("group norm's parameters are scales of 1 and shifts of 0, with PyTorch
   CHECK(scale.shape == std::vector<std::int64_t>{6});
   CHECK(shift.role == ParameterRole::shift);
   CHECK(shift.shape == std::vector<std::int64_t>{9});
-  for (const auto initialisation : {Initialisation::fan_in, Initialisation::glorot}) {
-    const Vector weights = model.initial(initialisation, 1);
+  for (const auto initialization : {Initialization::fan_in, Initialization::glorot}) {
+    const Vector weights = model.initial(initialization, 1);
     for (std::size_t c = 0; c < 6; ++c) CHECK(view(weights)[scale.offset + c] == 1);
     for (std::size_t c = 0; c < 9; ++c) CHECK(view(weights)[shift.offset + c] == 0);
   }
   CHECK(model.frozen("gn2") == std::vector<bool>{false, false, false, false, true, false});
-  Vector weights = model.initial(Initialisation::fan_in, 1);
+  Vector weights = model.initial(Initialization::fan_in, 1);
   for (std::size_t c = 0; c < 6; ++c) view(weights)[scale.offset + c] = static_cast<float>(c);
   const auto file = parse_safetensors(write_safetensors(model, weights), "x");
   CHECK(file.tensors.at("gn1.weight").values == std::vector<float>{0, 1, 2, 3, 4, 5});
@@ -187,19 +177,14 @@ TEST_CASE("group norm's parameters are scales of 1 and shifts of 0, with PyTorch
 }
 
 TEST_CASE("group norm that does not fit says what would") {
-  CHECK(group_norm_refusal("conv 64 3 | groupnorm 3 | dense classes", kNormed) ==
-        "layer 2 'groupnorm 3' cannot split 64 channels into groups of equal size; nearest: 2 or 4");
-  CHECK(group_norm_refusal("conv 6 3 | groupnorm 9 | dense classes", kNormed) ==
-        "layer 2 'groupnorm 9' cannot split 6 channels into groups of equal size; nearest: 6");
-  CHECK(group_norm_refusal("conv 6 3 | flatten | groupnorm 6 | dense classes", kNormed) ==
-        "layer 3 'groupnorm 6' reads a flattened picture, which has no channels; it must stand before flatten");
-  CHECK(group_norm_refusal("dense 6 | groupnorm 6 | dense classes", kNormed) ==
-        "layer 2 'groupnorm 6' has groups of one value, which have no variance; there are 6 values for its groups to "
-        "share");
-  CHECK(group_norm_refusal("groupnorm | dense classes", kNormed) ==
-        "layer 1 'groupnorm': the number of groups is missing; it is written: groupnorm GROUPS");
-  CHECK(group_norm_refusal("groupnorm 0 | dense classes", kNormed).find("from 1 to 1048576, not '0'") != std::string::npos);
-  CHECK(group_norm_refusal("conv 6 3 | flatten | dense 6 | groupnorm 2 | dense classes", kNormed) == "accepted");
+  const auto parse = [](std::string_view line) { return Model::parse(line, kNormed, 5); };
+  CHECK_USAGE_ERROR(parse("conv 64 3 | groupnorm 3 | dense classes"), "layer 2 'groupnorm 3'", "64", "2", "4");
+  CHECK_USAGE_ERROR(parse("conv 6 3 | groupnorm 9 | dense classes"), "layer 2 'groupnorm 9'", "6");
+  CHECK_USAGE_ERROR(parse("conv 6 3 | flatten | groupnorm 6 | dense classes"), "layer 3 'groupnorm 6'", "flatten");
+  CHECK_USAGE_ERROR(parse("dense 6 | groupnorm 6 | dense classes"), "layer 2 'groupnorm 6'", "6");
+  CHECK_USAGE_ERROR(parse("groupnorm | dense classes"), "layer 1 'groupnorm'", "groups", "groupnorm GROUPS");
+  CHECK_USAGE_ERROR(parse("groupnorm 0 | dense classes"), "layer 1 'groupnorm 0'", "groups", "1", "1048576", "'0'");
+  CHECK_NOTHROW(parse("conv 6 3 | flatten | dense 6 | groupnorm 2 | dense classes"));
 }
 
 }  // namespace fedstride::test::group_norm_test

@@ -90,7 +90,7 @@ TEST_CASE("softmax of large and equal scores: loss ln 3, gradient 1/3 and -2/3")
   CHECK(gradient[3] == 0);
 }
 
-TEST_CASE("softmax of scores that are not numbers is no number either") {
+TEST_CASE("softmax of NaN scores is NaN") {
   Buffer<float> scores(16);
   scores[0] = NAN;
   CHECK(std::isnan(softmax_row(scores.data(), 4, 1, 1, nullptr).loss));
@@ -140,9 +140,9 @@ TEST_CASE("Winograd's convolution agrees with the direct one to 2e-6 of the outp
   }
 }
 
-TEST_CASE("spots: zeros and what a ReLU stopped are left out, each filter's in order of place, neighbours' sums kept") {
+TEST_CASE("spots: zeros and what a ReLU stopped are left out, each filter's in order of place, neighbors' sums kept") {
   constexpr int kChannels = 19, kWidth = 5, kPlaces = 23;
-  // Windows of 3 x 3 a step of 2 apart, so that neighbours may share a winner; of 1, so that three may; and none.
+  // Windows of 3 x 3 a step of 2 apart, so that neighbors may share a winner; of 1, so that three may; and none.
   struct Case {
     std::size_t step;
     bool pooled;

@@ -136,7 +136,7 @@ inline void check_against_twin(std::string_view line, Shape input, int rows, int
   check_against_twin(line, ExampleForm{input, classes}, rows);
 }
 
-/// Gradient of one example of the batch as the network itself computes it, materialised.
+/// Gradient of one example of the batch as the network itself computes it, materialized.
 inline std::vector<float> gradient_of(Network& network, const Setting& setting, std::size_t row) {
   const std::size_t size = setting.model.input().size();
   std::copy_n(setting.inputs.begin() + static_cast<std::ptrdiff_t>(row * size), size, network.inputs(1).begin());
@@ -199,7 +199,7 @@ inline void check_tensors(const Model& model, const std::vector<float>& actual, 
 
 /// Checks norms and weighted sums against gradients of single examples, the network's own and the slow twin's.
 template <std::same_as<ExampleForm> Form>
-void check_against_materialised(std::string_view line, const Form& form, int rows, std::string_view frozen_names = "") {
+void check_against_materialized(std::string_view line, const Form& form, int rows, std::string_view frozen_names = "") {
   CAPTURE(std::string(line));
   CAPTURE(std::string(frozen_names));
   CAPTURE(rows);
@@ -228,9 +228,9 @@ void check_against_materialised(std::string_view line, const Form& form, int row
   check_tensors(setting.model, sum, exact_sum);
 }
 
-inline void check_against_materialised(std::string_view line, Shape input, int rows, std::string_view frozen_names = "",
+inline void check_against_materialized(std::string_view line, Shape input, int rows, std::string_view frozen_names = "",
                                        int classes = 5) {
-  check_against_materialised(line, ExampleForm{input, classes}, rows, frozen_names);
+  check_against_materialized(line, ExampleForm{input, classes}, rows, frozen_names);
 }
 
 }  // namespace fedstride::test

@@ -54,12 +54,12 @@ TEST_CASE("layer norm of values far from zero keeps their differences") {
   }
 }
 
-TEST_CASE("norms and weighted sums with layer norm are those of materialised gradients, frozen or not") {
+TEST_CASE("norms and weighted sums with layer norm are those of materialized gradients, frozen or not") {
   const char* line = "conv 6 3 | layernorm | relu | maxpool 2 2 | conv 20 2 | layernorm | relu | dense classes";
   for (const char* names : {"", "ln1", "ln2", "conv1,ln1", "conv1,conv2", "conv1,ln1,conv2,ln2"})
-    check_against_materialised(line, kPicture, 6, names);
+    check_against_materialized(line, kPicture, 6, names);
   const char* rows = "dense 33 | layernorm | tanh | dense 20 | layernorm | relu | dense classes";
-  for (const char* names : {"", "ln1", "fc1,ln1", "fc1,fc2"}) check_against_materialised(rows, {1, 1, 21}, 14, names);
+  for (const char* names : {"", "ln1", "fc1,ln1", "fc1,fc2"}) check_against_materialized(rows, {1, 1, 21}, 14, names);
 }
 
 }  // namespace fedstride::test::layer_norm_test

@@ -61,7 +61,7 @@ class Fixture {
  public:
   explicit Fixture(int examples)
       : model(Model::parse(kLine, kPicture, 10)),
-        weights(model.initial(Initialisation::fan_in, 3)),
+        weights(model.initial(Initialization::fan_in, 3)),
         network(model, 12),
         inputs(static_cast<std::size_t>(examples) * kPicture.size()),
         labels(static_cast<std::size_t>(examples)),
@@ -177,7 +177,7 @@ TEST_CASE("a step on ten pictures is cut into several pieces, one of few flops i
   const std::vector<Label> labels(10);
   const std::vector<Row> rows(10);
   network.gradient(
-      small.initial(Initialisation::fan_in, 1).data(), {labels, rows, {}}, [](auto, auto) { return 0.0; },
+      small.initial(Initialization::fan_in, 1).data(), {labels, rows, {}}, [](auto, auto) { return 0.0; },
       [](int, function_ref<void(int)>) { FAIL("a tiny step asked for help"); });
 }
 
@@ -230,7 +230,7 @@ TEST_CASE("private steps of batch 200 need at most half as much memory again as 
     CAPTURE(std::string(name));
     const FloatingPointMode mode;
     const Model model = Model::parse(find_named_model(name)->line, input, 10);
-    const Vector weights = model.initial(Initialisation::fan_in, 1);
+    const Vector weights = model.initial(Initialization::fan_in, 1);
     const std::vector<Label> labels(200, Label{1});
     const std::vector<Row> rows(200, Row{1});
     std::vector<double> norms(200);

@@ -58,7 +58,7 @@ TEST_CASE("convolutions whose gradients are hardly ever zero agree with the slow
         const std::string line = "conv 7 " + std::to_string(kernel) + " stride " + std::to_string(stride) + " pad " +
                                  std::to_string(padding) + " | tanh | conv 4 2 pad 1 | dense classes";
         check_against_twin(line, kPicture, 3);
-        check_against_materialised(line, kPicture, 3);
+        check_against_materialized(line, kPicture, 3);
       }
   // By Winograd's kernels: sides that are and are not whole tiles, channels that are and are not whole blocks.
   for (const Shape picture : {Shape{16, 16, 3}, Shape{13, 18, 3}})
@@ -66,8 +66,8 @@ TEST_CASE("convolutions whose gradients are hardly ever zero agree with the slow
       const std::string line = "conv 16 3 1 1 | tanh | conv " + std::to_string(channels) +
                                " 3 | groupnorm 2 | conv 16 3 1 1 nobias | tanh | avgpool 2 2 | dense classes";
       check_against_twin(line, picture, 4);
-      check_against_materialised(line, picture, 3);
-      check_against_materialised(line, picture, 3, "conv1,conv2");
+      check_against_materialized(line, picture, 3);
+      check_against_materialized(line, picture, 3, "conv1,conv2");
     }
 }
 

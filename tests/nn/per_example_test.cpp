@@ -16,43 +16,43 @@ constexpr Shape kPicture{9, 8, 3};
 
 }  // namespace
 
-TEST_CASE("norms and weighted sums of dense networks are those of materialised gradients") {
-  check_against_materialised("dense classes", {1, 1, 7}, 6);
-  check_against_materialised("dense classes nobias", {1, 1, 1}, 3, "", 2);
-  check_against_materialised("dense 33 nobias | tanh | dense 17 | relu | dense 50 | tanh | dense classes nobias", {1, 1, 54}, 13);
-  check_against_materialised("dense 100 | relu | dense classes", {1, 1, 70}, 40, "", 21);
-  check_against_materialised("dense 500 | relu | dense 30 | relu | dense classes", {1, 1, 41}, 7);
-  check_against_materialised("relu | dense 1 | dense classes", {1, 1, 21}, 5);
+TEST_CASE("norms and weighted sums of dense networks are those of materialized gradients") {
+  check_against_materialized("dense classes", {1, 1, 7}, 6);
+  check_against_materialized("dense classes nobias", {1, 1, 1}, 3, "", 2);
+  check_against_materialized("dense 33 nobias | tanh | dense 17 | relu | dense 50 | tanh | dense classes nobias", {1, 1, 54}, 13);
+  check_against_materialized("dense 100 | relu | dense classes", {1, 1, 70}, 40, "", 21);
+  check_against_materialized("dense 500 | relu | dense 30 | relu | dense classes", {1, 1, 41}, 7);
+  check_against_materialized("relu | dense 1 | dense classes", {1, 1, 21}, 5);
 }
 
-TEST_CASE("norms and weighted sums of convolutions are those of materialised gradients") {
+TEST_CASE("norms and weighted sums of convolutions are those of materialized gradients") {
   for (const char* line :
        {"conv 4 3 | dense classes", "conv 6 3 | relu | maxpool 3 2 | dense classes",
         "conv 6 3 nobias | maxpool 2 1 | relu | dense classes", "conv 3 3 | tanh | maxpool 2 2 | dense classes",
         "conv 3 3 | relu | avgpool 2 2 | conv 4 2 pad 1 | tanh | dense classes",
         "conv 7 5 stride 2 pad 2 | relu | conv 4 2 pad 1 | relu | dense classes",
         "conv 7 8 pad 2 stride 3 | relu | dense classes", "maxpool 2 2 | conv 3 2 nobias | dense classes"})
-    check_against_materialised(line, kPicture, 6);
+    check_against_materialized(line, kPicture, 6);
 }
 
 TEST_CASE("filters smaller and larger than an example's list of spots, by Winograd or not, give the true norms") {
   for (const int channels : {15, 16, 17, 64})
-    check_against_materialised("conv " + std::to_string(channels) + " 3 | relu | maxpool 2 2 | conv " + std::to_string(channels) +
+    check_against_materialized("conv " + std::to_string(channels) + " 3 | relu | maxpool 2 2 | conv " + std::to_string(channels) +
                                    " 3 pad 1 | relu | maxpool 2 2 | dense classes",
                                {13, 12, 2}, 4);
-  check_against_materialised("conv 32 3 | relu | conv 64 3 | relu | maxpool 2 2 | dense 20 | relu | dense classes", {20, 20, 3},
+  check_against_materialized("conv 32 3 | relu | conv 64 3 | relu | maxpool 2 2 | dense 20 | relu | dense classes", {20, 20, 3},
                              3);
 }
 
 TEST_CASE("dropout's masks count in the norms") {
-  check_against_materialised("conv 5 3 | relu | maxpool 2 2 | dropout 0.25 | dense 37 | relu | dropout 0.5 | dense classes",
+  check_against_materialized("conv 5 3 | relu | maxpool 2 2 | dropout 0.25 | dense 37 | relu | dropout 0.5 | dense classes",
                              kPicture, 9);
 }
 
 TEST_CASE("frozen layers neither count in the norms nor appear in the sum") {
   const char* line = "conv 6 3 | relu | maxpool 2 2 | conv 20 2 | relu | dense 20 | relu | dense classes";
   for (const char* names : {"conv1", "conv1,conv2", "conv2", "fc1", "conv1,fc2", "conv1,conv2,fc1"})
-    check_against_materialised(line, kPicture, 4, names);
+    check_against_materialized(line, kPicture, 4, names);
   const Setting setting(line, kPicture, 5, 4);
   Network network(setting.model, 4, setting.model.frozen("conv1,conv2,fc1,fc2"));
   CHECK(norms_of(network, setting) == std::vector<double>(4, 0.0));

@@ -39,7 +39,7 @@ TEST_CASE("the network's padded and global pools agree with the slow twin, behin
     check_against_twin("conv 5 3 | relu | " + pool + " | dense classes", kPicture, 3);
     check_against_twin("conv 5 3 | " + pool + " | relu | dense classes", kPicture, 3);
     check_against_twin(pool + " | conv 17 1 | " + "globalavgpool | dense classes", kPicture, 3);
-    check_against_materialised("conv 6 3 | relu | " + pool + " | conv 4 1 | dense classes", kPicture, 5);
+    check_against_materialized("conv 6 3 | relu | " + pool + " | conv 4 1 | dense classes", kPicture, 5);
   }
 }
 

@@ -5,12 +5,15 @@
 #include <cstdlib>
 #include <filesystem>
 #include <string>
+#include <type_traits>
+#include <vector>
 
 #include "core/files.hpp"
 #include "core/random.hpp"
 #include "nn/network.hpp"
-#include "nn/reference.hpp"
 #include "nn/safetensors.hpp"
+#include "tests/kits/reference.hpp"
+#include "tests/nn/layer_examples.hpp"
 #include "tests/nn/setting.hpp"
 #include "tests/support/skip.hpp"
 
@@ -28,7 +31,7 @@ void write_case(const std::filesystem::path& folder, std::string_view line, cons
   constexpr int kRows = 6;
   constexpr float kRate = 0.1F;
   const auto model = Model::parse(line, form);
-  Vector weights = model.initial(Initialisation::fan_in, 1);
+  Vector weights = model.initial(Initialization::fan_in, 1);
   RandomStream random(1, {.purpose = Purpose::test});
   const RandomExamples<float> made(form, kRows, random);
   const auto &inputs = made.inputs, &values = made.values;
@@ -75,12 +78,12 @@ TEST_CASE("the same weights in PyTorch give the same scores, the same step and t
   const char* python = std::getenv("FEDSTRIDE_PYTORCH");
   if (python == nullptr) FEDSTRIDE_SKIP("FEDSTRIDE_PYTORCH names no Python that has PyTorch");
   struct Case {
-    std::string_view line;
+    std::string line;
     Shape input;
     Targets targets = Targets::classes;
     int vocabulary = 0;
   };
-  const Case cases[] = {
+  std::vector<Case> cases = {
       {"adadp-cnn", {32, 32, 3}},
       {"yu-cnn", {28, 28, 1}},
       {"tutorial-cnn", {28, 28, 1}},
@@ -110,6 +113,11 @@ TEST_CASE("the same weights in PyTorch give the same scores, the same step and t
        15},
       {"small-transformer", {20, 1, 1}, Targets::positions, 15},
   };
+  for_each_layer([&]<class Kind>(const Kind&, const Example& example) {
+    // PyTorch draws other masks.
+    if constexpr (!std::is_same_v<Kind, Dropout>)
+      cases.push_back({example.line, example.form.shape, example.form.targets, example.form.vocabulary});
+  });
   const auto folder = std::filesystem::temp_directory_path() / ("fedstride-pytorch-" + std::to_string(getpid()));
   std::filesystem::create_directories(folder);
   for (const Case& item : cases) {

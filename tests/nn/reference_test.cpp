@@ -1,4 +1,4 @@
-#include "nn/reference.hpp"
+#include "tests/kits/reference.hpp"
 
 #include <doctest/doctest.h>
 

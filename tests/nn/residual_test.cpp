@@ -66,9 +66,9 @@ TEST_CASE("the residual networks agree with the slow twin") {
   check_against_twin("resnet20-gn", {8, 8, 3}, 2);
 }
 
-TEST_CASE("norms and weighted sums with residual blocks are those of materialised gradients") {
-  for (const char* line : kLines) check_against_materialised(line, kPicture, 5);
-  check_against_materialised("resnet8-gn", {9, 8, 3}, 4);
+TEST_CASE("norms and weighted sums with residual blocks are those of materialized gradients") {
+  for (const char* line : kLines) check_against_materialized(line, kPicture, 5);
+  check_against_materialized("resnet8-gn", {9, 8, 3}, 4);
 }
 
 TEST_CASE("frozen layers on either side of a shortcut change no other gradient") {
@@ -93,7 +93,7 @@ TEST_CASE("frozen layers on either side of a shortcut change no other gradient")
     const auto outcome = network_gradient(network, setting);
     CHECK(outcome.gradient == expected);
     CHECK(outcome.reported == reported);
-    check_against_materialised(line, kPicture, 3, names);
+    check_against_materialized(line, kPicture, 3, names);
   }
 }
 

@@ -3,9 +3,8 @@
 #include <string>
 #include <string_view>
 
-#include "core/error.hpp"
-#include "tests/data/files.hpp"
 #include "tests/nn/layer_checks.hpp"
+#include "tests/support/refusal.hpp"
 
 namespace fedstride::test::sequence_test {
 
@@ -50,12 +49,12 @@ TEST_CASE("the network's losses and gradients of sequences are the slow twin's")
 
 TEST_CASE("norms and weighted sums of sequences are those of gradients of single examples") {
   for (const int rows : {1, 9}) {
-    for (const auto line : kOneAnswer) check_against_materialised(line, kLast, rows);
-    for (const auto line : kAnswerAPosition) check_against_materialised(line, kEach, rows);
+    for (const auto line : kOneAnswer) check_against_materialized(line, kLast, rows);
+    for (const auto line : kAnswerAPosition) check_against_materialized(line, kEach, rows);
   }
-  check_against_materialised("embedding 4 | lstm 6 | dense 8 | last | dense classes", kLast, 6, "embedding1");
-  check_against_materialised("embedding 4 | lstm 6 | dense 8 | last | dense classes", kLast, 6, "lstm1");
-  check_against_materialised("embedding 6 | attention 2 | last | dense classes", kLast, 6, "attention1,embedding1");
+  check_against_materialized("embedding 4 | lstm 6 | dense 8 | last | dense classes", kLast, 6, "embedding1");
+  check_against_materialized("embedding 4 | lstm 6 | dense 8 | last | dense classes", kLast, 6, "lstm1");
+  check_against_materialized("embedding 6 | attention 2 | last | dense classes", kLast, 6, "attention1,embedding1");
 }
 
 TEST_CASE("losses of numbers and flags, and their gradients") {
@@ -64,7 +63,7 @@ TEST_CASE("losses of numbers and flags, and their gradients") {
     for (const std::string_view line : {"dense outputs", "dense 7 | tanh | dense outputs"}) {
       check_against_finite_differences(line, form);
       check_against_twin(line, form, 9);
-      check_against_materialised(line, form, 9);
+      check_against_materialized(line, form, 9);
     }
   }
 }
@@ -109,17 +108,15 @@ TEST_CASE("named models of sequences have their papers' sizes") {
 }
 
 TEST_CASE("layers of sequences say what they need") {
-  const auto refused = [](std::string_view line, const ExampleForm& form) { return error_of([&] { Model::parse(line, form); }); };
-  CHECK(contains(refused("dense classes", kLast),
-                 "layer 1 'dense classes' cannot read tokens; 'embedding SIZE' must stand before it"));
-  CHECK(contains(refused("embedding 4 | dense classes", kLast), "makes scores at every position"));
-  CHECK(contains(refused("embedding 4 | last | dense classes", kEach), "makes one row of scores"));
-  CHECK(contains(refused("embedding 4 | conv 8 3 | last | dense classes", kLast),
-                 "layer 2 'conv 8 3' cannot read a sequence of 7"));
-  CHECK(contains(refused("embedding 4 | attention 3 | last | dense classes", kLast), "cannot split 4 values into heads"));
-  CHECK(contains(refused("embedding 4 | flatten | dense classes", kLast), "'last' leaves one row"));
-  CHECK(contains(refused("lstm 4 | last | dense classes", {{1, 1, 9}, 3}), "needs a sequence, but reads 1x1x9"));
-  CHECK(contains(refused("embedding 4 | last | dense classes", {{1, 1, 9}, 3}), "needs tokens"));
+  const ExampleForm picture{{1, 1, 9}, 3};
+  CHECK_USAGE_ERROR(Model::parse("dense classes", kLast), "layer 1 'dense classes'", "tokens", "'embedding SIZE'");
+  CHECK_USAGE_ERROR(Model::parse("embedding 4 | dense classes", kLast), "layer 2 'dense classes'", "'last'");
+  CHECK_USAGE_ERROR(Model::parse("embedding 4 | last | dense classes", kEach), "layer 3 'dense classes'", "'last'");
+  CHECK_USAGE_ERROR(Model::parse("embedding 4 | conv 8 3 | last | dense classes", kLast), "layer 2 'conv 8 3'", "sequence", "7");
+  CHECK_USAGE_ERROR(Model::parse("embedding 4 | attention 3 | last | dense classes", kLast), "layer 2 'attention 3'", "4");
+  CHECK_USAGE_ERROR(Model::parse("embedding 4 | flatten | dense classes", kLast), "layer 2 'flatten'", "'last'");
+  CHECK_USAGE_ERROR(Model::parse("lstm 4 | last | dense classes", picture), "layer 1 'lstm 4'", "1x1x9", "'sequence'");
+  CHECK_USAGE_ERROR(Model::parse("embedding 4 | last | dense classes", picture), "layer 1 'embedding 4'", "tokens");
 }
 
 }  // namespace fedstride::test::sequence_test

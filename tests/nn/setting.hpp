@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "core/random.hpp"
-#include "nn/reference.hpp"
+#include "tests/kits/reference.hpp"
 
 namespace fedstride::test {
 
@@ -44,7 +44,7 @@ struct Setting {
   Setting(std::string_view line, Shape input, int classes, int examples, std::uint64_t seed = 1)
       : Setting(line, ExampleForm{input, classes}, examples, seed) {}
   Setting(std::string_view line, const ExampleForm& form, int examples, std::uint64_t seed = 1)
-      : model(Model::parse(line, form)), weights(model.initial(Initialisation::fan_in, seed)) {
+      : model(Model::parse(line, form)), weights(model.initial(Initialization::fan_in, seed)) {
     RandomStream moves(seed, {.purpose = Purpose::test, .row = 1});
     for (const Parameter& parameter : model.parameters())
       if (parameter.role == ParameterRole::scale || parameter.role == ParameterRole::shift)

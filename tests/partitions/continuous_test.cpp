@@ -7,6 +7,7 @@
 
 #include "core/error.hpp"
 #include "tests/partitions/examples.hpp"
+#include "tests/support/refusal.hpp"
 
 namespace fedstride::test::continuous_test {
 namespace {
@@ -26,7 +27,7 @@ std::vector<double> means(const ClientRows& assignment, const Example& example) 
 
 TEST_CASE("a strictness of 1 sorts by the property, one of 0 does not look at it") {
   Example example(round_robin_labels(5000, 10), 10, 5);
-  const ClientRows sorted = Continuous{.strictness = 1}.assign(example.input);
+  const ClientRows sorted = Continuous({.strictness = 1}).assign(example.input);
   CHECK(holds_every_row_once(sorted, example));
   float largest = -1;
   for (const auto rows : sorted) {
@@ -38,7 +39,7 @@ TEST_CASE("a strictness of 1 sorts by the property, one of 0 does not look at it
     }
     largest = next;
   }
-  for (const double mean : means(Continuous{.strictness = 0}.assign(example.input), example))
+  for (const double mean : means(Continuous({.strictness = 0}).assign(example.input), example))
     CHECK(std::abs(mean - 0.5) < 5 * std::sqrt(1.0 / 12 / 1000));
 }
 
@@ -49,7 +50,7 @@ TEST_CASE("in between, scores are correlated with the property by s / sqrt(s^2 +
   RandomStream random(5, {.purpose = Purpose::test, .round = 3});
   for (float& value : example.property) value = static_cast<float>(7 + 3 * random.normal());
   for (const double strictness : {0.25, 0.5, 0.75}) {
-    const auto found = means(Continuous{.strictness = strictness}.assign(example.input), example);
+    const auto found = means(Continuous({.strictness = strictness}).assign(example.input), example);
     const double rho = strictness / std::hypot(strictness, 1 - strictness);
     CHECK((found[1] - found[0]) / 6 == doctest::Approx(rho * std::sqrt(2 / std::acos(-1.0))).epsilon(0.05));
   }
@@ -58,12 +59,11 @@ TEST_CASE("in between, scores are correlated with the property by s / sqrt(s^2 +
 TEST_CASE("a constant property is no property, and one that is missing or not finite is refused") {
   Example example(round_robin_labels(100, 10), 10, 4);
   std::fill(example.property.begin(), example.property.end(), 3.0F);
-  CHECK(holds_every_row_once(Continuous{.strictness = 1}.assign(example.input), example));
+  CHECK(holds_every_row_once(Continuous({.strictness = 1}).assign(example.input), example));
   example.property[17] = std::numeric_limits<float>::infinity();
-  CHECK_THROWS_WITH(Continuous{}.assign(example.input), "property is inf in row 17; it must be a finite number");
+  CHECK_USAGE_ERROR(Continuous{}.assign(example.input), "property", "inf", "17");
   example.input.property = {};
-  CHECK_THROWS_WITH(Continuous{}.assign(example.input),
-                    "partition is 'continuous', which needs a property of every row; here are 0 of 100");
+  CHECK_USAGE_ERROR(Continuous{}.assign(example.input), "partition", "'continuous'", "0", "100");
 }
 
 }  // namespace fedstride::test::continuous_test

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <set>
+#include <string_view>
 #include <vector>
 
 #include "partitions/from_file.hpp"
@@ -17,6 +19,9 @@ inline bool is_told(std::string_view name) {
   return name == FromFile::kName || name == OwnRows::kName || name == OutsideRows::kName || name == GivenSizes::kName ||
          name == LabelDistribution::kName || name.starts_with("natural");
 }
+
+/// The partitions that draw nothing, so that their lists are the same for every seed.
+inline const std::set<std::string_view> kDrawNothing = {};
 
 /// Every other registered partition, with settings that fit any input.
 inline std::vector<Partitioner> dealers() {

@@ -8,26 +8,15 @@
 
 #include "core/error.hpp"
 #include "tests/partitions/examples.hpp"
+#include "tests/support/refusal.hpp"
 
 namespace fedstride::test::dirichlet_capped_test {
-namespace {
-
-std::string refusal(const DirichletCapped& partition, const Example& example) {
-  try {
-    partition.assign(example.input);
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "accepted";
-}
-
-}  // namespace
 
 TEST_CASE("a client that has an equal share of all rows gets none of the classes behind") {
   int capped = 0;
   for (std::uint64_t seed = 0; seed < 50; ++seed) {
     Example example(round_robin_labels(2000, 10), 10, 10, seed);
-    const auto assignment = DirichletCapped{.alpha = 0.3}.assign(example.input);
+    const auto assignment = DirichletCapped({.alpha = 0.3}).assign(example.input);
     REQUIRE(holds_every_row_once(assignment, example));
     for (const auto& rows : assignment) {
       CHECK(rows.size() >= 10);
@@ -50,7 +39,7 @@ TEST_CASE("without a cap in the way a class's share has the mean and the varianc
   constexpr double kAlpha = 0.5;
   for (std::uint64_t seed = 0; seed < 400; ++seed) {
     Example example(round_robin_labels(1000, 2), 2, 4, seed);
-    const auto assignment = DirichletCapped{.alpha = kAlpha, .least_rows = 0}.assign(example.input);
+    const auto assignment = DirichletCapped({.alpha = kAlpha, .least_rows = 0}).assign(example.input);
     shares.push_back(static_cast<double>(class_counts(assignment[1], example)[0]) / 500);
   }
   // Beta(alpha, 3 alpha), rounded down twice.
@@ -65,8 +54,8 @@ TEST_CASE("the draw is repeated until every client has the least number of rows,
   int drawn_again = 0;
   for (std::uint64_t seed = 0; seed < 20; ++seed) {
     Example example(round_robin_labels(400, 4), 4, 8, seed);
-    const auto once = DirichletCapped{.alpha = 0.3, .least_rows = 0}.assign(example.input);
-    const auto repeated = DirichletCapped{.alpha = 0.3, .least_rows = 20}.assign(example.input);
+    const auto once = DirichletCapped({.alpha = 0.3, .least_rows = 0}).assign(example.input);
+    const auto repeated = DirichletCapped({.alpha = 0.3, .least_rows = 20}).assign(example.input);
     for (const auto& rows : repeated) CHECK(rows.size() >= 20);
     const bool suits = std::ranges::all_of(once, [](const auto& rows) { return rows.size() >= 20; });
     CHECK((once == repeated) == suits);
@@ -77,7 +66,7 @@ TEST_CASE("the draw is repeated until every client has the least number of rows,
 
 TEST_CASE("a vanishing alpha gives each class to one client that has room") {
   Example example(round_robin_labels(1000, 10), 10, 4);
-  const auto assignment = DirichletCapped{.alpha = 1e-300, .least_rows = 0}.assign(example.input);
+  const auto assignment = DirichletCapped({.alpha = 1e-300, .least_rows = 0}).assign(example.input);
   CHECK(holds_every_row_once(assignment, example));
   // The cap is 250: three classes fill a client, so nobody has four.
   for (const auto& rows : assignment) CHECK(classes_of(rows, example).size() <= 3);
@@ -85,10 +74,8 @@ TEST_CASE("a vanishing alpha gives each class to one client that has room") {
 
 TEST_CASE("a least number of rows that cannot be had, or that no draw gives, is refused with what is valid") {
   Example example(round_robin_labels(100, 10), 10, 8);
-  CHECK(refusal({.least_rows = 13}, example) == "least-rows is 13; 8 clients and 100 rows allow it to be at most 12");
-  CHECK(refusal({.alpha = 0.01, .least_rows = 12}, example) ==
-        "least-rows is 12; none of 10000 draws over 8 clients gave every one that many: valid are fewer, a larger alpha or "
-        "fewer clients");
+  CHECK_USAGE_ERROR(DirichletCapped({.least_rows = 13}).assign(example.input), "least-rows", "13", "8", "100", "12");
+  CHECK_USAGE_ERROR(DirichletCapped({.alpha = 0.01, .least_rows = 12}).assign(example.input), "least-rows", "12", "10000", "8");
 }
 
 }  // namespace fedstride::test::dirichlet_capped_test

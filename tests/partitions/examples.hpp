@@ -48,13 +48,13 @@ inline std::vector<std::uint16_t> random_labels(std::size_t count, std::uint64_t
   return labels;
 }
 
-inline std::vector<std::size_t> class_counts(const std::vector<std::uint32_t>& rows, const Example& example) {
+inline std::vector<std::size_t> class_counts(std::span<const std::uint32_t> rows, const Example& example) {
   std::vector<std::size_t> counts(static_cast<std::size_t>(example.input.classes));
   for (const std::uint32_t row : rows) ++counts[example.labels[row]];
   return counts;
 }
 
-inline std::set<int> classes_of(const std::vector<std::uint32_t>& rows, const Example& example) {
+inline std::set<int> classes_of(std::span<const std::uint32_t> rows, const Example& example) {
   std::set<int> classes;
   for (const std::uint32_t row : rows) classes.insert(example.labels[row]);
   return classes;

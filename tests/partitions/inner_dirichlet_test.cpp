@@ -15,7 +15,7 @@ TEST_CASE("priors are symmetric over the classes: where none runs out, a client 
   std::vector<std::uint16_t> labels(8000, 0);
   for (std::size_t row = 0; row < labels.size(); row += 4) labels[row] = 1;
   Example example(labels, 2, 80);
-  const auto assignment = InnerDirichlet{.alpha = 1e300}.assign(example.input);
+  const auto assignment = InnerDirichlet({.alpha = 1e300}).assign(example.input);
   CHECK(holds_every_row_once(assignment, example));
   // Everybody draws from (1/2, 1/2) until the 2,000 rows of class 1 are gone, after 4,000 draws; then class 0 alone is left. So each
   // holds about 25 of class 1: as many as the last clients do.
@@ -33,7 +33,7 @@ TEST_CASE("a client's share of a class has the mean and the variance of the symm
   std::vector<double> shares;
   for (std::uint64_t seed = 0; seed < 400; ++seed) {
     Example example(round_robin_labels(4000, 4), 4, 40, seed);
-    const auto assignment = InnerDirichlet{.alpha = kAlpha}.assign(example.input);
+    const auto assignment = InnerDirichlet({.alpha = kAlpha}).assign(example.input);
     const auto counts = class_counts(assignment[0], example);
     REQUIRE(assignment[0].size() == 100);
     shares.push_back(static_cast<double>(counts[2]) / 100);
@@ -52,7 +52,7 @@ TEST_CASE("sizes are equal up to one, or lognormal: the logarithms have the devi
   Example example(random_labels(1007, 10, 3), 10, 50);
   for (const auto& rows : InnerDirichlet{}.assign(example.input)) CHECK((rows.size() == 20 || rows.size() == 21));
   Example many(random_labels(100000, 10, 3), 10, 1000, 4);
-  const auto assignment = InnerDirichlet{.alpha = 10, .size_sigma = 0.5}.assign(many.input);
+  const auto assignment = InnerDirichlet({.alpha = 10, .size_sigma = 0.5}).assign(many.input);
   CHECK(holds_every_row_once(assignment, many));
   double mean = 0, variance = 0;
   for (const auto& rows : assignment) mean += std::log(static_cast<double>(rows.size())) / 1000;
@@ -65,13 +65,13 @@ TEST_CASE("sizes are equal up to one, or lognormal: the logarithms have the devi
 
 TEST_CASE("a vanishing alpha gives a client one class as long as it lasts, and a sigma of 100 does not overflow") {
   Example example(round_robin_labels(1000, 10), 10, 20);
-  const auto assignment = InnerDirichlet{.alpha = 1e-300}.assign(example.input);
+  const auto assignment = InnerDirichlet({.alpha = 1e-300}).assign(example.input);
   CHECK(holds_every_row_once(assignment, example));
   // 200 pairs of client and class are possible; a client needs another class only where one has run out.
   std::size_t held = 0;
   for (const auto& rows : assignment) held += classes_of(rows, example).size();
   CHECK(held < 70);
-  CHECK(holds_every_row_once(InnerDirichlet{.size_sigma = 100}.assign(example.input), example));
+  CHECK(holds_every_row_once(InnerDirichlet({.size_sigma = 100}).assign(example.input), example));
 }
 
 }  // namespace fedstride::test::inner_dirichlet_test

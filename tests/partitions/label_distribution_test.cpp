@@ -9,6 +9,7 @@
 #include "core/files.hpp"
 #include "tests/partitions/examples.hpp"
 #include "tests/support/folder.hpp"
+#include "tests/support/refusal.hpp"
 
 namespace fedstride::test::label_distribution_test {
 namespace {
@@ -22,23 +23,11 @@ std::vector<Counts> dealt(const TemporaryFolder& folder, const std::string& text
   write_file(folder.path() / "mix", text);
   Example example(labels, 3, clients);
   std::vector<Counts> counts;
-  for (const auto& rows : LabelDistribution{folder / "mix"}.assign(example.input)) {
+  for (const auto& rows : LabelDistribution({folder / "mix"}).assign(example.input)) {
     CHECK(std::ranges::is_sorted(rows));
     counts.push_back(class_counts(rows, example));
   }
   return counts;
-}
-
-std::string refusal(const TemporaryFolder& folder, const std::string& text, int clients) {
-  try {
-    dealt(folder, text, clients);
-  } catch (const Error& error) {
-    std::string message = error.what();
-    const std::string path = folder / "mix";
-    const auto at = message.find(path);
-    return at == std::string::npos ? message : message.replace(at, path.size(), "FILE");
-  }
-  return "accepted";
 }
 
 }  // namespace
@@ -74,25 +63,19 @@ TEST_CASE("sizes are equal but for the rounding of each class") {
 
 TEST_CASE("files that are no distributions are refused with the reason") {
   const TemporaryFolder folder;
-  CHECK(refusal(folder, "1,1,1\n1,1,1\n", 2) == "accepted");
-  const std::string form =
-      "'FILE' is no table of numbers; it must have a line a client with a number a class, as CSV, or as JSON "
-      "[[0.5, 0.5], ...]";
+  CHECK_NOTHROW(dealt(folder, "1,1,1\n1,1,1\n", 2));
   for (const std::string text : {"a,b,c\n", "1,,1\n", "[[1, 1, \"1\"]]", "[1, 1, 1]", "[[1, 1, 1]"})
-    CHECK(refusal(folder, text, 1) == form);
-  CHECK(refusal(folder, "1,1,1\n", 2) == "clients is 2; 'FILE' needs it to be 1");
-  CHECK(refusal(folder, "1,1\n", 1) == "'FILE': client 0 has 2 numbers; the data set has 3 classes");
-  CHECK(refusal(folder, "1,1,1\n1,-1,1\n", 2) == "'FILE': client 1 has the number -1; a share is a number from 0 to 1e15");
-  CHECK(refusal(folder, "1,nan,1\n", 1) == "'FILE': client 0 has the number nan; a share is a number from 0 to 1e15");
-  CHECK(refusal(folder, "0,0,0\n", 1) == "'FILE': client 0 has only zeros; one class at least must have a share");
+    CHECK_FAILURE(dealt(folder, text, 1), folder / "mix", "CSV", "JSON");
+  CHECK_USAGE_ERROR(dealt(folder, "1,1,1\n", 2), "clients", "2", folder / "mix", "1");
+  CHECK_USAGE_ERROR(dealt(folder, "1,1\n", 1), folder / "mix", "client 0", "2", "3");
+  CHECK_FAILURE(dealt(folder, "1,1,1\n1,-1,1\n", 2), folder / "mix", "client 1", "-1", "0 to 1e15");
+  CHECK_FAILURE(dealt(folder, "1,nan,1\n", 1), folder / "mix", "client 0", "nan", "0 to 1e15");
+  CHECK_FAILURE(dealt(folder, "0,0,0\n", 1), folder / "mix", "client 0");
   std::string many;
   for (int i = 0; i < 60; ++i) many += "0,0,1\n";
-  CHECK(refusal(folder, many, 60) ==
-        "'FILE': client 0 would have no row, since class 2 has 40 rows for all; each needs one at least");
+  CHECK_FAILURE(dealt(folder, many, 60), folder / "mix", "client 0", "class 2", "40");
   Example example({0, 1}, 2, 1);
-  CHECK_THROWS_WITH(LabelDistribution{}.assign(example.input),
-                    "distribution-file is empty; it must have a line a client with a number a class, as CSV, or as JSON [[0.5, "
-                    "0.5], ...]");
+  CHECK_USAGE_ERROR(LabelDistribution{}.assign(example.input), "distribution-file");
 }
 
 }  // namespace fedstride::test::label_distribution_test

@@ -8,12 +8,13 @@
 #include <string>
 
 #include "tests/partitions/examples.hpp"
+#include "tests/support/refusal.hpp"
 
 namespace fedstride::test::label_quantity_test {
 
 TEST_CASE("ten clients of two classes each hold their own class and another; a class's holders have equal shares") {
   Example example(round_robin_labels(5000, 10), 10, 10);
-  const auto assignment = LabelQuantity{.classes_per_client = 2}.assign(example.input);
+  const auto assignment = LabelQuantity({.classes_per_client = 2}).assign(example.input);
   CHECK(holds_every_row_once(assignment, example));
   std::vector<std::set<std::size_t>> shares(10);
   std::vector<std::size_t> holders(10);
@@ -38,7 +39,7 @@ TEST_CASE("ten clients of two classes each hold their own class and another; a c
 TEST_CASE(
     "the other class is drawn evenly: of 900 clients with one own class 100 for each of the nine others, within 4.5 deviations") {
   Example example(round_robin_labels(18000, 10), 10, 9000);
-  const auto assignment = LabelQuantity{.classes_per_client = 2}.assign(example.input);
+  const auto assignment = LabelQuantity({.classes_per_client = 2}).assign(example.input);
   std::vector<int> pairs(100);
   for (std::size_t client = 0; client < 9000; ++client)
     for (const int label : classes_of(assignment[client], example)) ++pairs[client % 10 * 10 + static_cast<std::size_t>(label)];
@@ -63,11 +64,8 @@ TEST_CASE("three clients of ten classes cover all; four places each leave two to
 TEST_CASE("classes that the clients cannot cover, or that do not exist, are refused with what is valid") {
   Example example(round_robin_labels(100, 10), 10, 3);
   for (const int asked : {3, 11})
-    CHECK_THROWS_WITH_AS((LabelQuantity{.classes_per_client = asked}.assign(example.input)),
-                         ("classes-per-client is " + std::to_string(asked) +
-                          "; with 3 clients and rows of 10 classes it must be a whole number from 4 to 10, or 0 for the least")
-                             .c_str(),
-                         Error);
+    CHECK_USAGE_ERROR(LabelQuantity({.classes_per_client = asked}).assign(example.input), "classes-per-client",
+                      std::to_string(asked), "3 clients", "4 to 10");
 }
 
 }  // namespace fedstride::test::label_quantity_test

@@ -6,6 +6,7 @@
 
 #include "partitions/iid.hpp"
 #include "tests/partitions/examples.hpp"
+#include "tests/support/refusal.hpp"
 
 namespace fedstride::test::limit_test {
 
@@ -30,7 +31,7 @@ TEST_CASE("a larger limit keeps what a smaller one keeps, and another seed keeps
 }
 
 TEST_CASE("a limit of no rows is refused") {
-  CHECK_THROWS_WITH(limit_per_client(Assignment{{1}}, 0, 1), "limit-per-client is 0; it must be a whole number from 1");
+  CHECK_USAGE_ERROR(limit_per_client(Assignment{{1}}, 0, 1), "limit-per-client", "0", "1");
 }
 
 }  // namespace fedstride::test::limit_test

@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 
 #include "core/error.hpp"
+#include "tests/support/refusal.hpp"
 
 namespace fedstride::test::outside_rows_test {
 namespace {
@@ -23,11 +24,10 @@ TEST_CASE("clients have the numbers of a list, or all the same") {
 }
 
 TEST_CASE("other lists are refused, and so is dealing out") {
-  CHECK_THROWS_WITH_AS(counts("1,2", 3), "client-examples has 2 numbers; with clients 3 valid is one for each, or one for all",
-                       Error);
+  CHECK_USAGE_ERROR(counts("1,2", 3), "client-examples", "2", "3");
   for (const char* bad : {"", "1,,2", "0", "-1", "1.5", "x", "1000000001", "99999999999999999999"})
-    CHECK_THROWS_WITH_AS(counts(bad, 3), doctest::Contains("it must be whole numbers from 1 to 1000000000"), Error);
-  CHECK_THROWS_WITH_AS(OutsideRows().assign({}), doctest::Contains("only the clients' own code knows their examples"), Error);
+    CHECK_USAGE_ERROR(counts(bad, 3), "client-examples", "1 to 1000000000");
+  CHECK_USAGE_ERROR(OutsideRows().assign({}), "partition");
 }
 
 }  // namespace fedstride::test::outside_rows_test

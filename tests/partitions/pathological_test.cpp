@@ -29,7 +29,7 @@ TEST_CASE("five clients get the paper's pairs: car truck, plane ship, cat dog, b
 
 TEST_CASE("with 100 clients of two classes each, every class has twenty holders with equal shares") {
   Example example(round_robin_labels(50000, 10), 10, 100);
-  const auto assignment = Pathological{.classes_per_client = 2}.assign(example.input);
+  const auto assignment = Pathological({.classes_per_client = 2}).assign(example.input);
   std::array<int, 10> holders{};
   for (const auto& rows : assignment) {
     CHECK(rows.size() == 500);

@@ -33,7 +33,7 @@ TEST_CASE("shards are dealt at random: two seeds pair different ones") {
 
 TEST_CASE("rows that cannot be cut evenly make shards whose sizes differ by one") {
   Example example(random_labels(107, 4, 1), 4, 10);
-  for (const auto& rows : Shards{.shards_per_client = 1}.assign(example.input)) CHECK((rows.size() == 10 || rows.size() == 11));
+  for (const auto& rows : Shards({.shards_per_client = 1}).assign(example.input)) CHECK((rows.size() == 10 || rows.size() == 11));
 }
 
 }  // namespace fedstride::test::shards_test

@@ -11,6 +11,7 @@
 #include "partitions/given_sizes.hpp"
 #include "partitions/graded.hpp"
 #include "tests/partitions/examples.hpp"
+#include "tests/support/refusal.hpp"
 
 namespace fedstride::test::sizes_test {
 namespace {
@@ -23,15 +24,9 @@ Sizes sizes_of(const ClientRows& assignment) {
   return sizes;
 }
 
-std::string refusal(const std::string& sizes, int clients) {
+ClientRows given(const std::string& sizes, int clients) {
   Example example(round_robin_labels(100, 10), 10, clients);
-  try {
-    GivenSizes{sizes}.assign(example.input);
-  } catch (const Error& error) {
-    CHECK(error.kind() == Error::Kind::usage);
-    return error.what();
-  }
-  return "accepted";
+  return GivenSizes({sizes}).assign(example.input);
 }
 
 }  // namespace
@@ -78,34 +73,32 @@ TEST_CASE("who gets which rows is random: labels are the overall mix") {
 
 TEST_CASE("given sizes are kept, in rows or in shares, and rows beyond them are held by nobody") {
   Example example(round_robin_labels(100, 10), 10, 3);
-  const auto rows = GivenSizes{"50, 10,20"}.assign(example.input);
+  const auto rows = GivenSizes({"50, 10,20"}).assign(example.input);
   CHECK(sizes_of(rows) == Sizes{50, 10, 20});
   std::vector<std::uint32_t> all(rows.all_rows().begin(), rows.all_rows().end());
   std::ranges::sort(all);
   CHECK(std::ranges::adjacent_find(all) == all.end());
   CHECK(all.back() > 80);  // the rows are drawn, not the first eighty
-  CHECK(sizes_of(GivenSizes{"50,30,20"}.assign(example.input)) == Sizes{50, 30, 20});
-  CHECK(sizes_of(GivenSizes{"0.7,0.2,0.1"}.assign(example.input)) == Sizes{70, 20, 10});
-  CHECK(sizes_of(GivenSizes{"0.25,0.05,0.2"}.assign(example.input)) == Sizes{25, 5, 20});
+  CHECK(sizes_of(GivenSizes({"50,30,20"}).assign(example.input)) == Sizes{50, 30, 20});
+  CHECK(sizes_of(GivenSizes({"0.7,0.2,0.1"}).assign(example.input)) == Sizes{70, 20, 10});
+  CHECK(sizes_of(GivenSizes({"0.25,0.05,0.2"}).assign(example.input)) == Sizes{25, 5, 20});
   Example one(round_robin_labels(100, 10), 10, 1);
-  CHECK(sizes_of(GivenSizes{"1"}.assign(one.input)) == Sizes{1});
+  CHECK(sizes_of(GivenSizes({"1"}).assign(one.input)) == Sizes{1});
 }
 
 TEST_CASE("sizes that are none are refused in one line") {
-  CHECK(refusal("30,30,40", 3) == "accepted");
-  const std::string valid =
-      "; valid are whole numbers of rows (\"100,200,50\") or shares below 1 (\"0.5,0.25,0.25\"), a number for each client";
-  CHECK(refusal("", 1) == "sizes is '', with an entry ''" + valid);
-  CHECK(refusal("30,x", 2) == "sizes is '30,x', with an entry 'x'" + valid);
-  CHECK(refusal("30,0", 2) == "sizes is '30,0', with an entry '0'" + valid);
-  CHECK(refusal("30,-1", 2) == "sizes is '30,-1', with an entry '-1'" + valid);
-  CHECK(refusal("30,1.5", 2) == "sizes is '30,1.5', with an entry '1.5'" + valid);
-  CHECK(refusal("0.5,1", 2) == "sizes is '0.5,1', with an entry '1'" + valid);
-  CHECK(refusal("nan", 1) == "sizes is 'nan', with an entry 'nan'" + valid);
-  CHECK(refusal("30,30,40", 2) == "sizes is '30,30,40', which has 3 entries; it must have 2, one for each client");
-  CHECK(refusal("60,41", 2) == "sizes is '60,41', which is 101 rows; there are 100 training rows to deal out");
-  CHECK(refusal("0.6,0.5", 2) == "sizes is '0.6,0.5', whose shares add up to 1.1; they may be 1 at most");
-  CHECK(refusal("0.006,0.006", 2) == "sizes is '0.006,0.006', which is 1 row for 2 clients; each needs one at least");
+  CHECK_NOTHROW(given("30,30,40", 3));
+  CHECK_USAGE_ERROR(given("", 1), "sizes", "''");
+  CHECK_USAGE_ERROR(given("30,x", 2), "sizes", "'30,x'", "'x'");
+  CHECK_USAGE_ERROR(given("30,0", 2), "sizes", "'30,0'", "'0'");
+  CHECK_USAGE_ERROR(given("30,-1", 2), "sizes", "'30,-1'", "'-1'");
+  CHECK_USAGE_ERROR(given("30,1.5", 2), "sizes", "'30,1.5'", "'1.5'");
+  CHECK_USAGE_ERROR(given("0.5,1", 2), "sizes", "'0.5,1'", "'1'");
+  CHECK_USAGE_ERROR(given("nan", 1), "sizes", "'nan'");
+  CHECK_USAGE_ERROR(given("30,30,40", 2), "sizes", "'30,30,40'", "3", "2");
+  CHECK_USAGE_ERROR(given("60,41", 2), "sizes", "'60,41'", "101", "100");
+  CHECK_USAGE_ERROR(given("0.6,0.5", 2), "sizes", "'0.6,0.5'", "1.1", "1");
+  CHECK_USAGE_ERROR(given("0.006,0.006", 2), "sizes", "'0.006,0.006'", "1", "2");
 }
 
 TEST_CASE("a client's share of the rows has the mean and the variance of Dirichlet(beta) over the clients") {
@@ -114,7 +107,7 @@ TEST_CASE("a client's share of the rows has the mean and the variance of Dirichl
     std::vector<double> shares;
     for (std::uint64_t seed = 0; seed < 600; ++seed) {
       Example example(round_robin_labels(2000, 2), 2, kClients, seed);
-      shares.push_back(static_cast<double>(DirichletSizes{.size_alpha = beta}.assign(example.input)[2].size()) / 2000);
+      shares.push_back(static_cast<double>(DirichletSizes({.size_alpha = beta}).assign(example.input)[2].size()) / 2000);
     }
     const auto count = static_cast<double>(shares.size());
     const double mean = std::accumulate(shares.begin(), shares.end(), 0.0) / count;
@@ -130,14 +123,14 @@ TEST_CASE("a client's share of the rows has the mean and the variance of Dirichl
 
 TEST_CASE("both at once: sizes as Dirichlet over sizes draws them, and few classes a client where alpha is small") {
   Example example(round_robin_labels(4000, 10), 10, 8, 3);
-  const ClientRows sizes = DirichletSizes{.size_alpha = 1}.assign(example.input);
-  const ClientRows both = DirichletBoth{.alpha = 1e-300, .size_alpha = 1}.assign(example.input);
+  const ClientRows sizes = DirichletSizes({.size_alpha = 1}).assign(example.input);
+  const ClientRows both = DirichletBoth({.alpha = 1e-300, .size_alpha = 1}).assign(example.input);
   CHECK(sizes_of(both) == sizes_of(sizes));
   CHECK(holds_every_row_once(both, example));
   const std::vector<std::uint32_t> first(both[0].begin(), both[0].end());
   CHECK(classes_of(first, example).size() == 1 + (first.size() - 1) / 400);
   // With a huge alpha the first client holds the overall mix.
-  const ClientRows even = DirichletBoth{.alpha = 1e300, .size_alpha = 1}.assign(example.input);
+  const ClientRows even = DirichletBoth({.alpha = 1e300, .size_alpha = 1}).assign(example.input);
   const auto counts = class_counts({even[0].begin(), even[0].end()}, example);
   const double expected = static_cast<double>(even[0].size()) / 10;
   for (const std::size_t count : counts) CHECK(std::abs(static_cast<double>(count) - expected) < 5 * std::sqrt(expected));

@@ -1,8 +1,12 @@
+import contextlib
 import json
 import os
 import pathlib
+import re
 import subprocess
 import sys
+
+import pytest
 
 PROGRAM = os.environ["FEDSTRIDE_PROGRAM"]
 SOURCE = pathlib.Path(os.environ["FEDSTRIDE_SOURCE_DIR"])
@@ -19,11 +23,31 @@ def program(*words):
     return subprocess.run([PROGRAM, *map(str, words)], check=True, capture_output=True, text=True).stdout
 
 
+def names(message, *parts):
+    """Whether the message is one line that has each part as a word: keys, values and names, never prose (tests/support/refusal.hpp)."""
+    def word(part):
+        inner = "[0-9A-Za-z_-]"
+        return (f"(?<!{inner})" if re.match(inner, part) else "") + re.escape(part) + (f"(?!{inner})" if re.match(inner, part[-1]) else "")
+
+    message = message.removesuffix("\n")
+    return "\n" not in message and all(re.search(word(part), message) for part in parts)
+
+
+@contextlib.contextmanager
+def refused(kind, *parts):
+    """The block raises an error of this kind whose message names the parts."""
+    with pytest.raises(kind) as raised:
+        yield raised
+    assert names(str(raised.value), *parts), str(raised.value)
+
+
 def program_refuses(*words):
-    """The line by which the program refuses."""
+    """The line by which the program refuses, in Python's words."""
+    from fedstride import _core
+
     done = subprocess.run([PROGRAM, *map(str, words)], capture_output=True, text=True)
     assert done.returncode in (1, 2)
-    return done.stderr.removeprefix("fedstride: ").removesuffix("\n")
+    return _core.in_python_words(done.stderr.removeprefix("fedstride: ").removesuffix("\n"))
 
 
 def program_run(folder, **settings):

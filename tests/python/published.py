@@ -216,8 +216,8 @@ def expected_releases(config, facts, round, multipliers):
     for level in levels_of(config):
         relation = facts.neighbours[level]
         if round == 0:
-            if config["normalise"] == "private":
-                expected[level, None, "moments", "full", 1, relation, config["normalise-noise"], 1] = 1
+            if config["normalize"] == "private":
+                expected[level, None, "moments", "full", 1, relation, config["normalize-noise"], 1] = 1
             continue
         if config["evaluate"] == "private" and round % config["evaluate-every"] == 0:
             expected[level, None, "evaluation", "full", 1, relation, config["evaluate-noise"], 1] = 1
@@ -354,7 +354,7 @@ def expected_test(config, facts, about, tensors, of_a_round):
     x, y = facts.test.x.astype(float), facts.test.y
     if config["range"]:
         x, y, mean, deviation = as_read(facts.test, config)
-    if config["normalise"] == "private":
+    if config["normalize"] == "private":
         mean, deviation = (np.array(about["fedstride." + name].split(","), np.float32) for name in ("mean", "deviation"))
     elif config["mean"]:
         mean, deviation = float(config["mean"]), float(config["deviation"])
@@ -378,15 +378,16 @@ def expected_test(config, facts, about, tensors, of_a_round):
 
 def check_test(fields, config, facts, about, tensors, round):
     expected = expected_test(config, facts, about, tensors, fields.where != "summary.json")
+    measure = "test_r2" if config["targets"] == "values" else "test_accuracy"
     if expected is None:
         return
     if config["evaluate"] == "private" and round % config["evaluate-every"] != 0:
         if fields.where == "summary.json":
-            fields.public("test_accuracy", None)
+            fields.public(measure, None)
             fields.public("test_loss", None)
         return
     accuracy, loss, accuracy_off, loss_off = expected
-    fields.close("test_accuracy", accuracy, accuracy_off + 1e-12)
+    fields.close(measure, accuracy, accuracy_off + 1e-12)
     fields.close("test_loss", loss, loss_off)
 
 
@@ -397,7 +398,7 @@ def check_moments(config, facts, about):
     values = np.hstack([x, 2 * x * x - 1])
     if "client" in levels_of(config):
         values = np.array([values[facts.train.client == client].mean(0) for client in range(len(facts.sizes()))])
-    off = DEVIATIONS * math.sqrt(values.shape[1]) * config["normalise-noise"] / len(values)
+    off = DEVIATIONS * math.sqrt(values.shape[1]) * config["normalize-noise"] / len(values)
     first = (np.array(about.take("fedstride.mean").split(","), float) - middle) / half
     variance = (np.array(about.take("fedstride.deviation").split(","), float) / half) ** 2
     exact = np.split(values.mean(0), 2)
@@ -501,13 +502,13 @@ def check_halt(text, config, ledger, rounds):
         evaluates = config["evaluate"] == "private" and (rounds + 1) % config["evaluate-every"] == 0
         clients = range(ledger.clients if level == "example" else 1)
         told = f"budget of epsilon {number_text(budget)} at delta {level_setting(config, level, 'delta')}"
-        whose = "another round would pass the clients'" if level == "client" else "another step would pass every client's"
+        whose = "another round would exceed the clients'" if level == "client" else "another step would exceed every client's"
         if not budget:
             continue
         assert ledger.bounds(level, rounds)[0] <= budget, f"the budget {budget} was passed: {ledger.bounds(level, rounds)}"
         if text == f"{whose} {told}" and all(ledger.is_at_budget(level, rounds, client) for client in clients):
             return
-        if level == "example" and evaluates and text == f"another evaluation would pass a client's {told}" and any(
+        if level == "example" and evaluates and text == f"another evaluation would exceed a client's {told}" and any(
             ledger.is_at_budget(level, rounds, client, ["evaluation"]) for client in clients):
             return
     raise AssertionError(f"'{text}' is published as the reason for the end of the run")
@@ -545,8 +546,7 @@ def check_run(folder, given, facts, stages, published=None):
     fields.public("finished", True)
     assert fields.take("model_hash") == model_hash(tensors)
     check_test(fields, config, facts, about, tensors, rounds)
-    if config["targets"] == "values":
-        fields.public("metric", "R2")
+    fields.public("metric", "R2" if config["targets"] == "values" else "accuracy")
     fields.public("model", config["model"])
     fields.public("parameters", sum(tensor.size for tensor in tensors.values()))
     fields.public("training_rows", len(facts.train.y))
@@ -577,7 +577,7 @@ def check_run(folder, given, facts, stages, published=None):
     for name, value in {"dataset": "file", "rounds": str(rounds), "format": "pt", "fedstride.format": "1", "fedstride.model": config["model"],
                         "fedstride.input": f"1x1x{inputs}", "fedstride.classes": str(classes)}.items():
         metadata.public(name, value)
-    if config["normalise"] == "private":
+    if config["normalize"] == "private":
         check_moments(config, facts, metadata)
     metadata.done()
     return public

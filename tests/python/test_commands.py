@@ -7,7 +7,7 @@ import pathlib
 import threading
 
 import pytest
-from conftest import SOURCE, flags, program, program_refuses, python
+from conftest import SOURCE, flags, names, program, program_refuses, python, refused
 
 import fedstride
 from fedstride import privacy
@@ -45,10 +45,10 @@ def test_infinite_is_infinity():
 def test_errors_have_the_words_of_the_program():
     for ask, question in (("epsilon", {**ASK}), ("epsilon", {**ASK, "delta": 2}), ("epsilon", {**ASK, "delta": 1e-5, "stpes": 3}),
                           ("calibrate", {"epsilon": 1}), ("compare", ASK), ("delta", {**ASK, "epsilon": 1, "accountant": "best"})):
-        with pytest.raises(fedstride.UsageError) as refused:
+        with pytest.raises(fedstride.UsageError) as raised:
             getattr(privacy, ask)(**question)
-        assert str(refused.value) == program_refuses("privacy", ask, *flags(question), "--json")
-    with pytest.raises(fedstride.UsageError, match="^steps is of type dict; valid are"):
+        assert str(raised.value) == program_refuses("privacy", ask, *flags(question), "--json")
+    with refused(fedstride.UsageError, "steps", "dict"):
         privacy.epsilon(**{**ASK, "steps": {}})
 
 
@@ -111,20 +111,20 @@ def test_a_sweep_and_its_report(tmp_path):
     assert done["finished"] == 2 and done["failed"] == [] and pathlib.Path(done["folder"]) == tmp_path / "sweep"
     again = json.loads(program("sweep", file, "--out", tmp_path / "sweep", "--json"))
     assert again["finished"] == 2
-    if os.access("/usr/bin/gnuplot", os.X_OK):
+    if os.access("/usr/bin/rsvg-convert", os.X_OK):
         page = fedstride.report(tmp_path / "sweep", out=tmp_path / "page.html")
         assert page == str(tmp_path / "page.html") and "<svg" in pathlib.Path(page).read_text()
-    with pytest.raises(fedstride.UsageError) as refused:
+    with pytest.raises(fedstride.UsageError) as raised:
         fedstride.report(tmp_path / "sweep", tmp_path / "sweep")
-    assert str(refused.value) == program_refuses("report", tmp_path / "sweep", tmp_path / "sweep")
+    assert str(raised.value) == program_refuses("report", tmp_path / "sweep", tmp_path / "sweep")
 
 
 def test_a_sweep_whose_cells_fail_raises(tmp_path):
     file = tmp_path / "a.toml"
     file.write_text(SWEEP.replace('"synthetic-li"', '"csv"').replace("[sweep]", f'data-dir = "{tmp_path}"\n[sweep]'))
-    with pytest.raises(fedstride.Error) as refused:
+    with pytest.raises(fedstride.Error) as raised:
         fedstride.sweep(file, out=tmp_path / "sweep")
-    assert "\n" not in str(refused.value)
+    assert "\n" not in str(raised.value)
 
 
 # Such cells are carried out by the program beside the module.
@@ -136,8 +136,8 @@ def test_a_sweep_over_another_command(tmp_path):
     file.write_text(file.read_text().replace("[10, 100]", "[20]"))
     without = python(f"import fedstride._program\nfedstride._program.program = lambda: None\nfedstride._core.set_program('')\n"
                      f"fedstride.sweep({str(file)!r}, out={str(tmp_path / 'other')!r})")
-    assert without.stderr.splitlines()[-1] == ("fedstride.Error: the program 'fedstride' is neither beside the module nor on PATH; "
-                                               "cells of commands other than run need it")
+    last = without.stderr.splitlines()[-1]
+    assert last.startswith("fedstride.Error: ") and names(last, "'fedstride'", "PATH")
 
 
 def test_ctrl_c_stops_a_long_question():

@@ -13,6 +13,7 @@ import time
 
 import numpy as np
 import pytest
+from conftest import names, refused
 
 import fedstride
 
@@ -64,31 +65,131 @@ def test_weights_are_read_without_a_copy_and_cannot_be_changed(tmp_path):
         assert all(not array.flags.writeable and not array.flags.owndata for array in weights.values())
         weights["fc.bias"] += 1
 
-    run = outside(tmp_path / "a", train, rounds=1)
-    assert [client["failure"] for client in run.clients] == ["its training raised ValueError: output array is read-only"] * 3
+    run = outside(tmp_path / "a", train, rounds=1, accept_failures="all")
+    assert all(names(client["failure"], "ValueError: output array is read-only") for client in run.clients)
     del run
 
 
-@pytest.mark.parametrize("answer, failure", [
-    (lambda weights: None, "it gave a NoneType; it must give a dict of tensors, or fedstride.Trained"),
-    (lambda weights: {**weights, "fc.bias": np.zeros(3, np.float32)}, "it gave 'fc.bias' with shape [3]; the model's has [2]"),
-    (lambda weights: {**weights, "fc.bias": np.array([1, np.nan], np.float32)}, "it gave 'fc.bias' with a number that is not finite"),
-    (lambda weights: {**weights, "fc.bias": np.array([1, 1e60])}, "it gave 'fc.bias' with a number that is not finite"),
-    (lambda weights: {**weights, "fc.bias": np.zeros(2, int)}, "it gave 'fc.bias' with dtype int64; valid are floating point numbers"),
-    (lambda weights: {**weights, "fc.bias": np.array([None, None])}, "it gave 'fc.bias' with dtype object"),
-    (lambda weights: {name: weights[name] for name in list(weights)[1:]}, "it gave no tensor 'fc.weight'"),
-    (lambda weights: {**weights, "fc.more": np.zeros(1)}, "it gave a tensor 'fc.more', which the model does not have"),
-    (lambda weights: fedstride.Trained(weights, state={"a": 1}), "it gave a state, and client_state='keep' is not set"),
-    (lambda weights: fedstride.Trained(weights, examples=-1), "it gave -1 examples"),
-    (lambda weights: 1 / 0, "its training raised ZeroDivisionError: division by zero"),
+@pytest.mark.parametrize("answer, parts", [
+    (lambda weights: None, ["NoneType", "fedstride.Trained"]),
+    (lambda weights: {**weights, "fc.bias": np.zeros(3, np.float32)}, ["'fc.bias'", "[3]", "[2]"]),
+    (lambda weights: {**weights, "fc.bias": np.array([1, np.nan], np.float32)}, ["'fc.bias'", "finite"]),
+    (lambda weights: {**weights, "fc.bias": np.array([1, 1e60])}, ["'fc.bias'", "finite"]),
+    (lambda weights: {**weights, "fc.bias": np.zeros(2, int)}, ["'fc.bias'", "int64"]),
+    (lambda weights: {**weights, "fc.bias": np.array([None, None])}, ["'fc.bias'", "object"]),
+    (lambda weights: {name: weights[name] for name in list(weights)[1:]}, ["'fc.weight'"]),
+    (lambda weights: {**weights, "fc.more": np.zeros(1)}, ["'fc.more'"]),
+    (lambda weights: fedstride.Trained(weights, state={"a": 1}), ["client_state='keep'"]),
+    (lambda weights: fedstride.Trained(weights, examples=-1), ["-1", "examples"]),
+    (lambda weights: 1 / 0, ["ZeroDivisionError: division by zero"]),
 ])
-def test_an_answer_that_cannot_be_used_costs_the_client_its_part(tmp_path, caplog, answer, failure):
+def test_an_answer_that_cannot_be_used_costs_the_client_its_part(tmp_path, caplog, answer, parts):
     run = outside(tmp_path / "a", lambda weights, task: answer(weights) if task.client == 1 else dict(weights), rounds=1)
     told = [client.get("failure", "") for client in run.clients]
-    assert told[0] == told[2] == "" and failure in told[1]
+    assert told[0] == told[2] == "" and names(told[1], *parts)
     assert any("client 1, round 1" in record.getMessage() for record in caplog.records)
-    if "ZeroDivision" in failure:
+    if "ZeroDivision" in parts[0]:
         assert any("Traceback" in record.getMessage() for record in caplog.records)
+
+
+def broken(weights, task):
+    if task.client == 2:
+        raise KeyError("column", task.examples)
+    return 1 / 0
+
+
+@fedstride.named("mended", "1")
+def mended(weights, task):
+    """Fails for all clients as long as the file is there."""
+    if pathlib.Path(os.environ["FEDSTRIDE_TEST_BROKEN"]).exists():
+        raise OSError("no space")
+    return move(weights, task)
+
+
+class Fragile(Exception):
+    """Cannot be made anew from what it was pickled as."""
+
+    def __init__(self, first, second):
+        super().__init__(first)
+
+
+def fragile(weights, task):
+    raise Fragile("first", "second")
+
+
+def test_a_round_in_which_all_fail_ends_the_run_with_the_first_cause(tmp_path, caplog):
+    with refused(fedstride.Error, "3 of 3", "round 1", "client 0", "ZeroDivisionError", "accept-failures 'all'") as raised:
+        outside(tmp_path / "a", broken)
+    assert isinstance(raised.value.__cause__, ZeroDivisionError)
+    summary = fedstride.open(tmp_path / "a").summary
+    assert summary["finished"] is False and summary["rounds"] == 0 and names(summary["notes"][-1], "3 of 3", "ZeroDivisionError")
+    shown = [record.getMessage() for record in caplog.records]
+    assert len(shown) == 2 and all("Traceback" in text for text in shown)  # the second of three was like the first
+    assert "KeyError" in shown[1] and "client 2, round 1" in shown[1]
+
+
+def test_failures_can_be_accepted_and_are_counted_in_a_note(tmp_path, caplog):
+    run = outside(tmp_path / "a", broken, accept_failures="all", rounds=4)
+    assert run.summary["finished"] and [record["failed_clients"] for record in run.rounds] == [3] * 4
+    assert names(run.summary["notes"][-1], "4 of 4 rounds", "12 updates", "ZeroDivisionError: division by zero (8)", "KeyError")
+    assert len(caplog.records) == 2  # each traceback once, whatever the round
+    with refused(fedstride.Error, "1 of 3", "round 1", "client 1") as raised:
+        outside(tmp_path / "b", lambda weights, task: {} if task.client == 1 else dict(weights), accept_failures="none")
+    assert "'fc.weight'" in str(raised.value.__cause__)
+
+
+def test_a_run_that_failed_is_resumed_once_its_code_is_mended(tmp_path, monkeypatch):
+    monkeypatch.setenv("FEDSTRIDE_TEST_BROKEN", str(tmp_path / "broken"))
+    whole = outside(tmp_path / "whole", mended)
+    (tmp_path / "broken").touch()
+    with refused(fedstride.Error, "3 of 3", "round 1", "no space"):
+        outside(tmp_path / "parts", mended, client_state="reset")
+    (tmp_path / "broken").unlink()
+    assert hashes(fedstride.resume(tmp_path / "parts", train=mended)) == hashes(whole)
+
+
+def test_failures_in_workers_are_as_in_one_process(tmp_path):
+    code = textwrap.dedent("""
+        import logging, sys, traceback
+        sys.path.insert(0, sys.argv[1])
+        import fedstride, test_own_code as own
+        if __name__ == "__main__":
+            for name in ("broken", "fragile"):
+                try:
+                    own.outside(f"{sys.argv[2]}/{name}", getattr(own, name), workers=2)
+                except fedstride.Error as error:
+                    print(name, type(error.__cause__).__name__, "RemoteTraceback" == type(error.__cause__.__cause__).__name__, error)
+    """)
+    (tmp_path / "own.py").write_text(code)
+    done = subprocess.run([sys.executable, tmp_path / "own.py", pathlib.Path(__file__).parent, tmp_path], capture_output=True, text=True)
+    first, second = done.stdout.splitlines()
+    assert first.startswith("broken ZeroDivisionError True 3 of 3") or first.startswith("broken KeyError True 3 of 3"), done.stderr
+    assert second.startswith("fragile RuntimeError True 3 of 3") and "Fragile: first" in second
+    assert done.stderr.count("Traceback (most") == 3  # ZeroDivisionError, KeyError, Fragile
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_under_dp_the_text_of_an_exception_is_not_shown_and_the_round_is_charged(tmp_path, workers):
+    code = textwrap.dedent("""
+        import sys
+        sys.path.insert(0, sys.argv[1])
+        import fedstride, test_own_code as own
+        if __name__ == "__main__":
+            try:
+                own.outside(sys.argv[2], own.broken, dp="client", noise_multiplier=1.0, workers=int(sys.argv[3]))
+            except fedstride.Error as error:
+                print(error.__cause__, error)
+    """)
+    (tmp_path / "own.py").write_text(code)
+    here = pathlib.Path(__file__).parent
+    done = subprocess.run([sys.executable, tmp_path / "own.py", here, tmp_path / "run", str(workers)], capture_output=True, text=True)
+    assert names(done.stdout, "3 of 3", "ZeroDivisionError", "test_own_code.py") and done.stdout.startswith("None "), done.stderr
+    files = "".join(path.read_text() for path in (tmp_path / "run").iterdir() if path.suffix in (".json", ".jsonl"))
+    for text in (done.stdout, done.stderr, files):
+        assert "division" not in text and "column" not in text and "Traceback" not in text
+    run = fedstride.open(tmp_path / "run")
+    assert len(run.rounds) == 1 and run.rounds[0]["client_privacy"]["epsilon"] > 0  # released, charged, and then ended
+    subprocess.run([os.environ["FEDSTRIDE_PROGRAM"], "privacy", "audit", tmp_path / "run"], check=True, capture_output=True)
 
 
 def test_other_arrays_are_taken(tmp_path):
@@ -112,7 +213,7 @@ def test_runs_repeat_resume_and_keep_what_clients_keep(tmp_path):
 
     with pytest.raises(RuntimeError, match="^enough$"):
         outside(tmp_path / "parts", count, on_round=stop, **settings)
-    assert len(hashes(fedstride.open(tmp_path / "parts"))) == 3
+    assert len(hashes(fedstride.open_run(tmp_path / "parts"))) == 3
     parts = fedstride.resume(tmp_path / "parts", train=count)
     assert hashes(parts) == hashes(whole)
     assert whole.clients[0]["examples"] == 7 and whole.clients[0]["loss"] == 0.5
@@ -121,15 +222,15 @@ def test_runs_repeat_resume_and_keep_what_clients_keep(tmp_path):
 
 def test_a_run_goes_on_with_the_same_code_alone(tmp_path):
     outside(tmp_path / "a", rounds=1)
-    with pytest.raises(fedstride.UsageError, match="has the code 'train=mover 1', and 'train=counter 1' is given"):
+    with pytest.raises(fedstride.UsageError, match="'train=mover 1'.*'train=counter 1'"):
         fedstride.resume(tmp_path / "a", train=count, rounds=2)
-    with pytest.raises(fedstride.UsageError, match="and '' is given"):
+    with refused(fedstride.UsageError, "'train=mover 1'", "''"):
         fedstride.resume(tmp_path / "a", rounds=2)
     outside(tmp_path / "b", lambda weights, task: dict(weights), rounds=1)
-    with pytest.raises(fedstride.UsageError, match=r"has code without a name and version \(train\)"):
+    with refused(fedstride.UsageError, f"'{tmp_path / 'b'}'", "train"):
         fedstride.resume(tmp_path / "b", train=lambda weights, task: dict(weights), rounds=2)
     for bad in ("", "a b", "x" * 65, 7):
-        with pytest.raises(fedstride.UsageError, match="^name is "):
+        with refused(fedstride.UsageError, "name", f"'{bad}'" if isinstance(bad, str) else "7"):
             fedstride.named(bad, 1)
 
 
@@ -169,6 +270,20 @@ def test_models_of_layers_are_trained_outside_and_evaluated_here(tmp_path):
         assert (x == data["x"][rows]).all() and (y == data["y"][rows]).all()
 
 
+@pytest.mark.parametrize("settings", [{"model": WEIGHTS, "partition": "iid"}, {"model": "logistic"}, {"model": WEIGHTS, "partition": "dirichlet"}])
+def test_training_of_ones_own_without_data_asks_for_them(tmp_path, settings):
+    with refused(fedstride.UsageError, "train", "data=", "dataset=", "synthetic", "examples="):
+        fedstride.run(**settings, train=move, clients=3, rounds=1, out=tmp_path / "a")
+    assert not (tmp_path / "a").exists()
+
+
+def test_r2_is_told_by_its_name(tmp_path):
+    x = np.linspace(0, 1, 60, dtype=np.float32)[:, None]
+    run = fedstride.run(model=WEIGHTS, train=move, evaluate=lambda weights: {"r2": -0.5}, data=(x, 0.3 * x[:, 0]), partition="iid", clients=2,
+                        rounds=1, out=tmp_path / "a")
+    assert run.summary["metric"] == "R2" and run.summary["test_r2"] == -0.5 and "test_accuracy" not in run.summary
+
+
 def test_evaluation_may_be_the_users(tmp_path):
     accuracy = lambda weights: 1 / (1 + float(weights["scale"]) ** 2)  # noqa: E731
     run = outside(tmp_path / "a", evaluate=lambda weights: {"accuracy": accuracy(weights), "loss": 2.0, "examples": 5})
@@ -178,17 +293,17 @@ def test_evaluation_may_be_the_users(tmp_path):
     assert outside(tmp_path / "diverged", evaluate=lambda weights: {"loss": math.inf}).summary["test_loss"] is None
 
 
-@pytest.mark.parametrize("told, refused", [
-    ("x", "^evaluate gave 'x'"),
-    ({"accuracy": "x"}, "^evaluate gave {'accuracy': 'x'}"),
-    ({"examples": -1}, "^evaluate gave {'examples': -1}"),
-    ({"examples": 2**32}, "^evaluate says that the number of examples is 4294967296; possible is 0 to 4294967295$"),
-    (2.0, "^evaluate says that the accuracy is 2; possible is 0 to 1$"),
-    ({"accuracy": -math.inf}, "^evaluate says that the accuracy is -inf; possible is 0 to 1$"),
-    ({"accuracy": 0.5, "loss": -1}, r"^evaluate says that the loss is -1; possible is 0 to 1e\+06$"),
+@pytest.mark.parametrize("told, parts", [
+    ("x", ["evaluate", "'x'"]),
+    ({"accuracy": "x"}, ["evaluate", "{'accuracy': 'x'}"]),
+    ({"examples": -1}, ["evaluate", "{'examples': -1}"]),
+    ({"examples": 2**32}, ["evaluate", "examples", "4294967296", "4294967295"]),
+    (2.0, ["evaluate", "accuracy", "2", "1"]),
+    ({"accuracy": -math.inf}, ["evaluate", "accuracy", "-inf", "1"]),
+    ({"accuracy": 0.5, "loss": -1}, ["evaluate", "loss", "-1", "1e+06"]),
 ])
-def test_an_evaluation_that_no_test_can_have_given_ends_the_run(tmp_path, told, refused):
-    with pytest.raises(fedstride.UsageError, match=refused):
+def test_an_evaluation_that_no_test_can_have_given_ends_the_run(tmp_path, told, parts):
+    with refused(fedstride.UsageError, *parts):
         outside(tmp_path / "a", evaluate=lambda weights: told)
 
 
@@ -218,25 +333,25 @@ def test_partitions_cohorts_aggregations_and_server_optimizers_may_be_functions(
     assert [[client["client"] for client in record["clients"]] for record in run.rounds] == [[1], [2]]
 
 
-@pytest.mark.parametrize("settings, message", [
-    ({"partition": lambda data: [data.rows]}, "gave rows to 1 client; clients is 3"),
-    ({"partition": lambda data: [data.rows, data.rows, data.rows]}, "is somebody's already"),
-    ({"partition": lambda data: [[10**9], [1], [2]]}, "which the data set does not have"),
-    ({"partition": lambda data: [[-1], [1], [2]]}, "a row number that is none"),
-    ({"partition": lambda data: [[], [1], [2]]}, "gave client 0 no row"),
-    ({"partition": lambda data: [[0.5], [1], [2]]}, "it must give a list of row numbers"),
-    ({"cohort": lambda round, rows, seed: [3]}, "gave client 3; there are clients 0 to 2"),
-    ({"cohort": lambda round, rows, seed: [1, 1]}, "gave client 1 twice"),
-    ({"aggregation": lambda updates, weights, clients: np.zeros(3, np.float32)}, "it must give .* in one"),
-    ({"aggregation": lambda updates, weights, clients: "x"}, "it must give floating point numbers"),
-    ({"aggregation": lambda updates, weights, clients: updates[0] * np.nan}, "not finite"),
-    ({"server_optimizer": lambda model, change, state: (model, {"f": print})}, "valid are arrays and what JSON can hold"),
-    ({"server_optimizer": lambda model, change, state: (model, np.zeros(3))}, "it must be a dict of arrays"),
-    ({"aggregation": "callable"}, "means a Python function that is handed over"),
-    ({"dp": "client", "noise_multiplier": 1, "clip": 1, "aggregation": lambda *a: a[0][0]}, "aggregation is 'callable'|aggregation 'callable'"),
+@pytest.mark.parametrize("settings, parts", [
+    ({"partition": lambda data: [data.rows]}, ["1", "clients", "3"]),
+    ({"partition": lambda data: [data.rows, data.rows, data.rows]}, ["partition", "client 1"]),
+    ({"partition": lambda data: [[10**9], [1], [2]]}, ["partition", "1000000000"]),
+    ({"partition": lambda data: [[-1], [1], [2]]}, ["partition", "-1"]),
+    ({"partition": lambda data: [[], [1], [2]]}, ["partition", "client 0"]),
+    ({"partition": lambda data: [[0.5], [1], [2]]}, ["partition", "row numbers"]),
+    ({"cohort": lambda round, rows, seed: [3]}, ["cohort", "client 3", "0", "2"]),
+    ({"cohort": lambda round, rows, seed: [1, 1]}, ["cohort", "client 1"]),
+    ({"aggregation": lambda updates, weights, clients: np.zeros(3, np.float32)}, ["aggregation", "3"]),
+    ({"aggregation": lambda updates, weights, clients: "x"}, ["aggregation", "floating"]),
+    ({"aggregation": lambda updates, weights, clients: updates[0] * np.nan}, ["aggregation", "finite"]),
+    ({"server_optimizer": lambda model, change, state: (model, {"f": print})}, ["JSON"]),
+    ({"server_optimizer": lambda model, change, state: (model, np.zeros(3))}, ["dict"]),
+    ({"aggregation": "callable"}, ["aggregation", "'callable'"]),
+    ({"dp": "client", "noise_multiplier": 1, "clip": 1, "aggregation": lambda *a: a[0][0]}, ["aggregation", "'callable'"]),
 ])
-def test_parts_that_break_their_promises_are_refused_by_name(tmp_path, settings, message):
-    with pytest.raises(fedstride.Error, match=message):
+def test_parts_that_break_their_promises_are_refused_by_name(tmp_path, settings, parts):
+    with refused(fedstride.Error, *parts):
         fedstride.run(**{**SMALL, **settings}, out=tmp_path / "a")
 
 
@@ -270,26 +385,26 @@ def test_clients_are_protected_around_the_code(tmp_path):
     assert run.rounds[-1]["client_privacy"]["epsilon"] > 0
     assert hashes(outside(tmp_path / "b", **private)) == hashes(run)
     subprocess.run([os.environ["FEDSTRIDE_PROGRAM"], "privacy", "audit", tmp_path / "a"], check=True, capture_output=True)
-    with pytest.raises(fedstride.UsageError, match="^dp is 'example'; the model is tensors alone"):
+    with refused(fedstride.UsageError, "dp", "'example'"):
         outside(tmp_path / "c", dp="example", noise_multiplier=1.0)
 
 
-@pytest.mark.parametrize("keywords, message", [
-    ({"model": WEIGHTS}, "it needs train"),
-    ({"model": 7, "train": move}, "^model is of type int"),
-    ({"model": {"a": np.array([np.inf])}, "train": move}, "not finite"),
-    ({"model": {"a": np.array([1])}, "train": move}, "dtype int64"),
-    ({"model": {"a b": np.ones(1)}, "train": move}, "a tensor called 'a b'"),
-    ({"train": 7}, "^train is of type int"),
-    ({"evaluate": move}, "^evaluate is given without train"),
-    ({"workers": 2}, "^workers is 2"),
-    ({"workers": 0, "train": move}, "^workers is 0"),
-    ({"model": WEIGHTS, "train": lambda weights, task: weights, "workers": 2, "examples": 1}, "cannot be sent to other processes"),
-    ({"model": WEIGHTS, "train": move, "examples": [1, 2]}, "client-examples has 2 numbers"),
-    ({"model": WEIGHTS, "train": move, "local_objective": "prox"}, "^local-objective is 'prox'"),
+@pytest.mark.parametrize("keywords, parts", [
+    ({"model": WEIGHTS}, ["model", "train"]),
+    ({"model": 7, "train": move}, ["model", "int"]),
+    ({"model": {"a": np.array([np.inf])}, "train": move}, ["'a'", "finite"]),
+    ({"model": {"a": np.array([1])}, "train": move}, ["'a'", "int64"]),
+    ({"model": {"a b": np.ones(1)}, "train": move}, ["'a b'"]),
+    ({"train": 7}, ["train", "int"]),
+    ({"evaluate": move}, ["evaluate", "train"]),
+    ({"workers": 2}, ["workers", "2"]),
+    ({"workers": 0, "train": move}, ["workers", "0"]),
+    ({"model": WEIGHTS, "train": lambda weights, task: weights, "workers": 2, "examples": 1}, ["workers"]),
+    ({"model": WEIGHTS, "train": move, "examples": [1, 2]}, ["client_examples", "2"]),
+    ({"model": WEIGHTS, "train": move, "local_objective": "prox"}, ["local_objective", "'prox'"]),
 ])
-def test_requests_that_make_no_sense_are_refused(tmp_path, keywords, message):
-    with pytest.raises(fedstride.UsageError, match=message):
+def test_requests_that_make_no_sense_are_refused(tmp_path, keywords, parts):
+    with refused(fedstride.UsageError, *parts):
         fedstride.run(**{"clients": 3, "rounds": 1, **keywords}, out=tmp_path / "a")
     assert not (tmp_path / "a").exists()
 
@@ -408,12 +523,12 @@ def test_a_pytorch_model_trains_as_in_a_plain_loop_of_pytorch(tmp_path):
     named_train = fedstride.named("plain", 1)(train)
     run = fedstride.run(model=first, train=named_train, clients=3, examples=counts, rounds=2, out=tmp_path / "a")
     run = fedstride.resume(run, rounds=3, train=named_train, model=first)
-    assert run.summary["model_hash"] == fedstride.open(tmp_path / "3").summary["model_hash"]
-    with pytest.raises(fedstride.UsageError, match="tensor 'bias' is in the model given and not in the run's"):
+    assert run.summary["model_hash"] == fedstride.open_run(tmp_path / "3").summary["model_hash"]
+    with refused(fedstride.UsageError, "'bias'"):
         fedstride.resume(run, rounds=4, train=named_train, model=nn.Linear(2, 2))
 
 
 def test_the_program_does_not_go_on_with_python_s_code(tmp_path):
     fedstride.run(**SMALL, partition=fedstride.named("thirds", 1)(lambda data: [data.rows[i::3] for i in range(3)]), out=tmp_path / "a")
     done = subprocess.run([os.environ["FEDSTRIDE_PROGRAM"], "run", "--resume", tmp_path / "a", "--rounds", "3"], capture_output=True, text=True)
-    assert done.returncode == 2 and "has code of its own ('partition=thirds 1')" in done.stderr
+    assert done.returncode == 2 and names(done.stderr, "'partition=thirds 1'")

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import fedstride
-from conftest import program
+from conftest import names, program, refused
 
 WEIGHTS = {"a": np.zeros((2, 2), np.float32), "b": np.ones(3, np.float32)}
 PRIVATE = {"dp": "example", "noise_multiplier": 1.0, "clip": 0.5, "batch": 4, "clients": 3, "rounds": 2, "optimizer": "sgd"}
@@ -92,8 +92,8 @@ def test_the_noise_is_what_the_ledger_charges(tmp_path):
     statement = run.summary["privacy"][0]
     asked = fedstride.privacy.epsilon(noise_multiplier=3.0, sampling_rate=0.2, steps=15, delta=1e-5, accountant=statement["accountant"])
     assert abs(asked / statement["epsilon"] - 1) < 1e-6
-    assert any("code of the user's own computed the gradients" in text for text in statement["assumptions"])
-    assert "code of the user's own computed the gradients" in program("privacy", "audit", tmp_path / "a")
+    assert any("the user's own code computed the gradients" in text for text in statement["assumptions"])
+    assert "the user's own code computed the gradients" in program("privacy", "audit", tmp_path / "a")
 
 
 def test_every_lot_reserved_is_charged(tmp_path):
@@ -143,23 +143,23 @@ def test_both_levels_together(tmp_path):
     assert [statement["level"] for statement in run.summary["privacy"]] == ["example", "client"]
 
 
-@pytest.mark.parametrize("wrong, failure", [
+@pytest.mark.parametrize("wrong, parts", [
     (lambda lot: lot.gradient({"a": np.zeros((len(lot), 2, 2))}) and {**WEIGHTS, "b": WEIGHTS["b"] + 1},
-     "is refused: it changed 'b', of which it gave no lot a gradient; under example-level privacy nothing else may"),
-    (lambda lot: lot.gradient({"a": np.zeros((len(lot), 4))}), "the gradients of 'a' have shape [40, 4]; valid is [examples, 2, 2]"),
-    (lambda lot: lot.gradient({"a": np.zeros((len(lot), 2, 2)), "b": np.zeros((3, 3))}), "the gradients of 'b' have shape [3, 3]; valid is [40, 3]"),
-    (lambda lot: lot.gradient({"a": np.zeros(())}), "the gradients of 'a' have shape []; valid is [examples, 2, 2]"),
-    (lambda lot: lot.gradient({"c": np.zeros((40, 1))}), "gradients have a tensor 'c', which the model does not have"),
-    (lambda lot: lot.gradient({"b": np.zeros((40, 3), int)}), "gradients: it gave 'b' with dtype int64; valid are floating point numbers"),
-    (lambda lot: lot.gradient({}), "the lot has 40 examples; gradients of 0 are given"),
-    (lambda lot: lot.gradient([]), "the lot has 40 examples; gradients of 0 are given"),
-    (lambda lot: lot.gradient([gradients(lot.indices)] * 2), "the lot has 40 examples; gradients of 80 are given so far"),
-    (lambda lot: lot.gradient(7), "its training raised TypeError: 'int' object is not iterable"),
-    (lambda lot: lot.gradient([7]), "gradients are of type int; valid are a dict of arrays, and several such dicts"),
-    (lambda lot: [lot.gradient(gradients(lot.indices)), lot.gradient(gradients(lot.indices))], "no lot is drawn that was not released"),
-    (lambda lot: None, "the lot drawn before was not released; every lot drawn must be, whatever is in it"),
+     ["'b'"]),
+    (lambda lot: lot.gradient({"a": np.zeros((len(lot), 4))}), ["'a'", "[40, 4]", "[examples, 2, 2]"]),
+    (lambda lot: lot.gradient({"a": np.zeros((len(lot), 2, 2)), "b": np.zeros((3, 3))}), ["'b'", "[3, 3]", "[40, 3]"]),
+    (lambda lot: lot.gradient({"a": np.zeros(())}), ["'a'", "[]", "[examples, 2, 2]"]),
+    (lambda lot: lot.gradient({"c": np.zeros((40, 1))}), ["'c'"]),
+    (lambda lot: lot.gradient({"b": np.zeros((40, 3), int)}), ["'b'", "int64"]),
+    (lambda lot: lot.gradient({}), ["40", "0"]),
+    (lambda lot: lot.gradient([]), ["40", "0"]),
+    (lambda lot: lot.gradient([gradients(lot.indices)] * 2), ["40", "80"]),
+    (lambda lot: lot.gradient(7), ["TypeError", "_lots.py"]),
+    (lambda lot: lot.gradient([7]), ["gradients", "int"]),
+    (lambda lot: [lot.gradient(gradients(lot.indices)), lot.gradient(gradients(lot.indices))], ["Error", "_lots.py"]),
+    (lambda lot: None, ["lot"]),
 ])
-def test_wrong_gradients_cost_the_client_the_round(tmp_path, wrong, failure):
+def test_wrong_gradients_cost_the_client_the_round(tmp_path, wrong, parts):
     @fedstride.uses_clipped_sum
     def function(weights, task):
         answer = None
@@ -167,8 +167,8 @@ def test_wrong_gradients_cost_the_client_the_round(tmp_path, wrong, failure):
             answer = wrong(lot)
         return answer
 
-    run = private(tmp_path / "a", function, clients=1, examples=40, rounds=1, sampling_rate=1, local_epochs=2)
-    assert failure in run.clients[0]["failure"]
+    run = private(tmp_path / "a", function, clients=1, examples=40, rounds=1, sampling_rate=1, local_epochs=2, accept_failures="all")
+    assert names(run.clients[0]["failure"], *parts)
     assert run.clients[0]["releases"] == 2
     assert np.array_equal(run.model()["a"], WEIGHTS["a"])
 
@@ -191,10 +191,9 @@ def test_it_must_be_said(tmp_path):
     def plain(weights, task):
         return weights
 
-    with pytest.raises(fedstride.UsageError, match=r"^dp is 'example'; the model is tensors alone, and only none, client, or example with code "
-                       r"that says that it takes every gradient from Task.lots\(\) \(fedstride.uses_clipped_sum\) is valid$"):
+    with refused(fedstride.UsageError, "dp", "'example'", "Task.lots()", "fedstride.uses_clipped_sum"):
         private(tmp_path / "a", plain)
-    with pytest.raises(fedstride.UsageError, match="a builtin_function_or_method cannot be marked"):
+    with refused(fedstride.UsageError, "builtin_function_or_method"):
         fedstride.uses_clipped_sum(max)
     seen = []
 
@@ -207,7 +206,7 @@ def test_it_must_be_said(tmp_path):
         return weights
 
     fedstride.run(model=WEIGHTS, train=curious, examples=5, clients=1, rounds=1, out=tmp_path / "b")
-    assert seen == ["the run protects no examples, and has no lots; they belong to dp='example' and dp='both'"]
+    assert len(seen) == 1 and names(seen[0], "lots", "dp='example'", "dp='both'")
     assert not (tmp_path / "a").exists()
 
 
@@ -219,7 +218,7 @@ def test_the_word_is_part_of_what_the_run_is(tmp_path):
     def other(weights, task):
         return train(weights, task)
 
-    with pytest.raises(fedstride.UsageError, match=r"has the code 'train=private 1 \(clipped sum\)', and 'train=private 1' is given"):
+    with pytest.raises(fedstride.UsageError, match=r"'train=private 1 \(clipped sum\)'.*'train=private 1'"):
         fedstride.resume(run, rounds=3, train=other)
 
 

@@ -18,7 +18,7 @@ CLIENT = {"dp": "client", "noise-multiplier": 1.5, "clip": 0.2}
 NAMED = {"mean": "0.67", "deviation": "1.2", "public-test": True}
 TABLE = {**COMMON, **NAMED, "clients": 3, "partition": "iid"}
 NATURAL = {**COMMON, "partition": "natural", "range": "-3,5"}
-PRIVATE = {"evaluate": "private", "evaluate-noise": 0.4, "normalise": "private", "normalise-noise": 1.0}
+PRIVATE = {"evaluate": "private", "evaluate-noise": 0.4, "normalize": "private", "normalize-noise": 1.0}
 
 # name -> data, settings, neighbours of each level, rounds
 RUNS = {
@@ -31,7 +31,7 @@ RUNS = {
     "fitted": ("table", {**TABLE, **SGD, **EXAMPLE, "noise-multiplier": 0.0, "epsilon": 3.0}, {"example": "zero-out"}, 1),
     "cohort": ("held-out", {**NATURAL, **EXAMPLE, "optimizer": "adadp", "cohort": "poisson", "cohort-rate": 0.6}, {"example": "add-remove"}, 3),
     "private": ("held-out", {**NATURAL, **SGD, **EXAMPLE, **PRIVATE, "evaluate-every": 2}, {"example": "add-remove"}, 3),
-    "private-budget": ("held-out", {**NATURAL, **SGD, **EXAMPLE, **PRIVATE, "evaluate-noise": 2.0, "normalise-noise": 3.0, "evaluate-every": 2,
+    "private-budget": ("held-out", {**NATURAL, **SGD, **EXAMPLE, **PRIVATE, "evaluate-noise": 2.0, "normalize-noise": 3.0, "evaluate-every": 2,
                                     "epsilon": 5.0}, {"example": "add-remove"}, 9),
     "numbers": ("numbers", {**TABLE, **SGD, **EXAMPLE, "targets": "values", "classes": 0}, {"example": "zero-out"}, 2),
     "client": ("tested", {**NATURAL, **SGD, **CLIENT, "public-test": True, "weights": "examples", "client-noise": "discrete"}, {"client": "add-remove"}, 3),

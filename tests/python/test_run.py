@@ -10,7 +10,7 @@ import time
 
 import numpy
 import pytest
-from conftest import SMALL, program_refuses, program_run
+from conftest import SMALL, names, program_refuses, program_run, refused
 
 import fedstride
 
@@ -27,15 +27,15 @@ def test_the_module_and_the_program_get_the_same_bits(tmp_path, settings):
 def test_errors_have_the_words_of_the_program(tmp_path):
     for settings in ({"rounds": 0}, {"optimizer": "agd"}, {"optimizer": "sgd", "tolerance": 1}, {"dataset": "cifar11"}, {"learning_rate": "fast"},
                      {"data": tmp_path / "none.npz"}, {"dataset": "cifar10", "data_dir": tmp_path}):
-        with pytest.raises(fedstride.Error) as refused:
+        with pytest.raises(fedstride.Error) as raised:
             fedstride.run(**{**SMALL, **settings}, out=tmp_path / "out")
         words = [f"--{name.replace('_', '-')}={value}" for name, value in {**SMALL, **settings}.items()]
-        assert str(refused.value) == program_refuses("run", *words, "--out", tmp_path / "out")
+        assert str(raised.value) == program_refuses("run", *words, "--out", tmp_path / "out")
     assert not (tmp_path / "out").exists()
 
 
 def test_errors_are_exceptions_of_python(tmp_path):
-    with pytest.raises(ValueError, match="^key 'runds' is unknown; did you mean 'rounds'?"):
+    with refused(ValueError, "'runds'", "'rounds'"):
         fedstride.run(runds=3)
     assert issubclass(fedstride.UsageError, fedstride.Error) and issubclass(fedstride.UsageError, ValueError)
     assert not issubclass(fedstride.Error, ValueError)
@@ -50,19 +50,21 @@ def test_types_of_settings(tmp_path):
                         evaluate_every=None, seed=2**40, quiet=numpy.bool_(True), out=pathlib.Path(tmp_path) / "a")
     assert run.settings["rounds"] == 2 and run.settings["batch"] == 20 and run.settings["seed"] == 2**40
     assert run.settings["learning_rate"] == 0.125
-    for settings, words in (({"rounds": True}, "rounds is 'true'; it must be a whole number"),
-                            ({"rounds": 2.5}, "rounds is '2.5'; it must be a whole number"),
-                            ({"publishable": 1}, "publishable is '1'; it must be true or false"),
-                            ({"seed": 2**70}, "seed is 1180591620717411303424; it must be a number of at most 64 bits"),
-                            ({"seed": -1}, "seed is '-1'; it must be"),
-                            ({"rounds": object()}, "rounds is of type object; valid are"),
-                            ({"rounds": numpy.zeros(2)}, "rounds is of type numpy.ndarray; valid are"),
-                            ({"freeze": [{}]}, "freeze is of type dict; valid are"),
-                            ({"learning_rate": float("nan")}, "learning-rate is nan; it must be"),
-                            ({"out": ""}, "out is ''")):
-        with pytest.raises(fedstride.UsageError) as refused:
+    run = fedstride.run(dataset="synthetic", model="logistic", rounds=1, mean=0.5, deviation=[0.25, 0.25, 0.5], client_reports=numpy.int8(2),
+                        out=tmp_path / "texts")
+    assert (run.settings["mean"], run.settings["deviation"], run.settings["client_reports"]) == ("0.5", "0.25,0.25,0.5", "2")
+    for settings, key, value in (({"rounds": True}, "rounds", "'true'"),
+                                 ({"rounds": 2.5}, "rounds", "'2.5'"),
+                                 ({"publishable": 1}, "publishable", "'1'"),
+                                 ({"seed": 2**70}, "seed", "1180591620717411303424"),
+                                 ({"seed": -1}, "seed", "'-1'"),
+                                 ({"rounds": object()}, "rounds", "object"),
+                                 ({"rounds": numpy.zeros(2)}, "rounds", "numpy.ndarray"),
+                                 ({"freeze": [{}]}, "freeze", "dict"),
+                                 ({"learning_rate": float("nan")}, "learning_rate", "nan"),
+                                 ({"out": ""}, "out", "''")):
+        with refused(fedstride.UsageError, key, value):
             fedstride.run(**{**SMALL, "out": tmp_path / "b", **settings})
-        assert str(refused.value).startswith(words)
 
 
 def test_keywords_win_over_a_file(tmp_path):
@@ -80,7 +82,7 @@ def test_on_round_gets_the_lines_of_the_file(tmp_path):
     run = fedstride.run(**SMALL, out=tmp_path / "out", on_round=lambda one: (seen.append(one), thread.append(threading.get_ident())))
     assert seen == run.rounds and len(seen) == 3
     assert set(thread) == {threading.get_ident()}
-    with pytest.raises(fedstride.UsageError, match="^on_round is of type int"):
+    with refused(fedstride.UsageError, "on_round", "int"):
         fedstride.run(**SMALL, out=tmp_path / "b", on_round=3)
 
 
@@ -97,7 +99,7 @@ def test_a_callback_that_raises_stops_the_run_which_goes_on(tmp_path):
     with pytest.raises(Mine, match="no more") as raised:
         fedstride.run(**SMALL, out=tmp_path / "out", on_round=fails)
     assert raised.traceback[-1].name == "fails"
-    assert len(fedstride.open(tmp_path / "out").rounds) == 2
+    assert len(fedstride.open_run(tmp_path / "out").rounds) == 2
     run = fedstride.resume(tmp_path / "out")
     assert run.summary["model_hash"] == whole.summary["model_hash"]
     with pytest.raises(SystemExit):
@@ -130,7 +132,7 @@ LONG = ("import fedstride, sys\n"
         "  pass\n"
         "import time\n"
         "try:\n"
-        "  print('interrupted', len(fedstride.open(sys.argv[1]).rounds) >= 3, flush=True)\n"
+        "  print('interrupted', len(fedstride.open_run(sys.argv[1]).rounds) >= 3, flush=True)\n"
         "  time.sleep(20)\n"
         "except KeyboardInterrupt:\n"
         "  print('again')\n")
@@ -147,7 +149,7 @@ def test_signals_stop_a_run_which_goes_on(tmp_path, sent):
         assert child.communicate(timeout=10)[0] == "again\n" and child.returncode == 0
     else:
         assert child.wait(timeout=10) == -signal.SIGTERM
-    run = fedstride.open(tmp_path / "out")
+    run = fedstride.open_run(tmp_path / "out")
     done = len(run.rounds)
     assert run.summary["rounds"] == done >= 3
     assert fedstride.resume(tmp_path / "out", rounds=done + 1).summary["rounds"] == done + 1
@@ -190,7 +192,7 @@ def test_a_fork_after_threads_is_refused_not_hung(tmp_path):
         os._exit(0)
     os.close(writer)
     with os.fdopen(reader) as said:
-        assert said.read().startswith("this process was forked off one in which fedstride had started threads")
+        assert names(said.read(), "threads")
     os.waitpid(child, 0)
 
 

@@ -1,4 +1,4 @@
-#include "server/cohort.hpp"
+#include "server/cohorts.hpp"
 
 #include <doctest/doctest.h>
 
@@ -9,6 +9,7 @@
 #include "core/error.hpp"
 #include "core/files.hpp"
 #include "tests/support/folder.hpp"
+#include "tests/support/refusal.hpp"
 
 namespace fedstride::test::cohort_test {
 namespace {
@@ -26,14 +27,14 @@ P of_size(int size) {
 
 }  // namespace
 
-TEST_CASE("everyone, each with a probability, a fixed number; a function of the round and the source") {
+TEST_CASE("all, Poisson and fixed cohorts are functions of the round and the source") {
   const auto fifty = same_rows(50);
   CHECK(AllClients{}.sample({1, same_rows(5), kSource}) == std::vector<ClientId>{0, 1, 2, 3, 4});
   std::size_t drawn = 0;
   std::set<std::vector<ClientId>> seen;
   for (std::uint32_t round = 1; round <= 400; ++round) {
-    const auto cohort = PoissonCohort{0.3}.sample({round, fifty, kSource});
-    CHECK(cohort == PoissonCohort{0.3}.sample({round, fifty, kSource}));
+    const auto cohort = PoissonCohort({0.3}).sample({round, fifty, kSource});
+    CHECK(cohort == PoissonCohort({0.3}).sample({round, fifty, kSource}));
     drawn += cohort.size();
     seen.insert(cohort);
     const auto fixed = of_size<FixedCohort>(7).sample({round, fifty, kSource});
@@ -44,13 +45,12 @@ TEST_CASE("everyone, each with a probability, a fixed number; a function of the 
   // 20,000 draws at 0.3: 6,000, standard deviation 65.
   CHECK(std::abs(static_cast<double>(drawn) - 6000) < 5 * 65);
   CHECK(of_size<FixedCohort>(7).rate(50) == doctest::Approx(0.14));
-  CHECK_THROWS_WITH_AS(Cohort(of_size<FixedCohort>(7))->most(3),
-                       "cohort-size is 7; there are 3 clients, at most that many are valid", Error);
+  CHECK_USAGE_ERROR(Cohort(of_size<FixedCohort>(7))->most(3), "cohort-size", "7", "3");
 }
 
 // One of clients with 1, 2 and 5 rows: shares 1/8, 2/8 and 5/8 of 8,000 draws, standard deviations 30, 39 and 43. If two are
 // drawn, the first is missing with probability 2/8 5/6 + 5/8 2/3 = 0.625.
-TEST_CASE("by size, the chances are those of the rows") {
+TEST_CASE("by size, the probabilities are proportional to the rows") {
   const std::vector<std::uint64_t> rows{1, 2, 5, 0};
   double drawn[3] = {};
   double missing = 0;
@@ -68,7 +68,7 @@ TEST_CASE("by size, the chances are those of the rows") {
   CHECK(of_size<SizeCohort>(4).sample({1, rows, kSource}).size() == 3);  // one has no rows
 }
 
-TEST_CASE("in turn, everybody comes equally often") {
+TEST_CASE("in turn, all clients take part equally often") {
   const auto rows = same_rows(5);
   const auto turn = [&](std::uint32_t round) { return of_size<RoundRobinCohort>(2).sample({round, rows, kSource}); };
   CHECK(turn(1) == std::vector<ClientId>{0, 1});
@@ -79,7 +79,7 @@ TEST_CASE("in turn, everybody comes equally often") {
   CHECK(turn(4'000'000'001) == turn(1));
 }
 
-TEST_CASE("power of choice takes the largest losses of its candidates, and those that are not known first") {
+TEST_CASE("power of choice takes the candidates with the largest losses, unknown ones first") {
   const auto rows = same_rows(6);
   constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
   PowerOfChoiceCohort cohort = of_size<PowerOfChoiceCohort>(2);
@@ -92,7 +92,7 @@ TEST_CASE("power of choice takes the largest losses of its candidates, and those
   CHECK(chosen({1, 5, 2, 4, 3, 0}) == draw_by_size({3, rows, kSource}, 2));
 }
 
-TEST_CASE("a trace says who is there, and is refused where it says nothing that can be") {
+TEST_CASE("a trace lists available clients, and impossible lines are refused") {
   const TemporaryFolder folder;
   const auto trace = [&](const std::string& name, const std::string& lines) {
     write_file(folder / name, lines);
@@ -110,21 +110,16 @@ TEST_CASE("a trace says who is there, and is refused where it says nothing that 
   good.at_most = 2;
   CHECK(there(2).size() == 2);
   CHECK(good.file_hash(5) == good.file_hash(6));
-  CHECK_THROWS_WITH_AS(good.file_hash(4), doctest::Contains("names client 4; there are clients 0 to 3"), Error);
+  CHECK_USAGE_ERROR(good.file_hash(4), "good.csv", "client 4", "0", "3");
 
-  const std::pair<const char*, const char*> bad[] = {
-      {"", "names no client"},
-      {"client,from\n", "the first line must be client,from,to"},
-      {"client,from,to\n1,2\n", "line 2: it is '1,2'; valid are three whole numbers"},
-      {"client,from,to\n1,2,x\n", "valid are three whole numbers"},
-      {"client,from,to\n-1,2,3\n", "clients count from 0, rounds from 1"},
-      {"client,from,to\n1,3,2\n", "the last is not before the first"},
-      {"client,from,to\n1,0,2\n", "rounds from 1"},
-      {"client,from,to\n5000000000,1,2\n", "clients count from 0"}};
+  CHECK_USAGE_ERROR(trace("empty.csv", "").file_hash(5), "empty.csv");
+  CHECK_USAGE_ERROR(trace("header.csv", "client,from\n").file_hash(5), "header.csv", "line 1", "'client,from'", "client,from,to");
   int number = 0;
-  for (const auto& [lines, words] : bad)
-    CHECK_THROWS_WITH_AS(trace(std::to_string(++number) + ".csv", lines).file_hash(5), doctest::Contains(words), Error);
-  CHECK_THROWS_AS(TraceCohort{}.file_hash(5), Error);
+  for (const std::string line : {"1,2", "1,2,x", "-1,2,3", "1,3,2", "1,0,2", "5000000000,1,2"}) {
+    const std::string name = std::to_string(++number) + ".csv";
+    CHECK_USAGE_ERROR(trace(name, "client,from,to\n" + line + "\n").file_hash(5), name, "line 2", "'" + line + "'");
+  }
+  CHECK_USAGE_ERROR(TraceCohort{}.file_hash(5), "cohort", "--trace");
 }
 
 }  // namespace fedstride::test::cohort_test

@@ -4,6 +4,8 @@
 #include <set>
 
 #include "core/eigen.hpp"
+#include "server/cohorts.hpp"
+#include "server/federated_averaging.hpp"
 #include "server/round.hpp"
 #include "tests/support/vectors.hpp"
 
@@ -13,9 +15,10 @@ namespace {
 constexpr std::size_t kSize = 64;
 
 /// Client k of the cohort sends `length[k]` times the k-th unit vector.
-struct UnitFleet {
+struct UnitFleet : Fleet {
+  explicit UnitFleet(std::vector<float> lengths) : length(std::move(lengths)) {}
   std::vector<float> length;
-  void collect(const Task&, const std::vector<ClientId>& cohort, Accumulator& updates) {
+  void collect(const Task&, const std::vector<ClientId>& cohort, Accumulator& updates) override {
     for (const ClientId client : cohort) {
       Vector change(kSize);
       change[client] = length[client];
@@ -45,7 +48,7 @@ constexpr double kTiny = 1e-9;
 
 }  // namespace
 
-TEST_CASE("updates are clipped, weighted, and divided by the constant, whoever drops out") {
+TEST_CASE("updates are clipped, weighted and divided by the constant, even if clients drop out") {
   UnitFleet fleet{{10, 0.25F, -3}};
   const RoundRules rules = private_rules(AllClients{}, {1, 2, 1}, 1, kTiny, 8);
   Vector model(kSize);
@@ -70,9 +73,9 @@ TEST_CASE("one client more or less moves the noisy sum by at most its weight tim
   CHECK((eigen(a) - eigen(b)).norm() > 5.99);
 }
 
-TEST_CASE("an empty cohort is noised all the same, frozen parameters are not") {
+TEST_CASE("an empty cohort still gets noise, frozen parameters do not") {
   UnitFleet fleet{{1, 1}};
-  const RoundRules rules = private_rules(PoissonCohort{1e-9}, {1, 1}, 1, 2, 1);
+  const RoundRules rules = private_rules(PoissonCohort({1e-9}), {1, 1}, 1, 2, 1);
   double squares = 0;
   for (std::uint32_t round = 1; round <= 200; ++round) {
     Vector model(kSize);
@@ -83,7 +86,7 @@ TEST_CASE("an empty cohort is noised all the same, frozen parameters are not") {
   CHECK(std::sqrt(squares / (200 * 32)) == doctest::Approx(2).epsilon(0.05));
 }
 
-TEST_CASE("clients that have nothing left to spend stay out") {
+TEST_CASE("clients with no releases left do not take part") {
   UnitFleet fleet{{1, 1, 1}};
   RoundRules rules{.cohort = AllClients{}, .sum = {.weights = {1, 1, 1}}};
   Vector model(kSize);

@@ -20,7 +20,7 @@
 #include <vector>
 
 #include "core/random.hpp"
-#include "net/messages.hpp"
+#include "sim/net/messages.hpp"
 #include "tests/support/sockets.hpp"
 
 namespace fedstride::test {
@@ -58,7 +58,7 @@ class FaultProxy {
   FaultProxy(const FaultProxy&) = delete;
   FaultProxy& operator=(const FaultProxy&) = delete;
 
-  std::uint16_t port() const { return port_of(listener_.fd()); }
+  std::uint16_t port() const { return port_of(listener_.get()); }
   /// How many are still to be done.
   std::size_t left() const {
     const std::lock_guard lock(mutex_);
@@ -83,7 +83,7 @@ class FaultProxy {
     Pair(Socket a, Socket b, std::uint32_t n)
         : client(std::move(a)),
           coordinator(std::move(b)),
-          ways{{client.fd(), coordinator.fd()}, {coordinator.fd(), client.fd()}},
+          ways{{client.get(), coordinator.get()}, {coordinator.get(), client.get()}},
           number(n) {}
     Socket client, coordinator;
     Way ways[2];
@@ -93,7 +93,7 @@ class FaultProxy {
 
   void work() {
     while (!stop_) {
-      std::vector<pollfd> fds{{listener_.fd(), POLLIN, 0}};
+      std::vector<pollfd> fds{{listener_.get(), POLLIN, 0}};
       for (const Pair& pair : pairs_)
         for (const Way& way : pair.ways)
           if (!way.ended) fds.push_back({way.from, POLLIN, 0});
@@ -109,9 +109,9 @@ class FaultProxy {
   }
 
   void take() {
-    Socket client(accept4(listener_.fd(), nullptr, nullptr, SOCK_CLOEXEC));
+    Socket client(accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC));
     Socket coordinator = calling(to_);
-    if (client.fd() < 0 || coordinator.fd() < 0) return;  // the caller finds its connection closed
+    if (client.get() < 0 || coordinator.get() < 0) return;  // the caller finds its connection closed
     pairs_.emplace_back(std::move(client), std::move(coordinator), connections_++);
   }
 

@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "core/hash.hpp"
-#include "net/messages.hpp"
+#include "sim/net/messages.hpp"
 #include "tests/support/sockets.hpp"
 
 namespace fedstride::test {
@@ -17,7 +17,7 @@ class Peer {
  public:
   explicit Peer(Socket socket) : socket_(std::move(socket)) {}
 
-  bool send(std::string_view bytes) const { return send_all(socket_.fd(), bytes); }
+  bool send(std::string_view bytes) const { return send_all(socket_.get(), bytes); }
   template <class Message>
   bool say(const Message& message) const {
     return send(*encode(message));
@@ -33,11 +33,11 @@ class Peer {
   /// The next frame that is not a heartbeat; nothing if the other side has ended the connection.
   std::optional<Whole> next() const {
     for (;;) {
-      const std::string bytes = receive(socket_.fd(), kHeaderBytes);
+      const std::string bytes = receive(socket_.get(), kHeaderBytes);
       if (bytes.size() < kHeaderBytes) return std::nullopt;
       auto header = parse_header(std::span<const char, kHeaderBytes>(bytes.data(), kHeaderBytes));
       if (!header) return std::nullopt;
-      std::string body = receive(socket_.fd(), header->length);
+      std::string body = receive(socket_.get(), header->length);
       if (!is_whole(*header, body)) return std::nullopt;
       if (header->kind != FrameKind::heartbeat) return Whole{header->kind, std::move(body)};
     }

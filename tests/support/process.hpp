@@ -1,18 +1,14 @@
 #pragma once
 
-#include <fcntl.h>
-#include <sys/prctl.h>
 #include <sys/resource.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include <csignal>
 #include <cstdlib>
 #include <string>
 #include <vector>
 
-#include "core/argument_pointers.hpp"
 #include "core/files.hpp"
+#include "core/process.hpp"
 #include "tests/support/folder.hpp"
 
 namespace fedstride::test {
@@ -33,8 +29,7 @@ class Process {
                    rlim_t largest_file = RLIM_INFINITY)
       : out_(out.empty() ? folder / "stdout.txt" : out), err_(folder / "stderr.txt") {
     const std::vector<char*> pointers = argument_pointers(command.words);
-    child_ = fork();
-    if (child_ == 0) {
+    const auto act = [&] {
       if (largest_file != RLIM_INFINITY) {
         const rlimit limit{largest_file, largest_file};
         setrlimit(RLIMIT_FSIZE, &limit);
@@ -42,38 +37,20 @@ class Process {
       }
       const int output = open(out_.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0644);
       const int error = open(err_.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0644);
-      const int input = open("/dev/null", O_RDONLY);
-      dup2(input, 0);
-      dup2(output, 1);
-      dup2(error, 2);
-      prctl(PR_SET_PDEATHSIG, SIGKILL);
-      execv(pointers[0], pointers.data());
-      _exit(127);
-    }
+      return become(pointers[0], pointers, {open("/dev/null", O_RDONLY), output, error});
+    };
+    // A test that fails half-way leaves no program running; nor does one that is killed itself.
+    child_ = forked(act, SIGKILL);
   }
 
-  /// A test that fails half-way leaves no program running; nor does one that is killed itself.
-  ~Process() {
-    if (waited_) return;
-    signal(SIGKILL);
-    wait();
-  }
-  Process(const Process&) = delete;
-  Process& operator=(const Process&) = delete;
-
-  void signal(int number) const { kill(child_, number); }
+  void signal(int number) const { child_.signal(number); }
 
   /// Exit code, or minus the signal that ended it.
-  int wait() const {
-    int status = 0;
-    waitpid(child_, &status, 0);
-    waited_ = true;
-    return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
-  }
+  int wait() const { return child_.wait(); }
   std::string out() const { return read_file(out_); }
   std::string err() const { return read_file(err_); }
 
-  pid_t id() const { return child_; }
+  pid_t id() const { return child_.id(); }
 
  private:
   static std::vector<std::string> with_program(const std::vector<std::string>& arguments) {
@@ -84,8 +61,7 @@ class Process {
 
   std::string out_;
   std::string err_;
-  pid_t child_ = -1;
-  mutable bool waited_ = false;
+  mutable ChildProcess child_;
 };
 
 }  // namespace fedstride::test

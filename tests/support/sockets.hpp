@@ -4,32 +4,18 @@
 #include <netinet/tcp.h>
 #include <poll.h>
 #include <sys/socket.h>
-#include <unistd.h>
 
 #include <cstdint>
 #include <string>
 #include <string_view>
 #include <utility>
 
+#include "core/descriptor.hpp"
+
 namespace fedstride::test {
 
-/// A TCP socket of this machine's loopback, closed at its end.
-class Socket {
- public:
-  explicit Socket(int fd = -1) : fd_(fd) {}
-  ~Socket() {
-    if (fd_ >= 0) close(fd_);
-  }
-  Socket(Socket&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
-  Socket& operator=(Socket&& other) noexcept {
-    std::swap(fd_, other.fd_);
-    return *this;
-  }
-  int fd() const { return fd_; }
-
- private:
-  int fd_;
-};
+/// A TCP socket of this machine's loopback.
+using Socket = Descriptor;
 
 inline sockaddr_in loopback(std::uint16_t port) {
   sockaddr_in address{};
@@ -50,10 +36,10 @@ inline std::uint16_t port_of(int fd) {
 inline Socket listening(std::uint16_t port) {
   Socket listener(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
   const int yes = 1;
-  setsockopt(listener.fd(), SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
+  setsockopt(listener.get(), SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
   const auto address = loopback(port);
   const bool ready =
-      bind(listener.fd(), reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0 && listen(listener.fd(), 64) == 0;
+      bind(listener.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0 && listen(listener.get(), 64) == 0;
   return ready ? std::move(listener) : Socket();
 }
 
@@ -61,9 +47,9 @@ inline Socket listening(std::uint16_t port) {
 inline Socket calling(std::uint16_t port) {
   Socket socket(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
   const int yes = 1;
-  setsockopt(socket.fd(), IPPROTO_TCP, TCP_NODELAY, &yes, sizeof yes);
+  setsockopt(socket.get(), IPPROTO_TCP, TCP_NODELAY, &yes, sizeof yes);
   const auto address = loopback(port);
-  const bool there = connect(socket.fd(), reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0;
+  const bool there = connect(socket.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0;
   return there ? std::move(socket) : Socket();
 }
 
@@ -76,7 +62,7 @@ inline bool send_all(int fd, std::string_view bytes) {
   return true;
 }
 
-/// Exactly so many bytes, or fewer if the peer ends, or is silent for ten seconds (sanitised programs are slow).
+/// Exactly so many bytes, or fewer if the peer ends, or is silent for ten seconds (sanitized programs are slow).
 inline std::string receive(int fd, std::size_t bytes) {
   std::string all(bytes, '\0');
   std::size_t done = 0;

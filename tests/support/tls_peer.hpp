@@ -6,8 +6,8 @@
 #include <memory>
 #include <string>
 
-#include "net/certificates.hpp"
-#include "net/messages.hpp"
+#include "sim/net/certificates.hpp"
+#include "sim/net/messages.hpp"
 #include "tests/support/sockets.hpp"
 
 namespace fedstride::test {
@@ -32,7 +32,7 @@ class TlsPeer {
     }
     if (rules.side == Side::server) SSL_CTX_set_verify(context_.get(), SSL_VERIFY_PEER, [](int, X509_STORE_CTX*) { return 1; });
     ssl_.reset(SSL_new(context_.get()));
-    SSL_set_fd(ssl_.get(), socket_.fd());
+    SSL_set_fd(ssl_.get(), socket_.get());
     shook_ = (rules.side == Side::client ? SSL_connect(ssl_.get()) : SSL_accept(ssl_.get())) == 1;
   }
 

@@ -2,9 +2,9 @@
 
 #include <cmath>
 
+#include "client/optim/adadp.hpp"
 #include "core/eigen.hpp"
 #include "dp/noise/clipped_sum.hpp"
-#include "optim/adadp.hpp"
 
 namespace fedstride::test::adadp_rate_test {
 namespace {
@@ -54,7 +54,7 @@ NoiseRun run_on_noise(double noise_multiplier, int steps, AdadpPreset preset) {
                        meter, sink, serially, report);
   };
   Adadp::State state;
-  Adadp::Scratch scratch;
+  Vector scratch;
   adadp.start(state, kParameters);
   Vector weights(kParameters);
   NoiseRun result;

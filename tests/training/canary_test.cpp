@@ -6,10 +6,10 @@
 #include <memory>
 #include <vector>
 
+#include "client/optim/optimizer.hpp"
+#include "client/optim/sgd.hpp"
 #include "client/trainer.hpp"
 #include "dp/accountants/accountants.hpp"
-#include "optim/optimizer_of.hpp"
-#include "optim/sgd.hpp"
 
 namespace fedstride::test::canary_test {
 namespace {

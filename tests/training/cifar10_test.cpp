@@ -3,7 +3,7 @@
 #include <cstdlib>
 #include <filesystem>
 
-#include "run/run.hpp"
+#include "sim/run/run.hpp"
 #include "tests/support/folder.hpp"
 #include "tests/support/skip.hpp"
 

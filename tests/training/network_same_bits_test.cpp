@@ -5,12 +5,12 @@
 #include <memory>
 #include <numeric>
 
-#include "attacks/attack.hpp"
+#include "client/attacks/attack.hpp"
+#include "client/objectives/local_objective.hpp"
+#include "client/personal/personal.hpp"
 #include "core/files.hpp"
 #include "core/random.hpp"
 #include "data/skew/feature_skew.hpp"
-#include "objectives/local_objective.hpp"
-#include "personal/personal.hpp"
 #include "tests/cli/network/federation.hpp"
 #include "tests/support/json.hpp"
 
@@ -31,10 +31,10 @@ std::string experiment_file(const test::TemporaryFolder& folder) {
 // The body of an HTTP answer on loopback.
 std::string get(std::uint16_t port, const std::string& path) {
   const test::Socket socket = test::calling(port);
-  test::send_all(socket.fd(), "GET " + path + " HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n");
+  test::send_all(socket.get(), "GET " + path + " HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n");
   std::string all;
   char buffer[4096];
-  for (ssize_t count; (count = recv(socket.fd(), buffer, sizeof buffer, 0)) > 0;)
+  for (ssize_t count; (count = recv(socket.get(), buffer, sizeof buffer, 0)) > 0;)
     all.append(buffer, static_cast<std::size_t>(count));
   const auto body = all.find("\r\n\r\n");
   return body == all.npos ? "" : all.substr(body + 4);
@@ -57,7 +57,7 @@ std::string small_experiment(const test::TemporaryFolder& folder, const std::str
 
 }  // namespace
 
-TEST_CASE("whatever clients minimise and attackers do, launch gives the models of run") {
+TEST_CASE("whatever clients minimize and attackers do, launch gives the models of run") {
   const test::TemporaryFolder folder;
   std::vector<std::string> cases{"aggregation = 'median'\n", "server-optimizer = 'yogi'\nserver-learning-rate = 0.05\n",
                                  "cohort = 'power-of-choice'\ncohort-size = 2\ncandidates = 3\n",

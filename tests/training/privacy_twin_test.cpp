@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "dp/accountants/tight.hpp"
+#include "dp/accountants/accountants.hpp"
 #include "tests/dp/twin/settings.hpp"
 #include "tests/dp/twin/twin.hpp"
 

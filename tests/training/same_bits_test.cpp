@@ -3,7 +3,7 @@
 #include <fstream>
 
 #include "core/files.hpp"
-#include "run/run.hpp"
+#include "sim/run/run.hpp"
 #include "tests/support/folder.hpp"
 #include "tests/support/json.hpp"
 
@@ -34,8 +34,8 @@ TEST_CASE("1, 2 and 8 threads give the same model in every round, also where the
     const Settings settings = settings_for(folder, std::to_string(threads), threads);
     const Configuration configuration = resolve(settings);
     const Setup setup = prepare(configuration);
-    CHECK(setup.rows[0].size() != setup.rows[1].size());
-    CHECK(setup.rows[1].size() != setup.rows[2].size());
+    CHECK(setup.clients.rows[0].size() != setup.clients.rows[1].size());
+    CHECK(setup.clients.rows[1].size() != setup.clients.rows[2].size());
     const RunSummary summary = run(configuration, settings);
     if (threads == 1) CHECK(summary.pieces_helped == 0);
     if (threads > 1) CHECK(summary.pieces_helped > 0);

@@ -2,7 +2,7 @@
 
 #include <ctime>
 
-#include "run/run.hpp"
+#include "sim/run/run.hpp"
 #include "tests/support/folder.hpp"
 
 namespace fedstride::test::synthetic_test {

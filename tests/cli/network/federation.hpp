@@ -2,17 +2,20 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <chrono>
 #include <memory>
 #include <thread>
 
+#include "core/text.hpp"
 #include "tests/cli/program.hpp"
 #include "tests/support/json.hpp"
 #include "tests/support/peer.hpp"
+#include "tests/support/refusal.hpp"
 
 namespace fedstride::test {
 
-/// Waits for a condition, a minute at most: sanitised programs on a loaded machine are slow.
+/// Waits for a condition, for at most a minute: sanitized programs on a loaded machine are slow.
 template <class Condition>
 bool eventually(Condition&& condition) {
   const auto until = std::chrono::steady_clock::now() + std::chrono::minutes(1);
@@ -23,7 +26,7 @@ bool eventually(Condition&& condition) {
   return condition();
 }
 
-/// A coordinator or a client: the program, running on its own.
+/// A coordinator or a client, as a process.
 class Party {
  public:
   explicit Party(const Words& arguments, rlim_t largest_file = RLIM_INFINITY)
@@ -40,10 +43,17 @@ class Party {
     std::error_code error;
     return std::filesystem::exists(*output_ / "stderr.txt", error) ? process_->err() : "";
   }
-  bool has_said(const std::string& words) const { return err().find(words) != std::string::npos; }
-  /// Waits until it has.
-  bool says(const std::string& words) const {
-    const bool said = eventually([&] { return has_said(words); });
+  /// True if one of its lines names all of these (tests/support/refusal.hpp).
+  template <class... Parts>
+  bool has_said(const Parts&... parts) const {
+    const std::string lines = err();
+    return std::ranges::any_of(split(lines, '\n'),
+                               [&](std::string_view line) { return names(line, {std::string_view(parts)...}); });
+  }
+  /// Waits until has_said is true.
+  template <class... Parts>
+  bool says(const Parts&... parts) const {
+    const bool said = eventually([&] { return has_said(parts...); });
     if (!said) MESSAGE("it said: " << err());
     return said;
   }
@@ -53,15 +63,15 @@ class Party {
   std::unique_ptr<Process> process_;
 };
 
-/// A port that nobody has, and that the kernel gives to no outgoing connection: a coordinator that is started again
-/// finds it free.
+/// A free port that the kernel does not assign to outgoing connections, so that a restarted coordinator finds it
+/// free.
 inline std::uint16_t quiet_port() {
   static std::uint64_t tries = 0;
   const auto seed = static_cast<std::uint64_t>(getpid());
   for (;;) {
     RandomStream random(seed, {.purpose = Purpose::test, .row = static_cast<std::uint32_t>(tries++)});
     const auto port = static_cast<std::uint16_t>(12'000 + random.below(16'000));
-    if (listening(port).fd() >= 0) return port;
+    if (listening(port).get() >= 0) return port;
   }
 }
 
@@ -72,7 +82,7 @@ struct RoundLine {
   bool operator==(const RoundLine&) const = default;
 };
 
-/// Rounds and models of a run, as far as its file has whole lines.
+/// Rounds and models of a run, from the complete lines of its file.
 inline std::vector<RoundLine> rounds_of(const std::string& out) {
   std::vector<RoundLine> lines;
   std::ifstream file(out + "/rounds.jsonl");
@@ -83,7 +93,7 @@ inline std::vector<RoundLine> rounds_of(const std::string& out) {
   return lines;
 }
 
-/// The table, a coordinator's folder, folders of clients, and one experiment for all of them.
+/// A data set, folders for a coordinator and its clients, and one experiment for all of them.
 class Federation {
  public:
   explicit Federation(Words settings, int clients = 3) : settings_(std::move(settings)), clients_(clients) {
@@ -95,7 +105,7 @@ class Federation {
   std::string out() const { return folder_ / "out"; }
   std::string client_folder(int client) const { return folder_ / ("client-" + std::to_string(client)); }
   int clients() const { return clients_; }
-  /// A folder as `fedstride certificates` leaves it; from now on everybody uses it.
+  /// Creates a folder with `fedstride certificates`; from now on all parties use it.
   void use_certificates() {
     certificates_ = folder_ / "certificates";
     REQUIRE(run_program({"certificates", "--clients", std::to_string(clients_), "--out", certificates_}).code == 0);
@@ -134,7 +144,7 @@ class Federation {
     return words;
   }
   Party join(int client, std::uint16_t port = 0) const { return Party(join_words(client, port)); }
-  /// With flags that come instead.
+  /// With other values for the given flags.
   Party join_with(int client, const Words& more) const {
     Words words = join_words(client);
     for (std::size_t i = 0; i + 1 < more.size(); i += 2) {
@@ -150,12 +160,12 @@ class Federation {
     return all;
   }
 
-  /// Waits until the coordinator's run has that many rounds.
+  /// Waits until the coordinator's run has this many rounds.
   bool reaches(std::size_t rounds) const {
     return eventually([&] { return rounds_of(out()).size() >= rounds; });
   }
 
-  /// Every round's model is that of `fedstride run` with the same settings.
+  /// Checks that every round's model is that of `fedstride run` with the same settings.
   void check_undisturbed() const {
     REQUIRE(run_program(run_words("undisturbed")).code == 0);
     const auto expected = rounds_of(folder_ / "undisturbed");
@@ -184,11 +194,11 @@ class Federation {
   std::string certificates_;
 };
 
-/// Lets an honest client come as far as ready, through the caller's hands, and ends it.
+/// Takes an honest client as far as ready, with the caller in the middle, and ends it.
 inline Introduction introduce(const Federation& federation, int client) {
   const Socket listener = listening(0);
-  const Party honest = federation.join(client, port_of(listener.fd()));
-  const Peer to_client(Socket(accept(listener.fd(), nullptr, nullptr)));
+  const Party honest = federation.join(client, port_of(listener.get()));
+  const Peer to_client(Socket(accept(listener.get(), nullptr, nullptr)));
   const Peer to_coordinator(calling(federation.port()));
   Introduction known;
   known.hello = to_client.hear<Hello>().value_or(Hello{});

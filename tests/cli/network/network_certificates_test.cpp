@@ -1,4 +1,4 @@
-#include "net/x509.hpp"
+#include "sim/net/x509.hpp"
 
 #include <fstream>
 
@@ -34,15 +34,9 @@ struct Guarded {
   }
 };
 
-/// The message of a party that ends with exit code 1.
-std::string last_words(const Party& party) {
-  CHECK(party.wait() == 1);
-  return party.err();
-}
-
 }  // namespace
 
-TEST_CASE("clients without a certificate of this authority, valid today and their own, do not get past hello") {
+TEST_CASE("clients without a valid certificate of their own from this authority do not get past hello") {
   const Guarded scene;
   const Party coordinator = scene.federation.serve();
   const auto refused = [&](const TlsPeer::Rules& rules, ClientId says, const std::string& reason) {
@@ -50,25 +44,24 @@ TEST_CASE("clients without a certificate of this authority, valid today and thei
     const TlsPeer peer(calling(scene.federation.port()), rules);
     peer.say(Hello{says, build_identity()});
     const std::string answer = peer.rest();
-    CHECK(answer.find("dataset") == answer.npos);  // no word about the experiment
+    CHECK(answer.find("dataset") == answer.npos);  // nothing about the experiment
     CHECK(coordinator.says(reason));
     return answer;
   };
-  refused({.files = client_files(scene.another_authority(), 0)}, 0, "its certificate is not valid here: ");
-  refused({.files = client_files(scene.expired(), 0)}, 0, "its certificate is not valid here: ");
+  refused({.files = client_files(scene.another_authority(), 0)}, 0, "certificate");
+  refused({.files = client_files(scene.expired(), 0)}, 0, "certificate");
   refused({}, 0, "peer did not return a certificate");
   refused({.files = client_files(scene.folder(), 0), .version = TLS1_2_VERSION}, 0, "unsupported protocol");
   refused({.files = coordinator_files(scene.folder())}, 0, "unsuitable certificate purpose");
-  const std::string told =
-      refused({.files = client_files(scene.folder(), 1)}, 0, "its certificate is that of 'client-1', not of 'client-0'");
-  CHECK(told.find("its certificate is that of 'client-1', not of 'client-0'") != told.npos);
+  const std::string told = refused({.files = client_files(scene.folder(), 1)}, 0, "'client-1'");
+  for (const char* name : {"'client-1'", "'client-0'"}) CHECK(told.find(name) != told.npos);
   CHECK(!coordinator.has_said("joined"));
   scene.finish(coordinator);
 }
 
-TEST_CASE("a client whose certificate of the right authority has expired meanwhile is refused") {
+TEST_CASE("a client whose certificate from the right authority has expired is refused") {
   Guarded scene;
-  // Issued by hand: make_certificates gives nothing that has expired.
+  // Issued directly: make_certificates cannot make expired ones.
   const Identity authority{read_certificate(scene.folder() / "authority.pem"), read_key(scene.folder() / "authority.key")};
   const KeyHandle key = new_key();
   const std::time_t now = std::time(nullptr);
@@ -80,51 +73,50 @@ TEST_CASE("a client whose certificate of the right authority has expired meanwhi
   const TlsPeer peer(calling(scene.federation.port()), {.files = files});
   peer.say(Hello{0, build_identity()});
   CHECK(peer.rest() == "");
-  CHECK(coordinator.says("its certificate is not valid here: certificate has expired"));
+  CHECK(coordinator.says("certificate has expired"));
   scene.finish(coordinator);
 }
 
-TEST_CASE("a client does not speak to a coordinator of another authority, or with a client's certificate") {
+TEST_CASE("a client does not talk to a coordinator from another authority or with a client certificate") {
   const Guarded scene;
-  const std::pair<TlsFiles, std::string> false_ones[] = {
-      {coordinator_files(scene.another_authority()), "its certificate is not valid here: "},
-      {coordinator_files(scene.expired()), "its certificate is not valid here: "},
-      {client_files(scene.folder(), 1), "its certificate is not valid here: unsuitable certificate purpose"}};
+  const std::pair<TlsFiles, std::string> false_ones[] = {{coordinator_files(scene.another_authority()), "certificate"},
+                                                         {coordinator_files(scene.expired()), "certificate"},
+                                                         {client_files(scene.folder(), 1), "unsuitable certificate purpose"}};
   for (const auto& one : false_ones) {
     CAPTURE(one.second);
     const Socket listener = listening(0);
-    const Party client = scene.federation.join(0, port_of(listener.fd()));
-    Socket called(accept(listener.fd(), nullptr, nullptr));
+    const Party client = scene.federation.join(0, port_of(listener.get()));
+    Socket called(accept(listener.get(), nullptr, nullptr));
     const TlsPeer coordinator(std::move(called), {.side = TlsPeer::Side::server, .files = one.first});
     CHECK(coordinator.rest() == "");
     CHECK(client.says(one.second));
   }
 }
 
-TEST_CASE("parties whose own files are expired, mixed up or another's say so in one line and do not begin") {
+TEST_CASE("parties whose files are expired, mixed up or another's report it in one line and do not start") {
   const Guarded scene;
-  const auto last = [&](Words words, const fs::path& folder) {
+  const auto refused = [&](Words words, const fs::path& folder, std::initializer_list<std::string_view> parts) {
     *(std::ranges::find(words, "--certificates") + 1) = folder.string();
-    const std::string said = last_words(Party(words));
-    CHECK(line_count(said) == 1);
-    return said;
+    const Party party(words);
+    CHECK(party.wait() == 1);
+    CHECK_MESSAGE(names(party.err(), parts), party.err());
   };
   const Words join = scene.federation.join_words(0), serve = scene.federation.serve_words();
-  CHECK(last(join, scene.expired()).find("expired on") != std::string::npos);
-  CHECK(last(serve, scene.expired()).find("expired on") != std::string::npos);
+  refused(join, scene.expired(), {"expired", "UTC"});
+  refused(serve, scene.expired(), {"expired", "UTC"});
   const fs::path mixed = scene.federation / "mixed";
   fs::copy(scene.another_authority(), mixed);
   fs::copy_file(scene.folder() / "authority.pem", mixed / "authority.pem", fs::copy_options::overwrite_existing);
-  CHECK(last(join, mixed).find("client-0.pem") != std::string::npos);
-  CHECK(last(serve, mixed).find("coordinator.pem") != std::string::npos);
+  refused(join, mixed, {"client-0.pem"});
+  refused(serve, mixed, {"coordinator.pem"});
   const fs::path borrowed = scene.federation / "borrowed";
   fs::copy(scene.folder(), borrowed);
   for (const char* end : {".pem", ".key"})
     for (const char* name : {"client-0", "coordinator"})
       fs::copy_file(borrowed / (std::string("client-1") + end), borrowed / (std::string(name) + end),
                     fs::copy_options::overwrite_existing);
-  CHECK(last(join, borrowed).find("client-1") != std::string::npos);
-  CHECK(last(serve, borrowed).find("coordinator") != std::string::npos);
+  refused(join, borrowed, {"'client-1'", "'client-0'"});
+  refused(serve, borrowed, {"coordinator"});
 }
 
 }  // namespace fedstride::test::network_certificates_test

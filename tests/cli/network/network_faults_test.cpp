@@ -3,7 +3,7 @@
 
 namespace fedstride::test::network_faults_test {
 
-TEST_CASE("every kind of fault at every kind of frame leaves every round's model as it is") {
+TEST_CASE("every kind of fault at every kind of frame leaves every round's model unchanged") {
   for (const std::uint64_t seed : {1, 2}) {
     CAPTURE(seed);
     constexpr int kRounds = 25;
@@ -18,7 +18,7 @@ TEST_CASE("every kind of fault at every kind of frame leaves every round's model
   }
 }
 
-TEST_CASE("under TLS cuts, delays and damage anywhere in the stream leave every round's model as it is") {
+TEST_CASE("under TLS, cuts, delays and damage anywhere in the stream leave every round's model unchanged") {
   for (const std::uint64_t seed : {1, 2}) {
     CAPTURE(seed);
     Federation federation({"--optimizer", "adadp", "--rounds", "20"});
@@ -29,7 +29,7 @@ TEST_CASE("under TLS cuts, delays and damage anywhere in the stream leave every 
                                                .kinds = {FrameKind::hello, FrameKind::model, FrameKind::update},
                                                .opaque = true,
                                                .chance = 0.2});
-    // Whoever is cut off at the very end hears of it no more, and is ended here.
+    // A client cut off at the very end does not learn of it, and is killed here.
     const auto clients = federation.join_all(proxy.port());
     CHECK(coordinator.wait() == 0);
     CHECK(proxy.left() == 0);

@@ -9,7 +9,7 @@ namespace {
 
 bool shell(const std::string& command) { return std::system((command + " >/dev/null 2>&1").c_str()) == 0; }
 
-/// Two network namespaces of their own with a cable between them.
+/// Two network namespaces connected by a cable.
 class Cable {
  public:
   Cable() {
@@ -29,7 +29,7 @@ class Cable {
 
   bool made() const { return made_; }
   bool plug(bool in) const { return shell("ip -n " + right_ + " link set " + right_ + (in ? " up" : " down")); }
-  /// From now on what passes is late, in both directions, and some of it is lost.
+  /// From now on, packets in both directions are delayed and some are lost.
   bool worsen() const {
     const auto worsened = [](const std::string& end) {
       return shell("tc -n " + end + " qdisc add dev " + end + " root netem delay 10ms 5ms loss 3%");
@@ -45,7 +45,7 @@ class Cable {
   bool made_ = false;
 };
 
-/// While it lives, what this thread starts is in that namespace.
+/// During its lifetime, processes started by this thread are in that namespace.
 class Inside {
  public:
   explicit Inside(const std::string& name) {
@@ -64,7 +64,7 @@ class Inside {
   int home_ = open("/proc/thread-self/ns/net", O_RDONLY | O_CLOEXEC);
 };
 
-/// Coordinator at one end, clients at the other; the cable is out for longer than the limit of silence.
+/// Coordinator at one end, clients at the other; the cable is unplugged for longer than the silence limit.
 void check_federation(const Cable& cable, int rounds) {
   Federation federation({"--optimizer", "adadp", "--rounds", std::to_string(rounds)});
   federation.use_certificates();
@@ -83,8 +83,8 @@ void check_federation(const Cable& cable, int rounds) {
   }
   REQUIRE(federation.reaches(2));
   REQUIRE(cable.plug(false));
-  CHECK(coordinator.says("it has been silent for 1.2 s"));
-  for (const Party& client : clients) CHECK(client.says("it has been silent for 1.2 s"));
+  CHECK(coordinator.says("silent for 1.2 s"));
+  for (const Party& client : clients) CHECK(client.says("silent for 1.2 s"));
   CHECK(rounds_of(federation.out()).size() < static_cast<std::size_t>(rounds));
   REQUIRE(cable.plug(true));
   CHECK(coordinator.wait() == 0);
@@ -94,13 +94,13 @@ void check_federation(const Cable& cable, int rounds) {
 
 }  // namespace
 
-TEST_CASE("a cable that is out for longer than the limit of silence leaves every round's model as it is") {
+TEST_CASE("a cable unplugged for longer than the silence limit leaves every round's model unchanged") {
   const Cable cable;
   if (!cable.made()) FEDSTRIDE_SKIP("network namespaces cannot be made here (root with ip can)");
   check_federation(cable, 150);
 }
 
-TEST_CASE("so does one on which everything is late and some of it lost") {
+TEST_CASE("so does a cable with delay and packet loss") {
   const Cable cable;
   if (!cable.made() || !cable.worsen())
     FEDSTRIDE_SKIP("network namespaces with delay and loss cannot be made here (root with ip, tc and netem can)");

@@ -5,7 +5,7 @@
 namespace fedstride::test::network_partition_file_test {
 namespace {
 
-/// Rows dealt out by a file that only the coordinator has.
+/// Rows assigned by a file that only the coordinator has.
 void check_told(const std::string& partition, const std::string& contents, const Words& more) {
   const TemporaryFolder place;
   const std::string file = place / "partition.json", away = place / "away.json";
@@ -34,26 +34,26 @@ void check_told(const Words& more) {
 
 }  // namespace
 
-TEST_CASE("a partition's file is the coordinator's alone: clients never open it, and the model is that of a run with it") {
+TEST_CASE("only the coordinator needs the partition file; the model is that of a run with it") {
   check_told({"--optimizer", "adadp"});
 }
 
-TEST_CASE("so is a file of label mixes, and each client has the noise of its own number on its inputs") {
+TEST_CASE("the same for a file of label distributions, with feature noise that depends on the client's number") {
   check_told("label-distribution", "0.8,0.1,0.1\n0.2,0.6,0.2\n0.3,0.3,0.4\n",
              {"--optimizer", "sgd", "--feature-skew", "noise", "--noise-level", "0.5", "--client-test", "0.2", "--personal",
               "fine-tune"});
 }
 
-TEST_CASE("so under privacy, with noise calibrated for clients of every size") {
+TEST_CASE("the same under privacy, with noise calibrated for clients of every size") {
   check_told(
       {"--optimizer", "sgd", "--dp", "example", "--epsilon", "5", "--clip", "0.5", "--batch", "6", "--randomness", "seeded"});
 }
 
-TEST_CASE("so are the rows that clients test their personal models on") {
+TEST_CASE("the same for the rows on which clients test their personal models") {
   check_told({"--optimizer", "sgd", "--client-test", "0.2", "--personal", "ditto"});
 }
 
-TEST_CASE("a client that is told rows which cannot be its own refuses them in a line") {
+TEST_CASE("a client refuses impossible row assignments in one line") {
   const TemporaryFolder place;
   std::string rows = "0";
   for (int row = 1; row < 180; ++row) rows += "," + std::to_string(row);
@@ -64,24 +64,23 @@ TEST_CASE("a client that is told rows which cannot be its own refuses them in a 
   const Introduction known = introduce(federation, 0);
   CHECK(known.welcome.rows.size() == 180);
   CHECK(known.welcome.row_counts == std::vector<std::uint64_t>{180});
-  const auto refused = [&](auto change, const std::string& words) {
-    CAPTURE(words);
+  const auto refused = [&](auto change, const auto&... parts) {
     Welcome welcome = known.welcome;
     change(welcome);
     const Socket listener = listening(0);
-    const Party client = federation.join(0, port_of(listener.fd()));
-    const Peer peer(Socket(accept(listener.fd(), nullptr, nullptr)));
+    const Party client = federation.join(0, port_of(listener.get()));
+    const Peer peer(Socket(accept(listener.get(), nullptr, nullptr)));
     CHECK(peer.hear<Hello>());
     peer.say(welcome);
     CHECK(client.wait() == 1);
-    CHECK(client.says(words));
+    CHECK(client.says(parts...));
   };
-  refused([](Welcome& w) { w.rows[5] = 180; }, "client 0 is sent row 180; the data set has the rows 0 to 179");
-  refused([](Welcome& w) { w.rows[5] = 7; }, "client 0 is sent row 7 twice");
-  refused([](Welcome& w) { w.rows.pop_back(); }, "client 0 is sent 179 rows; it is said to have 180");
-  refused([](Welcome& w) { w.row_counts = {179}; }, "client 0 is sent 180 rows; it is said to have 179");
-  refused([](Welcome& w) { w.rows.clear(), w.row_counts = {0}; }, "client 0 is sent 0 rows");
-  refused([](Welcome& w) { w.row_counts.push_back(3); }, "2 clients have rows; the experiment has 1");
+  refused([](Welcome& w) { w.rows[5] = 180; }, "client 0", "row 180", "179");
+  refused([](Welcome& w) { w.rows[5] = 7; }, "client 0", "row 7");
+  refused([](Welcome& w) { w.rows.pop_back(); }, "client 0", "179 rows", "180");
+  refused([](Welcome& w) { w.row_counts = {179}; }, "client 0", "180 rows", "179");
+  refused([](Welcome& w) { w.rows.clear(), w.row_counts = {0}; }, "client 0", "0 rows");
+  refused([](Welcome& w) { w.row_counts.push_back(3); }, "2 clients", "1");
 }
 
 }  // namespace fedstride::test::network_partition_file_test

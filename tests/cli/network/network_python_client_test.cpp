@@ -10,7 +10,7 @@ namespace {
 
 const std::string kClient = FEDSTRIDE_SOURCE_DIR "/examples/client.py";
 
-/// A Python that has what the example needs; empty if there is none.
+/// A Python with the modules that the example needs; empty if there is none.
 std::string python() {
   for (const char* name : {"/usr/bin/python3", "python3"})
     if (std::system((std::string(name) + " -c 'import numpy, ssl, tomllib' >/dev/null 2>&1").c_str()) == 0) return name;
@@ -23,7 +23,7 @@ Outcome shell(const std::string& command) {
   return {WIFEXITED(code) ? WEXITSTATUS(code) : -1, read_file(folder / "out"), read_file(folder / "err")};
 }
 
-/// Three clients with rows of their own; the last one is the example, on an uneven third: two columns say the class, the
+/// Three clients with their own rows; the last one is the example, with an uneven share: two columns determine the class, the
 /// third is noise on another scale.
 struct Scene {
   Federation federation{{"--optimizer", "sgd", "--learning-rate", "0.2", "--rounds", "6", "--partition", "own"}};
@@ -59,7 +59,7 @@ struct Scene {
 
 }  // namespace
 
-TEST_CASE("a client written from docs/WIRE.md in Python trains beside the program's own") {
+TEST_CASE("a Python client written from docs/WIRE.md trains together with the program's own") {
   const Scene scene;
   if (scene.interpreter.empty()) FEDSTRIDE_SKIP("there is no Python 3.11 with numpy here (Debian: python3-numpy)");
   const Federation& federation = scene.federation;
@@ -70,7 +70,7 @@ TEST_CASE("a client written from docs/WIRE.md in Python trains beside the progra
   REQUIRE_MESSAGE(line.code == 0, line.err);
   write_file(federation / "roster.jsonl", roster + line.out);
 
-  // Its key is its own, its certificate comes in a bundle.
+  // It makes its own key and receives its certificate in a bundle.
   const std::string mine = federation / "mine";
   REQUIRE(run_program({"certificates", "--request", "--client", "2", "--out", mine}).code == 0);
   for (const char* file : {"client-2.pem", "client-2.key"}) std::filesystem::remove(federation.certificates() + "/" + file);
@@ -89,12 +89,12 @@ TEST_CASE("a client written from docs/WIRE.md in Python trains beside the progra
   CHECK(second.wait() == 0);
   const Outcome told = guest.get();
   CHECK_MESSAGE(told.code == 0, told.err);
-  CHECK(coordinator.has_said("another build: version '"));
+  CHECK(coordinator.has_said("client 2", "build", "version"));
 
-  // It answered every round; the loss it measures on its rows by its own reading of the model falls as the others' does.
+  // It answered every round; the loss it computes on its rows, with its own implementation of the model, decreases.
   const auto rounds = rounds_of(federation.out());
   REQUIRE(rounds.size() == 6);
-  CHECK(told.out.find("finished after round 6, model " + rounds.back().hash) != std::string::npos);
+  CHECK(told.out.find("round 6, model " + rounds.back().hash) != std::string::npos);
   std::map<int, double> losses;
   std::ifstream file(federation.out() + "/rounds.jsonl");
   double accuracy = 0;
@@ -110,7 +110,7 @@ TEST_CASE("a client written from docs/WIRE.md in Python trains beside the progra
   CHECK(accuracy > 0.9);
 }
 
-TEST_CASE("where other builds are not accepted the Python client is told so and does not come back") {
+TEST_CASE("if other builds are not accepted, the Python client is informed and does not reconnect") {
   const Scene scene;
   if (scene.interpreter.empty()) FEDSTRIDE_SKIP("there is no Python 3.11 with numpy here (Debian: python3-numpy)");
   const Federation& federation = scene.federation;
@@ -123,7 +123,7 @@ TEST_CASE("where other builds are not accepted the Python client is told so and 
   const Outcome told = shell(scene.program("join") + " --connect 127.0.0.1:" + std::to_string(federation.port()) + " --bundle '" +
                              federation.certificates() + "/client-2.bundle.pem'");
   CHECK(told.code == 1);
-  CHECK_MESSAGE(told.err.find("would not give the same bits") != std::string::npos, told.err);
+  CHECK_MESSAGE(told.err.find("--accept-other-builds") != std::string::npos, told.err);
 }
 
 }  // namespace fedstride::test::network_python_client_test

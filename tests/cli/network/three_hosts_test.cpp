@@ -5,7 +5,7 @@
 #include "tests/cli/network/federation.hpp"
 #include "tests/support/skip.hpp"
 
-// docs/three-hosts.md is carried out: each block on its host, a network namespace with a folder of its own.
+// Runs docs/three-hosts.md: each block on its host, a network namespace with its own folder.
 
 namespace fedstride::test::three_hosts_test {
 namespace {
@@ -18,7 +18,7 @@ struct Block {
   std::string commands;
 };
 
-/// The blocks "```sh HOST" of the page, in their order.
+/// The blocks "```sh HOST" of the page, in order.
 std::vector<Block> blocks() {
   std::vector<Block> all;
   bool inside = false;
@@ -37,7 +37,7 @@ std::vector<Block> blocks() {
   return all;
 }
 
-/// The coordinator's namespace in the middle, a cable to each of the others.
+/// The coordinator's namespace with a cable to each of the others.
 class Hosts {
  public:
   Hosts() {
@@ -60,7 +60,7 @@ class Hosts {
       std::filesystem::create_directories(home(host));
     std::filesystem::create_directories(root_ / "bin");
     std::filesystem::create_symlink(FEDSTRIDE_PROGRAM, root_ / "bin/fedstride");
-    // A copy in place of a copy over the network: HOST:PATH is PATH in that host's folder.
+    // Replaces a copy over the network by a local one: HOST:PATH is PATH in that host's folder.
     write_file(root_ / "bin/scp",
                "#!/bin/sh\nfor last; do :; done\nto=\"" + root_.path().string() +
                    "/${last%%:*}/${last#*:}\"\nwhile [ $# -gt 1 ]; do cp \"$1\" \"$to\" || exit 1; shift; done\n");
@@ -77,7 +77,7 @@ class Hosts {
   std::string home(const std::string& host) const { return root_ / host; }
   std::string coordinator_seen_from(const std::string& host) const { return coordinator_seen_from_.at(host); }
 
-  /// The command line that carries out commands on a host. There is no name service: the coordinator's name is its address.
+  /// The command line that runs commands on a host. There is no name service: the coordinator's name is replaced by its address.
   std::string on(const std::string& host, const std::string& commands, const std::string& name) const {
     std::string text = "set -eu\ncd '" + home(host) + "'\nPATH='" + (root_ / "bin") + "':$PATH\n" + commands;
     const std::string called = "--connect coordinator.example:";
@@ -103,7 +103,7 @@ class Hosts {
 
 }  // namespace
 
-TEST_CASE("docs/three-hosts.md, carried out as it stands in three network namespaces, ends in a model") {
+TEST_CASE("docs/three-hosts.md, run as written in three network namespaces, produces a model") {
   const Hosts hosts;
   if (!hosts.made() || !shell_does("command -v nsenter"))
     FEDSTRIDE_SKIP("network namespaces cannot be made here (root with ip and nsenter can)");
@@ -120,8 +120,8 @@ TEST_CASE("docs/three-hosts.md, carried out as it stands in three network namesp
     if (block.in_background) {
       running.emplace_back(name, std::async(std::launch::async, [command] { return std::system(command.c_str()); }));
       if (block.host != "coordinator.example") continue;
-      REQUIRE(eventually([&] { return hosts.log(name).find("status page at") != std::string::npos; }));
-      // The page asks another machine for the token.
+      REQUIRE(eventually([&] { return hosts.log(name).find("status page") != std::string::npos; }));
+      // The page requires the token from another machine.
       const auto page = [&](const std::string& header) {
         const std::string ask = "exec 3<>/dev/tcp/" + hosts.coordinator_seen_from("north.example") +
                                 "/7001\nprintf 'GET /status HTTP/1.1\\r\\nHost: x\\r\\n" + header + "\\r\\n' >&3\ncat <&3\n";
@@ -144,14 +144,14 @@ TEST_CASE("docs/three-hosts.md, carried out as it stands in three network namesp
   const std::string out = hosts.home("coordinator.example") + "/federation";
   CHECK(rounds_of(out).size() == 5);
   CHECK(std::filesystem::exists(out + "/model.safetensors"));
-  // Keys stayed where they were made.
+  // Keys have stayed where they were made.
   for (const auto& file : contents(hosts.home("coordinator.example")))
     if (file.second.find("PRIVATE KEY") != std::string::npos)
       CHECK_MESSAGE((file.first.ends_with("/authority.key") || file.first.ends_with("/coordinator.key")), file.first);
   CHECK(std::filesystem::exists(hosts.home("north.example") + "/mine/client-0.key"));
 }
 
-TEST_CASE("the units of examples/systemd are as systemd wants them") {
+TEST_CASE("the units of examples/systemd pass systemd-analyze") {
   if (!shell_does("command -v systemd-analyze")) FEDSTRIDE_SKIP("there is no systemd-analyze here");
   const TemporaryFolder folder;
   for (const std::string unit : {"fedstride-coordinator.service", "fedstride-client@.service"}) {
@@ -166,7 +166,7 @@ TEST_CASE("the units of examples/systemd are as systemd wants them") {
     const std::string said = read_file(folder / "said");
     CHECK_MESSAGE(code == 0, said);
     CHECK_MESSAGE(said.empty(), said);
-    // Every flag in it is one that the program has.
+    // Every flag in it exists in the program.
     const auto from = text.find("ExecStart=");
     const std::string command = text.find(" serve ", from) != text.npos ? "serve" : "join";
     const std::string help = run_program({command, "--help"}).out;

@@ -9,10 +9,11 @@
 
 #include "core/error.hpp"
 #include "data/batch.hpp"
-#include "data/skew/colour.hpp"
+#include "data/skew/color.hpp"
 #include "data/skew/no_skew.hpp"
 #include "data/skew/noise.hpp"
 #include "data/skew/rotation.hpp"
+#include "tests/support/refusal.hpp"
 
 namespace fedstride::test::feature_skew_test {
 namespace {
@@ -54,9 +55,9 @@ Bytes redrawn(const FeatureSkew& skew, std::uint32_t client, const Bytes& pictur
   return out;
 }
 
-FeatureSkew colour(ColourChange change, double tint = 0.5) {
-  ColourSkew skew;
-  skew.colour = change;
+FeatureSkew color(ColorChange change, double tint = 0.5) {
+  ColorSkew skew;
+  skew.color = change;
   skew.tint = tint;
   return skew;
 }
@@ -81,15 +82,6 @@ std::vector<float> test_batch(const Dataset& data, const std::vector<Row>& rows,
   std::vector<float> out(rows.size() * data.shape.size());
   fill_batch(data, rows, Augmentation::none, {}, out, {&*skew, 3, 0, 4, true});
   return out;
-}
-
-std::string refusal(const FeatureSkew& skew, const Dataset& data) {
-  try {
-    skew->check_data(data);
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "accepted";
 }
 
 }  // namespace
@@ -119,12 +111,12 @@ TEST_CASE("the six clients of a permutation have the channels in lexicographic o
   const Bytes rgb{10, 20, 30};  // a pixel of three channels
   const Bytes orders[] = {{10, 20, 30}, {10, 30, 20}, {20, 10, 30}, {20, 30, 10}, {30, 10, 20}, {30, 20, 10}, {10, 20, 30}};
   for (std::uint32_t client = 0; client < 7; ++client)
-    CHECK(redrawn(colour(ColourChange::permute), client, rgb, {1, 1, 3}) == orders[client]);
-  CHECK(redrawn(colour(ColourChange::tint, 0.25), 0, rgb, {1, 1, 3}) == Bytes{10, 15, 23});
-  CHECK(redrawn(colour(ColourChange::tint, 0.25), 4, rgb, {1, 1, 3}) == Bytes{8, 20, 23});
-  CHECK(redrawn(colour(ColourChange::tint, 1), 2, rgb, {1, 1, 3}) == Bytes{0, 0, 30});
+    CHECK(redrawn(color(ColorChange::permute), client, rgb, {1, 1, 3}) == orders[client]);
+  CHECK(redrawn(color(ColorChange::tint, 0.25), 0, rgb, {1, 1, 3}) == Bytes{10, 15, 23});
+  CHECK(redrawn(color(ColorChange::tint, 0.25), 4, rgb, {1, 1, 3}) == Bytes{8, 20, 23});
+  CHECK(redrawn(color(ColorChange::tint, 1), 2, rgb, {1, 1, 3}) == Bytes{0, 0, 30});
   const Bytes two{10, 11, 20, 21};
-  CHECK(redrawn(colour(ColourChange::permute), 3, two, {1, 2, 2}) == Bytes{20, 21, 10, 11});
+  CHECK(redrawn(color(ColorChange::permute), 3, two, {1, 2, 2}) == Bytes{20, 21, 10, 11});
 }
 
 TEST_CASE("a batch of a client has its pictures redrawn, and augmentation works on these") {
@@ -278,20 +270,16 @@ TEST_CASE("data that a skew means nothing for are refused in one line") {
   const Dataset grey = pictures(1, {4, 4, 1}), oblong = pictures(1, {4, 6, 3}), numbers = table();
   Dataset neither;
   neither.name = "words";
-  CHECK(refusal(noise(1), numbers) == "accepted");
-  CHECK(refusal(RotationSkew{}, grey) == "accepted");
-  CHECK(refusal(colour(ColourChange::tint), oblong) == "accepted");
-  CHECK(refusal(FeatureSkew{}, neither) == "accepted");
-  CHECK(refusal(noise(1), neither) ==
-        "feature-skew is 'noise', which is added to numbers; data set 'words' has none: only none is valid");
-  CHECK(refusal(RotationSkew{}, numbers) ==
-        "feature-skew is 'rotation', which changes pictures; data set 'numbers' has none: valid are none and noise");
-  CHECK(refusal(RotationSkew{}, oblong) ==
-        "feature-skew is 'rotation', which turns square pictures; those of data set 'squares' are 4x6x3: valid are the other "
-        "skews");
-  CHECK(refusal(colour(ColourChange::tint), grey) ==
-        "feature-skew is 'colour', which needs pictures of 2 to 8 channels; those of data set 'squares' are 4x4x1: valid are "
-        "none, noise and rotation");
+  CHECK_NOTHROW(noise(1)->check_data(numbers));
+  CHECK_NOTHROW(FeatureSkew(RotationSkew{})->check_data(grey));
+  CHECK_NOTHROW(color(ColorChange::tint)->check_data(oblong));
+  CHECK_NOTHROW(FeatureSkew {} -> check_data(neither));
+  CHECK_USAGE_ERROR(noise(1)->check_data(neither), "feature-skew", "'noise'", "'words'", "none");
+  CHECK_USAGE_ERROR(FeatureSkew(RotationSkew{})->check_data(numbers), "feature-skew", "'rotation'", "'numbers'", "none, noise");
+  CHECK_USAGE_ERROR(FeatureSkew(RotationSkew{})->check_data(oblong), "feature-skew", "'rotation'", "'squares'", "4x6x3",
+                    "none, noise, color");
+  CHECK_USAGE_ERROR(color(ColorChange::tint)->check_data(grey), "feature-skew", "'color'", "2 to 8", "'squares'", "4x4x1",
+                    "none, noise, rotation");
 }
 
 }  // namespace fedstride::test::feature_skew_test

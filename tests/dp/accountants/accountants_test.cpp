@@ -1,9 +1,12 @@
 #include <doctest/doctest.h>
 
 #include <cmath>
+#include <map>
+#include <string_view>
 
-#include "core/error.hpp"
+#include "core/text.hpp"
 #include "dp/accountants/accountants.hpp"
+#include "tests/support/refusal.hpp"
 
 namespace fedstride::test::accountants_test {
 namespace {
@@ -22,6 +25,15 @@ Rdp classical(OrderGrid orders = OrderGrid::standard) {
   return rdp;
 }
 
+/// Epsilon at delta 1e-5 of 500 releases of everybody's rows with a noise multiplier of 40, from the formulas of the papers by another
+/// program.
+const std::map<std::string_view, double> kKnown = {
+    {"tight", 2.258145363},  // the Gaussian mechanism's own, with mu = sqrt(500)/40
+    {"rdp", 2.451482043},   {"moments", 2.841713941},
+    {"zcdp", 2.451482015},  {"strong", 14.05934948},  // Kairouz, Oh & Viswanath, delta divided in the best way
+    {"basic", 56.03030571}, {"as-in-paper", 28.51832752},
+};
+
 /// Calls check(part, spending) for each accountant with a spending it covers.
 template <class Check>
 void for_each_accountant(const Check& check) {
@@ -31,16 +43,20 @@ void for_each_accountant(const Check& check) {
   });
 }
 
-std::string refused(const auto& call) {
-  try {
-    call();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "";
-}
-
 }  // namespace
+
+TEST_CASE("Every accountant gives its known answer") {
+  for_each_part<Accountant>([]<class Part>(const Part& part) {
+    const auto known = kKnown.find(Part::kName);
+    REQUIRE_MESSAGE(known != kKnown.end(), "accountant '", std::string(Part::kName),
+                    "' has no known answer; work it out from the paper and write a line in kKnown of "
+                    "tests/dp/accountants/accountants_test.cpp");
+    INFO("accountant '", std::string(Part::kName), "' does not give its known answer");
+    const double epsilon = part.epsilon(full(40, 500), 1e-5).value;
+    CHECK(epsilon >= known->second * (1 - 1e-6));
+    CHECK(epsilon <= known->second * (1 + 2e-5));
+  });
+}
 
 TEST_CASE("The moments accountant says 1.26 where Abadi et al. do, and 2.576, not 2.55, after 400 epochs") {
   CHECK(Moments{}.epsilon(abadi(), 1e-5).value == doctest::Approx(1.2585747412527875).epsilon(1e-9));
@@ -55,8 +71,7 @@ TEST_CASE("The classical conversion says 1.19, 3.01 and 7.10 where the MNIST tut
 }
 
 TEST_CASE("There is one vocabulary of conversions, and settings go to the accountants that have them") {
-  CHECK_THROWS_WITH((void)make_choice<Conversion>("conversion", "classic"),
-                    "conversion 'classic' is unknown; valid: improved, classical");
+  CHECK_USAGE_ERROR(make_choice<Conversion>("conversion", "classic"), "conversion", "'classic'", "improved", "classical");
   for (const auto& name : part_names<Accountant>()) {
     CAPTURE(name);
     for (const auto conversion : {"improved", "classical"}) {
@@ -64,7 +79,7 @@ TEST_CASE("There is one vocabulary of conversions, and settings go to the accoun
       if (has_setting(name, "conversion"))
         CHECK(part_name(make_accountant(words)) == name);
       else
-        CHECK_THROWS_AS((void)make_accountant(words), Error);
+        CHECK_USAGE_ERROR(make_accountant(words), "conversion", "'" + std::string(name) + "'");
     }
     CHECK_THROWS_AS((void)make_accountant({.name = name, .conversion = "classic"}), Error);
   }
@@ -86,8 +101,7 @@ TEST_CASE("The improved conversion is that of Canonne, Kamath and Steinke") {
 TEST_CASE("Abadi's strong composition, 9.34, comes with the statement that it is no bound, and with 26.78") {
   const auto bound = AsInPaper{}.epsilon(abadi(), 1e-5);
   CHECK(bound.value == doctest::Approx(9.339065243825393).epsilon(1e-9));
-  CHECK(bound.warning.find("not a valid bound") != std::string::npos);
-  CHECK(bound.warning.find("26.78") != std::string::npos);
+  CHECK(names(bound.warning, {"26.78"}));
   CHECK(abadi_valid(abadi(), 1e-5) == doctest::Approx(26.784577569).epsilon(1e-9));
 }
 
@@ -99,6 +113,8 @@ TEST_CASE("rho-zCDP adds up and converts, with continuous or discrete noise") {
   CHECK(zcdp_epsilon_classical(2, 1e-5) == doctest::Approx(11.597051824376162).epsilon(1e-12));
   CHECK(zcdp_epsilon(0.01, 1e-5) == doctest::Approx(0.5457255482740024).epsilon(1e-7));
   CHECK(zcdp_epsilon(2, 1e-5) == doctest::Approx(10.724824112939173).epsilon(1e-7));
+  CHECK(zcdp_epsilon(0, 1e-5) == 0);
+  CHECK(zcdp_epsilon(1, 1e-5) > zcdp_epsilon(0.99, 1e-5));
   CHECK(std::exp(zcdp_log_delta(2, 10.724824112939173)) == doctest::Approx(1e-5).epsilon(1e-5));
 }
 
@@ -187,10 +203,10 @@ TEST_CASE("Extremes give numbers, never negative ones, and at most 1 for delta")
 
 TEST_CASE("A best order at the end of its grid is a warning") {
   const Spending little{{.rate = 0.004, .noise_multiplier = 8, .count = 2500}};
-  CHECK(Moments{}.epsilon(little, 1e-5).warning.find("the best order, 33, is the last") != std::string::npos);
+  CHECK(names(Moments{}.epsilon(little, 1e-5).warning, {"order", "33"}));
   CHECK(Rdp{}.epsilon(abadi(), 1e-5).warning.empty());
   const Spending much{{.rate = 0.5, .noise_multiplier = 0.2, .count = 1000}};
-  CHECK(Rdp{}.epsilon(much, 1e-5).warning.find("the best order, 1.1, is the first") != std::string::npos);
+  CHECK(names(Rdp{}.epsilon(much, 1e-5).warning, {"order", "1.1"}));
 }
 
 TEST_CASE("Shuffled lots are not amplified") {
@@ -199,41 +215,41 @@ TEST_CASE("Shuffled lots are not amplified") {
   CHECK(Rdp{}.epsilon(shuffled, 1e-5).value > 4.37);  // 4.38 is exact for one Gaussian release
 }
 
-TEST_CASE("What has no sound bound is refused in a line that names what has one") {
+TEST_CASE("A spending without a sound bound is refused in a line that names what has one") {
   const auto with = [](Sampling sampling, Neighbours neighbours, bool adaptive = false) {
     return Spending{{.sampling = sampling, .neighbours = neighbours, .rate = 0.01, .noise_multiplier = 1, .adaptive = adaptive}};
   };
   const auto unreplaced = with(Sampling::without_replacement, Neighbours::add_remove);
   for_each_part<Accountant>([&](const auto& part) { CHECK(!part.unsound(unreplaced).empty()); });
-  CHECK(Rdp{}.unsound(unreplaced).find("valid: neighbours replace-one") != std::string::npos);
+  CHECK(names(Rdp{}.unsound(unreplaced), {"add-remove", "replace-one"}));
   CHECK(Rdp{}.unsound(with(Sampling::without_replacement, Neighbours::replace_one)).empty());
-  CHECK(Moments{}.unsound(with(Sampling::poisson, Neighbours::replace_one)).find("valid: tight, rdp") != std::string::npos);
-  CHECK(Zcdp{}.unsound(with(Sampling::poisson, Neighbours::add_remove)).find("no amplification") != std::string::npos);
-  CHECK(Rdp{}.unsound(with(Sampling::poisson, Neighbours::add_remove, true)).find("filter") != std::string::npos);
-  CHECK(refused([&] { Rdp{}.epsilon(unreplaced, 1e-5); }).starts_with("rdp: sampling without replacement"));
+  CHECK(names(Moments{}.unsound(with(Sampling::poisson, Neighbours::replace_one)), {"replace-one", "tight", "rdp"}));
+  CHECK(names(Zcdp{}.unsound(with(Sampling::poisson, Neighbours::add_remove)), {"rate", "0.01", "tight", "rdp"}));
+  CHECK(names(Rdp{}.unsound(with(Sampling::poisson, Neighbours::add_remove, true)), {"'filter'"}));
+  CHECK_USAGE_ERROR(Rdp{}.epsilon(unreplaced, 1e-5), "rdp", "add-remove", "replace-one");
   Spending mixed = abadi();
   mixed.push_back({.neighbours = Neighbours::replace_one});
   for_each_part<Accountant>([&](const auto& part) { CHECK(!part.unsound(mixed).empty()); });
   Spending adaptive = full(10, 5);
   adaptive.front().adaptive = true;
-  CHECK(Zcdp{}.epsilon(adaptive, 1e-5).warning.find("filter") != std::string::npos);
+  CHECK(names(Zcdp{}.epsilon(adaptive, 1e-5).warning, {"zCDP"}));
 }
 
 TEST_CASE("Numbers out of range are refused by every accountant") {
   for_each_accountant([](const auto& part, const Spending& spending) {
     for (const double delta : {0.0, 1.0, -1e-5, std::nan("")})
-      CHECK(refused([&] { part.epsilon(spending, delta); }).starts_with("delta is"));
+      CHECK_USAGE_ERROR(part.epsilon(spending, delta), "delta", " " + number_text(delta));
     for (const double epsilon : {-1.0, std::nan(""), HUGE_VAL})
-      CHECK(refused([&] { part.delta(spending, epsilon); }).starts_with("epsilon is"));
+      CHECK_USAGE_ERROR(part.delta(spending, epsilon), "epsilon", " " + number_text(epsilon));
     for (const double noise_multiplier : {0.0, -1.0, std::nan(""), HUGE_VAL}) {
       Spending wrong = spending;
       wrong.front().noise_multiplier = noise_multiplier;
-      CHECK(refused([&] { part.epsilon(wrong, 1e-5); }).starts_with("noise multiplier is"));
+      CHECK_USAGE_ERROR(part.epsilon(wrong, 1e-5), "noise multiplier", " " + number_text(noise_multiplier));
     }
     for (const double rate : {0.0, 2.0, -0.1, std::nan("")}) {
       Spending wrong = spending;
       wrong.front().rate = rate;
-      CHECK(!refused([&] { part.epsilon(wrong, 1e-5); }).empty());
+      CHECK_USAGE_ERROR(part.epsilon(wrong, 1e-5), "rate", " " + number_text(rate));
     }
   });
 }

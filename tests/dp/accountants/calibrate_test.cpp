@@ -2,8 +2,9 @@
 
 #include <cmath>
 
-#include "core/error.hpp"
 #include "dp/accountants/calibrate.hpp"
+#include "tests/dp/longest_prefix.hpp"
+#include "tests/support/refusal.hpp"
 
 namespace fedstride::test::calibrate_test {
 namespace {
@@ -60,14 +61,7 @@ TEST_CASE("An epsilon that no noise reaches is refused, with the smallest one wi
   const auto often = [](double noise_multiplier) {
     return Spending{{.sampling = Sampling::full, .noise_multiplier = noise_multiplier, .count = 1000}};
   };
-  std::string refusal;
-  try {
-    calibrate(Rdp{}, often, 1e-9, 1e-9);
-  } catch (const Error& error) {
-    refusal = error.what();
-  }
-  CHECK(refusal.starts_with("epsilon is 1e-09; no noise multiplier up to 1e6 reaches it at delta 1e-09"));
-  CHECK(refusal.find("within reach is 0.0125") != std::string::npos);
+  CHECK_USAGE_ERROR(calibrate(Rdp{}, often, 1e-9, 1e-9), "epsilon", "1e-09", "noise multiplier", "1e6", "delta");
 }
 
 TEST_CASE("The largest number of steps is the last that the budget holds") {

@@ -8,6 +8,18 @@
 namespace fedstride::test::composition_test {
 namespace {
 
+/// The smallest sufficient (count - 2i) epsilon, i whole.
+double optimal_composition_on_grid(double epsilon, std::uint64_t count, double slack) {
+  std::uint64_t low = 0;  // i = low holds: k epsilon costs nothing
+  std::uint64_t beyond = count / 2 + 1;
+  const auto total = [&](std::uint64_t i) { return static_cast<double>(count - 2 * i) * epsilon; };
+  while (beyond - low > 1) {
+    const std::uint64_t middle = (low + beyond) / 2;
+    (optimal_composition_delta(epsilon, count, total(middle)) <= slack ? low : beyond) = middle;
+  }
+  return total(low);
+}
+
 /// Theorem 3.3 of Kairouz, Oh and Viswanath, term by term.
 double optimal_delta_by_terms(double epsilon, int count, double total) {
   double delta = 0;

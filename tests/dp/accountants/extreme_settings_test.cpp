@@ -13,6 +13,7 @@
 #include "dp/accountants/calibrate.hpp"
 #include "dp/accountants/composition.hpp"
 #include "dp/accountants/gaussian_curve.hpp"
+#include "tests/support/refusal.hpp"
 
 namespace fedstride::test::extreme_settings_test {
 namespace {
@@ -153,7 +154,7 @@ TEST_CASE("Little noise has an epsilon near that of the draws, and says that it 
   CHECK(epsilon_by(Tight{}, Spending{{.rate = 0.01, .noise_multiplier = 1, .count = 10'000}}, 1e-5).warning.empty());
 }
 
-TEST_CASE("One quiet release among many does not take their amplification") {
+TEST_CASE("One low-noise release among many does not cost them their amplification") {
   const Releases many{.rate = 0.001, .noise_multiplier = 1, .count = 1000};
   const Releases quiet{.rate = 1e-9, .noise_multiplier = 0.01, .count = 1};
   const double alone = Tight{}.epsilon(Spending{many}, 1e-5).value;
@@ -174,7 +175,7 @@ TEST_CASE("Calibration ends for every budget") {
         const double noise = calibrate(accountant, at, epsilon, 1e-5);
         CHECK(meets(accountant, at(noise), epsilon, 1e-5));
       } catch (const Error& error) {
-        CHECK(std::string(error.what()).find("no noise multiplier up to 1e6 reaches it") != std::string::npos);
+        CHECK(names(error.what(), {"epsilon", "noise multiplier", "1e6", "delta", "1e-05"}));
       }
       CHECK(seconds() - start < 5 * kSlower);
     }
@@ -189,21 +190,20 @@ TEST_CASE("Many kinds of releases, of rates and noise far apart, are counted as 
   const double start = seconds();
   const PrivacyBound bound = Tight{}.epsilon(spending, 1e-5);
   CHECK(seconds() - start < 20 * kSlower);
-  CHECK(bound.warning.find("kinds of releases") != std::string::npos);
+  CHECK_FALSE(bound.warning.empty());
   CHECK(std::isfinite(bound.value));
   CHECK(bound.value <= Rdp{}.epsilon(spending, 1e-5).value);
 }
 
 TEST_CASE("Numbers beyond doubles are refused by name") {
   for (const double noise : {1e-200, 1e200})
-    CHECK_THROWS_WITH_AS(Tight{}.epsilon(Spending{{.noise_multiplier = noise}}, 1e-5), doctest::Contains("from 1e-100 to 1e100"),
-                         Error);
-  CHECK_THROWS_WITH_AS(Rdp{}.epsilon(Spending{{.rate = 1e-200}}, 1e-5), doctest::Contains("from 1e-100 to 1"), Error);
+    CHECK_USAGE_ERROR(Tight{}.epsilon(Spending{{.noise_multiplier = noise}}, 1e-5), "noise multiplier", "1e-100", "1e100");
+  CHECK_USAGE_ERROR(Rdp{}.epsilon(Spending{{.rate = 1e-200}}, 1e-5), "rate", "1e-200", "1e-100", "1");
   const Releases most{.count = std::numeric_limits<std::uint64_t>::max()};
-  CHECK_THROWS_WITH_AS(Zcdp{}.epsilon(Spending{most, most}, 1e-5), doctest::Contains("9.2e18 are the most"), Error);
+  CHECK_USAGE_ERROR(Zcdp{}.epsilon(Spending{most, most}, 1e-5), "releases", "9.2e18");
 }
 
-TEST_CASE("Accountants that were asked to stop stop, unless somebody has something to finish") {
+TEST_CASE("Accountants stop on request, except while a StopLater is held") {
   const Spending spending{{.rate = 0.01, .noise_multiplier = 1, .count = 1000}};
   stop_requested = true;
   for (const char* name : {"tight", "rdp", "strong", "basic"}) {

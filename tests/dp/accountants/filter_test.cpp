@@ -3,9 +3,9 @@
 #include <cmath>
 
 #include "core/error.hpp"
+#include "dp/accountants/accountants.hpp"
 #include "dp/accountants/filter.hpp"
-#include "dp/accountants/rdp.hpp"
-#include "dp/accountants/zcdp.hpp"
+#include "tests/support/refusal.hpp"
 
 namespace fedstride::test::filter_test {
 
@@ -47,8 +47,8 @@ TEST_CASE("A filter takes noise chosen on the way, and keeps its budget when it 
 
 TEST_CASE("A filter refuses what it was not set up for") {
   auto filter = PrivacyFilter::by_rdp(1, 1e-5, {.rate = 0.01, .noise_multiplier = 4});
-  CHECK_THROWS_WITH_AS(filter.admits({.neighbours = Neighbours::replace_one}),
-                       "rdp filter: neighbours are replace-one; the filter was set up for add-remove", Error);
+  const Releases replaced{.neighbours = Neighbours::replace_one};
+  CHECK_USAGE_ERROR(filter.admits(replaced), "rdp filter", "replace-one", "add-remove");
   CHECK_THROWS_AS(filter.admits({.sampling = Sampling::without_replacement, .rate = 0.5}), Error);
   CHECK_THROWS_AS(PrivacyFilter::by_rdp(1e-6, 1e-9, {.rate = 0.01}), Error);
   CHECK_THROWS_AS(PrivacyFilter::by_rdp(1, 0, {.rate = 0.01}), Error);
@@ -75,7 +75,7 @@ TEST_CASE("By Feldman and Zrnic the classical RDP filter holds (B + ln(1/delta) 
   auto filter = PrivacyFilter::by_rdp(2, 1e-6, planned, OrderGrid::standard, Conversion::classical);
   const double order = filter.order().value();
   CHECK(filter.budget() == doctest::Approx(2 - std::log(1e6) / (order - 1)).epsilon(1e-12));
-  // The best order maximises (epsilon - L / (a-1)) / a, L = ln(1/delta): a = 1 + L/eps + sqrt((L/eps)^2 + L/eps) = 15.3.
+  // The best order maximizes (epsilon - L / (a-1)) / a, L = ln(1/delta): a = 1 + L/eps + sqrt((L/eps)^2 + L/eps) = 15.3.
   CHECK(order == doctest::Approx(15).epsilon(0.04));
   const auto steps = filter.admitted(planned, 10'000);
   CHECK(steps == static_cast<std::uint64_t>(filter.budget() * (1 - 1e-9) * 2 * 400 / order));

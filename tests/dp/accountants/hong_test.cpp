@@ -10,6 +10,17 @@
 namespace fedstride::test::hong_test {
 namespace {
 
+/// q_1 .. q_T by the recursion q_T = 1, q_t = gamma q_{t+1} + beta^{2 (T - t)}: what log_influence() gives in closed form.
+std::vector<double> influences(std::uint64_t steps, double gamma, double momentum = 0) {
+  std::vector<double> q(steps, 1.0);
+  double power = 1;
+  for (std::size_t t = q.size() - 1; t-- > 0;) {
+    power *= momentum * momentum;
+    q[t] = gamma * q[t + 1] + power;
+  }
+  return q;
+}
+
 TEST_CASE("Equation 5 by hand") {
   // M D / 2R = 2 * 10 / (2 * 0.5) = 20; (0.5 * 3 / 100)^2 = 2.25e-4; over the gap 1.5: 3e-3.
   CHECK(hong::alpha(
@@ -23,7 +34,7 @@ TEST_CASE("the influence of noise by its closed form is the recursion, where bet
     for (const double momentum : {0.0, 0.3, 0.9, 0.9000001}) {
       CAPTURE(gamma);
       CAPTURE(momentum);
-      const auto q = hong::influences(40, gamma, momentum);
+      const auto q = influences(40, gamma, momentum);
       double root_sum = 0;
       for (std::size_t t = 0; t < q.size(); ++t) {
         CHECK(hong::log_influence(40 - t, gamma, momentum) == doctest::Approx(std::log(q[t])).epsilon(1e-8));
@@ -32,12 +43,12 @@ TEST_CASE("the influence of noise by its closed form is the recursion, where bet
       CHECK(hong::log_root_sum(40, gamma, momentum) == doctest::Approx(std::log(root_sum)).epsilon(1e-8));
     }
   // gamma = beta^2 = 0.81: T - t + 1 equal terms.
-  CHECK(hong::influences(3, 0.81, 0.9)[0] == doctest::Approx(3 * 0.81 * 0.81).epsilon(1e-14));
+  CHECK(influences(3, 0.81, 0.9)[0] == doctest::Approx(3 * 0.81 * 0.81).epsilon(1e-14));
 }
 
 TEST_CASE("Lemma 3.1 spends R exactly and no other schedule of R has less weighted noise") {
   for (const double momentum : {0.0, 0.8}) {
-    const auto q = hong::influences(30, 0.9, momentum);
+    const auto q = influences(30, 0.9, momentum);
     const auto sigmas = hong::dynamic_sigmas(30, 0.7, 0.9, momentum);
     const auto weighted = [&](const std::vector<double>& sigma) {
       double sum = 0;
@@ -110,9 +121,16 @@ TEST_CASE("zeta is Equation 17, and the printed condition on the rate does not m
 }
 
 TEST_CASE("numbers out of range are refused") {
-  CHECK_THROWS_AS(hong::alpha({.gap = 0}), Error);
+  for (double hong::Problem::*number :
+       {&hong::Problem::smoothness, &hong::Problem::dimension, &hong::Problem::budget, &hong::Problem::learning_rate,
+        &hong::Problem::clip, &hong::Problem::examples, &hong::Problem::gap}) {
+    hong::Problem problem;
+    problem.*number = 0;
+    CHECK_THROWS_AS(hong::alpha(problem), Error);
+  }
   CHECK_THROWS_AS(hong::gamma(0.5), Error);
   CHECK_THROWS_AS(hong::best_dynamic_steps(NAN, 2), Error);
+  CHECK_THROWS_AS(hong::dynamic_bound(1, 1, 0.5), Error);
   CHECK_THROWS_AS(hong::best_static_steps(-1, 2), Error);
   CHECK_THROWS_AS(hong::dynamic_sigmas(0, 1, 0.9), Error);
   CHECK_THROWS_AS(hong::dynamic_sigmas(1'000'000'000'000, 1, 0.9), Error);

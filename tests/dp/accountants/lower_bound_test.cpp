@@ -2,7 +2,7 @@
 
 #include "core/error.hpp"
 #include "dp/accountants/accountants.hpp"
-#include "dp/accountants/lower_bound.hpp"
+#include "dp/accountants/gaussian_curve.hpp"
 
 namespace fedstride::test::lower_bound_test {
 

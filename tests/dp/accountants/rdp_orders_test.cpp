@@ -5,9 +5,8 @@
 #include <cmath>
 
 #include "core/random.hpp"
-#include "dp/accountants/poisson_rdp.hpp"
 #include "dp/accountants/rdp_orders.hpp"
-#include "dp/accountants/without_replacement_rdp.hpp"
+#include "dp/accountants/sampled_rdp.hpp"
 
 namespace fedstride::test::rdp_orders_test {
 namespace {

@@ -5,8 +5,9 @@
 #include <string>
 #include <vector>
 
-#include "core/error.hpp"
+#include "dp/accountants/accountants.hpp"
 #include "dp/accountants/tight.hpp"
+#include "tests/support/refusal.hpp"
 
 namespace fedstride::test::tight_test {
 namespace {
@@ -50,15 +51,6 @@ double one_replacement(double rate, double sigma, double at) {
   }
   return (1 - rate) * (1 - std::exp(at)) * above(low / sigma) + rate * above((low - 1) / sigma) -
          std::exp(at) * rate * above((low + 1) / sigma);
-}
-
-std::string refused(const Spending& spending) {
-  try {
-    kTight.epsilon(spending, 1e-5);
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "";
 }
 
 }  // namespace
@@ -148,6 +140,11 @@ TEST_CASE("Schedules of ten thousand different multipliers come out") {
   };
   check_just_above(epsilon(falling_clip(0.01, 4, 10000), 1e-5), 0.6427699819160493, 1e-7);
   check_just_above(epsilon(falling_clip(256.0 / 60000, 1.1, 14063), 1e-5), 1.4519088880972801, 1e-6);
+  // They are interpolated, which is checked at some.
+  const auto composition = tight::Schedule(falling_clip(0.01, 4, 10000)).composition(tight::Pair::remove);
+  CHECK(composition.interpolated == 10000);
+  CHECK(composition.parts.size() < 200);
+  CHECK(composition.checks.size() == 12);
 }
 
 TEST_CASE("Interpolated schedules agree with those taken as they are") {
@@ -244,14 +241,15 @@ TEST_CASE("Extreme settings give finite numbers from 0") {
 }
 
 TEST_CASE("What has no loss distribution is refused, and says why") {
-  CHECK(refused({{.adaptive = true}}).find("filter") != std::string::npos);
-  CHECK(refused({{.sampling = Sampling::without_replacement, .neighbours = Neighbours::replace_one, .rate = 0.1}}).find("rdp") !=
-        std::string::npos);
-  CHECK(refused({{.neighbours = Neighbours::replace_one}, {.neighbours = Neighbours::add_remove}}).find("neighbours") !=
-        std::string::npos);
-  CHECK(refused(poisson(0.01, 0, 1)).find("noise multiplier") != std::string::npos);
-  CHECK_THROWS_AS(kTight.epsilon(poisson(0.01, 1, 1), 0), Error);
-  CHECK_THROWS_AS(kTight.delta(poisson(0.01, 1, 1), -1), Error);
+  const auto refused = [](const Spending& spending) { return kTight.epsilon(spending, 1e-5); };
+  CHECK_USAGE_ERROR(refused({{.adaptive = true}}), "tight", "'filter'");
+  CHECK_USAGE_ERROR(refused({{.sampling = Sampling::without_replacement, .neighbours = Neighbours::replace_one, .rate = 0.1}}),
+                    "tight", "rdp");
+  CHECK_USAGE_ERROR(refused({{.neighbours = Neighbours::replace_one}, {.neighbours = Neighbours::add_remove}}), "replace-one",
+                    "add-remove");
+  CHECK_USAGE_ERROR(refused(poisson(0.01, 0, 1)), "noise multiplier", "0");
+  CHECK_USAGE_ERROR(kTight.epsilon(poisson(0.01, 1, 1), 0), "delta", "0");
+  CHECK_USAGE_ERROR(kTight.delta(poisson(0.01, 1, 1), -1), "epsilon", " -1");
 }
 
 }  // namespace fedstride::test::tight_test

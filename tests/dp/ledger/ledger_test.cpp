@@ -5,10 +5,10 @@
 #include <fstream>
 #include <functional>
 
-#include "core/error.hpp"
 #include "core/files.hpp"
 #include "core/text.hpp"
 #include "tests/support/folder.hpp"
+#include "tests/support/refusal.hpp"
 
 namespace fedstride::test::ledger_test {
 namespace {
@@ -34,22 +34,11 @@ std::uint64_t count_of(const Spending& spending) {
   return count;
 }
 
-std::string refusal(const std::function<void()>& action) {
-  try {
-    action();
-  } catch (const Error& error) {
-    CHECK(error.kind() == Error::Kind::failure);
-    CHECK(std::string(error.what()).find('\n') == std::string::npos);
-    return error.what();
-  }
-  return "not refused";
-}
-
-bool says(const std::string& text, const std::string& part) {
-  INFO("'" << text << "' does not say '" << part << "'");
-  const bool found = text.find(part) != std::string::npos;
-  CHECK(found);
-  return found;
+/// The message of the failure that the action ends in names these.
+void check_fails(const std::function<void()>& action, std::initializer_list<std::string_view> parts) {
+  const std::string message = error_of_kind(Error::Kind::failure, action);
+  CAPTURE(message);
+  CHECK(names(message, parts));
 }
 
 /// A ledger of three closed rounds of 10 releases a client; the mark covers all of it.
@@ -137,10 +126,10 @@ TEST_CASE("the same address for another input is refused and leaves the ledger a
   write_three_rounds(path);
   const std::string before = read_file(path);
   Ledger ledger = Ledger::open(path);
-  says(refusal([&] { ledger.reserve(2, "another", {releases(10, 10)}); }), "used before for another input");
-  says(refusal([&] { ledger.reserve(2, "digest2", {releases(10, 11)}); }), "for other releases");
-  says(refusal([&] { ledger.reserve(4, "d", {releases(30, 10, {1}), releases(35, 1, {1}, 2)}); }), "client 1, release 35");
-  says(refusal([&] { ledger.reserve(4, "d", {releases(30, 10), releases(35, 1, {1}, 2)}); }), "client 1, release 35");
+  CHECK_FAILURE(ledger.reserve(2, "another", {releases(10, 10)}), "round 2", "digest2", "another");
+  CHECK_FAILURE(ledger.reserve(2, "digest2", {releases(10, 11)}), "round 2", "digest2");
+  CHECK_FAILURE(ledger.reserve(4, "d", {releases(30, 10, {1}), releases(35, 1, {1}, 2)}), "round 4", "client 1", "release 35");
+  CHECK_FAILURE(ledger.reserve(4, "d", {releases(30, 10), releases(35, 1, {1}, 2)}), "round 4", "client 1", "release 35");
   CHECK(read_file(path) == before);
   CHECK(count_of(ledger.spent(1)) == 30);
 }
@@ -192,33 +181,33 @@ TEST_CASE("schedules: what was executed is compared release by release") {
   LedgerGroup late{.rate = 0.1, .first = 115, .runs = {{1, 3, 5}, {2, 2, 5}}};
   ledger.reserve(2, "b", {late});
   late.runs = {{1, 3, 6}, {2, 2, 4}};
-  says(refusal([&] { ledger.close(2, {late}); }), "noise multiplier 1, reserved was 2");
+  CHECK_FAILURE(ledger.close(2, {late}), "round 2", "noise multiplier", "1", "2");
 }
 
 TEST_CASE("weights that break the sensitivity, and groups the header knows nothing of, are refused") {
   const test::TemporaryFolder folder;
   Ledger ledger = Ledger::create(folder / "ledger.jsonl", header());
-  const auto refused = [&](const std::function<void(LedgerGroup&)>& change, const std::string& part) {
+  const auto refused = [&](const std::function<void(LedgerGroup&)>& change, std::initializer_list<std::string_view> parts) {
     LedgerGroup group = releases(0, 1);
     change(group);
-    says(refusal([&] { ledger.reserve(1, "a", {group}); }), part);
+    check_fails([&] { ledger.reserve(1, "a", {group}); }, parts);
   };
   refused(
       [](LedgerGroup& g) {
         g.level = Level::client;
         g.largest_weight = 2.5;
       },
-      "weight 2.5; the sensitivity counts 2");
+      {"weight", "2.5", "2"});
   refused(
       [](LedgerGroup& g) {
         g.level = Level::client;
         g.clients = {1};
       },
-      "every client pays");
-  refused([](LedgerGroup& g) { g.clients = {4}; }, "client 4; the last is 3");
-  refused([](LedgerGroup& g) { g.rate = 0; }, "sampling rate 0");
-  refused([](LedgerGroup& g) { g.runs[0].noise_multiplier = 0; }, "noise multiplier 0");
-  refused([](LedgerGroup& g) { g.neighbours = Neighbours::replace_one; }, "the statement is for add-remove");
+      {"client 1"});
+  refused([](LedgerGroup& g) { g.clients = {4}; }, {"client 4", "3"});
+  refused([](LedgerGroup& g) { g.rate = 0; }, {"sampling rate", "0"});
+  refused([](LedgerGroup& g) { g.runs[0].noise_multiplier = 0; }, {"noise multiplier", "0"});
+  refused([](LedgerGroup& g) { g.neighbours = Neighbours::replace_one; }, {"replace-one", "add-remove"});
   CHECK(count_of(ledger.spent(0)) == 0);
   CHECK(lines_of(folder / "ledger.jsonl").size() == 1);
 }
@@ -231,29 +220,30 @@ TEST_CASE("a line edited, dropped, repeated, swapped or added breaks the chain")
     const auto lines = lines_of(path);
     REQUIRE(lines.size() == 7);
     CHECK(count_of(read_ledger(path, mark, key).book.spent(2)) == 30);
-    const auto broken = [&](std::vector<std::string> changed, const std::string& part) {
+    const auto broken = [&](std::vector<std::string> changed, std::initializer_list<std::string_view> parts) {
       write_lines(path, changed);
-      says(refusal([&] { read_ledger(path, mark, key); }), part);
-      says(refusal([&] { Ledger::open(path, mark, key); }), part);
+      check_fails([&] { read_ledger(path, mark, key); }, parts);
+      check_fails([&] { Ledger::open(path, mark, key); }, parts);
     };
     for (std::size_t i = 0; i < lines.size(); ++i) {
+      const std::string here = "line " + std::to_string(i + 1);
       auto edited = lines;
       edited[i].replace(edited[i].find("\"round\"") == std::string::npos ? 3 : edited[i].find(":", 20) + 1, 1, "7");
-      broken(edited, "line " + std::to_string(i + 1) + " of the ledger");
+      broken(edited, {here});
       auto dropped = lines;
       dropped.erase(dropped.begin() + static_cast<std::ptrdiff_t>(i));
-      broken(dropped, i + 1 < lines.size() ? "breaks the chain" : "was cut: it has 6 lines, the run remembers 7");
+      i + 1 < lines.size() ? broken(dropped, {here}) : broken(dropped, {"6", "7"});
       auto repeated = lines;
       repeated.insert(repeated.begin() + static_cast<std::ptrdiff_t>(i), lines[i]);
-      broken(repeated, "breaks the chain");
+      broken(repeated, {"line " + std::to_string(i + 2)});
     }
     auto swapped = lines;
     std::swap(swapped[3], swapped[5]);
-    broken(swapped, "breaks the chain");
+    broken(swapped, {"line 4"});
     auto added = lines;
     added.emplace_back("{\"kind\":\"close\",\"round\":9,\"executed\":[]}");
-    broken(added, "does not end in a chain value");
-    broken({}, "was cut");
+    broken(added, {"line 8"});
+    broken({}, {"0", "7"});
   }
 }
 
@@ -267,9 +257,9 @@ TEST_CASE("a ledger written anew from the start does not fit the mark, nor, with
     Ledger ledger = Ledger::open(path);
     for (std::uint32_t round = 2; round < 9; ++round) ledger.reserve(round, "other", {releases(round, 1)});
   }
-  says(refusal([&] { read_ledger(path, mark); }), "is another one than the run remembers");
+  CHECK_FAILURE(read_ledger(path, mark), "line " + std::to_string(mark.lines), mark.head);
   CHECK(read_ledger(path).book.rounds() == 8);
-  says(refusal([&] { read_ledger(path, {}, "a key"); }), "breaks the chain");
+  CHECK_FAILURE(read_ledger(path, {}, "a key"), "line 1", "key");
 }
 
 TEST_CASE("a line torn by a power cut goes, and what it closed counts in full") {
@@ -295,44 +285,45 @@ TEST_CASE("a line torn by a power cut goes, and what it closed counts in full") 
     std::ofstream(path, std::ios::trunc) << whole;
   }
   std::filesystem::resize_file(path, two_lines - 1);
-  says(refusal([&] { Ledger::open(path, mark); }), "was cut");
+  CHECK_FAILURE(Ledger::open(path, mark), "1", "2");
 }
 
 TEST_CASE("one process writes, into a file that was not there") {
   const test::TemporaryFolder folder;
   const std::string path = folder / "ledger.jsonl";
   const Ledger ledger = Ledger::create(path, header());
-  says(refusal([&] { Ledger::open(path); }), "another process writes");
-  says(refusal([&] { Ledger::create(path, header()); }), "File exists");
-  says(refusal([&] { Ledger::open(folder / "none"); }), "No such file");
-  says(refusal([&] { read_ledger(folder.path()); }), "Is a directory");
+  CHECK_FAILURE(Ledger::open(path), "process", "'" + path + "'");
+  CHECK_FAILURE(Ledger::create(path, header()), "File exists");
+  CHECK_FAILURE(Ledger::open(folder / "none"), "No such file");
+  CHECK_FAILURE(read_ledger(folder.path()), "Is a directory");
 }
 
 TEST_CASE("lines with impossible contents are refused by number, though their chain is right") {
   const test::TemporaryFolder folder;
   const std::string path = folder / "ledger.jsonl";
-  const auto refused = [&](const std::string& first, const std::string& second, const std::string& part) {
+  const auto refused = [&](const std::string& first, const std::string& second, std::initializer_list<std::string_view> parts) {
     const std::string value = chain_value("", first, "");
     write_lines(path, {chained(first, value), chained(second, chain_value(value, second, ""))});
-    says(refusal([&] { read_ledger(path); }), part);
+    check_fails([&] { read_ledger(path); }, parts);
   };
   const std::string head = header_text(header());
-  refused(head, "{}", "line 2 of the ledger");
-  refused(head, "{\"kind\":\"open\"}", "valid: reserve, close");
-  refused(head, "{\"kind\":\"reserve\",\"round\":-1,\"digest\":\"\",\"groups\":[]}", "'round' is not a whole number");
-  refused(head, "{\"kind\":\"reserve\",\"round\":1,\"digest\":\"\",\"groups\":7}", "not a list");
-  refused(head, "{\"kind\":\"reserve\",\"round\":1,\"digest\":\"\",\"groups\":" + std::string(1000, '[') + "}", "brackets");
+  refused(head, "{}", {"line 2", "'kind'"});
+  refused(head, "{\"kind\":\"open\"}", {"line 2", "kind", "'open'", "reserve", "close"});
+  refused(head, "{\"kind\":\"reserve\",\"round\":-1,\"digest\":\"\",\"groups\":[]}", {"line 2", "'round'", "4294967295"});
+  refused(head, "{\"kind\":\"reserve\",\"round\":1,\"digest\":\"\",\"groups\":7}", {"line 2", "'groups'"});
+  refused(head, "{\"kind\":\"reserve\",\"round\":1,\"digest\":\"\",\"groups\":" + std::string(1000, '[') + "}", {"line 2", "8"});
   const auto group = [&](const std::string& text) {
     return "{\"kind\":\"reserve\",\"round\":1,\"digest\":\"\",\"groups\":[{\"level\":\"example\"," + text +
            "\"neighbours\":\"add-remove\",\"first\":0,\"runs\":[[1,1,1]]}]}";
   };
-  refused(head, group("\"sampling\":\"poison\",\"rate\":0.5,"), "sampling 'poison' is unknown");
-  refused(head, group("\"sampling\":\"poisson\",\"rate\":1.5,"), "sampling rate 1.5");
-  refused(head, group("\"clients\":\"0-4000000000\",\"sampling\":\"poisson\",\"rate\":0.5,"), "the last is 3");
-  refused(head, group("\"clients\":\"2-1\",\"sampling\":\"poisson\",\"rate\":0.5,"), "clients '2-1'");
-  refused(head, group("\"clients\":\"1,1\",\"sampling\":\"poisson\",\"rate\":0.5,"), "clients '1,1'");
-  refused("{\"kind\":\"ledger\",\"version\":2}", "{}", "ledger version 2; this program reads 1");
-  refused("{\"kind\":\"close\"}", "{}", "line 1 of the ledger");
+  refused(head, group("\"sampling\":\"poison\",\"rate\":0.5,"), {"line 2", "sampling", "'poison'"});
+  refused(head, group("\"sampling\":\"poisson\",\"rate\":1.5,"), {"line 2", "sampling rate", "1.5"});
+  refused(head, group("\"clients\":\"0-4000000000\",\"sampling\":\"poisson\",\"rate\":0.5,"),
+          {"line 2", "client 4000000000", "3"});
+  refused(head, group("\"clients\":\"2-1\",\"sampling\":\"poisson\",\"rate\":0.5,"), {"line 2", "clients", "'2-1'"});
+  refused(head, group("\"clients\":\"1,1\",\"sampling\":\"poisson\",\"rate\":0.5,"), {"line 2", "clients", "'1,1'"});
+  refused("{\"kind\":\"ledger\",\"version\":2}", "{}", {"line 1", "version 2", "1"});
+  refused("{\"kind\":\"close\"}", "{}", {"line 1"});
 }
 
 TEST_CASE("private components are a release before the first round") {

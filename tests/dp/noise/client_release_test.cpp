@@ -20,7 +20,7 @@ using Squares = unsigned __int128;
 const RandomSource kSource(std::uint64_t{21});
 
 /// Squared L2 norm of what the exact sum makes of it, in units of 2^-80: exact.
-Squares quantised_squares(std::span<const float> values) {
+Squares quantized_squares(std::span<const float> values) {
   Squares sum = 0;
   for (const float value : values) {
     const auto integer = static_cast<std::int64_t>(std::nearbyint(static_cast<double>(value) * ExactSum::kScale));
@@ -39,7 +39,7 @@ Squares square_of(double bound) {
 bool within(const UpdateClip& clip, const std::vector<float>& change) {
   Vector out;
   clip.clip(change, out);
-  return ExactSum::admits(view(std::as_const(out))) && quantised_squares(view(std::as_const(out))) <= square_of(clip.bound());
+  return ExactSum::admits(view(std::as_const(out))) && quantized_squares(view(std::as_const(out))) <= square_of(clip.bound());
 }
 
 std::vector<float> random_vector(std::size_t size, double length, std::uint32_t row) {
@@ -54,7 +54,7 @@ std::vector<float> random_vector(std::size_t size, double length, std::uint32_t 
   return values;
 }
 
-TEST_CASE("random updates, longer and shorter and just as long as the bound, are within it once quantised") {
+TEST_CASE("random updates, longer and shorter and just as long as the bound, are within it once quantized") {
   std::uint32_t row = 0;
   for (const double bound : {1.0, 0.125, 3.0, 1000.0, 0x1p-20, 0x1p-30})
     for (const std::size_t size : {1, 2, 17, 1000})
@@ -66,7 +66,7 @@ TEST_CASE("random updates, longer and shorter and just as long as the bound, are
 TEST_CASE("components that all round upwards would be too long by far; the clip makes room for that") {
   // 3.5 units of 2^-40 are 4 in the sum: a norm of 3,500 units becomes 4,000, past a bound of 3,600.
   const std::vector<float> change(1000000, 3.5F * 0x1p-40F);
-  CHECK(quantised_squares(change) > square_of(3600 * 0x1p-40));
+  CHECK(quantized_squares(change) > square_of(3600 * 0x1p-40));
   CHECK(within(UpdateClip(3600 * 0x1p-40), change));
   // No room at all: nothing is left of it.
   Vector out;
@@ -220,4 +220,54 @@ TEST_CASE("a component's noise depends on source and address, not on how long th
 }
 
 }  // namespace
+// S = 2, a = 0.2: x = (0.6^2 + 0.8^2) / 4 = 0.25 and w = 3/4 of its range become 0.4 (0.25 - 0.5) and 0.4 (0.75 - 0.5).
+TEST_CASE("the numbers released beside an update, by hand, and back") {
+  const ReleasedBeside both{.square = true, .statistic = true};
+  Vector update = vector_of({0.6F, 0.8F});
+  both.append(update, 2, 1.5);
+  REQUIRE(update.size() == 4);
+  CHECK(update[2] == doctest::Approx(-0.1));
+  CHECK(update[3] == doctest::Approx(0.1));
+  const ReleasedBeside::Means means = both.take_off(update, 2);
+  CHECK(update == vector_of({0.6F, 0.8F}));
+  CHECK(means.square == doctest::Approx(0.25));
+  CHECK(means.statistic == doctest::Approx(0.75));
+  CHECK(both.growth() == doctest::Approx(std::sqrt(1.02)).epsilon(1e-5));
+  CHECK(both.growth() > std::sqrt(1.02));
+
+  const ReleasedBeside one{.statistic = true};
+  for (const auto& [ratio, share] : {std::pair(0.0, 0.0), {2.0, 1.0}, {7.0, 1.0}, {std::nan(""), 0.5}}) {
+    Vector alone = vector_of({1});
+    one.append(alone, 2, ratio);
+    REQUIRE(alone.size() == 2);
+    CHECK(one.take_off(alone, 2).statistic == doctest::Approx(share));
+  }
+  CHECK(one.growth() < both.growth());
+  Vector none = vector_of({1});
+  const ReleasedBeside nothing;
+  nothing.append(none, 2, 1);
+  CHECK(none == vector_of({1}));
+  // Noise may take the means out of their range: a square is at most the clip's, neither is below 0.
+  Vector noisy = vector_of({0, 5, -5});
+  const auto limited = both.take_off(noisy, 1);
+  CHECK(limited.square == 1);
+  CHECK(limited.statistic == 0);
+}
+
+TEST_CASE("an update and the numbers beside it are within the grown bound once quantized, whatever they are") {
+  const ReleasedBeside both{.square = true, .statistic = true};
+  for (const double bound : {1e-3, 0.7, 30.0})
+    for (std::uint32_t draw = 0; draw < 300; ++draw) {
+      RandomStream random(21, {.purpose = Purpose::test, .row = draw});
+      Vector change(1 + random.below(40));
+      for (float& value : change) value = static_cast<float>(bound * 2 * random.uniform() * random.normal());
+      Vector clipped;
+      UpdateClip(bound).clip(view(std::as_const(change)), clipped);
+      const double ratios[] = {0, 2, 1e300, 3 * random.uniform(), std::nan("")};
+      both.append(clipped, bound, ratios[draw % 5]);
+      const auto squares = static_cast<double>(quantized_squares(view(std::as_const(clipped))));
+      CHECK(std::sqrt(squares) <= bound * both.growth() * ExactSum::kScale);
+    }
+}
+
 }  // namespace fedstride::test::client_release_test

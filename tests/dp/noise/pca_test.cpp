@@ -104,6 +104,7 @@ TEST_CASE("components are charged as one release of everything, with the root of
   CHECK(add.sampling == Sampling::full);
   CHECK(add.noise_multiplier == 4);
   CHECK(add.count == 1);
+  CHECK(add.rate == 1);
   // Accountants count 2 / multiplier under replace-one: sqrt(2) / 4.
   CHECK(2 / components_release(4, Neighbours::replace_one).noise_multiplier ==
         doctest::Approx(std::sqrt(2.0) / 4).epsilon(1e-14));

@@ -2,6 +2,7 @@
 
 #include "dp/accountants/calibrate.hpp"
 #include "dp/noise/noise_plan.hpp"
+#include "tests/dp/longest_prefix.hpp"
 
 namespace fedstride::test::yu_stop_test {
 namespace {

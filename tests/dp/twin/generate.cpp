@@ -5,7 +5,7 @@
 #include <cstdio>
 #include <cstdlib>
 
-#include "dp/accountants/tight.hpp"
+#include "dp/accountants/accountants.hpp"
 #include "tests/dp/twin/one_release.hpp"
 #include "tests/dp/twin/settings.hpp"
 #include "tests/dp/twin/twin.hpp"

@@ -10,11 +10,10 @@
 #include "server/aggregation/geometric_median.hpp"
 #include "server/aggregation/krum.hpp"
 #include "server/aggregation/median.hpp"
-#include "server/aggregation/multi_krum.hpp"
 #include "server/aggregation/norm_bounded.hpp"
 #include "server/aggregation/trimmed_mean.hpp"
-#include "server/conformance.hpp"
-#include "server/weighted_mean.hpp"
+#include "server/aggregation/weighted_mean.hpp"
+#include "tests/kits/conformance.hpp"
 
 namespace fedstride::test::attack_test {
 namespace {
@@ -70,7 +69,7 @@ double distance(const Vector& a, const Vector& b) {
   return std::sqrt(sum);
 }
 
-/// Weights that differ do not change a bit.
+/// True if unequal weights change no bit.
 bool ignores_weights(const Aggregation& rule) {
   TriedRound round = attacked_round(0, Attack::together);
   const Vector one = aggregated(rule, round).value();
@@ -81,35 +80,36 @@ bool ignores_weights(const Aggregation& rule) {
 
 }  // namespace
 
-TEST_CASE("as many attackers as a rule is made for leave the change within the honest clients' values") {
+TEST_CASE("as many attackers as a rule tolerates leave the change within the honest clients' values") {
   for (const Attack attack : kAttacks) {
     CAPTURE(static_cast<int>(attack));
     for (std::size_t attackers = 0; attackers <= 5; ++attackers) CHECK(outside(Median{}, attackers, attack) <= 0);
-    for (std::size_t attackers = 0; attackers <= 3; ++attackers) CHECK(outside(TrimmedMean{.trim = 0.3}, attackers, attack) <= 0);
-    for (std::size_t attackers = 0; attackers <= 4; ++attackers) CHECK(outside(Krum{.byzantine = 4}, attackers, attack) <= 0);
+    for (std::size_t attackers = 0; attackers <= 3; ++attackers)
+      CHECK(outside(TrimmedMean({.trim = 0.3}), attackers, attack) <= 0);
+    for (std::size_t attackers = 0; attackers <= 4; ++attackers) CHECK(outside(Krum({.byzantine = 4}), attackers, attack) <= 0);
     for (std::size_t attackers = 0; attackers <= 4; ++attackers)
-      CHECK(outside(MultiKrum{.byzantine = 4}, attackers, attack) <= 0);
-    for (std::size_t attackers = 0; attackers <= 2; ++attackers) CHECK(outside(Bulyan{.byzantine = 2}, attackers, attack) <= 0);
+      CHECK(outside(MultiKrum({.byzantine = 4}), attackers, attack) <= 0);
+    for (std::size_t attackers = 0; attackers <= 2; ++attackers) CHECK(outside(Bulyan({.byzantine = 2}), attackers, attack) <= 0);
   }
 }
 
-TEST_CASE("more attackers move it wherever they like; the mean is moved by one") {
+TEST_CASE("more attackers move it anywhere; one attacker moves the mean") {
   CHECK(outside(WeightedMean{}, 1, Attack::together) > 1e4);
   CHECK(outside(Median{}, 6, Attack::together) > 1e5);
-  CHECK(outside(TrimmedMean{.trim = 0.3}, 4, Attack::together) > 1e4);
-  CHECK(outside(Krum{.byzantine = 4}, 6, Attack::together) > 1e5);
-  CHECK(outside(MultiKrum{.byzantine = 4}, 6, Attack::together) > 1e5);
-  CHECK(outside(Bulyan{.byzantine = 2}, 6, Attack::together) > 1e5);
-  CHECK(outside(GeometricMedian{.iterations = 50}, 6, Attack::together) > 1e5);
+  CHECK(outside(TrimmedMean({.trim = 0.3}), 4, Attack::together) > 1e4);
+  CHECK(outside(Krum({.byzantine = 4}), 6, Attack::together) > 1e5);
+  CHECK(outside(MultiKrum({.byzantine = 4}), 6, Attack::together) > 1e5);
+  CHECK(outside(Bulyan({.byzantine = 2}), 6, Attack::together) > 1e5);
+  CHECK(outside(GeometricMedian({.iterations = 50}), 6, Attack::together) > 1e5);
 }
 
 TEST_CASE("the geometric median stays near the honest clients") {
   for (const Attack attack : kAttacks) {
     constexpr std::size_t kAttackers = 3;
     const TriedRound round = attacked_round(kAttackers, attack);
-    const Vector change = aggregated(GeometricMedian{.iterations = 50}, round).value();
+    const Vector change = aggregated(GeometricMedian({.iterations = 50}), round).value();
     // For a share a of attackers the distance of the geometric median from any point z is at most 2 (1 - a) / (1 - 2 a) times the
-    // largest distance of an honest update from z (Pillutla et al. 2022 give the like); here z = 0.
+    // largest distance of an honest update from z (similar to Pillutla et al. 2022); here z = 0.
     double largest = 0;
     for (std::size_t k = kAttackers; k < kClients; ++k) largest = std::max(largest, distance(round.changes[k], Vector(kSize)));
     constexpr double kShare = static_cast<double>(kAttackers) / kClients;
@@ -122,11 +122,11 @@ TEST_CASE("with a bound on norms an attacker moves the mean by no more than an h
   TriedRound silent = round;
   for (std::size_t k = 0; k < 2; ++k) silent.changes[k] = Vector(kSize);
   const double moved =
-      distance(*aggregated(NormBounded{.norm_bound = 3}, round), *aggregated(NormBounded{.norm_bound = 3}, silent));
+      distance(*aggregated(NormBounded({.norm_bound = 3}), round), *aggregated(NormBounded({.norm_bound = 3}), silent));
   CHECK(moved == doctest::Approx(2 * 3.0 / kClients));
 }
 
-TEST_CASE("weights count for some rules alone") {
+TEST_CASE("only some rules use weights") {
   for (const Aggregation& rule : std::initializer_list<Aggregation>{Median{}, TrimmedMean{}, Krum{}, MultiKrum{}, Bulyan{}})
     CHECK_MESSAGE(ignores_weights(rule), rule.name());
   for (const Aggregation& rule : std::initializer_list<Aggregation>{WeightedMean{}, GeometricMedian{}, NormBounded{}})

@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::size_t kSize = 1500;
 
-/// Centre + spread x normal draws.
+/// Center + spread x normal draws.
 Vector around(float centre, float spread, std::uint32_t row) {
   RandomStream random(4, {.purpose = Purpose::test, .row = row});
   Vector change(kSize);
@@ -65,13 +65,13 @@ TEST_CASE("squared distances of any number of changes, in tiles that need not be
   }
 }
 
-TEST_CASE("changes that are nearly equal have distances of their own") {
+TEST_CASE("nearly equal changes have accurate distances") {
   std::vector<Vector> changes;
   for (std::uint32_t k = 0; k < 20; ++k) changes.push_back(around(1, 1e-6F, k));
   CHECK(largest_error(changes) < 1e-3);
 }
 
-TEST_CASE("a minority of huge changes does not spoil the distances of the others, nor do clusters") {
+TEST_CASE("neither a minority of huge changes nor clusters spoil the other distances") {
   std::vector<Vector> changes;
   for (std::uint32_t k = 0; k < 20; ++k) changes.push_back(around(1e-2F, 1e-4F, k));
   for (std::uint32_t k = 20; k < 35; ++k) changes.push_back(around(4e6F, 1, k));
@@ -81,7 +81,7 @@ TEST_CASE("a minority of huge changes does not spoil the distances of the others
   CHECK(largest_error(changes) < 1e-3);
 }
 
-TEST_CASE("distances between moderate clusters, just where products are still used, are right to a thousandth") {
+TEST_CASE("distances between moderate clusters, where products are barely used, are accurate to a thousandth") {
   for (const float spread : {0.05F, 0.1F, 0.125F, 0.13F, 0.2F, 0.4F}) {
     std::vector<Vector> changes;
     for (std::uint32_t k = 0; k < 10; ++k) changes.push_back(around(k % 2 == 0 ? 1.0F : -1.0F, spread, k));

@@ -2,7 +2,7 @@
 
 #include <doctest/doctest.h>
 
-#include "server/conformance.hpp"
+#include "tests/kits/conformance.hpp"
 #include "tests/support/vectors.hpp"
 
 namespace fedstride::test::geometric_median_test {
@@ -10,7 +10,9 @@ namespace {
 
 const TriedRound kThree{{vector_of({0}), vector_of({1}), vector_of({5})}};
 
-float only_value(const GeometricMedian& rule, const TriedRound& round) { return aggregated(rule, round).value()[0]; }
+float only_value(const GeometricMedianSettings& rule, const TriedRound& round) {
+  return aggregated(GeometricMedian(rule), round).value()[0];
+}
 
 }  // namespace
 
@@ -27,14 +29,14 @@ TEST_CASE("one step worked out by hand") {
 
 TEST_CASE("many steps end at the geometric median") {
   CHECK(only_value({.iterations = 200}, kThree) == doctest::Approx(1).epsilon(1e-5));
-  // The corners of a square and its centre moved by (0.5, 0): the point with the smallest sum of distances is that one.
+  // The corners of a square and its center moved by (0.5, 0): that point has the smallest sum of distances.
   const TriedRound square{{vector_of({2, 2}), vector_of({2, -2}), vector_of({-2, 2}), vector_of({-2, -2}), vector_of({0.5, 0})}};
-  const auto median = aggregated(GeometricMedian{.iterations = 300}, square);
+  const auto median = aggregated(GeometricMedian({.iterations = 300}), square);
   CHECK((*median)[0] == doctest::Approx(0.5).epsilon(1e-3));
   CHECK((*median)[1] == doctest::Approx(0));
 }
 
-TEST_CASE("with all updates inside the smoothing it is the weighted mean; so it is for one and for two") {
+TEST_CASE("with all updates within the smoothing it is the weighted mean, as with one or two updates") {
   TriedRound round{{vector_of({0}), vector_of({1}), vector_of({5})}, {1, 2, 1}};
   CHECK(only_value({.smoothing = 100}, round) == doctest::Approx(7.0 / 4));
   CHECK(only_value({}, {{vector_of({3})}}) == 3);

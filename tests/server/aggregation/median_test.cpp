@@ -2,7 +2,7 @@
 
 #include <doctest/doctest.h>
 
-#include "server/conformance.hpp"
+#include "tests/kits/conformance.hpp"
 #include "tests/support/vectors.hpp"
 
 namespace fedstride::test::median_test {

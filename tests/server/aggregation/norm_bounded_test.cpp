@@ -2,8 +2,8 @@
 
 #include <doctest/doctest.h>
 
-#include "server/conformance.hpp"
-#include "server/weighted_mean.hpp"
+#include "server/aggregation/weighted_mean.hpp"
+#include "tests/kits/conformance.hpp"
 #include "tests/support/vectors.hpp"
 
 namespace fedstride::test::norm_bounded_test {
@@ -15,7 +15,7 @@ const TriedRound kTwo{{vector_of({3, 4}), vector_of({0, 1})}, {1, 3}};
 
 TEST_CASE("longer updates are scaled down, then the weighted mean is taken") {
   // Norms 5 and 1, bound 1: (3, 4) becomes (0.6, 0.8), and 1/4 of it with 3/4 of (0, 1) is (0.15, 0.95).
-  const auto change = aggregated(NormBounded{.norm_bound = 1}, kTwo);
+  const auto change = aggregated(NormBounded({.norm_bound = 1}), kTwo);
   CHECK((*change)[0] == doctest::Approx(0.15));
   CHECK((*change)[1] == doctest::Approx(0.95));
 }
@@ -30,7 +30,7 @@ TEST_CASE("with 0 the bound is the median of the norms") {
 }
 
 TEST_CASE("with a bound beyond all norms it is the weighted mean") {
-  const auto bounded = aggregated(NormBounded{.norm_bound = 1e9}, kTwo);
+  const auto bounded = aggregated(NormBounded({.norm_bound = 1e9}), kTwo);
   const auto mean = aggregated(WeightedMean{}, kTwo);
   CHECK(*bounded == *mean);  // (0.75, 1.75)
 }

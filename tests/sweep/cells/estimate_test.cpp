@@ -5,7 +5,7 @@
 #include "core/files.hpp"
 #include "sweep/cells/estimate.hpp"
 #include "sweep/cells/sweep.hpp"
-#include "tests/run/csv_runs.hpp"
+#include "tests/sim/run/csv_runs.hpp"
 
 namespace fedstride::test::estimate_test {
 namespace {

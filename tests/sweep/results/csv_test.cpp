@@ -8,21 +8,11 @@
 
 #include "core/error.hpp"
 #include "core/files.hpp"
+#include "tests/support/csv_table.hpp"
 #include "tests/support/folder.hpp"
+#include "tests/support/refusal.hpp"
 
 namespace fedstride::test::csv_test {
-namespace {
-
-std::string error_of(std::string_view text) {
-  try {
-    parse_csv(text, "t.csv");
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "";
-}
-
-}  // namespace
 
 TEST_CASE("fields are quoted where RFC 4180 asks for it, and numbers read back as the same numbers") {
   const test::TemporaryFolder folder;
@@ -56,15 +46,15 @@ TEST_CASE("other programs' files: line ends of Windows, no end of the last line"
   CHECK(table.rows[0] == std::vector<std::string>{"1", "2"});
   CHECK(table.rows[1] == std::vector<std::string>{"3", "4"});
   CHECK(table.column("b") == 1);
-  CHECK_THROWS_WITH_AS(table.column("c"), "no column 'c'; there are: a, b", Error);
+  CHECK_FAILURE(table.column("c"), "'c'", "a", "b");
 }
 
 TEST_CASE("a table that is none is refused with its line") {
-  CHECK(error_of("a,b\n1,2\n3\n") == "'t.csv', line 3: 1 fields; the first line has 2");
-  CHECK(error_of("a,b\n1,\"2\n") == "'t.csv', line 3: a quoted field is not closed");
-  CHECK(error_of("a,b\n1,x\"y\n") == "'t.csv', line 2: a quote in a field without quotes");
-  CHECK(error_of("a,b\n\"1\"x,2\n") == "'t.csv', line 2: text after a quoted field");
-  CHECK(error_of("").empty());
+  CHECK_FAILURE(parse_csv("a,b\n1,2\n3\n", "t.csv"), "'t.csv'", "line 3", "1", "2");
+  CHECK_FAILURE(parse_csv("a,b\n1,\"2\n", "t.csv"), "'t.csv'", "line 3");
+  CHECK_FAILURE(parse_csv("a,b\n1,x\"y\n", "t.csv"), "'t.csv'", "line 2");
+  CHECK_FAILURE(parse_csv("a,b\n\"1\"x,2\n", "t.csv"), "'t.csv'", "line 2");
+  CHECK_NOTHROW(parse_csv("", "t.csv"));
 }
 
 TEST_CASE("a table replaces its predecessor whole, or not at all") {

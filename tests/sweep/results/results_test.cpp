@@ -7,7 +7,8 @@
 #include "core/error.hpp"
 #include "core/files.hpp"
 #include "sweep/cells/sweep.hpp"
-#include "tests/run/csv_runs.hpp"
+#include "tests/sim/run/csv_runs.hpp"
+#include "tests/support/refusal.hpp"
 #include "tests/sweep/results/made_cells.hpp"
 
 namespace fedstride::test::results_test {
@@ -53,9 +54,31 @@ std::string error_of(const Run& run) {
   return cell.error;
 }
 
-bool has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
-
 }  // namespace
+
+TEST_CASE(
+    "R2 is read under its own name, also from runs that wrote it under the names of accuracies, and tunes where no accuracy is") {
+  const std::string line =
+      R"({"round":1,"test_accuracy":-0.5,"validation_accuracy":0.25,"own_accuracy_p50":0.125,"train_loss":1,"model_hash":"aa",)"
+      R"("clients":[{"client":0,"own_accuracy":0.125}]})"
+      "\n";
+  const Run former(line, R"({"rounds":1,"finished":true,"metric":"R2","test_accuracy":-0.5,"test_loss":1})");
+  std::string renamed = line;
+  for (auto at = renamed.find("accuracy"); at != renamed.npos; at = renamed.find("accuracy")) renamed.replace(at, 8, "r2");
+  const Run present(renamed, R"({"rounds":1,"finished":true,"metric":"R2","test_r2":-0.5,"test_loss":1})");
+  for (const Run* run : {&former, &present}) {
+    const SweepResults results = read_results(run->folder / "run");
+    const CellResult& cell = results.cells.at(0);
+    CHECK(cell.numbers.at("test_r2") == -0.5);
+    CHECK(cell.rounds[0].numbers.at("own_r2_p50") == 0.125);
+    CHECK(cell.clients[0].numbers.at("own_r2") == 0.125);
+    for (const auto& [name, value] : cell.numbers) CHECK(name.find("accuracy") == name.npos);
+    CHECK(results.experiment.tuning.metric == "r2");
+    CHECK(row_of(results.summary, cell.cell.configuration, "test_r2")->mean == -0.5);
+  }
+  const Run ordinary(line, R"({"rounds":1,"finished":true,"metric":"accuracy","test_accuracy":-0.5,"test_loss":1})");
+  CHECK(read_results(ordinary.folder / "run").experiment.tuning.metric == "accuracy");
+}
 
 TEST_CASE("a line of rounds.jsonl gives the round's numbers and its clients'") {
   const CellResult cell = Run(kRoundOne + kRoundTwo, kSummary).read();
@@ -115,21 +138,16 @@ TEST_CASE("a run that was broken off counts as unfinished, up to its last comple
 }
 
 TEST_CASE("what is damaged makes the cell failed, in one line that names file and reason") {
-  CHECK(has(error_of(Run(kRoundTwo + kRoundTwo, kSummary)), "line 1 of "));
-  CHECK(has(error_of(Run(kRoundOne + "garbage\n", kSummary)), "rounds.jsonl' is not that of round 2"));
-  CHECK(has(error_of(Run(kRoundOne + "[1]\n", kSummary)), "is not that of round 2"));
-  CHECK(
-      has(error_of(Run(kRoundOne + R"({"round":2,"clients":[{"client":)" + std::string(20000, '[') + "\n", kSummary)), "line 2"));
-  CHECK(has(error_of(Run(kRoundOne + R"({"round":2,"x":1e999})"
-                                     "\n",
-                         kSummary)),
-            "line 2"));
-  CHECK(has(error_of(Run(kRoundOne, kSummary)), "tells of 2 rounds, rounds.jsonl has 1"));
-  CHECK(has(error_of(Run(kRoundOne, "{\"rounds\":")), "summary.json' is not a JSON object"));
-  CHECK(has(error_of(Run(kRoundOne, "[]")), "summary.json' is not a JSON object"));
+  CHECK(names(error_of(Run(kRoundTwo + kRoundTwo, kSummary)), {"line 1", "rounds.jsonl"}));
+  for (const std::string& second : {std::string("garbage"), std::string("[1]"), std::string(R"({"round":2,"x":1e999})"),
+                                    R"({"round":2,"clients":[{"client":)" + std::string(20000, '[')})
+    CHECK(names(error_of(Run(kRoundOne + second + "\n", kSummary)), {"line 2", "rounds.jsonl"}));
+  CHECK(names(error_of(Run(kRoundOne, kSummary)), {"summary.json", "2", "rounds.jsonl", "1"}));
+  for (const char* summary : {"{\"rounds\":", "[]"})
+    CHECK(names(error_of(Run(kRoundOne, summary)), {"summary.json", "JSON object"}));
   Run partition(kRoundOne);
   partition.write("partition.json", R"({"rows_per_class": [[1, 2], [-3]], "clients": []})");
-  CHECK(has(error_of(partition), "partition.json' has no list rows_per_class"));
+  CHECK(names(error_of(partition), {"partition.json", "rows_per_class"}));
   Run told(kRoundOne);
   told.write("error.txt", "the disk is full\nmore\n");
   CHECK(error_of(told) == "the disk is full");
@@ -141,13 +159,19 @@ TEST_CASE("rows per class are read from the manifest as far as they stand there"
   CHECK(run.read().rows_per_class == std::vector<std::vector<std::uint64_t>>{{1, 2}, {}, {3}});
 }
 
+TEST_CASE("names of classes are read where the data have them") {
+  CHECK(Run(kRoundOne, R"({"rounds":1,"finished":true})").read().class_names.empty());
+  const std::string summary = R"({"rounds":1,"finished":true,"class_names":["cat","dog"]})";
+  CHECK(Run(kRoundOne, summary).read().class_names == std::vector<std::string>{"cat", "dog"});
+}
+
 TEST_CASE("a folder without results is refused") {
   const test::TemporaryFolder folder;
-  CHECK_THROWS_WITH_AS(read_results(folder.path()), doctest::Contains("holds no results; name a folder"), Error);
+  CHECK_USAGE_ERROR(read_results(folder.path()), folder.path().string(), "'fedstride sweep'", "'run'");
   write_file(folder / "experiment.toml", "");
-  CHECK_THROWS_WITH_AS(read_results(folder.path()), doctest::Contains("'fedstride sweep' makes them"), Error);
+  CHECK_USAGE_ERROR(read_results(folder.path()), folder.path().string(), "'fedstride sweep'", "experiment.toml");
   write_file(folder / "sweep.json", "{}");
-  CHECK_THROWS_WITH_AS(read_results(folder.path()), doctest::Contains("sweep.json' is damaged"), Error);
+  CHECK_FAILURE(read_results(folder.path()), "sweep.json", "scale", "full", "quick");
 }
 
 TEST_CASE("a run's folder is a sweep of one cell") {
@@ -204,7 +228,7 @@ TEST_CASE("a sweep's cells are found, those not there are missing, and another r
   fs::copy(folder / ("s/cells/" + cells[0].key), folder / ("s/cells/" + cells[3].key), fs::copy_options::recursive);
   results = read_results(folder / "s");
   CHECK(results.cells[3].status == "failed");
-  CHECK(has(results.cells[3].error, "its config.toml is that of another run"));
+  CHECK(names(results.cells[3].error, {cells[3].key, "config.toml"}));
 }
 
 }  // namespace fedstride::test::results_test

@@ -41,7 +41,7 @@ TEST_CASE("runs are joined along the settings in which they differ, and seeds ar
   CHECK(all.cells[1].cell.value_of("seed") == "2");
   CHECK(all.cells[0].cell.configuration == all.cells[1].cell.configuration);
   CHECK(all.cells[0].cell.configuration != all.cells[2].cell.configuration);
-  // Neither what all share nor what comes with the optimiser.
+  // Neither what all share nor what comes with the optimizer.
   CHECK(all.cells[0].cell.value_of("clients").empty());
   CHECK(all.cells[0].cell.value_of("tolerance").empty());
   CHECK(all.experiment.axes.size() == 2);
@@ -53,7 +53,7 @@ TEST_CASE("runs are joined along the settings in which they differ, and seeds ar
   CHECK(mean->mean == 0.5);
 }
 
-TEST_CASE("a difference beside the optimiser's is told, even where it goes with it") {
+TEST_CASE("a difference beyond the optimizer is an axis, even if it coincides with it") {
   Settings other = with("sgd", 1, 7);
   other["learning-rate"] = {0.25};
   const SweepResults all = joined_runs({run("a", with("adadp", 1), 0.4), run("b", other, 0.5)});
@@ -78,11 +78,16 @@ TEST_CASE("fixed settings are those that all configurations share, defaults incl
   results.cells.push_back(run("b", with("sgd", 2, 9), 0.5).cells.front());
   const auto fixed = fixed_settings(results);
   const auto value = [&](const std::string& key) {
-    const auto found = std::ranges::find(fixed, key, &std::pair<std::string, std::string>::first);
-    return found == fixed.end() ? "" : found->second;
+    const auto found = std::ranges::find(fixed, key, &FixedSetting::key);
+    return found == fixed.end() ? "" : found->value + (found->is_default ? " (default)" : "");
   };
   CHECK(value("optimizer") == "sgd");
-  CHECK(value("dataset") == "synthetic");
+  CHECK(value("dataset") == "synthetic (default)");
+  // SGD's own default; that of the default optimizer is 0.1.
+  CHECK(value("learning-rate") == "0.01 (default)");
+  for (auto& cell : results.cells) cell.cell.settings["learning-rate"] = {0.1};
+  const auto tuned = fixed_settings(results);
+  CHECK(!std::ranges::find(tuned, "learning-rate", &FixedSetting::key)->is_default);
   for (const char* key : {"clients", "seed", "threads", "out", "init"}) CHECK(value(key).empty());
   CHECK(is_one_run(run("a", with("sgd", 1), 0.4)));
   CHECK(!is_one_run(results));

@@ -30,7 +30,7 @@ TEST_CASE("mean, deviation with n - 1, and Student's interval") {
   CHECK(statistics(many).low == 0.25);
 }
 
-TEST_CASE("seeds are summarised by configuration, metric, round and client") {
+TEST_CASE("seeds are summarized by configuration, metric, round and client") {
   const Experiment experiment = made_experiment({made_axis("optimizer", {"sgd", "adadp"}), made_axis("seed", {"1", "2", "3"})});
   std::vector<CellResult> cells;
   for (const char* optimizer : {"sgd", "adadp"})
@@ -47,7 +47,7 @@ TEST_CASE("seeds are summarised by configuration, metric, round and client") {
       cell.rows_per_class = {{static_cast<std::uint64_t>(seed), 5}, {7}};
       cells.push_back(cell);
     }
-  const auto rows = summarise(experiment, cells);
+  const auto rows = summarize(experiment, cells);
   const SummaryRow* final = row_of(rows, "optimizersgd", "test_accuracy");
   REQUIRE(final != nullptr);
   CHECK(final->n == 3);
@@ -76,7 +76,7 @@ TEST_CASE("only finished cells count") {
                                 made_cell({{"seed", "2"}}, {{"test_accuracy", 0.9}}),
                                 made_cell({{"seed", "3"}}, {{"test_accuracy", 0.7}})};
   cells[1].status = "unfinished";
-  const auto rows = summarise(made_experiment({made_axis("seed", {"1", "2", "3"})}), cells);
+  const auto rows = summarize(made_experiment({made_axis("seed", {"1", "2", "3"})}), cells);
   REQUIRE(rows.size() == 1);
   CHECK(rows[0].n == 2);
   CHECK(rows[0].mean == doctest::Approx(0.6));
@@ -97,7 +97,7 @@ TEST_CASE("a tuned grid is ranked by the tuning's metric, among those that diffe
              {"validation_loss", accuracy[share][rate]},
              {"x", 1}}));
   const auto rank = [&](const std::string& configuration) {
-    return row_of(summarise(experiment, cells), configuration, "x")->rank;
+    return row_of(summarize(experiment, cells), configuration, "x")->rank;
   };
   CHECK(rank("share0rate0.1") == 3);
   CHECK(rank("share0rate0.2") == 1);

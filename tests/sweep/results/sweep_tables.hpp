@@ -5,9 +5,9 @@
 #include <iterator>
 #include <string>
 
-#include "sweep/results/csv.hpp"
 #include "sweep/results/results.hpp"
 #include "sweep/results/summary.hpp"
+#include "tests/support/csv_table.hpp"
 
 namespace fedstride::test {
 

@@ -1,0 +1,229 @@
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdio>
+#include <fstream>
+#include <limits>
+#include <map>
+
+#include "cli/commands.hpp"
+#include "cli/flags.hpp"
+#include "core/error.hpp"
+#include "core/json.hpp"
+#include "core/text.hpp"
+
+namespace fedstride {
+namespace {
+
+struct ExplainFlags {
+  std::string folder;
+  bool json = false;
+};
+
+/// A column of the page: a number of a line of rounds.jsonl.
+struct ExplainedNumber {
+  const char* key;
+  const char* head;
+  const char* meaning;
+};
+constexpr ExplainedNumber kExplained[] = {
+    {"test_accuracy", "accuracy", "on the test rows"},
+    {"test_r2", "R2", "on the test rows"},
+    {"learning_rate", "rate", "of the clients' next steps, on average"},
+    {"tolerance", "tolerance", "noise that one step may add to the weights, at the round's start"},
+    {"tolerance_bound", "bound", "on the tolerance, before its fall in the second half"},
+    {"pooled_noise", "V", "squared noise of a step at rate 1, as the clients were told: rate = tolerance / sqrt(V)"},
+    {"round_noise", "V here", "the same as measured in this round"},
+    {"noise_directions", "directions", "in which that noise points"},
+    {"server_rate", "gamma", "factor on the mean change"},
+    {"client_length", "|D_k|", "root mean square length of the clients' changes"},
+    {"mean_length", "|D|", "length of their mean"},
+    {"change_cosine", "cosine", "between the mean change and the model's change one round earlier"},
+};
+constexpr std::size_t kExplainedNumbers = std::size(kExplained);
+/// With two significant digits.
+std::string shown(double number) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.2g", number);
+  return text;
+}
+
+constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
+
+struct ExplainedRound {
+  int round = 0;
+  std::array<double, kExplainedNumbers> numbers;
+};
+
+double number_in(const Json& json, const char* key) {
+  const auto found = json.find(key);
+  return found != json.end() && found->is_number() ? found->get<double>() : kUnknown;
+}
+
+std::size_t place_of(std::string_view key) {
+  return static_cast<std::size_t>(
+      std::ranges::find(kExplained, key, [](const ExplainedNumber& one) { return std::string_view(one.key); }) - kExplained);
+}
+
+/// What rounds.jsonl says of a run.
+struct ExplainedRun {
+  std::vector<ExplainedRound> rounds;
+  std::map<std::uint64_t, std::pair<double, int>> lengths;  ///< by client: sum and number of update_norm / client_length
+
+  bool has(std::string_view key) const { return !std::isnan(mean(key)); }
+  /// Over the rounds that have it; NaN if none has.
+  double mean(std::string_view key) const {
+    double sum = 0;
+    int count = 0;
+    for (const ExplainedRound& round : rounds)
+      if (const double number = round.numbers[place_of(key)]; !std::isnan(number)) sum += number, ++count;
+    return count > 0 ? sum / count : kUnknown;
+  }
+  template <class Test>
+  int count_if(Test test) const {
+    return static_cast<int>(std::ranges::count_if(rounds, [&](const ExplainedRound& round) {
+      return test([&](std::string_view key) { return round.numbers[place_of(key)]; });
+    }));
+  }
+};
+
+ExplainedRun read_explained(const std::string& folder) {
+  const std::string path = folder + "/rounds.jsonl";
+  std::ifstream file(path);
+  if (!file) throw failure("'" + path + "' cannot be read; DIR must be the folder of a run");
+  ExplainedRun run;
+  std::size_t number = 0;
+  for (std::string line; std::getline(file, line) && !file.eof();) {
+    ++number;
+    try {
+      const Json json = parse_json(line);
+      if (!json.is_object()) throw JsonError("not an object");
+      ExplainedRound& round = run.rounds.emplace_back();
+      round.round = static_cast<int>(number_in(json, "round"));
+      for (std::size_t i = 0; i < kExplainedNumbers; ++i) round.numbers[i] = number_in(json, kExplained[i].key);
+      const auto clients = json.find("clients");
+      if (clients == json.end()) continue;
+      double rate = 0;
+      int rates = 0;
+      for (const Json& client : *clients) {
+        if (const double own = number_in(client, "learning_rate"); !std::isnan(own)) rate += own, ++rates;
+        const double length = number_in(client, "update_norm") / round.numbers[place_of("client_length")];
+        if (std::isfinite(length)) {
+          auto& [sum, count] = run.lengths[static_cast<std::uint64_t>(number_in(client, "client"))];
+          sum += length;
+          ++count;
+        }
+      }
+      if (double& mean = round.numbers[place_of("learning_rate")]; std::isnan(mean) && rates > 0) mean = rate / rates;
+    } catch (const JsonError&) {
+      throw failure("'" + path + "' has a damaged line, that of round " + std::to_string(number));
+    }
+  }
+  if (run.rounds.empty()) throw failure("'" + folder + "' has no finished round yet; there is nothing to explain");
+  return run;
+}
+
+// At most 16 rounds, the first and the last among them.
+std::vector<const ExplainedRound*> shown_rounds(const ExplainedRun& run) {
+  constexpr std::size_t kMost = 16;
+  std::vector<const ExplainedRound*> shown;
+  const std::size_t last = run.rounds.size() - 1;
+  const std::size_t steps = std::min(last, kMost - 1);
+  for (std::size_t i = 0; i <= steps; ++i) shown.push_back(&run.rounds[steps == 0 ? 0 : last * i / steps]);
+  return shown;
+}
+
+// Sentences on what the numbers say.
+std::vector<std::string> diagnosis(const ExplainedRun& run) {
+  std::vector<std::string> text;
+  const std::string all = " of " + counted(run.rounds.size(), "round");
+  if (run.has("tolerance")) {
+    const int bounded = run.count_if([](auto of) { return of("tolerance") >= of("tolerance_bound") * (1 - 1e-9); });
+    text.push_back("The bound on the tolerance was in force at the start of " + std::to_string(bounded) + all + ".");
+    const int grown = run.count_if([](auto of) { return of("round_noise") > 1.5 * of("pooled_noise"); });
+    text.push_back("In " + std::to_string(grown) + all +
+                   " clients measured more than 1.5 times the noise they were told; these took smaller steps for the rest of "
+                   "the round.");
+  }
+  if (run.has("server_rate")) {
+    const double share = run.mean("mean_length") / run.mean("client_length");
+    text.push_back("Averaging left " + shown(100 * share) + " % of the clients' length, and the server moved the model by " +
+                   shown(run.mean("server_rate")) +
+                   " times the mean change, on average. The smaller that share, the less "
+                   "clients agree; with k clients that do not agree at all it is 1 / sqrt(k).");
+  }
+  if (run.has("change_cosine")) {
+    const double cosine = run.mean("change_cosine");
+    text.push_back("Consecutive changes have a cosine of " + shown(cosine) + " on average" +
+                   (cosine > 0.3    ? ": the model still moves in one direction, and more rounds would move it on."
+                    : cosine < -0.1 ? ": the model goes back and forth, so that steps were too long for the end of a run."
+                                    : ": neither a common direction nor going back and forth."));
+  }
+  std::vector<std::pair<double, std::uint64_t>> far;
+  for (const auto& [client, sum] : run.lengths) far.emplace_back(sum.first / sum.second, client);
+  std::ranges::sort(far, std::greater{});
+  if (far.size() > 2 && far.front().first > 1.5) {
+    std::string names;
+    for (std::size_t i = 0; i < std::min<std::size_t>(3, far.size()) && far[i].first > 1.5; ++i)
+      names += (i > 0 ? ", " : "") + std::to_string(far[i].second) + " (" + shown(far[i].first) + " times)";
+    text.push_back("Clients whose changes are longest, in units of the round's root mean square: " + names + ".");
+  }
+  if (text.empty())
+    text.emplace_back(
+        "Neither the local optimizer nor the server optimizer of this run adapts a rate with the federation; 'pooled' "
+        "and 'restore' do.");
+  return text;
+}
+
+void explain(const ExplainFlags& arguments) {
+  if (arguments.folder.empty()) throw usage_error("DIR is ''; it must name the folder of a run");
+  const ExplainedRun run = read_explained(arguments.folder);
+  std::vector<const ExplainedNumber*> columns;
+  for (const ExplainedNumber& number : kExplained)
+    if (run.has(number.key)) columns.push_back(&number);
+  if (arguments.json) {
+    Json rounds = Json::array();
+    for (const ExplainedRound& round : run.rounds) {
+      Json json{{"round", round.round}};
+      for (const ExplainedNumber* column : columns) {
+        const double number = round.numbers[place_of(column->key)];
+        json[column->key] = std::isnan(number) ? Json(nullptr) : Json(number);
+      }
+      rounds.push_back(std::move(json));
+    }
+    return print_json({{"folder", arguments.folder}, {"rounds", std::move(rounds)}, {"diagnosis", diagnosis(run)}});
+  }
+  std::printf("%6s", "round");
+  for (const ExplainedNumber* column : columns) std::printf("%11s", column->head);
+  std::printf("\n");
+  for (const ExplainedRound* round : shown_rounds(run)) {
+    std::printf("%6d", round->round);
+    for (const ExplainedNumber* column : columns) {
+      const double number = round->numbers[place_of(column->key)];
+      if (std::isnan(number))
+        std::printf("%11s", "-");
+      else
+        std::printf("%11.3g", number);
+    }
+    std::printf("\n");
+  }
+  std::printf("\n");
+  for (const ExplainedNumber* column : columns) std::printf("  %-11s %s\n", column->head, column->meaning);
+  std::printf("\n");
+  for (const std::string& sentence : diagnosis(run)) std::printf("%s\n", sentence.c_str());
+}
+
+}  // namespace
+
+void add_explain_command(CLI::App& app) {
+  const auto [command, flags] = add_command<ExplainFlags>(
+      app, "explain", "Explain the rates of a run.",
+      "Shows, over the rounds, the numbers from which the local optimizer and the server optimizer found their rates, and what\n"
+      "they say: noise, tolerance and its bound, the server's factor, how much clients agree, how consecutive changes point.\n"
+      "Example: fedstride explain runs/pooled",
+      explain);
+  add_flag(command, "DIR", flags.folder, Place::folder, "folder of a run", Needed::yes);
+  add_json_switch(command, flags.json);
+}
+
+}  // namespace fedstride

@@ -1,0 +1,267 @@
+#include "cli/flags.hpp"
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <iostream>
+
+#include "core/field_words.hpp"
+#include "core/json.hpp"
+#include "core/text.hpp"
+#include "sim/run/former_names.hpp"
+
+namespace fedstride {
+namespace {
+
+// CLI11 can attach only named validators to an option. This one accepts everything; its description holds our note: a line with
+// the kind of path, a line with when the help shows the flag, then a line for each known name, with its summary after a tab.
+constexpr const char* kNoteName = "takes";
+constexpr std::string_view kPlaceNames[] = {"", "file", "folder"};
+
+std::string note_of(const FlagValue& value) {
+  std::string note(kPlaceNames[static_cast<std::size_t>(value.place)]);
+  note += "\n" + std::to_string(static_cast<int>(value.shown));
+  for (const KnownName& known : value.known) note += "\n" + known.name + "\t" + known.summary;
+  return note;
+}
+
+void read_note(const std::string& note, FlagValue& value) {
+  const auto lines = split(note, '\n');
+  value.place = static_cast<Place>(std::ranges::find(kPlaceNames, lines.front()) - std::begin(kPlaceNames));
+  value.shown = static_cast<Shown>(lines[1].front() - '0');
+  for (const auto line : std::span(lines).subspan(2)) {
+    const auto tab = line.find('\t');
+    value.known.push_back({std::string(line.substr(0, tab)), std::string(line.substr(tab + 1))});
+  }
+}
+
+// Attaches the kind of value to a flag or an argument. An argument's word is its own name.
+CLI::Option& takes(CLI::Option& option, const FlagValue& value) {
+  const auto nothing = [](std::string&) { return std::string(); };
+  option.check(CLI::Validator(nothing, note_of(value), kNoteName));
+  option.type_name("");
+  const std::string word = option.get_positional() ? "" : value.word;
+  option.option_text(word + (option.get_required() ? (word.empty() ? "(required)" : " (required)") : ""));
+  return option;
+}
+
+CLI::Option& add_reader(CLI::App& command, const std::string& name, const std::function<void(const std::string& text)>& read,
+                        const FlagValue& value, const std::string& help) {
+  return takes(*command.add_option_function<std::string>(name, read, help), value);
+}
+
+CLI::Option& check_switch(CLI::Option& option) {
+  return *option.check([name = option.get_single_name()](const std::string& text) -> std::string {
+    if (text != "true" && text != "false") throw usage_error(name + " is '" + text + "'; it must be true or false");
+    return {};
+  });
+}
+
+std::string help_of_key(const KeyInfo& key) {
+  std::string help = key.help;
+  if (!key.parts.empty()) help += " (" + joined(key.parts) + ")";
+  if (!key.valid_text.empty()) help += "; " + key.valid_text;
+  if (!key.default_text.empty() && !key.is_flag) help += " [" + key.default_text + "]";
+  return help;
+}
+
+std::string word_of_key(const KeyInfo& key) {
+  if (key.place != Place::none) return key.place == Place::file ? "FILE" : "FOLDER";
+  return key.is_number ? "NUMBER" : key.known.empty() ? "TEXT" : "NAME";
+}
+
+std::string help_of_setting(std::string_view name) {
+  const auto settings = settings_of<Configuration>();
+  return std::string(std::ranges::find(settings, name, &SettingInfo::name)->help);
+}
+
+}  // namespace
+
+std::string title_of(Question question) { return std::string(kQuestionTitles[static_cast<std::size_t>(question)]); }
+
+FlagValue value_of(CLI::Option& option) {
+  FlagValue value;
+  const bool is_switch = option.get_expected_max() == 0;
+  const std::string text = option.get_option_text();
+  if (!is_switch)
+    value.word = option.get_positional() ? option.get_name(true) : text.empty() ? "TEXT" : text.substr(0, text.find(' '));
+  try {
+    read_note(option.get_validator(kNoteName)->get_description(), value);
+  } catch (const CLI::OptionNotFound&) {
+    // No note: any text is valid.
+  }
+  return value;
+}
+
+template <class Value>
+CLI::Option& add_flag(CLI::App& command, const std::string& name, Value& value, const FlagValue& kind, const std::string& help,
+                      Needed needed) {
+  return takes(*command.add_option(name, value, help)->required(needed == Needed::yes), kind);
+}
+template CLI::Option& add_flag(CLI::App&, const std::string&, std::string&, const FlagValue&, const std::string&, Needed);
+template CLI::Option& add_flag(CLI::App&, const std::string&, std::vector<std::string>&, const FlagValue&, const std::string&,
+                               Needed);
+
+CLI::Option& add_switch(CLI::App& command, const std::string& name, bool& on, const std::string& help) {
+  return check_switch(*command.add_flag(name, on, help));
+}
+
+CLI::Option& add_choice_flag(CLI::App& command, const std::string& name, std::string& chosen,
+                             const std::vector<std::string>& names, const std::string& help) {
+  const auto read = [&chosen, names, what = name.substr(2)](const std::string& text) {
+    if (std::ranges::find(names, text) == names.end()) throw usage_error(unknown_name(what, text, names));
+    chosen = text;
+  };
+  return add_reader(command, name, read, {.word = "NAME", .known = as_known(names)},
+                    help + "; valid: " + joined(names) + (chosen.empty() ? "" : " [" + chosen + "]"));
+}
+
+template <class Number>
+CLI::Option& add_number_flag(CLI::App& command, const std::string& name, Number& number, const Valid& valid,
+                             const std::string& help, const std::string& word) {
+  using Value = std::remove_cvref_t<decltype(std::optional(number).value())>;
+  const std::string valid_text = valid.text(std::is_integral_v<Value>);
+  const auto read = [&number, valid, valid_text, name](const std::string& text) {
+    Value value{};
+    if (!parse_number(text, value) || !valid.admits(static_cast<double>(value)))
+      throw usage_error(name.substr(2) + " is '" + text + "'; it must be " + valid_text);
+    number = value;
+  };
+  std::string standard;
+  if constexpr (std::is_same_v<Number, Value>) standard = " [" + number_text(number) + "]";
+  return add_reader(command, name, read, {.word = word}, help + "; " + valid_text + standard);
+}
+template CLI::Option& add_number_flag(CLI::App&, const std::string&, int&, const Valid&, const std::string&, const std::string&);
+template CLI::Option& add_number_flag(CLI::App&, const std::string&, ClientId&, const Valid&, const std::string&,
+                                      const std::string&);
+template CLI::Option& add_number_flag(CLI::App&, const std::string&, double&, const Valid&, const std::string&,
+                                      const std::string&);
+template CLI::Option& add_number_flag(CLI::App&, const std::string&, std::optional<double>&, const Valid&, const std::string&,
+                                      const std::string&);
+template CLI::Option& add_number_flag(CLI::App&, const std::string&, std::optional<std::uint64_t>&, const Valid&,
+                                      const std::string&, const std::string&);
+
+void show_seldom(CLI::Option& option) {
+  FlagValue value = value_of(option);
+  value.shown = Shown::seldom;
+  option.get_validator(kNoteName)->description(note_of(value));
+}
+
+std::vector<KnownName> as_known(const std::vector<std::string>& names) {
+  std::vector<KnownName> known;
+  for (const std::string& name : names) known.push_back({name});
+  return known;
+}
+
+void add_settings_flags(CLI::App& command, Settings& settings, const std::function<bool(const KeyInfo&)>& wanted) {
+  command.allow_extras();
+  for (const KeyInfo& key : all_keys()) {
+    if (!wanted(key)) continue;
+    const auto store = [&settings, name = key.name](SettingValue value) { settings[name] = {std::move(value), true}; };
+    const FlagValue value{
+        .word = key.is_flag ? "" : word_of_key(key), .place = key.place, .known = key.known, .shown = key.shown};
+    CLI::Option& option = key.is_flag
+                              ? takes(check_switch(*command.add_flag_function(
+                                          "--" + key.name, [store](std::int64_t count) { store(count > 0); }, help_of_key(key))),
+                                      value)
+                              : add_reader(command, "--" + key.name, store, value, help_of_key(key));
+    option.group(title_of(key.question));
+    for (const FormerName& one : former_names()) {
+      if (one.key != key.name || one.former == one.key) continue;
+      const auto read = [&settings, former = std::string(one.former)](const std::string& text) {
+        std::string name = former;
+        SettingValue given = text;
+        bring_up_to_date(name, given);
+        settings[name] = {std::move(given), true, former};
+      };
+      command.add_option_function<std::string>("--" + std::string(one.former), read)->group("");
+    }
+  }
+}
+
+void add_config_flag(CLI::App& command, std::string& path) {
+  add_flag(command, "--config", path, Place::file, "TOML file of settings, with the flags' names as keys; flags override it")
+      .group(title_of(Question::output));
+}
+
+CLI::Option& add_json_switch(CLI::App& command, bool& on) {
+  return add_switch(command, "--json", on, "print the results as JSON only");
+}
+
+void print_json(const Json& json) { std::cout << dump_json(json, 2) << "\n"; }
+
+void add_run_flags(CLI::App& command, RunFlags& flags) {
+  add_config_flag(command, flags.config);
+  add_json_switch(command, flags.json).group(title_of(Question::output));
+  add_settings_flags(command, flags.settings, [](const KeyInfo&) { return true; });
+}
+
+CLI::App& add_command(CLI::App& parent, const std::string& name, const std::string& summary, const std::string& footer,
+                      const std::function<void(CLI::App& command)>& carry_out) {
+  CLI::App& command = *parent.add_subcommand(name, summary);
+  command.footer(footer);
+  if (!carry_out) return command;
+  command.allow_extras();
+  command.callback([&command, carry_out] {
+    check_flags(command);
+    carry_out(command);
+  });
+  return command;
+}
+
+void add_data_folder_flag(CLI::App& command, std::string& path) {
+  add_flag(command, "--data-dir", path, Place::folder, help_of_setting("data-dir"));
+}
+
+void add_data_flag(CLI::App& command, std::string& path) {
+  add_flag(command, "--data", path, Place::file, help_of_setting("data"));
+}
+
+void add_reading_flags(CLI::App& command, Settings& settings) {
+  add_settings_flags(command, settings,
+                     [](const KeyInfo& key) { return is_about_reading(key.name) || is_about_normalizing(key.name); });
+}
+
+ReadSettings reading_settings(const Settings& settings) {
+  Settings with_data = settings;
+  with_data["data"] = {std::string("-"), true};  // these settings are valid only with data
+  return data_options(resolve(with_data)).read;
+}
+
+std::string full_name(const CLI::App& command) {
+  const CLI::App* parent = command.get_parent();
+  return (parent == nullptr ? "" : full_name(*parent) + " ") + command.get_name();
+}
+
+std::vector<std::string> command_names(const CLI::App& command) {
+  std::vector<std::string> names;
+  for (const CLI::App* subcommand : command.get_subcommands({})) names.push_back(subcommand->get_name());
+  return names;
+}
+
+void check_flags(const CLI::App& command) {
+  for (const std::string name :
+       {"--config", "--resume", "--out", "--data", "--manifest", "--url", "--composition", "--tensorboard"}) {
+    const CLI::Option* option = command.get_option_no_throw(name);
+    if (option != nullptr && option->count() > 0 && option->results().back().empty())
+      throw usage_error(name.substr(2) + " is ''; it must name a file or folder (or leave the flag out)");
+  }
+  const auto unknown = command.remaining();
+  if (unknown.empty()) return;
+  std::vector<std::string> flags;
+  for (const CLI::Option* option : command.get_options())
+    for (const auto& name : option->get_lnames()) flags.push_back(name);
+  const std::string given = unknown.front().substr(0, unknown.front().find('='));
+  const std::string full = full_name(command);
+  if (!given.starts_with("-"))
+    throw usage_error("'" + given + "' was not expected after '" + full + "'; see '" + full + " --help'");
+  const std::string name = given.substr(given.find_first_not_of('-') == given.npos ? 0 : given.find_first_not_of('-'));
+  throw usage_error("flag '" + given + "' is unknown; " + advice("flag", name, flags) + "'" + full + " --help' lists them");
+}
+
+Settings merged(const std::string& path, const Settings& from_command_line) {
+  Settings settings = path.empty() ? Settings{} : read_settings(path);
+  for (const auto& [key, setting] : from_command_line) settings[key] = setting;
+  return settings;
+}
+
+}  // namespace fedstride

@@ -1,0 +1,128 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/family.hpp"
+#include "sim/run/configuration.hpp"
+
+namespace CLI {
+class App;
+class Option;
+}  // namespace CLI
+
+namespace fedstride {
+
+class Json;
+
+/// The kind of value that a flag or an argument takes, for help, manual pages and completion.
+struct FlagValue {
+  std::string word;                   ///< its placeholder in the help: "FILE"; empty for a switch
+  Place place = Place::none;          ///< kind of path
+  std::vector<KnownName> known = {};  ///< values to offer
+  Shown shown = Shown::often;         ///< when the help shows it
+};
+FlagValue value_of(CLI::Option& option);
+/// The heading of the flags that answer this question.
+std::string title_of(Question question);
+
+/// Adds a flag, or an argument if the name has no dashes. Value is std::string, or std::vector<std::string> for an argument that
+/// may be given several times.
+enum class Needed { no, yes };
+template <class Value>
+CLI::Option& add_flag(CLI::App& command, const std::string& name, Value& value, const FlagValue& kind, const std::string& help,
+                      Needed needed = Needed::no);
+/// Adds one that takes a file or a folder.
+template <class Value>
+CLI::Option& add_flag(CLI::App& command, const std::string& name, Value& value, Place place, const std::string& help,
+                      Needed needed = Needed::no) {
+  return add_flag(command, name, value, FlagValue{.word = place == Place::file ? "FILE" : "FOLDER", .place = place}, help,
+                  needed);
+}
+
+/// Adds a flag without a value. --NAME=true and --NAME=false are valid too; any other value throws Error (usage).
+CLI::Option& add_switch(CLI::App& command, const std::string& name, bool& on, const std::string& help);
+
+/// Adds a flag whose value is one of these names; any other throws Error (usage). `chosen` holds the default, which may be empty.
+CLI::Option& add_choice_flag(CLI::App& command, const std::string& name, std::string& chosen,
+                             const std::vector<std::string>& names, const std::string& help);
+
+/// Adds a flag that takes a number; an invalid one throws Error (usage), as for a setting. Number is int, ClientId or double, or
+/// std::optional of double or std::uint64_t, which has no default.
+template <class Number>
+CLI::Option& add_number_flag(CLI::App& command, const std::string& name, Number& number, const Valid& valid,
+                             const std::string& help, const std::string& word = "NUMBER");
+
+/// Shows the flag only in --help-all.
+void show_seldom(CLI::Option& option);
+
+/// Names to offer as values, without summaries.
+std::vector<KnownName> as_known(const std::vector<std::string>& names);
+/// All names of a Choice.
+template <Choice E>
+std::vector<std::string> choices_of() {
+  return {kChoiceNames<E>.begin(), kChoiceNames<E>.end()};
+}
+
+/// Adds a flag for each key of all_keys() that `wanted` accepts. Values given are stored in `settings`, marked as coming from the
+/// command line. Unknown flags are left to check_flags.
+void add_settings_flags(CLI::App& command, Settings& settings, const std::function<bool(const KeyInfo&)>& wanted);
+
+/// --config FILE; flags override its settings (merged).
+void add_config_flag(CLI::App& command, std::string& path);
+
+/// --data FILE and --data-dir FOLDER, with the help of the settings of these names.
+void add_data_flag(CLI::App& command, std::string& path);
+void add_data_folder_flag(CLI::App& command, std::string& path);
+
+/// --format, --label, --client-column, --targets and others: how the user's own files are read.
+void add_reading_flags(CLI::App& command, Settings& settings);
+/// The values of these flags.
+ReadSettings reading_settings(const Settings& settings);
+
+/// --json: standard output holds the results as JSON and nothing else. Every command that prints results has it.
+CLI::Option& add_json_switch(CLI::App& command, bool& on);
+/// Prints JSON results.
+void print_json(const Json& json);
+
+/// The flags of the commands that carry out a run: run, serve and launch.
+struct RunFlags {
+  Settings settings;
+  std::string config;
+  bool json = false;
+};
+/// --config, --json and a flag for every setting.
+void add_run_flags(CLI::App& command, RunFlags& flags);
+
+/// Adds a subcommand. `carry_out` may be empty; it is called after check_flags.
+CLI::App& add_command(CLI::App& parent, const std::string& name, const std::string& summary, const std::string& footer,
+                      const std::function<void(CLI::App& command)>& carry_out);
+
+/// A subcommand and the values of its flags, which live as long as it.
+template <class Flags>
+struct Command {
+  CLI::App& app;
+  Flags& flags;
+};
+/// Adds a subcommand that calls carry_out(flags).
+template <class Flags>
+Command<Flags> add_command(CLI::App& parent, const std::string& name, const std::string& summary, const std::string& footer,
+                           void (*carry_out)(const Flags&)) {
+  const auto flags = std::make_shared<Flags>();
+  return {add_command(parent, name, summary, footer, [flags, carry_out](CLI::App&) { carry_out(*flags); }), *flags};
+}
+
+/// Throws Error (usage) for an unknown flag, naming the nearest one, and for a path that is empty, which is most likely an unset
+/// variable in a script.
+void check_flags(const CLI::App& command);
+
+/// "fedstride data verify"
+std::string full_name(const CLI::App& command);
+std::vector<std::string> command_names(const CLI::App& command);
+
+/// The settings of a file (none if `path` is empty), overridden by those of the command line.
+Settings merged(const std::string& path, const Settings& from_command_line);
+
+}  // namespace fedstride

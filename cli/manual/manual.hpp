@@ -1,0 +1,55 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "cli/flags.hpp"
+
+namespace fedstride {
+
+/// A flag, or an argument that has no flag, as the help describes it.
+struct FlagInfo {
+  std::vector<std::string> names;  ///< "-h", "--help"; an argument has one name
+  std::string help;
+  std::string group;  ///< heading in the help; empty: hidden
+  FlagValue value;    ///< a switch has no word
+  bool needed = false;
+  bool repeated = false;  ///< an argument that may be given several times
+};
+
+/// A command and its subcommands, as the help describes them; manual pages and completion are generated from it.
+struct CommandInfo {
+  std::string name;       ///< "epsilon"
+  std::string full_name;  ///< "fedstride privacy epsilon"
+  std::string description;
+  std::string footer;
+  std::vector<FlagInfo> flags;
+  std::vector<FlagInfo> arguments;
+  std::vector<CommandInfo> commands;
+};
+
+CommandInfo describe(CLI::App& command);
+
+/// The text up to the first "; " or " [", without a final period and cut to `longest` characters: for completion menus.
+std::string short_help(const std::string& help, std::size_t longest = 90);
+
+/// Scripts that complete commands, flags and the values of flags in a shell. `program` is the whole program.
+std::string bash_completion(const CommandInfo& program);
+std::string zsh_completion(const CommandInfo& program);
+std::string fish_completion(const CommandInfo& program);
+
+/// The text with `escape` before each of `letters`.
+std::string escaped(std::string_view text, std::string_view letters, std::string_view escape = "\\");
+/// The text in single quotes, for bash and zsh.
+std::string single_quoted(std::string_view text);
+
+/// docs/settings.md: every setting with its meaning, valid values and default, in Markdown.
+std::string settings_page();
+
+/// "fedstride-privacy-epsilon.1"
+std::string manual_page_name(const CommandInfo& command);
+
+/// The page of a command, for man(1); `date` is printed at the bottom ("2024-05-31") and may be empty.
+std::string manual_page(const CommandInfo& command, const std::string& version, const std::string& date);
+
+}  // namespace fedstride

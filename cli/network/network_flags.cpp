@@ -1,0 +1,106 @@
+#include "cli/network/network_flags.hpp"
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <ctime>
+#include <memory>
+#include <mutex>
+
+#include "cli/flags.hpp"
+#include "cli/terminal/live_lines.hpp"
+#include "core/error.hpp"
+#include "core/text.hpp"
+
+namespace fedstride {
+
+void add_serve_flags(CLI::App& command, ServeFlags& flags) {
+  constexpr double kMaxDeadline = 1e6;  // in seconds
+  ServeOptions& options = flags.options;
+  const auto number = [&](const char* name, auto& value, double low, double high, const char* help) {
+    add_number_flag(command, name, value, Valid{.low = low, .high = high}, help);
+  };
+  number("--round-deadline", options.round.deadline, 0, kMaxDeadline,
+         "seconds before a round closes without the clients that have not answered; 0: wait for all");
+  number("--minimum-clients", options.round.minimum_clients, 1, 1e6,
+         "number of answers that a round waits for even past its deadline");
+  number("--heartbeat", options.heartbeat, 0.1, 600,
+         "seconds between heartbeats; four intervals without a byte end a connection");
+  number("--ready-within", options.ready_within, 1, kMaxDeadline,
+         "seconds a client has to load its data after joining, before its connection is closed");
+  number("--updates-in-flight", options.updates_in_flight, 1, 1e4,
+         "updates received at the same time; memory holds these and one model");
+  number("--connections", options.connections, 0, 1e6, "maximum number of open connections; 0: twice the clients plus 32");
+  add_switch(command, "--accept-other-builds", options.accept_other_builds,
+             "accept clients whose build may not give the same bits");
+  add_flag(command, "--status", flags.status, {.word = "HOST:PORT"},
+           "serve a status page at this address, with /status and /metrics");
+  add_flag(command, "--status-token", flags.status_token, Place::file,
+           "file with the token that the status page asks for, created if missing; required unless the address is "
+           "loopback");
+}
+
+ServeOptions serve_options(const ServeFlags& flags, int clients) {
+  ServeOptions options = flags.options;
+  if (options.round.minimum_clients > clients)
+    throw usage_error("minimum-clients is " + std::to_string(options.round.minimum_clients) + "; the federation has " +
+                      counted(static_cast<std::uint64_t>(clients), "client") + ", and it cannot be larger");
+  if (!flags.status.empty()) options.status = parse_endpoint("status", flags.status, true);
+  if (!flags.status_token.empty()) {
+    if (!options.status) throw usage_error("status-token is '" + flags.status_token + "'; it needs --status");
+    options.status_token = load_or_create_status_token(flags.status_token);
+  }
+  return options;
+}
+
+NetworkLog network_log(bool quiet) {
+  if (quiet) return [](const std::string&) {};
+  constexpr int kLinesASecond = 40;
+  struct State {
+    std::mutex mutex;
+    std::time_t second = 0;
+    int lines = 0;
+    unsigned long left_out = 0;
+  };
+  return [state = std::make_shared<State>()](const std::string& line) {
+    const std::time_t now = std::time(nullptr);
+    std::tm parts{};
+    localtime_r(&now, &parts);
+    char clock[16];
+    std::strftime(clock, sizeof clock, "%H:%M:%S", &parts);
+    std::string text = line;
+    std::ranges::replace_if(
+        text, [](unsigned char c) { return c < ' ' || c == 0x7f; }, ' ');
+    const std::lock_guard lock(state->mutex);
+    if (now != state->second) {
+      if (state->left_out > 0)
+        print_beside_live_lines(stderr, std::string(clock) + " " + std::to_string(state->left_out) + " more lines\n");
+      state->second = now;
+      state->lines = 0;
+      state->left_out = 0;
+    }
+    if (++state->lines > kLinesASecond) {
+      ++state->left_out;
+      return;
+    }
+    print_beside_live_lines(stderr, std::string(clock) + " " + text + "\n");
+  };
+}
+
+void log_status_page(const ServeOptions& options, std::optional<std::uint16_t> port) {
+  if (!port) return;
+  Endpoint page = *options.status;
+  page.port = *port;
+  options.log("status page at http://" + page.text() + "/");
+}
+
+std::string certificates_or_loopback(const std::string& certificates, bool insecure_loopback) {
+  if (certificates.empty() != insecure_loopback)
+    throw usage_error(insecure_loopback ? "--certificates and --insecure-loopback exclude each other"
+                                        : "certificates is ''; it must name the folder made by 'fedstride certificates' (or use "
+                                          "--insecure-loopback for plain TCP on this machine)");
+  return certificates;
+}
+
+}  // namespace fedstride

@@ -1,0 +1,48 @@
+#pragma once
+
+#include <tuple>
+
+#include "client/optim/optimizer.hpp"
+#include "core/setting.hpp"
+
+namespace fedstride {
+
+struct FedSpsSettings {
+  double c = 0.5;
+  double max_rate = 1;
+
+  static constexpr auto kFields = std::tuple{
+      Field{"sps-c", &FedSpsSettings::c, "c; a step's rate is the batch's loss / (c x squared norm of its gradient)", kPositive},
+      Field{"max-rate", &FedSpsSettings::max_rate, "upper bound on the rate (gamma_b)",
+            Valid{.low = 0, .high = 1e6, .low_included = false}},
+  };
+};
+
+struct FedSpsState {
+  double learning_rate = 0;  ///< of the last step
+  template <class Archive>
+  void serialize(Archive& archive) {
+    archive(learning_rate);
+  }
+};
+
+/// FedSPS, the stochastic Polyak step size at every client (Mukherjee, Loizou & Stich 2024, Algorithm 1). With f the mean loss of
+/// the step's batch and g its gradient, both from one pass:
+///   eta = min((f(x) - l) / (c |g|^2), gamma_b),  l = 0, a lower bound of all our losses;  x -= eta g
+/// f is that of the batch alone, so terms that a local objective adds to the gradient are refused (sim/run/rules.cpp), and so is
+/// example-level privacy: no release covers the loss.
+struct FedSps final : OptimizerBase<FedSps, FedSpsSettings, FedSpsState> {
+  using OptimizerBase::OptimizerBase;
+  static constexpr std::string_view kName = "fedsps";
+  static constexpr std::string_view kSummary = "Polyak rate, loss over squared gradient norm (Mukherjee et al. 2024)";
+
+  int gradients_per_step(Progress /*progress*/) const override { return 1; }
+  bool reads_losses() const override { return true; }
+  bool rate_follows_gradient() const override { return true; }
+  double learning_rate(const State& state, Progress /*progress*/) const override { return state.learning_rate; }
+  bool follows() const override { return true; }
+  void follow(UnitWeight& unit, const StepReport& step) const override { follow_rate(unit, step, 1); }
+  StepReport step(State& state, Vector& scratch, Vector& weights, Gradient gradient, Progress progress) const override;
+};
+
+}  // namespace fedstride

@@ -1,0 +1,137 @@
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "core/function_ref.hpp"
+#include "core/gradient.hpp"
+#include "core/part_state.hpp"
+#include "core/pooled_statistic.hpp"
+#include "core/vector.hpp"
+
+namespace fedstride {
+
+/// The progress of training, for schedules: local epochs completed so far, over all rounds.
+/// A function of the round number, not of any state, so that a restarted client knows it too.
+struct Progress {
+  int epoch = 0;
+  double of_round = 0;  ///< fraction of the client's steps in this round that are done, 0 to below 1
+};
+
+/// The result of one step.
+struct StepReport {
+  double learning_rate = 0;                                     ///< used in this step, for mean gradients
+  bool accepted = true;                                         ///< false: undone; the weights are unchanged, bit for bit
+  double error = 0;                                             ///< ADADP's error estimate; 0 for others
+  double kept = 1;                                              ///< factor on learning_rate if the step was shortened; 0: undone
+  double statistic = std::numeric_limits<double>::quiet_NaN();  ///< of this step, for the server to pool; NaN: none
+  double alignment = std::numeric_limits<double>::quiet_NaN();  ///< of this step and the one before it (PooledSums); NaN: none
+};
+
+/// A hypothetical weight that takes the same steps as the real ones with a constant gradient of 1, against the pull of the local
+/// objective. It shows by how much a client's mean gradient was multiplied: the sum of the rates with SGD, in general eta |a|_1
+/// (Wang et al. 2020, Section 4).
+struct UnitWeight {
+  double pull = 0;
+  double moved = 0;     ///< the reach
+  double momentum = 0;  ///< for the optimizer's use
+  double bias = 1;      ///< for the optimizer's use
+  double gradient() const { return 1 - pull * moved; }
+};
+
+/// follow() for an optimizer without momentum whose step consists of `parts` equal parts.
+inline void follow_rate(UnitWeight& unit, const StepReport& step, int parts) {
+  for (int i = 0; i < parts; ++i) unit.moved += step.learning_rate * step.kept / parts * unit.gradient();
+}
+
+/// Texts of settings that several optimizers have: the help shows a setting once.
+inline constexpr std::string_view kRateHelp = "step size for the mean gradient of a batch; the initial one if it changes";
+inline constexpr std::string_view kDecayHelp =
+    "schedule inverse: rate / (1 + epochs x decay); after adapt-epochs: rate found / (1 + epochs since x decay)";
+
+/// epoch_of_change() of an optimizer whose steps always read the same number of batches.
+inline constexpr int kNoChange = std::numeric_limits<int>::max();
+
+/// A local optimizer. It requests gradients and knows neither data nor model. The state belongs to a client.
+class OptimizerPart : public StatefulPart {
+ public:
+  static PartFamily& family();  ///< client/optim/optimizers.cpp has the list
+
+  /// The number of gradients a step computes at that point of training: its cost.
+  virtual int gradients_per_step(Progress progress = {}) const = 0;
+  /// The number of successive gradients that are of the same batch; it divides gradients_per_step. Under example-level privacy each
+  /// gradient is of a lot of its own, since a release covers one gradient.
+  virtual int gradients_per_batch() const { return 1; }
+  /// The number of batches a step reads without example-level privacy.
+  int batches_per_step(Progress progress = {}) const { return gradients_per_step(progress) / gradients_per_batch(); }
+  /// The first epoch in which that number differs from epoch 0's, if it changes (once).
+  virtual int epoch_of_change() const { return kNoChange; }
+  /// True if a client keeps its state between rounds by default.
+  virtual bool keeps_state() const { return false; }
+  /// The factor on the weights that is added to their gradient.
+  virtual double weight_decay_factor() const { return 0; }
+  /// Called once before training if the gradients carry noise (differential privacy); is_set(name) is true if the user set that
+  /// setting.
+  virtual void gradients_are_noisy(function_ref<bool(std::string_view setting)> /*is_set*/) {}
+
+  /// True if a step reads Gradient::loss.
+  virtual bool reads_losses() const { return false; }
+
+  /// True if a step's rate depends on the step's own gradient.
+  virtual bool rate_follows_gradient() const { return false; }
+  /// The rate that the next step will use; if rate_follows_gradient(), the one that the last step used.
+  virtual double learning_rate(const PartState& state, Progress progress) const = 0;
+  /// One step, in place. `scratch` is the thread's temporary memory, shared by all clients of a model: of any size and with any
+  /// contents.
+  virtual StepReport step(PartState& state, Vector& scratch, Vector& weights, Gradient gradient, Progress progress) const = 0;
+
+  /// True if its steps are linear in its gradients.
+  virtual bool follows() const { return false; }
+  /// If follows(): takes the reported step with a UnitWeight, whose gradients are all the same. An optimizer with momentum starts
+  /// each round as if its state were fresh.
+  virtual void follow(UnitWeight& /*unit*/, const StepReport& /*step*/) const {}
+
+  /// True if the server sends all clients some numbers with the model.
+  virtual bool is_told() const { return false; }
+  /// True if clients also report a statistic of their steps to the server (StepReport::statistic).
+  virtual bool pools() const { return false; }
+  /// If is_told(): a new server side; otherwise null. Throws Error (usage) if the plan is impossible.
+  virtual std::unique_ptr<PooledStatistic> begin_pool(const PoolPlan& /*plan*/) const { return nullptr; }
+  /// Receives the server's numbers before a client's first step of a round; empty: none.
+  virtual void hear(PartState& state, std::span<const double> told) const = 0;
+};
+
+/// The base of the local optimizer Self.
+template <class Self, class Settings, class State = NoState>
+class OptimizerBase : public StatefulBase<OptimizerPart, Self, Settings, State> {
+ public:
+  using StatefulBase<OptimizerPart, Self, Settings, State>::StatefulBase;
+
+  virtual double learning_rate(const State& state, Progress progress) const = 0;
+  virtual StepReport step(State& state, Vector& scratch, Vector& weights, Gradient gradient, Progress progress) const = 0;
+  virtual void hear(State& /*state*/, std::span<const double> /*told*/) const {}
+
+  double learning_rate(const PartState& state, Progress progress) const final {
+    return learning_rate(this->own(state), progress);
+  }
+  StepReport step(PartState& state, Vector& scratch, Vector& weights, Gradient gradient, Progress progress) const final {
+    return this->self().step(this->own(state), scratch, weights, gradient, progress);  // Self is final: no second virtual call
+  }
+  void hear(PartState& state, std::span<const double> told) const final { hear(this->own(state), told); }
+};
+
+/// Throws Error (failure) unless the state, which may come from a file, belongs to a model of this size.
+inline void check_state_size(std::string_view optimizer, const Vector& state, const Vector& weights) {
+  if (state.size() == weights.size()) return;
+  throw failure("the state of optimizer '" + std::string(optimizer) + "' is for " + number_text(state.size()) +
+                " parameters; the model has " + number_text(weights.size()));
+}
+
+/// The local optimizer chosen for a run; ADADP by default.
+using Optimizer = Chosen<OptimizerPart>;
+
+}  // namespace fedstride

@@ -1,0 +1,135 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <span>
+#include <tuple>
+
+#include "client/optim/optimizer.hpp"
+#include "client/optim/tolerance_schedule.hpp"
+#include "core/setting.hpp"
+
+namespace fedstride {
+
+enum class RateOf { federation, client };
+constexpr auto choice_names(RateOf) { return names("federation", "client"); }
+enum class PooledRule { current, version_0_3 };
+constexpr auto choice_names(PooledRule) { return names("current", "0.3"); }
+
+struct PooledSettings {
+  double initial_rate = 0.1;
+  double kappa = 1;
+  double max_step = 4;
+  AutoNumber max_tolerance = {.value = 0.3, .is_auto = true};
+  RateOf rate_of = RateOf::federation;
+  ToleranceSchedule course = ToleranceSchedule::linear;
+  int horizon = 0;
+  PooledRule rule = PooledRule::current;
+
+  static constexpr auto kFields = std::tuple{
+      Field{"learning-rate", &PooledSettings::initial_rate, kRateHelp, Valid{.low = 0, .high = 1e6, .low_included = false}},
+      Field{"kappa", &PooledSettings::kappa,
+            "scales the tolerance; at 1, the noise of all steps moves the average by about the initial weights' norm",
+            Valid{.low = 0, .high = 1e6, .low_included = false}},
+      Field{"max-step", &PooledSettings::max_step,
+            "longest half step, and half of the whole step, relative to the expected length at the tolerance",
+            Valid{.low = 0, .high = 1e6, .low_included = false}},
+      Field{"max-tolerance", &PooledSettings::max_tolerance,
+            "upper bound on the tolerance, the norm of the noise that one step adds to the weights; auto: from the number of "
+            "directions in which that noise points",
+            Valid{.low = 0, .high = 1e6, .low_included = false}},
+      Field{"rate-of", &PooledSettings::rate_of, "one rate for all clients, or one for each from its own steps"},
+      Field{"tolerance-schedule", &PooledSettings::course, kToleranceScheduleHelp},
+      Field{"horizon", &PooledSettings::horizon,
+            "rounds over which the tolerance falls; 0: the rounds planned at the start of the run", Valid{.low = 0, .high = 1e9}},
+      Field{"pooled-rule", &PooledSettings::rule, "the rule as it is, or as version 0.3 had it, to repeat its results"},
+  };
+};
+
+/// What the server tells: |theta_0| kappa sqrt(M) sqrt(3 / (2 T)), max-tolerance, s at the round's start and end, and V (0: unknown).
+inline constexpr std::size_t kPooledNumbers = 5;
+
+struct PooledState {
+  double learning_rate = 0;  ///< of the next step, while V is unknown
+  double sum = 0;            ///< of the client's own u: in this round, or in all if V is unknown
+  std::uint64_t count = 0;
+  std::uint64_t steps = 0;  ///< in this round
+  double kept = 0;          ///< squared norm of the difference in the scratch, to be compared with that of the next step; 0: none
+  std::array<double, kPooledNumbers> told = {};
+  template <class Archive>
+  void serialize(Archive& archive) {
+    archive(learning_rate, sum, count, steps, kept, told);
+  }
+};
+
+/// The server's side: the statistics of all clients' steps.
+struct PooledSteps final : PooledStatistic {
+  ToleranceCourse course;
+  double first_rate = 0.1;
+  RateOf rate_of = RateOf::federation;
+  PooledRule rule = PooledRule::current;
+  double sum = 0;           ///< of the rounds' means of u
+  std::uint32_t known = 0;  ///< rounds in that sum
+  double rate = 0;          ///< at the start of the last round; 0: none was
+  double alignment = 0;     ///< of the rounds' mean squared cosines
+  std::uint32_t aligned = 0;
+  bool finds_limit = false;
+  bool has_horizon = false;
+
+  std::vector<double> tell(std::uint32_t round) const override;
+  void take(std::uint32_t round, const PooledSums& sums) override;
+  void prolong(std::uint32_t rounds) override;
+  /// {tolerance, its bound, V} as told at the start of the round, {the round's mean u, its number of directions k}.
+  std::vector<NamedNumber> numbers() const override;
+  void save(std::ostream& bytes) const override { write_archive(bytes, course, sum, known, rate, alignment, aligned); }
+  void load(std::istream& bytes) override { read_archive(bytes, course, sum, known, rate, alignment, aligned); }
+
+ private:
+  double limit() const;
+  std::vector<NamedNumber> numbers_ = {};
+};
+
+/// ADADP's two half steps with one rate for the whole federation, computed from the differences of all clients' half steps. For
+/// T steps of a client in the whole run, M clients a round, initial weights theta_0, step t and s = 1 - t/T:
+///   tol_t = min(|theta_0| kappa sqrt(M) sqrt(3 / (2 T)) s, max-tolerance min(1, 2 s))
+///   d1 = -min(eta/2, c/|G1|) G1 at theta,  d2 = -eta/2 G2 at theta + d1,  c = max-step x tol_t / sqrt(2)
+///   f = min(1, 2c / |d1 + d2|),  theta <- theta + f (d1 + d2), undone only if that is not finite
+///   u = f^2 |d1 - d2|^2 / eta^2
+///   V = max(mean over the rounds so far of the mean of u over all steps of all clients of a round, (tol / (2 eta'))^2) at a
+///   round's start, where eta' is the rate at the start of the round before; V = (tol / learning-rate)^2 in the first round
+///   eta = tol_t / sqrt(max(V, mean of the client's own u in this round))
+/// If gradient noise dominates, |d1 - d2| is the norm of the noise that a step adds to the weights, so at kappa 1 the noise of
+/// all steps together moves the averaged weights by |theta_0| / sqrt(2) (derived in docs/adaptive.md). No step is undone for
+/// being long: long steps are the most informative. From round to round the rate at most doubles.
+/// max-tolerance keeps the noise of a short run's steps small compared with a layer's gain, which is a singular value and initially
+/// about 1 for any layer size. Noise of norm tol in k directions raises a singular value the less the larger k is, so auto is
+/// 0.21 k^(1/4), where 1/k is the mean over the rounds of the mean squared cosine between the differences d1 - d2 of a client's
+/// consecutive steps, and 0.3 until a round has such pairs. A run that is prolonged goes on as one planned for its new length would;
+/// beyond a horizon that was set, it keeps the tolerance of the last step.
+/// With rate-of client, V stays unknown: each client starts at learning-rate and changes its rate by at most 10 % a step toward
+/// tol_t over the root of its own running mean of u. pooled-rule 0.3 does so in the first round, whose second half alone enters V,
+/// has neither the doubling nor the client's own mean, and a bound of 0.3 that does not fall and is taken at the rounds' ends.
+struct Pooled final : OptimizerBase<Pooled, PooledSettings, PooledState> {
+  using OptimizerBase::OptimizerBase;
+  static constexpr std::string_view kName = "pooled";
+  static constexpr std::string_view kSummary = "one adaptive rate for the federation, from all clients' half steps";
+
+  int gradients_per_step(Progress /*progress*/) const override { return 2; }
+  bool keeps_state() const override { return true; }
+
+  bool is_told() const override { return true; }
+  bool pools() const override { return true; }
+  /// Throws Error (usage) if all initial weights are 0 or the run has no steps.
+  std::unique_ptr<PooledStatistic> begin_pool(const PoolPlan& plan) const override;
+  void hear(State& state, std::span<const double> told) const override;
+
+  void start(State& state, std::size_t size) const override;
+  double learning_rate(const State& state, Progress progress) const override;
+  bool follows() const override { return true; }
+  void follow(UnitWeight& unit, const StepReport& step) const override { follow_rate(unit, step, 2); }
+  /// The scratch holds theta while theta + d1 and then theta + d1 + d2 replace it in the weights, and behind it, from one step to
+  /// the next, the difference of its halves.
+  StepReport step(State& state, Vector& scratch, Vector& weights, Gradient gradient, Progress progress) const override;
+};
+
+}  // namespace fedstride

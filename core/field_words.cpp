@@ -1,0 +1,184 @@
+#include "core/field_words.hpp"
+
+#include <algorithm>
+#include <cctype>
+#include <vector>
+
+#include "core/text.hpp"
+
+namespace fedstride {
+namespace {
+
+constexpr FieldWord kFieldWords[] = {
+    // Rounds, clients, cohorts.
+    {"num_rounds n_rounds comm_round comm_rounds communication_rounds global_rounds global_epochs server_rounds "
+     "central_num_iterations T",
+     "--rounds"},
+    {"num_clients n_clients client_num_in_total n_parties num_parties num_users n_users num_supernodes num_partitions population "
+     "K",
+     "--clients"},
+    {"clients_per_round client_num_per_round num_clients_per_round users_per_round sample_clients min_fit_clients "
+     "min_train_nodes",
+     "--cohort fixed --cohort-size"},
+    {"fraction_fit fraction_train frac fraction client_fraction sample_fraction sampling_fraction join_ratio C",
+     "--cohort fixed --cohort-size", "a number of clients instead of a share"},
+    {"participation_rate participation_probability client_sampling_rate", "--cohort poisson --cohort-rate"},
+    {"min_available_clients min_available_nodes min_clients", "--minimum-clients"},
+    {"round_timeout timeout", "--round-deadline"},
+
+    // Local training.
+    {"lr eta client_lr local_lr local_learning_rate client_learning_rate init_lr initial_lr base_lr step_size",
+     "--learning-rate"},
+    {"server_lr global_lr global_learning_rate eta_g", "--server-learning-rate"},
+    {"epochs epoch num_epochs n_epochs local_ep local_epoch num_local_epochs client_epochs inner_epochs E", "--local-epochs"},
+    {"batch_size bs local_bs local_batch_size train_batch_size minibatch minibatch_size B", "--batch"},
+    {"client_optimizer client_optim local_optimizer optim opt", "--optimizer"},
+    {"momentum SGDM SGD-momentum Polyak", "--optimizer heavy-ball"},
+    {"Nesterov NAG", "--optimizer heavy-ball --nesterov"},
+    {"AdamW", "--optimizer adam --weight-decay 0.01", "an L2 penalty"},
+    {"wd l2 l2_reg l2_regularization regularization", "--optimizer sgd --weight-decay"},
+    {"lr_schedule lr_scheduler scheduler learning_rate_schedule", "--optimizer sgd --schedule"},
+    {"lr_decay learning_rate_decay", "--optimizer sgd --schedule inverse --decay"},
+
+    // Data, partitions and models.
+    {"data_path data_root root dataset_dir dataset_path", "--data-dir"},
+    {"dataset_name", "--dataset"},
+    {"num_classes n_classes", "--classes"},
+    {"val_split val_ratio validation_split validation_ratio val_fraction", "--validation-fraction"},
+    {"test_split test_ratio train_test_split test_fraction", "--client-test"},
+    {"augmentation data_augmentation transform", "--augment"},
+    {"partition_method partitioning partitioner partition_type distribution data_split split heterogeneity", "--partition"},
+    {"niid non-iid hetero label_skew lda Dir hetero_dir noniid_labeldir", "--partition dirichlet --alpha 0.5"},
+    {"dirichlet_alpha dir_alpha partition_alpha concentration beta dirichlet_beta dir_beta", "--partition dirichlet --alpha"},
+    {"homo homogeneous uniform", "--partition iid"},
+    {"quantity_skew iid_diff_quantity", "--partition dirichlet-sizes"},
+    {"num_classes_per_client n_classes_per_client classes_per_partition class_per_client", "--classes-per-client"},
+    {"by_user by_writer natural_partition", "--partition natural"},
+    {"LEAF FEMNIST Shakespeare", "--partition natural --data FOLDER", "see docs/data.md"},
+    {"arch architecture net network backbone model_name", "--model"},
+    {"lr LogisticRegression logreg softmax", "--model logistic"},
+    {"CNN LeNet LeNet5", "--model simple-cnn"},
+    {"MLP", "--model adadp-mlp"},
+
+    // Algorithms.
+    {"algorithm algo strategy fl_algorithm federated_optimizer", "fedstride help aggregation",
+     "--local-objective, --aggregation, --server-optimizer and --personal together"},
+    {"FedAvg FederatedAveraging", "--aggregation mean --server-optimizer average", "the default"},
+    {"FedSGD", "--optimizer sgd --local-epochs 1 --batch 1000000"},
+    {"FedProx proximal", "--local-objective prox"},
+    {"proximal_mu prox_mu fedprox_mu mu_prox", "--local-objective prox --mu"},
+    {"SCAFFOLD", "--local-objective scaffold --optimizer sgd"},
+    {"FedDyn", "--local-objective dyn"},
+    {"FedNova", "--local-objective nova --optimizer sgd"},
+    {"qFedAvg q-FFL AFL fairness", "--local-objective fair"},
+    {"FedAvgM FedMom server_momentum", "--server-optimizer momentum"},
+    {"FedAdam FedOpt", "--server-optimizer adam"},
+    {"FedYogi Yogi", "--server-optimizer yogi"},
+    {"FedAdagrad Adagrad", "--server-optimizer adagrad"},
+    {"FedExP", "--server-optimizer fedexp"},
+    {"server_optim global_optimizer", "--server-optimizer"},
+    {"Ditto", "--personal ditto"},
+    {"FedPer FedRep LG-FedAvg", "--personal local-layers --model \"dense 8 | relu | dense classes\"",
+     "any model of several layers"},
+    {"finetuning personalization", "--personal fine-tune"},
+
+    // Robustness.
+    {"aggregator aggregation_rule agg defense defence", "--aggregation"},
+    {"median FedMedian", "--aggregation median"},
+    {"trimmed_mean FedTrimmedAvg", "--aggregation trimmed-mean"},
+    {"trim_ratio trim_fraction", "--aggregation trimmed-mean --trim"},
+    {"Krum", "--aggregation krum"},
+    {"MultiKrum", "--aggregation multi-krum"},
+    {"Bulyan", "--aggregation bulyan"},
+    {"GeoMed geometric_median RFA", "--aggregation geometric-median"},
+    {"norm_clipping norm_bounding", "--aggregation norm-bounded"},
+    {"num_malicious_nodes num_malicious_clients num_malicious num_byzantine", "--aggregation krum --byzantine"},
+    {"label_flipping labelflip poisoning data_poisoning", "--attack label-flip"},
+    {"signflip sign_flipping", "--attack sign-flip"},
+    {"LIE ALIE little_is_enough", "--attack alie"},
+    {"IPM", "--attack inner-product"},
+    {"num_attackers attacker_ratio poison_ratio malicious_fraction", "--attack label-flip --attackers"},
+    {"accept_failure allow_failures ignore_failures", "--accept-failures all"},
+
+    // Privacy.
+    {"DP-SGD record record_level sample sample_level example_level differential_privacy enable_dp use_dp",
+     "--dp example --noise-multiplier 1"},
+    {"DP-FedAvg user user_level client_level central_dp CDP", "--dp client --noise-multiplier 1"},
+    {"LDP local_dp", "--dp client --client-noise local --noise-multiplier 1"},
+    {"target_epsilon eps max_epsilon privacy_budget", "--dp example --epsilon"},
+    {"target_delta", "--dp example --noise-multiplier 1 --delta"},
+    {"noise_mult noise_std dp_noise sigma", "--dp example --noise-multiplier"},
+    {"l2_norm_clip max_grad_norm clip_norm clipping_norm clipping_bound clipping_threshold grad_clip grad_norm_clip dp_clip",
+     "--dp example --noise-multiplier 1 --clip"},
+    {"PRV PLD GDP FFT", "--dp example --noise-multiplier 1 --accountant tight"},
+    {"secure_rng secure_mode", "--dp example --noise-multiplier 1 --randomness secret"},
+
+    // Runs.
+    {"device gpu cuda use_gpu num_gpus", "--threads", "since all is computed on the CPU"},
+    {"workers num_workers n_jobs num_cpus nproc", "--threads"},
+    {"random_seed manual_seed rng_seed random_state", "--seed"},
+    {"output output_dir save_dir result_dir results_dir run_dir", "--out"},
+    {"eval_every test_every eval_gap frequency_of_the_test evaluation_frequency", "--evaluate-every"},
+    {"save_every checkpoint_freq checkpoint_frequency", "--checkpoint-every"},
+    {"resume_from from_checkpoint", "--resume"},
+    {"config_file conf yaml_config_file", "--config"},
+    {"wandb enable_wandb use_wandb tensorboard use_tensorboard log_dir mlflow", "fedstride export RUN --tensorboard FOLDER",
+     "after the run"},
+};
+
+// Without case, and without the marks between words: "Batch_Size" is "batchsize".
+std::string comparable(std::string_view name) {
+  std::string text;
+  for (const char letter : name)
+    if (letter != '-' && letter != '_' && letter != ' ')
+      text += static_cast<char>(std::tolower(static_cast<unsigned char>(letter)));
+  return text;
+}
+
+// The spelling of the name among the words, or an empty text.
+std::string_view spelling(const FieldWord& word, const std::string& name) {
+  for (const std::string_view one : split(word.words, ' '))
+    if (comparable(one) == name) return one;
+  return {};
+}
+
+// False if a flag or key would not be valid where the name was given.
+bool is_usable(const FieldWord& word, std::span<const std::string> valid) {
+  return std::ranges::all_of(split(word.here, ' '), [&](std::string_view one) {
+    return !one.starts_with("--") || std::ranges::find(valid, one.substr(2)) != valid.end();
+  });
+}
+
+}  // namespace
+
+std::span<const FieldWord> field_words() { return kFieldWords; }
+
+std::string advice(std::string_view what, std::string_view name, std::span<const std::string> valid) {
+  const bool is_flag = what == "flag";
+  const auto meant = [&](std::string_view one) {
+    return "did you mean '" + std::string(is_flag ? "--" : "") + std::string(one) + "'? ";
+  };
+  const std::string compared = comparable(name);
+  for (const std::string& one : valid)
+    if (comparable(one) == compared) return meant(one);
+
+  const FieldWord* found = nullptr;
+  for (const FieldWord& word : kFieldWords) {
+    if (spelling(word, compared).empty()) continue;
+    const bool is_command = word.here.starts_with("fedstride");
+    if ((is_flag || what == "key") && !is_command && !is_usable(word, valid)) continue;
+    const bool fits = word.here.starts_with("--" + std::string(what) + " ");
+    if (found == nullptr || fits) found = &word;
+    if (fits) break;
+  }
+  if (found == nullptr) {
+    const std::string_view near = nearest(name, valid);
+    return near.empty() ? "" : meant(near);
+  }
+  const std::string_view flag = found->here.substr(std::min<std::size_t>(2, found->here.size()));
+  if (found->note.empty() && std::ranges::find(valid, flag) != valid.end()) return meant(flag);
+  return std::string(spelling(*found, compared)) + " is " + std::string(found->here) +
+         (found->note.empty() ? "" : " (" + std::string(found->note) + ")") + "; ";
+}
+
+}  // namespace fedstride

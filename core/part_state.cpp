@@ -1,0 +1,41 @@
+#include "core/part_state.hpp"
+
+#include <sstream>
+
+namespace fedstride {
+
+std::unique_ptr<PartState> started_state(const StatefulPart& part, std::size_t size) {
+  std::unique_ptr<PartState> state = part.make_state();
+  part.start(*state, size);
+  return state;
+}
+
+std::string state_bytes(function_ref<void(std::ostream&)> save) {
+  std::ostringstream stream;
+  save(stream);
+  return std::move(stream).str();
+}
+
+std::string state_bytes(const StatefulPart& part, const PartState& state) {
+  return state_bytes([&](std::ostream& stream) { part.save(state, stream); });
+}
+
+void load_state(const std::string& bytes, std::string_view whose, std::optional<std::size_t> length,
+                function_ref<void(std::istream&)> load) {
+  bool is_good = bytes.size() == length.value_or(bytes.size());
+  std::istringstream stream(bytes);
+  try {
+    if (is_good) load(stream);
+  } catch (const std::exception&) {
+    is_good = false;
+  }
+  if (!is_good || stream.peek() != std::istringstream::traits_type::eof())
+    throw failure("the checkpoint's state of " + std::string(whose) + " is damaged, or belongs to another part or model");
+}
+
+void load_state(const StatefulPart& part, PartState& state, const std::string& bytes, std::string_view whose) {
+  const auto length = part.state_length_changes() ? std::nullopt : std::optional(state_bytes(part, state).size());
+  load_state(bytes, whose, length, [&](std::istream& stream) { part.load(state, stream); });
+}
+
+}  // namespace fedstride

@@ -1,0 +1,93 @@
+#pragma once
+
+#include <cereal/archives/portable_binary.hpp>
+#include <cereal/types/array.hpp>
+#include <istream>
+#include <memory>
+#include <optional>
+#include <ostream>
+#include <string>
+#include <type_traits>
+
+#include "core/function_ref.hpp"
+#include "core/part.hpp"
+#include "core/serialize.hpp"
+
+namespace fedstride {
+
+/// The state of a part from round to round. Only a part of the same kind makes, changes and saves it.
+class PartState {
+ public:
+  virtual ~PartState() = default;
+};
+
+/// A part that has a state.
+class StatefulPart : public Part {
+ public:
+  virtual std::unique_ptr<PartState> make_state() const = 0;
+  /// Makes the state a fresh one for a model of `size` parameters, and reuses its memory.
+  virtual void start(PartState& state, std::size_t size) const = 0;
+  /// Cereal's portable binary form, complete: a part that saves, loads and goes on gives the same bits as one that goes on. load
+  /// throws if the bytes are not in this form.
+  virtual void save(const PartState& state, std::ostream& bytes) const = 0;
+  virtual void load(PartState& state, std::istream& bytes) const = 0;
+  /// True if the length of the saved state depends on more than the number of parameters.
+  virtual bool state_length_changes() const { return false; }
+};
+
+/// Cereal's portable binary form of some values.
+void write_archive(std::ostream& bytes, const auto&... values) {
+  cereal::PortableBinaryOutputArchive archive(bytes);
+  archive(values...);
+}
+void read_archive(std::istream& bytes, auto&... values) {
+  cereal::PortableBinaryInputArchive archive(bytes);
+  archive(values...);
+}
+
+std::unique_ptr<PartState> started_state(const StatefulPart& part, std::size_t size);
+
+/// The bytes that save writes.
+std::string state_bytes(function_ref<void(std::ostream&)> save);
+std::string state_bytes(const StatefulPart& part, const PartState& state);
+/// The inverse: load must read all of the bytes, which have this length if one is given. Throws Error (failure), naming whose state
+/// it is, if they are damaged or of another model.
+void load_state(const std::string& bytes, std::string_view whose, std::optional<std::size_t> length,
+                function_ref<void(std::istream&)> load);
+void load_state(const StatefulPart& part, PartState& state, const std::string& bytes, std::string_view whose);
+
+/// The state of a part that keeps nothing.
+struct NoState {};
+
+/// The base of the part Self of a family of parts with states. Its state is a T: a Vector, or a struct that cereal can serialize.
+template <class Interface, class Self, class Settings, class T>
+class StatefulBase : public PartBase<Interface, Self, Settings> {
+ public:
+  using PartBase<Interface, Self, Settings>::PartBase;
+  using State = T;
+
+  /// A fresh state. The default: a vector as long as the model, of zeros; any other state as it is made.
+  virtual void start(State& state, std::size_t size) const {
+    if constexpr (std::is_same_v<State, Vector>)
+      state.assign(size, 0);
+    else
+      state = State{};
+  }
+
+  std::unique_ptr<PartState> make_state() const final { return std::make_unique<Typed>(); }
+  void start(PartState& state, std::size_t size) const final { start(own(state), size); }
+  void save(const PartState& state, std::ostream& bytes) const final { write_archive(bytes, own(state)); }
+  void load(PartState& state, std::istream& bytes) const final { read_archive(bytes, own(state)); }
+
+ protected:
+  const Self& self() const { return static_cast<const Self&>(*this); }
+  static State& own(PartState& state) { return static_cast<Typed&>(state).value; }
+  static const State& own(const PartState& state) { return static_cast<const Typed&>(state).value; }
+
+ private:
+  struct Typed final : PartState {
+    State value = {};
+  };
+};
+
+}  // namespace fedstride

@@ -1,0 +1,70 @@
+#pragma once
+
+#include <sys/types.h>
+
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/descriptor.hpp"
+#include "core/function_ref.hpp"
+
+namespace fedstride {
+
+/// A child process. It is killed on destruction unless it has ended.
+class ChildProcess {
+ public:
+  explicit ChildProcess(pid_t id = -1) : id_(id) {}
+  ChildProcess(ChildProcess&& other) noexcept : id_(std::exchange(other.id_, -1)) {}
+  ChildProcess& operator=(ChildProcess other) noexcept {
+    std::swap(id_, other.id_);
+    return *this;
+  }
+  ~ChildProcess();
+
+  /// True until its end has been awaited.
+  explicit operator bool() const { return id_ > 0; }
+  pid_t id() const { return id_; }
+  void signal(int number) const;
+  /// Waits for its end: the exit code, or minus the signal that ended it.
+  int wait();
+  /// The same, or nothing if it is still running.
+  std::optional<int> ended();
+
+ private:
+  std::optional<int> reap(int options);
+
+  pid_t id_;
+};
+
+/// Descriptors for a program's standard input, output and error output.
+struct Streams {
+  int in;
+  int out;
+  int err;
+};
+
+/// The words as a null-terminated argv of pointers, valid as long as the words are. The exec functions take them without const
+/// but change nothing.
+std::vector<char*> argument_pointers(std::span<const std::string> words);
+
+/// Starts a program, found on PATH as by a shell. On failure returns no process and sets errno.
+ChildProcess started(std::span<const std::string> words, const Streams& streams);
+
+/// Forks a copy of this process that runs `act` and exits with the code it returns. It receives the signal `at_parents_end` (0:
+/// none) when the thread that started it ends. On failure returns no process and sets errno.
+ChildProcess forked(function_ref<int()> act, int at_parents_end = 0);
+
+/// For use in `act`: replaces the process with a program. Returns 127 on failure.
+int become(const char* program, const std::vector<char*>& arguments, const Streams& streams);
+
+/// Throws Error (failure) if no pipe can be created.
+struct Pipe {
+  Pipe();
+  Descriptor out;  ///< the end that is read from
+  Descriptor in;
+};
+
+}  // namespace fedstride

@@ -1,0 +1,107 @@
+#include "data/missing.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <span>
+#include <vector>
+
+#include "core/error.hpp"
+#include "core/text.hpp"
+#include "data/named_facts.hpp"
+#include "data/split.hpp"
+
+namespace fedstride {
+namespace {
+
+bool is_nan(float number) { return std::isnan(number); }
+
+std::size_t count_missing(const Dataset& data) {
+  const Borrowable<float>& features = data.features;
+  return static_cast<std::size_t>(std::ranges::count_if(features, is_nan));
+}
+
+/// Returns how many rows were dropped.
+std::size_t drop_incomplete_rows(Dataset& data) {
+  const std::span<const float> features(std::as_const(data.features).data(), data.features.size());
+  const std::size_t size = data.shape.size();
+  std::vector<Row> complete;
+  for (Row row = 0; row < data.size(); ++row)
+    if (std::ranges::none_of(features.subspan(row * size, size), is_nan)) complete.push_back(row);
+  const std::size_t dropped = data.size() - complete.size();
+  if (dropped > 0) drop_all_but(data, complete);
+  return dropped;
+}
+
+void add_indicators(Dataset& data) {
+  const auto columns = static_cast<std::size_t>(data.shape.channels);
+  const std::size_t numbers = columns - static_cast<std::size_t>(data.binary_columns);
+  const Borrowable<float>& given = data.features;
+  std::vector<float> features;
+  features.reserve(data.size() * (columns + numbers));
+  for (std::size_t row = 0; row < data.size(); ++row) {
+    const std::span<const float> one(given.data() + row * columns, columns);
+    features.insert(features.end(), one.begin(), one.end());
+    for (std::size_t k = 0; k < numbers; ++k) features.push_back(is_nan(one[k]) ? 1 : 0);
+  }
+  data.features = std::move(features);
+  data.shape.channels += static_cast<int>(numbers);
+  data.binary_columns += static_cast<int>(numbers);
+}
+
+}  // namespace
+
+void settle_missing(DataPair& pair, const ReadSettings& settings) {
+  const Missing rule = settings.missing_rule();
+  Dataset& train = pair.train;
+  if (rule == Missing::error || train.is_pictures() || train.vocabulary > 0) return;
+  const Shape shape = train.shape;
+  if (rule == Missing::indicator && shape.height * shape.width > 1)
+    throw usage_error("missing is 'indicator'; the examples are " + shape.text() +
+                      ", and only rows of numbers have room for more columns; valid: drop, mean, zero");
+  const std::size_t missing = count_missing(train) + count_missing(pair.test);
+  std::size_t dropped = 0;
+  for (Dataset* part : {&train, &pair.test}) {
+    if (part->size() == 0 && rule != Missing::indicator) continue;
+    if (rule == Missing::drop) dropped += drop_incomplete_rows(*part);
+    if (rule == Missing::zero && count_missing(*part) > 0) std::ranges::replace_if(part->features.edit(), is_nan, 0.0F);
+    if (rule == Missing::indicator) add_indicators(*part);
+  }
+  if (train.size() == 0)
+    throw failure("missing is 'drop', and every training row has a missing value; valid: mean, zero, indicator");
+  if (settings.rows_are_protected) {  // a note tells no number of them
+    if (settings.missing == Missing::automatic)
+      pair.notes.push_back(auto_note("missing", "under dp a missing number becomes the mean by which its column is normalized",
+                                     "--missing zero or indicator"));
+    return;
+  }
+  if (rule == Missing::drop && dropped > 0)
+    pair.notes.push_back(counted(dropped, "row") + " with missing values " + (dropped == 1 ? "is" : "are") + " left out");
+  else if (missing > 0)
+    pair.notes.push_back(counted(missing, "missing value") + (missing == 1 ? " becomes " : " become ") +
+                         (rule == Missing::zero ? "0" : "the column's mean") +
+                         (rule == Missing::indicator ? ", and a column more for each column says where" : ""));
+}
+
+void fill_in_means(DataPair& pair, const ReadSettings& settings) {
+  const Missing rule = settings.missing_rule();
+  if (settings.rows_are_protected || (rule != Missing::mean && rule != Missing::indicator)) return;
+  if (count_missing(pair.train) + count_missing(pair.test) == 0) return;
+  const auto columns = static_cast<std::size_t>(pair.train.shape.channels);
+  std::vector<double> sums(columns, 0);
+  std::vector<std::size_t> known(columns, 0);
+  const Borrowable<float>& features = pair.train.features;
+  for (std::size_t i = 0; i < features.size(); ++i) {
+    if (is_nan(features[i])) continue;
+    sums[i % columns] += features[i];
+    ++known[i % columns];
+  }
+  for (Dataset* part : {&pair.train, &pair.test}) {
+    if (count_missing(*part) == 0) continue;
+    std::vector<float>& own = part->features.edit();
+    for (std::size_t i = 0; i < own.size(); ++i)
+      if (const std::size_t c = i % columns; is_nan(own[i]))
+        own[i] = known[c] > 0 ? static_cast<float>(sums[c] / static_cast<double>(known[c])) : 0;
+  }
+}
+
+}  // namespace fedstride

@@ -1,0 +1,243 @@
+#include "data/normalization.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <string>
+
+#include "core/error.hpp"
+#include "core/text.hpp"
+#include "data/named_facts.hpp"
+
+namespace fedstride {
+namespace {
+
+/// Mean and deviation of each channel of pictures, in units of 255, from the counts of their values.
+void standardize_pictures(Dataset& train) {
+  const auto channels = static_cast<std::size_t>(train.shape.channels);
+  const std::size_t plane = train.shape.size() / channels;
+  std::vector<std::array<std::uint64_t, 256>> counts(channels);
+  const Borrowable<std::uint8_t>& pixels = train.pixels;
+  for (std::size_t i = 0; i < pixels.size(); i += plane)
+    for (std::size_t k = 0; k < plane; ++k) ++counts[i / plane % channels][pixels[i + k]];
+  for (const auto& count : counts) {
+    double sum = 0;
+    double squares = 0;
+    double all = 0;
+    for (std::size_t value = 0; value < count.size(); ++value) {
+      const auto many = static_cast<double>(count[value]);
+      const double number = static_cast<double>(value) / 255;
+      all += many;
+      sum += many * number;
+      squares += many * number * number;
+    }
+    const double mean = sum / all;
+    const double variance = std::max(0.0, squares / all - mean * mean);
+    train.mean.push_back(static_cast<float>(mean));
+    train.deviation.push_back(variance > 1e-10 ? static_cast<float>(std::sqrt(variance)) : 1);
+  }
+}
+
+/// True for a number that an input may be divided by.
+bool is_deviation(float number) { return number > 0 && std::isnormal(number) && std::isnormal(1 / number); }
+
+std::string shown_numbers(std::span<const float> numbers) {
+  constexpr std::size_t kMost = 64;
+  std::string text;
+  for (std::size_t i = 0; i < std::min(numbers.size(), kMost); ++i) text += (i == 0 ? "" : ",") + number_text(numbers[i]);
+  return text + (numbers.size() > kMost ? ",... (" + std::to_string(numbers.size()) + " numbers)" : "");
+}
+
+void say_normalization(DataPair& pair, const std::string& source) {
+  pair.facts.push_back("mean " + shown_numbers(pair.train.mean) + ", deviation " + shown_numbers(pair.train.deviation) + " (" +
+                       source + ")");
+}
+
+/// The channels that are normalized: not a table's columns of 0 and 1, which are the last.
+std::size_t normalized_channels(const Dataset& data) {
+  return static_cast<std::size_t>(data.shape.channels - data.binary_columns);
+}
+
+/// Gives the columns of 0 and 1 the mean 0 and the deviation 1.
+void keep_binary_columns(Dataset& data) {
+  const auto channels = static_cast<std::size_t>(data.shape.channels);
+  data.mean.resize(normalized_channels(data));
+  data.mean.resize(channels, 0);
+  data.deviation.resize(normalized_channels(data));
+  data.deviation.resize(channels, 1);
+}
+
+/// One number for all channels, or one for each.
+std::vector<float> for_channels(std::vector<float> numbers, std::string_view setting, const Dataset& train) {
+  const std::size_t channels = normalized_channels(train);
+  if (numbers.size() == 1) numbers.resize(channels, numbers.front());
+  if (numbers.size() != channels)
+    throw usage_error(std::string(setting) + " has " + counted(numbers.size(), "number") + "; data set '" + train.name +
+                      "' needs one, or one for each of its " + std::to_string(channels) +
+                      (train.is_pictures() ? " channels" : " channels or columns"));
+  return numbers;
+}
+
+void take_given(DataPair& pair, const ReadSettings& settings) {
+  if (settings.mean.empty() || settings.deviation.empty())
+    throw usage_error(std::string(settings.mean.empty() ? "mean" : "deviation") +
+                      " is missing; mean and deviation go together (--mean 0.5 --deviation 0.25)");
+  pair.train.mean = for_channels(named_numbers("mean", settings.mean), "mean", pair.train);
+  pair.train.deviation = for_channels(named_numbers("deviation", settings.deviation), "deviation", pair.train);
+  for (const float deviation : pair.train.deviation)
+    if (!is_deviation(deviation)) throw usage_error("deviation has " + number_text(deviation) + "; it must be a number above 0");
+  keep_binary_columns(pair.train);
+  say_normalization(pair, "named");
+}
+
+void take_range(DataPair& pair, const ReadSettings& settings) {
+  const std::optional<ValueRange> named = named_range(settings);
+  if (!named && !pair.train.is_pictures())
+    throw usage_error("data set '" + pair.train.name + "' has numeric inputs, and nothing public says how to normalize them" +
+                      (settings.rows_are_protected ? " (under dp nothing is inferred from the rows)" : "") +
+                      "; give --range LOW,HIGH, or --mean and --deviation, or --public-data FILE");
+  // Pixels count in units of 255.
+  const ValueRange range = named.value_or(ValueRange{});
+  const auto channels = static_cast<std::size_t>(pair.train.shape.channels);
+  pair.train.mean.assign(channels, (range.low + range.high) / 2);
+  pair.train.deviation.assign(channels, (range.high - range.low) / 2);
+  keep_binary_columns(pair.train);
+  say_normalization(pair, named ? "of the range " + settings.range + ", named" : "of the range of 8-bit numbers");
+}
+
+void take_from(DataPair& pair, Dataset& from, const std::string& source) {
+  from.mean.clear();
+  from.deviation.clear();
+  standardize(from);
+  pair.train.mean = from.mean;
+  pair.train.deviation = from.deviation;
+  say_normalization(pair, source);
+}
+
+Normalize chosen(const DataPair& pair, const ReadSettings& settings, bool has_public) {
+  if (settings.normalize != Normalize::automatic) return settings.normalize;
+  if (!settings.mean.empty() || !settings.deviation.empty()) return Normalize::given;
+  if (!pair.train.mean.empty()) return Normalize::automatic;
+  if (has_public) return Normalize::from_public;
+  return settings.rows_are_protected || !settings.range.empty() ? Normalize::range : Normalize::rows;
+}
+
+}  // namespace
+
+void check_normalization(const ExampleForm& form, std::span<const float> mean, std::span<const float> deviation,
+                         const std::string& set, const std::string& whose) {
+  const auto places = static_cast<std::size_t>(form.vocabulary > 0 ? 0 : form.shape.channels);
+  bool good = mean.size() == places && deviation.size() == places;
+  for (std::size_t i = 0; good && i < places; ++i)
+    good = is_deviation(deviation[i]) && std::isfinite(mean[i] * (1 / deviation[i]));
+  if (!good)
+    throw failure(set + whose + " mean and deviation are not " + std::to_string(places) +
+                  " finite numbers each, deviations above 0, mean / deviation finite");
+}
+
+void standardize(Dataset& train) {
+  if (train.vocabulary > 0) return;
+  if (train.is_pictures()) return standardize_pictures(train);
+  const auto columns = static_cast<std::size_t>(train.shape.channels);
+  std::vector<double> sum(columns, 0);
+  std::vector<double> squares(columns, 0);
+  const Borrowable<float>& features = train.features;
+  const std::size_t count = features.size() / columns;
+  const auto rows = static_cast<double>(count);
+  for (std::size_t i = 0; i < features.size(); ++i) sum[i % columns] += features[i];
+  for (std::size_t i = 0; i < features.size(); ++i) {
+    const double difference = features[i] - sum[i % columns] / rows;
+    squares[i % columns] += difference * difference;
+  }
+  train.mean.resize(columns);
+  train.deviation.resize(columns);
+  for (std::size_t c = 0; c < columns; ++c) {
+    train.mean[c] = static_cast<float>(sum[c] / rows);
+    const auto deviation = static_cast<float>(std::sqrt(squares[c] / rows));
+    train.deviation[c] = is_deviation(deviation) ? deviation : 1;
+  }
+  keep_binary_columns(train);
+}
+
+void normalize(DataPair& pair, const ReadSettings& settings, const std::string& published_by, Dataset* public_rows) {
+  Dataset& train = pair.train;
+  if (train.vocabulary > 0) {
+    train.mean.clear();
+    train.deviation.clear();
+    return;
+  }
+  switch (chosen(pair, settings, public_rows != nullptr)) {
+    case Normalize::automatic:
+      if (train.binary_columns > 0 && train.mean.size() == normalized_channels(train)) keep_binary_columns(train);
+      check_normalization(train.form(), train.mean, train.deviation, "data set '" + train.name + "': ", "its");
+      return say_normalization(pair, published_by);
+    case Normalize::given:
+      return take_given(pair, settings);
+    case Normalize::privately:
+      if (!settings.rows_are_protected)
+        throw usage_error("normalize is 'private', which needs dp; without dp use rows, given, range, public or none");
+      pair.normalizes_privately = true;
+      return take_range(pair, settings);
+    case Normalize::range:
+      return take_range(pair, settings);
+    case Normalize::from_public: {
+      if (public_rows == nullptr) throw usage_error("normalize is 'public', which needs public rows: give --public-data FILE");
+      if (public_rows->shape != train.shape || public_rows->is_pictures() != train.is_pictures() || public_rows->vocabulary > 0)
+        throw usage_error("public-data has examples of " + public_rows->shape.text() +
+                          (public_rows->is_pictures() ? " in 8 bits" : "") + ", the data set of " + train.shape.text() +
+                          (train.is_pictures() ? " in 8 bits" : "") + "; they must match");
+      return take_from(pair, *public_rows, "of public-data");
+    }
+    case Normalize::rows:
+      if (settings.rows_are_protected)
+        throw usage_error(
+            "normalize is 'rows', which uses the training rows without an accounted release; under dp use given, range, "
+            "public, private or none");
+      return take_from(pair, train, "of the training rows");
+    case Normalize::none:
+      train.mean.assign(static_cast<std::size_t>(train.shape.channels), 0);
+      train.deviation.assign(static_cast<std::size_t>(train.shape.channels), 1);
+      say_normalization(pair, "none, named");
+  }
+}
+
+std::uint64_t make_valid(Dataset& data, const ReadSettings& settings) {
+  const std::optional<ValueRange> range = named_range(settings);
+  std::uint64_t replaced = 0;
+  const bool fills_in = settings.missing_rule() == Missing::mean || settings.missing_rule() == Missing::indicator;
+  if (!data.features.empty() && (range || settings.rows_are_protected || fills_in)) {
+    const Borrowable<float>& features = data.features;
+    const auto channels = static_cast<std::size_t>(data.shape.channels);
+    const std::size_t in_range = normalized_channels(data);
+    const auto valid = [&](float value, std::size_t i) {
+      return std::isfinite(value) && (!range || i % channels >= in_range || (value >= range->low && value <= range->high));
+    };
+    bool all_valid = true;
+    for (std::size_t i = 0; all_valid && i < features.size(); ++i) all_valid = valid(features[i], i);
+    if (!all_valid) {
+      std::vector<float>& own = data.features.edit();  // a lent list is copied only for this
+      for (std::size_t i = 0; i < own.size(); ++i) {
+        if (valid(own[i], i)) continue;
+        ++replaced;
+        own[i] = range && !std::isnan(own[i]) ? std::clamp(own[i], range->low, range->high) : data.mean[i % data.mean.size()];
+      }
+    }
+  }
+  if (!settings.rows_are_protected) return replaced;
+  const auto count_below = [&](auto& numbers, int limit, auto instead) {
+    for (auto& number : numbers)
+      if (number >= limit) {
+        number = instead;
+        ++replaced;
+      }
+  };
+  if (data.targets == Targets::classes) count_below(data.labels, data.classes, Label{0});
+  if (data.targets == Targets::positions) {
+    for (Label& label : data.position_labels)
+      if (label != kNoLabel && label >= data.classes) label = kNoLabel;
+  }
+  if (data.vocabulary > 0) count_below(data.tokens, data.vocabulary, std::uint16_t{0});
+  return replaced;
+}
+
+}  // namespace fedstride

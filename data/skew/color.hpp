@@ -1,0 +1,35 @@
+#pragma once
+
+#include "data/skew/feature_skew.hpp"
+
+namespace fedstride {
+
+/// How colors differ. permute: client k's channels are in the permutation of number k modulo all permutations, in lexicographic
+/// order (of red, green and blue RGB, RBG, GRB, GBR, BRG, BGR). tint: client k keeps its channel of number k modulo the channels,
+/// and the others are darker by the share `tint`, rounded to whole numbers.
+enum class ColorChange { permute, tint };
+constexpr auto choice_names(ColorChange) { return names("permute", "tint"); }
+
+struct ColorSettings {
+  ColorChange color = ColorChange::permute;
+  double tint = 0.5;
+
+  bool is_tinted() const { return color == ColorChange::tint; }
+  static constexpr auto kFields =
+      std::tuple{Field{"color", &ColorSettings::color, "permute the channels, or darken all but one of them"},
+                 Field{"tint", &ColorSettings::tint, "color tint: fraction by which the other channels are darkened", kFraction,
+                       Shapes::model, &ColorSettings::is_tinted}};
+};
+
+/// Colors that differ by the client's number: a shift of all inputs that leaves forms and labels as they are.
+struct ColorSkew final : PartBase<FeatureSkewPart, ColorSkew, ColorSettings> {
+  using PartBase::PartBase;
+  static constexpr std::string_view kName = "color";
+  static constexpr std::string_view kSummary = "image channels permuted or tinted, by client number";
+
+  std::string objection(const Dataset& data) const override;
+  bool redraws(std::uint32_t) const override { return true; }
+  void redraw(std::uint32_t client, const std::uint8_t* from, const Shape& shape, std::uint8_t* to) const override;
+};
+
+}  // namespace fedstride

@@ -1,0 +1,70 @@
+"""A partition given as lists of rows: the manifest that the partition `file` reads."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import pathlib
+import tempfile
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from ._arrays import array_of
+from ._core import Error, UsageError
+
+_VALID = "valid: a name, an object such as fedstride.Dirichlet(alpha=0.3), a function, or a list of row numbers for each client"
+
+
+def _lists(given: Any) -> list[list[int]] | None:
+    """The rows of each client as lists; None if something else was given."""
+    if isinstance(given, (str, bytes)) or callable(given) or not hasattr(given, "__iter__"):
+        return None
+    lists = []
+    for client, rows in enumerate(given):
+        try:
+            array = array_of(rows)
+        except ValueError as error:  # lists of unequal lengths within
+            raise UsageError(f"partition, client {client}: {error}; it must be a list of row numbers") from None
+        if array.ndim != 1 or array.dtype.kind not in "iu" and array.size:
+            raise UsageError(f"partition, client {client} has {'a number' if array.ndim == 0 else f'an array of dtype {array.dtype} and shape {list(array.shape)}'}"
+                             f" for its rows; {_VALID}")
+        lists.append(array.tolist())
+    return lists
+
+
+@contextlib.contextmanager
+def partition_file(settings: dict[str, Any]) -> Iterator[tuple[dict[str, Any], Callable[[str], None] | None]]:
+    """The settings with rows given as `partition` in a file that exists while the context lasts; and a function that makes the
+    configuration in a run's folder name the folder's own partition.json instead, so that the run can be resumed and repeated."""
+    given = settings.get("partition")
+    lists = None if given is None else _lists(given)
+    if lists is None:
+        yield settings, None
+        return
+    if settings.get("partition_file") is not None:
+        raise UsageError("partition is a list of rows, and partition_file is given too; only one of them is valid")
+    if settings.get("publishable"):
+        raise UsageError("partition is a list of rows, which the folder of a publishable run does not keep; give partition='file' and "
+                         "partition_file=FILE, so that it can be resumed")
+    if settings.get("clients") not in (None, len(lists)):
+        raise UsageError(f"clients is {settings['clients']}; partition has rows for {len(lists)}")
+    with tempfile.TemporaryDirectory(prefix="fedstride-") as folder:
+        path = pathlib.Path(folder) / "partition.json"  # the name is part of the run's identity
+        path.write_text(json.dumps({"clients": lists, "unused": "any"}))
+
+        def keep(run: str) -> None:
+            own = pathlib.Path(run).absolute() / path.name
+            config = own.with_name("config.toml")
+            line = f"partition-file = {json.dumps(str(own), ensure_ascii=False)}"
+            new = config.with_name("config.toml.new")
+            lines = config.read_text(encoding="utf-8").split("\n")
+            new.write_text("\n".join(line if one.startswith("partition-file = ") else one for one in lines), encoding="utf-8")
+            os.replace(new, config)
+
+        try:
+            yield {**settings, "partition": "file", "partition_file": path, "clients": len(lists)}, keep
+        except Error as error:
+            if str(path) not in str(error):
+                raise
+            raise type(error)(str(error).replace(f"'{path}'", "partition")) from None

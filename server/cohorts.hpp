@@ -1,0 +1,150 @@
+#pragma once
+
+#include <algorithm>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <vector>
+
+#include "core/setting.hpp"
+#include "dp/noise/sampling.hpp"
+#include "server/cohort.hpp"
+
+namespace fedstride {
+
+std::vector<ClientId> all_clients(std::size_t clients);
+
+/// `count` clients drawn one by one without replacement, with probability proportional to their numbers of examples (Efraimidis &
+/// Spirakis 2006: those with the largest u^(1/n_k), u uniform); in order of clients.
+std::vector<ClientId> draw_by_size(const CohortQuestion& question, std::size_t count);
+
+/// Every client, every round.
+struct AllClients final : PartBase<CohortPart, AllClients> {
+  static constexpr std::string_view kName = "all";
+  static constexpr std::string_view kSummary = "every client takes part in every round";
+
+  std::vector<ClientId> sample(const CohortQuestion& question) const override { return all_clients(question.clients()); }
+  double rate(std::size_t /*clients*/) const override { return 1; }
+  bool is_independent() const override { return true; }
+};
+
+struct PoissonCohortSettings {
+  double cohort_rate = 0.1;
+  static constexpr auto kFields =
+      std::tuple{Field{"cohort-rate", &PoissonCohortSettings::cohort_rate, "probability that a client takes part in a round",
+                       Valid{.low = 0, .high = 1, .low_included = false}}};
+};
+
+/// Each client takes part independently with the same probability; a round may be empty.
+struct PoissonCohort final : PartBase<CohortPart, PoissonCohort, PoissonCohortSettings> {
+  using PartBase::PartBase;
+  static constexpr std::string_view kName = "poisson";
+  static constexpr std::string_view kSummary = "each client takes part with the same probability";
+
+  std::vector<ClientId> sample(const CohortQuestion& question) const override {
+    std::vector<ClientId> drawn;
+    draw_poisson(question.source, {Purpose::cohort, question.round}, cohort_rate, all_clients(question.clients()), drawn);
+    return drawn;
+  }
+  double rate(std::size_t /*clients*/) const override { return cohort_rate; }
+  bool is_independent() const override { return true; }
+};
+
+/// The setting shared by cohorts of fixed size.
+struct CohortSize {
+  int cohort_size = 10;
+  static constexpr auto kFields =
+      std::tuple{Field{"cohort-size", &CohortSize::cohort_size, "clients in a round", Valid{.low = 1, .high = 1e6}}.often()};
+
+  /// Throws Error (usage) if the cohort is larger than the federation.
+  std::size_t size_among(std::size_t clients) const;
+};
+
+/// The base of cohorts of fixed size.
+template <class Self, class Settings = CohortSize>
+struct SizedCohort : PartBase<CohortPart, Self, Settings> {
+  using PartBase<CohortPart, Self, Settings>::PartBase;
+  std::size_t size(std::size_t clients) const { return std::min(clients, static_cast<std::size_t>(this->cohort_size)); }
+  double rate(std::size_t clients) const final { return std::min(1.0, this->cohort_size / static_cast<double>(clients)); }
+  bool is_independent() const final { return false; }
+  std::size_t most(std::size_t clients) const final { return this->size_among(clients); }
+};
+
+/// A fixed number of clients, drawn uniformly.
+struct FixedCohort final : SizedCohort<FixedCohort> {
+  using SizedCohort::SizedCohort;
+  static constexpr std::string_view kName = "fixed";
+  static constexpr std::string_view kSummary = "a fixed number of clients, drawn uniformly";
+
+  std::vector<ClientId> sample(const CohortQuestion& question) const override {
+    std::vector<ClientId> drawn;
+    draw_without_replacement(question.source, {Purpose::cohort, question.round}, size(question.clients()),
+                             all_clients(question.clients()), drawn);
+    return drawn;
+  }
+};
+
+/// A fixed number of clients, drawn with probability proportional to their examples (draw_by_size).
+struct SizeCohort final : SizedCohort<SizeCohort> {
+  using SizedCohort::SizedCohort;
+  static constexpr std::string_view kName = "by-size";
+  static constexpr std::string_view kSummary = "a fixed number of clients, drawn in proportion to their examples";
+
+  std::vector<ClientId> sample(const CohortQuestion& question) const override {
+    return draw_by_size(question, size(question.clients()));
+  }
+};
+
+/// A fixed number of clients, in order of their numbers.
+struct RoundRobinCohort final : SizedCohort<RoundRobinCohort> {
+  using SizedCohort::SizedCohort;
+  static constexpr std::string_view kName = "round-robin";
+  static constexpr std::string_view kSummary = "a fixed number of clients, in turn";
+
+  std::vector<ClientId> sample(const CohortQuestion& question) const override;
+};
+
+struct PowerOfChoiceSettings : CohortSize {
+  int candidates = 20;
+  static constexpr auto kFields = std::tuple_cat(
+      CohortSize::kFields,
+      std::tuple{Field{"candidates", &PowerOfChoiceSettings::candidates,
+                       "candidates d, of which those with the largest losses take part; at least cohort-size", kAtLeastOne}});
+};
+
+/// Power-of-choice (Cho, Wang & Joshi 2022, Algorithm 1, variant rpow-d): of d candidates drawn by size, those with the largest
+/// last reported losses take part. Clients that have not reported a loss yet come first.
+struct PowerOfChoiceCohort final : SizedCohort<PowerOfChoiceCohort, PowerOfChoiceSettings> {
+  static constexpr std::string_view kName = "power-of-choice";
+  static constexpr std::string_view kSummary = "those with the largest losses among candidates drawn by size (Cho et al. 2022)";
+
+  bool asks_for_losses() const override { return true; }
+  std::vector<ClientId> sample(const CohortQuestion& question) const override;
+};
+
+struct TraceCohortSettings {
+  std::string trace;
+  int at_most = 0;
+  static constexpr auto kFields = std::tuple{
+      Field{"trace", &TraceCohortSettings::trace,
+            "CSV file with the header client,from,to: a client's number and the first and last round it is available in", kFile},
+      Field{"at-most", &TraceCohortSettings::at_most, "most clients in a round, drawn from those available; 0: all of them",
+            Valid{.low = 0, .high = 1e6}}};
+};
+
+/// The clients that a file lists as available in the round; if there are more than at-most, a uniform draw of that many.
+struct TraceCohort final : PartBase<CohortPart, TraceCohort, TraceCohortSettings> {
+  using PartBase::PartBase;
+  static constexpr std::string_view kName = "trace";
+  static constexpr std::string_view kSummary = "the clients that a file lists as available";
+
+  std::vector<ClientId> sample(const CohortQuestion& question) const override;
+  double rate(std::size_t clients) const override {
+    return at_most == 0 ? 1 : std::min(1.0, at_most / static_cast<double>(clients));
+  }
+  bool is_independent() const override { return false; }
+  std::size_t most(std::size_t clients) const override { return at_most == 0 ? clients : static_cast<std::size_t>(at_most); }
+  std::string file_hash(std::size_t clients) const override;
+};
+
+}  // namespace fedstride

@@ -1,0 +1,61 @@
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/task.hpp"
+#include "nn/evaluation.hpp"
+#include "server/accumulator.hpp"
+
+namespace fedstride {
+
+/// The examples a model is evaluated on: the test rows selected by evaluate-rows, the validation rows, or the whole test part.
+enum class EvaluatedOn : std::uint8_t { test, validation, whole_test };
+
+/// The clients of a run, in one process, on a network or on a cluster; results do not depend on which. All functions except
+/// progress() are called from one thread.
+class Fleet {
+ public:
+  Fleet() = default;
+  virtual ~Fleet() = default;
+  Fleet(const Fleet&) = delete;
+  Fleet& operator=(const Fleet&) = delete;
+
+  /// Sends a task to the clients of a cohort and adds each client's update to the accumulator once, in any order, from any
+  /// thread, or fills parts of it and merges them. Clients that fail are absent. Throws Interrupted if the run is stopped
+  /// meanwhile.
+  virtual void collect(const Task& task, const std::vector<ClientId>& cohort, Accumulator& updates) = 0;
+
+  /// Gradient examples so far; callable from any thread.
+  const std::atomic<std::uint64_t>& progress() const { return progress_; }
+
+  /// Clients of the last collect() that did not answer in time.
+  virtual std::uint64_t absent() { return 0; }
+
+  /// Called when a round has ended and its checkpoint is not written yet; for fleets that keep clients' states on disk
+  /// (StateStore).
+  virtual void end_round(std::uint32_t /*round*/) {}
+  /// Called when a round was interrupted. Returns the round the clients' states now belong to: the last, or the last
+  /// checkpoint's.
+  virtual std::uint32_t abandon_round(std::uint32_t last_round) { return last_round; }
+  /// Called when the checkpoint of a round is on disk.
+  virtual void checkpointed(std::uint32_t /*round*/) {}
+
+  /// The fleet's state in the checkpoint, as bytes, and back. load throws Error (failure) if the bytes do not fit.
+  virtual std::string save() { return {}; }
+  virtual void load(const std::string& /*bytes*/) {}
+
+  /// Evaluates a model; empty if the process that holds the fleet must evaluate it instead.
+  virtual std::optional<Evaluation> evaluate(const Vector& /*model*/, EvaluatedOn /*examples*/) { return std::nullopt; }
+
+  /// Called after the last round of a run that was not interrupted.
+  virtual void finish(std::uint32_t /*rounds*/, const std::string& /*model_hash*/) {}
+
+ protected:
+  std::atomic<std::uint64_t> progress_{0};
+};
+
+}  // namespace fedstride

@@ -1,0 +1,38 @@
+#pragma once
+
+#include <atomic>
+#include <vector>
+
+#include "client/trainer.hpp"
+#include "core/pool.hpp"
+#include "partitions/client_rows.hpp"
+#include "sim/fleet/local_fleet.hpp"
+#include "sim/fleet/threads.hpp"
+
+namespace fedstride {
+
+/// Trains every client in this process, on several threads. A client has only its rows and its state (in a temporary store, unless
+/// keep_in gives another); the large objects, one Trainer per thread, belong to the threads.
+class InProcessFleet : public LocalFleet {
+ public:
+  /// The references must outlive the fleet. rows[k] are client k's.
+  InProcessFleet(const Model& model, const Dataset& data, const LocalTraining& training, const ClientRows& rows,
+                 Threads& threads);
+
+  void collect(const Task& task, const std::vector<ClientId>& cohort, Accumulator& updates) override;
+
+  /// When *stop becomes true, clients stop in the middle of an epoch and collect() throws Interrupted.
+  void stop_when(const std::atomic<bool>* stop) { stop_ = stop; }
+
+ private:
+  const Model& model_;
+  const Dataset& data_;
+  const LocalTraining& training_;
+  const ClientRows& rows_;
+  Threads& threads_;
+  std::size_t max_rows_ = 0;
+  Pool<Trainer> trainers_;  ///< at most one per thread
+  const std::atomic<bool>* stop_ = nullptr;
+};
+
+}  // namespace fedstride

@@ -1,0 +1,55 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "core/function_ref.hpp"
+#include "core/task.hpp"
+
+namespace fedstride {
+
+/// Clients' states on disk, in one LMDB file (only the implementation knows LMDB). A round's changes are one transaction, or several if
+/// they are large, so that memory does not grow with the number of clients or the size of their states, and a round's cost depends on
+/// its cohort only. The file is locked by one process at a time.
+///
+/// A run continues from its last checkpoint, which is written after the transaction. So the clients' states at that checkpoint stay in
+/// the file until the next checkpoint is written, and a store that is ahead of its checkpoint goes back to it. States are checked when
+/// they are read (SHA-256); pages (sim/fleet/state_pages.hpp) and the assignment of states to clients, when the file is opened.
+class StateStore {
+ public:
+  /// The store of the run with that identity, whose last checkpoint is of `round`: created for round 0, otherwise opened and taken back
+  /// to that round. Throws Error (failure) if the file is missing, truncated, damaged, in use, of another run or of other rounds.
+  StateStore(std::filesystem::path file, std::string run, std::uint32_t round);
+  /// The same store, of round 1 or later, opened for reading as of that checkpoint; the file is not changed.
+  static StateStore for_reading(std::filesystem::path file, std::string run, std::uint32_t round);
+  /// An unnamed store that ends with the process.
+  static StateStore temporary();
+  ~StateStore();
+  StateStore(StateStore&&) noexcept;
+  StateStore& operator=(StateStore&&) noexcept;
+
+  // These may be called from any thread, and throw Error (failure).
+  /// A client's state as last written; empty if it has none.
+  std::string read(ClientId client) const;
+  void write(ClientId client, std::string_view state);
+  /// Calls use(client, state) for every client that has a state and is wanted, in order.
+  void for_each(function_ref<bool(ClientId)> wants, function_ref<void(ClientId, std::string_view)> use) const;
+
+  /// Commits everything written as the states after this round.
+  void end_round(std::uint32_t round);
+  /// Discards what was written since the last round. Returns the round of the states now: the last round, or that of the last checkpoint
+  /// if a part of the round was already on disk.
+  std::uint32_t abandon_round();
+  /// Call when a checkpoint of this round, the last one that ended, is on disk, and before the next round's first change.
+  void checkpointed(std::uint32_t round);
+
+ private:
+  struct Impl;
+  explicit StateStore(std::unique_ptr<Impl> impl);
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace fedstride

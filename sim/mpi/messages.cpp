@@ -1,0 +1,112 @@
+#include "sim/mpi/messages.hpp"
+
+#include "core/serialize.hpp"
+#include "sim/mpi/message_bytes.hpp"
+
+namespace fedstride {
+
+// Structured bindings list all members, so forgetting a new member here is a compile error.
+template <class Archive>
+void serialize(Archive& archive, ReleaseRun& run) {
+  auto& [noise_multiplier, clip, count] = run;
+  archive(noise_multiplier, clip, count);
+}
+template <class Archive>
+void serialize(Archive& archive, ClientReport& report) {
+  auto& [client, rows, examples, loss, rate, steps, rejected, releases, empty_lots, nonfinite, norm, clipped, statistic,
+         statistics, alignment, pairs, measure, personal_examples, personal_correct, personal_loss, update_norm, change_norm,
+         failure] = report;
+  archive(client, rows, examples, loss, rate, steps, rejected, releases, empty_lots, nonfinite, norm, clipped, statistic,
+          statistics, alignment, pairs, measure, personal_examples, personal_correct, personal_loss, update_norm, change_norm,
+          failure);
+}
+template <class Archive>
+void serialize(Archive& archive, PartOfSum::Update& update) {
+  auto& [client, weight, change] = update;
+  archive(client, weight, change);
+}
+template <class Archive>
+void serialize(Archive& archive, BuildIdentity& build) {
+  auto& [version, compiler, flags, instruction_set, numerics] = build;
+  archive(version, compiler, flags, instruction_set, numerics);
+}
+template <class Archive>
+void serialize(Archive& archive, EvaluatedBlocks& blocks) {
+  auto& [losses, variations, examples, answers, correct, class_examples, class_correct] = blocks;
+  archive(losses, variations, examples, answers, correct, class_examples, class_correct);
+}
+template <class Archive>
+void serialize(Archive& archive, Request& request) {
+  auto& [kind, number, body] = request;
+  archive(kind, number, body);
+}
+template <class Archive>
+void serialize(Archive& archive, PrepareRequest& request) {
+  archive(request.settings);
+}
+template <class Archive>
+void serialize(Archive& archive, PrepareAnswer& answer) {
+  auto& [build, command_line, settings, data_hash, partition_hash, error, is_usage] = answer;
+  archive(build, command_line, settings, data_hash, partition_hash, error, is_usage);
+}
+template <class Archive>
+void serialize(Archive& archive, BeginRequest& request) {
+  auto& [source, folder, identity, round] = request;
+  archive(source, folder, identity, round);
+}
+template <class Archive>
+void serialize(Archive& archive, UpdateSlices& slices) {
+  archive(slices.updates);
+}
+template <class Archive>
+void serialize(Archive& archive, KeepAnswer& answer) {
+  auto& [error, round] = answer;
+  archive(error, round);
+}
+template <class Archive>
+void serialize(Archive& archive, TrainRequest& request) {
+  auto& [round, has_model, keeps_updates, cohort, is_private, releases, told, beside, tests, checkpoint] = request;
+  archive(round, has_model, keeps_updates, cohort, is_private, releases, told, beside, tests, checkpoint);
+}
+template <class Archive>
+void serialize(Archive& archive, TrainAnswer& answer) {
+  auto& [interrupted, error, weight, reports, updates] = answer;
+  archive(interrupted, error, weight, reports, updates);
+}
+template <class Archive>
+void serialize(Archive& archive, EvaluateRequest& request) {
+  auto& [has_model, examples] = request;
+  archive(has_model, examples);
+}
+template <class Archive>
+void serialize(Archive& archive, EvaluateAnswer& answer) {
+  auto& [error, blocks] = answer;
+  archive(error, blocks);
+}
+
+template <class Message>
+std::string encode_message(const Message& message) {
+  return bytes_of_message(message);
+}
+
+template <class Message>
+Message decode_message(const std::string& bytes) {
+  return message_of_bytes<Message>(bytes);
+}
+
+#define FEDSTRIDE_RANK_MESSAGE(Message)                \
+  template std::string encode_message(const Message&); \
+  template Message decode_message(const std::string&)
+FEDSTRIDE_RANK_MESSAGE(Request);
+FEDSTRIDE_RANK_MESSAGE(PrepareRequest);
+FEDSTRIDE_RANK_MESSAGE(PrepareAnswer);
+FEDSTRIDE_RANK_MESSAGE(BeginRequest);
+FEDSTRIDE_RANK_MESSAGE(UpdateSlices);
+FEDSTRIDE_RANK_MESSAGE(KeepAnswer);
+FEDSTRIDE_RANK_MESSAGE(TrainRequest);
+FEDSTRIDE_RANK_MESSAGE(TrainAnswer);
+FEDSTRIDE_RANK_MESSAGE(EvaluateRequest);
+FEDSTRIDE_RANK_MESSAGE(EvaluateAnswer);
+#undef FEDSTRIDE_RANK_MESSAGE
+
+}  // namespace fedstride

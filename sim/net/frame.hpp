@@ -1,0 +1,60 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "sim/net/result.hpp"
+
+namespace fedstride {
+
+/// The kinds of frames, numbered as on the wire (docs/WIRE.md).
+enum class FrameKind : std::uint16_t {
+  hello = 1,        ///< client: its number and build
+  welcome = 2,      ///< coordinator: the experiment
+  ready = 3,        ///< client: the data it has
+  model = 4,        ///< coordinator: the weights of a round
+  train = 5,        ///< coordinator: a request to train them
+  update = 6,       ///< client: the change of the weights
+  received = 7,     ///< coordinator: the update has been summed, or was too late
+  heartbeat = 8,    ///< both: sign of life
+  refused = 9,      ///< both: the connection ends, with the reason
+  finished = 10,    ///< coordinator: the federation is finished
+  evaluate = 11,    ///< coordinator: a request to evaluate the weights of a round
+  evaluation = 12,  ///< client: the result
+};
+inline constexpr std::uint16_t kLastFrameKind = 12;
+std::string_view frame_name(FrameKind kind);
+
+/// A side that has been silent for this many heartbeat intervals is considered gone.
+inline constexpr int kMaxSilentBeats = 4;
+
+inline constexpr std::string_view kFrameMagic = "FSTR";
+inline constexpr std::uint16_t kProtocolVersion = 9;
+inline constexpr std::size_t kHeaderBytes = 32;
+inline constexpr std::size_t kDigestBytes = 16;
+
+/// The fixed header in front of every body: magic, version, kind, length of the body, and the first 16 bytes of the
+/// SHA-256 of the preceding 16 header bytes and the body. It detects damage; protection from forgery is left to TLS.
+struct FrameHeader {
+  FrameKind kind = FrameKind::heartbeat;
+  std::uint64_t length = 0;
+  std::array<std::uint8_t, kDigestBytes> digest = {};
+};
+
+/// A complete frame; shared, so that a model is serialized once for all clients.
+using Frame = std::shared_ptr<const std::string>;
+
+/// Fills in the header of a frame: `bytes` is kHeaderBytes arbitrary bytes, then the body.
+Frame make_frame(FrameKind kind, std::string bytes);
+
+/// Parses a header without checking its length. Refuses a wrong magic, version or kind.
+Result<FrameHeader> parse_header(std::span<const char, kHeaderBytes> bytes);
+
+/// True if the body has the length and the digest given in the header.
+bool is_whole(const FrameHeader& header, std::string_view body);
+
+}  // namespace fedstride

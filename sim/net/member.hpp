@@ -1,0 +1,55 @@
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <string>
+
+#include "sim/net/connection.hpp"
+#include "sim/net/log.hpp"
+#include "sim/net/messages.hpp"
+#include "sim/net/packing.hpp"
+
+namespace fedstride {
+
+/// How a client reaches its coordinator.
+struct MemberRules {
+  ClientId client = 0;
+  Endpoint connect;
+  Transport transport;
+  bool authenticated = true;  ///< the other side's certificate must be for "coordinator"
+  bool accept_other_builds = false;
+  double patience = 600;  ///< seconds without a coordinator after which the client gives up; 0: never
+};
+
+/// A client's work. All functions are called on the thread that called take_part. If one throws Error, the client leaves the
+/// federation and take_part rethrows it.
+struct MemberWork {
+  /// Prepares the data for the experiment and sets the packings of its model; called again only if the experiment changes.
+  std::function<Ready(const Welcome& welcome, Packings& packings)> prepare;
+  /// The last round answered, reported in Ready.
+  std::function<std::uint32_t()> last_round;
+  /// Trains; model and change are unpacked. Throws Interrupted (client/trainer.hpp) when `stop` becomes true; updates `examples`
+  /// during training.
+  std::function<UpdateMessage(const ModelMessage& model, const Train& train, std::atomic<std::uint64_t>& examples,
+                              const std::atomic<bool>& stop)>
+      train;
+  /// Evaluates a model if the client offers that (Ready::evaluates). May be empty.
+  std::function<EvaluationMessage(const ModelMessage& model, std::uint32_t round)> evaluate = {};
+};
+
+/// The outcome of take_part.
+struct MemberOutcome {
+  bool finished = false;     ///< true if the coordinator reported the end; false if interrupted
+  std::uint32_t rounds = 0;  ///< of the federation
+  std::string model_hash = {};
+  std::uint32_t answered = 0;  ///< rounds answered in this session
+};
+
+/// Takes part in a federation until it is finished, `stop` becomes true, or the client cannot continue. After a broken
+/// connection, the client reconnects with a pause that grows from 0.2 to 10 s, with jitter; meanwhile the current round
+/// continues, and an update that was not acknowledged is sent again. Throws Error (failure) if the coordinator refuses the client
+/// permanently (with its reason), if the client refuses the coordinator, or if none is reached for `patience` seconds.
+MemberOutcome take_part(const MemberRules& rules, const MemberWork& work, const NetworkLog& log, const std::atomic<bool>* stop);
+
+}  // namespace fedstride

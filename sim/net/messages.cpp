@@ -1,0 +1,260 @@
+#include "sim/net/messages.hpp"
+
+#include <algorithm>
+#include <cereal/archives/portable_binary.hpp>
+#include <functional>
+#include <sstream>
+
+#include "core/build_info.hpp"
+#include "core/pooled_statistic.hpp"
+#include "core/serialize.hpp"
+#include "core/text.hpp"
+
+namespace fedstride {
+namespace {
+
+constexpr char kLittleEndian = 1;                         // first byte of every body, so that a message has exactly one encoding
+constexpr std::uint32_t kMaxShortTextBytes = 1024;        // a digest, a version, a reason
+constexpr std::uint32_t kMaxLongTextBytes = 1 << 20;      // an experiment
+constexpr std::uint32_t kMaxNormalizedColumns = 1 << 17;  // columns that have their own mean and deviation
+
+/// A text: its length in 32 bits, then its bytes, at most kMaxLongTextBytes of them. A text of one line, which may be logged,
+/// has at most kMaxShortTextBytes; characters that are not printable ASCII are sent as question marks.
+struct Text {
+  std::string& text;
+  bool is_line;
+  std::uint32_t most() const { return is_line ? kMaxShortTextBytes : kMaxLongTextBytes; }
+};
+Text line(std::string& value) { return {value, true}; }
+Text lines(std::string& value) { return {value, false}; }
+
+bool printable(char c) { return c >= ' ' && c <= '~'; }
+
+/// A bool as one byte.
+struct Flag {
+  bool& value;
+};
+
+struct Malformed : std::exception {};
+
+void save(auto& archive, const Text& field) {
+  std::string sent = field.text.substr(0, field.most());
+  if (field.is_line) std::ranges::replace_if(sent, std::not_fn(printable), '?');
+  archive(static_cast<std::uint32_t>(sent.size()), cereal::binary_data(sent.data(), sent.size()));
+}
+void load(auto& archive, Text& field) {
+  std::uint32_t size = 0;
+  archive(size);
+  if (size > field.most()) throw Malformed{};
+  field.text.resize(size);
+  archive(cereal::binary_data(field.text.data(), field.text.size()));
+  if (field.is_line && !std::ranges::all_of(field.text, printable)) throw Malformed{};
+}
+void save(auto& archive, const Flag& field) { archive(static_cast<std::uint8_t>(field.value)); }
+void load(auto& archive, Flag& field) {
+  std::uint8_t byte = 0;
+  archive(byte);
+  if (byte > 1) throw Malformed{};
+  field.value = byte == 1;
+}
+
+/// Numbers: their count in 32 bits, then each number.
+template <class Number, std::uint32_t kMax>
+struct Numbers {
+  std::vector<Number>& numbers;
+};
+template <class Number, std::uint32_t kMax>
+void save(auto& archive, const Numbers<Number, kMax>& field) {
+  const auto size = static_cast<std::uint32_t>(std::min<std::size_t>(field.numbers.size(), kMax));
+  archive(size, cereal::binary_data(field.numbers.data(), size * sizeof(Number)));
+}
+template <class Number, std::uint32_t kMax>
+void load(auto& archive, Numbers<Number, kMax>& field) {
+  constexpr std::size_t kAtOnce = 1 << 16;  // memory grows only with the bytes received
+  std::uint32_t size = 0;
+  archive(size);
+  if (size > kMax) throw Malformed{};
+  while (field.numbers.size() < size) {
+    const std::size_t at = field.numbers.size();
+    field.numbers.resize(std::min<std::size_t>(size, at + kAtOnce));
+    archive(cereal::binary_data(field.numbers.data() + at, (field.numbers.size() - at) * sizeof(Number)));
+  }
+}
+
+/// Release runs: their count in 32 bits, then the noise multiplier, clip and count of each.
+struct Releases {
+  std::vector<ReleaseRun>& runs;
+};
+void save(auto& archive, const Releases& field) {
+  archive(static_cast<std::uint32_t>(field.runs.size()));
+  for (const ReleaseRun& run : field.runs) archive(run.noise_multiplier, run.clip, run.count);
+}
+void load(auto& archive, Releases& field) {
+  std::uint32_t size = 0;
+  archive(size);
+  if (size > kMaxReleaseRuns) throw Malformed{};
+  for (std::uint32_t i = 0; i < size; ++i) {
+    ReleaseRun& run = field.runs.emplace_back();
+    archive(run.noise_multiplier, run.clip, run.count);
+  }
+}
+
+void fields(auto& archive, BuildIdentity& build) {
+  archive(line(build.version), line(build.compiler), line(build.flags), line(build.instruction_set), build.numerics);
+}
+void fields(auto& archive, Hello& message) {
+  archive(message.client);
+  fields(archive, message.build);
+}
+void fields(auto& archive, Welcome& message) {
+  fields(archive, message.build);
+  archive(lines(message.settings), line(message.experiment), message.heartbeat_ms, lines(message.model), message.height,
+          message.width, message.channels, message.classes, message.targets, message.vocabulary,
+          Numbers<float, kMaxNormalizedColumns>{message.mean}, Numbers<float, kMaxNormalizedColumns>{message.deviation},
+          line(message.partition_hash), Numbers<std::uint64_t, kMaxDealtClients>{message.row_counts},
+          Numbers<std::uint32_t, kMaxDealtRows>{message.rows});
+}
+void fields(auto& archive, Ready& message) {
+  archive(line(message.data_hash), line(message.rows_hash), message.rows, message.last_round, Flag{message.evaluates});
+}
+void fields(auto& archive, Evaluate& message) { archive(message.round, line(message.model_hash)); }
+void fields(auto& archive, EvaluationMessage& message) {
+  archive(message.round, line(message.model_hash), message.examples, message.loss, message.accuracy);
+}
+void fields(auto& archive, ModelMessage& message) { archive(message.round, line(message.model_hash), message.model); }
+void fields(auto& archive, Train& message) {
+  archive(message.round, line(message.model_hash), Flag{message.is_private}, message.releases,
+          Numbers<double, kMaxTold>{message.told}, Flag{message.tests});
+}
+void fields(auto& archive, UpdateMessage& message) {
+  ClientReport& report = message.report;
+  archive(message.round, line(message.model_hash), report.client, report.rows, report.examples, report.loss, report.learning_rate,
+          report.steps, report.rejected, Releases{report.releases}, report.empty_lots, report.nonfinite, report.gradient_norm,
+          report.clipped_share, report.statistic, report.statistics, report.alignment, report.pairs, report.measure,
+          report.personal_examples, report.personal_correct, report.personal_loss, Flag{message.diverged}, message.change);
+}
+void fields(auto& archive, Received& message) { archive(message.round); }
+void fields(auto& archive, Heartbeat& message) { archive(message.examples); }
+void fields(auto& archive, Refused& message) { archive(line(message.reason), Flag{message.for_good}); }
+void fields(auto& archive, Finished& message) { archive(message.rounds, line(message.model_hash)); }
+
+/// The words of `text` that are not in `other`.
+std::string words_without(const std::string& text, const std::string& other) {
+  const auto others = split(other, ' ');
+  std::vector<std::string> words;
+  for (const std::string_view word : split(text, ' '))
+    if (std::ranges::find(others, word) == others.end()) words.emplace_back(word);
+  return joined(words, " ");
+}
+
+/// Reads a body in place, without copying it.
+class BodyBuffer : public std::streambuf {
+ public:
+  explicit BodyBuffer(std::string_view body) {
+    char* begin = const_cast<char*>(body.data());  // the get area is never written to
+    setg(begin, begin, begin + body.size());
+  }
+  bool at_end() const { return gptr() == egptr(); }
+};
+
+}  // namespace
+
+BuildIdentity build_identity() {
+  const BuildInfo info = build_info();
+  return {info.version, info.compiler, flags_but_instructions(info.flags), info.instructions, kNumericsVersion};
+}
+
+std::string difference(const BuildIdentity& here, const BuildIdentity& there) {
+  const auto differ = [](const std::string& what, const std::string& a, const std::string& b) {
+    return what + " '" + a + "' here, '" + b + "' there";
+  };
+  if (here.version != there.version) return differ("version", here.version, there.version);
+  if (here.numerics != there.numerics)
+    return differ("numerics version", std::to_string(here.numerics), std::to_string(there.numerics));
+  if (here.compiler != there.compiler) return differ("compiler", here.compiler, there.compiler);
+  if (here.instruction_set != there.instruction_set)
+    return differ("instructions", words_without(here.instruction_set, there.instruction_set),
+                  words_without(there.instruction_set, here.instruction_set));
+  if (here.flags != there.flags) return differ("flags", here.flags, there.flags);
+  return {};
+}
+
+std::uint64_t largest_body(FrameKind kind, std::uint64_t parameters) {
+  constexpr std::uint64_t kSmall = 8 * 1024;
+  switch (kind) {
+    case FrameKind::welcome:
+      return kSmall + 2 * std::uint64_t{kMaxLongTextBytes} + std::uint64_t{kMaxNormalizedColumns} * 2 * sizeof(float) +
+             std::uint64_t{kMaxDealtClients} * sizeof(std::uint64_t) + std::uint64_t{kMaxDealtRows} * sizeof(std::uint32_t);
+    case FrameKind::model:
+      return kSmall + parameters * sizeof(float);
+    case FrameKind::update:
+      return kSmall + parameters * sizeof(float) + kMaxReleaseRuns * 3 * sizeof(double);
+    default:
+      return kSmall;
+  }
+}
+
+std::string too_long(const Welcome& welcome) {
+  if (welcome.settings.size() > kMaxLongTextBytes)
+    return "the settings have " + std::to_string(welcome.settings.size()) + " bytes as a file; at most " +
+           std::to_string(kMaxLongTextBytes) + " can be sent to clients";
+  if (welcome.mean.size() > kMaxNormalizedColumns)
+    return "the data set has " + std::to_string(welcome.mean.size()) + " columns; the normalization of at most " +
+           std::to_string(kMaxNormalizedColumns) + " can be sent to clients";
+  if (welcome.row_counts.size() > kMaxDealtClients)
+    return "the partition file has " + std::to_string(welcome.row_counts.size()) + " clients; at most " +
+           std::to_string(kMaxDealtClients) + " can be sent their rows";
+  if (welcome.rows.size() > kMaxDealtRows)
+    return "a client in the partition file has " + std::to_string(welcome.rows.size()) + " rows; at most " +
+           std::to_string(kMaxDealtRows) + " can be sent to a client";
+  return {};
+}
+
+template <class Message>
+Frame encode(const Message& message) {
+  std::ostringstream stream;
+  stream << std::string(kHeaderBytes, '\0');
+  {
+    cereal::PortableBinaryOutputArchive archive(stream, cereal::PortableBinaryOutputArchive::Options::LittleEndian());
+    fields(archive, const_cast<Message&>(message));  // cereal names one function for both directions
+  }
+  return make_frame(Message::kKind, std::move(stream).str());
+}
+
+template <class Message>
+Result<Message> decode(std::string_view body) {
+  Message message;
+  BodyBuffer buffer(body);
+  std::istream stream(&buffer);
+  const auto malformed = [] {
+    return Result<Message>::refused("its '" + std::string(frame_name(Message::kKind)) + "' frame is malformed");
+  };
+  if (body.empty() || body.front() != kLittleEndian) return malformed();
+  try {
+    cereal::PortableBinaryInputArchive archive(stream);
+    fields(archive, message);
+  } catch (const std::exception&) {
+    return malformed();
+  }
+  if (!buffer.at_end()) return malformed();
+  return message;
+}
+
+#define FEDSTRIDE_MESSAGE(Message)       \
+  template Frame encode(const Message&); \
+  template Result<Message> decode(std::string_view)
+FEDSTRIDE_MESSAGE(Hello);
+FEDSTRIDE_MESSAGE(Welcome);
+FEDSTRIDE_MESSAGE(Ready);
+FEDSTRIDE_MESSAGE(ModelMessage);
+FEDSTRIDE_MESSAGE(Train);
+FEDSTRIDE_MESSAGE(UpdateMessage);
+FEDSTRIDE_MESSAGE(Evaluate);
+FEDSTRIDE_MESSAGE(EvaluationMessage);
+FEDSTRIDE_MESSAGE(Received);
+FEDSTRIDE_MESSAGE(Heartbeat);
+FEDSTRIDE_MESSAGE(Refused);
+FEDSTRIDE_MESSAGE(Finished);
+#undef FEDSTRIDE_MESSAGE
+
+}  // namespace fedstride

@@ -1,0 +1,162 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "core/task.hpp"
+#include "core/vector.hpp"
+#include "sim/net/frame.hpp"
+
+namespace fedstride {
+
+/// Maximum number of distinct releases in a report, which covers one client in one round.
+inline constexpr std::uint32_t kMaxReleaseRuns = 1 << 16;
+/// Maximum number of rows that can be assigned to a client, and of clients whose row counts it can be sent.
+inline constexpr std::uint32_t kMaxDealtRows = 1 << 24;
+inline constexpr std::uint32_t kMaxDealtClients = 1 << 20;
+
+/// The properties that two builds must share to give bit-identical results.
+struct BuildIdentity {
+  std::string version;
+  std::string compiler;
+  std::string flags;            ///< without those that select instructions
+  std::string instruction_set;  ///< the instructions they select: BuildInfo::instructions
+  std::uint32_t numerics = 0;   ///< kNumericsVersion
+};
+BuildIdentity build_identity();
+/// The first difference between two builds ("compiler 'GCC 12.2.0' here, 'GCC 13.1.0' there"); empty if there is none.
+std::string difference(const BuildIdentity& here, const BuildIdentity& there);
+
+// One struct for each frame that has a body. docs/WIRE.md lists the fields in order. All texts except settings and model are
+// printable ASCII, so they are safe to log.
+
+/// client -> coordinator: the first frame.
+struct Hello {
+  static constexpr FrameKind kKind = FrameKind::hello;
+  ClientId client = 0;
+  BuildIdentity build;
+};
+
+/// coordinator -> client: the experiment, and the requirements on the client's data.
+struct Welcome {
+  static constexpr FrameKind kKind = FrameKind::welcome;
+  BuildIdentity build;
+  std::string settings;    ///< TOML, like config.toml of the coordinator's run
+  std::string experiment;  ///< digest of everything that determines the model; identifies the experiment in a client's folder
+  std::uint32_t heartbeat_ms = 0;  ///< maximum time between two frames from one side
+  std::string model = {};          ///< Model::line()
+  // The shape and normalization of examples, used by clients with their own rows.
+  std::uint32_t height = 0;
+  std::uint32_t width = 0;
+  std::uint32_t channels = 0;
+  std::uint32_t classes = 0;     ///< ExampleForm::outputs
+  std::uint32_t targets = 0;     ///< ExampleForm::targets as a number
+  std::uint32_t vocabulary = 0;  ///< number of tokens
+  std::vector<float> mean = {};
+  std::vector<float> deviation = {};
+  // The client's rows if only the coordinator knows them (partition file); otherwise empty.
+  std::string partition_hash = {};
+  std::vector<std::uint64_t> row_counts = {};  ///< of every client
+  std::vector<std::uint32_t> rows = {};  ///< the client's training rows in order, row_counts[client] of them, then its test rows
+};
+
+/// client -> coordinator: its data are ready and it can be asked to train. The coordinator only compares these values.
+struct Ready {
+  static constexpr FrameKind kKind = FrameKind::ready;
+  std::string data_hash;  ///< of the whole data set, or of the client's own rows if it brings them
+  std::string rows_hash;  ///< of its rows
+  std::uint64_t rows = 0;
+  std::uint32_t last_round = 0;  ///< the last round it answered in this experiment; 0: none
+  bool evaluates = false;        ///< it offers to evaluate models
+};
+
+/// coordinator -> client: the weights of a round, followed by the additional vector of the local objective's server, if there is
+/// one. Every client receives the same bytes. On the wire the vector is packed (sim/net/packing.hpp), as it is in an update; the
+/// hash is that of the whole unpacked vector.
+struct ModelMessage {
+  static constexpr FrameKind kKind = FrameKind::model;
+  std::uint32_t round = 0;
+  std::string model_hash;
+  Vector model;
+};
+
+/// coordinator -> client, after the model: a request to train it.
+struct Train {
+  static constexpr FrameKind kKind = FrameKind::train;
+  std::uint32_t round = 0;
+  std::string model_hash;
+  bool is_private = false;
+  std::uint64_t releases = 0;     ///< maximum number of noisy releases in this round, under example-level privacy
+  std::vector<double> told = {};  ///< Task::told
+  bool tests = false;             ///< Task::tests
+};
+
+/// coordinator -> a client that offers it, after the model: a request to evaluate it.
+struct Evaluate {
+  static constexpr FrameKind kKind = FrameKind::evaluate;
+  std::uint32_t round = 0;  ///< the round that produced the model
+  std::string model_hash;
+};
+
+/// client -> coordinator: the client's evaluation of a model. NaN: not reported.
+struct EvaluationMessage {
+  static constexpr FrameKind kKind = FrameKind::evaluation;
+  std::uint32_t round = 0;
+  std::string model_hash;
+  std::uint64_t examples = 0;
+  double loss = 0;
+  double accuracy = 0;
+};
+
+/// client -> coordinator.
+struct UpdateMessage {
+  static constexpr FrameKind kKind = FrameKind::update;
+  std::uint32_t round = 0;
+  std::string model_hash;  ///< of the model that training started from
+  ClientReport report;     ///< `failure` is not sent
+  bool diverged = false;   ///< the change is not finite or out of range, and is not sent
+  Vector change;
+};
+
+/// coordinator -> client: acknowledges the update of this round, which the client may drop.
+struct Received {
+  static constexpr FrameKind kKind = FrameKind::received;
+  std::uint32_t round = 0;
+};
+
+struct Heartbeat {
+  static constexpr FrameKind kKind = FrameKind::heartbeat;
+  std::uint64_t examples = 0;  ///< gradient examples in the current round, for a progress bar
+};
+
+/// The last frame of a connection.
+struct Refused {
+  static constexpr FrameKind kKind = FrameKind::refused;
+  std::string reason;
+  bool for_good = false;  ///< reconnecting would not help
+};
+
+struct Finished {
+  static constexpr FrameKind kKind = FrameKind::finished;
+  std::uint32_t rounds = 0;
+  std::string model_hash;
+};
+
+/// The maximum length in bytes of a body of that kind for a model of `parameters` numbers; longer bodies are refused.
+std::uint64_t largest_body(FrameKind kind, std::uint64_t parameters);
+
+/// The reason why a welcome cannot be sent: its settings, normalization or rows are too long; empty if it can.
+std::string too_long(const Welcome& welcome);
+
+/// Encodes a message as a frame; the body is a cereal portable binary archive.
+template <class Message>
+Frame encode(const Message& message);
+
+/// The inverse. Memory is allocated as the bytes of `body` are read; texts and lists have their own bounds. Refuses a body
+/// that is too short or too long, and flags other than 0 and 1, so encoding a decoded message gives the same bytes.
+/// Numbers are not validated.
+template <class Message>
+Result<Message> decode(std::string_view body);
+
+}  // namespace fedstride

@@ -1,0 +1,452 @@
+#include "sim/net/networked_fleet.hpp"
+
+#include <algorithm>
+#include <asio.hpp>
+#include <cereal/types/vector.hpp>
+#include <future>
+#include <limits>
+#include <optional>
+#include <thread>
+
+#include "client/report.hpp"
+#include "client/told_evaluation.hpp"
+#include "client/trainer.hpp"
+#include "core/error.hpp"
+#include "core/exact_sum.hpp"
+#include "core/floating_point.hpp"
+#include "core/hash.hpp"
+#include "core/part_state.hpp"
+#include "core/seconds_since.hpp"
+#include "core/text.hpp"
+
+namespace fedstride {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr std::chrono::seconds kFinishPatience{5};
+
+/// "client 2", "clients 2, 5, 7, ... (31 in all)"
+std::string clients_text(const std::vector<ClientId>& clients) {
+  constexpr std::size_t kMaxNamed = 10;
+  std::vector<std::string> names;
+  for (const ClientId client : clients)
+    if (names.size() < kMaxNamed) names.push_back(std::to_string(client));
+  if (clients.size() == 1) return "client " + names.front();
+  return "clients " + joined(names) + (clients.size() > kMaxNamed ? ", ... (" + std::to_string(clients.size()) + " in all)" : "");
+}
+
+}  // namespace
+
+struct NetworkedFleet::Impl {
+  /// The current round.
+  struct Round {
+    Round(std::uint32_t round, std::string hash, Accumulator& into, std::size_t clients)
+        : number(round), model_hash(std::move(hash)), updates(&into), state(clients, State::not_asked) {}
+    enum class State : std::uint8_t { not_asked, waiting, answered };
+    std::uint32_t number;
+    std::string model_hash;
+    Accumulator* updates;
+    Frame model;
+    std::vector<State> state;             // by client
+    std::vector<std::uint64_t> releases;  // by client; empty without example-level privacy
+    std::vector<double> told;             // Task::told
+    bool tests = false;                   // Task::tests
+    std::vector<std::uint64_t> reported;  // by client: gradient examples reported and already counted in progress
+    std::size_t asked = 0;
+    std::size_t answered = 0;
+    bool overdue = false;
+    Clock::time_point since = Clock::now();
+    std::promise<void> over;
+  };
+
+  /// A pending evaluation by a client.
+  struct Test {
+    std::uint32_t round = 0;
+    std::string model_hash;
+    ClientId client = 0;
+    std::promise<std::optional<Evaluation>> over;
+  };
+
+  Impl(FederationTerms all_terms, const ReceptionRules& rules, const RoundTerms& round_terms, ReportCheck report_check,
+       NetworkLog logs, std::atomic<std::uint64_t>& examples)
+      : terms(std::move(all_terms)),
+        round_rules(round_terms),
+        check_report(std::move(report_check)),
+        log(std::move(logs)),
+        missed(terms.roster.size()),
+        progress(examples),
+        deadline(io),
+        reception(io, terms, rules, log,
+                  {.joined = [this](ClientId client) { ask(client); },
+                   .update = [this](ClientId client, UpdateMessage message) { on_update(client, std::move(message)); },
+                   .heartbeat = [this](ClientId client, std::uint64_t trained) { on_heartbeat(client, trained); },
+                   .evaluation = [this](ClientId client, const EvaluationMessage& message) { on_evaluation(client, message); },
+                   .left = [this](ClientId client) { on_left(client); }}),
+        thread([this] {
+          const FloatingPointMode mode;
+          // A handler's failure, for example for lack of memory, affects only that peer.
+          for (bool more = true; more;) {
+            try {
+              io.run();
+              more = false;
+            } catch (const std::exception& error) {
+              log(std::string("network: ") + error.what());
+            }
+          }
+        }) {}
+
+  ~Impl() {
+    // The thread ends when the last connection has closed, each within its own time limit.
+    asio::post(io, [this] {
+      reception.close();
+      deadline.cancel();
+    });
+    work.reset();
+    thread.join();
+  }
+
+  /// Runs `act` on the io thread and returns its result.
+  template <class Act>
+  auto on_io(Act act) {
+    using Value = decltype(act());
+    std::promise<Value> done;
+    asio::post(io, [&] {
+      try {
+        if constexpr (std::is_void_v<Value>) {
+          act();
+          done.set_value();
+        } else {
+          done.set_value(act());
+        }
+      } catch (...) {
+        done.set_exception(std::current_exception());
+      }
+    });
+    return done.get_future().get();
+  }
+
+  void ask(ClientId client) {
+    if (!round || round->state[client] != Round::State::waiting) return;
+    reception.allow_update(client);
+    reception.send(client, round->model, FrameKind::model);
+    const bool is_private = !round->releases.empty();
+    reception.send(client,
+                   encode(Train{round->number, round->model_hash, is_private, is_private ? round->releases[client] : 0,
+                                round->told, round->tests}),
+                   FrameKind::train);
+  }
+
+  // Counts examples of the current round as clients report them, up to 2^32 - 1 for each client.
+  void on_heartbeat(ClientId client, std::uint64_t examples) {
+    if (!round || round->state[client] != Round::State::waiting) return;
+    if (examples <= round->reported[client] || examples > std::numeric_limits<std::uint32_t>::max()) return;
+    progress += examples - round->reported[client];
+    round->reported[client] = examples;
+  }
+
+  void acknowledge(ClientId client, std::uint32_t number) {
+    reception.send(client, encode(Received{number}), FrameKind::received);
+  }
+
+  void on_update(ClientId client, UpdateMessage message) {
+    const std::string who = "client " + std::to_string(client);
+    const std::uint32_t current = round ? round->number : last_round;
+    if (message.round > current)
+      return reception.dismiss(
+          client,
+          "it sent an update for round " + std::to_string(message.round) + "; the last round was " + std::to_string(current),
+          false);
+    if (!round || message.round < current || round->state[client] != Round::State::waiting) {
+      log(who + ": its update for round " + std::to_string(message.round) + " is late or a duplicate and was dropped");
+      return acknowledge(client, message.round);
+    }
+    const std::string why = refusal(client, message);
+    if (!why.empty()) return reception.dismiss(client, why, false);
+
+    if (message.diverged)
+      message.report.failure = "it sent no update, because its training diverged or its own code failed";
+    else
+      terms.packings.update.unpack(message.change);
+    try {
+      const std::string remark = round->updates->add({message.report, view(std::as_const(message.change))});
+      if (!remark.empty()) log("round " + std::to_string(message.round) + ", " + who + ": " + remark);
+    } catch (...) {
+      return end_round(std::current_exception());
+    }
+    round->state[client] = Round::State::answered;
+    ++round->answered;
+    progress += message.report.examples;
+    progress -= round->reported[client];
+    reception.set_last_round(client, message.round);
+    acknowledge(client, message.round);
+    if (is_over()) end_round();
+  }
+
+  // --- evaluation by a client ---
+
+  /// Asks the first client that offers it; false if there is none.
+  bool begin_evaluation(Test fresh, const Frame& model) {
+    const std::vector<ClientId> clients = reception.evaluating();
+    if (clients.empty()) return false;
+    test = std::move(fresh);
+    test->client = clients.front();
+    reception.send(test->client, model, FrameKind::model);
+    reception.send(test->client, encode(Evaluate{test->round, test->model_hash}), FrameKind::evaluate);
+    return true;
+  }
+
+  void on_evaluation(ClientId client, const EvaluationMessage& message) {
+    if (!test || test->client != client || message.round != test->round || message.model_hash != test->model_hash)
+      return;  // too late
+    Evaluation result;
+    result.metric = metric_of(static_cast<Targets>(terms.welcome.targets));
+    result.examples = message.examples;
+    result.loss = message.loss;
+    result.accuracy = message.accuracy;
+    result.is_told = true;
+    if (const std::string why = impossible(result); !why.empty())
+      return reception.dismiss(client, "its evaluation " + why, false);
+    end_evaluation(result);
+  }
+
+  void on_left(ClientId client) {
+    if (test && test->client == client) end_evaluation(std::nullopt);
+  }
+
+  void end_evaluation(const std::optional<Evaluation>& result) {
+    if (!test) return;
+    std::promise<std::optional<Evaluation>> over = std::move(test->over);
+    test.reset();
+    over.set_value(result);
+  }
+
+  /// True if the round can close: all clients that are not denied have answered, or its deadline has passed with enough answers.
+  bool is_over() const {
+    if (round->answered == round->asked || (round->overdue && enough())) return true;
+    std::size_t denied = 0;
+    for (ClientId client = 0; client < round->state.size(); ++client)
+      denied += round->state[client] == Round::State::waiting && reception.is_denied(client);
+    return denied > 0 && enough() && round->answered + denied == round->asked;
+  }
+
+  void deny(DenyList list) {
+    reception.deny(std::move(list));
+    if (round && is_over()) end_round();
+  }
+
+  /// The reason to refuse an update for the current round; empty if there is none.
+  std::string refusal(ClientId client, const UpdateMessage& message) const {
+    const ClientReport& report = message.report;
+    if (message.model_hash != round->model_hash) return "its update is not based on the model it was sent";
+    if (report.rows != terms.roster[client].rows)
+      return "its report claims " + std::to_string(report.rows) + " rows; it has " + std::to_string(terms.roster[client].rows);
+    const auto size = static_cast<std::uint64_t>(message.change.size());
+    if (message.diverged && size != 0)
+      return "its update is marked as diverged but has " + std::to_string(size) + " numbers; it must have none";
+    if (!message.diverged && size != terms.packings.update.size())
+      return "its update has " + std::to_string(size) + " numbers; in this experiment it must have " +
+             std::to_string(terms.packings.update.size());
+    if (!message.diverged && !ExactSum::admits(view(message.change)))
+      return "its update has numbers that are infinite, NaN, or 2^22 or larger in magnitude";
+    if (std::string why = impossible(report); !why.empty()) return why;
+    return check_report(message.round, report, round->releases.empty() ? 0 : round->releases[client]);
+  }
+
+  bool enough() const { return round->answered >= std::min(round->asked, static_cast<std::size_t>(round_rules.minimum_clients)); }
+
+  void begin_round(std::optional<Round> fresh, const std::vector<ClientId>& cohort) {
+    round = std::move(fresh);
+    for (const ClientId client : cohort) round->state[client] = Round::State::waiting;
+    round->asked = last_asked = cohort.size();
+    round->reported.assign(round->state.size(), 0);
+    last_round = round->number;
+    if (cohort.empty()) return end_round();
+    std::vector<ClientId> away;
+    for (const ClientId client : cohort) {
+      if (!reception.is_ready(client)) away.push_back(client);
+      ask(client);
+    }
+    if (!away.empty()) log("round " + std::to_string(round->number) + ": waiting for " + clients_text(away) + " to connect");
+    if (round_rules.deadline <= 0) return;
+    deadline.expires_after(std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(round_rules.deadline)));
+    deadline.async_wait([this, number = round->number](std::error_code error) {
+      if (error || !round || round->number != number) return;
+      round->overdue = true;
+      if (enough()) return end_round();
+      log("round " + std::to_string(number) + " is past its deadline with answers from " + std::to_string(round->answered) +
+          " of " + counted(round->asked, "client") + "; it continues until " + std::to_string(round_rules.minimum_clients) +
+          " have answered");
+    });
+  }
+
+  void end_round(const std::exception_ptr& error = nullptr) {
+    deadline.cancel();
+    std::vector<ClientId> missing;
+    for (ClientId client = 0; client < round->state.size(); ++client)
+      if (round->state[client] == Round::State::waiting) missing.push_back(client);
+    absent = missing.size();
+    for (const ClientId client : missing) {
+      ++missed[client];
+      progress -= round->reported[client];
+    }
+    if (!missing.empty() && !error)
+      log("round " + std::to_string(round->number) + " closed after " +
+          number_text(round->overdue ? round_rules.deadline : std::round(seconds_since(round->since))) + " s without " +
+          clients_text(missing));
+    std::promise<void> over = std::move(round->over);
+    round.reset();
+    if (error)
+      over.set_exception(error);
+    else
+      over.set_value();
+  }
+
+  FleetStatus status() {
+    FleetStatus all{.clients = reception.status(),
+                    .received = reception.bytes_received(),
+                    .sent = reception.bytes_sent(),
+                    .refused = reception.refused()};
+    all.asked = last_asked;
+    for (ClientStatus& client : all.clients) client.missed = missed[client.client];
+    if (!round) return all;
+    all.round = round->number;
+    all.answered = round->answered;
+    all.seconds_in_round = seconds_since(round->since);
+    for (ClientStatus& client : all.clients) {
+      client.in_cohort = round->state[client.client] != Round::State::not_asked;
+      client.answered = round->state[client.client] == Round::State::answered;
+      if (client.in_cohort && !client.answered) client.seconds_waiting = all.seconds_in_round;
+    }
+    return all;
+  }
+
+  FederationTerms terms;
+  RoundTerms round_rules;
+  ReportCheck check_report;
+  NetworkLog log;
+  std::vector<std::uint64_t> missed;     // by client
+  std::atomic<std::uint64_t>& progress;  // of the fleet
+  const std::atomic<bool>* stop = nullptr;
+  std::optional<Round> round;  // this and the members below are used only by the io thread
+  std::optional<Test> test;
+  std::uint32_t last_round = 0;
+  std::size_t last_asked = 0;
+  std::size_t absent = 0;  // in the last round
+  asio::io_context io{1};
+  asio::executor_work_guard<asio::io_context::executor_type> work{io.get_executor()};
+  asio::steady_timer deadline;
+  Reception reception;
+  std::thread thread;
+};
+
+NetworkedFleet::NetworkedFleet(FederationTerms terms, const ReceptionRules& rules, const RoundTerms& round, ReportCheck check,
+                               NetworkLog log)
+    : impl_(std::make_unique<Impl>(std::move(terms), rules, round, std::move(check), std::move(log), progress_)) {}
+
+NetworkedFleet::~NetworkedFleet() = default;
+
+void NetworkedFleet::collect(const Task& task, const std::vector<ClientId>& cohort, Accumulator& updates) {
+  std::optional<Impl::Round> round(std::in_place, task.round, std::string(), updates, impl_->terms.roster.size());
+  ModelMessage message{task.round, {}, task.model};
+  message.model.append(task.beside);
+  message.model_hash = round->model_hash = model_hash(message.model);
+  impl_->terms.packings.model.pack(message.model);
+  round->model = encode(message);
+  round->releases.assign(task.releases.begin(), task.releases.end());
+  round->told.assign(task.told.begin(), task.told.end());
+  round->tests = task.tests;
+  std::future<void> over = round->over.get_future();
+  const auto stopped = [&] { return impl_->stop != nullptr && impl_->stop->load(std::memory_order_relaxed); };
+  if (stopped()) throw Interrupted{};
+  impl_->on_io([&] { impl_->begin_round(std::move(round), cohort); });
+  constexpr std::chrono::milliseconds kPollInterval{50};
+  while (over.wait_for(kPollInterval) != std::future_status::ready) {
+    if (!stopped()) continue;
+    impl_->on_io([&] {
+      if (impl_->round) impl_->end_round(std::make_exception_ptr(Interrupted{}));
+    });
+  }
+  over.get();
+}
+
+std::optional<Evaluation> NetworkedFleet::test_by_client(const Vector& model) {
+  constexpr double kLongest = 600;
+  constexpr std::chrono::milliseconds kPollInterval{50};
+  const std::uint32_t round = impl_->on_io([&] { return impl_->last_round; });
+  ModelMessage message{round, {}, model};
+  message.model.resize(impl_->terms.packings.model.spread_size());
+  message.model_hash = model_hash(message.model);
+  Impl::Test test{round, message.model_hash, 0, {}};
+  impl_->terms.packings.model.pack(message.model);
+  const Frame frame = encode(message);
+  std::future<std::optional<Evaluation>> over = test.over.get_future();
+  if (!impl_->on_io([&] { return impl_->begin_evaluation(std::move(test), frame); })) return std::nullopt;
+  const double longest = impl_->round_rules.deadline > 0 ? impl_->round_rules.deadline : kLongest;
+  const auto begin = Clock::now();
+  while (over.wait_for(kPollInterval) != std::future_status::ready) {
+    const bool stopped = impl_->stop != nullptr && impl_->stop->load(std::memory_order_relaxed);
+    if (!stopped && seconds_since(begin) < longest) continue;
+    impl_->on_io([&] { impl_->end_evaluation(std::nullopt); });
+  }
+  return over.get();
+}
+
+std::optional<Evaluation> NetworkedFleet::evaluate(const Vector& model, EvaluatedOn /*examples*/) {
+  if (!impl_->round_rules.clients_evaluate) return std::nullopt;
+  Evaluation told = test_by_client(model).value_or(Evaluation::unknown());
+  told.is_told = true;
+  return told;
+}
+
+std::string NetworkedFleet::save() {
+  return impl_->on_io([this] {
+    std::vector<std::uint32_t> rounds;
+    for (ClientId client = 0; client < impl_->terms.roster.size(); ++client)
+      rounds.push_back(impl_->reception.last_round(client));
+    return state_bytes([&](std::ostream& stream) { write_archive(stream, rounds); });
+  });
+}
+
+void NetworkedFleet::load(const std::string& bytes) {
+  std::vector<std::uint32_t> rounds;
+  try {
+    load_state(bytes, "the network", std::nullopt, [&](std::istream& stream) { read_archive(stream, rounds); });
+  } catch (const Error&) {
+    rounds.clear();
+  }
+  if (rounds.size() != impl_->terms.roster.size())
+    throw failure("the checkpoint is not from a networked run with " + counted(impl_->terms.roster.size(), "client") +
+                  "; resume a run the way it was started");
+  impl_->on_io([&] {
+    for (ClientId client = 0; client < rounds.size(); ++client) impl_->reception.set_last_round(client, rounds[client]);
+  });
+}
+
+std::uint64_t NetworkedFleet::absent() {
+  return impl_->on_io([&] { return impl_->absent; });
+}
+
+void NetworkedFleet::stop_when(const std::atomic<bool>* stop) { impl_->stop = stop; }
+
+void NetworkedFleet::finish(std::uint32_t rounds, const std::string& model_hash) {
+  impl_->on_io([&] { impl_->reception.send_last(encode(Finished{rounds, model_hash})); });
+  // Disconnected clients reconnect within one pause; without this wait they would keep trying to reach a coordinator that is
+  // gone.
+  const auto until = Clock::now() + kFinishPatience;
+  while (Clock::now() < until && !impl_->on_io([&] { return impl_->reception.all_sent_last(); }))
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  impl_->on_io([&] { impl_->reception.close(); });
+}
+
+void NetworkedFleet::deny(DenyList list) {
+  impl_->on_io([&] { impl_->deny(std::move(list)); });
+}
+
+std::uint16_t NetworkedFleet::port() const { return impl_->reception.port(); }
+
+FleetStatus NetworkedFleet::status() const {
+  return impl_->on_io([this] { return impl_->status(); });
+}
+
+}  // namespace fedstride

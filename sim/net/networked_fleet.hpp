@@ -1,0 +1,80 @@
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "server/fleet.hpp"
+#include "sim/net/reception.hpp"
+
+namespace fedstride {
+
+/// The rules of a round.
+struct RoundTerms {
+  double deadline = 0;            ///< seconds; 0: none, a round waits for every client of the cohort
+  int minimum_clients = 1;        ///< a round past its deadline continues until this many have answered
+  bool clients_evaluate = false;  ///< the model has no layers: only clients can evaluate it
+};
+
+/// The status of a fleet and its clients.
+struct FleetStatus {
+  std::vector<ClientStatus> clients;
+  std::uint32_t round = 0;  ///< the current one; 0: none
+  std::size_t asked = 0;    ///< clients in its cohort, or in that of the last round
+  std::size_t answered = 0;
+  double seconds_in_round = 0;
+  std::uint64_t received = 0;
+  std::uint64_t sent = 0;
+  std::uint64_t refused = 0;
+};
+
+/// Clients in other processes, reached over connections. One separate thread handles all connections, and checks and sums
+/// updates as they arrive; at most ReceptionRules::updates_in_flight of them and one copy of the model are in memory at once.
+class NetworkedFleet : public Fleet {
+ public:
+  /// The reason why a report contradicts the request to the client; empty if it does not.
+  using ReportCheck = std::function<std::string(std::uint32_t round, const ClientReport& report, std::uint64_t releases)>;
+
+  /// Starts listening. Throws Error (failure) if it cannot.
+  NetworkedFleet(FederationTerms terms, const ReceptionRules& rules, const RoundTerms& round, ReportCheck check, NetworkLog log);
+  ~NetworkedFleet() override;
+
+  /// Waits for absent clients until the deadline; a client that reconnects is asked again. progress() includes the examples that
+  /// clients have reported for the current round.
+  void collect(const Task& task, const std::vector<ClientId>& cohort, Accumulator& updates) override;
+
+  /// Asks a client that offers it to evaluate the model produced by the last round. Returns nullopt if no such client is
+  /// connected, if it does not answer in time (the round's deadline, or ten minutes), if it reports impossible numbers, or if the
+  /// run is stopped. The coordinator cannot verify the numbers beyond that.
+  std::optional<Evaluation> test_by_client(const Vector& model);
+  /// Calls test_by_client if only clients can evaluate the model; the evaluation is unknown if no client has reported one.
+  std::optional<Evaluation> evaluate(const Vector& model, EvaluatedOn examples) override;
+
+  /// The last round each client has answered; clients keep their own state.
+  std::uint64_t absent() override;
+  std::string save() override;
+  void load(const std::string& bytes) override;
+
+  void stop_when(const std::atomic<bool>* stop);
+
+  /// Informs the clients that the federation is finished and stops accepting connections.
+  void finish(std::uint32_t rounds, const std::string& model_hash) override;
+
+  /// Replaces the deny list. A round does not wait for a client whose name is denied, provided that enough others
+  /// answer (RoundTerms::minimum_clients).
+  void deny(DenyList list);
+
+  std::uint16_t port() const;
+  FleetStatus status() const;
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace fedstride

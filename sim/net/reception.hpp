@@ -1,0 +1,138 @@
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <list>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "sim/net/connection.hpp"
+#include "sim/net/deny_list.hpp"
+#include "sim/net/log.hpp"
+#include "sim/net/messages.hpp"
+#include "sim/net/packing.hpp"
+#include "sim/net/status.hpp"
+
+namespace fedstride {
+
+/// The coordinator's knowledge of a client before it connects.
+struct RosterEntry {
+  std::uint64_t rows = 0;
+  std::string rows_hash;
+  std::string data_hash =
+      {};  ///< of the rows that the client brings; empty if they are from the data set of FederationTerms::data_hash
+};
+
+/// The experiment as sent to clients, and the values that their answers are checked against.
+struct FederationTerms {
+  Welcome welcome;  ///< except its heartbeat, which comes from ReceptionRules
+  std::string data_hash;
+  std::vector<RosterEntry> roster;  ///< by client
+  Packings packings = {};
+  bool keeps_state = false;  ///< clients keep a state from round to round and must not have lost it
+  /// If the coordinator assigns rows: adds a client's rows to its welcome. May be empty.
+  std::function<void(ClientId client, Welcome& welcome)> tell_rows = {};
+};
+
+/// How the coordinator accepts its clients.
+struct ReceptionRules {
+  Endpoint listen;
+  Transport transport;
+  bool authenticated = true;  ///< true: identified by certificate; false: by the client's own claim (plain, loopback)
+  bool accept_other_builds = false;
+  DenyList denied = {};  ///< certificates that are rejected
+  std::chrono::milliseconds heartbeat{5000};
+  std::chrono::milliseconds ready_within{300000};  ///< time from the welcome until a client must be ready
+  std::size_t connections = 64;
+  std::size_t updates_in_flight = 4;
+};
+
+/// All connected peers: listens, takes clients through hello, welcome and ready, enforces the limits on every peer, and
+/// forwards the frames of clients that are ready. Runs on the io thread.
+class Reception {
+ public:
+  struct Events {
+    std::function<void(ClientId)> joined;                 ///< ready to be asked to train
+    std::function<void(ClientId, UpdateMessage)> update;  ///< well-formed and from that client; nothing else has been checked
+    std::function<void(ClientId, std::uint64_t examples)> heartbeat;
+    std::function<void(ClientId, EvaluationMessage)> evaluation;  ///< well-formed; nothing else has been checked
+    std::function<void(ClientId)> left;                           ///< the connection of a ready client has ended
+  };
+  Reception(asio::io_context& io, const FederationTerms& terms, const ReceptionRules& rules, NetworkLog log, Events events);
+  ~Reception();
+
+  std::uint16_t port() const { return listener_->port(); }
+  bool is_ready(ClientId client) const { return ready_[client] != nullptr; }
+  /// The clients that are ready and offer to evaluate models, in ascending order.
+  std::vector<ClientId> evaluating() const;
+  /// Replaces the deny list; connected clients on it receive the reason and are disconnected.
+  void deny(DenyList list);
+  /// True if the client is denied by name, regardless of its certificate.
+  bool is_denied(ClientId client) const { return rules_.authenticated && rules_.denied.denies_name(client_name(client)); }
+
+  /// Sends to a client if it is ready; otherwise does nothing.
+  void send(ClientId client, const Frame& frame, FrameKind kind);
+  /// Allows the client to send the bytes of one more update, which it has been asked for.
+  void allow_update(ClientId client);
+  /// Sends the client the reason and ends its connection.
+  void dismiss(ClientId client, const std::string& reason, bool for_good);
+  /// From now on, sends this frame to every client that is or becomes ready, then closes its connection normally.
+  void send_last(const Frame& last);
+  /// True if every client that ever connected has been sent the last frame.
+  bool all_sent_last() const;
+  /// Closes every connection normally and stops accepting.
+  void close();
+
+  void set_last_round(ClientId client, std::uint32_t round) { status_[client].last_round = round; }
+  std::uint32_t last_round(ClientId client) const { return status_[client].last_round; }
+  /// The status of each client as known here (connection, bytes, trouble, last round), by client.
+  std::vector<ClientStatus> status() const;
+  std::uint64_t bytes_received() const;
+  std::uint64_t bytes_sent() const;
+  std::uint64_t refused() const { return refused_; }
+
+ private:
+  struct Peer;
+  using PeerPtr = std::shared_ptr<Peer>;
+
+  void accepted(ConnectionPtr connection);
+  Connection::Verdict admit(const PeerPtr& peer, const FrameHeader& header);
+  void received(const PeerPtr& peer, FrameKind kind, const std::string& body);
+  void hello(const PeerPtr& peer, const Hello& message);
+  void ready(const PeerPtr& peer, const Ready& message);
+  void ended(const PeerPtr& peer, const std::string& reason);
+  /// Sends the peer the reason and ends its connection.
+  void refuse(const PeerPtr& peer, const std::string& reason, bool for_good);
+  void send_last_to(const PeerPtr& peer);
+  /// Makes room for another connection with this certificate: if the limit is reached, ends the oldest that is not serving.
+  void evict_for(const std::string& certificate);
+  void refuse_slow_peers();
+  void take_slot(const PeerPtr& peer);
+  void release_slot(const PeerPtr& peer);
+  void beat();
+  std::string name(const Peer& peer) const;
+  /// The reason to deny the peer; empty if there is none.
+  std::string denial(const Peer& peer) const;
+
+  const FederationTerms& terms_;
+  ReceptionRules rules_;
+  NetworkLog log_;
+  Events events_;
+  struct Beat;
+  std::unique_ptr<Beat> beat_;
+  std::unique_ptr<Listener> listener_;
+  std::list<PeerPtr> peers_;    ///< every open connection
+  std::vector<PeerPtr> ready_;  ///< by client
+  std::list<PeerPtr> waiting_for_slot_;
+  std::size_t slots_;
+  std::vector<ClientStatus> status_;  ///< by client; byte counts are of ended connections
+  std::uint64_t past_received_ = 0;   ///< bytes of ended connections
+  std::uint64_t past_sent_ = 0;
+  std::uint64_t refused_ = 0;
+  Frame last_;                   ///< null until send_last
+  std::vector<bool> sent_last_;  ///< by client
+  bool closing_ = false;
+};
+
+}  // namespace fedstride

@@ -1,0 +1,113 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/task.hpp"
+#include "sim/net/endpoint.hpp"
+
+namespace fedstride {
+
+/// The status of one client as known to the coordinator.
+struct ClientStatus {
+  ClientId client = 0;
+  bool connected = false;
+  std::string address = {};      ///< "127.0.0.1:41234"; its last address if it is not connected
+  bool in_cohort = false;        ///< asked for an update in the current round
+  bool answered = false;         ///< its update for the current round has arrived
+  double seconds_waiting = 0;    ///< if it is in the cohort and has not answered: since the round began
+  double seconds_silent = 0;     ///< since its last byte; 0 if it is not connected
+  std::uint32_t last_round = 0;  ///< the last round it answered; 0: none
+  std::uint64_t received = 0;    ///< bytes from it over all its connections
+  std::uint64_t sent = 0;
+  std::uint64_t missed = 0;              ///< rounds closed without it in this session
+  std::int64_t certificate_expires = 0;  ///< seconds since 1970, of its last certificate; 0: it has shown none
+  std::string trouble = {};              ///< why its last connection ended; empty if it ended normally
+};
+
+/// Privacy spent at one level.
+struct PrivacySpent {
+  std::string level;  ///< "example", "client"
+  double epsilon = 0;
+  double delta = 0;
+  double budget = 0;    ///< limit on epsilon; 0: none
+  bool seeded = false;  ///< epsilon is that of the mechanism, valid only if the seed were secret
+};
+
+/// One round, a point of the curves.
+struct RoundPoint {
+  std::uint32_t round = 0;
+  std::string_view metric = "accuracy";  ///< "R2" for numeric targets
+  std::optional<double> accuracy = {};   ///< the test's value of it, if the round was evaluated
+  double train_loss = 0;                 ///< NaN: no client finished
+  double seconds = 0;
+  std::uint32_t answered = 0;  ///< clients in the sum
+  std::uint32_t missing = 0;   ///< clients that were asked but are not in the sum
+  std::string model_hash = {};
+};
+
+/// The contents of the status page.
+struct FederationStatus {
+  std::string version;
+  std::string title;  ///< "cifar10, adadp-cnn, adadp, interpolated"
+  std::string folder;
+  std::string state;         ///< "waiting for clients", "round 7", "evaluating", "finished", "halted: ..."
+  std::uint32_t rounds = 0;  ///< total number of rounds
+  std::uint32_t done = 0;
+  double seconds_running = 0;  ///< this session
+  double seconds_in_round = 0;
+  double deadline = 0;         ///< of a round, in seconds; 0: none
+  std::uint64_t examples = 0;  ///< gradient examples over all rounds
+  std::uint64_t received = 0;  ///< bytes over all connections, including refused ones
+  std::uint64_t sent = 0;
+  std::uint64_t refused = 0;             ///< connections that were refused or ended with a reason
+  std::uint64_t memory = 0;              ///< current memory of this process in bytes
+  std::int64_t now = 0;                  ///< seconds since 1970
+  std::int64_t certificate_expires = 0;  ///< likewise, of the coordinator's certificate or its authority; 0: none
+  std::vector<PrivacySpent> privacy = {};
+  std::vector<RoundPoint> points = {};
+  std::vector<ClientStatus> clients = {};
+};
+
+/// `/status`: one JSON object whose keys are the names above; NaN and absent numbers are null.
+std::string status_json(const FederationStatus& status);
+/// `/metrics`: Prometheus text format 0.0.4; each metric has HELP and TYPE, a name fedstride_... and base units (seconds,
+/// bytes); clients are a label.
+std::string status_metrics(const FederationStatus& status);
+/// `/`: a self-contained page without scripts that reloads itself, with an accuracy curve as SVG, a table of clients (late ones
+/// first, at most 200 rows), privacy and bytes. All texts are escaped.
+std::string status_page(const FederationStatus& status);
+
+/// Reads the token from the file, 16 to 256 printable characters; the file must be accessible only to this user. If there is no
+/// such file, creates one with a new token of 256 random bits. Throws Error (failure).
+std::string load_or_create_status_token(const std::filesystem::path& path);
+std::string new_status_token();
+
+/// Serves these three over HTTP from its own threads, read-only, until it is destroyed. Supports only GET and HEAD; any other
+/// path gives 404, any other method 405. On a loopback address, a Host header that names neither a loopback address nor localhost
+/// is refused, so that other sites cannot read the page through a visitor's browser (DNS rebinding). With a token, requests must
+/// present it, as "Authorization: Bearer TOKEN" or as the password of Basic authentication; others receive 401. Requests are
+/// limited in size, time and number; above that, the address with most connections loses its oldest (sim/net/places.hpp).
+class StatusServer {
+ public:
+  /// Port 0: any free port. Throws Error (failure) if it cannot listen on the address, for example because the port is in use.
+  /// `status` is called on threads of the server, one call at a time; if it throws, the response is 500.
+  StatusServer(const Endpoint& address, std::function<FederationStatus()> status, const std::string& token = {});
+  ~StatusServer();
+  StatusServer(const StatusServer&) = delete;
+  StatusServer& operator=(const StatusServer&) = delete;
+
+  std::uint16_t port() const;
+
+ private:
+  struct Server;
+  std::unique_ptr<Server> server_;
+};
+
+}  // namespace fedstride

@@ -1,0 +1,264 @@
+#include <algorithm>
+#include <cmath>
+#include <string_view>
+#include <tuple>
+
+#include "core/chart.hpp"
+#include "core/text.hpp"
+#include "sim/net/certificates.hpp"
+#include "sim/net/page_text.hpp"
+#include "sim/net/status.hpp"
+
+namespace fedstride {
+namespace {
+
+constexpr std::size_t kMaxClientRows = 200;
+constexpr std::size_t kMaxCurvePoints = 800;
+constexpr std::size_t kMaxLabeledPoints = 100;
+
+constexpr std::string_view kStyle = R"(
+body { color: var(--ink); background: var(--paper); font: 1rem/1.45 system-ui, sans-serif; max-width: 62rem; margin: 0 auto; padding: 1rem }
+h1 { font-size: 1.35rem; margin: 0; overflow-wrap: anywhere }
+h2 { font-size: 1.1rem; margin: 2rem 0 .5rem }
+p { margin: .3rem 0 .6rem }
+progress { width: 100%; height: 1rem; accent-color: #666 }
+dl { display: grid; grid-template-columns: repeat(auto-fill, minmax(9.5rem, 1fr)); gap: .6rem 1.5rem; margin: 1.2rem 0 }
+dt, .small { font-size: .85rem; opacity: .75 }
+dd { margin: 0; overflow-wrap: anywhere }
+.wide { overflow-x: auto }
+table { border-collapse: collapse; font-variant-numeric: tabular-nums; font-size: .9rem }
+th, td { padding: .2rem .9rem .2rem 0; text-align: right; white-space: nowrap; vertical-align: top }
+th { border-bottom: 1px solid; font-weight: 600 }
+.text { text-align: left }
+td.trouble { white-space: normal; overflow-wrap: anywhere }
+.clients td.trouble { min-width: 8rem }
+tr.late td:nth-child(-n+2) { font-weight: 700 }
+svg { display: block; width: 100%; max-width: 40rem; height: auto }
+footer { margin-top: 2rem; overflow-wrap: anywhere }
+@media screen and (max-width: 45rem) {
+  .clients thead, .clients td:empty { display: none }
+  .clients tr { display: flex; flex-wrap: wrap; gap: 0 .9rem; padding: .35rem 0; border-bottom: 1px solid #8888 }
+  .clients td { padding: 0 }
+  .clients td.trouble { min-width: 100%; text-align: left }
+  .clients td:nth-child(1)::before { content: "client " }
+  .clients td:nth-child(4)::before { content: "last round " }
+  .clients td:nth-child(5)::before { content: "waiting " }
+  .clients td:nth-child(6)::before { content: "in " }
+  .clients td:nth-child(7)::before { content: "out " }
+  .clients td:nth-child(8)::before { content: "missed " }
+}
+@media print {
+  :root { font-size: 11px }
+  .wide { overflow: visible }
+}
+)";
+
+bool has_ended(const FederationStatus& status) { return status.state == "finished" || status.state.starts_with("halted"); }
+
+/// Mean duration in seconds of the last 20 rounds; 0 if there are none.
+double mean_round_seconds(const std::vector<RoundPoint>& points) {
+  const std::size_t count = std::min<std::size_t>(points.size(), 20);
+  double sum = 0;
+  for (std::size_t i = points.size() - count; i < points.size(); ++i) sum += points[i].seconds;
+  return count > 0 ? sum / static_cast<double>(count) : 0;
+}
+
+std::string progress_line(const FederationStatus& status) {
+  const bool ended = has_ended(status);
+  const auto round = std::min(status.rounds, status.done + (ended ? 0 : 1));
+  const bool in_round = status.state.starts_with("round");
+  std::string line = in_round ? "<strong>" : "<strong>" + escaped(status.state) + "</strong> · ";
+  line += "round " + grouped_text(round) + " of " + grouped_text(status.rounds) + (in_round ? "</strong>" : "");
+  if (ended) return line + " · ran for " + duration_text(status.seconds_running);
+  if (status.seconds_in_round > 0) {
+    line += " · " + duration_text(status.seconds_in_round) + " so far";
+    if (status.deadline > 0) line += ", deadline " + duration_text(status.deadline);
+  }
+  const double left = mean_round_seconds(status.points) * (status.rounds - std::min(status.done, status.rounds));
+  if (left > 0) line += " · about " + duration_text(std::max(0.0, left - status.seconds_in_round)) + " left";
+  return line;
+}
+
+enum class ShownState { late, away, asked, idle, answered, disconnected };
+
+/// Late: after half of the deadline, or 1.5 times the mean duration of a round plus a second.
+ShownState state_of(const ClientStatus& client, const FederationStatus& status) {
+  if (!client.in_cohort || client.answered)
+    return !client.connected ? ShownState::disconnected : client.answered ? ShownState::answered : ShownState::idle;
+  const double usual = mean_round_seconds(status.points);
+  const bool late = (status.deadline > 0 && client.seconds_waiting > status.deadline / 2) ||
+                    (usual > 0 && client.seconds_waiting > 1.5 * usual + 1);
+  return late ? ShownState::late : client.connected ? ShownState::asked : ShownState::away;
+}
+
+std::string_view name_of(ShownState state, bool connected) {
+  switch (state) {
+    case ShownState::late:
+      return connected ? "late" : "late, away";
+    case ShownState::away:
+      return "away, asked";
+    case ShownState::asked:
+      return "asked";
+    case ShownState::idle:
+      return "connected";
+    case ShownState::answered:
+      return "answered";
+    case ShownState::disconnected:
+      return "away";
+  }
+  return "";
+}
+
+std::string trouble_of(const ClientStatus& client, std::int64_t now) {
+  const std::string soon = expiry_warning("its certificate", client.certificate_expires, now);
+  return client.trouble + (client.trouble.empty() || soon.empty() ? "" : "; ") + soon;
+}
+
+std::string clients_table(const FederationStatus& status) {
+  if (status.clients.empty()) return "<p>There are no clients yet.</p>\n";
+  struct Row {
+    ShownState state;
+    const ClientStatus* client;
+  };
+  std::vector<Row> rows;
+  for (const auto& client : status.clients) rows.push_back({state_of(client, status), &client});
+  std::sort(rows.begin(), rows.end(), [](const Row& a, const Row& b) {
+    const auto key = [](const Row& row) {
+      return std::tuple(row.state, -row.client->seconds_waiting, row.client->trouble.empty(), row.client->client);
+    };
+    return key(a) < key(b);
+  });
+
+  std::string html =
+      "<div class=\"wide\"><table class=\"clients\">\n<thead><tr><th>client</th><th class=\"text\">state</th><th "
+      "class=\"text\">address</th>"
+      "<th>last round</th><th>waiting</th><th>bytes in</th><th>bytes out</th><th>missed</th>"
+      "<th class=\"text\">trouble</th></tr></thead>\n<tbody>\n";
+  for (std::size_t i = 0; i < std::min(rows.size(), kMaxClientRows); ++i) {
+    const auto& client = *rows[i].client;
+    const bool waits = client.in_cohort && !client.answered;
+    html += rows[i].state == ShownState::late ? "<tr class=\"late\">" : "<tr>";
+    html += "<td>" + std::to_string(client.client) + "</td><td class=\"text\">";
+    html.append(name_of(rows[i].state, client.connected));
+    html += "</td><td class=\"text\">" + escaped(client.address) + "</td><td>" +
+            (client.last_round > 0 ? grouped_text(client.last_round) : "–") + "</td><td>" +
+            (waits ? duration_text(client.seconds_waiting) : "") + "</td><td>" + bytes_text(client.received) + "</td><td>" +
+            bytes_text(client.sent) + "</td><td>" + grouped_text(client.missed) + "</td><td class=\"text trouble\">" +
+            escaped(trouble_of(client, status.now)) + "</td></tr>\n";
+  }
+  html += "</tbody>\n</table></div>\n";
+  if (rows.size() > kMaxClientRows)
+    html += "<p class=\"small\">" + grouped_text(rows.size() - kMaxClientRows) +
+            (rows.size() - kMaxClientRows == 1 ? " more client" : " more clients") +
+            "; all are listed in <a href=\"/status\">/status</a></p>\n";
+  return html;
+}
+
+std::string privacy_table(const std::vector<PrivacySpent>& privacy) {
+  if (privacy.empty()) return "";
+  std::string html =
+      "<h2>Privacy spent</h2>\n<div class=\"wide\"><table>\n<thead><tr><th class=\"text\">level</th><th>ε</th>"
+      "<th>δ</th><th>budget ε</th><th class=\"text\"></th></tr></thead>\n<tbody>\n";
+  for (const auto& spent : privacy)
+    html += "<tr><td class=\"text\">" + escaped(spent.level) + "</td><td>" + printed("%.4g", spent.epsilon) + "</td><td>" +
+            printed("%.3g", spent.delta) + "</td><td>" + (spent.budget > 0 ? printed("%.4g", spent.budget) : "none") +
+            "</td><td class=\"text trouble\">" + (spent.seeded ? "if the seed were secret" : "") + "</td></tr>\n";
+  return html + "</tbody>\n</table></div>\n";
+}
+
+// At most about kMaxCurvePoints points: the lowest and the highest of each group of consecutive points.
+std::vector<PlotPoint> thinned(const std::vector<PlotPoint>& all) {
+  if (all.size() <= kMaxCurvePoints) return all;
+  const std::size_t bundle = 2 * all.size() / kMaxCurvePoints + 1;
+  std::vector<PlotPoint> points;
+  for (std::size_t from = 0; from + 1 < all.size(); from += bundle) {
+    const auto first = all.begin() + static_cast<std::ptrdiff_t>(from);
+    const auto last = all.begin() + static_cast<std::ptrdiff_t>(std::min(from + bundle, all.size() - 1));
+    const auto [low, high] = std::minmax_element(first, last, [](const auto& a, const auto& b) { return a.y < b.y; });
+    points.push_back(*std::min(low, high));
+    if (low != high) points.push_back(*std::max(low, high));
+  }
+  points.push_back(all.back());
+  return points;
+}
+
+bool is_share(const RoundPoint& point) { return point.metric == "accuracy"; }
+
+// The test's metric over rounds, accuracy in percent, or a sentence if no round has been evaluated.
+std::string accuracy_curve(const std::vector<RoundPoint>& rounds) {
+  std::vector<PlotPoint> points;
+  for (const auto& point : rounds)
+    if (point.accuracy && std::isfinite(*point.accuracy))
+      points.push_back({.x = double(point.round), .y = is_share(point) ? 100 * *point.accuracy : *point.accuracy});
+  if (points.empty()) return "<p>No round has been evaluated yet.</p>\n";
+  if (!is_share(rounds.back())) {
+    const std::string label = "test " + std::string(rounds.back().metric);
+    const Plot plot{.x_label = "round", .y_label = label, .lines = {{.points = thinned(points)}}};
+    return chart_svg({&plot, 1}, label + " over rounds", ChartFor::page, 480);
+  }
+  Plot plot{.x_label = "round", .y_label = "test accuracy, %", .least = 0, .most = 100, .lines = {{.points = thinned(points)}}};
+  const auto [least, most] = std::ranges::minmax(points, {}, &PlotPoint::y);
+  // The axis spans at least five percentage points, so that noise does not look like progress.
+  if (const double room = (5 - (most.y - least.y)) / 2; room > 0)
+    plot.from = std::max(0.0, least.y - room), plot.to = std::min(100.0, most.y + room);
+  if (points.size() <= kMaxLabeledPoints)
+    for (auto& point : plot.lines.front().points) point.text = printed("round %.0f: %.2f %%", point.x, point.y);
+  return chart_svg({&plot, 1}, "Test accuracy in percent over rounds", ChartFor::page, 480);
+}
+
+std::string figures(const FederationStatus& status) {
+  std::size_t connected = 0, asked = 0, answered = 0;
+  for (const auto& client : status.clients) {
+    connected += client.connected;
+    asked += client.in_cohort;
+    answered += client.in_cohort && client.answered;
+  }
+  std::string html = "<dl>\n";
+  const auto figure = [&](std::string_view name, const std::string& value) {
+    html.append("<div><dt>").append(name).append("</dt><dd>").append(value).append("</dd></div>\n");
+  };
+  figure("connected", grouped_text(connected) + " of " + grouped_text(status.clients.size()));
+  if (!has_ended(status)) figure("answered this round", grouped_text(answered) + " of " + grouped_text(asked));
+  const auto& points = status.points;
+  const auto evaluated =
+      std::find_if(points.rbegin(), points.rend(), [](const auto& p) { return p.accuracy && std::isfinite(*p.accuracy); });
+  if (evaluated != points.rend())
+    figure(std::string(evaluated->metric) + ", round " + grouped_text(evaluated->round),
+           is_share(*evaluated) ? printed("%.1f %%", 100 * *evaluated->accuracy) : printed("%.4f", *evaluated->accuracy));
+  if (!points.empty()) {
+    figure("training loss", std::isfinite(points.back().train_loss) ? printed("%.4g", points.back().train_loss) : "–");
+    figure("last round", duration_text(points.back().seconds) + ", " + grouped_text(points.back().missing) + " missing");
+  }
+  figure("bytes in", bytes_text(status.received));
+  figure("bytes out", bytes_text(status.sent));
+  figure("gradient examples", grouped_text(status.examples));
+  figure("connections refused", grouped_text(status.refused));
+  figure("memory", bytes_text(status.memory));
+  figure("running for", duration_text(status.seconds_running));
+  return html + "</dl>\n";
+}
+
+}  // namespace
+
+std::string status_page(const FederationStatus& status) {
+  std::string html = "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n";
+  if (!has_ended(status)) html += "<meta http-equiv=\"refresh\" content=\"5\">\n";
+  html += "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<title>" + escaped(status.state) + " – " +
+          escaped(status.title) + "</title>\n<style>";
+  html.append(color_rules()).append(kStyle).append("</style>\n</head>\n<body>\n");
+  html += "<h1>" + escaped(status.title) + "</h1>\n<p>" + progress_line(status) + "</p>\n" +
+          printed("<progress max=\"%u\" value=\"%u\">", std::max(1u, status.rounds), std::min(status.done, status.rounds)) +
+          grouped_text(status.done) + " rounds done</progress>\n";
+  if (const std::string soon = expiry_warning("The coordinator's certificate", status.certificate_expires, status.now);
+      !soon.empty())
+    html += "<p><strong>" + escaped(soon) + "</strong></p>\n";
+  html += figures(status) + "<h2>Test " + std::string(status.points.empty() ? "accuracy" : status.points.back().metric) +
+          "</h2>\n" + accuracy_curve(status.points) + privacy_table(status.privacy) + "<h2>Clients</h2>\n" +
+          clients_table(status);
+  html += "<footer class=\"small\">results in " + escaped(status.folder) +
+          " · also as <a href=\"/status\">JSON</a> and <a href=\"/metrics\">metrics</a> · fedstride " + escaped(status.version) +
+          "</footer>\n</body>\n</html>\n";
+  return html;
+}
+
+}  // namespace fedstride

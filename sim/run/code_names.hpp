@@ -1,0 +1,27 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace fedstride {
+
+/// The names and versions of the user's own code in a run, as in the setting `code`:
+/// "aggregation=median 1; train=mover 2 (clipped sum)". A text of another form is one piece without a part.
+struct CodeNames {
+  struct Piece {
+    std::string part;    ///< "train", or the family of the part it implements
+    std::string name;    ///< name and version, separated by a space; "?" if it has none
+    bool clips = false;  ///< declares that it uses examples only through sums clipped and noised here (client/outside_lots.hpp)
+  };
+  std::vector<Piece> pieces = {};
+
+  static CodeNames read(std::string_view text);
+  std::string text() const;
+  /// The code that implements a part; null if there is none.
+  const Piece* of(std::string_view part) const;
+  /// The part whose code has no name; empty if every code has one.
+  std::string_view unnamed() const;
+};
+
+}  // namespace fedstride

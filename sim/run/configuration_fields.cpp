@@ -1,0 +1,177 @@
+#include "sim/run/configuration.hpp"
+
+namespace fedstride {
+namespace {
+
+struct ConfigurationFields {
+  static constexpr auto kFields = std::tuple_cat(
+      about(
+          Question::data,
+          Field{"dataset", &Configuration::dataset, "data set (see 'fedstride data list')", Valid{.known = known_datasets}}
+              .first(),
+          Field{"data", &Configuration::data,
+                "your own data: a file, or a folder with train and test files (NumPy .npz, HDF5, LEAF JSON, CSV, idx or CIFAR "
+                "format)",
+                kFile, Shapes::work}
+              .first(),
+          Field{"data-dir", &Configuration::data_dir,
+                "folder of the data sets (default: $FEDSTRIDE_DATA, else $XDG_CACHE_HOME/fedstride, else ~/.cache/fedstride)",
+                kFolder, Shapes::work},
+          Field{"format", &Configuration::format,
+                "format of your own data; auto: detected from the file's first bytes or its name"},
+          Field{"label", &Configuration::label,
+                "your own data: target columns or keys, by name or number from 1, separated by commas (default: the last, or y)"}
+              .often(),
+          Field{"inputs", &Configuration::inputs,
+                "your own data: key of the inputs, or a table's input columns, separated by commas (default: x, or all others)"},
+          Field{"drop-columns", &Configuration::drop_columns,
+                "your own table: columns to leave out, by name or number from 1, separated by commas"},
+          Field{"categories", &Configuration::categories,
+                "your own table: words that become columns of 0 and 1, such as \"city=Rome,Oslo;color=red,green\" (default: "
+                "those in the rows; required under dp)"},
+          Field{"missing", &Configuration::missing,
+                "your own data: what becomes of missing inputs (docs/data.md); auto: an error, under dp the mean"},
+          Field{"client-column", &Configuration::client_column,
+                "your own data: column or key that names each row's client, for --partition natural (default: none, or client)"},
+          Field{"targets", &Configuration::targets,
+                "your own data: kind of targets; auto: from their type and values, dp: from type and --classes"},
+          Field{"classes", &Configuration::classes,
+                "your own data: number of classes; 0: read from the labels, which dp does not allow",
+                Valid{.low = 0, .high = 65535}},
+          Field{"class-names", &Configuration::class_names,
+                "your own data: the labels, words or numbers, in class order, separated by commas"},
+          Field{"vocabulary", &Configuration::vocabulary,
+                "your own data: vocabulary size; 0: read from the rows, which dp does not allow", Valid{.low = 0, .high = 65535}},
+          Field{"words", &Configuration::words,
+                "your own data: file with one vocabulary word per line (default: the most frequent ones; required under dp)",
+                kFile},
+          Field{"shape", &Configuration::shape,
+                "your own data: shape of an example, such as 28x28x1 (default: its dimensions in the file)"},
+          Field{"normalize", &Configuration::normalize,
+                "source of the inputs' mean and deviation; auto: given, published, public-data, else training rows (dp: range); "
+                "private: a release"},
+          Field{"mean", &Configuration::mean,
+                "mean of the inputs: one number, or one per channel or column, separated by commas"},
+          Field{"deviation", &Configuration::deviation, "standard deviation of the inputs, in the same form as mean"},
+          Field{"range", &Configuration::range,
+                "LOW,HIGH: bounds to which numeric inputs are clipped; normalized by them, inputs are in [-1, 1]"},
+          Field{"public-data", &Configuration::public_data,
+                "file of public rows for facts that dp does not allow to be read from protected rows", kFile},
+          Field{"public-test", &Configuration::public_test,
+                "declare the test part of your own data public: under dp its accuracy may be published"},
+          Field{"augment", &Configuration::augment, "augmentation of training images"},
+          Field{"validation-fraction", &Configuration::validation_fraction,
+                "share of the training rows set aside for validation, before partitioning",
+                Valid{.low = 0, .high = 1, .high_included = false}}),
+      about(Question::clients,
+            Field{"clients", &Configuration::clients, "number of clients; 0, with partition natural: all in the data",
+                  Valid{.low = 0, .high = 1e7}}
+                .first(),
+            Field{"limit-per-client", &Configuration::limit_per_client, "keep at most this many rows of each client; 0: all",
+                  Valid{.low = 0, .high = 1e9}},
+            Field{"client-test", &Configuration::client_test, "share of each client's rows held out to test on",
+                  Valid{.low = 0, .high = 1, .high_included = false}}),
+      about(Question::model,
+            Field{"model", &Configuration::model,
+                  "a named model, or a line of layers and blocks (docs/models.md): "
+                  "\"conv 64 3 | relu | maxpool 3 2 | dense classes\"; auto: one that fits the examples",
+                  Valid{.known = known_models}}
+                .first(),
+            Field{"initialization", &Configuration::initialization,
+                  "initial weights: uniform in +-1/sqrt(fan-in) or +-1/sqrt(fan-out), or Glorot uniform; auto: as in the model's "
+                  "source or the optimizer's preset"},
+            Field{"init", &Configuration::init, "start from the tensors of this .safetensors file whose names and shapes match",
+                  kFile},
+            Field{"freeze", &Configuration::freeze, "layers that are not trained, such as \"conv1,conv2\""}),
+      about(
+          Question::training,
+          Field{"local-epochs", &Configuration::local_epochs, "local epochs per round", Valid{.low = 1, .high = 1e6}}.often(),
+          Field{"batch", &Configuration::batch, "batch size", Valid{.low = 1, .high = 1e6}}.often(),
+          Field{
+              "client-state", &Configuration::client_state,
+              "whether clients keep optimizer state between rounds; auto: adadp keeps its rate if all take part in every round, "
+              "and a single client keeps all"}),
+      about(Question::federation,
+            Field{"weights", &Configuration::weights,
+                  "client weights in the mean: number of examples, or equal; auto: examples, or equal if clients are protected"},
+            Field{"max-update-norm", &Configuration::max_update_norm,
+                  "largest L2 norm of a client's update, which bounds the effect of a malicious client; 0: none", kNonNegative},
+            Field{"over-norm",
+                  &Configuration::over_norm,
+                  "refuse a longer update (leave it out of the sum), or clip it to that norm",
+                  {},
+                  Shapes::model,
+                  &Configuration::bounds_updates},
+            Field{"accept-failures",
+                  &Configuration::accept_failures,
+                  "which clients may fail in a round without ending the run; sweeps: all",
+                  {},
+                  Shapes::work},
+            Field{"update-memory", &Configuration::update_memory,
+                  "MiB of memory for updates that the aggregation reads one by one; the rest go to a file in $TMPDIR; does not "
+                  "affect "
+                  "the result",
+                  Valid{.low = 1, .high = 1e9}, Shapes::work},
+            Field{"server-schedule", &Configuration::server_schedule,
+                  "schedule of the server's learning rate: a factor on every server step"},
+            Field{"server-final-factor", &Configuration::server_final_factor, "server-schedule linear: the final factor",
+                  Valid{.low = 0, .high = 1e6}, Shapes::model, &Configuration::has_linear_server},
+            Field{"server-schedule-rounds", &Configuration::server_schedule_rounds,
+                  "server-schedule linear: the first round with the final factor, counted from 1", Valid{.low = 1, .high = 2e9},
+                  Shapes::model, &Configuration::has_linear_server},
+            Field{"server-decay", &Configuration::server_decay,
+                  "server-schedule inverse: decay in 1 / (1 + decay x previous rounds)", kNonNegative, Shapes::model,
+                  &Configuration::has_inverse_server}),
+      about(Question::privacy,
+            Field{"randomness", &Configuration::randomness,
+                  "source of noise and private sampling: repeatable from the seed, or secret (ChaCha20 with a key in the run's "
+                  "folder)"},
+            Field{"publishable", &Configuration::publishable, "leave out results that no privacy guarantee covers"}),
+      about(Question::federation,
+            Field{"rounds", &Configuration::rounds, "number of rounds", Valid{.low = 1, .high = 2e9}, Shapes::length}.first()),
+      about(
+          Question::privacy,
+          Field{"evaluate", &Configuration::evaluate,
+                "evaluation of test rows: plain, or private: under dp, on protected rows, with noise counted in the ledger"},
+          Field{"evaluate-noise", &Configuration::evaluate_noise,
+                "evaluate private: noise multiplier of each round's accuracy and loss", kNonNegative, Shapes::model,
+                &Configuration::is_evaluated_privately},
+          Field{"evaluate-loss-bound", &Configuration::evaluate_loss_bound, "evaluate private: bound to which losses are clipped",
+                kPositive, Shapes::model, &Configuration::is_evaluated_privately},
+          Field{"normalize-noise", &Configuration::normalize_noise, "normalize private: noise multiplier of the release",
+                kNonNegative, Shapes::model, &Configuration::is_normalized_privately}),
+      about(Question::output,
+            Field{"evaluate-every", &Configuration::evaluate_every, "evaluate the model every N rounds and after the last",
+                  Valid{.low = 1, .high = 1e9}, Shapes::reports}
+                .often(),
+            Field{"evaluate-rows", &Configuration::evaluate_rows,
+                  "evaluate rounds on this many test rows, drawn once from the seed; 0: all. The final result always uses all",
+                  Valid{.low = 0, .high = 1e9}, Shapes::reports},
+            Field{"checkpoint-every", &Configuration::checkpoint_every,
+                  "write a checkpoint every N rounds and at the end; a killed run repeats the rounds since the last one",
+                  Valid{.low = 1, .high = 1e9}, Shapes::work},
+            Field{"client-reports", &Configuration::client_reports,
+                  "clients reported individually in rounds.jsonl: all, none, or a number of them, drawn once from the seed",
+                  Valid{.known = known_client_reports}, Shapes::reports},
+            Field{"seed", &Configuration::seed, "seed of all randomness", Valid{.low = 0, .high = 0x1p62}}.often(),
+            Field{"threads", &Configuration::threads, "threads; 0: one per processor; does not affect the result",
+                  Valid{.low = 0, .high = 1024}, Shapes::work}
+                .often(),
+            Field{"quiet", &Configuration::quiet, "print errors only", {}, Shapes::screen},
+            Field{"out", &Configuration::out, "folder for the results (default: a new one under runs/)", kFolder, Shapes::folder}
+                .first()),
+      about(
+          Question::training,
+          Field{
+              "code", &Configuration::code,
+              "names and versions of your own code, set by the Python functions (docs/python.md); part of the run's identity"}));
+};
+
+}  // namespace
+
+template <>
+std::span<const SettingInfo> settings_of<Configuration>() {
+  return detail::setting_list<Configuration, ConfigurationFields>();
+}
+
+}  // namespace fedstride

@@ -1,0 +1,273 @@
+#include "sim/run/evaluate.hpp"
+
+#include <filesystem>
+#include <numeric>
+
+#include "client/told_evaluation.hpp"
+#include "client/trainer.hpp"
+#include "core/error.hpp"
+#include "core/json.hpp"
+#include "core/text.hpp"
+#include "data/datasets.hpp"
+#include "nn/safetensors.hpp"
+#include "partitions/own_rows.hpp"
+#include "server/checkpoint.hpp"
+#include "sim/fleet/dealt_states.hpp"
+#include "sim/fleet/threads.hpp"
+#include "sim/run/model_tests.hpp"
+#include "sim/run/private_inputs.hpp"
+#include "sim/run/run_folder.hpp"
+
+namespace fedstride {
+namespace {
+
+/// How a file is read: as given, and otherwise as in the run.
+ReadSettings merged(const ReadSettings& given, ReadSettings settings) {
+  const Configuration nothing;
+  Configuration from;
+  Configuration into;
+  static_cast<ReadSettings&>(from) = given;
+  static_cast<ReadSettings&>(into) = settings;
+  for (const SettingInfo& info : settings_of<Configuration>())
+    if (info.get(&from) != info.get(&nothing)) info.set(&into, info.get(&from));
+  return into;
+}
+
+/// True if the run's own guarantee protects the rows on which it is evaluated, so that no release covers the results.
+bool tests_protected_rows(const Configuration& run, bool training_part) {
+  if (run.privacy.as<NoPrivacy>() != nullptr || run.partition.as<OwnRows>() != nullptr) return false;
+  return training_part || !names_public_test(run.dataset, run);
+}
+
+/// Refuses to evaluate a publishable run on rows that it protects.
+void require_covered(const Configuration& run, const std::string& folder, bool training_part) {
+  if (run.publishable && tests_protected_rows(run, training_part))
+    throw usage_error(
+        "the run in '" + folder +
+        "' is publishable and protects these rows, so that no release would cover the result; use data that it does not protect "
+        "(--data FILE), or a run with evaluate private");
+}
+
+// R^2 compares with the mean over all clients' rows; a client evaluated alone has used the mean of its own.
+void compare_with_all(std::vector<GroupEvaluation>& clients, const std::vector<GroupEvaluation>& together) {
+  for (std::size_t client = 0; client < clients.size(); ++client) {
+    GroupEvaluation& one = clients[client];
+    if (together[client].variation == 0) continue;
+    one.variation = together[client].variation;
+    one.accuracy = r_squared(one.loss, one.variation);
+  }
+}
+
+// Evaluates, on each client's test rows, its model after `epochs` of local training from `weights`.
+std::vector<GroupEvaluation> fine_tuned(const Setup& setup, const Vector& weights, int epochs, Threads& threads) {
+  LocalTraining training = setup.training;
+  training.epochs = epochs;
+  training.keep_state = false;
+  training.attack = {};
+  training.objective = LocalObjective();
+  training.personal = Personal();
+  training.local.clear();
+  training.test_rows = nullptr;
+  training.test_examples.reset();
+  training.privacy.reset();
+  training.local_release.reset();
+  std::size_t most = 0;
+  for (const auto& rows : setup.clients.rows) most = std::max(most, rows.size());
+  const auto round = static_cast<std::uint32_t>(setup.configuration.rounds) + 1;
+  Pool<Trainer> trainers;
+  std::vector<GroupEvaluation> results(setup.clients.rows.size());
+  threads.for_each_task(setup.clients.rows.size(), [&](std::size_t client) {
+    auto trainer = trainers.borrow([&] { return std::make_unique<Trainer>(setup.model, setup.data.train, training, most); });
+    ClientState none;
+    Vector own = weights;
+    trainer->train({.round = round, .model = weights}, static_cast<ClientId>(client), setup.clients.rows[client], none, threads,
+                   {}, [&](const ClientUpdate& update) {
+                     for (std::size_t i = 0; i < own.size(); ++i) own[i] += update.change[i];
+                   });
+    GroupEvaluator evaluator(setup.model, client_test_data(setup), {setup.clients.test[client]},
+                             {setup.training.skew_of(static_cast<ClientId>(client))});
+    results[client] = evaluator.evaluate(own, threads).front();
+    trainers.give_back(std::move(trainer));
+  });
+  return results;
+}
+
+// The round of a run's model.
+std::uint32_t rounds_of(const SafeTensors& saved) {
+  const auto found = saved.metadata.find("rounds");
+  std::uint32_t rounds = 0;
+  return found != saved.metadata.end() && parse_number(found->second, rounds) ? rounds : 0;
+}
+
+// Evaluates each client's personal model as kept in the run's folder, for the model with these weights.
+std::vector<GroupEvaluation> kept_models(const Setup& setup, const std::filesystem::path& folder, const Vector& weights,
+                                         std::uint32_t rounds, std::vector<GroupEvaluation> results, Threads& threads) {
+  const Checkpoint checkpoint = load_checkpoint(folder / "checkpoint");
+  if (checkpoint.round != rounds)
+    throw failure("the model in '" + folder.string() + "' is of round " + std::to_string(rounds) +
+                  ", but its clients' states are of round " + std::to_string(checkpoint.round) +
+                  "; continue the run with: fedstride run --resume " + folder.string());
+  const auto all = [](ClientId) { return true; };
+  GroupEvaluator evaluator(setup.model, client_test_data(setup), {});
+  for_each_state(folder, checkpoint.configuration, checkpoint.round, all, [&](ClientId client, std::string_view bytes) {
+    ClientState state;
+    state.load(setup.training, std::string(bytes));
+    const Vector own = personal_weights(setup.training, setup.model, weights, state);
+    threads.run([&] {
+      evaluator.regroup({setup.clients.test[client]}, {setup.training.skew_of(client)});
+      results[client] = evaluator.evaluate(own, threads).front();
+    });
+  });
+  return results;
+}
+
+Json spread_json(const Spread& spread) {
+  return {{"mean", spread.mean},  {"deviation", spread.deviation}, {"p10", spread.tenth},
+          {"p50", spread.median}, {"p90", spread.ninetieth},       {"worst_tenth", spread.worst_tenth}};
+}
+
+Json clients_part(const std::string& metric, const std::vector<GroupEvaluation>& clients) {
+  Json json;
+  json[metric] = spread_json(spread_of_clients(clients, &GroupEvaluation::accuracy));
+  json["loss"] = spread_json(spread_of_clients(clients, &GroupEvaluation::loss));
+  Json& list = json["clients"] = Json::array();
+  for (std::size_t client = 0; client < clients.size(); ++client)
+    list.push_back({{"client", client},
+                    {"examples", clients[client].examples},
+                    {metric, clients[client].accuracy},
+                    {"loss", number_or_null(clients[client].loss)}});
+  return json;
+}
+
+}  // namespace
+
+ModelEvaluation evaluate_file(const std::string& path, const std::string& dataset, const DataOptions& options, bool training_part,
+                              int threads) {
+  std::filesystem::path file(path);
+  std::error_code error;
+  DataOptions place = options;
+  bool is_covered = true;
+  if (!options.data.empty() && !dataset.empty() && dataset != kOwnFile)
+    throw usage_error("dataset is '" + dataset + "' and data is '" + options.data + "'; set only one of them");
+  if (std::filesystem::is_directory(file, error)) {
+    const auto configuration = file / "config.toml";
+    if (dataset.empty() && std::filesystem::exists(configuration, error)) {
+      const Configuration run = resolve_unchecked(read_settings(configuration.string()));
+      place = data_options(run);
+      if (options.data.empty() && !options.brought) {
+        require_covered(run, path, training_part);
+        is_covered = !tests_protected_rows(run, training_part);
+      }
+      place.read = merged(options.read, place.read);
+      if (!options.data.empty()) place.data = options.data;
+      place.brought = options.brought;
+      if (!options.data_dir.empty()) place.data_dir = options.data_dir;
+      if (training_part && run.partition.as<OwnRows>() != nullptr)
+        throw usage_error("part is 'train'; the training rows of the run in '" + path + "' are with its clients; valid: test");
+    }
+    file /= "model.safetensors";
+  }
+  if (!std::filesystem::exists(path, error))
+    throw usage_error("'" + path + "' is neither a .safetensors file nor the folder of a run");
+  const SafeTensors tensors = read_safetensors(file);
+  take_input_facts(tensors.metadata, place.read);
+  ModelEvaluation result{
+      .model = model_of(tensors), .dataset = dataset, .class_names = {}, .evaluation = {}, .is_covered = is_covered};
+  if (const auto trained_on = tensors.metadata.find("dataset"); dataset.empty() && trained_on != tensors.metadata.end())
+    result.dataset = trained_on->second;
+  if (!options.data.empty() || options.brought) result.dataset = kOwnFile;
+  if (result.dataset.empty())
+    throw usage_error("'" + file.string() + "' does not name the data set of its training; set --dataset");
+  if (!result.model.has_layers())
+    throw usage_error("'" + file.string() +
+                      "' holds tensors without layers; only your own code can evaluate it (docs/python.md)");
+  if (options.read != ReadSettings() && !dataset_source(result.dataset).read)
+    throw usage_error("settings for reading files are given; they apply to your own data (--data FILE), not to data set '" +
+                      result.dataset + "'");
+  const DataPair data = load_dataset(result.dataset, place);
+  const Dataset& part = training_part ? data.train : data.test;
+  if (result.model.form() != part.form())
+    throw usage_error("the model is for " + result.model.form().text() + "; dataset '" + result.dataset + "' has " +
+                      part.form().text());
+  result.class_names = part.class_names;
+  const Vector weights = exact(result.model, tensors);
+  Threads pool(threads);
+  Evaluator evaluator(result.model, part);
+  pool.run([&] { result.evaluation = evaluator.evaluate(weights, pool); });
+  return result;
+}
+
+std::string evaluation_json(const ModelEvaluation& result) {
+  Json json;
+  json["dataset"] = result.dataset;
+  json["examples"] = result.evaluation.examples;
+  json["metric"] = result.evaluation.metric;
+  json[std::string(metric_key(result.evaluation.metric))] = result.evaluation.accuracy;
+  json["loss"] = result.evaluation.loss;
+  json["class_examples"] = result.evaluation.class_examples;
+  json["class_correct"] = result.evaluation.class_correct;
+  json["model"] = result.model.line();
+  if (!result.is_covered) json["not_covered"] = true;
+  return dump_json(json, 2);
+}
+
+ClientsEvaluation evaluate_clients(const std::string& folder, const std::string& data_dir, int epochs, int threads,
+                                   const std::string& data) {
+  RunFolder::require(folder);
+  Configuration configuration = resolve_unchecked(read_settings((std::filesystem::path(folder) / "config.toml").string()));
+  if (!data.empty()) configuration.data = data;
+  if (!data_dir.empty()) configuration.data_dir = data_dir;
+  if (configuration.partition.as<OwnRows>() != nullptr)
+    throw usage_error("per-client is given, but the rows of the run in '" + folder + "' are with its clients");
+  if (const auto* settings = example_level(configuration.privacy); settings != nullptr && settings->components > 0)
+    throw usage_error("per-client is given, but the run in '" + folder + "' has private components, which are not stored");
+  const SafeTensors saved = read_safetensors(std::filesystem::path(folder) / "model.safetensors");
+  take_input_facts(saved.metadata, configuration);
+  const bool reads_training_rows = configuration.client_test > 0 || epochs > 0 || configuration.personal->makes();
+  require_covered(configuration, folder, reads_training_rows);
+  const Setup setup = prepare(configuration, FirstWeights::elsewhere);
+  if (setup.clients.test.empty())
+    throw usage_error(
+        "per-client is given, but the clients of the run in '" + folder +
+        "' have no test rows; a run has them with --client-test above 0, or with data that name the clients of their "
+        "test part");
+  const Vector weights = exact(setup.model, saved);
+  Threads pool(threads);
+  ClientsEvaluation result{.dataset = configuration.dataset,
+                           .class_names = setup.data.test.class_names,
+                           .is_covered = !tests_protected_rows(configuration, reads_training_rows)};
+  result.metric = metric_of(setup.data.test.targets);
+  pool.run([&] {
+    result.global = client_evaluator(setup).evaluate(weights, pool);
+    std::vector<Row> all(setup.data.test.size());
+    std::iota(all.begin(), all.end(), Row{0});
+    GroupEvaluator test(setup.model, setup.data.test, {all});
+    test.evaluate(weights, pool);
+    result.confusion = test.confusion();
+  });
+  if (epochs > 0) result.fine_tuned = fine_tuned(setup, weights, epochs, pool);
+  const Personal& personal = setup.training.personal;
+  if (personal->keeps() && std::filesystem::exists(std::filesystem::path(folder) / "states"))
+    result.personal = kept_models(setup, folder, weights, rounds_of(saved), result.global, pool);
+  else if (personal->makes() && !personal->keeps())
+    result.personal = fine_tuned(setup, weights, personal->epochs(), pool);
+  compare_with_all(result.fine_tuned, result.global);
+  compare_with_all(result.personal, result.global);
+  return result;
+}
+
+std::string clients_json(const ClientsEvaluation& result) {
+  Json json;
+  json["dataset"] = result.dataset;
+  json["metric"] = result.metric;
+  const std::string metric(metric_key(result.metric));
+  json["global"] = clients_part(metric, result.global);
+  if (!result.fine_tuned.empty()) json["fine_tuned"] = clients_part(metric, result.fine_tuned);
+  if (!result.personal.empty()) json["personal"] = clients_part(metric, result.personal);
+  json["confusion"] = result.confusion;
+  if (!result.class_names.empty()) json["class_names"] = result.class_names;
+  if (!result.is_covered) json["not_covered"] = true;
+  return dump_json(json, 2);
+}
+
+}  // namespace fedstride

@@ -1,0 +1,56 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "data/data_folder.hpp"
+#include "data/dataset.hpp"
+#include "nn/evaluation.hpp"
+#include "nn/model.hpp"
+#include "sim/run/configuration.hpp"
+
+namespace fedstride {
+
+/// A model from a file, and its evaluation.
+struct ModelEvaluation {
+  Model model;
+  std::string dataset;
+  std::vector<std::string> class_names;
+  Evaluation evaluation;
+  bool is_covered = true;  ///< false: of rows that the run's guarantee protects, without being covered by it
+};
+
+/// Evaluates a model.safetensors, or the one in a run's folder, on the test (or training) examples of a data set. An empty `dataset`
+/// means the one that the file was trained on; then, for a run's folder, empty `options.data` and `options.data_dir` mean the run's
+/// own, and its settings for reading files apply unless `options.read` overrides them. `options.data` implies data set 'file'. Throws
+/// Error.
+ModelEvaluation evaluate_file(const std::string& path, const std::string& dataset, const DataOptions& options, bool training_part,
+                              int threads);
+
+/// Accuracy, loss, examples and accuracy per class as JSON.
+std::string evaluation_json(const ModelEvaluation& result);
+
+/// The evaluation of a finished run on each client's own test rows.
+struct ClientsEvaluation {
+  std::string dataset;
+  std::vector<std::string> class_names;
+  std::string_view metric = "accuracy";          ///< the name of `accuracy`, as in Evaluation
+  std::vector<GroupEvaluation> global = {};      ///< the run's model, by client
+  std::vector<GroupEvaluation> fine_tuned = {};  ///< after local epochs on the client's training rows; empty if not requested
+  std::vector<GroupEvaluation> personal = {};    ///< the clients' personal models; empty if there are none, or they are elsewhere
+  std::vector<std::vector<std::uint64_t>> confusion =
+      {};                  ///< of the run's model on the whole test part, [actual][predicted]; empty if targets are not classes
+  bool is_covered = true;  ///< false: of rows that the run's guarantee protects
+};
+
+/// Evaluates the model in a run's folder on each client's own test rows; if `epochs` is above 0, also each client's model after that
+/// many local epochs with the run's optimizer, without privacy and local objective; and the personal models in the run's folder (a
+/// client without one has the run's model). Empty `data` and `data_dir` mean the run's own. Throws Error: usage for a run without
+/// client-test, or whose rows are with its clients.
+ClientsEvaluation evaluate_clients(const std::string& folder, const std::string& data_dir, int epochs, int threads,
+                                   const std::string& data = {});
+
+std::string clients_json(const ClientsEvaluation& result);
+
+}  // namespace fedstride

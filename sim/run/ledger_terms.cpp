@@ -1,0 +1,185 @@
+#include "sim/run/ledger_terms.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <set>
+
+#include "core/error.hpp"
+#include "core/text.hpp"
+#include "dp/ledger/ledger_entry.hpp"
+#include "dp/ledger/ledger_file.hpp"
+#include "server/cohorts.hpp"
+#include "sim/run/neighbours.hpp"
+
+namespace fedstride {
+namespace {
+
+// The settings of one level as its flags name them.
+struct LevelTerms {
+  Level level;
+  std::string prefix;
+  double clip;
+  double noise_multiplier;
+  double epsilon;
+  double delta;
+  AccountantChoice accountant;
+  std::string neighbours;
+};
+
+// The neighbors that follow from the settings; as set, if the settings do not allow them.
+std::string neighbours_of(const Configuration& configuration, Neighbours (*resolved)(const Configuration&),
+                          NeighboursChoice named) {
+  try {
+    return std::string(name_of(resolved(configuration)));
+  } catch (const Error&) {
+    return std::string(choice_name(named));
+  }
+}
+
+std::vector<LevelTerms> terms_of(const Configuration& configuration) {
+  const Privacy& privacy = configuration.privacy;
+  std::vector<LevelTerms> all;
+  if (const auto* example = example_level(privacy))
+    all.push_back({Level::example, "", example->clip, example->noise_multiplier, example->epsilon, example->delta,
+                   example->accountant, neighbours_of(configuration, example_neighbours, example->neighbours)});
+  if (const auto* client = client_level(privacy)) {
+    all.push_back({Level::client, example_level(privacy) != nullptr ? "client-" : "", client->client_clip,
+                   client->client_noise_multiplier, client->client_epsilon, client->client_delta, client->client_accountant,
+                   neighbours_of(configuration, client_neighbours, client->client_neighbours)});
+  }
+  return all;
+}
+
+class LedgerComparer {
+ public:
+  explicit LedgerComparer(const Configuration& configuration) : configuration_(configuration), terms_(terms_of(configuration)) {}
+
+  void header(const LedgerHeader& header) {
+    differs("randomness", choice_name(configuration_.randomness), header.source);
+    if (clients_ == 0) {
+      clients_ = header.clients;
+      not_compared("the number of clients, which comes from the data");
+    }
+    differs("clients", number_text(clients_), number_text(header.clients));
+    for (const LedgerStatement& statement : header.statements)
+      if (of(statement.level) == nullptr)
+        contradiction("dp '" + std::string(configuration_.privacy.name()) + "' protects no " +
+                      std::string(name_of(statement.level)) + "s; the ledger has a statement for them");
+    for (const LevelTerms& terms : terms_) {
+      const LedgerStatement* statement = header.at(terms.level);
+      if (statement == nullptr) {
+        contradiction("dp '" + std::string(configuration_.privacy.name()) + "' protects " + std::string(name_of(terms.level)) +
+                      "s; the ledger has no statement for them");
+        continue;
+      }
+      differs(terms.prefix + "delta", number_text(terms.delta), number_text(statement->delta));
+      const double budget = terms.epsilon > 0 ? terms.epsilon : std::numeric_limits<double>::infinity();
+      differs(terms.prefix + "epsilon", budget_text(budget), budget_text(statement->epsilon));
+      differs(terms.prefix + "neighbours", terms.neighbours, name_of(statement->neighbours));
+      if (terms.accountant != AccountantChoice::automatic)
+        differs(terms.prefix + "accountant", choice_name(terms.accountant), statement->accountant);
+      if (terms.level != Level::client) continue;
+      differs(terms.prefix + "clip", number_text(terms.clip), number_text(statement->bound));
+      differs("client-noise", choice_name(client_level(configuration_.privacy)->client_noise), statement->noise_at);
+    }
+  }
+
+  void entry(const LedgerEntry& entry) {
+    for (const LedgerGroup& group : entry.groups) {
+      const LevelTerms* terms = of(group.level);
+      if (terms == nullptr) continue;
+      const std::string round = "round " + std::to_string(entry.round) + ": ";
+      if (group.quantity != Quantity::sums) {
+        noisy(round, group);
+        continue;
+      }
+      if (group.level == Level::example)
+        example(round, *terms, group);
+      else
+        client(round, group);
+      const auto* settings = group.level == Level::example ? example_level(configuration_.privacy) : nullptr;
+      const bool constant = settings == nullptr || (settings->clip_schedule == ClipSchedule::constant &&
+                                                    settings->noise_schedule == NoiseSchedule::constant);
+      if (!constant) not_compared("clip and noise of each release, which follow a schedule");
+      for (const ReleaseRun& run : constant ? group.runs : std::vector<ReleaseRun>{}) {
+        differs(round + terms->prefix + "clip", number_text(terms->clip), number_text(run.clip));
+        if (terms->noise_multiplier > 0)
+          differs(round + terms->prefix + "noise-multiplier", number_text(terms->noise_multiplier),
+                  number_text(run.noise_multiplier));
+        else
+          not_compared(terms->prefix + "noise-multiplier, which was calibrated for the budget");
+      }
+    }
+  }
+
+  LedgerComparison take() && { return std::move(result_); }
+
+ private:
+  static std::string budget_text(double budget) { return std::isfinite(budget) ? number_text(budget) : "none"; }
+
+  const LevelTerms* of(Level level) const {
+    const auto found = std::ranges::find(terms_, level, &LevelTerms::level);
+    return found == terms_.end() ? nullptr : &*found;
+  }
+
+  // Releases other than sums.
+  void noisy(const std::string& round, const LedgerGroup& group) {
+    const auto* settings = example_level(configuration_.privacy);
+    const auto [name, noise] = group.quantity == Quantity::components
+                                   ? std::pair("components-noise", settings != nullptr ? settings->components_noise : 0)
+                               : group.quantity == Quantity::moments
+                                   ? std::pair("normalize-noise", configuration_.normalize_noise)
+                                   : std::pair("evaluate-noise", configuration_.evaluate_noise);
+    for (const ReleaseRun& run : group.runs) differs(round + name, number_text(noise), number_text(run.noise_multiplier));
+  }
+
+  void example(const std::string& round, const LevelTerms& terms, const LedgerGroup& group) {
+    const auto* settings = example_level(configuration_.privacy);
+    differs(round + terms.prefix + "neighbours", terms.neighbours, name_of(group.neighbours));
+    if (group.sampling != Sampling::full) differs(round + "sampling", choice_name(settings->sampling), name_of(group.sampling));
+    if (settings->sampling_rate > 0 && settings->sampling == LotSampling::poisson)
+      differs(round + "sampling-rate", number_text(settings->sampling_rate), number_text(group.rate));
+    else
+      not_compared("sampling-rate, which follows from the clients' sizes");
+  }
+
+  void client(const std::string& round, const LedgerGroup& group) {
+    const bool local = client_level(configuration_.privacy)->client_noise == ClientNoiseBy::local;
+    const double rate = configuration_.cohort->rate(clients_);
+    const bool amplified = !local && rate < 1 && configuration_.cohort.as<PoissonCohort>() != nullptr;
+    differs(round + "cohort's rate", number_text(amplified ? rate : 1), number_text(group.rate));
+  }
+
+  void differs(const std::string& what, std::string_view settings, std::string_view ledger) {
+    if (settings != ledger)
+      contradiction(what + " is " + std::string(settings) + " in config.toml, " + std::string(ledger) + " in the ledger");
+  }
+  void contradiction(const std::string& line) {
+    constexpr std::size_t kMaxContradictions = 100;  // later rounds repeat the first one's
+    if (result_.contradictions.size() < kMaxContradictions) result_.contradictions.push_back(line);
+  }
+  void not_compared(const std::string& line) {
+    if (noted_.insert(line).second) result_.not_compared.push_back(line);
+  }
+
+  const Configuration& configuration_;
+  std::size_t clients_ = static_cast<std::size_t>(configuration_.clients);  ///< 0: from the data, as recorded in the ledger
+  std::vector<LevelTerms> terms_;
+  std::set<std::string> noted_;
+  LedgerComparison result_;
+};
+
+}  // namespace
+
+LedgerComparison compare_with_settings(const std::filesystem::path& ledger, std::string_view key,
+                                       const Configuration& configuration) {
+  LedgerReader reader(ledger, key);
+  LedgerComparer comparer(configuration);
+  const LedgerHeader header = read_header(reader.next());
+  comparer.header(header);
+  for (std::string_view text = reader.next(); !text.empty(); text = reader.next()) comparer.entry(read_entry(text, header));
+  return std::move(comparer).take();
+}
+
+}  // namespace fedstride

@@ -1,0 +1,24 @@
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "sim/run/configuration.hpp"
+
+namespace fedstride {
+
+/// The result of comparing a run's ledger with its settings.
+struct LedgerComparison {
+  std::vector<std::string> contradictions;  ///< one line each; empty if they agree
+  std::vector<std::string> not_compared;    ///< values that do not follow from the settings alone
+};
+
+/// Compares a ledger, line by line, with the settings of its run: the levels and their guarantees, the source of the noise, the number
+/// of clients, and each release's clip, noise, sampling and rate as far as they follow from the settings. Reads no data. Throws Error
+/// (failure) like read_ledger.
+LedgerComparison compare_with_settings(const std::filesystem::path& ledger, std::string_view key,
+                                       const Configuration& configuration);
+
+}  // namespace fedstride

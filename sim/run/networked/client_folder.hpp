@@ -1,0 +1,42 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+
+#include "core/folder_lock.hpp"
+#include "dp/ledger/ledger_book.hpp"
+
+namespace fedstride {
+
+/// The persistent state of a client of a networked federation.
+struct ClientMemory {
+  std::string experiment;    ///< Welcome::experiment
+  std::string terms;         ///< experiment_digest computed by this client, which the coordinator cannot choose
+  std::uint32_t round = 0;   ///< the last round answered; 0: none
+  std::string model_hash;    ///< of the model to train in that round, and of the numbers sent with it
+  std::string state_before;  ///< its serialized state before that round, so that the round can be repeated
+  std::string state_after;   ///< its serialized state after that round
+  LedgerMark ledger;
+};
+
+/// The folder of one client of a networked federation: `memory`, and under privacy `ledger.jsonl` and `secret.key`. Locked by one
+/// process at a time.
+class ClientFolder {
+ public:
+  /// Creates the folder if it does not exist. Throws FolderInUse, Error (failure).
+  explicit ClientFolder(const std::filesystem::path& path);
+
+  const std::filesystem::path& path() const { return path_; }
+  /// Returns the memory; nothing if the client has not started. Throws Error (failure) if the file is damaged.
+  std::optional<ClientMemory> load() const;
+  /// Writes the memory and syncs it to disk.
+  void save(const ClientMemory& memory) const;
+
+ private:
+  std::filesystem::path path_;
+  FolderLock lock_;
+};
+
+}  // namespace fedstride

@@ -1,0 +1,87 @@
+#include "sim/run/networked/terms.hpp"
+
+#include <algorithm>
+#include <type_traits>
+
+#include "core/error.hpp"
+#include "core/hash.hpp"
+#include "partitions/own_rows.hpp"
+
+namespace fedstride {
+namespace {
+
+// Clients that bring their own rows do not know the other clients' sizes, from which noise is calibrated and the accountant chosen, so
+// the settings sent to them contain both.
+std::string settings_for_clients(const Setup& setup) {
+  Configuration configuration = lasting_configuration(setup);
+  if (!setup.clients.data_hashes.empty() && setup.privacy.example)
+    if (ExampleSettings* example = configuration.privacy->example()) {
+      example->noise_multiplier = setup.privacy.example->noise_multiplier;
+      example->accountant = make_choice<AccountantChoice>("accountant", part_name(setup.privacy.example->accountant));
+    }
+  return write_settings(configuration, {});
+}
+
+}  // namespace
+
+std::string experiment_digest(const Setup& setup) {
+  return Hash().text(lasting_settings(setup)).text(setup.data.hash).text(setup.clients.partition_hash).hex();
+}
+
+Welcome welcome_to(const Setup& setup) {
+  const Dataset& data = setup.data.train;
+  Welcome welcome{.build = build_identity(), .settings = settings_for_clients(setup), .experiment = experiment_digest(setup)};
+  welcome.model = setup.model.line();
+  welcome.height = static_cast<std::uint32_t>(data.shape.height);
+  welcome.width = static_cast<std::uint32_t>(data.shape.width);
+  welcome.channels = static_cast<std::uint32_t>(data.shape.channels);
+  welcome.classes = static_cast<std::uint32_t>(data.classes);
+  welcome.targets = static_cast<std::uint32_t>(data.targets);
+  welcome.vocabulary = static_cast<std::uint32_t>(data.vocabulary);
+  welcome.mean = data.mean;
+  welcome.deviation = data.deviation;
+  Welcome longest = welcome;
+  if (const auto most = std::ranges::max_element(setup.clients.row_counts); most != setup.clients.row_counts.end())
+    tell_rows(setup, static_cast<ClientId>(most - setup.clients.row_counts.begin()), longest);
+  if (const std::string why = too_long(longest); !why.empty()) throw usage_error(why);
+  return welcome;
+}
+
+void tell_rows(const Setup& setup, ClientId client, Welcome& welcome) {
+  if (setup.configuration.partition->reads() == nullptr) return;
+  welcome.partition_hash = setup.clients.partition_hash;
+  welcome.row_counts = setup.clients.row_counts;
+  welcome.rows.assign(setup.clients.rows[client].begin(), setup.clients.rows[client].end());
+  if (!setup.training.test_rows) return;
+  const std::span<const Row> tested = setup.training.test_rows(client);
+  welcome.rows.insert(welcome.rows.end(), tested.begin(), tested.end());
+}
+
+Setup prepare_member(const Configuration& configuration, ClientId client, const Welcome& welcome) {
+  if (configuration.partition->reads() != nullptr)
+    return prepare_client(prepare_told_data(configuration, client, {welcome.partition_hash, welcome.row_counts, welcome.rows}));
+  if (configuration.partition.as<OwnRows>() == nullptr) return prepare(configuration, FirstWeights::elsewhere);
+  // fit() refuses a form that does not suit the rows; here the coordinator's numbers are only converted to int.
+  const auto number = [](std::uint32_t value) { return static_cast<int>(std::min<std::uint32_t>(value, 1 << 30)); };
+  const ExampleForm form{.shape = {number(welcome.height), number(welcome.width), number(welcome.channels)},
+                         .outputs = number(welcome.classes),
+                         .targets = static_cast<Targets>(number(welcome.targets)),
+                         .vocabulary = number(welcome.vocabulary)};
+  return prepare_client(
+      prepare_own_data(configuration, client, {.examples = form, .mean = welcome.mean, .deviation = welcome.deviation}));
+}
+
+Packings packings_of(const Setup& setup) {
+  const LocalObjective& objective = setup.training.objective;
+  return {.model = Packing(setup.model, objective->hears() ? 2 : 1), .update = Packing(setup.model, objective->sends() ? 2 : 1)};
+}
+
+std::string rows_hash(std::span<const Row> rows) { return Hash().values(rows).hex(); }
+
+std::string rows_hash(std::uint64_t first_rows) {
+  Hash hash;
+  for (std::uint64_t row = 0; row < first_rows; ++row) hash.value(static_cast<Row>(row));
+  return hash.hex();
+}
+
+}  // namespace fedstride

@@ -1,0 +1,67 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "client/private_plan.hpp"
+#include "core/error.hpp"
+#include "dp/accountants/accountants.hpp"
+#include "nn/model.hpp"
+#include "sim/run/data_setup.hpp"
+
+namespace fedstride {
+
+/// One resolved level of a run's privacy: the input of the ledger, the accountants and the statements.
+struct LevelSetup {
+  Accountant accountant;
+  double delta = 1e-5;
+  double epsilon = 0;  ///< budget; 0: none
+  Neighbours neighbours = Neighbours::add_remove;
+  double clip = 1;
+  double noise_multiplier = 0;  ///< given or calibrated
+  bool calibrated = false;
+  Spending once = {};                       ///< releases before the first round: private components, moments of the inputs
+  std::optional<Releases> evaluation = {};  ///< of each evaluated round, with evaluate private
+  std::uint32_t evaluate_every = 1;         ///< rounds between evaluations
+
+  /// The spending on all of these in this many rounds.
+  Spending beside(std::uint64_t rounds) const;
+};
+
+/// A run's privacy, fixed before it starts.
+struct PrivacySetup {
+  std::optional<LevelSetup> example = {};
+  std::optional<LevelSetup> client = {};
+  /// Example level: plans by the client's number of rows.
+  std::map<std::size_t, std::shared_ptr<const PrivatePlan>> plans = {};
+  Releases client_release = {};  ///< client level: one round, as the accountant sees it
+  double largest_weight = 1;     ///< client level: weight that enters the sensitivity
+  Spending components = {};      ///< of the private components; empty without them
+
+  bool on() const { return example.has_value() || client.has_value(); }
+};
+
+/// Calibrates noise that is not given, chooses accountants and plans the clients' lots. Throws Error (usage) for a configuration that
+/// cannot be accounted for: a layer that mixes examples, sampling and neighbors without a sound accountant, a budget that no noise meets.
+PrivacySetup make_privacy(const DataSetup& setup, const Model& model);
+
+/// Throws Error (usage) if one of the layers, variants over kinds with kTraits, mixes the examples of a batch.
+template <class Layers>
+void refuse_mixing_layers(const Layers& layers, std::string_view model) {
+  for (const auto& layer : layers)
+    if (std::visit([]<class Kind>(const Kind&) { return Kind::kTraits.mixes_examples; }, layer))
+      throw usage_error("model '" + std::string(model) +
+                        "' has a layer that mixes the examples of a batch; example-level privacy needs separate per-example "
+                        "gradients");
+}
+
+/// True if the noise depends on the number of rounds, which then must not change.
+bool rounds_decide_noise(const Configuration& configuration, const PrivacySetup& privacy);
+
+}  // namespace fedstride

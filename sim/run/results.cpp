@@ -1,0 +1,343 @@
+#include "sim/run/results.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <limits>
+#include <numeric>
+#include <span>
+
+#include "client/told_evaluation.hpp"
+#include "core/build_info.hpp"
+#include "core/json.hpp"
+#include "core/text.hpp"
+
+namespace fedstride {
+namespace {
+
+// Keys that begin with `name`: "test_accuracy", "test_r2".
+void add_evaluation(Json& json, const std::string& name, const std::string& metric, const std::optional<Evaluation>& evaluation) {
+  json[name + "_" + metric] = evaluation ? number_or_null(evaluation->accuracy) : Json(nullptr);
+  json[name + "_loss"] = evaluation ? number_or_null(evaluation->loss) : Json(nullptr);
+}
+
+// Adds the distribution over clients of these evaluations; nothing if there are none.
+void add_clients(Json& json, const std::string& name, const std::string& metric, const std::vector<GroupEvaluation>& clients) {
+  if (clients.empty()) return;
+  const std::string measure = name + "_" + metric;
+  const Spread accuracy = spread_of_clients(clients, &GroupEvaluation::accuracy);
+  json[measure] = accuracy.mean;
+  json[measure + "_deviation"] = accuracy.deviation;
+  json[measure + "_p10"] = accuracy.tenth;
+  json[measure + "_p50"] = accuracy.median;
+  json[measure + "_p90"] = accuracy.ninetieth;
+  json[measure + "_worst_tenth"] = accuracy.worst_tenth;
+  const bool all_finite = std::ranges::all_of(clients, [](const GroupEvaluation& one) { return std::isfinite(one.loss); });
+  json[name + "_loss"] = all_finite ? number_or_null(spread_of_clients(clients, &GroupEvaluation::loss).mean) : Json(nullptr);
+}
+
+// For numeric targets a report has only the loss; the variation of the rows comes from the test of the federation's model on the same
+// rows.
+GroupEvaluation personal_test(const RoundRecord& record, const ClientReport& report) {
+  GroupEvaluation test{.examples = report.personal_examples,
+                       .correct = report.personal_correct,
+                       .loss = report.personal_loss,
+                       .accuracy = static_cast<double>(report.personal_correct) / static_cast<double>(report.personal_examples)};
+  if (record.metric != "accuracy" && !record.client_test.empty())
+    test.accuracy = std::isfinite(report.personal_loss)
+                        ? r_squared(report.personal_loss, record.client_test[report.client].variation)
+                        : -std::numeric_limits<double>::infinity();
+  return test;
+}
+
+// The personal models' tests in the clients' reports.
+std::vector<GroupEvaluation> personal_tests(const RoundRecord& record) {
+  std::vector<GroupEvaluation> tests;
+  for (const ClientReport& report : record.clients)
+    if (report.personal_examples > 0) tests.push_back(personal_test(record, report));
+  return tests;
+}
+
+void add_spent(Json& json, const char* level, const std::optional<SpentSoFar>& spent) {
+  if (spent) json[level] = Json{{"epsilon", number_or_null(spent->epsilon)}, {"delta", spent->delta}};
+}
+
+// The fields that may be published under privacy: functions of accounted releases and public facts. docs/privacy.md gives the reason
+// for each, and a test compares its table with the files. Fields that are not listed here are not published.
+constexpr std::string_view kOfSummary[] = {
+    "rounds",   "finished",        "halted",        "test_accuracy", "test_r2",     "test_loss",    "model_hash",
+    "model",    "parameters",      "training_rows", "test_rows",     "version",     "commit",       "numerics_version",
+    "compiler", "instruction_set", "randomness",    "privacy",       "ledger_head", "ledger_lines", "metric"};
+constexpr std::string_view kOfRound[] = {"round",      "test_accuracy",   "test_r2",       "test_loss",
+                                         "model_hash", "example_privacy", "client_privacy"};
+// Rates and undone steps follow from noisy gradients, so they are covered if examples are protected. Under client-level privacy they
+// are not: they belong to one client, and its line reveals that it was drawn.
+constexpr std::string_view kOfClient[] = {"client", "rows", "learning_rate", "steps", "accepted", "rejected", "releases"};
+
+void add_uncovered(const Json& json, std::span<const std::string_view> covered, std::string_view prefix,
+                   std::vector<std::string>& names) {
+  for (const auto& [name, value] : json.items()) {
+    const std::string full = std::string(prefix) + name;
+    if (std::ranges::find(covered, name) == covered.end() && std::ranges::find(names, full) == names.end()) names.push_back(full);
+  }
+}
+
+std::vector<std::string> names_of_test(const Json& json) {
+  return {json.contains("test_r2") ? "test_r2" : "test_accuracy", "test_loss"};
+}
+
+// The fields of a line that no guarantee covers; "clients.x" is field x of every client.
+std::vector<std::string> uncovered_of_round(const Json& json, bool clients_protected, bool test_is_covered) {
+  std::vector<std::string> names;
+  if (!test_is_covered) names = names_of_test(json);
+  add_uncovered(json, kOfRound, "", names);
+  std::erase(names, "clients");
+  const std::span<const std::string_view> of_client = kOfClient;
+  for (const Json& client : json["clients"])
+    add_uncovered(client, clients_protected ? of_client.first(0) : of_client, "clients.", names);
+  return names;
+}
+
+// Removes the fields in `names`, and the clients if they have no field left.
+void leave_out(Json& json, const std::vector<std::string>& names) {
+  constexpr std::string_view kClients = "clients.";
+  for (const std::string& name : names) {
+    if (!name.starts_with(kClients)) {
+      json.erase(name);
+      continue;
+    }
+    for (Json& client : json["clients"]) client.erase(name.substr(kClients.size()));
+  }
+  if (const auto clients = json.find("clients");
+      clients != json.end() && std::ranges::all_of(*clients, [](const Json& client) { return client.empty(); }))
+    json.erase("clients");
+}
+
+void cover(Json& json, const std::vector<std::string>& uncovered, bool publishable) {
+  if (publishable)
+    leave_out(json, uncovered);
+  else
+    json["not_covered"] = uncovered;
+}
+
+std::vector<std::string> notes_on(const Setup& setup, const RunSummary& summary) {
+  std::vector<std::string> notes = setup.notes;
+  if (summary.idle_rounds > 0) notes.push_back(idle_rounds_text(setup.configuration, summary.idle_rounds, summary.rounds));
+  if (summary.failures > 0) notes.push_back(failures_text(summary));
+  if (!summary.failed.empty()) notes.push_back(summary.failed);
+  return notes;
+}
+
+// Adds the totals of a round that readers otherwise compute from its clients' reports (sweep/results/round_lines.cpp).
+void add_totals(Json& json, const RoundRecord& record) {
+  struct Mean {
+    double sum = 0;
+    std::uint64_t count = 0;
+    void add(double value) {
+      if (!std::isfinite(value)) return;
+      sum += value;
+      ++count;
+    }
+    Json json() const { return count > 0 ? number_or_null(sum / static_cast<double>(count)) : Json(nullptr); }
+  };
+  std::uint64_t steps = 0;
+  std::uint64_t rejected = 0;
+  Mean learning_rate;
+  Mean gradient_norm;
+  Mean clipped_share;
+  Mean update_norm;
+  for (const ClientReport& client : record.clients) {
+    steps += client.steps;
+    rejected += client.rejected;
+    learning_rate.add(client.learning_rate);
+    update_norm.add(client.update_norm);
+    gradient_norm.add(client.gradient_norm);
+    clipped_share.add(client.clipped_share);
+  }
+  json["participants"] = record.clients.size();
+  json["steps"] = steps;
+  json["rejected_steps"] = rejected;
+  json["rejected_share"] = steps > 0 ? number_or_null(static_cast<double>(rejected) / static_cast<double>(steps)) : Json(nullptr);
+  json["learning_rate"] = learning_rate.json();
+  json["update_norm"] = update_norm.json();
+  if (record.example_spent) {
+    json["gradient_norm"] = gradient_norm.json();
+    json["clipped_share"] = clipped_share.json();
+  }
+}
+
+double rate(std::uint64_t examples, double seconds) { return seconds > 0 ? static_cast<double>(examples) / seconds : 0; }
+
+}  // namespace
+
+bool RoundRecord::is_idle() const {
+  std::uint64_t steps = 0;
+  std::uint64_t rejected = 0;
+  for (const ClientReport& client : clients) {
+    steps += client.steps;
+    rejected += client.rejected;
+  }
+  return steps > 0 && rejected == steps;
+}
+
+std::uint64_t RoundRecord::failures() const {
+  return static_cast<std::uint64_t>(
+      std::ranges::count_if(clients, [](const ClientReport& client) { return !client.failure.empty(); }));
+}
+
+Spread spread_of_clients(const std::vector<GroupEvaluation>& clients, double GroupEvaluation::*number) {
+  std::vector<double> numbers;
+  for (const GroupEvaluation& client : clients)
+    if (client.examples > 0) numbers.push_back(client.*number);
+  return spread_of(std::move(numbers));
+}
+
+std::string round_json(const RoundRecord& record, bool publishable, const ClientReports& reports) {
+  Json json;
+  json["round"] = record.round;
+  const std::string metric(metric_key(record.metric));
+  add_evaluation(json, "test", metric, record.test);
+  add_evaluation(json, "validation", metric, record.validation);
+  json["train_loss"] = number_or_null(record.train_loss);
+  for (const NamedNumber& number : record.numbers) json[std::string(number.name)] = number_or_null(number.value);
+  json["examples"] = record.examples;
+  json["seconds"] = record.seconds;
+  json["evaluation_seconds"] = record.evaluation_seconds;
+  json["examples_per_second"] = rate(record.examples, record.seconds);
+  json["model_hash"] = record.model_hash;
+  if (record.is_idle()) json["no_step_kept"] = true;
+  if (record.backdoor_success) json["backdoor_success"] = *record.backdoor_success;
+  add_clients(json, "own", metric, record.client_test);
+  if (record.test) add_clients(json, "personal", metric, personal_tests(record));
+  if (!record.client_accuracy.empty()) {
+    const auto [worst, best] = std::ranges::minmax(record.client_accuracy);
+    json["worst_client_accuracy"] = worst;
+    json["best_client_accuracy"] = best;
+    double mean = 0;
+    double square = 0;
+    for (const double accuracy : record.client_accuracy) mean += accuracy;
+    mean /= static_cast<double>(record.client_accuracy.size());
+    for (const double accuracy : record.client_accuracy) square += (accuracy - mean) * (accuracy - mean);
+    json["client_accuracy_deviation"] = std::sqrt(square / static_cast<double>(record.client_accuracy.size()));
+  }
+  json["failed_clients"] = record.failures();
+  const std::vector<std::size_t> written = reports.chosen(record.clients);
+  if (written.size() < record.clients.size()) add_totals(json, record);
+  Json& clients = json["clients"] = Json::array();
+  for (const std::size_t i : written) {
+    const ClientReport& report = record.clients[i];
+    Json client{{"client", report.client},
+                {"rows", report.rows},
+                {"examples", report.examples},
+                {"loss", number_or_null(report.loss)},
+                {metric, record.client_accuracy.empty() ? Json(nullptr) : Json(record.client_accuracy[report.client])},
+                {"learning_rate", number_or_null(report.learning_rate)},
+                {"steps", report.steps},
+                {"accepted", report.steps - report.rejected},
+                {"rejected", report.rejected},
+                {"update_norm", number_or_null(report.update_norm)}};
+    if (!record.client_test.empty()) {
+      client["own_" + metric] = record.client_test[report.client].accuracy;
+      client["own_loss"] = number_or_null(record.client_test[report.client].loss);
+    }
+    if (record.test && report.personal_examples > 0) {
+      client["personal_" + metric] = number_or_null(personal_test(record, report).accuracy);
+      client["personal_loss"] = number_or_null(report.personal_loss);
+    }
+    if (record.example_spent) {
+      std::uint64_t releases = 0;
+      for (const ReleaseRun& run : report.releases) releases += run.count;
+      client["releases"] = releases;
+      client["empty_lots"] = report.empty_lots;
+      client["nonfinite"] = report.nonfinite;
+      client["gradient_norm"] = number_or_null(report.gradient_norm);
+      client["clipped_share"] = number_or_null(report.clipped_share);
+    }
+    if (!report.failure.empty()) client["failure"] = report.failure;
+    clients.push_back(std::move(client));
+  }
+  add_spent(json, "example_privacy", record.example_spent);
+  add_spent(json, "client_privacy", record.client_spent);
+  if (record.example_spent || record.client_spent)
+    cover(json, uncovered_of_round(json, record.client_spent.has_value(), record.test_is_covered), publishable);
+  return dump_json(json);
+}
+
+std::string failures_text(const RunSummary& summary) {
+  constexpr std::size_t kMostReasons = 3;
+  std::vector<std::pair<std::uint64_t, std::string>> reasons;
+  for (const auto& [reason, count] : summary.reasons) reasons.emplace_back(count, reason);
+  std::ranges::stable_sort(reasons, std::greater<>(), &std::pair<std::uint64_t, std::string>::first);
+  std::vector<std::string> parts;
+  for (const auto& [count, reason] : std::span(reasons).first(std::min(kMostReasons, reasons.size())))
+    parts.push_back(reason + " (" + std::to_string(count) + ")");
+  if (reasons.size() > kMostReasons) parts.push_back("and " + counted(reasons.size() - kMostReasons, "other reason"));
+  return "in " + std::to_string(summary.failed_rounds) + " of " + counted(summary.session_rounds, "round") +
+         (summary.session_rounds < summary.rounds ? " of this session" : "") + " clients were left out, " +
+         counted(summary.failures, "update") + " in all: " + joined(parts, "; ");
+}
+
+std::string idle_rounds_text(const Configuration& configuration, std::uint64_t idle, std::uint64_t rounds) {
+  return "in " + std::to_string(idle) + " of " + counted(rounds, "round") + " every step of every client was undone; " +
+         idle_rounds_advice(configuration);
+}
+
+std::string idle_rounds_advice(const Configuration& configuration) {
+  const ChosenPart& optimizer = configuration.optimizer;
+  std::string text;
+  if (const SettingInfo* rate = optimizer.part().find("learning-rate"))
+    text = "start with a --learning-rate below " + value_text(optimizer.part().get(*rate)) + ", or ";
+  return text + "use an optimizer that never undoes steps (--optimizer sgd)";
+}
+
+std::string summary_json(const Setup& setup, const RunSummary& summary, const std::string& model_hash) {
+  const BuildInfo build = build_info();
+  Json json;
+  json["rounds"] = summary.rounds;
+  json["finished"] = !summary.interrupted;
+  if (!summary.halted.empty()) json["halted"] = summary.halted;
+  json["metric"] = summary.test.metric;
+  json["test_" + std::string(metric_key(summary.test.metric))] = number_or_null(summary.test.accuracy);
+  json["test_loss"] = number_or_null(summary.test.loss);
+  json["examples"] = summary.examples;
+  json["evaluated_rows"] = summary.test.examples;
+  json["seconds"] = summary.seconds;
+  json["evaluation_seconds"] = summary.evaluation_seconds;
+  json["examples_per_second"] = rate(summary.examples, summary.seconds);
+  json["idle_rounds"] = summary.idle_rounds;
+  json["failed_updates_this_session"] = summary.failures;
+  json["pieces_helped_this_session"] = summary.pieces_helped;
+  json["peak_memory_bytes"] = peak_memory();
+  json["model_hash"] = model_hash;
+  json["model"] = setup.model.line();
+  json["parameters"] = setup.model.parameter_count();
+  if (!setup.privacy.on()) {  // with such a hash, anyone who knows all rows but one could test a guess of it
+    json["data_hash"] = setup.data.hash;
+    json["partition_hash"] = setup.clients.partition_hash;
+    if (!setup.data.train.class_names.empty()) json["class_names"] = setup.data.train.class_names;
+  }
+  const auto brought = std::accumulate(setup.clients.row_counts.begin(), setup.clients.row_counts.end(), std::uint64_t{0});
+  json["training_rows"] =
+      setup.clients.rows.row_count() > 0 ? setup.data.train.size() - setup.data.validation_rows.size() : brought;
+  json["test_rows"] = setup.data.test.size();
+  json["notes"] = notes_on(setup, summary);
+  json["numerics_version"] = kNumericsVersion;
+  json["version"] = build.version;
+  json["commit"] = build.commit;
+  json["compiler"] = build.compiler;
+  json["instruction_set"] = build.instruction_set;
+  json["randomness"] = choice_name(setup.privacy.on() ? setup.configuration.randomness : Randomness::seeded);
+  if (setup.privacy.on()) {
+    json["ledger_head"] = summary.ledger.head;
+    json["ledger_lines"] = summary.ledger.lines;
+    Json& statements = json["privacy"] = Json::array();
+    for (const PrivacyStatement& statement : summary.privacy) statements.push_back(parse_json(statement_json(statement)));
+    std::vector<std::string> names;
+    if (!summary.test_is_covered) names = names_of_test(json);
+    add_uncovered(json, kOfSummary, "", names);
+    cover(json, names, setup.configuration.publishable);
+  }
+  return dump_json(json, 2) + "\n";
+}
+
+}  // namespace fedstride

@@ -1,0 +1,85 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/named_number.hpp"
+#include "core/spread.hpp"
+#include "nn/evaluation.hpp"
+#include "sim/run/client_reports.hpp"
+#include "sim/run/run_privacy.hpp"
+
+namespace fedstride {
+
+/// One finished round: a line of rounds.jsonl.
+struct RoundRecord {
+  std::uint32_t round = 0;
+  std::string_view metric = "accuracy";       ///< of its evaluations (Evaluation::metric)
+  std::optional<Evaluation> test = {};        ///< in evaluated rounds
+  bool test_is_covered = false;               ///< `test` depends on public rows only, or is an accounted release
+  std::optional<Evaluation> validation = {};  ///< in evaluated rounds, with a validation split
+  std::vector<ClientReport> clients = {};
+  std::optional<double> backdoor_success = {};    ///< share of images with the trigger classified as its target class
+  std::vector<GroupEvaluation> client_test = {};  ///< by client, on its own test rows; empty without them or without `test`
+  std::vector<double> client_accuracy = {};       ///< test accuracy weighted by the client's mix of classes; empty without `test`
+  std::vector<NamedNumber> numbers = {};          ///< Server::numbers
+  double train_loss = 0;                          ///< mean over clients not left out, weighted by gradient examples; NaN: none
+  std::uint64_t examples = 0;                     ///< gradient examples of the round
+  double seconds = 0;                             ///< training and averaging, without evaluation
+  double evaluation_seconds = 0;                  ///< 0 in rounds without evaluation
+  std::string model_hash = {};
+  std::optional<SpentSoFar> example_spent = {};  ///< example-level privacy, of the client that has spent most
+  std::optional<SpentSoFar> client_spent = {};   ///< client-level privacy
+
+  /// True if clients took steps and all were undone, so that only their learning rates changed.
+  bool is_idle() const;
+  /// The number of clients whose update was left out.
+  std::uint64_t failures() const;
+};
+
+/// The outcome of a run.
+struct RunSummary {
+  std::uint32_t rounds = 0;  ///< finished in all sessions of the run
+  bool interrupted = false;
+  std::string halted = {};  ///< why it ended before its last round (a privacy budget); empty if it did not
+  Evaluation test = {};
+  bool test_is_covered = false;  ///< RoundRecord::test_is_covered
+  std::string folder = {};
+  std::uint64_t examples = 0;
+  double seconds = 0;                                 ///< training and averaging
+  double evaluation_seconds = 0;                      ///< including the final evaluation
+  std::uint64_t idle_rounds = 0;                      ///< RoundRecord::is_idle
+  std::uint64_t failures = 0;                         ///< updates left out in this session
+  std::uint64_t session_rounds = 0;                   ///< rounds finished in this session
+  std::uint64_t failed_rounds = 0;                    ///< of these, rounds with updates left out
+  std::map<std::string, std::uint64_t> reasons = {};  ///< why, and how often
+  std::string failed = {};                            ///< why it ended with a round that failed; empty if it did not
+  std::vector<PrivacyStatement> privacy = {};
+  LedgerMark ledger = {};
+  std::uint64_t pieces_helped = 0;  ///< pieces of a client's step run by another thread in this session
+};
+
+/// The distribution of a number over the clients that have test rows.
+Spread spread_of_clients(const std::vector<GroupEvaluation>& clients, double GroupEvaluation::*number);
+
+/// A round's line of rounds.jsonl. Numbers that are not finite, and evaluations of rounds without one, are null. Under privacy, fields
+/// that no guarantee covers are listed under "not_covered", or left out if `publishable`. If `reports` leaves clients out, the line
+/// itself has sums and means over all clients.
+std::string round_json(const RoundRecord& record, bool publishable, const ClientReports& reports = {});
+
+/// "in 2 of 3 rounds clients were left out, 7 updates in all: its training diverged (7)"
+std::string failures_text(const RunSummary& summary);
+
+/// "in 3 of 40 rounds every step of every client was undone; start with a --learning-rate below 0.1, ...": the number of idle rounds
+/// (RoundRecord::is_idle) with advice; and the advice only.
+std::string idle_rounds_text(const Configuration& configuration, std::uint64_t idle, std::uint64_t rounds);
+std::string idle_rounds_advice(const Configuration& configuration);
+
+/// The text of summary.json: results, build and machine; under privacy as in round_json, and without hashes of the data.
+std::string summary_json(const Setup& setup, const RunSummary& summary, const std::string& model_hash);
+
+}  // namespace fedstride

@@ -1,0 +1,453 @@
+#include "sim/run/rules.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "client/objectives/dynamic.hpp"
+#include "client/objectives/plain.hpp"
+#include "client/objectives/scaffold.hpp"
+#include "core/text.hpp"
+#include "data/datasets.hpp"
+#include "data/skew/no_skew.hpp"
+#include "nn/tensor_line.hpp"
+#include "partitions/outside_rows.hpp"
+#include "partitions/own_rows.hpp"
+#include "server/federated_averaging.hpp"
+#include "sim/run/client_reports.hpp"
+#include "sim/run/neighbours.hpp"
+
+namespace fedstride {
+namespace {
+
+constexpr std::int64_t kMaxPrivateEpochs = 2'000'000'000;
+
+using C = const Configuration&;
+
+bool is_example_level(C c) { return example_level(c.privacy) != nullptr; }
+bool is_client_level(C c) { return client_level(c.privacy) != nullptr; }
+// Whether the noise is added to the sum of all updates.
+bool is_central(C c) { return is_client_level(c) && client_level(c.privacy)->client_noise != ClientNoiseBy::local; }
+bool reads_updates(C c) { return c.aggregation->reads() == Accumulator::Keeps::updates; }
+bool has_components(C c) { return is_example_level(c) && example_level(c.privacy)->has_components(); }
+bool is_evaluated_privately(C c) { return c.is_evaluated_privately(); }
+template <class P>
+bool is(const ChosenPart& chosen) {
+  return chosen.as<P>() != nullptr;
+}
+// False if the number of clients is to be read from the data.
+bool has_count(C c) { return c.clients > 0; }
+std::size_t clients(C c) { return static_cast<std::size_t>(c.clients); }
+bool is_elsewhere(C c) { return is<OwnRows>(c.partition) || is<OutsideRows>(c.partition); }
+
+// Words in braces that reasons may use besides keys.
+struct Fact {
+  std::string_view name;
+  std::string (*text)(C);
+};
+const Fact kFacts[] = {
+    {"updates needed", [](C c) { return std::to_string(c.aggregation->least_updates()); }},
+    {"clients a round", [](C c) { return counted(c.cohort->most(clients(c)), "client"); }},
+    {"number of attackers", [](C c) { return number_text(attackers_among(c)); }},
+    {"row mover", [](C c) { return moves_others(c); }},
+    {"client mover", [](C c) { return moves_other_clients(c); }},
+    {"budget flag", [](C c) { return std::string(is_example_level(c) ? "--client-epsilon" : "--epsilon"); }},
+};
+
+// The rules of all runs, in the order in which they are checked.
+const Rule kCommonRules[] = {
+    // Clients.
+    {"clients", [](C c) { return !has_count(c) && !is_by_natural_clients(c); },
+     "; with {partition} it must be a whole number from 1"},
+    {"aggregation", [](C c) { return has_count(c) && c.aggregation->least_updates() > c.cohort->most(clients(c)); },
+     ", which with these settings needs {updates needed} updates per round; a round has at most {clients a round}"},
+    {"attackers",
+     [](C c) {
+       const double count = attackers_among(c);
+       return c.attack->attackers() > 0 && has_count(c) && (count < 1 || count > c.clients || count != std::floor(count));
+     },
+     ", which gives {number of attackers} attackers with {clients}; it must be a share below 1 that gives at least one, or a "
+     "whole "
+     "number of clients"},
+    {"limit-per-client", [](C c) { return is_elsewhere(c) && c.limit_per_client != 0; },
+     "; with {partition} the clients' rows are not here", "limit-per-client"},
+    {"client-test", [](C c) { return is_elsewhere(c) && c.client_test != 0; },
+     "; with {partition} the clients' rows are not here", "client-test"},
+    {"validation-fraction", [](C c) { return is<OutsideRows>(c.partition) && c.validation_fraction != 0; },
+     "; with {partition} there are no rows here", "validation-fraction"},
+    {"evaluate-rows", [](C c) { return is<OutsideRows>(c.partition) && c.evaluate_rows != 0; },
+     "; with {partition} there are no rows here", "evaluate-rows"},
+    {"model", [](C c) { return is<OutsideRows>(c.partition) && !is_tensor_line(c.model); },
+     ", whose layers need examples, and {partition} has none here: use a model of tensors (parameters)"},
+    {"init", [](C c) { return is_tensor_line(c.model) && c.init.empty(); },
+     "; a model of tensors needs a file with its initial values"},
+
+    // Local objectives.
+    {"local-objective", [](C c) { return c.objective->needs_reach() && !c.optimizer->follows(); },
+     ", which divides by the total length of a client's steps; the steps of {optimizer} are not proportional to its gradients",
+     "optimizer scaffold-option"},
+    {"local-objective", [](C c) { return c.objective->needs_reach() && keeps_state(c) && !c.optimizer->keeps_state(); },
+     ", which divides by the total length of a client's steps in a round; with {client-state}, {optimizer} carries momentum over "
+     "from earlier rounds",
+     "client-state optimizer scaffold-option"},
+    {"local-objective", [](C c) { return c.objective->needs_start() && is_example_level(c); },
+     ", which uses gradients or losses of the received model that no noisy release covers; {dp} protects examples",
+     "scaffold-option"},
+    {"local-objective", [](C c) { return c.objective->scales() && is_client_level(c); },
+     ", whose clients also send the server a number that no release covers; {dp} protects clients"},
+    {"server-optimizer", [](C c) { return c.server->measures() && c.aggregation->reads() == Accumulator::Keeps::updates; },
+     ", which compares the lengths of the updates with that of their mean; {aggregation} does not return their mean",
+     "aggregation"},
+    {"scaffold-controls",
+     [](C c) {
+       const auto* scaffold = c.objective.as<Scaffold>();
+       return scaffold != nullptr && scaffold->controls == ScaffoldControls::equal && weighs_examples(c) && reads_updates(c);
+     },
+     ", which makes clients divide their control variates by their weights; {aggregation} compares what they send",
+     "weights aggregation"},
+    {"server-schedule", [](C c) { return is<Dynamic>(c.objective) && c.server_schedule != ServerScheduleShape::constant; },
+     "; {local-objective} has its own server step, which no schedule changes", "local-objective"},
+    {"server-optimizer", [](C c) { return is<Dynamic>(c.objective) && !is<FederatedAveraging>(c.server); },
+     "; {local-objective} has its own server step, which takes the mean update as it is", "local-objective"},
+
+    {"optimizer", [](C c) { return c.optimizer->reads_losses() && (c.objective->pull() != 0 || c.objective->has_fixed()); },
+     ", which divides the loss of a batch by the squared norm of its gradient; {local-objective} changes the gradient alone",
+     "local-objective"},
+    {"optimizer", [](C c) { return c.optimizer->reads_losses() && c.personal->pull() != 0; },
+     ", which divides the loss of a batch by the squared norm of its gradient; {personal} changes the gradient alone",
+     "personal"},
+
+    // Personal models.
+    {"personal", [](C c) { return !c.personal->layers().empty() && !is<Plain>(c.objective); },
+     ", whose clients send no update of some layers; {local-objective} needs the update of all layers", "local-objective"},
+    {"local-first", [](C c) { return !c.personal->layers().empty() && c.personal->local_first() >= c.local_epochs; },
+     "; with {local-epochs} the shared layers would never train: it must be smaller than that"},
+
+    // Privacy: noise, budgets, publishing.
+    {"checkpoint-every", [](C c) { return c.checkpoint_every != 1 && is_private(c); },
+     "; under {dp} the ledger and the checkpoint must cover the same rounds", "checkpoint-every"},
+    {"noise-multiplier",
+     [](C c) {
+       const ExampleSettings* level = example_level(c.privacy);
+       return level != nullptr && level->noise_multiplier == 0 && level->epsilon == 0;
+     },
+     "; under privacy it must be a number above 0, or set --epsilon to have it calibrated"},
+    {"client-noise-multiplier",
+     [](C c) {
+       const ClientSettings* level = client_level(c.privacy);
+       return level != nullptr && level->client_noise_multiplier == 0 && level->client_epsilon == 0;
+     },
+     "; under privacy it must be a number above 0, or set {budget flag} to have it calibrated"},
+    {"rounds", [](C c) { return is_example_level(c) && std::int64_t{c.rounds} * c.local_epochs > kMaxPrivateEpochs; },
+     "; under {dp} its product with {local-epochs} must be at most 2000000000"},
+    {"publishable", [](C c) { return c.publishable && !is_private(c); },
+     " with {dp}; only what a privacy guarantee covers may be published: set --dp"},
+    {"publishable", [](C c) { return c.publishable && c.randomness == Randomness::seeded; },
+     " with {randomness}; the seed is stored with the results and reveals the noise", "randomness"},
+    {"normalize-noise", [](C c) { return c.is_normalized_privately() && is_private(c) && c.normalize_noise == 0; },
+     "; with {normalize} it must be a number above 0, the noise multiplier of that release"},
+
+    {"missing", [](C c) { return is_private(c) && (c.missing == Missing::drop || c.missing == Missing::error); },
+     "; under {dp} no row may be left out or refused for what it holds"},
+
+    // Privacy: neighbor relations for which a guarantee can hold.
+    {"neighbours",
+     [](C c) { return is_example_level(c) && is_dealt_by_contents(c) && example_neighbours(c) == Neighbours::replace_one; },
+     ", which means replace-one with {sampling}; {partition} assigns rows by their contents, so that replacing one moves others, "
+     "unless the assignment is fixed beforehand (fedstride partition --out FILE, then --partition file)",
+     "sampling partition"},
+    {"neighbours",
+     [](C c) {
+       const ExampleSettings* level = example_level(c.privacy);
+       return level != nullptr && level->neighbours == NeighboursChoice::add_remove && !moves_others(c).empty();
+     },
+     "; {row mover}, so that adding a row moves others"},
+    {"client-neighbours",
+     [](C c) { return is_central(c) && is_dealt_by_contents(c) && client_neighbours(c) == Neighbours::replace_one; },
+     "; {partition} assigns rows by their contents, so that replacing one moves others, unless the assignment is fixed "
+     "beforehand (fedstride partition --out FILE, then --partition file)",
+     "partition"},
+    {"client-neighbours",
+     [](C c) { return is_central(c) && client_neighbours(c) == Neighbours::add_remove && !moves_other_clients(c).empty(); },
+     "; {client mover}", "cohort attack"},
+
+    // Privacy: parts that use more than a release.
+    {"optimizer", [](C c) { return c.optimizer->reads_losses() && is_example_level(c); },
+     ", which reads the loss of each batch, and no release covers that; {dp} protects examples"},
+    {"optimizer", [](C c) { return c.optimizer->pools() && is_client_level(c) && !is_central(c); },
+     ", whose clients send a statistic of their steps besides the update; with {client-noise} no release covers it",
+     "client-noise"},
+    {"server-optimizer", [](C c) { return c.server->measures() && is_client_level(c) && !is_central(c); },
+     ", which needs the mean length of the clients' updates; with {client-noise} no release covers it", "client-noise"},
+    {"cohort", [](C c) { return c.cohort->asks_for_losses() && is_private(c); },
+     ", which selects clients by their losses; under {dp} no release covers these"},
+    {"max-update-norm", [](C c) { return c.bounds_updates() && is_central(c); },
+     "; under {dp} every update is already clipped to the norm in clip", "max-update-norm"},
+    {"aggregation", [](C c) { return reads_updates(c) && is_central(c); },
+     ", which reads each client's update; under {dp} nobody may see those", "client-noise"},
+    {"attack", [](C c) { return c.attack->conspires() && is_central(c); },
+     ", which reads each client's update; under {dp} nobody may see those", "client-noise"},
+
+    // Privacy: principal components.
+    {"clients", [](C c) { return has_components(c) && has_count(c) && c.clients != 1; },
+     "; {private-components} needs a single client's data: it must be 1", "private-components"},
+    {"augment", [](C c) { return has_components(c) && c.augment != Augmentation::none; },
+     ", which needs images; {private-components} replaces them", "private-components"},
+    {"feature-skew", [](C c) { return has_components(c) && !is<NoSkew>(c.feature_skew); },
+     ", which changes inputs; {private-components} replaces them", "private-components"},
+    {"components-noise", [](C c) { return has_components(c) && example_level(c.privacy)->components_noise == 0; },
+     "; with {private-components} it must be a number above 0"},
+
+    // Private evaluation.
+    {"evaluate", [](C c) { return is_evaluated_privately(c) && !is_private(c); }, "; with {dp} nothing is protected"},
+    {"evaluate", [](C c) { return is_evaluated_privately(c) && c.evaluate_noise == 0; },
+     "; evaluate-noise, the noise multiplier of each evaluation, is 0; it must be a number above 0"},
+    {"evaluate", [](C c) { return is_evaluated_privately(c) && c.evaluate_rows > 0; },
+     ", which needs all protected test rows; {evaluate-rows} leaves some out", "evaluate-rows"},
+    {"evaluate", [](C c) { return is_evaluated_privately(c) && is_tensor_line(c.model); },
+     "; your own code tests the model, and no release covers that"},
+    {"evaluate", [](C c) { return is_evaluated_privately(c) && is_client_level(c) && !is_central(c); },
+     "; with {client-noise} no single party is trusted to add the noise"},
+};
+
+// The user's own code trains the clients.
+const Rule kOwnCodeRules[] = {
+    {"dp", [](C c) { return is_example_level(c) && !is_clipped_outside(c); },
+     "; your own code trains the clients, and under example-level privacy it must declare that it takes every gradient from "
+     "Task.lots() (fedstride.uses_clipped_sum)"},
+    {"local-objective", [](C c) { return !is<Plain>(c.objective); },
+     "; your own code trains the clients and would have to do it"},
+    {"personal", [](C c) { return c.personal->makes(); }, "; your own code trains the clients and would have to do it"},
+    {"optimizer", [](C c) { return c.optimizer->pools(); }, ", which pools statistics of steps; your own code makes the steps"},
+    {"attack", [](C c) { return c.attack->attackers() > 0 && !c.attack->conspires(); },
+     ", which is part of training; your own code trains the clients"},
+    {"augment", [](C c) { return c.augment != Augmentation::none; },
+     "; your own code trains the clients and would have to do it"},
+    {"freeze", [](C c) { return !c.freeze.empty(); }, "; your own code trains the clients and would have to do it", "freeze"},
+    {"client-test", [](C c) { return is_tensor_line(c.model) && c.client_test != 0; },
+     "; a model of tensors cannot be tested here", "client-test"},
+};
+
+constexpr std::string_view kNeedsCode =
+    "; that needs your own training code: fedstride.run(train=...) in Python (docs/python.md), or 'fedstride serve'";
+const Rule kNoCodeRules[] = {
+    {"partition", [](C c) { return is<OutsideRows>(c.partition); }, kNeedsCode},
+    {"model", [](C c) { return is_tensor_line(c.model); }, kNeedsCode},
+    {"code", [](C c) { return is_trained_outside(c); }, kNeedsCode},
+};
+
+const Rule kLocalRowsRules[] = {
+    {"partition", [](C c) { return is<OwnRows>(c.partition); },
+     ": the clients bring their rows, and only 'fedstride serve' can coordinate them"},
+};
+
+const Rule kNetworkRules[] = {
+    {"out", [](C c) { return c.out.empty(); }, "; serve needs a folder (--out), so that a restarted coordinator can continue"},
+    {"private-components", has_components, "; over a network nobody has all clients' rows to compute them from",
+     "private-components"},
+    {"normalize", [](C c) { return c.is_normalized_privately(); },
+     "; over a network nobody has all clients' rows to release mean and deviation of"},
+    {"public-data", [](C c) { return !c.public_data.empty() && !is<OwnRows>(c.partition); },
+     ", a file that the clients do not have; over a network give its facts as settings (--classes, --mean, --deviation, "
+     "--vocabulary), or put it into the data file itself"},
+    {"words", [](C c) { return !c.words.empty(); },
+     ", a file that the clients do not have; over a network give its facts as settings (--vocabulary), or put it into the data "
+     "file itself"},
+    {"evaluate", is_evaluated_privately, "; over a network the clients' own ledgers would miss its releases"},
+    {"checkpoint-every", [](C c) { return c.checkpoint_every != 1; },
+     "; over a network a client's folder can go back one round only", "checkpoint-every"},
+};
+
+// A key of a configuration: of the run, a family, or a chosen part. `name` is the key in this configuration.
+struct Key {
+  std::string_view name;
+  ChosenPart* chosen = nullptr;       ///< the family's, or the part that has the setting; null: a setting of the run
+  const SettingInfo* info = nullptr;  ///< null: the choice of a part
+
+  SettingValue get(const Configuration& c) const {
+    if (info == nullptr) return std::string(chosen->name());
+    return info->get(chosen == nullptr ? &c : std::as_const(*chosen).part().object());
+  }
+  bool chooses_a_name() const { return info == nullptr || info->kind == SettingKind::choice; }
+};
+
+std::optional<Key> find_key(Configuration& configuration, std::string_view name) {
+  for (ChosenPart* chosen : chosen_parts(configuration)) {
+    if (chosen->family().key() == name) return Key{chosen->family().key(), chosen};
+    if (const SettingInfo* info = chosen->part().find(name)) return Key{info->name, chosen, info};
+  }
+  for (const SettingInfo& info : settings_of<Configuration>())
+    if (info.name == name) return Key{info.name, nullptr, &info};
+  constexpr std::string_view kPrefix = "client-";
+  if (name.starts_with(kPrefix)) return find_key(configuration, name.substr(kPrefix.size()));
+  return std::nullopt;
+}
+
+std::string quoted(const SettingValue& value) {
+  constexpr std::size_t kMost = 60;  // the line of a model of tensors may be long
+  std::string text = value_text(value);
+  if (text.size() > kMost) text = text.substr(0, kMost) + "...";
+  return std::holds_alternative<std::string>(value) ? "'" + text + "'" : text;
+}
+
+// Replaces {optimizer} by "optimizer 'adam'" and adds the key to `keys`.
+std::string expanded(std::string_view reason, Configuration& configuration, std::vector<std::string>& keys) {
+  std::string text;
+  while (true) {
+    const std::size_t open = reason.find('{');
+    text += reason.substr(0, open);
+    if (open == std::string_view::npos) return text;
+    const std::size_t close = reason.find('}', open);
+    const std::string_view name = reason.substr(open + 1, close - open - 1);
+    reason.remove_prefix(close + 1);
+    const auto fact = std::ranges::find(kFacts, name, &Fact::name);
+    if (fact != std::end(kFacts)) {
+      text += fact->text(configuration);
+    } else if (const auto key = find_key(configuration, name)) {
+      text += std::string(key->name) + " " + quoted(key->get(configuration));
+      keys.emplace_back(key->name);
+    }
+  }
+}
+
+// Other values of a key to try: all names, or the default.
+std::vector<SettingValue> candidates(const Configuration& configuration, const Key& key) {
+  std::vector<SettingValue> values;
+  if (key.info == nullptr) {
+    for (const std::string& name : key.chosen->family().names()) values.emplace_back(name);
+  } else if (key.info->kind == SettingKind::choice) {
+    for (const std::string_view name : key.info->choices) values.emplace_back(std::string(name));
+  } else if (key.chosen != nullptr) {
+    values.push_back(key.chosen->family().make(key.chosen->name())->get(*key.info));
+  } else {
+    const Configuration defaults;
+    values.push_back(key.info->get(&defaults));
+  }
+  std::erase(values, key.get(configuration));
+  return values;
+}
+
+Configuration with(Configuration configuration, std::string_view name, const SettingValue& value) {
+  const Key key = *find_key(configuration, name);
+  if (key.info == nullptr) {
+    const ChosenPart before = *key.chosen;
+    key.chosen->choose(std::get<std::string>(value));
+    // Settings that both parts have are kept.
+    for (const SettingInfo& kept : before.part().settings())
+      if (const SettingInfo* same = key.chosen->part().find(kept.name))
+        same->set(key.chosen->part().object(), before.part().get(kept));
+  } else
+    key.info->assign(key.chosen == nullptr ? &configuration : key.chosen->part().object(), value);
+  return configuration;
+}
+
+bool is_broken(const Rule& rule, const Configuration& configuration) {
+  try {
+    return rule.breaks(configuration);
+  } catch (const Error&) {  // for example a cohort larger than the federation
+    return true;
+  }
+}
+
+Refusal make_refusal(const Rule& rule, RuleScope scope, const Configuration& configuration) {
+  Configuration own = configuration;
+  Refusal made{.subject = std::string(rule.subject)};
+  const auto subject = find_key(own, rule.subject);
+  if (subject) {
+    made.subject = subject->name;
+    made.value = quoted(subject->get(own));
+  }
+  made.keys = {made.subject};
+  made.reason = expanded(rule.reason, own, made.keys);
+  std::vector<std::string_view> keys;
+  if (!rule.remedies.empty()) keys = split(rule.remedies, ' ');
+  if (subject && subject->chooses_a_name()) keys.push_back(rule.subject);
+  for (const std::string_view key : keys)
+    if (const auto found = find_key(own, key)) made.keys.emplace_back(found->name);
+  // A remedy must not break a rule that this configuration keeps.
+  std::vector<const Rule*> kept{&rule};
+  for (const RuleScope checked : {RuleScope::anywhere, scope})
+    for (const Rule& other : rules(checked))
+      if (!is_broken(other, configuration)) kept.push_back(&other);
+  made.remedy = valid_values(configuration, keys, [&](const Configuration& other) {
+    return std::ranges::none_of(kept, [&](const Rule* one) { return is_broken(*one, other); });
+  });
+  return made;
+}
+
+}  // namespace
+
+std::span<const Rule> rules(RuleScope scope) {
+  switch (scope) {
+    case RuleScope::anywhere:
+      break;
+    case RuleScope::own_code:
+      return kOwnCodeRules;
+    case RuleScope::no_code:
+      return kNoCodeRules;
+    case RuleScope::rows_here:
+      return kLocalRowsRules;
+    case RuleScope::network:
+      return kNetworkRules;
+  }
+  return kCommonRules;
+}
+
+std::string valid_values(const Configuration& configuration, std::span<const std::string_view> keys,
+                         const std::function<bool(const Configuration&)>& holds) {
+  Configuration own = configuration;
+  std::vector<std::string> groups;
+  for (const std::string_view name : keys) {
+    const auto key = find_key(own, name);
+    if (!key) continue;  // not a setting of the chosen parts
+    std::vector<std::string> good;
+    for (const SettingValue& value : candidates(configuration, *key))
+      if (holds(with(configuration, name, value))) good.push_back(value_text(value).empty() ? "''" : value_text(value));
+    if (!good.empty()) groups.push_back(std::string(key->name) + " " + joined(good));
+  }
+  return groups.empty() ? "" : "valid: " + joined(groups, ", or ");
+}
+
+std::optional<Refusal> refusal(const Configuration& configuration, RuleScope scope) {
+  for (const Rule& rule : rules(scope))
+    if (rule.breaks(configuration)) return make_refusal(rule, scope, configuration);
+  return std::nullopt;
+}
+
+void check_rules(const Configuration& configuration, RuleScope scope) {
+  if (auto why = refusal(configuration, scope)) throw RefusedByRule(std::move(*why));
+}
+
+namespace {
+
+// Refuses settings of the user's own files with another data set.
+void check_reading(const Configuration& configuration) {
+  const std::span<const DatasetSource> sources = dataset_sources();
+  const auto source = std::ranges::find(sources, configuration.dataset, &DatasetSource::name);
+  if (source == sources.end() || source->read) return;
+  const Configuration defaults;
+  for (const SettingInfo& info : settings_of<Configuration>()) {
+    const bool may_be_named = info.name == "classes" && !source->is_published;
+    if (!is_about_reading(info.name) || may_be_named || info.get(&configuration) == info.get(&defaults)) continue;
+    throw usage_error(std::string(info.name) + " is given; it applies to your own data (--data FILE), not to data set '" +
+                      configuration.dataset + "'");
+  }
+}
+
+}  // namespace
+
+void check_together(const Configuration& configuration) {
+  ClientReports::of(configuration.client_reports, configuration.seed);
+  check_reading(configuration);
+  if (configuration.clients > 0) configuration.cohort->most(static_cast<std::size_t>(configuration.clients));  // throws
+  check_rules(configuration);
+  if (is_trained_outside(configuration) || is_tensor_line(configuration.model)) check_rules(configuration, RuleScope::own_code);
+}
+
+Configuration resolve(const Settings& settings) {
+  Configuration configuration = resolve_unchecked(settings);
+  check_together(configuration);
+  return configuration;
+}
+
+}  // namespace fedstride

@@ -1,0 +1,353 @@
+#include "sim/run/run.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <limits>
+#include <memory>
+#include <optional>
+
+#include "client/told_evaluation.hpp"
+#include "core/error.hpp"
+#include "core/hash.hpp"
+#include "core/seconds_since.hpp"
+#include "core/stop.hpp"
+#include "core/text.hpp"
+#include "sim/fleet/threads.hpp"
+#include "sim/run/model_tests.hpp"
+#include "sim/run/private_inputs.hpp"
+#include "sim/run/run_folder.hpp"
+
+namespace fedstride {
+namespace {
+
+// In a run that continues, the initial weights are unknown and the state is loaded afterwards.
+Server make_server(const Setup& setup) {
+  const Configuration& configuration = setup.configuration;
+  const auto with_losses = [&](Server server) {
+    if (configuration.cohort->asks_for_losses()) server.remember_losses(setup.clients.row_counts.size());
+    server.set_schedule({configuration.server_schedule, configuration.server_final_factor, configuration.server_schedule_rounds,
+                         configuration.server_decay});
+    return server;
+  };
+  if (!configuration.optimizer->is_told())
+    return with_losses(Server(configuration.server, setup.model.size(), configuration.objective));
+  const int adapting = configuration.optimizer->epoch_of_change() / configuration.local_epochs;
+  PoolPlan plan{.start_norm = l2_norm(view(setup.initial)),
+                .clients_a_round = configuration.cohort->rate(setup.clients.row_counts.size()) *
+                                   static_cast<double>(setup.clients.row_counts.size()),
+                .rounds = static_cast<std::uint32_t>(std::clamp(adapting, 1, configuration.rounds))};
+  for (ClientId client = 0; client < setup.clients.row_counts.size(); ++client)
+    plan.steps_a_round += steps_of(setup.training, client, setup.clients.row_counts[client], plan.rounds);
+  plan.steps_a_round /= static_cast<double>(setup.clients.row_counts.size()) * plan.rounds;
+  return with_losses(
+      Server(configuration.server, setup.model.size(), configuration.objective, configuration.optimizer->begin_pool(plan)));
+}
+
+// One session of a run, from its checkpoint (round 0: the initial weights) to its last round.
+class Session {
+ public:
+  Session(const Setup& setup, RunFolder& folder, Checkpoint checkpoint, RunPrivacy& privacy, const RunObserver& observer,
+          const FleetMaker& maker)
+      : setup_(setup),
+        folder_(folder),
+        checkpoint_(std::move(checkpoint)),
+        privacy_(privacy),
+        observer_(observer),
+        trains_outside_(maker.trains_outside),
+        threads_(setup.configuration.threads),
+        fleet_(maker.make({setup, threads_, observer.stop, folder.path(), checkpoint_.configuration, checkpoint_.round})),
+        server_(make_server(setup)),
+        tests_(setup, threads_, *fleet_),
+        summary_{.folder = folder.path().string()},
+        hash_(model_hash(checkpoint_.model)),
+        saved_(checkpoint_.round) {
+    if (!checkpoint_.fleet_state.empty()) fleet_->load(checkpoint_.fleet_state);
+    server_.load(checkpoint_.server_state);
+    server_.prolong(static_cast<std::uint32_t>(setup_.configuration.rounds));
+  }
+
+  RunSummary carry_out() {
+    if (observer_.started) observer_.started(setup_, summary_.folder, checkpoint_.round, fleet_->progress());
+    while (checkpoint_.round < static_cast<std::uint32_t>(setup_.configuration.rounds)) {
+      RoundRecord record{.round = checkpoint_.round + 1, .metric = metric_of(setup_.data.train.targets)};
+      if (!train(record)) break;
+      count(record);
+      if (setup_.rules.evaluated.has(record.round)) tests_.test(server_.answer(checkpoint_.model), record);
+      latest_ = record.test;
+      keep(record);
+      if (observer_.round) observer_.round(record);
+      if (has_failed(record)) break;
+    }
+    if (saved_ != checkpoint_.round) save();
+    evaluate_the_end();
+    return conclude();
+  }
+
+ private:
+  // False if the run ends before this round is done because it is stopped or a privacy budget is spent.
+  bool train(RoundRecord& record) {
+    if (observer_.stop != nullptr && observer_.stop->load()) {
+      summary_.interrupted = true;
+      return false;
+    }
+    const RunPrivacy::Permission permission = privacy_.reserve(record.round, hash_);
+    summary_.halted = permission.refusal;
+    if (!permission.refusal.empty()) return false;
+    const auto spread = [&](int count, function_ref<void(int)> piece) {
+      threads_.for_each_task(static_cast<std::size_t>(count), [&](std::size_t i) { piece(static_cast<int>(i)); });
+    };
+    const auto start = std::chrono::steady_clock::now();
+    try {
+      record.clients = run_round(record.round, setup_.rules, *fleet_, server_, checkpoint_.model, permission.releases, spread);
+    } catch (const FailedRound& error) {
+      summary_.failed = error.what();
+      return abandon();
+    } catch (const Interrupted&) {
+      return abandon();
+    }
+    record.seconds = seconds_since(start);
+    record.numbers = server_.numbers();
+    record.model_hash = hash_ = model_hash(checkpoint_.model);
+    fleet_->end_round(record.round);
+    return true;
+  }
+
+  // Ends the session without the round that was begun.
+  bool abandon() {
+    summary_.interrupted = true;
+    // If the clients are already back at the last checkpoint, the run continues from there.
+    if (fleet_->abandon_round(checkpoint_.round) != checkpoint_.round) saved_ = checkpoint_.round;
+    return false;
+  }
+
+  // Under privacy a round that failed is released, charged and kept like any other, and then the run ends. No release covers that it
+  // does, so a publishable run goes on.
+  bool has_failed(const RoundRecord& record) {
+    const Configuration& configuration = setup_.configuration;
+    if (!is_private(configuration) || configuration.publishable) return false;
+    summary_.failed = failure_text(configuration.accept_failures, record.round, record.clients);
+    if (!summary_.failed.empty()) summary_.interrupted = true;
+    return !summary_.failed.empty();
+  }
+
+  // Enters the round's releases in the ledger and totals its clients' reports.
+  void count(RoundRecord& record) {
+    privacy_.record(record.round, record.clients);
+    record.example_spent = privacy_.example_spent();
+    record.client_spent = privacy_.client_spent();
+    double loss = 0;
+    double counted = 0;
+    for (const ClientReport& client : record.clients) {
+      record.examples += client.examples;
+      if (!client.failure.empty()) {
+        ++summary_.reasons[client.failure];
+        continue;
+      }
+      loss += client.loss * static_cast<double>(client.examples);
+      counted += static_cast<double>(client.examples);
+    }
+    record.train_loss = counted > 0 ? loss / counted : std::numeric_limits<double>::quiet_NaN();
+    const std::uint64_t absent = fleet_->absent();
+    if (absent > 0) summary_.reasons["no answer before the round's deadline"] += absent;
+    const std::uint64_t left_out = record.failures() + absent;
+    summary_.failures += left_out;
+    summary_.failed_rounds += left_out > 0 ? 1 : 0;
+    ++summary_.session_rounds;
+  }
+
+  // Writes the round's line, and a checkpoint if one is due.
+  void keep(const RoundRecord& record) {
+    checkpoint_.round = record.round;
+    checkpoint_.fleet_state = fleet_->save();
+    checkpoint_.server_state = server_.save();
+    checkpoint_.examples += record.examples;
+    checkpoint_.seconds += record.seconds;
+    checkpoint_.evaluation_seconds += record.evaluation_seconds;
+    checkpoint_.idle_rounds += record.is_idle() ? 1 : 0;
+    checkpoint_.ledger = privacy_.mark();
+    folder_.append(record, setup_.configuration, checkpoint_);
+    if (record.round % static_cast<std::uint32_t>(setup_.configuration.checkpoint_every) == 0) save();
+  }
+
+  void save() {
+    folder_.save(checkpoint_);
+    saved_ = checkpoint_.round;
+    fleet_->checkpointed(saved_);
+  }
+
+  // Rounds are evaluated on the rows chosen by evaluate-rows, the end on all rows, to be comparable with other runs; a stopped run does
+  // not wait for that. A private evaluation of a round is repeated with the same draws; one that is not in the ledger is not made.
+  void evaluate_the_end() {
+    summary_.evaluation_seconds = checkpoint_.evaluation_seconds;
+    const auto evaluate = [&](EvaluatedOn examples) {
+      return tests_.evaluate(server_.answer(checkpoint_.model), checkpoint_.round, examples, summary_.evaluation_seconds);
+    };
+    const bool is_reserved = checkpoint_.round > 0 && setup_.rules.evaluated.has(checkpoint_.round);
+    if (!setup_.data.evaluation_rows.empty() && !summary_.interrupted)
+      latest_ = evaluate(EvaluatedOn::whole_test);
+    else if (!latest_ && !(summary_.interrupted && trains_outside_) && (!tests_.is_private() || is_reserved))
+      latest_ = evaluate(tests_.is_private() ? EvaluatedOn::whole_test : EvaluatedOn::test);
+    summary_.test = latest_.value_or(Evaluation::unknown());
+    summary_.test.metric = metric_of(setup_.data.train.targets);
+    summary_.test_is_covered = tests_.is_covered(summary_.test);
+  }
+
+  RunSummary conclude() {
+    summary_.rounds = checkpoint_.round;
+    summary_.examples = checkpoint_.examples;
+    summary_.seconds = checkpoint_.seconds;
+    summary_.idle_rounds = checkpoint_.idle_rounds;
+    summary_.pieces_helped = threads_.pieces_helped();
+    summary_.privacy = privacy_.statements();
+    summary_.ledger = privacy_.mark();
+    const Vector answer = server_.answer(checkpoint_.model);
+    folder_.write_results(setup_, answer, summary_, model_hash(answer));
+    if (!summary_.failed.empty())
+      throw FailedRound(summary_.failed + "; the run in '" + summary_.folder +
+                        "' can be resumed, with accept-failures 'all' to go on without such clients");
+    if (!summary_.interrupted) fleet_->finish(summary_.rounds, hash_);
+    return std::move(summary_);
+  }
+
+  const StopLater until_written_{};  // a stopped round still leaves a summary
+  const Setup& setup_;
+  RunFolder& folder_;
+  Checkpoint checkpoint_;
+  RunPrivacy& privacy_;
+  const RunObserver& observer_;
+  const bool trains_outside_;
+  Threads threads_;
+  const std::shared_ptr<Fleet> fleet_;
+  Server server_;
+  ModelTests tests_;
+  RunSummary summary_;
+  std::string hash_;     // of the checkpoint's model
+  std::uint32_t saved_;  // round of the checkpoint on disk
+  std::optional<Evaluation> latest_;
+};
+
+// The state from which a session starts: the run's last checkpoint.
+struct Start {
+  Checkpoint checkpoint;
+  RunPrivacy privacy;
+};
+
+// Writes a run's initial state, once its configuration is on disk; from then on it can continue after a kill. The checkpoint is written
+// before the first reservation, so that a ledger with a reservation but no checkpoint means that the checkpoint was lost.
+Start begin(Setup& setup, const RunFolder& folder) {
+  const std::optional<SecretKey> key = begin_secrets(setup, folder.path());
+  Start start{.checkpoint = {}, .privacy{setup, folder.path(), std::nullopt, key}};
+  use_secrets(setup, key);
+  start.checkpoint = {.configuration = run_identity(setup, key),
+                      .model = setup.initial,
+                      .server_state = make_server(setup).save(),
+                      .ledger = start.privacy.mark()};
+  if (!setup.configuration.publishable && setup.clients.rows.row_count() > 0) folder.write_partition(setup);
+  folder.start_results();
+  folder.save(start.checkpoint);
+  return start;
+}
+
+// The same for a new run, whose files are removed if it cannot begin.
+Start begin_in_new_folder(Setup& setup, RunFolder& folder, const std::string& settings) {
+  try {
+    folder.write_configuration(settings);
+    return begin(setup, folder);
+  } catch (...) {
+    folder.discard();
+    throw;
+  }
+}
+
+// Throws Error (failure) if the checkpoint is not this run's.
+Start from_checkpoint(Setup& setup, const RunFolder& folder, Checkpoint saved, const std::string& name) {
+  const std::optional<SecretKey> key = secrets_of(setup, folder.path());
+  if (run_identity(setup, key) != saved.configuration)
+    throw failure("cannot resume '" + name + "': it was started with other settings, other data" +
+                  (key ? ", another secret.key" : "") + " or another build" +
+                  (rounds_decide_noise(setup.configuration, setup.privacy)
+                       ? ", or for another number of rounds, for which its noise was calibrated"
+                       : ""));
+  if (saved.model.size() != setup.initial.size())
+    throw failure("cannot resume '" + name + "': its checkpoint has a model of another size");
+  use_secrets(setup, key);
+  const LedgerMark ledger = saved.ledger;
+  return {.checkpoint = std::move(saved), .privacy{setup, folder.path(), ledger, key}};
+}
+
+// Carries out the run from there, after charging and releasing moments of the inputs and private components.
+RunSummary continue_run(Setup& setup, RunFolder& folder, Start start, const RunObserver& observer, const FleetMaker& make_fleet) {
+  start.privacy.enter_once();
+  const RandomSource once = private_source(setup, secrets_of(setup, folder.path()));
+  release_moments(setup, once);
+  project_on_components(setup, once);
+  poison(setup);
+  return Session(setup, folder, std::move(start.checkpoint), start.privacy, observer, make_fleet).carry_out();
+}
+
+Error fixed_on_resume(const std::string& key) {
+  std::vector<std::string> free;
+  for (const KeyInfo& other : all_keys())
+    if (may_change(other.shapes)) free.push_back(other.name);
+  return usage_error(key + " cannot change when a run is resumed; only these can: " + joined(free));
+}
+
+Settings settings_to_resume(const std::string& folder, const Settings& overrides) {
+  Settings settings = read_settings((std::filesystem::path(folder) / "config.toml").string());
+  for (const auto& [key, setting] : overrides) {
+    if (!may_change(shapes_of(key))) throw fixed_on_resume(key);
+    settings[key] = setting;
+  }
+  return settings;
+}
+
+// The configuration of a resumed run. Throws Error (usage) if it needs the user's own code and that is missing or unnamed.
+Configuration resumed(const std::string& name, const Settings& settings, bool has_code,
+                      const std::function<void(Configuration&)>& configure) {
+  const auto code = settings.find("code");
+  if (const std::string text = code == settings.end() ? "" : value_text(code->second.value); !text.empty() && !has_code)
+    throw usage_error("the run in '" + name + "' uses code of your own ('" + text +
+                      "'), which this command does not have; resume it with fedstride.resume in Python (docs/python.md)");
+  Configuration configuration = resolve(settings);
+  if (configure) configure(configuration);
+  if (const std::string_view part = configuration.code.unnamed(); !part.empty())
+    throw usage_error(
+        "cannot resume '" + name + "': its " + std::string(part) +
+        " function has no name and version, so it cannot be checked; set both with @fedstride.named before starting a run");
+  return configuration;
+}
+
+Setup prepared(const Configuration& configuration, FirstWeights first, const FleetMaker& make_fleet) {
+  require_fleet(configuration, make_fleet);
+  Setup setup = prepare(configuration, first, make_fleet.rows);
+  if (make_fleet.check) make_fleet.check(setup);
+  return setup;
+}
+
+}  // namespace
+
+RunSummary run(const Configuration& configuration, const Settings& settings, const RunObserver& observer,
+               const FleetMaker& make_fleet) {
+  Setup setup = prepared(configuration, FirstWeights::drawn, make_fleet);
+  RunFolder folder = RunFolder::create(configuration.out, configuration);
+  Start start = begin_in_new_folder(setup, folder, write_settings(with_absolute_paths(configuration), settings));
+  return continue_run(setup, folder, std::move(start), observer, make_fleet);
+}
+
+RunSummary resume(const std::string& name, const Settings& overrides, const RunObserver& observer, const FleetMaker& make_fleet,
+                  const std::function<void(Configuration&)>& configure) {
+  RunFolder folder = RunFolder::open(name);
+  const Settings settings = settings_to_resume(name, overrides);
+  const Configuration configuration = resumed(name, settings, configure || make_fleet.trains_outside, configure);
+  std::optional<Checkpoint> saved = folder.load();
+  if (saved && saved->round > static_cast<std::uint32_t>(configuration.rounds))
+    throw usage_error("rounds is " + std::to_string(configuration.rounds) + "; the run in '" + name + "' has already finished " +
+                      std::to_string(saved->round) + ", so rounds must be at least that");
+  Setup setup = prepared(configuration, saved ? FirstWeights::continued : FirstWeights::drawn, make_fleet);
+  Start start = saved ? from_checkpoint(setup, folder, *std::move(saved), name) : begin(setup, folder);
+  folder.cut_results(start.checkpoint);
+  if (!overrides.empty()) folder.write_configuration(write_settings(with_absolute_paths(configuration), settings));
+  return continue_run(setup, folder, std::move(start), observer, make_fleet);
+}
+
+}  // namespace fedstride

@@ -1,0 +1,35 @@
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <string>
+
+#include "sim/run/configuration.hpp"
+#include "sim/run/fleets.hpp"
+#include "sim/run/results.hpp"
+
+namespace fedstride {
+
+/// Callbacks of a run. Any may be empty.
+struct RunObserver {
+  std::function<void(const Setup&, const std::string& folder, std::uint32_t rounds_done,
+                     const std::atomic<std::uint64_t>& examples)>
+      started;
+  std::function<void(const RoundRecord&)> round;
+  const std::atomic<bool>* stop = nullptr;  ///< if true, the current round is abandoned and the run ends as interrupted
+};
+
+/// Carries out a new run in a new folder (configuration.out, or a free name under runs/). `settings` is the source of the configuration.
+/// Throws Error: usage if the folder is not empty, failure for errors during the run, FailedRound if more clients failed than
+/// accept-failures allows; finished rounds stay on disk.
+RunSummary run(const Configuration& configuration, const Settings& settings, const RunObserver& observer = {},
+               const FleetMaker& make_fleet = {in_process_fleet});
+
+/// Continues the run in the folder `name` from its checkpoint. `overrides` may set rounds (not fewer than are done) and whatever
+/// may_change() allows, such as threads, evaluate-every and quiet; anything else is refused. The final model is the same, bit for bit,
+/// as without the interruption. `configure` adds what no file can hold, a program's own data and parts, to the configuration.
+RunSummary resume(const std::string& name, const Settings& overrides, const RunObserver& observer = {},
+                  const FleetMaker& make_fleet = {in_process_fleet}, const std::function<void(Configuration&)>& configure = {});
+
+}  // namespace fedstride

@@ -1,0 +1,55 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "core/error.hpp"
+#include "core/folder_lock.hpp"
+#include "server/checkpoint.hpp"
+#include "sim/run/results.hpp"
+
+namespace fedstride {
+
+/// Checkpoint::results_hash after another line, given the hash before it.
+std::string results_hash_after(const std::string& before, std::string_view line);
+
+/// The folder of one run: config.toml, partition.json, rounds.jsonl, checkpoint, model.safetensors, summary.json.
+/// Locked by one process at a time.
+class RunFolder {
+ public:
+  /// Creates a folder or uses an empty one; an empty `name` means a free name under runs/. Throws Error: usage if the folder is not
+  /// empty, failure if it cannot be created; FolderInUse.
+  static RunFolder create(const std::string& name, const Configuration& configuration);
+  /// Opens the folder of an earlier run. Throws Error (usage) if it has no run, FolderInUse if another process uses it.
+  static RunFolder open(const std::string& name);
+  /// Throws Error (usage), which begins with the key that named the folder if given, if the folder has no run.
+  static void require(const std::string& name, const std::string& key = "");
+
+  const std::filesystem::path& path() const { return path_; }
+
+  void write_configuration(const std::string& text) const;
+  void write_partition(const Setup& setup) const;
+  /// Returns the checkpoint; nothing if the run ended before its first one. Throws Error (failure) if it is damaged.
+  std::optional<Checkpoint> load() const;
+  void save(const Checkpoint& checkpoint) const;
+  /// Cuts rounds.jsonl back to the checkpoint's length. Throws Error (failure) if that part was altered.
+  void cut_results(const Checkpoint& checkpoint) const;
+  void start_results() const;  ///< writes an empty rounds.jsonl
+  /// Appends a line to rounds.jsonl and updates the checkpoint's length and hash of that file.
+  void append(const RoundRecord& record, const Configuration& configuration, Checkpoint& checkpoint) const;
+  void write_results(const Setup& setup, const Vector& model, const RunSummary& summary, const std::string& model_hash) const;
+  /// Removes the folder and its files if a run could not begin. Does nothing if its ledger has a reservation.
+  void discard();
+
+ private:
+  RunFolder(std::filesystem::path path, std::filesystem::path topmost);
+
+  std::filesystem::path path_;
+  std::filesystem::path topmost_;  ///< the topmost folder that create() created; empty if none
+  FolderLock lock_;
+};
+
+}  // namespace fedstride

@@ -1,0 +1,387 @@
+#include "sim/run/run_privacy.hpp"
+
+#include <algorithm>
+#include <map>
+
+#include "core/hash.hpp"
+#include "core/secret_key.hpp"
+#include "core/text.hpp"
+#include "dp/accountants/calibrate.hpp"
+#include "dp/accountants/spending.hpp"
+#include "dp/ledger/ledger_file.hpp"
+#include "server/cohorts.hpp"
+
+namespace fedstride {
+namespace {
+
+std::string budget_text(const LevelSetup& level) {
+  return "epsilon " + number_text(level.epsilon) + " at delta " + number_text(level.delta);
+}
+
+// True if the level's budget covers this spending.
+bool covers(const LevelSetup& level, const Spending& spending) {
+  return level.epsilon == 0 || delta_by(level.accountant, spending, level.epsilon).value <= level.delta;
+}
+
+/// Everything that a guarantee assumes to be public, each with its source.
+std::vector<std::string> constants_of(const Setup& setup) {
+  const Configuration& configuration = setup.configuration;
+  std::vector<std::string> constants = setup.data.facts;
+  const std::string partition = "partition '" + std::string(configuration.partition.name()) + "'";
+  const Dealing dealing = configuration.partition->dealing();
+  constants.push_back("who holds which rows (" + partition + ")" +
+                      (dealing == Dealing::labels     ? ", dealt out by labels: what that tells of them is not protected"
+                       : dealing == Dealing::features ? ", dealt out by inputs: what that tells of them is not protected"
+                                                      : ""));
+  if (setup.data.has_public_test) constants.emplace_back("the test part");
+  if (!configuration.init.empty())
+    constants.emplace_back("the first weights, from a file (init): whatever they were trained on is not counted here");
+  if (!setup.privacy.client) return constants;
+  const auto clients = static_cast<double>(setup.clients.row_counts.size());
+  const double rate = setup.rules.cohort->rate(setup.clients.row_counts.size());
+  constants.push_back("clients N " + number_text(clients) + ", expected in a round " + number_text(rate * clients) +
+                      ", the sum of a round is divided by " + number_text(setup.rules.sum.denominator));
+  if (const std::size_t beside = setup.rules.sum.release ? setup.rules.sum.release->beside.count() : 0; beside > 0)
+    constants.push_back("with each update of norm at most C = " + number_text(setup.privacy.client->clip) + " go " +
+                        counted(beside, "number") + " of at most " + number_text(ReleasedBeside::kShare / 2) +
+                        " C, so that sensitivity and noise are " + number_text(setup.rules.sum.release->beside.growth()) +
+                        " times those of the update alone");
+  if (configuration.optimizer->is_told())
+    constants.push_back("rounds T " + std::to_string(configuration.rounds) + " and clients a round M " +
+                        number_text(rate * clients) + ", by which optimizer '" + std::string(configuration.optimizer.name()) +
+                        "' is planned");
+  return constants;
+}
+
+LedgerHeader header_of(const Setup& setup) {
+  LedgerHeader header{.source = std::string(choice_name(setup.configuration.randomness)),
+                      .clients = static_cast<std::uint32_t>(setup.clients.rows.size()),
+                      .statements = {},
+                      .constants = constants_of(setup)};
+  const auto add = [&](Level kind, const LevelSetup& level) -> LedgerStatement& {
+    header.statements.push_back({.level = kind,
+                                 .accountant = std::string(part_name(level.accountant)),
+                                 .delta = level.delta,
+                                 .neighbours = level.neighbours});
+    if (level.epsilon > 0) header.statements.back().epsilon = level.epsilon;
+    return header.statements.back();
+  };
+  if (setup.privacy.example) add(Level::example, *setup.privacy.example).own_code = is_clipped_outside(setup.configuration);
+  if (setup.privacy.client) {
+    LedgerStatement& statement = add(Level::client, *setup.privacy.client);
+    statement.largest_weight = setup.privacy.largest_weight;
+    statement.bound = setup.privacy.client->clip;
+    statement.noise_at = choice_name(client_level(setup.configuration.privacy)->client_noise);
+  }
+  return header;
+}
+
+// True if the releases made are a prefix of those reserved.
+bool is_prefix(const std::vector<ReleaseRun>& made, const std::vector<ReleaseRun>& reserved) {
+  auto next = reserved.begin();
+  std::uint64_t used = 0;  // of *next
+  for (const ReleaseRun& run : made)
+    for (std::uint64_t left = run.count; left > 0;) {
+      if (next == reserved.end() || next->noise_multiplier != run.noise_multiplier || next->clip != run.clip) return false;
+      const std::uint64_t step = std::min(left, next->count - used);
+      left -= step;
+      used += step;
+      if (used == next->count) {
+        ++next;
+        used = 0;
+      }
+    }
+  return true;
+}
+
+bool has_secret(const Setup& setup) { return setup.privacy.on() && setup.configuration.randomness == Randomness::secret; }
+
+}  // namespace
+
+std::optional<SecretKey> begin_secrets(const Setup& setup, const std::filesystem::path& folder) {
+  remove_unused_ledger(folder / "ledger.jsonl");
+  if (!has_secret(setup)) return std::nullopt;
+  return renew_key(folder / "secret.key");
+}
+
+std::optional<SecretKey> secrets_of(const Setup& setup, const std::filesystem::path& folder) {
+  if (!has_secret(setup)) return std::nullopt;
+  return load_key(folder / "secret.key");
+}
+
+RunPrivacy::RunPrivacy(const Setup& setup, const std::filesystem::path& folder, const std::optional<LedgerMark>& mark,
+                       const std::optional<SecretKey>& key, std::optional<ClientId> own)
+    : setup_(setup), own_(own) {
+  if (!setup.privacy.on()) return;
+  identity_ = run_identity(setup, key);
+  const auto path = folder / "ledger.jsonl";
+  const std::string_view secret = key ? bytes_of(*key) : std::string_view{};
+  ledger_.emplace(mark ? Ledger::open(path, *mark, secret) : Ledger::create(path, header_of(setup), secret));
+}
+
+// Adds the release number `first` of a noisy quantity at each level that is on.
+void RunPrivacy::add_noisy(LedgerGroups& groups, Quantity quantity, double noise_multiplier, std::uint64_t first) const {
+  for (const auto& [level, setup] :
+       {std::pair(Level::example, &setup_.privacy.example), {Level::client, &setup_.privacy.client}}) {
+    if (!*setup) continue;
+    groups.push_back({.level = level,
+                      .sampling = Sampling::full,
+                      .neighbours = (*setup)->neighbours,
+                      .first = first,
+                      .runs = {{noise_multiplier, 1, 1}},
+                      .quantity = quantity});
+  }
+}
+
+void RunPrivacy::enter_once() {
+  LedgerGroups groups;
+  if (!setup_.privacy.components.empty()) {
+    const Releases& release = setup_.privacy.components.front();
+    groups.push_back({.sampling = Sampling::full,
+                      .neighbours = release.neighbours,
+                      .runs = {{release.noise_multiplier, 1, 1}},
+                      .quantity = Quantity::components});
+  }
+  if (setup_.data.normalizes_privately) add_noisy(groups, Quantity::moments, setup_.configuration.normalize_noise, 0);
+  if (groups.empty()) return;
+  ledger_->reserve(0, Hash().text(identity_).text("components").hex(), groups);
+  ledger_->close(0, groups);
+}
+
+RunPrivacy::Classes RunPrivacy::classes(const SpendingTotals& before) const {
+  Classes found{.all = {}, .of = std::vector(setup_.clients.rows.size(), kNoClass)};
+  std::map<std::pair<const PrivatePlan*, std::uint32_t>, std::size_t> places;
+  for (const ClientId client : all_clients(setup_.clients.rows.size())) {
+    const auto& plan = setup_.training.privacy->plans[client];
+    if (plan == nullptr) continue;  // a client without rows makes no releases
+    const auto [place, fresh] = places.try_emplace({plan.get(), before.history_of(client)}, found.all.size());
+    if (fresh) found.all.push_back({plan.get(), &before.examples(client)});
+    found.of[client] = place->second;
+  }
+  return found;
+}
+
+bool RunPrivacy::evaluates(std::uint32_t round) const {
+  return setup_.configuration.evaluate == EvaluateRule::privately && setup_.rules.evaluated.has(round);
+}
+
+Spending RunPrivacy::with_evaluation(Spending spending, const LevelSetup& level, std::uint32_t round) const {
+  if (evaluates(round)) merge(spending, *level.evaluation);
+  return spending;
+}
+
+Spending RunPrivacy::after_update(const SpendingTotals& before, std::uint32_t round) const {
+  Spending spending = before.updates();
+  merge(spending, setup_.privacy.client_release);
+  return with_evaluation(std::move(spending), *setup_.privacy.client, round);
+}
+
+RunPrivacy::Planned RunPrivacy::planned(const PrivatePlan& plan, std::uint32_t round) const {
+  const int epoch = setup_.training.first_epoch(round);
+  const std::uint64_t first = plan.releases_before(epoch);
+  return {first, plan.releases_before(epoch + setup_.training.epochs) - first,
+          static_cast<std::uint64_t>(plan.lots_per_step(epoch))};
+}
+
+std::uint64_t RunPrivacy::allowed(const Class& alike, std::uint32_t round) const {
+  const LevelSetup& level = *setup_.privacy.example;
+  const Planned planned = this->planned(*alike.plan, round);
+  const auto fits = [&](std::uint64_t count) {
+    Spending spending = with_evaluation(*alike.spent, level, round);
+    merge(spending, alike.plan->spending(planned.first, count, setup_.training.epochs));
+    return covers(level, spending);
+  };
+  const std::uint64_t most = level.epsilon == 0 ? planned.count : largest_count(planned.count, planned.count, fits);
+  return most < planned.step ? 0 : most;
+}
+
+// If clients are protected, nothing that is published may reveal who is in a cohort: every client is charged as if it took part in
+// every round, so that no budget, epsilon or end of the run depends on the draw.
+std::vector<ClientId> RunPrivacy::charged_clients(std::uint32_t round) const {
+  if (own_) return {*own_};
+  const std::size_t clients = setup_.clients.rows.size();
+  return setup_.privacy.client ? all_clients(clients) : setup_.rules.cohort->sample(setup_.rules.question(round, {}));
+}
+
+RunPrivacy::Permission RunPrivacy::reserve(std::uint32_t round, const std::string& model_hash) {
+  if (!ledger_) return {};
+  reserved_.clear();
+  const SpendingTotals before = ledger_->book().before(round);
+  Permission permission;
+  if (setup_.privacy.client) permission.refusal = reserve_update(before, round);
+  if (setup_.privacy.example && permission.refusal.empty()) permission = reserve_lots(before, round);
+  if (!permission.refusal.empty()) return permission;
+  if (evaluates(round)) add_noisy(reserved_, Quantity::evaluation, setup_.configuration.evaluate_noise, round - 1);
+  ledger_->reserve(round, Hash().text(identity_).text(model_hash).hex(), reserved_);
+  return permission;
+}
+
+std::string RunPrivacy::reserve_update(const SpendingTotals& before, std::uint32_t round) {
+  const LevelSetup& level = *setup_.privacy.client;
+  if (!covers(level, after_update(before, round)))
+    return "another round would exceed the clients' budget of " + budget_text(level);
+  const Releases& next = setup_.privacy.client_release;
+  reserved_.push_back({.level = Level::client,
+                       .clients = {},
+                       .sampling = next.sampling,
+                       .neighbours = next.neighbours,
+                       .rate = next.rate,
+                       .passes = 0,
+                       .first = round - 1,
+                       .runs = {{next.noise_multiplier, level.clip, 1}},
+                       .largest_weight = setup_.privacy.largest_weight});
+  return {};
+}
+
+RunPrivacy::Permission RunPrivacy::reserve_lots(const SpendingTotals& before, std::uint32_t round) {
+  const LevelSetup& level = *setup_.privacy.example;
+  const Classes classes = this->classes(before);
+  std::vector<std::uint64_t> allowed;  // by class
+  for (const Class& alike : classes.all) allowed.push_back(this->allowed(alike, round));
+  if (std::ranges::all_of(allowed, [](std::uint64_t count) { return count == 0; }))
+    return {"another step would exceed every client's budget of " + budget_text(level)};
+  // Every client pays for an evaluation, even one without a step left.
+  const auto covers_evaluation = [&](const Class& one) { return covers(level, with_evaluation(*one.spent, level, round)); };
+  if (evaluates(round) && !std::ranges::all_of(classes.all, covers_evaluation))
+    return {"another evaluation would exceed a client's budget of " + budget_text(level)};
+
+  Permission permission{.refusal = {}, .releases = std::vector<std::uint64_t>(classes.of.size(), 0)};
+  for (std::size_t client = 0; client < classes.of.size(); ++client)
+    if (classes.of[client] != kNoClass) permission.releases[client] = allowed[classes.of[client]];
+  std::vector<std::vector<ClientId>> charged(classes.all.size());
+  for (const ClientId client : charged_clients(round))
+    if (classes.of[client] != kNoClass) charged[classes.of[client]].push_back(client);
+  for (std::size_t i = 0; i < charged.size(); ++i) {
+    if (charged[i].empty() || allowed[i] == 0) continue;
+    const PrivatePlan& plan = *classes.all[i].plan;
+    const std::uint64_t first = planned(plan, round).first;
+    const bool shuffled = plan.sampling() == Sampling::shuffle;
+    reserved_.push_back({.level = Level::example,
+                         .clients = std::move(charged[i]),
+                         .sampling = plan.sampling(),
+                         .neighbours = level.neighbours,
+                         .rate = plan.rate(),
+                         .passes = shuffled ? static_cast<std::uint64_t>(setup_.training.epochs) : 0,
+                         .first = first,
+                         .runs = plan.noise().runs(first, allowed[i]),
+                         .largest_weight = 1});
+  }
+  return permission;
+}
+
+std::string RunPrivacy::beyond(const PrivacyLimit& limit, std::uint32_t round, std::uint64_t releases) const {
+  if (!ledger_ || !own_) return {};
+  const SpendingTotals before = ledger_->book().before(round);
+  const auto complaint = [&](const LevelSetup& level, const char* name, const Spending& spending) -> std::string {
+    if (delta_by(level.accountant, spending, limit.epsilon).value <= limit.delta) return {};
+    return "it would bring this client's ledger to epsilon " +
+           number_text(epsilon_by(level.accountant, spending, limit.delta).value) + " at " + name + " level, delta " +
+           number_text(limit.delta) + "; its max-epsilon is " + number_text(limit.epsilon);
+  };
+  if (setup_.privacy.client)
+    if (std::string why = complaint(*setup_.privacy.client, "client", after_update(before, round)); !why.empty()) return why;
+  const PrivatePlan* plan = setup_.privacy.example ? setup_.training.privacy->plans[*own_].get() : nullptr;
+  if (plan == nullptr) return {};
+  const Planned planned = this->planned(*plan, round);
+  Spending spending = before.examples(*own_);
+  merge(spending, plan->spending(planned.first, std::min(releases, planned.count), setup_.training.epochs));
+  return complaint(*setup_.privacy.example, "example", with_evaluation(std::move(spending), *setup_.privacy.example, round));
+}
+
+void RunPrivacy::record(std::uint32_t round, const std::vector<ClientReport>& reports) {
+  if (!ledger_) return;
+  // As reserved, but with the releases that each client made; clients of a group that made the same ones stay together. If clients are
+  // protected, a client that made fewer counts in full, since fewer would reveal that it was drawn.
+  LedgerGroups executed;
+  std::map<ClientId, const ClientReport*> by_client;
+  for (const ClientReport& report : reports) by_client.emplace(report.client, &report);
+  for (const LedgerGroup& group : reserved_) {
+    if (group.level == Level::client || group.quantity != Quantity::sums) {
+      executed.push_back(group);
+      continue;
+    }
+    const std::size_t first = executed.size();
+    for (const ClientId client : group.clients) {
+      const auto report = by_client.find(client);
+      const bool as_reserved =
+          report == by_client.end() || (!own_ && setup_.privacy.client && is_prefix(report->second->releases, group.runs));
+      const auto& runs = as_reserved ? group.runs : report->second->releases;
+      const auto same = std::find_if(executed.begin() + static_cast<std::ptrdiff_t>(first), executed.end(),
+                                     [&](const LedgerGroup& other) { return other.runs == runs; });
+      if (same != executed.end()) {
+        same->clients.push_back(client);
+        continue;
+      }
+      LedgerGroup own = group;
+      own.clients = {client};
+      own.runs = runs;
+      executed.push_back(std::move(own));
+    }
+  }
+  ledger_->close(round, executed);
+}
+
+std::optional<SpentSoFar> RunPrivacy::example_spent() const {
+  if (!setup_.privacy.example) return std::nullopt;
+  const LevelSetup& level = *setup_.privacy.example;
+  const auto epsilons = history_epsilons(ledger_->book().totals(), level.accountant, level.delta, true);
+  return SpentSoFar{*std::ranges::max_element(epsilons), level.delta};
+}
+
+std::optional<SpentSoFar> RunPrivacy::client_spent() const {
+  if (!setup_.privacy.client) return std::nullopt;
+  const LevelSetup& level = *setup_.privacy.client;
+  return SpentSoFar{epsilon_by(level.accountant, ledger_->spent_by_update(), level.delta).value, level.delta};
+}
+
+std::vector<PrivacyStatement> RunPrivacy::statements() {
+  if (!ledger_) return {};
+  ledger_->sync();
+  return model_statements(ledger_->book(), [&](Level level) {
+    return level == Level::example ? setup_.privacy.example->accountant : setup_.privacy.client->accountant;
+  });
+}
+
+double rounds_within_budget(const Setup& setup) {
+  const PrivacySetup& privacy = setup.privacy;
+  double rounds = setup.configuration.rounds;
+  if (privacy.example && privacy.example->epsilon > 0) {
+    const LevelSetup& level = *privacy.example;
+    // True if a client has a step left when that round (1, 2, ...) begins.
+    const auto begins = [&](const PrivatePlan& plan, std::uint64_t round) {
+      const int epoch = setup.training.first_epoch(static_cast<std::uint32_t>(round));
+      const auto step = static_cast<std::uint64_t>(plan.lots_per_step(epoch));
+      const std::uint64_t before = plan.releases_before(epoch);
+      Spending spending = plan.spending(0, before, epoch);
+      merge(spending, plan.spending(before, step, setup.training.epochs));
+      merge(spending, level.beside(round));
+      return meets(level.accountant, spending, level.epsilon, level.delta);
+    };
+    const auto all = static_cast<std::uint64_t>(setup.configuration.rounds);
+    std::uint64_t most = 0;
+    std::uint64_t evaluated = all;  // a client without a step left cannot pay for an evaluation, which ends the run
+    for (const auto& size : privacy.plans) {
+      const std::uint64_t last = largest_count(all, 1, [&](std::uint64_t round) { return begins(*size.second, round); });
+      most = std::max(most, last);
+      if (level.evaluation) evaluated = std::min(evaluated, (last / level.evaluate_every + 1) * level.evaluate_every - 1);
+    }
+    most = std::min(most, evaluated);
+    // If clients are protected too, each pays for every round (RunPrivacy::reserve).
+    const double rate = privacy.client ? 1 : setup.rules.cohort->rate(setup.clients.size());
+    rounds = std::min(rounds, std::ceil(static_cast<double>(most) / rate));
+  }
+  if (privacy.client && privacy.client->epsilon > 0) {
+    const LevelSetup& level = *privacy.client;
+    const auto fits = [&](std::uint64_t count) {
+      Releases all = privacy.client_release;
+      all.count = count;
+      Spending spending = level.beside(count);
+      merge(spending, all);
+      return meets(level.accountant, spending, level.epsilon, level.delta);
+    };
+    rounds = std::min(rounds, static_cast<double>(largest_count(static_cast<std::uint64_t>(rounds), 1, fits)));
+  }
+  return rounds;
+}
+
+}  // namespace fedstride

@@ -1,0 +1,111 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/secret_key.hpp"
+#include "core/task.hpp"
+#include "dp/ledger/ledger.hpp"
+#include "dp/ledger/statement.hpp"
+#include "sim/run/setup.hpp"
+
+namespace fedstride {
+
+/// The epsilon of one level so far, at a delta, as in a line of rounds.jsonl.
+struct SpentSoFar {
+  double epsilon = 0;
+  double delta = 0;
+};
+
+/// A client's own limit, independent of the experiment's budget.
+struct PrivacyLimit {
+  double epsilon = 0;
+  double delta = 1e-5;
+};
+
+/// The secrets of a run or client that begins in `folder`: with secret randomness a new key, so that no draw of an earlier attempt is
+/// repeated. Removes a ledger without reservations. Throws Error (failure) if the folder has a ledger with reservations.
+std::optional<SecretKey> begin_secrets(const Setup& setup, const std::filesystem::path& folder);
+/// The same for a run or client that continues: the existing key. Throws Error (failure) if it is missing; never creates one.
+std::optional<SecretKey> secrets_of(const Setup& setup, const std::filesystem::path& folder);
+
+/// The number of the run's rounds that its budgets allow to begin; all rounds without a budget. An estimate if cohorts are random (a
+/// run continues until the client with the most steps left has none), if later steps cost less than earlier ones, or if a private
+/// evaluation costs less than a step.
+double rounds_within_budget(const Setup& setup);
+
+/// The privacy of a run in progress: reserves each round's releases before it, records them after it, enforces the budgets and reports
+/// the spending. Does nothing for a run without privacy.
+class RunPrivacy {
+ public:
+  /// Creates a ledger in `folder`, which must have none, or with `mark` continues the existing one. With `own`, the ledger is that of
+  /// a single client, which takes part in every round for which it is asked.
+  RunPrivacy(const Setup& setup, const std::filesystem::path& folder, const std::optional<LedgerMark>& mark,
+             const std::optional<SecretKey>& key, std::optional<ClientId> own = std::nullopt);
+
+  /// Charges the releases made once before the first round: private components, moments of the inputs. Repeated when a run continues,
+  /// they count once. Call it after the first checkpoint, since a ledger with a reservation but no checkpoint is refused.
+  void enter_once();
+
+  /// The number of releases that each client may make in a round, or the reason why the run must end before it.
+  struct Permission {
+    std::string refusal = {};
+    std::vector<std::uint64_t> releases = {};  ///< by client; empty without example-level privacy
+  };
+  /// Reserves the round in the ledger and syncs it to disk, before anything is released.
+  Permission reserve(std::uint32_t round, const std::string& model_hash);
+  /// For a client's own ledger: the reason why the client must not make `releases` more noisy releases in this round, if they would
+  /// exceed the limit at a level that the experiment protects; empty if it may. Reserves nothing.
+  std::string beyond(const PrivacyLimit& limit, std::uint32_t round, std::uint64_t releases) const;
+  void record(std::uint32_t round, const std::vector<ClientReport>& reports);
+
+  /// The spending at example level of the client that has spent most.
+  std::optional<SpentSoFar> example_spent() const;
+  std::optional<SpentSoFar> client_spent() const;
+  /// The privacy statements for the released model, one per level. Syncs the ledger to disk.
+  std::vector<PrivacyStatement> statements();
+  LedgerMark mark() const { return ledger_ ? ledger_->mark() : LedgerMark{}; }
+
+ private:
+  /// Clients with equal spending and equal lots.
+  struct Class {
+    const PrivatePlan* plan;
+    const Spending* spent;
+  };
+  struct Classes {
+    std::vector<Class> all;
+    std::vector<std::size_t> of;  ///< by client
+  };
+  static constexpr std::size_t kNoClass = SIZE_MAX;
+  std::vector<ClientId> charged_clients(std::uint32_t round) const;
+  Classes classes(const SpendingTotals& before) const;
+  /// A plan's releases in a round: the number before it, in it, and per step.
+  struct Planned {
+    std::uint64_t first;
+    std::uint64_t count;
+    std::uint64_t step;
+  };
+  Planned planned(const PrivatePlan& plan, std::uint32_t round) const;
+  /// True if the round has an accounted evaluation; with_evaluation adds it to the spending.
+  bool evaluates(std::uint32_t round) const;
+  Spending with_evaluation(Spending spending, const LevelSetup& level, std::uint32_t round) const;
+  /// Client level: the spending after one more round.
+  Spending after_update(const SpendingTotals& before, std::uint32_t round) const;
+  /// The number of planned releases that the budget covers; 0 if they do not make a step.
+  std::uint64_t allowed(const Class& alike, std::uint32_t round) const;
+  /// These add to reserved_; reserve_update returns the reason to refuse, or nothing.
+  std::string reserve_update(const SpendingTotals& before, std::uint32_t round);
+  Permission reserve_lots(const SpendingTotals& before, std::uint32_t round);
+  void add_noisy(LedgerGroups& groups, Quantity quantity, double noise_multiplier, std::uint64_t first) const;
+
+  const Setup& setup_;
+  std::optional<ClientId> own_;
+  std::string identity_;
+  std::optional<Ledger> ledger_;
+  LedgerGroups reserved_;
+};
+
+}  // namespace fedstride

@@ -1,0 +1,262 @@
+#include "sim/run/run_records.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <fstream>
+#include <limits>
+#include <map>
+#include <utility>
+
+#include "core/error.hpp"
+#include "core/files.hpp"
+#include "core/hash.hpp"
+#include "core/json.hpp"
+#include "core/text.hpp"
+#include "dp/ledger/ledger_book.hpp"
+#include "nn/safetensors.hpp"
+#include "server/checkpoint.hpp"
+#include "sim/run/run_folder.hpp"
+
+namespace fedstride {
+namespace {
+
+namespace fs = std::filesystem;
+
+const Json* member_of(const Json& json, std::string_view key) {
+  const auto at = json.find(key);
+  return at == json.end() ? nullptr : &*at;
+}
+
+std::optional<std::uint64_t> whole_member(const Json& json, std::string_view key) {
+  const Json* value = member_of(json, key);
+  return value != nullptr && value->is_number_unsigned() ? std::optional(value->get<std::uint64_t>()) : std::nullopt;
+}
+
+std::string text_member(const Json& json, std::string_view key) {
+  const Json* value = member_of(json, key);
+  return value != nullptr && value->is_string() ? value->text() : std::string();
+}
+
+/// True unless the line shows that there was no release: only examples are protected, all participants are listed without a release,
+/// and epsilon is unchanged.
+bool shows_release(const Json& line, double epsilon_before, double epsilon) {
+  if (member_of(line, "client_privacy") != nullptr || epsilon != epsilon_before) return true;
+  const Json* clients = member_of(line, "clients");
+  const std::uint64_t listed = clients == nullptr ? 0 : clients->size();
+  if (whole_member(line, "participants").value_or(listed) != listed) return true;
+  return clients != nullptr &&
+         std::any_of(clients->begin(), clients->end(), [](const Json& one) { return whole_member(one, "releases") != 0U; });
+}
+
+/// The example-level epsilon after a round; NaN, which equals nothing, if the line has none.
+double epsilon_of(const Json& line) {
+  const Json* spent = member_of(line, "example_privacy");
+  const Json* epsilon = spent == nullptr ? nullptr : member_of(*spent, "epsilon");
+  return epsilon != nullptr && epsilon->is_number() ? epsilon->get<double>() : std::numeric_limits<double>::quiet_NaN();
+}
+
+/// The ledger lines that reserve and close a round; 0: none.
+struct RoundLines {
+  std::uint64_t reserved = 0;
+  std::uint64_t closed = 0;
+};
+
+struct LedgerLines {
+  std::map<std::uint64_t, RoundLines> rounds;
+  bool protects_clients = false;
+
+  LedgerLines(const fs::path& path, std::string_view key) {
+    LedgerReader reader(path, key);
+    const LedgerHeader header = read_header(reader.next());
+    protects_clients = header.at(Level::client) != nullptr;
+    for (std::string_view text = reader.next(); !text.empty(); text = reader.next()) {
+      const LedgerEntry entry = read_entry(text, header);
+      RoundLines& round = rounds[entry.round];
+      std::uint64_t& line = entry.closes ? round.closed : round.reserved;
+      if (line == 0) line = reader.mark().lines;
+    }
+  }
+};
+
+std::string of_round(std::uint64_t round) { return " of round " + std::to_string(round); }
+
+std::string mark_text(const LedgerMark& mark) { return counted(mark.lines, "line") + " of the ledger"; }
+
+}  // namespace
+
+RunRecords::RunRecords(const fs::path& run) {
+  if (const fs::path path = run / "summary.json"; is_there(path)) {
+    constexpr std::uint64_t kMaxSummaryBytes = std::uint64_t{64} << 20;
+    const Json json = parse_json(read_file(path, kMaxSummaryBytes));
+    const auto rounds = whole_member(json, "rounds");
+    Summary summary{.rounds = rounds.value_or(0),
+                    .model_hash = text_member(json, "model_hash"),
+                    .ledger = {text_member(json, "ledger_head"), whole_member(json, "ledger_lines").value_or(0)}};
+    if (summary.ledger.head.empty() || summary.ledger.lines == 0)
+      throw failure("'" + path.string() + "' lacks 'ledger_head' or 'ledger_lines', which every run with privacy has");
+    if (!rounds || summary.model_hash.empty())
+      throw failure("'" + path.string() + "' lacks 'rounds' or 'model_hash', which every run has");
+    summary_ = std::move(summary);
+  }
+  if (const fs::path path = run / "model.safetensors"; is_there(path)) {
+    SafeTensors file = read_safetensors(path);
+    model_ = SavedModel{
+        .rounds = 0, .model_hash = file.metadata["model_hash"], .hash = fedstride::model_hash(exact(model_of(file), file))};
+    const std::string& rounds = file.metadata["rounds"];
+    if (std::from_chars(rounds.data(), rounds.data() + rounds.size(), model_->rounds).ec != std::errc())
+      throw failure("'" + path.string() + "' has no 'rounds' in its metadata; that of a run has");
+  }
+  std::uint64_t results_bytes = 0;
+  std::string results_hash;
+  if (const fs::path path = run / "checkpoint"; is_there(path)) {
+    const Checkpoint saved = load_checkpoint(path);
+    if (saved.ledger.lines == 0) throw failure("'" + path.string() + "' records no ledger; that of a run with privacy does");
+    checkpoint_ = Position{.round = saved.round, .model_hash = fedstride::model_hash(saved.model), .ledger = saved.ledger};
+    results_bytes = saved.results_bytes;
+    results_hash = saved.results_hash;
+  }
+  if (const fs::path path = run / "rounds.jsonl"; is_there(path)) read_results(path, results_bytes, results_hash);
+  if (checkpoint_) checkpoint_->later_round = load_checkpoint(run / "checkpoint").round;
+}
+
+void RunRecords::read_results(const fs::path& path, std::uint64_t checkpointed_bytes, std::string_view checkpointed_hash) {
+  std::vector<Result>& results = results_.emplace();
+  std::ifstream file(path, std::ios::binary);
+  if (!file) throw failure("cannot read '" + path.string() + "'");
+  std::uint64_t bytes = 0;
+  std::string hash;
+  double epsilon = 0;
+  const auto look = [&] {
+    if (checkpoint_ && bytes == checkpointed_bytes) checkpoint_->results_match = hash == checkpointed_hash;
+  };
+  look();
+  // The last line may still be being written.
+  for (std::string line; std::getline(file, line) && !file.eof();) {
+    bytes += line.size() + 1;
+    hash = results_hash_after(hash, line);
+    look();
+    const Json json = parse_json(line);
+    const auto round = whole_member(json, "round");
+    const std::uint64_t expected = results.size() + 1;
+    if (round != expected && order_error_.empty())
+      order_error_ = "line " + std::to_string(expected) + " of rounds.jsonl is " +
+                     (round ? "the result" + of_round(*round) : std::string("not the result of a round")) + "; it must be that" +
+                     of_round(expected);
+    const double before = std::exchange(epsilon, epsilon_of(json));
+    // The first epsilon may include private components.
+    results.push_back({text_member(json, "model_hash"), shows_release(json, results.empty() ? epsilon : before, epsilon)});
+  }
+}
+
+std::vector<LedgerMark> RunRecords::marks() const {
+  std::vector<LedgerMark> marks;
+  if (summary_) marks.push_back(summary_->ledger);
+  if (checkpoint_) marks.push_back(checkpoint_->ledger);
+  return marks;
+}
+
+/// The model hash in the round's line; empty if there is no such line.
+std::string RunRecords::result_of(std::uint64_t round) const {
+  return results_ && round > 0 && round <= results_->size() ? (*results_)[round - 1].model_hash : std::string();
+}
+
+void RunRecords::compare_checkpoint(std::vector<std::string>& failures) const {
+  if (!checkpoint_ || !results_) return;
+  if (results_->size() < checkpoint_->round)
+    failures.push_back("rounds.jsonl has " + counted(results_->size(), "round") + "; the checkpoint is" +
+                       of_round(checkpoint_->round));
+  else if (!checkpoint_->results_match)
+    failures.push_back("rounds.jsonl was altered: its first " + counted(checkpoint_->round, "line") +
+                       " do not match the checkpoint");
+  else if (results_->size() > checkpoint_->later_round + 1)  // under privacy each round has a checkpoint, written after its line
+    failures.push_back("rounds.jsonl has " + counted(results_->size(), "round") + "; the checkpoint is" +
+                       of_round(checkpoint_->later_round) + ", which may be at most one round behind");
+  else if (checkpoint_->round > 0 && result_of(checkpoint_->round) != checkpoint_->model_hash)
+    failures.push_back("the checkpoint has the model " + checkpoint_->model_hash + "; rounds.jsonl has " +
+                       result_of(checkpoint_->round) + " after round " + std::to_string(checkpoint_->round));
+}
+
+void RunRecords::compare_summary(bool saves_rounds, std::vector<std::string>& failures) const {
+  if (!summary_ || !results_) return;
+  const std::string result = result_of(summary_->rounds);
+  if (summary_->rounds > results_->size())
+    failures.push_back("summary.json is" + of_round(summary_->rounds) + "; rounds.jsonl has " +
+                       counted(results_->size(), "round"));
+  else if (saves_rounds && summary_->rounds > 0 && result != summary_->model_hash)
+    failures.push_back("summary.json has the model " + summary_->model_hash + "; rounds.jsonl has " + result + " after round " +
+                       std::to_string(summary_->rounds));
+}
+
+void RunRecords::compare_model(bool saves_rounds, std::vector<std::string>& failures) const {
+  if (!model_) return;
+  if (model_->hash != model_->model_hash)
+    failures.push_back("model.safetensors has weights with the hash " + model_->hash + "; its metadata have " +
+                       model_->model_hash);
+  const std::string result = result_of(model_->rounds);
+  // The model is written before the summary, and a run may be killed in between.
+  const bool is_ahead = summary_ && checkpoint_ && model_->rounds > summary_->rounds && model_->rounds == checkpoint_->round;
+  if (summary_ && model_->rounds != summary_->rounds && !is_ahead)
+    failures.push_back("model.safetensors is" + of_round(model_->rounds) + "; summary.json is" + of_round(summary_->rounds));
+  else if (summary_ && !is_ahead && model_->model_hash != summary_->model_hash)
+    failures.push_back("model.safetensors is the model " + model_->model_hash + "; summary.json has " + summary_->model_hash);
+  else if (results_ && model_->rounds > results_->size())
+    failures.push_back("model.safetensors is" + of_round(model_->rounds) + "; rounds.jsonl has " +
+                       counted(results_->size(), "round"));
+  else if (saves_rounds && !result.empty() && result != model_->model_hash)
+    failures.push_back("model.safetensors is the model " + model_->model_hash + "; rounds.jsonl has " + result + " after round " +
+                       std::to_string(model_->rounds));
+}
+
+void RunRecords::compare(const fs::path& ledger, std::string_view key, const std::optional<Configuration>& settings,
+                         Audit& audit) const {
+  std::vector<std::string>& failures = audit.failures;
+  if (!order_error_.empty()) failures.push_back(order_error_);
+  const bool saves_rounds = settings && !settings->server->answers();
+  compare_checkpoint(failures);
+  compare_summary(saves_rounds, failures);
+  compare_model(saves_rounds, failures);
+
+  const LedgerLines lines(ledger, key);
+  const auto line_of = [&](std::uint64_t round) {
+    const auto at = lines.rounds.find(round);
+    return at == lines.rounds.end() ? RoundLines{} : at->second;
+  };
+  const auto first_of = [&](std::uint64_t rounds, const auto& is_wrong) {
+    for (std::uint64_t round = 1; round <= rounds; ++round)
+      if (is_wrong(round)) return round;
+    return std::uint64_t{0};
+  };
+  const std::uint64_t told = std::max(summary_ ? summary_->rounds : 0, checkpoint_ ? checkpoint_->round : 0);
+  const std::uint64_t rounds = results_ ? results_->size() : lines.protects_clients ? told : 0;
+  const auto is_unreserved = [&](std::uint64_t round) {
+    return line_of(round).reserved == 0 && (!results_ || (*results_)[round - 1].released);
+  };
+  if (const std::uint64_t round = first_of(rounds, is_unreserved); round > 0)
+    failures.push_back("the ledger has no reservation" + of_round(round) + "; " +
+                       (results_ ? "rounds.jsonl has results up to round " : "the run has reached round ") +
+                       std::to_string(rounds));
+  if (summary_) {
+    const auto is_beyond = [&](std::uint64_t round) {
+      const RoundLines at = line_of(round);
+      return at.reserved > 0 && (at.closed == 0 || std::max(at.reserved, at.closed) > summary_->ledger.lines);
+    };
+    if (const std::uint64_t round = first_of(summary_->rounds, is_beyond); round > 0)
+      failures.push_back("summary.json is" + of_round(summary_->rounds) + " and records " + mark_text(summary_->ledger) +
+                         ", which do not close round " + std::to_string(round));
+  }
+  if (checkpoint_) {
+    const auto is_beyond = [&](std::uint64_t round) { return line_of(round).reserved > checkpoint_->ledger.lines; };
+    if (const std::uint64_t round = first_of(checkpoint_->round, is_beyond); round > 0)
+      failures.push_back("the checkpoint is" + of_round(checkpoint_->round) + " and records " + mark_text(checkpoint_->ledger) +
+                         ", which do not reserve round " + std::to_string(round));
+  }
+  std::vector<std::string> missing;
+  for (const auto& [is_missing, name] : {std::pair{!summary_, "summary.json"},
+                                         {!model_, "model.safetensors"},
+                                         {!checkpoint_, "checkpoint"},
+                                         {!results_, "rounds.jsonl"}})
+    if (is_missing) missing.emplace_back(name);
+  if (!missing.empty()) audit.notes.push_back("missing, and so not compared with the ledger: " + joined(missing));
+}
+
+}  // namespace fedstride

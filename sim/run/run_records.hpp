@@ -1,0 +1,65 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "dp/ledger/audit.hpp"
+#include "sim/run/configuration.hpp"
+
+namespace fedstride {
+
+/// The files of a run's folder that record its progress: summary.json, model.safetensors, checkpoint, rounds.jsonl. They are read before
+/// the ledger, so that the ledger of a run in progress is never behind them.
+class RunRecords {
+ public:
+  /// Throws Error (failure) for a file that is damaged or records no ledger.
+  explicit RunRecords(const std::filesystem::path& run);
+
+  /// The ledger positions that they record.
+  std::vector<LedgerMark> marks() const;
+
+  /// Adds a failure for each contradiction with the ledger or among the files, and a note on missing files. Without settings, the
+  /// rounds' models are not compared with those of the summary and of model.safetensors. Throws Error (failure) like read_ledger.
+  void compare(const std::filesystem::path& ledger, std::string_view key, const std::optional<Configuration>& settings,
+               Audit& audit) const;
+
+ private:
+  struct Summary {
+    std::uint64_t rounds = 0;
+    std::string model_hash;
+    LedgerMark ledger;
+  };
+  struct SavedModel {
+    std::uint64_t rounds = 0;
+    std::string model_hash;  ///< in its metadata
+    std::string hash;        ///< of its weights
+  };
+  struct Position {
+    std::uint64_t round = 0;
+    std::string model_hash;
+    LedgerMark ledger;
+    bool results_match = false;     ///< rounds.jsonl begins with the lines recorded in the checkpoint
+    std::uint64_t later_round = 0;  ///< of the checkpoint after rounds.jsonl was read
+  };
+  struct Result {
+    std::string model_hash;
+    bool released = true;  ///< false if its line shows that there was no release
+  };
+  void read_results(const std::filesystem::path& path, std::uint64_t checkpointed_bytes, std::string_view checkpointed_hash);
+  std::string result_of(std::uint64_t round) const;
+  void compare_checkpoint(std::vector<std::string>& failures) const;
+  void compare_summary(bool saves_rounds, std::vector<std::string>& failures) const;
+  void compare_model(bool saves_rounds, std::vector<std::string>& failures) const;
+
+  std::optional<Summary> summary_;
+  std::optional<SavedModel> model_;
+  std::optional<Position> checkpoint_;
+  std::optional<std::vector<Result>> results_;  ///< by round, from 1
+  std::string order_error_;                     ///< the first line of rounds.jsonl that is out of order; empty if none
+};
+
+}  // namespace fedstride

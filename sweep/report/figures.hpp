@@ -1,0 +1,83 @@
+#pragma once
+
+#include <map>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/chart.hpp"
+#include "sweep/results/results.hpp"
+
+namespace fedstride {
+
+/// A figure of the page: one or more plots with a title and a caption.
+struct Figure {
+  std::string kind;
+  std::string title;
+  std::string caption;
+  std::vector<Plot> plots = {};  ///< if empty, the caption says why
+};
+
+/// A sweep's summary rows by metric. The results must outlive it.
+class FigureData {
+ public:
+  using Rows = std::vector<const SummaryRow*>;
+  using Point = std::vector<std::pair<std::string, std::string>>;
+
+  explicit FigureData(const SweepResults& results);
+
+  const SweepResults& results() const { return *results_; }
+  const Rows& rows(std::string_view metric) const;
+  std::vector<std::string> metrics() const;
+  bool has_rounds(std::string_view metric) const;   ///< after at least two rounds of one configuration
+  bool has_clients(std::string_view metric) const;  ///< for at least two clients
+  /// The values of a key among the finished configurations, in their order.
+  std::vector<std::string> values(std::string_view key) const;
+  /// Swept keys except the seed, in the order of the axes. numeric_keys(): those with at least two values, all numbers.
+  const std::vector<std::string>& keys() const { return keys_; }
+  std::vector<std::string> numeric_keys() const;
+  bool is_tuned(std::string_view key) const;
+
+ private:
+  const SweepResults* results_;
+  std::map<std::string, Rows, std::less<>> rows_;
+  std::vector<std::string> keys_;
+};
+
+/// The value of a key at a point of the grid; "" if absent.
+std::string value_at(const FigureData::Point& point, std::string_view key);
+
+/// The measure of models that the results have: accuracy or R2, on test or else on validation rows; test accuracy if none.
+std::string main_metric(const FigureData& data);
+
+/// True if a configuration has a tuned key, and so competes with those that differ from it only in tuned keys.
+bool competes(const Tuning& tuning, const FigureData::Point& point);
+
+/// One kind of figure. If the experiment file requests no figures, it is drawn for each of `requests`, or else once if
+/// `is_usual`.
+struct FigureKind {
+  std::string_view name;
+  bool (*is_usual)(const FigureData& data);
+  Figure (*draw)(const FigureData& data, const FigureRequest& request);
+  std::vector<FigureRequest> (*requests)(const FigureData& data) = nullptr;
+};
+
+/// All kinds, in page order.
+std::span<const FigureKind> figure_kinds();
+
+/// The figures requested by the experiment file, else the default ones. Throws Error (usage) for an unknown kind or key.
+std::vector<Figure> figures_of(const SweepResults& results);
+
+// Drawing functions of the kinds.
+Figure draw_by_round(const FigureData& data, const FigureRequest& request);
+Figure draw_by_key(const FigureData& data, const FigureRequest& request);
+Figure draw_lines(const FigureData& data, const FigureRequest& request);
+Figure draw_by_epsilon(const FigureData& data, const FigureRequest& request);
+Figure draw_epsilon(const FigureData& data, const FigureRequest& request);
+Figure draw_clients(const FigureData& data, const FigureRequest& request);
+Figure draw_client_spread(const FigureData& data, const FigureRequest& request);
+Figure draw_partition(const FigureData& data, const FigureRequest& request);
+Figure draw_time(const FigureData& data, const FigureRequest& request);
+
+}  // namespace fedstride

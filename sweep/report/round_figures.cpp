@@ -1,0 +1,214 @@
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "sweep/report/metrics.hpp"
+#include "sweep/report/samples.hpp"
+
+// Figures over rounds: accuracy and loss, clients, epsilon, accuracy by epsilon spent.
+
+namespace fedstride {
+namespace {
+
+// A round is an epoch if the only client passes over its data once.
+std::string round_label(const FigureData& data) {
+  const auto& settings = data.results().experiment.settings;
+  const auto is_one = [&](const char* key, bool absent) {
+    const auto found = settings.find(key);
+    if (std::ranges::find(data.keys(), key) != data.keys().end()) return false;
+    if (found == settings.end()) return absent;
+    const auto* whole = std::get_if<std::int64_t>(&found->second.value);
+    const auto* text = std::get_if<std::string>(&found->second.value);
+    return (whole != nullptr && *whole == 1) || (text != nullptr && *text == "1");
+  };
+  return is_one("clients", false) && is_one("local-epochs", true) ? "round (one epoch each)" : "round";
+}
+
+// `key` and `value` are added to the identity of the line.
+Sample by_round(const FigureData& data, const FigureRequest& request, const SummaryRow& row, const char* key = nullptr,
+                const std::string& value = {}) {
+  const std::string round = std::to_string(*row.round);
+  Sample sample{.row = &row,
+                .x = static_cast<double>(*row.round),
+                .slot = round,
+                .identity = identity_of(data, row, request, {}),
+                .text = point_text(row, round_label(data), round)};
+  if (key != nullptr) sample.identity.emplace_back(key, value);
+  return sample;
+}
+
+bool is_of_round(const SummaryRow& row, const FigureRequest& request) {
+  return row.round && !row.client && is_wanted(row, request, false);
+}
+
+bool needs_log(const std::vector<Sample>& samples) {
+  std::vector<double> values;
+  for (const auto& sample : samples) values.push_back(sample.row->mean);
+  return spans_decades(values);
+}
+
+// Every key, and the rank in the tuned grid: one panel per configuration.
+std::vector<std::string> each_configuration(const FigureData& data) {
+  std::vector<std::string> keys = data.keys();
+  keys.push_back("rank");
+  return keys;
+}
+
+}  // namespace
+
+Figure draw_by_round(const FigureData& data, const FigureRequest& request) {
+  std::string metric = request.y;
+  if (metric.empty()) metric = main_metric(data);
+  if (metric == main_metric(data) && request.kind == "loss-by-round")
+    metric = data.rows("test_loss").empty() && !data.rows("validation_loss").empty() ? "validation_loss" : "test_loss";
+  FigureDraft draft{.title = title_of_metric(metric) + " by round",
+                    .missing = metric + " by round",
+                    .model = metric_plot(round_label(data), metric, request)};
+  for (const SummaryRow* row : data.rows(metric))
+    if (is_of_round(*row, request)) draft.samples.push_back(by_round(data, request, *row));
+  return figure_of(data, request, std::move(draft));
+}
+
+Figure draw_clients(const FigureData& data, const FigureRequest& request) {
+  const bool is_rate = request.kind == "step-sizes";
+  const std::string metric = !request.y.empty() ? request.y : is_rate ? "learning_rate" : "rejected_share";
+  FigureDraft draft{.title = title_of_metric(metric) + " of each client by round",
+                    .missing = metric + " that varies by client or round",
+                    .model = metric_plot(round_label(data), metric, request),
+                    .panel_keys = each_configuration(data)};
+  std::set<std::uint32_t> left_out;
+  std::map<std::string_view, std::set<double>> rates;
+  for (const SummaryRow* row : data.rows(metric)) {
+    if (!row->round || !row->client || !is_wanted(*row, request, false)) continue;
+    rates[row->configuration].insert(row->mean);
+    if (*row->client < kMaxLines)
+      draft.samples.push_back(by_round(data, request, *row, "client", std::to_string(*row->client)));
+    else
+      left_out.insert(*row->client);
+  }
+  // Constant rates are drawn only on request.
+  if (request.where.empty())
+    std::erase_if(draft.samples, [&](const Sample& sample) { return rates.at(sample.row->configuration).size() < 2; });
+  if (is_rate && !request.log_y && !draft.samples.empty()) draft.model.log_y = needs_log(draft.samples);
+  draft.model.shows_intervals = false;
+  if (!left_out.empty())
+    draft.after =
+        " Clients 0 to " + std::to_string(kMaxLines - 1) + "; " + std::to_string(left_out.size()) + " more are in clients.csv.";
+  return figure_of(data, request, std::move(draft));
+}
+
+Figure draw_client_spread(const FigureData& data, const FigureRequest& request) {
+  constexpr std::pair<const char*, const char*> kParts[] = {
+      {"_p90", "90th percentile"}, {"_p50", "median"}, {"_p10", "10th percentile"}, {"_worst_tenth", "mean of the worst tenth"}};
+  const std::string own = data.rows("own_r2_p50").empty() ? "own_accuracy" : "own_r2";
+  FigureDraft draft{.title = "Clients' " + std::string(own == "own_r2" ? "R2" : "accuracy") + " on their own rows by round",
+                    .missing = "accuracy of clients on their own rows",
+                    .model = metric_plot(round_label(data), own, request),
+                    .panel_keys = each_configuration(data)};
+  for (const auto& [end, name] : kParts)
+    for (const SummaryRow* row : data.rows(own + end))
+      if (is_of_round(*row, request)) draft.samples.push_back(by_round(data, request, *row, "statistic", name));
+  draft.model.shows_intervals = false;
+  return figure_of(data, request, std::move(draft));
+}
+
+namespace {
+
+// "epsilon_by_tight": tight; "client_epsilon_by_rdp": rdp (client level).
+std::string accountant_of(std::string_view metric) {
+  const bool of_client = metric.starts_with("client_");
+  if (of_client) metric.remove_prefix(7);
+  constexpr std::string_view start = "epsilon_by_";
+  if (!metric.starts_with(start)) return {};
+  std::string name(metric.substr(start.size()));
+  std::ranges::replace(name, '_', '-');
+  return name + (of_client ? " (client level)" : "");
+}
+
+std::string delta_text(const FigureData& data) {
+  std::set<std::string> deltas;
+  for (const char* metric : {"delta_spent", "client_delta_spent"})
+    for (const SummaryRow* row : data.rows(metric))
+      if (!row->client) deltas.insert(number_text(row->mean));
+  return deltas.size() == 1 ? " At delta " + *deltas.begin() + "." : "";
+}
+
+std::string epsilon_caveats(const FigureData& data) {
+  const bool seeded = std::ranges::any_of(data.results().cells, [](const CellResult& cell) {
+    return cell.status == "finished" && cell.text("randomness") != "secret";
+  });
+  return std::string(seeded ? " Epsilon is that of the mechanism with a secret seed." : "") +
+         " It does not include the cost of choices made on the data.";
+}
+
+std::string spent_metric(const FigureData& data) {
+  for (const char* metric : {"epsilon_spent", "client_epsilon_spent"})
+    if (!data.rows(metric).empty()) return metric;
+  for (const auto& metric : data.metrics())
+    if (!accountant_of(metric).empty()) return metric;
+  return "epsilon_spent";
+}
+
+}  // namespace
+
+Figure draw_epsilon(const FigureData& data, const FigureRequest& request) {
+  std::map<std::string_view, std::vector<Sample>> of;  // by configuration
+  std::vector<std::string_view> order;
+  auto metrics = data.metrics();
+  if (!request.y.empty()) metrics = {request.y};
+  std::erase_if(metrics, [&](const std::string& metric) { return request.y.empty() && accountant_of(metric).empty(); });
+  if (metrics.empty()) metrics = {spent_metric(data)};
+  for (const auto& metric : metrics)
+    for (const SummaryRow* row : data.rows(metric)) {
+      if (!is_of_round(*row, request)) continue;
+      auto& samples = of[row->configuration];
+      if (samples.empty()) order.push_back(row->configuration);
+      samples.push_back(by_round(data, request, *row, "accountant", accountant_of(metric)));
+    }
+  FigureDraft draft{.title = "Epsilon by round, by accountant", .missing = "an epsilon by round"};
+  // Configurations with equal spending are drawn once.
+  std::set<std::vector<std::pair<double, double>>> seen;
+  for (const auto configuration : order) {
+    std::vector<std::pair<double, double>> curve;
+    for (const auto& sample : of[configuration]) curve.emplace_back(sample.x, sample.row->mean);
+    if (seen.insert(curve).second) draft.samples.insert(draft.samples.end(), of[configuration].begin(), of[configuration].end());
+  }
+  if (!draft.samples.empty()) {
+    draft.model = metric_plot(round_label(data), draft.samples.front().row->metric, request);
+    draft.model.y_label = "epsilon";
+    if (!request.log_y) draft.model.log_y = needs_log(draft.samples);
+  }
+  draft.after = delta_text(data) + epsilon_caveats(data);
+  if (seen.size() < order.size()) draft.after += " Configurations with equal spending are drawn once.";
+  if (metrics.size() > 1) draft.panel_keys = data.keys();
+  return figure_of(data, request, std::move(draft));
+}
+
+Figure draw_by_epsilon(const FigureData& data, const FigureRequest& request) {
+  const std::string y = request.y.empty() ? main_metric(data) : request.y;
+  const std::string x = request.x.empty() ? spent_metric(data) : request.x;
+  std::map<std::pair<std::string_view, std::uint32_t>, const SummaryRow*> spent;
+  for (const SummaryRow* row : data.rows(x))
+    if (!row->client) spent[{row->configuration, row->round.value_or(0)}] = row;
+  std::vector<Sample> by_rounds, last;
+  for (const SummaryRow* row : data.rows(y)) {
+    const auto found = spent.find({row->configuration, row->round.value_or(0)});
+    if (row->client || found == spent.end() || !is_wanted(*row, request, false)) continue;
+    const std::string round = row->round ? "\nround " + std::to_string(*row->round) : "";
+    (row->round ? by_rounds : last)
+        .push_back({.row = row,
+                    .x = found->second->mean,
+                    .slot = std::to_string(row->round.value_or(0)),
+                    .identity = identity_of(data, *row, request, {}),
+                    .text = point_text(*row, metric_label(x), number_text(found->second->mean)) + round});
+  }
+  return figure_of(data, request,
+                   {.title = title_of_metric(y) + " by epsilon",
+                    .missing = y + " and " + x,
+                    .samples = by_rounds.empty() ? last : by_rounds,
+                    .model = metric_plot(metric_label(x), y, request),
+                    .before = by_rounds.empty() ? "After the last round. " : "Each line follows a run over its rounds. ",
+                    .after = delta_text(data) + epsilon_caveats(data)});
+}
+
+}  // namespace fedstride

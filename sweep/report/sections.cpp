@@ -1,0 +1,164 @@
+#include "sweep/report/sections.hpp"
+
+#include <algorithm>
+#include <set>
+
+#include "core/text.hpp"
+#include "sweep/report/html.hpp"
+
+namespace fedstride {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::size_t kMaxListed = 500;
+
+std::string paragraph(const std::string& text, const char* kind = "") {
+  return text.empty() ? ""
+                      : "<p" + std::string(*kind == '\0' ? "" : " class=\"") + kind + (*kind == '\0' ? "" : "\"") + ">" +
+                            escaped(text) + "</p>\n";
+}
+
+std::size_t count(const SweepResults& sweep, std::string_view status) {
+  return static_cast<std::size_t>(std::ranges::count(sweep.cells, status, &CellResult::status));
+}
+
+std::string rest(std::size_t all, const char* what, const char* where) {
+  return all <= kMaxListed ? ""
+                           : paragraph("The first " + std::to_string(kMaxListed) + " of " + std::to_string(all) + " " + what +
+                                           "; see " + where + " for all.",
+                                       "note");
+}
+
+}  // namespace
+
+std::string title_of(const SweepResults& sweep) {
+  return sweep.experiment.title.empty() ? sweep.experiment.name : sweep.experiment.title;
+}
+
+std::string heading(const SweepResults& sweep, bool among_others) {
+  const Experiment& experiment = sweep.experiment;
+  const std::string level = among_others ? "h2" : "h1";
+  std::string html = "<" + level + ">" + escaped(title_of(sweep)) + "</" + level + ">\n";
+  html += paragraph(experiment.source.empty() ? "" : "Source: " + experiment.source);
+  html += paragraph(experiment.claim.empty() ? "" : "Claim: " + experiment.claim) + paragraph(experiment.note);
+  std::string state = std::to_string(count(sweep, "finished")) + " of " + counted(sweep.cells.size(), "cell") +
+                      (sweep.cells.size() == 1 ? " is finished" : " are finished");
+  for (const char* status : {"unfinished", "failed", "missing"})
+    if (const auto number = count(sweep, status); number > 0)
+      state += ", " + std::to_string(number) + (std::string_view(status) == "missing" ? " not run" : std::string(" ") + status);
+  if (!experiment.scale.empty()) state += "; scale: " + experiment.scale;
+  html += paragraph(state + ".");
+  if (experiment.scale == "quick")
+    html += paragraph("Small settings that show that everything works; they are not those of the source.", "note");
+  return html;
+}
+
+std::string claims(const SweepResults& sweep) {
+  if (sweep.expectations.empty()) return {};
+  std::string html =
+      "<h2>Expectations</h2>\n<div "
+      "class=\"wide\"><table>\n<thead><tr><th>expectation</th><th>result</th><th>numbers</th><th>reason</th></tr></"
+      "thead>\n<tbody>\n";
+  for (const auto& result : sweep.expectations)
+    html += "<tr><td>" + escaped(result.expectation.claim) + "</td><td class=\"status\">" +
+            (result.status == "holds"   ? "✓ "
+             : result.status == "fails" ? "✗ "
+                                        : "– ") +
+            escaped(result.status) + "</td><td>" + escaped(result.text) + "</td><td>" +
+            escaped(result.status == "fails" ? result.expectation.reason : "") + "</td></tr>\n";
+  return html + "</tbody></table></div>\n";
+}
+
+std::string notes(const SweepResults& sweep) {
+  const Tuning& tuning = sweep.experiment.tuning;
+  bool is_private = false, is_seeded = false;
+  std::set<std::string> statements;
+  for (const auto& cell : sweep.cells) {
+    if (cell.status != "finished") continue;
+    const bool spends = cell.numbers.contains("epsilon_spent") || cell.numbers.contains("client_epsilon_spent");
+    is_private = is_private || spends;
+    is_seeded = is_seeded || (spends && cell.text("randomness") != "secret");
+    for (const char* key : {"privacy_example", "privacy_client"})
+      if (cell.texts.contains(key) && statements.size() < 10) statements.insert(cell.text(key));
+  }
+  std::string html;
+  if (!tuning.keys.empty())
+    html += paragraph("Best and second best " + joined(tuning.keys) + ": by the " +
+                          (tuning.metric == "loss" ? "lowest " : "highest ") + tuning.metric + " on the " + tuning.on +
+                          " set after the last round, mean over seeds" + (tuning.why.empty() ? "" : "; " + tuning.why) +
+                          ". A result reported on the data that it was chosen on is optimistic, the more so the more "
+                          "candidates there were.",
+                      "note");
+  if (is_private) html += paragraph("No epsilon on this page includes the cost of choices made on private data.", "note");
+  if (is_seeded)
+    html += paragraph(
+        "These runs drew their noise from a published seed: every epsilon is that of the mechanism with a secret seed.", "note");
+  for (const auto& statement : statements) html += paragraph("Privacy: " + statement, "note");
+  if (!sweep.left_out.empty()) html += paragraph(sweep.left_out, "note");
+  return html;
+}
+
+std::string unfinished(const SweepResults& sweep) {
+  const std::size_t all = sweep.cells.size() - count(sweep, "finished");
+  if (all == 0) return {};
+  std::string html =
+      "<h2>Cells without results</h2>\n<div "
+      "class=\"wide\"><table>\n<thead><tr><th>cell</th><th>status</th><th>reason</th></tr></thead>\n<tbody>\n";
+  std::size_t listed = 0;
+  for (const auto& cell : sweep.cells)
+    if (cell.status != "finished" && ++listed <= kMaxListed)
+      html += "<tr><td>" + escaped(point_text(cell.cell)) + "</td><td class=\"status\">" +
+              escaped(cell.status == "missing" ? "not run" : cell.status) + "</td><td>" + escaped(cell.error) + "</td></tr>\n";
+  return html + "</tbody></table></div>\n" + rest(all, "cells", "cells.csv");
+}
+
+std::string machine(const SweepResults& sweep) {
+  std::vector<std::pair<std::string, std::set<std::string>>> rows;
+  // Each cell records its own build; the sweep records the machine of the last process that wrote it.
+  std::map<std::string, std::set<std::string>> recorded;
+  for (const std::string key : {"version", "commit", "compiler", "instruction_set", "numerics_version", "data_hash"})
+    for (const auto& cell : sweep.cells)
+      if (cell.texts.contains(key) && recorded[key].size() < 5) recorded[key].insert(cell.text(key));
+  for (const auto& [name, value] : sweep.machine)
+    if (!recorded.contains(name)) rows.push_back({name, {value}});
+  for (const auto& [name, values] : recorded)
+    if (!values.empty()) rows.emplace_back(name, values);
+  if (rows.empty()) return {};
+  std::string html = "<h2>Machine and program</h2>\n<table class=\"facts\">\n<tbody>\n";
+  for (auto& [name, values] : rows) {
+    std::ranges::replace(name, '_', ' ');
+    html += "<tr><th scope=\"row\">" + escaped(name) + "</th><td>" + escaped(joined(std::vector(values.begin(), values.end()))) +
+            "</td></tr>\n";
+  }
+  return html + "</tbody></table>\n";
+}
+
+std::string commands(const SweepResults& sweep) {
+  std::string list;
+  std::size_t listed = 0;
+  for (const auto& cell : sweep.cells)
+    if (!cell.cell.command.empty() && ++listed <= kMaxListed) list += escaped(cell.cell.command) + "\n";
+  if (list.empty()) return {};
+  return folded("Commands that reproduce each cell", "<pre>" + list + "</pre>\n" + rest(listed, "commands", "cells.csv"));
+}
+
+std::string tables(const SweepResults& sweep, const fs::path& folder) {
+  std::string links;
+  for (const char* name : {"cells.csv", "rounds.csv", "clients.csv", "summary.csv", "expectations.csv"}) {
+    if (sweep.folder.empty()) break;
+    const fs::path path = fs::absolute(sweep.folder).lexically_normal() / name;
+    std::error_code error;
+    if (!fs::exists(path, error)) continue;
+    links +=
+        "<li><a href=\"" + url_of(path.lexically_relative(folder.lexically_normal()).string()) + "\">" + name + "</a></li>\n";
+  }
+  return links.empty() ? "" : "<div class=\"screen\">\n<h2>Tables</h2>\n<ul>\n" + links + "</ul>\n</div>\n";
+}
+
+std::string file(const SweepResults& sweep) {
+  if (sweep.experiment.text.empty()) return {};
+  return folded("Experiment file", "<pre>" + escaped(sweep.experiment.text) + "</pre>\n");
+}
+
+}  // namespace fedstride

@@ -1,0 +1,18 @@
+# cmake -DCOMPILER=c++ -DSOURCE=parts.cpp -DINCLUDE=<root> -P check.cmake: the source compiles, and with -DWRONG the compiler gives an
+# error for each line "// refused: words".
+set(call ${COMPILER} -std=c++20 -fsyntax-only -I ${INCLUDE})
+execute_process(COMMAND ${call} ${SOURCE} RESULT_VARIABLE failed ERROR_VARIABLE said)
+if(failed)
+  message(FATAL_ERROR "parts that are right do not compile:\n${said}")
+endif()
+execute_process(COMMAND ${call} -DWRONG ${SOURCE} RESULT_VARIABLE failed ERROR_VARIABLE said)
+if(NOT failed)
+  message(FATAL_ERROR "parts that are wrong compile")
+endif()
+file(STRINGS ${SOURCE} lines REGEX "^// refused: ")
+foreach(line ${lines})
+  string(REPLACE "// refused: " "" words "${line}")
+  if(NOT said MATCHES "error: [^\n]*${words}")
+    message(FATAL_ERROR "a mistake compiles: there is no error about '${words}' in\n${said}")
+  endif()
+endforeach()

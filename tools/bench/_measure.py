@@ -1,0 +1,48 @@
+"""What the scripts of this folder share: runs of the program, their rounds, medians with ranges, words of a command line."""
+import json
+import statistics
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+
+def command(program, subcommand="run", **settings):
+    """The words of a command: data_dir=X is --data-dir X, True a flag alone, None left out."""
+    words = [str(program), subcommand]
+    for name, value in settings.items():
+        if value is not None:
+            words += ["--" + name.replace("_", "-")] + ([] if value is True else [str(value)])
+    return words
+
+
+def rounds_of(folder):
+    path = Path(folder, "rounds.jsonl")
+    return [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
+
+
+def run(program, subcommand="run", **settings):
+    """Has the program train in a folder that is then removed: its rounds, and its summary."""
+    with tempfile.TemporaryDirectory() as place:
+        out = Path(place, "run")
+        subprocess.run(command(program, subcommand, quiet=True, out=out, **settings), check=True, stdout=subprocess.DEVNULL)
+        return rounds_of(out), json.loads((out / "summary.json").read_text())
+
+
+def round_seconds(rounds):
+    return statistics.median(line["seconds"] for line in rounds)
+
+
+def spread(values, form=".3f"):
+    """'1.234 (1.100 to 1.300)': the median and the range."""
+    return f"{statistics.median(values):{form}} ({min(values):{form}} to {max(values):{form}})"
+
+
+def words(usage, needed, *defaults):
+    """The words of the command line: as many as are needed as they are, then numbers with these defaults. Ends with the usage if they
+    are too few or too many."""
+    given = sys.argv[1:]
+    if not needed <= len(given) <= needed + len(defaults):
+        sys.exit(usage)
+    numbers = [int(word) for word in given[needed:]]
+    return [*given[:needed], *numbers, *defaults[len(numbers):]]

@@ -1,0 +1,22 @@
+# The target `api`: pages of the headers' comments, by Doxygen, in build/.../api/html. A warning is an error.
+find_package(Doxygen QUIET)
+if(NOT DOXYGEN_FOUND)
+  return()
+endif()
+set(DOXYGEN_PROJECT_NAME fedstride)
+set(DOXYGEN_PROJECT_BRIEF "${PROJECT_DESCRIPTION}")
+set(DOXYGEN_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/api)
+set(DOXYGEN_STRIP_FROM_PATH ${PROJECT_SOURCE_DIR})
+set(DOXYGEN_FILE_PATTERNS *.hpp)
+set(DOXYGEN_GENERATE_LATEX NO)
+set(DOXYGEN_HAVE_DOT NO)
+set(DOXYGEN_EXTRACT_ALL YES)
+set(DOXYGEN_JAVADOC_AUTOBRIEF YES)
+set(DOXYGEN_QUIET YES)
+set(DOXYGEN_WARN_IF_DOC_ERROR YES)
+set(DOXYGEN_WARN_AS_ERROR FAIL_ON_WARNINGS)
+set(DOXYGEN_MACRO_EXPANSION YES)
+set(DOXYGEN_EXCLUDE_SYMBOLS detail)
+set(DOXYGEN_EXCLUDE core/simd.hpp)  # vector extensions, which Doxygen does not parse
+doxygen_add_docs(api client core cli/fedstride data dp nn partitions server sim sweep tests/kits
+                 WORKING_DIRECTORY ${PROJECT_SOURCE_DIR} COMMENT "API pages")

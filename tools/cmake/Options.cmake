@@ -1,0 +1,67 @@
+# Options for every target. One instruction set for all of them: mixing them would mix the bits.
+set(CMAKE_CXX_STANDARD 20)
+set(CMAKE_CXX_STANDARD_REQUIRED ON)
+set(CMAKE_CXX_EXTENSIONS OFF)
+set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
+# The Python module (python/) is made of the same libraries. Hidden names cost nothing: no call goes through a table.
+set(CMAKE_POSITION_INDEPENDENT_CODE ON)
+set(CMAKE_CXX_VISIBILITY_PRESET hidden)
+set(CMAKE_VISIBILITY_INLINES_HIDDEN ON)
+
+set(FEDSTRIDE_MARCH "native" CACHE STRING "Value of -march for every target; x86-64-v2 for a portable build")
+option(FEDSTRIDE_SANITIZE "AddressSanitizer and UndefinedBehaviorSanitizer, except in the training kernels" OFF)
+option(FEDSTRIDE_WERROR "Warnings are errors" OFF)
+option(FEDSTRIDE_UNITY "Several files a compiler call; off: one, to look at one file's cost or its includes" ON)
+
+option(FEDSTRIDE_PACKAGE "For tools/make-packages: no tests, installed under a launcher beside builds for other processors" OFF)
+
+# The fleet on MPI (sim/mpi/): where an MPI is found, but not in packages, which would bring it along for everybody.
+set(MPI_CXX_SKIP_MPICXX ON)
+find_package(MPI QUIET COMPONENTS CXX)
+set(FEDSTRIDE_MPI AUTO CACHE STRING "--fleet mpi: one run on the processes that mpirun or srun starts; AUTO: if an MPI is found")
+# Decided anew each time, because an MPI may be installed after the first build.
+if(FEDSTRIDE_MPI STREQUAL "AUTO")
+  set(FEDSTRIDE_MPI OFF)
+  if(MPI_CXX_FOUND)
+    set(FEDSTRIDE_MPI ON)
+  endif()
+endif()
+
+option(FEDSTRIDE_PYTHON "`import fedstride` (python/), where Python's headers and pybind11 are installed" ON)
+
+# ccache where it is installed; nothing depends on it.
+find_program(FEDSTRIDE_CCACHE ccache)
+if(FEDSTRIDE_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${FEDSTRIDE_CCACHE})
+endif()
+
+if(FEDSTRIDE_MARCH)
+  add_compile_options(-march=${FEDSTRIDE_MARCH})
+endif()
+# GCC 12 with AVX-512 writes wrong constants: std::vector<double>{3, 3, 3, 0} becomes 3, 3, 3, 3. Copying constants in
+# pieces of 16 bytes avoids it; arithmetic is not touched.
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13 AND
+   CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
+  add_compile_options(-mmove-max=128 -mstore-max=128)
+endif()
+# Contraction is stated, not left to a default: a fused multiply-add rounds once, and the bits depend on it.
+add_compile_options(-ffp-contract=fast -fno-math-errno)
+# Debian's Eigen aligns to the widest vector of the build; state it, so that a portable build aligns alike.
+add_compile_definitions(EIGEN_MAX_ALIGN_BYTES=64)
+
+set(FEDSTRIDE_WARNINGS -Wall -Wextra -Wshadow -Wconversion -Wno-sign-conversion)
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+  # GCC 12 sees overlapping copies in std::string's operator+ that are not there (its bug 105651).
+  list(APPEND FEDSTRIDE_WARNINGS -Wno-psabi -Wno-restrict)
+endif()
+if(FEDSTRIDE_WERROR)
+  list(APPEND FEDSTRIDE_WARNINGS -Werror)
+  if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+    # GCC 12's own AVX-512 headers trip over these two.
+    list(APPEND FEDSTRIDE_WARNINGS -Wno-error=maybe-uninitialized -Wno-error=uninitialized)
+  endif()
+endif()
+if(FEDSTRIDE_SANITIZE)
+  set(FEDSTRIDE_SANITIZERS -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer)
+  add_link_options(-fsanitize=address,undefined)
+endif()

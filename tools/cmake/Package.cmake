@@ -1,0 +1,130 @@
+# The program's side of `cmake --install` (component `program`; the library's is `development`) and the Debian packages that
+# tools/make-packages has CPack build of the two.
+include(GNUInstallDirs)
+
+# Manual pages and completion, as the program itself writes them; made with all, since they are installed.
+set(manual_folder ${PROJECT_BINARY_DIR}/manual)
+set(completion_folder ${PROJECT_BINARY_DIR}/completion)
+set(made ${manual_folder}/fedstride.1)
+set(make_completion)
+set(pack_pages)
+if(FEDSTRIDE_PACKAGE)
+  set(made ${manual_folder}/fedstride.1.gz)
+  set(pack_pages COMMAND sh -c "gzip -9n '${manual_folder}'/*.1")
+endif()
+foreach(shell bash zsh fish)
+  list(APPEND make_completion COMMAND fedstride completion ${shell} > ${completion_folder}/${shell})
+  list(APPEND made ${completion_folder}/${shell})
+endforeach()
+# The folder is made anew: a command that is gone takes its page along.
+add_custom_command(OUTPUT ${made}
+                   COMMAND ${CMAKE_COMMAND} -E rm -rf ${manual_folder} ${completion_folder}
+                   COMMAND ${CMAKE_COMMAND} -E make_directory ${completion_folder}
+                   COMMAND fedstride manual --out ${manual_folder} ${pack_pages} ${make_completion}
+                   DEPENDS fedstride COMMENT "Manual pages and completion" VERBATIM)
+add_custom_target(fedstride_manual ALL DEPENDS ${made})
+
+if(FEDSTRIDE_PACKAGE)
+  add_executable(fedstride_launcher cli/launcher/launcher.cpp)
+  set_target_properties(fedstride_launcher PROPERTIES OUTPUT_NAME fedstride
+                        RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/launcher)
+  # The last -march counts: the launcher starts on any processor, and says so where no build does.
+  target_compile_options(fedstride_launcher PRIVATE ${FEDSTRIDE_WARNINGS} -march=x86-64 -O2)
+  install(TARGETS fedstride_launcher DESTINATION bin COMPONENT program)
+  install(TARGETS fedstride DESTINATION lib/fedstride/${FEDSTRIDE_MARCH} COMPONENT program)
+  # CPack strips the targets of this build alone.
+  foreach(level x86-64-v3 x86-64-v4)
+    set(stripped ${PROJECT_BINARY_DIR}/${level}/fedstride)
+    add_custom_command(OUTPUT ${stripped} DEPENDS ${PROJECT_SOURCE_DIR}/build/${level}/fedstride
+                       COMMAND ${CMAKE_COMMAND} -E make_directory ${PROJECT_BINARY_DIR}/${level}
+                       COMMAND ${CMAKE_STRIP} -o ${stripped} ${PROJECT_SOURCE_DIR}/build/${level}/fedstride VERBATIM)
+    add_custom_target(fedstride_${level} ALL DEPENDS ${stripped})
+    install(PROGRAMS ${stripped} DESTINATION lib/fedstride/${level} COMPONENT program)
+  endforeach()
+  set(zsh_folder share/zsh/vendor-completions)
+
+  # The Python module: a build in a folder for each level, of which fedstride/_load.py takes one. The program is another package's.
+  if(TARGET fedstride_python)
+    set(python_folder lib/python3/dist-packages/fedstride)
+    install(DIRECTORY python/fedstride/ DESTINATION ${python_folder} COMPONENT python
+            FILES_MATCHING PATTERN *.py PATTERN *.pyi PATTERN py.typed PATTERN __pycache__ EXCLUDE)
+    install(FILES ${PROJECT_BINARY_DIR}/python/fedstride/_version.py ${FEDSTRIDE_PYTHON_STUBS} DESTINATION ${python_folder} COMPONENT python)
+    install(TARGETS fedstride_python LIBRARY DESTINATION ${python_folder}/${FEDSTRIDE_MARCH} COMPONENT python)
+    foreach(level x86-64-v3 x86-64-v4)
+      set(module $<TARGET_FILE_NAME:fedstride_python>)
+      set(stripped ${PROJECT_BINARY_DIR}/${level}/python)
+      add_custom_target(fedstride_python_${level} ALL
+                        COMMAND ${CMAKE_COMMAND} -E make_directory ${stripped}
+                        COMMAND ${CMAKE_STRIP} --strip-unneeded -o ${stripped}/${module}
+                                ${PROJECT_SOURCE_DIR}/build/${level}/python/fedstride/${module} VERBATIM)
+      install(FILES ${stripped}/${module} DESTINATION ${python_folder}/${level} COMPONENT python)
+    endforeach()
+  endif()
+else()
+  install(TARGETS fedstride DESTINATION bin COMPONENT program)
+  set(zsh_folder share/zsh/site-functions)
+endif()
+install(DIRECTORY ${manual_folder}/ DESTINATION ${CMAKE_INSTALL_MANDIR}/man1 COMPONENT program)
+install(FILES ${completion_folder}/bash DESTINATION share/bash-completion/completions RENAME fedstride COMPONENT program)
+install(FILES ${completion_folder}/zsh DESTINATION ${zsh_folder} RENAME _fedstride COMPONENT program)
+install(FILES ${completion_folder}/fish DESTINATION share/fish/vendor_completions.d RENAME fedstride.fish COMPONENT program)
+install(FILES README.md DESTINATION share/doc/fedstride COMPONENT program)
+install(DIRECTORY docs examples experiments DESTINATION share/doc/fedstride COMPONENT program
+        PATTERN __pycache__ EXCLUDE)
+
+# Of a group of tools/packages those that are libraries: who links this one needs them too.
+function(fedstride_packages_of group output)
+  file(STRINGS ${PROJECT_SOURCE_DIR}/tools/packages lines REGEX "^${group} +[a-z0-9.+-]+-dev ")
+  list(FILTER lines EXCLUDE REGEX "libcli11-dev")   # the program alone reads a command line
+  set(names)
+  foreach(line ${lines})
+    string(REGEX REPLACE "^${group} +([^ ]+).*" "\\1" name "${line}")
+    list(APPEND names ${name})
+  endforeach()
+  list(JOIN names ", " names)
+  set(${output} "${names}" PARENT_SCOPE)
+endfunction()
+
+set(CPACK_GENERATOR DEB)
+set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
+set(CPACK_PACKAGE_NAME fedstride)
+set(CPACK_PACKAGE_VERSION ${PROJECT_VERSION})
+set(CPACK_PACKAGE_CONTACT "The fedstride developers <fedstride@localhost>")
+set(CPACK_STRIP_FILES ON)
+set(CPACK_COMPONENTS_ALL program development)
+if(FEDSTRIDE_PACKAGE AND TARGET fedstride_python)
+  list(APPEND CPACK_COMPONENTS_ALL python)
+endif()
+set(CPACK_COMPONENTS_GROUPING IGNORE)
+set(CPACK_DEB_COMPONENT_INSTALL ON)
+set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
+set(CPACK_DEBIAN_PACKAGE_CONTROL_STRICT_PERMISSION ON)
+set(CPACK_DEBIAN_COMPRESSION_TYPE xz)
+
+set(CPACK_DEBIAN_PROGRAM_PACKAGE_NAME fedstride)
+set(CPACK_DEBIAN_PROGRAM_PACKAGE_SECTION science)
+set(CPACK_DEBIAN_PROGRAM_PACKAGE_SHLIBDEPS ON)
+set(CPACK_DEBIAN_PROGRAM_PACKAGE_RECOMMENDS "librsvg2-bin")
+set(CPACK_DEBIAN_PROGRAM_PACKAGE_SUGGESTS "dataset-fashion-mnist, bash-completion")
+set(CPACK_COMPONENT_PROGRAM_DESCRIPTION "Federated averaging over clients that hold pathological splits of a data set, with
+step sizes that adapt (ADADP), differential privacy with accountants, sweeps, reports
+and networked federations. The same run gives the same bits on one thread and on many,
+in one process and over a network, interrupted or not.")
+
+fedstride_packages_of(build development_packages)
+set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_NAME libfedstride-dev)
+set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_SECTION libdevel)
+set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_DEPENDS "${development_packages}")
+set(CPACK_COMPONENT_DEVELOPMENT_DESCRIPTION "Static libraries, headers and CMake targets for programs that bring optimizers,
+partitions, server optimizers or cohorts of their own to fedstride.")
+
+set(CPACK_DEBIAN_PYTHON_PACKAGE_NAME python3-fedstride)
+set(CPACK_DEBIAN_PYTHON_PACKAGE_SECTION python)
+set(CPACK_DEBIAN_PYTHON_PACKAGE_SHLIBDEPS ON)
+set(python_release ${FEDSTRIDE_PYTHON_RELEASE})
+set(CPACK_DEBIAN_PYTHON_PACKAGE_DEPENDS "python3 (>= ${python_release}), python3 (<< ${python_release}.99), python3-numpy, fedstride (= ${PROJECT_VERSION})")
+set(CPACK_DEBIAN_PYTHON_PACKAGE_RECOMMENDS "python3-pandas")
+set(CPACK_DEBIAN_PYTHON_PACKAGE_SUGGESTS "python3-matplotlib, python3-torch")
+set(CPACK_COMPONENT_PYTHON_DESCRIPTION "The module of Python 3: runs, data sets as arrays, results, sweeps and questions of privacy
+in the process that asks for them, with the same bits as the program's.")
+include(CPack)

@@ -1,0 +1,90 @@
+# Functions shared by ./quickstart, ./run-tests and the scripts here, which source it with bash; `program` is the caller's name.
+set -euo pipefail
+
+root=$(CDPATH='' cd -- "$(dirname -- "${BASH_SOURCE[0]}")/.." && pwd)
+program=$(basename -- "$0")
+
+say() { printf '%s: %s\n' "$program" "$*"; }
+stop() { printf '%s: %s\n' "$program" "$*" >&2; exit 1; }
+
+# help: the comment at the head of the program.
+help() { sed -n '2,/^[^#]/s/^# \{0,1\}//p' "$0"; exit 0; }
+
+# Under sudo, gives the build's files back to the calling user, who may continue without sudo.
+give_back() {
+  if [ "$(id -u)" = 0 ] && [ -n "${SUDO_UID:-}" ]; then
+    chown -R "$SUDO_UID:${SUDO_GID:-$SUDO_UID}" "$root/build" "$root/runs" 2>/dev/null || true
+  fi
+}
+
+# begin: the first step of every script.
+begin() {
+  mkdir -p "$root/build" 2>/dev/null && [ -w "$root/build" ] ||
+    stop "cannot write to '$root/build'; make the folder writable for you, or run this through sudo"
+  trap give_back EXIT
+}
+
+# packages_of GROUP...: the names that tools/packages lists for these groups.
+packages_of() {
+  local group package rest
+  while read -r group package rest; do
+    case " $* " in *" $group "*) echo "$package" ;; esac
+  done < <(grep -v '^#' "$root/tools/packages")
+}
+
+# missing_of PACKAGE...: those that are not installed.
+missing_of() {
+  local installed package
+  installed=$(dpkg-query -W -f '${Package} ${db:Status-Status}\n' "$@" 2>/dev/null || true)
+  for package in "$@"; do grep -qxF "$package installed" <<<"$installed" || echo "$package"; done
+}
+
+# need_packages GROUP...: installs what is missing of these groups; where nothing is, it neither calls apt-get nor needs root.
+need_packages() {
+  command -v dpkg-query >/dev/null && command -v apt-get >/dev/null ||
+    stop "this set-up needs Debian 12, Ubuntu 24.04 or later (apt-get is not here); with what tools/packages lists" \
+      "installed by other means, 'cmake --preset release && cmake --build --preset release' builds the program"
+  local wanted missing log="$root/build/install.log"
+  mapfile -t wanted < <(packages_of "$@")
+  mapfile -t missing < <(missing_of "${wanted[@]}")
+  if [ ${#missing[@]} -gt 0 ]; then
+    local as_root=(env)
+    if [ "$(id -u)" != 0 ]; then
+      command -v sudo >/dev/null ||
+        stop "these packages are missing and only root can install them (there is no sudo here): ${missing[*]}"
+      as_root=(sudo env)
+      # Without a terminal nobody can type sudo's password.
+      [ -t 0 ] || as_root=(sudo -n env)
+      "${as_root[@]}" true || stop "these packages are missing and sudo did not let you install them: ${missing[*]}"
+    fi
+    say "installing ${#missing[@]} packages: ${missing[*]}"
+    local apt=("${as_root[@]}" DEBIAN_FRONTEND=noninteractive NEEDRESTART_SUSPEND=1 apt-get -y -q -o DPkg::Lock::Timeout=300)
+    local get=("${apt[@]}" install --no-install-recommends "${missing[@]}")
+    # The package lists may be absent or old: then fetch them, once.
+    "${get[@]}" </dev/null >"$log" 2>&1 ||
+      { "${apt[@]}" update </dev/null >>"$log" 2>&1 && "${get[@]}" </dev/null >>"$log" 2>&1; } ||
+      { grep -E '^(E|Err|W):' "$log" | tail -n 5 >&2
+        stop "apt-get could not install the missing packages, for the reason above (all it said is in build/install.log)"; }
+  fi
+  local cmake_version
+  cmake_version=$(cmake --version | sed -n '1s/[^0-9]*//p')
+  printf '3.25\n%s\n' "$cmake_version" | sort -V -C ||
+    stop "CMake $cmake_version at $(command -v cmake) is too old; 3.25 (Debian 12, Ubuntu 24.04) or later is needed"
+}
+
+jobs=${CMAKE_BUILD_PARALLEL_LEVEL:-$(nproc 2>/dev/null || echo 1)}
+
+# build PRESET [OPTION...]: configures and builds one preset, in silence unless it fails. Options are those of cmake --build.
+build() {
+  local preset=$1 log="$root/build/$1.log" cache="$root/build/$1/CMakeCache.txt" fresh=() begun=$SECONDS
+  shift
+  # The cache of a folder that has been moved or copied is useless.
+  if [ -f "$cache" ] && ! grep -qxF "CMAKE_HOME_DIRECTORY:INTERNAL=$root" "$cache"; then fresh=(--fresh); fi
+  say "building preset '$preset'"
+  (cd -- "$root" && cmake --preset "$preset" ${fresh[@]+"${fresh[@]}"} &&
+    cmake --build --preset "$preset" --parallel "$jobs" "$@") >"$log" 2>&1 || {
+    { grep -m 1 -A 20 -E '^FAILED|^CMake Error|error:' "$log" || tail -n 20 "$log"; } >&2
+    stop "the build of preset '$preset' failed (all of its output is in build/$preset.log)"
+  }
+  say "built preset '$preset' in $((SECONDS - begun)) s"
+}
