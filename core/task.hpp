@@ -32,6 +32,7 @@ struct Task {
   /// A vector of the local objective's server, as long as the model, the same to every client (client/objectives/); empty if it has none.
   std::span<const float> beside = {};
   bool tests = false;  ///< clients test their personal models, where they have them and rows to test them on
+  double scale = 1;    ///< factor on each update once it is clipped, at most 1: an asynchronous run's weight of its staleness
 };
 
 /// A sum of statistics above this is not pooled: the square of a difference of gradients that are not finite as floats.

@@ -22,10 +22,11 @@ struct Checkpoint {
   double seconds = 0;               ///< time spent training so far
   double evaluation_seconds = 0;    ///< time spent evaluating so far
   std::uint64_t idle_rounds = 0;    ///< rounds so far in which all clients undid all steps
+  std::string time_state = {};      ///< of the virtual time (sim/run/virtual_time.hpp); empty without
   LedgerMark ledger = {};           ///< position of the privacy ledger after that round; empty without privacy
 };
 
-/// Format 6: "fedstride checkpoint 6\n", SHA-256 of the rest in hexadecimal and a newline, the fields above as a cereal
+/// Format 7: "fedstride checkpoint 7\n", SHA-256 of the rest in hexadecimal and a newline, the fields above as a cereal
 /// portable binary archive. Other format numbers are refused. A kill while writing leaves either the old file or the new one.
 void save_checkpoint(const std::filesystem::path& path, const Checkpoint& checkpoint);
 

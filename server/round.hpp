@@ -1,5 +1,6 @@
 #pragma once
 
+#include <memory>
 #include <span>
 #include <vector>
 
@@ -8,6 +9,7 @@
 #include "server/failures.hpp"
 #include "server/fleet.hpp"
 #include "server/server_optimizer.hpp"
+#include "server/timing.hpp"
 
 namespace fedstride {
 
@@ -28,7 +30,11 @@ struct RoundRules {
   AttackPlan attack = {};  ///< for attackers that see other clients' updates
   EvaluatedRounds evaluated = {};
   AcceptFailures accepted = AcceptFailures::all;
+  std::shared_ptr<RoundTiming> timing = nullptr;  ///< null: no virtual time, every client of a cohort arrives
 
+  std::vector<ClientId> arriving(const CohortQuestion& question) const {
+    return timing ? timing->arriving(*cohort, question) : cohort->sample(question);
+  }
   CohortQuestion question(std::uint32_t round, std::span<const double> losses) const {
     return {round, rows.empty() ? sum.weights : rows, cohort_source, losses};
   }
@@ -45,7 +51,7 @@ inline std::vector<ClientReport> run_round(std::uint32_t round, const RoundRules
                                            Vector& model, std::span<const std::uint64_t> releases = {},
                                            ForEachPiece for_each_piece = serially) {
   check_aggregation(rules.aggregation, rules.attack.attack, rules.sum);
-  std::vector<ClientId> cohort = rules.cohort->sample(rules.question(round, server.losses()));
+  std::vector<ClientId> cohort = rules.arriving(rules.question(round, server.losses()));
   std::erase_if(cohort, [&](ClientId client) { return !releases.empty() && releases[client] == 0; });
 
   const std::vector<double> told = server.tell(round);

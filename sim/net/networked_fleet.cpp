@@ -52,6 +52,7 @@ struct NetworkedFleet::Impl {
     std::vector<std::uint64_t> releases;  // by client; empty without example-level privacy
     std::vector<double> told;             // Task::told
     bool tests = false;                   // Task::tests
+    double scale = 1;                     // Task::scale
     std::vector<std::uint64_t> reported;  // by client: gradient examples reported and already counted in progress
     std::size_t asked = 0;
     std::size_t answered = 0;
@@ -169,7 +170,7 @@ struct NetworkedFleet::Impl {
     else
       terms.packings.update.unpack(message.change);
     try {
-      const std::string remark = round->updates->add({message.report, view(std::as_const(message.change))});
+      const std::string remark = round->updates->add({message.report, view(std::as_const(message.change))}, round->scale);
       if (!remark.empty()) log("round " + std::to_string(message.round) + ", " + who + ": " + remark);
     } catch (...) {
       return end_round(std::current_exception());
@@ -356,6 +357,7 @@ void NetworkedFleet::collect(const Task& task, const std::vector<ClientId>& coho
   round->releases.assign(task.releases.begin(), task.releases.end());
   round->told.assign(task.told.begin(), task.told.end());
   round->tests = task.tests;
+  round->scale = task.scale;
   std::future<void> over = round->over.get_future();
   const auto stopped = [&] { return impl_->stop != nullptr && impl_->stop->load(std::memory_order_relaxed); };
   if (stopped()) throw Interrupted{};

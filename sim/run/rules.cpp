@@ -13,6 +13,7 @@
 #include "nn/tensor_line.hpp"
 #include "partitions/outside_rows.hpp"
 #include "partitions/own_rows.hpp"
+#include "server/cohorts.hpp"
 #include "server/federated_averaging.hpp"
 #include "sim/run/client_reports.hpp"
 #include "sim/run/neighbours.hpp"
@@ -38,6 +39,7 @@ bool is(const ChosenPart& chosen) {
 // False if the number of clients is to be read from the data.
 bool has_count(C c) { return c.clients > 0; }
 std::size_t clients(C c) { return static_cast<std::size_t>(c.clients); }
+bool has_size(C c) { return Cohort(c.cohort)->size_setting() != nullptr; }
 bool is_elsewhere(C c) { return is<OwnRows>(c.partition) || is<OutsideRows>(c.partition); }
 
 // Words in braces that reasons may use besides keys.
@@ -47,7 +49,7 @@ struct Fact {
 };
 const Fact kFacts[] = {
     {"updates needed", [](C c) { return std::to_string(c.aggregation->least_updates()); }},
-    {"clients a round", [](C c) { return counted(c.cohort->most(clients(c)), "client"); }},
+    {"clients a round", [](C c) { return counted(most_updates(c, clients(c)), "client"); }},
     {"number of attackers", [](C c) { return number_text(attackers_among(c)); }},
     {"row mover", [](C c) { return moves_others(c); }},
     {"client mover", [](C c) { return moves_other_clients(c); }},
@@ -59,7 +61,7 @@ const Rule kCommonRules[] = {
     // Clients.
     {"clients", [](C c) { return !has_count(c) && !is_by_natural_clients(c); },
      "; with {partition} it must be a whole number from 1"},
-    {"aggregation", [](C c) { return has_count(c) && c.aggregation->least_updates() > c.cohort->most(clients(c)); },
+    {"aggregation", [](C c) { return has_count(c) && c.aggregation->least_updates() > most_updates(c, clients(c)); },
      ", which with these settings needs {updates needed} updates per round; a round has at most {clients a round}"},
     {"attackers",
      [](C c) {
@@ -116,6 +118,36 @@ const Rule kCommonRules[] = {
     {"optimizer", [](C c) { return c.optimizer->reads_losses() && c.personal->pull() != 0; },
      ", which divides the loss of a batch by the squared norm of its gradient; {personal} changes the gradient alone",
      "personal"},
+
+    // Virtual time.
+    {"mode", [](C c) { return c.mode->is_asynchronous() && !has_time(c); }, ", which needs times of tasks; with {devices} there are none",
+     "devices"},
+    {"availability", [](C c) { return !c.availability->is_always() && !has_time(c); }, "; with {devices} there is no time", "devices"},
+    {"deadline", [](C c) { return c.deadline > 0 && !has_time(c); }, "; with {devices} there is no virtual time", "devices deadline"},
+    {"timeline", [](C c) { return !c.timeline.empty() && !has_time(c); }, "; with {devices} there is no virtual time", "devices"},
+    {"over-selection", [](C c) { return c.mode->over_selection() > 1 && !has_time(c); },
+     "; with {devices} all clients arrive at once", "devices over-selection"},
+    {"over-selection", [](C c) { return c.mode->over_selection() > 1 && !has_size(c); },
+     ", which asks more clients than cohort-size; {cohort} has no such size", "cohort over-selection"},
+    {"when-away", [](C c) { return c.availability->when_away() == WhenAway::deadline && c.deadline == 0; },
+     "; without a deadline nobody finds out (--deadline)"},
+    {"cohort", [](C c) { return !c.availability->is_always() && is<TraceCohort>(c.cohort); },
+     ", whose file says who is there; {availability} says so, too", "availability"},
+    {"cohort", [](C c) { return c.mode->is_asynchronous() && !is<AllClients>(c.cohort); },
+     ", which draws the clients of a round; with {mode} a client begins when another ends, drawn uniformly", "mode"},
+    {"buffer", [](C c) { return c.mode->is_asynchronous() && c.mode->buffer() > c.mode->concurrency(); },
+     "; it must be at most {concurrency}: a client is in a buffer at most once", "buffer"},
+    {"concurrency", [](C c) { return has_count(c) && c.mode->concurrency() > c.clients; },
+     "; it must be at most the number of clients, {clients}", "concurrency"},
+    {"normalized-staleness", [](C c) { return c.mode->is_normalized() && reads_updates(c); },
+     ", which divides a sum by its weights; {aggregation} makes no sum", "aggregation"},
+    {"local-objective",
+     [](C c) { return c.mode->is_asynchronous() && (c.objective->keeps() || c.objective->sends() || c.objective->scales()); },
+     ", whose server compares clients that began from one model; with {mode} they begin from different ones", "mode"},
+    {"server-optimizer", [](C c) { return c.mode->is_asynchronous() && c.server->measures(); },
+     ", which compares the lengths of updates from one model; with {mode} they begin from different ones", "mode"},
+    {"dp", [](C c) { return c.mode->is_asynchronous() && is_private(c); },
+     "; with {mode} who is in a release, and how often, is not accounted for", "mode"},
 
     // Personal models.
     {"personal", [](C c) { return !c.personal->layers().empty() && !is<Plain>(c.objective); },

@@ -16,6 +16,7 @@
 #include "sim/run/model_tests.hpp"
 #include "sim/run/private_inputs.hpp"
 #include "sim/run/run_folder.hpp"
+#include "sim/run/virtual_time.hpp"
 
 namespace fedstride {
 namespace {
@@ -33,8 +34,10 @@ Server make_server(const Setup& setup) {
     return with_losses(Server(configuration.server, setup.model.size(), configuration.objective));
   const int adapting = configuration.optimizer->epoch_of_change() / configuration.local_epochs;
   PoolPlan plan{.start_norm = l2_norm(view(setup.initial)),
-                .clients_a_round = configuration.cohort->rate(setup.clients.row_counts.size()) *
-                                   static_cast<double>(setup.clients.row_counts.size()),
+                .clients_a_round = configuration.mode->is_asynchronous()
+                                       ? static_cast<double>(configuration.mode->buffer())
+                                       : configuration.cohort->rate(setup.clients.row_counts.size()) *
+                                             static_cast<double>(setup.clients.row_counts.size()),
                 .rounds = static_cast<std::uint32_t>(std::clamp(adapting, 1, configuration.rounds))};
   for (ClientId client = 0; client < setup.clients.row_counts.size(); ++client)
     plan.steps_a_round += steps_of(setup.training, client, setup.clients.row_counts[client], plan.rounds);
@@ -63,6 +66,8 @@ class Session {
         saved_(checkpoint_.round) {
     if (!checkpoint_.fleet_state.empty()) fleet_->load(checkpoint_.fleet_state);
     server_.load(checkpoint_.server_state);
+    if (has_time(setup_.configuration)) time_.emplace(setup_, folder.path(), checkpoint_.configuration);
+    if (!checkpoint_.time_state.empty()) time_->load(checkpoint_.time_state);
     server_.prolong(static_cast<std::uint32_t>(setup_.configuration.rounds));
   }
 
@@ -98,7 +103,9 @@ class Session {
     };
     const auto start = std::chrono::steady_clock::now();
     try {
-      record.clients = run_round(record.round, setup_.rules, *fleet_, server_, checkpoint_.model, permission.releases, spread);
+      record.clients = time_ && time_->is_asynchronous()
+                           ? time_->advance(*fleet_, server_, checkpoint_.model, spread)
+                           : run_round(record.round, setup_.rules, *fleet_, server_, checkpoint_.model, permission.releases, spread);
     } catch (const FailedRound& error) {
       summary_.failed = error.what();
       return abandon();
@@ -106,6 +113,7 @@ class Session {
       return abandon();
     }
     record.seconds = seconds_since(start);
+    if (time_) record.time = time_->commit();
     record.numbers = server_.numbers();
     record.model_hash = hash_ = model_hash(checkpoint_.model);
     fleet_->end_round(record.round);
@@ -160,6 +168,7 @@ class Session {
     checkpoint_.round = record.round;
     checkpoint_.fleet_state = fleet_->save();
     checkpoint_.server_state = server_.save();
+    if (time_) checkpoint_.time_state = time_->save();
     checkpoint_.examples += record.examples;
     checkpoint_.seconds += record.seconds;
     checkpoint_.evaluation_seconds += record.evaluation_seconds;
@@ -170,7 +179,9 @@ class Session {
   }
 
   void save() {
+    if (time_) time_->write_versions();
     folder_.save(checkpoint_);
+    if (time_) time_->drop_versions();
     saved_ = checkpoint_.round;
     fleet_->checkpointed(saved_);
   }
@@ -198,6 +209,8 @@ class Session {
     summary_.seconds = checkpoint_.seconds;
     summary_.idle_rounds = checkpoint_.idle_rounds;
     summary_.pieces_helped = threads_.pieces_helped();
+    if (time_) summary_.time = time_->totals();
+    if (time_ && !setup_.configuration.timeline.empty()) time_->write_timeline(setup_.configuration.timeline);
     summary_.privacy = privacy_.statements();
     summary_.ledger = privacy_.mark();
     const Vector answer = server_.answer(checkpoint_.model);
@@ -219,6 +232,7 @@ class Session {
   Threads threads_;
   const std::shared_ptr<Fleet> fleet_;
   Server server_;
+  std::optional<VirtualTime> time_ = {};
   ModelTests tests_;
   RunSummary summary_;
   std::string hash_;     // of the checkpoint's model

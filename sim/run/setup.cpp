@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cmath>
 #include <filesystem>
 #include <memory>
 #include <numeric>
@@ -26,6 +27,7 @@
 #include "partitions/own_rows.hpp"
 #include "server/cohorts.hpp"
 #include "sim/run/private_inputs.hpp"
+#include "sim/time/synchronous.hpp"
 
 namespace fedstride {
 namespace {
@@ -141,7 +143,8 @@ AttackPlan plan_attack(const DataSetup& setup) {
                            all_clients(setup.clients.size()), drawn);
   plan.attackers.resize(setup.clients.size());
   for (const ClientId client : drawn) plan.attackers[client] = true;
-  plan.clients_a_round = configuration.cohort->rate(setup.clients.size()) * clients;
+  plan.clients_a_round = configuration.mode->is_asynchronous() ? static_cast<double>(configuration.mode->buffer())
+                                                               : configuration.cohort->rate(setup.clients.size()) * clients;
   plan.attackers_a_round = plan.clients_a_round * count / clients;
   return plan;
 }
@@ -262,6 +265,20 @@ RoundRules make_rules(const DataSetup& setup, const Model& model, const PrivacyS
   return rules;
 }
 
+// --- virtual time ---
+
+// Checks the files of devices and availability, too.
+std::string hash_of_times(const DataSetup& setup) {
+  return setup.configuration.devices->file_hash(setup.clients.size()) + setup.configuration.availability->file_hash(setup.clients.size());
+}
+
+// Has the rules ask the run's clock who arrives, and as many clients as over-selection says.
+void begin_timing(const Configuration& configuration, std::size_t clients, RoundRules& rules) {
+  rules.timing = std::make_shared<SynchronousTime>();
+  if (int* size = rules.cohort->size_setting())
+    *size = static_cast<int>(std::min(static_cast<double>(clients), std::ceil(*size * configuration.mode->over_selection())));
+}
+
 // --- notes ---
 
 // An aggregation that compares updates compares everything that a client sends.
@@ -314,9 +331,11 @@ Setup prepare_rest(DataSetup data, FirstWeights first) {
   note_controls(configuration, notes);
   if (model.has_layers() && !is_trained_outside(configuration) && !privacy.example) note_unused_rows(data, notes);
 
+  const std::string time_hash = first == FirstWeights::elsewhere ? "" : hash_of_times(data);
+  if (has_time(configuration) && !configuration.mode->is_asynchronous()) begin_timing(configuration, data.clients.size(), rules);
   std::string cohort_hash = first == FirstWeights::elsewhere ? "" : configuration.cohort->file_hash(data.clients.size());
   Setup setup{std::move(data),  std::move(model),   std::move(privacy),    std::move(training),
-              std::move(rules), std::move(initial), std::move(cohort_hash)};
+              std::move(rules), std::move(initial), time_hash,          std::move(cohort_hash)};
   use_secrets(setup, std::nullopt);
   return setup;
 }
@@ -349,6 +368,8 @@ std::string lasting_settings(const Setup& setup) {
   name_of_file(configuration.init);
   if (std::string* path = configuration.partition->reads()) name_of_file(*path);
   if (auto* cohort = configuration.cohort.as<TraceCohort>()) name_of_file(cohort->trace);
+  if (std::string* path = configuration.devices->reads()) name_of_file(*path);
+  if (std::string* path = configuration.availability->reads()) name_of_file(*path);
   return identity_settings(configuration);
 }
 
@@ -358,7 +379,7 @@ std::string identity(const Setup& setup) {
       .text(lasting_settings(setup))
       .text(setup.data.hash)
       .text(setup.clients.partition_hash)
-      .text(setup.cohort_hash)
+      .text(setup.cohort_hash + setup.time_hash)
       .text(build.version + build.compiler + build.instructions)
       .hex();
 }
