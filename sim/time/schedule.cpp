@@ -116,8 +116,9 @@ void Schedule::load(const std::string& bytes) {
   });
   std::fill(taken_.begin(), taken_.end(), false);
   for (const Flight& flight : flights_) {
-    if (flight.client >= taken_.size() || flight.version > version_ || std::exchange(taken_[flight.client], true))
+    if (flight.client >= taken_.size() || flight.version > version_ || taken_[flight.client])
       throw failure("the schedule in the checkpoint is damaged");
+    taken_[flight.client] = true;
   }
   taken_count_ = flights_.size();
 }

@@ -91,7 +91,7 @@ TEST_CASE("a cohort is of those that are there, a run waits until somebody is, a
   time.begin(terms, 25 * kSecond);
   CHECK_FAILURE(time.arriving(AllClients{}, {3, rows, source}), "25", "--availability");
 
-  terms.mode = FedAsync({});
+  terms.mode = FedAsync();
   Schedule schedule(terms);
   CHECK(schedule.next().tasks.front().client == 1);
   CHECK(schedule.next().tasks.front().client == 3);

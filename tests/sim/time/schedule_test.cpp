@@ -110,7 +110,7 @@ TEST_CASE("a cap on staleness drops what is beyond it, or has the server wait, a
 }
 
 TEST_CASE("a schedule that is saved and loaded goes on as if it had not been") {
-  for (const Mode& mode : {Mode(buffered(20, 5)), Mode(FedAsync({}))}) {
+  for (const Mode& mode : {Mode(buffered(20, 5)), Mode(FedAsync())}) {
     const TimeTerms terms = terms_of(mode, ExponentialDevices({.example_seconds = 1, .device_jitter = 0.5}), 40);
     Schedule whole(terms);
     for (int version = 0; version < 37; ++version) whole.next();
@@ -129,7 +129,7 @@ TEST_CASE("a schedule that is saved and loaded goes on as if it had not been") {
 }
 
 TEST_CASE("a hundred thousand clients, a thousand of them at work") {
-  const TimeTerms terms = terms_of(buffered(1000, 10), LognormalDevices({.example_seconds = 1}), 100'000);
+  const TimeTerms terms = terms_of(buffered(1000, 10), LognormalDevices({{.example_seconds = 1}, 0.6}), 100'000);
   Schedule schedule(terms);
   for (int version = 0; version < 1000; ++version) CHECK(schedule.next().tasks.size() == 10);
   CHECK(schedule.flights().size() >= 990);
