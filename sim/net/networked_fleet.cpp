@@ -153,12 +153,13 @@ struct NetworkedFleet::Impl {
   void on_update(ClientId client, UpdateMessage message) {
     const std::string who = "client " + std::to_string(client);
     const std::uint32_t current = round ? round->number : last_round;
-    if (message.round > current)
+    // In an asynchronous run, whose clients count their own tasks, a client may repeat one that a killed coordinator does not know.
+    if (message.round > std::max(current, reception.last_round(client) + 1))
       return reception.dismiss(
           client,
           "it sent an update for round " + std::to_string(message.round) + "; the last round was " + std::to_string(current),
           false);
-    if (!round || message.round < current || round->state[client] != Round::State::waiting) {
+    if (!round || message.round != current || round->state[client] != Round::State::waiting) {
       log(who + ": its update for round " + std::to_string(message.round) + " is late or a duplicate and was dropped");
       return acknowledge(client, message.round);
     }

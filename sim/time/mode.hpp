@@ -119,7 +119,7 @@ struct FedAsyncSettings : AsynchronousSettings {
                                       Valid{.low = 0, .high = 1, .low_included = false}}});
 };
 /// x <- (1 - a) x + a x_k with a = alpha s(staleness), one client's model x_k at a time. The paper's proximal term is local-objective
-/// proximal.
+/// prox.
 struct FedAsync final : AsynchronousMode<FedAsync, FedAsyncSettings> {
   using AsynchronousMode::AsynchronousMode;
   static constexpr std::string_view kName = "fedasync";

@@ -68,6 +68,20 @@ constexpr const char* kBroken[] = {
     "dp = 'client'\nnoise-multiplier = 1.0\nneighbours = 'add-remove'\ncohort = 'fixed'\ncohort-size = 2",
     "dp = 'example'\nnoise-multiplier = 1.0\nprivate-components = 5\ncomponents-noise = 1.0",
     "partition = 'own'\nlimit-per-client = 3",
+    "mode = 'fedbuff'",
+    "availability = 'markov'",
+    "deadline = 3.0",
+    "over-selection = 1.3",
+    "devices = 'equal'\nover-selection = 1.3",
+    "devices = 'equal'\navailability = 'markov'\nwhen-away = 'deadline'",
+    "devices = 'equal'\navailability = 'markov'\ncohort = 'trace'",
+    "devices = 'equal'\nmode = 'fedbuff'\nconcurrency = 4\ncohort = 'fixed'\ncohort-size = 2",
+    "devices = 'equal'\nmode = 'fedbuff'\nconcurrency = 4\nbuffer = 5",
+    "devices = 'equal'\nmode = 'fedasync'\nconcurrency = 9",
+    "devices = 'equal'\nmode = 'fedbuff'\nconcurrency = 5\nbuffer = 5\nnormalized-staleness = true\naggregation = 'median'",
+    "devices = 'equal'\nmode = 'fedasync'\nconcurrency = 4\noptimizer = 'sgd'\nlocal-objective = 'scaffold'",
+    "devices = 'equal'\nmode = 'fedasync'\nconcurrency = 4\nserver-optimizer = 'fedexp'",
+    "devices = 'equal'\nmode = 'fedasync'\nconcurrency = 4\ndp = 'client'\nnoise-multiplier = 1.0",
 };
 
 }  // namespace
