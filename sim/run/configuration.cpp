@@ -200,6 +200,11 @@ bool weighs_examples(const Configuration& configuration) {
 
 bool has_time(const Configuration& configuration) { return configuration.devices->has_time(); }
 
+double participation_rate(const Configuration& configuration, std::size_t clients) {
+  return configuration.mode->is_asynchronous() ? configuration.mode->buffer() / static_cast<double>(clients)
+                                               : configuration.cohort->rate(clients);
+}
+
 std::size_t most_updates(const Configuration& configuration, std::size_t clients) {
   return configuration.mode->is_asynchronous() ? static_cast<std::size_t>(configuration.mode->buffer())
                                                : configuration.cohort->most(clients);

@@ -147,6 +147,8 @@ bool is_by_natural_clients(const Configuration& configuration);
 bool is_private(const Configuration& configuration);
 /// True if it has virtual time.
 bool has_time(const Configuration& configuration);
+/// The share of the clients whose update is in a round, on average.
+double participation_rate(const Configuration& configuration, std::size_t clients);
 /// The most updates of a round: of a cohort's clients, or of a buffer.
 std::size_t most_updates(const Configuration& configuration, std::size_t clients);
 /// True if a client keeps its optimizer's state from round to round; true if its weight is its number of examples.

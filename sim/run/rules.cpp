@@ -120,7 +120,7 @@ const Rule kCommonRules[] = {
      "personal"},
 
     // Virtual time.
-    {"mode", [](C c) { return c.mode->is_asynchronous() && !has_time(c); }, ", which needs times of tasks; with {devices} there are none",
+    {"mode", [](C c) { return (c.mode->is_asynchronous() || c.mode->tiers() > 0) && !has_time(c); }, ", which needs times of tasks; with {devices} there are none",
      "devices"},
     {"availability", [](C c) { return !c.availability->is_always() && !has_time(c); }, "; with {devices} there is no time", "devices"},
     {"deadline", [](C c) { return c.deadline > 0 && !has_time(c); }, "; with {devices} there is no virtual time", "devices deadline"},
@@ -133,6 +133,10 @@ const Rule kCommonRules[] = {
      "; without a deadline nobody finds out (--deadline)"},
     {"cohort", [](C c) { return !c.availability->is_always() && is<TraceCohort>(c.cohort); },
      ", whose file says who is there; {availability} says so, too", "availability"},
+    {"cohort", [](C c) { return c.mode->tiers() > 0 && is<TraceCohort>(c.cohort); },
+     ", whose file numbers all clients; with {mode} a round draws from a tier of them", "mode"},
+    {"mode", [](C c) { return c.mode->tiers() > 0 && is_example_level(c) && !is_client_level(c); },
+     "; under {dp} clients are charged for the cohort drawn from all", "mode"},
     {"cohort", [](C c) { return c.mode->is_asynchronous() && !is<AllClients>(c.cohort); },
      ", which draws the clients of a round; with {mode} a client begins when another ends, drawn uniformly", "mode"},
     {"buffer", [](C c) { return c.mode->is_asynchronous() && c.mode->buffer() > c.mode->concurrency(); },
@@ -146,8 +150,22 @@ const Rule kCommonRules[] = {
      ", whose server compares clients that began from one model; with {mode} they begin from different ones", "mode"},
     {"server-optimizer", [](C c) { return c.mode->is_asynchronous() && c.server->measures(); },
      ", which compares the lengths of updates from one model; with {mode} they begin from different ones", "mode"},
-    {"dp", [](C c) { return c.mode->is_asynchronous() && is_private(c); },
-     "; with {mode} who is in a release, and how often, is not accounted for", "mode"},
+    {"mode", [](C c) { return c.mode->is_asynchronous() && is_example_level(c); },
+     ", whose clients count their own rounds, by which {dp} cannot charge their releases", "mode"},
+    {"mode", [](C c) { return c.mode->mixing() > 0 && is_private(c); },
+     ", which shows the server one client's model at a time; under {dp} nobody may see those", "mode"},
+    {"mode", [](C c) { return c.mode->is_asynchronous() && is_client_level(c) && !is_central(c); },
+     "; with {client-noise} a client's releases are counted by rounds, which it has not", "mode client-noise"},
+    {"normalized-staleness", [](C c) { return c.mode->is_normalized() && is_client_level(c); },
+     "; under {dp} a sum is divided by a constant", "normalized-staleness"},
+    {"optimizer", [](C c) { return c.mode->is_asynchronous() && c.optimizer->pools() && is_private(c); },
+     ", whose statistics were measured at different versions with {mode}; under {dp} they are bounded for one", "mode"},
+    {"availability",
+     [](C c) {
+       return !c.availability->is_always() && is_example_level(c) && !is_client_level(c) && !is<AllClients>(c.cohort);
+     },
+     "; under {dp} clients are charged for the cohort drawn from all, and {cohort} would be drawn from those that are there",
+     "cohort"},
 
     // Personal models.
     {"personal", [](C c) { return !c.personal->layers().empty() && !is<Plain>(c.objective); },

@@ -34,10 +34,8 @@ Server make_server(const Setup& setup) {
     return with_losses(Server(configuration.server, setup.model.size(), configuration.objective));
   const int adapting = configuration.optimizer->epoch_of_change() / configuration.local_epochs;
   PoolPlan plan{.start_norm = l2_norm(view(setup.initial)),
-                .clients_a_round = configuration.mode->is_asynchronous()
-                                       ? static_cast<double>(configuration.mode->buffer())
-                                       : configuration.cohort->rate(setup.clients.row_counts.size()) *
-                                             static_cast<double>(setup.clients.row_counts.size()),
+                .clients_a_round = participation_rate(configuration, setup.clients.row_counts.size()) *
+                                   static_cast<double>(setup.clients.row_counts.size()),
                 .rounds = static_cast<std::uint32_t>(std::clamp(adapting, 1, configuration.rounds))};
   for (ClientId client = 0; client < setup.clients.row_counts.size(); ++client)
     plan.steps_a_round += steps_of(setup.training, client, setup.clients.row_counts[client], plan.rounds);
@@ -334,6 +332,7 @@ Configuration resumed(const std::string& name, const Settings& settings, bool ha
 Setup prepared(const Configuration& configuration, FirstWeights first, const FleetMaker& make_fleet) {
   require_fleet(configuration, make_fleet);
   Setup setup = prepare(configuration, first, make_fleet.rows);
+  if (has_time(configuration)) check_time(make_time_terms(setup));
   if (make_fleet.check) make_fleet.check(setup);
   return setup;
 }

@@ -143,8 +143,7 @@ AttackPlan plan_attack(const DataSetup& setup) {
                            all_clients(setup.clients.size()), drawn);
   plan.attackers.resize(setup.clients.size());
   for (const ClientId client : drawn) plan.attackers[client] = true;
-  plan.clients_a_round = configuration.mode->is_asynchronous() ? static_cast<double>(configuration.mode->buffer())
-                                                               : configuration.cohort->rate(setup.clients.size()) * clients;
+  plan.clients_a_round = participation_rate(configuration, setup.clients.size()) * clients;
   plan.attackers_a_round = plan.clients_a_round * count / clients;
   return plan;
 }
@@ -248,7 +247,7 @@ RoundRules make_rules(const DataSetup& setup, const Model& model, const PrivacyS
   const auto& weights = rules.sum.weights;
   const double total = std::accumulate(weights.begin(), weights.end(), 0.0,
                                        [](double sum, std::uint64_t weight) { return sum + static_cast<double>(weight); });
-  rules.sum.denominator = rules.cohort->rate(setup.clients.size()) * total;
+  rules.sum.denominator = participation_rate(configuration, setup.clients.size()) * total;
   if (settings->client_noise == ClientNoiseBy::local) return rules;
   std::vector<ParameterRange> trained = trained_parameters(model, training);
   const UpdateClip clip = update_clip(*settings, trained);

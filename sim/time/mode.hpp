@@ -37,6 +37,8 @@ class ModePart : public Part {
   virtual double over_selection() const { return 1; }  ///< clients asked for each that is needed
   virtual int minimum_arrivals() const { return 0; }   ///< a round with fewer arrivals changes nothing
 
+  virtual int tiers() const { return 0; }              ///< of clients by speed, of which a round draws one; 0: none
+
   // Of asynchronous runs.
   virtual int concurrency() const { return 0; }                      ///< clients at work at once
   virtual int buffer() const { return 1; }                           ///< updates of a version
@@ -64,6 +66,20 @@ struct Synchronous final : PartBase<ModePart, Synchronous, SynchronousSettings> 
   static constexpr std::string_view kSummary = "rounds: the server waits for a cohort (Bonawitz et al. 2019)";
   double over_selection() const override { return over_selection_; }
   int minimum_arrivals() const override { return minimum_arrivals_; }
+};
+
+struct TieredSettings {
+  int tiers_ = 5;
+  static constexpr auto kFields = std::tuple{
+      Field{"tiers", &TieredSettings::tiers_, "tiers of equally many clients, by the time of a task", Valid{.low = 1, .high = 1000}}};
+};
+/// Rounds whose cohort is drawn from one tier of clients of like speed, each tier with the same probability: TiFL's policy "uniform".
+/// Its adaptive policy, which looks at the tiers' accuracies, is not here.
+struct Tiered final : PartBase<ModePart, Tiered, TieredSettings> {
+  using PartBase::PartBase;
+  static constexpr std::string_view kName = "tifl";
+  static constexpr std::string_view kSummary = "rounds of clients of like speed (Chai et al. 2020)";
+  int tiers() const override { return tiers_; }
 };
 
 /// The settings of modes without rounds.

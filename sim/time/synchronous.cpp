@@ -9,12 +9,30 @@
 
 namespace fedstride {
 
+void SynchronousTime::begin(const TimeTerms& terms, Nanoseconds now) {
+  terms_ = &terms;
+  now_ = now;
+  const auto tiers = std::min(static_cast<std::size_t>(terms.mode->tiers()), terms.clients);
+  if (tiers == 0 || !tier_.empty()) return;
+  std::vector<std::pair<Nanoseconds, ClientId>> order;
+  for (ClientId client = 0; client < terms.clients; ++client) order.emplace_back(terms.length(client, 1), client);
+  std::ranges::sort(order);
+  tier_.resize(order.size());
+  for (std::size_t i = 0; i < order.size(); ++i) tier_[order[i].second] = static_cast<std::uint16_t>(i * tiers / order.size());
+}
+
 std::vector<ClientId> SynchronousTime::drawn(const CohortPart& cohort, const CohortQuestion& question) {
-  if (terms_->availability->is_always()) return cohort.sample(question);
+  if (terms_->availability->is_always() && tier_.empty()) return cohort.sample(question);
+  std::uint16_t tier = 0;
+  if (!tier_.empty()) {
+    RandomStream random(terms_->seed, {.purpose = Purpose::asynchrony, .round = question.round});
+    tier = static_cast<std::uint16_t>(random.below(1 + std::uint64_t{*std::ranges::max_element(tier_)}));
+  }
   std::vector<ClientId> there;
   Nanoseconds next = kNever;
   for (;;) {
     for (ClientId client = 0; client < question.clients(); ++client) {
+      if (!tier_.empty() && tier_[client] != tier) continue;
       const Nanoseconds at = terms_->next_there(client, last_.start);
       if (at == last_.start) there.push_back(client);
       next = std::min(next, at);

@@ -13,10 +13,7 @@ namespace fedstride {
 class SynchronousTime : public RoundTiming {
  public:
   /// Call before the first round. The terms must outlive it.
-  void begin(const TimeTerms& terms, Nanoseconds now) {
-    terms_ = &terms;
-    now_ = now;
-  }
+  void begin(const TimeTerms& terms, Nanoseconds now);
   /// Throws Error (failure) if no client will ever be there.
   std::vector<ClientId> arriving(const CohortPart& cohort, const CohortQuestion& question) override;
 
@@ -31,6 +28,7 @@ class SynchronousTime : public RoundTiming {
   const TimeTerms* terms_ = nullptr;
   Nanoseconds now_ = 0;
   RoundTime last_ = {};
+  std::vector<std::uint16_t> tier_ = {};  ///< by client, the fastest first; empty without tiers
 };
 
 }  // namespace fedstride

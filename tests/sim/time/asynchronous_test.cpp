@@ -159,7 +159,7 @@ TEST_CASE("weights of staleness are those of the papers") {
 }
 
 // Updates of a version, and whether models are mixed: from the papers.
-const KnownAnswers<std::pair<int, bool>> kKnown = {{"sync", {1, false}}, {"fedasync", {1, true}}, {"fedbuff", {10, false}}};
+const KnownAnswers<std::pair<int, bool>> kKnown = {{"sync", {1, false}}, {"tifl", {1, false}}, {"fedasync", {1, true}}, {"fedbuff", {10, false}}};
 
 TEST_CASE("every mode makes versions of as many updates as it says") {
   for_each_known<Mode>(kKnown, [](Mode& mode, const std::pair<int, bool>& expected) {
