@@ -22,9 +22,9 @@ void show_devices(const RunFlags& arguments) {
 }  // namespace
 
 void add_devices_command(CLI::App& app) {
-  const auto [command, flags] = add_command<RunFlags>(
-      app, "devices", "Show how fast the clients of a run would be, without training.",
-      "Example: fedstride devices --devices lognormal --upload-megabits 2 --clients 100", show_devices);
+  const auto [command, flags] =
+      add_command<RunFlags>(app, "devices", "Show how fast the clients of a run would be, without training.",
+                            "Example: fedstride devices --devices lognormal --upload-megabits 2 --clients 100", show_devices);
   add_run_flags(command, flags);
 }
 

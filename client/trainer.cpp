@@ -127,7 +127,8 @@ double planned_examples(const LocalTraining& training, ClientId client, std::siz
   double examples = training.objective->needs_start() ? all : 0;
   if (training.privacy) {
     const PrivatePlan& plan = *training.privacy->plans[client];
-    examples += static_cast<double>(plan.releases_before(first + training.epochs) - plan.releases_before(first)) * plan.denominator();
+    examples +=
+        static_cast<double>(plan.releases_before(first + training.epochs) - plan.releases_before(first)) * plan.denominator();
   } else {
     if (after < training.epochs) examples += (training.epochs - after) * of_epoch(first);
     if (after > 0) examples += after * of_epoch(first + training.epochs - 1);

@@ -38,7 +38,8 @@ class Fleet {
   /// The same for tasks of different clients that began from different models. `ahead` are tasks that have begun too, in the order
   /// in which they will end: the fleet may train some of them now, and must have their results when they are asked for; a client's
   /// state is that after the last task whose update was added.
-  virtual void collect_each(const std::vector<ClientTask>& tasks, const std::vector<ClientTask>& /*ahead*/, Accumulator& updates) {
+  virtual void collect_each(const std::vector<ClientTask>& tasks, const std::vector<ClientTask>& /*ahead*/,
+                            Accumulator& updates) {
     for (const ClientTask& one : tasks) collect(one.task, {one.client}, updates);
   }
 

@@ -64,7 +64,8 @@ void InProcessFleet::collect_each(const std::vector<ClientTask>& tasks, const st
   threads_.for_each_task(order.size(), [&](std::size_t i) {
     const ClientTask& one = *order[i];
     if (i < now) {
-      const std::string state = train(one.task, one.client, [&](const ClientUpdate& update) { updates.add(update, one.task.scale); });
+      const std::string state =
+          train(one.task, one.client, [&](const ClientUpdate& update) { updates.add(update, one.task.scale); });
       if (keeps) states_->write(one.client, state);
       return;
     }
@@ -78,9 +79,8 @@ void InProcessFleet::collect_each(const std::vector<ClientTask>& tasks, const st
   });
   // Results of tasks that were dropped.
   std::erase_if(ready_, [&](const auto& kept) {
-    return std::ranges::none_of(ahead, [&](const ClientTask& one) {
-      return one.client == kept.first && one.task.round == kept.second.round;
-    });
+    return std::ranges::none_of(
+        ahead, [&](const ClientTask& one) { return one.client == kept.first && one.task.round == kept.second.round; });
   });
 }
 

@@ -347,8 +347,9 @@ namespace {
 
 auto parts_of(auto& of) {
   using Part = std::conditional_t<std::is_const_v<std::remove_reference_t<decltype(of)>>, const ChosenPart, ChosenPart>;
-  return std::array<Part*, 13>{&of.partition, &of.feature_skew, &of.optimizer, &of.objective,    &of.attack, &of.personal, &of.cohort,
-                               &of.aggregation, &of.server,     &of.privacy,   &of.devices, &of.availability, &of.mode};
+  return std::array<Part*, 13>{&of.partition, &of.feature_skew, &of.optimizer,   &of.objective, &of.attack,
+                               &of.personal,  &of.cohort,       &of.aggregation, &of.server,    &of.privacy,
+                               &of.devices,   &of.availability, &of.mode};
 }
 
 }  // namespace

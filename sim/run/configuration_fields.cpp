@@ -131,7 +131,9 @@ struct ConfigurationFields {
             Field{"deadline", &Configuration::deadline,
                   "virtual seconds after which a round closes, or an asynchronous task is given up; 0: none",
                   Valid{.low = 0, .high = 1e8}},
-            Field{"rounds", &Configuration::rounds, "number of rounds; of the server's versions in an asynchronous run", Valid{.low = 1, .high = 2e9}, Shapes::length}.first()),
+            Field{"rounds", &Configuration::rounds, "number of rounds; of the server's versions in an asynchronous run",
+                  Valid{.low = 1, .high = 2e9}, Shapes::length}
+                .first()),
       about(
           Question::privacy,
           Field{"evaluate", &Configuration::evaluate,

@@ -117,8 +117,8 @@ void add_client_level(PrivacySetup& privacy, const DataSetup& setup, const Clien
   add_beside(setup, level, {});
   const Spending beside = level.beside(static_cast<std::uint64_t>(configuration.rounds));
   const double rate = participation_rate(configuration, setup.clients.size());
-  const bool amplified =
-      !has_time(configuration) && settings.client_noise != ClientNoiseBy::local && rate < 1 && configuration.cohort.as<PoissonCohort>() != nullptr;
+  const bool amplified = !has_time(configuration) && settings.client_noise != ClientNoiseBy::local && rate < 1 &&
+                         configuration.cohort.as<PoissonCohort>() != nullptr;
   Releases release{.sampling = amplified ? Sampling::poisson : Sampling::full,
                    .neighbours = level.neighbours,
                    .rate = amplified ? rate : 1,

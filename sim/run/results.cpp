@@ -129,7 +129,8 @@ void note_time(const Setup& setup, const TimeTotals& time, std::vector<std::stri
     notes.push_back("updates that came too late, " + std::to_string(time.late) + " in all, were left out: " + share(0) +
                     " % of those in the model are from the fastest tenth of devices, " + share(9) + " % from the slowest");
   if (time.abandoned > 0)
-    notes.push_back(counted(time.abandoned, "round") + " changed nothing, because fewer clients than minimum-arrivals met the deadline of " +
+    notes.push_back(counted(time.abandoned, "round") +
+                    " changed nothing, because fewer clients than minimum-arrivals met the deadline of " +
                     number_text(setup.configuration.deadline) + " seconds");
 }
 

@@ -60,7 +60,7 @@ struct RunSummary {
   std::uint64_t failed_rounds = 0;                    ///< of these, rounds with updates left out
   std::map<std::string, std::uint64_t> reasons = {};  ///< why, and how often
   std::string failed = {};                            ///< why it ended with a round that failed; empty if it did not
-  std::optional<TimeTotals> time = {};  ///< of all sessions, with virtual time
+  std::optional<TimeTotals> time = {};                ///< of all sessions, with virtual time
   std::vector<PrivacyStatement> privacy = {};
   LedgerMark ledger = {};
   std::uint64_t pieces_helped = 0;  ///< pieces of a client's step run by another thread in this session

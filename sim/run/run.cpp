@@ -101,9 +101,9 @@ class Session {
     };
     const auto start = std::chrono::steady_clock::now();
     try {
-      record.clients = time_ && time_->is_asynchronous()
-                           ? time_->advance(*fleet_, server_, checkpoint_.model, spread)
-                           : run_round(record.round, setup_.rules, *fleet_, server_, checkpoint_.model, permission.releases, spread);
+      record.clients = time_ && time_->is_asynchronous() ? time_->advance(*fleet_, server_, checkpoint_.model, spread)
+                                                         : run_round(record.round, setup_.rules, *fleet_, server_,
+                                                                     checkpoint_.model, permission.releases, spread);
     } catch (const FailedRound& error) {
       summary_.failed = error.what();
       return abandon();

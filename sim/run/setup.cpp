@@ -268,7 +268,8 @@ RoundRules make_rules(const DataSetup& setup, const Model& model, const PrivacyS
 
 // Checks the files of devices and availability, too.
 std::string hash_of_times(const DataSetup& setup) {
-  return setup.configuration.devices->file_hash(setup.clients.size()) + setup.configuration.availability->file_hash(setup.clients.size());
+  return setup.configuration.devices->file_hash(setup.clients.size()) +
+         setup.configuration.availability->file_hash(setup.clients.size());
 }
 
 // Has the rules ask the run's clock who arrives, and as many clients as over-selection says.
@@ -333,7 +334,7 @@ Setup prepare_rest(DataSetup data, FirstWeights first) {
   const std::string time_hash = first == FirstWeights::elsewhere ? "" : hash_of_times(data);
   if (has_time(configuration) && !configuration.mode->is_asynchronous()) begin_timing(configuration, data.clients.size(), rules);
   std::string cohort_hash = first == FirstWeights::elsewhere ? "" : configuration.cohort->file_hash(data.clients.size());
-  Setup setup{std::move(data),  std::move(model),   std::move(privacy),    std::move(training),
+  Setup setup{std::move(data),  std::move(model),   std::move(privacy), std::move(training),
               std::move(rules), std::move(initial), time_hash,          std::move(cohort_hash)};
   use_secrets(setup, std::nullopt);
   return setup;

@@ -36,7 +36,8 @@ TimeTerms make_time_terms(const Setup& setup) {
           .clients = setup.clients.size(),
           .cohort_goal = goal != nullptr && configuration.mode->over_selection() > 1 ? static_cast<std::size_t>(*goal) : 0,
           .flops = example_flops(setup.model),
-          .traffic = traffic_of(configuration.objective->hears() ? 2 * size : size, configuration.objective->sends() ? 2 * size : size),
+          .traffic =
+              traffic_of(configuration.objective->hears() ? 2 * size : size, configuration.objective->sends() ? 2 * size : size),
           .examples = [&setup](ClientId client, std::uint32_t count) {
             return planned_examples(setup.training, client, setup.clients.row_counts[client], count);
           }};
@@ -44,8 +45,8 @@ TimeTerms make_time_terms(const Setup& setup) {
 
 void check_time(const TimeTerms& terms) {
   if (terms.mode->is_asynchronous() && static_cast<std::size_t>(terms.mode->concurrency()) > terms.clients)
-    throw usage_error("concurrency is " + std::to_string(terms.mode->concurrency()) + "; it must be at most the number of clients, " +
-                      std::to_string(terms.clients));
+    throw usage_error("concurrency is " + std::to_string(terms.mode->concurrency()) +
+                      "; it must be at most the number of clients, " + std::to_string(terms.clients));
   if (terms.deadline == kNever || terms.devices->jitter() > 0) return;
   constexpr std::size_t kMostAsked = 1'000'000;
   Nanoseconds fastest = kNever;
@@ -136,12 +137,8 @@ void VirtualTime::write_timeline(const fs::path& file) const {
   const auto microseconds = [](Nanoseconds time) { return static_cast<double>(time) / 1e3; };
   for (const RoundTime& round : events_) {
     for (const TimedTask& task : round.tasks) {
-      Json event{{"name", kFates[static_cast<std::size_t>(task.fate)]},
-                 {"ph", "X"},
-                 {"ts", microseconds(task.start)},
-                 {"dur", microseconds(task.end - task.start)},
-                 {"pid", 0},
-                 {"tid", task.client}};
+      Json event{{"name", kFates[static_cast<std::size_t>(task.fate)]}, {"ph", "X"}, {"ts", microseconds(task.start)},
+                 {"dur", microseconds(task.end - task.start)},          {"pid", 0},  {"tid", task.client}};
       event["args"] = Json{{"client", task.client}, {"staleness", task.staleness}};
       events.push_back(std::move(event));
     }

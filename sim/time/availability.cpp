@@ -93,8 +93,7 @@ Presence PresenceTable::at(ClientId client, Nanoseconds time, std::uint64_t /*se
   const Nanoseconds hour = period > 0 ? time % period : time;
   // The first interval that is not over.
   const auto next = std::ranges::upper_bound(intervals, hour, {}, &PresenceIntervals::Interval::second);
-  if (next == intervals.end())
-    return {false, period > 0 ? later(time, period - hour + intervals.front().first) : kNever};
+  if (next == intervals.end()) return {false, period > 0 ? later(time, period - hour + intervals.front().first) : kNever};
   return hour < next->first ? Presence{false, later(time, next->first - hour)} : Presence{true, later(time, next->second - hour)};
 }
 

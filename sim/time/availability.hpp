@@ -53,10 +53,10 @@ struct AlwaysThere final : PartBase<AvailabilityPart, AlwaysThere> {
 
 struct AwaySettings {
   WhenAway when_away_ = WhenAway::lost;
-  static constexpr auto kFields =
-      std::tuple{Field{"when-away", &AwaySettings::when_away_,
-                       "what becomes of the work of a client that goes away: lost at once, lost but found out at the deadline, or "
-                       "resumed when it is back"}};
+  static constexpr auto kFields = std::tuple{
+      Field{"when-away", &AwaySettings::when_away_,
+            "what becomes of the work of a client that goes away: lost at once, lost but found out at the deadline, or "
+            "resumed when it is back"}};
 };
 
 /// The base of availabilities in which clients go away.
@@ -86,12 +86,11 @@ struct DayNight final : SometimesThere<DayNight, DayNightSettings> {
 struct MarkovSettings : AwaySettings {
   double there_seconds = 3600;
   double away_seconds = 3600;
-  static constexpr auto kFields = std::tuple_cat(
-      AwaySettings::kFields,
-      std::tuple{Field{"there-seconds", &MarkovSettings::there_seconds, "mean time that a client stays",
-                       Valid{.low = 1e-3, .high = 1e8}},
-                 Field{"away-seconds", &MarkovSettings::away_seconds, "mean time that it is away",
-                       Valid{.low = 1e-3, .high = 1e8}}});
+  static constexpr auto kFields =
+      std::tuple_cat(AwaySettings::kFields, std::tuple{Field{"there-seconds", &MarkovSettings::there_seconds,
+                                                             "mean time that a client stays", Valid{.low = 1e-3, .high = 1e8}},
+                                                       Field{"away-seconds", &MarkovSettings::away_seconds,
+                                                             "mean time that it is away", Valid{.low = 1e-3, .high = 1e8}}});
 };
 /// A Markov process on two states in its stationary law: stays and absences are exponential. The cost of asking grows with the number
 /// of changes since time 0.
@@ -105,12 +104,12 @@ struct MarkovPresence final : SometimesThere<MarkovPresence, MarkovSettings> {
 struct PresenceTableSettings : AwaySettings {
   std::string availability_table;
   double availability_period = 0;
-  static constexpr auto kFields = std::tuple_cat(
-      AwaySettings::kFields,
-      std::tuple{Field{"availability-table", &PresenceTableSettings::availability_table,
-                       "CSV file with the header client,from_seconds,to_seconds: when a client is there", kFile},
-                 Field{"availability-period", &PresenceTableSettings::availability_period,
-                       "seconds after which the table begins again; 0: never", Valid{.low = 0, .high = 1e8}}});
+  static constexpr auto kFields =
+      std::tuple_cat(AwaySettings::kFields,
+                     std::tuple{Field{"availability-table", &PresenceTableSettings::availability_table,
+                                      "CSV file with the header client,from_seconds,to_seconds: when a client is there", kFile},
+                                Field{"availability-period", &PresenceTableSettings::availability_period,
+                                      "seconds after which the table begins again; 0: never", Valid{.low = 0, .high = 1e8}}});
 };
 /// The intervals of a file. A client without one is never there.
 struct PresenceTable final : SometimesThere<PresenceTable, PresenceTableSettings> {

@@ -26,7 +26,8 @@ NumberTable read_number_table(const std::string& key, const std::string& path, c
       for (const std::string_view field : fields) {
         const std::string name(trimmed(field));
         if (std::ranges::find(known, name) == known.end() || std::ranges::find(table.columns, name) != table.columns.end())
-          throw wrong(where + "column '" + one_line(name) + "' is unknown or there twice; valid, with their units: " + joined(known));
+          throw wrong(where + "column '" + one_line(name) +
+                      "' is unknown or there twice; valid, with their units: " + joined(known));
         table.columns.push_back(name);
       }
       continue;

@@ -98,8 +98,9 @@ DeviceTable read_device_table(const std::string& path) {
     }
   }
   if (!has_speed)
-    throw wrong("has no column with the speed: seconds_per_example, milliseconds_per_example, inference_milliseconds_per_example or "
-                "gigaflops");
+    throw wrong(
+        "has no column with the speed: seconds_per_example, milliseconds_per_example, inference_milliseconds_per_example or "
+        "gigaflops");
   std::vector<bool> filled;
   Hash hash;
   for (const auto& line : read.lines) {

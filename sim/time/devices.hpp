@@ -130,9 +130,9 @@ struct ExponentialDevices final : DrawnDevices<ExponentialDevices> {
 
 struct LognormalDeviceSettings : DeviceSettings {
   double device_sigma = 0.6;
-  static constexpr auto kFields =
-      std::tuple_cat(DeviceSettings::kFields, std::tuple{Field{"device-sigma", &LognormalDeviceSettings::device_sigma,
-                                                               "deviation of the factor's logarithm", Valid{.low = 0, .high = 10}}});
+  static constexpr auto kFields = std::tuple_cat(
+      DeviceSettings::kFields, std::tuple{Field{"device-sigma", &LognormalDeviceSettings::device_sigma,
+                                                "deviation of the factor's logarithm", Valid{.low = 0, .high = 10}}});
 };
 struct LognormalDevices final : DrawnDevices<LognormalDevices, LognormalDeviceSettings> {
   using DrawnDevices::DrawnDevices;
@@ -150,9 +150,9 @@ struct HalfNormalDevices final : DrawnDevices<HalfNormalDevices> {
 
 struct TierSettings : DeviceSettings {
   std::string tier_factors = "1,3,10";
-  static constexpr auto kFields =
-      std::tuple_cat(DeviceSettings::kFields, std::tuple{Field{"tier-factors", &TierSettings::tier_factors,
-                                                               "factors of equally likely tiers, separated by commas"}});
+  static constexpr auto kFields = std::tuple_cat(
+      DeviceSettings::kFields,
+      std::tuple{Field{"tier-factors", &TierSettings::tier_factors, "factors of equally likely tiers, separated by commas"}});
 };
 struct TierDevices final : DrawnDevices<TierDevices, TierSettings> {
   using DrawnDevices::DrawnDevices;

@@ -37,15 +37,15 @@ class ModePart : public Part {
   virtual double over_selection() const { return 1; }  ///< clients asked for each that is needed
   virtual int minimum_arrivals() const { return 0; }   ///< a round with fewer arrivals changes nothing
 
-  virtual int tiers() const { return 0; }              ///< of clients by speed, of which a round draws one; 0: none
+  virtual int tiers() const { return 0; }  ///< of clients by speed, of which a round draws one; 0: none
 
   // Of asynchronous runs.
-  virtual int concurrency() const { return 0; }                      ///< clients at work at once
-  virtual int buffer() const { return 1; }                           ///< updates of a version
+  virtual int concurrency() const { return 0; }                           ///< clients at work at once
+  virtual int buffer() const { return 1; }                                ///< updates of a version
   virtual double weight(std::uint32_t /*staleness*/) const { return 1; }  ///< at most 1
-  virtual bool is_normalized() const { return false; }               ///< divides by the sum of these weights
-  virtual double mixing() const { return 0; }                        ///< FedAsync's alpha; 0: changes are added, models not mixed
-  virtual int staleness_cap() const { return 0; }                    ///< 0: none
+  virtual bool is_normalized() const { return false; }                    ///< divides by the sum of these weights
+  virtual double mixing() const { return 0; }      ///< FedAsync's alpha; 0: changes are added, models not mixed
+  virtual int staleness_cap() const { return 0; }  ///< 0: none
   virtual OverCap over_cap() const { return OverCap::drop; }
 };
 using Mode = Chosen<ModePart>;
@@ -53,12 +53,12 @@ using Mode = Chosen<ModePart>;
 struct SynchronousSettings {
   double over_selection_ = 1;
   int minimum_arrivals_ = 1;
-  static constexpr auto kFields = std::tuple{
-      Field{"over-selection", &SynchronousSettings::over_selection_,
-            "clients asked for each client of cohort-size; a round closes when cohort-size have answered",
-            Valid{.low = 1, .high = 1000}},
-      Field{"minimum-arrivals", &SynchronousSettings::minimum_arrivals_,
-            "a round in which fewer clients arrive by the deadline changes nothing", Valid{.low = 0, .high = 1e7}}};
+  static constexpr auto kFields =
+      std::tuple{Field{"over-selection", &SynchronousSettings::over_selection_,
+                       "clients asked for each client of cohort-size; a round closes when cohort-size have answered",
+                       Valid{.low = 1, .high = 1000}},
+                 Field{"minimum-arrivals", &SynchronousSettings::minimum_arrivals_,
+                       "a round in which fewer clients arrive by the deadline changes nothing", Valid{.low = 0, .high = 1e7}}};
 };
 struct Synchronous final : PartBase<ModePart, Synchronous, SynchronousSettings> {
   using PartBase::PartBase;
@@ -70,8 +70,8 @@ struct Synchronous final : PartBase<ModePart, Synchronous, SynchronousSettings> 
 
 struct TieredSettings {
   int tiers_ = 5;
-  static constexpr auto kFields = std::tuple{
-      Field{"tiers", &TieredSettings::tiers_, "tiers of equally many clients, by the time of a task", Valid{.low = 1, .high = 1000}}};
+  static constexpr auto kFields = std::tuple{Field{
+      "tiers", &TieredSettings::tiers_, "tiers of equally many clients, by the time of a task", Valid{.low = 1, .high = 1000}}};
 };
 /// Rounds whose cohort is drawn from one tier of clients of like speed, each tier with the same probability: TiFL's policy "uniform".
 /// Its adaptive policy, which looks at the tiers' accuracies, is not here.
@@ -108,7 +108,8 @@ struct AsynchronousSettings {
       Field{"hinge-from", &AsynchronousSettings::hinge_from, "b: the largest staleness with weight 1",
             Valid{.low = 0, .high = 1e6}, Shapes::model, &AsynchronousSettings::is_hinge},
       Field{"staleness-cap", &AsynchronousSettings::staleness_cap_, "largest staleness; 0: none", Valid{.low = 0, .high = 1e6}},
-      Field{"over-cap", &AsynchronousSettings::over_cap_,
+      Field{"over-cap",
+            &AsynchronousSettings::over_cap_,
             "an update beyond staleness-cap is dropped, or the server waits for it before it makes another version",
             {},
             Shapes::model,
@@ -148,11 +149,11 @@ struct FedBuffSettings : AsynchronousSettings {
   bool normalized_staleness = false;
   static constexpr auto kFields = std::tuple_cat(
       AsynchronousSettings::kFields,
-      std::tuple{Field{"buffer", &FedBuffSettings::buffer_, "updates of a version; at most concurrency",
-                       Valid{.low = 1, .high = 1e7}}
-                     .often(),
-                 Field{"normalized-staleness", &FedBuffSettings::normalized_staleness,
-                       "divide by the sum of the staleness weights, not by the number of updates"}});
+      std::tuple{
+          Field{"buffer", &FedBuffSettings::buffer_, "updates of a version; at most concurrency", Valid{.low = 1, .high = 1e7}}
+              .often(),
+          Field{"normalized-staleness", &FedBuffSettings::normalized_staleness,
+                "divide by the sum of the staleness weights, not by the number of updates"}});
 };
 /// x <- x + rate (1 / K) sum s(t_i) D_i over a buffer of K updates, each against the version its client began from.
 struct FedBuff final : AsynchronousMode<FedBuff, FedBuffSettings> {

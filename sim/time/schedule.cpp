@@ -12,9 +12,7 @@
 namespace fedstride {
 
 Schedule::Schedule(const TimeTerms& terms)
-    : terms_(terms),
-      free_(std::min(terms.clients, static_cast<std::size_t>(terms.mode->concurrency()))),
-      taken_(terms.clients) {}
+    : terms_(terms), free_(std::min(terms.clients, static_cast<std::size_t>(terms.mode->concurrency()))), taken_(terms.clients) {}
 
 bool Schedule::may_start(ClientId client) const { return !taken_[client] && terms_.is_there(client, now_); }
 

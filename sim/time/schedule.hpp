@@ -48,7 +48,7 @@ class Schedule {
   /// The next version. Throws Error (failure) if no client will ever be there.
   Version next();
 
-  std::uint32_t version() const { return version_; }           ///< versions made so far
+  std::uint32_t version() const { return version_; }            ///< versions made so far
   const std::set<Flight>& flights() const { return flights_; }  ///< at work, in the order in which they will end
 
   /// The state as bytes, and back. load throws Error (failure) if they are not the state of such a schedule.

@@ -63,7 +63,8 @@ std::vector<ClientId> SynchronousTime::arriving(const CohortPart& cohort, const 
     const TaskEnd end = terms_->end(client, question.round, last_.start);
     tasks.push_back({client, last_.start, end.time, fate_of(end)});
   }
-  std::ranges::sort(tasks, [](const TimedTask& a, const TimedTask& b) { return std::tie(a.end, a.client) < std::tie(b.end, b.client); });
+  std::ranges::sort(tasks,
+                    [](const TimedTask& a, const TimedTask& b) { return std::tie(a.end, a.client) < std::tie(b.end, b.client); });
   // The round closes when the goal has arrived, when nobody else can, or at the deadline, by which every task has ended.
   const std::size_t goal = terms_->cohort_goal > 0 ? terms_->cohort_goal : tasks.size();
   std::size_t arrived = 0;

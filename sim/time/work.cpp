@@ -10,7 +10,8 @@ namespace fedstride {
 double example_flops(const Model& model) {
   double products = 0;
   for (const Parameter& parameter : model.parameters()) {
-    if (!model.has_layers() || (parameter.role != ParameterRole::weight && parameter.role != ParameterRole::second_weight)) continue;
+    if (!model.has_layers() || (parameter.role != ParameterRole::weight && parameter.role != ParameterRole::second_weight))
+      continue;
     const Shape out = model.shapes()[static_cast<std::size_t>(parameter.layer) + 1];
     products += static_cast<double>(parameter.size) * out.height * out.width;
   }

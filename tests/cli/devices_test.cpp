@@ -25,7 +25,8 @@ Json summary_of(const TemporaryFolder& folder, const std::string& out) {
 TEST_CASE("devices shows the times of a run's clients as a table and a figure, and as JSON") {
   const TemporaryFolder folder;
   write_table(folder / "data");
-  Words words = federation(folder, {"--devices", "tiers", "--clients", "30", "--upload-megabits", "1", "--example-seconds", "0.5"});
+  Words words =
+      federation(folder, {"--devices", "tiers", "--clients", "30", "--upload-megabits", "1", "--example-seconds", "0.5"});
   words.front() = "devices";
   const Outcome shown = run_program(words);
   REQUIRE_MESSAGE(shown.code == 0, shown.err);
@@ -46,8 +47,9 @@ TEST_CASE("devices shows the times of a run's clients as a table and a figure, a
 TEST_CASE("results have the time of every round, who was late, and a time line in Chrome's form") {
   const TemporaryFolder folder;
   write_table(folder / "data");
-  const Outcome outcome = run_program(with_time(folder, "run", {"--clients", "12", "--cohort", "fixed", "--cohort-size", "4", "--rounds", "5",
-                                                                 "--over-selection", "1.5", "--timeline", folder / "line.json"}));
+  const Outcome outcome = run_program(with_time(folder, "run",
+                                                {"--clients", "12", "--cohort", "fixed", "--cohort-size", "4", "--rounds", "5",
+                                                 "--over-selection", "1.5", "--timeline", folder / "line.json"}));
   REQUIRE_MESSAGE(outcome.code == 0, outcome.err);
   double before = 0;
   const std::string lines = fedstride::read_file(folder / "run/rounds.jsonl");
@@ -71,12 +73,16 @@ TEST_CASE("results have the time of every round, who was late, and a time line i
   CHECK(fedstride::read_file(folder / "plain/rounds.jsonl").find("virtual") == std::string::npos);
 }
 
-TEST_CASE("FedBuff with all clients at work, a full buffer and equal devices has the rounds of federated averaging with equal weights") {
+TEST_CASE(
+    "FedBuff with all clients at work, a full buffer and equal devices has the rounds of federated averaging with equal "
+    "weights") {
   const TemporaryFolder folder;
   write_table(folder / "data");
-  REQUIRE(run_program(with_time(folder, "sync", {"--devices", "equal", "--rounds", "4", "--weights", "equal", "--clients", "5"})).code == 0);
-  REQUIRE(run_program(with_time(folder, "buffered", {"--devices", "equal", "--rounds", "4", "--mode", "fedbuff", "--buffer", "5",
-                                                      "--concurrency", "5", "--clients", "5"}))
+  REQUIRE(run_program(with_time(folder, "sync", {"--devices", "equal", "--rounds", "4", "--weights", "equal", "--clients", "5"}))
+              .code == 0);
+  REQUIRE(run_program(with_time(folder, "buffered",
+                                {"--devices", "equal", "--rounds", "4", "--mode", "fedbuff", "--buffer", "5", "--concurrency",
+                                 "5", "--clients", "5"}))
               .code == 0);
   CHECK(summary_of(folder, "sync")["model_hash"] == summary_of(folder, "buffered")["model_hash"]);
   CHECK(summary_of(folder, "sync")["virtual_seconds"] == summary_of(folder, "buffered")["virtual_seconds"]);
@@ -104,8 +110,9 @@ TEST_CASE("deadlines, tables and availability that cannot work are refused in on
   refused({"--availability", "table", "--availability-table", folder / "away.csv", "--mode", "fedasync", "--concurrency", "2"}, 1,
           {"--availability"});
   // Nobody meets a deadline in rounds in which the factors are large: they change nothing, and a note says so.
-  REQUIRE(run_program(with_time(folder, "late", {"--devices", "equal", "--example-seconds", "1", "--device-jitter", "2", "--deadline", "20",
-                                                  "--minimum-arrivals", "3", "--rounds", "6"}))
+  REQUIRE(run_program(with_time(folder, "late",
+                                {"--devices", "equal", "--example-seconds", "1", "--device-jitter", "2", "--deadline", "20",
+                                 "--minimum-arrivals", "3", "--rounds", "6"}))
               .code == 0);
   CHECK(summary_of(folder, "late")["abandoned_rounds"].get<int>() > 0);
   CHECK(summary_of(folder, "late")["notes"].dump().find("minimum-arrivals") != std::string::npos);

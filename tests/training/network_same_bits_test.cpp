@@ -59,7 +59,8 @@ std::string small_experiment(const test::TemporaryFolder& folder, const std::str
 
 TEST_CASE("whatever clients minimize and attackers do, launch gives the models of run") {
   const test::TemporaryFolder folder;
-  std::vector<std::string> cases{"aggregation = 'median'\n", "server-optimizer = 'yogi'\nserver-learning-rate = 0.05\n",
+  std::vector<std::string> cases{"aggregation = 'median'\n",
+                                 "server-optimizer = 'yogi'\nserver-learning-rate = 0.05\n",
                                  "cohort = 'power-of-choice'\ncohort-size = 2\ncandidates = 3\n",
                                  "local-objective = 'scaffold'\nscaffold-option = 'one'\n",
                                  "local-objective = 'scaffold'\ncohort = 'fixed'\ncohort-size = 2\ndp = 'client'\nclip = 1.0\n"

@@ -5,8 +5,8 @@
 
 #include "core/files.hpp"
 #include "core/text.hpp"
-#include "server/federated_averaging.hpp"
 #include "server/cohorts.hpp"
+#include "server/federated_averaging.hpp"
 #include "sim/time/asynchronous.hpp"
 #include "tests/support/folder.hpp"
 #include "tests/support/known_answers.hpp"
@@ -159,7 +159,8 @@ TEST_CASE("weights of staleness are those of the papers") {
 }
 
 // Updates of a version, and whether models are mixed: from the papers.
-const KnownAnswers<std::pair<int, bool>> kKnown = {{"sync", {1, false}}, {"tifl", {1, false}}, {"fedasync", {1, true}}, {"fedbuff", {10, false}}};
+const KnownAnswers<std::pair<int, bool>> kKnown = {
+    {"sync", {1, false}}, {"tifl", {1, false}}, {"fedasync", {1, true}}, {"fedbuff", {10, false}}};
 
 TEST_CASE("every mode makes versions of as many updates as it says") {
   for_each_known<Mode>(kKnown, [](Mode& mode, const std::pair<int, bool>& expected) {
@@ -169,7 +170,9 @@ TEST_CASE("every mode makes versions of as many updates as it says") {
   });
 }
 
-TEST_CASE("FedBuff with all clients at work, a buffer of all and equal devices is federated averaging with equal weights, bit for bit") {
+TEST_CASE(
+    "FedBuff with all clients at work, a buffer of all and equal devices is federated averaging with equal weights, bit for "
+    "bit") {
   FedBuffSettings settings;
   settings.concurrency_ = settings.buffer_ = 5;
   const TimeTerms terms{.devices = EqualDevices({.example_seconds = 1}),

@@ -56,7 +56,8 @@ TEST_CASE("a task whose client goes away is lost at once, lost at the deadline, 
   const TemporaryFolder folder;
   const auto end_of = [&](WhenAway rule, Nanoseconds start, Nanoseconds length, Nanoseconds deadline) {
     const PresenceTable table = two_stays(folder, rule);
-    const TaskEnd end = end_of_task(table, 0, start * kSecond, length * kSecond, deadline == kNever ? kNever : deadline * kSecond, 1);
+    const TaskEnd end =
+        end_of_task(table, 0, start * kSecond, length * kSecond, deadline == kNever ? kNever : deadline * kSecond, 1);
     return std::tuple(seconds_of(end.time), end.is_lost, end.is_late);
   };
   CHECK(end_of(WhenAway::lost, 12, 8, kNever) == std::tuple(20.0, false, false));

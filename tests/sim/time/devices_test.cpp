@@ -6,11 +6,11 @@
 
 #include "core/error.hpp"
 #include "core/files.hpp"
+#include "server/cohorts.hpp"
 #include "sim/time/availability.hpp"
 #include "sim/time/devices.hpp"
 #include "sim/time/synchronous.hpp"
 #include "sim/time/work.hpp"
-#include "server/cohorts.hpp"
 #include "tests/support/folder.hpp"
 #include "tests/support/known_answers.hpp"
 #include "tests/support/refusal.hpp"
@@ -45,11 +45,10 @@ Sample sample_of(const std::vector<double>& values) {
 void check_round(Devices devices, std::size_t asked, std::size_t goal, double expected) {
   std::vector<double> times;
   for (std::uint64_t seed = 1; seed <= 4000; ++seed) {
-    const TimeTerms terms{.devices = devices,
-                          .seed = seed,
-                          .clients = asked,
-                          .cohort_goal = goal,
-                          .examples = [](ClientId, std::uint32_t) { return 1.0; }};
+    const TimeTerms terms{
+        .devices = devices, .seed = seed, .clients = asked, .cohort_goal = goal, .examples = [](ClientId, std::uint32_t) {
+          return 1.0;
+        }};
     SynchronousTime time;
     time.begin(terms, 0);
     const std::vector<std::uint64_t> rows(asked, 1);
@@ -113,18 +112,18 @@ TEST_CASE("a round of tifl takes clients of one tier of like speed, each tier eq
     REQUIRE(arrived.size() == 10);
     const auto tier = static_cast<std::size_t>(std::ranges::find(order, seconds[arrived.front()]) - order.begin()) / 10;
     ++rounds[tier];
-    for (const ClientId client : arrived)
-      CHECK((seconds[client] >= order[tier * 10] && seconds[client] <= order[tier * 10 + 9]));
+    for (const ClientId client : arrived) CHECK((seconds[client] >= order[tier * 10] && seconds[client] <= order[tier * 10 + 9]));
     CHECK(seconds_of(time.last().end - time.last().start) == doctest::Approx(order[tier * 10 + 9]));
   }
   for (const int count : rounds) CHECK(std::abs(count - 100) < 3 * 9);
 }
 
 TEST_CASE("a task's time is that of its examples, transfers and latencies, to the nanosecond") {
-  TimeTerms terms{.devices = EqualDevices({.example_seconds = 0.25, .upload_megabits = 8, .download_megabits = 16, .latency = 0.5}),
-                  .clients = 1,
-                  .traffic = {.down = 4'000'000, .up = 3'000'000},
-                  .examples = [](ClientId, std::uint32_t count) { return 10.0 * count; }};
+  TimeTerms terms{
+      .devices = EqualDevices({.example_seconds = 0.25, .upload_megabits = 8, .download_megabits = 16, .latency = 0.5}),
+      .clients = 1,
+      .traffic = {.down = 4'000'000, .up = 3'000'000},
+      .examples = [](ClientId, std::uint32_t count) { return 10.0 * count; }};
   CHECK(terms.length(0, 1) == 2'500'000'000 + 2'000'000'000 + 3'000'000'000 + 1'000'000'000);
   CHECK(terms.length(0, 2) - terms.length(0, 1) == 2'500'000'000);
   terms.devices = EqualDevices({.device_gigaflops = 2});
