@@ -99,7 +99,7 @@ struct AsynchronousSettings {
   double weight_at(std::uint32_t staleness) const;
 
   static constexpr auto kFields = std::tuple{
-      Field{"concurrency", &AsynchronousSettings::concurrency_, "clients at work at once", Valid{.low = 1, .high = 1e7}}.often(),
+      Field{"concurrency", &AsynchronousSettings::concurrency_, "clients at work at once", Valid{.low = 1, .high = 1e7}},
       Field{"staleness-weight", &AsynchronousSettings::staleness_weight, "how an update's weight falls with its staleness"},
       Field{"staleness-power", &AsynchronousSettings::staleness_power, "a in (1 + staleness)^-a", Valid{.low = 0, .high = 100},
             Shapes::model, &AsynchronousSettings::is_polynomial},
@@ -150,8 +150,7 @@ struct FedBuffSettings : AsynchronousSettings {
   static constexpr auto kFields = std::tuple_cat(
       AsynchronousSettings::kFields,
       std::tuple{
-          Field{"buffer", &FedBuffSettings::buffer_, "updates of a version; at most concurrency", Valid{.low = 1, .high = 1e7}}
-              .often(),
+          Field{"buffer", &FedBuffSettings::buffer_, "updates of a version; at most concurrency", Valid{.low = 1, .high = 1e7}},
           Field{"normalized-staleness", &FedBuffSettings::normalized_staleness,
                 "divide by the sum of the staleness weights, not by the number of updates"}});
 };
