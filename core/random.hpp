@@ -37,6 +37,7 @@ enum class Purpose : std::uint32_t {
   outside_training = 21,  ///< by code of the user's own, which gets its seed here
   moment_noise = 22,      ///< on the moments of the inputs (normalize private)
   evaluation_noise = 23,  ///< on accuracy and loss of a round (evaluate private)
+  compression = 27,       ///< of codes of updates and models (client/compression/)
   feature_noise = 30,     ///< on the inputs of a client's examples (row), the same in every round
   test = 1000,
 };

@@ -90,8 +90,10 @@ std::string Accumulator::add(const ClientUpdate& update) {
   if (rules_.measured > 0 && !has_failed) report.change_norm = l2_norm(update.change.first(rules_.measured));
   const UpdateClip* clip = rules_.release ? &rules_.release->clip : nullptr;
   std::string remark = report.failure;
+  const bool is_admitted = !has_failed && ExactSum::admits(update.change);
+  report.payload = !is_admitted ? 0 : update.code.empty() ? rules_.plain_bytes : update.code.size();
   if (has_failed) {
-  } else if (!ExactSum::admits(update.change)) {
+  } else if (!is_admitted) {
     remark = report.failure = "its training diverged: the update has a number that is not finite or at least 2^22";
   } else if (rules_.bound && report.update_norm > rules_.bound->clip.bound()) {
     remark = "its update has norm " + number_text(report.update_norm) + "; max-update-norm is " +

@@ -334,13 +334,13 @@ namespace {
 
 auto parts_of(auto& of) {
   using Part = std::conditional_t<std::is_const_v<std::remove_reference_t<decltype(of)>>, const ChosenPart, ChosenPart>;
-  return std::array<Part*, 10>{&of.partition, &of.feature_skew, &of.optimizer,   &of.objective, &of.attack,
-                               &of.personal,  &of.cohort,       &of.aggregation, &of.server,    &of.privacy};
+  return std::array<Part*, 12>{&of.partition,   &of.feature_skew,  &of.optimizer, &of.objective,   &of.attack, &of.personal,
+                               &of.compress_up, &of.compress_down, &of.cohort,    &of.aggregation, &of.server, &of.privacy};
 }
 
 }  // namespace
 
-std::array<ChosenPart*, 10> chosen_parts(Configuration& configuration) { return parts_of(configuration); }
-std::array<const ChosenPart*, 10> chosen_parts(const Configuration& configuration) { return parts_of(configuration); }
+std::array<ChosenPart*, 12> chosen_parts(Configuration& configuration) { return parts_of(configuration); }
+std::array<const ChosenPart*, 12> chosen_parts(const Configuration& configuration) { return parts_of(configuration); }
 
 }  // namespace fedstride

@@ -9,9 +9,11 @@
 #include <vector>
 
 #include "client/attacks/attack.hpp"
+#include "client/compression/compressor.hpp"
 #include "client/objectives/local_objective.hpp"
 #include "client/optim/optimizer.hpp"
 #include "client/personal/personal.hpp"
+#include "client/update_coding.hpp"
 #include "core/function_ref.hpp"
 #include "core/setting.hpp"
 #include "data/batch.hpp"
@@ -88,6 +90,9 @@ struct Configuration : ReadSettings {
   Aggregation aggregation;
   AcceptFailures accept_failures = AcceptFailures::some;
   int update_memory = 2048;
+  UpCompression compress_up;
+  DownCompression compress_down;
+  ErrorFeedback error_feedback = ErrorFeedback::none;
   ServerOptimizer server;
   ServerScheduleShape server_schedule = ServerScheduleShape::constant;
   double server_final_factor = ServerSchedule().last;
@@ -113,6 +118,7 @@ struct Configuration : ReadSettings {
   CodeNames code;
 
   bool bounds_updates() const { return max_update_norm > 0; }
+  bool compresses_updates() const { return compress_up->codes(); }
   bool has_linear_server() const { return server_schedule == ServerScheduleShape::linear; }
   bool has_inverse_server() const { return server_schedule == ServerScheduleShape::inverse; }
   bool is_evaluated_privately() const { return evaluate == EvaluateRule::privately; }
@@ -127,8 +133,8 @@ template <>
 std::span<const SettingInfo> settings_of<Configuration>();
 
 /// The chosen parts, one per family, in the order of their keys in a file.
-std::array<ChosenPart*, 10> chosen_parts(Configuration& configuration);
-std::array<const ChosenPart*, 10> chosen_parts(const Configuration& configuration);
+std::array<ChosenPart*, 12> chosen_parts(Configuration& configuration);
+std::array<const ChosenPart*, 12> chosen_parts(const Configuration& configuration);
 
 /// Calls visit(setting, its owner) for each setting of the run and then of the chosen parts, in file order.
 void for_each_setting(Configuration& configuration, function_ref<void(const SettingInfo&, void*)> visit);

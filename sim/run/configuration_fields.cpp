@@ -112,6 +112,12 @@ struct ConfigurationFields {
                   "affect "
                   "the result",
                   Valid{.low = 1, .high = 1e9}, Shapes::work},
+            Field{"error-feedback",
+                  &Configuration::error_feedback,
+                  "what compress-up loses of an update: nothing is done, or clients add it to their next update (ef)",
+                  {},
+                  Shapes::model,
+                  &Configuration::compresses_updates},
             Field{"server-schedule", &Configuration::server_schedule,
                   "schedule of the server's learning rate: a factor on every server step"},
             Field{"server-final-factor", &Configuration::server_final_factor, "server-schedule linear: the final factor",

@@ -201,6 +201,8 @@ std::string round_json(const RoundRecord& record, bool publishable, const Client
   json["train_loss"] = number_or_null(record.train_loss);
   for (const NamedNumber& number : record.numbers) json[std::string(number.name)] = number_or_null(number.value);
   json["examples"] = record.examples;
+  json["uplink_bytes"] = record.bytes.uplink;
+  json["downlink_bytes"] = record.bytes.downlink;
   json["seconds"] = record.seconds;
   json["evaluation_seconds"] = record.evaluation_seconds;
   json["examples_per_second"] = rate(record.examples, record.seconds);
@@ -300,6 +302,8 @@ std::string summary_json(const Setup& setup, const RunSummary& summary, const st
   json["test_" + std::string(metric_key(summary.test.metric))] = number_or_null(summary.test.accuracy);
   json["test_loss"] = number_or_null(summary.test.loss);
   json["examples"] = summary.examples;
+  json["uplink_bytes"] = summary.bytes.uplink;
+  json["downlink_bytes"] = summary.bytes.downlink;
   json["evaluated_rows"] = summary.test.examples;
   json["seconds"] = summary.seconds;
   json["evaluation_seconds"] = summary.evaluation_seconds;

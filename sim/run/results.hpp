@@ -10,6 +10,7 @@
 #include "core/named_number.hpp"
 #include "core/spread.hpp"
 #include "nn/evaluation.hpp"
+#include "server/fleet.hpp"
 #include "sim/run/client_reports.hpp"
 #include "sim/run/run_privacy.hpp"
 
@@ -29,6 +30,7 @@ struct RoundRecord {
   std::vector<NamedNumber> numbers = {};          ///< Server::numbers
   double train_loss = 0;                          ///< mean over clients not left out, weighted by gradient examples; NaN: none
   std::uint64_t examples = 0;                     ///< gradient examples of the round
+  RoundBytes bytes = {};                          ///< of its frames, sent or as they would be
   double seconds = 0;                             ///< training and averaging, without evaluation
   double evaluation_seconds = 0;                  ///< 0 in rounds without evaluation
   std::string model_hash = {};
@@ -50,6 +52,7 @@ struct RunSummary {
   bool test_is_covered = false;  ///< RoundRecord::test_is_covered
   std::string folder = {};
   std::uint64_t examples = 0;
+  RoundBytes bytes = {};                              ///< RoundRecord::bytes of all rounds
   double seconds = 0;                                 ///< training and averaging
   double evaluation_seconds = 0;                      ///< including the final evaluation
   std::uint64_t idle_rounds = 0;                      ///< RoundRecord::is_idle

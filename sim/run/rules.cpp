@@ -117,6 +117,21 @@ const Rule kCommonRules[] = {
      ", which divides the loss of a batch by the squared norm of its gradient; {personal} changes the gradient alone",
      "personal"},
 
+    // Compression.
+    {"error-feedback", [](C c) { return c.error_feedback != ErrorFeedback::none && !c.compress_up->codes(); },
+     "; with {compress-up} nothing is lost that could be added to a later update", "compress-up"},
+    {"error-feedback", [](C c) { return c.error_feedback != ErrorFeedback::none && !c.compress_up->suits_feedback(); },
+     ", but what {compress-up} loses of an update can be longer than the update, so that what is kept back would grow from round to "
+     "round",
+     "compress-up"},
+    {"compress-down", [](C c) { return c.compress_down->codes() && c.objective->hears(); },
+     ", which codes changes of the model alone; {local-objective} sends clients a second vector", "local-objective"},
+    {"compress-down", [](C c) { return c.compress_down->codes() && !c.compress_down->suits_feedback(); },
+     ", which can lose more of a change than the change is, and the next one makes good what is lost: the clients' model would leave "
+     "the server's"},
+    {"attack", [](C c) { return c.attack->conspires() && c.compress_up->codes(); },
+     ", whose clients choose what the server sums; with {compress-up} it sums what a code decodes to", "compress-up"},
+
     // Personal models.
     {"personal", [](C c) { return !c.personal->layers().empty() && !is<Plain>(c.objective); },
      ", whose clients send no update of some layers; {local-objective} needs the update of all layers", "local-objective"},
@@ -223,6 +238,8 @@ const Rule kOwnCodeRules[] = {
      ", which is part of training; your own code trains the clients"},
     {"augment", [](C c) { return c.augment != Augmentation::none; },
      "; your own code trains the clients and would have to do it"},
+    {"error-feedback", [](C c) { return c.error_feedback != ErrorFeedback::none; },
+     "; your own code trains the clients, and what is kept back has no place in the states that it returns", "error-feedback"},
     {"freeze", [](C c) { return !c.freeze.empty(); }, "; your own code trains the clients and would have to do it", "freeze"},
     {"client-test", [](C c) { return is_tensor_line(c.model) && c.client_test != 0; },
      "; a model of tensors cannot be tested here", "client-test"},

@@ -191,6 +191,12 @@ LocalTraining make_training(const DataSetup& setup, const Model& model, const Pr
                          .frozen = frozen,
                          .personal = personal,
                          .local = local_layers(configuration, model, frozen)};
+  training.coding = {.compression = configuration.compress_up,
+                     .feedback = configuration.error_feedback,
+                     .sent = trained_ranges(model, training.unsent()),
+                     .spread = model.size(),
+                     .copies = configuration.objective->sends() ? 2 : 1,
+                     .seed = configuration.seed};
   if (!training.local.empty() && trained_ranges(model, training.unsent()).empty())
     throw usage_error("local-layers is '" + std::string(personal->layers()) +
                       "'; the federation has no other layer to train: at least one must be shared");
@@ -230,7 +236,9 @@ RoundRules make_rules(const DataSetup& setup, const Model& model, const PrivacyS
       .cohort = configuration.cohort,
       .cohort_source = RandomSource(configuration.seed),
       .rows = setup.clients.row_counts,
-      .sum = {.weights = client_weights(setup), .memory = static_cast<std::uint64_t>(configuration.update_memory) << 20},
+      .sum = {.weights = client_weights(setup),
+              .plain_bytes = sizeof(float) * std::uint64_t{model.parameter_count()} * (configuration.objective->sends() ? 2 : 1),
+              .memory = static_cast<std::uint64_t>(configuration.update_memory) << 20},
       .aggregation = configuration.aggregation,
       .attack = training.attack,
       .evaluated = {static_cast<std::uint32_t>(configuration.evaluate_every), static_cast<std::uint32_t>(configuration.rounds)}};
@@ -315,8 +323,9 @@ Setup prepare_rest(DataSetup data, FirstWeights first) {
   if (model.has_layers() && !is_trained_outside(configuration) && !privacy.example) note_unused_rows(data, notes);
 
   std::string cohort_hash = first == FirstWeights::elsewhere ? "" : configuration.cohort->file_hash(data.clients.size());
-  Setup setup{std::move(data),  std::move(model),   std::move(privacy),    std::move(training),
-              std::move(rules), std::move(initial), std::move(cohort_hash)};
+  ModelCoding broadcast{configuration.compress_down, training.coding.sent, configuration.seed};
+  Setup setup{std::move(data),  std::move(model),     std::move(privacy), std::move(training),
+              std::move(rules), std::move(broadcast), std::move(initial), std::move(cohort_hash)};
   use_secrets(setup, std::nullopt);
   return setup;
 }

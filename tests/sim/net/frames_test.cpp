@@ -41,10 +41,10 @@ bool same(const Welcome& a, const Welcome& b) {
 }
 bool same(const Ready& a, const Ready& b) {
   return a.data_hash == b.data_hash && a.rows_hash == b.rows_hash && a.rows == b.rows && a.last_round == b.last_round &&
-         a.evaluates == b.evaluates;
+         a.evaluates == b.evaluates && a.holds == b.holds;
 }
 bool same(const ModelMessage& a, const ModelMessage& b) {
-  return a.round == b.round && a.model_hash == b.model_hash && alike(a.model, b.model);
+  return a.round == b.round && a.model_hash == b.model_hash && a.base == b.base && a.changes == b.changes && alike(a.model, b.model);
 }
 bool same(const Train& a, const Train& b) {
   return a.round == b.round && a.model_hash == b.model_hash && a.is_private == b.is_private && a.releases == b.releases &&
@@ -58,7 +58,7 @@ bool same(const UpdateMessage& a, const UpdateMessage& b) {
          alike(x.gradient_norm, y.gradient_norm) && alike(x.clipped_share, y.clipped_share) && x.statistic == y.statistic &&
          x.statistics == y.statistics && x.alignment == y.alignment && x.pairs == y.pairs && x.measure == y.measure &&
          x.personal_examples == y.personal_examples && x.personal_correct == y.personal_correct &&
-         alike(x.personal_loss, y.personal_loss) && a.diverged == b.diverged && alike(a.change, b.change);
+         alike(x.personal_loss, y.personal_loss) && a.diverged == b.diverged && alike(a.change, b.change) && a.code == b.code;
 }
 bool same(const Received& a, const Received& b) { return a.round == b.round; }
 bool same(const Heartbeat& a, const Heartbeat& b) { return a.examples == b.examples; }
@@ -308,10 +308,10 @@ TEST_CASE("Every message with texts of maximum length fits the largest body of i
   const std::string settings(std::size_t{1} << 20, 'x');
   fits(Welcome{build, settings, full, 1, settings, 1, 1, 1 << 17, 2, 0, 0, columns, columns, full,
                std::vector<std::uint64_t>(kMaxDealtClients, 1), std::vector<std::uint32_t>(kMaxDealtRows, 1)});
-  fits(Ready{full, full, 1, 1, true});
+  fits(Ready{full, full, 1, 1, true, 1});
   fits(Evaluate{1, full});
   fits(EvaluationMessage{1, full, 1, 1, 1});
-  fits(ModelMessage{1, full, numbers});
+  fits(ModelMessage{.round = 1, .model_hash = full, .model = numbers});
   fits(Train{1, full, true, 1});
   fits(update);
   fits(Refused{full, true});
