@@ -26,8 +26,10 @@ void add_compressors(PartFamily& family) {
 template <class Way>
 PartFamily made(std::string_view key, std::string_view purpose) {
   PartFamily all(key, purpose, Question::federation);
-  add_compressors<Way, NoCompression, Float16, BrainFloat16, StochasticRounding, Qsgd, TernGrad, ScaledSign, TopK, RandomK,
-                  SparseTernary, Drive>(all);
+  add_compressors<Way, NoCompression, Float16, BrainFloat16, StochasticRounding, Qsgd, ScaledSign, TopK, SparseTernary, Drive>(
+      all);
+  // They lose more than they are given, which a model that is followed by its changes would not bear.
+  if constexpr (Way::kIsUp) add_compressors<Way, TernGrad, RandomK>(all);
   return all;
 }
 

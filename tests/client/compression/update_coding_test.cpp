@@ -122,7 +122,7 @@ TEST_CASE("clients that apply the server's codes hold the server's bits, and com
       const std::string code = coding.advance(round, model, held);
       REQUIRE(coding.apply(code, round, at_client));
       CHECK(std::memcmp(held.data(), at_client.data(), 96 * sizeof(float)) == 0);
-      CHECK_FALSE(coding.apply(code.substr(1), round, at_client));
+      CHECK_FALSE(coding.apply(code.substr(0, code.size() - 1), round, at_client));
       at_client = held;
     }
     CHECK(squared_error(model, held) < 0.05 * first);

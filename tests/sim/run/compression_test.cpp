@@ -48,7 +48,7 @@ TEST_CASE("a run over connections has the bits of the run in one process, and it
         "compress-up = 'drive'\nlocal-objective = 'scaffold'\n",
         "compress-up = 'qsgd'\ncompress-down = 'rounding'\ndown-step = 0.001\ncohort = 'fixed'\ncohort-size = 2\nrounds = 8\n",
         "compress-down = 'top-k'\ndown-keep = 0.3\ncohort = 'fixed'\ncohort-size = 1\nrounds = 9\n",
-        "compress-up = 'random-k'\nup-keep = 0.5\ndp = 'client'\nclip = 1.0\nnoise-multiplier = 1.0\n"}) {
+        "compress-up = 'random-k'\nup-keep = 0.5\ndp = 'client'\nclip = 1.0\nnoise-multiplier = 1.0\nrandomness = 'seeded'\n"}) {
     CAPTURE(more);
     const std::string at = std::to_string(++number);
     std::string all = kBase + more;
@@ -116,16 +116,19 @@ TEST_CASE("a client is sent the changes since the model it holds, or the model w
 }
 
 TEST_CASE("what does not go together is refused in a line, and so are impossible settings") {
-  const auto refused = [](const std::string& more) { return error_of_kind(Error::Kind::usage, [&] { resolve(parse_settings(more, "x")); }); };
+  const auto refused = [](const std::string& more) {
+    return error_of_kind(Error::Kind::usage, [&] { resolve(parse_settings(more, "x")); });
+  };
   CHECK(refused("error-feedback = 'ef'\n").find("compress-up 'none'") != std::string::npos);
   CHECK(refused("compress-up = 'random-k'\nerror-feedback = 'ef'\n").find("would grow") != std::string::npos);
-  CHECK(refused("compress-down = 'random-k'\n").find("would leave") != std::string::npos);
+  CHECK(refused("compress-down = 'qsgd'\ndown-levels = 2\n").find("would leave") != std::string::npos);
   CHECK(refused("compress-down = 'stc'\nlocal-objective = 'scaffold'\n").find("second vector") != std::string::npos);
   CHECK(refused("compress-up = 'sign'\nattack = 'alie'\naggregation = 'median'\n").find("what a code decodes to") !=
         std::string::npos);
   CHECK(refused("compress-up = 'top-k'\nup-keep = 0\n").find("up-keep is 0; it must be") != std::string::npos);
   CHECK(refused("compress-up = 'qsgd'\nup-levels = 0\n").find("up-levels is 0") != std::string::npos);
   CHECK(refused("compress-up = 'rounding'\nup-step = -1\n").find("up-step is -1") != std::string::npos);
+  CHECK(refused("compress-down = 'random-k'\n").find("valid: none, float16") != std::string::npos);
   CHECK(refused("compress-up = 'topk'\n").find("did you mean 'top-k'") != std::string::npos);
 }
 
