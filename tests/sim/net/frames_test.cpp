@@ -197,7 +197,7 @@ TEST_CASE("A length beyond the body is refused immediately, and no memory is all
   std::string model = body_of(golden_frame(FrameKind::model));
   std::string update = body_of(golden_frame(FrameKind::update));
   std::string hello = body_of(golden_frame(FrameKind::hello));
-  std::string runs = update;
+  std::string runs = update, code = update, changes = model;
   const std::uint64_t before = memory_kb("VmPeak");
   REQUIRE(before > 0);
   const auto begun = std::chrono::steady_clock::now();
@@ -207,8 +207,12 @@ TEST_CASE("A length beyond the body is refused immediately, and no memory is all
     for (const std::uint64_t count : {many - 1, many, many + 1}) {
       put(model, model.size() - 5 * sizeof(float) - 8, count, 8);
       CHECK_FALSE(decode<ModelMessage>(model));
-      put(update, update.size() - 5 * sizeof(float) - 8, count, 8);
+      put(update, update.size() - 5 * sizeof(float) - 8 - 8 - 4, count, 8);
       CHECK_FALSE(decode<UpdateMessage>(update));
+      put(code, code.size() - 4 - 8, count, 8);
+      CHECK_FALSE(decode<UpdateMessage>(code));
+      put(changes, 1 + 4 + 4 + 64 + 4, count, 8);
+      CHECK_FALSE(decode<ModelMessage>(changes));
     }
     if (bits > 31) continue;
     put(hello, 5, many, 4);  // of the text after the byte order and the client
