@@ -14,6 +14,8 @@ std::int64_t units(float value) {
   return static_cast<std::int64_t>(std::nearbyint(static_cast<double>(value) * ExactSum::kScale));
 }
 
+float value(std::int64_t units) { return static_cast<float>(static_cast<double>(units) / ExactSum::kScale); }
+
 std::vector<ParameterRange> shifted(std::vector<ParameterRange> ranges, std::size_t by) {
   for (ParameterRange& range : ranges) range.offset += by;
   return ranges;
@@ -35,6 +37,7 @@ std::uint64_t UpdateCoding::most_bytes() const {
 std::string UpdateCoding::code(std::uint32_t round, ClientId client, KeptBack& kept, Vector& update) const {
   if (!on() || !ExactSum::admits(view(std::as_const(update)))) return {};
   const std::size_t d = size();
+  const bool is_sum = feedback == ErrorFeedback::ef21;
   if (keeps()) kept.resize(d * static_cast<std::size_t>(copies));
   std::string all;
   Vector coded(update.size());
@@ -52,8 +55,8 @@ std::string UpdateCoding::code(std::uint32_t round, ClientId client, KeptBack& k
     if (back != nullptr) {
       wanted.resize(d);
       for (std::size_t i = 0; i < d; ++i) {
-        wanted[i] = units(numbers[i]) + back[i];  // both below 2^62
-        numbers[i] = static_cast<float>(static_cast<double>(wanted[i]) / ExactSum::kScale);
+        wanted[i] = units(numbers[i]) + (is_sum ? -back[i] : back[i]);  // both below 2^62
+        numbers[i] = value(wanted[i]);
       }
       if (!ExactSum::admits(view(std::as_const(numbers)))) return diverged();
     }
@@ -63,9 +66,11 @@ std::string UpdateCoding::code(std::uint32_t round, ClientId client, KeptBack& k
       return diverged();
     if (back != nullptr)
       for (std::size_t i = 0; i < d; ++i) {
-        back[i] = wanted[i] - units(numbers[i]);
+        back[i] = is_sum ? back[i] + units(numbers[i]) : wanted[i] - units(numbers[i]);
         if (std::abs(back[i]) >= std::int64_t{1} << 62) return diverged();
+        if (is_sum) numbers[i] = value(back[i]);
       }
+    if (is_sum && !ExactSum::admits(view(std::as_const(numbers)))) return diverged();
     scatter(ranges, numbers, coded);
     if (copy + 1 < static_cast<std::uint32_t>(copies)) {
       const std::uint64_t length = one.size();

@@ -114,7 +114,9 @@ struct ConfigurationFields {
                   Valid{.low = 1, .high = 1e9}, Shapes::work},
             Field{"error-feedback",
                   &Configuration::error_feedback,
-                  "what compress-up loses of an update: nothing is done, or clients add it to their next update (ef)",
+                  "what compress-up loses of an update: nothing is done, clients add it to their next update (ef), or code the "
+                  "difference from "
+                  "what they sent so far (ef21)",
                   {},
                   Shapes::model,
                   &Configuration::compresses_updates},

@@ -121,13 +121,14 @@ const Rule kCommonRules[] = {
     {"error-feedback", [](C c) { return c.error_feedback != ErrorFeedback::none && !c.compress_up->codes(); },
      "; with {compress-up} nothing is lost that could be added to a later update", "compress-up"},
     {"error-feedback", [](C c) { return c.error_feedback != ErrorFeedback::none && !c.compress_up->suits_feedback(); },
-     ", but what {compress-up} loses of an update can be longer than the update, so that what is kept back would grow from round to "
+     ", but what {compress-up} loses of an update can be longer than the update, so that what is kept would grow from round to "
      "round",
      "compress-up"},
     {"compress-down", [](C c) { return c.compress_down->codes() && c.objective->hears(); },
      ", which codes changes of the model alone; {local-objective} sends clients a second vector", "local-objective"},
     {"compress-down", [](C c) { return c.compress_down->codes() && !c.compress_down->suits_feedback(); },
-     ", which can lose more of a change than the change is, and the next one makes good what is lost: the clients' model would leave "
+     ", which can lose more of a change than the change is, and the next one makes good what is lost: the clients' model would "
+     "leave "
      "the server's"},
     {"attack", [](C c) { return c.attack->conspires() && c.compress_up->codes(); },
      ", whose clients choose what the server sums; with {compress-up} it sums what a code decodes to", "compress-up"},
@@ -270,6 +271,8 @@ const Rule kNetworkRules[] = {
     {"words", [](C c) { return !c.words.empty(); },
      ", a file that the clients do not have; over a network give its facts as settings (--vocabulary), or put it into the data "
      "file itself"},
+    {"error-feedback", [](C c) { return c.error_feedback == ErrorFeedback::ef21; },
+     "; over a network the coordinator would have to keep what every client has sent so far", "error-feedback"},
     {"evaluate", is_evaluated_privately, "; over a network the clients' own ledgers would miss its releases"},
     {"checkpoint-every", [](C c) { return c.checkpoint_every != 1; },
      "; over a network a client's folder can go back one round only", "checkpoint-every"},

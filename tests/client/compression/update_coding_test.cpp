@@ -66,6 +66,30 @@ TEST_CASE("what was sent and what is kept back are the changes, as integers, for
   }
 }
 
+TEST_CASE("EF21: what was sent adds up to what is summed, which comes to a change that stays the same") {
+  for (const std::string_view name : {"top-k", "sign", "drive", "qsgd"}) {
+    CAPTURE(name);
+    UpCompression how = compression(name);
+    if (const SettingInfo* keep = how.part().find("up-keep")) how.part().set(*keep, 0.1);
+    const UpdateCoding coding = coding_of(how, ErrorFeedback::ef21);
+    const UpdateCoding alone = coding_of(how, ErrorFeedback::none);
+    KeptBack kept;
+    Vector update;
+    std::vector<std::int64_t> sent(96);
+    for (std::uint32_t round = 1; round <= 100; ++round) {
+      update = some_update(1);
+      const std::string code = coding.code(round, 3, kept, update);
+      Vector there;
+      REQUIRE(alone.decode(code, round, 3, there));
+      for (std::size_t i = 0; i < 96; ++i) {
+        sent[i] += units(there[i]);
+        CHECK(update[i] == static_cast<float>(static_cast<double>(sent[i]) / ExactSum::kScale));
+      }
+    }
+    CHECK(squared_error(update, some_update(1)) < 1e-3 * squared(some_update(1)));
+  }
+}
+
 TEST_CASE("nothing but what the federation trains is sent: what lies between is 0") {
   for (const std::string_view name : {"sign", "drive", "qsgd"}) {
     const UpdateCoding coding = coding_of(compression(name), ErrorFeedback::none);
