@@ -31,7 +31,7 @@ struct SumRules {
   std::optional<CentralRelease> release = {};
   std::size_t measured =
       0;  ///< numbers of an update that change the model, if not all do and ClientReport::change_norm is wanted
-  std::uint64_t plain_bytes = 0;  ///< of an update's numbers on a network, uncompressed
+  std::uint64_t plain_bytes = 0;                  ///< of an update's numbers on a network, uncompressed
   std::uint64_t memory = std::uint64_t{2} << 30;  ///< bytes for updates kept one by one; the rest go to a file
 };
 

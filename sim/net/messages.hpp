@@ -79,9 +79,10 @@ struct ModelMessage {
   static constexpr FrameKind kKind = FrameKind::model;
   std::uint32_t round = 0;
   std::string model_hash;
-  std::uint32_t base = 0;    ///< the round whose model the changes begin from; 0: the model follows, whole
-  std::string changes = {};  ///< codes (ModelCoding) of the changes of rounds base + 1 to round, each behind its length in 64 bits
-  Vector model = {};         ///< empty if there is a base
+  std::uint32_t base = 0;  ///< the round whose model the changes begin from; 0: the model follows, whole
+  std::string changes =
+      {};             ///< codes (ModelCoding) of the changes of rounds base + 1 to round, each behind its length in 64 bits
+  Vector model = {};  ///< empty if there is a base
 };
 
 /// coordinator -> client, after the model: a request to train it.

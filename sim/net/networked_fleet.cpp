@@ -51,15 +51,15 @@ struct NetworkedFleet::Impl {
     std::uint32_t number;
     std::string model_hash;
     Accumulator* updates;
-    Frame model;                         // made of the message when it is first sent
-    ModelMessage message = {};           // packed, if there are changes
-    std::vector<ModelChange> changes;    // Task::changes
+    Frame model;                             // made of the message when it is first sent
+    ModelMessage message = {};               // packed, if there are changes
+    std::vector<ModelChange> changes;        // Task::changes
     std::map<std::uint32_t, Frame> changed;  // by the round whose model a client holds
-    std::vector<State> state;             // by client
-    std::vector<std::uint64_t> releases;  // by client; empty without example-level privacy
-    std::vector<double> told;             // Task::told
-    bool tests = false;                   // Task::tests
-    std::vector<std::uint64_t> reported;  // by client: gradient examples reported and already counted in progress
+    std::vector<State> state;                // by client
+    std::vector<std::uint64_t> releases;     // by client; empty without example-level privacy
+    std::vector<double> told;                // Task::told
+    bool tests = false;                      // Task::tests
+    std::vector<std::uint64_t> reported;     // by client: gradient examples reported and already counted in progress
     std::size_t asked = 0;
     std::size_t answered = 0;
     bool overdue = false;
@@ -206,7 +206,7 @@ struct NetworkedFleet::Impl {
     }
     if (!message.diverged && !ExactSum::admits(view(std::as_const(message.change))))
       return reception.dismiss(client, "its update has numbers that are infinite, NaN, or 2^22 or larger in magnitude", false);
-    bytes.uplink += update_frame_bytes(message.diverged    ? 0
+    bytes.uplink += update_frame_bytes(message.diverged       ? 0
                                        : message.code.empty() ? sizeof(float) * terms.packings.update.size()
                                                               : message.code.size(),
                                        message.report.releases.size());

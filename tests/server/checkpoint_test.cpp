@@ -64,7 +64,7 @@ TEST_CASE("a checkpoint with any byte changed, removed or added is refused") {
 TEST_CASE("another format and a missing file are named as such") {
   const test::TemporaryFolder folder;
   write_file(folder / "checkpoint", "fedstride checkpoint 2\nwhatever");
-  CHECK_FAILURE(load_checkpoint(folder / "checkpoint"), folder / "checkpoint", "format 6");
+  CHECK_FAILURE(load_checkpoint(folder / "checkpoint"), folder / "checkpoint", "format 7");
   CHECK_FAILURE(load_checkpoint(folder / "absent"), folder / "absent");
 }
 

@@ -44,7 +44,8 @@ bool same(const Ready& a, const Ready& b) {
          a.evaluates == b.evaluates && a.holds == b.holds;
 }
 bool same(const ModelMessage& a, const ModelMessage& b) {
-  return a.round == b.round && a.model_hash == b.model_hash && a.base == b.base && a.changes == b.changes && alike(a.model, b.model);
+  return a.round == b.round && a.model_hash == b.model_hash && a.base == b.base && a.changes == b.changes &&
+         alike(a.model, b.model);
 }
 bool same(const Train& a, const Train& b) {
   return a.round == b.round && a.model_hash == b.model_hash && a.is_private == b.is_private && a.releases == b.releases &&
