@@ -118,7 +118,6 @@ struct Configuration : ReadSettings {
   CodeNames code;
 
   bool bounds_updates() const { return max_update_norm > 0; }
-  bool compresses_updates() const { return compress_up->codes(); }
   bool has_linear_server() const { return server_schedule == ServerScheduleShape::linear; }
   bool has_inverse_server() const { return server_schedule == ServerScheduleShape::inverse; }
   bool is_evaluated_privately() const { return evaluate == EvaluateRule::privately; }

@@ -112,14 +112,10 @@ struct ConfigurationFields {
                   "affect "
                   "the result",
                   Valid{.low = 1, .high = 1e9}, Shapes::work},
-            Field{"error-feedback",
-                  &Configuration::error_feedback,
+            Field{"error-feedback", &Configuration::error_feedback,
                   "what compress-up loses of an update: nothing is done, clients add it to their next update (ef), or code the "
                   "difference from "
-                  "what they sent so far (ef21)",
-                  {},
-                  Shapes::model,
-                  &Configuration::compresses_updates},
+                  "what they sent so far (ef21)"},
             Field{"server-schedule", &Configuration::server_schedule,
                   "schedule of the server's learning rate: a factor on every server step"},
             Field{"server-final-factor", &Configuration::server_final_factor, "server-schedule linear: the final factor",

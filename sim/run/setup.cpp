@@ -177,9 +177,12 @@ LocalTraining make_training(const DataSetup& setup, const Model& model, const Pr
   const Configuration& configuration = setup.configuration;
   const Personal& personal = configuration.personal;
   const std::vector<bool> frozen = model.frozen(configuration.freeze);
+  // Made here: GCC 12 destroys members that it has not made if an initializer below throws.
+  const std::vector<bool> local = local_layers(configuration, model, frozen);
+  const AttackPlan attack = plan_attack(setup);
   LocalTraining training{.optimizer = configuration.optimizer,
                          .objective = configuration.objective,
-                         .attack = plan_attack(setup),
+                         .attack = attack,
                          .epochs = configuration.local_epochs,
                          .batch = configuration.batch,
                          .augmentation = configuration.augment,
@@ -190,7 +193,7 @@ LocalTraining make_training(const DataSetup& setup, const Model& model, const Pr
                          .seed = configuration.seed,
                          .frozen = frozen,
                          .personal = personal,
-                         .local = local_layers(configuration, model, frozen)};
+                         .local = local};
   training.coding = {.compression = configuration.compress_up,
                      .feedback = configuration.error_feedback,
                      .sent = trained_ranges(model, training.unsent()),

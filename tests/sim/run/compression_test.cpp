@@ -130,7 +130,7 @@ TEST_CASE("what does not go together is refused in a line, and so are impossible
   CHECK(refused("compress-up = 'qsgd'\nup-levels = 0\n").find("up-levels is 0") != std::string::npos);
   CHECK(refused("compress-up = 'rounding'\nup-step = -1\n").find("up-step is -1") != std::string::npos);
   CHECK(refused("compress-down = 'random-k'\n").find("valid: none, float16") != std::string::npos);
-  const auto ef21 = resolve(parse_settings("compress-up = 'sign'\nerror-feedback = 'ef21'\n", "x"));
+  const auto ef21 = resolve(parse_settings("compress-up = 'sign'\nerror-feedback = 'ef21'\nout = 'y'\n", "x"));
   CHECK(refusal(ef21, RuleScope::network)->text().find("would have to keep") != std::string::npos);
   CHECK(refused("compress-up = 'topk'\n").find("did you mean 'top-k'") != std::string::npos);
 }
