@@ -105,6 +105,7 @@ py::dict run_from_python(const py::dict& keywords, const std::string& config, co
       if (shown.round) shown.round(record);
       watcher.round(record);
     };
+    observer.ended = shown.ended;
     try {
       if (!folder.empty()) return resume(folder, given, observer, fleet, configure);
       const Settings settings = merged(config, given);

@@ -77,6 +77,7 @@ RunObserver ProgressBar::observer(const std::atomic<bool>* stop) {
   observer.stop = stop;
   observer.started = [this](const auto&... arguments) { started(arguments...); };
   observer.round = [this](const RoundRecord& record) { round(record); };
+  observer.ended = [this] { live_.end(); };
   return observer;
 }
 

@@ -66,6 +66,12 @@ class Session {
     server_.prolong(static_cast<std::uint32_t>(setup_.configuration.rounds));
   }
 
+  ~Session() {
+    if (observer_.ended) observer_.ended();
+  }
+  Session(const Session&) = delete;
+  Session& operator=(const Session&) = delete;
+
   RunSummary carry_out() {
     if (observer_.started) observer_.started(setup_, summary_.folder, checkpoint_.round, fleet_->progress());
     while (checkpoint_.round < static_cast<std::uint32_t>(setup_.configuration.rounds)) {

@@ -233,9 +233,10 @@ TEST_CASE("an unknown command, shell or value of a switch is refused in one line
                               {{"manual"}, 2, {"--out", "FOLDER"}},
                               {{"manual", "--out", ""}, 2, {"out", "''"}}};
   for (const Refusal& refusal : refusals) check_refused(refusal, folder);
+  std::size_t at = 0;
   for (const HelpOf& command : all_commands())
     for (const std::string& name : command.switches) {
-      if (name.starts_with("--help") || name == "--version") continue;
+      if (name.starts_with("--help") || name == "--version" || at++ % kOneOf != 0) continue;
       Words words = command.words;
       words.push_back(name + "=maybe");
       check_refused({words, 2, {name.substr(2), "'maybe'", "true", "false"}}, folder);
@@ -244,10 +245,11 @@ TEST_CASE("an unknown command, shell or value of a switch is refused in one line
 
 TEST_CASE("a number that is none is refused by every command in one line that names the flag and what is valid") {
   const TemporaryFolder folder;
+  std::size_t at = 0;
   for (const HelpOf& command : all_commands()) {
     if (command.words.empty()) continue;
     for (const std::string& name : command.flags) {
-      if (command.help.find("  " + name + " NUMBER") == std::string::npos) continue;
+      if (command.help.find("  " + name + " NUMBER") == std::string::npos || at++ % kOneOf != 0) continue;
       CAPTURE(name);
       CAPTURE(command.name(" "));
       Words words = command.words;
@@ -350,8 +352,8 @@ done
       {"fedstride ev", "evaluate"},
       {"fedstride run --opt", "--optimizer"},
       {"fedstride run --optimizer a", "adadp adam"},
-      {"fedstride run --seed 1 --optimizer = s", "sgd"},
-      {"fedstride run --optimizer=s", "--optimizer=sgd"},
+      {"fedstride run --seed 1 --optimizer = s", "sgd schedule-free"},
+      {"fedstride run --optimizer=s", "--optimizer=sgd --optimizer=schedule-free"},
       {"fedstride run --clients 1", ""},
       {"fedstride sweep --dataset cifar1", "cifar10 cifar100"},
       {"fedstride launch --server-optimizer mo", "momentum"},

@@ -22,6 +22,13 @@ struct Outcome {
   std::string err;
 };
 
+/// Of many commands that differ in a word, a test runs every so many: the sanitized program takes a second to start.
+#ifdef __SANITIZE_ADDRESS__
+inline constexpr std::size_t kOneOf = 11;
+#else
+inline constexpr std::size_t kOneOf = 1;
+#endif
+
 inline Outcome run_program(const Words& arguments) {
   const TemporaryFolder folder;
   const Process process(arguments, folder);

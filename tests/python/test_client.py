@@ -125,6 +125,13 @@ def test_a_federation_whose_clients_all_fail_ends_with_the_cause(tmp_path):
     run = fedstride.open(federation.out)
     assert not run.summary["finished"] and run.summary["rounds"] == 0
 
+    # The same command again, and the same clients with code that works: the run goes on.
+    federation = Federation(tmp_path, *tensors(tmp_path))
+    told = federation.serve(*[lambda number=number: federation.client(number, patience=30.0).serve(lambda weights, task: dict(weights))
+                              for number in range(2)])
+    assert [one["finished"] for one in told] == [True, True]
+    assert fedstride.open(federation.out).summary["finished"]
+
 
 def test_clients_are_protected(tmp_path):
     federation = Federation(tmp_path, *tensors(tmp_path), "--dp", "client", "--clip", "1", "--noise-multiplier", "1", "--publishable")
