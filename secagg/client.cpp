@@ -110,7 +110,7 @@ Shares Client::share(const Roster& roster) {
     const Secret& shared = shared_[holder] = shared_secret(share_secret_, advert_of(holder).share_key);
     std::string plain = std::string(text_of(of_seed[i].value.bytes)) + std::string(text_of(of_mask[i].value.bytes));
     message.boxes.push_back({holder, encrypted(box_key(shared, roster_hash_, self_, holder), "", plain)});
-    OPENSSL_cleanse(plain.data(), plain.size());
+    wipe(plain);
   }
   stage_ = Stage::mask;
   return message;
@@ -138,7 +138,7 @@ Masked Client::mask(const Delivery& delivery, Ring input) {
     Held& held = held_[box.client];
     std::copy_n(plain.begin(), 32, held.seed.bytes.begin());
     std::copy_n(plain.begin() + 32, 32, held.mask.bytes.begin());
-    OPENSSL_cleanse(plain.data(), plain.size());
+    wipe(plain);
   }
   std::size_t sharing = 0;
   for (const ClientId holder : holders_) {

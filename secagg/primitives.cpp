@@ -1,5 +1,6 @@
 #include "secagg/primitives.hpp"
 
+#include <openssl/crypto.h>
 #include <openssl/evp.h>
 
 #include <algorithm>
@@ -50,6 +51,11 @@ constexpr std::size_t kTagSize = 16;
 constexpr std::array<std::uint8_t, 12> kNoNonce{};
 
 }  // namespace
+
+Secret::~Secret() { wipe(bytes); }
+
+void wipe(std::span<std::uint8_t> bytes) { OPENSSL_cleanse(bytes.data(), bytes.size()); }
+void wipe(std::string& bytes) { OPENSSL_cleanse(bytes.data(), bytes.size()); }
 
 Secret derived(const Secret& input, std::string_view salt, std::string_view info) {
   const Secret extracted(hmac_sha256(salt, text_of(input.bytes)));

@@ -1,12 +1,12 @@
 #pragma once
 
-#include <openssl/crypto.h>
-
 #include <array>
 #include <cstdint>
 #include <span>
 #include <string>
 #include <string_view>
+
+struct evp_cipher_ctx_st;  // OpenSSL's EVP_CIPHER_CTX
 
 namespace fedstride::secagg {
 
@@ -20,8 +20,12 @@ struct Secret {
   explicit Secret(const Bytes32& from) : bytes(from) {}
   Secret(const Secret&) = default;
   Secret& operator=(const Secret&) = default;
-  ~Secret() { OPENSSL_cleanse(bytes.data(), bytes.size()); }
+  ~Secret();
 };
+
+/// Overwrites secret bytes for good.
+void wipe(std::span<std::uint8_t> bytes);
+void wipe(std::string& bytes);
 
 /// HKDF-SHA256 (RFC 5869), 32 bytes. Equal inputs with different `info` give independent keys.
 Secret derived(const Secret& input, std::string_view salt, std::string_view info);
@@ -52,7 +56,7 @@ class KeyStream {
   void next(std::span<std::uint8_t> out);
 
  private:
-  struct evp_cipher_ctx_st* context_;
+  evp_cipher_ctx_st* context_;
 };
 
 inline std::string_view text_of(std::span<const std::uint8_t> bytes) {

@@ -72,7 +72,7 @@ void Ring::mask(const Secret& key, bool subtracts) {
     stream.next(std::span(piece).first(count));
     combine(bits_, subtracts, bytes_.data() + done, piece.data(), count);
   }
-  OPENSSL_cleanse(piece.data(), piece.size());
+  wipe(piece);
 }
 
 void Ring::add_mask(const Secret& key) { mask(key, false); }

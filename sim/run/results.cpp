@@ -166,11 +166,19 @@ void add_totals(Json& json, const RoundRecord& record) {
   }
 }
 
+// What is known of a round whose reports were added up.
+void add_secure(Json& json, const RoundRecord& record) {
+  json["participants"] = record.clients.size();
+  json["steps"] = record.totals->steps;
+  json["rejected_steps"] = record.totals->rejected;
+}
+
 double rate(std::uint64_t examples, double seconds) { return seconds > 0 ? static_cast<double>(examples) / seconds : 0; }
 
 }  // namespace
 
 bool RoundRecord::is_idle() const {
+  if (totals) return totals->steps > 0 && totals->rejected == totals->steps;
   std::uint64_t steps = 0;
   std::uint64_t rejected = 0;
   for (const ClientReport& client : clients) {
@@ -222,10 +230,18 @@ std::string round_json(const RoundRecord& record, bool publishable, const Client
   }
   json["failed_clients"] = record.failures();
   const std::vector<std::size_t> written = reports.chosen(record.clients);
-  if (written.size() < record.clients.size()) add_totals(json, record);
+  if (record.totals)
+    add_secure(json, record);
+  else if (written.size() < record.clients.size())
+    add_totals(json, record);
   Json& clients = json["clients"] = Json::array();
   for (const std::size_t i : written) {
     const ClientReport& report = record.clients[i];
+    if (record.totals) {
+      clients.push_back(Json{{"client", report.client}, {"rows", report.rows}});
+      if (!report.failure.empty()) clients.back()["failure"] = report.failure;
+      continue;
+    }
     Json client{{"client", report.client},
                 {"rows", report.rows},
                 {"examples", report.examples},
@@ -311,6 +327,7 @@ std::string summary_json(const Setup& setup, const RunSummary& summary, const st
   json["model_hash"] = model_hash;
   json["model"] = setup.model.line();
   json["parameters"] = setup.model.parameter_count();
+  if (setup.configuration.is_secure()) json["secure_aggregation"] = choice_name(setup.configuration.secure_aggregation);
   if (!setup.privacy.on()) {  // with such a hash, anyone who knows all rows but one could test a guess of it
     json["data_hash"] = setup.data.hash;
     json["partition_hash"] = setup.clients.partition_hash;
