@@ -150,7 +150,13 @@ def sweep(file: Place, *, dry_run: bool = False, **flags: Value | Part) -> Sweep
     Keywords are `out`, `jobs`, `threads`, `shard`, `scale`, `report` and those of `run`, which fix a setting. Raises Error if a cell
     failed, after finishing the others; `Sweep(folder)` opens what there is. Ctrl-C stops it, and the same call resumes.
     """
-    told = asked("sweep", file, dry_run=dry_run, **spread(flags))
+    try:
+        told = asked("sweep", file, dry_run=dry_run, **spread(flags))
+    except KeyboardInterrupt as error:
+        if not error.args:
+            place = f" in '{_place(flags['out'])}'" if flags.get("out") else ""
+            error.args = (f"the sweep of '{_place(file)}'{place} was stopped; the same call continues it",)
+        raise
     return told if dry_run else Sweep(told["folder"], told=told)
 
 

@@ -176,6 +176,16 @@ def test_what_stops_a_run_names_its_folder(tmp_path):
     assert done.stderr.splitlines()[-1] == "KeyboardInterrupt: the run in 'run' was stopped; fedstride.resume('run') continues it"
     assert fedstride.open_run(tmp_path / "run").state == "stopped"
 
+    (tmp_path / "long.toml").write_text("dataset = 'synthetic-li'\nmodel = 'logistic'\nrounds = 1000000\n[sweep]\nseed = [1, 2]\n")
+    code = ("import fedstride, os, pathlib, signal, threading, time\n"
+            "def stop():\n"
+            "    while not [*pathlib.Path('sweep').glob('cells/*/rounds.jsonl')]: time.sleep(0.1)\n"
+            "    os.kill(os.getpid(), signal.SIGINT)\n"
+            "threading.Thread(target=stop).start()\n"
+            "fedstride.sweep('long.toml', out='sweep')\n")
+    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, timeout=120)
+    assert done.stderr.splitlines()[-1] == "KeyboardInterrupt: the sweep of 'long.toml' in 'sweep' was stopped; the same call continues it"
+
     def fails(record):
         raise ValueError("mine")
 
