@@ -62,6 +62,14 @@ void Ring::get(std::size_t first, std::span<__int128> values) const {
   for (std::size_t i = 0; i < values.size(); ++i) values[i] = at(first + i);
 }
 
+void Ring::add(std::size_t first, std::span<const __int128> values) {
+  std::uint8_t* to = bytes_.data() + first * (bits_ / 8);
+  if (bits_ == 128)
+    return add_words<unsigned __int128>(to, reinterpret_cast<const std::uint8_t*>(values.data()), values.size_bytes());
+  for (std::size_t i = 0; i < values.size(); ++i, to += bits_ / 8)
+    combine(bits_, false, to, reinterpret_cast<const std::uint8_t*>(&values[i]), bits_ / 8);
+}
+
 void Ring::add(const Ring& other) { combine(bits_, false, bytes_.data(), other.bytes_.data(), bytes_.size()); }
 
 void Ring::mask(const Secret& key, bool subtracts) {

@@ -24,6 +24,8 @@ class Ring {
   void set(std::size_t first, std::span<const __int128> values);
   void get(std::size_t first, std::span<__int128> values) const;
 
+  /// Adds the values to the components from `first` on.
+  void add(std::size_t first, std::span<const __int128> values);
   /// Requires equal sizes and moduli.
   void add(const Ring& other);
   /// Adds or subtracts the mask of a key: its ChaCha20 stream, uniform over all vectors.

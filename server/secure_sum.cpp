@@ -40,12 +40,13 @@ SecurePart secure_part_of(const ClientReport& report, std::uint64_t weight) {
 }
 
 // Integers are cut into pieces of half the ring's bits, so that the sums of 2^(bits / 2) clients' pieces do not wrap.
-void write_part(const SecurePart& part, std::size_t first, Ring& ring) {
+void add_part(const SecurePart& part, std::size_t first, Ring& ring) {
   const unsigned half = ring.bits() / 2;
   const auto cut = [&](std::uint64_t whole) {
-    for (unsigned at = 0; at < 64; at += half)
-      ring.set(first++,
-               half == 64 ? static_cast<__int128>(whole) : static_cast<__int128>(whole >> at & ((std::uint64_t{1} << half) - 1)));
+    for (unsigned at = 0; at < 64; at += half) {
+      const __int128 piece = half == 64 ? whole : whole >> at & ((std::uint64_t{1} << half) - 1);
+      ring.add(first++, std::span(&piece, 1));
+    }
   };
   for (const ExactTotal& total : part.totals)
     for (unsigned position = 0; position < ExactTotal::kBits; position += 64) cut(total.piece(position));
@@ -143,18 +144,19 @@ std::string SecureSum::objection(ClientId client, std::span<const float> change)
 }
 
 void SecureSum::add(std::span<const float> change, std::uint64_t weight, const ClientReport& report) {
-  Ring ring(size_ + SecurePart::length(rules_.grid.bits), rules_.grid.bits);
+  Ring own(rehearsal_ ? size_ + SecurePart::length(rules_.grid.bits) : 0, rules_.grid.bits);
+  std::unique_lock lock(mutex_, std::defer_lock);
+  if (!rehearsal_) lock.lock();
+  Ring& ring = rehearsal_ ? own : ring_;
   std::array<__int128, 1024> rounded;
   for (std::size_t first = 0; first < size_; first += rounded.size()) {
     const auto piece = std::span(rounded).first(std::min(rounded.size(), size_ - first));
     const Address address{Purpose::secure_rounding, round_, report.client, 0, static_cast<std::uint32_t>(first / rounded.size())};
     rules_.grid.round(change.subspan(first, piece.size()), weight, rules_.draws.at(address), piece);
-    ring.set(first, piece);
+    ring.add(first, piece);
   }
-  write_part(secure_part_of(report, weight), size_, ring);
-  if (rehearsal_) return rehearsal_->add(report.client, std::move(ring));
-  const std::lock_guard lock(mutex_);
-  ring_.add(ring);
+  add_part(secure_part_of(report, weight), size_, ring);
+  if (rehearsal_) return rehearsal_->add(report.client, std::move(own));
   added_.push_back(leaves(report.client));
 }
 
