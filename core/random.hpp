@@ -39,6 +39,7 @@ enum class Purpose : std::uint32_t {
   evaluation_noise = 23,  ///< on accuracy and loss of a round (evaluate private)
   compression = 27,       ///< of codes of updates and models (client/compression/)
   feature_noise = 30,     ///< on the inputs of a client's examples (row), the same in every round
+  secure_rounding = 28,   ///< of an update to the secure grid (step 0), and when a simulated client drops out (step 1)
   test = 1000,
 };
 

@@ -6,6 +6,7 @@
 
 #include "core/error.hpp"
 #include "core/text.hpp"
+#include "server/secure_sum.hpp"
 
 namespace fedstride {
 
@@ -115,10 +116,18 @@ std::string Accumulator::add(const ClientUpdate& update) {
     change = view(std::as_const(clipped));
   }
 
-  const std::lock_guard lock(mutex_);
+  if (secure_ && report.failure.empty()) remark = report.failure = secure_->objection(client, change);
+  std::unique_lock lock(mutex_);
   require(stage_ != Stage::ended, client, "sent an update after the sum was released");
   require(!added_[client], client, "sent a second update");
   added_[client] = true;
+  if (secure_) {
+    lock.unlock();
+    if (report.failure.empty()) secure_->add(change, rules_.weights[client], report);
+    lock.lock();
+    reports_.push_back(SecureSum::stripped(report));
+    return remark;
+  }
   reports_.push_back(std::move(report));
   if (!reports_.back().failure.empty()) return remark;
   if (keeps_ == Keeps::sum)
@@ -128,7 +137,27 @@ std::string Accumulator::add(const ClientUpdate& update) {
   return remark;
 }
 
+void Accumulator::secure(const Vector& model) {
+  if (!rules_.secure) return;
+  require(stage_ == Stage::whole && keeps_ == Keeps::sum, "only a whole sum can be secured");
+  std::vector<ClientId> cohort;
+  for (ClientId client = 0; client < cohort_.size(); ++client)
+    if (cohort_[client]) cohort.push_back(client);
+  secure_ = std::make_shared<SecureSum>(*rules_.secure, round_, cohort, sum_.size(), model);
+}
+
+std::optional<RoundTotals> Accumulator::unmask() {
+  if (!secure_) return std::nullopt;
+  const std::lock_guard lock(mutex_);
+  RoundTotals totals = secure_->finish(sum_);
+  if (!secure_->ended().empty())
+    for (ClientReport& report : reports_) report.failure = secure_->ended();
+  secure_.reset();
+  return totals;
+}
+
 std::unique_ptr<Accumulator> Accumulator::fresh_part() const {
+  require(!secure_, "a secured sum has no parts");
   return std::unique_ptr<Accumulator>(new Accumulator(*this, Stage::part));
 }
 
@@ -232,6 +261,7 @@ ReleasedSum Accumulator::release() && {
     keeps_ = Keeps::sum;
   }
   end(Keeps::sum);
+  require(!secure_, "a secured sum is released under its masks");
   if (rules_.release) add_noise(sum_, rules_.release->noise, rules_.release->source, {Purpose::client_noise, round_});
   return {std::move(sum_), rules_};
 }

@@ -40,6 +40,9 @@ constexpr auto choice_names(OverNorm) { return names("refuse", "clip"); }
 /// How test rows are evaluated: plainly, or, if they are protected, by an accounted release.
 enum class EvaluateRule { plain, privately };
 constexpr auto choice_names(EvaluateRule) { return names("plain", "private"); }
+/// Whether updates are added so that nobody sees one: with all messages and keys, or as that would add them.
+enum class SecureAggregation { none, ring, real };
+constexpr auto choice_names(SecureAggregation) { return names("none", "ring", "real"); }
 enum class Randomness { seeded, secret };
 constexpr auto choice_names(Randomness) { return names("seeded", "secret"); }
 
@@ -99,6 +102,12 @@ struct Configuration : ReadSettings {
   int server_schedule_rounds = ServerSchedule().rounds;
   double server_decay = ServerSchedule().decay;
   Privacy privacy;
+  SecureAggregation secure_aggregation = SecureAggregation::none;
+  std::string secure_grid;
+  double secure_dropouts = 0.2;
+  double secure_colluders = 0.1;
+  int secure_degree = 0;
+  double secure_leaving = 0;
   Randomness randomness = Randomness::seeded;
   bool publishable = false;
   int rounds = 20;
@@ -117,6 +126,7 @@ struct Configuration : ReadSettings {
   std::string out;
   CodeNames code;
 
+  bool is_secure() const { return secure_aggregation != SecureAggregation::none; }
   bool bounds_updates() const { return max_update_norm > 0; }
   bool has_linear_server() const { return server_schedule == ServerScheduleShape::linear; }
   bool has_inverse_server() const { return server_schedule == ServerScheduleShape::inverse; }

@@ -24,6 +24,7 @@ struct RoundRecord {
   bool test_is_covered = false;               ///< `test` depends on public rows only, or is an accounted release
   std::optional<Evaluation> validation = {};  ///< in evaluated rounds, with a validation split
   std::vector<ClientReport> clients = {};
+  std::optional<RoundTotals> totals = {};         ///< under secure aggregation, whose reports do not have these numbers
   std::optional<double> backdoor_success = {};    ///< share of images with the trigger classified as its target class
   std::vector<GroupEvaluation> client_test = {};  ///< by client, on its own test rows; empty without them or without `test`
   std::vector<double> client_accuracy = {};       ///< test accuracy weighted by the client's mix of classes; empty without `test`

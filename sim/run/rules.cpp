@@ -30,6 +30,7 @@ bool is_client_level(C c) { return client_level(c.privacy) != nullptr; }
 bool is_central(C c) { return is_client_level(c) && client_level(c.privacy)->client_noise != ClientNoiseBy::local; }
 bool reads_updates(C c) { return c.aggregation->reads() == Accumulator::Keeps::updates; }
 bool has_components(C c) { return is_example_level(c) && example_level(c.privacy)->has_components(); }
+bool is_secure(C c) { return c.is_secure(); }
 bool is_evaluated_privately(C c) { return c.is_evaluated_privately(); }
 template <class P>
 bool is(const ChosenPart& chosen) {
@@ -204,6 +205,26 @@ const Rule kCommonRules[] = {
     {"attack", [](C c) { return c.attack->conspires() && is_central(c); },
      ", which reads each client's update; under {dp} nobody may see those", "client-noise"},
 
+    // Secure aggregation: what would read single updates or reports, or what nobody could check.
+    {"aggregation", [](C c) { return is_secure(c) && reads_updates(c); },
+     ", which reads each client's update; with {secure-aggregation} nobody sees one", "secure-aggregation"},
+    {"attack", [](C c) { return is_secure(c) && c.attack->conspires(); },
+     ", which reads each client's update; with {secure-aggregation} nobody sees one", "secure-aggregation"},
+    {"local-objective", [](C c) { return is_secure(c) && c.objective->scales(); },
+     ", whose clients send the server a number each; with {secure-aggregation} nobody sees one", "secure-aggregation"},
+    {"server-optimizer", [](C c) { return is_secure(c) && c.server->measures() && !is_central(c); },
+     ", which needs the length of each update; with {secure-aggregation} nobody sees one", "secure-aggregation"},
+    {"cohort", [](C c) { return is_secure(c) && c.cohort->asks_for_losses(); },
+     ", which selects clients by their losses; with {secure-aggregation} nobody sees one", "secure-aggregation"},
+    {"personal", [](C c) { return is_secure(c) && c.personal->makes(); },
+     ", whose clients report a test each; with {secure-aggregation} nobody sees one", "secure-aggregation"},
+    {"max-update-norm", [](C c) { return is_secure(c) && c.bounds_updates(); },
+     "; with {secure-aggregation} nobody can measure an update", "max-update-norm secure-aggregation"},
+    {"compress-up", [](C c) { return is_secure(c) && c.compress_up->codes(); },
+     ", whose codes differ by client; with {secure-aggregation} they could not be added under masks", "secure-aggregation"},
+    {"secure-grid", [](C c) { return is_secure(c) && !c.secure_grid.empty() && is_central(c); },
+     "; under {dp} clipped updates must not become longer by rounding", "secure-grid client-noise"},
+
     // Privacy: principal components.
     {"clients", [](C c) { return has_components(c) && has_count(c) && c.clients != 1; },
      "; {private-components} needs a single client's data: it must be 1", "private-components"},
@@ -260,6 +281,7 @@ const Rule kLocalRowsRules[] = {
 };
 
 const Rule kNetworkRules[] = {
+    {"secure-aggregation", is_secure, "; over a network it is not available: use 'fedstride run'"},
     {"out", [](C c) { return c.out.empty(); }, "; serve needs a folder (--out), so that a restarted coordinator can continue"},
     {"private-components", has_components, "; over a network nobody has all clients' rows to compute them from",
      "private-components"},

@@ -155,7 +155,11 @@ class Session {
       counted += static_cast<double>(client.examples);
     }
     record.bytes = fleet_->bytes_of(record.clients);
-    record.train_loss = counted > 0 ? loss / counted : std::numeric_limits<double>::quiet_NaN();
+    record.totals = server_.totals();
+    if (record.totals) record.examples = record.totals->examples;
+    record.train_loss = record.totals ? record.totals->train_loss
+                        : counted > 0 ? loss / counted
+                                      : std::numeric_limits<double>::quiet_NaN();
     const std::uint64_t absent = fleet_->absent();
     if (absent > 0) summary_.reasons["no answer before the round's deadline"] += absent;
     const std::uint64_t left_out = record.failures() + absent;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <numeric>
 #include <span>
@@ -233,7 +234,33 @@ ReleasedBeside released_beside(const Configuration& configuration) {
   return {.square = configuration.server->measures(), .statistic = configuration.optimizer->pools()};
 }
 
-RoundRules make_rules(const DataSetup& setup, const Model& model, const PrivacySetup& privacy, const LocalTraining& training) {
+// All roles are in this process, so the long-term keys of its clients follow from the seed.
+SecureRules secure_rules(const DataSetup& setup, std::vector<std::string>& notes) {
+  const Configuration& configuration = setup.configuration;
+  SecureRules rules{.masks = configuration.secure_aggregation == SecureAggregation::real,
+                    .grid = secagg::Grid::read(configuration.secure_grid),
+                    .dropouts = configuration.secure_dropouts,
+                    .colluders = configuration.secure_colluders,
+                    .degree = configuration.secure_degree,
+                    .leaving = configuration.secure_leaving,
+                    .draws = RandomSource(configuration.seed),
+                    .signing_keys = secagg::Secret(Hash().text("signing keys").value(configuration.seed).digest())};
+  std::vector<std::uint64_t> weights = client_weights(setup);
+  std::ranges::sort(weights, std::greater<>());
+  const std::size_t most = configuration.cohort->most(weights.size());
+  rules.grid.check(std::accumulate(weights.begin(), weights.begin() + static_cast<std::ptrdiff_t>(most), std::uint64_t{0}));
+  const secagg::Plan plan = rules.plan(most);
+  std::string note = "secure aggregation '" + std::string(choice_name(configuration.secure_aggregation)) + "' of " +
+                     counted(most, "client") + " a round: each has " + counted(plan.degree, "neighbor") + ", " +
+                     std::to_string(plan.threshold) + " shares give a secret, and fewer than " +
+                     counted(plan.minimum, "survivor") + " end the round; its secrecy fails with a probability below 2^-40";
+  if (plan.splits)
+    note += "; a coordinator that chooses who drops out can learn sums of fewer clients (a larger secure-degree prevents it)";
+  notes.push_back(std::move(note));
+  return rules;
+}
+
+RoundRules make_rules(DataSetup& setup, const Model& model, const PrivacySetup& privacy, const LocalTraining& training) {
   const Configuration& configuration = setup.configuration;
   RoundRules rules{
       .cohort = configuration.cohort,
@@ -251,6 +278,7 @@ RoundRules make_rules(const DataSetup& setup, const Model& model, const PrivacyS
   if (configuration.bounds_updates())
     rules.sum.bound = {UpdateClip(configuration.max_update_norm), configuration.over_norm == OverNorm::refuse};
   if (configuration.server->measures() && configuration.objective->sends()) rules.sum.measured = model.size();
+  if (configuration.is_secure()) rules.sum.secure = secure_rules(setup, setup.notes);
   const auto* settings = client_level(configuration.privacy);
   if (settings == nullptr) return rules;
   const auto& weights = rules.sum.weights;

@@ -68,6 +68,11 @@ constexpr const char* kBroken[] = {
     "dp = 'client'\nnoise-multiplier = 1.0\nneighbours = 'add-remove'\ncohort = 'fixed'\ncohort-size = 2",
     "dp = 'example'\nnoise-multiplier = 1.0\nprivate-components = 5\ncomponents-noise = 1.0",
     "partition = 'own'\nlimit-per-client = 3",
+    "secure-aggregation = 'ring'\naggregation = 'median'",
+    "secure-aggregation = 'real'\nlocal-objective = 'fair'\noptimizer = 'sgd'",
+    "secure-aggregation = 'ring'\nserver-optimizer = 'fedexp'\noptimizer = 'sgd'",
+    "secure-aggregation = 'ring'\nmax-update-norm = 2.0",
+    "secure-aggregation = 'ring'\nsecure-grid = '1,2^-20,32'\ndp = 'client'\nnoise-multiplier = 1.0",
 };
 
 }  // namespace
