@@ -118,7 +118,8 @@ class Accumulator {
   /// outside the exact sum's range or too long, which its report then says. Returns one line if the update was left out or scaled
   /// down to SumRules::bound, otherwise an empty string. Throws Error (failure) if the client is not in the cohort or has been
   /// added before (two updates of one client would move the sum by twice the clip bound), or if the update has another size.
-  std::string add(const ClientUpdate& update);
+  /// `scale` is Task::scale: a public factor, at most 1, on what was clipped.
+  std::string add(const ClientUpdate& update, double scale = 1);
 
   /// An empty accumulator for the same round, to be filled by a thread or a part of the fleet and then merged into this one.
   /// It cannot be released: a round's noise has one address, so it would cancel in the difference of two releases.
