@@ -116,6 +116,30 @@ double steps_of(const LocalTraining& training, ClientId client, std::size_t rows
   return steps;
 }
 
+double planned_examples(const LocalTraining& training, ClientId client, std::size_t rows, std::uint32_t round) {
+  if (rows == 0) return 0;
+  const auto all = static_cast<double>(rows);
+  const int first = training.first_epoch(round);
+  const int after = std::clamp(first + training.epochs - training.optimizer->epoch_of_change(), 0, training.epochs);
+  const auto of_epoch = [&](int epoch) {
+    const int gradients = training.optimizer->gradients_per_step({.epoch = epoch});
+    const int batches = training.optimizer->batches_per_step({.epoch = epoch});
+    const std::size_t batch = batch_of(training, rows);
+    const double read = batches == 1 ? all : static_cast<double>(steps_of_epoch(rows, batch, batches) * batch) * batches;
+    return read * gradients / batches;
+  };
+  double examples = training.objective->needs_start() ? all : 0;
+  if (training.privacy) {
+    const PrivatePlan& plan = *training.privacy->plans[client];
+    examples +=
+        static_cast<double>(plan.releases_before(first + training.epochs) - plan.releases_before(first)) * plan.denominator();
+  } else {
+    if (after < training.epochs) examples += (training.epochs - after) * of_epoch(first);
+    if (after > 0) examples += after * of_epoch(first + training.epochs - 1);
+  }
+  return examples + training.personal->epochs() * of_epoch(first);
+}
+
 Trainer::Trainer(const Model& model, const Dataset& data, const LocalTraining& training, std::size_t max_rows)
     : data_(data),
       training_(training),

@@ -79,6 +79,10 @@ int rows_at_once(const LocalTraining& training, std::size_t max_rows);
 /// The number of steps a client with `rows` rows takes in rounds 1 to `rounds`; under example-level privacy, that of its plan.
 double steps_of(const LocalTraining& training, ClientId client, std::size_t rows, std::uint32_t rounds);
 
+/// The gradient examples that a client with `rows` rows computes in a round, as planned: a function of its number of rows and of the
+/// settings, whatever becomes of steps and rows. Under example-level privacy, the expected size of its lots.
+double planned_examples(const LocalTraining& training, ClientId client, std::size_t rows, std::uint32_t round);
+
 /// One client's state between rounds: its optimizer's state, its local objective's vector, its personal parameters and what
 /// compression kept back, all empty before its first round.
 class ClientState {

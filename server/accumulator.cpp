@@ -6,6 +6,7 @@
 
 #include "core/error.hpp"
 #include "core/text.hpp"
+#include "server/secure_sum.hpp"
 
 namespace fedstride {
 
@@ -77,7 +78,7 @@ void Accumulator::require(bool good, ClientId client, const char* what) const {
   if (!good) throw failure("round " + std::to_string(round_) + ": client " + std::to_string(client) + " " + what);
 }
 
-std::string Accumulator::add(const ClientUpdate& update) {
+std::string Accumulator::add(const ClientUpdate& update, double scale) {
   const ClientId client = update.report.client;
   require(client < cohort_.size() && cohort_[client], client, "sent an update but is not in the cohort");
   ClientReport report = update.report;
@@ -114,11 +115,25 @@ std::string Accumulator::add(const ClientUpdate& update) {
                                     report.statistic / static_cast<double>(report.statistics) / expected_);
     change = view(std::as_const(clipped));
   }
+  if (scale != 1 && report.failure.empty()) {
+    require(scale >= 0 && scale < 1, client, "has a scale above 1");
+    if (clipped.empty()) clipped = Vector(change);
+    for (float& value : clipped) value = static_cast<float>(scale * value);
+    change = view(std::as_const(clipped));
+  }
 
-  const std::lock_guard lock(mutex_);
+  if (secure_ && report.failure.empty()) remark = report.failure = secure_->objection(client, change);
+  std::unique_lock lock(mutex_);
   require(stage_ != Stage::ended, client, "sent an update after the sum was released");
   require(!added_[client], client, "sent a second update");
   added_[client] = true;
+  if (secure_) {
+    lock.unlock();
+    if (report.failure.empty()) secure_->add(change, rules_.weights[client], report);
+    lock.lock();
+    reports_.push_back(SecureSum::stripped(report));
+    return remark;
+  }
   reports_.push_back(std::move(report));
   if (!reports_.back().failure.empty()) return remark;
   if (keeps_ == Keeps::sum)
@@ -128,7 +143,27 @@ std::string Accumulator::add(const ClientUpdate& update) {
   return remark;
 }
 
+void Accumulator::secure(const Vector& model) {
+  if (!rules_.secure) return;
+  require(stage_ == Stage::whole && keeps_ == Keeps::sum, "only a whole sum can be secured");
+  std::vector<ClientId> cohort;
+  for (ClientId client = 0; client < cohort_.size(); ++client)
+    if (cohort_[client]) cohort.push_back(client);
+  secure_ = std::make_shared<SecureSum>(*rules_.secure, round_, cohort, sum_.size(), model);
+}
+
+std::optional<RoundTotals> Accumulator::unmask() {
+  if (!secure_) return std::nullopt;
+  const std::lock_guard lock(mutex_);
+  RoundTotals totals = secure_->finish(sum_);
+  if (!secure_->ended().empty())
+    for (ClientReport& report : reports_) report.failure = secure_->ended();
+  secure_.reset();
+  return totals;
+}
+
 std::unique_ptr<Accumulator> Accumulator::fresh_part() const {
+  require(!secure_, "a secured sum has no parts");
   return std::unique_ptr<Accumulator>(new Accumulator(*this, Stage::part));
 }
 
@@ -232,6 +267,7 @@ ReleasedSum Accumulator::release() && {
     keeps_ = Keeps::sum;
   }
   end(Keeps::sum);
+  require(!secure_, "a secured sum is released under its masks");
   if (rules_.release) add_noise(sum_, rules_.release->noise, rules_.release->source, {Purpose::client_noise, round_});
   return {std::move(sum_), rules_};
 }

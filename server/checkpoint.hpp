@@ -24,6 +24,7 @@ struct Checkpoint {
   double seconds = 0;                ///< time spent training so far
   double evaluation_seconds = 0;     ///< time spent evaluating so far
   std::uint64_t idle_rounds = 0;     ///< rounds so far in which all clients undid all steps
+  std::string time_state = {};       ///< of the virtual time (sim/run/virtual_time.hpp); empty without
   LedgerMark ledger = {};            ///< position of the privacy ledger after that round; empty without privacy
 };
 

@@ -21,6 +21,12 @@ struct RoundBytes {
   std::uint64_t uplink = 0;
 };
 
+/// A task of one client, with its own model and count of tasks (Task::round).
+struct ClientTask {
+  ClientId client = 0;
+  Task task;
+};
+
 /// The clients of a run, in one process, on a network or on a cluster; results do not depend on which. All functions except
 /// progress() are called from one thread.
 class Fleet {
@@ -34,6 +40,14 @@ class Fleet {
   /// thread, or fills parts of it and merges them. Clients that fail are absent. Throws Interrupted if the run is stopped
   /// meanwhile.
   virtual void collect(const Task& task, const std::vector<ClientId>& cohort, Accumulator& updates) = 0;
+
+  /// The same for tasks of different clients that began from different models. `ahead` are tasks that have begun too, in the order
+  /// in which they will end: the fleet may train some of them now, and must have their results when they are asked for; a client's
+  /// state is that after the last task whose update was added.
+  virtual void collect_each(const std::vector<ClientTask>& tasks, const std::vector<ClientTask>& /*ahead*/,
+                            Accumulator& updates) {
+    for (const ClientTask& one : tasks) collect(one.task, {one.client}, updates);
+  }
 
   /// Gradient examples so far; callable from any thread.
   virtual const std::atomic<std::uint64_t>& progress() const { return progress_; }

@@ -152,6 +152,7 @@ class MpiFleet : public Fleet {
                          .told = {task.told.begin(), task.told.end()},
                          .beside = Vector(task.beside),
                          .tests = task.tests,
+                         .scale = task.scale,
                          .checkpoint = checkpoint_};
     if (request.is_private)
       for (const ClientId client : cohort) request.releases.push_back(task.releases[client]);
@@ -235,7 +236,13 @@ class MpiFleet : public Fleet {
 FleetMaker mpi_fleet(Ranks& ranks, const MpiJob& job) {
   return {.make = [&ranks](const FleetTask& task) { return std::make_shared<MpiFleet>(ranks, task); },
           .rows = RowsAre::here,
-          .check = [&ranks, job](const Setup& setup) { prepare_ranks(ranks, job, setup); }};
+          .check =
+              [&ranks, job](const Setup& setup) {
+                if (setup.rules.sum.secure)
+                  throw usage_error("secure-aggregation is '" + std::string(choice_name(setup.configuration.secure_aggregation)) +
+                                    "'; the ranks of an MPI job trust each other: use one process, or secure-aggregation none");
+                prepare_ranks(ranks, job, setup);
+              }};
 }
 
 void dismiss(Ranks& ranks) { send_request(ranks, RequestKind::dismiss); }

@@ -59,6 +59,7 @@ struct NetworkedFleet::Impl {
     std::vector<std::uint64_t> releases;     // by client; empty without example-level privacy
     std::vector<double> told;                // Task::told
     bool tests = false;                      // Task::tests
+    double scale = 1;                        // Task::scale
     std::vector<std::uint64_t> reported;     // by client: gradient examples reported and already counted in progress
     std::size_t asked = 0;
     std::size_t answered = 0;
@@ -181,12 +182,13 @@ struct NetworkedFleet::Impl {
   void on_update(ClientId client, UpdateMessage message) {
     const std::string who = "client " + std::to_string(client);
     const std::uint32_t current = round ? round->number : last_round;
-    if (message.round > current)
+    // In an asynchronous run, whose clients count their own tasks, a client may repeat one that a killed coordinator does not know.
+    if (message.round > std::max(current, reception.last_round(client) + 1))
       return reception.dismiss(
           client,
           "it sent an update for round " + std::to_string(message.round) + "; the last round was " + std::to_string(current),
           false);
-    if (!round || message.round < current || round->state[client] != Round::State::waiting) {
+    if (!round || message.round != current || round->state[client] != Round::State::waiting) {
       log(who + ": its update for round " + std::to_string(message.round) + " is late or a duplicate and was dropped");
       return acknowledge(client, message.round);
     }
@@ -211,7 +213,8 @@ struct NetworkedFleet::Impl {
                                                               : message.code.size(),
                                        message.report.releases.size());
     try {
-      const std::string remark = round->updates->add({message.report, view(std::as_const(message.change)), message.code});
+      const std::string remark =
+          round->updates->add({message.report, view(std::as_const(message.change)), message.code}, round->scale);
       if (!remark.empty()) log("round " + std::to_string(message.round) + ", " + who + ": " + remark);
     } catch (...) {
       return end_round(std::current_exception());
@@ -414,6 +417,7 @@ void NetworkedFleet::collect(const Task& task, const std::vector<ClientId>& coho
   round->releases.assign(task.releases.begin(), task.releases.end());
   round->told.assign(task.told.begin(), task.told.end());
   round->tests = task.tests;
+  round->scale = task.scale;
   std::future<void> over = round->over.get_future();
   const auto stopped = [&] { return impl_->stop != nullptr && impl_->stop->load(std::memory_order_relaxed); };
   if (stopped()) throw Interrupted{};

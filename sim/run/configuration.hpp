@@ -26,6 +26,9 @@
 #include "server/server_optimizer.hpp"
 #include "sim/run/code_names.hpp"
 #include "sim/run/privacy_settings.hpp"
+#include "sim/time/availability.hpp"
+#include "sim/time/devices.hpp"
+#include "sim/time/mode.hpp"
 
 namespace fedstride {
 
@@ -40,6 +43,9 @@ constexpr auto choice_names(OverNorm) { return names("refuse", "clip"); }
 /// How test rows are evaluated: plainly, or, if they are protected, by an accounted release.
 enum class EvaluateRule { plain, privately };
 constexpr auto choice_names(EvaluateRule) { return names("plain", "private"); }
+/// Whether updates are added so that nobody sees one: with all messages and keys, or as that would add them.
+enum class SecureAggregation { none, ring, real };
+constexpr auto choice_names(SecureAggregation) { return names("none", "ring", "real"); }
 enum class Randomness { seeded, secret };
 constexpr auto choice_names(Randomness) { return names("seeded", "secret"); }
 
@@ -99,6 +105,16 @@ struct Configuration : ReadSettings {
   int server_schedule_rounds = ServerSchedule().rounds;
   double server_decay = ServerSchedule().decay;
   Privacy privacy;
+  SecureAggregation secure_aggregation = SecureAggregation::none;
+  std::string secure_grid;
+  double secure_dropouts = 0.2;
+  double secure_colluders = 0.1;
+  int secure_degree = 0;
+  double secure_leaving = 0;
+  Devices devices;
+  Availability availability;
+  Mode mode;
+  double deadline = 0;
   Randomness randomness = Randomness::seeded;
   bool publishable = false;
   int rounds = 20;
@@ -114,9 +130,11 @@ struct Configuration : ReadSettings {
 
   int threads = 0;
   bool quiet = false;
+  std::string timeline;
   std::string out;
   CodeNames code;
 
+  bool is_secure() const { return secure_aggregation != SecureAggregation::none; }
   bool bounds_updates() const { return max_update_norm > 0; }
   bool has_linear_server() const { return server_schedule == ServerScheduleShape::linear; }
   bool has_inverse_server() const { return server_schedule == ServerScheduleShape::inverse; }
@@ -132,8 +150,8 @@ template <>
 std::span<const SettingInfo> settings_of<Configuration>();
 
 /// The chosen parts, one per family, in the order of their keys in a file.
-std::array<ChosenPart*, 12> chosen_parts(Configuration& configuration);
-std::array<const ChosenPart*, 12> chosen_parts(const Configuration& configuration);
+std::array<ChosenPart*, 15> chosen_parts(Configuration& configuration);
+std::array<const ChosenPart*, 15> chosen_parts(const Configuration& configuration);
 
 /// Calls visit(setting, its owner) for each setting of the run and then of the chosen parts, in file order.
 void for_each_setting(Configuration& configuration, function_ref<void(const SettingInfo&, void*)> visit);
@@ -142,6 +160,12 @@ void for_each_setting(Configuration& configuration, function_ref<void(const Sett
 bool is_by_natural_clients(const Configuration& configuration);
 /// True if examples or clients are protected.
 bool is_private(const Configuration& configuration);
+/// True if it has virtual time.
+bool has_time(const Configuration& configuration);
+/// The share of the clients whose update is in a round, on average.
+double participation_rate(const Configuration& configuration, std::size_t clients);
+/// The most updates of a round: of a cohort's clients, or of a buffer.
+std::size_t most_updates(const Configuration& configuration, std::size_t clients);
 /// True if a client keeps its optimizer's state from round to round; true if its weight is its number of examples.
 bool keeps_state(const Configuration& configuration);
 bool weighs_examples(const Configuration& configuration);

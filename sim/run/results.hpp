@@ -13,6 +13,7 @@
 #include "server/fleet.hpp"
 #include "sim/run/client_reports.hpp"
 #include "sim/run/run_privacy.hpp"
+#include "sim/time/round_time.hpp"
 
 namespace fedstride {
 
@@ -24,6 +25,7 @@ struct RoundRecord {
   bool test_is_covered = false;               ///< `test` depends on public rows only, or is an accounted release
   std::optional<Evaluation> validation = {};  ///< in evaluated rounds, with a validation split
   std::vector<ClientReport> clients = {};
+  std::optional<RoundTotals> totals = {};         ///< under secure aggregation, whose reports do not have these numbers
   std::optional<double> backdoor_success = {};    ///< share of images with the trigger classified as its target class
   std::vector<GroupEvaluation> client_test = {};  ///< by client, on its own test rows; empty without them or without `test`
   std::vector<double> client_accuracy = {};       ///< test accuracy weighted by the client's mix of classes; empty without `test`
@@ -36,6 +38,7 @@ struct RoundRecord {
   std::string model_hash = {};
   std::optional<SpentSoFar> example_spent = {};  ///< example-level privacy, of the client that has spent most
   std::optional<SpentSoFar> client_spent = {};   ///< client-level privacy
+  std::optional<RoundTime> time = {};            ///< with virtual time
 
   /// True if clients took steps and all were undone, so that only their learning rates changed.
   bool is_idle() const;
@@ -61,6 +64,7 @@ struct RunSummary {
   std::uint64_t failed_rounds = 0;                    ///< of these, rounds with updates left out
   std::map<std::string, std::uint64_t> reasons = {};  ///< why, and how often
   std::string failed = {};                            ///< why it ended with a round that failed; empty if it did not
+  std::optional<TimeTotals> time = {};                ///< of all sessions, with virtual time
   std::vector<PrivacyStatement> privacy = {};
   LedgerMark ledger = {};
   std::uint64_t pieces_helped = 0;  ///< pieces of a client's step run by another thread in this session

@@ -13,6 +13,7 @@
 #include "nn/tensor_line.hpp"
 #include "partitions/outside_rows.hpp"
 #include "partitions/own_rows.hpp"
+#include "server/cohorts.hpp"
 #include "server/federated_averaging.hpp"
 #include "sim/run/client_reports.hpp"
 #include "sim/run/neighbours.hpp"
@@ -30,6 +31,7 @@ bool is_client_level(C c) { return client_level(c.privacy) != nullptr; }
 bool is_central(C c) { return is_client_level(c) && client_level(c.privacy)->client_noise != ClientNoiseBy::local; }
 bool reads_updates(C c) { return c.aggregation->reads() == Accumulator::Keeps::updates; }
 bool has_components(C c) { return is_example_level(c) && example_level(c.privacy)->has_components(); }
+bool is_secure(C c) { return c.is_secure(); }
 bool is_evaluated_privately(C c) { return c.is_evaluated_privately(); }
 template <class P>
 bool is(const ChosenPart& chosen) {
@@ -38,6 +40,7 @@ bool is(const ChosenPart& chosen) {
 // False if the number of clients is to be read from the data.
 bool has_count(C c) { return c.clients > 0; }
 std::size_t clients(C c) { return static_cast<std::size_t>(c.clients); }
+bool has_size(C c) { return Cohort(c.cohort)->size_setting() != nullptr; }
 bool is_elsewhere(C c) { return is<OwnRows>(c.partition) || is<OutsideRows>(c.partition); }
 
 // Words in braces that reasons may use besides keys.
@@ -47,7 +50,7 @@ struct Fact {
 };
 const Fact kFacts[] = {
     {"updates needed", [](C c) { return std::to_string(c.aggregation->least_updates()); }},
-    {"clients a round", [](C c) { return counted(c.cohort->most(clients(c)), "client"); }},
+    {"clients a round", [](C c) { return counted(most_updates(c, clients(c)), "client"); }},
     {"number of attackers", [](C c) { return number_text(attackers_among(c)); }},
     {"row mover", [](C c) { return moves_others(c); }},
     {"client mover", [](C c) { return moves_other_clients(c); }},
@@ -59,7 +62,7 @@ const Rule kCommonRules[] = {
     // Clients.
     {"clients", [](C c) { return !has_count(c) && !is_by_natural_clients(c); },
      "; with {partition} it must be a whole number from 1"},
-    {"aggregation", [](C c) { return has_count(c) && c.aggregation->least_updates() > c.cohort->most(clients(c)); },
+    {"aggregation", [](C c) { return has_count(c) && c.aggregation->least_updates() > most_updates(c, clients(c)); },
      ", which with these settings needs {updates needed} updates per round; a round has at most {clients a round}"},
     {"attackers",
      [](C c) {
@@ -133,6 +136,57 @@ const Rule kCommonRules[] = {
     {"attack", [](C c) { return c.attack->conspires() && c.compress_up->codes(); },
      ", whose clients choose what the server sums; with {compress-up} it sums what a code decodes to", "compress-up"},
 
+    {"compress-down", [](C c) { return c.compress_down->codes() && c.mode->is_asynchronous(); },
+     ", which codes the change from round to round; with {mode} clients hold models of different rounds", "mode"},
+
+    // Virtual time.
+    {"mode", [](C c) { return (c.mode->is_asynchronous() || c.mode->tiers() > 0) && !has_time(c); },
+     ", which needs times of tasks; with {devices} there are none", "devices"},
+    {"availability", [](C c) { return !c.availability->is_always() && !has_time(c); }, "; with {devices} there is no time",
+     "devices"},
+    {"deadline", [](C c) { return c.deadline > 0 && !has_time(c); }, "; with {devices} there is no virtual time",
+     "devices deadline"},
+    {"timeline", [](C c) { return !c.timeline.empty() && !has_time(c); }, "; with {devices} there is no virtual time", "devices"},
+    {"over-selection", [](C c) { return c.mode->over_selection() > 1 && !has_time(c); },
+     "; with {devices} all clients arrive at once", "devices over-selection"},
+    {"over-selection", [](C c) { return c.mode->over_selection() > 1 && !has_size(c); },
+     ", which asks more clients than cohort-size; {cohort} has no such size", "cohort over-selection"},
+    {"when-away", [](C c) { return c.availability->when_away() == WhenAway::deadline && c.deadline == 0; },
+     "; without a deadline nobody finds out (--deadline)"},
+    {"cohort", [](C c) { return !c.availability->is_always() && is<TraceCohort>(c.cohort); },
+     ", whose file says who is there; {availability} says so, too", "availability"},
+    {"cohort", [](C c) { return c.mode->tiers() > 0 && is<TraceCohort>(c.cohort); },
+     ", whose file numbers all clients; with {mode} a round draws from a tier of them", "mode"},
+    {"mode", [](C c) { return c.mode->tiers() > 0 && is_example_level(c) && !is_client_level(c); },
+     "; under {dp} clients are charged for the cohort drawn from all"},
+    {"cohort", [](C c) { return c.mode->is_asynchronous() && !is<AllClients>(c.cohort); },
+     ", which draws the clients of a round; with {mode} a client begins when another ends, drawn uniformly", "mode"},
+    {"buffer", [](C c) { return c.mode->is_asynchronous() && c.mode->buffer() > c.mode->concurrency(); },
+     "; it must be at most {concurrency}: a client is in a buffer at most once", "buffer"},
+    {"concurrency", [](C c) { return has_count(c) && c.mode->concurrency() > c.clients; },
+     "; it must be at most the number of clients, {clients}", "concurrency"},
+    {"normalized-staleness", [](C c) { return c.mode->is_normalized() && reads_updates(c); },
+     ", which divides a sum by its weights; {aggregation} makes no sum", "aggregation"},
+    {"local-objective",
+     [](C c) { return c.mode->is_asynchronous() && (c.objective->keeps() || c.objective->sends() || c.objective->scales()); },
+     ", whose server compares clients that began from one model; with {mode} they begin from different ones", "mode"},
+    {"server-optimizer", [](C c) { return c.mode->is_asynchronous() && c.server->measures(); },
+     ", which compares the lengths of updates from one model; with {mode} they begin from different ones", "mode"},
+    {"mode", [](C c) { return c.mode->is_asynchronous() && is_example_level(c); },
+     ", whose clients count their own rounds, by which {dp} cannot charge their releases"},
+    {"mode", [](C c) { return c.mode->mixing() > 0 && is_private(c); },
+     ", which shows the server one client's model at a time; under {dp} nobody may see those"},
+    {"mode", [](C c) { return c.mode->is_asynchronous() && is_client_level(c) && !is_central(c); },
+     "; with {client-noise} a client's releases are counted by rounds, which it has not", "client-noise"},
+    {"normalized-staleness", [](C c) { return c.mode->is_normalized() && is_client_level(c); },
+     "; under {dp} a sum is divided by a constant", "normalized-staleness"},
+    {"optimizer", [](C c) { return c.mode->is_asynchronous() && c.optimizer->pools() && is_private(c); },
+     ", whose statistics were measured at different versions with {mode}; under {dp} they are bounded for one", "mode"},
+    {"availability",
+     [](C c) { return !c.availability->is_always() && is_example_level(c) && !is_client_level(c) && !is<AllClients>(c.cohort); },
+     "; under {dp} clients are charged for the cohort drawn from all, and {cohort} would be drawn from those that are there",
+     "cohort"},
+
     // Personal models.
     {"personal", [](C c) { return !c.personal->layers().empty() && !is<Plain>(c.objective); },
      ", whose clients send no update of some layers; {local-objective} needs the update of all layers", "local-objective"},
@@ -204,6 +258,29 @@ const Rule kCommonRules[] = {
     {"attack", [](C c) { return c.attack->conspires() && is_central(c); },
      ", which reads each client's update; under {dp} nobody may see those", "client-noise"},
 
+    // Secure aggregation: what would read single updates or reports, or what nobody could check.
+    {"aggregation", [](C c) { return is_secure(c) && reads_updates(c); },
+     ", which reads each client's update; with {secure-aggregation} nobody sees one", "secure-aggregation"},
+    {"attack", [](C c) { return is_secure(c) && c.attack->conspires(); },
+     ", which reads each client's update; with {secure-aggregation} nobody sees one", "secure-aggregation"},
+    {"local-objective", [](C c) { return is_secure(c) && c.objective->scales(); },
+     ", whose clients send the server a number each; with {secure-aggregation} nobody sees one", "secure-aggregation"},
+    {"server-optimizer", [](C c) { return is_secure(c) && c.server->measures() && !is_central(c); },
+     ", which needs the length of each update; with {secure-aggregation} nobody sees one", "secure-aggregation"},
+    {"cohort", [](C c) { return is_secure(c) && c.cohort->asks_for_losses(); },
+     ", which selects clients by their losses; with {secure-aggregation} nobody sees one", "secure-aggregation"},
+    {"personal", [](C c) { return is_secure(c) && c.personal->makes(); },
+     ", whose clients report a test each; with {secure-aggregation} nobody sees one", "secure-aggregation"},
+    {"max-update-norm", [](C c) { return is_secure(c) && c.bounds_updates(); },
+     "; with {secure-aggregation} nobody can measure an update", "max-update-norm secure-aggregation"},
+    {"devices", [](C c) { return is_secure(c) && has_time(c); },
+     ", with which clients come too late; with {secure-aggregation} those that leave are drawn by secure-leaving",
+     "secure-aggregation"},
+    {"compress-up", [](C c) { return is_secure(c) && c.compress_up->codes(); },
+     ", whose codes differ by client; with {secure-aggregation} they could not be added under masks", "secure-aggregation"},
+    {"secure-grid", [](C c) { return is_secure(c) && !c.secure_grid.empty() && is_central(c); },
+     "; under {dp} clipped updates must not become longer by rounding", "secure-grid client-noise"},
+
     // Privacy: principal components.
     {"clients", [](C c) { return has_components(c) && has_count(c) && c.clients != 1; },
      "; {private-components} needs a single client's data: it must be 1", "private-components"},
@@ -260,6 +337,7 @@ const Rule kLocalRowsRules[] = {
 };
 
 const Rule kNetworkRules[] = {
+    {"secure-aggregation", is_secure, "; over a network it is not available: use 'fedstride run'"},
     {"out", [](C c) { return c.out.empty(); }, "; serve needs a folder (--out), so that a restarted coordinator can continue"},
     {"private-components", has_components, "; over a network nobody has all clients' rows to compute them from",
      "private-components"},

@@ -16,6 +16,7 @@
 #include "sim/run/model_tests.hpp"
 #include "sim/run/private_inputs.hpp"
 #include "sim/run/run_folder.hpp"
+#include "sim/run/virtual_time.hpp"
 #include "sim/run/wired_fleet.hpp"
 
 namespace fedstride {
@@ -34,7 +35,7 @@ Server make_server(const Setup& setup) {
     return with_losses(Server(configuration.server, setup.model.size(), configuration.objective));
   const int adapting = configuration.optimizer->epoch_of_change() / configuration.local_epochs;
   PoolPlan plan{.start_norm = l2_norm(view(setup.initial)),
-                .clients_a_round = configuration.cohort->rate(setup.clients.row_counts.size()) *
+                .clients_a_round = participation_rate(configuration, setup.clients.row_counts.size()) *
                                    static_cast<double>(setup.clients.row_counts.size()),
                 .rounds = static_cast<std::uint32_t>(std::clamp(adapting, 1, configuration.rounds))};
   for (ClientId client = 0; client < setup.clients.row_counts.size(); ++client)
@@ -65,6 +66,8 @@ class Session {
         saved_(checkpoint_.round) {
     if (!checkpoint_.fleet_state.empty()) fleet_->load(checkpoint_.fleet_state);
     server_.load(checkpoint_.server_state);
+    if (has_time(setup_.configuration)) time_.emplace(setup_, folder.path(), checkpoint_.configuration);
+    if (!checkpoint_.time_state.empty()) time_->load(checkpoint_.time_state);
     server_.prolong(static_cast<std::uint32_t>(setup_.configuration.rounds));
   }
 
@@ -106,7 +109,9 @@ class Session {
     };
     const auto start = std::chrono::steady_clock::now();
     try {
-      record.clients = run_round(record.round, setup_.rules, *fleet_, server_, checkpoint_.model, permission.releases, spread);
+      record.clients = time_ && time_->is_asynchronous() ? time_->advance(*fleet_, server_, checkpoint_.model, spread)
+                                                         : run_round(record.round, setup_.rules, *fleet_, server_,
+                                                                     checkpoint_.model, permission.releases, spread);
     } catch (const FailedRound& error) {
       summary_.failed = error.what();
       return abandon();
@@ -114,6 +119,7 @@ class Session {
       return abandon();
     }
     record.seconds = seconds_since(start);
+    if (time_) record.time = time_->commit();
     record.numbers = server_.numbers();
     record.model_hash = hash_ = model_hash(checkpoint_.model);
     fleet_->end_round(record.round);
@@ -155,7 +161,11 @@ class Session {
       counted += static_cast<double>(client.examples);
     }
     record.bytes = fleet_->bytes_of(record.clients);
-    record.train_loss = counted > 0 ? loss / counted : std::numeric_limits<double>::quiet_NaN();
+    record.totals = server_.totals();
+    if (record.totals) record.examples = record.totals->examples;
+    record.train_loss = record.totals ? record.totals->train_loss
+                        : counted > 0 ? loss / counted
+                                      : std::numeric_limits<double>::quiet_NaN();
     const std::uint64_t absent = fleet_->absent();
     if (absent > 0) summary_.reasons["no answer before the round's deadline"] += absent;
     const std::uint64_t left_out = record.failures() + absent;
@@ -169,6 +179,7 @@ class Session {
     checkpoint_.round = record.round;
     checkpoint_.fleet_state = fleet_->save();
     checkpoint_.server_state = server_.save();
+    if (time_) checkpoint_.time_state = time_->save();
     checkpoint_.examples += record.examples;
     checkpoint_.uplink_bytes += record.bytes.uplink;
     checkpoint_.downlink_bytes += record.bytes.downlink;
@@ -181,7 +192,9 @@ class Session {
   }
 
   void save() {
+    if (time_) time_->write_versions();
     folder_.save(checkpoint_);
+    if (time_) time_->drop_versions();
     saved_ = checkpoint_.round;
     fleet_->checkpointed(saved_);
   }
@@ -210,6 +223,8 @@ class Session {
     summary_.seconds = checkpoint_.seconds;
     summary_.idle_rounds = checkpoint_.idle_rounds;
     summary_.pieces_helped = threads_.pieces_helped();
+    if (time_) summary_.time = time_->totals();
+    if (time_ && !setup_.configuration.timeline.empty()) time_->write_timeline(setup_.configuration.timeline);
     summary_.privacy = privacy_.statements();
     summary_.ledger = privacy_.mark();
     const Vector answer = server_.answer(checkpoint_.model);
@@ -231,6 +246,7 @@ class Session {
   Threads threads_;
   const std::shared_ptr<WiredFleet> fleet_;
   Server server_;
+  std::optional<VirtualTime> time_ = {};
   ModelTests tests_;
   RunSummary summary_;
   std::string hash_;     // of the checkpoint's model
@@ -332,6 +348,7 @@ Configuration resumed(const std::string& name, const Settings& settings, bool ha
 Setup prepared(const Configuration& configuration, FirstWeights first, const FleetMaker& make_fleet) {
   require_fleet(configuration, make_fleet);
   Setup setup = prepare(configuration, first, make_fleet.rows);
+  if (has_time(configuration)) check_time(make_time_terms(setup));
   if (make_fleet.check) make_fleet.check(setup);
   return setup;
 }

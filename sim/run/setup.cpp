@@ -3,7 +3,9 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cmath>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <numeric>
 #include <span>
@@ -26,6 +28,7 @@
 #include "partitions/own_rows.hpp"
 #include "server/cohorts.hpp"
 #include "sim/run/private_inputs.hpp"
+#include "sim/time/synchronous.hpp"
 
 namespace fedstride {
 namespace {
@@ -141,7 +144,7 @@ AttackPlan plan_attack(const DataSetup& setup) {
                            all_clients(setup.clients.size()), drawn);
   plan.attackers.resize(setup.clients.size());
   for (const ClientId client : drawn) plan.attackers[client] = true;
-  plan.clients_a_round = configuration.cohort->rate(setup.clients.size()) * clients;
+  plan.clients_a_round = participation_rate(configuration, setup.clients.size()) * clients;
   plan.attackers_a_round = plan.clients_a_round * count / clients;
   return plan;
 }
@@ -233,7 +236,33 @@ ReleasedBeside released_beside(const Configuration& configuration) {
   return {.square = configuration.server->measures(), .statistic = configuration.optimizer->pools()};
 }
 
-RoundRules make_rules(const DataSetup& setup, const Model& model, const PrivacySetup& privacy, const LocalTraining& training) {
+// All roles are in this process, so the long-term keys of its clients follow from the seed.
+SecureRules secure_rules(const DataSetup& setup, std::vector<std::string>& notes) {
+  const Configuration& configuration = setup.configuration;
+  SecureRules rules{.masks = configuration.secure_aggregation == SecureAggregation::real,
+                    .grid = secagg::Grid::read(configuration.secure_grid),
+                    .dropouts = configuration.secure_dropouts,
+                    .colluders = configuration.secure_colluders,
+                    .degree = configuration.secure_degree,
+                    .leaving = configuration.secure_leaving,
+                    .draws = RandomSource(configuration.seed),
+                    .signing_keys = secagg::Secret(Hash().text("signing keys").value(configuration.seed).digest())};
+  std::vector<std::uint64_t> weights = client_weights(setup);
+  std::ranges::sort(weights, std::greater<>());
+  const std::size_t most = configuration.cohort->most(weights.size());
+  rules.grid.check(std::accumulate(weights.begin(), weights.begin() + static_cast<std::ptrdiff_t>(most), std::uint64_t{0}));
+  const secagg::Plan plan = rules.plan(most);
+  std::string note = "secure aggregation '" + std::string(choice_name(configuration.secure_aggregation)) + "' of " +
+                     counted(most, "client") + " a round: each has " + counted(plan.degree, "neighbor") + ", " +
+                     std::to_string(plan.threshold) + " shares give a secret, and fewer than " +
+                     counted(plan.minimum, "survivor") + " end the round; its secrecy fails with a probability below 2^-40";
+  if (plan.splits)
+    note += "; a coordinator that chooses who drops out can learn sums of fewer clients (a larger secure-degree prevents it)";
+  notes.push_back(std::move(note));
+  return rules;
+}
+
+RoundRules make_rules(DataSetup& setup, const Model& model, const PrivacySetup& privacy, const LocalTraining& training) {
   const Configuration& configuration = setup.configuration;
   RoundRules rules{
       .cohort = configuration.cohort,
@@ -251,12 +280,13 @@ RoundRules make_rules(const DataSetup& setup, const Model& model, const PrivacyS
   if (configuration.bounds_updates())
     rules.sum.bound = {UpdateClip(configuration.max_update_norm), configuration.over_norm == OverNorm::refuse};
   if (configuration.server->measures() && configuration.objective->sends()) rules.sum.measured = model.size();
+  if (configuration.is_secure()) rules.sum.secure = secure_rules(setup, setup.notes);
   const auto* settings = client_level(configuration.privacy);
   if (settings == nullptr) return rules;
   const auto& weights = rules.sum.weights;
   const double total = std::accumulate(weights.begin(), weights.end(), 0.0,
                                        [](double sum, std::uint64_t weight) { return sum + static_cast<double>(weight); });
-  rules.sum.denominator = rules.cohort->rate(setup.clients.size()) * total;
+  rules.sum.denominator = participation_rate(configuration, setup.clients.size()) * total;
   if (settings->client_noise == ClientNoiseBy::local) return rules;
   std::vector<ParameterRange> trained = trained_parameters(model, training);
   const UpdateClip clip = update_clip(*settings, trained);
@@ -271,6 +301,21 @@ RoundRules make_rules(const DataSetup& setup, const Model& model, const PrivacyS
                      RandomSource(std::uint64_t{0}),
                      beside};
   return rules;
+}
+
+// --- virtual time ---
+
+// Checks the files of devices and availability, too.
+std::string hash_of_times(const DataSetup& setup) {
+  return setup.configuration.devices->file_hash(setup.clients.size()) +
+         setup.configuration.availability->file_hash(setup.clients.size());
+}
+
+// Has the rules ask the run's clock who arrives, and as many clients as over-selection says.
+void begin_timing(const Configuration& configuration, std::size_t clients, RoundRules& rules) {
+  rules.timing = std::make_shared<SynchronousTime>();
+  if (int* size = rules.cohort->size_setting())
+    *size = static_cast<int>(std::min(static_cast<double>(clients), std::ceil(*size * configuration.mode->over_selection())));
 }
 
 // --- notes ---
@@ -325,10 +370,12 @@ Setup prepare_rest(DataSetup data, FirstWeights first) {
   note_controls(configuration, notes);
   if (model.has_layers() && !is_trained_outside(configuration) && !privacy.example) note_unused_rows(data, notes);
 
+  const std::string time_hash = first == FirstWeights::elsewhere ? "" : hash_of_times(data);
+  if (has_time(configuration) && !configuration.mode->is_asynchronous()) begin_timing(configuration, data.clients.size(), rules);
   std::string cohort_hash = first == FirstWeights::elsewhere ? "" : configuration.cohort->file_hash(data.clients.size());
   ModelCoding broadcast{configuration.compress_down, training.coding.sent, configuration.seed};
-  Setup setup{std::move(data),  std::move(model),     std::move(privacy), std::move(training),
-              std::move(rules), std::move(broadcast), std::move(initial), std::move(cohort_hash)};
+  Setup setup{std::move(data),      std::move(model),   std::move(privacy), std::move(training),   std::move(rules),
+              std::move(broadcast), std::move(initial), time_hash,          std::move(cohort_hash)};
   use_secrets(setup, std::nullopt);
   return setup;
 }
@@ -361,6 +408,8 @@ std::string lasting_settings(const Setup& setup) {
   name_of_file(configuration.init);
   if (std::string* path = configuration.partition->reads()) name_of_file(*path);
   if (auto* cohort = configuration.cohort.as<TraceCohort>()) name_of_file(cohort->trace);
+  if (std::string* path = configuration.devices->reads()) name_of_file(*path);
+  if (std::string* path = configuration.availability->reads()) name_of_file(*path);
   return identity_settings(configuration);
 }
 
@@ -370,7 +419,7 @@ std::string identity(const Setup& setup) {
       .text(lasting_settings(setup))
       .text(setup.data.hash)
       .text(setup.clients.partition_hash)
-      .text(setup.cohort_hash)
+      .text(setup.cohort_hash + setup.time_hash)
       .text(build.version + build.compiler + build.instructions)
       .hex();
 }

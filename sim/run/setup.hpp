@@ -22,8 +22,9 @@ struct Setup : DataSetup {
   LocalTraining training;
   RoundRules rules;
   ModelCoding broadcast;    ///< how the server codes its model
-  Vector initial;           ///< the initial weights, from `init` or drawn
-  std::string cohort_hash;  ///< of the file that determines cohorts; empty without one, and in processes that draw no cohorts
+  Vector initial;              ///< the initial weights, from `init` or drawn
+  std::string time_hash = {};  ///< of the files that determine virtual time; empty without one, and as below
+  std::string cohort_hash;     ///< of the file that determines cohorts; empty without one, and in processes that draw no cohorts
 };
 
 /// The source of a run's initial weights.

@@ -43,7 +43,14 @@ void WiredFleet::collect(const Task& task, const std::vector<ClientId>& cohort, 
     downlink_ += model_frame_bytes(since.empty() ? model_bytes_ : change_bytes(since)) + request;
     held_[client] = task.round;
   }
-  fleet_->collect({task.round, held, task.releases, task.told, task.beside, task.tests, changes}, cohort, updates);
+  fleet_->collect({task.round, held, task.releases, task.told, task.beside, task.tests, changes, task.scale}, cohort, updates);
+}
+
+// An asynchronous server does not compress its model (sim/run/rules.cpp).
+void WiredFleet::collect_each(const std::vector<ClientTask>& tasks, const std::vector<ClientTask>& ahead, Accumulator& updates) {
+  downlink_ = 0;
+  for (const ClientTask& one : tasks) downlink_ += model_frame_bytes(model_bytes_) + train_frame_bytes(one.task.told.size());
+  fleet_->collect_each(tasks, ahead, updates);
 }
 
 RoundBytes WiredFleet::bytes_of(std::span<const ClientReport> reports) {

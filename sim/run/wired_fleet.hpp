@@ -26,6 +26,7 @@ class WiredFleet final : public Fleet {
   WiredFleet(const Setup& setup, std::shared_ptr<Fleet> fleet);
 
   void collect(const Task& task, const std::vector<ClientId>& cohort, Accumulator& updates) override;
+  void collect_each(const std::vector<ClientTask>& tasks, const std::vector<ClientTask>& ahead, Accumulator& updates) override;
   /// Of the last round, which had these reports.
   RoundBytes bytes_of(std::span<const ClientReport> reports);
 
