@@ -49,9 +49,12 @@ void ExactTotal::add(double value) {
   int exponent = 0;
   const auto digits = static_cast<std::uint64_t>(std::ldexp(std::frexp(value, &exponent), kDigits));
   if (digits == 0) return;
-  const auto position = static_cast<unsigned>(exponent - kDigits + kLowest);
-  unsigned __int128 carried = static_cast<unsigned __int128>(digits) << position % kLimbBits;
-  for (std::size_t limb = position / kLimbBits; carried != 0; ++limb) {
+  add_piece(static_cast<unsigned>(exponent - kDigits + kLowest), digits);
+}
+
+void ExactTotal::add_piece(unsigned position, std::uint64_t piece) {
+  unsigned __int128 carried = static_cast<unsigned __int128>(piece) << position % kLimbBits;
+  for (std::size_t limb = position / kLimbBits; carried != 0 && limb < limbs_.size(); ++limb) {
     const unsigned __int128 sum = carried + limbs_[limb];  // below 2^118
     limbs_[limb] = static_cast<std::uint64_t>(sum);
     carried = sum >> kLimbBits;

@@ -57,13 +57,19 @@ class ExactTotal {
   /// Requires 0 <= value < infinity, and fewer than 2^64 calls.
   void add(double value);
 
+  /// Adds piece x 2^(position - kLowest): totals are sums of the pieces of others (secure_sum.hpp). Requires position < kBits.
+  void add_piece(unsigned position, std::uint64_t piece);
+  /// The bits position to position + 63 of the sum as an integer of 2^-kLowest. Requires a multiple of 64 below kBits.
+  std::uint64_t piece(unsigned position) const { return limbs_[position / kLimbBits]; }
+  static constexpr unsigned kBits = 36 * 64;
+
   /// The double nearest to the sum, ties to even; infinite beyond the largest one. (A sum of subnormal numbers alone may be rounded twice.)
   double value() const;
 
  private:
   static constexpr int kLimbBits = 64;
   static constexpr int kLowest = 1127;  ///< the last bit stands for 2^-kLowest: below the last bit of any double's 53
-  std::array<std::uint64_t, 36> limbs_{};
+  std::array<std::uint64_t, kBits / 64> limbs_{};
 };
 
 }  // namespace fedstride

@@ -6,6 +6,7 @@
 
 #include "core/error.hpp"
 #include "core/text.hpp"
+#include "server/secure_sum.hpp"
 
 namespace fedstride {
 
@@ -90,8 +91,10 @@ std::string Accumulator::add(const ClientUpdate& update, double scale) {
   if (rules_.measured > 0 && !has_failed) report.change_norm = l2_norm(update.change.first(rules_.measured));
   const UpdateClip* clip = rules_.release ? &rules_.release->clip : nullptr;
   std::string remark = report.failure;
+  const bool is_admitted = !has_failed && ExactSum::admits(update.change);
+  report.payload = !is_admitted ? 0 : update.code.empty() ? rules_.plain_bytes : update.code.size();
   if (has_failed) {
-  } else if (!ExactSum::admits(update.change)) {
+  } else if (!is_admitted) {
     remark = report.failure = "its training diverged: the update has a number that is not finite or at least 2^22";
   } else if (rules_.bound && report.update_norm > rules_.bound->clip.bound()) {
     remark = "its update has norm " + number_text(report.update_norm) + "; max-update-norm is " +
@@ -119,10 +122,18 @@ std::string Accumulator::add(const ClientUpdate& update, double scale) {
     change = view(std::as_const(clipped));
   }
 
-  const std::lock_guard lock(mutex_);
+  if (secure_ && report.failure.empty()) remark = report.failure = secure_->objection(client, change);
+  std::unique_lock lock(mutex_);
   require(stage_ != Stage::ended, client, "sent an update after the sum was released");
   require(!added_[client], client, "sent a second update");
   added_[client] = true;
+  if (secure_) {
+    lock.unlock();
+    if (report.failure.empty()) secure_->add(change, rules_.weights[client], report);
+    lock.lock();
+    reports_.push_back(SecureSum::stripped(report));
+    return remark;
+  }
   reports_.push_back(std::move(report));
   if (!reports_.back().failure.empty()) return remark;
   if (keeps_ == Keeps::sum)
@@ -132,7 +143,27 @@ std::string Accumulator::add(const ClientUpdate& update, double scale) {
   return remark;
 }
 
+void Accumulator::secure(const Vector& model) {
+  if (!rules_.secure) return;
+  require(stage_ == Stage::whole && keeps_ == Keeps::sum, "only a whole sum can be secured");
+  std::vector<ClientId> cohort;
+  for (ClientId client = 0; client < cohort_.size(); ++client)
+    if (cohort_[client]) cohort.push_back(client);
+  secure_ = std::make_shared<SecureSum>(*rules_.secure, round_, cohort, sum_.size(), model);
+}
+
+std::optional<RoundTotals> Accumulator::unmask() {
+  if (!secure_) return std::nullopt;
+  const std::lock_guard lock(mutex_);
+  RoundTotals totals = secure_->finish(sum_);
+  if (!secure_->ended().empty())
+    for (ClientReport& report : reports_) report.failure = secure_->ended();
+  secure_.reset();
+  return totals;
+}
+
 std::unique_ptr<Accumulator> Accumulator::fresh_part() const {
+  require(!secure_, "a secured sum has no parts");
   return std::unique_ptr<Accumulator>(new Accumulator(*this, Stage::part));
 }
 
@@ -236,6 +267,7 @@ ReleasedSum Accumulator::release() && {
     keeps_ = Keeps::sum;
   }
   end(Keeps::sum);
+  require(!secure_, "a secured sum is released under its masks");
   if (rules_.release) add_noise(sum_, rules_.release->noise, rules_.release->source, {Purpose::client_noise, round_});
   return {std::move(sum_), rules_};
 }

@@ -13,6 +13,7 @@
 #include "core/exact_sum.hpp"
 #include "core/task.hpp"
 #include "dp/noise/client_release.hpp"
+#include "server/secure_rules.hpp"
 #include "server/update_store.hpp"
 
 namespace fedstride {
@@ -31,6 +32,8 @@ struct SumRules {
   std::optional<CentralRelease> release = {};
   std::size_t measured =
       0;  ///< numbers of an update that change the model, if not all do and ClientReport::change_norm is wanted
+  std::uint64_t plain_bytes = 0;                  ///< of an update's numbers on a network, uncompressed
+  std::optional<SecureRules> secure = {};         ///< if nobody may see a single update
   std::uint64_t memory = std::uint64_t{2} << 30;  ///< bytes for updates kept one by one; the rest go to a file
 };
 
@@ -91,6 +94,8 @@ struct PartOfSum {
 /// Throws Error (usage) if the rules forbid access to single updates; `who` is the part that needs them: "attack 'alie'".
 void require_open_updates(std::string_view who, const SumRules& rules);
 
+class SecureSum;
+
 /// Collects the updates of one round's cohort: each is checked, clipped if client-level privacy requires it, weighted
 /// and added exactly. Reading the contents ends the accumulator; release() adds the noise. The updates may be spread
 /// over any number of accumulators that are merged later; the result is the same bit for bit.
@@ -105,6 +110,9 @@ class Accumulator {
   /// client is not in the roster.
   Accumulator(const SumRules& rules, std::uint32_t round, std::span<const ClientId> cohort, std::size_t size,
               Keeps keeps = Keeps::sum, double expected = 0);
+
+  /// Under SumRules::secure: agrees on keys with the cohort, who train this model. Before the first add().
+  void secure(const Vector& model);
 
   /// Adds an update; callable from any thread. An update is left out if its report has a failure, and also if it is not finite,
   /// outside the exact sum's range or too long, which its report then says. Returns one line if the update was left out or scaled
@@ -124,6 +132,10 @@ class Accumulator {
   PartOfSum hand_over() &&;
   /// Adds the contents of other processes' parts. Here too, a client's second update is refused.
   void merge(const PartOfSum& part);
+
+  /// After the last add(), under SumRules::secure: takes the masks off the sum. If too few clients are left, nothing is
+  /// revealed, the sum is that of no updates, and all reports say so. Empty if updates are not secured.
+  std::optional<RoundTotals> unmask();
 
   Keeps keeps() const { return keeps_; }
 
@@ -158,6 +170,7 @@ class Accumulator {
   Stage stage_ = Stage::whole;
   std::vector<bool> added_;  ///< by client
   ExactSum sum_;
+  std::shared_ptr<SecureSum> secure_;   ///< null: not asked for, or unmasked
   std::shared_ptr<UpdateStore> store_;  ///< shared by the whole and its parts
   std::vector<OpenUpdates::Update> updates_;
   bool conspired_ = false;  ///< attackers have seen the updates; they may still be released as a sum, or opened

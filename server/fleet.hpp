@@ -15,6 +15,12 @@ namespace fedstride {
 /// The examples a model is evaluated on: the test rows selected by evaluate-rows, the validation rows, or the whole test part.
 enum class EvaluatedOn : std::uint8_t { test, validation, whole_test };
 
+/// Bytes of a round's frames: models and requests to train to clients, updates from them.
+struct RoundBytes {
+  std::uint64_t downlink = 0;
+  std::uint64_t uplink = 0;
+};
+
 /// A task of one client, with its own model and count of tasks (Task::round).
 struct ClientTask {
   ClientId client = 0;
@@ -44,10 +50,13 @@ class Fleet {
   }
 
   /// Gradient examples so far; callable from any thread.
-  const std::atomic<std::uint64_t>& progress() const { return progress_; }
+  virtual const std::atomic<std::uint64_t>& progress() const { return progress_; }
 
   /// Clients of the last collect() that did not answer in time.
   virtual std::uint64_t absent() { return 0; }
+
+  /// Of the last collect(), if its frames really were sent; a fleet without a network leaves them to be computed.
+  virtual std::optional<RoundBytes> bytes() { return std::nullopt; }
 
   /// Called when a round has ended and its checkpoint is not written yet; for fleets that keep clients' states on disk
   /// (StateStore).

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -45,7 +46,8 @@ struct RoundRules {
 ///   cohort -> every client trains the model under its local objective -> accumulator (each update clipped, weighted, added
 ///   exactly) -> aggregation (noise, mean update) -> the objective's server, server optimizer -> the next model.
 /// `releases` is how many releases of example-level privacy each client may spend (Task); clients with none left stay out.
-/// A round without a mean update, because no client finished it and there is no client-level privacy, changes nothing.
+/// Under secure aggregation only the sums of updates and reports are read (server/secure_sum.hpp). A round without a mean update,
+/// because no client finished it and there is no client-level privacy, changes nothing.
 /// Returns the reports in order of clients. Throws FailedRound, with nothing changed, if more clients failed than RoundRules::accepted.
 inline std::vector<ClientReport> run_round(std::uint32_t round, const RoundRules& rules, Fleet& fleet, Server& server,
                                            Vector& model, std::span<const std::uint64_t> releases = {},
@@ -56,11 +58,13 @@ inline std::vector<ClientReport> run_round(std::uint32_t round, const RoundRules
 
   const std::vector<double> told = server.tell(round);
   Accumulator updates(rules.sum, round, cohort, server.update_size(), rules.keeps(), pooled_reference(told));
+  updates.secure(model);
   fleet.collect(Task{round, model, releases, told, server.beside(), rules.evaluated.has(round)}, cohort, updates);
+  const std::optional<RoundTotals> totals = updates.unmask();
   if (const std::string why = failure_text(rules.accepted, round, updates.reports()); !why.empty()) throw FailedRound(why);
   if (rules.attack.attack->conspires()) updates.conspire(rules.attack);
   std::vector<ClientReport> reports = updates.reports();
-  server.take(round, reports, rules.sum);
+  server.take(round, reports, rules.sum, totals);
 
   // From here on, only this mean remains of the updates; under client-level privacy it always contains the noise.
   if (auto mean = rules.aggregation->mean_change(std::move(updates), for_each_piece))

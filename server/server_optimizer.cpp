@@ -19,7 +19,9 @@ std::string archived(const auto& value) {
 
 }  // namespace
 
-void Server::take(std::uint32_t round, std::span<const ClientReport> reports, const SumRules& rules) {
+void Server::take(std::uint32_t round, std::span<const ClientReport> reports, const SumRules& rules,
+                  const std::optional<RoundTotals>& totals) {
+  totals_ = totals;
   if (!rules.release) mean_square_ = mean_square_norm(rules, reports);
   const double all = static_cast<double>(std::accumulate(rules.weights.begin(), rules.weights.end(), std::uint64_t{0}));
   double weight = 0;
@@ -46,6 +48,7 @@ void Server::take(std::uint32_t round, std::span<const ClientReport> reports, co
             .measure = weight > 0 ? measure / weight : 0};
   sums.statistic = statistic.value();
   sums.alignment = alignment.value();
+  if (totals) sums = totals->sums;
   if (pool_ && !rules.release) pool_->take(round, sums);
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -97,7 +98,10 @@ class Server {
 
   /// Processes the reports of the clients that are in the mean update, in order of clients, so that the bits of the sums do not
   /// depend on who answered first.
-  void take(std::uint32_t round, std::span<const ClientReport> reports, const SumRules& rules);
+  /// `totals`, if any, are sums of theirs that are then not in the reports.
+  void take(std::uint32_t round, std::span<const ClientReport> reports, const SumRules& rules,
+            const std::optional<RoundTotals>& totals = {});
+  const std::optional<RoundTotals>& totals() const { return totals_; }  ///< of the last round
   void prolong(std::uint32_t rounds) {
     if (pool_) pool_->prolong(rounds);
   }
@@ -124,6 +128,7 @@ class Server {
   std::size_t update_size_;
   std::unique_ptr<PooledStatistic> pool_;
   ServerSchedule schedule_ = {};
+  std::optional<RoundTotals> totals_ = {};
   ObjectiveRound round_ = {};
   double mean_square_ = 0;           ///< of the round (ChangeSpread)
   std::vector<double> losses_ = {};  ///< by client, NaN if unknown; empty unless remember_losses was called

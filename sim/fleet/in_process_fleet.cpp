@@ -49,7 +49,7 @@ void InProcessFleet::collect_each(const std::vector<ClientTask>& tasks, const st
       continue;
     }
     const Ready& ready = found.mapped();
-    updates.add({ready.report, view(ready.change)}, one.task.scale);
+    updates.add({ready.report, view(ready.change), ready.code}, one.task.scale);
     if (keeps) states_->write(one.client, ready.state);
   }
   std::ranges::stable_sort(order, std::greater{}, [&](const ClientTask* one) { return rows_[one->client].size(); });
@@ -73,6 +73,7 @@ void InProcessFleet::collect_each(const std::vector<ClientTask>& tasks, const st
     ready.state = train(one.task, one.client, [&](const ClientUpdate& update) {
       ready.report = update.report;
       ready.change = Vector(update.change);
+      ready.code = update.code;
     });
     const std::lock_guard lock(mutex);
     ready_[one.client] = std::move(ready);

@@ -39,6 +39,7 @@ class InProcessFleet : public LocalFleet {
     std::uint32_t round = 0;
     ClientReport report = {};
     Vector change = {};
+    std::string code = {};
     std::string state = {};
   };
   /// Trains a task from the client's state, passes on its update, and returns its new state, empty if none is kept.

@@ -15,10 +15,10 @@ template <class Archive>
 void serialize(Archive& archive, ClientReport& report) {
   auto& [client, rows, examples, loss, rate, steps, rejected, releases, empty_lots, nonfinite, norm, clipped, statistic,
          statistics, alignment, pairs, measure, personal_examples, personal_correct, personal_loss, update_norm, change_norm,
-         failure] = report;
+         payload, failure] = report;
   archive(client, rows, examples, loss, rate, steps, rejected, releases, empty_lots, nonfinite, norm, clipped, statistic,
           statistics, alignment, pairs, measure, personal_examples, personal_correct, personal_loss, update_norm, change_norm,
-          failure);
+          payload, failure);
 }
 template <class Archive>
 void serialize(Archive& archive, PartOfSum::Update& update) {

@@ -236,7 +236,13 @@ class MpiFleet : public Fleet {
 FleetMaker mpi_fleet(Ranks& ranks, const MpiJob& job) {
   return {.make = [&ranks](const FleetTask& task) { return std::make_shared<MpiFleet>(ranks, task); },
           .rows = RowsAre::here,
-          .check = [&ranks, job](const Setup& setup) { prepare_ranks(ranks, job, setup); }};
+          .check =
+              [&ranks, job](const Setup& setup) {
+                if (setup.rules.sum.secure)
+                  throw usage_error("secure-aggregation is '" + std::string(choice_name(setup.configuration.secure_aggregation)) +
+                                    "'; the ranks of an MPI job trust each other: use one process, or secure-aggregation none");
+                prepare_ranks(ranks, job, setup);
+              }};
 }
 
 void dismiss(Ranks& ranks) { send_request(ranks, RequestKind::dismiss); }

@@ -128,7 +128,7 @@ class Worker {
       ranks_.send(0, {number, work.fleet().progress() - before});
     };
     TrainAnswer answer =
-        work.train(Task{request.round, run_->model, releases, request.told, view(request.beside), request.tests, request.scale},
+        work.train(Task{request.round, run_->model, releases, request.told, view(request.beside), request.tests, {}, request.scale},
                    request.cohort, *part, meanwhile);
     PartOfSum sum = std::move(*part).hand_over();
     if (answer.error.empty() && !answer.interrupted) {

@@ -347,14 +347,14 @@ namespace {
 
 auto parts_of(auto& of) {
   using Part = std::conditional_t<std::is_const_v<std::remove_reference_t<decltype(of)>>, const ChosenPart, ChosenPart>;
-  return std::array<Part*, 13>{&of.partition, &of.feature_skew, &of.optimizer,   &of.objective, &of.attack,
-                               &of.personal,  &of.cohort,       &of.aggregation, &of.server,    &of.privacy,
-                               &of.devices,   &of.availability, &of.mode};
+  return std::array<Part*, 15>{&of.partition, &of.feature_skew, &of.optimizer,     &of.objective,    &of.attack,
+                               &of.personal,  &of.compress_up,  &of.compress_down, &of.cohort,       &of.aggregation,
+                               &of.server,    &of.privacy,      &of.devices,       &of.availability, &of.mode};
 }
 
 }  // namespace
 
-std::array<ChosenPart*, 13> chosen_parts(Configuration& configuration) { return parts_of(configuration); }
-std::array<const ChosenPart*, 13> chosen_parts(const Configuration& configuration) { return parts_of(configuration); }
+std::array<ChosenPart*, 15> chosen_parts(Configuration& configuration) { return parts_of(configuration); }
+std::array<const ChosenPart*, 15> chosen_parts(const Configuration& configuration) { return parts_of(configuration); }
 
 }  // namespace fedstride

@@ -9,9 +9,11 @@
 #include <vector>
 
 #include "client/attacks/attack.hpp"
+#include "client/compression/compressor.hpp"
 #include "client/objectives/local_objective.hpp"
 #include "client/optim/optimizer.hpp"
 #include "client/personal/personal.hpp"
+#include "client/update_coding.hpp"
 #include "core/function_ref.hpp"
 #include "core/setting.hpp"
 #include "data/batch.hpp"
@@ -41,6 +43,9 @@ constexpr auto choice_names(OverNorm) { return names("refuse", "clip"); }
 /// How test rows are evaluated: plainly, or, if they are protected, by an accounted release.
 enum class EvaluateRule { plain, privately };
 constexpr auto choice_names(EvaluateRule) { return names("plain", "private"); }
+/// Whether updates are added so that nobody sees one: with all messages and keys, or as that would add them.
+enum class SecureAggregation { none, ring, real };
+constexpr auto choice_names(SecureAggregation) { return names("none", "ring", "real"); }
 enum class Randomness { seeded, secret };
 constexpr auto choice_names(Randomness) { return names("seeded", "secret"); }
 
@@ -91,12 +96,21 @@ struct Configuration : ReadSettings {
   Aggregation aggregation;
   AcceptFailures accept_failures = AcceptFailures::some;
   int update_memory = 2048;
+  UpCompression compress_up;
+  DownCompression compress_down;
+  ErrorFeedback error_feedback = ErrorFeedback::none;
   ServerOptimizer server;
   ServerScheduleShape server_schedule = ServerScheduleShape::constant;
   double server_final_factor = ServerSchedule().last;
   int server_schedule_rounds = ServerSchedule().rounds;
   double server_decay = ServerSchedule().decay;
   Privacy privacy;
+  SecureAggregation secure_aggregation = SecureAggregation::none;
+  std::string secure_grid;
+  double secure_dropouts = 0.2;
+  double secure_colluders = 0.1;
+  int secure_degree = 0;
+  double secure_leaving = 0;
   Devices devices;
   Availability availability;
   Mode mode;
@@ -120,6 +134,7 @@ struct Configuration : ReadSettings {
   std::string out;
   CodeNames code;
 
+  bool is_secure() const { return secure_aggregation != SecureAggregation::none; }
   bool bounds_updates() const { return max_update_norm > 0; }
   bool has_linear_server() const { return server_schedule == ServerScheduleShape::linear; }
   bool has_inverse_server() const { return server_schedule == ServerScheduleShape::inverse; }
@@ -135,8 +150,8 @@ template <>
 std::span<const SettingInfo> settings_of<Configuration>();
 
 /// The chosen parts, one per family, in the order of their keys in a file.
-std::array<ChosenPart*, 13> chosen_parts(Configuration& configuration);
-std::array<const ChosenPart*, 13> chosen_parts(const Configuration& configuration);
+std::array<ChosenPart*, 15> chosen_parts(Configuration& configuration);
+std::array<const ChosenPart*, 15> chosen_parts(const Configuration& configuration);
 
 /// Calls visit(setting, its owner) for each setting of the run and then of the chosen parts, in file order.
 void for_each_setting(Configuration& configuration, function_ref<void(const SettingInfo&, void*)> visit);

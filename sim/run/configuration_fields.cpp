@@ -112,6 +112,10 @@ struct ConfigurationFields {
                   "affect "
                   "the result",
                   Valid{.low = 1, .high = 1e9}, Shapes::work},
+            Field{"error-feedback", &Configuration::error_feedback,
+                  "what compress-up loses of an update: nothing is done, clients add it to their next update (ef), or code the "
+                  "difference from "
+                  "what they sent so far (ef21)"},
             Field{"server-schedule", &Configuration::server_schedule,
                   "schedule of the server's learning rate: a factor on every server step"},
             Field{"server-final-factor", &Configuration::server_final_factor, "server-schedule linear: the final factor",
@@ -122,11 +126,35 @@ struct ConfigurationFields {
             Field{"server-decay", &Configuration::server_decay,
                   "server-schedule inverse: decay in 1 / (1 + decay x previous rounds)", kNonNegative, Shapes::model,
                   &Configuration::has_inverse_server}),
-      about(Question::privacy,
-            Field{"randomness", &Configuration::randomness,
-                  "source of noise and private sampling: repeatable from the seed, or secret (ChaCha20 with a key in the run's "
-                  "folder)"},
-            Field{"publishable", &Configuration::publishable, "leave out results that no privacy guarantee covers"}),
+      about(
+          Question::privacy,
+          Field{
+              "secure-aggregation", &Configuration::secure_aggregation,
+              "add updates so that nobody sees one (docs/secure-aggregation.md): real: with all keys, masks and messages; ring: "
+              "the same sum without them"},
+          Field{"secure-grid",
+                &Configuration::secure_grid,
+                "RANGE,STEP,BITS: add multiples of a step modulo 2^32 or 2^64, such as 1,2^-20,32 (default: the exact sum's, "
+                "modulo 2^128)",
+                {},
+                Shapes::model,
+                &Configuration::is_secure},
+          Field{"secure-dropouts", &Configuration::secure_dropouts,
+                "largest share of a round's clients that may drop out of secure aggregation",
+                Valid{.low = 0, .high = 0.5, .high_included = false}, Shapes::model, &Configuration::is_secure},
+          Field{"secure-colluders", &Configuration::secure_colluders,
+                "largest share of a round's clients on the coordinator's side",
+                Valid{.low = 0, .high = 1, .high_included = false}, Shapes::model, &Configuration::is_secure},
+          Field{"secure-degree", &Configuration::secure_degree,
+                "neighbors that a client exchanges masks with; 0: the fewest for a failure below 2^-40",
+                Valid{.low = 0, .high = 65536}, Shapes::model, &Configuration::is_secure},
+          Field{"secure-leaving", &Configuration::secure_leaving,
+                "probability that a simulated client drops out before each of its five messages",
+                Valid{.low = 0, .high = 1, .high_included = false}, Shapes::model, &Configuration::is_secure},
+          Field{"randomness", &Configuration::randomness,
+                "source of noise and private sampling: repeatable from the seed, or secret (ChaCha20 with a key in the run's "
+                "folder)"},
+          Field{"publishable", &Configuration::publishable, "leave out results that no privacy guarantee covers"}),
       about(Question::federation,
             Field{"deadline", &Configuration::deadline,
                   "virtual seconds after which a round closes, or an asynchronous task is given up; 0: none",

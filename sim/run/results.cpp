@@ -181,6 +181,13 @@ void add_totals(Json& json, const RoundRecord& record) {
   }
 }
 
+// What is known of a round whose reports were added up.
+void add_secure(Json& json, const RoundRecord& record) {
+  json["participants"] = record.clients.size();
+  json["steps"] = record.totals->steps;
+  json["rejected_steps"] = record.totals->rejected;
+}
+
 void add_time(Json& json, const RoundTime& time) {
   json["virtual_seconds"] = seconds_of(time.end);
   json["late_clients"] = time.count(TaskFate::late);
@@ -208,6 +215,7 @@ double rate(std::uint64_t examples, double seconds) { return seconds > 0 ? stati
 }  // namespace
 
 bool RoundRecord::is_idle() const {
+  if (totals) return totals->steps > 0 && totals->rejected == totals->steps;
   std::uint64_t steps = 0;
   std::uint64_t rejected = 0;
   for (const ClientReport& client : clients) {
@@ -238,6 +246,10 @@ std::string round_json(const RoundRecord& record, bool publishable, const Client
   json["train_loss"] = number_or_null(record.train_loss);
   for (const NamedNumber& number : record.numbers) json[std::string(number.name)] = number_or_null(number.value);
   json["examples"] = record.examples;
+  if (!record.totals) {  // masked updates and their keys have other bytes
+    json["uplink_bytes"] = record.bytes.uplink;
+    json["downlink_bytes"] = record.bytes.downlink;
+  }
   json["seconds"] = record.seconds;
   json["evaluation_seconds"] = record.evaluation_seconds;
   json["examples_per_second"] = rate(record.examples, record.seconds);
@@ -260,10 +272,18 @@ std::string round_json(const RoundRecord& record, bool publishable, const Client
   json["failed_clients"] = record.failures();
   if (record.time) add_time(json, *record.time);
   const std::vector<std::size_t> written = reports.chosen(record.clients);
-  if (written.size() < record.clients.size()) add_totals(json, record);
+  if (record.totals)
+    add_secure(json, record);
+  else if (written.size() < record.clients.size())
+    add_totals(json, record);
   Json& clients = json["clients"] = Json::array();
   for (const std::size_t i : written) {
     const ClientReport& report = record.clients[i];
+    if (record.totals) {
+      clients.push_back(Json{{"client", report.client}, {"rows", report.rows}});
+      if (!report.failure.empty()) clients.back()["failure"] = report.failure;
+      continue;
+    }
     Json client{{"client", report.client},
                 {"rows", report.rows},
                 {"examples", report.examples},
@@ -338,6 +358,10 @@ std::string summary_json(const Setup& setup, const RunSummary& summary, const st
   json["test_" + std::string(metric_key(summary.test.metric))] = number_or_null(summary.test.accuracy);
   json["test_loss"] = number_or_null(summary.test.loss);
   json["examples"] = summary.examples;
+  if (!setup.configuration.is_secure()) {
+    json["uplink_bytes"] = summary.bytes.uplink;
+    json["downlink_bytes"] = summary.bytes.downlink;
+  }
   json["evaluated_rows"] = summary.test.examples;
   json["seconds"] = summary.seconds;
   json["evaluation_seconds"] = summary.evaluation_seconds;
@@ -350,6 +374,7 @@ std::string summary_json(const Setup& setup, const RunSummary& summary, const st
   json["model_hash"] = model_hash;
   json["model"] = setup.model.line();
   json["parameters"] = setup.model.parameter_count();
+  if (setup.configuration.is_secure()) json["secure_aggregation"] = choice_name(setup.configuration.secure_aggregation);
   if (!setup.privacy.on()) {  // with such a hash, anyone who knows all rows but one could test a guess of it
     json["data_hash"] = setup.data.hash;
     json["partition_hash"] = setup.clients.partition_hash;

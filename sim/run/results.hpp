@@ -10,6 +10,7 @@
 #include "core/named_number.hpp"
 #include "core/spread.hpp"
 #include "nn/evaluation.hpp"
+#include "server/fleet.hpp"
 #include "sim/run/client_reports.hpp"
 #include "sim/run/run_privacy.hpp"
 #include "sim/time/round_time.hpp"
@@ -24,12 +25,14 @@ struct RoundRecord {
   bool test_is_covered = false;               ///< `test` depends on public rows only, or is an accounted release
   std::optional<Evaluation> validation = {};  ///< in evaluated rounds, with a validation split
   std::vector<ClientReport> clients = {};
+  std::optional<RoundTotals> totals = {};         ///< under secure aggregation, whose reports do not have these numbers
   std::optional<double> backdoor_success = {};    ///< share of images with the trigger classified as its target class
   std::vector<GroupEvaluation> client_test = {};  ///< by client, on its own test rows; empty without them or without `test`
   std::vector<double> client_accuracy = {};       ///< test accuracy weighted by the client's mix of classes; empty without `test`
   std::vector<NamedNumber> numbers = {};          ///< Server::numbers
   double train_loss = 0;                          ///< mean over clients not left out, weighted by gradient examples; NaN: none
   std::uint64_t examples = 0;                     ///< gradient examples of the round
+  RoundBytes bytes = {};                          ///< of its frames, sent or as they would be
   double seconds = 0;                             ///< training and averaging, without evaluation
   double evaluation_seconds = 0;                  ///< 0 in rounds without evaluation
   std::string model_hash = {};
@@ -52,6 +55,7 @@ struct RunSummary {
   bool test_is_covered = false;  ///< RoundRecord::test_is_covered
   std::string folder = {};
   std::uint64_t examples = 0;
+  RoundBytes bytes = {};                              ///< RoundRecord::bytes of all rounds
   double seconds = 0;                                 ///< training and averaging
   double evaluation_seconds = 0;                      ///< including the final evaluation
   std::uint64_t idle_rounds = 0;                      ///< RoundRecord::is_idle

@@ -31,6 +31,7 @@ bool is_client_level(C c) { return client_level(c.privacy) != nullptr; }
 bool is_central(C c) { return is_client_level(c) && client_level(c.privacy)->client_noise != ClientNoiseBy::local; }
 bool reads_updates(C c) { return c.aggregation->reads() == Accumulator::Keeps::updates; }
 bool has_components(C c) { return is_example_level(c) && example_level(c.privacy)->has_components(); }
+bool is_secure(C c) { return c.is_secure(); }
 bool is_evaluated_privately(C c) { return c.is_evaluated_privately(); }
 template <class P>
 bool is(const ChosenPart& chosen) {
@@ -118,6 +119,25 @@ const Rule kCommonRules[] = {
     {"optimizer", [](C c) { return c.optimizer->reads_losses() && c.personal->pull() != 0; },
      ", which divides the loss of a batch by the squared norm of its gradient; {personal} changes the gradient alone",
      "personal"},
+
+    // Compression.
+    {"error-feedback", [](C c) { return c.error_feedback != ErrorFeedback::none && !c.compress_up->codes(); },
+     "; with {compress-up} nothing is lost that could be added to a later update", "compress-up"},
+    {"error-feedback", [](C c) { return c.error_feedback != ErrorFeedback::none && !c.compress_up->suits_feedback(); },
+     ", but what {compress-up} loses of an update can be longer than the update, so that what is kept would grow from round to "
+     "round",
+     "compress-up"},
+    {"compress-down", [](C c) { return c.compress_down->codes() && c.objective->hears(); },
+     ", which codes changes of the model alone; {local-objective} sends clients a second vector", "local-objective"},
+    {"compress-down", [](C c) { return c.compress_down->codes() && !c.compress_down->suits_feedback(); },
+     ", which can lose more of a change than the change is, and the next one makes good what is lost: the clients' model would "
+     "leave "
+     "the server's"},
+    {"attack", [](C c) { return c.attack->conspires() && c.compress_up->codes(); },
+     ", whose clients choose what the server sums; with {compress-up} it sums what a code decodes to", "compress-up"},
+
+    {"compress-down", [](C c) { return c.compress_down->codes() && c.mode->is_asynchronous(); },
+     ", which codes the change from round to round; with {mode} clients hold models of different rounds", "mode"},
 
     // Virtual time.
     {"mode", [](C c) { return (c.mode->is_asynchronous() || c.mode->tiers() > 0) && !has_time(c); },
@@ -238,6 +258,29 @@ const Rule kCommonRules[] = {
     {"attack", [](C c) { return c.attack->conspires() && is_central(c); },
      ", which reads each client's update; under {dp} nobody may see those", "client-noise"},
 
+    // Secure aggregation: what would read single updates or reports, or what nobody could check.
+    {"aggregation", [](C c) { return is_secure(c) && reads_updates(c); },
+     ", which reads each client's update; with {secure-aggregation} nobody sees one", "secure-aggregation"},
+    {"attack", [](C c) { return is_secure(c) && c.attack->conspires(); },
+     ", which reads each client's update; with {secure-aggregation} nobody sees one", "secure-aggregation"},
+    {"local-objective", [](C c) { return is_secure(c) && c.objective->scales(); },
+     ", whose clients send the server a number each; with {secure-aggregation} nobody sees one", "secure-aggregation"},
+    {"server-optimizer", [](C c) { return is_secure(c) && c.server->measures() && !is_central(c); },
+     ", which needs the length of each update; with {secure-aggregation} nobody sees one", "secure-aggregation"},
+    {"cohort", [](C c) { return is_secure(c) && c.cohort->asks_for_losses(); },
+     ", which selects clients by their losses; with {secure-aggregation} nobody sees one", "secure-aggregation"},
+    {"personal", [](C c) { return is_secure(c) && c.personal->makes(); },
+     ", whose clients report a test each; with {secure-aggregation} nobody sees one", "secure-aggregation"},
+    {"max-update-norm", [](C c) { return is_secure(c) && c.bounds_updates(); },
+     "; with {secure-aggregation} nobody can measure an update", "max-update-norm secure-aggregation"},
+    {"devices", [](C c) { return is_secure(c) && has_time(c); },
+     ", with which clients come too late; with {secure-aggregation} those that leave are drawn by secure-leaving",
+     "secure-aggregation"},
+    {"compress-up", [](C c) { return is_secure(c) && c.compress_up->codes(); },
+     ", whose codes differ by client; with {secure-aggregation} they could not be added under masks", "secure-aggregation"},
+    {"secure-grid", [](C c) { return is_secure(c) && !c.secure_grid.empty() && is_central(c); },
+     "; under {dp} clipped updates must not become longer by rounding", "secure-grid client-noise"},
+
     // Privacy: principal components.
     {"clients", [](C c) { return has_components(c) && has_count(c) && c.clients != 1; },
      "; {private-components} needs a single client's data: it must be 1", "private-components"},
@@ -273,6 +316,8 @@ const Rule kOwnCodeRules[] = {
      ", which is part of training; your own code trains the clients"},
     {"augment", [](C c) { return c.augment != Augmentation::none; },
      "; your own code trains the clients and would have to do it"},
+    {"error-feedback", [](C c) { return c.error_feedback != ErrorFeedback::none; },
+     "; your own code trains the clients, and what is kept back has no place in the states that it returns", "error-feedback"},
     {"freeze", [](C c) { return !c.freeze.empty(); }, "; your own code trains the clients and would have to do it", "freeze"},
     {"client-test", [](C c) { return is_tensor_line(c.model) && c.client_test != 0; },
      "; a model of tensors cannot be tested here", "client-test"},
@@ -292,6 +337,7 @@ const Rule kLocalRowsRules[] = {
 };
 
 const Rule kNetworkRules[] = {
+    {"secure-aggregation", is_secure, "; over a network it is not available: use 'fedstride run'"},
     {"out", [](C c) { return c.out.empty(); }, "; serve needs a folder (--out), so that a restarted coordinator can continue"},
     {"private-components", has_components, "; over a network nobody has all clients' rows to compute them from",
      "private-components"},
@@ -303,6 +349,8 @@ const Rule kNetworkRules[] = {
     {"words", [](C c) { return !c.words.empty(); },
      ", a file that the clients do not have; over a network give its facts as settings (--vocabulary), or put it into the data "
      "file itself"},
+    {"error-feedback", [](C c) { return c.error_feedback == ErrorFeedback::ef21; },
+     "; over a network the coordinator would have to keep what every client has sent so far", "error-feedback"},
     {"evaluate", is_evaluated_privately, "; over a network the clients' own ledgers would miss its releases"},
     {"checkpoint-every", [](C c) { return c.checkpoint_every != 1; },
      "; over a network a client's folder can go back one round only", "checkpoint-every"},

@@ -17,6 +17,7 @@
 #include "sim/run/private_inputs.hpp"
 #include "sim/run/run_folder.hpp"
 #include "sim/run/virtual_time.hpp"
+#include "sim/run/wired_fleet.hpp"
 
 namespace fedstride {
 namespace {
@@ -56,7 +57,8 @@ class Session {
         observer_(observer),
         trains_outside_(maker.trains_outside),
         threads_(setup.configuration.threads),
-        fleet_(maker.make({setup, threads_, observer.stop, folder.path(), checkpoint_.configuration, checkpoint_.round})),
+        fleet_(std::make_shared<WiredFleet>(
+            setup, maker.make({setup, threads_, observer.stop, folder.path(), checkpoint_.configuration, checkpoint_.round}))),
         server_(make_server(setup)),
         tests_(setup, threads_, *fleet_),
         summary_{.folder = folder.path().string()},
@@ -158,7 +160,12 @@ class Session {
       loss += client.loss * static_cast<double>(client.examples);
       counted += static_cast<double>(client.examples);
     }
-    record.train_loss = counted > 0 ? loss / counted : std::numeric_limits<double>::quiet_NaN();
+    record.bytes = fleet_->bytes_of(record.clients);
+    record.totals = server_.totals();
+    if (record.totals) record.examples = record.totals->examples;
+    record.train_loss = record.totals ? record.totals->train_loss
+                        : counted > 0 ? loss / counted
+                                      : std::numeric_limits<double>::quiet_NaN();
     const std::uint64_t absent = fleet_->absent();
     if (absent > 0) summary_.reasons["no answer before the round's deadline"] += absent;
     const std::uint64_t left_out = record.failures() + absent;
@@ -174,6 +181,8 @@ class Session {
     checkpoint_.server_state = server_.save();
     if (time_) checkpoint_.time_state = time_->save();
     checkpoint_.examples += record.examples;
+    checkpoint_.uplink_bytes += record.bytes.uplink;
+    checkpoint_.downlink_bytes += record.bytes.downlink;
     checkpoint_.seconds += record.seconds;
     checkpoint_.evaluation_seconds += record.evaluation_seconds;
     checkpoint_.idle_rounds += record.is_idle() ? 1 : 0;
@@ -210,6 +219,7 @@ class Session {
   RunSummary conclude() {
     summary_.rounds = checkpoint_.round;
     summary_.examples = checkpoint_.examples;
+    summary_.bytes = {.downlink = checkpoint_.downlink_bytes, .uplink = checkpoint_.uplink_bytes};
     summary_.seconds = checkpoint_.seconds;
     summary_.idle_rounds = checkpoint_.idle_rounds;
     summary_.pieces_helped = threads_.pieces_helped();
@@ -234,7 +244,7 @@ class Session {
   const RunObserver& observer_;
   const bool trains_outside_;
   Threads threads_;
-  const std::shared_ptr<Fleet> fleet_;
+  const std::shared_ptr<WiredFleet> fleet_;
   Server server_;
   std::optional<VirtualTime> time_ = {};
   ModelTests tests_;

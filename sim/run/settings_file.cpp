@@ -56,7 +56,14 @@ std::string write_settings(const Configuration& configuration, const Settings& s
 }
 
 std::string identity_settings(const Configuration& configuration) {
-  return with_identity_names(write_settings(configuration, {}));
+  std::string settings = write_settings(configuration, {});
+  if (!configuration.is_secure()) {  // as before there was secure aggregation
+    std::string kept;
+    for (const std::string_view line : split(settings, '\n'))
+      if (!line.empty() && !line.starts_with("secure-")) kept += std::string(line) + '\n';
+    settings = std::move(kept);
+  }
+  return with_identity_names(settings);
 }
 
 }  // namespace fedstride

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <numeric>
 #include <span>
@@ -179,9 +180,12 @@ LocalTraining make_training(const DataSetup& setup, const Model& model, const Pr
   const Configuration& configuration = setup.configuration;
   const Personal& personal = configuration.personal;
   const std::vector<bool> frozen = model.frozen(configuration.freeze);
+  // Made here: GCC 12 destroys members that it has not made if an initializer below throws.
+  const std::vector<bool> local = local_layers(configuration, model, frozen);
+  const AttackPlan attack = plan_attack(setup);
   LocalTraining training{.optimizer = configuration.optimizer,
                          .objective = configuration.objective,
-                         .attack = plan_attack(setup),
+                         .attack = attack,
                          .epochs = configuration.local_epochs,
                          .batch = configuration.batch,
                          .augmentation = configuration.augment,
@@ -192,7 +196,13 @@ LocalTraining make_training(const DataSetup& setup, const Model& model, const Pr
                          .seed = configuration.seed,
                          .frozen = frozen,
                          .personal = personal,
-                         .local = local_layers(configuration, model, frozen)};
+                         .local = local};
+  training.coding = {.compression = configuration.compress_up,
+                     .feedback = configuration.error_feedback,
+                     .sent = trained_ranges(model, training.unsent()),
+                     .spread = model.size(),
+                     .copies = configuration.objective->sends() ? 2 : 1,
+                     .seed = configuration.seed};
   if (!training.local.empty() && trained_ranges(model, training.unsent()).empty())
     throw usage_error("local-layers is '" + std::string(personal->layers()) +
                       "'; the federation has no other layer to train: at least one must be shared");
@@ -226,13 +236,41 @@ ReleasedBeside released_beside(const Configuration& configuration) {
   return {.square = configuration.server->measures(), .statistic = configuration.optimizer->pools()};
 }
 
-RoundRules make_rules(const DataSetup& setup, const Model& model, const PrivacySetup& privacy, const LocalTraining& training) {
+// All roles are in this process, so the long-term keys of its clients follow from the seed.
+SecureRules secure_rules(const DataSetup& setup, std::vector<std::string>& notes) {
+  const Configuration& configuration = setup.configuration;
+  SecureRules rules{.masks = configuration.secure_aggregation == SecureAggregation::real,
+                    .grid = secagg::Grid::read(configuration.secure_grid),
+                    .dropouts = configuration.secure_dropouts,
+                    .colluders = configuration.secure_colluders,
+                    .degree = configuration.secure_degree,
+                    .leaving = configuration.secure_leaving,
+                    .draws = RandomSource(configuration.seed),
+                    .signing_keys = secagg::Secret(Hash().text("signing keys").value(configuration.seed).digest())};
+  std::vector<std::uint64_t> weights = client_weights(setup);
+  std::ranges::sort(weights, std::greater<>());
+  const std::size_t most = configuration.cohort->most(weights.size());
+  rules.grid.check(std::accumulate(weights.begin(), weights.begin() + static_cast<std::ptrdiff_t>(most), std::uint64_t{0}));
+  const secagg::Plan plan = rules.plan(most);
+  std::string note = "secure aggregation '" + std::string(choice_name(configuration.secure_aggregation)) + "' of " +
+                     counted(most, "client") + " a round: each has " + counted(plan.degree, "neighbor") + ", " +
+                     std::to_string(plan.threshold) + " shares give a secret, and fewer than " +
+                     counted(plan.minimum, "survivor") + " end the round; its secrecy fails with a probability below 2^-40";
+  if (plan.splits)
+    note += "; a coordinator that chooses who drops out can learn sums of fewer clients (a larger secure-degree prevents it)";
+  notes.push_back(std::move(note));
+  return rules;
+}
+
+RoundRules make_rules(DataSetup& setup, const Model& model, const PrivacySetup& privacy, const LocalTraining& training) {
   const Configuration& configuration = setup.configuration;
   RoundRules rules{
       .cohort = configuration.cohort,
       .cohort_source = RandomSource(configuration.seed),
       .rows = setup.clients.row_counts,
-      .sum = {.weights = client_weights(setup), .memory = static_cast<std::uint64_t>(configuration.update_memory) << 20},
+      .sum = {.weights = client_weights(setup),
+              .plain_bytes = sizeof(float) * std::uint64_t{model.parameter_count()} * (configuration.objective->sends() ? 2 : 1),
+              .memory = static_cast<std::uint64_t>(configuration.update_memory) << 20},
       .aggregation = configuration.aggregation,
       .attack = training.attack,
       .evaluated = {static_cast<std::uint32_t>(configuration.evaluate_every), static_cast<std::uint32_t>(configuration.rounds)}};
@@ -242,6 +280,7 @@ RoundRules make_rules(const DataSetup& setup, const Model& model, const PrivacyS
   if (configuration.bounds_updates())
     rules.sum.bound = {UpdateClip(configuration.max_update_norm), configuration.over_norm == OverNorm::refuse};
   if (configuration.server->measures() && configuration.objective->sends()) rules.sum.measured = model.size();
+  if (configuration.is_secure()) rules.sum.secure = secure_rules(setup, setup.notes);
   const auto* settings = client_level(configuration.privacy);
   if (settings == nullptr) return rules;
   const auto& weights = rules.sum.weights;
@@ -334,8 +373,9 @@ Setup prepare_rest(DataSetup data, FirstWeights first) {
   const std::string time_hash = first == FirstWeights::elsewhere ? "" : hash_of_times(data);
   if (has_time(configuration) && !configuration.mode->is_asynchronous()) begin_timing(configuration, data.clients.size(), rules);
   std::string cohort_hash = first == FirstWeights::elsewhere ? "" : configuration.cohort->file_hash(data.clients.size());
-  Setup setup{std::move(data),  std::move(model),   std::move(privacy), std::move(training),
-              std::move(rules), std::move(initial), time_hash,          std::move(cohort_hash)};
+  ModelCoding broadcast{configuration.compress_down, training.coding.sent, configuration.seed};
+  Setup setup{std::move(data),      std::move(model),   std::move(privacy), std::move(training),   std::move(rules),
+              std::move(broadcast), std::move(initial), time_hash,          std::move(cohort_hash)};
   use_secrets(setup, std::nullopt);
   return setup;
 }

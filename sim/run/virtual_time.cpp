@@ -13,6 +13,7 @@
 #include "core/json.hpp"
 #include "core/part_state.hpp"
 #include "core/text.hpp"
+#include "sim/run/wired_fleet.hpp"
 
 namespace fedstride {
 namespace {
@@ -25,7 +26,6 @@ constexpr std::string_view kVersionKind = "fedstride version 1";
 
 TimeTerms make_time_terms(const Setup& setup) {
   const Configuration& configuration = setup.configuration;
-  const std::size_t size = setup.model.parameter_count();
   Cohort cohort = configuration.cohort;
   const int* goal = cohort->size_setting();
   return {.devices = configuration.devices,
@@ -36,8 +36,7 @@ TimeTerms make_time_terms(const Setup& setup) {
           .clients = setup.clients.size(),
           .cohort_goal = goal != nullptr && configuration.mode->over_selection() > 1 ? static_cast<std::size_t>(*goal) : 0,
           .flops = example_flops(setup.model),
-          .traffic =
-              traffic_of(configuration.objective->hears() ? 2 * size : size, configuration.objective->sends() ? 2 * size : size),
+          .traffic = transfer_bytes(setup),
           .examples = [&setup](ClientId client, std::uint32_t count) {
             return planned_examples(setup.training, client, setup.clients.row_counts[client], count);
           }};

@@ -3,8 +3,6 @@
 #include <cmath>
 #include <string>
 
-#include "sim/net/messages.hpp"
-
 namespace fedstride {
 
 double example_flops(const Model& model) {
@@ -17,13 +15,6 @@ double example_flops(const Model& model) {
   }
   constexpr int kBackwardToForward = 2;
   return 2 * products * (1 + kBackwardToForward);
-}
-
-Traffic traffic_of(std::uint64_t model_numbers, std::uint64_t update_numbers) {
-  const std::string hash(64, '0');
-  return {.down = encode(ModelMessage{.model_hash = hash, .model = {}})->size() + model_numbers * sizeof(float) +
-                  encode(Train{.model_hash = hash})->size(),
-          .up = encode(UpdateMessage{.model_hash = hash, .report = {}, .change = {}})->size() + update_numbers * sizeof(float)};
 }
 
 Nanoseconds TimeTerms::length(ClientId client, std::uint32_t count) const {

@@ -4,6 +4,7 @@
 #include <functional>
 
 #include "nn/model.hpp"
+#include "sim/net/frame_bytes.hpp"
 #include "sim/time/availability.hpp"
 #include "sim/time/clock.hpp"
 #include "sim/time/devices.hpp"
@@ -15,14 +16,6 @@ namespace fedstride {
 /// products with weights; 0 for a model of tensors.
 double example_flops(const Model& model);
 
-/// The bytes of the frames that a client receives and sends in a round (docs/WIRE.md).
-struct Traffic {
-  std::uint64_t down = 0;  ///< the model, with what the local objective's server sends, and the request to train it
-  std::uint64_t up = 0;    ///< its update, without a list of releases
-};
-/// For models and updates of so many numbers. This is the only place that says what a transfer weighs.
-Traffic traffic_of(std::uint64_t model_numbers, std::uint64_t update_numbers);
-
 /// Everything that decides when tasks end: public facts and the configuration, never rows, updates or threads.
 struct TimeTerms {
   Devices devices = {};
@@ -33,7 +26,7 @@ struct TimeTerms {
   std::size_t clients = 0;
   std::size_t cohort_goal = 0;  ///< updates at which a synchronous round closes; 0: all of its cohort's
   double flops = 0;             ///< example_flops
-  Traffic traffic = {};
+  TransferBytes traffic = {};
   /// planned_examples of a client's task, counted from 1.
   std::function<double(ClientId client, std::uint32_t count)> examples = {};
 

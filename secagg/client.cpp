@@ -1,0 +1,210 @@
+#include "secagg/client.hpp"
+
+#include <algorithm>
+#include <functional>
+
+#include "core/error.hpp"
+#include "core/hash.hpp"
+#include "core/text.hpp"
+#include "secagg/shamir.hpp"
+
+namespace fedstride::secagg {
+namespace {
+
+std::string name_of(ClientId client) { return "client " + std::to_string(client); }
+
+std::string short_hash(const Bytes32& hash) { return hex_of(std::span(hash).first(8)); }
+
+template <class List, class Projection>
+bool is_ascending(const List& list, Projection client) {
+  for (std::size_t i = 1; i < list.size(); ++i)
+    if (std::invoke(client, list[i - 1]) >= std::invoke(client, list[i])) return false;
+  return true;
+}
+
+}  // namespace
+
+Client::Client(const Session& session, ClientId self, const Secret& signing_key, const Secret& randomness)
+    : session_(session), self_(self), signing_key_(signing_key) {
+  const Member* member = session.find(self);
+  require(member != nullptr && member->key == verifying_key(signing_key), "the cohort does not list it with its key");
+  share_secret_ = derived(randomness, "", "share key");
+  mask_secret_ = derived(randomness, "", "mask key");
+  seed_ = derived(randomness, "", "seed");
+  coefficients_[0] = derived(randomness, "", "coefficients of the seed");
+  coefficients_[1] = derived(randomness, "", "coefficients of the mask key");
+}
+
+void Client::require(bool good, const std::string& what) const {
+  if (!good) throw failure("round " + std::to_string(session_.round) + ": " + name_of(self_) + " refuses: " + what);
+}
+
+void Client::begin(Stage stage) {
+  const bool is_next = stage == stage_;
+  stage_ = Stage::over;  // until this step is done
+  require(is_next, "a step of this attempt is asked for twice, or not in order");
+}
+
+const Advert& Client::advert_of(ClientId client) const {
+  return *std::ranges::lower_bound(roster_.adverts, client, {}, &Advert::client);
+}
+
+bool Client::is_sharer(ClientId client) const { return std::ranges::binary_search(sharers_, client); }
+
+Advert Client::advertise() {
+  begin(Stage::advertise);
+  Advert advert{.client = self_,
+                .round = session_.round,
+                .model = session_.model,
+                .cohort = session_.cohort_hash(),
+                .settings = session_.settings_hash(),
+                .share_key = public_key(share_secret_),
+                .mask_key = public_key(mask_secret_)};
+  advert.commitment = commitment_to(seed_, advert.mask_key);
+  advert.signature = sign(signing_key_, advert_text(advert));
+  roster_.adverts = {advert};
+  stage_ = Stage::share;
+  return advert;
+}
+
+Shares Client::share(const Roster& roster) {
+  begin(Stage::share);
+  const Advert own = roster_.adverts[0];
+  require(is_ascending(roster.adverts, &Advert::client), "the list of keys names a client twice, or is not in order");
+  require(roster.adverts.size() >= session_.plan.minimum, "only " + counted(roster.adverts.size(), "client") + " sent keys; " +
+                                                              std::to_string(session_.plan.minimum) + " are needed");
+  bool has_own = false;
+  for (const Advert& other : roster.adverts) {
+    const std::string name = name_of(other.client);
+    const Member* member = session_.find(other.client);
+    require(member != nullptr, name + " sent keys, but is not in the cohort");
+    require(other.round == own.round, "the keys of " + name + " are of round " + std::to_string(other.round));
+    require(other.cohort == own.cohort, name + " was told another cohort");
+    require(other.model == own.model, name + " was given another model, " + short_hash(other.model) + " and not " +
+                                          short_hash(own.model) + ": a sum could single out a client");
+    require(other.settings == own.settings, name + " was told other settings");
+    if (other.client == self_) {
+      has_own = encoded(other) == encoded(own);
+      continue;
+    }
+    require(verifies(member->key, advert_text(other), other.signature), "the keys of " + name + " are not signed by it");
+  }
+  require(has_own, "the list of keys does not have its own keys");
+  roster_ = roster;
+  roster_hash_ = hash_of(roster);
+  std::vector<ClientId> clients;
+  for (const Advert& one : roster_.adverts) clients.push_back(one.client);
+  holders_ = Graph(std::move(clients), roster_hash_, session_.plan.degree).holders(self_);
+
+  const auto count = static_cast<unsigned>(holders_.size());
+  require(count >= session_.plan.threshold, "it has too few neighbors");
+  const std::vector<Share> of_seed = split_secret(seed_, session_.plan.threshold, count, coefficients_[0]);
+  const std::vector<Share> of_mask = split_secret(mask_secret_, session_.plan.threshold, count, coefficients_[1]);
+  Shares message{.client = self_};
+  for (std::size_t i = 0; i < count; ++i) {
+    const ClientId holder = holders_[i];
+    if (holder == self_) {
+      held_[self_] = {of_seed[i].value, of_mask[i].value};
+      continue;
+    }
+    const Secret& shared = shared_[holder] = shared_secret(share_secret_, advert_of(holder).share_key);
+    std::string plain = std::string(text_of(of_seed[i].value.bytes)) + std::string(text_of(of_mask[i].value.bytes));
+    message.boxes.push_back({holder, encrypted(box_key(shared, roster_hash_, self_, holder), "", plain)});
+    wipe(plain);
+  }
+  stage_ = Stage::mask;
+  return message;
+}
+
+Masked Client::mask(const Delivery& delivery, Ring input) {
+  begin(Stage::mask);
+  require(input.size() == session_.length && input.bits() == session_.bits, "its input has another length or ring");
+  require(
+      is_ascending(delivery.sharers, std::identity()) && delivery.sharers.size() >= session_.plan.minimum,
+      "only " + counted(delivery.sharers.size(), "client") + " shared; " + std::to_string(session_.plan.minimum) + " are needed");
+  sharers_ = delivery.sharers;
+  require(is_sharer(self_), "its own shares are said not to have come");
+  for (const ClientId client : sharers_)
+    require(std::ranges::binary_search(roster_.adverts, client, {}, &Advert::client), name_of(client) + " shared without keys");
+  sharers_hash_ = hash_of(sharers_);
+
+  for (const Shares::Sealed& box : delivery.boxes) {
+    const auto shared = shared_.find(box.client);
+    require(shared != shared_.end() && is_sharer(box.client) && !held_.contains(box.client),
+            "there is a box of " + name_of(box.client) + ", from which none is due");
+    std::string plain;
+    require(decrypt(box_key(shared->second, roster_hash_, box.client, self_), "", box.box, plain) && plain.size() == 64,
+            "the shares of " + name_of(box.client) + " do not open");
+    Held& held = held_[box.client];
+    std::copy_n(plain.begin(), 32, held.seed.bytes.begin());
+    std::copy_n(plain.begin() + 32, 32, held.mask.bytes.begin());
+    wipe(plain);
+  }
+  std::size_t sharing = 0;
+  for (const ClientId holder : holders_) {
+    if (!is_sharer(holder)) continue;
+    ++sharing;
+    require(held_.contains(holder), "the shares of " + name_of(holder) + " are missing");
+  }
+  require(sharing >= session_.plan.threshold, "of its neighbors and itself only " + std::to_string(sharing) + " shared; " +
+                                                  std::to_string(session_.plan.threshold) + " are needed");
+
+  for (const ClientId other : holders_) {
+    if (other == self_ || !is_sharer(other)) continue;
+    const Secret key = pair_mask_key(shared_secret(mask_secret_, advert_of(other).mask_key), roster_hash_, self_, other);
+    if (self_ < other)
+      input.add_mask(key);
+    else
+      input.subtract_mask(key);
+  }
+  input.add_mask(own_mask_key(seed_, roster_hash_));
+  stage_ = Stage::agree;
+  return {.client = self_, .input = std::move(input), .signature = sign(signing_key_, masked_text(roster_hash_, sharers_hash_))};
+}
+
+Agreement Client::agree(const Survivors& survivors) {
+  begin(Stage::agree);
+  require(is_ascending(survivors.clients, &Signed::client), "the list of survivors names a client twice, or is not in order");
+  require(survivors.clients.size() >= session_.plan.minimum, "the list has " + counted(survivors.clients.size(), "survivor") +
+                                                                 "; " + std::to_string(session_.plan.minimum) + " are needed");
+  const std::string text = masked_text(roster_hash_, sharers_hash_);
+  for (const Signed& one : survivors.clients) {
+    require(is_sharer(one.client), name_of(one.client) + " is named as a survivor, but did not share");
+    require(verifies(session_.find(one.client)->key, text, one.signature),
+            name_of(one.client) + " is named as a survivor, but signed other keys or another list of sharers");
+    survivors_.push_back(one.client);
+  }
+  require(std::ranges::binary_search(survivors_, self_), "the list of survivors leaves it out, although it sent its input");
+  stage_ = Stage::open;
+  return {self_, sign(signing_key_, agreement_text(roster_hash_, sharers_hash_, hash_of(survivors_)))};
+}
+
+Client::Opening Client::open(const Agreements& agreements, const std::optional<KeptList>& earlier) {
+  begin(Stage::open);
+  const Bytes32 list = hash_of(survivors_);
+  if (earlier) {
+    require(earlier->round <= session_.round, "it has already given shares in round " + std::to_string(earlier->round));
+    require(earlier->round < session_.round || earlier->survivors == list,
+            "it has given shares in this round for another list of survivors: the difference of two sums could be one client's "
+            "input");
+  }
+  require(is_ascending(agreements.clients, &Signed::client), "the list of signatures names a client twice, or is not in order");
+  require(agreements.clients.size() >= session_.plan.minimum, counted(agreements.clients.size(), "client") +
+                                                                  " signed the list of survivors; " +
+                                                                  std::to_string(session_.plan.minimum) + " must");
+  const std::string text = agreement_text(roster_hash_, sharers_hash_, list);
+  for (const Signed& one : agreements.clients) {
+    require(std::ranges::binary_search(survivors_, one.client), name_of(one.client) + " signed, but is not a survivor");
+    require(verifies(session_.find(one.client)->key, text, one.signature),
+            name_of(one.client) + " signed another list of survivors");
+  }
+  Opening opening{{session_.round, list}, {.client = self_}};
+  for (const auto& [owner, held] : held_) {
+    if (!is_sharer(owner)) continue;
+    const bool survives = std::ranges::binary_search(survivors_, owner);
+    opening.shares.shares.push_back({owner, survives, survives ? held.seed : held.mask});
+  }
+  return opening;
+}
+
+}  // namespace fedstride::secagg

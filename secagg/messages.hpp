@@ -1,0 +1,104 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "secagg/ring.hpp"
+#include "secagg/session.hpp"
+
+namespace fedstride::secagg {
+
+/// The messages of a round, in order. `encoded` writes them, little-endian; `decode` throws Error (failure) for bytes that are none and
+/// asks for no more memory than they are long.
+
+/// Stage 1, from each client: its public keys for this attempt, and what it was told.
+struct Advert {
+  ClientId client = 0;
+  std::uint32_t round = 0;
+  Bytes32 model = {};
+  Bytes32 cohort = {};
+  Bytes32 settings = {};
+  Bytes32 share_key = {};   ///< X25519, encrypts shares
+  Bytes32 mask_key = {};    ///< X25519, makes masks
+  Bytes32 commitment = {};  ///< to the seed of its own mask
+  Signature signature = {};
+};
+/// To each client: all adverts, ascending.
+struct Roster {
+  std::vector<Advert> adverts;
+};
+/// Stage 2, from each client: two shares for each neighbor, encrypted.
+struct Shares {
+  struct Sealed {
+    ClientId client = 0;  ///< to whom; in a Delivery, from whom
+    std::string box;
+  };
+  ClientId client = 0;
+  std::vector<Sealed> boxes = {};
+};
+/// To each client: who has shared, ascending, and the boxes for this client.
+struct Delivery {
+  std::vector<ClientId> sharers;
+  std::vector<Shares::Sealed> boxes = {};
+};
+/// Stage 3, from each client: its input under masks, and its signature of the roster and the sharers.
+struct Masked {
+  ClientId client = 0;
+  Ring input{0, 128};
+  Signature signature = {};
+};
+struct Signed {
+  ClientId client = 0;
+  Signature signature = {};
+};
+/// To each client: whose input has come, ascending, with their signatures.
+struct Survivors {
+  std::vector<Signed> clients;
+};
+/// Stage 4, from each client: its signature of the list of survivors. To each client: all of them, ascending.
+using Agreement = Signed;
+struct Agreements {
+  std::vector<Signed> clients;
+};
+/// Stage 5, from each client: of every client whose shares it holds one share, of the seed of a survivor, of the mask key of others.
+struct Unmasking {
+  struct Opened {
+    ClientId owner = 0;
+    bool of_seed = false;
+    Secret value = {};
+  };
+  ClientId client = 0;
+  std::vector<Opened> shares = {};
+};
+
+std::string encoded(const Advert& message);
+std::string encoded(const Roster& message);
+std::string encoded(const Shares& message);
+std::string encoded(const Delivery& message);
+std::string encoded(const Masked& message);
+std::string encoded(const Survivors& message);
+std::string encoded(const Agreement& message);
+std::string encoded(const Agreements& message);
+std::string encoded(const Unmasking& message);
+
+template <class Message>
+Message decode(std::string_view bytes);
+
+/// The texts that are signed, and hashes of lists.
+std::string advert_text(const Advert& advert);
+std::string masked_text(const Bytes32& roster, const Bytes32& sharers);
+std::string agreement_text(const Bytes32& roster, const Bytes32& sharers, const Bytes32& survivors);
+Bytes32 hash_of(const Roster& roster);
+Bytes32 hash_of(std::span<const ClientId> clients);
+/// The commitment to a seed.
+Bytes32 commitment_to(const Secret& seed, const Bytes32& mask_key);
+
+/// Keys that both sides of a round derive.
+Secret pair_mask_key(const Secret& shared, const Bytes32& roster, ClientId one, ClientId other);
+Secret own_mask_key(const Secret& seed, const Bytes32& roster);
+Secret box_key(const Secret& shared, const Bytes32& roster, ClientId from, ClientId to);
+
+}  // namespace fedstride::secagg

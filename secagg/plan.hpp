@@ -1,0 +1,61 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "core/task.hpp"
+#include "secagg/primitives.hpp"
+
+namespace fedstride::secagg {
+
+/// Events less likely than 2^-40 are taken as impossible.
+inline constexpr double kLog2Failure = -40;
+
+/// A federation that a round of secure aggregation must bear.
+struct Assumed {
+  unsigned clients = 0;    ///< in the cohort
+  unsigned dropouts = 0;   ///< at most this many drop out in a round
+  unsigned colluders = 0;  ///< at most this many are on the coordinator's side
+  bool operator==(const Assumed&) const = default;
+};
+
+/// The graph and its thresholds. A client shares its secrets with `degree` neighbors and itself; `threshold` of the shares give a
+/// secret. A list of survivors counts if `minimum` clients signed it, and has at least that many.
+struct Plan {
+  unsigned degree = 0;
+  unsigned threshold = 0;
+  unsigned minimum = 0;
+  double log2_privacy_failure = 0;  ///< that some client's masks could be taken off, or the graph falls apart; -infinity: never
+  double log2_completion_failure = 0;  ///< that a round that has `minimum` survivors cannot be unmasked
+  bool splits =
+      false;  ///< a coordinator that chooses who drops out could learn the sums of parts of at least threshold - colluders
+  bool operator==(const Plan&) const = default;
+};
+
+/// log2 of the probability that at least `least` of `drawn` are marked, drawn without replacement from `population` of which `marked`
+/// are; -infinity if that is impossible.
+double log2_hypergeometric_tail(unsigned population, unsigned marked, unsigned drawn, unsigned least);
+
+/// The least degree, or the given one (0: none is given), with its least threshold, such that both failures are at most 2^-40. A
+/// client gives one kind of share of another only, so t of k + 1 shares are safe with x colluders among the holders if
+/// 2 t > k + 1 + x (Bonawitz et al. 2017); x is hypergeometric after the permutation (Bell et al. 2020). Throws Error (usage) that
+/// says why if there is none.
+Plan choose_plan(const Assumed& assumed, unsigned degree = 0);
+
+/// Who holds whose shares: a ring in the order of SHA-256(roster, client), in which everyone's neighbors are the degree / 2 next ones
+/// on either side; everybody if there are no more than degree + 1.
+class Graph {
+ public:
+  Graph(std::vector<ClientId> roster, const Bytes32& roster_hash, unsigned degree);
+
+  /// The client and its neighbors, ascending. The point of the i-th one's share is i + 1.
+  std::vector<ClientId> holders(ClientId client) const;
+
+ private:
+  std::vector<ClientId> order_;
+  std::vector<std::pair<ClientId, unsigned>> place_;  ///< by client, ascending
+  unsigned degree_;
+};
+
+}  // namespace fedstride::secagg

@@ -1,0 +1,66 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+
+struct evp_cipher_ctx_st;  // OpenSSL's EVP_CIPHER_CTX
+
+namespace fedstride::secagg {
+
+using Bytes32 = std::array<std::uint8_t, 32>;
+using Signature = std::array<std::uint8_t, 64>;
+
+/// 32 secret bytes, wiped at the end of their life.
+struct Secret {
+  Bytes32 bytes{};
+  Secret() = default;
+  explicit Secret(const Bytes32& from) : bytes(from) {}
+  Secret(const Secret&) = default;
+  Secret& operator=(const Secret&) = default;
+  ~Secret();
+};
+
+/// Overwrites secret bytes for good.
+void wipe(std::span<std::uint8_t> bytes);
+void wipe(std::string& bytes);
+
+/// HKDF-SHA256 (RFC 5869), 32 bytes. Equal inputs with different `info` give independent keys.
+Secret derived(const Secret& input, std::string_view salt, std::string_view info);
+
+/// X25519 (RFC 7748). Every 32 bytes are a private key.
+Bytes32 public_key(const Secret& private_key);
+/// Throws Error (failure) for a public key of small order, which would make the shared secret public.
+Secret shared_secret(const Secret& private_key, const Bytes32& other_public);
+
+/// Ed25519 (RFC 8032).
+Bytes32 verifying_key(const Secret& signing_key);
+Signature sign(const Secret& signing_key, std::string_view message);
+bool verifies(const Bytes32& verifying_key, std::string_view message, const Signature& signature);
+
+/// ChaCha20-Poly1305 (RFC 8439) with a nonce of zeros: a key must encrypt one message only. The result is 16 bytes longer.
+std::string encrypted(const Secret& key, std::string_view associated, std::string_view plain);
+/// False if the message, the associated data or the key is not what was encrypted.
+bool decrypt(const Secret& key, std::string_view associated, std::string_view message, std::string& plain);
+
+/// The ChaCha20 stream (RFC 8439) of a key from its beginning, in pieces.
+class KeyStream {
+ public:
+  explicit KeyStream(const Secret& key);
+  ~KeyStream();
+  KeyStream(const KeyStream&) = delete;
+  KeyStream& operator=(const KeyStream&) = delete;
+  /// Fills `out` with the next bytes.
+  void next(std::span<std::uint8_t> out);
+
+ private:
+  evp_cipher_ctx_st* context_;
+};
+
+inline std::string_view text_of(std::span<const std::uint8_t> bytes) {
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
+
+}  // namespace fedstride::secagg

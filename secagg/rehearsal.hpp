@@ -1,0 +1,57 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "secagg/client.hpp"
+#include "secagg/coordinator.hpp"
+
+namespace fedstride::secagg {
+
+/// The message before which a simulated client drops out.
+enum class Leaves : std::uint8_t { before_keys, before_shares, before_input, before_signature, before_unmasking, never };
+
+/// One attempt at a round with all roles in this process: real keys, masks and messages, which are encoded and decoded on the way.
+class Rehearsal {
+ public:
+  /// Carries out the stages of keys and shares. `signing_keys` and `leaves` are in the order of the cohort; `randomness` must be new.
+  /// Throws Error (failure) if too few clients are left.
+  Rehearsal(Session session, std::vector<Secret> signing_keys, const std::vector<Leaves>& leaves, const Secret& randomness);
+
+  /// True if the client takes part in the stage of inputs.
+  bool expects(ClientId client) const;
+  /// Masks the input and adds it. Callable from any thread, once for each client that is expected; one that does not come has dropped
+  /// out.
+  void add(ClientId client, Ring input);
+  /// Carries out the remaining stages. Throws Error (failure) if too few clients are left.
+  Ring sum();
+
+  /// Bytes that a client has sent and received, besides its input.
+  std::uint64_t bytes_sent(ClientId client) const { return roles_.at(client).sent; }
+  std::uint64_t bytes_received(ClientId client) const { return roles_.at(client).received; }
+  const std::vector<ClientId>& included() const { return coordinator_.included(); }
+
+ private:
+  struct Role {
+    std::unique_ptr<Client> client;
+    Leaves leaves = Leaves::never;
+    std::uint64_t sent = 0;
+    std::uint64_t received = 0;
+    bool stays(Leaves stage) const { return leaves > stage; }
+  };
+  template <class Message>
+  Message to_coordinator(Role& role, const Message& message);
+  template <class Message>
+  Message to_client(Role& role, const Message& message);
+
+  const Session session_;
+  Coordinator coordinator_;
+  std::map<ClientId, Role> roles_;
+  std::mutex mutex_;  ///< guards the coordinator and the counts while inputs are added
+};
+
+}  // namespace fedstride::secagg

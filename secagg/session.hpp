@@ -1,0 +1,37 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "core/task.hpp"
+#include "secagg/plan.hpp"
+#include "secagg/primitives.hpp"
+
+namespace fedstride::secagg {
+
+inline constexpr std::uint32_t kMaxCohort = 65536;
+inline constexpr std::uint64_t kMaxLength = std::uint64_t{1} << 30;
+
+/// A client and its long-term Ed25519 key, which it signs with.
+struct Member {
+  ClientId client = 0;
+  Bytes32 key = {};
+};
+
+/// What everybody in a round must have been told alike; all of it enters every signature and mask.
+struct Session {
+  std::uint32_t round = 0;
+  Bytes32 model = {};               ///< SHA-256 of the model that the clients train
+  std::vector<Member> cohort = {};  ///< ascending
+  Plan plan = {};
+  std::uint64_t length = 0;   ///< of the vectors
+  unsigned bits = 128;        ///< of the ring
+  std::string settings = {};  ///< anything else that must be the same, such as the grid
+
+  Bytes32 cohort_hash() const;
+  Bytes32 settings_hash() const;
+  const Member* find(ClientId client) const;
+};
+
+}  // namespace fedstride::secagg

@@ -1,0 +1,36 @@
+#pragma once
+
+#include <cstdint>
+
+#include "core/pooled_statistic.hpp"
+#include "core/random.hpp"
+#include "secagg/grid.hpp"
+#include "secagg/plan.hpp"
+
+namespace fedstride {
+
+/// Secure aggregation of a round's updates (docs/secure-aggregation.md).
+struct SecureRules {
+  bool masks = false;  ///< the protocol with all its roles; otherwise the arithmetic of its ring alone
+  secagg::Grid grid = {};
+  double dropouts = 0;   ///< share of a round's clients that may drop out
+  double colluders = 0;  ///< share of them that may be on the coordinator's side
+  int degree = 0;        ///< of the graph; 0: the least that will do
+  double leaving = 0;    ///< probability that a simulated client drops out before each of its messages
+  RandomSource draws{std::uint64_t{0}};
+  secagg::Secret signing_keys = {};  ///< of which the simulated clients' are derived
+
+  /// Throws Error (usage) if rounds of so many clients cannot be borne.
+  secagg::Plan plan(std::size_t clients) const;
+};
+
+/// The numbers of a round that are sums over the clients whose updates are in the sum.
+struct RoundTotals {
+  PooledSums sums = {};
+  std::uint64_t examples = 0;
+  std::uint64_t steps = 0;
+  std::uint64_t rejected = 0;
+  double train_loss = 0;  ///< mean over their examples; NaN: none
+};
+
+}  // namespace fedstride

@@ -1,0 +1,212 @@
+#include "server/secure_sum.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "core/error.hpp"
+#include "core/hash.hpp"
+#include "core/secret_key.hpp"
+#include "core/text.hpp"
+
+namespace fedstride {
+namespace {
+
+using secagg::Leaves;
+using secagg::Ring;
+
+constexpr std::string_view kLeftBefore[] = {"its keys", "its shares", "its masked update"};
+
+/// A client's part of RoundTotals: sums of doubles as whole integers, and counts.
+struct SecurePart {
+  std::array<ExactTotal, 3> totals = {};     ///< statistic, alignment, loss x examples
+  std::array<std::uint64_t, 7> counts = {};  ///< weight, examples, steps, rejected, statistics, pairs, examples with a loss
+  static std::size_t length(unsigned bits) { return (3 * ExactTotal::kBits + 7 * 64) / (bits / 2); }
+};
+
+SecurePart secure_part_of(const ClientReport& report, std::uint64_t weight) {
+  SecurePart part;
+  part.counts = {weight, report.examples, report.steps, report.rejected, 0, report.pairs, 0};
+  if (report.statistic <= kMaxStatistic) {
+    part.totals[0].add(report.statistic);
+    part.counts[4] = report.statistics;
+  }
+  part.totals[1].add(report.alignment);
+  if (report.loss >= 0 && std::isfinite(report.loss)) {
+    part.totals[2].add(report.loss * static_cast<double>(report.examples));
+    part.counts[6] = report.examples;
+  }
+  return part;
+}
+
+// Integers are cut into pieces of half the ring's bits, so that the sums of 2^(bits / 2) clients' pieces do not wrap.
+void add_part(const SecurePart& part, std::size_t first, Ring& ring) {
+  const unsigned half = ring.bits() / 2;
+  const auto cut = [&](std::uint64_t whole) {
+    for (unsigned at = 0; at < 64; at += half) {
+      const __int128 piece = half == 64 ? whole : whole >> at & ((std::uint64_t{1} << half) - 1);
+      ring.add(first++, std::span(&piece, 1));
+    }
+  };
+  for (const ExactTotal& total : part.totals)
+    for (unsigned position = 0; position < ExactTotal::kBits; position += 64) cut(total.piece(position));
+  for (const std::uint64_t count : part.counts) cut(count);
+}
+
+SecurePart read_part(const Ring& ring, std::size_t first) {
+  const unsigned half = ring.bits() / 2;
+  const auto next = [&] {
+    const auto value = static_cast<unsigned __int128>(ring.at(first++));
+    return ring.bits() == 128 ? value : value & ((static_cast<unsigned __int128>(1) << ring.bits()) - 1);
+  };
+  SecurePart part;
+  for (ExactTotal& total : part.totals)
+    for (unsigned position = 0; position < ExactTotal::kBits; position += half) {
+      const unsigned __int128 piece = next();
+      total.add_piece(position, static_cast<std::uint64_t>(piece));
+      if (const auto high = static_cast<std::uint64_t>(piece >> 64); high > 0 && position + 64 < ExactTotal::kBits)
+        total.add_piece(position + 64, high);
+    }
+  for (std::uint64_t& count : part.counts)
+    for (unsigned at = 0; at < 64; at += half) count += static_cast<std::uint64_t>(next()) << at;
+  return part;
+}
+
+}  // namespace
+
+secagg::Plan SecureRules::plan(std::size_t clients) const {
+  const auto share = [&](double of) { return static_cast<unsigned>(of * static_cast<double>(clients)); };
+  return secagg::choose_plan({static_cast<unsigned>(clients), share(dropouts), share(colluders)}, static_cast<unsigned>(degree));
+}
+
+secagg::Leaves SecureSum::leaves(ClientId client) const {
+  RandomStream random = rules_.draws.at({Purpose::secure_rounding, round_, client, 1});
+  unsigned stage = 0;
+  while (stage < static_cast<unsigned>(Leaves::never) && random.uniform() >= rules_.leaving) ++stage;
+  return static_cast<Leaves>(stage);
+}
+
+// As the protocol: fewer clients than its minimum end the round.
+void SecureSum::enough(const std::vector<Leaves>& clients, Leaves stage, const char* did) const {
+  const auto left = static_cast<std::size_t>(std::ranges::count_if(clients, [&](Leaves one) { return one > stage; }));
+  if (left < plan_.minimum)
+    throw failure("round " + std::to_string(round_) + ": " + counted(left, "client") + " " + did + "; secure aggregation needs " +
+                  std::to_string(plan_.minimum) + ", and nothing is revealed");
+}
+
+SecureSum::SecureSum(const SecureRules& rules, std::uint32_t round, std::span<const ClientId> cohort, std::size_t size,
+                     const Vector& model)
+    : rules_(rules), round_(round), size_(size), ring_(0, rules.grid.bits) {
+  const std::size_t length = size + SecurePart::length(rules.grid.bits);
+  try {
+    plan_ = rules.plan(cohort.size());
+    std::vector<ClientId> ascending(cohort.begin(), cohort.end());
+    std::ranges::sort(ascending);
+    for (const ClientId client : ascending) when_.push_back(leaves(client));
+    if (!rules.masks) {
+      enough(when_, Leaves::before_keys, "sent keys");
+      enough(when_, Leaves::before_shares, "shared");
+      ring_ = Ring(length, rules.grid.bits);
+      return;
+    }
+    secagg::Session session{.round = round,
+                            .model = Hash().values(view(model)).digest(),
+                            .plan = plan_,
+                            .length = length,
+                            .bits = rules.grid.bits,
+                            .settings = number_text(rules.grid.range) + " " + number_text(rules.grid.step)};
+    std::vector<secagg::Secret> keys;
+    for (const ClientId client : ascending) {
+      keys.push_back(derived(rules.signing_keys, "", "client " + std::to_string(client)));
+      session.cohort.push_back({client, secagg::verifying_key(keys.back())});
+    }
+    rehearsal_ =
+        std::make_unique<secagg::Rehearsal>(std::move(session), std::move(keys), when_, secagg::Secret(new_secret_key()));
+  } catch (const Error& error) {
+    end(error.what());
+  }
+}
+
+// Reports name the round anyway.
+void SecureSum::end(const char* why) {
+  ended_ = why;
+  if (const std::string round = "round " + std::to_string(round_) + ": "; ended_.starts_with(round))
+    ended_.erase(0, round.size());
+}
+
+std::string SecureSum::objection(ClientId client, std::span<const float> change) const {
+  if (!ended_.empty()) return ended_;
+  if (const auto stage = static_cast<std::size_t>(leaves(client)); stage < std::size(kLeftBefore))
+    return "it dropped out before " + std::string(kLeftBefore[stage]) + " came";
+  if (!rules_.grid.admits(change))
+    return "its update has a number beyond the range of secure-grid, " + number_text(rules_.grid.range);
+  return {};
+}
+
+void SecureSum::add(std::span<const float> change, std::uint64_t weight, const ClientReport& report) {
+  Ring own(rehearsal_ ? size_ + SecurePart::length(rules_.grid.bits) : 0, rules_.grid.bits);
+  std::unique_lock lock(mutex_, std::defer_lock);
+  if (!rehearsal_) lock.lock();
+  Ring& ring = rehearsal_ ? own : ring_;
+  std::array<__int128, 1024> rounded;
+  for (std::size_t first = 0; first < size_; first += rounded.size()) {
+    const auto piece = std::span(rounded).first(std::min(rounded.size(), size_ - first));
+    const Address address{Purpose::secure_rounding, round_, report.client, 0, static_cast<std::uint32_t>(first / rounded.size())};
+    rules_.grid.round(change.subspan(first, piece.size()), weight, rules_.draws.at(address), piece);
+    ring.add(first, piece);
+  }
+  add_part(secure_part_of(report, weight), size_, ring);
+  if (rehearsal_) return rehearsal_->add(report.client, std::move(own));
+  added_.push_back(leaves(report.client));
+}
+
+RoundTotals SecureSum::finish(ExactSum& sum) {
+  if (ended_.empty()) try {
+      if (rehearsal_) {
+        ring_ = rehearsal_->sum();
+      } else {
+        enough(added_, Leaves::before_input, "sent a masked input");
+        enough(added_, Leaves::before_signature, "signed the list of survivors");
+        const auto give = std::ranges::count_if(added_, [](Leaves one) { return one > Leaves::before_unmasking; });
+        if (give < static_cast<std::ptrdiff_t>(plan_.threshold))
+          throw failure(counted(static_cast<std::uint64_t>(give), "client") + " gave shares; secure aggregation needs " +
+                        std::to_string(plan_.threshold));
+      }
+    } catch (const Error& error) {
+      end(error.what());
+    }
+  if (!ended_.empty()) return {.train_loss = std::numeric_limits<double>::quiet_NaN()};
+  std::array<__int128, 1024> values;
+  for (std::size_t first = 0; first < size_; first += values.size()) {
+    const auto piece = std::span(values).first(std::min(values.size(), size_ - first));
+    ring_.get(first, piece);
+    for (__int128& value : piece) value *= static_cast<__int128>(1) << rules_.grid.shift();
+    sum.add_integers(first, piece);
+  }
+  const SecurePart part = read_part(ring_, size_);
+  sum.add_weight(part.counts[0]);
+  return {.sums = {part.totals[0].value(), part.counts[4], part.totals[1].value(), part.counts[5]},
+          .examples = part.counts[1],
+          .steps = part.counts[2],
+          .rejected = part.counts[3],
+          .train_loss = part.counts[6] > 0 ? part.totals[2].value() / static_cast<double>(part.counts[6])
+                                           : std::numeric_limits<double>::quiet_NaN()};
+}
+
+ClientReport SecureSum::stripped(const ClientReport& report) {
+  constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
+  return {.client = report.client,
+          .rows = report.rows,
+          .loss = kUnknown,
+          .learning_rate = kUnknown,
+          .releases = report.releases,
+          .empty_lots = report.empty_lots,
+          .gradient_norm = kUnknown,
+          .clipped_share = kUnknown,
+          .personal_loss = kUnknown,
+          .update_norm = kUnknown,
+          .change_norm = kUnknown,
+          .failure = report.failure};
+}
+
+}  // namespace fedstride

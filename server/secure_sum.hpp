@@ -1,0 +1,54 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "core/exact_sum.hpp"
+#include "core/task.hpp"
+#include "secagg/rehearsal.hpp"
+#include "server/secure_rules.hpp"
+
+namespace fedstride {
+
+/// The sum of one round's updates of which nobody sees one: modulo 2^bits, under masks if the rules say so, with the numbers of
+/// RoundTotals as further components of the same vector.
+class SecureSum {
+ public:
+  /// For vectors of `size` numbers from this cohort, who train the model.
+  SecureSum(const SecureRules& rules, std::uint32_t round, std::span<const ClientId> cohort, std::size_t size,
+            const Vector& model);
+
+  /// Why the round has ended without a sum: too few clients are left. Empty if it has not.
+  const std::string& ended() const { return ended_; }
+  /// Why this update does not get into the sum; empty if it does.
+  std::string objection(ClientId client, std::span<const float> change) const;
+  /// Adds a client's part. Callable from any thread.
+  void add(std::span<const float> change, std::uint64_t weight, const ClientReport& report);
+  /// Adds the sum and its weight to `sum`; nothing, and nothing is revealed, if the round has ended then.
+  RoundTotals finish(ExactSum& sum);
+
+  /// What a report says of its client apart from the sum.
+  static ClientReport stripped(const ClientReport& report);
+
+ private:
+  secagg::Leaves leaves(ClientId client) const;
+  void enough(const std::vector<secagg::Leaves>& clients, secagg::Leaves stage, const char* did) const;
+  void end(const char* why);
+
+  const SecureRules& rules_;
+  std::uint32_t round_;
+  std::size_t size_;
+  std::unique_ptr<secagg::Rehearsal> rehearsal_;  ///< null: no masks
+  std::mutex mutex_;
+  std::string ended_;
+  secagg::Ring ring_;  ///< without masks
+  secagg::Plan plan_;
+  std::vector<secagg::Leaves> when_;   ///< the cohort's clients leave
+  std::vector<secagg::Leaves> added_;  ///< and those whose updates came, without masks
+};
+
+}  // namespace fedstride

@@ -1,0 +1,96 @@
+// The masked sum is the sum in the clear, bit for bit, whoever drops out before whichever message; or one line and nothing else.
+#include "secagg/rehearsal.hpp"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+
+#include "core/error.hpp"
+#include "core/random.hpp"
+#include "tests/secagg/federation.hpp"
+#include "tests/support/refusal.hpp"
+
+namespace fedstride::test::rehearsal_test {
+namespace {
+
+using namespace secagg;
+
+std::vector<Secret> keys(unsigned clients) {
+  std::vector<Secret> all;
+  for (ClientId client = 0; client < clients; ++client) all.push_back(signing_key(client));
+  return all;
+}
+
+// Returns whether the round completes; checks the sum, and the line if it does not.
+bool carry_out(const Session& session, const std::vector<Leaves>& leaves) {
+  const auto clients = static_cast<ClientId>(leaves.size());
+  const auto stay = [&](Leaves stage) {
+    return static_cast<unsigned>(std::ranges::count_if(leaves, [&](Leaves one) { return one > stage; }));
+  };
+  // Fewer than the minimum at any stage end the round: those who give shares must be enough for each owner, too.
+  const bool completes = stay(Leaves::before_signature) >= session.plan.minimum;
+  std::vector<ClientId> expected;
+  try {
+    Rehearsal rehearsal(session, keys(clients), leaves, secret_of("attempt"));
+    for (ClientId client = 0; client < clients; ++client) {
+      CHECK(rehearsal.expects(client) == (leaves[client] > Leaves::before_input));
+      if (!rehearsal.expects(client)) continue;
+      expected.push_back(client);
+      rehearsal.add(client, input_of(session, client));
+    }
+    const Ring sum = rehearsal.sum();
+    CHECK(sum == central_sum(session, expected));
+    CHECK(rehearsal.included() == expected);
+    return true;
+  } catch (const Error& error) {
+    const bool gives = completes && stay(Leaves::before_unmasking) >= session.plan.threshold;
+    CHECK_MESSAGE(!gives, error.what());
+    const bool says_why = names(error.what(), {"round 7", "needed"}) || names(error.what(), {"round 7", "nothing is revealed"});
+    CHECK_MESSAGE(says_why, error.what());
+    return false;
+  }
+}
+
+}  // namespace
+
+TEST_CASE("every drop-out of three and four clients before every message") {
+  for (const unsigned clients : {3U, 4U}) {
+    const Session session = session_of(clients, choose_plan({clients, 1, 0}));
+    const unsigned patterns = clients == 3 ? 216 : 1296;
+    unsigned completed = 0;
+    for (unsigned pattern = 0; pattern < patterns; ++pattern) {
+      std::vector<Leaves> leaves;
+      for (unsigned rest = pattern; leaves.size() < clients; rest /= 6) leaves.push_back(static_cast<Leaves>(rest % 6));
+      completed += carry_out(session, leaves) ? 1 : 0;
+    }
+    CHECK(completed == (clients == 3 ? 1 + 3 * 5 : 1 + 4 * 5));
+  }
+}
+
+TEST_CASE("every set of five clients that drops out before the same message") {
+  const Session session = session_of(5, choose_plan({5, 2, 0}));
+  for (const Leaves stage :
+       {Leaves::before_keys, Leaves::before_shares, Leaves::before_input, Leaves::before_signature, Leaves::before_unmasking}) {
+    unsigned completed = 0;
+    for (unsigned set = 0; set < 32; ++set) {
+      std::vector<Leaves> leaves(5, Leaves::never);
+      for (unsigned i = 0; i < 5; ++i)
+        if ((set >> i & 1) != 0) leaves[i] = stage;
+      completed += carry_out(session, leaves) ? 1 : 0;
+    }
+    CHECK(completed == 1 + 5 + 10);
+  }
+}
+
+TEST_CASE("a hundred clients with twenty neighbors, who drop out at random, in every ring") {
+  const Plan plan = choose_plan({100, 9, 0}, 20);
+  RandomStream random(3, {Purpose::test});
+  for (const unsigned bits : {32U, 64U, 128U}) {
+    const Session session = session_of(100, plan, 8, bits);
+    std::vector<Leaves> leaves(100, Leaves::never);
+    for (int dropout = 0; dropout < 9; ++dropout) leaves[random.below(100)] = static_cast<Leaves>(random.below(5));
+    CHECK(carry_out(session, leaves));
+  }
+}
+
+}  // namespace fedstride::test::rehearsal_test

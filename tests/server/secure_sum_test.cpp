@@ -1,0 +1,193 @@
+// Under masks or in the ring alone, an accumulator releases the bits of one that sees every update.
+#include "server/secure_sum.hpp"
+
+#include <doctest/doctest.h>
+
+#include <cmath>
+#include <numeric>
+
+#include "core/error.hpp"
+#include "server/accumulator.hpp"
+#include "tests/support/refusal.hpp"
+#include "tests/support/vectors.hpp"
+
+namespace fedstride::test::secure_sum_test {
+namespace {
+
+constexpr ClientId kClients = 7;
+constexpr std::size_t kSize = 1500;
+
+std::vector<ClientId> everyone() {
+  std::vector<ClientId> cohort(kClients);
+  std::iota(cohort.begin(), cohort.end(), ClientId{0});
+  return cohort;
+}
+
+SumRules rules_of(bool masks, const char* grid = "", double leaving = 0) {
+  SumRules rules;
+  for (ClientId client = 0; client < kClients; ++client) rules.weights.push_back(1 + 7 * client);
+  rules.secure = SecureRules{.masks = masks, .grid = secagg::Grid::read(grid), .dropouts = 0.4, .leaving = leaving};
+  return rules;
+}
+
+Vector change_of(ClientId client) {
+  RandomStream random(5, {.purpose = Purpose::test, .client = client});
+  Vector change(kSize);
+  for (float& value : change) value = static_cast<float>(random.normal() * std::pow(10, -5 * random.uniform()) / 10);
+  return change;
+}
+
+ClientReport report_of(ClientId client) {
+  return {.client = client,
+          .rows = client + 100U,
+          .examples = 10U + client,
+          .loss = 0.1 + client,
+          .steps = 5,
+          .rejected = client % 2,
+          .statistic = 0.3 * std::pow(10.0, 3.0 * client - 9),
+          .statistics = 4,
+          .alignment = 0.25 / (client + 1),
+          .pairs = 3};
+}
+
+struct Outcome {
+  Vector mean;
+  std::optional<RoundTotals> totals;
+  std::vector<ClientReport> reports;
+};
+
+Outcome outcome_of(const SumRules& rules) {
+  Accumulator updates(rules, 3, everyone(), kSize);
+  updates.secure(change_of(99));
+  for (const ClientId client : {3U, 0U, 6U, 1U, 2U, 5U, 4U}) {
+    const Vector change = change_of(client);
+    const ClientReport report = report_of(client);
+    updates.add({report, view(change)});
+  }
+  const auto totals = updates.unmask();
+  auto reports = updates.reports();
+  return {std::move(updates).release().mean().value_or(Vector()), totals, std::move(reports)};
+}
+
+}  // namespace
+
+TEST_CASE("on the exact grid the mean has the bits of a plain one, and the totals those of the reports") {
+  SumRules plain = rules_of(false);
+  plain.secure.reset();
+  const Outcome open = outcome_of(plain);
+  CHECK_FALSE(open.totals.has_value());
+  ExactTotal statistic, alignment;
+  for (const ClientReport& report : open.reports) {
+    statistic.add(report.statistic);
+    alignment.add(report.alignment);
+  }
+  for (const bool masks : {false, true}) {
+    const Outcome outcome = outcome_of(rules_of(masks));
+    CHECK(outcome.mean == open.mean);
+    REQUIRE(outcome.totals.has_value());
+    CHECK(outcome.totals->sums.statistic == statistic.value());
+    CHECK(outcome.totals->sums.alignment == alignment.value());
+    CHECK(outcome.totals->sums.count == 28);
+    CHECK(outcome.totals->sums.pairs == 21);
+    CHECK(outcome.totals->examples == 91);
+    CHECK(outcome.totals->steps == 35);
+    CHECK(outcome.totals->rejected == 3);
+    double loss = 0;
+    for (const ClientReport& report : open.reports) loss += report.loss * static_cast<double>(report.examples) / 91;
+    CHECK(outcome.totals->train_loss == doctest::Approx(loss));
+    REQUIRE(outcome.reports.size() == kClients);
+    for (const ClientReport& report : outcome.reports) {
+      CHECK(report.rows == report.client + 100);
+      CHECK(report.failure.empty());
+      CHECK(std::isnan(report.loss));
+      CHECK(std::isnan(report.update_norm));
+      CHECK(report.examples + report.steps + report.statistics + report.pairs == 0);
+      CHECK(report.statistic + report.alignment == 0);
+    }
+  }
+}
+
+TEST_CASE(
+    "on a grid the masked mean is the central one on that grid, near the exact one; beyond its range an update is left out") {
+  const Outcome exact = outcome_of(rules_of(false));
+  for (const char* grid : {"1,2^-16,32", "1,2^-30,64"}) {
+    const Outcome masked = outcome_of(rules_of(true, grid)), ring = outcome_of(rules_of(false, grid));
+    CHECK(masked.mean == ring.mean);
+    CHECK(masked.mean != exact.mean);
+    CHECK(masked.totals->sums.statistic == exact.totals->sums.statistic);
+    // By hand: every update rounded on its own, and added in the clear.
+    const SumRules rules = rules_of(false, grid);
+    ExactSum sum(kSize);
+    for (const ClientId client : everyone()) {
+      const Vector change = change_of(client);
+      for (std::size_t first = 0; first < kSize; first += 1024) {
+        std::vector<__int128> out(std::min<std::size_t>(1024, kSize - first));
+        rules.secure->grid.round(
+            view(change).subspan(first, out.size()), rules.weights[client],
+            rules.secure->draws.at({Purpose::secure_rounding, 3, client, 0, static_cast<std::uint32_t>(first / 1024)}), out);
+        for (__int128& value : out) value <<= rules.secure->grid.shift();
+        sum.add_integers(first, out);
+      }
+      sum.add_weight(rules.weights[client]);
+    }
+    Vector mean;
+    sum.divided_by(static_cast<double>(sum.weight()), mean);
+    CHECK(mean == masked.mean);
+    for (std::size_t i = 0; i < kSize; i += 100) CHECK(std::fabs(mean[i] - exact.mean[i]) < rules.secure->grid.step * 1.001);
+  }
+  const Outcome narrow = outcome_of(rules_of(false, "0.15,2^-16,32"));
+  int left_out = 0;
+  for (const ClientReport& report : narrow.reports)
+    if (!report.failure.empty()) {
+      ++left_out;
+      CHECK(names(report.failure, {"secure-grid", "0.15"}));
+    }
+  CHECK(left_out > 0);
+}
+
+TEST_CASE("virtual drop-outs are the same with masks and without; too few survivors end the round with one line") {
+  int ended = 0, bereft = 0;
+  for (std::uint64_t seed = 0; seed < 30; ++seed) {
+    const auto carried_out = [&](bool masks) -> std::pair<Vector, std::string> {
+      SumRules rules = rules_of(masks, "", 0.06);
+      rules.secure->draws = RandomSource(seed);
+      const Outcome outcome = outcome_of(rules);
+      if (outcome.mean.size() > 0) {
+        bereft += std::ranges::any_of(outcome.reports, [](const auto& report) { return !report.failure.empty(); }) ? 1 : 0;
+        for (const ClientReport& report : outcome.reports)
+          if (!report.failure.empty()) CHECK(names(report.failure, {"dropped out before"}));
+        return {outcome.mean, ""};
+      }
+      for (const ClientReport& report : outcome.reports) CHECK(report.failure == outcome.reports[0].failure);
+      CHECK(outcome.totals->examples == 0);
+      return {Vector(), outcome.reports[0].failure};
+    };
+    const auto masked = carried_out(true), ring = carried_out(false);
+    CHECK(masked.first == ring.first);
+    CHECK(masked.second.empty() == ring.second.empty());
+    ended += masked.second.empty() ? 0 : 1;
+  }
+  CHECK(ended > 0);
+  CHECK(ended < 30);
+  CHECK(bereft > 0);
+}
+
+TEST_CASE("a secured sum is released only without its masks, and has no parts") {
+  const SumRules rules = rules_of(true);
+  Accumulator updates(rules, 3, everyone(), kSize);
+  updates.secure(change_of(99));
+  CHECK_FAILURE(updates.fresh_part(), "round 3");
+  CHECK_FAILURE(std::move(updates).release(), "round 3", "masks");
+  const std::vector<ClientId> two{1, 2};
+  Accumulator few(rules, 3, two, kSize);
+  few.secure(change_of(99));
+  for (const ClientId client : two) {
+    const Vector change = change_of(client);
+    const ClientReport report = report_of(client);
+    CHECK(names(few.add({report, view(change)}), {"secure-aggregation", "3", "2"}));
+  }
+  CHECK(few.unmask()->steps == 0);
+  CHECK_FALSE(std::move(few).release().mean().has_value());
+}
+
+}  // namespace fedstride::test::secure_sum_test

@@ -1,0 +1,108 @@
+// A run whose updates nobody sees ends in the model of one that sees them, and its folder has nothing of a single client.
+#include <doctest/doctest.h>
+
+#include "core/error.hpp"
+#include "core/files.hpp"
+#include "core/json.hpp"
+#include "core/text.hpp"
+#include "server/failures.hpp"
+#include "sim/run/run.hpp"
+#include "tests/support/folder.hpp"
+#include "tests/support/json.hpp"
+#include "tests/support/refusal.hpp"
+
+namespace fedstride::test::secure_run_test {
+namespace {
+
+constexpr const char* kCommon = "dataset = 'synthetic'\nmodel = 'logistic'\nclients = 5\nrounds = 3\nquiet = true\nthreads = 2\n";
+
+Settings secure_settings(const std::string& toml) { return parse_settings(kCommon + toml, "test.toml"); }
+
+Json summary_of(const std::string& toml, const TemporaryFolder& folder, const std::string& name) {
+  const std::string out = (folder.path() / name).string();
+  const Settings settings = secure_settings(toml + "\nout = '" + out + "'\n");
+  run(resolve(settings), settings);
+  return parse_json(read_file(folder.path() / name / "summary.json"));
+}
+
+}  // namespace
+
+TEST_CASE("the model is that of a run without it: pooled statistics, control variates, noise and drawn cohorts included") {
+  for (const std::string toml :
+       {"optimizer = 'adadp'", "optimizer = 'pooled'", "optimizer = 'sgd'\nlocal-objective = 'scaffold'\nweights = 'examples'",
+        "optimizer = 'sgd'\ndp = 'client'\nnoise-multiplier = 1.0", "optimizer = 'pooled'\ndp = 'client'\nnoise-multiplier = 1.0",
+        "optimizer = 'sgd'\ncohort = 'fixed'\ncohort-size = 4", "optimizer = 'sgd'\ndp = 'example'\nnoise-multiplier = 1.0",
+        "optimizer = 'sgd'\nserver-optimizer = 'adam'"}) {
+    CAPTURE(toml);
+    const TemporaryFolder folder;
+    const bool is_private = toml.find("dp =") != toml.npos;  // their noise is drawn for the settings
+    const std::string hash = summary_of(toml, folder, "plain").at("model_hash").get<std::string>();
+    const std::string masked =
+        summary_of(toml + "\nsecure-aggregation = 'real'", folder, "real").at("model_hash").get<std::string>();
+    CHECK((is_private || masked == hash));
+    const Json ring = summary_of(toml + "\nsecure-aggregation = 'ring'", folder, "ring");
+    CHECK((is_private || ring.at("model_hash").get<std::string>() == hash));
+    CHECK(ring.at("secure_aggregation").get<std::string>() == "ring");
+  }
+}
+
+TEST_CASE("lines of rounds have sums, and of a client what the coordinator's roster has") {
+  const TemporaryFolder folder;
+  const Json plain = summary_of("optimizer = 'adadp'", folder, "plain");
+  const Json summary = summary_of("optimizer = 'adadp'\nsecure-aggregation = 'real'", folder, "real");
+  CHECK(summary.at("secure_aggregation").get<std::string>() == "real");
+  CHECK_FALSE(plain.contains("secure_aggregation"));
+  CHECK(summary.at("examples").get<std::uint64_t>() == plain.at("examples").get<std::uint64_t>());
+  const auto line = [&](const char* run) {
+    const std::string text = read_file(folder.path() / run / "rounds.jsonl");
+    return parse_json(split(text, '\n')[1]);
+  };
+  const Json secure = line("real"), open = line("plain");
+  CHECK(secure.at("train_loss").get<double>() == doctest::Approx(open.at("train_loss").get<double>()));
+  CHECK(secure.at("participants").get<int>() == 5);
+  CHECK(secure.at("steps").get<int>() > 0);
+  for (const Json& client : secure.at("clients")) CHECK(client.size() == 2);
+}
+
+TEST_CASE("drop-outs: rings and masks agree; a round with too few changes nothing, and the run can be resumed") {
+  const TemporaryFolder folder;
+  const std::string toml = "optimizer = 'sgd'\nclients = 9\nsecure-leaving = 0.05\nsecure-dropouts = 0.4\nseed = 5\n";
+  const std::string common = toml;
+  const auto settings = [&](const char* mode, const char* name) {
+    Settings made = parse_settings("dataset = 'synthetic'\nmodel = 'logistic'\nrounds = 4\nquiet = true\n" + common +
+                                       "secure-aggregation = '" + mode + "'\nout = '" + (folder.path() / name).string() + "'\n",
+                                   "test.toml");
+    return made;
+  };
+  const Settings ring = settings("ring", "ring"), real = settings("real", "real");
+  const RunSummary one = run(resolve(ring), ring), other = run(resolve(real), real);
+  CHECK(one.failures > 0);
+  CHECK(one.failures == other.failures);
+  const auto hash = [&](const char* name) {
+    return parse_json(read_file(folder.path() / name / "summary.json")).at("model_hash").get<std::string>();
+  };
+  CHECK(hash("ring") == hash("real"));
+
+  Settings few = settings("real", "few");
+  few["secure-leaving"] = {0.3};
+  CHECK_FAILURE(run(resolve(few), few), "round 1", "secure aggregation", "nothing is revealed");
+}
+
+TEST_CASE("what would read single updates, or could wrap, is refused by name") {
+  const auto refused = [](const std::string& toml) {
+    const Settings settings =
+        secure_settings("secure-aggregation = 'ring'\noptimizer = 'sgd'\n" + toml + "\nout = '/nowhere/x'\n");
+    return error_of_kind(Error::Kind::usage, [&] { run(resolve(settings), settings); });
+  };
+  CHECK(names(refused("aggregation = 'median'"), {"aggregation", "'median'", "secure-aggregation 'ring'"}));
+  CHECK(names(refused("local-objective = 'fair'"), {"local-objective", "'fair'", "secure-aggregation 'ring'"}));
+  CHECK(names(refused("server-optimizer = 'fedexp'"), {"server-optimizer", "'fedexp'", "secure-aggregation 'ring'"}));
+  CHECK(names(refused("max-update-norm = 1.0"), {"max-update-norm", "secure-aggregation 'ring'"}));
+  CHECK(names(refused("personal = 'fine-tune'"), {"personal", "secure-aggregation 'ring'"}));
+  CHECK(names(refused("secure-grid = '1,2^-20,32'\ndp = 'client'\nnoise-multiplier = 1.0"), {"secure-grid", "dp 'client'"}));
+  CHECK(names(refused("secure-grid = '1,2^-30,32'"), {"secure-grid", "32 bits"}));
+  CHECK(names(refused("secure-grid = '1,2'"), {"secure-grid", "'1,2'"}));
+  CHECK(names(refused("secure-colluders = 0.9"), {"secure-aggregation", "4 colluders"}));
+}
+
+}  // namespace fedstride::test::secure_run_test
