@@ -55,7 +55,7 @@ TEST_CASE("under privacy, time means zero-out neighbors, no amplification by coh
   CHECK(buffered.privacy.client_release.sampling == Sampling::full);
   CHECK(buffered.privacy.client->neighbours == Neighbours::zero_out);
   CHECK(buffered.rules.sum.denominator == 2);
-  CHECK_USAGE_ERROR(prepared("devices = 'lognormal'\nclient-neighbours = 'add-remove'\n"), "add-remove");
+  CHECK_USAGE_ERROR(prepared("devices = 'lognormal'\nneighbours = 'add-remove'\n"), "add-remove");
   const auto examples = resolve(settings_for(folder, "x",
                                              "dp = 'example'\nnoise-multiplier = 1.0\npartition = 'natural'\n"
                                              "optimizer = 'sgd'\ndevices = 'equal'\n"));
