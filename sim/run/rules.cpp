@@ -279,7 +279,7 @@ const Rule kCommonRules[] = {
     {"compress-up", [](C c) { return is_secure(c) && c.compress_up->codes(); },
      ", whose codes differ by client; with {secure-aggregation} they could not be added under masks", "secure-aggregation"},
     {"secure-grid", [](C c) { return is_secure(c) && !c.secure_grid.empty() && is_central(c); },
-     "; under {dp} clipped updates must not become longer by rounding", "secure-grid client-noise"},
+     "; under {dp} clipped updates must not become longer by rounding", "client-noise"},
 
     // Privacy: principal components.
     {"clients", [](C c) { return has_components(c) && has_count(c) && c.clients != 1; },
