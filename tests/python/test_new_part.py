@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 SOURCE = Path(os.environ.get("FEDSTRIDE_SOURCE_DIR", Path(__file__).resolve().parents[2]))
-FOLDERS = ["cli", "client", "core", "data", "docs", "dp", "examples", "nn", "partitions", "server", "sim", "sweep", "tests", "tools"]
+FOLDERS = ["cli", "client", "core", "data", "docs", "dp", "examples", "nn", "partitions", "secagg", "server", "sim", "sweep", "tests", "tools"]
 # Every family, with a name and the files that the skeleton consists of.
 SKELETONS = {
     "optimizer": ("my-step", ["client/optim/sgd.cpp", "client/optim/my_step.cpp", "client/optim/optimizers.cpp", "tests/client/optim/my_step_test.cpp"]),
