@@ -205,7 +205,7 @@ const Rule kCommonRules[] = {
     {"max-update-norm", [](C c) { return is_secure(c) && c.bounds_updates(); },
      "; with {secure-aggregation} nobody can measure an update", "max-update-norm secure-aggregation"},
     {"secure-grid", [](C c) { return is_secure(c) && !c.secure_grid.empty() && is_central(c); },
-     "; under {dp} clipped updates must not become longer by rounding", "secure-grid client-noise"},
+     "; under {dp} clipped updates must not become longer by rounding", "client-noise"},
 
     // Privacy: principal components.
     {"clients", [](C c) { return has_components(c) && has_count(c) && c.clients != 1; },
